@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# The one library that an application links.
+find_package(Threads REQUIRED)
+add_library(millrace
+  $<TARGET_OBJECTS:millrace_base> $<TARGET_OBJECTS:millrace_hal> $<TARGET_OBJECTS:millrace_jit>
+  $<TARGET_OBJECTS:millrace_ops> $<TARGET_OBJECTS:millrace_graph>)
+add_library(millrace::millrace ALIAS millrace)
+target_compile_features(millrace PUBLIC cxx_std_20)
+target_include_directories(millrace PUBLIC
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(millrace PUBLIC Threads::Threads PRIVATE ${CMAKE_DL_LIBS})

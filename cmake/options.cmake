@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# What can be switched, and the compile flags that every target of ours gets.
+option(MILLRACE_LLVM "build the LLVM code generator module" ON)
+option(MILLRACE_TESTS "build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(MILLRACE_BENCH "build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(MILLRACE_TOOLS "build the examples and tools" ${PROJECT_IS_TOP_LEVEL})
+set(MILLRACE_SANITIZE "" CACHE STRING "comma-separated sanitizers, such as address,undefined")
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(MILLRACE_CCACHE ccache)
+if(MILLRACE_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${MILLRACE_CCACHE})
+endif()
+
+add_library(millrace_flags INTERFACE)
+target_compile_features(millrace_flags INTERFACE cxx_std_20)
+target_compile_options(millrace_flags INTERFACE -Wall -Wextra -Wpedantic -Werror -fno-math-errno -ffp-contract=off)
+target_compile_definitions(millrace_flags INTERFACE FMT_HEADER_ONLY XXH_INLINE_ALL)
+if(MILLRACE_SANITIZE)
+  add_compile_options(-fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${MILLRACE_SANITIZE})
+endif()

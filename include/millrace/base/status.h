@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "millrace/base/check.h"
+
+namespace millrace {
+
+enum class StatusCode : unsigned char {
+  kOk,
+  kInvalidArgument,     // the caller's value is wrong, whatever the state
+  kFailedPrecondition,  // right value, wrong moment
+  kOutOfRange,          // an index met while running, such as a gather index
+  kNotFound,            // a file, a device, a name
+  kUnimplemented,       // no algorithm or generator takes it; the message says why each refused
+  kResourceExhausted,   // memory, or a limit of the target
+  kUnavailable,         // a driver or module that is not here
+  kDataLoss,            // a damaged file
+  kInternal,            // ours: please report it
+};
+
+std::string_view to_text(StatusCode);
+
+/// Success, or a code and a message. A message reads "where: found, expected; what to do".
+/// A successful Status is one null pointer.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string message);
+  Status(const Status& other);
+  Status& operator=(const Status& other);
+  Status(Status&&) noexcept = default;
+  Status& operator=(Status&&) noexcept = default;
+  ~Status() = default;
+
+  bool ok() const { return detail_ == nullptr; }
+  StatusCode code() const { return detail_ ? detail_->code : StatusCode::kOk; }
+  /// Empty when ok.
+  const std::string& message() const;
+
+ private:
+  struct Detail {
+    StatusCode code;
+    std::string message;
+  };
+  std::unique_ptr<const Detail> detail_;
+};
+
+Status invalid_argument(std::string message);
+Status failed_precondition(std::string message);
+Status out_of_range(std::string message);
+Status not_found(std::string message);
+Status unimplemented(std::string message);
+Status resource_exhausted(std::string message);
+Status unavailable(std::string message);
+Status data_loss(std::string message);
+Status internal_error(std::string message);
+
+/// Thrown by Result::value() only: the one place where an exception crosses the public API, at the caller's wish.
+class StatusError : public std::runtime_error {
+ public:
+  explicit StatusError(Status status) : std::runtime_error(status.message()), status_(std::move(status)) {}
+  const Status& status() const { return status_; }
+
+ private:
+  Status status_;
+};
+
+/// A T, or the Status that says why there is none.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  using value_type = T;
+
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {
+    MILLRACE_CHECK(!std::get<1>(state_).ok());
+  }
+
+  bool ok() const { return state_.index() == 0; }
+  Status status() const { return ok() ? Status() : std::get<1>(state_); }
+
+  /// Precondition: ok().
+  T& operator*() & {
+    MILLRACE_CHECK(ok());
+    return std::get<0>(state_);
+  }
+  const T& operator*() const& {
+    MILLRACE_CHECK(ok());
+    return std::get<0>(state_);
+  }
+  T&& operator*() && {
+    MILLRACE_CHECK(ok());
+    return std::get<0>(std::move(state_));
+  }
+  T* operator->() { return &**this; }
+  const T* operator->() const { return &**this; }
+
+  /// The value; throws StatusError when there is none.
+  T& value() & {
+    throw_if_error();
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    throw_if_error();
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    throw_if_error();
+    return std::get<0>(std::move(state_));
+  }
+
+ private:
+  void throw_if_error() const {
+    if (!ok()) throw StatusError(std::get<1>(state_));
+  }
+  std::variant<T, Status> state_;
+};
+
+}  // namespace millrace
+
+#define MILLRACE_CONCAT_INNER(a, b) a##b
+#define MILLRACE_CONCAT(a, b) MILLRACE_CONCAT_INNER(a, b)
+
+/// Returns the Status of `expression` from the enclosing function unless it is ok.
+#define MILLRACE_TRY(expression)                                             \
+  do {                                                                       \
+    if (::millrace::Status millrace_status = (expression); !millrace_status.ok()) return millrace_status; \
+  } while (false)
+
+/// `MILLRACE_TRY_ASSIGN(auto x, f());` declares x from the value of a Result, or returns its Status.
+#define MILLRACE_TRY_ASSIGN(declaration, expression) \
+  MILLRACE_TRY_ASSIGN_INNER(MILLRACE_CONCAT(millrace_result_, __COUNTER__), declaration, expression)
+#define MILLRACE_TRY_ASSIGN_INNER(result, declaration, expression) \
+  auto result = (expression);                                      \
+  if (!result.ok()) return result.status();                        \
+  declaration = *std::move(result)

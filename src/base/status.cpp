@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/base/status.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace millrace {
+
+void check_failed(const char* file, int line, const char* condition) {
+  std::fprintf(stderr, "%s:%d: millrace broke a promise to itself: %s\n", file, line, condition);
+  std::abort();
+}
+
+std::string_view to_text(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk: return "ok";
+    case StatusCode::kInvalidArgument: return "invalid argument";
+    case StatusCode::kFailedPrecondition: return "failed precondition";
+    case StatusCode::kOutOfRange: return "out of range";
+    case StatusCode::kNotFound: return "not found";
+    case StatusCode::kUnimplemented: return "unimplemented";
+    case StatusCode::kResourceExhausted: return "resource exhausted";
+    case StatusCode::kUnavailable: return "unavailable";
+    case StatusCode::kDataLoss: return "data loss";
+    case StatusCode::kInternal: return "internal error";
+  }
+  return "unknown";
+}
+
+Status::Status(StatusCode code, std::string message)
+    : detail_(code == StatusCode::kOk ? nullptr : new Detail{code, std::move(message)}) {}
+Status::Status(const Status& other) : detail_(other.detail_ ? new Detail(*other.detail_) : nullptr) {}
+Status& Status::operator=(const Status& other) {
+  if (this != &other) detail_.reset(other.detail_ ? new Detail(*other.detail_) : nullptr);
+  return *this;
+}
+
+const std::string& Status::message() const {
+  static const std::string kEmpty;
+  return detail_ ? detail_->message : kEmpty;
+}
+
+Status invalid_argument(std::string message) { return {StatusCode::kInvalidArgument, std::move(message)}; }
+Status failed_precondition(std::string message) { return {StatusCode::kFailedPrecondition, std::move(message)}; }
+Status out_of_range(std::string message) { return {StatusCode::kOutOfRange, std::move(message)}; }
+Status not_found(std::string message) { return {StatusCode::kNotFound, std::move(message)}; }
+Status unimplemented(std::string message) { return {StatusCode::kUnimplemented, std::move(message)}; }
+Status resource_exhausted(std::string message) { return {StatusCode::kResourceExhausted, std::move(message)}; }
+Status unavailable(std::string message) { return {StatusCode::kUnavailable, std::move(message)}; }
+Status data_loss(std::string message) { return {StatusCode::kDataLoss, std::move(message)}; }
+Status internal_error(std::string message) { return {StatusCode::kInternal, std::move(message)}; }
+
+}  // namespace millrace
