@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/hal/buffer.h"
+#include "millrace/hal/command_list.h"
+#include "millrace/hal/executable.h"
+#include "millrace/hal/semaphore.h"
+#include "millrace/hal/target.h"
+
+namespace millrace {
+
+/// A command list made ready for one device, to be replayed with new bindings. One submission at a time.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+};
+
+/// What one replay uses. Spans are only read during submit on devices that finish inline.
+struct Submission {
+  std::span<const BufferBinding> bindings;   // as CommandList::bindings
+  std::span<const std::int64_t> sizes;       // as CommandList::sizes, evaluated
+  std::span<const Timepoint> wait;
+  std::span<const Timepoint> signal;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  /// As it was asked for: "cpu", "trace(cpu)".
+  virtual std::string_view name() const = 0;
+  virtual const TargetSpec& target() const = 0;
+
+  virtual Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) = 0;
+  /// Loads images into one table: image i is KernelIndex i. Fails naming the kernel whose image is not for this device.
+  virtual Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) = 0;
+  /// Validates the list against the executable and makes it replayable. Allocates all that replays need.
+  virtual Result<std::unique_ptr<Recording>> record(const CommandList&, std::shared_ptr<Executable>) = 0;
+  /// Checks the bindings against the list (count, null, length), waits, runs, signals. On failure the signal
+  /// semaphores carry the status. Run-time errors of kernels (KernelError) come back with the kernel's name.
+  /// The inline cpu device allocates nothing here.
+  virtual Status submit(Recording&, const Submission&) = 0;
+};
+
+/// Makes devices of one kind.
+struct Driver {
+  std::string name;  // "cpu"
+  /// Why no device can be had here (a missing runtime), or ok.
+  Status (*available)() = nullptr;
+  Result<std::shared_ptr<Device>> (*create)(const TargetSpec&) = nullptr;
+};
+
+/// Runs host code and interpreted kernels on the calling thread.
+Driver cpu_driver();
+/// The inline device for a spec that the host can execute; fails when it cannot, naming the levels that it can.
+Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec&);
+
+/// Wraps `inner`: appends a line of text per recorded and submitted command to `*log`, and forwards.
+/// `log` outlives the device.
+std::shared_ptr<Device> create_trace_device(std::shared_ptr<Device> inner, std::vector<std::string>* log);
+
+}  // namespace millrace

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/base/ids.h"
+#include "millrace/base/status.h"
+#include "millrace/hal/host_kernel.h"
+
+namespace millrace {
+
+enum class KernelIndex : std::uint32_t {};  // in one Executable
+
+/// What a caller of a compiled kernel must know. A dispatch is checked against it.
+struct KernelInfo {
+  std::string name;
+  std::uint32_t num_buffers = 0;
+  std::uint32_t num_sizes = 0;
+  std::vector<bool> buffer_is_written;  // one per buffer
+  std::uint64_t workgroup_bytes = 0;    // of the memory plan
+  std::uint64_t private_bytes = 0;
+  friend bool operator==(const KernelInfo&, const KernelInfo&) = default;
+};
+
+enum class ImageFormat : std::uint8_t {
+  kHostCode,     // position-independent machine code without undefined symbols
+  kInterpreted,  // `kernel` runs it
+};
+
+/// Code for one target, as the generators leave it and the cache keeps it.
+/// Host code is one block: [0, code_bytes) is mapped readable and executable, the rest (constants) readable.
+struct ExecutableImage {
+  ImageFormat format = ImageFormat::kHostCode;
+  std::string target;     // TargetSpec::to_text()
+  std::string generator;  // CodeGenerator::name()
+  KernelInfo info;
+  std::vector<std::byte> bytes;
+  std::uint64_t code_bytes = 0;    // a multiple of 4096, or bytes.size()
+  std::uint64_t entry_offset = 0;  // of HostKernelEntry, or of a microkernel when `routine` is set
+  /// Compiled C++ around the microkernel at `entry_offset`; its name is what a cache keeps. Null and empty for none.
+  HostRoutine routine = nullptr;
+  std::string routine_name;
+  std::vector<std::int64_t> routine_parameters;
+  std::shared_ptr<const HostKernel> kernel;  // kInterpreted only
+};
+
+/// A table of loaded kernels that one device can run.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  virtual std::size_t num_kernels() const = 0;
+  virtual const KernelInfo& info(KernelIndex) const = 0;
+};
+
+}  // namespace millrace

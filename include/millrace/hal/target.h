@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/status.h"
+
+namespace millrace {
+
+/// The instruction sets that CPU code is generated for. A value of the target, never an #ifdef, so that a test can ask
+/// for a lower one than the host has.
+enum class IsaLevel : std::uint8_t {
+  kBaseline,  // x86-64-v2: SSE4.2
+  kAvx2,      // x86-64-v3: AVX2, FMA, F16C
+  kAvx512,    // x86-64-v4: AVX-512 F, BW, CD, DQ, VL
+};
+
+/// "baseline", "avx2", "avx512".
+std::string_view to_text(IsaLevel);
+/// The levels that this host can execute, lowest first. Never empty on x86-64 hosts that Millrace supports.
+std::span<const IsaLevel> host_isa_levels();
+
+/// What code is generated for, as text: "cpu" (the host's best level), "cpu:avx2", later "amdgpu:gfx1100".
+struct TargetSpec {
+  std::string family = "cpu";           // "cpu"
+  IsaLevel isa = IsaLevel::kBaseline;   // cpu only
+
+  /// Fails naming the part that is not known and what is; "cpu" alone takes the host's highest level.
+  static Result<TargetSpec> parse(std::string_view text);
+  std::string to_text() const;
+  bool has_fma() const { return isa != IsaLevel::kBaseline; }
+  /// Bytes of one vector register: 16, 32, 64.
+  std::uint32_t vector_bytes() const { return 16u << static_cast<unsigned>(isa); }
+  std::uint32_t num_vector_registers() const { return isa == IsaLevel::kAvx512 ? 32 : 16; }
+  friend bool operator==(const TargetSpec&, const TargetSpec&) = default;
+};
+
+/// Something that makes code for targets. The jit layer derives KernelCompiler from it; hal knows only what it needs to
+/// say whether a device can be had.
+class CodeGenerator {
+ public:
+  virtual ~CodeGenerator() = default;
+  /// "xbyak", "llvm", "interpreter".
+  virtual std::string_view name() const = 0;
+  /// Enters cache keys; changes whenever the generated code may.
+  virtual std::string version() const = 0;
+  /// Ok, or why this generator makes nothing for the target (a missing module, another family).
+  virtual Status supports(const TargetSpec&) const = 0;
+};
+
+using CodeGeneratorList = std::vector<std::shared_ptr<const CodeGenerator>>;
+
+/// A spec and the generators that serve it, in the order in which they are asked. There is no Target without a
+/// generator: a device without a back end cannot be written down.
+class Target {
+ public:
+  /// Keeps the generators that support `spec`. Fails when none does, naming the target, each generator with its
+  /// reason, and what is built in.
+  static Result<Target> create(TargetSpec spec, const CodeGeneratorList& generators);
+
+  const TargetSpec& spec() const { return spec_; }
+  const CodeGeneratorList& generators() const { return generators_; }
+  std::string to_text() const { return spec_.to_text(); }
+
+ private:
+  Target(TargetSpec spec, CodeGeneratorList generators)
+      : spec_(std::move(spec)), generators_(std::move(generators)) {}
+  TargetSpec spec_;
+  CodeGeneratorList generators_;
+};
+
+}  // namespace millrace
