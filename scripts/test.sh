@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Sets up what is missing, builds everything, and runs every test.
+# usage: scripts/test.sh [preset]     release (when nothing is said), debug, asan or tsan
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+preset=${1:-release}
+
+scripts/setup.sh
+echo "test: configuring ($preset)"
+cmake --preset "$preset"
+echo "test: building ($preset)"
+cmake --build --preset "$preset"
+echo "test: running ($preset)"
+ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --parallel "$(nproc)"
