@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "millrace/jit/kernel_compiler.h"
+
+namespace millrace {
+
+/// Sort or TopK along one axis, as data. Order: NaN greatest, -0 equals +0, equal keys keep the lower index first,
+/// in both directions. Values are bitwise the input's. `k` results per row, k <= n.
+struct SortDescriptor {
+  std::string name;
+  KernelTensor input;
+  std::uint32_t axis = 0;
+  SizeExpr k;
+  bool largest = false;  // descending
+  bool sorted = true;    // false: any order of the k results
+  /// What is wanted; an absent result has no storage and no code. Indices are i64.
+  std::optional<KernelTensor> values;
+  std::optional<KernelTensor> indices;
+};
+
+/// What a region asks the jit for.
+using KernelRequest = std::variant<LoopKernel, SortDescriptor>;
+
+/// What a kernel's buffer argument is bound to.
+struct SequenceOperand {
+  enum class Kind : std::uint8_t { kOperand, kResult, kScratch } kind = Kind::kOperand;
+  std::uint32_t index = 0;
+  friend bool operator==(const SequenceOperand&, const SequenceOperand&) = default;
+};
+
+struct SequenceKernel {
+  PlannedKernel kernel;
+  std::vector<SequenceOperand> buffers;  // one per KernelInfo buffer
+  std::vector<Refusal> refusals;         // generators asked before
+};
+
+struct SequenceScratch {
+  std::string name;
+  SizeExpr size_bytes;
+};
+
+/// What a region becomes on one target: kernels in order, and the scratch between them, a transient of the schedule.
+struct KernelSequence {
+  std::string algorithm;
+  std::vector<SequenceKernel> kernels;
+  std::vector<SequenceScratch> scratch;
+  std::vector<Refusal> refusals;  // algorithms asked before
+};
+
+Status verify(const KernelSequence&);
+std::string to_text(const KernelSequence&);
+
+struct LowerOptions {
+  std::string force_algorithm;  // empty: in order
+  CompileKernelOptions compile;
+};
+
+/// Asks the algorithms for the request in order (kAlgorithms in src/jit/algorithms/list.cpp). Operands are numbered as
+/// the request's (LoopKernel: operands, results; SortDescriptor: input; values if wanted, then indices if wanted).
+/// Fails naming the request and every reason.
+Result<KernelSequence> lower_request(const KernelRequest&, const Target&, const LowerOptions&);
+
+/// Names in their order, for tests that force each.
+std::vector<std::string_view> algorithm_names();
+
+}  // namespace millrace

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <optional>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/base/dtype.h"
+#include "millrace/base/ids.h"
+#include "millrace/jit/kernel_op.h"
+#include "millrace/jit/scalar.h"
+
+namespace millrace {
+
+enum class BodyValueId : std::uint32_t {};
+
+/// Straight-line scalar code in SSA: instruction i defines value i.
+struct BodyInstruction {
+  KernelOp op = KernelOp::kConstant;
+  DType dtype = DType::kF32;  // of the value it defines
+  std::uint8_t num_operands = 0;
+  std::array<BodyValueId, 3> operands{};
+  std::uint64_t immediate = 0;  // constant bits; access, dim or reduction number
+  friend bool operator==(const BodyInstruction&, const BodyInstruction&) = default;
+};
+
+struct Body {
+  IdVector<BodyValueId, BodyInstruction> instructions;
+  std::vector<BodyValueId> yields;
+  friend bool operator==(const Body&, const Body&) = default;
+};
+
+/// A value in a body under construction.
+struct BodyValue {
+  BodyValueId id{};
+  DType dtype = DType::kF32;
+};
+
+/// What a body template may ask of a builder. BodyBuilder records; HostEval computes. A body is a generic lambda or a
+/// struct with a generic call operator: `auto f(auto& b, std::span<const V> x)` with V the builder's Value.
+template <class B>
+concept ScalarBuilder = requires(B& b, typename B::Value x, double d, std::int64_t i, DType t) {
+  { b.constant(t, d) } -> std::same_as<typename B::Value>;
+  { b.constant_int(t, i) } -> std::same_as<typename B::Value>;
+  { b.emit(KernelOp::kAdd, t, {x, x}) } -> std::same_as<typename B::Value>;
+  { x.dtype } -> std::convertible_to<DType>;
+};
+
+/// The vocabulary of bodies on top of `emit`, once for every builder (CRTP).
+template <class Derived, class V>
+class BodyVocabulary {
+ public:
+  using Value = V;
+  V add(V a, V b) { return self().emit(KernelOp::kAdd, a.dtype, {a, b}); }
+  V sub(V a, V b) { return self().emit(KernelOp::kSub, a.dtype, {a, b}); }
+  V mul(V a, V b) { return self().emit(KernelOp::kMul, a.dtype, {a, b}); }
+  V div(V a, V b) { return self().emit(KernelOp::kDiv, a.dtype, {a, b}); }
+  V rem(V a, V b) { return self().emit(KernelOp::kRem, a.dtype, {a, b}); }
+  V mul_add(V a, V b, V c) { return self().emit(KernelOp::kMulAdd, a.dtype, {a, b, c}); }
+  V neg(V a) { return self().emit(KernelOp::kNeg, a.dtype, {a}); }
+  V abs(V a) { return self().emit(KernelOp::kAbs, a.dtype, {a}); }
+  V min(V a, V b) { return self().emit(KernelOp::kMin, a.dtype, {a, b}); }
+  V max(V a, V b) { return self().emit(KernelOp::kMax, a.dtype, {a, b}); }
+  V floor(V a) { return self().emit(KernelOp::kFloor, a.dtype, {a}); }
+  V ceil(V a) { return self().emit(KernelOp::kCeil, a.dtype, {a}); }
+  V trunc(V a) { return self().emit(KernelOp::kTrunc, a.dtype, {a}); }
+  V round_even(V a) { return self().emit(KernelOp::kRoundEven, a.dtype, {a}); }
+  V sqrt(V a) { return self().emit(KernelOp::kSqrt, a.dtype, {a}); }
+  V bit_and(V a, V b) { return self().emit(KernelOp::kAnd, a.dtype, {a, b}); }
+  V bit_or(V a, V b) { return self().emit(KernelOp::kOr, a.dtype, {a, b}); }
+  V bit_xor(V a, V b) { return self().emit(KernelOp::kXor, a.dtype, {a, b}); }
+  V shl(V a, V b) { return self().emit(KernelOp::kShl, a.dtype, {a, b}); }
+  V shr(V a, V b) { return self().emit(KernelOp::kShr, a.dtype, {a, b}); }
+  V eq(V a, V b) { return self().emit(KernelOp::kEq, DType::kBool, {a, b}); }
+  V ne(V a, V b) { return self().emit(KernelOp::kNe, DType::kBool, {a, b}); }
+  V lt(V a, V b) { return self().emit(KernelOp::kLt, DType::kBool, {a, b}); }
+  V le(V a, V b) { return self().emit(KernelOp::kLe, DType::kBool, {a, b}); }
+  V gt(V a, V b) { return lt(b, a); }
+  V ge(V a, V b) { return le(b, a); }
+  V select(V condition, V a, V b) { return self().emit(KernelOp::kSelect, a.dtype, {condition, a, b}); }
+  V convert(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kConvert, to, {a}); }
+  V bitcast(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kBitcast, to, {a}); }
+  V constant(DType dtype, double value) { return self().constant_scalar(Scalar::from_double(dtype, value)); }
+  V constant_int(DType dtype, std::int64_t value) { return self().constant_scalar(Scalar::from_int(dtype, value)); }
+  /// A constant of the dtype of `x`.
+  V constant_like(V x, double value) { return constant(x.dtype, value); }
+
+ private:
+  Derived& self() { return static_cast<Derived&>(*this); }
+};
+
+/// Records a Body.
+class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
+ public:
+  BodyValue constant_scalar(Scalar);
+  /// Precondition: dtypes as the op's rule says.
+  BodyValue emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands);
+  BodyValue load(std::uint32_t access, DType dtype);
+  BodyValue load(std::uint32_t access, DType dtype, BodyValue dynamic_index);
+  BodyValue index(std::uint32_t domain_dim);
+  BodyValue reduced(std::uint32_t reduction, DType dtype);
+  BodyValue check_index(BodyValue index, BodyValue extent);
+  void yield(BodyValue value) { body_.yields.push_back(value.id); }
+  Body finish() { return std::move(body_); }
+  /// Appends `body`; `replace(instruction)` may give a value in place of an instruction (a load that another body
+  /// computes); else the instruction is copied. Returns the yields.
+  template <class Replace>
+  std::vector<BodyValue> inline_body(const Body& body, Replace&& replace);
+
+ private:
+  BodyValue append(BodyInstruction);
+  Body body_;
+};
+
+/// Computes at once on host scalars.
+class HostEval : public BodyVocabulary<HostEval, Scalar> {
+ public:
+  Scalar constant_scalar(Scalar value) { return value; }
+  Scalar emit(KernelOp op, DType dtype, std::initializer_list<Scalar> operands) {
+    return evaluate(op, dtype, std::span(operands.begin(), operands.size()));
+  }
+};
+
+std::string to_text(const Body&);
+
+template <class Replace>
+std::vector<BodyValue> BodyBuilder::inline_body(const Body& body, Replace&& replace) {
+  std::vector<BodyValue> values;
+  values.reserve(body.instructions.size());
+  for (const BodyInstruction& instruction : body.instructions) {
+    BodyInstruction copy = instruction;
+    for (unsigned i = 0; i < copy.num_operands; ++i) copy.operands[i] = values[index_of(copy.operands[i])].id;
+    if (std::optional<BodyValue> replacement = replace(copy)) {
+      values.push_back(*replacement);
+    } else {
+      values.push_back(append(copy));
+    }
+  }
+  std::vector<BodyValue> yields;
+  for (BodyValueId id : body.yields) yields.push_back(values[index_of(id)]);
+  return yields;
+}
+
+}  // namespace millrace

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "millrace/hal/host_kernel.h"
+#include "millrace/jit/machine_kernel.h"
+#include "millrace/jit/memory_plan.h"
+
+namespace millrace {
+
+/// Executes workgroups [first_group, end_group) of a verified kernel, all lanes of an instruction at a time, with the
+/// meanings of `evaluate`; the reference that generated code is compared with. `args` as for machine code.
+Status interpret_kernel(const MachineKernel&, const MemoryPlan&, const KernelArgs& args, std::uint32_t first_group,
+                        std::uint32_t end_group);
+
+/// The interpreter as a kernel that a device runs.
+std::shared_ptr<const HostKernel> make_interpreted_kernel(MachineKernel, MemoryPlan);
+
+}  // namespace millrace

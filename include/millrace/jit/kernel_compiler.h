@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "millrace/hal/executable.h"
+#include "millrace/hal/target.h"
+#include "millrace/jit/loop_kernel.h"
+#include "millrace/jit/machine_kernel.h"
+#include "millrace/jit/memory_plan.h"
+
+namespace millrace {
+
+/// One compiled function to be: a nest that a generator maps to its machine, or machine code structure itself.
+using Kernel = std::variant<LoopKernel, MachineKernel>;
+
+const std::string& name_of(const Kernel&);
+
+/// A kernel as one generator will emit it: everything that launching needs, decided before code exists, so that a
+/// program can be scheduled, and a cached image found, without the generator's library.
+struct PlannedKernel {
+  std::string name;
+  std::string generator;
+  std::variant<LoopKernel, MachineKernel> mapped;  // what the generator emits from
+  SizeExpr num_groups = 1;
+  std::vector<SizeExpr> sizes;  // size arguments
+  MemoryPlan memory;
+  KernelInfo info;
+  std::string key_text;  // canonical text of `mapped` and whatever else decides the code; enters the cache key
+};
+
+/// A code generator of kernels.
+class KernelCompiler : public CodeGenerator {
+ public:
+  /// Maps the kernel for the target, or refuses with a reason. Emits nothing and opens no library.
+  virtual Result<PlannedKernel> plan(const Kernel&, const TargetSpec&) const = 0;
+  /// Emits code. The image has no undefined symbol.
+  virtual Result<ExecutableImage> emit(const PlannedKernel&, const TargetSpec&) const = 0;
+};
+
+/// The reference: interpret_kernel. Takes every kernel that maps.
+std::shared_ptr<const KernelCompiler> make_interpreter_generator();
+/// f32 contractions on AVX2 and AVX-512.
+std::shared_ptr<const KernelCompiler> make_xbyak_generator();
+/// Everything, through the module libmillrace_llvm, which is opened by the first emit().
+std::shared_ptr<const KernelCompiler> make_llvm_generator();
+
+/// A reason not taken.
+struct Refusal {
+  std::string who;
+  std::string reason;
+  friend bool operator==(const Refusal&, const Refusal&) = default;
+};
+
+struct CompileKernelOptions {
+  std::string force_generator;   // empty: in order
+  bool allow_reference = false;  // may fall to the interpreter though the target has a real generator
+};
+
+struct PlanOutcome {
+  PlannedKernel kernel;
+  std::vector<Refusal> refusals;
+};
+
+/// Asks the target's generators in order. Fails naming the kernel and every reason.
+Result<PlanOutcome> plan_kernel(const Kernel&, const Target&, const CompileKernelOptions&);
+
+}  // namespace millrace

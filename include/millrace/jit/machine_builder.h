@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/jit/body.h"
+#include "millrace/jit/machine_kernel.h"
+
+namespace millrace {
+
+/// A register of a kernel under construction.
+struct MachineValue {
+  MachineValueId id{};
+  DType dtype = DType::kF32;
+  std::uint32_t lanes = 1;
+};
+
+/// A buffer argument or a slot.
+struct MemoryHandle {
+  MemoryRef ref;
+  DType dtype = DType::kF32;
+};
+
+/// Builds a MachineKernel; workgroup templates (sort, TopK, scan) and map_kernel write through it. Lanewise operations
+/// come from BodyVocabulary and splat a scalar operand that meets a vector; constants are scalars.
+/// Misuse is our own error: MILLRACE_CHECK.
+class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
+ public:
+  explicit MachineBuilder(std::string name);
+
+  MemoryHandle buffer(std::string name, DType dtype, bool is_read, bool is_written);
+  /// A constant for a constant expression; else the size argument for it, made once.
+  MachineValue size(const SizeExpr&);
+  MemoryHandle workgroup_memory(DType dtype, std::uint64_t num_elements, std::string name);
+  MemoryHandle private_memory(DType dtype, std::uint64_t num_elements, std::string name);
+
+  MachineValue constant_scalar(Scalar);
+  MachineValue emit(KernelOp op, DType dtype, std::initializer_list<MachineValue> operands);
+  MachineValue i64(std::int64_t value) { return constant_int(DType::kI64, value); }
+  MachineValue workgroup_id();
+  MachineValue lane_iota(DType dtype, std::uint32_t lanes);
+  MachineValue splat(MachineValue scalar, std::uint32_t lanes);
+  MachineValue extract(MachineValue vector, std::uint32_t lane);
+  MachineValue reduce(KernelOp reduce_op, MachineValue vector);
+
+  MachineValue load(MemoryHandle, MachineValue offset, std::uint32_t lanes = 1);
+  MachineValue load_masked(MemoryHandle, MachineValue offset, MachineValue mask, MachineValue other);
+  MachineValue gather(MemoryHandle, MachineValue offsets, MachineValue mask, MachineValue other);
+  void store(MemoryHandle, MachineValue offset, MachineValue value);
+  void store_masked(MemoryHandle, MachineValue offset, MachineValue mask, MachineValue value);
+  void scatter(MemoryHandle, MachineValue offsets, MachineValue mask, MachineValue value);
+  void report_error(MachineValue any_true, std::uint32_t kernel_error);
+  void barrier();
+
+  using Values = std::vector<MachineValue>;
+  Values for_loop(MachineValue lower, MachineValue upper, MachineValue step, const Values& initial,
+                  const std::function<Values(MachineValue index, const Values& carried)>& body);
+  Values if_else(MachineValue condition, const std::function<Values()>& then_body,
+                 const std::function<Values()>& else_body);
+
+  void set_num_groups(SizeExpr groups) { kernel_.num_groups = std::move(groups); }
+  MachineKernel finish();
+
+ private:
+  MachineValue define(VectorType);
+  MachineInstruction& append(KernelOp op, std::vector<MachineValueId> operands, std::uint64_t immediate = 0);
+  MachineKernel kernel_;
+  std::vector<BlockId> open_;  // innermost last
+};
+
+}  // namespace millrace

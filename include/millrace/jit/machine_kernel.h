@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "millrace/base/dtype.h"
+#include "millrace/base/ids.h"
+#include "millrace/base/size_expr.h"
+#include "millrace/base/status.h"
+#include "millrace/jit/kernel_op.h"
+#include "millrace/jit/scalar.h"
+
+namespace millrace {
+
+enum class MachineValueId : std::uint32_t {};
+enum class BlockId : std::uint32_t {};
+
+/// A register's type. A scalar has one lane.
+struct VectorType {
+  DType dtype = DType::kF32;
+  std::uint32_t lanes = 1;
+  std::string to_text() const;  // "f32", "f32x16"
+  friend bool operator==(const VectorType&, const VectorType&) = default;
+};
+
+struct BufferArgument {
+  std::string name;
+  DType dtype = DType::kF32;  // as stored; loads of f16 and bf16 give u16 registers, of bool give bool
+  bool is_written = false;
+  bool is_read = true;
+  friend bool operator==(const BufferArgument&, const BufferArgument&) = default;
+};
+
+/// An i64 argument: a size expression that the launch evaluates.
+struct SizeArgument {
+  std::string name;
+  SizeExpr value;
+  friend bool operator==(const SizeArgument&, const SizeArgument&) = default;
+};
+
+enum class MemoryKind : std::uint8_t { kBuffer, kWorkgroup, kPrivate };
+
+/// Declared memory of a workgroup or a thread: a slot that plan_memory places. Undefined at the start.
+struct MemorySlot {
+  std::string name;
+  MemoryKind kind = MemoryKind::kWorkgroup;
+  DType dtype = DType::kF32;
+  std::uint64_t num_elements = 0;
+  friend bool operator==(const MemorySlot&, const MemorySlot&) = default;
+};
+
+/// What a load or store touches, as an instruction's immediate.
+struct MemoryRef {
+  bool is_slot = false;
+  std::uint32_t index = 0;
+  std::uint64_t encode() const { return (static_cast<std::uint64_t>(is_slot) << 32) | index; }
+  static MemoryRef decode(std::uint64_t bits) { return {(bits >> 32) != 0, static_cast<std::uint32_t>(bits)}; }
+  friend bool operator==(const MemoryRef&, const MemoryRef&) = default;
+};
+
+struct MachineInstruction {
+  KernelOp op = KernelOp::kConstant;
+  std::vector<MachineValueId> operands;
+  std::vector<MachineValueId> results;
+  std::uint64_t immediate = 0;
+  std::vector<BlockId> blocks;  // kFor: body; kIf: then, else
+  friend bool operator==(const MachineInstruction&, const MachineInstruction&) = default;
+};
+
+struct Block {
+  std::vector<MachineValueId> parameters;  // kFor: index, carried values
+  std::vector<MachineInstruction> instructions;
+  std::vector<MachineValueId> yields;
+  friend bool operator==(const Block&, const Block&) = default;
+};
+
+/// Structured code for one workgroup: SSA values with lanes, `for` and `if`, memory only as buffers and slots.
+/// No call, no allocation, no unstructured jump can be written.
+struct MachineKernel {
+  std::string name;
+  std::vector<BufferArgument> buffers;
+  std::vector<SizeArgument> sizes;
+  std::vector<MemorySlot> slots;
+  SizeExpr num_groups = 1;
+  IdVector<MachineValueId, VectorType> types;
+  IdVector<BlockId, Block> blocks;  // block 0 is the body
+  friend bool operator==(const MachineKernel&, const MachineKernel&) = default;
+};
+
+/// Every broken rule, one a line: types as each op's rule, definitions before uses, in scope, immediates in range,
+/// no store to a buffer that is not written.
+Status verify(const MachineKernel&);
+std::string to_text(const MachineKernel&);
+
+}  // namespace millrace

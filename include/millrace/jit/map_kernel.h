@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "millrace/hal/target.h"
+#include "millrace/jit/loop_kernel.h"
+#include "millrace/jit/machine_kernel.h"
+
+namespace millrace {
+
+/// How a nest is laid on the machine. Chosen by `choose_tiling`; printed by explain; forced in tests.
+struct Tiling {
+  std::uint32_t vector_dim = 0;      // domain dim whose points are lanes
+  std::uint32_t lanes = 1;
+  std::uint32_t vector_unroll = 1;   // vectors per tile along vector_dim
+  std::uint32_t row_dim = 0;         // second parallel dim held in registers (contractions); == vector_dim for none
+  std::uint32_t row_unroll = 1;
+  std::int64_t points_per_group = 0; // parallel points of one workgroup, about
+  friend bool operator==(const Tiling&, const Tiling&) = default;
+};
+
+Tiling choose_tiling(const LoopKernel&, const TargetSpec&);
+std::string to_text(const Tiling&);
+
+/// Tiles the nest (never the shape), maps points to lanes, and writes the remainder as masked lanes, so every element
+/// is computed once and stored once inside the tile body. Facts on extents choose only the remainder code. f16 and
+/// bf16 are widened after loads and narrowed before stores by integer sequences.
+Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&);
+Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&, const Tiling&);
+
+}  // namespace millrace

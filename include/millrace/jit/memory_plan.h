@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "millrace/base/status.h"
+#include "millrace/hal/target.h"
+#include "millrace/jit/machine_kernel.h"
+
+namespace millrace {
+
+struct PlannedSlot {
+  std::string name;
+  MemoryKind kind = MemoryKind::kWorkgroup;
+  std::uint64_t offset_bytes = 0;
+  std::uint64_t size_bytes = 0;
+  std::uint32_t first_phase = 0;  // phases are delimited by barriers, in program order; a loop is one span of phases
+  std::uint32_t last_phase = 0;
+  friend bool operator==(const PlannedSlot&, const PlannedSlot&) = default;
+};
+
+/// Where every slot of a kernel stands, before a line is emitted. Slots whose phases do not meet share bytes.
+struct MemoryPlan {
+  std::vector<PlannedSlot> slots;  // as MachineKernel::slots
+  std::uint64_t workgroup_bytes = 0;
+  std::uint64_t private_bytes = 0;
+  friend bool operator==(const MemoryPlan&, const MemoryPlan&) = default;
+};
+
+/// The target's limits, in bytes. For cpu: half of a usual L2 per workgroup, and a stack that every thread has.
+struct MemoryLimits {
+  std::uint64_t workgroup_bytes = 0;
+  std::uint64_t private_bytes = 0;
+};
+MemoryLimits memory_limits(const TargetSpec&);
+
+/// Fails with numbers when it does not fit: "sort: 96 KiB of workgroup memory planned, gfx1100 has 64 KiB".
+Result<MemoryPlan> plan_memory(const MachineKernel&, const TargetSpec&);
+std::string to_text(const MemoryPlan&);
+
+}  // namespace millrace

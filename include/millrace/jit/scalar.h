@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "millrace/base/dtype.h"
+#include "millrace/jit/kernel_op.h"
+
+namespace millrace {
+
+/// One value with its dtype; the value's bits are the low ones, the rest are 0.
+struct Scalar {
+  DType dtype = DType::kF32;
+  std::uint64_t bits = 0;
+
+  template <class T>
+  static Scalar of(T value) {
+    Scalar scalar{dtype_of<T>, 0};
+    std::memcpy(&scalar.bits, &value, sizeof(T));
+    return scalar;
+  }
+  template <class T>
+  T as() const {
+    T value;
+    std::memcpy(&value, &bits, sizeof(T));
+    return value;
+  }
+  /// `value` rounded to `dtype` (integers saturate, NaN gives 0).
+  static Scalar from_double(DType dtype, double value);
+  static Scalar from_int(DType dtype, std::int64_t value);
+  double to_double() const;
+  friend bool operator==(const Scalar&, const Scalar&) = default;
+};
+
+/// What each lanewise op means: the definition that the interpreter, constant folding and every generator's tests
+/// share. mul_add is fused. f16 and bf16 are taken in kConvert only. Precondition: is_lanewise(op), operands as its
+/// rule says; `result` is the result's dtype.
+Scalar evaluate(KernelOp op, DType result, std::span<const Scalar> operands);
+
+}  // namespace millrace
