@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tests/structure/source_tree.h"
+
+namespace millrace::structure {
+
+/// A file of a layer includes its own layer or layers to its right: graph -> ops -> jit -> hal -> base.
+/// Tests, examples, tools and benchmarks stand left of all of them.
+Violations check_include_arrows(const SourceTree&);
+
+/// LLVM, LLD, xbyak, HIP, Eigen, the import formats and the benchmarks' peers stay in the files made for them.
+Violations check_foreign_headers(const SourceTree&);
+
+/// What an application includes needs the standard library and our own public headers; the optional interop headers
+/// may name the library that they bridge to.
+Violations check_public_headers(const SourceTree&);
+
+/// The oracle shares nothing with what it judges but dtypes, shapes and the names of ops: op bodies serve the CPU, the
+/// GPU and constant folding alike, so a wrong body would agree with itself.
+Violations check_oracle_independence(const SourceTree&);
+
+}  // namespace millrace::structure

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/structure/include_rules.h"
+
+#include <doctest/doctest.h>
+
+using namespace millrace::structure;
+
+namespace {
+
+const SourceTree& repository() {
+  static const SourceTree tree = load_source_tree(MILLRACE_SOURCE_DIR);
+  return tree;
+}
+
+/// A tree that keeps every rule; each seeded violation below adds one file to it.
+SourceTree good_tree_and(SourceFile file) {
+  return {{"include/millrace/base/status.h", "#include <string>\n"},
+          {"include/millrace/hal/device.h", "#include \"millrace/base/status.h\"\n"},
+          {"include/millrace/ops/op.h", "#include \"millrace/base/status.h\"\n"},
+          {"src/graph/session.cpp", "#include \"millrace/hal/device.h\"\n#include <fmt/format.h>\n"},
+          {"src/jit/llvm_emit.cpp", "#include <llvm/IR/IRBuilder.h>\n"},
+          {"tests/reference/dot.cpp", "#include <Eigen/Core>\n#include \"millrace/ops/op.h\"\n"},
+          std::move(file)};
+}
+
+}  // namespace
+
+TEST_CASE("the source tree is found and its includes are read") {
+  CHECK(repository().size() > 10);
+  const SourceFile file = {"src/base/a.cpp", "// x\n#include <vector>\n  #  include \"b.h\"\n#define include\n"};
+  const auto includes = includes_of(file);
+  REQUIRE(includes.size() == 2);
+  CHECK(includes[0].path == "vector");
+  CHECK_FALSE(includes[0].quoted);
+  CHECK(includes[1].path == "b.h");
+  CHECK(includes[1].quoted);
+  CHECK(includes[1].line == 3);
+}
+
+TEST_CASE("a file includes its own layer or layers to its right") {
+  CHECK(join_lines(check_include_arrows(repository())) == "");
+}
+
+TEST_CASE("the arrow rule finds a layer that includes to its left") {
+  const auto tree = good_tree_and({"src/base/status.cpp", "\n#include \"millrace/hal/device.h\"\n"});
+  CHECK(join_lines(check_include_arrows(tree)) ==
+        "src/base/status.cpp:2: includes include/millrace/hal/device.h, which stands to its left; the arrow is tests, "
+        "tools, examples, bench -> graph -> ops -> jit -> hal -> base\n");
+}
+
+TEST_CASE("the arrow rule finds a layer that includes to its left by a relative path") {
+  const auto tree = good_tree_and({"include/millrace/base/shape.h", "#include \"../hal/device.h\"\n"});
+  CHECK(check_include_arrows(tree).size() == 1);
+}
+
+TEST_CASE("the arrow rule finds a library file that includes a test's") {
+  const auto tree = good_tree_and({"src/graph/run.cpp", "#include \"tests/reference/dot.cpp\"\n"});
+  CHECK(check_include_arrows(tree).size() == 1);
+}
+
+TEST_CASE("the arrow rule finds a quoted include of no file of ours") {
+  const auto tree = good_tree_and({"src/graph/run.cpp", "#include \"Eigen/Core\"\n"});
+  CHECK(join_lines(check_include_arrows(tree)) ==
+        "src/graph/run.cpp:1: includes \"Eigen/Core\", which is no file of this repository; use <...> for others' "
+        "headers\n");
+}
+
+TEST_CASE("a foreign header is included in the files made for it only") {
+  CHECK(join_lines(check_foreign_headers(repository())) == "");
+}
+
+TEST_CASE("the foreign header rule finds each library out of its place") {
+  const auto found = [](const char* path, const char* text) {
+    return join_lines(check_foreign_headers(good_tree_and({path, text})));
+  };
+  CHECK(found("src/jit/cache.cpp", "#include <llvm/IR/Module.h>\n") ==
+        "src/jit/cache.cpp:1: includes <llvm/IR/Module.h>, which belongs in src/jit/llvm_ only\n");
+  CHECK(found("src/jit/llvm_orc.cpp", "#include <xbyak/xbyak.h>\n") ==
+        "src/jit/llvm_orc.cpp:1: includes <xbyak/xbyak.h>, which belongs in src/jit/xbyak_ only\n");
+  CHECK(found("src/hal/cpu/device.cpp", "#include <hip/hip_runtime_api.h>\n") ==
+        "src/hal/cpu/device.cpp:1: includes <hip/hip_runtime_api.h>, which belongs in src/hal/hip/ only\n");
+  CHECK(found("src/ops/dot.cpp", "#include <Eigen/Core>\n") ==
+        "src/ops/dot.cpp:1: includes <Eigen/Core>, which belongs in tests/reference/, include/millrace/interop, bench/ "
+        "only\n");
+  CHECK(found("src/hal/hip/device.cpp", "#include <hip/hip_runtime_api.h>\n") == "");
+}
+
+TEST_CASE("a public header includes the standard library and public headers only") {
+  CHECK(join_lines(check_public_headers(repository())) == "");
+}
+
+TEST_CASE("the public header rule finds foreign and private headers") {
+  const auto foreign = good_tree_and({"include/millrace/jit/a.h", "#include <fmt/format.h>\n"});
+  CHECK(join_lines(check_public_headers(foreign)) ==
+        "include/millrace/jit/a.h:1: includes <fmt/format.h>; a public header includes the standard library and "
+        "include/millrace only\n");
+  const auto with_private = good_tree_and({"include/millrace/graph/a.h", "#include \"graph/session.cpp\"\n"});
+  CHECK(join_lines(check_public_headers(with_private)) ==
+        "include/millrace/graph/a.h:1: includes \"graph/session.cpp\"; a public header includes the standard library "
+        "and include/millrace only\n");
+  const auto interop = good_tree_and({"include/millrace/interop_eigen.h", "#include <Eigen/Core>\n"});
+  CHECK(check_public_headers(interop).empty());
+}
+
+TEST_CASE("the oracle is independent of what it judges") {
+  CHECK(join_lines(check_oracle_independence(repository())) == "");
+}
+
+TEST_CASE("the oracle rule finds an oracle that includes a layer") {
+  const auto tree = good_tree_and({"tests/reference/sort.cpp", "#include \"millrace/hal/device.h\"\n"});
+  CHECK(join_lines(check_oracle_independence(tree)) ==
+        "tests/reference/sort.cpp:1: includes \"millrace/hal/device.h\"; the oracle includes the standard library, "
+        "Eigen, base/ and ops/op.h only\n");
+}
