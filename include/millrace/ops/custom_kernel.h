@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "millrace/ops/op_def.h"
+
+namespace millrace {
+
+/// An application's own elementwise kernel, fused and compiled like ours. `Body` is a builder template:
+///
+///     struct Swish {
+///       static auto emit(auto& b, auto x) { return b.div(x[0], b.add(b.constant_like(x[0], 1), my_exp(b, b.neg(x[0])))); }
+///     };
+///     Value y = graph.kernel<Swish>("swish", x);
+///
+/// Operands have one shape; the result has that shape and the dtype of the value that emit returns. `name` and the
+/// recorded body identify the kernel.
+struct CustomKernel {
+  std::string name;
+  BodyFunction body = nullptr;
+  HostFunction host = nullptr;
+  friend bool operator==(const CustomKernel& a, const CustomKernel& b) { return a.name == b.name && a.body == b.body; }
+};
+
+template <class Body>
+CustomKernel make_custom_kernel(std::string name) {
+  return {std::move(name),
+          [](BodyBuilder& b, std::span<const BodyValue> x, const Attributes&) -> BodyValue { return Body::emit(b, x); },
+          [](HostEval& b, std::span<const Scalar> x, const Attributes&) -> Scalar { return Body::emit(b, x); }};
+}
+
+/// Type rule and request of a custom kernel, as OpDef::infer and OpDef::build.
+Result<std::vector<TensorType>> infer_custom(const CustomKernel&, std::span<const TensorType> operands);
+Result<std::vector<KernelRequest>> build_custom(const CustomKernel&, const OpInstance&);
+
+}  // namespace millrace

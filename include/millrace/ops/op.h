@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "millrace/ops/attributes.h"
+
+namespace millrace {
+
+enum class Op : std::uint8_t {
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) name,
+#include "millrace/ops/op_table.inc"
+};
+
+inline constexpr Op kAllOps[] = {
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) Op::name,
+#include "millrace/ops/op_table.inc"
+};
+
+/// What passes and dispatch formation must know of an op.
+enum OpTraits : std::uint32_t {
+  kElementwise = 1,   // one result point from the same point of every operand
+  kCommutative = 2,   // of two operands
+  kReduction = 4,     // one result point from many operand points
+  kContraction = 8,   // sums of products of two operands
+  kView = 16,         // only renames where elements are
+  kMove = 32,         // copies elements elsewhere
+  kOrder = 64,        // sort and topk
+};
+
+struct OpInfo {
+  std::string_view name;
+  int num_operands;  // -1: one or more
+  int num_results;
+  std::uint32_t traits;
+  std::string_view attributes;  // the attribute struct's name
+  std::string_view meaning;
+};
+
+constexpr const OpInfo& info(Op op) {
+  constexpr static OpInfo kInfos[] = {
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) \
+  {#name, operands, results, traits, #attributes, meaning},
+#include "millrace/ops/op_table.inc"
+  };
+  return kInfos[static_cast<std::size_t>(op)];
+}
+
+constexpr std::string_view to_text(Op op) { return info(op).name; }
+constexpr bool has_trait(Op op, OpTraits trait) { return (info(op).traits & trait) != 0; }
+
+}  // namespace millrace

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "millrace/base/status.h"
+#include "millrace/jit/algorithm.h"
+#include "millrace/jit/body.h"
+#include "millrace/ops/op.h"
+
+namespace millrace {
+
+/// A node as its op sees it.
+struct OpInstance {
+  std::span<const TensorType> operands;
+  std::span<const TensorType> results;
+  const Attributes& attributes;
+  std::uint32_t used_results = ~0u;  // bit per result
+};
+
+using BodyFunction = BodyValue (*)(BodyBuilder&, std::span<const BodyValue>, const Attributes&);
+using HostFunction = Scalar (*)(HostEval&, std::span<const Scalar>, const Attributes&);
+
+/// What an op means. One per row of op_table.inc, made by `define_<op>()` in src/ops/.
+struct OpDef {
+  /// The result types, or what is wrong: "operand 1 is f32[8], expected f32[4x8] like operand 0; insert a broadcast".
+  /// The caller puts the node in front.
+  Result<std::vector<TensorType>> (*infer)(std::span<const TensorType> operands, const Attributes&) = nullptr;
+  /// Elementwise ops: one body, recorded and computed.
+  BodyFunction body = nullptr;
+  HostFunction host = nullptr;
+  /// What the op asks of the jit, with row-major operands and results: one request; for concat one per operand, each
+  /// storing its slice of the result. Unused results are absent. Operands of a request are numbered as the node's
+  /// (concat: request i has the one operand i), results as the used ones in order.
+  Result<std::vector<KernelRequest>> (*build)(const OpInstance&) = nullptr;
+};
+
+const OpDef& definition(Op op);
+
+/// Infers with the checks that the table itself gives: operand count, attribute type, rank limit, element count.
+Result<std::vector<TensorType>> infer_types(Op op, std::span<const TensorType> operands, const Attributes&);
+
+}  // namespace millrace
