@@ -39,14 +39,13 @@ struct OpInfo {
   std::string_view meaning;
 };
 
-constexpr const OpInfo& info(Op op) {
-  constexpr static OpInfo kInfos[] = {
+inline constexpr OpInfo kOpInfos[] = {
 #define MILLRACE_OP(name, operands, results, traits, attributes, meaning) \
   {#name, operands, results, traits, #attributes, meaning},
 #include "millrace/ops/op_table.inc"
-  };
-  return kInfos[static_cast<std::size_t>(op)];
-}
+};
+
+constexpr const OpInfo& info(Op op) { return kOpInfos[static_cast<std::size_t>(op)]; }
 
 constexpr std::string_view to_text(Op op) { return info(op).name; }
 constexpr bool has_trait(Op op, OpTraits trait) { return (info(op).traits & trait) != 0; }
