@@ -4,6 +4,9 @@
 function(millrace_layer name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/src/jit/llvm_[^/]*\\.cpp$")
+  if(NOT sources)
+    return()  # headers only
+  endif()
   add_library(millrace_${name} OBJECT ${sources})
   target_link_libraries(millrace_${name} PRIVATE millrace_flags)
   target_include_directories(millrace_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # The one library that an application links.
 find_package(Threads REQUIRED)
-add_library(millrace
-  $<TARGET_OBJECTS:millrace_base> $<TARGET_OBJECTS:millrace_hal> $<TARGET_OBJECTS:millrace_jit>
-  $<TARGET_OBJECTS:millrace_ops> $<TARGET_OBJECTS:millrace_graph>)
+add_library(millrace)
+foreach(layer base hal jit ops graph)
+  if(TARGET millrace_${layer})
+    target_sources(millrace PRIVATE $<TARGET_OBJECTS:millrace_${layer}>)
+  endif()
+endforeach()
 add_library(millrace::millrace ALIAS millrace)
 target_compile_features(millrace PUBLIC cxx_std_20)
 target_include_directories(millrace PUBLIC

@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 namespace millrace {
+
+namespace detail {
+/// A double that rounds to any 16-bit float as `value` itself would: exact below 2^53, and beyond it the bits that do
+/// not fit leave a trace in the last place.
+template <std::integral I>
+constexpr double to_double_sticky(I value) {
+  std::uint64_t magnitude = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  double scale = value < 0 ? -1 : 1;
+  if (magnitude >> 53 != 0) {
+    magnitude = magnitude >> 11 | ((magnitude & 0x7ff) != 0 ? 1 : 0);
+    scale *= 2048;
+  }
+  return static_cast<double>(magnitude) * scale;
+}
+}  // namespace detail
 
 /// IEEE 754 binary16 storage. Arithmetic is done in f32; conversions round to nearest, ties to even, keep subnormals,
 /// infinities and the sign of NaN (a NaN stays a NaN).
@@ -11,6 +27,10 @@ struct Half {
   std::uint16_t bits = 0;
   Half() = default;
   explicit Half(float value);
+  /// Rounds once; by way of f32 it would round twice.
+  explicit Half(double value);
+  template <std::integral I>
+  explicit Half(I value) : Half(detail::to_double_sticky(value)) {}
   explicit operator float() const;
   static Half from_bits(std::uint16_t bits) {
     Half half;
@@ -24,6 +44,10 @@ struct BFloat16 {
   std::uint16_t bits = 0;
   BFloat16() = default;
   explicit BFloat16(float value);
+  /// Rounds once; by way of f32 it would round twice.
+  explicit BFloat16(double value);
+  template <std::integral I>
+  explicit BFloat16(I value) : BFloat16(detail::to_double_sticky(value)) {}
   explicit operator float() const;
   static BFloat16 from_bits(std::uint16_t bits) {
     BFloat16 value;

@@ -26,7 +26,7 @@ class Shape {
   const std::vector<SizeExpr>& dims() const { return dims_; }
   bool is_static() const;
   SizeExpr num_elements() const;
-  /// "[4x8]"; "[]" for a scalar.
+  /// "[4x8]"; "[]" for a scalar; what is not a constant stands in parentheses: "[(rows)x8]".
   std::string to_text() const;
   friend bool operator==(const Shape&, const Shape&) = default;
 
@@ -48,13 +48,17 @@ struct Layout {
   SizeExpr offset;
   std::vector<SizeExpr> strides;
 
+  /// Dense, offset 0, innermost stride 1.
   static Layout row_major(const Shape&);
+  /// Whether every element stands where `row_major` puts it; the stride of an axis of extent 1 does not matter.
   bool is_row_major(const Shape&) const;
+  /// "offset 4 strides [8, 1]".
   std::string to_text() const;
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
 /// Elements from the buffer's start to one past the last element; 0 when the shape has no elements.
+/// Precondition: one stride per axis.
 SizeExpr extent_elements(const Shape&, const Layout&);
 /// Bytes of a row-major tensor.
 SizeExpr size_bytes(const TensorType&);

@@ -8,16 +8,19 @@
 #include <string>
 #include <vector>
 
+#include "millrace/base/saturating.h"
 #include "millrace/base/status.h"
 
 namespace millrace {
 
 /// A size that is known only when a run binds it, and what is promised about it.
 /// Two Dims are the same symbol when their names are equal; a graph refuses one name with two sets of facts.
+/// A fact said twice holds both times: the stricter bound, the least common multiple.
 ///
 ///     auto rows = Dim("rows").at_least(1).at_most(524160).multiple_of(128);
 class Dim {
  public:
+  /// A name is a letter or '_', then letters, digits, '_' and '.'; `check` says what is wrong with another.
   explicit Dim(std::string name) : name_(std::move(name)) {}
   Dim at_least(std::int64_t value) const;
   Dim at_most(std::int64_t value) const;
@@ -26,7 +29,12 @@ class Dim {
   const std::string& name() const { return name_; }
   std::int64_t min() const { return min_; }
   std::int64_t max() const { return max_; }
+  /// 0 when multiple_of was given a value below 1: `check` then fails.
   std::int64_t multiple() const { return multiple_; }
+  /// Whether the name can be written and read back, and some value keeps all facts.
+  Status check() const;
+  /// The facts as they are said in C++: "at_least(1).multiple_of(128)"; "no facts" for none.
+  std::string facts_to_text() const;
   friend bool operator==(const Dim&, const Dim&) = default;
 
  private:
@@ -39,8 +47,10 @@ class Dim {
 using SymbolValues = std::map<std::string, std::int64_t, std::less<>>;
 
 /// An immutable integer expression over symbols, in a canonical form: a sum of products of atoms, where an atom is a
-/// symbol, a floor division, a minimum or a maximum. Equal forms compare equal, so `n * 4 / 4 == n`.
-/// Constants are stored inline. Arithmetic saturates at the ends of int64; `evaluate` reports an overflow.
+/// symbol, a floor division, a minimum or a maximum. Equal forms compare equal, so `floor_div(n * 4, 4) == n`;
+/// different forms may still be equal in value. Simplifying uses the symbols' facts, so a binding that breaks one has
+/// no meaning. Constants are stored inline. Arithmetic saturates at the ends of int64, which stand for "too large to
+/// count"; `evaluate` then reports an overflow.
 class SizeExpr {
  public:
   SizeExpr(std::int64_t value = 0) : constant_(value) {}
@@ -54,43 +64,56 @@ class SizeExpr {
   }
   bool is(std::int64_t value) const { return is_constant() && constant_ == value; }
 
-  /// Bounds that hold for every binding which keeps the facts.
+  /// Bounds that hold for every binding which keeps the facts and evaluates; the ends of int64 when nothing is known.
   std::int64_t lower_bound() const;
   std::int64_t upper_bound() const;
   /// The largest known d such that every binding's value is a multiple of d; 0 for the constant 0.
   std::int64_t known_multiple() const;
 
-  /// Fails with the symbol's name when one is unbound, and when the value leaves int64.
+  /// Fails with the symbol's name when one is unbound, when a divisor is below 1, and when the value or a part of it
+  /// leaves int64. Allocates nothing when it succeeds.
   Result<std::int64_t> evaluate(const SymbolValues&) const;
-  void collect_symbols(std::map<std::string, Dim>& symbols) const;
+  /// Adds the symbols to `symbols`. Fails when one contradicts itself (Dim::check) or has other facts in `symbols`.
+  Status collect_symbols(std::map<std::string, Dim>& symbols) const;
+  /// "4*cols*rows - 1", "floor_div(n + 127, 128)", "min(m, n, 4)".
   std::string to_text() const;
 
-  friend SizeExpr operator+(const SizeExpr&, const SizeExpr&);
-  friend SizeExpr operator-(const SizeExpr&, const SizeExpr&);
-  friend SizeExpr operator*(const SizeExpr&, const SizeExpr&);
-  /// Rounds towards minus infinity. Precondition: the divisor is a positive constant or an expression with
-  /// lower_bound() >= 1.
-  friend SizeExpr floor_div(const SizeExpr&, const SizeExpr&);
-  friend SizeExpr ceil_div(const SizeExpr&, const SizeExpr&);
-  friend SizeExpr min(const SizeExpr&, const SizeExpr&);
-  friend SizeExpr max(const SizeExpr&, const SizeExpr&);
-  friend bool operator==(const SizeExpr&, const SizeExpr&);
-  /// A total order on forms, for maps and canonical order; says nothing about values.
-  friend bool form_less(const SizeExpr&, const SizeExpr&);
+  friend SizeExpr operator+(const SizeExpr& a, const SizeExpr& b) {
+    if (a.is_constant() && b.is_constant()) return saturating::add(a.constant_, b.constant_);
+    return add_forms(a, b);
+  }
+  friend SizeExpr operator-(const SizeExpr& a, const SizeExpr& b) {
+    if (a.is_constant() && b.is_constant()) return saturating::subtract(a.constant_, b.constant_);
+    return add_forms(a, multiply_forms(b, -1));
+  }
+  friend SizeExpr operator*(const SizeExpr& a, const SizeExpr& b) {
+    if (a.is_constant() && b.is_constant()) return saturating::multiply(a.constant_, b.constant_);
+    return multiply_forms(a, b);
+  }
+  friend bool operator==(const SizeExpr& a, const SizeExpr& b) {
+    if (a.is_constant() || b.is_constant()) return a.node_ == b.node_ && a.constant_ == b.constant_;
+    return equal_forms(a, b);
+  }
 
-  struct Node;  // size_expr.cpp
+  struct Node;  // src/base/size_expr_node.h
 
  private:
+  static SizeExpr add_forms(const SizeExpr&, const SizeExpr&);
+  static SizeExpr multiply_forms(const SizeExpr&, const SizeExpr&);
+  static bool equal_forms(const SizeExpr&, const SizeExpr&);
   explicit SizeExpr(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
   friend struct SizeExprAccess;
   std::int64_t constant_ = 0;
   std::shared_ptr<const Node> node_;  // null for a constant
 };
 
+/// Rounds towards minus infinity. A divisor that turns out below 1 is an error of `evaluate`.
 SizeExpr floor_div(const SizeExpr&, const SizeExpr&);
+/// floor_div(a + b - 1, b).
 SizeExpr ceil_div(const SizeExpr&, const SizeExpr&);
 SizeExpr min(const SizeExpr&, const SizeExpr&);
 SizeExpr max(const SizeExpr&, const SizeExpr&);
+/// A total order on forms, for maps and canonical order; says nothing about values.
 bool form_less(const SizeExpr&, const SizeExpr&);
 
 }  // namespace millrace

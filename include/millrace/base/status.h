@@ -129,8 +129,8 @@ class [[nodiscard]] Result {
 #define MILLRACE_CONCAT(a, b) MILLRACE_CONCAT_INNER(a, b)
 
 /// Returns the Status of `expression` from the enclosing function unless it is ok.
-#define MILLRACE_TRY(expression)                                             \
-  do {                                                                       \
+#define MILLRACE_TRY(expression)                                                                          \
+  do {                                                                                                    \
     if (::millrace::Status millrace_status = (expression); !millrace_status.ok()) return millrace_status; \
   } while (false)
 

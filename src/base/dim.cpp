@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/size_expr_node.h"
+
+namespace millrace {
+namespace {
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name_character(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.'; }
+
+bool is_name(const std::string& text) {
+  return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), is_name_character);
+}
+
+std::int64_t least_common_multiple(std::int64_t a, std::int64_t b) {
+  return saturating::multiply(a / std::gcd(a, b), b);
+}
+
+Status collect(const SizeExpr& expr, std::map<std::string, Dim>& symbols);
+
+Status collect(const Atom& atom, std::map<std::string, Dim>& symbols) {
+  for (const SizeExpr& operand : atom.operands) MILLRACE_TRY(collect(operand, symbols));
+  if (atom.kind != AtomKind::kSymbol) return {};
+  MILLRACE_TRY(atom.symbol.check());
+  const auto [known, inserted] = symbols.emplace(atom.symbol.name(), atom.symbol);
+  if (inserted || known->second == atom.symbol) return {};
+  return invalid_argument(fmt::format("dim '{}': promised {}, expected {} as elsewhere; give one name one set of facts",
+                                      atom.symbol.name(), atom.symbol.facts_to_text(), known->second.facts_to_text()));
+}
+
+Status collect(const SizeExpr& expr, std::map<std::string, Dim>& symbols) {
+  const Sum* sum = SizeExprAccess::node(expr);
+  if (sum == nullptr) return {};
+  for (const Term& term : sum->terms) {
+    for (const auto& factor : term.factors) MILLRACE_TRY(collect(*factor, symbols));
+  }
+  return {};
+}
+
+}  // namespace
+
+Dim Dim::at_least(std::int64_t value) const {
+  Dim dim = *this;
+  dim.min_ = std::max(min_, value);
+  return dim;
+}
+
+Dim Dim::at_most(std::int64_t value) const {
+  Dim dim = *this;
+  dim.max_ = std::min(max_, value);
+  return dim;
+}
+
+Dim Dim::multiple_of(std::int64_t value) const {
+  Dim dim = *this;
+  dim.multiple_ = value < 1 || multiple_ == 0 ? 0 : least_common_multiple(multiple_, value);
+  return dim;
+}
+
+Status Dim::check() const {
+  if (!is_name(name_)) {
+    return invalid_argument(fmt::format(
+        "dim '{}': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it", name_));
+  }
+  if (multiple_ == 0) {
+    return invalid_argument(
+        fmt::format("dim '{}': multiple_of a value below 1, expected at least 1; drop the fact", name_));
+  }
+  const SizeExpr symbol(*this);
+  if (symbol.lower_bound() <= symbol.upper_bound()) return {};
+  return invalid_argument(
+      fmt::format("dim '{}': no value keeps {}, expected at least one; loosen a fact", name_, facts_to_text()));
+}
+
+std::string Dim::facts_to_text() const {
+  std::string text;
+  const auto append = [&text](const char* fact, std::int64_t value) {
+    text += fmt::format("{}{}({})", text.empty() ? "" : ".", fact, value);
+  };
+  if (min_ != 0) append("at_least", min_);
+  if (max_ != saturating::kMax) append("at_most", max_);
+  if (multiple_ != 1) append("multiple_of", multiple_);
+  return text.empty() ? "no facts" : text;
+}
+
+Status SizeExpr::collect_symbols(std::map<std::string, Dim>& symbols) const { return collect(*this, symbols); }
+
+}  // namespace millrace

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/base/dtype.h"
+
+namespace millrace {
+
+std::optional<DType> parse_dtype(std::string_view text) {
+  for (const DType dtype : kAllDTypes) {
+    if (to_text(dtype) == text) return dtype;
+  }
+  return std::nullopt;
+}
+
+}  // namespace millrace
