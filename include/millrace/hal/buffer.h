@@ -41,7 +41,8 @@ class Buffer {
   Deleter deleter_;
 };
 
-/// What a submission binds: memory and its length. Non-owning; the caller keeps it alive until the submission has ended.
+/// What a submission binds: memory and its length. Non-owning; the caller keeps it alive until the submission has
+/// ended.
 struct BufferBinding {
   void* data = nullptr;
   std::size_t size_bytes = 0;

@@ -21,7 +21,7 @@ enum class BindingKind : std::uint8_t { kInput, kOutput, kConstant, kTransient }
 
 /// A buffer that each submission provides. Inputs and constants are never written.
 struct BindingDecl {
-  std::string name;
+  std::string name = {};
   BindingKind kind = BindingKind::kInput;
   SizeIndex size_bytes{};  // what a submission must provide at least
   friend bool operator==(const BindingDecl&, const BindingDecl&) = default;
@@ -37,7 +37,7 @@ struct BufferRange {
 
 /// Fills the range with a repeated byte pattern of 1, 2, 4 or 8 bytes.
 struct FillCommand {
-  BufferRange destination;
+  BufferRange destination = {};
   std::uint64_t pattern = 0;
   std::uint32_t pattern_bytes = 1;
   friend bool operator==(const FillCommand&, const FillCommand&) = default;
@@ -45,16 +45,16 @@ struct FillCommand {
 
 /// Copies; the lengths are equal and the ranges do not overlap.
 struct CopyCommand {
-  BufferRange source;
-  BufferRange destination;
+  BufferRange source = {};
+  BufferRange destination = {};
   friend bool operator==(const CopyCommand&, const CopyCommand&) = default;
 };
 
 struct DispatchCommand {
   KernelIndex kernel{};
   SizeIndex num_groups{};  // 0 runs nothing; at most 2^32 - 1
-  std::vector<BufferRange> buffers;
-  std::vector<SizeIndex> sizes;
+  std::vector<BufferRange> buffers = {};
+  std::vector<SizeIndex> sizes = {};
   friend bool operator==(const DispatchCommand&, const DispatchCommand&) = default;
 };
 

@@ -23,10 +23,10 @@ class Recording {
 
 /// What one replay uses. Spans are only read during submit on devices that finish inline.
 struct Submission {
-  std::span<const BufferBinding> bindings;   // as CommandList::bindings
-  std::span<const std::int64_t> sizes;       // as CommandList::sizes, evaluated
-  std::span<const Timepoint> wait;
-  std::span<const Timepoint> signal;
+  std::span<const BufferBinding> bindings = {};  // as CommandList::bindings
+  std::span<const std::int64_t> sizes = {};      // as CommandList::sizes, evaluated
+  std::span<const Timepoint> wait = {};
+  std::span<const Timepoint> signal = {};
 };
 
 class Device {
@@ -47,9 +47,14 @@ class Device {
   virtual Status submit(Recording&, const Submission&) = 0;
 };
 
+/// For tests of kernels: results must not depend on how a dispatch's groups are shared out.
+struct CpuDeviceOptions {
+  std::uint32_t max_groups_per_call = 0xffff'ffff;  // at least 1
+};
+
 /// Makes devices of one kind.
 struct Driver {
-  std::string name;  // "cpu"
+  std::string name = {};  // "cpu"
   /// Why no device can be had here (a missing runtime), or ok.
   Status (*available)() = nullptr;
   Result<std::shared_ptr<Device>> (*create)(const TargetSpec&) = nullptr;
@@ -58,10 +63,10 @@ struct Driver {
 /// Runs host code and interpreted kernels on the calling thread.
 Driver cpu_driver();
 /// The inline device for a spec that the host can execute; fails when it cannot, naming the levels that it can.
-Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec&);
+Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec&, const CpuDeviceOptions& = {});
 
 /// Wraps `inner`: appends a line of text per recorded and submitted command to `*log`, and forwards.
-/// `log` outlives the device.
+/// `log` outlives the device. Without an inner device or a log there is nothing to trace: returns `inner`.
 std::shared_ptr<Device> create_trace_device(std::shared_ptr<Device> inner, std::vector<std::string>* log);
 
 }  // namespace millrace

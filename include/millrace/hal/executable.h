@@ -17,11 +17,11 @@ enum class KernelIndex : std::uint32_t {};  // in one Executable
 
 /// What a caller of a compiled kernel must know. A dispatch is checked against it.
 struct KernelInfo {
-  std::string name;
+  std::string name = {};
   std::uint32_t num_buffers = 0;
   std::uint32_t num_sizes = 0;
-  std::vector<bool> buffer_is_written;  // one per buffer
-  std::uint64_t workgroup_bytes = 0;    // of the memory plan
+  std::vector<bool> buffer_is_written = {};  // one per buffer
+  std::uint64_t workgroup_bytes = 0;         // of the memory plan
   std::uint64_t private_bytes = 0;
   friend bool operator==(const KernelInfo&, const KernelInfo&) = default;
 };
@@ -35,17 +35,17 @@ enum class ImageFormat : std::uint8_t {
 /// Host code is one block: [0, code_bytes) is mapped readable and executable, the rest (constants) readable.
 struct ExecutableImage {
   ImageFormat format = ImageFormat::kHostCode;
-  std::string target;     // TargetSpec::to_text()
-  std::string generator;  // CodeGenerator::name()
-  KernelInfo info;
-  std::vector<std::byte> bytes;
+  std::string target = {};     // TargetSpec::to_text()
+  std::string generator = {};  // CodeGenerator::name()
+  KernelInfo info = {};
+  std::vector<std::byte> bytes = {};
   std::uint64_t code_bytes = 0;    // a multiple of 4096, or bytes.size()
   std::uint64_t entry_offset = 0;  // of HostKernelEntry, or of a microkernel when `routine` is set
   /// Compiled C++ around the microkernel at `entry_offset`; its name is what a cache keeps. Null and empty for none.
   HostRoutine routine = nullptr;
-  std::string routine_name;
-  std::vector<std::int64_t> routine_parameters;
-  std::shared_ptr<const HostKernel> kernel;  // kInterpreted only
+  std::string routine_name = {};
+  std::vector<std::int64_t> routine_parameters = {};
+  std::shared_ptr<const HostKernel> kernel = nullptr;  // kInterpreted only
 };
 
 /// A table of loaded kernels that one device can run.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "millrace/base/status.h"
 
@@ -14,12 +15,15 @@ enum class KernelError : std::uint32_t {
   kIndexOutOfRange = 1,  // a gather index outside its axis
 };
 
+/// What a status word says of a kernel's run: ok for 0, or an error that names the kernel and each of its bits.
+Status kernel_status(std::string_view kernel_name, std::uint32_t status_word);
+
 /// What a host kernel is called with. Generated code reads it by these offsets; never reorder.
 struct KernelArgs {
-  std::uint32_t* status;         // 0: status word; kernels OR KernelError bits in, atomically
-  void* workgroup_memory;        // 8: this worker's block, 64-byte aligned, at least the plan's workgroup_bytes
-  void* const* buffers;          // 16: one pointer per buffer argument, to its first byte
-  const std::int64_t* sizes;     // 24: one value per size argument
+  std::uint32_t* status;      // 0: status word; kernels OR KernelError bits in, atomically
+  void* workgroup_memory;     // 8: this worker's block, 64-byte aligned, at least the plan's workgroup_bytes
+  void* const* buffers;       // 16: one pointer per buffer argument, to its first byte
+  const std::int64_t* sizes;  // 24: one value per size argument
 };
 static_assert(sizeof(KernelArgs) == 32);
 

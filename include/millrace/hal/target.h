@@ -27,8 +27,8 @@ std::span<const IsaLevel> host_isa_levels();
 
 /// What code is generated for, as text: "cpu" (the host's best level), "cpu:avx2", later "amdgpu:gfx1100".
 struct TargetSpec {
-  std::string family = "cpu";           // "cpu"
-  IsaLevel isa = IsaLevel::kBaseline;   // cpu only
+  std::string family = "cpu";          // "cpu"
+  IsaLevel isa = IsaLevel::kBaseline;  // cpu only
 
   /// Fails naming the part that is not known and what is; "cpu" alone takes the host's highest level.
   static Result<TargetSpec> parse(std::string_view text);
@@ -68,8 +68,7 @@ class Target {
   std::string to_text() const { return spec_.to_text(); }
 
  private:
-  Target(TargetSpec spec, CodeGeneratorList generators)
-      : spec_(std::move(spec)), generators_(std::move(generators)) {}
+  Target(TargetSpec spec, CodeGeneratorList generators) : spec_(std::move(spec)), generators_(std::move(generators)) {}
   TargetSpec spec_;
   CodeGeneratorList generators_;
 };

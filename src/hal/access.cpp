@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/access.h"
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+struct AccessesOf {
+  const CommandList& list;
+
+  std::vector<Access> operator()(const FillCommand& fill) const {
+    return {{.range = fill.destination, .role = Access::Role::kDestination, .writes = true}};
+  }
+  std::vector<Access> operator()(const CopyCommand& copy) const {
+    return {{.range = copy.source, .role = Access::Role::kSource},
+            {.range = copy.destination, .role = Access::Role::kDestination, .writes = true}};
+  }
+  std::vector<Access> operator()(const DispatchCommand& dispatch) const {
+    static const std::vector<bool> kUnknown;
+    const auto& is_written =
+        list.kernels.contains(dispatch.kernel) ? list.kernels[dispatch.kernel].buffer_is_written : kUnknown;
+    std::vector<Access> accesses;
+    for (std::uint32_t i = 0; i < dispatch.buffers.size(); ++i) {
+      accesses.push_back({.range = dispatch.buffers[i],
+                          .role = Access::Role::kArgument,
+                          .argument = i,
+                          .writes = i < is_written.size() && is_written[i]});
+    }
+    return accesses;
+  }
+  std::vector<Access> operator()(const BarrierCommand&) const { return {}; }
+};
+
+}  // namespace
+
+std::vector<Access> accesses_of(const CommandList& list, const Command& command) {
+  return std::visit(AccessesOf{list}, command);
+}
+
+std::string to_text(const Access& access) {
+  switch (access.role) {
+    case Access::Role::kSource:
+      return "source";
+    case Access::Role::kDestination:
+      return "destination";
+    case Access::Role::kArgument:
+      break;
+  }
+  return fmt::format("buffer {}", access.argument);
+}
+
+}  // namespace millrace

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "millrace/hal/command_list.h"
+
+// How commands and their parts are named in text and messages. None of these needs a valid list: what an index does
+// not reach prints as '?' and the index.
+
+namespace millrace {
+
+/// "input", "output", "constant", "transient".
+std::string_view to_text(BindingKind);
+
+/// "output 'y'".
+std::string describe(const CommandList&, BindingIndex);
+/// "command 2 (dispatch 'add')".
+std::string describe_command(const CommandList&, std::size_t command);
+
+/// The expressions of a list, or, where a submission has evaluated them, their values.
+class SizeText {
+ public:
+  explicit SizeText(const CommandList& list, std::span<const std::int64_t> values = {})
+      : list_(list), values_(values) {}
+  std::string operator()(SizeIndex) const;
+  /// "[64, 128)", in bytes of the binding.
+  std::string interval(const BufferRange&) const;
+
+ private:
+  const CommandList& list_;
+  std::span<const std::int64_t> values_;
+};
+
+/// The command on one line: "copy x[0, 64) -> y[64, 128)".
+std::string to_text(const CommandList&, const Command&, const SizeText&);
+
+}  // namespace millrace

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "millrace/hal/target.h"
+
+namespace millrace {
+
+/// Ok when a host that executes `levels` can be a device for `spec`. Apart from the device, so that a test can ask for
+/// hosts that it does not run on.
+Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels);
+
+}  // namespace millrace

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hal/cpu/code_loader.h"
+#include "millrace/hal/executable.h"
+#include "millrace/hal/target.h"
+
+namespace millrace {
+
+/// One kernel that the cpu device can call: an entry, a routine around a microkernel, or a HostKernel.
+struct LoadedKernel {
+  KernelInfo info = {};
+  MappedCode code = {};
+  HostKernelEntry entry = nullptr;
+  HostRoutine routine = nullptr;
+  std::vector<std::int64_t> routine_parameters = {};
+  const void* microkernel = nullptr;
+  std::shared_ptr<const HostKernel> kernel = nullptr;
+
+  Status run(const KernelArgs& args, std::uint32_t first_group, std::uint32_t end_group) const {
+    if (entry != nullptr) {
+      entry(&args, first_group, end_group);
+      return {};
+    }
+    if (routine != nullptr) {
+      routine(microkernel, routine_parameters, &args, first_group, end_group);
+      return {};
+    }
+    return kernel->run(args, first_group, end_group);
+  }
+};
+
+class CpuExecutable final : public Executable {
+ public:
+  /// Fails naming the kernel whose image is damaged or is not for `device`.
+  static Result<std::shared_ptr<CpuExecutable>> load(const TargetSpec& device, std::span<const ExecutableImage> images);
+
+  explicit CpuExecutable(TargetSpec device) : device_(std::move(device)) {}
+  std::size_t num_kernels() const override { return kernels_.size(); }
+  const KernelInfo& info(KernelIndex kernel) const override { return kernels_[kernel].info; }
+
+  /// What it was loaded for.
+  const TargetSpec& device() const { return device_; }
+  const LoadedKernel& kernel(KernelIndex kernel) const { return kernels_[kernel]; }
+
+ private:
+  TargetSpec device_;
+  IdVector<KernelIndex, LoadedKernel> kernels_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/hal/target.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+constexpr std::array kAllIsaLevels = {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512};
+
+std::vector<IsaLevel> detect_isa_levels() {
+  // These ask for every feature of the x86-64 micro-architecture level, and that the system saves the registers.
+  __builtin_cpu_init();
+  const bool supported[] = {static_cast<bool>(__builtin_cpu_supports("x86-64-v2")),
+                            static_cast<bool>(__builtin_cpu_supports("x86-64-v3")),
+                            static_cast<bool>(__builtin_cpu_supports("x86-64-v4"))};
+  std::vector<IsaLevel> levels;
+  for (IsaLevel level : kAllIsaLevels) {
+    if (!supported[static_cast<std::size_t>(level)]) break;
+    levels.push_back(level);
+  }
+  return levels;
+}
+
+Result<TargetSpec> parse_cpu(std::string_view text, std::string_view level_text) {
+  for (IsaLevel level : kAllIsaLevels) {
+    if (level_text == to_text(level)) return TargetSpec{.family = "cpu", .isa = level};
+  }
+  return invalid_argument(
+      fmt::format("target '{}': cpu level '{}' is not known, expected baseline, avx2 or avx512; "
+                  "say cpu for the host's best",
+                  text, level_text));
+}
+
+Result<TargetSpec> best_cpu() {
+  if (host_isa_levels().empty()) {
+    return unavailable(
+        "target 'cpu': this host lacks x86-64-v2, the least that code is generated for; say a level, "
+        "such as cpu:baseline, to compile for another machine");
+  }
+  return TargetSpec{.family = "cpu", .isa = host_isa_levels().back()};
+}
+
+/// Another family (a GPU's) enters as one row.
+struct Family {
+  std::string_view name;
+  Result<TargetSpec> (*parse_alone)();
+  Result<TargetSpec> (*parse_variant)(std::string_view text, std::string_view variant);
+};
+constexpr Family kFamilies[] = {{"cpu", best_cpu, parse_cpu}};
+
+std::string known_families() {
+  std::string names;
+  for (const Family& family : kFamilies) names += fmt::format("{}{}", names.empty() ? "" : ", ", family.name);
+  return names;
+}
+
+std::string reasons_of_refusal(const TargetSpec& spec, const CodeGeneratorList& generators) {
+  std::string reasons;
+  for (const auto& generator : generators) {
+    reasons +=
+        fmt::format("{}{} ({})", reasons.empty() ? "" : ", ", generator->name(), generator->supports(spec).message());
+  }
+  return reasons;
+}
+
+}  // namespace
+
+std::string_view to_text(IsaLevel level) {
+  switch (level) {
+    case IsaLevel::kBaseline:
+      return "baseline";
+    case IsaLevel::kAvx2:
+      return "avx2";
+    case IsaLevel::kAvx512:
+      return "avx512";
+  }
+  return "unknown";
+}
+
+std::span<const IsaLevel> host_isa_levels() {
+  static const std::vector<IsaLevel> kLevels = detect_isa_levels();
+  return kLevels;
+}
+
+Result<TargetSpec> TargetSpec::parse(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  for (const Family& family : kFamilies) {
+    if (name != family.name) continue;
+    return colon == std::string_view::npos ? family.parse_alone() : family.parse_variant(text, text.substr(colon + 1));
+  }
+  return invalid_argument(
+      fmt::format("target '{}': family '{}' is not known, expected one of: {}; say cpu for the host", text, name,
+                  known_families()));
+}
+
+std::string TargetSpec::to_text() const {
+  if (family != "cpu") return family;
+  return fmt::format("cpu:{}", millrace::to_text(isa));
+}
+
+Result<Target> Target::create(TargetSpec spec, const CodeGeneratorList& generators) {
+  if (generators.empty()) {
+    return failed_precondition(
+        fmt::format("target '{}' has no code generator; built in: none; give one that makes code "
+                    "for it",
+                    spec.to_text()));
+  }
+  const auto null = std::find(generators.begin(), generators.end(), nullptr);
+  if (null != generators.end()) {
+    return invalid_argument(
+        fmt::format("target '{}': code generator {} of {} is null; give a generator or leave it out", spec.to_text(),
+                    null - generators.begin(), generators.size()));
+  }
+  CodeGeneratorList serving;
+  for (const auto& generator : generators) {
+    if (generator->supports(spec).ok()) serving.push_back(generator);
+  }
+  if (serving.empty()) {
+    return unimplemented(
+        fmt::format("target '{}' has no code generator; built in: {}; give one that makes code for it, "
+                    "or say another target",
+                    spec.to_text(), reasons_of_refusal(spec, generators)));
+  }
+  return Target(std::move(spec), std::move(serving));
+}
+
+}  // namespace millrace

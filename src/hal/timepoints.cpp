@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/timepoints.h"
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+Status null_semaphore(std::string_view list, std::size_t index) {
+  return invalid_argument(
+      fmt::format("submit: {} {} has no semaphore; give one or leave the timepoint out", list, index));
+}
+
+Status check_signal(std::size_t index, const Submission& submission) {
+  const Timepoint& signal = submission.signal[index];
+  for (const Timepoint& wait : submission.wait) {
+    if (wait.semaphore != signal.semaphore || signal.value > wait.value) continue;
+    return invalid_argument(
+        fmt::format("submit: signal {} is value {} of a semaphore that is waited for to reach {}; "
+                    "signal a greater value",
+                    index, signal.value, wait.value));
+  }
+  const Result<std::uint64_t> value = signal.semaphore->query();
+  // A failed semaphore takes no signal any more; that is its failure, to be passed on.
+  if (!value.ok()) return value.status();
+  if (signal.value > *value) return {};
+  return failed_precondition(fmt::format(
+      "submit: signal {} is value {}, its semaphore is at {}; signal a greater value", index, signal.value, *value));
+}
+
+}  // namespace
+
+Status check_timepoints(const Submission& submission) {
+  for (std::size_t i = 0; i < submission.wait.size(); ++i) {
+    if (submission.wait[i].semaphore == nullptr) return null_semaphore("wait", i);
+  }
+  for (std::size_t i = 0; i < submission.signal.size(); ++i) {
+    if (submission.signal[i].semaphore == nullptr) return null_semaphore("signal", i);
+    MILLRACE_TRY(check_signal(i, submission));
+  }
+  return {};
+}
+
+Status wait_all(std::span<const Timepoint> wait) {
+  for (const Timepoint& timepoint : wait) MILLRACE_TRY(timepoint.semaphore->wait(timepoint.value));
+  return {};
+}
+
+Status settle(std::span<const Timepoint> signal, Status status) {
+  for (const Timepoint& timepoint : signal) {
+    if (timepoint.semaphore == nullptr) continue;
+    if (status.ok()) status = timepoint.semaphore->signal(timepoint.value);
+    if (!status.ok()) timepoint.semaphore->fail(status);
+  }
+  return status;
+}
+
+}  // namespace millrace

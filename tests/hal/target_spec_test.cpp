@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "millrace/hal/target.h"
+
+namespace millrace {
+
+TEST_CASE("cpu alone is the best level of the host") {
+  REQUIRE(!host_isa_levels().empty());
+  const TargetSpec spec = TargetSpec::parse("cpu").value();
+  CHECK(spec.family == "cpu");
+  CHECK(spec.isa == host_isa_levels().back());
+}
+
+TEST_CASE("the levels of the host are baseline and those above it, lowest first, without a gap") {
+  const auto levels = host_isa_levels();
+  for (std::size_t i = 0; i < levels.size(); ++i) CHECK(static_cast<std::size_t>(levels[i]) == i);
+  CHECK(host_isa_levels().data() == levels.data());
+}
+
+TEST_CASE("every target's text parses to the target") {
+  for (IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    const TargetSpec spec{.family = "cpu", .isa = level};
+    CHECK(spec.to_text() == "cpu:" + std::string(to_text(level)));
+    CHECK(TargetSpec::parse(spec.to_text()).value() == spec);
+  }
+}
+
+TEST_CASE("a target of another family prints its family alone") {
+  CHECK(TargetSpec{.family = "amdgpu"}.to_text() == "amdgpu");
+}
+
+TEST_CASE("vector registers follow the level") {
+  const auto spec = [](IsaLevel level) { return TargetSpec{.family = "cpu", .isa = level}; };
+  CHECK(spec(IsaLevel::kBaseline).vector_bytes() == 16);
+  CHECK(spec(IsaLevel::kAvx2).vector_bytes() == 32);
+  CHECK(spec(IsaLevel::kAvx512).vector_bytes() == 64);
+  CHECK(spec(IsaLevel::kAvx2).num_vector_registers() == 16);
+  CHECK(spec(IsaLevel::kAvx512).num_vector_registers() == 32);
+  CHECK(!spec(IsaLevel::kBaseline).has_fma());
+  CHECK(spec(IsaLevel::kAvx2).has_fma());
+}
+
+TEST_CASE("text that names no target says which part is not known and what is") {
+  struct Case {
+    std::string text;
+    std::string message;
+  };
+  const auto family = [](const std::string& text, const std::string& name) {
+    return Case{
+        text, "target '" + text + "': family '" + name + "' is not known, expected one of: cpu; say cpu for the host"};
+  };
+  const auto level = [](const std::string& text, const std::string& name) {
+    return Case{text, "target '" + text + "': cpu level '" + name +
+                          "' is not known, expected baseline, avx2 or avx512; say cpu for the host's best"};
+  };
+  const Case cases[] = {family("", ""),
+                        family("local", "local"),
+                        family("cuda", "cuda"),
+                        family("CPU", "CPU"),
+                        family(" cpu", " cpu"),
+                        family(":", ""),
+                        family("cpus", "cpus"),
+                        family(":avx2", ""),
+                        family("amdgpu:gfx1100", "amdgpu"),
+                        level("cpu:", ""),
+                        level("cpu:avx9", "avx9"),
+                        level("cpu:AVX2", "AVX2"),
+                        level("cpu:avx2 ", "avx2 "),
+                        level("cpu:avx2:avx512", "avx2:avx512")};
+  for (const Case& c : cases) {
+    CAPTURE(c.text);
+    const Result<TargetSpec> spec = TargetSpec::parse(c.text);
+    REQUIRE(!spec.ok());
+    CHECK(spec.status().code() == StatusCode::kInvalidArgument);
+    CHECK(spec.status().message() == c.message);
+  }
+}
+
+}  // namespace millrace
