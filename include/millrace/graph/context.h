@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/hal/device.h"
+#include "millrace/jit/kernel_cache.h"
+#include "millrace/jit/kernel_compiler.h"
+
+namespace millrace {
+
+/// What there is to compile with and run on, listed explicitly: nothing registers itself. Shareable between threads
+/// once built.
+struct Context {
+  std::vector<Driver> drivers;
+  std::vector<std::shared_ptr<const KernelCompiler>> generators;  // in the order in which they are asked
+  std::shared_ptr<KernelCache> cache;
+
+  /// "cpu", "cpu:avx2". Fails naming what was asked, and the devices and generators that there are.
+  Result<Target> target(std::string_view spec) const;
+  Result<std::shared_ptr<Device>> device(std::string_view spec) const;
+};
+
+struct ContextOptions {
+  /// Empty: kernels are cached in memory only. Default: KernelCache::default_directory().
+  std::string cache_directory = KernelCache::default_directory();
+};
+
+/// The cpu driver; xbyak, LLVM and the interpreter.
+std::shared_ptr<const Context> make_default_context(const ContextOptions& = {});
+
+}  // namespace millrace

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "millrace/graph/builder.h"
+
+namespace millrace {
+
+// The ops as functions on tensors; op_table.inc says what each means. Elementwise functions of two tensors take equal
+// shapes; a C++ number stands for a tensor of that shape. Axes may be negative. Errors go to the builder.
+
+Tensor operator+(Tensor x, Tensor y);
+Tensor operator-(Tensor x, Tensor y);
+Tensor operator*(Tensor x, Tensor y);
+Tensor operator/(Tensor x, Tensor y);
+Tensor operator-(Tensor x);
+Tensor operator+(Tensor x, double y);
+Tensor operator-(Tensor x, double y);
+Tensor operator*(Tensor x, double y);
+Tensor operator/(Tensor x, double y);
+Tensor operator+(double x, Tensor y);
+Tensor operator-(double x, Tensor y);
+Tensor operator*(double x, Tensor y);
+Tensor operator/(double x, Tensor y);
+
+Tensor rem(Tensor x, Tensor y);
+Tensor min(Tensor x, Tensor y);
+Tensor max(Tensor x, Tensor y);
+Tensor pow(Tensor x, Tensor y);
+Tensor abs(Tensor x);
+Tensor sign(Tensor x);
+Tensor exp(Tensor x);
+Tensor log(Tensor x);
+Tensor sqrt(Tensor x);
+Tensor rsqrt(Tensor x);
+Tensor tanh(Tensor x);
+Tensor sigmoid(Tensor x);
+Tensor erf(Tensor x);
+Tensor floor(Tensor x);
+Tensor round(Tensor x);
+Tensor equal(Tensor x, Tensor y);
+Tensor not_equal(Tensor x, Tensor y);
+Tensor less(Tensor x, Tensor y);
+Tensor less_equal(Tensor x, Tensor y);
+Tensor greater(Tensor x, Tensor y);
+Tensor greater_equal(Tensor x, Tensor y);
+Tensor logical_and(Tensor x, Tensor y);
+Tensor logical_or(Tensor x, Tensor y);
+Tensor logical_xor(Tensor x, Tensor y);
+Tensor logical_not(Tensor x);
+Tensor select(Tensor condition, Tensor if_true, Tensor if_false);
+Tensor cast(Tensor x, DType dtype);
+
+Tensor reduce_sum(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
+Tensor reduce_prod(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
+Tensor reduce_max(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
+Tensor reduce_min(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
+Tensor reduce_mean(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
+Tensor argmax(Tensor x, std::int64_t axis, bool keep_dims = false);
+
+/// Matrix product of the last two dims, with equal leading (batch) dims: x[..., m, k] * y[..., k, n] -> [..., m, n].
+Tensor matmul(Tensor x, Tensor y);
+Tensor dot(Tensor x, Tensor y, DotAttrs attributes);
+/// x[n,c,h,w], weights[o,c,kh,kw] -> [n,o,h',w'].
+Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes = {});
+Tensor max_pool2d(Tensor x, Pool2dAttrs attributes = {});
+Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes = {});
+
+Tensor reshape(Tensor x, Shape shape);
+Tensor transpose(Tensor x, std::vector<std::int64_t> permutation);
+/// Operand dims become the trailing result dims, as NumPy does it.
+Tensor broadcast_to(Tensor x, Shape shape);
+/// Operand dim d becomes result dim dims[d].
+Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims);
+Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step = {});
+Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, double value = 0);
+Tensor concat(std::span<const Tensor> tensors, std::int64_t axis);
+Tensor gather(Tensor x, Tensor indices, std::int64_t axis);
+Tensor iota(GraphBuilder& graph, DType dtype, Shape shape, std::int64_t axis);
+
+struct ValuesAndIndices {
+  Tensor values;
+  Tensor indices;  // i64
+};
+ValuesAndIndices sort(Tensor x, std::int64_t axis = -1, bool descending = false);
+ValuesAndIndices topk(Tensor x, SizeExpr k, TopKAttrs attributes = {});
+
+// Composites: functions that build smaller ops; never a kind of op.
+
+/// e^(x - max) / sum over `axis`. Rows of -inf give NaN, as the definition does.
+Tensor softmax(Tensor x, std::int64_t axis = -1);
+/// x * (1 + erf(x / sqrt 2)) / 2. Source: Hendrycks & Gimpel, arXiv:1606.08415.
+Tensor gelu(Tensor x);
+/// max(x, 0).
+Tensor relu(Tensor x);
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dim. Source: Ba et al., arXiv:1607.06450.
+Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5);
+
+}  // namespace millrace

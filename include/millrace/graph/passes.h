@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/graph/graph.h"
+
+namespace millrace {
+
+/// Computes nodes whose operands are all constants, when the result has at most 64 Ki elements or is no larger than its
+/// operands; elementwise through HostEval, moves by copying.
+/// Leaves: constants in place of them. Why first: the rules below match constants. O(elements). Idempotent.
+Status fold_constants(Graph&);
+
+/// One node for equal nodes: same op, attributes and operands. Constants by content.
+/// Why here: after folding, so that equal folded constants meet. O(nodes). Idempotent.
+Status merge_equal_nodes(Graph&);
+
+/// Rewrites by the rules of simplify_rules.inc until none applies. Every rule keeps the written semantics bit for bit.
+/// Why here: before dead nodes go, because a rule leaves its pattern's inner nodes unused. O(nodes * rules).
+Status simplify_algebra(Graph&);
+
+/// Removes nodes without a used result. Inputs stay: they are the caller's contract.
+/// Dead results of nodes that stay need no removal: used_results() is what lowering reads. O(nodes). Idempotent.
+Status eliminate_dead_nodes(Graph&);
+
+struct GraphPass {
+  std::string_view name;
+  Status (*run)(Graph&);
+};
+
+/// In the order in which compile() runs them.
+inline constexpr GraphPass kGraphPasses[] = {
+    {"fold_constants", fold_constants},
+    {"simplify_algebra", simplify_algebra},
+    {"merge_equal_nodes", merge_equal_nodes},
+    {"eliminate_dead_nodes", eliminate_dead_nodes},
+};
+
+struct PassReport {
+  std::string_view name;
+  std::chrono::nanoseconds time{};
+  std::size_t nodes_before = 0;
+  std::size_t nodes_after = 0;
+};
+
+struct PassOptions {
+  bool verify_each = true;
+  /// Called after each pass that changed the text, with its name and the graph.
+  std::function<void(std::string_view pass, const Graph&)> dump;
+};
+
+/// Runs the passes, and alone verifies, times and dumps. An invalid graph after a pass is our error and names the pass.
+Result<std::vector<PassReport>> run_passes(Graph&, std::span<const GraphPass> passes, const PassOptions& = {});
+
+}  // namespace millrace

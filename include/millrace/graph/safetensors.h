@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/base/shape.h"
+#include "millrace/base/status.h"
+
+namespace millrace {
+
+/// A safetensors file, whole in memory. Format: u64 header length, JSON header, row-major little-endian data.
+/// Errors name the file, the tensor and what is wrong: every offset, dtype and size is checked before use.
+/// Source: the format's README at github.com/huggingface/safetensors.
+class Safetensors {
+ public:
+  struct Entry {
+    TensorType type;
+    std::span<const std::byte> bytes;
+  };
+  static Result<Safetensors> read(const std::string& path);
+  /// `name` is used in messages.
+  static Result<Safetensors> parse(std::string name, std::vector<std::byte> file);
+
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+  /// Fails naming the file and the entries there are.
+  Result<Entry> get(const std::string& name) const;
+
+ private:
+  std::string name_;
+  std::shared_ptr<const std::vector<std::byte>> file_;
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace millrace

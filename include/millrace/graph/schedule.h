@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/graph/dispatch.h"
+#include "millrace/hal/command_list.h"
+
+namespace millrace {
+
+enum class ResourceId : std::uint32_t {};
+enum class StepId : std::uint32_t {};
+
+/// Who owns a resource's memory, and for how long. As IREE's Stream has them.
+enum class Lifetime : std::uint8_t {
+  kExternal,   // the caller's: inputs and outputs
+  kConstant,   // the program's
+  kTransient,  // one run's
+};
+
+struct Resource {
+  std::string name;
+  Lifetime lifetime = Lifetime::kTransient;
+  SizeExpr size_bytes;
+  std::optional<std::uint32_t> input;   // the caller's argument number
+  std::optional<std::uint32_t> output;  // the caller's result number
+  std::shared_ptr<const std::vector<std::byte>> constant;
+  // Transients, by pack_transients: where in the slab, and from which step to which it lives.
+  SizeExpr slab_offset;
+  StepId first_step{}, last_step{};
+};
+
+struct ResourceRange {
+  ResourceId resource{};
+  SizeExpr offset_bytes, length_bytes;
+};
+
+/// One kernel launch or copy on the timeline. Its timepoint is the number of barriers before it: steps of one timepoint
+/// may run together.
+struct Step {
+  std::string name;
+  std::optional<KernelIndex> kernel;  // nothing: a copy of ranges[0] to ranges[1]
+  SizeExpr num_groups = 1;
+  std::vector<SizeExpr> sizes;
+  std::vector<ResourceRange> ranges;  // as the kernel's buffers
+  std::vector<bool> writes;           // per range
+  std::uint32_t timepoint = 0;        // by place_barriers
+};
+
+/// What runs when, on what memory: reads KernelSequences only, never code.
+struct Schedule {
+  IdVector<ResourceId, Resource> resources;
+  IdVector<StepId, Step> steps;
+  IdVector<KernelIndex, PlannedKernel> kernels;  // equal kernels once
+  SizeExpr slab_bytes;                           // by pack_transients
+};
+
+/// A step per kernel and needed copy; transients for intermediate values and scratch.
+Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences);
+/// Offsets in one slab: resources whose lives do not meet share bytes. Greedy by size.
+/// Source: Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net Inference", arXiv:2001.03288.
+/// Lives are counted in timepoints, so that steps which may run together never share: place_barriers comes first.
+Status pack_transients(Schedule&);
+/// Orders steps by hazards: a step waits only for those whose memory it touches.
+Status place_barriers(Schedule&);
+Status verify(const Schedule&);
+std::string to_text(const Schedule&);
+/// The memory plan, a resource a line: offset, bytes, first and last step.
+std::string memory_plan_text(const Schedule&);
+
+/// Bindings: inputs, outputs, one for all constants, one for the slab.
+Result<CommandList> record_commands(const Schedule&);
+
+}  // namespace millrace

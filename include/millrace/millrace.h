@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Millrace: build a tensor graph in C++, compile it, run it.
+//
+//     GraphBuilder graph("mlp");
+//     Tensor x = graph.input("x", DType::kF32, {1, 64});
+//     Tensor w = graph.constant<float>({64, 10}, weights);
+//     auto [values, indices] = topk(softmax(matmul(x, w)), 3);
+//     graph.output("values", values);
+//     graph.output("indices", indices);
+//
+//     Program program = compile(graph.finish().value()).value();     // passes, kernels, schedule, machine code
+//     Session session = Session::create(program).value();            // memory of one run at a time
+//     session.run({{bind(input)}}, {{bind(top), bind(classes)}});    // caller-owned memory in and out
+//
+// Without exceptions: every function above returns Status or Result<T>.
+
+#include "millrace/graph/builder.h"     // GraphBuilder, Tensor
+#include "millrace/graph/context.h"     // devices, generators, the kernel cache
+#include "millrace/graph/functions.h"   // ops and composites as functions on tensors
+#include "millrace/graph/program.h"     // compile, Program, Session
+#include "millrace/graph/safetensors.h" // weights from a file

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/graph/builder.h"
+
+#include <fmt/format.h>
+
+#include "graph/infer.h"
+#include "millrace/jit/scalar.h"
+
+namespace millrace {
+
+const TensorType& Tensor::type() const {
+  MILLRACE_CHECK(is_valid());
+  return builder_->graph().type(value_);
+}
+
+GraphBuilder::GraphBuilder(std::string name) { graph_.name = std::move(name); }
+
+Tensor GraphBuilder::fail(Status status) {
+  if (status_.ok()) status_ = std::move(status);
+  return {};
+}
+
+std::vector<Tensor> GraphBuilder::append(Node node) {
+  const std::size_t results = node.results.size();
+  const NodeId id = graph_.nodes.push_back(std::move(node));
+  std::vector<Tensor> tensors;
+  for (std::uint32_t i = 0; i < results; ++i) tensors.push_back(Tensor(this, {id, i}));
+  return tensors;
+}
+
+bool GraphBuilder::accept(std::span<const Tensor> operands, const std::string& who) {
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].builder() == this) continue;
+    fail(
+        invalid_argument(operands[i].is_valid()
+                             ? fmt::format("{}: operand {} is of another graph; build both in one GraphBuilder", who, i)
+                             : fmt::format("{}: operand {} is an empty tensor; use what a builder returned", who, i)));
+    return false;
+  }
+  return true;
+}
+
+Tensor GraphBuilder::input(std::string name, DType dtype, Shape shape) {
+  const std::string who = fmt::format("%{} = input '{}'", graph_.nodes.size(), name);
+  if (name.empty()) {
+    return fail(invalid_argument(fmt::format("{}: the name is empty; give every input a name", who)));
+  }
+  if (shape.rank() > kMaxRank) {
+    return fail(invalid_argument(fmt::format("{}: rank {}, expected at most {}", who, shape.rank(), kMaxRank)));
+  }
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (shape[i].is_constant() && shape[i].constant() < 0) {
+      return fail(invalid_argument(fmt::format("{}: dim {} is {}, expected 0 or more", who, i, shape[i].constant())));
+    }
+  }
+  for (NodeId id : graph_.inputs) {
+    if (std::get<InputNode>(graph_.nodes[id].what).name == name) {
+      return fail(invalid_argument(fmt::format("{}: the name is taken; give every input its own", who)));
+    }
+  }
+  graph_.inputs.push_back(NodeId(graph_.nodes.size()));
+  return append({InputNode{std::move(name)}, {}, {{dtype, std::move(shape)}}})[0];
+}
+
+Tensor GraphBuilder::constant_bytes(TensorType type, std::span<const std::byte> bytes) {
+  const std::string who = fmt::format("%{} = constant", graph_.nodes.size());
+  if (type.shape.rank() > kMaxRank) {
+    return fail(invalid_argument(fmt::format("{}: rank {}, expected at most {}", who, type.shape.rank(), kMaxRank)));
+  }
+  if (!type.shape.is_static()) {
+    return fail(
+        invalid_argument(fmt::format("{}: {} is not static; a constant's dims are numbers", who, type.to_text())));
+  }
+  if (!size_bytes(type).is(static_cast<std::int64_t>(bytes.size()))) {
+    return fail(invalid_argument(fmt::format("{}: {} bytes given, expected {} for {}", who, bytes.size(),
+                                             size_bytes(type).to_text(), type.to_text())));
+  }
+  auto data = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+  return append({ConstantNode{std::move(data)}, {}, {std::move(type)}})[0];
+}
+
+Tensor GraphBuilder::fill(DType dtype, Shape shape, double value) {
+  std::vector<std::byte> bytes(size_bytes(dtype));
+  if (dtype == DType::kF16 || dtype == DType::kBF16) {
+    const float wide = static_cast<float>(value);
+    const std::uint16_t bits = dtype == DType::kF16 ? Half(wide).bits : BFloat16(wide).bits;
+    std::memcpy(bytes.data(), &bits, sizeof bits);
+  } else {
+    const Scalar scalar = Scalar::from_double(dtype, value);
+    std::memcpy(bytes.data(), &scalar.bits, bytes.size());
+  }
+  Tensor scalar = constant_bytes({dtype, {}}, bytes);
+  if (!scalar.is_valid() || shape.rank() == 0) return scalar;
+  return op1(Op::broadcast, {scalar}, BroadcastAttrs{shape.dims(), {}});
+}
+
+std::vector<Tensor> GraphBuilder::op(Op op, std::span<const Tensor> operands, Attributes attributes) {
+  const std::string who = fmt::format("%{} = {}", graph_.nodes.size(), to_text(op));
+  std::vector<Tensor> none(static_cast<std::size_t>(info(op).num_results));
+  if (!status_.ok() || !accept(operands, who)) return none;
+  Node node{OpNode{op, std::move(attributes)}, {}, {}};
+  std::vector<TensorType> types;
+  for (const Tensor& operand : operands) {
+    node.operands.push_back(operand.value());
+    types.push_back(operand.type());
+  }
+  Result<std::vector<TensorType>> results = infer_node(node, types);
+  if (!results.ok()) {
+    fail({results.status().code(), fmt::format("{}: {}", who, results.status().message())});
+    return none;
+  }
+  node.results = *std::move(results);
+  return append(std::move(node));
+}
+
+Tensor GraphBuilder::op1(Op which, std::initializer_list<Tensor> operands, Attributes attributes) {
+  return op(which, std::span(operands.begin(), operands.size()), std::move(attributes))[0];
+}
+
+Tensor GraphBuilder::custom(CustomKernel kernel, std::initializer_list<Tensor> operands) {
+  const std::string who = fmt::format("%{} = kernel {}", graph_.nodes.size(), kernel.name);
+  if (!status_.ok() || !accept(std::span(operands.begin(), operands.size()), who)) return {};
+  Node node{KernelNode{std::move(kernel)}, {}, {}};
+  std::vector<TensorType> types;
+  for (const Tensor& operand : operands) {
+    node.operands.push_back(operand.value());
+    types.push_back(operand.type());
+  }
+  Result<std::vector<TensorType>> results = infer_node(node, types);
+  if (!results.ok()) return fail({results.status().code(), fmt::format("{}: {}", who, results.status().message())});
+  node.results = *std::move(results);
+  return append(std::move(node))[0];
+}
+
+void GraphBuilder::output(std::string name, Tensor tensor) {
+  const std::string who = fmt::format("output '{}'", name);
+  if (!status_.ok() || !accept(std::span(&tensor, 1), who)) return;
+  if (name.empty()) {
+    fail(invalid_argument("output '': the name is empty; give every output a name"));
+    return;
+  }
+  for (const GraphOutput& output : graph_.outputs) {
+    if (output.name == name) {
+      fail(invalid_argument(fmt::format("{}: the name is taken; give every output its own", who)));
+      return;
+    }
+  }
+  graph_.outputs.push_back({std::move(name), tensor.value()});
+}
+
+Result<Graph> GraphBuilder::finish() {
+  if (!status_.ok()) return status_;
+  Graph graph = std::move(graph_);
+  graph_ = Graph{};
+  graph_.name = graph.name;
+  fail(failed_precondition(fmt::format("graph '{}' is finished; start another GraphBuilder", graph.name)));
+  MILLRACE_TRY(verify(graph));
+  return graph;
+}
+
+}  // namespace millrace

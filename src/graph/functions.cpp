@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ops as functions on tensors.
+#include "millrace/graph/functions.h"
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+/// The builder of the first tensor that has one. Tensors without a builder come from an earlier mistake, or from a
+/// default-constructed Tensor, which the builder reports when any operand has one.
+GraphBuilder* builder_of(std::initializer_list<Tensor> tensors) {
+  for (const Tensor& tensor : tensors) {
+    if (tensor.is_valid()) return tensor.builder();
+  }
+  return nullptr;
+}
+
+Tensor apply(Op op, std::initializer_list<Tensor> operands, Attributes attributes = NoAttrs{}) {
+  GraphBuilder* builder = builder_of(operands);
+  return builder ? builder->op1(op, operands, std::move(attributes)) : Tensor();
+}
+
+Tensor like(Tensor x, double value) { return x.is_valid() ? x.builder()->fill(x.dtype(), x.shape(), value) : Tensor(); }
+
+ValuesAndIndices apply_order(Op op, Tensor x, Attributes attributes) {
+  if (!x.is_valid()) return {};
+  const std::vector<Tensor> results = x.builder()->op(op, std::span(&x, 1), std::move(attributes));
+  return {results[0], results[1]};
+}
+
+}  // namespace
+
+// name on tensors, op of the table
+#define MILLRACE_UNARY(name, op) \
+  Tensor name(Tensor x) { return apply(Op::op, {x}); }
+#define MILLRACE_BINARY(name, op) \
+  Tensor name(Tensor x, Tensor y) { return apply(Op::op, {x, y}); }
+#define MILLRACE_SCALAR(name, op)                                            \
+  Tensor name(Tensor x, double y) { return apply(Op::op, {x, like(x, y)}); } \
+  Tensor name(double x, Tensor y) { return apply(Op::op, {like(y, x), y}); }
+#define MILLRACE_REDUCE(name)                                             \
+  Tensor name(Tensor x, std::vector<std::int64_t> axes, bool keep_dims) { \
+    return apply(Op::name, {x}, ReduceAttrs{std::move(axes), keep_dims}); \
+  }
+
+MILLRACE_BINARY(operator+, add)
+MILLRACE_BINARY(operator-, sub)
+MILLRACE_BINARY(operator*, mul)
+MILLRACE_BINARY(operator/, div)
+MILLRACE_SCALAR(operator+, add)
+MILLRACE_SCALAR(operator-, sub)
+MILLRACE_SCALAR(operator*, mul)
+MILLRACE_SCALAR(operator/, div)
+MILLRACE_BINARY(rem, rem)
+MILLRACE_BINARY(min, min)
+MILLRACE_BINARY(max, max)
+MILLRACE_BINARY(pow, pow)
+MILLRACE_BINARY(equal, equal)
+MILLRACE_BINARY(not_equal, not_equal)
+MILLRACE_BINARY(less, less)
+MILLRACE_BINARY(less_equal, less_equal)
+MILLRACE_BINARY(greater, greater)
+MILLRACE_BINARY(greater_equal, greater_equal)
+MILLRACE_BINARY(logical_and, logical_and)
+MILLRACE_BINARY(logical_or, logical_or)
+MILLRACE_BINARY(logical_xor, logical_xor)
+MILLRACE_UNARY(operator-, neg)
+MILLRACE_UNARY(abs, abs)
+MILLRACE_UNARY(sign, sign)
+MILLRACE_UNARY(exp, exp)
+MILLRACE_UNARY(log, log)
+MILLRACE_UNARY(sqrt, sqrt)
+MILLRACE_UNARY(rsqrt, rsqrt)
+MILLRACE_UNARY(tanh, tanh)
+MILLRACE_UNARY(sigmoid, sigmoid)
+MILLRACE_UNARY(erf, erf)
+MILLRACE_UNARY(floor, floor)
+MILLRACE_UNARY(round, round)
+MILLRACE_UNARY(logical_not, logical_not)
+MILLRACE_REDUCE(reduce_sum)
+MILLRACE_REDUCE(reduce_prod)
+MILLRACE_REDUCE(reduce_max)
+MILLRACE_REDUCE(reduce_min)
+MILLRACE_REDUCE(reduce_mean)
+
+#undef MILLRACE_UNARY
+#undef MILLRACE_BINARY
+#undef MILLRACE_SCALAR
+#undef MILLRACE_REDUCE
+
+Tensor select(Tensor condition, Tensor if_true, Tensor if_false) {
+  return apply(Op::select, {condition, if_true, if_false});
+}
+Tensor cast(Tensor x, DType dtype) { return apply(Op::cast, {x}, CastAttrs{dtype}); }
+Tensor argmax(Tensor x, std::int64_t axis, bool keep_dims) { return apply(Op::argmax, {x}, ArgAttrs{axis, keep_dims}); }
+
+Tensor matmul(Tensor x, Tensor y) {
+  GraphBuilder* builder = builder_of({x, y});
+  if (builder == nullptr) return {};
+  if (!x.is_valid() || !y.is_valid()) return builder->op1(Op::dot, {x, y}, DotAttrs{});
+  const auto rank = static_cast<std::int64_t>(x.shape().rank());
+  if (rank < 2 || y.shape().rank() != x.shape().rank()) {
+    return builder->fail(invalid_argument(fmt::format(
+        "%{} = matmul: operands are {} and {}, expected equal ranks of at least 2; reshape or broadcast one",
+        builder->graph().nodes.size(), x.type().to_text(), y.type().to_text())));
+  }
+  DotAttrs attributes;
+  for (std::int64_t d = 0; d < rank - 2; ++d) {
+    attributes.x_batch.push_back(d);
+    attributes.y_batch.push_back(d);
+  }
+  attributes.x_contract = {rank - 1};
+  attributes.y_contract = {rank - 2};
+  return builder->op1(Op::dot, {x, y}, std::move(attributes));
+}
+
+Tensor dot(Tensor x, Tensor y, DotAttrs attributes) { return apply(Op::dot, {x, y}, std::move(attributes)); }
+Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes) {
+  return apply(Op::conv2d, {x, weights}, std::move(attributes));
+}
+Tensor max_pool2d(Tensor x, Pool2dAttrs attributes) { return apply(Op::max_pool2d, {x}, std::move(attributes)); }
+Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes) { return apply(Op::avg_pool2d, {x}, std::move(attributes)); }
+
+Tensor reshape(Tensor x, Shape shape) { return apply(Op::reshape, {x}, ShapeAttrs{shape.dims()}); }
+Tensor transpose(Tensor x, std::vector<std::int64_t> permutation) {
+  return apply(Op::transpose, {x}, PermutationAttrs{std::move(permutation)});
+}
+Tensor broadcast_to(Tensor x, Shape shape) {
+  if (!x.is_valid()) return {};
+  std::vector<std::int64_t> dims;
+  const auto offset = static_cast<std::int64_t>(shape.rank()) - static_cast<std::int64_t>(x.shape().rank());
+  for (std::size_t d = 0; d < x.shape().rank(); ++d) dims.push_back(offset + static_cast<std::int64_t>(d));
+  return apply(Op::broadcast, {x}, BroadcastAttrs{shape.dims(), std::move(dims)});
+}
+Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims) {
+  return apply(Op::broadcast, {x}, BroadcastAttrs{shape.dims(), std::move(dims)});
+}
+Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step) {
+  if (step.empty()) step.assign(start.size(), 1);
+  return apply(Op::slice, {x}, SliceAttrs{std::move(start), std::move(stop), std::move(step)});
+}
+Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, double value) {
+  return apply(Op::pad, {x}, PadAttrs{std::move(low), std::move(high), value});
+}
+Tensor concat(std::span<const Tensor> tensors, std::int64_t axis) {
+  for (const Tensor& tensor : tensors) {
+    if (tensor.is_valid()) return tensor.builder()->op(Op::concat, tensors, AxisAttrs{axis})[0];
+  }
+  return {};
+}
+Tensor gather(Tensor x, Tensor indices, std::int64_t axis) {
+  return apply(Op::gather, {x, indices}, GatherAttrs{axis});
+}
+Tensor iota(GraphBuilder& graph, DType dtype, Shape shape, std::int64_t axis) {
+  return graph.op1(Op::iota, {}, IotaAttrs{shape.dims(), dtype, axis});
+}
+ValuesAndIndices sort(Tensor x, std::int64_t axis, bool descending) {
+  return apply_order(Op::sort, x, SortAttrs{axis, descending});
+}
+ValuesAndIndices topk(Tensor x, SizeExpr k, TopKAttrs attributes) {
+  attributes.k = std::move(k);
+  return apply_order(Op::topk, x, std::move(attributes));
+}
+
+}  // namespace millrace

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/graph/graph.h"
+
+namespace millrace {
+
+IdVector<NodeId, std::uint32_t> used_results(const Graph& graph) {
+  IdVector<NodeId, std::uint32_t> used;
+  used.resize(graph.nodes.size());
+  for (const Node& node : graph.nodes) {
+    for (const Value& operand : node.operands) used[operand.node] |= 1u << operand.result;
+  }
+  for (const GraphOutput& output : graph.outputs) used[output.value.node] |= 1u << output.value.result;
+  return used;
+}
+
+std::string kind_name(const Node& node) {
+  struct Visitor {
+    std::string operator()(const InputNode&) const { return "input"; }
+    std::string operator()(const ConstantNode&) const { return "constant"; }
+    std::string operator()(const OpNode& op) const { return std::string(to_text(op.op)); }
+    std::string operator()(const KernelNode& kernel) const { return "kernel " + kernel.kernel.name; }
+  };
+  return std::visit(Visitor{}, node.what);
+}
+
+}  // namespace millrace

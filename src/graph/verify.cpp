@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph's invariants. Every broken one is reported, one a line.
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "graph/infer.h"
+#include "graph/text.h"
+
+namespace millrace {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Graph& graph) : graph_(graph) {}
+
+  Status run() {
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) check_node(NodeId{i});
+    check_inputs();
+    check_outputs();
+    check_symbols();
+    return problems_.empty() ? Status() : invalid_argument(problems_);
+  }
+
+ private:
+  void problem(const std::string& text) { problems_ += (problems_.empty() ? "" : "\n") + text; }
+
+  void check_node(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    const std::string where = fmt::format("%{} = {}", index_of(id), kind_name(node));
+    std::vector<TensorType> operands;
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      const Value operand = node.operands[i];
+      if (index_of(operand.node) >= index_of(id)) {
+        return problem(fmt::format("{}: operand {} is node %{}, expected an earlier node; order operands before users",
+                                   where, i, index_of(operand.node)));
+      }
+      if (operand.result >= graph_.nodes[operand.node].results.size()) {
+        return problem(fmt::format("{}: operand {} is result {} of %{}, which has {}", where, i, operand.result,
+                                   index_of(operand.node), graph_.nodes[operand.node].results.size()));
+      }
+      operands.push_back(graph_.type(operand));
+    }
+    if (const auto* constant = std::get_if<ConstantNode>(&node.what)) return check_constant(where, node, *constant);
+    if (std::holds_alternative<InputNode>(node.what)) {
+      if (node.results.size() != 1) problem(fmt::format("{}: has {} results, expected 1", where, node.results.size()));
+      return;
+    }
+    Result<std::vector<TensorType>> inferred = infer_node(node, operands);
+    if (!inferred.ok()) return problem(fmt::format("{}: {}", where, inferred.status().message()));
+    if (inferred->size() != node.results.size()) {
+      return problem(fmt::format("{}: has {} results, expected {}", where, node.results.size(), inferred->size()));
+    }
+    for (std::size_t i = 0; i < inferred->size(); ++i) {
+      if (!((*inferred)[i] == node.results[i])) {
+        problem(fmt::format("{}: result {} is {}, expected {} from the operands", where, i, node.results[i].to_text(),
+                            (*inferred)[i].to_text()));
+      }
+    }
+  }
+
+  void check_constant(const std::string& where, const Node& node, const ConstantNode& constant) {
+    if (node.results.size() != 1 || !node.results[0].shape.is_static()) {
+      return problem(fmt::format("{}: expected one result of a static shape", where));
+    }
+    const SizeExpr expected = size_bytes(node.results[0]);
+    if (constant.data == nullptr || !expected.is(static_cast<std::int64_t>(constant.data->size()))) {
+      problem(fmt::format("{}: holds {} bytes, expected {} for {}", where, constant.data ? constant.data->size() : 0,
+                          expected.to_text(), node.results[0].to_text()));
+    }
+  }
+
+  void check_inputs() {
+    std::set<std::string> names;
+    for (NodeId id : graph_.inputs) {
+      if (!graph_.nodes.contains(id) || !std::holds_alternative<InputNode>(graph_.nodes[id].what)) {
+        problem(fmt::format("graph input %{} is no input node", index_of(id)));
+        continue;
+      }
+      const std::string& name = std::get<InputNode>(graph_.nodes[id].what).name;
+      if (name.empty()) problem(fmt::format("%{} = input: the name is empty; give every input a name", index_of(id)));
+      if (!names.insert(name).second) {
+        problem(fmt::format("%{} = input: the name '{}' is taken; give every input its own", index_of(id), name));
+      }
+    }
+    std::size_t nodes = 0;
+    for (const Node& node : graph_.nodes) nodes += std::holds_alternative<InputNode>(node.what) ? 1 : 0;
+    if (nodes != graph_.inputs.size()) {
+      problem(fmt::format("the graph lists {} inputs and has {} input nodes", graph_.inputs.size(), nodes));
+    }
+  }
+
+  void check_outputs() {
+    std::set<std::string> names;
+    if (graph_.outputs.empty()) problem("the graph has no output; name what it computes with output()");
+    for (const GraphOutput& output : graph_.outputs) {
+      if (output.name.empty()) problem("an output's name is empty; give every output a name");
+      if (!names.insert(output.name).second) {
+        problem(fmt::format("output '{}': the name is taken; give every output its own", output.name));
+      }
+      if (!graph_.nodes.contains(output.value.node) ||
+          output.value.result >= graph_.nodes[output.value.node].results.size()) {
+        problem(fmt::format("output '{}': %{} has no result {}", output.name, index_of(output.value.node),
+                            output.value.result));
+      }
+    }
+  }
+
+  void check_symbols() {
+    std::map<std::string, Dim> known;
+    for (NodeId id : graph_.inputs) {
+      if (!graph_.nodes.contains(id) || graph_.nodes[id].results.size() != 1) continue;
+      for (const SizeExpr& dim : graph_.nodes[id].results[0].shape.dims()) {
+        const Status status = dim.collect_symbols(known);
+        if (!status.ok()) problem(fmt::format("%{} = input: {}", index_of(id), status.message()));
+      }
+    }
+  }
+
+  const Graph& graph_;
+  std::string problems_;
+};
+
+}  // namespace
+
+Status verify(const Graph& graph) { return Verifier(graph).run(); }
+
+}  // namespace millrace

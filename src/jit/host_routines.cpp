@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/host_routines.h"
+
+#include <array>
+
+namespace millrace {
+namespace {
+
+struct HostRoutineRow {
+  std::string_view name;
+  HostRoutine routine;
+};
+
+/// Every routine that a generator's image may name.
+constexpr std::array<HostRoutineRow, 0> kHostRoutines = {};
+
+}  // namespace
+
+HostRoutine find_host_routine(std::string_view name) {
+  for (const HostRoutineRow& row : kHostRoutines) {
+    if (row.name == name) return row.routine;
+  }
+  return nullptr;
+}
+
+}  // namespace millrace
