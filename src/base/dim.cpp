@@ -58,6 +58,7 @@ Dim Dim::at_most(std::int64_t value) const {
 Dim Dim::multiple_of(std::int64_t value) const {
   Dim dim = *this;
   dim.multiple_ = value < 1 || multiple_ == 0 ? 0 : least_common_multiple(multiple_, value);
+  if (saturating::is_end(dim.multiple_)) dim.multiple_ = 0;
   return dim;
 }
 
@@ -67,8 +68,8 @@ Status Dim::check() const {
         "dim '{}': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it", name_));
   }
   if (multiple_ == 0) {
-    return invalid_argument(
-        fmt::format("dim '{}': multiple_of a value below 1, expected at least 1; drop the fact", name_));
+    return invalid_argument(fmt::format(
+        "dim '{}': its multiple_of facts have no common multiple in int64, expected a positive one; drop one", name_));
   }
   const SizeExpr symbol(*this);
   if (symbol.lower_bound() <= symbol.upper_bound()) return {};
@@ -81,10 +82,14 @@ std::string Dim::facts_to_text() const {
   const auto append = [&text](const char* fact, std::int64_t value) {
     text += fmt::format("{}{}({})", text.empty() ? "" : ".", fact, value);
   };
-  if (min_ != 0) append("at_least", min_);
+  append("at_least", min_);
   if (max_ != saturating::kMax) append("at_most", max_);
   if (multiple_ != 1) append("multiple_of", multiple_);
-  return text.empty() ? "no facts" : text;
+  return text;
+}
+
+bool Dim::allows(std::int64_t value) const {
+  return min_ <= value && value <= max_ && value % symbol_multiple(*this) == 0;
 }
 
 Status SizeExpr::collect_symbols(std::map<std::string, Dim>& symbols) const { return collect(*this, symbols); }

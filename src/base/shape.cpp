@@ -38,7 +38,9 @@ Layout Layout::row_major(const Shape& shape) {
 }
 
 bool Layout::is_row_major(const Shape& shape) const {
-  if (strides.size() != shape.rank() || !offset.is(0)) return false;
+  if (strides.size() != shape.rank()) return false;
+  if (shape.num_elements().is(0)) return true;
+  if (!offset.is(0)) return false;
   const Layout dense = row_major(shape);
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
     if (!shape[axis].is(1) && strides[axis] != dense.strides[axis]) return false;

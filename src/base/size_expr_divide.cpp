@@ -24,7 +24,7 @@ SizeExpr division_atom(SizeExpr dividend, SizeExpr divisor) {
 Sum take_quotient(Sum& sum, std::int64_t divisor) {
   Sum quotient;
   quotient.constant = saturating::floor_divide(sum.constant, divisor);
-  sum.constant -= quotient.constant * divisor;
+  sum.constant = sum.constant % divisor + (sum.constant % divisor < 0 ? divisor : 0);
   for (Term& term : sum.terms) {
     quotient.terms.push_back({term.coefficient / divisor, term.factors});
     term.coefficient %= divisor;
@@ -33,17 +33,14 @@ Sum take_quotient(Sum& sum, std::int64_t divisor) {
   return quotient;
 }
 
-/// Divides a remainder's coefficients and the divisor by what they have in common, and lowers the constant to the
-/// largest one that gives the same quotient: floor_div(4*n + 3, 8) is floor_div(n, 2).
+/// Divides a remainder's coefficients and the divisor by what they have in common; the constant loses only what could
+/// not change the quotient: floor_div(4*n + 7, 8) is floor_div(n + 1, 2).
 void reduce_fraction(Sum& sum, std::int64_t& divisor) {
   std::int64_t common = divisor;
   for (const Term& term : sum.terms) common = common_divisor(common, term.coefficient);
   for (Term& term : sum.terms) term.coefficient /= common;
   sum.constant /= common;
   divisor /= common;
-  std::int64_t step = divisor;
-  for (const Term& term : sum.terms) step = common_divisor(step, derive_facts(term).multiple);
-  sum.constant -= sum.constant % step;
 }
 
 /// Turn this: floor_div(floor_div(x, a) + r, b)
@@ -71,7 +68,7 @@ SizeExpr divide_by_constant(const SizeExpr& dividend, std::int64_t divisor) {
 
 /// term / by, when it leaves no remainder.
 std::optional<Term> divide_term(const Term& term, const Term& by) {
-  if (term.coefficient % by.coefficient != 0) return std::nullopt;
+  if (saturating::is_end(term.coefficient) || term.coefficient % by.coefficient != 0) return std::nullopt;
   Term quotient{term.coefficient / by.coefficient, term.factors};
   for (const auto& factor : by.factors) {
     const auto found = std::find_if(quotient.factors.begin(), quotient.factors.end(),
@@ -100,6 +97,14 @@ std::optional<SizeExpr> divide_exactly(SizeExpr dividend, const SizeExpr& diviso
   return std::nullopt;
 }
 
+/// Turn this: floor_div(4 * x + r, 4 * y)
+/// Into this: floor_div(x + floor_div(r, 4), y)
+SizeExpr divide_reduced(const Sum& dividend, const SizeExpr& divisor) {
+  std::int64_t common = divisor.known_multiple();
+  for (const Term& term : dividend.terms) common = common_divisor(common, term.coefficient);
+  return division_atom(floor_div(finish(dividend), common), floor_div(divisor, common));
+}
+
 /// Precondition: divisor is no constant and at least 1.
 SizeExpr divide_by_positive(const SizeExpr& dividend, const SizeExpr& divisor) {
   Sum remainder = to_sum(dividend);
@@ -114,7 +119,7 @@ SizeExpr divide_by_positive(const SizeExpr& dividend, const SizeExpr& divisor) {
       return part.has_value();
     });
   }
-  return finish(std::move(quotient)) + division_atom(finish(std::move(remainder)), divisor);
+  return finish(std::move(quotient)) + divide_reduced(remainder, divisor);
 }
 
 }  // namespace

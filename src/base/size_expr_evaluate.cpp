@@ -55,9 +55,14 @@ struct Evaluation {
 
   Result<std::int64_t> symbol(const Dim& symbol) const {
     const auto found = values.find(symbol.name());
-    if (found != values.end()) return found->second;
-    return invalid_argument(fmt::format("size {}: symbol '{}' has no value, bound: {}; bind it", whole.to_text(),
-                                        symbol.name(), bindings()));
+    if (found == values.end()) {
+      return invalid_argument(fmt::format("size {}: symbol '{}' has no value, bound: {}; bind it", whole.to_text(),
+                                          symbol.name(), bindings()));
+    }
+    // Checked here too, because the form was simplified by the facts and would give a wrong value quietly.
+    if (symbol.allows(found->second)) return found->second / symbol_multiple(symbol);
+    return invalid_argument(fmt::format("size {}: symbol '{}' is {}, expected {}; bind a value that keeps the promise",
+                                        whole.to_text(), symbol.name(), found->second, symbol.facts_to_text()));
   }
 
   Result<std::int64_t> division(const SizeExpr& a, const SizeExpr& b) const {

@@ -6,16 +6,24 @@
 namespace millrace {
 namespace {
 
-/// min(min(a, b), c) is min(a, b, c), and so for max.
+/// min(4 * min(a, b), c) is min(4 * a, 4 * b, c), and so for max.
 void append_operands(std::vector<SizeExpr>& operands, AtomKind kind, const SizeExpr& expr) {
-  const Sum* sum = SizeExprAccess::node(expr);
-  if (sum != nullptr && sum->constant == 0 && sum->terms.size() == 1 && sum->terms[0].coefficient == 1 &&
-      sum->terms[0].factors.size() == 1 && sum->terms[0].factors[0]->kind == kind) {
-    const auto& inner = sum->terms[0].factors[0]->operands;
-    operands.insert(operands.end(), inner.begin(), inner.end());
+  const Sum sum = to_sum(expr);
+  if (sum.constant == 0 && sum.terms.size() == 1 && sum.terms[0].coefficient >= 1 && sum.terms[0].factors.size() == 1 &&
+      sum.terms[0].factors[0]->kind == kind) {
+    const Term& term = sum.terms[0];
+    for (const SizeExpr& inner : term.factors[0]->operands) operands.push_back(inner * term.coefficient);
   } else {
     operands.push_back(expr);
   }
+}
+
+/// Takes the factor that all operands have in common out of them, and gives it.
+std::int64_t take_common_factor(std::vector<SizeExpr>& operands) {
+  std::int64_t common = 0;
+  for (const SizeExpr& operand : operands) common = common_divisor(common, operand.known_multiple());
+  for (SizeExpr& operand : operands) operand = floor_div(operand, common);
+  return common;
 }
 
 bool is_never_above(const SizeExpr& a, const SizeExpr& b) { return (b - a).lower_bound() >= 0; }
@@ -43,7 +51,8 @@ SizeExpr extremum(AtomKind kind, const SizeExpr& a, const SizeExpr& b) {
     }
   }
   if (operands.size() == 1) return operands[0];
-  return finish(Atom{kind, Dim(""), std::move(operands), {}});
+  const SizeExpr common = take_common_factor(operands);
+  return common * finish(Atom{kind, Dim(""), std::move(operands), {}});
 }
 
 }  // namespace

@@ -12,20 +12,22 @@
 /// What a SizeExpr is made of; for src/base/size_expr_*.cpp only.
 namespace millrace {
 
-/// What holds for every binding that keeps the symbols' facts. `multiple` divides the value; 0 for the constant 0.
-struct SizeFacts {
+/// Hold for every binding that keeps the symbols' facts. The ends of int64 are the infinities.
+struct SizeBounds {
   std::int64_t lower = saturating::kMin;
   std::int64_t upper = saturating::kMax;
-  std::int64_t multiple = 1;
 };
 
 enum class AtomKind : std::uint8_t { kSymbol, kFloorDiv, kMin, kMax };
 
+/// A symbol's atom is the symbol divided by what it is known to be a multiple of, so that `rows` is 128 * atom.
+/// Together with dividing out what the operands of an atom have in common, this makes every known multiple visible as a
+/// coefficient, and division exact where the facts say so, without rules of its own.
 struct Atom {
   AtomKind kind = AtomKind::kSymbol;
   Dim symbol{""};                  // kSymbol only
   std::vector<SizeExpr> operands;  // kFloorDiv: dividend, divisor; kMin, kMax: two or more, sorted by form
-  SizeFacts facts;                 // computed once, from the parts
+  SizeBounds bounds;               // computed once, from the parts
 };
 
 /// `coefficient` * the product of `factors`, which are sorted and never empty in a finished sum.
@@ -50,8 +52,10 @@ using Sum = SizeExpr::Node;
 Sum to_sum(const SizeExpr&);
 /// Brings any sum into canonical form.
 SizeExpr finish(Sum);
-/// The expression that is this one atom, or a constant when the facts leave one value.
+/// The expression that is this one atom, or a constant when its bounds leave one value.
 SizeExpr finish(Atom);
+/// What a symbol's atom is multiplied by to give the symbol; 1 for a Dim that `check` refuses.
+std::int64_t symbol_multiple(const Dim&);
 
 /// Orders by form: sums by their terms, constants last; terms by falling degree, then by factors.
 std::strong_ordering compare_forms(const SizeExpr&, const SizeExpr&);
@@ -59,10 +63,9 @@ std::strong_ordering compare_forms(const Atom&, const Atom&);
 /// Ignores the coefficients.
 std::strong_ordering compare_factors(const Term&, const Term&);
 
-SizeFacts derive_facts(const SizeExpr&);
-SizeFacts derive_facts(const Atom&);
-SizeFacts derive_facts(const Term&);
-/// The greatest common divisor; gcd(0, b) is b. An end of int64 counts as 1, as nothing is known of a lost value.
+SizeBounds derive_bounds(const SizeExpr&);
+SizeBounds derive_bounds(const Atom&);
+/// The greatest common divisor; that of 0 and b is b. An end of int64 counts as 1, as nothing is known of a lost value.
 std::int64_t common_divisor(std::int64_t a, std::int64_t b);
 
 }  // namespace millrace

@@ -11,8 +11,14 @@ namespace detail {
 /// not fit leave a trace in the last place.
 template <std::integral I>
 constexpr double to_double_sticky(I value) {
-  std::uint64_t magnitude = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-  double scale = value < 0 ? -1 : 1;
+  auto magnitude = static_cast<std::uint64_t>(value);
+  double scale = 1;
+  if constexpr (std::signed_integral<I>) {
+    if (value < 0) {
+      magnitude = 0 - magnitude;
+      scale = -1;
+    }
+  }
   if (magnitude >> 53 != 0) {
     magnitude = magnitude >> 11 | ((magnitude & 0x7ff) != 0 ? 1 : 0);
     scale *= 2048;

@@ -29,11 +29,12 @@ class Dim {
   const std::string& name() const { return name_; }
   std::int64_t min() const { return min_; }
   std::int64_t max() const { return max_; }
-  /// 0 when multiple_of was given a value below 1: `check` then fails.
+  /// 0 when no positive int64 is a multiple of all that was said: `check` then fails.
   std::int64_t multiple() const { return multiple_; }
   /// Whether the name can be written and read back, and some value keeps all facts.
   Status check() const;
-  /// The facts as they are said in C++: "at_least(1).multiple_of(128)"; "no facts" for none.
+  bool allows(std::int64_t value) const;
+  /// The facts as they are said in C++, the least value always: "at_least(0).multiple_of(128)".
   std::string facts_to_text() const;
   friend bool operator==(const Dim&, const Dim&) = default;
 
@@ -48,9 +49,10 @@ using SymbolValues = std::map<std::string, std::int64_t, std::less<>>;
 
 /// An immutable integer expression over symbols, in a canonical form: a sum of products of atoms, where an atom is a
 /// symbol, a floor division, a minimum or a maximum. Equal forms compare equal, so `floor_div(n * 4, 4) == n`;
-/// different forms may still be equal in value. Simplifying uses the symbols' facts, so a binding that breaks one has
-/// no meaning. Constants are stored inline. Arithmetic saturates at the ends of int64, which stand for "too large to
-/// count"; `evaluate` then reports an overflow.
+/// different forms may still be equal in value. Forms are simplified by the symbols' facts, so a check that only a
+/// broken fact could fail may be gone: whoever binds a symbol asks `Dim::allows`. Constants are stored inline.
+/// Arithmetic saturates at the ends of int64, which stand for "too large to count"; `evaluate` then reports an
+/// overflow.
 class SizeExpr {
  public:
   SizeExpr(std::int64_t value = 0) : constant_(value) {}
@@ -70,8 +72,8 @@ class SizeExpr {
   /// The largest known d such that every binding's value is a multiple of d; 0 for the constant 0.
   std::int64_t known_multiple() const;
 
-  /// Fails with the symbol's name when one is unbound, when a divisor is below 1, and when the value or a part of it
-  /// leaves int64. Allocates nothing when it succeeds.
+  /// Fails when a symbol is unbound or its value breaks a fact, when a divisor is below 1, and when the value or a part
+  /// of it leaves int64. Allocates nothing when it succeeds.
   Result<std::int64_t> evaluate(const SymbolValues&) const;
   /// Adds the symbols to `symbols`. Fails when one contradicts itself (Dim::check) or has other facts in `symbols`.
   Status collect_symbols(std::map<std::string, Dim>& symbols) const;
