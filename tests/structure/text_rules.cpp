@@ -8,6 +8,12 @@
 
 namespace millrace::structure {
 
+namespace {
+
+constexpr std::string_view kLicenceLine = "// SPDX-License-Identifier: Apache-2.0\n";
+
+}  // namespace
+
 Violations check_file_lengths(const SourceTree& tree) {
   Violations violations;
   for (const SourceFile& file : tree) {
@@ -20,13 +26,22 @@ Violations check_file_lengths(const SourceTree& tree) {
 }
 
 Violations check_licence_lines(const SourceTree& tree) {
-  constexpr std::string_view kLine = "// SPDX-License-Identifier: Apache-2.0\n";
   Violations violations;
   for (const SourceFile& file : tree) {
-    if (file.text.starts_with(kLine)) continue;
-    violations.push_back(fmt::format("{}:1: does not begin with {}", file.path, kLine.substr(0, kLine.size() - 1)));
+    if (file.text.starts_with(kLicenceLine)) continue;
+    violations.push_back(
+        fmt::format("{}:1: does not begin with {}", file.path, kLicenceLine.substr(0, kLicenceLine.size() - 1)));
   }
   return violations;
+}
+
+Violations check_readme_program(const std::string& readme, const SourceTree& tree) {
+  constexpr std::string_view kProgram = "examples/first_program.cpp";
+  const auto program = std::ranges::find(tree, kProgram, &SourceFile::path);
+  if (program == tree.end()) return {fmt::format("{}:1: is missing; README.md shows it", kProgram)};
+  const std::string block = "```cpp\n" + program->text.substr(kLicenceLine.size()) + "```\n";
+  if (readme.find(block) != std::string::npos) return {};
+  return {fmt::format("README.md:1: does not show {} as it is; copy it there, without its first line", kProgram)};
 }
 
 }  // namespace millrace::structure
