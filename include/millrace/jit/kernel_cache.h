@@ -18,7 +18,7 @@ class KernelCache {
  public:
   struct Options {
     /// Empty: memory only. Files are written to a temporary name and renamed, so a reader never sees a part.
-    std::string directory;
+    std::string directory = {};
     std::size_t max_memory_entries = 4096;
   };
   /// "$XDG_CACHE_HOME/millrace" or "~/.cache/millrace"; empty when neither is set.
