@@ -1,2 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-# libmillrace_llvm.so: the LLVM generator, opened by the library on the first cache miss.
+# libmillrace_llvm.so: the LLVM generator, opened by the library on the first cache miss, so that a process which finds
+# its kernels in a cache never loads libLLVM. It holds its own copies of what it needs of base, hal and jit, hidden.
+set(MILLRACE_LLVM_VERSION none)
+if(MILLRACE_LLVM)
+  find_package(LLVM 19.1 REQUIRED CONFIG)
+  set(MILLRACE_LLVM_VERSION ${LLVM_PACKAGE_VERSION})
+
+  add_library(millrace_llvm_support STATIC)
+  set_target_properties(millrace_llvm_support PROPERTIES LINKER_LANGUAGE CXX)
+  foreach(layer base hal jit)
+    if(TARGET millrace_${layer})
+      target_sources(millrace_llvm_support PRIVATE $<TARGET_OBJECTS:millrace_${layer}>)
+    endif()
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/jit/llvm_*.cpp)
+  add_library(millrace_llvm MODULE ${sources})
+  target_include_directories(millrace_llvm PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(millrace_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+  target_link_libraries(millrace_llvm PRIVATE millrace_flags millrace_llvm_support LLVM)
+  # Only the two entry functions are seen from outside; a symbol of ours never binds to the application's copy.
+  target_link_options(millrace_llvm PRIVATE
+                      -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/llvm_module.map)
+  set_target_properties(millrace_llvm PROPERTIES CXX_EXTENSIONS OFF LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
+                                                 LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/llvm_module.map)
+  add_dependencies(millrace millrace_llvm)  # whoever builds the library can use it
+endif()
+set_source_files_properties(src/jit/open_llvm_module.cpp PROPERTIES COMPILE_DEFINITIONS
+  "MILLRACE_LLVM_VERSION=\"${MILLRACE_LLVM_VERSION}\";MILLRACE_BUILD_DIR=\"${PROJECT_BINARY_DIR}\";MILLRACE_INSTALL_LIBDIR=\"${CMAKE_INSTALL_FULL_LIBDIR}\"")

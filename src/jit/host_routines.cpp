@@ -3,8 +3,6 @@
 
 #include <array>
 
-#include "jit/gemm_routine.h"
-
 namespace millrace {
 namespace {
 
@@ -14,7 +12,7 @@ struct HostRoutineRow {
 };
 
 /// Every routine that a generator's image may name.
-constexpr std::array<HostRoutineRow, 1> kHostRoutines = {{{kGemmRoutineName, gemm_f32}}};
+constexpr std::array<HostRoutineRow, 0> kHostRoutines = {};
 
 }  // namespace
 

@@ -3,12 +3,10 @@
 
 #include <array>
 #include <concepts>
-#include <cstdint>
-#include <initializer_list>
 #include <optional>
+#include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "millrace/base/dtype.h"
@@ -127,7 +125,6 @@ class HostEval : public BodyVocabulary<HostEval, Scalar> {
   }
 };
 
-/// One line a value, "%2 = add %0, %1 : f32", then "yield %2".
 std::string to_text(const Body&);
 
 template <class Replace>

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/llvm_emit.h"
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "jit/llvm_lanewise.h"
+#include "jit/llvm_memory.h"
+
+namespace millrace {
+namespace {
+
+using llvm::Value;
+
+/// Walks the kernel's blocks once.
+class KernelWalk {
+ public:
+  KernelWalk(llvm::Module& module, const MachineKernel& kernel, const MemoryPlan& plan, const LlvmTarget& target)
+      : context_(module.getContext()),
+        kernel_(kernel),
+        target_(target),
+        ir_(context_),
+        memories_(context_, kernel, plan),
+        values_(kernel.types.size()) {
+    target.emit_entry(module, ir_, target, kernel, plan, [&](const LlvmFrame& frame) {
+      frame_ = &frame;
+      memories_.bind(ir_, frame, plan);
+      emit_block(BlockId{0});
+    });
+  }
+
+ private:
+  using Instruction = MachineInstruction;
+
+  void emit_block(BlockId id) {
+    for (const Instruction& instruction : kernel_.blocks[id].instructions) emit(instruction);
+  }
+
+  void emit(const Instruction& instruction) {
+    if (instruction.op == KernelOp::kFor) return emit_for(instruction);
+    if (instruction.op == KernelOp::kIf) return emit_if(instruction);
+    Value* result = is_lanewise(instruction.op) ? emit_lanes(instruction) : emit_machine(instruction);
+    MILLRACE_CHECK((result != nullptr) == !instruction.results.empty());
+    if (result != nullptr) values_[index_of(instruction.results[0])] = result;
+  }
+
+  Value* emit_lanes(const Instruction& instruction) {
+    const VectorType& type = kernel_.types[instruction.results[0]];
+    if (instruction.op == KernelOp::kConstant) return emit_constant(context_, type, instruction.immediate);
+    const bool is_select = instruction.op == KernelOp::kSelect;
+    const DType from = kernel_.types[instruction.operands[is_select ? 1 : 0]].dtype;
+    return emit_lanewise(ir_, target_, instruction.op, from, type.dtype, operands(instruction));
+  }
+
+  Value* emit_machine(const Instruction& instruction) {
+    const std::vector<Value*> x = operands(instruction);
+    switch (instruction.op) {
+      case KernelOp::kSize:
+        return frame_->sizes[instruction.immediate];
+      case KernelOp::kWorkgroupId:
+        return frame_->group;
+      case KernelOp::kLaneIota:
+        return lane_iota(result_type(instruction));
+      case KernelOp::kSplat:
+        return result_type(instruction).lanes == 1 ? x[0] : ir_.CreateVectorSplat(result_type(instruction).lanes, x[0]);
+      case KernelOp::kExtract:
+        return x[0]->getType()->isVectorTy() ? ir_.CreateExtractElement(x[0], instruction.immediate) : x[0];
+      case KernelOp::kReduceAdd:
+      case KernelOp::kReduceMul:
+      case KernelOp::kReduceMin:
+      case KernelOp::kReduceMax:
+        return emit_reduce(ir_, target_, instruction.op, result_type(instruction).dtype, x[0]);
+      case KernelOp::kReportError:
+        emit_report_error(ir_, frame_->status, x[0], static_cast<std::uint32_t>(instruction.immediate));
+        return nullptr;
+      case KernelOp::kBarrier:
+        target_.emit_barrier(ir_);
+        return nullptr;
+      default:
+        return emit_access(instruction, x);
+    }
+  }
+
+  Value* emit_access(const Instruction& instruction, const std::vector<Value*>& x) {
+    const LlvmMemory& memory = memories_[MemoryRef::decode(instruction.immediate)];
+    switch (instruction.op) {
+      case KernelOp::kLoadVector:
+        return emit_load(ir_, memory, result_type(instruction), x[0]);
+      case KernelOp::kLoadMasked:
+        return emit_load_masked(ir_, memory, x[0], x[1], x[2]);
+      case KernelOp::kGather:
+        return emit_gather(ir_, memory, x[0], x[1], x[2]);
+      case KernelOp::kStoreVector:
+        emit_store(ir_, memory, x[0], x[1]);
+        return nullptr;
+      case KernelOp::kStoreMasked:
+        emit_store_masked(ir_, memory, x[0], x[1], x[2]);
+        return nullptr;
+      case KernelOp::kScatter:
+        emit_scatter(ir_, memory, x[0], x[1], x[2]);
+        return nullptr;
+      default:
+        MILLRACE_CHECK(false && "no machine instruction");
+        return nullptr;
+    }
+  }
+
+  /// for (i = lower; i < upper; i += step), its test at the end of the body and once before, as loop passes like it.
+  void emit_for(const Instruction& instruction) {
+    const Block& body = kernel_.blocks[instruction.blocks[0]];
+    Value* lower = value(instruction.operands[0]);
+    Value* upper = value(instruction.operands[1]);
+    Value* step = value(instruction.operands[2]);
+    llvm::BasicBlock* before = ir_.GetInsertBlock();
+    llvm::BasicBlock* loop = new_block("loop");
+    llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "after_loop");
+    ir_.CreateCondBr(ir_.CreateICmpSLT(lower, upper), loop, after);
+
+    ir_.SetInsertPoint(loop);
+    std::vector<llvm::PHINode*> phis;
+    for (std::size_t i = 0; i < body.parameters.size(); ++i) {
+      Value* initial = i == 0 ? lower : value(instruction.operands[2 + i]);
+      phis.push_back(ir_.CreatePHI(initial->getType(), 2));
+      phis.back()->addIncoming(initial, before);
+      values_[index_of(body.parameters[i])] = phis.back();
+    }
+    emit_block(instruction.blocks[0]);
+    llvm::BasicBlock* latch = ir_.GetInsertBlock();
+    Value* next = ir_.CreateAdd(phis[0], step);
+    phis[0]->addIncoming(next, latch);
+    for (std::size_t i = 1; i < phis.size(); ++i) phis[i]->addIncoming(value(body.yields[i - 1]), latch);
+    ir_.CreateCondBr(ir_.CreateICmpSLT(next, upper), loop, after);
+
+    start_block(after);
+    for (std::size_t i = 0; i < instruction.results.size(); ++i) {
+      Value* initial = value(instruction.operands[3 + i]);
+      merge(instruction.results[i], initial, before, value(body.yields[i]), latch);
+    }
+  }
+
+  void emit_if(const Instruction& instruction) {
+    llvm::BasicBlock* then_block = new_block("then");
+    llvm::BasicBlock* else_block = llvm::BasicBlock::Create(context_, "else");
+    llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "after_if");
+    ir_.CreateCondBr(value(instruction.operands[0]), then_block, else_block);
+    ir_.SetInsertPoint(then_block);
+    emit_block(instruction.blocks[0]);
+    llvm::BasicBlock* then_end = ir_.GetInsertBlock();
+    ir_.CreateBr(after);
+    start_block(else_block);
+    emit_block(instruction.blocks[1]);
+    llvm::BasicBlock* else_end = ir_.GetInsertBlock();
+    ir_.CreateBr(after);
+    start_block(after);
+    for (std::size_t i = 0; i < instruction.results.size(); ++i) {
+      merge(instruction.results[i], value(kernel_.blocks[instruction.blocks[0]].yields[i]), then_end,
+            value(kernel_.blocks[instruction.blocks[1]].yields[i]), else_end);
+    }
+  }
+
+  void merge(MachineValueId result, Value* a, llvm::BasicBlock* from_a, Value* b, llvm::BasicBlock* from_b) {
+    llvm::PHINode* phi = ir_.CreatePHI(a->getType(), 2);
+    phi->addIncoming(a, from_a);
+    phi->addIncoming(b, from_b);
+    values_[index_of(result)] = phi;
+  }
+
+  llvm::BasicBlock* new_block(const char* name) { return llvm::BasicBlock::Create(context_, name, frame_->function); }
+
+  void start_block(llvm::BasicBlock* block) {
+    frame_->function->insert(frame_->function->end(), block);
+    ir_.SetInsertPoint(block);
+  }
+
+  Value* lane_iota(const VectorType& type) {
+    std::vector<llvm::Constant*> lanes;
+    for (std::uint32_t i = 0; i < type.lanes; ++i) {
+      lanes.push_back(emit_constant(context_, {type.dtype, 1}, i));
+    }
+    return type.lanes == 1 ? lanes[0] : llvm::ConstantVector::get(lanes);
+  }
+
+  Value* value(MachineValueId id) const { return values_[index_of(id)]; }
+  std::vector<Value*> operands(const Instruction& instruction) const {
+    std::vector<Value*> operands;
+    for (MachineValueId id : instruction.operands) operands.push_back(value(id));
+    return operands;
+  }
+  const VectorType& result_type(const Instruction& instruction) const { return kernel_.types[instruction.results[0]]; }
+
+  llvm::LLVMContext& context_;
+  const MachineKernel& kernel_;
+  const LlvmTarget& target_;
+  llvm::IRBuilder<> ir_;
+  LlvmMemories memories_;
+  std::vector<Value*> values_;  // by MachineValueId
+  const LlvmFrame* frame_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<llvm::Module> emit_llvm_module(llvm::LLVMContext& context, const llvm::DataLayout& layout,
+                                               const MachineKernel& kernel, const MemoryPlan& plan,
+                                               const LlvmTarget& target) {
+  auto module = std::make_unique<llvm::Module>(kLlvmEntryName, context);
+  module->setTargetTriple(target.triple);
+  module->setDataLayout(layout);
+  KernelWalk(*module, kernel, plan, target);
+  return module;
+}
+
+}  // namespace millrace

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The module's two entry functions. Each thread that emits borrows a JIT of its target, which is kept for the next.
+#include <llvm-c/Target.h>
+#include <mutex>
+
+#include <llvm/ExecutionEngine/Orc/CompileUtils.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include "jit/build_id.h"
+#include "jit/llvm_emit.h"
+#include "jit/llvm_link.h"
+#include "jit/llvm_optimize.h"
+#include "jit/open_llvm_module.h"
+
+namespace millrace {
+namespace {
+
+namespace orc = llvm::orc;
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const LlvmTarget& target) {
+  std::string error;
+  const llvm::Target* llvm_target = llvm::TargetRegistry::lookupTarget(target.triple, error);
+  MILLRACE_CHECK(llvm_target != nullptr);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is fused where mul_add says so, nowhere else
+  return std::unique_ptr<llvm::TargetMachine>(llvm_target->createTargetMachine(
+      target.triple, target.cpu, "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, kLlvmCodeGenLevel, true));
+}
+
+/// Emits one kernel at a time for one target.
+class LlvmJit {
+ public:
+  static Result<std::unique_ptr<LlvmJit>> create(const LlvmTarget& target) {
+    auto self = std::unique_ptr<LlvmJit>(new LlvmJit(target));
+    if (llvm::Error error = self->open()) return internal_error("llvm: " + llvm::toString(std::move(error)));
+    return self;
+  }
+
+  Status emit(const PlannedKernel& kernel, const TargetSpec& spec, const LlvmEmitOptions& options,
+              LlvmEmitOutput& output) {
+    auto context = std::make_unique<llvm::LLVMContext>();
+    auto module = emit_llvm_module(*context, machine_->createDataLayout(), std::get<MachineKernel>(kernel.mapped),
+                                   kernel.memory, target_);
+    std::string broken;
+    llvm::raw_string_ostream broken_stream(broken);
+    if (llvm::verifyModule(*module, &broken_stream)) {
+      return internal_error("llvm: kernel '" + kernel.name + "' gives invalid IR: " + broken);
+    }
+    optimizer_.run(*module);
+    if (options.want_ir) {
+      llvm::raw_string_ostream stream(output.ir);
+      module->print(stream, nullptr);
+    }
+    if (options.want_asm) print_assembly(*module, output.assembly);
+    if (llvm::Error error = link(orc::ThreadSafeModule(std::move(module), std::move(context)), output.image)) {
+      std::string message = llvm::toString(std::move(error));
+      // The session reports the cause; the lookup's own error only names our symbol.
+      if (!session_errors_.empty()) message = std::exchange(session_errors_, {});
+      return internal_error("llvm: kernel '" + kernel.name + "': " + message);
+    }
+    output.image.format = ImageFormat::kHostCode;
+    output.image.target = spec.to_text();
+    output.image.generator = kernel.generator;
+    output.image.info = kernel.info;
+    return {};
+  }
+
+ private:
+  explicit LlvmJit(const LlvmTarget& target)
+      : target_(target), machine_(make_target_machine(target)), optimizer_(*machine_) {}
+
+  llvm::Error open() {
+    const llvm::Triple triple(target_.triple);
+    auto session = std::make_unique<orc::ExecutionSession>(
+        std::make_unique<orc::UnsupportedExecutorProcessControl>(nullptr, nullptr, target_.triple, 4096));
+    session->setErrorReporter([this](llvm::Error error) {
+      session_errors_ += (session_errors_.empty() ? "" : "; ") + llvm::toString(std::move(error));
+    });
+    auto jit = orc::LLJITBuilder()
+                   .setExecutionSession(std::move(session))
+                   .setJITTargetMachineBuilder(orc::JITTargetMachineBuilder(triple))
+                   .setDataLayout(machine_->createDataLayout())
+                   .setLinkProcessSymbolsByDefault(false)
+                   .setPlatformSetUp(orc::setUpInactivePlatform)
+                   .setCompileFunctionCreator([this](orc::JITTargetMachineBuilder) {
+                     return std::make_unique<orc::SimpleCompiler>(*machine_);
+                   })
+                   .setObjectLinkingLayerCreator([this](orc::ExecutionSession& s, const llvm::Triple&) {
+                     auto layer = std::make_unique<orc::ObjectLinkingLayer>(s, memory_);
+                     layer->addPlugin(std::make_shared<LlvmImageCheck>());
+                     return layer;
+                   })
+                   .create();
+    if (!jit) return jit.takeError();
+    jit_ = std::move(*jit);
+    return llvm::Error::success();
+  }
+
+  llvm::Error link(orc::ThreadSafeModule module, ExecutableImage& image) {
+    orc::ResourceTrackerSP tracker = jit_->getMainJITDylib().createResourceTracker();
+    if (llvm::Error error = jit_->addIRModule(tracker, std::move(module))) return error;
+    llvm::Expected<orc::ExecutorAddr> entry = jit_->lookup(kLlvmEntryName);
+    llvm::Error removed = tracker->remove();
+    if (!entry) return llvm::joinErrors(entry.takeError(), std::move(removed));
+    LlvmImage linked = memory_.take();
+    image.bytes = std::move(linked.bytes);
+    image.code_bytes = linked.code_bytes;
+    image.entry_offset = entry->getValue() - kLlvmImageBase;
+    return removed;
+  }
+
+  void print_assembly(llvm::Module& module, std::string& assembly) {
+    llvm::SmallString<0> text;
+    llvm::raw_svector_ostream stream(text);
+    llvm::legacy::PassManager passes;
+    MILLRACE_CHECK(!machine_->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile));
+    passes.run(*llvm::CloneModule(module));
+    assembly = text.str();
+  }
+
+  const LlvmTarget& target_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  LlvmOptimizer optimizer_;
+  LlvmImageMemory memory_;
+  std::string session_errors_;
+  std::unique_ptr<orc::LLJIT> jit_;  // last: its end uses the others
+};
+
+/// JITs that nobody uses just now.
+class JitPool {
+ public:
+  Status emit(const PlannedKernel& kernel, const TargetSpec& spec, const LlvmEmitOptions& options,
+              LlvmEmitOutput& output) {
+    const LlvmTarget& target = llvm_target(spec);
+    std::unique_ptr<LlvmJit> jit = take(target);
+    if (jit == nullptr) {
+      MILLRACE_TRY_ASSIGN(jit, LlvmJit::create(target));
+    }
+    // One that failed is not used again: a half-linked symbol may be left in it.
+    MILLRACE_TRY(jit->emit(kernel, spec, options, output));
+    const std::lock_guard lock(mutex_);
+    idle_.emplace_back(&target, std::move(jit));
+    return {};
+  }
+
+ private:
+  std::unique_ptr<LlvmJit> take(const LlvmTarget& target) {
+    const std::lock_guard lock(mutex_);
+    for (auto entry = idle_.begin(); entry != idle_.end(); ++entry) {
+      if (entry->first != &target) continue;
+      std::unique_ptr<LlvmJit> jit = std::move(entry->second);
+      idle_.erase(entry);
+      return jit;
+    }
+    return nullptr;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::pair<const LlvmTarget*, std::unique_ptr<LlvmJit>>> idle_;
+};
+
+JitPool& jit_pool() {
+  // Never destroyed: at exit libLLVM's own statics may already be gone.
+  static JitPool* const pool = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    return new JitPool;
+  }();
+  return *pool;
+}
+
+}  // namespace
+}  // namespace millrace
+
+extern "C" const char* millrace_llvm_build_id() { return millrace::build_id().data(); }
+
+extern "C" void millrace_llvm_emit(const millrace::PlannedKernel& kernel, const millrace::TargetSpec& spec,
+                                   const millrace::LlvmEmitOptions& options, millrace::LlvmEmitOutput& output,
+                                   millrace::Status& status) {
+  status = millrace::jit_pool().emit(kernel, spec, options, output);
+}

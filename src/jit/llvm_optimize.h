@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Target/TargetMachine.h>
+
+namespace millrace {
+
+/// The passes that run on a kernel, and the analyses behind them, set up once for a target machine.
+/// Not thread-safe.
+class LlvmOptimizer {
+ public:
+  explicit LlvmOptimizer(llvm::TargetMachine&);
+  void run(llvm::Module&);
+
+ private:
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager call_graph_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::PassBuilder builder_;
+  llvm::FunctionPassManager passes_;
+};
+
+/// Instruction selection's effort; see the table in llvm_optimize.cpp.
+inline constexpr llvm::CodeGenOptLevel kLlvmCodeGenLevel = llvm::CodeGenOptLevel::Default;
+
+}  // namespace millrace

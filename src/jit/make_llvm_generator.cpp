@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/build_id.h"
+#include "jit/open_llvm_module.h"
+#include "jit/plan_machine_kernel.h"
+#include "millrace/jit/kernel_compiler.h"
+
+namespace millrace {
+namespace {
+
+/// The library's side of the LLVM generator. Only emit() opens the module.
+class LlvmGenerator final : public KernelCompiler {
+ public:
+  std::string_view name() const override { return "llvm"; }
+
+  std::string version() const override {
+    return "llvm " + std::string(llvm_version()) + ", build " + std::string(build_id());
+  }
+
+  Status supports(const TargetSpec& spec) const override {
+    if (spec.family != "cpu")
+      return unimplemented("target " + spec.to_text() + " is no CPU; this generator makes x86-64 code");
+    return find_llvm_module().status();
+  }
+
+  Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
+    return plan_machine_kernel(kernel, spec, name());
+  }
+
+  Result<ExecutableImage> emit(const PlannedKernel& kernel, const TargetSpec& spec) const override {
+    MILLRACE_TRY_ASSIGN(LlvmEmitOutput output, emit_with_llvm(kernel, spec, {}));
+    return std::move(output.image);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const KernelCompiler> make_llvm_generator() { return std::make_shared<LlvmGenerator>(); }
+
+}  // namespace millrace

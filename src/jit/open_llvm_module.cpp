@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/open_llvm_module.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <mutex>
+#include <unistd.h>
+#include <vector>
+
+#include "jit/build_id.h"
+
+namespace millrace {
+namespace {
+
+constexpr char kModuleFile[] = "libmillrace_llvm.so";
+
+/// The directory of the shared library or executable that holds this function, with a final '/'; empty if unknown.
+std::string own_directory() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&own_directory), &info) == 0 || info.dli_fname == nullptr) return {};
+  // Of the executable itself, the name is as it was called, perhaps found through PATH.
+  char* resolved = realpath(info.dli_fname, nullptr);
+  if (resolved == nullptr) resolved = realpath("/proc/self/exe", nullptr);
+  if (resolved == nullptr) return {};
+  std::string path = resolved;
+  std::free(resolved);
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+std::vector<std::string> module_candidates() {
+  if (const char* chosen = std::getenv("MILLRACE_LLVM_MODULE"); chosen != nullptr && *chosen != '\0') return {chosen};
+  std::vector<std::string> candidates;
+  auto add = [&](std::string directory) {
+    if (directory.empty()) return;
+    if (directory.back() != '/') directory += '/';
+    directory += kModuleFile;
+    for (const std::string& known : candidates) {
+      if (known == directory) return;
+    }
+    candidates.push_back(std::move(directory));
+  };
+  add(own_directory());
+  add(MILLRACE_INSTALL_LIBDIR);
+  add(MILLRACE_BUILD_DIR);
+  return candidates;
+}
+
+Result<LlvmEmitFunction> open_module() {
+  MILLRACE_TRY_ASSIGN(const std::string path, find_llvm_module());
+  // Never closed: code of LLVM's may run at exit, and its threads' storage would dangle.
+  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (module == nullptr) {
+    const char* why = dlerror();
+    return unavailable("llvm: cannot open " + path + ": " + (why != nullptr ? why : "no reason given"));
+  }
+  const auto module_build_id = reinterpret_cast<LlvmBuildIdFunction>(dlsym(module, kLlvmBuildIdSymbol));
+  const auto emit = reinterpret_cast<LlvmEmitFunction>(dlsym(module, kLlvmEmitSymbol));
+  if (module_build_id == nullptr || emit == nullptr) {
+    return unavailable("llvm: " + path + " is no Millrace module: it lacks " + kLlvmBuildIdSymbol + " or " +
+                       kLlvmEmitSymbol);
+  }
+  if (build_id() != module_build_id()) {
+    return unavailable("llvm: " + path + " is of another build: found build id " + module_build_id() + ", expected " +
+                       std::string(build_id()) + "; install the module that was built with this library");
+  }
+  return emit;
+}
+
+}  // namespace
+
+std::string_view llvm_version() { return MILLRACE_LLVM_VERSION; }
+
+Result<std::string> find_llvm_module() {
+  std::string places;
+  for (std::string& candidate : module_candidates()) {
+    if (access(candidate.c_str(), R_OK) == 0) return std::move(candidate);
+    places += (places.empty() ? "" : ", ") + candidate;
+  }
+  return unavailable(std::string(kModuleFile) + " not found; looked in " + places);
+}
+
+Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetSpec& spec,
+                                      const LlvmEmitOptions& options) {
+  static std::mutex mutex;
+  static LlvmEmitFunction emit = nullptr;
+  {
+    // A failure is not kept: the next call may find the module that was missing.
+    const std::lock_guard lock(mutex);
+    if (emit == nullptr) {
+      MILLRACE_TRY_ASSIGN(emit, open_module());
+    }
+  }
+  LlvmEmitOutput output;
+  Status status;
+  emit(kernel, spec, options, output, status);
+  if (!status.ok()) return status;
+  return output;
+}
+
+}  // namespace millrace

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "millrace/hal/executable.h"
+#include "millrace/hal/target.h"
+#include "millrace/jit/kernel_compiler.h"
+
+namespace millrace {
+
+/// What to print beside emitting, for people.
+struct LlvmEmitOptions {
+  bool want_ir = false;   // LLVM IR, optimised
+  bool want_asm = false;  // the target's assembly
+};
+
+struct LlvmEmitOutput {
+  ExecutableImage image;
+  std::string ir;
+  std::string assembly;
+};
+
+/// The LLVM this library was built beside: "19.1.7", or "none".
+std::string_view llvm_version();
+
+/// The module's file: $MILLRACE_LLVM_MODULE and nothing else when that is set; else libmillrace_llvm.so next to this
+/// library (or the executable that holds it), in the install's library directory, in the build directory. Looks at
+/// names only, opens nothing. Fails naming every place looked in.
+Result<std::string> find_llvm_module();
+
+/// Emits through the module, which the first call opens for the rest of the process: 10-15 ms, libLLVM's relocations.
+/// Precondition: `kernel.mapped` is a MachineKernel.
+Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetSpec&, const LlvmEmitOptions&);
+
+// What the module exports. Both sides are of one build (one build_id), so they share the layout of every struct.
+inline constexpr char kLlvmBuildIdSymbol[] = "millrace_llvm_build_id";
+using LlvmBuildIdFunction = const char* (*)();
+inline constexpr char kLlvmEmitSymbol[] = "millrace_llvm_emit";
+using LlvmEmitFunction = void (*)(const PlannedKernel&, const TargetSpec&, const LlvmEmitOptions&, LlvmEmitOutput&,
+                                  Status&);
+
+}  // namespace millrace
