@@ -71,8 +71,8 @@ Status Dim::check() const {
     return invalid_argument(fmt::format(
         "dim '{}': its multiple_of facts have no common multiple in int64, expected a positive one; drop one", name_));
   }
-  const SizeExpr symbol(*this);
-  if (symbol.lower_bound() <= symbol.upper_bound()) return {};
+  const std::int64_t largest = saturating::multiply(saturating::floor_divide(max_, multiple_), multiple_);
+  if (min_ <= largest) return {};
   return invalid_argument(
       fmt::format("dim '{}': no value keeps {}, expected at least one; loosen a fact", name_, facts_to_text()));
 }

@@ -43,16 +43,23 @@ void reduce_fraction(Sum& sum, std::int64_t& divisor) {
   divisor /= common;
 }
 
-/// Turn this: floor_div(floor_div(x, a) + r, b)
-/// Into this: floor_div(x + r * a, a * b)
+/// Turn this: floor_div(floor_div(x, a) + y, b)
+/// Into this: floor_div(x + y * a, a * b)
 std::optional<SizeExpr> join_divisions(const Sum& sum, std::int64_t divisor) {
-  if (sum.terms.size() != 1 || sum.terms[0].coefficient != 1 || sum.terms[0].factors.size() != 1) return std::nullopt;
-  const Atom& inner = *sum.terms[0].factors[0];
-  if (inner.kind != AtomKind::kFloorDiv || !inner.operands[1].is_constant()) return std::nullopt;
-  const std::int64_t inner_divisor = inner.operands[1].constant();
+  const auto is_division = [](const Term& term) {
+    return term.coefficient == 1 && term.factors.size() == 1 && term.factors[0]->kind == AtomKind::kFloorDiv &&
+           term.factors[0]->operands[1].is_constant();
+  };
+  const auto found = std::find_if(sum.terms.begin(), sum.terms.end(), is_division);
+  if (found == sum.terms.end()) return std::nullopt;
+  const SizeExpr& x = found->factors[0]->operands[0];
+  const std::int64_t inner_divisor = found->factors[0]->operands[1].constant();
   const std::int64_t joined = saturating::multiply(inner_divisor, divisor);
-  if (inner_divisor < 1 || saturating::is_end(joined)) return std::nullopt;
-  return floor_div(inner.operands[0] + SizeExpr(sum.constant) * inner_divisor, joined);
+  Sum rest = sum;
+  rest.terms.erase(rest.terms.begin() + (found - sum.terms.begin()));
+  const SizeExpr dividend = x + finish(std::move(rest)) * inner_divisor;
+  if (inner_divisor < 1 || saturating::is_end(joined) || has_lost_value(to_sum(dividend))) return std::nullopt;
+  return floor_div(dividend, joined);
 }
 
 SizeExpr divide_by_constant(const SizeExpr& dividend, std::int64_t divisor) {
@@ -102,7 +109,8 @@ std::optional<SizeExpr> divide_exactly(SizeExpr dividend, const SizeExpr& diviso
 SizeExpr divide_reduced(const Sum& dividend, const SizeExpr& divisor) {
   std::int64_t common = divisor.known_multiple();
   for (const Term& term : dividend.terms) common = common_divisor(common, term.coefficient);
-  return division_atom(floor_div(finish(dividend), common), floor_div(divisor, common));
+  if (common == 1) return division_atom(finish(dividend), divisor);
+  return floor_div(floor_div(finish(dividend), common), floor_div(divisor, common));
 }
 
 /// Precondition: divisor is no constant and at least 1.

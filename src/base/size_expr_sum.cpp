@@ -39,8 +39,7 @@ void normalize_factors(Term& term) {
 
 void merge_equal_terms(Sum& sum) {
   for (Term& term : sum.terms) normalize_factors(term);
-  std::stable_sort(sum.terms.begin(), sum.terms.end(),
-                   [](const Term& a, const Term& b) { return compare_factors(a, b) < 0; });
+  std::sort(sum.terms.begin(), sum.terms.end(), [](const Term& a, const Term& b) { return compare_factors(a, b) < 0; });
   std::vector<Term> merged;
   for (Term& term : sum.terms) {
     if (term.factors.empty()) {

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "jit/gemm_routine.h"
+
 namespace millrace {
 namespace {
 
@@ -12,7 +14,7 @@ struct HostRoutineRow {
 };
 
 /// Every routine that a generator's image may name.
-constexpr std::array<HostRoutineRow, 0> kHostRoutines = {};
+constexpr std::array<HostRoutineRow, 1> kHostRoutines = {{{kGemmRoutineName, gemm_f32}}};
 
 }  // namespace
 

@@ -3,10 +3,12 @@
 
 #include <array>
 #include <concepts>
-#include <optional>
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/base/dtype.h"
@@ -125,6 +127,7 @@ class HostEval : public BodyVocabulary<HostEval, Scalar> {
   }
 };
 
+/// One line a value, "%2 = add %0, %1 : f32", then "yield %2".
 std::string to_text(const Body&);
 
 template <class Replace>

@@ -1,21 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "millrace/base/dtype.h"
 
 namespace millrace {
 
 enum class KernelOp : std::uint8_t {
-#define MILLRACE_KERNEL_OP(name, text, operands, rule, meaning) name,
+#define MILLRACE_KERNEL_OP(name, text, operands, rule, dtypes, meaning) name,
 #include "millrace/jit/kernel_ops.inc"
 };
 
 enum class KernelOpRule : std::uint8_t { kArith, kCompare, kSelect, kConvert, kBody, kMachine };
 
+/// f16 and bf16 are only moved, selected and converted, and that in bodies: a machine register holds their bits as u16.
+enum class KernelOpDTypes : std::uint8_t {
+  kEvery,
+  kNonBool,  // every dtype but bool
+  kOrdered,  // bool, integers, f32, f64
+  kNumber,   // integers, f32, f64
+  kInteger,
+  kFloat,  // f32, f64
+  kBits,   // bool, integers
+};
+
+inline constexpr KernelOp kAllKernelOps[] = {
+#define MILLRACE_KERNEL_OP(name, text, operands, rule, dtypes, meaning) KernelOp::name,
+#include "millrace/jit/kernel_ops.inc"
+};
+
 constexpr std::string_view to_text(KernelOp op) {
   constexpr std::string_view kNames[] = {
-#define MILLRACE_KERNEL_OP(name, text, operands, rule, meaning) text,
+#define MILLRACE_KERNEL_OP(name, text, operands, rule, dtypes, meaning) text,
 #include "millrace/jit/kernel_ops.inc"
   };
   return kNames[static_cast<std::size_t>(op)];
@@ -24,7 +43,7 @@ constexpr std::string_view to_text(KernelOp op) {
 /// Fixed operands; kLoad may have one more, kFor and kIf carry more.
 constexpr unsigned num_operands(KernelOp op) {
   constexpr unsigned kCounts[] = {
-#define MILLRACE_KERNEL_OP(name, text, operands, rule, meaning) operands,
+#define MILLRACE_KERNEL_OP(name, text, operands, rule, dtypes, meaning) operands,
 #include "millrace/jit/kernel_ops.inc"
   };
   return kCounts[static_cast<std::size_t>(op)];
@@ -32,13 +51,50 @@ constexpr unsigned num_operands(KernelOp op) {
 
 constexpr KernelOpRule rule_of(KernelOp op) {
   constexpr KernelOpRule kRules[] = {
-#define MILLRACE_KERNEL_OP(name, text, operands, rule, meaning) KernelOpRule::rule,
+#define MILLRACE_KERNEL_OP(name, text, operands, rule, dtypes, meaning) KernelOpRule::rule,
 #include "millrace/jit/kernel_ops.inc"
   };
   return kRules[static_cast<std::size_t>(op)];
 }
 
+constexpr KernelOpDTypes dtypes_of(KernelOp op) {
+  constexpr KernelOpDTypes kDTypes[] = {
+#define MILLRACE_KERNEL_OP(name, text, operands, rule, dtypes, meaning) KernelOpDTypes::dtypes,
+#include "millrace/jit/kernel_ops.inc"
+  };
+  return kDTypes[static_cast<std::size_t>(op)];
+}
+
 /// Elementwise on lanes, meaningful on host scalars: everything but kBody and kMachine.
 constexpr bool is_lanewise(KernelOp op) { return rule_of(op) < KernelOpRule::kBody; }
+
+/// Whether a register of a machine kernel can hold it.
+constexpr bool is_register_dtype(DType dtype) { return dtype != DType::kF16 && dtype != DType::kBF16; }
+
+/// What a machine kernel's load of a stored `dtype` gives, and its store takes.
+constexpr DType register_dtype(DType stored) { return is_register_dtype(stored) ? stored : DType::kU16; }
+
+/// Whether `op` is defined on operands of `dtype` (kSelect: on the selected ones).
+constexpr bool takes(KernelOp op, DType dtype) {
+  const bool is_bool = dtype == DType::kBool;
+  const bool is_register_float = is_float(dtype) && is_register_dtype(dtype);
+  switch (dtypes_of(op)) {
+    case KernelOpDTypes::kEvery:
+      return true;
+    case KernelOpDTypes::kNonBool:
+      return !is_bool;
+    case KernelOpDTypes::kOrdered:
+      return is_register_dtype(dtype);
+    case KernelOpDTypes::kNumber:
+      return is_integer(dtype) || is_register_float;
+    case KernelOpDTypes::kInteger:
+      return is_integer(dtype);
+    case KernelOpDTypes::kFloat:
+      return is_register_float;
+    case KernelOpDTypes::kBits:
+      return is_bool || is_integer(dtype);
+  }
+  __builtin_unreachable();
+}
 
 }  // namespace millrace

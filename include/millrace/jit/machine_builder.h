@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <span>
+#include <initializer_list>
+#include <map>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "millrace/jit/body.h"
@@ -26,6 +30,8 @@ struct MemoryHandle {
 
 /// Builds a MachineKernel; workgroup templates (sort, TopK, scan) and map_kernel write through it. Lanewise operations
 /// come from BodyVocabulary and splat a scalar operand that meets a vector; constants are scalars.
+/// What depends on nothing inside the kernel (constants, sizes, ids, iotas, splats of these) is made once and stands at
+/// the head of the body, wherever it was asked for, so that loops hold none of it.
 /// Misuse is our own error: MILLRACE_CHECK.
 class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
  public:
@@ -42,10 +48,12 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   MachineValue i64(std::int64_t value) { return constant_int(DType::kI64, value); }
   MachineValue workgroup_id();
   MachineValue lane_iota(DType dtype, std::uint32_t lanes);
+  /// The value itself when it has these lanes already.
   MachineValue splat(MachineValue scalar, std::uint32_t lanes);
   MachineValue extract(MachineValue vector, std::uint32_t lane);
   MachineValue reduce(KernelOp reduce_op, MachineValue vector);
 
+  /// Values have the memory's register_dtype. Masks, others and values that are scalars are splat.
   MachineValue load(MemoryHandle, MachineValue offset, std::uint32_t lanes = 1);
   MachineValue load_masked(MemoryHandle, MachineValue offset, MachineValue mask, MachineValue other);
   MachineValue gather(MemoryHandle, MachineValue offsets, MachineValue mask, MachineValue other);
@@ -62,13 +70,28 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
                  const std::function<Values()>& else_body);
 
   void set_num_groups(SizeExpr groups) { kernel_.num_groups = std::move(groups); }
+  /// The kernel, verified. The last call.
   MachineKernel finish();
 
  private:
+  /// What makes a value of the head the same: op, operand, immediate, type.
+  using HeadKey = std::tuple<KernelOp, MachineValueId, std::uint64_t, DType, std::uint32_t>;
+
   MachineValue define(VectorType);
-  MachineInstruction& append(KernelOp op, std::vector<MachineValueId> operands, std::uint64_t immediate = 0);
+  MachineValue append(VectorType result, KernelOp op, std::vector<MachineValueId> operands,
+                      std::uint64_t immediate = 0);
+  void append_effect(KernelOp op, std::vector<MachineValueId> operands, std::uint64_t immediate = 0);
+  MachineValue head(VectorType, KernelOp op, std::vector<MachineValueId> operands, std::uint64_t immediate);
+  bool is_in_head(MachineValue) const;
+  MachineValue to_lanes(MachineValue, std::uint32_t lanes);
+  MemoryHandle slot(MemoryKind, DType, std::uint64_t num_elements, std::string name);
+  std::vector<MachineValueId> build_block(BlockId, const std::function<Values()>& body);
+
   MachineKernel kernel_;
   std::vector<BlockId> open_;  // innermost last
+  std::vector<MachineInstruction> head_;
+  std::map<HeadKey, MachineValueId> head_values_;
+  std::vector<bool> value_is_in_head_;
 };
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/base/dtype.h"
@@ -41,6 +42,7 @@ struct SizeArgument {
 };
 
 enum class MemoryKind : std::uint8_t { kBuffer, kWorkgroup, kPrivate };
+std::string_view to_text(MemoryKind);
 
 /// Declared memory of a workgroup or a thread: a slot that plan_memory places. Undefined at the start.
 struct MemorySlot {
@@ -57,6 +59,7 @@ struct MemoryRef {
   std::uint32_t index = 0;
   std::uint64_t encode() const { return (static_cast<std::uint64_t>(is_slot) << 32) | index; }
   static MemoryRef decode(std::uint64_t bits) { return {(bits >> 32) != 0, static_cast<std::uint32_t>(bits)}; }
+  std::string to_text() const;  // "@0", "#0"
   friend bool operator==(const MemoryRef&, const MemoryRef&) = default;
 };
 
@@ -90,8 +93,23 @@ struct MachineKernel {
 };
 
 /// Every broken rule, one a line: types as each op's rule, definitions before uses, in scope, immediates in range,
-/// no store to a buffer that is not written.
+/// no store to a buffer that is not written, no load from one that is not read.
 Status verify(const MachineKernel&);
+
+/// All of the kernel, and nothing that does not decide its code but names: equal kernels have equal text. Buffers are
+/// @0, slots #0, size arguments s0.
+///
+///     kernel relu
+///     groups floor_div(n + 15, 16)
+///     symbol n: at_least(1)
+///     buffer @0 x: f32 read
+///     buffer @1 y: f32 write
+///     size s0: n
+///     body {
+///       %0 = workgroup_id : i64
+///       ...
+///       %7 = load_masked @0[%2], %5, %6 : f32x16
+///     }
 std::string to_text(const MachineKernel&);
 
 }  // namespace millrace

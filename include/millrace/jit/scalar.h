@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 
 #include "millrace/base/dtype.h"
 #include "millrace/jit/kernel_op.h"
@@ -25,19 +25,25 @@ struct Scalar {
   template <class T>
   T as() const {
     T value;
-    std::memcpy(&value, &bits, sizeof(T));
+    std::memcpy(static_cast<void*>(&value), &bits, sizeof(T));
     return value;
   }
   /// `value` rounded to `dtype` (integers saturate, NaN gives 0).
   static Scalar from_double(DType dtype, double value);
+  /// Integers wrap.
   static Scalar from_int(DType dtype, std::int64_t value);
   double to_double() const;
   friend bool operator==(const Scalar&, const Scalar&) = default;
 };
 
+/// Exact: "1.5", "-0", "true", "inf", "nan(0x7fc00000)".
+std::string to_text(const Scalar&);
+
+/// Whether a lanewise op may have operands and a result of these dtypes.
+bool follows_rule(KernelOp op, DType result, std::span<const DType> operands);
+
 /// What each lanewise op means: the definition that the interpreter, constant folding and every generator's tests
-/// share. mul_add is fused. f16 and bf16 are taken in kConvert only. Precondition: is_lanewise(op), operands as its
-/// rule says; `result` is the result's dtype.
+/// share. mul_add is fused. `result` is the result's dtype. Precondition: follows_rule, and op is not kConstant.
 Scalar evaluate(KernelOp op, DType result, std::span<const Scalar> operands);
 
 }  // namespace millrace

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "millrace/base/dtype.h"
+
+namespace millrace::math::detail {
+
+// What the functions share. V is the builder's value; integers of a float's own size hold its bits.
+
+struct FloatFormat {
+  DType bits;  // the integer dtype of the same size
+  int fraction_bits;
+  std::int64_t exponent_bias;
+  double rounder;  // 1.5 * 2^fraction_bits: adding it leaves the nearest integer in the low bits
+  std::int64_t rounder_bits;
+  double ln2_high, ln2_low;  // ln2_high has so few bits that n * ln2_high is exact for every exponent n
+};
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kLog2E = 1.4426950408889634;
+
+constexpr FloatFormat format_of(DType dtype) {
+  constexpr FloatFormat kF32Format = {
+      DType::kI32, 23, 127, 12582912.0, 0x4b400000, 0.693359375, -2.12194440054690583e-4};
+  constexpr FloatFormat kF64Format = {
+      DType::kI64, 52, 1023, 6755399441055744.0, 0x4338000000000000, 0.693147180369123816, 1.90821492927058770e-10};
+  return dtype == DType::kF64 ? kF64Format : kF32Format;
+}
+
+/// coefficients[0] + coefficients[1] * x + ...
+template <class B, class V>
+V horner(B& b, V x, std::span<const double> coefficients) {
+  V sum = b.constant_like(x, coefficients.back());
+  for (std::size_t i = coefficients.size() - 1; i-- > 0;) {
+    sum = b.mul_add(sum, x, b.constant_like(x, coefficients[i]));
+  }
+  return sum;
+}
+
+/// 2^k as a float like `like`. Precondition: -bias < k <= bias.
+template <class B, class V>
+V power_of_two(B& b, V k, V like) {
+  const FloatFormat format = format_of(like.dtype);
+  const V biased = b.add(k, b.constant_int(format.bits, format.exponent_bias));
+  return b.bitcast(like.dtype, b.shl(biased, b.constant_int(format.bits, format.fraction_bits)));
+}
+
+/// x * 2^k for any k within twice the exponent range: two steps, so that subnormal results round once and overflow
+/// gives infinity.
+template <class B, class V>
+V scale(B& b, V x, V k) {
+  const V half = b.shr(k, b.constant_int(k.dtype, 1));
+  return b.mul(b.mul(x, power_of_two(b, half, x)), power_of_two(b, b.sub(k, half), x));
+}
+
+/// The magnitude with the sign of `sign`.
+template <class B, class V>
+V copy_sign(B& b, V magnitude, V sign) {
+  const DType bits = format_of(sign.dtype).bits;
+  const V sign_bit = b.shl(b.constant_int(bits, 1), b.constant_int(bits, bits == DType::kI64 ? 63 : 31));
+  return b.bitcast(sign.dtype, b.bit_or(b.bitcast(bits, magnitude), b.bit_and(b.bitcast(bits, sign), sign_bit)));
+}
+
+/// Limits x to [low, high]; NaN stays.
+template <class B, class V>
+V clamp(B& b, V x, double low, double high) {
+  const V low_value = b.constant_like(x, low), high_value = b.constant_like(x, high);
+  const V raised = b.select(b.lt(x, low_value), low_value, x);
+  return b.select(b.lt(high_value, raised), high_value, raised);
+}
+
+/// The nearest integer to `scaled`, as a float and as an integer. Precondition: |scaled| < 2^(fraction_bits - 2); what
+/// comes of NaN is NaN and any integer.
+template <class V>
+struct NearestInteger {
+  V value;
+  V integer;
+};
+
+template <class B, class V>
+NearestInteger<V> nearest_integer(B& b, V x, double factor) {
+  const FloatFormat format = format_of(x.dtype);
+  const V rounder = b.constant_like(x, format.rounder);
+  const V shifted = b.mul_add(x, b.constant_like(x, factor), rounder);
+  return {b.sub(shifted, rounder),
+          b.sub(b.bitcast(format.bits, shifted), b.constant_int(format.bits, format.rounder_bits))};
+}
+
+/// An integer of the float's size as that float. Precondition: |k| < 2^(fraction_bits - 2). Without a conversion,
+/// because i64 to f64 is many instructions below AVX-512.
+template <class B, class V>
+V small_integer_to_float(B& b, V k, DType to) {
+  const FloatFormat format = format_of(to);
+  const V shifted = b.bitcast(to, b.add(k, b.constant_int(format.bits, format.rounder_bits)));
+  return b.sub(shifted, b.constant(to, format.rounder));
+}
+
+}  // namespace millrace::math::detail

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "millrace/ops/math/exp.h"
+
+namespace millrace::math {
+
+/// 1 / (1 + e^-x), taken as e^x / (1 + e^x) for negative x, where e^-x would overflow and the result is small.
+/// Subnormal results are kept; of -inf 0, of +inf 1; NaN stays.
+/// Error: at most 2 ulp.
+template <class B>
+typename B::Value sigmoid(B& b, typename B::Value x) {
+  const auto one = b.constant_like(x, 1);
+  const auto e = exp(b, b.neg(b.abs(x)));
+  return b.div(b.select(b.lt(x, b.constant_like(x, 0)), e, one), b.add(one, e));
+}
+
+}  // namespace millrace::math

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/jit/body.h"
+
+#include <fmt/format.h>
+
+#include "millrace/base/check.h"
+
+namespace millrace {
+
+BodyValue BodyBuilder::append(BodyInstruction instruction) {
+  const DType dtype = instruction.dtype;
+  return {body_.instructions.push_back(instruction), dtype};
+}
+
+BodyValue BodyBuilder::constant_scalar(Scalar value) {
+  return append({.op = KernelOp::kConstant, .dtype = value.dtype, .immediate = value.bits});
+}
+
+BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands) {
+  BodyInstruction instruction{.op = op, .dtype = dtype};
+  DType dtypes[3] = {};
+  MILLRACE_CHECK(operands.size() <= instruction.operands.size());
+  for (const BodyValue& operand : operands) {
+    MILLRACE_CHECK(body_.instructions.contains(operand.id) && body_.instructions[operand.id].dtype == operand.dtype);
+    dtypes[instruction.num_operands] = operand.dtype;
+    instruction.operands[instruction.num_operands++] = operand.id;
+  }
+  MILLRACE_CHECK(follows_rule(op, dtype, std::span(dtypes, operands.size())));
+  return append(instruction);
+}
+
+BodyValue BodyBuilder::load(std::uint32_t access, DType dtype) {
+  return append({.op = KernelOp::kLoad, .dtype = dtype, .immediate = access});
+}
+
+BodyValue BodyBuilder::load(std::uint32_t access, DType dtype, BodyValue dynamic_index) {
+  MILLRACE_CHECK(dynamic_index.dtype == DType::kI64);
+  return append(
+      {.op = KernelOp::kLoad, .dtype = dtype, .num_operands = 1, .operands = {dynamic_index.id}, .immediate = access});
+}
+
+BodyValue BodyBuilder::index(std::uint32_t domain_dim) {
+  return append({.op = KernelOp::kIndex, .dtype = DType::kI64, .immediate = domain_dim});
+}
+
+BodyValue BodyBuilder::reduced(std::uint32_t reduction, DType dtype) {
+  return append({.op = KernelOp::kReduced, .dtype = dtype, .immediate = reduction});
+}
+
+BodyValue BodyBuilder::check_index(BodyValue index, BodyValue extent) {
+  MILLRACE_CHECK(index.dtype == DType::kI64 && extent.dtype == DType::kI64);
+  return append(
+      {.op = KernelOp::kCheckIndex, .dtype = DType::kI64, .num_operands = 2, .operands = {index.id, extent.id}});
+}
+
+namespace {
+
+std::string operands_text(const BodyInstruction& instruction) {
+  const auto operand = [&](unsigned i) { return index_of(instruction.operands[i]); };
+  switch (instruction.op) {
+    case KernelOp::kConstant:
+      return " " + to_text(Scalar{instruction.dtype, instruction.immediate});
+    case KernelOp::kLoad:
+      if (instruction.num_operands == 1) return fmt::format(" {}[%{}]", instruction.immediate, operand(0));
+      [[fallthrough]];
+    case KernelOp::kIndex:
+    case KernelOp::kReduced:
+      return fmt::format(" {}", instruction.immediate);
+    default:
+      break;
+  }
+  std::string text;
+  for (unsigned i = 0; i < instruction.num_operands; ++i) text += fmt::format("{} %{}", i == 0 ? "" : ",", operand(i));
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Body& body) {
+  std::string text;
+  std::size_t number = 0;
+  for (const BodyInstruction& instruction : body.instructions) {
+    text += fmt::format("%{} = {}{} : {}\n", number++, to_text(instruction.op), operands_text(instruction),
+                        to_text(instruction.dtype));
+  }
+  if (body.yields.empty()) return text;
+  text += "yield";
+  for (std::size_t i = 0; i < body.yields.size(); ++i) {
+    text += fmt::format("{} %{}", i == 0 ? "" : ",", index_of(body.yields[i]));
+  }
+  return text + "\n";
+}
+
+}  // namespace millrace

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <span>
+#include <vector>
+
+#include <xbyak/xbyak.h>
+
+#include "millrace/hal/target.h"
+
+namespace millrace {
+
+/// xbyak with what all our generated functions share: vectors of the target's width, 32-bit constants beside the code,
+/// and loads and stores that end inside a vector. Code lands in the caller's buffer and is position-independent.
+class VectorAssembler : public Xbyak::CodeGenerator {
+ public:
+  using Vector = Xbyak::Xmm;  // sliced from Ymm or Zmm: the operand knows its kind
+
+  VectorAssembler(IsaLevel isa, std::span<std::byte> buffer)
+      : Xbyak::CodeGenerator(buffer.size(), buffer.data()), is_avx512_(isa == IsaLevel::kAvx512) {}
+
+  bool is_avx512() const { return is_avx512_; }
+  int lanes() const { return is_avx512_ ? 16 : 8; }
+  int vector_bytes() const { return lanes() * 4; }
+  int num_vectors() const { return is_avx512_ ? 32 : 16; }
+  Vector vector(int index) const { return is_avx512_ ? Vector(Xbyak::Zmm(index)) : Vector(Xbyak::Ymm(index)); }
+
+  /// Address of a 32-bit constant.
+  Xbyak::Address constant(std::uint32_t bits);
+  void broadcast_constant(const Vector& to, std::uint32_t bits) { vbroadcastss(to, constant(bits)); }
+  void zero(const Vector& to);
+
+  /// From here on, masked accesses take the first `valid` lanes. AVX2 keeps the mask in `mask_vector`.
+  void set_mask(int valid, int mask_vector);
+  /// The same, with the count in a register (1 to lanes); clobbers `scratch`.
+  void set_mask(const Xbyak::Reg64& valid, int mask_vector, const Xbyak::Reg64& scratch);
+  /// Lanes off the mask touch no memory; loaded as 0.
+  void load(const Vector& to, const Xbyak::RegExp& from, bool masked);
+  void store(const Xbyak::RegExp& to, const Vector& from, bool masked);
+
+  /// Writes the constants behind the code. Call once, last.
+  void finish();
+
+ private:
+  struct Constant {
+    std::uint32_t bits;
+    Xbyak::Label label;
+  };
+  bool is_avx512_;
+  int mask_vector_ = -1;
+  const Xbyak::Opmask mask_ = Xbyak::Opmask(1);
+  std::list<Constant> constants_;  // labels do not move
+  bool uses_lane_masks_ = false;
+  Xbyak::Label lane_masks_;  // 8 words of ones, then 8 of zeros
+};
+
+}  // namespace millrace

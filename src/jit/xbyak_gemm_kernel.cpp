@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/xbyak_gemm_kernel.h"
+
+#include "jit/gemm_routine.h"
+
+namespace millrace {
+namespace {
+
+using Xbyak::Reg64;
+using Xbyak::RegExp;
+
+class GemmKernelEmitter {
+ public:
+  GemmKernelEmitter(VectorAssembler& assembler, const GemmKernelSpec& spec, const EpilogueProgram& epilogue,
+                    const GemmProblem& problem)
+      : as_(assembler), spec_(spec), epilogue_(epilogue), problem_(problem) {}
+
+  void emit();
+
+ private:
+  bool is_masked(int vector) const { return vector + 1 == spec_.vectors && spec_.valid_lanes < as_.lanes(); }
+  Xbyak::Xmm accumulator(int row, int vector) const { return as_.vector(row * spec_.vectors + vector); }
+  int first_free() const { return spec_.rows * spec_.vectors; }
+  int mask_vector() const { return as_.num_vectors() - 1; }
+
+  void start_sums();
+  void loop_over_k();
+  void step_of_k(int step);
+  void load_partial();
+  void store_partial();
+  void run_epilogue();
+  void run_epilogue_step(const EpilogueStep& step, int row, int vector);
+  Xbyak::Xmm slot(int number, int row, int vector) const {
+    return number == 0 ? accumulator(row, vector) : as_.vector(first_free() + number - 1);
+  }
+  void load_pointers();
+  RegExp epilogue_address(std::size_t number, const GemmAccess& access, int row, int vector);
+
+  VectorAssembler& as_;
+  const GemmKernelSpec& spec_;
+  const EpilogueProgram& epilogue_;
+  const GemmProblem& problem_;
+
+  // System V: the one argument comes in rdi; all of these may be overwritten.
+  const Reg64 args_ = as_.rdi, a_ = as_.rax, b_ = as_.rcx, k_ = as_.rdx, temporary_ = as_.rsi;
+  const Reg64 pointers_[6] = {as_.rax, as_.rcx, as_.rdx, as_.r8, as_.r9, as_.r10};
+};
+
+void GemmKernelEmitter::emit() {
+  if (spec_.valid_lanes < as_.lanes()) as_.set_mask(spec_.valid_lanes, mask_vector());
+  as_.mov(a_, as_.ptr[args_ + offsetof(GemmTile, a)]);
+  as_.mov(b_, as_.ptr[args_ + offsetof(GemmTile, b)]);
+  as_.mov(k_, as_.ptr[args_ + offsetof(GemmTile, k)]);
+  start_sums();
+  loop_over_k();
+  if (spec_.has_partial) store_partial();
+  load_pointers();
+  run_epilogue();
+  as_.vzeroupper();
+  as_.ret();
+}
+
+void GemmKernelEmitter::start_sums() {
+  Xbyak::Label from_zero, done;
+  if (spec_.has_partial) {
+    as_.test(as_.dword[args_ + offsetof(GemmTile, flags)], static_cast<std::uint32_t>(GemmTile::kLoadPartial));
+    as_.jz(from_zero, VectorAssembler::T_NEAR);
+    load_partial();
+    as_.jmp(done, VectorAssembler::T_NEAR);
+  }
+  as_.L(from_zero);
+  for (int i = 0; i < first_free(); ++i) as_.zero(as_.vector(i));
+  as_.L(done);
+}
+
+/// Four steps at a time hide the loop's own instructions; more only make the code longer than the micro-op cache likes.
+void GemmKernelEmitter::loop_over_k() {
+  constexpr int kUnroll = 4;
+  Xbyak::Label loop, tail, tail_loop, done;
+  as_.sub(k_, kUnroll);
+  as_.jl(tail, VectorAssembler::T_NEAR);
+  as_.align(64);
+  as_.L(loop);
+  for (int step = 0; step < kUnroll; ++step) step_of_k(step);
+  as_.add(a_, static_cast<std::uint32_t>(kUnroll * spec_.a_step_bytes));
+  as_.add(b_, static_cast<std::uint32_t>(kUnroll * spec_.b_step_bytes));
+  as_.sub(k_, kUnroll);
+  as_.jge(loop, VectorAssembler::T_NEAR);
+  as_.L(tail);
+  as_.add(k_, kUnroll);
+  as_.jz(done, VectorAssembler::T_NEAR);
+  as_.L(tail_loop);
+  step_of_k(0);
+  as_.add(a_, static_cast<std::uint32_t>(spec_.a_step_bytes));
+  as_.add(b_, static_cast<std::uint32_t>(spec_.b_step_bytes));
+  as_.dec(k_);
+  as_.jnz(tail_loop, VectorAssembler::T_NEAR);
+  as_.L(done);
+}
+
+void GemmKernelEmitter::step_of_k(int step) {
+  const int first_b = first_free();
+  for (int v = 0; v < spec_.vectors; ++v) {
+    as_.load(as_.vector(first_b + v), b_ + step * spec_.b_step_bytes + v * as_.vector_bytes(),
+             is_masked(v) && !spec_.b_is_padded);
+  }
+  const Xbyak::Xmm broadcast = as_.vector(first_b + spec_.vectors);
+  for (int r = 0; r < spec_.rows; ++r) {
+    const RegExp from = a_ + r * spec_.a_row_bytes + step * spec_.a_step_bytes;
+    if (spec_.vectors == 1 && as_.is_avx512()) {
+      as_.vfmadd231ps(accumulator(r, 0), as_.vector(first_b), as_.ptr_b[from]);
+      continue;
+    }
+    as_.vbroadcastss(broadcast, as_.ptr[from]);
+    for (int v = 0; v < spec_.vectors; ++v) {
+      as_.vfmadd231ps(accumulator(r, v), broadcast, as_.vector(first_b + v));
+    }
+  }
+}
+
+void GemmKernelEmitter::load_partial() {
+  as_.mov(temporary_, as_.ptr[args_ + offsetof(GemmTile, partial)]);
+  for (int i = 0; i < first_free(); ++i) as_.load(as_.vector(i), temporary_ + i * as_.vector_bytes(), false);
+}
+
+void GemmKernelEmitter::store_partial() {
+  Xbyak::Label last;
+  as_.test(as_.dword[args_ + offsetof(GemmTile, flags)], static_cast<std::uint32_t>(GemmTile::kStorePartial));
+  as_.jz(last, VectorAssembler::T_NEAR);
+  as_.mov(temporary_, as_.ptr[args_ + offsetof(GemmTile, partial)]);
+  for (int i = 0; i < first_free(); ++i) as_.store(temporary_ + i * as_.vector_bytes(), as_.vector(i), false);
+  as_.vzeroupper();
+  as_.ret();
+  as_.L(last);
+}
+
+void GemmKernelEmitter::load_pointers() {
+  const std::size_t count = problem_.loads.size() + problem_.stores.size();
+  for (std::size_t i = 0; i < std::min(count, std::size(pointers_)); ++i) {
+    as_.mov(pointers_[i], as_.ptr[args_ + static_cast<int>(offsetof(GemmTile, epilogue) + 8 * i)]);
+  }
+}
+
+RegExp GemmKernelEmitter::epilogue_address(std::size_t number, const GemmAccess& access, int row, int vector) {
+  Reg64 base = temporary_;
+  if (number < std::size(pointers_)) {
+    base = pointers_[number];
+  } else {
+    as_.mov(base, as_.ptr[args_ + static_cast<int>(offsetof(GemmTile, epilogue) + 8 * number)]);
+  }
+  return base + row * access.m * 4 + (access.n != 0 ? vector * as_.vector_bytes() : 0);
+}
+
+void GemmKernelEmitter::run_epilogue() {
+  for (int row = 0; row < spec_.rows; ++row) {
+    for (int vector = 0; vector < spec_.vectors; ++vector) {
+      for (const EpilogueStep& step : epilogue_.steps) run_epilogue_step(step, row, vector);
+    }
+  }
+}
+
+void GemmKernelEmitter::run_epilogue_step(const EpilogueStep& step, int row, int vector) {
+  const Xbyak::Xmm result = slot(step.result, row, vector);
+  switch (step.kind) {
+    case EpilogueStep::Kind::kConstant:
+      as_.broadcast_constant(result, step.immediate);
+      return;
+    case EpilogueStep::Kind::kLoad: {
+      const GemmAccess& access = problem_.loads[step.immediate];
+      const RegExp from = epilogue_address(step.immediate, access, row, vector);
+      if (access.n == 0) {
+        as_.vbroadcastss(result, as_.ptr[from]);
+      } else {
+        as_.load(result, from, is_masked(vector));
+      }
+      return;
+    }
+    case EpilogueStep::Kind::kOp: {
+      VectorOperands operands;
+      operands.result = result;
+      for (std::size_t i = 0; i < 3; ++i) operands.source[i] = slot(step.source[i], row, vector);
+      for (std::size_t i = 0; i < 2; ++i) operands.scratch[i] = slot(step.scratch[i], row, vector);
+      step.op->emit(as_, operands);
+      return;
+    }
+    case EpilogueStep::Kind::kStore: {
+      const GemmAccess& access = problem_.stores[step.immediate];
+      const std::size_t number = problem_.loads.size() + step.immediate;
+      as_.store(epilogue_address(number, access, row, vector), slot(step.source[0], row, vector), is_masked(vector));
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+void emit_gemm_kernel(VectorAssembler& assembler, const GemmKernelSpec& spec, const EpilogueProgram& epilogue,
+                      const GemmProblem& problem) {
+  assembler.align(64);
+  GemmKernelEmitter(assembler, spec, epilogue, problem).emit();
+}
+
+}  // namespace millrace

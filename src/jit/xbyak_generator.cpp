@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "jit/build_id.h"
+#include "jit/xbyak_gemm_image.h"
+#include "millrace/jit/kernel_compiler.h"
+
+namespace millrace {
+namespace {
+
+/// What plan() decides and emit() needs; made anew from the kernel by each of them.
+struct GemmDesign {
+  GemmProblem problem;
+  EpilogueProgram epilogue;
+  GemmBlocking blocking;
+};
+
+Result<GemmDesign> design_gemm(const LoopKernel& collapsed, const TargetSpec& spec) {
+  GemmDesign design;
+  MILLRACE_TRY_ASSIGN(design.problem, match_gemm(collapsed));
+  MILLRACE_TRY_ASSIGN(design.epilogue, compile_epilogue(collapsed.epilogue, design.problem));
+  const GemmRegisters registers{spec.num_vector_registers(), design.epilogue.num_slots - 1};
+  if (registers.epilogue + 2 > registers.available) {
+    return unimplemented(fmt::format("the epilogue holds {} vectors at once, {} has {} registers",
+                                     registers.epilogue + 1, spec.to_text(), registers.available));
+  }
+  design.blocking = choose_gemm_blocking(design.problem, registers, spec);
+  return design;
+}
+
+LoopKernel without_names(LoopKernel kernel) {
+  kernel.name.clear();
+  for (LoopDim& dim : kernel.domain) dim.name.clear();
+  for (KernelTensor& tensor : kernel.operands) tensor.name.clear();
+  for (KernelTensor& tensor : kernel.results) tensor.name.clear();
+  return kernel;
+}
+
+MemoryPlan plan_of(const GemmBlocking& blocking) {
+  MemoryPlan plan;
+  const auto add_slot = [&](const char* name, std::int64_t size) {
+    if (size == 0) return;
+    plan.slots.push_back({name, MemoryKind::kWorkgroup, plan.workgroup_bytes, static_cast<std::uint64_t>(size), 0, 0});
+    plan.workgroup_bytes += static_cast<std::uint64_t>(size);
+  };
+  add_slot("packed_b", blocking.packed_b_bytes());
+  add_slot("packed_a", blocking.packed_a_bytes());
+  add_slot("partial_sums", blocking.partial_bytes());
+  return plan;
+}
+
+Result<std::int64_t> count_groups(const GemmDesign& design) {
+  if (design.problem.is_empty) return 0;
+  double groups =
+      static_cast<double>(design.blocking.tile_groups()) * static_cast<double>(design.blocking.panel_groups());
+  for (const std::int64_t extent : design.problem.batch_extents) groups *= static_cast<double>(extent);
+  if (groups > std::numeric_limits<std::uint32_t>::max()) {
+    return unimplemented(fmt::format("{:.3g} groups, a launch has up to 2^32 - 1", groups));
+  }
+  return static_cast<std::int64_t>(groups);
+}
+
+class XbyakGenerator final : public KernelCompiler {
+ public:
+  std::string_view name() const override { return "xbyak"; }
+  std::string version() const override { return fmt::format("xbyak {:#x} {}", int{Xbyak::VERSION}, build_id()); }
+
+  Status supports(const TargetSpec& spec) const override {
+    if (spec.family != "cpu") {
+      return unimplemented(fmt::format("xbyak: makes x86-64 code, not code for '{}'", spec.to_text()));
+    }
+    if (!spec.has_fma()) {
+      return unimplemented(fmt::format("xbyak: needs FMA, {} has none; say cpu:avx2 or cpu:avx512", spec.to_text()));
+    }
+    return {};
+  }
+
+  Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
+    MILLRACE_TRY(supports(spec));
+    const auto* loop = std::get_if<LoopKernel>(&kernel);
+    if (loop == nullptr) return unimplemented("a machine kernel, takes contractions only");
+    LoopKernel collapsed = collapse_dims(*loop);
+    MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(collapsed, spec));
+    PlannedKernel planned;
+    MILLRACE_TRY_ASSIGN(planned.num_groups, count_groups(design));
+    planned.name = loop->name;
+    planned.generator = name();
+    planned.memory = plan_of(design.blocking);
+    planned.info = describe(*loop, planned.memory);
+    planned.key_text = to_text(without_names(collapsed)) + design.blocking.to_text();
+    planned.mapped = std::move(collapsed);
+    return planned;
+  }
+
+  Result<ExecutableImage> emit(const PlannedKernel& planned, const TargetSpec& spec) const override {
+    MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(std::get<LoopKernel>(planned.mapped), spec));
+    MILLRACE_TRY_ASSIGN(ExecutableImage image,
+                        emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa));
+    image.target = spec.to_text();
+    image.info = planned.info;
+    return image;
+  }
+
+ private:
+  static KernelInfo describe(const LoopKernel& kernel, const MemoryPlan& memory) {
+    KernelInfo info;
+    info.name = kernel.name;
+    info.num_buffers = static_cast<std::uint32_t>(kernel.operands.size() + kernel.results.size());
+    info.buffer_is_written.assign(kernel.operands.size(), false);
+    info.buffer_is_written.resize(info.num_buffers, true);
+    info.workgroup_bytes = memory.workgroup_bytes;
+    return info;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const KernelCompiler> make_xbyak_generator() { return std::make_shared<XbyakGenerator>(); }
+
+}  // namespace millrace

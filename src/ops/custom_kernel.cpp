@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/ops/custom_kernel.h"
+
+#include "ops/elementwise.h"
+#include "ops/nest.h"
+
+namespace millrace {
+
+using namespace ops;
+
+/// The body is recorded to learn the dtype that it returns.
+Result<std::vector<TensorType>> infer_custom(const CustomKernel& kernel, std::span<const TensorType> operands) {
+  if (operands.empty()) return invalid_argument("0 operands, expected 1 or more; pass what the body reads");
+  BodyBuilder b;
+  std::vector<BodyValue> values;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].shape != operands[0].shape) {
+      return invalid_argument("operand " + std::to_string(i) + " is " + operands[i].to_text() + ", expected shape " +
+                              operands[0].shape.to_text() + " like operand 0; insert a broadcast");
+    }
+    values.push_back(b.load(static_cast<std::uint32_t>(i), register_dtype(operands[i].dtype)));
+  }
+  const BodyValue result = kernel.body(b, values, NoAttrs{});
+  return std::vector<TensorType>{{result.dtype, operands[0].shape}};
+}
+
+Result<std::vector<KernelRequest>> build_custom(const CustomKernel& kernel, const OpInstance& node) {
+  MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_elementwise(node, kernel.body));
+  std::get<LoopKernel>(requests.front()).name = kernel.name;
+  return requests;
+}
+
+}  // namespace millrace

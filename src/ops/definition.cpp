@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "millrace/ops/op_def.h"
+#include "ops/infer.h"
+
+namespace millrace {
+
+// A row of the table without its define_<op>() in src/ops/ is a link error that names the op.
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) OpDef define_##name();
+#include "millrace/ops/op_table.inc"
+
+const OpDef& definition(Op op) {
+  static const OpDef kDefinitions[] = {
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) define_##name(),
+#include "millrace/ops/op_table.inc"
+  };
+  return kDefinitions[static_cast<std::size_t>(op)];
+}
+
+namespace {
+
+/// Offsets in bytes stay far inside int64 for every dtype and stride that follows.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
+
+bool holds_attributes_of(Op op, const Attributes& attributes) {
+  switch (op) {
+#define MILLRACE_OP(name, operands, results, traits, type, meaning) \
+  case Op::name:                                                    \
+    return std::holds_alternative<type>(attributes);
+#include "millrace/ops/op_table.inc"
+  }
+  __builtin_unreachable();
+}
+
+std::string_view attributes_name(const Attributes& attributes) {
+  for (const Op op : kAllOps) {
+    if (holds_attributes_of(op, attributes)) return info(op).attributes;
+  }
+  __builtin_unreachable();
+}
+
+/// Rank and size limits. Extents of 0 and unbound symbols count as their least, but at least 1, so that strides keep
+/// the limit too.
+Status check_limits(std::string_view role, std::size_t number, const TensorType& type) {
+  if (type.shape.rank() > kMaxRank) {
+    return invalid_argument(fmt::format("{} {} is {}, of rank {}, expected {} or less; reshape it", role, number,
+                                        type.to_text(), type.shape.rank(), kMaxRank));
+  }
+  std::int64_t count = 1;
+  for (const SizeExpr& dim : type.shape.dims()) {
+    if (dim.is_constant() && dim.constant() < 0) {
+      return invalid_argument(
+          fmt::format("{} {} is {}, expected extents of 0 or more; correct them", role, number, type.to_text()));
+    }
+    const std::int64_t least = std::max<std::int64_t>(dim.lower_bound(), 1);
+    if (least >= kMaxElements || count * least >= kMaxElements) {
+      return invalid_argument(
+          fmt::format("{} {} is {}, expected fewer than 2^48 elements; divide it", role, number, type.to_text()));
+    }
+    count *= least;
+  }
+  return {};
+}
+
+Status check_operand_count(Op op, std::size_t found) {
+  const int expected = info(op).num_operands;
+  if (expected < 0 ? found >= 1 : found == static_cast<std::size_t>(expected)) return {};
+  return invalid_argument(fmt::format("{} operand{}, expected {}; pass what {} takes", found, found == 1 ? "" : "s",
+                                      expected < 0 ? "1 or more" : fmt::format("{}", expected), to_text(op)));
+}
+
+}  // namespace
+
+Result<std::vector<TensorType>> infer_types(Op op, std::span<const TensorType> operands, const Attributes& attributes) {
+  MILLRACE_TRY(check_operand_count(op, operands.size()));
+  if (!holds_attributes_of(op, attributes)) {
+    return invalid_argument(fmt::format("attributes are {}, expected {}; pass what {} takes",
+                                        attributes_name(attributes), info(op).attributes, to_text(op)));
+  }
+  for (std::size_t i = 0; i < operands.size(); ++i) MILLRACE_TRY(check_limits("operand", i, operands[i]));
+  MILLRACE_TRY_ASSIGN(std::vector<TensorType> results, definition(op).infer(operands, attributes));
+  MILLRACE_CHECK(results.size() == static_cast<std::size_t>(info(op).num_results));
+  for (std::size_t i = 0; i < results.size(); ++i) MILLRACE_TRY(check_limits("result", i, results[i]));
+  return results;
+}
+
+}  // namespace millrace

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ops/infer.h"
+#include "ops/nest.h"
+
+namespace millrace {
+
+using namespace ops;
+
+namespace {
+
+constexpr DTypeSet kDotDTypes = {kArithmetic.bits | dtype_bits(DType::kF16, DType::kBF16),
+                                 "i32, i64, f16, bf16, f32 or f64"};
+
+/// The attribute's axes counted from the front, and the dims that are left.
+struct DotDims {
+  std::vector<std::size_t> batch, contract, free;
+};
+
+Result<DotDims> resolve_dims(Types operands, std::size_t operand, const std::vector<std::int64_t>& batch,
+                             const std::vector<std::int64_t>& contract) {
+  const std::string_view side = operand == 0 ? "x" : "y";
+  DotDims dims;
+  MILLRACE_TRY_ASSIGN(dims.batch, resolve_axes(batch, operands, operand, fmt::format("{}_batch", side)));
+  MILLRACE_TRY_ASSIGN(dims.contract, resolve_axes(contract, operands, operand, fmt::format("{}_contract", side)));
+  for (std::size_t d = 0; d < operands[operand].shape.rank(); ++d) {
+    const bool in_batch = std::ranges::find(dims.batch, d) != dims.batch.end();
+    const bool in_contract = std::ranges::find(dims.contract, d) != dims.contract.end();
+    if (in_batch && in_contract) {
+      return invalid_argument(fmt::format(
+          "axis {} of operand {} is in {}_batch and in {}_contract, expected in one; remove it from the other", d,
+          operand, side, side));
+    }
+    if (!in_batch && !in_contract) dims.free.push_back(d);
+  }
+  return dims;
+}
+
+Status expect_paired(std::string_view role, std::size_t x, std::size_t y) {
+  if (x == y) return {};
+  return invalid_argument(
+      fmt::format("x_{} has {} dims and y_{} has {}, expected as many; pair them in order", role, x, role, y));
+}
+
+Status expect_equal_extents(Types operands, const std::vector<std::size_t>& x, const std::vector<std::size_t>& y) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const SizeExpr& expected = operands[0].shape[x[i]];
+    if (operands[1].shape[y[i]] == expected) continue;
+    return invalid_argument(fmt::format(
+        "operand 1 is {}, expected extent {} in dim {} like dim {} of operand 0, {}; transpose or reshape one of them",
+        operands[1].to_text(), expected.to_text(), y[i], x[i], operands[0].to_text()));
+  }
+  return {};
+}
+
+InferResult infer_dot(Types operands, const Attributes& attributes) {
+  const auto& attrs = std::get<DotAttrs>(attributes);
+  MILLRACE_TRY(expect_dtype(operands, 0, kDotDTypes));
+  if (operands[1].dtype != operands[0].dtype) {
+    return invalid_argument(fmt::format("operand 1 is {}, expected {} like operand 0; insert a cast",
+                                        operands[1].to_text(), to_text(operands[0].dtype)));
+  }
+  MILLRACE_TRY(expect_paired("batch", attrs.x_batch.size(), attrs.y_batch.size()));
+  MILLRACE_TRY(expect_paired("contract", attrs.x_contract.size(), attrs.y_contract.size()));
+  MILLRACE_TRY_ASSIGN(const DotDims x, resolve_dims(operands, 0, attrs.x_batch, attrs.x_contract));
+  MILLRACE_TRY_ASSIGN(const DotDims y, resolve_dims(operands, 1, attrs.y_batch, attrs.y_contract));
+  MILLRACE_TRY(expect_equal_extents(operands, x.batch, y.batch));
+  MILLRACE_TRY(expect_equal_extents(operands, x.contract, y.contract));
+  std::vector<SizeExpr> dims;
+  for (const std::size_t d : x.batch) dims.push_back(operands[0].shape[d]);
+  for (const std::size_t d : x.free) dims.push_back(operands[0].shape[d]);
+  for (const std::size_t d : y.free) dims.push_back(operands[1].shape[d]);
+  return std::vector<TensorType>{{operands[0].dtype, Shape(std::move(dims))}};
+}
+
+/// C[b, m, n] = sum over k of X[b, m, k] * Y[b, k, n], dims in whatever order the operands have them, accumulated in
+/// f32 (f64 for f64, integers wrap).
+/// Error: |error| <= K * eps * sum |x||y|; not bit-equal across targets.
+/// A dot without contracted dims sums one product: a reduction dim of extent 1 keeps it a contraction.
+Result<std::vector<KernelRequest>> build_dot(const OpInstance& node) {
+  const auto& attrs = std::get<DotAttrs>(node.attributes);
+  const DotDims x = *resolve_dims(node.operands, 0, attrs.x_batch, attrs.x_contract);
+  const DotDims y = *resolve_dims(node.operands, 1, attrs.y_batch, attrs.y_contract);
+  const Shape& x_shape = node.operands[0].shape;
+  const Shape& y_shape = node.operands[1].shape;
+  Nest nest("dot");
+  std::vector<std::uint32_t> x_walk(x_shape.rank()), y_walk(y_shape.rank());
+  for (std::size_t i = 0; i < x.batch.size(); ++i) {
+    x_walk[x.batch[i]] = y_walk[y.batch[i]] = nest.parallel(fmt::format("b{}", i), x_shape[x.batch[i]]);
+  }
+  for (std::size_t i = 0; i < x.free.size(); ++i) {
+    x_walk[x.free[i]] = nest.parallel(fmt::format("m{}", i), x_shape[x.free[i]]);
+  }
+  for (std::size_t i = 0; i < y.free.size(); ++i) {
+    y_walk[y.free[i]] = nest.parallel(fmt::format("n{}", i), y_shape[y.free[i]]);
+  }
+  for (std::size_t i = 0; i < x.contract.size(); ++i) {
+    x_walk[x.contract[i]] = y_walk[y.contract[i]] = nest.reduction(fmt::format("k{}", i), x_shape[x.contract[i]]);
+  }
+  if (x.contract.empty()) nest.reduction("k", 1);
+  const auto walk = [&](const std::vector<std::uint32_t>& dims) {
+    std::vector<AffineIndex> indices;
+    for (const std::uint32_t dim : dims) indices.push_back(nest.along(dim));
+    return indices;
+  };
+  const BodyValue a = nest.load(nest.term(), nest.operand(node.operands[0]), walk(x_walk));
+  const BodyValue b = nest.load(nest.term(), nest.operand(node.operands[1]), walk(y_walk));
+  const BodyValue sum = nest.reduce(ReductionKind::kSum, nest.term().mul(a, b));
+  nest.store(node.results[0], nest.identity(node.results[0].shape.rank()), sum);
+  return nest.finish();
+}
+
+}  // namespace
+
+OpDef define_dot() {
+  OpDef def;
+  def.infer = infer_dot;
+  def.build = build_dot;
+  return def;
+}
+
+}  // namespace millrace

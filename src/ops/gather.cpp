@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "ops/infer.h"
+#include "ops/nest.h"
+
+namespace millrace {
+
+using namespace ops;
+
+namespace {
+
+InferResult infer_gather(Types operands, const Attributes& attributes) {
+  MILLRACE_TRY_ASSIGN(const std::size_t axis,
+                      resolve_axis(std::get<GatherAttrs>(attributes).axis, operands, 0, "axis"));
+  MILLRACE_TRY(expect_dtype(operands, 1, kIntegers));
+  std::vector<SizeExpr> dims;
+  for (std::size_t d = 0; d < axis; ++d) dims.push_back(operands[0].shape[d]);
+  for (const SizeExpr& dim : operands[1].shape.dims()) dims.push_back(dim);
+  for (std::size_t d = axis + 1; d < operands[0].shape.rank(); ++d) dims.push_back(operands[0].shape[d]);
+  return std::vector<TensorType>{{operands[0].dtype, Shape(std::move(dims))}};
+}
+
+/// The index is checked where it is loaded: out of range it is reported and 0 is read instead, so no address leaves
+/// the operand. With an axis of extent 0 there is nothing to read even then: the load fills.
+Result<std::vector<KernelRequest>> build_gather(const OpInstance& node) {
+  const std::size_t axis = *resolve_axis(std::get<GatherAttrs>(node.attributes).axis, node.operands, 0, "axis");
+  const Shape& x_shape = node.operands[0].shape;
+  const std::size_t index_rank = node.operands[1].shape.rank();
+  if (!x_shape[axis].is_constant()) {
+    return unimplemented(fmt::format("gather along axis {} of {} needs a constant extent there; make it static", axis,
+                                     node.operands[0].to_text()));
+  }
+  Nest nest("gather");
+  nest.parallel_dims(node.results[0].shape);
+  const auto x = nest.operand(node.operands[0]), indices = nest.operand(node.operands[1]);
+  std::vector<AffineIndex> index_point, x_point;
+  for (std::size_t d = 0; d < index_rank; ++d) index_point.push_back(nest.along(static_cast<std::uint32_t>(axis + d)));
+  for (std::size_t d = 0; d < x_shape.rank(); ++d) {
+    const std::size_t from = d < axis ? d : d + index_rank - 1;
+    x_point.push_back(d == axis ? nest.index({}) : nest.along(static_cast<std::uint32_t>(from)));
+  }
+  BodyBuilder& b = nest.epilogue();
+  const DType dtype = register_dtype(node.operands[0].dtype);
+  const BodyValue raw = b.convert(DType::kI64, nest.load(b, indices, std::move(index_point)));
+  const BodyValue index = b.check_index(raw, b.constant_int(DType::kI64, x_shape[axis].constant()));
+  std::optional<Scalar> fill;
+  if (x_shape[axis].is(0)) fill = Scalar::from_int(dtype, 0);
+  const auto access = nest.add_load({x, std::move(x_point), static_cast<std::uint32_t>(axis), fill});
+  nest.store(node.results[0], nest.identity(node.results[0].shape.rank()), b.load(access, dtype, index));
+  return nest.finish();
+}
+
+}  // namespace
+
+OpDef define_gather() { return {infer_gather, nullptr, nullptr, build_gather}; }
+
+}  // namespace millrace

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "millrace/ops/op_def.h"
+
+namespace millrace::ops {
+
+// What the type rules share. Messages read "what: found, expected; what to do"; the caller puts the node in front.
+
+using Types = std::span<const TensorType>;
+using InferResult = Result<std::vector<TensorType>>;
+using InferFunction = InferResult (*)(Types, const Attributes&);
+
+/// Dtypes that an op takes, with how a message names them.
+struct DTypeSet {
+  std::uint32_t bits = 0;
+  std::string_view text;
+  constexpr bool contains(DType dtype) const { return (bits >> static_cast<unsigned>(dtype) & 1) != 0; }
+};
+
+template <class... D>
+constexpr std::uint32_t dtype_bits(D... dtypes) {
+  return ((std::uint32_t{1} << static_cast<unsigned>(dtypes)) | ...);
+}
+
+inline constexpr DTypeSet kArithmetic = {dtype_bits(DType::kI32, DType::kI64, DType::kF32, DType::kF64),
+                                         "i32, i64, f32 or f64"};
+inline constexpr DTypeSet kFloats = {dtype_bits(DType::kF32, DType::kF64), "f32 or f64"};
+inline constexpr DTypeSet kIntegers = {dtype_bits(DType::kI32, DType::kI64), "i32 or i64"};
+
+/// "operand 0 is bool[4], expected f32 or f64; insert a cast"
+Status expect_dtype(Types operands, std::size_t operand, const DTypeSet& set);
+/// "operand 1 is f32[8], expected f32[4x8] like operand 0; insert a broadcast"
+Status expect_like(Types operands, std::size_t operand, std::size_t like);
+/// "operand 0 is f32[8], expected rank 4 (n, c, h, w); reshape it"
+Status expect_rank(Types operands, std::size_t operand, std::size_t rank, std::string_view dims);
+/// Every operand has the dtype and shape of operand 0, which is one of the set.
+Status expect_alike(Types operands, const DTypeSet& set);
+
+/// The axis counted from the front: "axis is 3, expected -2 to 1 for operand 0, f32[4x8]; choose one of its axes".
+Result<std::size_t> resolve_axis(std::int64_t axis, Types operands, std::size_t operand, std::string_view attribute);
+/// Distinct axes, in the order given.
+Result<std::vector<std::size_t>> resolve_axes(std::span<const std::int64_t> axes, Types operands, std::size_t operand,
+                                              std::string_view attribute);
+
+/// "padding has 2 entries, expected 4 (h low, w low, h high, w high); give one for each"
+Status expect_entries(std::string_view attribute, std::size_t found, std::size_t expected, std::string_view of_what);
+/// Each entry is at least `least`: "strides[1] is 0, expected 1 or more; correct it".
+Status expect_at_least(std::string_view attribute, std::span<const std::int64_t> entries, std::int64_t least);
+
+/// Whether a <= b for every binding, as far as the forms tell.
+bool is_at_most(const SizeExpr& a, const SizeExpr& b);
+
+}  // namespace millrace::ops

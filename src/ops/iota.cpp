@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/infer.h"
+#include "ops/nest.h"
+
+namespace millrace {
+
+using namespace ops;
+
+namespace {
+
+InferResult infer_iota(Types, const Attributes& attributes) {
+  const auto& attrs = std::get<IotaAttrs>(attributes);
+  const TensorType result[] = {{attrs.dtype, Shape(attrs.shape)}};
+  if (!kArithmetic.contains(attrs.dtype)) {
+    return invalid_argument("dtype is " + std::string(to_text(attrs.dtype)) +
+                            ", expected i32, i64, f32 or f64; cast the result");
+  }
+  const auto rank = static_cast<std::int64_t>(result[0].shape.rank());
+  if (attrs.axis < -rank || attrs.axis >= rank) {
+    return invalid_argument("axis is " + std::to_string(attrs.axis) + ", which is no axis of the result, " +
+                            result[0].to_text() + "; choose one of its axes");
+  }
+  return std::vector<TensorType>{result[0]};
+}
+
+Result<std::vector<KernelRequest>> build_iota(const OpInstance& node) {
+  const auto& attrs = std::get<IotaAttrs>(node.attributes);
+  const std::size_t rank = attrs.shape.size();
+  Nest nest("iota");
+  nest.parallel_dims(node.results[0].shape);
+  BodyBuilder& b = nest.epilogue();
+  const auto axis =
+      static_cast<std::uint32_t>(attrs.axis < 0 ? attrs.axis + static_cast<std::int64_t>(rank) : attrs.axis);
+  nest.store(node.results[0], nest.identity(rank), b.convert(attrs.dtype, b.index(axis)));
+  return nest.finish();
+}
+
+}  // namespace
+
+OpDef define_iota() { return {infer_iota, nullptr, nullptr, build_iota}; }
+
+}  // namespace millrace

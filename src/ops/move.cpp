@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// pad and concat: elements are copied elsewhere.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ops/infer.h"
+#include "ops/nest.h"
+
+namespace millrace {
+
+using namespace ops;
+
+namespace {
+
+InferResult infer_pad(Types operands, const Attributes& attributes) {
+  const auto& attrs = std::get<PadAttrs>(attributes);
+  const Shape& shape = operands[0].shape;
+  const std::string dims_text = fmt::format("the dims of operand 0, {}", operands[0].to_text());
+  MILLRACE_TRY(expect_entries("low", attrs.low.size(), shape.rank(), dims_text));
+  MILLRACE_TRY(expect_entries("high", attrs.high.size(), shape.rank(), dims_text));
+  std::vector<SizeExpr> dims;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (!is_at_most(0, attrs.low[d]) || !is_at_most(0, attrs.high[d])) {
+      return invalid_argument(fmt::format("low[{}] is {} and high[{}] is {}, expected 0 or more; use slice to cut", d,
+                                          attrs.low[d].to_text(), d, attrs.high[d].to_text()));
+    }
+    dims.push_back(attrs.low[d] + shape[d] + attrs.high[d]);
+  }
+  return std::vector<TensorType>{{operands[0].dtype, Shape(std::move(dims))}};
+}
+
+/// The value as the operand's dtype has it, in a register.
+Scalar pad_value(DType dtype, double value) {
+  HostEval host;
+  return host.convert(register_dtype(dtype), Scalar::from_double(dtype, value));
+}
+
+Result<std::vector<KernelRequest>> build_pad(const OpInstance& node) {
+  const auto& attrs = std::get<PadAttrs>(node.attributes);
+  Nest nest("pad");
+  nest.parallel_dims(node.results[0].shape);
+  std::vector<AffineIndex> indices;
+  for (std::size_t d = 0; d < attrs.low.size(); ++d) {
+    indices.push_back(nest.index({{static_cast<std::uint32_t>(d)}}, SizeExpr(0) - attrs.low[d]));
+  }
+  const BodyValue value = nest.load(nest.epilogue(), nest.operand(node.operands[0]), std::move(indices),
+                                    pad_value(node.operands[0].dtype, attrs.value));
+  nest.store(node.results[0], nest.identity(node.results[0].shape.rank()), value);
+  return nest.finish();
+}
+
+InferResult infer_concat(Types operands, const Attributes& attributes) {
+  MILLRACE_TRY_ASSIGN(const std::size_t axis, resolve_axis(std::get<AxisAttrs>(attributes).axis, operands, 0, "axis"));
+  TensorType result = operands[0];
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    TensorType expected = operands[0];
+    const bool same_rank = operands[i].shape.rank() == expected.shape.rank();
+    if (same_rank) expected.shape[axis] = operands[i].shape[axis];
+    if (operands[i] != expected) {
+      return invalid_argument(fmt::format("operand {} is {}, expected {} like operand 0, but along axis {}; {}", i,
+                                          operands[i].to_text(), operands[0].to_text(), axis,
+                                          operands[i].dtype != expected.dtype ? "insert a cast" : "reshape it"));
+    }
+    result.shape[axis] = result.shape[axis] + operands[i].shape[axis];
+  }
+  return std::vector<TensorType>{result};
+}
+
+/// One request per operand, each storing its slice of the result.
+Result<std::vector<KernelRequest>> build_concat(const OpInstance& node) {
+  const std::size_t axis = *resolve_axis(std::get<AxisAttrs>(node.attributes).axis, node.operands, 0, "axis");
+  std::vector<KernelRequest> requests;
+  SizeExpr start = 0;
+  for (const TensorType& operand : node.operands) {
+    Nest nest("concat");
+    nest.parallel_dims(operand.shape);
+    std::vector<AffineIndex> indices = nest.identity(operand.shape.rank());
+    const BodyValue value = nest.load(nest.epilogue(), nest.operand(operand), indices);
+    indices[axis].offset = start;
+    nest.store(node.results[0], std::move(indices), value);
+    start = start + operand.shape[axis];
+    requests.push_back(std::move(nest.finish().front()));
+  }
+  return requests;
+}
+
+}  // namespace
+
+OpDef define_pad() { return {infer_pad, nullptr, nullptr, build_pad}; }
+OpDef define_concat() { return {infer_concat, nullptr, nullptr, build_concat}; }
+
+}  // namespace millrace

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "ops/nest.h"
+#include "ops/window.h"
+
+namespace millrace {
+
+using namespace ops;
+
+namespace {
+
+WindowDims window_dims(Types operands, const Pool2dAttrs& attrs) {
+  return make_window_dims(operands[0].shape, {attrs.window[0], attrs.window[1]}, attrs.strides, attrs.padding);
+}
+
+/// A window that lies in the padding alone has no elements: padding below the window's size rules it out.
+Status expect_padding_below_window(const Pool2dAttrs& attrs) {
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (attrs.padding[i] < attrs.window[i % 2]) continue;
+    return invalid_argument(fmt::format("padding[{}] is {}, expected less than window[{}], {}; shrink it", i,
+                                        attrs.padding[i], i % 2, attrs.window[i % 2]));
+  }
+  return {};
+}
+
+InferResult infer_pool(Types operands, const Attributes& attributes, const DTypeSet& set) {
+  const auto& attrs = std::get<Pool2dAttrs>(attributes);
+  MILLRACE_TRY(expect_dtype(operands, 0, set));
+  MILLRACE_TRY(expect_rank(operands, 0, 4, "n, c, h, w"));
+  MILLRACE_TRY(expect_entries("window", attrs.window.size(), 2, "h, w"));
+  MILLRACE_TRY(expect_at_least("window", attrs.window, 1));
+  MILLRACE_TRY(check_window_attributes(attrs.strides, attrs.padding));
+  MILLRACE_TRY(expect_padding_below_window(attrs));
+  const WindowDims dims = window_dims(operands, attrs);
+  MILLRACE_TRY(expect_window_fits(operands, dims));
+  const Shape& shape = operands[0].shape;
+  return std::vector<TensorType>{{operands[0].dtype, Shape({shape[0], shape[1], dims[0].output(), dims[1].output()})}};
+}
+
+/// A nest over n, c, i, j and the window, with the operand's element, or `fill` in the padding.
+struct PoolNest {
+  Nest nest;
+  WindowDims dims;
+  BodyValue value;
+
+  PoolNest(std::string name, const OpInstance& node, Scalar fill)
+      : nest(std::move(name)), dims(window_dims(node.operands, std::get<Pool2dAttrs>(node.attributes))) {
+    const Shape& out = node.results[0].shape;
+    const auto n = nest.parallel("n", out[0]), c = nest.parallel("c", out[1]);
+    const auto i = nest.parallel("i", out[2]), j = nest.parallel("j", out[3]);
+    const auto kh = nest.reduction("kh", dims[0].window), kw = nest.reduction("kw", dims[1].window);
+    const bool is_padded = dims[0].is_padded() || dims[1].is_padded();
+    value = nest.load(nest.term(), nest.operand(node.operands[0]),
+                      {nest.along(n), nest.along(c), nest.index({{i, dims[0].stride}, {kh}}, -dims[0].low),
+                       nest.index({{j, dims[1].stride}, {kw}}, -dims[1].low)},
+                      is_padded ? std::optional<Scalar>(fill) : std::nullopt);
+  }
+
+  /// How many points of the window at output index `dim` are no padding: i64.
+  BodyValue count(std::uint32_t dim, const WindowDim& window) {
+    BodyBuilder& b = nest.epilogue();
+    const auto i64 = [&](std::int64_t value) { return b.constant_int(DType::kI64, value); };
+    if (!window.is_padded()) return i64(window.window.constant());
+    const BodyValue first = b.sub(b.mul(b.index(dim), i64(window.stride)), i64(window.low));
+    const BodyValue end = b.min(b.add(first, i64(window.window.constant())), i64(window.input.constant()));
+    return b.sub(end, b.max(first, i64(0)));
+  }
+};
+
+Scalar lowest(DType dtype) {
+  switch (dtype) {
+    case DType::kI32:
+      return Scalar::of(std::numeric_limits<std::int32_t>::lowest());
+    case DType::kI64:
+      return Scalar::of(std::numeric_limits<std::int64_t>::lowest());
+    default:
+      return Scalar::from_double(dtype, -std::numeric_limits<double>::infinity());
+  }
+}
+
+Result<std::vector<KernelRequest>> build_max_pool(const OpInstance& node) {
+  PoolNest pool("max_pool2d", node, lowest(node.operands[0].dtype));
+  const BodyValue max = pool.nest.reduce(ReductionKind::kMax, pool.value);
+  pool.nest.store(node.results[0], pool.nest.identity(4), max);
+  return pool.nest.finish();
+}
+
+Result<std::vector<KernelRequest>> build_avg_pool(const OpInstance& node) {
+  const DType dtype = node.operands[0].dtype;
+  PoolNest pool("avg_pool2d", node, Scalar::from_int(dtype, 0));
+  BodyBuilder& b = pool.nest.epilogue();
+  const bool counts_all = std::get<Pool2dAttrs>(node.attributes).count_include_pad;
+  for (const WindowDim& dim : pool.dims) {
+    if (counts_all || !dim.is_padded() || dim.input.is_constant()) continue;
+    return unimplemented(
+        fmt::format("avg_pool2d of {} with padding that does not count needs constant extents; set count_include_pad",
+                    node.operands[0].to_text()));
+  }
+  const BodyValue sum = pool.nest.reduce(ReductionKind::kSum, pool.value);
+  const SizeExpr all = pool.dims[0].window * pool.dims[1].window;
+  const bool is_padded = pool.dims[0].is_padded() || pool.dims[1].is_padded();
+  const BodyValue divisor = counts_all || !is_padded
+                                ? b.constant_int(dtype, all.constant())
+                                : b.convert(dtype, b.mul(pool.count(2, pool.dims[0]), pool.count(3, pool.dims[1])));
+  pool.nest.store(node.results[0], pool.nest.identity(4), b.div(sum, divisor));
+  return pool.nest.finish();
+}
+
+}  // namespace
+
+OpDef define_max_pool2d() {
+  OpDef def;
+  def.infer = [](Types operands, const Attributes& a) { return infer_pool(operands, a, kArithmetic); };
+  def.build = build_max_pool;
+  return def;
+}
+
+OpDef define_avg_pool2d() {
+  OpDef def;
+  def.infer = [](Types operands, const Attributes& a) { return infer_pool(operands, a, kFloats); };
+  def.build = build_avg_pool;
+  return def;
+}
+
+}  // namespace millrace

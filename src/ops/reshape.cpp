@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views: they only rename where elements are. What build() gives is the copy, for where no view can be had.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ops/infer.h"
+#include "ops/nest.h"
+
+namespace millrace {
+
+using namespace ops;
+
+namespace {
+
+std::vector<KernelRequest> build_copy(Nest nest, const TensorType& from, std::vector<AffineIndex> indices,
+                                      const TensorType& to) {
+  const BodyValue value = nest.load(nest.epilogue(), nest.operand(from), std::move(indices));
+  nest.store(to, nest.identity(to.shape.rank()), value);
+  return nest.finish();
+}
+
+InferResult infer_reshape(Types operands, const Attributes& attributes) {
+  const Shape shape(std::get<ShapeAttrs>(attributes).shape);
+  if (shape.num_elements() != operands[0].shape.num_elements()) {
+    return invalid_argument(fmt::format("operand 0 is {}, with {} elements, expected {} for shape {}; {}",
+                                        operands[0].to_text(), operands[0].shape.num_elements().to_text(),
+                                        shape.num_elements().to_text(), shape.to_text(), "correct the shape"));
+  }
+  return std::vector<TensorType>{{operands[0].dtype, shape}};
+}
+
+/// Both tensors are row-major, so the copy walks them as flat ones.
+Result<std::vector<KernelRequest>> build_reshape(const OpInstance& node) {
+  const TensorType flat = {node.results[0].dtype, Shape({node.results[0].shape.num_elements()})};
+  Nest nest("reshape");
+  nest.parallel("d0", flat.shape[0]);
+  std::vector<AffineIndex> indices = nest.identity(1);
+  return build_copy(std::move(nest), flat, std::move(indices), flat);
+}
+
+InferResult infer_transpose(Types operands, const Attributes& attributes) {
+  const auto& permutation = std::get<PermutationAttrs>(attributes).permutation;
+  const Shape& shape = operands[0].shape;
+  MILLRACE_TRY(expect_entries("permutation", permutation.size(), shape.rank(),
+                              fmt::format("the dims of operand 0, {}", operands[0].to_text())));
+  MILLRACE_TRY_ASSIGN(const auto axes, resolve_axes(permutation, operands, 0, "permutation"));
+  std::vector<SizeExpr> dims;
+  for (const std::size_t axis : axes) dims.push_back(shape[axis]);
+  return std::vector<TensorType>{{operands[0].dtype, Shape(std::move(dims))}};
+}
+
+Result<std::vector<KernelRequest>> build_transpose(const OpInstance& node) {
+  const auto axes = *resolve_axes(std::get<PermutationAttrs>(node.attributes).permutation, node.operands, 0, "");
+  Nest nest("transpose");
+  nest.parallel_dims(node.results[0].shape);
+  std::vector<AffineIndex> indices(axes.size());
+  for (std::size_t d = 0; d < axes.size(); ++d) indices[axes[d]] = nest.along(static_cast<std::uint32_t>(d));
+  return build_copy(std::move(nest), node.operands[0], std::move(indices), node.results[0]);
+}
+
+InferResult infer_broadcast(Types operands, const Attributes& attributes) {
+  const auto& attrs = std::get<BroadcastAttrs>(attributes);
+  const Shape& from = operands[0].shape;
+  const TensorType result = {operands[0].dtype, Shape(attrs.shape)};
+  MILLRACE_TRY(expect_entries("dims", attrs.dims.size(), from.rank(),
+                              fmt::format("the dims of operand 0, {}", operands[0].to_text())));
+  for (std::size_t d = 0; d < from.rank(); ++d) {
+    const std::int64_t to = attrs.dims[d];
+    const std::int64_t least = d == 0 ? 0 : attrs.dims[d - 1] + 1;
+    if (to < least || to >= static_cast<std::int64_t>(result.shape.rank())) {
+      return invalid_argument(fmt::format("dims[{}] is {}, expected {} to {}, ascending, for shape {}; correct it", d,
+                                          to, least, static_cast<std::int64_t>(result.shape.rank()) - 1,
+                                          result.shape.to_text()));
+    }
+    const SizeExpr& extent = result.shape[static_cast<std::size_t>(to)];
+    if (from[d].is(1) || from[d] == extent) continue;
+    return invalid_argument(
+        fmt::format("operand 0 is {}, expected extent {} or 1 in dim {}, which becomes dim {} of "
+                    "{}; correct dims or shape",
+                    operands[0].to_text(), extent.to_text(), d, to, result.to_text()));
+  }
+  return std::vector<TensorType>{result};
+}
+
+Result<std::vector<KernelRequest>> build_broadcast(const OpInstance& node) {
+  const auto& attrs = std::get<BroadcastAttrs>(node.attributes);
+  Nest nest("broadcast");
+  nest.parallel_dims(node.results[0].shape);
+  std::vector<AffineIndex> indices;
+  for (std::size_t d = 0; d < attrs.dims.size(); ++d) {
+    const bool repeats = node.operands[0].shape[d].is(1);
+    indices.push_back(repeats ? nest.index({}) : nest.along(static_cast<std::uint32_t>(attrs.dims[d])));
+  }
+  return build_copy(std::move(nest), node.operands[0], std::move(indices), node.results[0]);
+}
+
+InferResult infer_slice(Types operands, const Attributes& attributes) {
+  const auto& attrs = std::get<SliceAttrs>(attributes);
+  const Shape& shape = operands[0].shape;
+  const std::string dims_text = fmt::format("the dims of operand 0, {}", operands[0].to_text());
+  MILLRACE_TRY(expect_entries("start", attrs.start.size(), shape.rank(), dims_text));
+  MILLRACE_TRY(expect_entries("stop", attrs.stop.size(), shape.rank(), dims_text));
+  MILLRACE_TRY(expect_entries("step", attrs.step.size(), shape.rank(), dims_text));
+  MILLRACE_TRY(expect_at_least("step", attrs.step, 1));
+  std::vector<SizeExpr> dims;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (!is_at_most(0, attrs.start[d]) || !is_at_most(attrs.start[d], attrs.stop[d]) ||
+        !is_at_most(attrs.stop[d], shape[d])) {
+      return invalid_argument(
+          fmt::format("start[{}] is {} and stop[{}] is {}, expected 0 <= start <= stop <= {} for operand 0, {}; {}", d,
+                      attrs.start[d].to_text(), d, attrs.stop[d].to_text(), shape[d].to_text(), operands[0].to_text(),
+                      "stay inside the operand"));
+    }
+    dims.push_back(ceil_div(attrs.stop[d] - attrs.start[d], attrs.step[d]));
+  }
+  return std::vector<TensorType>{{operands[0].dtype, Shape(std::move(dims))}};
+}
+
+Result<std::vector<KernelRequest>> build_slice(const OpInstance& node) {
+  const auto& attrs = std::get<SliceAttrs>(node.attributes);
+  Nest nest("slice");
+  nest.parallel_dims(node.results[0].shape);
+  std::vector<AffineIndex> indices;
+  for (std::size_t d = 0; d < attrs.start.size(); ++d) {
+    indices.push_back(nest.index({{static_cast<std::uint32_t>(d), attrs.step[d]}}, attrs.start[d]));
+  }
+  return build_copy(std::move(nest), node.operands[0], std::move(indices), node.results[0]);
+}
+
+}  // namespace
+
+OpDef define_reshape() { return {infer_reshape, nullptr, nullptr, build_reshape}; }
+OpDef define_transpose() { return {infer_transpose, nullptr, nullptr, build_transpose}; }
+OpDef define_broadcast() { return {infer_broadcast, nullptr, nullptr, build_broadcast}; }
+OpDef define_slice() { return {infer_slice, nullptr, nullptr, build_slice}; }
+
+}  // namespace millrace

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+
+#include "ops/infer.h"
+
+namespace millrace::ops {
+
+/// One spatial dim of a convolution or pool.
+struct WindowDim {
+  SizeExpr input;  // extent without padding
+  SizeExpr window;
+  std::int64_t stride = 1;
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+
+  /// Whole windows that fit. Precondition: at least one does.
+  SizeExpr output() const { return floor_div(input + (low + high) - window, stride) + 1; }
+  bool is_padded() const { return low != 0 || high != 0; }
+};
+
+using WindowDims = std::array<WindowDim, 2>;  // h, w
+
+/// Entry counts, strides >= 1, padding >= 0.
+Status check_window_attributes(const std::vector<std::int64_t>& strides, const std::vector<std::int64_t>& padding);
+
+/// Precondition: check_window_attributes.
+WindowDims make_window_dims(const Shape& input, const std::array<SizeExpr, 2>& window,
+                            const std::vector<std::int64_t>& strides, const std::vector<std::int64_t>& padding);
+
+/// "operand 0 is f32[1x3x2x2], expected at least 3 rows with padding for a window of 3; pad it or shrink the window"
+Status expect_window_fits(Types operands, const WindowDims& dims);
+
+}  // namespace millrace::ops
