@@ -17,7 +17,7 @@ namespace millrace {
 
 struct CompileOptions {
   std::string device = "cpu";
-  std::shared_ptr<const Context> context;  // null: one default context for the process
+  std::shared_ptr<const Context> context;  // null: make_default_context()
   LowerOptions lowering;
   PassOptions passes;
   /// An already made device (a wrapped one, say); null: made from `device`.

@@ -22,15 +22,16 @@ enum class Lifetime : std::uint8_t {
 };
 
 struct Resource {
-  std::string name;
+  std::string name = {};
   Lifetime lifetime = Lifetime::kTransient;
-  SizeExpr size_bytes;
-  std::optional<std::uint32_t> input;   // the caller's argument number
-  std::optional<std::uint32_t> output;  // the caller's result number
-  std::shared_ptr<const std::vector<std::byte>> constant;
-  // Transients, by pack_transients: where in the slab, and from which step to which it lives.
-  SizeExpr slab_offset;
-  StepId first_step{}, last_step{};
+  SizeExpr size_bytes = 0;
+  std::optional<std::uint32_t> input = {};   // the caller's argument number
+  std::optional<std::uint32_t> output = {};  // the caller's result number
+  std::shared_ptr<const std::vector<std::byte>> constant = {};
+  // By pack_transients: where in the slab (transients) or the constants' binding, and, for transients, from which
+  // timepoint to which it lives.
+  SizeExpr offset_bytes = 0;
+  std::uint32_t first_timepoint = 0, last_timepoint = 0;
 };
 
 struct ResourceRange {
@@ -55,20 +56,21 @@ struct Schedule {
   IdVector<ResourceId, Resource> resources;
   IdVector<StepId, Step> steps;
   IdVector<KernelIndex, PlannedKernel> kernels;  // equal kernels once
-  SizeExpr slab_bytes;                           // by pack_transients
+  SizeExpr slab_bytes = 0;                       // by pack_transients
+  std::int64_t constant_bytes = 0;               // likewise
 };
 
-/// A step per kernel and needed copy; transients for intermediate values and scratch.
+/// A step per kernel and needed copy; transients for intermediate values and scratch. `sequences`: a row per region.
 Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences);
-/// Offsets in one slab: resources whose lives do not meet share bytes. Greedy by size.
+/// Orders steps by hazards: a step waits only for those whose memory it touches.
+Status place_barriers(Schedule&);
+/// Offsets in one slab, aligned to Buffer::kAlignment: transients whose lives do not meet share bytes. Greedy by size.
 /// Source: Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net Inference", arXiv:2001.03288.
 /// Lives are counted in timepoints, so that steps which may run together never share: place_barriers comes first.
 Status pack_transients(Schedule&);
-/// Orders steps by hazards: a step waits only for those whose memory it touches.
-Status place_barriers(Schedule&);
 Status verify(const Schedule&);
 std::string to_text(const Schedule&);
-/// The memory plan, a resource a line: offset, bytes, first and last step.
+/// The memory plan, a transient a line: offset, bytes, first and last timepoint.
 std::string memory_plan_text(const Schedule&);
 
 /// Bindings: inputs, outputs, one for all constants, one for the slab.

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Composes a region into one LoopKernel by pulling: to compute a value at an index, compute its operands at that index
+// (through views: at the mapped index) and run its body; what the region does not compute is loaded.
+#include "graph/dispatch/compose.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "graph/dispatch/views.h"
+#include "graph/text.h"
+#include "millrace/jit/float16_bodies.h"
+#include "millrace/ops/op_def.h"
+
+namespace millrace {
+namespace {
+
+using Indices = std::vector<AffineIndex>;
+
+/// The dtype that a value has in registers.
+DType register_dtype(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
+
+/// A 16-bit node rounds to its dtype even when it never meets memory.
+BodyValue round_to(BodyBuilder& b, DType dtype, BodyValue value) {
+  if (dtype == DType::kF16) return f16_to_f32(b, f32_to_f16(b, value));
+  if (dtype == DType::kBF16) return bf16_to_f32(b, f32_to_bf16(b, value));
+  return value;
+}
+
+Result<std::vector<KernelRequest>> build_node(const Graph& graph, NodeId id, std::uint32_t used) {
+  const Node& node = graph.nodes[id];
+  std::vector<TensorType> operands;
+  for (const Value& operand : node.operands) operands.push_back(graph.type(operand));
+  static const Attributes kNoAttributes = NoAttrs{};
+  if (const auto* kernel = std::get_if<KernelNode>(&node.what)) {
+    return build_custom(kernel->kernel, {operands, node.results, kNoAttributes, used});
+  }
+  const auto& op = std::get<OpNode>(node.what);
+  return definition(op.op).build({operands, node.results, op.attributes, used});
+}
+
+/// Rows of one body under construction: values already computed at an index.
+struct Computed {
+  Value value;
+  Indices indices;
+  BodyValue result;
+};
+
+class Composer {
+ public:
+  Composer(const Graph& graph, const Region& region)
+      : graph_(graph), region_(region), members_(region.nodes.begin(), region.nodes.end()) {}
+
+  /// Elementwise nodes and views only: a map over the points of the outputs.
+  ComposedRequest compose_map() {
+    const Shape& shape = graph_.type(region_.outputs[0]).shape;
+    for (std::size_t d = 0; d < shape.rank(); ++d) kernel_.domain.push_back({fmt::format("d{}", d), shape[d], false});
+    Indices point(shape.rank());
+    for (std::size_t d = 0; d < shape.rank(); ++d) {
+      point[d].coefficients.assign(shape.rank(), SizeExpr(0));
+      point[d].coefficients[d] = 1;
+    }
+    BodyBuilder epilogue;
+    return finish(epilogue, point);
+  }
+
+  ComposedRequest compose_root(NodeId root, const LoopKernel& loop) {
+    root_ = root;
+    kernel_.domain = loop.domain;
+    kernel_.reductions = loop.reductions;
+    BodyBuilder term;
+    for (BodyValue value : inline_root(term, loop, loop.term)) term.yield(value);
+    kernel_.term = term.finish();
+    computed_.clear();
+    BodyBuilder epilogue;
+    const BodyValue stored = inline_root(epilogue, loop, loop.epilogue)[0];
+    const Value result{root, 0};  // nest-shaped ops have one result
+    const Indices& point = loop.stores[0].indices;
+    computed_.push_back({result, point, round_to(epilogue, graph_.type(result).dtype, stored)});
+    return finish(epilogue, point);
+  }
+
+ private:
+  std::uint32_t operand_number(Value value) {
+    const auto it = std::find(operands_.begin(), operands_.end(), value);
+    if (it != operands_.end()) return static_cast<std::uint32_t>(it - operands_.begin());
+    operands_.push_back(value);
+    const TensorType& type = graph_.type(value);
+    kernel_.operands.push_back({fmt::format("x{}", operands_.size() - 1), type, Layout::row_major(type.shape)});
+    return static_cast<std::uint32_t>(operands_.size() - 1);
+  }
+
+  std::uint32_t access_number(Access access) {
+    const auto it = std::find(kernel_.loads.begin(), kernel_.loads.end(), access);
+    if (it != kernel_.loads.end()) return static_cast<std::uint32_t>(it - kernel_.loads.begin());
+    kernel_.loads.push_back(std::move(access));
+    return static_cast<std::uint32_t>(kernel_.loads.size() - 1);
+  }
+
+  /// The root's own body: its plain loads pull, its guarded and dynamic ones stay loads.
+  std::vector<BodyValue> inline_root(BodyBuilder& b, const LoopKernel& loop, const Body& body) {
+    const Node& root = graph_.nodes[root_];
+    return b.inline_body(body, [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {
+      if (instruction.op != KernelOp::kLoad) return std::nullopt;
+      Access access = loop.loads[instruction.immediate];
+      const Value value = root.operands[access.tensor];
+      if (!access.fill && !access.dynamic_dim) return pull(b, value, access.indices);
+      access.tensor = operand_number(value);
+      const std::uint32_t number = access_number(std::move(access));
+      if (instruction.num_operands == 0) return b.load(number, instruction.dtype);
+      return b.load(number, instruction.dtype, BodyValue{instruction.operands[0], DType::kI64});
+    });
+  }
+
+  BodyValue pull(BodyBuilder& b, Value value, const Indices& indices) {
+    for (const Computed& done : computed_) {
+      if (done.value == value && done.indices == indices) return done.result;
+    }
+    const BodyValue result = compute(b, value, indices);
+    computed_.push_back({value, indices, result});
+    return result;
+  }
+
+  BodyValue compute(BodyBuilder& b, Value value, const Indices& indices) {
+    const Node& node = graph_.nodes[value.node];
+    if (const std::optional<Scalar> scalar = scalar_constant(node)) return b.constant_scalar(*scalar);
+    if (!members_.contains(value.node) || value.node == root_) return load(b, value, indices);
+    if (is_index_view(node)) return pull(b, node.operands[0], look_through(graph_, node, indices));
+    std::vector<BodyValue> operands;
+    for (const Value& operand : node.operands) operands.push_back(pull(b, operand, indices));
+    static const Attributes kNoAttributes = NoAttrs{};
+    const auto* kernel = std::get_if<KernelNode>(&node.what);
+    const auto* op = std::get_if<OpNode>(&node.what);
+    const BodyValue result =
+        kernel ? kernel->kernel.body(b, operands, kNoAttributes) : definition(op->op).body(b, operands, op->attributes);
+    return round_to(b, graph_.type(value).dtype, result);
+  }
+
+  BodyValue load(BodyBuilder& b, Value value, const Indices& indices) {
+    const std::uint32_t access = access_number({operand_number(value), indices, std::nullopt, std::nullopt});
+    return b.load(access, register_dtype(graph_.type(value).dtype));
+  }
+
+  /// A constant of one element is an immediate.
+  std::optional<Scalar> scalar_constant(const Node& node) const {
+    const auto* constant = std::get_if<ConstantNode>(&node.what);
+    if (!constant || constant->data->size() != size_bytes(node.results[0].dtype)) return std::nullopt;
+    const DType dtype = node.results[0].dtype;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, constant->data->data(), constant->data->size());
+    if (dtype == DType::kF16) return Scalar::of(static_cast<float>(Half::from_bits(static_cast<std::uint16_t>(bits))));
+    if (dtype == DType::kBF16) {
+      return Scalar::of(static_cast<float>(BFloat16::from_bits(static_cast<std::uint16_t>(bits))));
+    }
+    return Scalar{dtype, bits};
+  }
+
+  ComposedRequest finish(BodyBuilder& epilogue, const Indices& point) {
+    for (const Value& output : region_.outputs) {
+      epilogue.yield(pull(epilogue, output, point));
+      const TensorType& type = graph_.type(output);
+      const auto number = static_cast<std::uint32_t>(kernel_.results.size());
+      kernel_.results.push_back({fmt::format("y{}", number), type, Layout::row_major(type.shape)});
+      kernel_.stores.push_back({number, point, std::nullopt, std::nullopt});
+    }
+    kernel_.name = region_.name;
+    kernel_.epilogue = epilogue.finish();
+    return {std::move(kernel_), operands_, region_.outputs};
+  }
+
+  const Graph& graph_;
+  const Region& region_;
+  std::set<NodeId> members_;
+  NodeId root_{~0u};
+  LoopKernel kernel_;
+  std::vector<Value> operands_;
+  std::vector<Computed> computed_;
+};
+
+bool is_composed_elementwise(const Node& node) {
+  if (std::holds_alternative<KernelNode>(node.what)) return true;
+  return has_trait(std::get<OpNode>(node.what).op, kElementwise);
+}
+
+/// A root that no node is fused with keeps its own requests: several for concat, a descriptor for sort and topk.
+Result<std::vector<ComposedRequest>> alone(const Graph& graph, const Region& region, NodeId root,
+                                           std::vector<KernelRequest> requests) {
+  if (region.nodes.size() != 1) {
+    return internal_error(fmt::format("region {}: %{} = {} cannot be fused with others", region.name, index_of(root),
+                                      kind_name(graph.nodes[root])));
+  }
+  const std::vector<Value>& operands = graph.nodes[root].operands;
+  std::vector<ComposedRequest> result;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    std::visit([&](auto& request) { request.name = region.name; }, requests[i]);
+    result.push_back(
+        {std::move(requests[i]), requests.size() == 1 ? operands : std::vector<Value>{operands[i]}, region.outputs});
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatch, const Region& region) {
+  const Graph& graph = dispatch.graph;
+  std::optional<NodeId> root;
+  bool is_view_alone = true;
+  for (NodeId id : region.nodes) {
+    const Node& node = graph.nodes[id];
+    if (is_index_view(node)) continue;
+    is_view_alone = false;
+    if (!is_composed_elementwise(node)) root = id;
+  }
+  if (!root || is_view_alone) return std::vector<ComposedRequest>{Composer(graph, region).compose_map()};
+  std::uint32_t used = 0;
+  for (const Value& output : region.outputs) used |= output.node == *root ? 1u << output.result : 0;
+  if (used == 0) used = 1;  // read by the epilogue only
+  MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_node(graph, *root, used));
+  const LoopKernel* loop = std::get_if<LoopKernel>(&requests[0]);
+  if (requests.size() != 1 || !loop) return alone(graph, region, *root, std::move(requests));
+  return std::vector<ComposedRequest>{Composer(graph, region).compose_root(*root, *loop)};
+}
+
+}  // namespace millrace

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cuts a graph into regions. Each node that computes starts in a region of its own; regions that are one kernel's work
+// are then joined along the edges between them:
+//   - elementwise after anything that writes the same points: into its epilogue;
+//   - elementwise before a reduction that is its only reader: into its term;
+//   - index views (transpose, broadcast, slice): into every reader, as index maps;
+//   - reshapes: nowhere, they share storage.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "graph/dispatch/views.h"
+#include "graph/text.h"
+#include "millrace/graph/dispatch.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::uint32_t kNone = ~0u;
+
+bool is_elementwise(const Node& node) {
+  if (std::holds_alternative<KernelNode>(node.what)) return true;
+  const auto* op = std::get_if<OpNode>(&node.what);
+  return op && has_trait(op->op, kElementwise);
+}
+
+bool is_source(const Node& node) {
+  return std::holds_alternative<InputNode>(node.what) || std::holds_alternative<ConstantNode>(node.what);
+}
+
+/// A reduction whose every operand point is read once: elementwise producers may be computed in its term.
+bool takes_term_producers(const Node& node) {
+  const auto* op = std::get_if<OpNode>(&node.what);
+  return op && has_trait(op->op, kReduction) && op->op != Op::max_pool2d && op->op != Op::avg_pool2d;
+}
+
+/// Reads its operands through index maps that views compose with.
+bool looks_through_views(const Node& node) {
+  const auto* op = std::get_if<OpNode>(&node.what);
+  return is_elementwise(node) || is_index_view(node) || takes_term_producers(node) || (op && op->op == Op::dot);
+}
+
+/// Its kernel has an epilogue at each result point.
+bool takes_epilogue(const Node& node) {
+  const auto* op = std::get_if<OpNode>(&node.what);
+  if (!op) return is_elementwise(node);
+  return has_trait(op->op, kElementwise) || has_trait(op->op, kReduction) || has_trait(op->op, kContraction) ||
+         op->op == Op::gather || op->op == Op::iota;
+}
+
+class Former {
+ public:
+  explicit Former(Graph graph) : graph_(std::move(graph)) {}
+
+  DispatchGraph run() {
+    prepare();
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (groups_[i].empty()) continue;
+      const Node& node = graph_.nodes[NodeId{i}];
+      if (is_elementwise(node)) join_producers_of_elementwise(i);
+      if (takes_term_producers(node)) join_producers_of_reduction(i);
+    }
+    return finish();
+  }
+
+ private:
+  const Node& node(std::uint32_t i) const { return graph_.nodes[NodeId{i}]; }
+  std::uint32_t find(std::uint32_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+
+  /// A view has a region only when somebody needs its elements in memory.
+  void prepare() {
+    const std::size_t count = graph_.nodes.size();
+    users_.resize(count);
+    groups_.resize(count);
+    root_.assign(count, kNone);
+    reasons_.resize(count);
+    for (std::uint32_t i = 0; i < count; ++i) parent_.push_back(i);
+    std::vector<bool> stored(count, false);
+    for (const GraphOutput& output : graph_.outputs) stored[index_of(output.value.node)] = true;
+    const IdVector<NodeId, std::uint32_t> used = used_results(graph_);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (used[NodeId{i}] == 0) continue;
+      for (const Value& operand : node(i).operands) {
+        users_[index_of(operand.node)].insert(i);
+        if (!looks_through_views(node(i))) stored[index_of(operand.node)] = true;
+      }
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+      is_output_.push_back(false);
+      if (used[NodeId{i}] == 0 || is_source(node(i)) || is_storage_view(node(i))) continue;
+      if (is_index_view(node(i)) && !stored[i]) continue;
+      groups_[i] = {i};
+      if (!is_elementwise(node(i))) root_[i] = i;
+    }
+    for (const GraphOutput& output : graph_.outputs) is_output_[index_of(output.value.node)] = true;
+  }
+
+  /// The group that computes what `operand` is read from, behind views and reshapes; kNone for inputs and constants.
+  std::uint32_t producer_group(Value operand) {
+    std::uint32_t i = index_of(operand.node);
+    while (groups_of(i) == kNone && !node(i).operands.empty() && !is_source(node(i)))
+      i = index_of(node(i).operands[0].node);
+    return groups_of(i);
+  }
+  std::uint32_t groups_of(std::uint32_t i) {
+    const std::uint32_t g = find(i);
+    return groups_[g].empty() ? kNone : g;
+  }
+
+  /// Whether `from` is needed, directly or not, by `to` through some third group: joining the two would make a cycle.
+  bool is_reached_around(std::uint32_t from, std::uint32_t to) {
+    std::set<std::uint32_t> seen;
+    std::vector<std::uint32_t> open = {to};
+    const std::uint32_t first = groups_[from].front();
+    bool is_start = true;
+    while (!open.empty()) {
+      const std::uint32_t group = open.back();
+      open.pop_back();
+      for (std::uint32_t member : groups_[group]) {
+        for (const Value& operand : node(member).operands) {
+          const std::uint32_t producer = producer_group(operand);
+          if (producer == kNone || producer == group) continue;
+          if (producer == from) {
+            // Read through a view, `from` is needed at other points than the reader's: it must be in memory.
+            if (!is_start || groups_of(index_of(operand.node)) != from) return true;
+            continue;
+          }
+          // Members are in graph order and no group reads later nodes, so older groups cannot need `from`.
+          if (groups_[producer].back() < first) continue;
+          if (seen.insert(producer).second) open.push_back(producer);
+        }
+      }
+      is_start = false;
+    }
+    return false;
+  }
+
+  void join(std::uint32_t into, std::uint32_t other, std::string reason) {
+    std::vector<std::uint32_t> members;
+    std::merge(groups_[into].begin(), groups_[into].end(), groups_[other].begin(), groups_[other].end(),
+               std::back_inserter(members));
+    groups_[into] = std::move(members);
+    groups_[other].clear();
+    parent_[other] = into;
+    if (root_[into] == kNone) root_[into] = root_[other];
+    for (std::string& earlier : reasons_[other]) reasons_[into].push_back(std::move(earlier));
+    reasons_[into].push_back(std::move(reason));
+  }
+
+  /// The shape of the points at which a group stores.
+  const Shape& points(std::uint32_t group) const {
+    const std::uint32_t at = root_[group] != kNone ? root_[group] : groups_[group].front();
+    return node(at).results[0].shape;
+  }
+
+  void join_producers_of_elementwise(std::uint32_t i) {
+    for (const Value& operand : node(i).operands) {
+      const std::uint32_t consumer = find(i);
+      const std::uint32_t producer = groups_of(index_of(operand.node));
+      if (producer == kNone || producer == consumer) continue;
+      if (root_[producer] != kNone && (root_[consumer] != kNone || !takes_epilogue(node(root_[producer])))) continue;
+      // A fused reduction's term nodes have other points; only what stands at the result's points can go on.
+      if (!(points(producer) == node(i).results[0].shape) ||
+          !(graph_.type(operand).shape == node(i).results[0].shape)) {
+        continue;
+      }
+      if (is_reached_around(producer, consumer) || is_reached_around(consumer, producer)) continue;
+      join(producer, consumer,
+           fmt::format("{} at the points of {}: no store and load between them", value_text(graph_, {NodeId{i}, 0}),
+                       value_text(graph_, operand)));
+    }
+  }
+
+  void join_producers_of_reduction(std::uint32_t i) {
+    const Value operand = node(i).operands[0];
+    const std::uint32_t producer = groups_of(index_of(operand.node));
+    if (producer == kNone || root_[producer] != kNone) return;
+    for (std::uint32_t member : groups_[producer]) {
+      if (is_output_[member]) return;
+      for (std::uint32_t user : users_[member]) {
+        if (user != i && groups_of(user) != producer) return;
+      }
+    }
+    if (is_reached_around(producer, find(i))) return;
+    join(find(i), producer,
+         fmt::format("{} in the term of {}, its only reader", value_text(graph_, operand),
+                     value_text(graph_, {NodeId{i}, 0})));
+  }
+
+  DispatchGraph finish();
+  std::vector<std::uint32_t> ordered_groups();
+  Region make_region(std::uint32_t group, const std::set<Value>& needed);
+  void collect_inputs(Value operand, std::uint32_t group, Region& region, std::set<Value>& inputs,
+                      std::set<NodeId>& nodes);
+
+  Graph graph_;
+  std::vector<std::set<std::uint32_t>> users_;
+  std::vector<std::vector<std::uint32_t>> groups_;  // members by representative, in graph order
+  std::vector<std::uint32_t> parent_;
+  std::vector<std::uint32_t> root_;  // a group's one node that is not elementwise
+  std::vector<std::vector<std::string>> reasons_;
+  std::vector<bool> is_output_;
+};
+
+std::vector<std::uint32_t> Former::ordered_groups() {
+  std::vector<std::uint32_t> order;
+  std::vector<bool> done(graph_.nodes.size(), false);
+  // Depth first with a stack of its own: a chain of groups may be as long as the graph.
+  for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+    if (groups_of(i) == kNone) continue;
+    std::vector<std::pair<std::uint32_t, bool>> open = {{find(i), false}};
+    while (!open.empty()) {
+      const auto [group, ready] = open.back();
+      open.pop_back();
+      if (done[group]) continue;
+      if (ready) {
+        done[group] = true;
+        order.push_back(group);
+        continue;
+      }
+      open.push_back({group, true});
+      for (std::uint32_t member : groups_[group]) {
+        for (const Value& operand : node(member).operands) {
+          const std::uint32_t producer = producer_group(operand);
+          if (producer != kNone && producer != group && !done[producer]) open.push_back({producer, false});
+        }
+      }
+    }
+  }
+  return order;
+}
+
+/// Follows views (a region's own copies of them) down to what is in memory.
+void Former::collect_inputs(Value operand, std::uint32_t group, Region& region, std::set<Value>& inputs,
+                            std::set<NodeId>& nodes) {
+  const std::uint32_t i = index_of(operand.node);
+  if (groups_of(i) == group) return;
+  if (groups_of(i) == kNone && is_index_view(node(i))) {
+    nodes.insert(operand.node);
+    return collect_inputs(node(i).operands[0], group, region, inputs, nodes);
+  }
+  if (inputs.insert(operand).second) region.inputs.push_back(operand);
+}
+
+Region Former::make_region(std::uint32_t group, const std::set<Value>& needed) {
+  Region region;
+  std::set<Value> inputs;
+  std::set<NodeId> nodes;
+  for (std::uint32_t member : groups_[group]) {
+    nodes.insert(NodeId{member});
+    for (const Value& operand : node(member).operands) collect_inputs(operand, group, region, inputs, nodes);
+    for (std::uint32_t result = 0; result < node(member).results.size(); ++result) {
+      if (needed.contains({NodeId{member}, result})) region.outputs.push_back({NodeId{member}, result});
+    }
+  }
+  region.nodes.assign(nodes.begin(), nodes.end());
+  region.reasons = reasons_[group];
+  std::string name;
+  std::size_t named = 0;
+  for (std::uint32_t member : groups_[group]) {
+    if (++named > 4) {
+      name += fmt::format("_and_{}", groups_[group].size() - 4);
+      break;
+    }
+    const auto* kernel = std::get_if<KernelNode>(&node(member).what);
+    name += (name.empty() ? "" : "_") + (kernel ? kernel->kernel.name : kind_name(node(member)));
+  }
+  region.name = name;
+  return region;
+}
+
+DispatchGraph Former::finish() {
+  DispatchGraph result;
+  std::set<Value> needed;  // values that something outside their group reads from memory
+  for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+    if (is_storage_view(node(i))) result.aliases[{NodeId{i}, 0}] = node(i).operands[0];
+    const bool is_pure_view = groups_of(i) == kNone && is_index_view(node(i));
+    for (const Value& operand : node(i).operands) {
+      const std::uint32_t producer = groups_of(index_of(operand.node));
+      if (is_storage_view(node(i)) || is_pure_view ? !users_[i].empty() || is_output_[i]
+                                                   : groups_of(i) != kNone && producer != groups_of(i)) {
+        needed.insert(operand);
+      }
+    }
+  }
+  for (const GraphOutput& output : graph_.outputs) needed.insert(output.value);
+  for (std::uint32_t group : ordered_groups()) {
+    Region region = make_region(group, needed);
+    region.name += fmt::format("_{}", result.regions.size());
+    result.regions.push_back(std::move(region));
+  }
+  result.graph = std::move(graph_);
+  return result;
+}
+
+}  // namespace
+
+Result<DispatchGraph> form_dispatches(Graph graph) {
+  MILLRACE_TRY(verify(graph));
+  DispatchGraph result = Former(std::move(graph)).run();
+  MILLRACE_TRY(verify(result));
+  return result;
+}
+
+}  // namespace millrace

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graph -> passes -> regions -> kernels -> schedule -> commands -> loaded code.
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "graph/program/program_state.h"
+
+namespace millrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Adds the time of its life to `total`.
+class Timer {
+ public:
+  explicit Timer(std::chrono::nanoseconds& total) : total_(total), start_(Clock::now()) {}
+  ~Timer() { total_ += Clock::now() - start_; }
+
+ private:
+  std::chrono::nanoseconds& total_;
+  Clock::time_point start_;
+};
+
+Status require_static(const Graph& graph) {
+  for (NodeId id : graph.inputs) {
+    const Node& node = graph.nodes[id];
+    if (!node.results[0].shape.is_static()) {
+      return unimplemented(
+          fmt::format("input '{}' is {}: dims that are bound at run time cannot be compiled yet; give numbers",
+                      std::get<InputNode>(node.what).name, node.results[0].to_text()));
+    }
+  }
+  return {};
+}
+
+Status lower(Program::State& state, const Target& target, const CompileOptions& options) {
+  const Timer timer(state.report.lowering);
+  for (std::uint32_t i = 0; i < state.dispatch.regions.size(); ++i) {
+    MILLRACE_TRY_ASSIGN(std::vector<KernelSequence> sequences,
+                        lower_region(state.dispatch, RegionId{i}, target, options.lowering));
+    for (const KernelSequence& sequence : sequences) MILLRACE_TRY(verify(sequence));
+    state.sequences.push_back(std::move(sequences));
+  }
+  MILLRACE_TRY_ASSIGN(state.schedule, schedule_execution(state.dispatch, state.sequences));
+  MILLRACE_TRY(place_barriers(state.schedule));
+  MILLRACE_TRY(pack_transients(state.schedule));
+  MILLRACE_TRY(verify(state.schedule));
+  MILLRACE_TRY_ASSIGN(state.commands, record_commands(state.schedule));
+  return {};
+}
+
+Result<const KernelCompiler*> find_generator(const Context& context, const std::string& name) {
+  for (const auto& generator : context.generators) {
+    if (generator->name() == name) return generator.get();
+  }
+  return internal_error(fmt::format("generator '{}' planned a kernel and is not in the context", name));
+}
+
+Status generate_code(Program::State& state, const TargetSpec& target, const Context& context) {
+  std::vector<ExecutableImage> images;
+  {
+    const Timer timer(state.report.code);
+    for (const PlannedKernel& kernel : state.schedule.kernels) {
+      MILLRACE_TRY_ASSIGN(const KernelCompiler* generator, find_generator(context, kernel.generator));
+      MILLRACE_TRY_ASSIGN(std::shared_ptr<const ExecutableImage> image, context.cache->get(kernel, target, *generator));
+      images.push_back(*image);
+    }
+  }
+  const Timer timer(state.report.load);
+  MILLRACE_TRY_ASSIGN(state.executable, state.device->load(images));
+  return {};
+}
+
+Status fill_constants(Program::State& state) {
+  const Timer timer(state.report.load);
+  MILLRACE_TRY_ASSIGN(state.constants, state.device->allocate(static_cast<std::size_t>(state.schedule.constant_bytes)));
+  for (const Resource& resource : state.schedule.resources) {
+    if (resource.lifetime != Lifetime::kConstant || resource.constant->empty()) continue;
+    std::memcpy(static_cast<std::byte*>(state.constants->data()) + resource.offset_bytes.constant(),
+                resource.constant->data(), resource.constant->size());
+  }
+  return {};
+}
+
+void describe_arguments(Program::State& state) {
+  const Graph& graph = state.dispatch.graph;
+  const auto argument = [&](const std::string& name, Value value) {
+    const TensorType& type = graph.type(value);
+    return Program::Argument{name, type, static_cast<std::size_t>(size_bytes(type).constant())};
+  };
+  for (NodeId id : graph.inputs) {
+    state.inputs.push_back(argument(std::get<InputNode>(graph.nodes[id].what).name, {id, 0}));
+  }
+  for (const GraphOutput& output : graph.outputs) state.outputs.push_back(argument(output.name, output.value));
+}
+
+void finish_report(Program::State& state) {
+  CompileReport& report = state.report;
+  report.num_regions = state.dispatch.regions.size();
+  report.num_kernels = state.schedule.kernels.size();
+  for (const Command& command : state.commands.commands) {
+    report.num_dispatches += std::holds_alternative<DispatchCommand>(command) ? 1 : 0;
+  }
+  report.slab_bytes = static_cast<std::uint64_t>(state.schedule.slab_bytes.constant());
+  report.constant_bytes = static_cast<std::uint64_t>(state.schedule.constant_bytes);
+}
+
+}  // namespace
+
+Result<Program> compile(Graph graph, const CompileOptions& options) {
+  auto state = std::make_shared<Program::State>();
+  {
+    const Timer timer(state->report.total);
+    MILLRACE_TRY(verify(graph));
+    MILLRACE_TRY(require_static(graph));
+    const std::shared_ptr<const Context> context = options.context ? options.context : make_default_context();
+    const std::string spec = options.on_device ? options.on_device->target().to_text() : options.device;
+    MILLRACE_TRY_ASSIGN(Target target, context->target(spec));
+    state->device = options.on_device;
+    if (!state->device) {
+      MILLRACE_TRY_ASSIGN(state->device, context->device(spec));
+    }
+    {
+      const Timer passes(state->report.passes);
+      MILLRACE_TRY_ASSIGN(state->report.pass_reports, run_passes(graph, kGraphPasses, options.passes));
+      MILLRACE_TRY_ASSIGN(state->dispatch, form_dispatches(std::move(graph)));
+    }
+    MILLRACE_TRY(lower(*state, target, options));
+    MILLRACE_TRY(generate_code(*state, target.spec(), *context));
+    MILLRACE_TRY(fill_constants(*state));
+    describe_arguments(*state);
+    finish_report(*state);
+  }
+  return Program(std::move(state));
+}
+
+}  // namespace millrace

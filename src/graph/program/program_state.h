@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "millrace/graph/program.h"
+
+namespace millrace {
+
+/// Everything that sessions of a program share. Written by compile() only.
+struct Program::State {
+  DispatchGraph dispatch;
+  std::vector<std::vector<KernelSequence>> sequences;  // a row per region
+  Schedule schedule;
+  CommandList commands;
+  std::shared_ptr<Device> device;
+  std::shared_ptr<Executable> executable;
+  std::shared_ptr<Buffer> constants;
+  std::vector<Argument> inputs, outputs;
+  CompileReport report;
+};
+
+}  // namespace millrace

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "millrace/graph/schedule.h"
+#include "millrace/hal/buffer.h"
+
+namespace millrace {
+namespace {
+
+SizeExpr aligned(const SizeExpr& bytes) {
+  constexpr std::int64_t kAlignment = Buffer::kAlignment;
+  return ceil_div(bytes, kAlignment) * kAlignment;
+}
+
+/// First and last timepoint of every transient.
+void find_lives(Schedule& schedule) {
+  std::vector<bool> seen(schedule.resources.size());
+  for (const Step& step : schedule.steps) {
+    for (const ResourceRange& range : step.ranges) {
+      Resource& resource = schedule.resources[range.resource];
+      if (!seen[index_of(range.resource)]) resource.first_timepoint = step.timepoint;
+      resource.last_timepoint = std::max(seen[index_of(range.resource)] ? resource.last_timepoint : 0, step.timepoint);
+      seen[index_of(range.resource)] = true;
+    }
+  }
+}
+
+bool live_together(const Resource& a, const Resource& b) {
+  return a.first_timepoint <= b.last_timepoint && b.first_timepoint <= a.last_timepoint;
+}
+
+}  // namespace
+
+// Largest first, each at the lowest offset that no earlier placed resource with a meeting life occupies. Sizes that are
+// known only at run time cannot be compared: those get bytes of their own behind the static part.
+Status pack_transients(Schedule& schedule) {
+  find_lives(schedule);
+  std::vector<Resource*> fixed, symbolic;
+  for (Resource& resource : schedule.resources) {
+    if (resource.lifetime == Lifetime::kConstant) {
+      resource.offset_bytes = schedule.constant_bytes;
+      schedule.constant_bytes += aligned(resource.size_bytes).constant();
+    }
+    if (resource.lifetime != Lifetime::kTransient) continue;
+    (resource.size_bytes.is_constant() ? fixed : symbolic).push_back(&resource);
+  }
+  std::stable_sort(fixed.begin(), fixed.end(), [](const Resource* a, const Resource* b) {
+    return a->size_bytes.constant() > b->size_bytes.constant();
+  });
+  std::vector<Resource*> placed;  // by offset
+  std::int64_t end_of_all = 0;
+  for (Resource* resource : fixed) {
+    const std::int64_t bytes = aligned(resource->size_bytes).constant();
+    std::int64_t offset = 0;
+    for (const Resource* other : placed) {
+      if (!live_together(*resource, *other)) continue;
+      if (offset + bytes <= other->offset_bytes.constant()) break;
+      offset = std::max(offset, other->offset_bytes.constant() + aligned(other->size_bytes).constant());
+    }
+    resource->offset_bytes = offset;
+    end_of_all = std::max(end_of_all, offset + bytes);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), resource,
+                                   [](const Resource* a, const Resource* b) {
+                                     return a->offset_bytes.constant() < b->offset_bytes.constant();
+                                   }),
+                  resource);
+  }
+  schedule.slab_bytes = end_of_all;
+  for (Resource* resource : symbolic) {
+    resource->offset_bytes = schedule.slab_bytes;
+    schedule.slab_bytes = schedule.slab_bytes + aligned(resource->size_bytes);
+  }
+  return {};
+}
+
+}  // namespace millrace

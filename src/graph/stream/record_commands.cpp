@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include "millrace/graph/schedule.h"
+
+namespace millrace {
+namespace {
+
+/// Where a resource stands in the bindings.
+struct Place {
+  BindingIndex binding{};
+  SizeExpr offset_bytes;
+};
+
+class Recorder {
+ public:
+  explicit Recorder(const Schedule& schedule) : schedule_(schedule) {}
+
+  CommandList run() {
+    bind_arguments(BindingKind::kInput);
+    bind_arguments(BindingKind::kOutput);
+    bind_packed("constants", BindingKind::kConstant, Lifetime::kConstant, schedule_.constant_bytes);
+    bind_packed("slab", BindingKind::kTransient, Lifetime::kTransient, schedule_.slab_bytes);
+    for (const PlannedKernel& kernel : schedule_.kernels) list_.kernels.push_back(kernel.info);
+    std::uint32_t timepoint = 0;
+    for (const Step& step : schedule_.steps) {
+      if (step.timepoint != timepoint) list_.commands.push_back(BarrierCommand{});
+      timepoint = step.timepoint;
+      add_step(step);
+    }
+    return std::move(list_);
+  }
+
+ private:
+  BindingIndex add_binding(std::string name, BindingKind kind, const SizeExpr& bytes) {
+    return list_.bindings.push_back({std::move(name), kind, list_.add_size(bytes)});
+  }
+
+  /// In the order of the caller's arguments.
+  void bind_arguments(BindingKind kind) {
+    std::map<std::uint32_t, ResourceId> ordered;
+    for (std::uint32_t i = 0; i < schedule_.resources.size(); ++i) {
+      const Resource& resource = schedule_.resources[ResourceId{i}];
+      const auto& number = kind == BindingKind::kInput ? resource.input : resource.output;
+      if (number) ordered[*number] = ResourceId{i};
+    }
+    for (const auto& [number, id] : ordered) {
+      const Resource& resource = schedule_.resources[id];
+      places_[id] = {add_binding(resource.name, kind, resource.size_bytes), 0};
+    }
+  }
+
+  /// Everything of one lifetime in one binding.
+  void bind_packed(std::string name, BindingKind kind, Lifetime lifetime, const SizeExpr& bytes) {
+    const BindingIndex binding = add_binding(std::move(name), kind, bytes);
+    for (std::uint32_t i = 0; i < schedule_.resources.size(); ++i) {
+      const Resource& resource = schedule_.resources[ResourceId{i}];
+      if (resource.lifetime == lifetime) places_[ResourceId{i}] = {binding, resource.offset_bytes};
+    }
+  }
+
+  BufferRange range(const ResourceRange& range) {
+    const Place& place = places_.at(range.resource);
+    return {place.binding, list_.add_size(place.offset_bytes + range.offset_bytes), list_.add_size(range.length_bytes)};
+  }
+
+  void add_step(const Step& step) {
+    if (!step.kernel) {
+      list_.commands.push_back(CopyCommand{range(step.ranges[0]), range(step.ranges[1])});
+      return;
+    }
+    DispatchCommand dispatch{*step.kernel, list_.add_size(step.num_groups)};
+    for (const ResourceRange& buffer : step.ranges) dispatch.buffers.push_back(range(buffer));
+    for (const SizeExpr& size : step.sizes) dispatch.sizes.push_back(list_.add_size(size));
+    list_.commands.push_back(std::move(dispatch));
+  }
+
+  const Schedule& schedule_;
+  CommandList list_;
+  std::map<ResourceId, Place> places_;
+};
+
+}  // namespace
+
+Result<CommandList> record_commands(const Schedule& schedule) {
+  CommandList list = Recorder(schedule).run();
+  MILLRACE_TRY(validate(list));
+  return list;
+}
+
+}  // namespace millrace

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel sequences to steps and resources. Nothing here knows what a kernel computes.
+#include <map>
+
+#include <fmt/format.h>
+
+#include "graph/text.h"
+#include "millrace/graph/schedule.h"
+
+namespace millrace {
+namespace {
+
+class Scheduler {
+ public:
+  explicit Scheduler(const DispatchGraph& dispatch) : dispatch_(dispatch), graph_(dispatch.graph) {}
+
+  Result<Schedule> run(const std::vector<std::vector<KernelSequence>>& sequences) {
+    MILLRACE_CHECK(sequences.size() == dispatch_.regions.size());
+    add_inputs();
+    const std::vector<std::size_t> copied = add_outputs();
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      const Region& region = dispatch_.regions[RegionId(i)];
+      for (const Value& output : region.outputs) resource_of(output);
+      for (const KernelSequence& sequence : sequences[i]) add_sequence(region, sequence);
+    }
+    for (std::size_t output : copied) add_copy(output);
+    return std::move(schedule_);
+  }
+
+ private:
+  void add_inputs() {
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const Node& node = graph_.nodes[graph_.inputs[i]];
+      Resource resource{std::get<InputNode>(node.what).name, Lifetime::kExternal, size_bytes(node.results[0])};
+      resource.input = static_cast<std::uint32_t>(i);
+      resources_[{graph_.inputs[i], 0}] = schedule_.resources.push_back(std::move(resource));
+    }
+  }
+
+  /// A value that a region stores is stored straight into the caller's output, once; the numbers of the outputs that
+  /// need a copy (of an input, of a constant, a second time) come back.
+  std::vector<std::size_t> add_outputs() {
+    std::vector<std::size_t> copied;
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const GraphOutput& output = graph_.outputs[i];
+      Resource resource{output.name, Lifetime::kExternal, size_bytes(graph_.type(output.value))};
+      resource.output = static_cast<std::uint32_t>(i);
+      const ResourceId id = schedule_.resources.push_back(std::move(resource));
+      output_resources_.push_back(id);
+      const Value storage = dispatch_.storage_of(output.value);
+      const Node& node = graph_.nodes[storage.node];
+      const bool is_computed =
+          std::holds_alternative<OpNode>(node.what) || std::holds_alternative<KernelNode>(node.what);
+      if (!is_computed || !resources_.emplace(storage, id).second) copied.push_back(i);
+    }
+    return copied;
+  }
+
+  ResourceId resource_of(Value value) {
+    const Value storage = dispatch_.storage_of(value);
+    const auto it = resources_.find(storage);
+    if (it != resources_.end()) return it->second;
+    const Node& node = graph_.nodes[storage.node];
+    Resource resource{value_text(graph_, storage), Lifetime::kTransient, size_bytes(graph_.type(storage))};
+    if (const auto* constant = std::get_if<ConstantNode>(&node.what)) {
+      resource.lifetime = Lifetime::kConstant;
+      resource.constant = constant->data;
+    }
+    return resources_[storage] = schedule_.resources.push_back(std::move(resource));
+  }
+
+  void add_sequence(const Region& region, const KernelSequence& sequence) {
+    std::vector<ResourceId> scratch;
+    for (const SequenceScratch& needed : sequence.scratch) {
+      scratch.push_back(schedule_.resources.push_back(
+          {fmt::format("{}.{}", region.name, needed.name), Lifetime::kTransient, needed.size_bytes}));
+    }
+    for (const SequenceKernel& part : sequence.kernels) {
+      Step step;
+      step.name = part.kernel.name;
+      step.kernel = kernel_index(part.kernel);
+      step.num_groups = part.kernel.num_groups;
+      step.sizes = part.kernel.sizes;
+      for (std::size_t i = 0; i < part.buffers.size(); ++i) {
+        const SequenceOperand& buffer = part.buffers[i];
+        const ResourceId resource = buffer.kind == SequenceOperand::Kind::kScratch ? scratch[buffer.index]
+                                    : buffer.kind == SequenceOperand::Kind::kOperand
+                                        ? resource_of(region.inputs[buffer.index])
+                                        : resource_of(region.outputs[buffer.index]);
+        step.ranges.push_back({resource, 0, schedule_.resources[resource].size_bytes});
+        step.writes.push_back(part.kernel.info.buffer_is_written[i]);
+      }
+      schedule_.steps.push_back(std::move(step));
+    }
+  }
+
+  KernelIndex kernel_index(const PlannedKernel& kernel) {
+    const auto [it, is_new] = kernels_.try_emplace({kernel.generator, kernel.key_text}, KernelIndex{});
+    if (is_new) it->second = schedule_.kernels.push_back(kernel);
+    return it->second;
+  }
+
+  void add_copy(std::size_t output) {
+    const ResourceId from = resource_of(graph_.outputs[output].value);
+    const ResourceId to = output_resources_[output];
+    const SizeExpr bytes = schedule_.resources[to].size_bytes;
+    Step step;
+    step.name = fmt::format("copy to {}", graph_.outputs[output].name);
+    step.ranges = {{from, 0, bytes}, {to, 0, bytes}};
+    step.writes = {false, true};
+    schedule_.steps.push_back(std::move(step));
+  }
+
+  const DispatchGraph& dispatch_;
+  const Graph& graph_;
+  Schedule schedule_;
+  std::map<Value, ResourceId> resources_;
+  std::vector<ResourceId> output_resources_;
+  std::map<std::pair<std::string, std::string>, KernelIndex> kernels_;
+};
+
+}  // namespace
+
+Result<Schedule> schedule_execution(const DispatchGraph& dispatch,
+                                    const std::vector<std::vector<KernelSequence>>& sequences) {
+  return Scheduler(dispatch).run(sequences);
+}
+
+}  // namespace millrace
