@@ -14,16 +14,12 @@ namespace millrace {
 
 /// Computes nodes whose operands are all constants, when the result has at most 64 Ki elements or is no larger than its
 /// operands; elementwise through HostEval, moves by copying.
-/// Leaves: constants in place of them. Why first: the rules below match constants. O(elements). Idempotent.
+/// Leaves: constants in place of them. O(elements). Idempotent.
 Status fold_constants(Graph&);
 
 /// One node for equal nodes: same op, attributes and operands. Constants by content.
 /// Why here: after folding, so that equal folded constants meet. O(nodes). Idempotent.
 Status merge_equal_nodes(Graph&);
-
-/// Rewrites by the rules of simplify_rules.inc until none applies. Every rule keeps the written semantics bit for bit.
-/// Why here: before dead nodes go, because a rule leaves its pattern's inner nodes unused. O(nodes * rules).
-Status simplify_algebra(Graph&);
 
 /// Removes nodes without a used result. Inputs stay: they are the caller's contract.
 /// Dead results of nodes that stay need no removal: used_results() is what lowering reads. O(nodes). Idempotent.
@@ -37,7 +33,6 @@ struct GraphPass {
 /// In the order in which compile() runs them.
 inline constexpr GraphPass kGraphPasses[] = {
     {"fold_constants", fold_constants},
-    {"simplify_algebra", simplify_algebra},
     {"merge_equal_nodes", merge_equal_nodes},
     {"eliminate_dead_nodes", eliminate_dead_nodes},
 };

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "millrace/base/dtype.h"
+#include "millrace/jit/scalar.h"
+
+namespace millrace {
+
+/// Element `index` as bodies see it: f16 and bf16 widened to f32.
+Scalar load_element(DType dtype, const std::vector<std::byte>& data, std::size_t index);
+/// Rounds to `dtype` where that is f16 or bf16.
+void store_element(DType dtype, std::vector<std::byte>& data, std::size_t index, Scalar value);
+
+}  // namespace millrace

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "graph/passes/constant_elements.h"
+#include "graph/passes/rewriter.h"
+#include "millrace/graph/passes.h"
+#include "millrace/jit/body.h"
+#include "millrace/ops/op_def.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t kMaxGrownElements = 64 * 1024;
+
+using Bytes = std::vector<std::byte>;
+
+std::vector<std::int64_t> extents(const Shape& shape) {
+  std::vector<std::int64_t> result;
+  for (const SizeExpr& dim : shape.dims()) result.push_back(dim.constant());
+  return result;
+}
+
+class Folder {
+ public:
+  explicit Folder(const Graph& graph) : graph_(graph) {}
+
+  /// The node's one result, when all operands are constants and it is worth it.
+  std::shared_ptr<const Bytes> fold(const Node& node) const {
+    if (!is_worth_folding(node)) return nullptr;
+    const TensorType& type = node.results[0];
+    const auto count = static_cast<std::size_t>(type.shape.num_elements().constant());
+    Bytes result(count * size_bytes(type.dtype));
+    if (const HostFunction host = host_function(node)) {
+      fold_elementwise(node, host, result);
+    } else {
+      fold_view(node, result);
+    }
+    return std::make_shared<const Bytes>(std::move(result));
+  }
+
+ private:
+  static HostFunction host_function(const Node& node) {
+    if (const auto* kernel = std::get_if<KernelNode>(&node.what)) return kernel->kernel.host;
+    return definition(std::get<OpNode>(node.what).op).host;
+  }
+
+  const ConstantNode* constant(Value value) const { return std::get_if<ConstantNode>(&graph_.nodes[value.node].what); }
+
+  bool is_worth_folding(const Node& node) const {
+    const auto* op = std::get_if<OpNode>(&node.what);
+    if (!op && !std::holds_alternative<KernelNode>(node.what)) return false;
+    // A broadcast grows without computing anything: kernels read through it.
+    if (op && (!has_trait(op->op, kElementwise) && !has_trait(op->op, kView))) return false;
+    if (op && op->op == Op::broadcast) return false;
+    if (node.operands.empty() || !node.results[0].shape.is_static()) return false;
+    std::int64_t operand_elements = 0;
+    for (const Value& operand : node.operands) {
+      if (!constant(operand)) return false;
+      operand_elements += graph_.type(operand).shape.num_elements().constant();
+    }
+    return node.results[0].shape.num_elements().constant() <= std::max(kMaxGrownElements, operand_elements);
+  }
+
+  void fold_elementwise(const Node& node, HostFunction host, Bytes& result) const {
+    static const Attributes kNoAttributes = NoAttrs{};
+    const auto* op = std::get_if<OpNode>(&node.what);
+    const DType dtype = node.results[0].dtype;
+    HostEval eval;
+    std::vector<Scalar> operands(node.operands.size());
+    for (std::size_t i = 0; i < result.size() / size_bytes(dtype); ++i) {
+      for (std::size_t o = 0; o < operands.size(); ++o) {
+        operands[o] = load_element(graph_.type(node.operands[o]).dtype, *constant(node.operands[o])->data, i);
+      }
+      store_element(dtype, result, i, host(eval, operands, op ? op->attributes : kNoAttributes));
+    }
+  }
+
+  /// transpose, slice and reshape: element by element from where the view says it is.
+  void fold_view(const Node& node, Bytes& result) const {
+    const auto& op = std::get<OpNode>(node.what);
+    const Bytes& from = *constant(node.operands[0])->data;
+    if (op.op == Op::reshape) {
+      result = from;
+      return;
+    }
+    const std::size_t bytes = size_bytes(node.results[0].dtype);
+    const std::vector<std::int64_t> shape = extents(node.results[0].shape);
+    const auto [start, strides] = source_walk(node, op);
+    std::vector<std::int64_t> index(shape.size(), 0);
+    for (std::size_t i = 0; i < result.size() / bytes; ++i) {
+      std::int64_t at = start;
+      for (std::size_t d = 0; d < shape.size(); ++d) at += index[d] * strides[d];
+      std::memcpy(result.data() + i * bytes, from.data() + static_cast<std::size_t>(at) * bytes, bytes);
+      for (std::size_t d = shape.size(); d-- > 0 && ++index[d] == shape[d];) index[d] = 0;
+    }
+  }
+
+  /// First source element, and the source stride of each result dim.
+  std::pair<std::int64_t, std::vector<std::int64_t>> source_walk(const Node& node, const OpNode& op) const {
+    const Layout layout = Layout::row_major(graph_.type(node.operands[0]).shape);
+    std::vector<std::int64_t> strides;
+    std::int64_t start = 0;
+    for (std::size_t d = 0; d < node.results[0].shape.rank(); ++d) {
+      if (const auto* transpose = std::get_if<PermutationAttrs>(&op.attributes)) {
+        const std::int64_t axis = transpose->permutation[d];
+        const auto rank = static_cast<std::int64_t>(layout.strides.size());
+        strides.push_back(layout.strides[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)].constant());
+      } else {
+        const auto& slice = std::get<SliceAttrs>(op.attributes);
+        start += slice.start[d].constant() * layout.strides[d].constant();
+        strides.push_back(slice.step[d] * layout.strides[d].constant());
+      }
+    }
+    return {start, strides};
+  }
+
+  const Graph& graph_;
+};
+
+}  // namespace
+
+Status fold_constants(Graph& graph) {
+  GraphRewriter rewriter(graph);
+  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    Node node = rewriter.mapped(NodeId{i});
+    if (std::shared_ptr<const Bytes> folded = Folder(rewriter.graph()).fold(node)) {
+      rewriter.keep(NodeId{i}, rewriter.append({ConstantNode{std::move(folded)}, {}, node.results}));
+    } else {
+      rewriter.keep(NodeId{i}, rewriter.append(std::move(node)));
+    }
+  }
+  graph = rewriter.finish();
+  return {};
+}
+
+}  // namespace millrace
