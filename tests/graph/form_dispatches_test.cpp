@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "millrace/millrace.h"
+
+namespace millrace {
+namespace {
+
+DispatchGraph formed(GraphBuilder& builder) {
+  Graph graph = builder.finish().value();
+  run_passes(graph, kGraphPasses).value();
+  return form_dispatches(std::move(graph)).value();
+}
+
+/// One region a line: its kinds of nodes, in order.
+std::string shape_of(const DispatchGraph& dispatch) {
+  std::string text;
+  for (const Region& region : dispatch.regions) {
+    for (NodeId node : region.nodes) text += kind_name(dispatch.graph.nodes[node]) + " ";
+    text += "-> " + std::to_string(region.outputs.size()) + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("a chain of elementwise nodes is one kernel, diamonds too") {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {4, 8});
+  graph.output("y", gelu(x));
+  CHECK(shape_of(formed(graph)) == "broadcast mul broadcast mul erf broadcast add mul -> 1\n");
+}
+
+TEST_CASE("an elementwise value that is read elsewhere too is stored by the same kernel") {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {4});
+  Tensor e = exp(x);
+  graph.output("e", e);
+  graph.output("y", -e);
+  CHECK(shape_of(formed(graph)) == "exp neg -> 2\n");
+}
+
+TEST_CASE("bias and activation go into the epilogue of a dot") {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {4, 8});
+  Tensor w = graph.input("w", DType::kF32, {8, 16});
+  Tensor b = graph.input("b", DType::kF32, {16});
+  graph.output("y", relu(matmul(x, w) + broadcast_to(b, {4, 16})));
+  CHECK(shape_of(formed(graph)) == "dot broadcast add broadcast max -> 1\n");
+}
+
+TEST_CASE("elementwise work goes into the term of the reduction that alone reads it") {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {4, 8});
+  graph.output("y", sqrt(reduce_sum(x * x, {1})));
+  CHECK(shape_of(formed(graph)) == "mul reduce_sum sqrt -> 1\n");
+}
+
+TEST_CASE("softmax is a maximum, an exponential, a sum and a division") {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {4, 8});
+  graph.output("y", softmax(x));
+  CHECK(shape_of(formed(graph)) ==
+        "reduce_max -> 1\n"
+        "broadcast sub exp -> 1\n"
+        "reduce_sum -> 1\n"
+        "broadcast div -> 1\n");
+}
+
+TEST_CASE("a reshape is no kernel") {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {4, 8});
+  graph.output("y", exp(reshape(exp(x), {32})));
+  const DispatchGraph dispatch = formed(graph);
+  CHECK(shape_of(dispatch) == "exp -> 1\nexp -> 1\n");
+  CHECK(dispatch.aliases.size() == 1);
+}
+
+TEST_CASE("a transpose is read through, and is a kernel of its own when it is an output") {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {4, 8});
+  Tensor t = transpose(x, {1, 0});
+  graph.output("t", t);
+  graph.output("y", exp(t));
+  CHECK(shape_of(formed(graph)) == "transpose exp -> 2\n");
+}
+
+TEST_CASE("a value read at its own points and through a view is stored first") {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {8, 8});
+  Tensor e = exp(x);
+  graph.output("y", e + transpose(e, {1, 0}));
+  CHECK(shape_of(formed(graph)) == "exp -> 1\ntranspose add -> 1\n");
+}
+
+TEST_CASE("two nodes that meet again through a reduction are not one kernel") {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {4, 1});
+  Tensor e = exp(x);
+  graph.output("y", e * reduce_sum(e, {1}, true));
+  CHECK(shape_of(formed(graph)) == "exp -> 1\nreduce_sum mul -> 1\n");
+}
+
+TEST_CASE("topk with one used result has one dispatch and stores one result") {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {4, 64});
+  graph.output("indices", topk(x, 3).indices);
+  const DispatchGraph dispatch = formed(graph);
+  REQUIRE(dispatch.regions.size() == 1);
+  CHECK(dispatch.regions[RegionId{0}].outputs == std::vector<Value>{{dispatch.regions[RegionId{0}].nodes[0], 1}});
+}
+
+}  // namespace
+}  // namespace millrace
