@@ -21,6 +21,11 @@ Status fold_constants(Graph&);
 /// Why here: after folding, so that equal folded constants meet. O(nodes). Idempotent.
 Status merge_equal_nodes(Graph&);
 
+/// Rewrites by the rules of simplify_rules.inc and simplify_views.cpp until none applies. Every rule keeps the written
+/// semantics bit for bit (a NaN stays a NaN). Leaves the nodes of replaced patterns behind, unused.
+/// Why here: after folding, which makes the constants that rules match. O(nodes * rules).
+Status simplify_algebra(Graph&);
+
 /// Removes nodes without a used result. Inputs stay: they are the caller's contract.
 /// Dead results of nodes that stay need no removal: used_results() is what lowering reads. O(nodes). Idempotent.
 Status eliminate_dead_nodes(Graph&);
@@ -33,6 +38,7 @@ struct GraphPass {
 /// In the order in which compile() runs them.
 inline constexpr GraphPass kGraphPasses[] = {
     {"fold_constants", fold_constants},
+    {"simplify_algebra", simplify_algebra},
     {"merge_equal_nodes", merge_equal_nodes},
     {"eliminate_dead_nodes", eliminate_dead_nodes},
 };

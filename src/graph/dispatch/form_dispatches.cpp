@@ -95,7 +95,7 @@ class Former {
       if (used[NodeId{i}] == 0 || is_source(node(i)) || is_storage_view(node(i))) continue;
       if (is_index_view(node(i)) && !stored[i]) continue;
       groups_[i] = {i};
-      if (!is_elementwise(node(i))) root_[i] = i;
+      if (!is_elementwise(node(i)) && !is_index_view(node(i))) root_[i] = i;
     }
     for (const GraphOutput& output : graph_.outputs) is_output_[index_of(output.value.node)] = true;
   }
@@ -202,7 +202,7 @@ class Former {
   std::vector<std::set<std::uint32_t>> users_;
   std::vector<std::vector<std::uint32_t>> groups_;  // members by representative, in graph order
   std::vector<std::uint32_t> parent_;
-  std::vector<std::uint32_t> root_;  // a group's one node that is not elementwise
+  std::vector<std::uint32_t> root_;  // a group's one node that is neither elementwise nor a view
   std::vector<std::vector<std::string>> reasons_;
   std::vector<bool> is_output_;
 };

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/graph/graph.h"
+
+namespace millrace {
+
+/// A term of a rewrite rule: an op of terms, a variable, or a number.
+struct RuleTerm {
+  enum class Kind { kOp, kVariable, kNumber } kind = Kind::kNumber;
+  Op op{};
+  char variable = 0;
+  double number = 0;
+  std::vector<RuleTerm> operands;
+};
+
+enum RuleDTypes : unsigned { kInts = 1, kFloats = 2, kBools = 4 };
+
+struct RewriteRule {
+  unsigned dtypes = 0;
+  std::string_view pattern_text, replacement_text;
+  RuleTerm pattern, replacement;
+};
+
+/// Parses one row. A row that does not parse is our own error: MILLRACE_CHECK.
+RewriteRule make_rule(unsigned dtypes, std::string_view pattern, std::string_view replacement);
+/// The rows of simplify_rules.inc.
+const std::vector<RewriteRule>& simplify_rules();
+
+bool accepts(const RewriteRule&, DType dtype);
+
+/// What the variables stand for, by letter.
+using RuleBindings = std::map<char, Value>;
+/// Matches the pattern at node `id`; commutative ops in both orders.
+std::optional<RuleBindings> match(const Graph&, const RewriteRule&, NodeId id);
+
+/// The one value of all elements, when `value` is a constant, or a broadcast of one.
+std::optional<double> splat_value(const Graph&, Value value);
+
+}  // namespace millrace

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "graph/passes/constant_elements.h"
+#include "graph/passes/rewrite_rule.h"
+#include "graph/passes/rewriter.h"
+#include "graph/passes/simplify_views.h"
+#include "millrace/graph/passes.h"
+
+namespace millrace {
+namespace {
+
+class Simplifier {
+ public:
+  explicit Simplifier(const Graph& old) : rewriter_(old), old_(old) {}
+
+  Graph run() {
+    for (std::uint32_t i = 0; i < old_.nodes.size(); ++i) {
+      const NodeId id{i};
+      const NodeId added = rewriter_.append(rewriter_.mapped(id));
+      const std::optional<Value> simpler = old_.nodes[id].results.size() == 1 ? simplify({added, 0}) : std::nullopt;
+      if (simpler) {
+        rewriter_.replace(id, {*simpler});
+      } else {
+        rewriter_.keep(id, added);
+      }
+    }
+    return rewriter_.finish();
+  }
+
+ private:
+  const Graph& graph() const { return rewriter_.graph(); }
+
+  /// Applies rules to the value until none applies. Every rule removes a node, or ends at an op that no rule's
+  /// replacement leads back from, so this ends.
+  std::optional<Value> simplify(Value value) {
+    std::optional<Value> result;
+    while (const std::optional<Value> next = step(result.value_or(value))) result = next;
+    return result;
+  }
+
+  std::optional<Value> step(Value value) {
+    for (const ViewRule& rule : view_rules()) {
+      std::optional<ViewRewrite> rewrite = rule.apply(graph(), value.node);
+      if (!rewrite) continue;
+      if (rewrite->value) return rewrite->value;
+      return Value{rewriter_.append(*std::move(rewrite->node)), 0};
+    }
+    for (const RewriteRule& rule : simplify_rules()) {
+      const std::optional<RuleBindings> bindings = match(graph(), rule, value.node);
+      if (bindings) return make(rule.replacement, *bindings, graph().type(value));
+    }
+    return std::nullopt;
+  }
+
+  /// The replacement as nodes. Every op of a replacement has the type of the whole.
+  Value make(const RuleTerm& term, const RuleBindings& bindings, const TensorType& type) {
+    if (term.kind == RuleTerm::Kind::kVariable) return bindings.at(term.variable);
+    if (term.kind == RuleTerm::Kind::kNumber) return make_splat(term.number, type);
+    Node node{OpNode{term.op, NoAttrs{}}, {}, {type}};
+    for (const RuleTerm& operand : term.operands) node.operands.push_back(make(operand, bindings, type));
+    return {rewriter_.append(std::move(node)), 0};
+  }
+
+  Value make_splat(double number, const TensorType& type) {
+    std::vector<std::byte> data(size_bytes(type.dtype));
+    const DType held = type.dtype == DType::kF16 || type.dtype == DType::kBF16 ? DType::kF32 : type.dtype;
+    store_element(type.dtype, data, 0, Scalar::from_double(held, number));
+    const NodeId scalar = rewriter_.append(
+        {ConstantNode{std::make_shared<const std::vector<std::byte>>(std::move(data))}, {}, {{type.dtype, {}}}});
+    if (type.shape.rank() == 0) return {scalar, 0};
+    return {rewriter_.append({OpNode{Op::broadcast, BroadcastAttrs{type.shape.dims(), {}}}, {{scalar, 0}}, {type}}), 0};
+  }
+
+  GraphRewriter rewriter_;
+  const Graph& old_;
+};
+
+}  // namespace
+
+Status simplify_algebra(Graph& graph) {
+  graph = Simplifier(graph).run();
+  return {};
+}
+
+}  // namespace millrace
