@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "millrace/millrace.h"
+
+namespace millrace {
+namespace {
+
+std::string after(Status (*pass)(Graph&), GraphBuilder& builder) {
+  Graph graph = builder.finish().value();
+  REQUIRE(pass(graph).message() == "");
+  REQUIRE(verify(graph).message() == "");
+  return to_text(graph);
+}
+
+TEST_CASE("constants fold element by element, and through views") {
+  GraphBuilder graph("fold");
+  Tensor x = graph.input("x", DType::kF32, {2});
+  const float a[] = {1, 2, 3, 4}, b[] = {10, 20, 30, 40};
+  Tensor sum = graph.constant<float>({2, 2}, a) + graph.constant<float>({2, 2}, b);
+  graph.output("y", x + reshape(slice(transpose(sum, {1, 0}), {1, 0}, {2, 2}), {2}));
+  Graph folded = graph.finish().value();
+  REQUIRE(fold_constants(folded).ok());
+  REQUIRE(eliminate_dead_nodes(folded).ok());
+  CHECK(to_text(folded) ==
+        "graph fold {\n"
+        "  %0 = input(x) : f32[2]\n"
+        "  %1 = constant(22, 44) : f32[2]\n"
+        "  %2 = add(%0, %1) : f32[2]\n"
+        "  return y = %2\n"
+        "}\n");
+}
+
+TEST_CASE("equal nodes merge, constants by content, inputs never") {
+  GraphBuilder graph("merge");
+  Tensor x = graph.input("x", DType::kF32, {2});
+  Tensor z = graph.input("z", DType::kF32, {2});
+  graph.output("a", exp(x) * 2.0);
+  graph.output("b", exp(x) * 2.0);
+  graph.output("c", exp(z) * 2.0);
+  CHECK(after(merge_equal_nodes, graph) ==
+        "graph merge {\n"
+        "  %0 = input(x) : f32[2]\n"
+        "  %1 = input(z) : f32[2]\n"
+        "  %2 = exp(%0) : f32[2]\n"
+        "  %3 = constant(2) : f32[]\n"
+        "  %4 = broadcast(%3) {shape = [2], dims = []} : f32[2]\n"
+        "  %5 = mul(%2, %4) : f32[2]\n"
+        "  %6 = exp(%1) : f32[2]\n"
+        "  %7 = mul(%6, %4) : f32[2]\n"
+        "  return a = %5, b = %5, c = %7\n"
+        "}\n");
+}
+
+TEST_CASE("dead nodes go, inputs and nodes with one live result stay") {
+  GraphBuilder graph("dead");
+  Tensor x = graph.input("x", DType::kF32, {4});
+  graph.input("unused", DType::kF32, {4});
+  exp(x);
+  graph.output("indices", topk(x, 2).indices);
+  CHECK(after(eliminate_dead_nodes, graph) ==
+        "graph dead {\n"
+        "  %0 = input(x) : f32[4]\n"
+        "  %1 = input(unused) : f32[4]\n"
+        "  %2.0, %2.1 = topk(%0) {k = 2, axis = -1, largest = true, sorted = true} : f32[2], i64[2]\n"
+        "  return indices = %2.1\n"
+        "}\n");
+}
+
+TEST_CASE("a pass that breaks the graph is our error and is named") {
+  GraphBuilder builder;
+  builder.output("y", exp(builder.input("x", DType::kF32, {4})));
+  Graph graph = builder.finish().value();
+  const GraphPass broken[] = {{"break_types", [](Graph& g) {
+                                 g.nodes[NodeId{1}].results[0].dtype = DType::kI32;
+                                 return Status();
+                               }}};
+  const auto result = run_passes(graph, broken);
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.status().message() ==
+        "pass break_types left a broken graph: %1 = exp: result 0 is i32[4], expected f32[4] from the operands");
+}
+
+TEST_CASE("passes are timed, and dumped when they change something") {
+  GraphBuilder builder;
+  builder.output("y", builder.input("x", DType::kF32, {4}) * 1.0);
+  Graph graph = builder.finish().value();
+  std::vector<std::string> dumped;
+  const auto reports = run_passes(graph, kGraphPasses, {.dump = [&](std::string_view pass, const Graph&) {
+                                                          dumped.emplace_back(pass);
+                                                        }}).value();
+  REQUIRE(reports.size() == std::size(kGraphPasses));
+  CHECK(reports.back().nodes_after == 1);
+  CHECK(dumped == std::vector<std::string>{"simplify_algebra", "eliminate_dead_nodes"});
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rule is tried on random and edge values, and must fire; a seeded wrong rule must be caught.
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "graph/passes/rewrite_rule.h"
+#include "graph/passes/simplify_views.h"
+#include "millrace/millrace.h"
+#include "millrace/ops/op_def.h"
+
+namespace millrace {
+namespace {
+
+constexpr DType kDTypes[] = {DType::kBool, DType::kI32, DType::kI64, DType::kF32, DType::kF64};
+
+Scalar random_scalar(DType dtype, std::mt19937_64& random) {
+  if (dtype == DType::kBool) return Scalar::of((random() & 1) != 0);
+  if (dtype == DType::kI32 || dtype == DType::kI64) {
+    constexpr std::int64_t kEdges[] = {0, 1, -1, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max(),
+                                       std::numeric_limits<std::int64_t>::min()};
+    const std::int64_t value = (random() & 1) != 0 ? kEdges[random() % std::size(kEdges)] : static_cast<std::int64_t>(random());
+    return dtype == DType::kI32 ? Scalar::of(static_cast<std::int32_t>(value)) : Scalar::of(value);
+  }
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const double edges[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 2.5, kInf, -kInf, std::nan(""), 1e-310, 1e-40, 3e38};
+  const double value = (random() & 1) != 0 ? edges[random() % std::size(edges)]
+                                           : std::ldexp(static_cast<double>(random() >> 11), -40) - 4000;
+  return Scalar::from_double(dtype, value);
+}
+
+using Variables = std::map<char, Scalar>;
+
+Scalar evaluate_term(const RuleTerm& term, DType dtype, Variables& variables, std::mt19937_64& random) {
+  if (term.kind == RuleTerm::Kind::kNumber) return Scalar::from_double(dtype, term.number);
+  if (term.kind == RuleTerm::Kind::kVariable) {
+    const auto it = variables.find(term.variable);
+    return it != variables.end() ? it->second : variables[term.variable] = random_scalar(dtype, random);
+  }
+  std::vector<Scalar> operands;
+  for (std::size_t i = 0; i < term.operands.size(); ++i) {
+    const bool is_condition = term.op == Op::select && i == 0;
+    operands.push_back(evaluate_term(term.operands[i], is_condition ? DType::kBool : dtype, variables, random));
+  }
+  HostEval eval;
+  return definition(term.op).host(eval, operands, NoAttrs{});
+}
+
+bool same(const Scalar& a, const Scalar& b) {
+  return a == b || (is_float(a.dtype) && std::isnan(a.to_double()) && std::isnan(b.to_double()));
+}
+
+/// The number of trials in which pattern and replacement differ.
+int mismatches(const RewriteRule& rule) {
+  std::mt19937_64 random(17);
+  int wrong = 0;
+  for (DType dtype : kDTypes) {
+    if (!accepts(rule, dtype)) continue;
+    for (int trial = 0; trial < 2000; ++trial) {
+      Variables variables;
+      const Scalar before = evaluate_term(rule.pattern, dtype, variables, random);
+      const Scalar after = evaluate_term(rule.replacement, dtype, variables, random);
+      wrong += same(before, after) ? 0 : 1;
+    }
+  }
+  return wrong;
+}
+
+Tensor build_term(GraphBuilder& graph, const RuleTerm& term, DType dtype, std::map<char, Tensor>& variables) {
+  if (term.kind == RuleTerm::Kind::kNumber) return graph.fill(dtype, {3}, term.number);
+  if (term.kind == RuleTerm::Kind::kVariable) {
+    const auto it = variables.find(term.variable);
+    if (it != variables.end()) return it->second;
+    return variables[term.variable] = graph.input(std::string(1, term.variable), dtype, {3});
+  }
+  std::vector<Tensor> operands;
+  for (std::size_t i = 0; i < term.operands.size(); ++i) {
+    const bool is_condition = term.op == Op::select && i == 0;
+    operands.push_back(build_term(graph, term.operands[i], is_condition ? DType::kBool : dtype, variables));
+  }
+  return graph.op(term.op, operands)[0];
+}
+
+TEST_CASE("every rule keeps the meaning of its pattern") {
+  for (const RewriteRule& rule : simplify_rules()) {
+    CAPTURE(std::string(rule.pattern_text));
+    CHECK(mismatches(rule) == 0);
+  }
+}
+
+TEST_CASE("a wrong rule is caught") {
+  CHECK(mismatches(make_rule(kFloats, "add(x, 0)", "x")) > 0);
+  CHECK(mismatches(make_rule(kFloats, "sub(x, x)", "0")) > 0);
+  CHECK(mismatches(make_rule(kInts, "div(x, x)", "1")) > 0);
+}
+
+TEST_CASE("every rule fires on its own pattern") {
+  for (const RewriteRule& rule : simplify_rules()) {
+    for (DType dtype : kDTypes) {
+      if (!accepts(rule, dtype)) continue;
+      CAPTURE(std::string(rule.pattern_text));
+      GraphBuilder builder;
+      std::map<char, Tensor> variables;
+      builder.output("y", build_term(builder, rule.pattern, dtype, variables));
+      Graph graph = builder.finish().value();
+      CHECK(match(graph, rule, graph.outputs[0].value.node).has_value());
+      REQUIRE(simplify_algebra(graph).ok());
+      CHECK(verify(graph).message() == "");
+      CHECK_FALSE(match(graph, rule, graph.outputs[0].value.node).has_value());
+    }
+  }
+}
+
+std::string simplified(GraphBuilder& builder) {
+  Graph graph = builder.finish().value();
+  REQUIRE(simplify_algebra(graph).ok());
+  REQUIRE(eliminate_dead_nodes(graph).ok());
+  REQUIRE(verify(graph).message() == "");
+  return to_text(graph);
+}
+
+TEST_CASE("views that meet become one, views that do nothing go") {
+  GraphBuilder graph("views");
+  Tensor x = graph.input("x", DType::kF32, {2, 3, 4});
+  graph.output("transposed", transpose(transpose(x, {1, 2, 0}), {1, 2, 0}));
+  graph.output("same", transpose(transpose(x, {1, 2, 0}), {2, 0, 1}));
+  graph.output("reshaped", reshape(reshape(x, {24}), {4, 6}));
+  graph.output("broadcast", broadcast(broadcast(x, {5, 2, 3, 4}, {1, 2, 3}), {5, 2, 7, 3, 4}, {0, 1, 3, 4}));
+  graph.output("whole", slice(pad(cast(x, DType::kF32), {0, 0, 0}, {0, 0, 0}), {0, 0, 0}, {2, 3, 4}));
+  graph.output("alone", concat(std::vector<Tensor>{x}, 0));
+  CHECK(simplified(graph) ==
+        "graph views {\n"
+        "  %0 = input(x) : f32[2x3x4]\n"
+        "  %1 = transpose(%0) {permutation = [2, 0, 1]} : f32[4x2x3]\n"
+        "  %2 = reshape(%0) {shape = [4, 6]} : f32[4x6]\n"
+        "  %3 = broadcast(%0) {shape = [5, 2, 7, 3, 4], dims = [1, 3, 4]} : f32[5x2x7x3x4]\n"
+        "  return transposed = %1, same = %0, reshaped = %2, broadcast = %3, whole = %0, alone = %0\n"
+        "}\n");
+}
+
+TEST_CASE("algebra reads through broadcast constants") {
+  GraphBuilder graph("algebra");
+  Tensor x = graph.input("x", DType::kF32, {2, 3});
+  graph.output("y", -(-(x * 1.0)) / 1.0 - 0.0);
+  graph.output("kept", x + 0.0);
+  CHECK(simplified(graph) ==
+        "graph algebra {\n"
+        "  %0 = input(x) : f32[2x3]\n"
+        "  %1 = constant(0) : f32[]\n"
+        "  %2 = broadcast(%1) {shape = [2, 3], dims = []} : f32[2x3]\n"
+        "  %3 = add(%0, %2) : f32[2x3]\n"
+        "  return y = %0, kept = %3\n"
+        "}\n");
+}
+
+}  // namespace
+}  // namespace millrace
