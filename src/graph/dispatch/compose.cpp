@@ -11,7 +11,6 @@
 
 #include "graph/dispatch/views.h"
 #include "graph/text.h"
-#include "millrace/jit/float16_bodies.h"
 #include "millrace/ops/op_def.h"
 
 namespace millrace {
@@ -19,13 +18,9 @@ namespace {
 
 using Indices = std::vector<AffineIndex>;
 
-/// The dtype that a value has in registers.
-DType register_dtype(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
-
 /// A 16-bit node rounds to its dtype even when it never meets memory.
 BodyValue round_to(BodyBuilder& b, DType dtype, BodyValue value) {
-  if (dtype == DType::kF16) return f16_to_f32(b, f32_to_f16(b, value));
-  if (dtype == DType::kBF16) return bf16_to_f32(b, f32_to_bf16(b, value));
+  if (dtype == DType::kF16 || dtype == DType::kBF16) return b.convert(DType::kF32, b.convert(dtype, value));
   return value;
 }
 
