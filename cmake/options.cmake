@@ -21,7 +21,7 @@ target_compile_features(millrace_flags INTERFACE cxx_std_20)
 target_compile_options(millrace_flags INTERFACE -Wall -Wextra -Wpedantic -Werror -fno-math-errno -ffp-contract=off)
 # GCC 12 sees an overlap in every `"literal" + std::string` (GCC bug 105651).
 target_compile_options(millrace_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
-target_compile_definitions(millrace_flags INTERFACE FMT_HEADER_ONLY XXH_INLINE_ALL)
+target_compile_definitions(millrace_flags INTERFACE XXH_INLINE_ALL)
 if(MILLRACE_SANITIZE)
   add_compile_options(-fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${MILLRACE_SANITIZE})
