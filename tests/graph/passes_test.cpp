@@ -86,9 +86,9 @@ TEST_CASE("passes are timed, and dumped when they change something") {
   builder.output("y", builder.input("x", DType::kF32, {4}) * 1.0);
   Graph graph = builder.finish().value();
   std::vector<std::string> dumped;
-  const auto reports = run_passes(graph, kGraphPasses, {.dump = [&](std::string_view pass, const Graph&) {
-                                                          dumped.emplace_back(pass);
-                                                        }}).value();
+  const auto reports =
+      run_passes(graph, kGraphPasses, {.dump = [&](std::string_view pass, const Graph&) { dumped.emplace_back(pass); }})
+          .value();
   REQUIRE(reports.size() == std::size(kGraphPasses));
   CHECK(reports.back().nodes_after == 1);
   CHECK(dumped == std::vector<std::string>{"simplify_algebra", "eliminate_dead_nodes"});

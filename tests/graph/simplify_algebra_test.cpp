@@ -19,9 +19,14 @@ constexpr DType kDTypes[] = {DType::kBool, DType::kI32, DType::kI64, DType::kF32
 Scalar random_scalar(DType dtype, std::mt19937_64& random) {
   if (dtype == DType::kBool) return Scalar::of((random() & 1) != 0);
   if (dtype == DType::kI32 || dtype == DType::kI64) {
-    constexpr std::int64_t kEdges[] = {0, 1, -1, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max(),
+    constexpr std::int64_t kEdges[] = {0,
+                                       1,
+                                       -1,
+                                       std::numeric_limits<std::int32_t>::min(),
+                                       std::numeric_limits<std::int32_t>::max(),
                                        std::numeric_limits<std::int64_t>::min()};
-    const std::int64_t value = (random() & 1) != 0 ? kEdges[random() % std::size(kEdges)] : static_cast<std::int64_t>(random());
+    const std::int64_t value =
+        (random() & 1) != 0 ? kEdges[random() % std::size(kEdges)] : static_cast<std::int64_t>(random());
     return dtype == DType::kI32 ? Scalar::of(static_cast<std::int32_t>(value)) : Scalar::of(value);
   }
   constexpr double kInf = std::numeric_limits<double>::infinity();

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/graph/safetensors.h"
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace millrace {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
+
+std::optional<DType> dtype_named(const std::string& name) {
+  constexpr std::pair<std::string_view, DType> kNames[] = {
+      {"BOOL", DType::kBool}, {"I8", DType::kI8},   {"I16", DType::kI16}, {"I32", DType::kI32}, {"I64", DType::kI64},
+      {"U8", DType::kU8},     {"U16", DType::kU16}, {"U32", DType::kU32}, {"U64", DType::kU64}, {"F16", DType::kF16},
+      {"BF16", DType::kBF16}, {"F32", DType::kF32}, {"F64", DType::kF64},
+  };
+  for (const auto& [text, dtype] : kNames) {
+    if (text == name) return dtype;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::uint64_t>> unsigned_array(const Json& json) {
+  if (!json.is_array()) return std::nullopt;
+  std::vector<std::uint64_t> values;
+  for (const Json& item : json) {
+    if (!item.is_number_unsigned()) return std::nullopt;
+    values.push_back(item.get<std::uint64_t>());
+  }
+  return values;
+}
+
+const Json* member(const Json& object, const char* name) {
+  const auto it = object.find(name);
+  return it == object.end() ? nullptr : &*it;
+}
+
+Result<TensorType> read_type(const std::string& where, const Json& json) {
+  const Json* dtype = member(json, "dtype");
+  if (dtype == nullptr || !dtype->is_string()) return data_loss(fmt::format("{}: has no dtype", where));
+  const std::optional<DType> known = dtype_named(dtype->get<std::string>());
+  if (!known) {
+    return unimplemented(
+        fmt::format("{}: dtype '{}' is not known; convert the tensor", where, dtype->get<std::string>()));
+  }
+  const Json* shape = member(json, "shape");
+  const auto dims = shape ? unsigned_array(*shape) : std::nullopt;
+  if (!dims) return data_loss(fmt::format("{}: shape is no list of sizes", where));
+  if (dims->size() > kMaxRank) {
+    return unimplemented(fmt::format("{}: rank {}, expected at most {}", where, dims->size(), kMaxRank));
+  }
+  TensorType type{*known, {}};
+  std::vector<SizeExpr> extents;
+  std::uint64_t elements = 1;
+  constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 48;
+  for (std::uint64_t dim : *dims) {
+    if (dim > kMaxElements || (elements *= dim) > kMaxElements) {
+      return data_loss(fmt::format("{}: the shape has more than 2^48 elements", where));
+    }
+    extents.push_back(static_cast<std::int64_t>(dim));
+  }
+  type.shape = Shape(std::move(extents));
+  return type;
+}
+
+Result<Safetensors::Entry> read_entry(const std::string& where, const Json& json, std::span<const std::byte> data) {
+  if (!json.is_object()) return data_loss(fmt::format("{}: the entry is no JSON object", where));
+  MILLRACE_TRY_ASSIGN(TensorType type, read_type(where, json));
+  const Json* offsets = member(json, "data_offsets");
+  const auto range = offsets ? unsigned_array(*offsets) : std::nullopt;
+  if (!range || range->size() != 2) return data_loss(fmt::format("{}: data_offsets is no pair of offsets", where));
+  const std::uint64_t begin = (*range)[0], end = (*range)[1];
+  if (begin > end || end > data.size()) {
+    return data_loss(
+        fmt::format("{}: data_offsets [{}, {}] are not within the {} data bytes", where, begin, end, data.size()));
+  }
+  if (!size_bytes(type).is(static_cast<std::int64_t>(end - begin))) {
+    return data_loss(fmt::format("{}: holds {} bytes, expected {} for {}", where, end - begin,
+                                 size_bytes(type).to_text(), type.to_text()));
+  }
+  return Safetensors::Entry{std::move(type), data.subspan(begin, end - begin)};
+}
+
+}  // namespace
+
+Result<Safetensors> Safetensors::read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return not_found(fmt::format("safetensors '{}': the file cannot be opened; check the path", path));
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (file.bad()) return data_loss(fmt::format("safetensors '{}': the file cannot be read", path));
+  std::vector<std::byte> copy(bytes.size());
+  std::memcpy(copy.data(), bytes.data(), bytes.size());
+  return parse(path, std::move(copy));
+}
+
+Result<Safetensors> Safetensors::parse(std::string name, std::vector<std::byte> file) {
+  const std::string where = fmt::format("safetensors '{}'", name);
+  std::uint64_t header_bytes = 0;
+  if (file.size() < sizeof header_bytes) {
+    return data_loss(fmt::format("{}: has {} bytes, expected at least 8 for the header's length", where, file.size()));
+  }
+  std::memcpy(&header_bytes, file.data(), sizeof header_bytes);
+  const std::uint64_t rest = file.size() - sizeof header_bytes;
+  if (header_bytes > rest || header_bytes > kMaxHeaderBytes) {
+    return data_loss(fmt::format("{}: a header of {} bytes, but {} bytes follow; is it a safetensors file?", where,
+                                 header_bytes, rest));
+  }
+  Safetensors result;
+  result.name_ = std::move(name);
+  result.file_ = std::make_shared<const std::vector<std::byte>>(std::move(file));
+  const std::span<const std::byte> bytes(*result.file_);
+  const auto* text = reinterpret_cast<const char*>(bytes.data()) + sizeof header_bytes;
+  const Json header = Json::parse(text, text + header_bytes, nullptr, /*allow_exceptions=*/false);
+  if (!header.is_object()) return data_loss(fmt::format("{}: the header is no JSON object", where));
+  for (const auto& [key, json] : header.items()) {
+    if (key == "__metadata__") continue;
+    MILLRACE_TRY_ASSIGN(Entry entry, read_entry(fmt::format("{}: '{}'", where, key), json,
+                                                bytes.subspan(sizeof header_bytes + header_bytes)));
+    result.entries_.emplace(key, std::move(entry));
+  }
+  return result;
+}
+
+Result<Safetensors::Entry> Safetensors::get(const std::string& name) const {
+  const auto it = entries_.find(name);
+  if (it != entries_.end()) return it->second;
+  std::string known;
+  for (const auto& [key, entry] : entries_) known += (known.empty() ? "" : ", ") + key;
+  return not_found(fmt::format("safetensors '{}': has no '{}'; it has: {}", name_, name, known));
+}
+
+}  // namespace millrace

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/graph/safetensors.h"
+
+#include <cstring>
+#include <random>
+
+#include <doctest/doctest.h>
+
+namespace millrace {
+namespace {
+
+std::vector<std::byte> file_of(const std::string& header, std::size_t data_bytes) {
+  std::vector<std::byte> file(8 + header.size() + data_bytes);
+  const std::uint64_t length = header.size();
+  std::memcpy(file.data(), &length, 8);
+  std::memcpy(file.data() + 8, header.data(), header.size());
+  for (std::size_t i = 0; i < data_bytes; ++i) file[8 + header.size() + i] = static_cast<std::byte>(i);
+  return file;
+}
+
+const std::string kGood =
+    R"({"__metadata__":{"a":"b"},"w":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},"n":{"dtype":"U8","shape":[],"data_offsets":[8,9]}})";
+
+std::string error_of(const std::string& header, std::size_t data_bytes = 9) {
+  return Safetensors::parse("f", file_of(header, data_bytes)).status().message();
+}
+
+TEST_CASE("entries have their type and bytes") {
+  const Safetensors file = Safetensors::parse("f", file_of(kGood, 9)).value();
+  CHECK(file.entries().size() == 2);
+  const Safetensors::Entry w = file.get("w").value();
+  CHECK(w.type.to_text() == "f32[2x1]");
+  REQUIRE(w.bytes.size() == 8);
+  CHECK(w.bytes[7] == std::byte{7});
+  CHECK(file.get("n").value().bytes[0] == std::byte{8});
+}
+
+TEST_CASE("what is wrong with a file is said with the tensor and the values") {
+  CHECK(Safetensors::parse("f", {}).status().message() ==
+        "safetensors 'f': has 0 bytes, expected at least 8 for the header's length");
+  std::vector<std::byte> cut = file_of(kGood, 9);
+  cut.resize(100);
+  CHECK(Safetensors::parse("f", cut).status().message() ==
+        "safetensors 'f': a header of 130 bytes, but 92 bytes follow; is it a safetensors file?");
+  CHECK(error_of("[]") == "safetensors 'f': the header is no JSON object");
+  CHECK(error_of("{,") == "safetensors 'f': the header is no JSON object");
+  CHECK(error_of(R"({"w":3})") == "safetensors 'f': 'w': the entry is no JSON object");
+  CHECK(error_of(R"({"w":{"shape":[1]}})") == "safetensors 'f': 'w': has no dtype");
+  CHECK(error_of(R"({"w":{"dtype":"F8","shape":[1]}})") ==
+        "safetensors 'f': 'w': dtype 'F8' is not known; convert the tensor");
+  CHECK(error_of(R"({"w":{"dtype":"F32","shape":[-1]}})") == "safetensors 'f': 'w': shape is no list of sizes");
+  CHECK(error_of(R"({"w":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1]}})") ==
+        "safetensors 'f': 'w': rank 9, expected at most 8");
+  CHECK(error_of(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296,4294967296]}})") ==
+        "safetensors 'f': 'w': the shape has more than 2^48 elements");
+  CHECK(error_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4]}})") ==
+        "safetensors 'f': 'w': data_offsets is no pair of offsets");
+  CHECK(error_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})") ==
+        "safetensors 'f': 'w': data_offsets [8, 12] are not within the 9 data bytes");
+  CHECK(error_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})") ==
+        "safetensors 'f': 'w': holds 4 bytes, expected 8 for f32[2]");
+  CHECK(Safetensors::read("/nowhere/f").status().message() ==
+        "safetensors '/nowhere/f': the file cannot be opened; check the path");
+  CHECK(Safetensors::parse("f", file_of(kGood, 9)).value().get("v").status().message() ==
+        "safetensors 'f': has no 'v'; it has: n, w");
+}
+
+TEST_CASE("no damage is fatal, and what is accepted stays inside the file") {
+  std::mt19937_64 random(5);
+  const std::vector<std::byte> good = file_of(kGood, 9);
+  int accepted = 0;
+  for (int trial = 0; trial < 20000; ++trial) {
+    std::vector<std::byte> file = good;
+    for (std::uint64_t flips = 1 + random() % 3; flips-- > 0;) {
+      file[random() % file.size()] ^= static_cast<std::byte>(1u << random() % 8);
+    }
+    if (random() % 4 == 0) file.resize(random() % file.size());
+    const Result<Safetensors> result = Safetensors::parse("f", file);
+    if (!result.ok()) continue;
+    ++accepted;
+    std::size_t sum = 0;
+    for (const auto& [name, entry] : result->entries()) {
+      for (std::byte byte : entry.bytes) sum += static_cast<std::size_t>(byte);  // the sanitizer watches these reads
+      CHECK(size_bytes(entry.type).is(static_cast<std::int64_t>(entry.bytes.size())));
+    }
+    CHECK(sum < 1'000'000);
+  }
+  CHECK(accepted > 100);
+}
+
+}  // namespace
+}  // namespace millrace
