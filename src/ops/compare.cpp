@@ -42,6 +42,21 @@ InferResult infer_cast(Types operands, const Attributes& attributes) {
   return std::vector<TensorType>{{std::get<CastAttrs>(attributes).dtype, operands[0].shape}};
 }
 
+/// x as f32: exact, or else the neighbour towards zero with its last bit set.
+/// Source: Boldo & Melquiond, Emulation of FMA and correctly rounded sums, IEEE TC 57(4), 2008.
+template <class B, class V>
+V round_to_odd(B& b, V x) {
+  const V nearest = b.convert(DType::kF32, x);
+  if (x.dtype == DType::kBool || x.dtype == DType::kF32 || size_bytes(x.dtype) < 4) return nearest;
+  const V back = b.convert(x.dtype, nearest);
+  const V zero = b.constant_like(x, 0);
+  const V is_away = b.select(b.lt(x, zero), b.lt(back, x), b.lt(x, back));
+  const V bits = b.bitcast(DType::kI32, nearest);
+  const V one = b.constant_int(DType::kI32, 1);
+  const V towards_zero = b.select(is_away, b.sub(bits, one), bits);
+  return b.bitcast(DType::kF32, b.select(b.ne(back, x), b.bit_or(towards_zero, one), bits));
+}
+
 }  // namespace
 
 OpDef define_equal() {
@@ -94,12 +109,13 @@ OpDef define_select() {
 }
 
 /// To f16 and bf16 the body rounds and widens again: the value in the register is the rounded one, so what is fused
-/// behind the cast sees what it would have loaded.
+/// behind the cast sees what it would have loaded. Only f32 converts to 16 bits, so others come through it first,
+/// rounded to odd: that keeps enough for the second rounding to be the right one.
 OpDef define_cast() {
   OpDef def = elementwise<[](auto& b, auto x, const Attributes& attributes) {
     const DType to = std::get<CastAttrs>(attributes).dtype;
-    const auto converted = b.convert(to, x[0]);
-    return to == DType::kF16 || to == DType::kBF16 ? b.convert(DType::kF32, converted) : converted;
+    if (to != DType::kF16 && to != DType::kBF16) return b.convert(to, x[0]);
+    return b.convert(DType::kF32, b.convert(to, round_to_odd(b, x[0])));
   }>(infer_cast);
   def.host = [](HostEval& b, std::span<const Scalar> x, const Attributes& attributes) {
     return b.convert(std::get<CastAttrs>(attributes).dtype, x[0]);

@@ -12,7 +12,7 @@ namespace millrace::math {
 //     exp         1 | 1
 //     log         1 | 1
 //     tanh        2 | 2
-//     sigmoid     2 | 2
+//     sigmoid     3 | 3
 //     erf         2 | 2
 //     pow         1 | 1
 

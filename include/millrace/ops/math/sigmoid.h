@@ -7,7 +7,7 @@ namespace millrace::math {
 
 /// 1 / (1 + e^-x), taken as e^x / (1 + e^x) for negative x, where e^-x would overflow and the result is small.
 /// Subnormal results are kept; of -inf 0, of +inf 1; NaN stays.
-/// Error: at most 2 ulp.
+/// Error: at most 3 ulp.
 template <class B>
 typename B::Value sigmoid(B& b, typename B::Value x) {
   const auto one = b.constant_like(x, 1);

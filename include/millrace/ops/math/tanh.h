@@ -22,7 +22,13 @@ typename B::Value tanh(B& b, typename B::Value x) {
   const V sum = b.add(first, second);
   const V error = b.sub(second, b.sub(sum, first));
   const V e = b.add(sum, b.add(error, b.mul(power, reduced.tail)));
-  return detail::copy_sign(b, b.div(e, b.add(e, b.constant_like(x, 2))), x);
+  // E + 2 loses half an ulp, which weighs most below 1/2: q - q * lost / (E + 2), with 1 / (E + 2) = (1 - q) / 2.
+  const V two = b.constant_like(x, 2);
+  const V divisor = b.add(e, two);
+  const V lost = b.select(b.lt(e, two), b.sub(e, b.sub(divisor, two)), b.constant_like(x, 0));
+  const V q = b.div(e, divisor);
+  const V half_rest = b.mul(b.sub(b.constant_like(x, 1), q), b.constant_like(x, 0.5));
+  return detail::copy_sign(b, b.sub(q, b.mul(b.mul(q, lost), half_rest)), x);
 }
 
 }  // namespace millrace::math

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/reference/evaluate.h"
+
+#include "tests/reference/families.h"
+
+namespace millrace::reference {
+
+std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<const Tensor> operands) {
+  switch (op) {
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::div:
+    case Op::rem:
+    case Op::min:
+    case Op::max:
+    case Op::pow:
+    case Op::neg:
+    case Op::abs:
+    case Op::sign:
+    case Op::exp:
+    case Op::log:
+    case Op::sqrt:
+    case Op::rsqrt:
+    case Op::tanh:
+    case Op::sigmoid:
+    case Op::erf:
+    case Op::floor:
+    case Op::round:
+    case Op::logical_and:
+    case Op::logical_or:
+    case Op::logical_xor:
+    case Op::logical_not:
+      return {elementwise(op, operands)};
+    case Op::equal:
+    case Op::not_equal:
+    case Op::less:
+    case Op::less_equal:
+    case Op::greater:
+    case Op::greater_equal:
+      return {compare(op, operands)};
+    case Op::select:
+      return {select(operands)};
+    case Op::cast:
+      return {cast(std::get<CastAttrs>(attributes).dtype, operands[0])};
+    case Op::reduce_sum:
+    case Op::reduce_prod:
+    case Op::reduce_max:
+    case Op::reduce_min:
+    case Op::reduce_mean:
+      return {reduce(op, std::get<ReduceAttrs>(attributes), operands[0])};
+    case Op::argmax:
+      return {argmax(std::get<ArgAttrs>(attributes), operands[0])};
+    case Op::dot:
+      return {dot(std::get<DotAttrs>(attributes), operands)};
+    case Op::conv2d:
+      return {conv2d(std::get<Conv2dAttrs>(attributes), operands)};
+    case Op::max_pool2d:
+    case Op::avg_pool2d:
+      return {pool2d(op, std::get<Pool2dAttrs>(attributes), operands[0])};
+    case Op::reshape:
+      return {reshape(std::get<ShapeAttrs>(attributes), operands[0])};
+    case Op::transpose:
+      return {transpose(std::get<PermutationAttrs>(attributes), operands[0])};
+    case Op::broadcast:
+      return {broadcast(std::get<BroadcastAttrs>(attributes), operands[0])};
+    case Op::slice:
+      return {slice(std::get<SliceAttrs>(attributes), operands[0])};
+    case Op::pad:
+      return {pad(std::get<PadAttrs>(attributes), operands[0])};
+    case Op::concat:
+      return {concat(std::get<AxisAttrs>(attributes), operands)};
+    case Op::gather:
+      return {gather(std::get<GatherAttrs>(attributes), operands)};
+    case Op::iota:
+      return {iota(std::get<IotaAttrs>(attributes))};
+    case Op::sort: {
+      const auto& attrs = std::get<SortAttrs>(attributes);
+      const Extents extents = operands[0].extents();
+      return order(operands[0], attrs.axis, attrs.descending, extents[from_front(attrs.axis, extents.size())]);
+    }
+    case Op::topk: {
+      const auto& attrs = std::get<TopKAttrs>(attributes);
+      return order(operands[0], attrs.axis, attrs.largest, attrs.k.constant());
+    }
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace millrace::reference
