@@ -29,7 +29,7 @@ struct Touch {
 std::string hazard_line(const CommandList& list, const Touch& earlier, const Touch& later) {
   const SizeText size(list);
   const auto verb = [](const Touch& touch) { return touch.access.writes ? "writes" : "reads"; };
-  return fmt::format("{} {}: {} {} {}, which {} {} {} at {}; put a barrier between them",
+  return fmt::format("{} {}: {} {} at {}, which {} {} {} at {}; put a barrier between them",
                      describe_command(list, later.command), to_text(later.access), verb(later),
                      describe(list, later.access.range.binding), size.interval(later.access.range),
                      describe_command(list, earlier.command), to_text(earlier.access), verb(earlier),

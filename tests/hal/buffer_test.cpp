@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/hal/buffer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -17,7 +18,7 @@ TEST_CASE("a buffer has its size, is aligned, and can be written to its last byt
     CHECK(reinterpret_cast<std::uintptr_t>(buffer->data()) % Buffer::kAlignment == 0);
     std::memset(buffer->data(), 0x5a, size);
     CHECK(buffer->bytes().size() == size);
-    for (std::byte byte : buffer->bytes()) REQUIRE(byte == std::byte{0x5a});
+    CHECK(std::ranges::all_of(buffer->bytes(), [](std::byte byte) { return byte == std::byte{0x5a}; }));
   }
 }
 

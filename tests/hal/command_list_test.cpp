@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/hal/command_list.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/hal/list_builder.h"
+
+namespace millrace {
+
+TEST_CASE("an equal size expression has one index") {
+  CommandList list;
+  const SizeExpr n = Dim("n");
+  const SizeIndex four = list.add_size(4);
+  const SizeIndex bytes = list.add_size(n * 4);
+  CHECK(list.add_size(4) == four);
+  CHECK(list.add_size(n * 2 + n * 2) == bytes);
+  CHECK(list.add_size(n) != bytes);
+  CHECK(list.sizes.size() == 3);
+}
+
+TEST_CASE("a list prints its bindings, then a command a line, with names and sizes") {
+  ListBuilder b;
+  const SizeExpr n = Dim("n");
+  const BindingIndex x = b.input("x", n * 4);
+  const BindingIndex y = b.output("y", n * 4);
+  const BindingIndex scratch = b.binding("", BindingKind::kTransient, 64);
+  const BindingIndex weights = b.binding("weights", BindingKind::kConstant, 8);
+  const KernelIndex add =
+      b.kernel({.name = "add", .num_buffers = 3, .num_sizes = 2, .buffer_is_written = {false, false, true}});
+  const KernelIndex nothing = b.kernel({.name = "nothing"});
+  b.fill(b.range(scratch, 0, 64), 0x7f, 4);
+  b.copy(b.range(weights, 0, 8), b.range(scratch, 8, 8));
+  b.barrier();
+  b.dispatch(add, ceil_div(n, 16), {b.range(x, 0, n * 4), b.range(scratch, 0, 64), b.range(y, 0, n * 4)}, {n, 1});
+  b.dispatch(nothing, 1, {});
+  CHECK(to_text(b.list) ==
+        "input x: 4*n bytes\n"
+        "output y: 4*n bytes\n"
+        "transient %2: 64 bytes\n"
+        "constant weights: 8 bytes\n"
+        "fill %2[0, 64) with 0x0000007f\n"
+        "copy weights[0, 8) -> %2[8, 16)\n"
+        "barrier\n"
+        "dispatch add groups floor_div(n + 15, 16): x[0, 4*n), %2[0, 64), write y[0, 4*n); sizes n, 1\n"
+        "dispatch nothing groups 1\n");
+}
+
+TEST_CASE("a list that is not valid prints too") {
+  CommandList list;
+  const BufferRange nowhere{.binding = BindingIndex{3}, .offset_bytes = SizeIndex{4}, .length_bytes = SizeIndex{5}};
+  list.commands.emplace_back(FillCommand{.destination = nowhere, .pattern = 1, .pattern_bytes = 0xffff'ffff});
+  list.commands.emplace_back(DispatchCommand{
+      .kernel = KernelIndex{6}, .num_groups = SizeIndex{7}, .buffers = {nowhere}, .sizes = {SizeIndex{8}}});
+  CHECK(to_text(list) ==
+        "fill ?3[?4, +?5) with 0x0000000000000001\n"
+        "dispatch ?6 groups ?7: ?3[?4, +?5); sizes ?8\n");
+}
+
+}  // namespace millrace

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/hal/test_kernels.h"
+
+#include <cstring>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+class FunctionKernel final : public HostKernel {
+ public:
+  using Body = std::function<Status(const KernelArgs&, std::uint32_t, std::uint32_t)>;
+  explicit FunctionKernel(Body body) : body_(std::move(body)) {}
+  Status run(const KernelArgs& args, std::uint32_t first, std::uint32_t end) const override {
+    return body_(args, first, end);
+  }
+
+ private:
+  Body body_;
+};
+
+void run_routine(const void* microkernel, std::span<const std::int64_t> parameters, const KernelArgs* args,
+                 std::uint32_t first_group, std::uint32_t end_group) {
+  using MultiplyAdd = std::uint32_t (*)(std::uint32_t, std::uint32_t);
+  const auto call = reinterpret_cast<MultiplyAdd>(reinterpret_cast<std::uintptr_t>(microkernel));
+  for (std::uint32_t group = first_group; group < end_group; ++group) {
+    static_cast<std::uint32_t*>(args->buffers[0])[group] = call(static_cast<std::uint32_t>(parameters[0]), group);
+  }
+}
+
+}  // namespace
+
+ExecutableImage host_kernel_image(KernelInfo info, FunctionKernel::Body body) {
+  return {.format = ImageFormat::kInterpreted,
+          .target = "cpu:baseline",
+          .info = std::move(info),
+          .kernel = std::make_shared<FunctionKernel>(std::move(body))};
+}
+
+ExecutableImage code_image(KernelInfo info, std::initializer_list<int> bytes) {
+  ExecutableImage image{.target = "cpu:baseline", .info = std::move(info), .code_bytes = bytes.size()};
+  for (int byte : bytes) image.bytes.push_back(static_cast<std::byte>(byte));
+  return image;
+}
+
+// Arguments come as rdi = args, esi = first_group, edx = end_group.
+
+ExecutableImage store_ids_image() {
+  return code_image({.name = "store_ids", .num_buffers = 1, .buffer_is_written = {true}},
+                    {
+                        0x48, 0x8b, 0x47, 0x10,  //       mov rax, [rdi + 16]     args->buffers
+                        0x48, 0x8b, 0x00,        //       mov rax, [rax]          buffers[0]
+                        0x39, 0xd6,              // next: cmp esi, edx
+                        0x73, 0x09,              //       jae done
+                        0x89, 0xf1,              //       mov ecx, esi
+                        0x89, 0x0c, 0x88,        //       mov [rax + rcx*4], ecx
+                        0xff, 0xc6,              //       inc esi
+                        0xeb, 0xf3,              //       jmp next
+                        0xc3,                    // done: ret
+                    });
+}
+
+ExecutableImage scale_image() {
+  return code_image({.name = "scale", .num_buffers = 2, .num_sizes = 1, .buffer_is_written = {false, true}},
+                    {
+                        0x48, 0x8b, 0x47, 0x10,  //       mov rax, [rdi + 16]     args->buffers
+                        0x4c, 0x8b, 0x00,        //       mov r8, [rax]           buffers[0]
+                        0x4c, 0x8b, 0x48, 0x08,  //       mov r9, [rax + 8]       buffers[1]
+                        0x48, 0x8b, 0x47, 0x18,  //       mov rax, [rdi + 24]     args->sizes
+                        0x4c, 0x8b, 0x10,        //       mov r10, [rax]          sizes[0]
+                        0x39, 0xd6,              // next: cmp esi, edx
+                        0x73, 0x12,              //       jae done
+                        0x89, 0xf1,              //       mov ecx, esi
+                        0x41, 0x8b, 0x04, 0x88,  //       mov eax, [r8 + rcx*4]
+                        0x41, 0x0f, 0xaf, 0xc2,  //       imul eax, r10d
+                        0x41, 0x89, 0x04, 0x89,  //       mov [r9 + rcx*4], eax
+                        0xff, 0xc6,              //       inc esi
+                        0xeb, 0xea,              //       jmp next
+                        0xc3,                    // done: ret
+                    });
+}
+
+ExecutableImage load_constant_image() {
+  ExecutableImage image = code_image({.name = "load_constant", .num_buffers = 1, .buffer_is_written = {true}},
+                                     {
+                                         0x48, 0x8b, 0x47, 0x10,              // mov rax, [rdi + 16]   args->buffers
+                                         0x48, 0x8b, 0x00,                    // mov rax, [rax]        buffers[0]
+                                         0x8b, 0x0d, 0xf3, 0x0f, 0x00, 0x00,  // mov ecx, [rip + 4083] image + 4096
+                                         0x89, 0x08,                          // mov [rax], ecx
+                                         0xc3,                                // ret
+                                     });
+  const std::uint32_t constant = 0x600dcafe;
+  image.bytes.resize(4096 + sizeof(constant));
+  std::memcpy(image.bytes.data() + 4096, &constant, sizeof(constant));
+  image.code_bytes = 4096;
+  return image;
+}
+
+ExecutableImage fail_index_image() {
+  return code_image({.name = "gather_0"}, {
+                                              0x48, 0x8b, 0x07,        // mov rax, [rdi]             args->status
+                                              0xf0, 0x83, 0x08, 0x01,  // lock or dword [rax], 1     kIndexOutOfRange
+                                              0xc3,                    // ret
+                                          });
+}
+
+ExecutableImage workgroup_address_image(std::uint64_t workgroup_bytes) {
+  return code_image({.name = "workgroup_address",
+                     .num_buffers = 1,
+                     .num_sizes = 1,
+                     .buffer_is_written = {true},
+                     .workgroup_bytes = workgroup_bytes},
+                    {
+                        0x48, 0x8b, 0x4f, 0x08,        // mov rcx, [rdi + 8]            args->workgroup_memory
+                        0x48, 0x8b, 0x47, 0x10,        // mov rax, [rdi + 16]           args->buffers
+                        0x48, 0x8b, 0x00,              // mov rax, [rax]                buffers[0]
+                        0x48, 0x89, 0x08,              // mov [rax], rcx
+                        0x48, 0x8b, 0x47, 0x18,        // mov rax, [rdi + 24]           args->sizes
+                        0x48, 0x8b, 0x00,              // mov rax, [rax]                sizes[0]
+                        0xc6, 0x01, 0x01,              // mov byte [rcx], 1
+                        0xc6, 0x44, 0x01, 0xff, 0x01,  // mov byte [rcx + rax - 1], 1
+                        0xc3,                          // ret
+                    });
+}
+
+ExecutableImage routine_image(std::int64_t a) {
+  ExecutableImage image = code_image({.name = "routine", .num_buffers = 1, .buffer_is_written = {true}},
+                                     {
+                                         0xcc,              // int3: the entry is not the start
+                                         0x89, 0xf8,        // mov eax, edi
+                                         0x0f, 0xaf, 0xc6,  // imul eax, esi
+                                         0xff, 0xc0,        // inc eax
+                                         0xc3,              // ret
+                                     });
+  image.entry_offset = 1;
+  image.routine = run_routine;
+  image.routine_name = "run_routine";
+  image.routine_parameters = {a};
+  return image;
+}
+
+}  // namespace millrace
