@@ -14,7 +14,7 @@ Status check_target(const TargetSpec& device, const ExecutableImage& image) {
   const bool is_executable = is_exact && (image.format == ImageFormat::kInterpreted || target->isa <= device.isa);
   if (is_executable) return {};
   return failed_precondition(
-      fmt::format("kernel '{}': its image is for {}, expected {} or a lower level of it; compile "
+      fmt::format("kernel '{}': its image is for '{}', expected '{}' or a lower level of it; compile "
                   "for the device's target",
                   image.info.name, image.target, device.to_text()));
 }

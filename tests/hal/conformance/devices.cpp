@@ -33,7 +33,8 @@ std::span<const DeviceCase> conformance_devices() { return kDevices; }
 
 void on_every_device(const std::function<void(Device&)>& test) {
   for (const DeviceCase& row : conformance_devices()) {
-    CAPTURE(row.name);
+    const std::string name = row.name;  // doctest prints a char* as an address
+    CAPTURE(name);
     const Result<std::shared_ptr<Device>> device = row.create();
     REQUIRE(device.ok());
     test(**device);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/cpu/code_loader.h"
+
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace millrace {
+namespace {
+
+/// What the system lets this process do at the address: "r-xp"; empty when nothing is mapped there.
+std::string permissions_at(const void* address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::size_t dash = 0;
+    const std::uintptr_t begin = std::stoull(line, &dash, 16);
+    std::size_t length = 0;
+    const std::uintptr_t end = std::stoull(line.substr(dash + 1), &length, 16);
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    if (begin <= at && at < end) return line.substr(dash + 1 + length + 1, 4);
+  }
+  return "";
+}
+
+/// mov eax, value; ret - then zeros.
+std::vector<std::byte> returns(std::uint8_t value, std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  const int code[] = {0xb8, value, 0, 0, 0, 0xc3};
+  for (std::size_t i = 0; i < 6; ++i) bytes[i] = static_cast<std::byte>(code[i]);
+  return bytes;
+}
+
+int call(const MappedCode& code) {
+  return reinterpret_cast<int (*)()>(reinterpret_cast<std::uintptr_t>(code.data()))();
+}
+
+}  // namespace
+
+TEST_CASE("code is readable and executable, what follows it readable, and nothing is writable") {
+  const auto code = MappedCode::map(returns(7, 3 * 4096 + 5), 2 * 4096).value();
+  CHECK(permissions_at(code.data()) == "r-xp");
+  CHECK(permissions_at(code.data() + 2 * 4096 - 1) == "r-xp");
+  CHECK(permissions_at(code.data() + 2 * 4096) == "r--p");
+  CHECK(permissions_at(code.data() + 3 * 4096 + 5) == "r--p");
+  CHECK(call(code) == 7);
+}
+
+TEST_CASE("an image that is all code is executable to its end, and a jump past it stops") {
+  for (std::size_t size : {6u, 4095u, 4096u, 4097u}) {
+    CAPTURE(size);
+    const auto code = MappedCode::map(returns(9, size), size).value();
+    CHECK(permissions_at(code.data() + size - 1) == "r-xp");
+    CHECK(call(code) == 9);
+    if (size % 4096 != 0) CHECK(code.data()[size] == std::byte{0xcc});
+  }
+}
+
+TEST_CASE("code is unmapped with its owner, once") {
+  auto code = MappedCode::map(returns(1, 4096), 4096).value();
+  const std::byte* const address = code.data();
+  {
+    const MappedCode moved = std::move(code);
+    CHECK(moved.data() == address);
+    CHECK(call(moved) == 1);
+  }
+  CHECK(permissions_at(address) != "r-xp");
+}
+
+TEST_CASE("code taken over by assignment keeps working when its former owner goes") {
+  auto first = MappedCode::map(returns(1, 4096), 4096).value();
+  {
+    auto second = MappedCode::map(returns(2, 4096), 4096).value();
+    first = std::move(second);
+  }
+  CHECK(call(first) == 2);
+}
+
+}  // namespace millrace

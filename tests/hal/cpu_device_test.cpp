@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/cpu/cpu_device.h"
+
+#include <xmmintrin.h>
+
+#include <doctest/doctest.h>
+
+#include "tests/hal/conformance/devices.h"
+#include "tests/hal/test_kernels.h"
+
+namespace millrace {
+namespace {
+
+constexpr IsaLevel kUpToAvx2[] = {IsaLevel::kBaseline, IsaLevel::kAvx2};
+
+TargetSpec cpu(IsaLevel isa) { return {.family = "cpu", .isa = isa}; }
+
+}  // namespace
+
+TEST_CASE("the cpu driver is available and makes a device of the spec") {
+  const Driver driver = cpu_driver();
+  CHECK(driver.name == "cpu");
+  CHECK(driver.available().ok());
+  const auto device = driver.create(cpu(IsaLevel::kBaseline)).value();
+  CHECK(device->name() == "cpu");
+  CHECK(device->target() == cpu(IsaLevel::kBaseline));
+}
+
+TEST_CASE("every level of the host has a device") {
+  for (IsaLevel level : host_isa_levels()) CHECK(create_cpu_device(cpu(level)).value()->target().isa == level);
+}
+
+TEST_CASE("a level that the host lacks has no device, and the host's levels are told") {
+  CHECK(check_host_executes(cpu(IsaLevel::kBaseline), kUpToAvx2).ok());
+  CHECK(check_host_executes(cpu(IsaLevel::kAvx2), kUpToAvx2).ok());
+  const Status status = check_host_executes(cpu(IsaLevel::kAvx512), kUpToAvx2);
+  CHECK(status.code() == StatusCode::kUnavailable);
+  CHECK(status.message() ==
+        "device 'cpu': target is cpu:avx512, this host executes cpu:baseline, cpu:avx2; say one of these");
+  CHECK(check_host_executes(cpu(IsaLevel::kBaseline), {}).message() ==
+        "device 'cpu': target is cpu:baseline, this host executes none; say one of these");
+}
+
+TEST_CASE("a target of another family has no cpu device") {
+  const auto device = create_cpu_device(TargetSpec{.family = "amdgpu"});
+  REQUIRE(!device.ok());
+  CHECK(device.status().code() == StatusCode::kInvalidArgument);
+  CHECK(device.status().message() ==
+        "device 'cpu': target is amdgpu, expected a level of cpu; ask for a device of that family");
+}
+
+TEST_CASE("groups cannot be shared out in runs of none") {
+  CHECK(create_cpu_device(cpu(IsaLevel::kBaseline), {.max_groups_per_call = 0}).status().message() ==
+        "device 'cpu': max_groups_per_call is 0, expected at least 1");
+}
+
+TEST_CASE("an executable loaded for one level is not recorded on a device of another") {
+  if (host_isa_levels().size() < 2) return;
+  const auto higher = create_cpu_device(cpu(IsaLevel::kAvx2)).value();
+  const auto lower = create_cpu_device(cpu(IsaLevel::kBaseline)).value();
+  CHECK(lower->record(CommandList(), higher->load({}).value()).status().message() ==
+        "record: the executable was loaded by another device; load it on device 'cpu' (cpu:baseline)");
+}
+
+TEST_CASE("a device runs host code of its level and of those below") {
+  for (IsaLevel device_level : host_isa_levels()) {
+    const auto device = create_cpu_device(cpu(device_level)).value();
+    for (IsaLevel image_level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+      std::vector<ExecutableImage> images = {store_ids_image()};
+      images[0].target = cpu(image_level).to_text();
+      CHECK(device->load(images).ok() == (image_level <= device_level));
+    }
+  }
+}
+
+TEST_CASE("the most groups that there can be are all run, in as many calls as it takes") {
+  for (std::uint32_t per_call : {0xffff'ffffu, 0x8000'0001u, 0x4000'0000u}) {
+    std::uint64_t count = 0;
+    const std::vector<ExecutableImage> images = {host_kernel_image(
+        {.name = "count"}, [&](const KernelArgs&, std::uint32_t first_group, std::uint32_t end_group) -> Status {
+          count += end_group - first_group;
+          return {};
+        })};
+    const auto device = create_cpu_device(cpu(IsaLevel::kBaseline), {.max_groups_per_call = per_call}).value();
+    ListBuilder b;
+    b.dispatch(b.kernel(images[0].info), 4294967295, {});
+    CHECK(run_once(*device, b, device->load(images).value(), {}).ok());
+    CHECK(count == 4294967295);
+  }
+}
+
+TEST_CASE("kernels run with the default float environment, and the caller's comes back") {
+  constexpr unsigned kFlushRoundUpTrapInvalid = 0x1f80 | 0x8040 | 0x4000;
+  unsigned seen = 0;
+  const std::vector<ExecutableImage> images = {
+      host_kernel_image({.name = "look"}, [&](const KernelArgs&, std::uint32_t, std::uint32_t) -> Status {
+        seen = _mm_getcsr();
+        return {};
+      })};
+  const auto device = create_cpu_device(cpu(IsaLevel::kBaseline)).value();
+  ListBuilder b;
+  b.dispatch(b.kernel(images[0].info), 1, {});
+  const auto executable = device->load(images).value();
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(kFlushRoundUpTrapInvalid);
+  const Status status = run_once(*device, b, executable, {});
+  const unsigned after = _mm_getcsr();
+  _mm_setcsr(before);
+  CHECK(status.ok());
+  CHECK((seen & ~0x3fu) == 0x1f80);
+  CHECK(after == kFlushRoundUpTrapInvalid);
+}
+
+}  // namespace millrace

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include <doctest/doctest.h>
+
+#include "tests/hal/conformance/devices.h"
+#include "tests/hal/test_kernels.h"
+#include "tests/support/allocation_count.h"
+
+namespace millrace {
+
+TEST_CASE("the counter counts what operator new gives") {
+  const std::uint64_t before = num_allocations();
+  const auto one = std::make_unique<int>(1);
+  const auto many = std::make_unique<double[]>(100);
+  struct alignas(128) Aligned {
+    int value;
+  };
+  const auto aligned = std::make_unique<Aligned>();
+  CHECK(num_allocations() - before == 3);
+}
+
+TEST_CASE("a submission to the cpu device allocates nothing, from the first on") {
+  const auto device = create_cpu_device(TargetSpec::parse("cpu").value()).value();
+  const std::vector<ExecutableImage> images = {scale_image(), routine_image(3), workgroup_address_image(1000)};
+  const SizeExpr n = Dim("n").at_most(1000);
+  ListBuilder b;
+  const KernelIndex scale = b.kernel(images[0].info);
+  const KernelIndex routine = b.kernel(images[1].info);
+  const KernelIndex address = b.kernel(images[2].info);
+  const BindingIndex x = b.input("x", n * 4);
+  const BindingIndex y = b.output("y", n * 4);
+  const BindingIndex t = b.binding("t", BindingKind::kTransient, 64);
+  b.fill(b.range(t, 0, 32), 0x0102, 2);
+  b.copy(b.range(x, 0, n * 4), b.range(y, 0, n * 4));
+  b.barrier();
+  b.dispatch(scale, n, {b.range(x, 0, n * 4), b.range(y, 0, n * 4)}, {7});
+  b.dispatch(address, 1, {b.range(t, 0, 8)}, {1000});
+  b.dispatch(routine, 4, {b.range(t, 32, 16)});
+  const auto recording = device->record(b.list, device->load(images).value()).value();
+
+  std::vector<std::uint32_t> in(100, 6);
+  std::vector<std::uint32_t> out(100);
+  std::vector<std::uint32_t> scratch(16);
+  const std::vector<BufferBinding> bindings = {bind(in), bind(out), bind(scratch)};
+  const std::vector<std::int64_t> few = b.evaluate({{"n", 3}});
+  const std::vector<std::int64_t> many = b.evaluate({{"n", 100}});
+  Semaphore before(1);
+  Semaphore after;
+  bool is_ok = true;
+  const std::uint64_t allocations = num_allocations();
+  for (std::uint64_t i = 1; i <= 10; ++i) {
+    const Timepoint wait[] = {{&before, 1}};
+    const Timepoint signal[] = {{&after, i}};
+    is_ok &= device
+                 ->submit(*recording,
+                          {.bindings = bindings, .sizes = i % 2 == 0 ? many : few, .wait = wait, .signal = signal})
+                 .ok();
+  }
+  CHECK(num_allocations() == allocations);
+  CHECK(is_ok);
+  CHECK(out == std::vector<std::uint32_t>(100, 42));
+}
+
+}  // namespace millrace
