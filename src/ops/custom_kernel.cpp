@@ -18,7 +18,7 @@ Result<std::vector<TensorType>> infer_custom(const CustomKernel& kernel, std::sp
       return invalid_argument("operand " + std::to_string(i) + " is " + operands[i].to_text() + ", expected shape " +
                               operands[0].shape.to_text() + " like operand 0; insert a broadcast");
     }
-    values.push_back(b.load(static_cast<std::uint32_t>(i), value_dtype(operands[i].dtype)));
+    values.push_back(b.load(static_cast<std::uint32_t>(i), body_dtype(operands[i].dtype)));
   }
   const BodyValue result = kernel.body(b, values, NoAttrs{});
   return std::vector<TensorType>{{result.dtype, operands[0].shape}};

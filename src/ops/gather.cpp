@@ -41,7 +41,7 @@ Result<std::vector<KernelRequest>> build_gather(const OpInstance& node) {
     x_point.push_back(d == axis ? nest.index({}) : nest.along(static_cast<std::uint32_t>(from)));
   }
   BodyBuilder& b = nest.epilogue();
-  const DType dtype = value_dtype(node.operands[0].dtype);
+  const DType dtype = body_dtype(node.operands[0].dtype);
   const BodyValue raw = b.convert(DType::kI64, nest.load(b, indices, std::move(index_point)));
   const BodyValue index = b.check_index(raw, b.constant_int(DType::kI64, x_shape[axis].constant()));
   std::optional<Scalar> fill;

@@ -33,7 +33,7 @@ InferResult infer_pad(Types operands, const Attributes& attributes) {
 /// The value as the operand's dtype has it, in a register.
 Scalar pad_value(DType dtype, double value) {
   HostEval host;
-  return host.convert(value_dtype(dtype), Scalar::from_double(dtype, value));
+  return host.convert(body_dtype(dtype), Scalar::from_double(dtype, value));
 }
 
 Result<std::vector<KernelRequest>> build_pad(const OpInstance& node) {

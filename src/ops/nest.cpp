@@ -45,7 +45,7 @@ std::uint32_t Nest::add_load(Access access) {
 BodyValue Nest::load(BodyBuilder& body, std::uint32_t operand, std::vector<AffineIndex> indices,
                      std::optional<Scalar> fill) {
   const std::uint32_t access = add_load({operand, std::move(indices), {}, fill});
-  return body.load(access, value_dtype(kernel_.operands[operand].type.dtype));
+  return body.load(access, body_dtype(kernel_.operands[operand].type.dtype));
 }
 
 BodyValue Nest::reduce(ReductionKind kind, BodyValue value) {

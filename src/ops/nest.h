@@ -9,9 +9,6 @@
 
 namespace millrace::ops {
 
-/// What a tensor's elements are in a body: f16 and bf16 are f32 there, rounded by the store.
-constexpr DType value_dtype(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
-
 /// A step of an index: `coefficient` elements per point of domain dim `dim`.
 struct Along {
   std::uint32_t dim = 0;

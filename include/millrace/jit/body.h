@@ -18,6 +18,11 @@
 
 namespace millrace {
 
+/// What a tensor's element is in a body: f16 and bf16 are f32 there, rounded by the store.
+constexpr DType body_dtype(DType stored) {
+  return stored == DType::kF16 || stored == DType::kBF16 ? DType::kF32 : stored;
+}
+
 enum class BodyValueId : std::uint32_t {};
 
 /// Straight-line scalar code in SSA: instruction i defines value i.

@@ -135,7 +135,7 @@ class Composer {
 
   BodyValue load(BodyBuilder& b, Value value, const Indices& indices) {
     const std::uint32_t access = access_number({operand_number(value), indices, std::nullopt, std::nullopt});
-    return b.load(access, register_dtype(graph_.type(value).dtype));
+    return b.load(access, body_dtype(graph_.type(value).dtype));
   }
 
   /// A constant of one element is an immediate.

@@ -6,6 +6,7 @@
 #include "graph/passes/rewriter.h"
 #include "graph/passes/simplify_views.h"
 #include "millrace/graph/passes.h"
+#include "millrace/jit/body.h"
 
 namespace millrace {
 namespace {
@@ -64,8 +65,7 @@ class Simplifier {
 
   Value make_splat(double number, const TensorType& type) {
     std::vector<std::byte> data(size_bytes(type.dtype));
-    const DType held = type.dtype == DType::kF16 || type.dtype == DType::kBF16 ? DType::kF32 : type.dtype;
-    store_element(type.dtype, data, 0, Scalar::from_double(held, number));
+    store_element(type.dtype, data, 0, Scalar::from_double(body_dtype(type.dtype), number));
     const NodeId scalar = rewriter_.append(
         {ConstantNode{std::make_shared<const std::vector<std::byte>>(std::move(data))}, {}, {{type.dtype, {}}}});
     if (type.shape.rank() == 0) return {scalar, 0};
