@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/base/shape.h"
@@ -17,6 +19,12 @@ enum class LoopKind : std::uint8_t {
   kReduce,    // reductions of one operand's elements
   kContract,  // sum of products of two operands, every access a plain strided one
 };
+
+/// What a body computes with after a load of `stored`, and yields for a store: f16 and bf16 are widened to f32 (a body
+/// rounds to them by converting there and back, nothing else), everything else is itself.
+constexpr DType body_dtype(DType stored) {
+  return stored == DType::kF16 || stored == DType::kBF16 ? DType::kF32 : stored;
+}
 
 enum class ReductionKind : std::uint8_t { kSum, kProd, kMin, kMax, kArgMax };
 
@@ -49,17 +57,17 @@ struct Access {
   /// The tensor dim whose index is the load's operand (added to the affine one); gather.
   std::optional<std::uint32_t> dynamic_dim;
   /// When set, an index outside the tensor's extents gives this value and touches no memory (padding).
-  /// When not set, every index of the domain is inside.
+  /// When not set, every index of the domain is inside. Its dtype is body_dtype of the tensor's.
   std::optional<Scalar> fill;
   friend bool operator==(const Access&, const Access&) = default;
 };
 
 /// One accumulator. f32 and narrower floats accumulate in f32, f64 in f64, integers in their dtype (wrapping).
 /// Empty reductions give: sum 0, prod 1, min the highest value (+inf), max the lowest (-inf).
-/// kArgMax gives the i64 index along the one reduction dim; the first of equals; NaN is greatest.
+/// kArgMax gives the i64 index along the one reduction dim; the first of equals; NaN is greatest; of nothing, 0.
 struct Reduction {
   ReductionKind kind = ReductionKind::kSum;
-  DType dtype = DType::kF32;  // of the accumulator
+  DType dtype = DType::kF32;  // of the accumulator and of the term's yield; kArgMax: of the values compared
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
@@ -92,16 +100,25 @@ Status verify(const LoopKernel&);
 std::string to_text(const LoopKernel&);
 
 /// Inlines `producer` (a map with one result) into every load of `consumer.operands[operand]`: the consumer's loads
-/// compose with the producer's maps. Refuses, with the reason, what would change the meaning: a dynamic index into the
-/// producer, a fill over a producer that is no plain view.
+/// compose with the producer's maps. Operands of the fused kernel: the consumer's without `operand`, then the
+/// producer's. A 16-bit value is rounded where the producer would have stored it. Refuses, with the reason, what would
+/// change the meaning: a dynamic index into the producer, a fill over a producer that is no plain view.
 Result<LoopKernel> fuse_producer(const LoopKernel& consumer, std::uint32_t operand, const LoopKernel& producer);
 
-/// Appends `consumer` (a map over the same parallel domain that reads `producer.results[result]` at its own point) to
-/// the producer's epilogue. `keep_result`: others still read the producer's result, so it stays stored.
+/// Appends `consumer` (a map over the same parallel domain, in any order of its dims, that reads
+/// `producer.results[result]` at its own point) to the producer's epilogue. `keep_result`: others still read the
+/// producer's result, so it stays stored. Operands of the fused kernel: the producer's, then the consumer's without
+/// `operand`; results: the producer's (without `result` unless kept), then the consumer's.
 Result<LoopKernel> fuse_consumer(const LoopKernel& producer, std::uint32_t result, const LoopKernel& consumer,
                                  std::uint32_t operand, bool keep_result);
 
-/// Merges neighbouring dims that all accesses walk as one, drops dims of extent 1, orders nothing anew.
+/// Says that operand `dropped` is the same tensor as operand `kept`: loads of it read `kept`, later operands move up
+/// by one, and loads that have become equal become one. Precondition: equal types and layouts.
+LoopKernel merge_operands(const LoopKernel&, std::uint32_t kept, std::uint32_t dropped);
+
+/// The same nest with fewer dims, for a generator that walks addresses: tensors without fill or dynamic index become
+/// rank 1 (so an access has one stride per dim), neighbouring dims that all accesses walk as one merge, dims of extent
+/// 1 go. Orders nothing anew; operands, results, loads and stores keep their numbers.
 LoopKernel collapse_dims(const LoopKernel&);
 
 /// Runs the nest point by point on host scalars: the definition of a LoopKernel's meaning, slow and plain.

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "millrace/jit/loop_kernel.h"
+
+namespace millrace {
+
+/// An accumulator while it runs; `index` is kArgMax's only.
+template <class V>
+struct ReductionValue {
+  V value;
+  V index;
+};
+using ReductionState = ReductionValue<Scalar>;
+
+/// What the reduction of nothing gives, and where every one starts. kArgMax starts at the lowest value and index 0:
+/// if nothing is greater, the first element is the greatest.
+inline Scalar identity_of(const Reduction& reduction) {
+  return visit_dtype(reduction.dtype, [&]<class T>() -> Scalar {
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      using Limits = std::numeric_limits<T>;
+      switch (reduction.kind) {
+        case ReductionKind::kSum:
+          return Scalar::of<T>(0);
+        case ReductionKind::kProd:
+          return Scalar::of<T>(1);
+        case ReductionKind::kMin:
+          return Scalar::of<T>(Limits::has_infinity ? Limits::infinity() : Limits::max());
+        case ReductionKind::kMax:
+        case ReductionKind::kArgMax:
+          return Scalar::of<T>(Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest());
+      }
+    }
+    MILLRACE_CHECK(false && "verify refuses such an accumulator");
+    return {};
+  });
+}
+
+inline ReductionState initial_state(const Reduction& reduction) {
+  return {identity_of(reduction), Scalar::of<std::int64_t>(0)};
+}
+
+/// Whether argmax takes `value` in place of `best`: NaN is greatest, the first of equals stays.
+template <ScalarBuilder B>
+typename B::Value is_greater(B& b, typename B::Value value, typename B::Value best) {
+  const auto above = b.lt(best, value);
+  if (!is_float(value.dtype)) return above;
+  return b.bit_or(above, b.bit_and(b.ne(value, value), b.eq(best, best)));
+}
+
+/// One more term. `index` is where the term stands along the reduction dim (kArgMax only).
+template <ScalarBuilder B>
+ReductionValue<typename B::Value> combine(B& b, ReductionKind kind, ReductionValue<typename B::Value> state,
+                                          typename B::Value term, typename B::Value index) {
+  switch (kind) {
+    case ReductionKind::kSum:
+      return {b.add(state.value, term), state.index};
+    case ReductionKind::kProd:
+      return {b.mul(state.value, term), state.index};
+    case ReductionKind::kMin:
+      return {b.min(state.value, term), state.index};
+    case ReductionKind::kMax:
+      return {b.max(state.value, term), state.index};
+    case ReductionKind::kArgMax: {
+      const auto is_new = is_greater(b, term, state.value);
+      return {b.select(is_new, term, state.value), b.select(is_new, index, state.index)};
+    }
+  }
+  MILLRACE_CHECK(false);
+  return state;
+}
+
+}  // namespace millrace
