@@ -18,7 +18,8 @@
 
 namespace millrace {
 
-/// What a tensor's element is in a body: f16 and bf16 are f32 there, rounded by the store.
+/// What a tensor's element is in a body: f16 and bf16 are f32 there, rounded by the store. (A body rounds to them by
+/// converting there and back, and holds them nowhere else.)
 constexpr DType body_dtype(DType stored) {
   return stored == DType::kF16 || stored == DType::kBF16 ? DType::kF32 : stored;
 }

@@ -20,12 +20,6 @@ enum class LoopKind : std::uint8_t {
   kContract,  // sum of products of two operands, every access a plain strided one
 };
 
-/// What a body computes with after a load of `stored`, and yields for a store: f16 and bf16 are widened to f32 (a body
-/// rounds to them by converting there and back, nothing else), everything else is itself.
-constexpr DType body_dtype(DType stored) {
-  return stored == DType::kF16 || stored == DType::kBF16 ? DType::kF32 : stored;
-}
-
 enum class ReductionKind : std::uint8_t { kSum, kProd, kMin, kMax, kArgMax };
 
 struct LoopDim {
