@@ -41,7 +41,7 @@ TEST_CASE("what is wrong with a file is said with the tensor and the values") {
   std::vector<std::byte> cut = file_of(kGood, 9);
   cut.resize(100);
   CHECK(Safetensors::parse("f", cut).status().message() ==
-        "safetensors 'f': a header of 130 bytes, but 92 bytes follow; is it a safetensors file?");
+        "safetensors 'f': a header of 132 bytes, but 92 bytes follow; is it a safetensors file?");
   CHECK(error_of("[]") == "safetensors 'f': the header is no JSON object");
   CHECK(error_of("{,") == "safetensors 'f': the header is no JSON object");
   CHECK(error_of(R"({"w":3})") == "safetensors 'f': 'w': the entry is no JSON object");

@@ -64,7 +64,7 @@ Result<TensorType> read_type(const std::string& where, const Json& json) {
   std::uint64_t elements = 1;
   constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 48;
   for (std::uint64_t dim : *dims) {
-    if (dim > kMaxElements || (elements *= dim) > kMaxElements) {
+    if (__builtin_mul_overflow(elements, dim, &elements) || elements > kMaxElements) {
       return data_loss(fmt::format("{}: the shape has more than 2^48 elements", where));
     }
     extents.push_back(static_cast<std::int64_t>(dim));
