@@ -58,7 +58,7 @@ std::optional<SizeExpr> join_divisions(const Sum& sum, std::int64_t divisor) {
   Sum rest = sum;
   rest.terms.erase(rest.terms.begin() + (found - sum.terms.begin()));
   const SizeExpr dividend = x + finish(std::move(rest)) * inner_divisor;
-  if (inner_divisor < 1 || saturating::is_end(joined) || has_lost_value(to_sum(dividend))) return std::nullopt;
+  if (inner_divisor < 1 || saturating::is_end(joined)) return std::nullopt;
   return floor_div(dividend, joined);
 }
 
@@ -117,7 +117,6 @@ SizeExpr divide_reduced(const Sum& dividend, const SizeExpr& divisor) {
 SizeExpr divide_by_positive(const SizeExpr& dividend, const SizeExpr& divisor) {
   Sum remainder = to_sum(dividend);
   const Sum by = to_sum(divisor);
-  if (has_lost_value(remainder) || has_lost_value(by)) return division_atom(dividend, divisor);
   if (auto exact = divide_exactly(dividend, divisor)) return *exact;
   Sum quotient;
   if (by.terms.size() == 1 && by.constant == 0) {

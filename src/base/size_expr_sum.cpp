@@ -8,13 +8,14 @@
 namespace millrace {
 namespace {
 
-/// The x of min(k * x, 1), when x is one atom that is at least 0 and k is positive; null otherwise.
+/// The x of min(k * x, 1), when x is one atom that is at least 0; null otherwise. k is positive, since the minimum
+/// would be k * x itself with another.
 const Atom* indicated_atom(const Atom& atom) {
   if (atom.kind != AtomKind::kMin || atom.operands.size() != 2 || !atom.operands[1].is(1)) return nullptr;
   const Sum* sum = SizeExprAccess::node(atom.operands[0]);
   if (sum == nullptr || sum->constant != 0 || sum->terms.size() != 1) return nullptr;
   const Term& term = sum->terms[0];
-  if (term.coefficient < 1 || term.factors.size() != 1 || term.factors[0]->bounds.lower < 0) return nullptr;
+  if (term.factors.size() != 1 || term.factors[0]->bounds.lower < 0) return nullptr;
   return term.factors[0].get();
 }
 
@@ -90,7 +91,7 @@ SizeExpr finish(Atom atom) {
   // A symbol stays, whatever its facts, so that whoever binds it is checked; so does a division that may fail.
   const bool may_fold = atom.kind == AtomKind::kMin || atom.kind == AtomKind::kMax ||
                         (atom.kind == AtomKind::kFloorDiv && atom.operands[1].lower_bound() >= 1);
-  if (may_fold && lower == upper && !saturating::is_end(lower)) return lower;
+  if (may_fold && lower == upper) return lower;
   return finish(Sum{0, {Term{1, {std::make_shared<const Atom>(std::move(atom))}}}});
 }
 

@@ -2,7 +2,6 @@
 // Text shows symbols, not the atoms that stand for a part of them: 128 * (rows / 128) reads "rows". The form that text
 // gives when it is built again is the form that it came from.
 #include <algorithm>
-#include <numeric>
 #include <span>
 
 #include <fmt/format.h>

@@ -79,7 +79,11 @@ TEST_CASE("what overflowed while it was built is an error too, whatever came aft
   CHECK(message_of(floor_div(SizeExpr(kMax / 2) * 3, 1000), {}) == message);
   CHECK(!(n * kMax * 2).evaluate({{"n", 1}}).ok());
   CHECK(!floor_div(n * kMax, 8).evaluate({{"n", 1}}).ok());
+  const SizeExpr p = Dim("p").at_least(1);
   CHECK(!floor_div(n + SizeExpr(kMax), n + 1).evaluate({{"n", 1}}).ok());
+  CHECK(!floor_div(n * p * kMax, p * 7).evaluate({{"n", 1}, {"p", 1}}).ok());  // 7 divides 2^63 - 1
+  CHECK(!floor_div(n * 4 + SizeExpr(kMax), p * 4).evaluate({{"n", 1}, {"p", 1}}).ok());
+  CHECK(!floor_div(n * 4, p * kMax).evaluate({{"n", 1}, {"p", 1}}).ok());
 }
 
 }  // namespace millrace

@@ -38,6 +38,11 @@ TEST_CASE("a form reads as its canonical text") {
       {min(rows, 256), "min(rows, 256)"},
       {floor_div(rows, 4 * p), "floor_div(rows, 4*p)"},
       {rows * floor_div(rows, 128), "rows*floor_div(rows, 128)"},
+      {floor_div(floor_div(n, 0), 5), "floor_div(floor_div(n, 0), 5)"},
+      {min(floor_div(Dim("big").multiple_of(1LL << 40), 1LL << 40), 1 << 30),
+       "min(floor_div(big, 1099511627776), 1073741824)"},
+      {floor_div(floor_div(Dim("big").multiple_of(1LL << 40), 1LL << 40), 1 << 30),
+       "floor_div(floor_div(big, 1099511627776), 1073741824)"},
       {std::numeric_limits<std::int64_t>::min(), "-9223372036854775808"},
   };
   for (const auto& [expr, text] : texts) CHECK(expr.to_text() == text);
@@ -86,12 +91,17 @@ TEST_CASE("forms that differ in value somewhere differ") {
   CHECK(ceil_div(n, 4) != floor_div(n, 4));
   CHECK(floor_div(n * m, m) != n);  // m may be 0
   CHECK(n * n != n);
+  const SizeExpr any_sign = floor_div(n - m, 2);
+  CHECK(any_sign * min(any_sign, 1) != any_sign);
+  CHECK(min(any_sign, 1) * min(any_sign, 1) != min(any_sign, 1));
 }
 
 TEST_CASE("one name with other facts is another symbol") {
-  const SizeExpr other = Dim("n").at_least(1);
-  CHECK(n != other);
-  CHECK(!(n - other).is(0));
+  for (const Dim& dim : {Dim("n").at_least(1), Dim("n").at_most(1), Dim("n").multiple_of(2)}) {
+    CAPTURE(dim.facts_to_text());
+    CHECK(n != SizeExpr(dim));
+    CHECK(!(n - dim).is(0));
+  }
 }
 
 TEST_CASE("a product with 0 is 0, whatever the rest") {
@@ -109,6 +119,7 @@ TEST_CASE("bounds and multiples are as tight as the facts allow") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   const SizeExpr few = Dim("few").at_least(2).at_most(9);
+  const SizeExpr huge = Dim("huge").at_least(kMax / 2);
   const Case cases[] = {
       {0, 0, 0, 0},
       {-12, -12, -12, 12},
@@ -127,6 +138,10 @@ TEST_CASE("bounds and multiples are as tight as the facts allow") {
       {max(few, 5), 5, 9, 1},
       {min(rows, 192), 128, 192, 64},
       {max(n, 3), 3, kMax, 1},
+      {huge * 4 - n, kMin, kMax, 1},
+      {n - huge * 4, kMin, kMax, 1},
+      {kMin, kMin, kMin, 1},
+      {n * kMax, 0, kMax, 1},
   };
   for (const auto& [expr, lower, upper, multiple] : cases) {
     CAPTURE(expr.to_text());
