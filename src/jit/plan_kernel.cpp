@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "millrace/jit/kernel_compiler.h"
+
+namespace millrace {
+namespace {
+
+std::string reasons(const std::vector<Refusal>& refusals) {
+  std::string text;
+  for (const Refusal& refusal : refusals) text += fmt::format("\n  {}: {}", refusal.who, refusal.reason);
+  return text;
+}
+
+constexpr std::string_view kInterpreter = "interpreter";
+
+}  // namespace
+
+const std::string& name_of(const Kernel& kernel) {
+  return std::visit([](const auto& form) -> const std::string& { return form.name; }, kernel);
+}
+
+Result<PlanOutcome> plan_kernel(const Kernel& kernel, const Target& target, const CompileKernelOptions& options) {
+  PlanOutcome outcome;
+  bool has_real_generator = false;
+  for (const auto& generator : target.generators()) {
+    const auto* compiler = dynamic_cast<const KernelCompiler*>(generator.get());
+    MILLRACE_CHECK(compiler != nullptr);
+    const std::string name(compiler->name());
+    has_real_generator |= name != kInterpreter;
+    if (!options.force_generator.empty() && options.force_generator != name) continue;
+    if (name == kInterpreter && has_real_generator && !options.allow_reference && options.force_generator.empty()) {
+      outcome.refusals.push_back({name, "it is the slow reference; Options::allow_reference takes it all the same"});
+      continue;
+    }
+    Result<PlannedKernel> planned = compiler->plan(kernel, target.spec());
+    if (planned.ok()) {
+      outcome.kernel = *std::move(planned);
+      return outcome;
+    }
+    outcome.refusals.push_back({name, planned.status().message()});
+  }
+  if (outcome.refusals.empty()) {
+    std::string known;
+    for (const auto& generator : target.generators())
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", generator->name());
+    return not_found(fmt::format("kernel {}: generator '{}' is not one of {}'s: {}", name_of(kernel),
+                                 options.force_generator, target.to_text(), known));
+  }
+  return unimplemented(fmt::format("kernel {}: no generator of {} takes it:{}", name_of(kernel), target.to_text(),
+                                   reasons(outcome.refusals)));
+}
+
+}  // namespace millrace
