@@ -33,22 +33,20 @@ struct GemmBlocking {
   EvenSplit k_blocks;       // of k
   std::int64_t tiles_per_group = 1;
   std::int64_t panels_per_group = 1;
-  bool pack_a = false;  // a tile's rows are copied, k-major
-  bool pack_b = false;  // a panel is copied, k-major
+  bool pack_b = false;  // panels are copied, k-major, rather than read in place
 
   std::int64_t tile_groups() const { return (tiles.parts + tiles_per_group - 1) / tiles_per_group; }
   std::int64_t panel_groups() const { return (panels.parts + panels_per_group - 1) / panels_per_group; }
 
-  // Workgroup memory: packed panels, then a packed tile, then partial sums.
+  // Workgroup memory: packed panels, then partial sums.
   /// Copies may run past a panel's last row of k, up to a whole transposed block.
   std::int64_t packed_panel_bytes() const;
   std::int64_t packed_b_bytes() const { return pack_b ? panels_per_group * packed_panel_bytes() : 0; }
-  std::int64_t packed_a_bytes() const;
   std::int64_t partial_tile_bytes() const { return tiles.largest() * panels.largest() * lanes * 4; }
   std::int64_t partial_bytes() const {
     return k_blocks.parts > 1 ? tiles_per_group * panels_per_group * partial_tile_bytes() : 0;
   }
-  std::int64_t workgroup_bytes() const { return packed_b_bytes() + packed_a_bytes() + partial_bytes(); }
+  std::int64_t workgroup_bytes() const { return packed_b_bytes() + partial_bytes(); }
   std::string to_text() const;
   friend bool operator==(const GemmBlocking&, const GemmBlocking&) = default;
 };

@@ -11,8 +11,8 @@
 namespace millrace {
 namespace {
 
-/// Rows of a tile and steps of k are displacements in the code: 32 of them must stay below 2^31 bytes.
-constexpr std::int64_t kMaxStride = (std::int64_t{1} << 24) - 1;
+/// Rows of a tile and steps of k are displacements in the code: 64 of them must stay below 2^31 bytes.
+constexpr std::int64_t kMaxStride = (std::int64_t{1} << 23) - 1;
 /// A copy that turns B costs about as much as multiplying this many rows with it.
 constexpr std::int64_t kMinRowsToTranspose = 4;
 

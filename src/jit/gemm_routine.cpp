@@ -19,7 +19,6 @@ class GemmWalk {
   float* base(const GemmParameters::Access& access) const;
   void pack_panels(const float* b, std::int64_t k_block);
   void run_k_block(const float* a, const float* b, std::int64_t k_block);
-  const float* tile_of_a(const float* a, std::int64_t tile, std::int64_t k_block) const;
 
   template <class Function>
   Function function(std::int64_t offset) const {
@@ -80,14 +79,6 @@ void GemmWalk::pack_panels(const float* b, std::int64_t k_block) {
   }
 }
 
-const float* GemmWalk::tile_of_a(const float* a, std::int64_t tile, std::int64_t k_block) const {
-  const float* from = a + p_.tiles.start(tile) * p_.a.m + p_.k_blocks.start(k_block) * p_.a.k;
-  if (!p_.pack_a) return from;
-  float* packed = memory(p_.packed_a_offset);
-  function<GemmPack>(p_.pack_a_offset[tile_kind(p_.tiles, tile)])(from, packed, p_.k_blocks.size(k_block));
-  return packed;
-}
-
 void GemmWalk::run_k_block(const float* a, const float* b, std::int64_t k_block) {
   if (p_.pack_b) pack_panels(b, k_block);
   GemmTile tile;
@@ -96,8 +87,8 @@ void GemmWalk::run_k_block(const float* a, const float* b, std::int64_t k_block)
       (k_block > 0 ? GemmTile::kLoadPartial : 0) | (k_block + 1 < p_.k_blocks.parts ? GemmTile::kStorePartial : 0);
   std::int64_t partial_offset = p_.partial_offset;
   for (std::int64_t t = first_tile_; t < end_tile_; ++t) {
-    tile.a = tile_of_a(a, t, k_block);
     const std::int64_t row = p_.tiles.start(t);
+    tile.a = a + row * p_.a.m + p_.k_blocks.start(k_block) * p_.a.k;
     for (std::int64_t panel = first_panel_; panel < end_panel_; ++panel) {
       const std::int64_t column = p_.panels.start(panel) * p_.lanes;
       tile.b = p_.pack_b ? memory((panel - first_panel_) * p_.packed_panel_bytes)

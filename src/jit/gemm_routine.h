@@ -29,7 +29,7 @@ struct GemmTile {
 };
 using GemmMicrokernel = void (*)(const GemmTile*);
 
-/// Copies `k` steps of a panel of B, or of a tile of A, k-major.
+/// Copies `k` steps of a panel of B, k-major.
 using GemmPack = void (*)(const float* source, float* packed, std::int64_t k);
 
 /// ExecutableImage::routine_parameters of a product: nothing but i64. The functions' offsets are from the image's
@@ -42,14 +42,13 @@ struct GemmParameters {
   EvenSplit tiles, panels, k_blocks;
   std::int64_t lanes;
   std::int64_t tiles_per_group, panels_per_group, tile_groups, panel_groups;
-  std::int64_t pack_a, pack_b;
-  std::int64_t packed_panel_bytes, packed_a_offset, partial_offset, partial_tile_bytes;
+  std::int64_t pack_b;
+  std::int64_t packed_panel_bytes, partial_offset, partial_tile_bytes;
   std::int64_t num_batch, num_inner_groups;  // inner: of the batch dims over which B stays
   std::array<std::int64_t, kMaxGemmBatch> batch_extents;
   /// Tiles are tall or short, panels wide, narrow, or the last one, which may end inside a vector.
   std::array<std::array<std::int64_t, 3>, 2> kernel_offset;
   std::array<std::int64_t, 3> pack_b_offset;
-  std::array<std::int64_t, 2> pack_a_offset;
   Access a, b;
   std::int64_t num_accesses;
   std::array<Access, kMaxGemmAccesses> epilogue;

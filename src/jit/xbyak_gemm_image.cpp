@@ -12,6 +12,9 @@
 namespace millrace {
 namespace {
 
+/// Steps of k in which the prefetches of a tile's surroundings take less than one instruction in fifty.
+constexpr std::int64_t kMinStepsToPrefetch = 192;
+
 /// Room for the largest set of microkernels with a long epilogue; pages that are not written cost nothing. Aligned as
 /// an image is mapped, because xbyak aligns addresses.
 struct alignas(4096) CodeBuffer {
@@ -34,11 +37,9 @@ GemmParameters describe(const GemmProblem& problem, const GemmBlocking& blocking
   p.panels_per_group = blocking.panels_per_group;
   p.tile_groups = blocking.tile_groups();
   p.panel_groups = blocking.panel_groups();
-  p.pack_a = blocking.pack_a;
   p.pack_b = blocking.pack_b;
   p.packed_panel_bytes = blocking.packed_panel_bytes();
-  p.packed_a_offset = blocking.packed_b_bytes();
-  p.partial_offset = p.packed_a_offset + blocking.packed_a_bytes();
+  p.partial_offset = blocking.packed_b_bytes();
   p.partial_tile_bytes = blocking.k_blocks.parts > 1 ? blocking.partial_tile_bytes() : 0;
   p.num_batch = static_cast<std::int64_t>(problem.batch_extents.size());
   p.num_inner_groups = 1;
@@ -65,7 +66,6 @@ class GemmImageEmitter {
       const EvenSplit& tiles = blocking_.tiles;
       if (tall ? tiles.extra == 0 : tiles.extra == tiles.parts) continue;
       const int rows = static_cast<int>(tiles.base + tall);
-      if (blocking_.pack_a) emit_pack_a(tall ? 0 : 1, rows);
       for (std::size_t kind = 0; kind < 3; ++kind) {
         if (has_panel(kind)) emit_kernel(tall ? 0 : 1, rows, kind);
       }
@@ -99,11 +99,12 @@ class GemmImageEmitter {
     spec.rows = rows;
     spec.vectors = vectors(kind);
     spec.valid_lanes = valid_lanes(kind);
-    spec.a_row_bytes = (blocking_.pack_a ? 1 : problem_.a.m) * 4;
-    spec.a_step_bytes = (blocking_.pack_a ? rows : problem_.a.k) * 4;
+    spec.a_row_bytes = problem_.a.m * 4;
+    spec.a_step_bytes = problem_.a.k * 4;
     spec.b_step_bytes = (blocking_.pack_b ? vectors(kind) * blocking_.lanes : problem_.b.k) * 4;
     spec.b_is_padded = blocking_.pack_b;
     spec.has_partial = blocking_.k_blocks.parts > 1;
+    spec.prefetches = blocking_.k_blocks.base >= kMinStepsToPrefetch;
     p_.kernel_offset[tile][kind] = position();
     emit_gemm_kernel(as_, spec, epilogue_, problem_);
   }
@@ -117,13 +118,6 @@ class GemmImageEmitter {
       const int columns = (vectors(kind) - 1) * as_.lanes() + valid_lanes(kind);
       emit_gemm_transpose(as_, {columns, problem_.b.n * 4, packed_step});
     }
-  }
-
-  /// Rows are written as whole vectors: what runs past a row is overwritten by the next one.
-  void emit_pack_a(std::size_t tile, int rows) {
-    p_.pack_a_offset[tile] = position();
-    const int lanes = as_.lanes();
-    emit_gemm_copy(as_, {(rows + lanes - 1) / lanes, (rows - 1) % lanes + 1, problem_.a.k * 4, rows * 4});
   }
 
   const GemmProblem& problem_;

@@ -19,10 +19,17 @@ class GemmKernelEmitter {
 
  private:
   bool is_masked(int vector) const { return vector + 1 == spec_.vectors && spec_.valid_lanes < as_.lanes(); }
-  Xbyak::Xmm accumulator(int row, int vector) const { return as_.vector(row * spec_.vectors + vector); }
+  /// Register `index` as wide as column vector `vector` needs: 32 bytes take half the time of 64 on Zen 4, and no more
+  /// elsewhere.
+  Xbyak::Xmm sized(int index, int vector) const {
+    const bool is_narrow = as_.is_avx512() && vector + 1 == spec_.vectors && spec_.valid_lanes <= 8;
+    return is_narrow ? Xbyak::Xmm(Xbyak::Ymm(index)) : as_.vector(index);
+  }
+  Xbyak::Xmm accumulator(int row, int vector) const { return sized(row * spec_.vectors + vector, vector); }
   int first_free() const { return spec_.rows * spec_.vectors; }
   int mask_vector() const { return as_.num_vectors() - 1; }
 
+  void prefetch_outside_panel();
   void start_sums();
   void loop_over_k();
   void step_of_k(int step);
@@ -31,7 +38,7 @@ class GemmKernelEmitter {
   void run_epilogue();
   void run_epilogue_step(const EpilogueStep& step, int row, int vector);
   Xbyak::Xmm slot(int number, int row, int vector) const {
-    return number == 0 ? accumulator(row, vector) : as_.vector(first_free() + number - 1);
+    return number == 0 ? accumulator(row, vector) : sized(first_free() + number - 1, vector);
   }
   void load_pointers();
   RegExp epilogue_address(std::size_t number, const GemmAccess& access, int row, int vector);
@@ -51,6 +58,7 @@ void GemmKernelEmitter::emit() {
   as_.mov(a_, as_.ptr[args_ + offsetof(GemmTile, a)]);
   as_.mov(b_, as_.ptr[args_ + offsetof(GemmTile, b)]);
   as_.mov(k_, as_.ptr[args_ + offsetof(GemmTile, k)]);
+  if (spec_.prefetches) prefetch_outside_panel();
   start_sums();
   loop_over_k();
   if (spec_.has_partial) store_partial();
@@ -58,6 +66,23 @@ void GemmKernelEmitter::emit() {
   run_epilogue();
   as_.vzeroupper();
   as_.ret();
+}
+
+/// Asks for C, which is written at the end, and for the first elements of the next tile's rows of A: what no hardware
+/// prefetcher sees coming.
+void GemmKernelEmitter::prefetch_outside_panel() {
+  const GemmAccess& result = problem_.stores[0];
+  const std::size_t number = problem_.loads.size();
+  as_.mov(temporary_, as_.ptr[args_ + static_cast<int>(offsetof(GemmTile, epilogue) + 8 * number)]);
+  for (int r = 0; r < spec_.rows; ++r) {
+    for (int v = 0; v < spec_.vectors; ++v) {
+      as_.prefetcht0(as_.ptr[temporary_ + r * result.m * 4 + v * as_.vector_bytes()]);
+    }
+  }
+  constexpr int kLineBytes = 64;
+  for (int r = spec_.rows; r < 2 * spec_.rows; ++r) {
+    for (int line = 0; line < 2; ++line) as_.prefetcht0(as_.ptr[a_ + r * spec_.a_row_bytes + line * kLineBytes]);
+  }
 }
 
 void GemmKernelEmitter::start_sums() {
@@ -101,19 +126,19 @@ void GemmKernelEmitter::loop_over_k() {
 void GemmKernelEmitter::step_of_k(int step) {
   const int first_b = first_free();
   for (int v = 0; v < spec_.vectors; ++v) {
-    as_.load(as_.vector(first_b + v), b_ + step * spec_.b_step_bytes + v * as_.vector_bytes(),
+    as_.load(sized(first_b + v, v), b_ + step * spec_.b_step_bytes + v * as_.vector_bytes(),
              is_masked(v) && !spec_.b_is_padded);
   }
-  const Xbyak::Xmm broadcast = as_.vector(first_b + spec_.vectors);
+  const int broadcast = first_b + spec_.vectors;
   for (int r = 0; r < spec_.rows; ++r) {
     const RegExp from = a_ + r * spec_.a_row_bytes + step * spec_.a_step_bytes;
     if (spec_.vectors == 1 && as_.is_avx512()) {
-      as_.vfmadd231ps(accumulator(r, 0), as_.vector(first_b), as_.ptr_b[from]);
+      as_.vfmadd231ps(accumulator(r, 0), sized(first_b, 0), as_.ptr_b[from]);
       continue;
     }
-    as_.vbroadcastss(broadcast, as_.ptr[from]);
+    as_.vbroadcastss(as_.vector(broadcast), as_.ptr[from]);
     for (int v = 0; v < spec_.vectors; ++v) {
-      as_.vfmadd231ps(accumulator(r, v), broadcast, as_.vector(first_b + v));
+      as_.vfmadd231ps(accumulator(r, v), sized(broadcast, v), sized(first_b + v, v));
     }
   }
 }

@@ -15,6 +15,7 @@ struct GemmKernelSpec {
   std::int64_t b_step_bytes = 0;                   // B is read in vectors
   bool b_is_padded = true;                         // all lanes of the last vector may be read
   bool has_partial = false;                        // k comes in several blocks
+  bool prefetches = false;                         // the sum is long enough to hide them
 };
 
 /// Emits a GemmMicrokernel at the present position.

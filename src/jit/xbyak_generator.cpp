@@ -46,7 +46,6 @@ MemoryPlan plan_of(const GemmBlocking& blocking) {
     plan.workgroup_bytes += static_cast<std::uint64_t>(size);
   };
   add_slot("packed_b", blocking.packed_b_bytes());
-  add_slot("packed_a", blocking.packed_a_bytes());
   add_slot("partial_sums", blocking.partial_bytes());
   return plan;
 }
