@@ -44,8 +44,9 @@ Status pack_transients(Schedule& schedule) {
     if (resource.lifetime != Lifetime::kTransient) continue;
     (resource.size_bytes.is_constant() ? fixed : symbolic).push_back(&resource);
   }
-  std::stable_sort(fixed.begin(), fixed.end(), [](const Resource* a, const Resource* b) {
-    return a->size_bytes.constant() > b->size_bytes.constant();
+  std::sort(fixed.begin(), fixed.end(), [](const Resource* a, const Resource* b) {
+    const std::int64_t a_bytes = a->size_bytes.constant(), b_bytes = b->size_bytes.constant();
+    return a_bytes != b_bytes ? a_bytes > b_bytes : a < b;
   });
   std::vector<Resource*> placed;  // by offset
   std::int64_t end_of_all = 0;

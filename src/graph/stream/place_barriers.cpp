@@ -26,8 +26,15 @@ Status place_barriers(Schedule& schedule) {
       at = std::max<std::int64_t>(at, step.timepoint);
     }
   }
-  std::stable_sort(schedule.steps.begin(), schedule.steps.end(),
-                   [](const Step& a, const Step& b) { return a.timepoint < b.timepoint; });
+  std::vector<std::vector<Step>> by_timepoint;
+  for (Step& step : schedule.steps) {
+    if (by_timepoint.size() <= step.timepoint) by_timepoint.resize(step.timepoint + 1);
+    by_timepoint[step.timepoint].push_back(std::move(step));
+  }
+  schedule.steps = {};
+  for (std::vector<Step>& steps : by_timepoint) {
+    for (Step& step : steps) schedule.steps.push_back(std::move(step));
+  }
   return {};
 }
 
