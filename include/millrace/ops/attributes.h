@@ -27,7 +27,7 @@ struct CastAttrs {
   friend bool operator==(const CastAttrs&, const CastAttrs&) = default;
 };
 struct ReduceAttrs {
-  std::vector<std::int64_t> axes;  // distinct; negative counts from the end
+  std::vector<std::int64_t> axes = {};  // distinct; negative counts from the end
   bool keep_dims = false;
   template <class V>
   void visit(V&& v) {
@@ -48,7 +48,7 @@ struct ArgAttrs {
 };
 /// Dims are paired in order: x_contract[i] with y_contract[i]. Any transposition is a choice of these.
 struct DotAttrs {
-  std::vector<std::int64_t> x_batch, y_batch, x_contract, y_contract;
+  std::vector<std::int64_t> x_batch = {}, y_batch = {}, x_contract = {}, y_contract = {};
   template <class V>
   void visit(V&& v) {
     v("x_batch", x_batch);
@@ -59,7 +59,7 @@ struct DotAttrs {
   friend bool operator==(const DotAttrs&, const DotAttrs&) = default;
 };
 struct Conv2dAttrs {
-  std::vector<std::int64_t> strides = {1, 1};     // h, w
+  std::vector<std::int64_t> strides = {1, 1};        // h, w
   std::vector<std::int64_t> padding = {0, 0, 0, 0};  // h low, w low, h high, w high
   template <class V>
   void visit(V&& v) {
@@ -83,7 +83,7 @@ struct Pool2dAttrs {
   friend bool operator==(const Pool2dAttrs&, const Pool2dAttrs&) = default;
 };
 struct ShapeAttrs {
-  std::vector<SizeExpr> shape;
+  std::vector<SizeExpr> shape = {};
   template <class V>
   void visit(V&& v) {
     v("shape", shape);
@@ -91,7 +91,7 @@ struct ShapeAttrs {
   friend bool operator==(const ShapeAttrs&, const ShapeAttrs&) = default;
 };
 struct PermutationAttrs {
-  std::vector<std::int64_t> permutation;
+  std::vector<std::int64_t> permutation = {};
   template <class V>
   void visit(V&& v) {
     v("permutation", permutation);
@@ -99,8 +99,8 @@ struct PermutationAttrs {
   friend bool operator==(const PermutationAttrs&, const PermutationAttrs&) = default;
 };
 struct BroadcastAttrs {
-  std::vector<SizeExpr> shape;
-  std::vector<std::int64_t> dims;  // ascending; one per operand dim
+  std::vector<SizeExpr> shape = {};
+  std::vector<std::int64_t> dims = {};  // ascending; one per operand dim
   template <class V>
   void visit(V&& v) {
     v("shape", shape);
@@ -109,8 +109,8 @@ struct BroadcastAttrs {
   friend bool operator==(const BroadcastAttrs&, const BroadcastAttrs&) = default;
 };
 struct SliceAttrs {
-  std::vector<SizeExpr> start, stop;
-  std::vector<std::int64_t> step;
+  std::vector<SizeExpr> start = {}, stop = {};
+  std::vector<std::int64_t> step = {};
   template <class V>
   void visit(V&& v) {
     v("start", start);
@@ -120,7 +120,7 @@ struct SliceAttrs {
   friend bool operator==(const SliceAttrs&, const SliceAttrs&) = default;
 };
 struct PadAttrs {
-  std::vector<SizeExpr> low, high;
+  std::vector<SizeExpr> low = {}, high = {};
   double value = 0;  // rounded to the operand's dtype
   template <class V>
   void visit(V&& v) {
@@ -147,7 +147,7 @@ struct GatherAttrs {
   friend bool operator==(const GatherAttrs&, const GatherAttrs&) = default;
 };
 struct IotaAttrs {
-  std::vector<SizeExpr> shape;
+  std::vector<SizeExpr> shape = {};
   DType dtype = DType::kI64;
   std::int64_t axis = 0;
   template <class V>
@@ -183,9 +183,9 @@ struct TopKAttrs {
   friend bool operator==(const TopKAttrs&, const TopKAttrs&) = default;
 };
 
-using Attributes = std::variant<NoAttrs, CastAttrs, ReduceAttrs, ArgAttrs, DotAttrs, Conv2dAttrs, Pool2dAttrs, ShapeAttrs,
-                                PermutationAttrs, BroadcastAttrs, SliceAttrs, PadAttrs, AxisAttrs, GatherAttrs, IotaAttrs,
-                                SortAttrs, TopKAttrs>;
+using Attributes = std::variant<NoAttrs, CastAttrs, ReduceAttrs, ArgAttrs, DotAttrs, Conv2dAttrs, Pool2dAttrs,
+                                ShapeAttrs, PermutationAttrs, BroadcastAttrs, SliceAttrs, PadAttrs, AxisAttrs,
+                                GatherAttrs, IotaAttrs, SortAttrs, TopKAttrs>;
 
 /// "{axis = 1, keep_dims = false}"; "" for NoAttrs.
 std::string to_text(const Attributes&);

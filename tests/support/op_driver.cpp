@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/op_driver.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "tests/reference/evaluate.h"
+#include "tests/support/difference.h"
+#include "tests/support/op_samples.h"
+
+namespace millrace::test {
+namespace {
+
+using reference::Tensor;
+
+/// 16-bit floats pass through f32, which makes a signalling NaN quiet; all else is moved as it is.
+bool keeps_nan_bits(Op op, DType dtype) {
+  return has_trait(op, kOrder) || ((has_trait(op, kView) || has_trait(op, kMove)) && size_bytes(dtype) > 2);
+}
+
+/// Rows of an unsorted topk may come in any order: both sides are put in the order of their indices.
+void order_by_index(std::vector<Tensor>& results, std::int64_t axis_attribute) {
+  const Tensor values = results[0], indices = results[1];
+  reference::Extents rows = indices.extents();
+  const std::size_t axis = reference::from_front(axis_attribute, rows.size());
+  const reference::Extents strides = reference::row_major_strides(rows);
+  const auto k = static_cast<std::size_t>(rows[axis]);
+  rows[axis] = 1;
+  if (indices.num_elements() == 0) return;
+  const std::size_t bytes = size_bytes(values.type.dtype);
+  reference::for_each_index(rows, [&](const reference::Extents& row) {
+    const auto at = [&](std::size_t i) {
+      return reference::offset_of(row, strides) + static_cast<std::int64_t>(i) * strides[axis];
+    };
+    std::vector<std::size_t> order(k);
+    for (std::size_t i = 0; i < k; ++i) order[i] = i;
+    std::ranges::sort(order, {}, [&](std::size_t i) {
+      return static_cast<std::int64_t>(reference::read_element<reference::Int128>(DType::kI64, indices.element(at(i))));
+    });
+    for (std::size_t i = 0; i < k; ++i) {
+      std::copy_n(values.element(at(order[i])), bytes, results[0].element(at(i)));
+      std::copy_n(indices.element(at(order[i])), 8, results[1].element(at(i)));
+    }
+  });
+}
+
+std::string compare(const OpTrial& trial, std::vector<Tensor> found, std::span<const Tensor> all_expected) {
+  std::vector<Tensor> expected;
+  for (std::size_t i = 0; i < all_expected.size(); ++i) {
+    if ((trial.options.used_results >> i & 1) != 0) expected.push_back(all_expected[i]);
+  }
+  if (found.size() != expected.size()) {
+    return fmt::format("found {} results, expected {}", found.size(), expected.size());
+  }
+  if (const auto* topk = std::get_if<TopKAttrs>(&trial.attributes); topk && !topk->sorted && found.size() == 2) {
+    order_by_index(found, topk->axis);
+    order_by_index(expected, topk->axis);
+  }
+  const std::vector<long double> bounds = reference::accumulation_bound(trial.op, trial.attributes, trial.operands);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Tolerance tolerance = {trial.max_ulp, bounds, keeps_nan_bits(trial.op, expected[i].type.dtype)};
+    if (std::string text = find_difference(found[i], expected[i], tolerance); !text.empty()) {
+      return fmt::format("result {}: {}", i, text);
+    }
+  }
+  return "";
+}
+
+std::string shapes_text(std::span<const Tensor> operands) {
+  std::string text;
+  for (const Tensor& operand : operands) text += " " + operand.type.to_text();
+  return text;
+}
+
+/// How problem number `n` of a row is run: every combination comes up as rows, dtypes and problems go by.
+OpRunOptions vary(const TargetSpec& target, std::size_t n) {
+  OpRunOptions options;
+  options.run.target = target;
+  options.run.max_groups_per_call = n % 5 == 0 ? 1 : 0xffff'ffff;
+  options.strides = static_cast<Strides>(n % 3);
+  options.guard = n / 3 % 2 == 0 ? GuardedBuffer::Guard::kAfter : GuardedBuffer::Guard::kBefore;
+  return options;
+}
+
+/// A problem with its operands and what the oracle says of them.
+struct SampledProblem {
+  std::vector<Tensor> operands;
+  std::vector<Tensor> expected;
+  OpTrial trial;
+};
+
+SampledProblem sample_problem(const OpCase& row, const OpProblem& problem, DType dtype, const TargetSpec& target,
+                              std::size_t number, DriverTally& tally) {
+  std::mt19937_64 random(number);
+  SampledProblem sampled;
+  sampled.operands = sample_operands(row, problem, dtype, random);
+  const Attributes attributes = attributes_for(problem, dtype);
+  sampled.expected = reference::evaluate(row.op, attributes, sampled.operands);
+  sampled.trial = {row.op, attributes, sampled.operands, row.max_ulp, vary(target, number), ""};
+  sampled.trial.label = fmt::format("{} {}{} {} problem {}", to_text(row.op), to_text(dtype),
+                                    shapes_text(sampled.operands), to_text(attributes), number);
+  const auto inferred = infer_types(row.op, types_of(sampled.operands), attributes);
+  if (!inferred.ok() || *inferred != types_of(sampled.expected)) {
+    tally.failures.push_back(sampled.trial.label + ": infer differs from the oracle: " + inferred.status().message());
+  }
+  return sampled;
+}
+
+void run_problem(const OpCase& row, const OpProblem& problem, DType dtype, const TargetSpec& target, std::size_t number,
+                 DriverTally& tally) {
+  SampledProblem sampled = sample_problem(row, problem, dtype, target, number, tally);
+  OpTrial& trial = sampled.trial;
+  const std::vector<Tensor>& expected = sampled.expected;
+  for (const std::string& generator : generator_names(target)) {
+    trial.options.run.force_generator = generator;
+    run_trial(trial, expected, tally);
+  }
+  trial.options.run.force_generator = "";
+  // The other side of the buffer, too.
+  trial.options.guard = static_cast<GuardedBuffer::Guard>(1 - static_cast<int>(trial.options.guard));
+  for (const std::string_view algorithm : algorithm_names()) {
+    trial.options.run.force_algorithm = std::string(algorithm);
+    run_trial(trial, expected, tally);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> generator_names(const TargetSpec& target) {
+  std::vector<std::string> names;
+  for (const auto& generator : all_generators()) {
+    if (generator->supports(target).ok()) names.emplace_back(generator->name());
+  }
+  return names;
+}
+
+void run_trial(const OpTrial& trial, std::span<const Tensor> expected, DriverTally& tally) {
+  const RunOptions& run = trial.options.run;
+  const std::string forced = trial.options.by_definition ? "definition" : run.force_generator + run.force_algorithm;
+  auto outcome = run_op(trial.op, trial.attributes, trial.operands, trial.options);
+  if (!outcome.ok() && outcome.status().code() == StatusCode::kUnimplemented && !forced.empty()) {
+    ++tally.refused[forced];
+    return;
+  }
+  ++tally.ran;
+  std::string what = outcome.ok() ? compare(trial, std::move(outcome->results), expected) : outcome.status().message();
+  if (what.empty()) return;
+  tally.failures.push_back(fmt::format("{} on {} force '{}' strides {} guard {}: {}", trial.label, run.target.to_text(),
+                                       forced, static_cast<int>(trial.options.strides),
+                                       static_cast<int>(trial.options.guard), what));
+}
+
+void run_row(const OpCase& row, DriverTally& tally) {
+  std::size_t number = 0;
+  for (const DType dtype : row.dtypes) {
+    for (const TargetSpec& target : host_targets()) {
+      const std::int64_t lanes = target.vector_bytes() / static_cast<std::int64_t>(size_bytes(dtype));
+      for (const OpProblem& problem : row.problems(lanes)) run_problem(row, problem, dtype, target, number++, tally);
+    }
+  }
+}
+
+void run_row_by_definition(const OpCase& row, DriverTally& tally) {
+  constexpr std::int64_t kLanes = 4;
+  std::size_t number = 0;
+  for (const DType dtype : row.dtypes) {
+    for (const OpProblem& problem : row.problems(kLanes)) {
+      SampledProblem sampled = sample_problem(row, problem, dtype, host_targets().front(), number++, tally);
+      sampled.trial.options.by_definition = true;
+      run_trial(sampled.trial, sampled.expected, tally);
+    }
+  }
+}
+
+}  // namespace millrace::test

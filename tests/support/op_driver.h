@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/op_cases.h"
+#include "tests/support/run_op.h"
+
+namespace millrace::test {
+
+/// What a run of rows did.
+struct DriverTally {
+  std::int64_t ran = 0;
+  std::map<std::string, std::int64_t> refused;  // by what was forced
+  std::vector<std::string> failures;            // "add f32 {..} cpu:avx2 force llvm: element 3: ..."
+};
+
+/// One op on one choice of operands, against the oracle.
+struct OpTrial {
+  Op op{};
+  Attributes attributes;
+  std::span<const reference::Tensor> operands;
+  double max_ulp = 0;
+  OpRunOptions options;
+  std::string label;
+};
+
+/// Runs it unless what is forced refuses; a difference, or an error, is a failure of the tally.
+void run_trial(const OpTrial& trial, std::span<const reference::Tensor> expected, DriverTally& tally);
+
+/// Runs a row over its dtypes, problems, and every ISA level of the host, forcing each generator and then each
+/// algorithm. Strides, guard side and group sharing vary with the problem.
+void run_row(const OpCase& row, DriverTally& tally);
+
+/// Runs a row by definition: what its requests mean, before any mapping.
+void run_row_by_definition(const OpCase& row, DriverTally& tally);
+
+/// Names of what can be forced on a target.
+std::vector<std::string> generator_names(const TargetSpec& target);
+
+}  // namespace millrace::test

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "millrace/ops/op.h"
+#include "tests/reference/tensor.h"
+
+namespace millrace::test {
+
+/// Shapes and attributes that an op is tried with.
+struct OpProblem {
+  std::vector<reference::Extents> operands;
+  Attributes attributes = NoAttrs{};
+};
+using OpProblems = std::vector<OpProblem>;
+
+// One function a family: the awkward sizes about `lanes`, the elements of one vector register. The last problem is the
+// largest.
+OpProblems unary_problems(std::int64_t lanes);
+OpProblems binary_problems(std::int64_t lanes);
+OpProblems select_problems(std::int64_t lanes);
+OpProblems cast_problems(std::int64_t lanes);
+OpProblems reduce_problems(std::int64_t lanes);
+OpProblems argmax_problems(std::int64_t lanes);
+OpProblems dot_problems(std::int64_t lanes);
+OpProblems conv_problems(std::int64_t lanes);
+OpProblems pool_problems(std::int64_t lanes);
+OpProblems reshape_problems(std::int64_t lanes);
+OpProblems transpose_problems(std::int64_t lanes);
+OpProblems broadcast_problems(std::int64_t lanes);
+OpProblems slice_problems(std::int64_t lanes);
+OpProblems pad_problems(std::int64_t lanes);
+OpProblems concat_problems(std::int64_t lanes);
+OpProblems gather_problems(std::int64_t lanes);
+OpProblems iota_problems(std::int64_t lanes);
+OpProblems sort_problems(std::int64_t lanes);
+OpProblems topk_problems(std::int64_t lanes);
+
+// What op_bench measures: one problem that fills caches without being slow.
+OpProblem large_unary();
+OpProblem large_binary();
+OpProblem large_select();
+OpProblem large_cast();
+OpProblem large_reduce();
+OpProblem large_argmax();
+OpProblem large_dot();
+OpProblem large_conv();
+OpProblem large_pool();
+OpProblem large_reshape();
+OpProblem large_transpose();
+OpProblem large_broadcast();
+OpProblem large_slice();
+OpProblem large_pad();
+OpProblem large_concat();
+OpProblem large_gather();
+OpProblem large_iota();
+OpProblem large_sort();
+OpProblem large_topk();
+
+}  // namespace millrace::test

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/hal/device.h"
+#include "millrace/jit/algorithm.h"
+
+namespace millrace::test {
+
+struct RunOptions {
+  TargetSpec target;
+  std::string force_algorithm = {};
+  std::string force_generator = {};
+  std::uint32_t max_groups_per_call = 0xffff'ffff;
+};
+
+/// What ran.
+struct RunReport {
+  std::string algorithm;
+  std::vector<std::string> generators;  // one per kernel
+};
+
+/// xbyak, llvm, interpreter: those that are built in, in the order in which a target asks them.
+const CodeGeneratorList& all_generators();
+/// The target of every ISA level that the host has, lowest first.
+std::vector<TargetSpec> host_targets();
+
+/// Lowers without running.
+Result<KernelSequence> plan_request(const KernelRequest&, const RunOptions&);
+
+/// Lowers, compiles (through a cache in memory), records and submits the request on the cpu device. Bindings are in the
+/// request's order. Scratch stands against a page without access. kUnimplemented when what was forced refuses.
+Result<RunReport> run_request(const KernelRequest&, std::span<const BufferBinding> operands,
+                              std::span<const BufferBinding> results, const RunOptions&);
+
+}  // namespace millrace::test
