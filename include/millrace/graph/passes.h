@@ -53,7 +53,7 @@ struct PassReport {
 struct PassOptions {
   bool verify_each = true;
   /// Called after each pass that changed the text, with its name and the graph.
-  std::function<void(std::string_view pass, const Graph&)> dump;
+  std::function<void(std::string_view pass, const Graph&)> dump = {};
 };
 
 /// Runs the passes, and alone verifies, times and dumps. An invalid graph after a pass is our error and names the pass.

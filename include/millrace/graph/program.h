@@ -17,11 +17,11 @@ namespace millrace {
 
 struct CompileOptions {
   std::string device = "cpu";
-  std::shared_ptr<const Context> context;  // null: make_default_context()
-  LowerOptions lowering;
-  PassOptions passes;
+  std::shared_ptr<const Context> context = {};  // null: make_default_context()
+  LowerOptions lowering = {};
+  PassOptions passes = {};
   /// An already made device (a wrapped one, say); null: made from `device`.
-  std::shared_ptr<Device> on_device;
+  std::shared_ptr<Device> on_device = {};
 };
 
 /// What compiling did, for people.

@@ -57,8 +57,8 @@ Status verify(const KernelSequence&);
 std::string to_text(const KernelSequence&);
 
 struct LowerOptions {
-  std::string force_algorithm;  // empty: in order
-  CompileKernelOptions compile;
+  std::string force_algorithm = {};  // empty: in order
+  CompileKernelOptions compile = {};
 };
 
 /// Asks the algorithms for the request in order (kAlgorithms in src/jit/algorithms/list.cpp). Operands are numbered as

@@ -56,7 +56,7 @@ struct Refusal {
 };
 
 struct CompileKernelOptions {
-  std::string force_generator;   // empty: in order
+  std::string force_generator = {};  // empty: in order
   bool allow_reference = false;  // may fall to the interpreter though the target has a real generator
 };
 

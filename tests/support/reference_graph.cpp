@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/reference_graph.h"
+
+#include <cmath>
+#include <random>
+
+#include "tests/reference/evaluate.h"
+
+namespace millrace {
+
+std::vector<reference::Tensor> evaluate_graph(const Graph& graph, std::span<const reference::Tensor> inputs) {
+  IdVector<NodeId, std::vector<reference::Tensor>> values;
+  for (const Node& node : graph.nodes) {
+    std::vector<reference::Tensor> results;
+    if (std::holds_alternative<InputNode>(node.what)) {
+      std::size_t number = 0;
+      while (index_of(graph.inputs[number]) != values.size()) ++number;
+      results = {inputs[number]};
+    } else if (const auto* constant = std::get_if<ConstantNode>(&node.what)) {
+      reference::Tensor tensor(node.results[0]);
+      tensor.bytes = *constant->data;
+      results = {std::move(tensor)};
+    } else {
+      const auto& op = std::get<OpNode>(node.what);
+      std::vector<reference::Tensor> operands;
+      for (const Value& operand : node.operands) operands.push_back(values[operand.node][operand.result]);
+      results = reference::evaluate(op.op, op.attributes, operands);
+    }
+    values.push_back(std::move(results));
+  }
+  std::vector<reference::Tensor> outputs;
+  for (const GraphOutput& output : graph.outputs) outputs.push_back(values[output.value.node][output.value.result]);
+  return outputs;
+}
+
+reference::Tensor random_tensor(TensorType type, double low, double high, std::uint64_t seed) {
+  reference::Tensor tensor(std::move(type));
+  std::mt19937_64 random(seed);
+  for (std::int64_t i = 0; i < tensor.num_elements(); ++i) {
+    const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
+    const double value = low + (high - low) * unit;
+    const DType dtype = tensor.type.dtype;
+    if (is_float(dtype)) {
+      reference::write_element(dtype, value, tensor.element(i));
+    } else {
+      reference::write_element(dtype, static_cast<std::int64_t>(dtype == DType::kBool ? value > 0 : std::floor(value)),
+                               tensor.element(i));
+    }
+  }
+  return tensor;
+}
+
+}  // namespace millrace
