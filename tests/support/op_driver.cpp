@@ -2,6 +2,8 @@
 #include "tests/support/op_driver.h"
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -19,28 +21,33 @@ bool keeps_nan_bits(Op op, DType dtype) {
   return has_trait(op, kOrder) || ((has_trait(op, kView) || has_trait(op, kMove)) && size_bytes(dtype) > 2);
 }
 
-/// Rows of an unsorted topk may come in any order: both sides are put in the order of their indices.
-void order_by_index(std::vector<Tensor>& results, std::int64_t axis_attribute) {
-  const Tensor values = results[0], indices = results[1];
-  reference::Extents rows = indices.extents();
+/// Rows of an unsorted topk may come in any order: each row's results are put in the order of the last one, the indices
+/// where they are wanted, else the values' bits.
+void order_rows(std::vector<Tensor>& results, std::int64_t axis_attribute) {
+  const std::vector<Tensor> before = results;
+  const Tensor& keys = before.back();
+  reference::Extents rows = keys.extents();
+  if (keys.num_elements() == 0) return;
   const std::size_t axis = reference::from_front(axis_attribute, rows.size());
   const reference::Extents strides = reference::row_major_strides(rows);
   const auto k = static_cast<std::size_t>(rows[axis]);
   rows[axis] = 1;
-  if (indices.num_elements() == 0) return;
-  const std::size_t bytes = size_bytes(values.type.dtype);
   reference::for_each_index(rows, [&](const reference::Extents& row) {
     const auto at = [&](std::size_t i) {
       return reference::offset_of(row, strides) + static_cast<std::int64_t>(i) * strides[axis];
     };
+    const auto key = [&](std::size_t i) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, keys.element(at(i)), size_bytes(keys.type.dtype));
+      return bits;
+    };
     std::vector<std::size_t> order(k);
-    for (std::size_t i = 0; i < k; ++i) order[i] = i;
-    std::ranges::sort(order, {}, [&](std::size_t i) {
-      return static_cast<std::int64_t>(reference::read_element<reference::Int128>(DType::kI64, indices.element(at(i))));
-    });
-    for (std::size_t i = 0; i < k; ++i) {
-      std::copy_n(values.element(at(order[i])), bytes, results[0].element(at(i)));
-      std::copy_n(indices.element(at(order[i])), 8, results[1].element(at(i)));
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::sort(order, {}, key);
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      const std::size_t bytes = size_bytes(results[r].type.dtype);
+      for (std::size_t i = 0; i < k; ++i)
+        std::memcpy(results[r].element(at(i)), before[r].element(at(order[i])), bytes);
     }
   });
 }
@@ -53,9 +60,9 @@ std::string compare(const OpTrial& trial, std::vector<Tensor> found, std::span<c
   if (found.size() != expected.size()) {
     return fmt::format("found {} results, expected {}", found.size(), expected.size());
   }
-  if (const auto* topk = std::get_if<TopKAttrs>(&trial.attributes); topk && !topk->sorted && found.size() == 2) {
-    order_by_index(found, topk->axis);
-    order_by_index(expected, topk->axis);
+  if (const auto* topk = std::get_if<TopKAttrs>(&trial.attributes); topk && !topk->sorted && !found.empty()) {
+    order_rows(found, topk->axis);
+    order_rows(expected, topk->axis);
   }
   const std::vector<long double> bounds = reference::accumulation_bound(trial.op, trial.attributes, trial.operands);
   for (std::size_t i = 0; i < found.size(); ++i) {

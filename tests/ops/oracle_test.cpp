@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The oracle itself, on values worked out by hand: what all ops are compared with must not rest on itself.
+#include <doctest/doctest.h>
+
+#include "tests/reference/evaluate.h"
+
+using namespace millrace;
+using reference::make_tensor;
+using reference::Tensor;
+
+namespace {
+
+Tensor f32(const reference::Extents& extents, const std::vector<double>& values) {
+  return make_tensor(DType::kF32, extents, values);
+}
+
+std::vector<double> doubles(const Tensor& tensor) { return reference::read_all<double>(tensor); }
+
+}  // namespace
+
+TEST_CASE("16-bit floats decode and encode each pattern to itself, and round ties to even") {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    for (unsigned bits = 0; bits < 0x10000; ++bits) {
+      const double value = reference::decode_float16(dtype, static_cast<std::uint16_t>(bits));
+      if (!std::isnan(value)) CHECK(reference::encode_float16(dtype, value) == bits);
+    }
+  }
+  CHECK(reference::encode_float16(DType::kF16, 1 + 0x1p-11L) == 0x3c00);
+  CHECK(reference::encode_float16(DType::kF16, 1 + 3 * 0x1p-11L) == 0x3c02);
+  CHECK(reference::encode_float16(DType::kF16, 65519) == 0x7bff);
+  CHECK(reference::encode_float16(DType::kF16, 65520) == 0x7c00);
+  CHECK(reference::encode_float16(DType::kF16, 0x1p-25L) == 0);
+  CHECK(reference::encode_float16(DType::kBF16, 0x1.02p0L) == 0x3f81);
+}
+
+TEST_CASE("integers wrap, and divide by zero to zero") {
+  const Tensor x = make_tensor<double>(DType::kI32, {3}, {2147483647, -2147483648.0, 7});
+  const Tensor y = make_tensor<double>(DType::kI32, {3}, {1, -1, 0});
+  const Tensor both[] = {x, y};
+  CHECK(doubles(reference::evaluate(Op::add, NoAttrs{}, both)[0]) == std::vector<double>{-2147483648.0, 2147483647, 7});
+  CHECK(doubles(reference::evaluate(Op::div, NoAttrs{}, both)[0]) == std::vector<double>{2147483647, -2147483648.0, 0});
+  CHECK(doubles(reference::evaluate(Op::rem, NoAttrs{}, both)[0]) == std::vector<double>{0, 0, 0});
+}
+
+TEST_CASE("a matrix product, a convolution and a pool by hand") {
+  const Tensor x = f32({2, 2}, {1, 2, 3, 4}), y = f32({2, 2}, {5, 6, 7, 8});
+  const Tensor both[] = {x, y};
+  const auto product = reference::evaluate(Op::dot, DotAttrs{.x_contract = {1}, .y_contract = {0}}, both);
+  CHECK(doubles(product[0]) == std::vector<double>{19, 22, 43, 50});
+  const Tensor image[] = {f32({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6}), f32({1, 1, 2, 2}, {1, 10, 100, 1000})};
+  const auto convolved = reference::evaluate(Op::conv2d, Conv2dAttrs{.padding = {0, 1, 0, 0}}, image);
+  CHECK(doubles(convolved[0]) == std::vector<double>{4010, 5421, 6532});
+  const auto averaged = reference::evaluate(Op::avg_pool2d, Pool2dAttrs{.padding = {1, 0, 0, 0}}, {image, 1});
+  CHECK(doubles(averaged[0]) == std::vector<double>{1.5});
+}
+
+TEST_CASE("sort puts NaN greatest, keeps equals in order in both directions, and takes -0 for +0") {
+  const Tensor x = f32({5}, {0.0, NAN, -0.0, -1, INFINITY});
+  const auto ascending = reference::evaluate(Op::sort, SortAttrs{.axis = 0}, {&x, 1});
+  CHECK(doubles(ascending[1]) == std::vector<double>{3, 0, 2, 4, 1});
+  const auto descending = reference::evaluate(Op::sort, SortAttrs{.axis = 0, .descending = true}, {&x, 1});
+  CHECK(doubles(descending[1]) == std::vector<double>{1, 4, 0, 2, 3});
+  CHECK(std::signbit(doubles(descending[0])[3]));
+}
+
+TEST_CASE("argmax takes the first of equals, and NaN before all") {
+  const Tensor x = f32({2, 3}, {1, 5, 5, 7, NAN, NAN});
+  CHECK(doubles(reference::evaluate(Op::argmax, ArgAttrs{1}, {&x, 1})[0]) == std::vector<double>{1, 1});
+}
+
+TEST_CASE("floats convert to integers towards zero, saturate, and NaN gives 0") {
+  const Tensor x = f32({6}, {-1.9, 2.5, 1e20, -INFINITY, NAN, 127.5});
+  const auto bytes = reference::evaluate(Op::cast, CastAttrs{DType::kI8}, {&x, 1});
+  CHECK(doubles(bytes[0]) == std::vector<double>{-1, 2, 127, -128, 0, 127});
+  const auto unsigned_longs = reference::evaluate(Op::cast, CastAttrs{DType::kU64}, {&x, 1});
+  CHECK(doubles(unsigned_longs[0]) == std::vector<double>{0, 2, 0x1p64, 0, 0, 127});
+}
+
+TEST_CASE("an ulp is that of the expected value") {
+  CHECK(reference::ulp_distance(DType::kF32, 1 + 0x1p-23L, 1) == 1);
+  CHECK(reference::ulp_distance(DType::kF32, 1 - 0x1p-24L, 1) == 0.5);
+  CHECK(reference::ulp_distance(DType::kF32, 0x1p-149L, 0) == 1);
+  CHECK(reference::ulp_distance(DType::kF32, NAN, NAN) == 0);
+  CHECK(std::isinf(reference::ulp_distance(DType::kF32, NAN, 1)));
+}
