@@ -1,122 +1,164 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places a kernel's slots. Phases are counted at barriers in program order; a slot lives from the first to the last
-// phase that touches it, and for the whole of any loop with a barrier that it is touched in. Slots whose lives do not
-// meet share bytes. Without barriers there is one phase, and nothing is shared.
-#include "millrace/jit/memory_plan.h"
-
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
+
+#include "millrace/jit/memory_plan.h"
 
 namespace millrace {
 namespace {
 
-constexpr std::uint64_t kAlignment = 64;
+constexpr std::uint64_t kSlotAlignment = 64;  // a cache line, and the widest vector
 
-std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+/// The first and last phase in which a slot is touched.
+struct Lifetime {
+  std::uint32_t first = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t last = 0;
+  bool is_touched() const { return first <= last; }
+  void touch(std::uint32_t phase) { extend({phase, phase}); }
+  void extend(const Lifetime& other) {
+    first = std::min(first, other.first);
+    last = std::max(last, other.last);
+  }
+};
 
-class Lives {
+using Lifetimes = std::vector<Lifetime>;
+
+/// Numbers phases in program order, a barrier beginning the next one.
+class PhaseWalk {
  public:
-  explicit Lives(const MachineKernel& kernel) : kernel_(kernel), lives_(kernel.slots.size()) { walk(BlockId{0}); }
+  explicit PhaseWalk(const MachineKernel& kernel) : kernel_(kernel) {}
 
-  struct Life {
-    bool is_touched = false;
-    std::uint32_t first = 0, last = 0;
-  };
-  const Life& operator[](std::size_t slot) const { return lives_[slot]; }
+  Lifetimes run() { return walk(BlockId{}); }
 
  private:
-  void touch(std::uint32_t slot, std::uint32_t first, std::uint32_t last) {
-    Life& life = lives_[slot];
-    life.first = life.is_touched ? std::min(life.first, first) : first;
-    life.last = life.is_touched ? std::max(life.last, last) : last;
-    life.is_touched = true;
-  }
-
-  void walk(BlockId block) {
-    for (const MachineInstruction& instruction : kernel_.blocks[block].instructions) {
+  Lifetimes walk(BlockId id) {
+    Lifetimes lifetimes(kernel_.slots.size());
+    for (const MachineInstruction& instruction : kernel_.blocks[id].instructions) {
       if (instruction.op == KernelOp::kBarrier) ++phase_;
-      if (is_memory_op(instruction.op)) {
-        const MemoryRef memory = MemoryRef::decode(instruction.immediate);
-        if (memory.is_slot) {
-          touch(memory.index, phase_, phase_);
-          touched_.push_back(memory.index);
+      if (const auto memory = slot_of(instruction)) lifetimes[*memory].touch(phase_);
+      const std::uint32_t first_phase = phase_;
+      for (const BlockId block : instruction.blocks) {
+        const Lifetimes inner = walk(block);
+        for (std::size_t i = 0; i < inner.size(); ++i) {
+          if (!inner[i].is_touched()) continue;
+          // What an iteration leaves may be read by a later one, so a slot lives as long as the loop.
+          lifetimes[i].extend(instruction.op == KernelOp::kFor ? Lifetime{first_phase, phase_} : inner[i]);
         }
       }
-      const std::uint32_t start = phase_;
-      const std::size_t mark = touched_.size();
-      for (BlockId inner : instruction.blocks) walk(inner);
-      // What a loop touches must last from its first phase to its last: the next turn may read it.
-      if (instruction.op == KernelOp::kFor && phase_ != start) {
-        for (std::size_t i = mark; i < touched_.size(); ++i) touch(touched_[i], start, phase_);
+    }
+    return lifetimes;
+  }
+
+  static std::optional<std::uint32_t> slot_of(const MachineInstruction& instruction) {
+    switch (instruction.op) {
+      case KernelOp::kLoadVector:
+      case KernelOp::kLoadMasked:
+      case KernelOp::kGather:
+      case KernelOp::kStoreVector:
+      case KernelOp::kStoreMasked:
+      case KernelOp::kScatter: {
+        const MemoryRef memory = MemoryRef::decode(instruction.immediate);
+        return memory.is_slot ? std::optional(memory.index) : std::nullopt;
       }
+      default:
+        return std::nullopt;
     }
   }
 
-  static bool is_memory_op(KernelOp op) {
-    return op == KernelOp::kLoadVector || op == KernelOp::kLoadMasked || op == KernelOp::kGather ||
-           op == KernelOp::kStoreVector || op == KernelOp::kStoreMasked || op == KernelOp::kScatter;
-  }
-
   const MachineKernel& kernel_;
-  std::vector<Life> lives_;
-  std::vector<std::uint32_t> touched_;
   std::uint32_t phase_ = 0;
 };
 
 bool live_together(const PlannedSlot& a, const PlannedSlot& b) {
-  return a.first_phase <= b.last_phase && b.first_phase <= a.last_phase;
+  return a.kind == b.kind && a.first_phase <= b.last_phase && b.first_phase <= a.last_phase;
 }
 
-/// The lowest offset at which the slot meets none of those placed before; returns the kind's bytes so far.
-std::uint64_t place(PlannedSlot& slot, const std::vector<PlannedSlot>& placed) {
-  std::vector<const PlannedSlot*> rivals;
-  for (const PlannedSlot& other : placed) {
-    if (other.kind == slot.kind && live_together(slot, other)) rivals.push_back(&other);
+/// The lowest place for `slot` beside those of `placed` that live when it does.
+std::uint64_t lowest_offset(const PlannedSlot& slot, const std::vector<PlannedSlot>& slots,
+                            const std::vector<std::size_t>& placed) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;
+  for (const std::size_t other : placed) {
+    if (!live_together(slot, slots[other])) continue;
+    taken.emplace_back(slots[other].offset_bytes, slots[other].offset_bytes + slots[other].size_bytes);
   }
-  std::sort(rivals.begin(), rivals.end(),
-            [](const PlannedSlot* a, const PlannedSlot* b) { return a->offset_bytes < b->offset_bytes; });
-  for (const PlannedSlot* rival : rivals) {
-    if (slot.offset_bytes + slot.size_bytes <= rival->offset_bytes) break;
-    slot.offset_bytes = std::max(slot.offset_bytes, aligned(rival->offset_bytes + rival->size_bytes));
+  std::ranges::sort(taken);
+  std::uint64_t offset = 0;
+  for (const auto& [begin, end] : taken) {
+    if (offset + slot.size_bytes <= begin) break;
+    offset = std::max(offset, (end + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment);
   }
-  return slot.offset_bytes + slot.size_bytes;
+  return offset;
 }
 
-Status check_limit(const MachineKernel& kernel, const TargetSpec& target, std::string_view what, std::uint64_t planned,
-                   std::uint64_t limit) {
+/// Largest first: small slots then fill the gaps.
+void place(MemoryPlan& plan) {
+  std::vector<std::size_t> order(plan.slots.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return plan.slots[i].size_bytes; });
+  std::vector<std::size_t> placed;
+  for (const std::size_t i : order) {
+    PlannedSlot& slot = plan.slots[i];
+    if (slot.size_bytes == 0) continue;
+    slot.offset_bytes = lowest_offset(slot, plan.slots, placed);
+    placed.push_back(i);
+    std::uint64_t& total = slot.kind == MemoryKind::kWorkgroup ? plan.workgroup_bytes : plan.private_bytes;
+    total = std::max(total, slot.offset_bytes + slot.size_bytes);
+  }
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  return bytes % 1024 == 0 ? fmt::format("{} KiB", bytes / 1024) : fmt::format("{} bytes", bytes);
+}
+
+Status check_limit(const MachineKernel& kernel, MemoryKind kind, std::uint64_t planned, std::uint64_t limit,
+                   const TargetSpec& spec) {
   if (planned <= limit) return {};
-  return resource_exhausted(
-      fmt::format("{}: {} bytes of {} memory planned, {} has {}", kernel.name, planned, what, target.to_text(), limit));
+  return resource_exhausted(fmt::format("{}: {} of {} memory planned, {} has {}", kernel.name, bytes_text(planned),
+                                        to_text(kind), spec.to_text(), bytes_text(limit)));
 }
 
 }  // namespace
 
-MemoryLimits memory_limits(const TargetSpec&) { return {512 * 1024, 64 * 1024}; }
+MemoryLimits memory_limits(const TargetSpec& spec) {
+  if (spec.family == "cpu") return {.workgroup_bytes = 512 * 1024, .private_bytes = 64 * 1024};
+  return {};  // nothing is known of it, so nothing fits
+}
 
-Result<MemoryPlan> plan_memory(const MachineKernel& kernel, const TargetSpec& target) {
-  MILLRACE_TRY(verify(kernel));
-  const Lives lives(kernel);
+Result<MemoryPlan> plan_memory(const MachineKernel& kernel, const TargetSpec& spec) {
+  const Lifetimes lifetimes = PhaseWalk(kernel).run();
   MemoryPlan plan;
   for (std::size_t i = 0; i < kernel.slots.size(); ++i) {
     const MemorySlot& slot = kernel.slots[i];
-    const std::uint64_t bytes = slot.num_elements * size_bytes(slot.dtype);
-    PlannedSlot planned{slot.name, slot.kind, 0, bytes, lives[i].first, lives[i].last};
-    std::uint64_t& total = slot.kind == MemoryKind::kPrivate ? plan.private_bytes : plan.workgroup_bytes;
-    total = std::max(total, place(planned, plan.slots));
+    PlannedSlot planned{.name = slot.name, .kind = slot.kind};
+    if (lifetimes[i].is_touched()) {
+      constexpr std::uint64_t kMost = std::uint64_t{1} << 48;  // so that no sum below wraps
+      const std::uint64_t num_elements = std::min(slot.num_elements, kMost);
+      planned.size_bytes = num_elements * size_bytes(slot.dtype);
+      planned.first_phase = lifetimes[i].first;
+      planned.last_phase = lifetimes[i].last;
+    }
     plan.slots.push_back(std::move(planned));
   }
-  const MemoryLimits limits = memory_limits(target);
-  MILLRACE_TRY(check_limit(kernel, target, "workgroup", plan.workgroup_bytes, limits.workgroup_bytes));
-  MILLRACE_TRY(check_limit(kernel, target, "private", plan.private_bytes, limits.private_bytes));
+  place(plan);
+  const MemoryLimits limits = memory_limits(spec);
+  MILLRACE_TRY(check_limit(kernel, MemoryKind::kWorkgroup, plan.workgroup_bytes, limits.workgroup_bytes, spec));
+  MILLRACE_TRY(check_limit(kernel, MemoryKind::kPrivate, plan.private_bytes, limits.private_bytes, spec));
   return plan;
 }
 
 std::string to_text(const MemoryPlan& plan) {
   std::string text = fmt::format("workgroup {} bytes, private {} bytes\n", plan.workgroup_bytes, plan.private_bytes);
-  for (const PlannedSlot& slot : plan.slots) {
-    text += fmt::format("{:>10} {:>10}  phases {}-{}  {} {}\n", slot.offset_bytes, slot.size_bytes, slot.first_phase,
-                        slot.last_phase, slot.kind == MemoryKind::kPrivate ? "private" : "workgroup", slot.name);
+  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
+    const PlannedSlot& slot = plan.slots[i];
+    if (slot.size_bytes == 0) {
+      text += fmt::format("#{} {}: {}, not touched\n", i, slot.name, to_text(slot.kind));
+      continue;
+    }
+    text += fmt::format("#{} {}: {} bytes [{}, {}) in phases {} to {}\n", i, slot.name, to_text(slot.kind),
+                        slot.offset_bytes, slot.offset_bytes + slot.size_bytes, slot.first_phase, slot.last_phase);
   }
   return text;
 }

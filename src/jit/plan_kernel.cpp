@@ -24,13 +24,16 @@ Result<PlanOutcome> plan_kernel(const Kernel& kernel, const Target& target, cons
   PlanOutcome outcome;
   bool has_real_generator = false;
   for (const auto& generator : target.generators()) {
-    const auto* compiler = dynamic_cast<const KernelCompiler*>(generator.get());
-    MILLRACE_CHECK(compiler != nullptr);
-    const std::string name(compiler->name());
+    const std::string name(generator->name());
     has_real_generator |= name != kInterpreter;
     if (!options.force_generator.empty() && options.force_generator != name) continue;
     if (name == kInterpreter && has_real_generator && !options.allow_reference && options.force_generator.empty()) {
       outcome.refusals.push_back({name, "it is the slow reference; Options::allow_reference takes it all the same"});
+      continue;
+    }
+    const auto* compiler = dynamic_cast<const KernelCompiler*>(generator.get());
+    if (!compiler) {  // an application may list a generator of its own
+      outcome.refusals.push_back({name, "it compiles no kernels"});
       continue;
     }
     Result<PlannedKernel> planned = compiler->plan(kernel, target.spec());

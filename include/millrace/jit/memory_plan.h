@@ -21,7 +21,8 @@ struct PlannedSlot {
   friend bool operator==(const PlannedSlot&, const PlannedSlot&) = default;
 };
 
-/// Where every slot of a kernel stands, before a line is emitted. Slots whose phases do not meet share bytes.
+/// Where every slot of a kernel stands, before a line is emitted. Slots whose phases do not meet share bytes; one that
+/// nothing touches has none. Offsets are multiples of 64.
 struct MemoryPlan {
   std::vector<PlannedSlot> slots;  // as MachineKernel::slots
   std::uint64_t workgroup_bytes = 0;

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads and stores move bits, so they are chosen by the size of an element.
+#include <cstring>
+
+#include "jit/interpret_program.h"
+
+namespace millrace::interpreter {
+namespace {
+
+/// A kernel that leaves its own memory is our error, so it stops here rather than overwrite another slot.
+void check_range(const MemoryView& memory, std::int64_t offset, std::uint64_t count) {
+  MILLRACE_CHECK(offset >= 0 && count <= memory.num_elements &&
+                 static_cast<std::uint64_t>(offset) <= memory.num_elements - count);
+}
+
+template <class T>
+T* element(const MemoryView& memory, std::int64_t offset) {
+  return reinterpret_cast<T*>(memory.data) + offset;
+}
+
+template <class T>
+const Step* run_load(const Step* step, Frame& frame) {
+  const MemoryView& memory = frame.memory[step->memory];
+  const std::int64_t offset = *frame.at<std::int64_t>(step->in[0]);
+  check_range(memory, offset, step->lanes);
+  std::memcpy(frame.at<T>(step->out), element<T>(memory, offset), step->lanes * sizeof(T));
+  return step + 1;
+}
+
+template <class T>
+const Step* run_store(const Step* step, Frame& frame) {
+  const MemoryView& memory = frame.memory[step->memory];
+  const std::int64_t offset = *frame.at<std::int64_t>(step->in[0]);
+  check_range(memory, offset, step->lanes);
+  std::memcpy(element<T>(memory, offset), frame.at<T>(step->in[1]), step->lanes * sizeof(T));
+  return step + 1;
+}
+
+/// Loads lane i from `offset_of(i)` where the mask says so.
+template <class T, class OffsetOf>
+const Step* load_lanes(const Step* step, Frame& frame, OffsetOf&& offset_of) {
+  const MemoryView& memory = frame.memory[step->memory];
+  const bool* mask = frame.at<bool>(step->in[1]);
+  const T* other = frame.at<T>(step->in[2]);
+  T* out = frame.at<T>(step->out);
+  for (std::uint32_t i = 0; i < step->lanes; ++i) {
+    out[i] = other[i];
+    if (!mask[i]) continue;
+    const std::int64_t offset = offset_of(i);
+    check_range(memory, offset, 1);
+    std::memcpy(&out[i], element<T>(memory, offset), sizeof(T));
+  }
+  return step + 1;
+}
+
+template <class T, class OffsetOf>
+const Step* store_lanes(const Step* step, Frame& frame, OffsetOf&& offset_of) {
+  const MemoryView& memory = frame.memory[step->memory];
+  const bool* mask = frame.at<bool>(step->in[1]);
+  const T* value = frame.at<T>(step->in[2]);
+  for (std::uint32_t i = 0; i < step->lanes; ++i) {
+    if (!mask[i]) continue;
+    const std::int64_t offset = offset_of(i);
+    check_range(memory, offset, 1);
+    std::memcpy(element<T>(memory, offset), &value[i], sizeof(T));
+  }
+  return step + 1;
+}
+
+template <class T>
+const Step* run_load_masked(const Step* step, Frame& frame) {
+  const std::int64_t first = *frame.at<std::int64_t>(step->in[0]);
+  return load_lanes<T>(step, frame, [&](std::uint32_t i) { return first + i; });
+}
+template <class T>
+const Step* run_gather(const Step* step, Frame& frame) {
+  const std::int64_t* offsets = frame.at<std::int64_t>(step->in[0]);
+  return load_lanes<T>(step, frame, [&](std::uint32_t i) { return offsets[i]; });
+}
+template <class T>
+const Step* run_store_masked(const Step* step, Frame& frame) {
+  const std::int64_t first = *frame.at<std::int64_t>(step->in[0]);
+  return store_lanes<T>(step, frame, [&](std::uint32_t i) { return first + i; });
+}
+template <class T>
+const Step* run_scatter(const Step* step, Frame& frame) {
+  const std::int64_t* offsets = frame.at<std::int64_t>(step->in[0]);
+  return store_lanes<T>(step, frame, [&](std::uint32_t i) { return offsets[i]; });
+}
+
+template <class T>
+Handler pick_memory_handler(KernelOp op) {
+  switch (op) {
+    case KernelOp::kLoadVector:
+      return run_load<T>;
+    case KernelOp::kLoadMasked:
+      return run_load_masked<T>;
+    case KernelOp::kGather:
+      return run_gather<T>;
+    case KernelOp::kStoreVector:
+      return run_store<T>;
+    case KernelOp::kStoreMasked:
+      return run_store_masked<T>;
+    case KernelOp::kScatter:
+      return run_scatter<T>;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+Handler memory_handler(KernelOp op, DType dtype) {
+  switch (size_bytes(dtype)) {
+    case 1:
+      return pick_memory_handler<std::uint8_t>(op);
+    case 2:
+      return pick_memory_handler<std::uint16_t>(op);
+    case 4:
+      return pick_memory_handler<std::uint32_t>(op);
+    default:
+      return pick_memory_handler<std::uint64_t>(op);
+  }
+}
+
+}  // namespace millrace::interpreter

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/build_id.h"
+#include "jit/plan_machine_kernel.h"
+#include "millrace/jit/interpret.h"
+#include "millrace/jit/kernel_compiler.h"
+
+namespace millrace {
+namespace {
+
+class InterpreterGenerator final : public KernelCompiler {
+ public:
+  std::string_view name() const override { return "interpreter"; }
+  std::string version() const override { return "build " + std::string(build_id()); }
+
+  Status supports(const TargetSpec& spec) const override {
+    if (spec.family == "cpu") return {};
+    return unimplemented("target " + spec.to_text() + " is no CPU; the interpreter runs on the host");
+  }
+
+  Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
+    return plan_machine_kernel(kernel, spec, name());
+  }
+
+  Result<ExecutableImage> emit(const PlannedKernel& planned, const TargetSpec& spec) const override {
+    ExecutableImage image;
+    image.format = ImageFormat::kInterpreted;
+    image.target = spec.to_text();
+    image.generator = std::string(name());
+    image.info = planned.info;
+    image.kernel = make_interpreted_kernel(std::get<MachineKernel>(planned.mapped), planned.memory);
+    return image;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const KernelCompiler> make_interpreter_generator() { return std::make_shared<InterpreterGenerator>(); }
+
+}  // namespace millrace
