@@ -202,15 +202,13 @@ class Verifier {
     check_16_bit(where, instruction, operands);
   }
 
-  /// 16-bit floats occur only between two conversions, to and from f32: a rounding.
+  /// 16-bit floats occur only between two conversions: a rounding.
   void check_16_bit(const std::string& where, const BodyInstruction& instruction, std::span<const DType> operands) {
-    const bool gives = body_dtype(instruction.dtype) != instruction.dtype;
-    const bool takes = std::any_of(operands.begin(), operands.end(), [](DType t) { return body_dtype(t) != t; });
-    if (!gives && !takes) return;
-    const bool is_f32 = gives ? operands.size() == 1 && operands[0] == DType::kF32 : instruction.dtype == DType::kF32;
-    if (instruction.op == KernelOp::kConvert && is_f32) return;
-    fail("{}: computes in {}, expected a conversion from or to f32", where,
-         to_text(gives ? instruction.dtype : operands[0]));
+    const auto is_16_bit = [](DType dtype) { return body_dtype(dtype) != dtype; };
+    const auto taken = std::find_if(operands.begin(), operands.end(), is_16_bit);
+    if (instruction.op == KernelOp::kConvert || (taken == operands.end() && !is_16_bit(instruction.dtype))) return;
+    fail("{}: computes in {}, expected a conversion from or to it only", where,
+         to_text(taken == operands.end() ? instruction.dtype : *taken));
   }
 
   void check_immediate(const std::string& where, const BodyInstruction& instruction, bool is_epilogue) {

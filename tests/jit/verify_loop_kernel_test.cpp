@@ -83,7 +83,7 @@ TEST_CASE("verify names the broken rule of a body") {
         "loop kernel 'matmul': term: %2 = mul: takes (i32, f32) and gives f32, which its rule does not allow");
   CHECK(message_after([](LoopKernel& k) { term_instruction(k, 2).dtype = DType::kF16; }) ==
         "loop kernel 'matmul': term: %2 = mul: takes (f32, f32) and gives f16, which its rule does not allow\n"
-        "loop kernel 'matmul': term: %2 = mul: computes in f16, expected a conversion from or to f32\n"
+        "loop kernel 'matmul': term: %2 = mul: computes in f16, expected a conversion from or to it only\n"
         "loop kernel 'matmul': term: yield 0 is f16, expected f32");
   CHECK(message_after([](LoopKernel& k) { term_instruction(k, 2).op = KernelOp::kLt; }) ==
         "loop kernel 'matmul': term: %2 = lt: takes (f32, f32) and gives f32, which its rule does not allow");

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "millrace/jit/algorithm.h"
+
+namespace millrace {
+
+/// A way to lower requests. Takes one kind of them, and may refuse one with a reason.
+struct Algorithm {
+  std::string_view name;
+  bool takes_loops = false;  // LoopKernel requests; else SortDescriptor
+  /// `options.force_algorithm` is this name or empty: what is forced refuses only what it cannot do, not what it
+  /// thinks that another does better.
+  Result<KernelSequence> (*lower)(const KernelRequest&, const Target&, const LowerOptions& options) = nullptr;
+};
+
+/// In the order in which they are asked.
+std::span<const Algorithm> algorithms();
+
+Result<KernelSequence> lower_loop_direct(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_loop_pad_first(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_merge_sort(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_merge_sort_scratch(const KernelRequest&, const Target&, const LowerOptions&);
+
+/// Plans `kernel` with the target's generators and appends it.
+Status append_kernel(KernelSequence& sequence, const Kernel& kernel, std::vector<SequenceOperand> buffers,
+                     const Target& target, const LowerOptions& options);
+
+/// Operands 0, 1, ..., then results 0, 1, ...
+std::vector<SequenceOperand> operands_then_results(std::size_t num_operands, std::size_t num_results);
+
+}  // namespace millrace

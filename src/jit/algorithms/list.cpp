@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "jit/algorithms/algorithm.h"
+
+namespace millrace {
+namespace {
+
+constexpr Algorithm kAlgorithms[] = {
+    {"loop_pad_first", true, lower_loop_pad_first},
+    {"loop_direct", true, lower_loop_direct},
+    {"merge_sort", false, lower_merge_sort},
+    {"merge_sort_scratch", false, lower_merge_sort_scratch},
+};
+
+const std::string& name_of_request(const KernelRequest& request) {
+  return std::visit([](const auto& kind) -> const std::string& { return kind.name; }, request);
+}
+
+std::string joined_names() {
+  std::string text;
+  for (const Algorithm& algorithm : kAlgorithms) text += (text.empty() ? "" : ", ") + std::string(algorithm.name);
+  return text;
+}
+
+}  // namespace
+
+std::span<const Algorithm> algorithms() { return kAlgorithms; }
+
+std::vector<std::string_view> algorithm_names() {
+  std::vector<std::string_view> names;
+  for (const Algorithm& algorithm : kAlgorithms) names.push_back(algorithm.name);
+  return names;
+}
+
+Result<KernelSequence> lower_request(const KernelRequest& request, const Target& target, const LowerOptions& options) {
+  const std::string& forced = options.force_algorithm;
+  const bool is_known = std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms),
+                                    [&](const Algorithm& algorithm) { return algorithm.name == forced; });
+  if (!forced.empty() && !is_known) {
+    return invalid_argument(
+        fmt::format("lower '{}': no algorithm '{}'; there are {}", name_of_request(request), forced, joined_names()));
+  }
+  std::vector<Refusal> refusals;
+  const bool is_loop = std::holds_alternative<LoopKernel>(request);
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (!forced.empty() && algorithm.name != forced) continue;
+    if (algorithm.takes_loops != is_loop) {
+      if (!forced.empty()) refusals.push_back({forced, is_loop ? "takes sorts, not loops" : "takes loops, not sorts"});
+      continue;
+    }
+    Result<KernelSequence> sequence = algorithm.lower(request, target, options);
+    if (sequence.ok()) {
+      sequence->algorithm = algorithm.name;
+      sequence->refusals = std::move(refusals);
+      MILLRACE_TRY(verify(*sequence));
+      return sequence;
+    }
+    refusals.push_back({std::string(algorithm.name), sequence.status().message()});
+  }
+  std::string reasons;
+  for (const Refusal& refusal : refusals) reasons += fmt::format("; {}: {}", refusal.who, refusal.reason);
+  return unimplemented(
+      fmt::format("lower '{}' for {}: no algorithm takes it{}", name_of_request(request), target.to_text(), reasons));
+}
+
+}  // namespace millrace

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "millrace/jit/machine_builder.h"
+
+namespace millrace {
+
+/// Bits of a dtype's sort key: u64 for 64-bit dtypes, else u32.
+constexpr DType sort_key_dtype(DType stored) { return size_bytes(stored) == 8 ? DType::kU64 : DType::kU32; }
+
+namespace detail {
+
+/// Floats of `width` bits with `infinity` the bits of +inf: negative ones turned over, so that bits order as values.
+/// -0 becomes +0, and every NaN the greatest key that there is.
+inline MachineValue float_sort_key(MachineBuilder& b, MachineValue bits, unsigned width, std::uint64_t infinity) {
+  const auto constant = [&](std::uint64_t value) {
+    return b.constant_int(bits.dtype, static_cast<std::int64_t>(value));
+  };
+  const std::uint64_t sign = std::uint64_t{1} << (width - 1);
+  const std::uint64_t all = sign | (sign - 1);
+  const MachineValue magnitude = b.bit_and(bits, constant(sign - 1));
+  const MachineValue is_negative = b.ne(b.bit_and(bits, constant(sign)), constant(0));
+  const MachineValue is_zero = b.eq(magnitude, constant(0));
+  const MachineValue negative = b.bit_xor(bits, constant(all));
+  const MachineValue positive = b.bit_or(bits, constant(sign));
+  MachineValue key = b.select(is_negative, negative, positive);
+  key = b.select(is_zero, constant(sign), key);
+  return b.select(b.lt(constant(infinity), magnitude), constant(all), key);
+}
+
+}  // namespace detail
+
+/// An unsigned key that orders as a sort does: NaN greatest, -0 equal to +0, turned over when `largest` comes first.
+/// `loaded` is a value as loads give it (u16 for 16-bit floats).
+inline MachineValue sort_key(MachineBuilder& b, MachineValue loaded, DType stored, bool largest) {
+  const DType key_dtype = sort_key_dtype(stored);
+  const bool is_wide = key_dtype == DType::kU64;
+  MachineValue key = loaded;
+  if (stored == DType::kF16 || stored == DType::kBF16) {
+    key = detail::float_sort_key(b, b.convert(key_dtype, loaded), 16, stored == DType::kF16 ? 0x7c00 : 0x7f80);
+  } else if (is_float(stored)) {
+    const std::uint64_t infinity = is_wide ? std::uint64_t{0x7ff0} << 48 : std::uint64_t{0x7f80} << 16;
+    key = detail::float_sort_key(b, b.bitcast(key_dtype, loaded), is_wide ? 64 : 32, infinity);
+  } else if (is_signed(stored)) {
+    const MachineValue wide = b.bitcast(key_dtype, b.convert(is_wide ? DType::kI64 : DType::kI32, loaded));
+    key = b.bit_xor(wide, b.shl(b.constant_int(key_dtype, 1), b.constant_int(key_dtype, is_wide ? 63 : 31)));
+  } else {
+    key = b.convert(key_dtype, loaded);
+  }
+  return largest ? b.bit_xor(key, b.sub(b.constant_int(key_dtype, 0), b.constant_int(key_dtype, 1))) : key;
+}
+
+}  // namespace millrace

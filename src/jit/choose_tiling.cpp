@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+
+#include "jit/affine.h"
+#include "jit/map_nest.h"
+
+namespace millrace {
+namespace {
+
+/// Reduction loops times parallel points of one workgroup: enough that launching it costs nothing beside it.
+constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
+constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
+
+/// One access as the tiling sees it: the walk of its address, and whether the term or the epilogue makes it.
+struct Walk {
+  AffineIndex offset;
+  bool is_dynamic = false;
+  bool is_store = false;
+  bool in_term = false;
+};
+
+class TilingChoice {
+ public:
+  TilingChoice(const LoopKernel& kernel, const TargetSpec& target)
+      : kernel_(kernel), num_parallel_(kernel.num_parallel()), target_(target) {
+    collect_walks(kernel.term, true);
+    collect_walks(kernel.epilogue, false);
+    for (const Access& store : kernel.stores) {
+      const Layout& layout = kernel.results[store.tensor].layout;
+      walks_.push_back({element_offset(store, layout, kernel.domain.size()), false, true, false});
+    }
+    for (std::size_t d = num_parallel_; d < kernel.domain.size(); ++d) {
+      reduction_points_ *= guess_extent(kernel.domain[d].extent);
+    }
+  }
+
+  Tiling run() {
+    Tiling tiling;
+    const std::uint32_t none = static_cast<std::uint32_t>(kernel_.domain.size());
+    tiling.vector_dim = tiling.row_dim = none;
+    tiling.points_per_group = kPointsPerGroup;
+    choose_vector_dim(tiling);
+    if (tiling.vector_dim == none) return tiling;
+    tiling.row_dim = tiling.vector_dim;
+    if (kernel_.reductions.empty()) {
+      tiling.vector_unroll = vectors_within(tiling, map_unroll());
+    } else {
+      choose_row_dim(tiling);
+      choose_unrolls(tiling);
+      tiling.points_per_group =
+          std::clamp<std::int64_t>(kReductionPointsPerGroup / reduction_points_, 1, kPointsPerGroup);
+    }
+    // A small kernel is one group.
+    std::int64_t points = 1;
+    for (std::size_t d = 0; d < num_parallel_; ++d)
+      points *= std::min(guess_extent(kernel_.domain[d].extent), kPointsPerGroup);
+    if (points <= 2 * tiling.points_per_group) tiling.points_per_group *= 2;
+    return tiling;
+  }
+
+ private:
+  void collect_walks(const Body& body, bool in_term) {
+    for (const BodyInstruction& instruction : body.instructions) {
+      if (instruction.op != KernelOp::kLoad) continue;
+      const Access& load = kernel_.loads[instruction.immediate];
+      const Layout& layout = kernel_.operands[load.tensor].layout;
+      walks_.push_back(
+          {element_offset(load, layout, kernel_.domain.size()), load.dynamic_dim.has_value(), false, in_term});
+    }
+  }
+
+  std::int64_t extent(std::size_t dim) const { return guess_extent(kernel_.domain[dim].extent); }
+
+  /// Lanes of the widest register that the bodies compute in, not more than the dim needs.
+  std::uint32_t lanes_along(std::size_t dim) const {
+    std::size_t widest = 1;
+    for (const Body* body : {&kernel_.term, &kernel_.epilogue}) {
+      for (const BodyInstruction& instruction : body->instructions) {
+        widest = std::max(widest, size_bytes(instruction.dtype));
+      }
+    }
+    const auto full = static_cast<std::uint32_t>(target_.vector_bytes() / widest);
+    const SizeExpr& size = kernel_.domain[dim].extent;
+    if (size.upper_bound() >= full) return full;
+    return std::bit_ceil(static_cast<std::uint32_t>(std::max<std::int64_t>(size.upper_bound(), 1)));
+  }
+
+  /// Of one vector of `walk` along `dim`, in vector loads.
+  double access_cost(const Walk& walk, std::size_t dim, std::uint32_t lanes) const {
+    const SizeExpr& step = walk.offset.coefficients[dim];
+    if (walk.is_dynamic && step.is(0)) return lanes;
+    if (step.is(1)) return 1;
+    if (step.is(0)) return 0.25;
+    return 0.75 * lanes;
+  }
+
+  /// Of one point of the whole domain, with lanes along `dim`.
+  double cost_along(std::size_t dim) const {
+    const std::uint32_t lanes = lanes_along(dim);
+    const bool is_parallel = dim < num_parallel_;
+    double term = 0.25 * static_cast<double>(kernel_.term.instructions.size());
+    double epilogue = 0.25 * static_cast<double>(kernel_.epilogue.instructions.size());
+    for (const Walk& walk : walks_) {
+      (walk.in_term ? term : epilogue) += is_parallel || walk.in_term ? access_cost(walk, dim, lanes) : 1;
+    }
+    const double used_lanes = static_cast<double>(extent(dim)) / static_cast<double>((extent(dim) + lanes - 1) / lanes);
+    // Joining lanes after a reduction is a tree of shuffles.
+    if (is_parallel)
+      epilogue /= used_lanes;
+    else
+      epilogue += 3 * std::bit_width(lanes);
+    return term / used_lanes + epilogue / static_cast<double>(reduction_points_);
+  }
+
+  void choose_vector_dim(Tiling& tiling) const {
+    double best = 0;
+    for (std::size_t dim = kernel_.domain.size(); dim-- > 0;) {
+      const double cost = cost_along(dim);
+      if (tiling.vector_dim < kernel_.domain.size() && cost >= best) continue;
+      best = cost;
+      tiling.vector_dim = static_cast<std::uint32_t>(dim);
+      tiling.lanes = lanes_along(dim);
+    }
+  }
+
+  /// Rows share the loads that change with lanes but not with rows.
+  void choose_row_dim(Tiling& tiling) const {
+    std::int64_t best = 0;
+    for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
+      if (dim == tiling.vector_dim || extent(dim) < 2) continue;
+      const std::int64_t shared = std::count_if(walks_.begin(), walks_.end(), [&](const Walk& walk) {
+        return walk.in_term && walk.offset.coefficients[dim].is(0) &&
+               !walk.offset.coefficients[tiling.vector_dim].is(0);
+      });
+      if (shared == 0) continue;
+      const std::int64_t benefit = shared * (std::int64_t{1} << 40) + std::min(extent(dim), std::int64_t{1} << 20);
+      if (benefit <= best) continue;
+      best = benefit;
+      tiling.row_dim = static_cast<std::uint32_t>(dim);
+    }
+  }
+
+  std::uint32_t map_unroll() const {
+    const std::size_t size = kernel_.epilogue.instructions.size();
+    if (size > 40) return 1;  // long bodies have enough to overlap, and every copy costs compile time
+    return size > 12 ? 2 : 4;
+  }
+
+  /// At most `wanted` vectors, and no more than the dim fills.
+  std::uint32_t vectors_within(const Tiling& tiling, std::uint32_t wanted) const {
+    const std::int64_t fill = kernel_.domain[tiling.vector_dim].extent.upper_bound() / tiling.lanes;
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(fill, 1, wanted));
+  }
+
+  void choose_unrolls(Tiling& tiling) const {
+    const bool has_rows = tiling.row_dim != tiling.vector_dim;
+    const bool is_wide = target_.num_vector_registers() >= 32;
+    const auto num_reductions = static_cast<std::uint32_t>(kernel_.reductions.size());
+    const std::uint32_t accumulators = std::max((is_wide ? 24u : 12u) / num_reductions, 1u);
+    const bool has_argmax = std::any_of(kernel_.reductions.begin(), kernel_.reductions.end(),
+                                        [](const Reduction& r) { return r.kind == ReductionKind::kArgMax; });
+    const bool is_long = kernel_.term.instructions.size() > 12;
+    std::uint32_t wanted = has_argmax || is_long ? 1 : has_rows ? (is_wide ? 3 : 2) : 4;
+    if (tiling.vector_dim >= num_parallel_ && has_rows) wanted = std::min(wanted, 2u);
+    tiling.vector_unroll = std::min(vectors_within(tiling, wanted), accumulators);
+    if (!has_rows) return;
+    tiling.row_unroll =
+        rows_for(tiling.row_dim, accumulators / tiling.vector_unroll, tiling.vector_dim < num_parallel_);
+  }
+
+  /// Fills the registers with little left over: a remainder row does a third of a tiled row's work in its time.
+  std::uint32_t rows_for(std::size_t dim, std::uint32_t most, bool is_wide_tile) const {
+    if (!is_wide_tile) most = std::min(most, 4u);  // each row ends in a tree of shuffles
+    const std::int64_t size = extent(dim);
+    std::uint32_t best = 1;
+    std::int64_t best_cost = 0;
+    for (std::uint32_t rows = std::max(most, 1u); rows >= std::max(most / 2, 1u); --rows) {
+      const std::int64_t cost = size / rows * rows + size % rows * 3;
+      if (best_cost != 0 && cost >= best_cost) continue;
+      best_cost = cost;
+      best = rows;
+    }
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(best, size));
+  }
+
+  const LoopKernel& kernel_;
+  std::size_t num_parallel_;
+  const TargetSpec& target_;
+  std::vector<Walk> walks_;
+  std::int64_t reduction_points_ = 1;
+};
+
+}  // namespace
+
+Tiling choose_tiling(const LoopKernel& kernel, const TargetSpec& target) {
+  return TilingChoice(collapse_dims(kernel), target).run();
+}
+
+}  // namespace millrace

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "millrace/jit/machine_builder.h"
+
+namespace millrace {
+
+/// A sum of i64 scalars whose constant part is kept apart until the value is needed, so that generated code is not
+/// full of additions of 0 and products with 1.
+class LinearValue {
+ public:
+  LinearValue() = default;
+  explicit LinearValue(std::int64_t constant) : constant_(constant) {}
+  explicit LinearValue(MachineValue value) : sum_(value) {}
+
+  bool is_zero() const { return !sum_ && constant_ == 0; }
+
+  /// The value of `expr` in the launch.
+  static LinearValue of_size(MachineBuilder& b, const SizeExpr& expr) {
+    return expr.is_constant() ? LinearValue(expr.constant()) : LinearValue(b.size(expr));
+  }
+
+  /// this + other * factor
+  LinearValue plus(MachineBuilder& b, const LinearValue& other, const SizeExpr& factor = 1) const {
+    if (other.is_zero() || factor.is(0)) return *this;
+    LinearValue result = *this;
+    if (!factor.is_constant()) {
+      result.add_term(b, b.mul(other.value(b), b.size(factor)));
+      return result;
+    }
+    result.constant_ += other.constant_ * factor.constant();
+    if (other.sum_) result.add_term(b, factor.is(1) ? *other.sum_ : b.mul(*other.sum_, b.i64(factor.constant())));
+    return result;
+  }
+
+  MachineValue value(MachineBuilder& b) const {
+    if (!sum_) return b.i64(constant_);
+    return constant_ == 0 ? *sum_ : b.add(*sum_, b.i64(constant_));
+  }
+
+ private:
+  void add_term(MachineBuilder& b, MachineValue term) { sum_ = sum_ ? b.add(*sum_, term) : term; }
+  std::optional<MachineValue> sum_;
+  std::int64_t constant_ = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/map_body.h"
+
+#include "millrace/hal/host_kernel.h"
+#include "millrace/jit/float16_bodies.h"
+
+namespace millrace {
+
+BodyEmitter::BodyEmitter(const MapContext& context, bool is_epilogue, const Position& position, const TileShape& shape,
+                         std::span<const MachineValue> reduced)
+    : context_(context),
+      b_(context.b),
+      body_(is_epilogue ? context.kernel.epilogue : context.kernel.term),
+      variance_(is_epilogue ? context.epilogue_variance : context.term_variance),
+      position_(position),
+      shape_(shape),
+      reduced_(reduced),
+      values_(body_.instructions.size() * shape.rows * shape.vectors),
+      splats_(values_.size()) {}
+
+std::size_t BodyEmitter::slot_of(BodyValueId id, std::uint32_t row, std::uint32_t vector) const {
+  const Variance& variance = variance_[index_of(id)];
+  if (!variance.with_row) row = 0;
+  if (!variance.with_vector) vector = 0;
+  return (index_of(id) * shape_.rows + row) * shape_.vectors + vector;
+}
+
+MachineValue BodyEmitter::value(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
+  const std::size_t slot = slot_of(id, row, vector);
+  if (!values_[slot]) values_[slot] = emit(body_.instructions[id], row, vector);
+  return *values_[slot];
+}
+
+MachineValue BodyEmitter::vector_value(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
+  const MachineValue plain = value(id, row, vector);
+  if (plain.lanes == context_.tiling.lanes) return plain;
+  std::optional<MachineValue>& splat = splats_[slot_of(id, row, vector)];
+  if (!splat) splat = b_.splat(plain, context_.tiling.lanes);
+  return *splat;
+}
+
+MachineValue BodyEmitter::emit(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector) {
+  switch (instruction.op) {
+    case KernelOp::kConstant:
+      return b_.constant_scalar({instruction.dtype, instruction.immediate});
+    case KernelOp::kLoad:
+      return emit_load(instruction, row, vector);
+    case KernelOp::kIndex:
+      return emit_index(instruction.immediate, row, vector);
+    case KernelOp::kReduced: {
+      const std::uint32_t column = context_.reduces_lanes() ? 0 : vector;
+      return reduced_[(instruction.immediate * shape_.rows + row) * shape_.vectors + column];
+    }
+    case KernelOp::kCheckIndex:
+      return emit_check_index(value(instruction.operands[0], row, vector), value(instruction.operands[1], row, vector));
+    default:
+      return emit_lanewise(instruction, row, vector);
+  }
+}
+
+MachineValue BodyEmitter::emit_lanewise(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector) {
+  std::array<MachineValue, 3> operands;
+  bool has_vector = false;
+  for (unsigned i = 0; i < instruction.num_operands; ++i) {
+    operands[i] = value(instruction.operands[i], row, vector);
+    has_vector |= operands[i].lanes > 1;
+  }
+  for (unsigned i = 0; has_vector && i < instruction.num_operands; ++i) {
+    operands[i] = vector_value(instruction.operands[i], row, vector);
+  }
+  if (instruction.op == KernelOp::kConvert) {
+    // A body's 16-bit float is its bits here, as in memory.
+    const DType from = body_.instructions[instruction.operands[0]].dtype;
+    const MachineValue wide = widen_stored(b_, operands[0], from);
+    if (body_dtype(instruction.dtype) != instruction.dtype) return narrow_to_stored(b_, wide, instruction.dtype);
+    return b_.convert(instruction.dtype, wide);
+  }
+  switch (instruction.num_operands) {
+    case 1:
+      return b_.emit(instruction.op, instruction.dtype, {operands[0]});
+    case 2:
+      return b_.emit(instruction.op, instruction.dtype, {operands[0], operands[1]});
+    default:
+      return b_.emit(instruction.op, instruction.dtype, {operands[0], operands[1], operands[2]});
+  }
+}
+
+MachineValue BodyEmitter::emit_index(std::uint64_t dim, std::uint32_t row, std::uint32_t vector) {
+  const AffineIndex index = dim_index(context_.kernel.domain.size(), dim);
+  const MachineValue first = context_.in_tile(position_.indices[dim], index, row, vector).value(b_);
+  const std::uint32_t lanes = context_.tiling.lanes;
+  if (lanes == 1 || context_.vector_coefficient(index).is(0)) return first;
+  return b_.add(b_.lane_iota(DType::kI64, lanes), b_.splat(first, lanes));
+}
+
+MachineValue BodyEmitter::emit_check_index(MachineValue index, MachineValue extent) {
+  const MachineValue wrapped = b_.select(b_.lt(index, b_.i64(0)), b_.add(index, extent), index);
+  MachineValue bad = b_.bit_or(b_.lt(wrapped, b_.i64(0)), b_.le(extent, wrapped));
+  const MachineValue checked = b_.select(bad, b_.i64(0), wrapped);
+  if (bad.lanes > 1 && shape_.mask) bad = b_.bit_and(bad, *shape_.mask);
+  b_.report_error(bad, static_cast<std::uint32_t>(KernelError::kIndexOutOfRange));
+  return checked;
+}
+
+MachineValue BodyEmitter::emit_load(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector) {
+  CellAccess access{context_.loads[instruction.immediate], position_.loads[instruction.immediate], row, vector, {}};
+  if (instruction.num_operands == 1) access.dynamic_index = value(instruction.operands[0], row, vector);
+  const MachineValue loaded = load_cell(context_, access, shape_.mask);
+  return widen_stored(b_, loaded, access.plan.stored);
+}
+
+}  // namespace millrace

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "millrace/jit/map_kernel.h"
+
+namespace millrace {
+
+/// How the parallel dims of a nest become groups and loops.
+struct NestSplit {
+  std::vector<std::size_t> order;  // parallel dims, outermost loop first
+  std::size_t split = 0;           // position in `order` of the dim whose chunks are groups
+  std::int64_t chunk = 1;          // its points in one group
+  SizeExpr num_chunks = 1;
+  SizeExpr num_groups = 1;
+};
+
+/// Precondition: `collapsed` is collapse_dims of a kernel, `tiling` one of it.
+NestSplit split_nest(const LoopKernel& collapsed, const Tiling& tiling);
+
+/// Points of a whole tile along `dim`.
+std::int64_t tile_of(const Tiling& tiling, std::size_t dim);
+
+/// The extent, or a guess within its facts where the run decides.
+std::int64_t guess_extent(const SizeExpr& extent);
+
+}  // namespace millrace
