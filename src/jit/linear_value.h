@@ -27,7 +27,8 @@ class LinearValue {
     if (other.is_zero() || factor.is(0)) return *this;
     LinearValue result = *this;
     if (!factor.is_constant()) {
-      result.add_term(b, b.mul(other.value(b), b.size(factor)));
+      const MachineValue term = other.value(b);
+      result.add_term(b, b.mul(term, b.size(factor)));
       return result;
     }
     result.constant_ += other.constant_ * factor.constant();

@@ -52,7 +52,7 @@ MachineValue BodyEmitter::emit(const BodyInstruction& instruction, std::uint32_t
       return reduced_[(instruction.immediate * shape_.rows + row) * shape_.vectors + column];
     }
     case KernelOp::kCheckIndex:
-      return emit_check_index(value(instruction.operands[0], row, vector), value(instruction.operands[1], row, vector));
+      return emit_check_index(instruction, row, vector);
     default:
       return emit_lanewise(instruction, row, vector);
   }
@@ -90,13 +90,20 @@ MachineValue BodyEmitter::emit_index(std::uint64_t dim, std::uint32_t row, std::
   const MachineValue first = context_.in_tile(position_.indices[dim], index, row, vector).value(b_);
   const std::uint32_t lanes = context_.tiling.lanes;
   if (lanes == 1 || context_.vector_coefficient(index).is(0)) return first;
-  return b_.add(b_.lane_iota(DType::kI64, lanes), b_.splat(first, lanes));
+  const MachineValue lane = b_.lane_iota(DType::kI64, lanes);
+  return b_.add(lane, b_.splat(first, lanes));
 }
 
-MachineValue BodyEmitter::emit_check_index(MachineValue index, MachineValue extent) {
-  const MachineValue wrapped = b_.select(b_.lt(index, b_.i64(0)), b_.add(index, extent), index);
-  MachineValue bad = b_.bit_or(b_.lt(wrapped, b_.i64(0)), b_.le(extent, wrapped));
-  const MachineValue checked = b_.select(bad, b_.i64(0), wrapped);
+MachineValue BodyEmitter::emit_check_index(const BodyInstruction& instruction, std::uint32_t row,
+                                           std::uint32_t vector) {
+  const MachineValue index = value(instruction.operands[0], row, vector);
+  const MachineValue extent = value(instruction.operands[1], row, vector);
+  const MachineValue zero = b_.i64(0);
+  const MachineValue is_negative = b_.lt(index, zero);
+  const MachineValue wrapped = b_.select(is_negative, b_.add(index, extent), index);
+  const MachineValue is_below = b_.lt(wrapped, zero);
+  MachineValue bad = b_.bit_or(is_below, b_.le(extent, wrapped));
+  const MachineValue checked = b_.select(bad, zero, wrapped);
   if (bad.lanes > 1 && shape_.mask) bad = b_.bit_and(bad, *shape_.mask);
   b_.report_error(bad, static_cast<std::uint32_t>(KernelError::kIndexOutOfRange));
   return checked;

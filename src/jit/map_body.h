@@ -36,7 +36,7 @@ class BodyEmitter {
   MachineValue emit(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
   MachineValue emit_lanewise(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
   MachineValue emit_index(std::uint64_t dim, std::uint32_t row, std::uint32_t vector);
-  MachineValue emit_check_index(MachineValue index, MachineValue extent);
+  MachineValue emit_check_index(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
   MachineValue emit_load(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
   std::size_t slot_of(BodyValueId id, std::uint32_t row, std::uint32_t vector) const;
 

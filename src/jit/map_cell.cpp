@@ -11,19 +11,20 @@ class CellEmitter {
       : context_(context), b_(context.b), access_(access), mask_(mask), lanes_(context.tiling.lanes) {}
 
   MachineValue load() {
-    const MachineValue other = b_.constant_scalar(access_.plan.other);
     const MachineValue offset = scalar_offset();
     const std::optional<MachineValue> inside = guard();
     if (!is_vector()) {
       if (!inside) return b_.load(access_.plan.memory, offset);
-      return b_.load_masked(access_.plan.memory, offset, *inside, other);
+      return b_.load_masked(access_.plan.memory, offset, *inside, other());
     }
     const std::optional<MachineValue> mask = joined_mask(inside);
     if (is_contiguous()) {
       if (!mask) return b_.load(access_.plan.memory, offset, lanes_);
-      return b_.load_masked(access_.plan.memory, offset, *mask, b_.splat(other, lanes_));
+      return b_.load_masked(access_.plan.memory, offset, *mask, b_.splat(other(), lanes_));
     }
-    return b_.gather(access_.plan.memory, lane_offsets(offset), mask ? *mask : all_lanes(), b_.splat(other, lanes_));
+    const MachineValue offsets = lane_offsets(offset);
+    const MachineValue lanes = mask ? *mask : all_lanes();
+    return b_.gather(access_.plan.memory, offsets, lanes, b_.splat(other(), lanes_));
   }
 
   void store(MachineValue value) {
@@ -31,7 +32,8 @@ class CellEmitter {
     if (!is_vector()) return b_.store(access_.plan.memory, offset, value);
     if (value.lanes == 1) value = b_.splat(value, lanes_);
     if (!is_contiguous()) {
-      return b_.scatter(access_.plan.memory, lane_offsets(offset), mask_ ? *mask_ : all_lanes(), value);
+      const MachineValue offsets = lane_offsets(offset);
+      return b_.scatter(access_.plan.memory, offsets, mask_ ? *mask_ : all_lanes(), value);
     }
     if (mask_) return b_.store_masked(access_.plan.memory, offset, *mask_, value);
     b_.store(access_.plan.memory, offset, value);
@@ -51,6 +53,7 @@ class CellEmitter {
   }
   bool is_contiguous() const { return !has_vector_index() && lane_coefficient(access_.plan.offset).is(1); }
 
+  MachineValue other() { return b_.constant_scalar(access_.plan.other); }
   MachineValue all_lanes() { return b_.splat(b_.constant_int(DType::kBool, 1), lanes_); }
 
   MachineValue scalar_offset() {
@@ -108,7 +111,8 @@ class CellEmitter {
     if (lanes_ > 1 && (is_dynamic_vector || !coefficient.is(0))) index = along_lanes(index, coefficient, dtype);
     if (is_dynamic_vector) index = b_.add(index, *access_.dynamic_index);
     const MachineValue extent = b_.convert(dtype, LinearValue::of_size(b_, guard.extent).value(b_));
-    return b_.lt(b_.bitcast(unsigned_dtype, index), b_.bitcast(unsigned_dtype, extent));
+    index = b_.bitcast(unsigned_dtype, index);
+    return b_.lt(index, b_.bitcast(unsigned_dtype, extent));
   }
 
   std::optional<MachineValue> joined_mask(std::optional<MachineValue> inside) {

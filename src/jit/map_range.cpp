@@ -27,12 +27,14 @@ class RangeEmitter {
     if (main_size == steps_.tile) {
       carried = steps_.main_step(range_.lower, carried);
     } else if (main_size > 0) {
-      carried = main_loop(range_.lower.value(b_), after(main_size).value(b_), std::move(carried));
+      const MachineValue lower = range_.lower.value(b_);
+      carried = main_loop(lower, after(main_size).value(b_), std::move(carried));
     }
     const std::int64_t left = size - main_size;
     if (left == 0) return carried;
     if (left <= steps_.tail) return steps_.tail_step(after(main_size), b_.i64(left), carried);
-    return tail_loop(after(main_size).value(b_), after(size).value(b_), std::move(carried));
+    const MachineValue tail_start = after(main_size).value(b_);
+    return tail_loop(tail_start, after(size).value(b_), std::move(carried));
   }
 
   LinearValue after(std::int64_t points) { return range_.lower.plus(b_, LinearValue(points)); }

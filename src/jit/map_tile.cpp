@@ -142,7 +142,9 @@ class TileEmitter {
       return has_lanes ? body.vector_value(id, cell.row, cell.vector) : body.value(id, cell.row, cell.vector);
     };
     if (kind.kind == ReductionKind::kSum && last.op == KernelOp::kMul && is_float(kind.dtype)) {
-      return {b_.mul_add(in_lanes(last.operands[0]), in_lanes(last.operands[1]), state.value), state.index};
+      const MachineValue left = in_lanes(last.operands[0]);
+      const MachineValue right = in_lanes(last.operands[1]);
+      return {b_.mul_add(left, right, state.value), state.index};
     }
     const MachineValue term = in_lanes(yield);
     if (kind.kind != ReductionKind::kArgMax) return combine(b_, kind.kind, state, term, term);
@@ -157,7 +159,9 @@ class TileEmitter {
     const MachineValue first = context_.in_tile(position.indices[dim], index, cell.row, cell.vector).value(b_);
     if (!has_lanes) return first;
     const MachineValue splat = b_.splat(first, lanes);
-    return context_.reduces_lanes() ? b_.add(b_.lane_iota(DType::kI64, lanes), splat) : splat;
+    if (!context_.reduces_lanes()) return splat;
+    const MachineValue lane = b_.lane_iota(DType::kI64, lanes);
+    return b_.add(lane, splat);
   }
 
   Accumulators accumulate_tail(const Position& position, MachineValue remaining, Accumulators accumulators) {
@@ -202,7 +206,8 @@ class TileEmitter {
     for (const TileReduction& state : vectors) {
       MachineValue holds = b_.eq(state.value, greatest);
       if (is_float(greatest.dtype)) {
-        holds = b_.bit_or(holds, b_.bit_and(b_.ne(state.value, state.value), b_.ne(greatest, greatest)));
+        const MachineValue is_nan = b_.ne(state.value, state.value);
+        holds = b_.bit_or(holds, b_.bit_and(is_nan, b_.ne(greatest, greatest)));
       }
       const MachineValue none = b_.i64(std::numeric_limits<std::int64_t>::max());
       const MachineValue first = b_.select(holds, state.index, none);
@@ -221,7 +226,8 @@ class TileEmitter {
 }  // namespace
 
 MachineValue lane_mask(MachineBuilder& b, std::uint32_t lanes, MachineValue num_points) {
-  return b.lt(b.lane_iota(DType::kI32, lanes), b.splat(b.convert(DType::kI32, num_points), lanes));
+  const MachineValue lane = b.lane_iota(DType::kI32, lanes);
+  return b.lt(lane, b.splat(b.convert(DType::kI32, num_points), lanes));
 }
 
 void emit_tile(const MapContext& context, const Position& position, const TileShape& shape) {

@@ -48,7 +48,8 @@ template <ScalarBuilder B>
 typename B::Value is_greater(B& b, typename B::Value value, typename B::Value best) {
   const auto above = b.lt(best, value);
   if (!is_float(value.dtype)) return above;
-  return b.bit_or(above, b.bit_and(b.ne(value, value), b.eq(best, best)));
+  const auto is_nan = b.ne(value, value);
+  return b.bit_or(above, b.bit_and(is_nan, b.eq(best, best)));
 }
 
 /// One more term. `index` is where the term stands along the reduction dim (kArgMax only).
