@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-
 #include "millrace/jit/machine_builder.h"
 
 namespace millrace {
@@ -13,9 +11,9 @@ class LinearValue {
  public:
   LinearValue() = default;
   explicit LinearValue(std::int64_t constant) : constant_(constant) {}
-  explicit LinearValue(MachineValue value) : sum_(value) {}
+  explicit LinearValue(MachineValue value) : sum_(value), has_sum_(true) {}
 
-  bool is_zero() const { return !sum_ && constant_ == 0; }
+  bool is_zero() const { return !has_sum_ && constant_ == 0; }
 
   /// The value of `expr` in the launch.
   static LinearValue of_size(MachineBuilder& b, const SizeExpr& expr) {
@@ -32,18 +30,22 @@ class LinearValue {
       return result;
     }
     result.constant_ += other.constant_ * factor.constant();
-    if (other.sum_) result.add_term(b, factor.is(1) ? *other.sum_ : b.mul(*other.sum_, b.i64(factor.constant())));
+    if (other.has_sum_) result.add_term(b, factor.is(1) ? other.sum_ : b.mul(other.sum_, b.i64(factor.constant())));
     return result;
   }
 
   MachineValue value(MachineBuilder& b) const {
-    if (!sum_) return b.i64(constant_);
-    return constant_ == 0 ? *sum_ : b.add(*sum_, b.i64(constant_));
+    if (!has_sum_) return b.i64(constant_);
+    return constant_ == 0 ? sum_ : b.add(sum_, b.i64(constant_));
   }
 
  private:
-  void add_term(MachineBuilder& b, MachineValue term) { sum_ = sum_ ? b.add(*sum_, term) : term; }
-  std::optional<MachineValue> sum_;
+  void add_term(MachineBuilder& b, MachineValue term) {
+    sum_ = has_sum_ ? b.add(sum_, term) : term;
+    has_sum_ = true;
+  }
+  MachineValue sum_{};
+  bool has_sum_ = false;
   std::int64_t constant_ = 0;
 };
 

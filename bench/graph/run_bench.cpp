@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Session::run costs beyond the kernels: programs whose kernels do next to nothing.
+#include <benchmark/benchmark.h>
+
+#include "millrace/millrace.h"
+
+namespace millrace {
+namespace {
+
+/// A chain of `dispatches` kernels of 16 elements each; reshapes keep them from being one.
+Program chain(int dispatches) {
+  GraphBuilder graph("chain");
+  Tensor x = graph.input("x", DType::kF32, {16});
+  for (int i = 0; i < dispatches; ++i) x = reshape(x, i % 2 == 0 ? Shape{4, 4} : Shape{16}) + 1.0;
+  graph.output("y", x);
+  return compile(graph.finish().value()).value();
+}
+
+void run_dispatches(benchmark::State& state) {
+  const auto dispatches = static_cast<int>(state.range(0));
+  Session session = Session::create(chain(dispatches)).value();
+  std::vector<float> x(16), y(16);
+  const BufferBinding inputs[] = {bind(x)}, outputs[] = {bind(y)};
+  for (auto _ : state) {
+    if (const Status status = session.run(inputs, outputs); !status.ok()) state.SkipWithError(status.message().c_str());
+  }
+  state.counters["ns_per_dispatch"] = benchmark::Counter(static_cast<double>(state.iterations()) * dispatches * 1e-9,
+                                                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(run_dispatches)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
+
+}  // namespace
+}  // namespace millrace
