@@ -2,9 +2,9 @@
 // Softmax over rows, ours beside Eigen, one thread, rotating 16 inputs.
 #include <random>
 
-#include <Eigen/Core>
 #include <benchmark/benchmark.h>
 
+#include "bench/ops/peers/eigen_softmax.h"
 #include "millrace/millrace.h"
 
 namespace {
@@ -41,18 +41,11 @@ void softmax_millrace(benchmark::State& state) {
 }
 
 void softmax_eigen(benchmark::State& state) {
-  using Matrix = Eigen::Array<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const auto all = inputs(state.range(0), state.range(1));
   std::vector<float> y(all[0].size());
-  Eigen::Map<Matrix> to(y.data(), state.range(0), state.range(1));
   std::size_t turn = 0;
   for (auto _ : state) {
-    const Eigen::Map<const Matrix> from(all[turn++ % kInputs].data(), state.range(0), state.range(1));
-    for (Eigen::Index row = 0; row < from.rows(); ++row) {
-      to.row(row) = (from.row(row) - from.row(row).maxCoeff()).exp();
-      to.row(row) *= 1 / to.row(row).sum();
-    }
-    benchmark::DoNotOptimize(y.data());
+    millrace::peers::eigen_softmax(all[turn++ % kInputs].data(), y.data(), state.range(0), state.range(1));
     benchmark::ClobberMemory();
   }
   count(state);
