@@ -45,6 +45,7 @@ class TilingChoice {
     tiling.row_dim = tiling.vector_dim;
     if (kernel_.reductions.empty()) {
       tiling.vector_unroll = vectors_within(tiling, map_unroll());
+      choose_block(tiling);
     } else {
       choose_row_dim(tiling);
       choose_unrolls(tiling);
@@ -141,6 +142,25 @@ class TilingChoice {
     }
   }
 
+  /// A transposing map is walked in square blocks: the cache lines that one gather touches serve all rows of a block.
+  void choose_block(Tiling& tiling) const {
+    for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
+      const bool is_transposed = std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) {
+        const SizeExpr& step = walk.offset.coefficients[tiling.vector_dim];
+        return walk.offset.coefficients[dim].is(1) && !step.is(0) && !step.is(1);
+      });
+      if (dim == tiling.vector_dim || !is_transposed) continue;
+      tiling.vector_unroll = 1;
+      tiling.row_dim = static_cast<std::uint32_t>(dim);
+      // Every row is a copy of the body.
+      const auto affordable = static_cast<std::int64_t>(128 / kernel_.epilogue.instructions.size());
+      const std::int64_t rows =
+          std::min({affordable, std::int64_t{tiling.lanes}, kernel_.domain[dim].extent.upper_bound()});
+      tiling.row_unroll = static_cast<std::uint32_t>(std::max<std::int64_t>(rows, 1));
+      return;
+    }
+  }
+
   std::uint32_t map_unroll() const {
     const std::size_t size = kernel_.epilogue.instructions.size();
     if (size > 40) return 1;  // long bodies have enough to overlap, and every copy costs compile time
@@ -165,23 +185,27 @@ class TilingChoice {
     if (tiling.vector_dim >= num_parallel_ && has_rows) wanted = std::min(wanted, 2u);
     tiling.vector_unroll = std::min(vectors_within(tiling, wanted), accumulators);
     if (!has_rows) return;
-    tiling.row_unroll =
-        rows_for(tiling.row_dim, accumulators / tiling.vector_unroll, tiling.vector_dim < num_parallel_);
+    tiling.row_unroll = rows_for(tiling.row_dim, accumulators / tiling.vector_unroll, tiling);
   }
 
-  /// Fills the registers with little left over: a remainder row does a third of a tiled row's work in its time.
-  std::uint32_t rows_for(std::size_t dim, std::uint32_t most, bool is_wide_tile) const {
-    if (!is_wide_tile) most = std::min(most, 4u);  // each row ends in a tree of shuffles
+  /// The rows, up to `most`, that make walking all of `dim` cheapest.
+  std::uint32_t rows_for(std::size_t dim, std::uint32_t most, const Tiling& tiling) const {
+    if (tiling.vector_dim >= num_parallel_) most = std::min(most, 4u);  // each row ends in a tree of shuffles
+    // A step of a tile: two multiply-adds a cycle, but no faster than the four cycles that one takes.
+    const auto step_cost = [&](std::int64_t rows) {
+      return std::max(static_cast<double>(rows * tiling.vector_unroll) / 2, 4.0) + 0.5;
+    };
     const std::int64_t size = extent(dim);
     std::uint32_t best = 1;
-    std::int64_t best_cost = 0;
-    for (std::uint32_t rows = std::max(most, 1u); rows >= std::max(most / 2, 1u); --rows) {
-      const std::int64_t cost = size / rows * rows + size % rows * 3;
+    double best_cost = 0;
+    for (auto rows = static_cast<std::uint32_t>(std::clamp<std::int64_t>(most, 1, size)); rows > 0; --rows) {
+      const double cost =
+          static_cast<double>(size / rows) * step_cost(rows) + static_cast<double>(size % rows) * step_cost(1);
       if (best_cost != 0 && cost >= best_cost) continue;
       best_cost = cost;
       best = rows;
     }
-    return static_cast<std::uint32_t>(std::min<std::int64_t>(best, size));
+    return best;
   }
 
   const LoopKernel& kernel_;
