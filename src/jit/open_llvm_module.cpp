@@ -45,10 +45,9 @@ std::vector<std::string> module_candidates() {
   return candidates;
 }
 
-Result<LlvmEmitFunction> open_module() {
-  MILLRACE_TRY_ASSIGN(const std::string path, find_llvm_module());
-  // Never closed: code of LLVM's may run at exit, and its threads' storage would dangle.
-  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+Result<LlvmEmitFunction> open_module(const std::string& path) {
+  // Never closed once it is used: code of LLVM's runs at exit.
+  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     const char* why = dlerror();
     return unavailable("llvm: cannot open " + path + ": " + (why != nullptr ? why : "no reason given"));
@@ -56,7 +55,7 @@ Result<LlvmEmitFunction> open_module() {
   const auto module_build_id = reinterpret_cast<LlvmBuildIdFunction>(dlsym(module, kLlvmBuildIdSymbol));
   const auto emit = reinterpret_cast<LlvmEmitFunction>(dlsym(module, kLlvmEmitSymbol));
   if (module_build_id == nullptr || emit == nullptr) {
-    return unavailable("llvm: " + path + " is no Millrace module: it lacks " + kLlvmBuildIdSymbol + " or " +
+    return unavailable("llvm: " + path + " is no module of Millrace: it lacks " + kLlvmBuildIdSymbol + " or " +
                        kLlvmEmitSymbol);
   }
   if (build_id() != module_build_id()) {
@@ -64,6 +63,19 @@ Result<LlvmEmitFunction> open_module() {
                        std::string(build_id()) + "; install the module that was built with this library");
   }
   return emit;
+}
+
+/// The first that is of this build: one of an older build may stand before it, where another version was installed.
+Result<LlvmEmitFunction> open_first_module() {
+  MILLRACE_TRY(find_llvm_module().status());
+  Status why;
+  for (const std::string& candidate : module_candidates()) {
+    if (access(candidate.c_str(), R_OK) != 0) continue;
+    Result<LlvmEmitFunction> emit = open_module(candidate);
+    if (emit.ok()) return emit;
+    if (why.ok()) why = emit.status();
+  }
+  return why;
 }
 
 }  // namespace
@@ -87,7 +99,7 @@ Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetS
     // A failure is not kept: the next call may find the module that was missing.
     const std::lock_guard lock(mutex);
     if (emit == nullptr) {
-      MILLRACE_TRY_ASSIGN(emit, open_module());
+      MILLRACE_TRY_ASSIGN(emit, open_first_module());
     }
   }
   LlvmEmitOutput output;

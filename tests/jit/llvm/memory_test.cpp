@@ -1,35 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emitted loads and stores: what is masked off touches no memory.
 #include <cstring>
-#include <sys/mman.h>
 
 #include <doctest/doctest.h>
 
 #include "millrace/jit/machine_builder.h"
+#include "tests/jit/guarded_memory.h"
 #include "tests/jit/llvm/emit_support.h"
 
 namespace millrace {
 namespace {
 
-/// `size_bytes` that end at, or begin after, a page that must not be touched.
-class GuardedMemory {
- public:
-  GuardedMemory(std::size_t size_bytes, bool guard_after) {
-    pages_ = static_cast<std::byte*>(mmap(nullptr, 3 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    REQUIRE(pages_ != MAP_FAILED);
-    REQUIRE(mprotect(pages_ + kPage, kPage, PROT_READ | PROT_WRITE) == 0);
-    data_ = pages_ + kPage + (guard_after ? kPage - size_bytes : 0);
-  }
-  GuardedMemory(const GuardedMemory&) = delete;
-  GuardedMemory& operator=(const GuardedMemory&) = delete;
-  ~GuardedMemory() { munmap(pages_, 3 * kPage); }
-  std::byte* data() const { return data_; }
-
- private:
-  static constexpr std::size_t kPage = 4096;
-  std::byte* pages_;
-  std::byte* data_;
-};
+using test::GuardedMemory;
 
 constexpr DType kDTypes[] = {DType::kBool, DType::kI8,  DType::kI16, DType::kI32,
                              DType::kI64,  DType::kF16, DType::kF32, DType::kF64};
@@ -56,9 +38,9 @@ MachineKernel masked_copy(DType dtype, std::uint32_t lanes) {
 
 /// The buffers hold lanes [begin, end) only; the others would stand on the guard pages around them.
 void check_masked(DType dtype, std::uint32_t lanes, const EmittedKernel& kernel, std::uint32_t begin, std::uint32_t end,
-                  bool guard_after) {
+                  GuardedMemory::Side side) {
   const std::size_t size = size_bytes(dtype), count = end - begin;
-  const GuardedMemory x(count * size, guard_after), y(count * size, guard_after);
+  const GuardedMemory x(count * size, side), y(count * size, side);
   for (std::size_t i = 0; i < count * size; ++i) x.data()[i] = pattern(dtype, i);
   std::vector<std::byte> z(lanes * size), expected(lanes * size);
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
@@ -83,8 +65,8 @@ TEST_CASE("masked lanes of a load and a store touch no memory") {
         const EmittedKernel kernel(masked_copy(dtype, lanes), isa);
         for (std::uint32_t begin = 0; begin < lanes; ++begin) {
           for (std::uint32_t end = begin; end <= lanes; ++end) {
-            check_masked(dtype, lanes, kernel, begin, end, true);
-            check_masked(dtype, lanes, kernel, begin, end, false);
+            check_masked(dtype, lanes, kernel, begin, end, GuardedMemory::Side::kEnd);
+            check_masked(dtype, lanes, kernel, begin, end, GuardedMemory::Side::kStart);
           }
         }
       }
@@ -113,7 +95,7 @@ TEST_CASE("masked lanes of a gather and a scatter touch no memory, and higher la
         INFO(to_text(isa), " ", to_text(dtype), "x", lanes);
         const EmittedKernel kernel(gather_scatter(dtype, lanes), isa);
         const std::size_t size = size_bytes(dtype);
-        const GuardedMemory x(kLimit * size, true), z(kLimit * 4, true);
+        const GuardedMemory x(kLimit * size, GuardedMemory::Side::kEnd), z(kLimit * 4, GuardedMemory::Side::kEnd);
         for (std::size_t i = 0; i < kLimit * size; ++i) x.data()[i] = pattern(dtype, i);
         std::vector<std::int64_t> index;
         for (std::uint32_t i = 0; i < lanes; ++i)

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding and opening the module. What must be seen by a process of its own is a case that is skipped, and that its
+// parent runs in a child with an environment.
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+
+#include "hal/cpu/code_loader.h"
+#include "millrace/jit/kernel_cache.h"
+#include "millrace/jit/machine_builder.h"
+#include "tests/jit/cache/temporary_directory.h"
+
+namespace millrace {
+namespace {
+
+const TargetSpec kSpec{.isa = IsaLevel::kBaseline};
+
+/// The exit code of this program run with one skipped case.
+int run_child(const std::string& environment, const std::string& test_case) {
+  char self[4096] = {};
+  REQUIRE(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+  const std::string command = environment + " '" + self + "' --no-skip -tc='" + test_case + "' > /dev/null";
+  return std::system(command.c_str());
+}
+
+bool is_llvm_loaded() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("libLLVM") != std::string::npos) return true;
+  }
+  return false;
+}
+
+Kernel doubling_kernel() {
+  MachineBuilder b("doubling");
+  const MemoryHandle y = b.buffer("y", DType::kF32, true, true);
+  const MachineValue x = b.load(y, b.i64(0), 4);
+  b.store(y, b.i64(0), b.add(x, x));
+  return b.finish();
+}
+
+/// Compiles through the cache and runs.
+KernelCache::Stats run_cached(const std::string& directory) {
+  const auto generator = make_llvm_generator();
+  KernelCache cache({.directory = directory});
+  const PlannedKernel kernel = generator->plan(doubling_kernel(), kSpec).value();
+  const auto image = cache.get(kernel, kSpec, *generator).value();
+  const MappedCode code = MappedCode::map(image->bytes, image->code_bytes).value();
+  float y[4] = {1, 2, 3, 4};
+  void* buffers[] = {y};
+  std::uint32_t status = 0;
+  const KernelArgs args{&status, nullptr, buffers, nullptr};
+  reinterpret_cast<HostKernelEntry>(code.data() + image->entry_offset)(&args, 0, 1);
+  CHECK(y[3] == 8);
+  return cache.stats();
+}
+
+TEST_CASE("child: compiles" * doctest::skip()) {
+  CHECK(run_cached(std::getenv("MILLRACE_TEST_DIRECTORY")).misses == 1);
+  CHECK(is_llvm_loaded());
+}
+
+TEST_CASE("child: finds on disk" * doctest::skip()) {
+  CHECK(run_cached(std::getenv("MILLRACE_TEST_DIRECTORY")).disk_hits == 1);
+  CHECK_FALSE(is_llvm_loaded());
+}
+
+TEST_CASE("a kernel from the disk cache runs without libLLVM") {
+  const TemporaryDirectory directory;
+  const std::string environment = "MILLRACE_TEST_DIRECTORY='" + directory.path() + "'";
+  CHECK(run_child(environment, "child: compiles") == 0);
+  CHECK(run_child(environment, "child: finds on disk") == 0);
+}
+
+TEST_CASE("child: has no module" * doctest::skip()) {
+  const auto generator = make_llvm_generator();
+  const std::string message = "libmillrace_llvm.so not found; looked in /no/such/module.so";
+  CHECK(generator->supports(kSpec).message() == message);
+  CHECK(generator->supports(kSpec).code() == StatusCode::kUnavailable);
+  const PlannedKernel kernel = generator->plan(doubling_kernel(), kSpec).value();
+  CHECK(generator->emit(kernel, kSpec).status().message() == message);
+  CHECK_FALSE(is_llvm_loaded());
+}
+
+TEST_CASE("a missing module is a reason not to support a target, and names where it was looked for") {
+  CHECK(run_child("MILLRACE_LLVM_MODULE=/no/such/module.so", "child: has no module") == 0);
+}
+
+TEST_CASE("child: has a foreign module" * doctest::skip()) {
+  const std::string path = std::getenv("MILLRACE_LLVM_MODULE");
+  const auto generator = make_llvm_generator();
+  CHECK(generator->supports(kSpec).ok());  // opens nothing
+  const PlannedKernel kernel = generator->plan(doubling_kernel(), kSpec).value();
+  const Status status = generator->emit(kernel, kSpec).status();
+  CHECK(status.code() == StatusCode::kUnavailable);
+  CHECK(status.message() == std::getenv("MILLRACE_TEST_MESSAGE"));
+}
+
+TEST_CASE("a module that cannot be used is refused by name") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/module.so";
+  std::ofstream(path) << "text";
+  CHECK(run_child("MILLRACE_LLVM_MODULE='" + path + "' MILLRACE_TEST_MESSAGE='llvm: cannot open " + path + ": " + path +
+                      ": file too short'",
+                  "child: has a foreign module") == 0);
+  CHECK(run_child("MILLRACE_LLVM_MODULE=/lib/x86_64-linux-gnu/libm.so.6 MILLRACE_TEST_MESSAGE='llvm: "
+                  "/lib/x86_64-linux-gnu/libm.so.6 is no module of Millrace: it lacks millrace_llvm_build_id or "
+                  "millrace_llvm_emit'",
+                  "child: has a foreign module") == 0);
+}
+
+TEST_CASE("the generator says what it is, and whom it does not serve") {
+  const auto generator = make_llvm_generator();
+  CHECK(generator->name() == "llvm");
+  CHECK(generator->version().starts_with("llvm 19."));
+  CHECK(generator->supports({.family = "amdgpu"}).message() ==
+        "target amdgpu is no CPU; this generator makes x86-64 code");
+}
+
+TEST_CASE("a plan tells what launching needs, and kernels that differ in names have one key text") {
+  const auto generator = make_llvm_generator();
+  auto build = [](const std::string& name, DType dtype) {
+    MachineBuilder b(name);
+    const MemoryHandle x = b.buffer("x_" + name, dtype, true, false), y = b.buffer("y_" + name, dtype, false, true);
+    const MachineValue n = b.size(Dim("n"));
+    b.store(y, n, b.load(x, n));
+    b.set_num_groups(Dim("n"));
+    return b.finish();
+  };
+  const PlannedKernel one = generator->plan(build("one", DType::kI32), kSpec).value();
+  CHECK(one.generator == "llvm");
+  CHECK(one.name == "one");
+  CHECK(one.info == KernelInfo{.name = "one", .num_buffers = 2, .num_sizes = 1, .buffer_is_written = {false, true}});
+  CHECK(one.num_groups == SizeExpr(Dim("n")));
+  CHECK(one.sizes == std::vector<SizeExpr>{Dim("n")});
+  CHECK(one.key_text == generator->plan(build("two", DType::kI32), kSpec).value().key_text);
+  CHECK(one.key_text != generator->plan(build("one", DType::kF32), kSpec).value().key_text);
+}
+
+}  // namespace
+}  // namespace millrace
