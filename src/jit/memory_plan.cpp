@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millrace/jit/memory_plan.h"
+
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
-
-#include "millrace/jit/memory_plan.h"
 
 namespace millrace {
 namespace {
@@ -157,8 +159,8 @@ std::string to_text(const MemoryPlan& plan) {
       text += fmt::format("#{} {}: {}, not touched\n", i, slot.name, to_text(slot.kind));
       continue;
     }
-    text += fmt::format("#{} {}: {} bytes [{}, {}) in phases {} to {}\n", i, slot.name, to_text(slot.kind),
-                        slot.offset_bytes, slot.offset_bytes + slot.size_bytes, slot.first_phase, slot.last_phase);
+    text += fmt::format("#{} {}: {} bytes of {} at {}, phases {} to {}\n", i, slot.name, slot.size_bytes,
+                        to_text(slot.kind), slot.offset_bytes, slot.first_phase, slot.last_phase);
   }
   return text;
 }
