@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "tests/support/op_driver.h"
+
+using namespace millrace;
+using namespace millrace::test;
+using reference::Tensor;
+
+TEST_CASE("a gather index out of range is an error from the run, and reads nothing outside") {
+  const Tensor x = reference::make_tensor<double>(DType::kF32, {3}, {1, 2, 3});
+  for (const double index : {3.0, -4.0, 1e9, -1e9}) {
+    const Tensor operands[] = {x, reference::make_tensor<double>(DType::kI32, {4}, {0, index, -1, 2})};
+    for (const TargetSpec& target : host_targets()) {
+      for (const std::string& generator : generator_names(target)) {
+        for (const auto guard : {GuardedBuffer::Guard::kAfter, GuardedBuffer::Guard::kBefore}) {
+          OpRunOptions options;
+          options.run = {target, "", generator};
+          options.guard = guard;
+          const auto run = run_op(Op::gather, GatherAttrs{0}, operands, options);
+          if (run.status().code() == StatusCode::kUnimplemented) continue;
+          CAPTURE(generator);
+          CHECK(run.status().code() == StatusCode::kOutOfRange);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a gather from an axis of extent 0 reports its index") {
+  const Tensor operands[] = {Tensor(DType::kF32, {0, 2}), reference::make_tensor<double>(DType::kI64, {1}, {0})};
+  for (const TargetSpec& target : host_targets()) {
+    for (const std::string& generator : generator_names(target)) {
+      OpRunOptions options;
+      options.run = {target, "", generator};
+      const auto run = run_op(Op::gather, GatherAttrs{0}, operands, options);
+      if (run.status().code() == StatusCode::kUnimplemented) continue;
+      CAPTURE(generator);
+      CHECK(run.status().code() == StatusCode::kOutOfRange);
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every row of op_cases.h: each dtype, awkward size, ISA level, generator and algorithm, against the oracle.
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "tests/support/op_driver.h"
+#include "tests/support/op_samples.h"
+
+using namespace millrace;
+using namespace millrace::test;
+
+namespace {
+
+void run_rows(std::uint32_t traits) {
+  DriverTally tally;
+  for (const OpCase& row : op_cases()) {
+    if ((info(row.op).traits & traits) != 0) run_row(row, tally);
+  }
+  for (const std::string& failure : tally.failures) FAIL_CHECK(failure);
+  CHECK(tally.ran > 0);
+  for (const auto& [forced, count] : tally.refused) MESSAGE(forced, " refused ", count, " of ", count + tally.ran);
+}
+
+}  // namespace
+
+TEST_CASE("elementwise ops equal the oracle everywhere") { run_rows(kElementwise); }
+TEST_CASE("reductions and pools equal the oracle everywhere") { run_rows(kReduction); }
+TEST_CASE("contractions equal the oracle everywhere") { run_rows(kContraction); }
+TEST_CASE("views and moves equal the oracle everywhere") { run_rows(kView | kMove); }
+TEST_CASE("sort and topk equal the oracle everywhere") { run_rows(kOrder); }
+
+TEST_CASE("every op has exactly one row") {
+  std::multiset<Op> rows;
+  for (const OpCase& row : op_cases()) rows.insert(row.op);
+  for (const Op op : kAllOps) {
+    CAPTURE(to_text(op));
+    CHECK(rows.count(op) == 1);
+  }
+}
+
+TEST_CASE("every algorithm and generator is chosen by itself for some row") {
+  std::set<std::string, std::less<>> chosen;
+  for (const OpCase& row : op_cases()) {
+    const DType dtype = row.dtypes[0];
+    std::vector<OpProblem> problems = row.problems(8);
+    problems.push_back(row.large());
+    for (const OpProblem& problem : problems) {
+      std::vector<TensorType> operands;
+      for (std::size_t n = 0; n < problem.operands.size(); ++n) {
+        operands.push_back(reference::Tensor(operand_dtype(row.op, n, dtype), problem.operands[n]).type);
+      }
+      const auto requests = build_requests(row.op, attributes_for(problem, dtype), operands, Strides::kDense);
+      REQUIRE_MESSAGE(requests.ok(), requests.status().message());
+      for (const KernelRequest& request : *requests) {
+        const auto sequence = plan_request(request, {host_targets().back()});
+        if (!sequence.ok()) continue;
+        chosen.insert(sequence->algorithm);
+        for (const SequenceKernel& kernel : sequence->kernels) chosen.insert(kernel.kernel.generator);
+      }
+    }
+  }
+  for (const std::string_view algorithm : algorithm_names()) CHECK_MESSAGE(chosen.contains(algorithm), algorithm);
+  for (const std::string& generator : generator_names(host_targets().back())) {
+    if (generator != "interpreter") CHECK_MESSAGE(chosen.contains(generator), generator);
+  }
+}

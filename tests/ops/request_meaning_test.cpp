@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ops ask of the jit, before anything is mapped: each nest, run point by point, equals the oracle.
+#include <doctest/doctest.h>
+
+#include "tests/support/op_driver.h"
+
+using namespace millrace;
+using namespace millrace::test;
+
+TEST_CASE("every nest that an op asks for means what the oracle says") {
+  DriverTally tally;
+  for (const OpCase& row : op_cases()) {
+    if (!has_trait(row.op, kOrder)) run_row_by_definition(row, tally);
+  }
+  for (const std::string& failure : tally.failures) FAIL_CHECK(failure);
+  CHECK(tally.ran > 1000);
+  CHECK(tally.refused.empty());
+}
