@@ -44,6 +44,7 @@ class LinearValue {
     sum_ = has_sum_ ? b.add(sum_, term) : term;
     has_sum_ = true;
   }
+  // Not an optional: GCC 12 takes a copy of an empty one for a use of what is not initialised.
   MachineValue sum_{};
   bool has_sum_ = false;
   std::int64_t constant_ = 0;
