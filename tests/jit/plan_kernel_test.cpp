@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "millrace/jit/kernel_compiler.h"
+#include "millrace/jit/machine_builder.h"
+
+namespace millrace {
+namespace {
+
+/// Takes every kernel, or none for a reason.
+class TestGenerator final : public KernelCompiler {
+ public:
+  explicit TestGenerator(std::string name, std::string refusal = {})
+      : name_(std::move(name)), refusal_(std::move(refusal)) {}
+  std::string_view name() const override { return name_; }
+  std::string version() const override { return "1"; }
+  Status supports(const TargetSpec&) const override { return {}; }
+  Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec&) const override {
+    if (!refusal_.empty()) return unimplemented(refusal_);
+    PlannedKernel planned;
+    planned.name = name_of(kernel);
+    planned.generator = name_;
+    return planned;
+  }
+  Result<ExecutableImage> emit(const PlannedKernel&, const TargetSpec&) const override {
+    return unimplemented("emits nothing");
+  }
+
+ private:
+  std::string name_, refusal_;
+};
+
+/// A generator of an application's that hal takes but the jit cannot ask.
+class ForeignGenerator final : public CodeGenerator {
+ public:
+  std::string_view name() const override { return "foreign"; }
+  std::string version() const override { return "1"; }
+  Status supports(const TargetSpec&) const override { return {}; }
+};
+
+std::shared_ptr<const CodeGenerator> generator(std::string name, std::string refusal = {}) {
+  return std::make_shared<TestGenerator>(std::move(name), std::move(refusal));
+}
+
+MachineKernel empty_kernel() { return MachineBuilder("empty").finish(); }
+
+/// "name of the generator; refusals", or the error.
+std::string choose(const CodeGeneratorList& generators, const CompileKernelOptions& options = {}) {
+  const Target target = Target::create(TargetSpec{}, generators).value();
+  const auto outcome = plan_kernel(empty_kernel(), target, options);
+  if (!outcome.ok()) return outcome.status().message();
+  std::string text = outcome->kernel.generator;
+  for (const Refusal& refusal : outcome->refusals) text += "; " + refusal.who + ": " + refusal.reason;
+  return text;
+}
+
+TEST_CASE("the first generator that takes a kernel has it, and the refusals before it are kept") {
+  CHECK(choose({generator("xbyak"), generator("llvm")}) == "xbyak");
+  CHECK(choose({generator("xbyak", "no contraction"), generator("llvm")}) == "llvm; xbyak: no contraction");
+}
+
+TEST_CASE("the interpreter is taken where it is all there is, or where it is allowed or forced") {
+  CHECK(choose({generator("interpreter")}) == "interpreter");
+  const CodeGeneratorList both = {generator("llvm", "too odd"), generator("interpreter")};
+  CHECK(choose(both) ==
+        "kernel empty: no generator of cpu:baseline takes it:\n"
+        "  llvm: too odd\n"
+        "  interpreter: it is the slow reference; Options::allow_reference takes it all the same");
+  CHECK(choose(both, {.allow_reference = true}) == "interpreter; llvm: too odd");
+  CHECK(choose(both, {.force_generator = "interpreter"}) == "interpreter");
+}
+
+TEST_CASE("a forced generator is the only one asked") {
+  const CodeGeneratorList generators = {generator("xbyak", "no contraction"), generator("llvm")};
+  CHECK(choose(generators, {.force_generator = "llvm"}) == "llvm");
+  CHECK(choose(generators, {.force_generator = "xbyak"}) ==
+        "kernel empty: no generator of cpu:baseline takes it:\n  xbyak: no contraction");
+  CHECK(choose(generators, {.force_generator = "gcc"}) ==
+        "kernel empty: generator 'gcc' is not one of cpu:baseline's: xbyak, llvm");
+}
+
+TEST_CASE("a generator that compiles no kernels refuses") {
+  CHECK(choose({std::make_shared<ForeignGenerator>(), generator("llvm")}) == "llvm; foreign: it compiles no kernels");
+}
+
+TEST_CASE("the interpreter's plan says what a launch must know") {
+  MachineBuilder b("both");
+  const MemoryHandle x = b.buffer("x", DType::kF32, true, false);
+  const MemoryHandle y = b.buffer("y", DType::kF32, false, true);
+  const MemoryHandle keys = b.workgroup_memory(DType::kF32, 8, "keys");
+  b.set_num_groups(Dim("rows"));
+  const MachineValue offset = b.mul(b.workgroup_id(), b.size(Dim("n")));
+  b.store(keys, b.i64(0), b.load(x, offset, 8));
+  b.store(y, offset, b.load(keys, b.i64(0), 8));
+  const auto interpreter = make_interpreter_generator();
+  const PlannedKernel planned = interpreter->plan(b.finish(), TargetSpec{}).value();
+  CHECK(planned.generator == "interpreter");
+  CHECK(planned.num_groups == SizeExpr(Dim("rows")));
+  CHECK(planned.sizes == std::vector<SizeExpr>{Dim("n")});
+  CHECK(planned.info == KernelInfo{.name = "both",
+                                   .num_buffers = 2,
+                                   .num_sizes = 1,
+                                   .buffer_is_written = {false, true},
+                                   .workgroup_bytes = 32,
+                                   .private_bytes = 0});
+  const ExecutableImage image = interpreter->emit(planned, TargetSpec{}).value();
+  CHECK(image.format == ImageFormat::kInterpreted);
+  CHECK(image.info == planned.info);
+  float in[16], out[16] = {};
+  for (int i = 0; i < 16; ++i) in[i] = static_cast<float>(i);
+  void* buffers[] = {in, out};
+  alignas(64) std::byte workgroup_memory[64];
+  std::uint32_t status = 0;
+  const std::int64_t n = 8;
+  REQUIRE(image.kernel->run({&status, workgroup_memory, buffers, &n}, 0, 2).ok());
+  CHECK(std::vector(in, in + 16) == std::vector(out, out + 16));
+}
+
+TEST_CASE("the interpreter runs on the host only") {
+  CHECK(make_interpreter_generator()->supports(TargetSpec{.family = "abacus"}).message() ==
+        "target abacus is no CPU; the interpreter runs on the host");
+}
+
+}  // namespace
+}  // namespace millrace
