@@ -93,23 +93,6 @@ Status verify(const LoopKernel&);
 /// The whole kernel, readable; equal kernels have equal text (names aside, this is the cache key's text).
 std::string to_text(const LoopKernel&);
 
-/// Inlines `producer` (a map with one result) into every load of `consumer.operands[operand]`: the consumer's loads
-/// compose with the producer's maps. Operands of the fused kernel: the consumer's without `operand`, then the
-/// producer's. A 16-bit value is rounded where the producer would have stored it. Refuses, with the reason, what would
-/// change the meaning: a dynamic index into the producer, a fill over a producer that is no plain view.
-Result<LoopKernel> fuse_producer(const LoopKernel& consumer, std::uint32_t operand, const LoopKernel& producer);
-
-/// Appends `consumer` (a map over the same parallel domain, in any order of its dims, that reads
-/// `producer.results[result]` at its own point) to the producer's epilogue. `keep_result`: others still read the
-/// producer's result, so it stays stored. Operands of the fused kernel: the producer's, then the consumer's without
-/// `operand`; results: the producer's (without `result` unless kept), then the consumer's.
-Result<LoopKernel> fuse_consumer(const LoopKernel& producer, std::uint32_t result, const LoopKernel& consumer,
-                                 std::uint32_t operand, bool keep_result);
-
-/// Says that operand `dropped` is the same tensor as operand `kept`: loads of it read `kept`, later operands move up
-/// by one, and loads that have become equal become one. Precondition: equal types and layouts.
-LoopKernel merge_operands(const LoopKernel&, std::uint32_t kept, std::uint32_t dropped);
-
 /// The same nest with fewer dims, for a generator that walks addresses: tensors without fill or dynamic index become
 /// rank 1 (so an access has one stride per dim), neighbouring dims that all accesses walk as one merge, dims of extent
 /// 1 go. Orders nothing anew; operands, results, loads and stores keep their numbers.
