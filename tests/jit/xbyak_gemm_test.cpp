@@ -78,7 +78,8 @@ TEST_CASE("long sums come in blocks of k, over packed panels or over rows as the
 
 TEST_CASE("a sum of nothing is 0, and a result of nothing is not written") {
   for (const GemmCase& c :
-       {GemmCase{.m = 5, .n = 20, .k = 0}, GemmCase{.m = 0, .n = 20, .k = 4}, GemmCase{.m = 5, .n = 0, .k = 4}}) {
+       {GemmCase{.m = 5, .n = 20, .k = 0}, GemmCase{.m = 5, .n = 20, .k = 0, .b_is_transposed = true},
+        GemmCase{.m = 0, .n = 20, .k = 4}, GemmCase{.m = 5, .n = 0, .k = 4}}) {
     GemmRun run(make_gemm(c), IsaLevel::kAvx2);
     run.run();
     CHECK_EQ(run.num_groups() == 0, c.m * c.n == 0);
