@@ -12,10 +12,11 @@ namespace {
 // The caches that this assumes: 32 KiB of L1 for data and 1 MiB of L2, as on Zen 4 and on Intel servers. Where they are
 // smaller, the same blocks are slower, never wrong.
 
-/// Packed panels of a group: half of L2, so that the rows of A and of C, which only pass through, do not evict them.
-/// L1 need not hold a panel: a tile of six rows takes 11 bytes of it a cycle, and L2 gives 32.
-constexpr std::int64_t kPackedBytes = 512 << 10;
-/// Where k comes in blocks, a group keeps this much of partial sums: enough rows to pay for packing a panel again.
+/// Workgroup memory of a group: half of L2, so that the rows of A and of C, which only pass through, do not evict
+/// packed panels. L1 need not hold a panel: a tile of six rows takes 11 bytes of it a cycle, and L2 gives 32.
+constexpr std::int64_t kGroupBytes = 512 << 10;
+/// Where k comes in blocks, a group that packs keeps this much of partial sums: enough rows to pay for packing a panel
+/// again.
 constexpr std::int64_t kPartialBytes = 96 << 10;
 /// A B that spans no more is near: it stays in L2, its rows need no more than 256 pages, and it is read in place. Half
 /// the vector width makes twice the panels, each of them with a walk over all rows.
@@ -34,6 +35,7 @@ constexpr std::int64_t kPackStep = 16;
 
 std::int64_t ceil_div(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit; }
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return ceil_div(value, unit) * unit; }
+std::int64_t round_down(std::int64_t value, std::int64_t unit) { return value / unit * unit; }
 
 /// Units of 1/32 cycle for one step of k of a tile. The most of: multiply-adds (a 64-byte or two 32-byte ones a cycle),
 /// loads from L1, B's way from L2 at 32 bytes a cycle, and the latency of 4 cycles from one step's sum to the next.
@@ -79,6 +81,14 @@ TileChoice choose_tile(const GemmProblem& problem, const GemmRegisters& register
   return best;
 }
 
+EvenSplit choose_k_blocks(std::int64_t k, const GemmBlocking& blocking, bool streams) {
+  if (streams) return EvenSplit::at_most(k, kStreamedSteps);
+  if (!blocking.pack_b) return EvenSplit::at_most(k, std::max<std::int64_t>(k, 1));
+  const std::int64_t step_bytes = blocking.panels.largest() * blocking.lanes * 4;
+  const std::int64_t whole = round_down(kGroupBytes / step_bytes, kPackStep);
+  return EvenSplit::at_most(k, k <= whole ? whole : round_down((kGroupBytes - kPartialBytes) / step_bytes, kPackStep));
+}
+
 /// Groups of about equal work, so that threads can share them. Rows are cut first: neighbouring groups then have their
 /// packed panels in common.
 void choose_groups(GemmBlocking& blocking) {
@@ -90,11 +100,11 @@ void choose_groups(GemmBlocking& blocking) {
     // Every group packs its panels anew for each block of k, so it takes as many rows as it can keep sums of.
     tiles = kPartialBytes / blocking.partial_tile_bytes();
   } else if (blocking.k_blocks.parts > 1) {
-    panels = kStreamedRowBytes / step_bytes;
+    panels = std::min(kStreamedRowBytes / step_bytes, kGroupBytes / (tiles * blocking.partial_tile_bytes()));
   } else if (tile_work * tiles > kGroupWork) {
     tiles = ceil_div(kGroupWork, tile_work);
   } else {
-    const std::int64_t fitting = blocking.pack_b ? kPackedBytes / blocking.packed_panel_bytes() : blocking.panels.parts;
+    const std::int64_t fitting = blocking.pack_b ? kGroupBytes / blocking.packed_panel_bytes() : blocking.panels.parts;
     panels = std::min(fitting, kGroupWork / (tile_work * tiles));
   }
   blocking.tiles_per_group = std::clamp<std::int64_t>(tiles, 1, blocking.tiles.parts);
@@ -119,10 +129,7 @@ GemmBlocking choose_gemm_blocking(const GemmProblem& problem, const GemmRegister
   const bool is_near = problem.k * std::abs(problem.b.k) * 4 <= near_bytes(blocking.lanes);
   const bool streams = problem.b.n == 1 && !is_near && problem.m <= kMaxRowsToStream;
   blocking.pack_b = problem.b.n != 1 || (!is_near && !streams);
-  const std::int64_t step_bytes = blocking.panels.largest() * blocking.lanes * 4;
-  blocking.k_blocks = EvenSplit::at_most(problem.k, blocking.pack_b ? kPackedBytes / step_bytes
-                                                    : streams       ? kStreamedSteps
-                                                                    : std::max<std::int64_t>(problem.k, 1));
+  blocking.k_blocks = choose_k_blocks(problem.k, blocking, streams);
   choose_groups(blocking);
   return blocking;
 }
