@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cblas.h>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "bench/ops/peers/eigen_dot.h"
+#include "millrace/hal/device.h"
+#include "millrace/jit/kernel_compiler.h"
+
+// f32 dot on one thread: ours, compiled by xbyak and run by the inline device, beside Eigen and OpenBLAS in one
+// process. Every run of a product takes other inputs, as an application's do. Say
+// --benchmark_enable_random_interleaving=true --benchmark_repetitions=9 for ratios that outlive a noisy machine.
+
+namespace millrace {
+namespace {
+
+struct DotShape {
+  std::int64_t m, n, k;
+  double flop() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
+};
+
+/// C[m, n] = sum over k of A[m, k] * B[k, n], row-major.
+LoopKernel make_dot(const DotShape& shape) {
+  const auto tensor = [](const char* name, std::int64_t rows, std::int64_t columns) {
+    const Shape extents{rows, columns};
+    return KernelTensor{name, {DType::kF32, extents}, Layout::row_major(extents)};
+  };
+  const auto access = [](std::uint32_t tensor, std::size_t row, std::size_t column) {
+    Access result{tensor, {{0, {0, 0, 0}}, {0, {0, 0, 0}}}, {}, {}};
+    result.indices[0].coefficients[row] = 1;
+    result.indices[1].coefficients[column] = 1;
+    return result;
+  };
+  LoopKernel kernel;
+  kernel.name = "dot";
+  kernel.domain = {{"m", shape.m, false}, {"n", shape.n, false}, {"k", shape.k, true}};
+  kernel.operands = {tensor("a", shape.m, shape.k), tensor("b", shape.k, shape.n)};
+  kernel.results = {tensor("c", shape.m, shape.n)};
+  kernel.loads = {access(0, 0, 2), access(1, 2, 1)};
+  kernel.stores = {access(0, 0, 1)};
+  kernel.reductions = {{ReductionKind::kSum, DType::kF32}};
+  BodyBuilder term;
+  const BodyValue a = term.load(0, DType::kF32);
+  term.yield(term.mul(a, term.load(1, DType::kF32)));
+  kernel.term = term.finish();
+  BodyBuilder epilogue;
+  epilogue.yield(epilogue.reduced(0, DType::kF32));
+  kernel.epilogue = epilogue.finish();
+  return kernel;
+}
+
+/// 16 sets of operands, or as many as make 256 MiB, which no cache holds. Made when they are first asked for.
+class Operands {
+ public:
+  explicit Operands(const DotShape& shape) : shape_(shape) {}
+
+  struct Set {
+    std::shared_ptr<Buffer> a, b, c;
+  };
+  const Set& next() {
+    if (sets_.empty()) make_sets();
+    return sets_[position_++ % sets_.size()];
+  }
+
+ private:
+  void make_sets() {
+    constexpr std::int64_t kMaxBytes = 256 << 20;
+    const std::int64_t num_a = shape_.m * shape_.k, num_b = shape_.k * shape_.n, num_c = shape_.m * shape_.n;
+    const std::int64_t count = std::clamp<std::int64_t>(kMaxBytes / ((num_a + num_b + num_c) * 4), 2, 16);
+    for (std::int64_t i = 0; i < count; ++i) sets_.push_back({make(num_a), make(num_b), make(num_c)});
+  }
+
+  std::shared_ptr<Buffer> make(std::int64_t num_elements) {
+    auto buffer = Buffer::allocate(static_cast<std::size_t>(num_elements) * 4).value();
+    std::uniform_real_distribution<float> distribution(-1, 1);
+    for (std::int64_t i = 0; i < num_elements; ++i) static_cast<float*>(buffer->data())[i] = distribution(random_);
+    return buffer;
+  }
+
+  DotShape shape_;
+  std::mt19937 random_{1};
+  std::vector<Set> sets_;
+  std::size_t position_ = 0;
+};
+
+float* floats(const std::shared_ptr<Buffer>& buffer) { return static_cast<float*>(buffer->data()); }
+
+/// Runs `dot` on one set of operands after another.
+template <class Dot>
+void measure(benchmark::State& state, Operands& operands, const DotShape& shape, Dot&& dot) {
+  for (int i = 0; i < 16; ++i) dot(operands.next());
+  for (auto _ : state) dot(operands.next());
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(shape.flop() * static_cast<double>(state.iterations()) * 1e-9, benchmark::Counter::kIsRate);
+}
+
+/// Our kernel as one recorded dispatch.
+class MillraceDot {
+ public:
+  MillraceDot(const DotShape& shape, const TargetSpec& spec) : device_(create_cpu_device(spec).value()) {
+    const auto generator = make_xbyak_generator();
+    const PlannedKernel planned = generator->plan(make_dot(shape), spec).value();
+    const ExecutableImage image = generator->emit(planned, spec).value();
+    CommandList list;
+    DispatchCommand dispatch{.kernel = list.kernels.push_back(image.info),
+                             .num_groups = list.add_size(planned.num_groups)};
+    const SizeIndex zero = list.add_size(0);
+    const std::int64_t bytes[] = {shape.m * shape.k * 4, shape.k * shape.n * 4, shape.m * shape.n * 4};
+    for (std::size_t i = 0; i < 3; ++i) {
+      const SizeIndex size = list.add_size(bytes[i]);
+      const BindingKind kind = i < 2 ? BindingKind::kInput : BindingKind::kOutput;
+      dispatch.buffers.push_back({list.bindings.push_back({.kind = kind, .size_bytes = size}), zero, size});
+    }
+    list.commands.emplace_back(dispatch);
+    for (const SizeExpr& size : list.sizes) sizes_.push_back(size.constant());
+    recording_ = device_->record(list, device_->load({&image, 1}).value()).value();
+  }
+
+  Status run(const Operands::Set& set) {
+    const BufferBinding bindings[] = {{set.a->data(), set.a->size_bytes()},
+                                      {set.b->data(), set.b->size_bytes()},
+                                      {set.c->data(), set.c->size_bytes()}};
+    return device_->submit(*recording_, {.bindings = bindings, .sizes = sizes_});
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  std::vector<std::int64_t> sizes_;
+  std::unique_ptr<Recording> recording_;
+};
+
+void millrace_dot(benchmark::State& state, std::shared_ptr<Operands> operands, DotShape shape, TargetSpec spec) {
+  MillraceDot dot(shape, spec);
+  measure(state, *operands, shape, [&](const Operands::Set& set) {
+    if (!dot.run(set).ok()) state.SkipWithError("submit failed");
+  });
+}
+
+void openblas_dot(benchmark::State& state, std::shared_ptr<Operands> operands, DotShape shape) {
+  const auto m = static_cast<int>(shape.m), n = static_cast<int>(shape.n), k = static_cast<int>(shape.k);
+  measure(state, *operands, shape, [&](const Operands::Set& set) {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, floats(set.a), k, floats(set.b), n, 0,
+                floats(set.c), n);
+  });
+}
+
+void eigen_dot(benchmark::State& state, std::shared_ptr<Operands> operands, DotShape shape) {
+  measure(state, *operands, shape, [&](const Operands::Set& set) {
+    peers::eigen_dot(floats(set.a), floats(set.b), floats(set.c), shape.m, shape.n, shape.k);
+  });
+}
+
+/// From a LoopKernel to an image: what the first compile of a shape costs, the mapping of its pages apart.
+void compile_dot(benchmark::State& state, DotShape shape, TargetSpec spec) {
+  const auto generator = make_xbyak_generator();
+  const LoopKernel kernel = make_dot(shape);
+  for (auto _ : state) {
+    const PlannedKernel planned = generator->plan(kernel, spec).value();
+    benchmark::DoNotOptimize(generator->emit(planned, spec).value());
+  }
+}
+
+void register_shape(const DotShape& shape) {
+  const std::string suffix =
+      "/" + std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k);
+  const auto operands = std::make_shared<Operands>(shape);
+  for (const IsaLevel isa : host_isa_levels()) {
+    const TargetSpec spec{"cpu", isa};
+    if (!spec.has_fma()) continue;
+    const std::string name(to_text(isa));
+    benchmark::RegisterBenchmark(("millrace_" + name + suffix).c_str(), millrace_dot, operands, shape, spec);
+    benchmark::RegisterBenchmark(("compile_" + name + suffix).c_str(), compile_dot, shape, spec);
+  }
+  benchmark::RegisterBenchmark(("openblas" + suffix).c_str(), openblas_dot, operands, shape);
+  benchmark::RegisterBenchmark(("eigen" + suffix).c_str(), eigen_dot, operands, shape);
+}
+
+}  // namespace
+}  // namespace millrace
+
+extern "C" void openblas_set_num_threads(int);
+
+int main(int argc, char** argv) {
+  openblas_set_num_threads(1);
+  for (const std::int64_t size : {16, 33, 64, 100, 128, 256, 512, 1024, 2048}) {
+    millrace::register_shape({size, size, size});
+  }
+  for (const millrace::DotShape& shape : {millrace::DotShape{1, 3072, 768}, millrace::DotShape{8, 3072, 768},
+                                          millrace::DotShape{128, 3072, 768}, millrace::DotShape{128, 768, 3072}}) {
+    millrace::register_shape(shape);
+  }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+}
