@@ -8,16 +8,22 @@ namespace {
 
 constexpr std::int64_t kManyPoints = std::int64_t{1} << 31;
 
-/// Vectors inside everything else for a map, so that memory is walked in order. With rows (a contraction) they are
-/// innermost: the operand that the vectors walk stays in cache while all rows use it.
+/// Vectors inside everything else for a map, so that memory is walked in order. A contraction of many vectors has its
+/// rows innermost: the operand that the vectors walk stays in cache while all rows use it. With few vectors that
+/// operand stays anyway, and rows outside give groups their work.
 std::vector<std::size_t> loop_order(const LoopKernel& kernel, const Tiling& tiling) {
   std::vector<std::size_t> order;
   const std::size_t num_parallel = kernel.num_parallel();
   for (std::size_t d = 0; d < num_parallel; ++d) {
     if (d != tiling.vector_dim && d != tiling.row_dim) order.push_back(d);
   }
-  if (tiling.vector_dim < num_parallel) order.push_back(tiling.vector_dim);
-  if (tiling.row_dim < num_parallel && tiling.row_dim != tiling.vector_dim) order.push_back(tiling.row_dim);
+  const bool has_vector = tiling.vector_dim < num_parallel;
+  const bool has_row = tiling.row_dim < num_parallel && tiling.row_dim != tiling.vector_dim;
+  const bool has_few_vectors =
+      has_vector && guess_extent(kernel.domain[tiling.vector_dim].extent) <= 4 * tile_of(tiling, tiling.vector_dim);
+  if (has_row && has_few_vectors) order.push_back(tiling.row_dim);
+  if (has_vector) order.push_back(tiling.vector_dim);
+  if (has_row && !has_few_vectors) order.push_back(tiling.row_dim);
   return order;
 }
 
