@@ -5,8 +5,15 @@
 
 #include "graph/infer.h"
 #include "millrace/jit/scalar.h"
+#include "millrace/ops/op_def.h"
 
 namespace millrace {
+
+bool Tensor::is_valid() const {
+  if (builder_ == nullptr) return false;
+  const Graph& graph = builder_->graph();
+  return graph.nodes.contains(value_.node) && value_.result < graph.nodes[value_.node].results.size();
+}
 
 const TensorType& Tensor::type() const {
   MILLRACE_CHECK(is_valid());
@@ -30,56 +37,59 @@ std::vector<Tensor> GraphBuilder::append(Node node) {
 
 bool GraphBuilder::accept(std::span<const Tensor> operands, const std::string& who) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].builder() == this) continue;
-    fail(
-        invalid_argument(operands[i].is_valid()
-                             ? fmt::format("{}: operand {} is of another graph; build both in one GraphBuilder", who, i)
-                             : fmt::format("{}: operand {} is an empty tensor; use what a builder returned", who, i)));
-    return false;
+    if (operands[i].builder() != this) return accept(operands[i], fmt::format("{}: operand {}", who, i));
   }
   return true;
 }
 
+bool GraphBuilder::accept(Tensor tensor, const std::string& what) {
+  if (tensor.builder() == this) return true;
+  fail(invalid_argument(tensor.builder() == nullptr
+                            ? fmt::format("{} is an empty tensor; use what a builder returned", what)
+                            : fmt::format("{} is of another graph; build both in one GraphBuilder", what)));
+  return false;
+}
+
 Tensor GraphBuilder::input(std::string name, DType dtype, Shape shape) {
+  if (!status_.ok()) return {};
   const std::string who = fmt::format("%{} = input '{}'", graph_.nodes.size(), name);
   if (name.empty()) {
     return fail(invalid_argument(fmt::format("{}: the name is empty; give every input a name", who)));
-  }
-  if (shape.rank() > kMaxRank) {
-    return fail(invalid_argument(fmt::format("{}: rank {}, expected at most {}", who, shape.rank(), kMaxRank)));
-  }
-  for (std::size_t i = 0; i < shape.rank(); ++i) {
-    if (shape[i].is_constant() && shape[i].constant() < 0) {
-      return fail(invalid_argument(fmt::format("{}: dim {} is {}, expected 0 or more", who, i, shape[i].constant())));
-    }
   }
   for (NodeId id : graph_.inputs) {
     if (std::get<InputNode>(graph_.nodes[id].what).name == name) {
       return fail(invalid_argument(fmt::format("{}: the name is taken; give every input its own", who)));
     }
   }
+  TensorType type{dtype, std::move(shape)};
+  const std::string problem = broken_limit(type);
+  if (!problem.empty()) return fail(invalid_argument(fmt::format("{}: the type {}", who, problem)));
   graph_.inputs.push_back(NodeId(graph_.nodes.size()));
-  return append({InputNode{std::move(name)}, {}, {{dtype, std::move(shape)}}})[0];
+  return append({InputNode{std::move(name)}, {}, {std::move(type)}})[0];
 }
 
 Tensor GraphBuilder::constant_bytes(TensorType type, std::span<const std::byte> bytes) {
+  if (!status_.ok()) return {};
   const std::string who = fmt::format("%{} = constant", graph_.nodes.size());
-  if (type.shape.rank() > kMaxRank) {
-    return fail(invalid_argument(fmt::format("{}: rank {}, expected at most {}", who, type.shape.rank(), kMaxRank)));
-  }
+  const std::string problem = broken_limit(type);
+  if (!problem.empty()) return fail(invalid_argument(fmt::format("{}: the type {}", who, problem)));
   if (!type.shape.is_static()) {
-    return fail(
-        invalid_argument(fmt::format("{}: {} is not static; a constant's dims are numbers", who, type.to_text())));
+    return fail(invalid_argument(
+        fmt::format("{}: the type is {}, expected dims that are numbers; give numbers", who, type.to_text())));
   }
   if (!size_bytes(type).is(static_cast<std::int64_t>(bytes.size()))) {
-    return fail(invalid_argument(fmt::format("{}: {} bytes given, expected {} for {}", who, bytes.size(),
-                                             size_bytes(type).to_text(), type.to_text())));
+    return fail(invalid_argument(fmt::format("{}: {} bytes given, expected {} for {}; give every element once", who,
+                                             bytes.size(), size_bytes(type).to_text(), type.to_text())));
   }
   auto data = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
   return append({ConstantNode{std::move(data)}, {}, {std::move(type)}})[0];
 }
 
 Tensor GraphBuilder::fill(DType dtype, Shape shape, double value) {
+  const std::string problem = broken_limit({dtype, shape});
+  if (!problem.empty()) {
+    return fail(invalid_argument(fmt::format("%{} = fill: the type {}", graph_.nodes.size(), problem)));
+  }
   std::vector<std::byte> bytes(size_bytes(dtype));
   if (dtype == DType::kF16 || dtype == DType::kBF16) {
     const float wide = static_cast<float>(value);
@@ -95,6 +105,10 @@ Tensor GraphBuilder::fill(DType dtype, Shape shape, double value) {
 }
 
 std::vector<Tensor> GraphBuilder::op(Op op, std::span<const Tensor> operands, Attributes attributes) {
+  if (!is_known(op)) {
+    return {fail(invalid_argument(fmt::format("%{} = op number {}, expected less than {}; use a name of Op",
+                                              graph_.nodes.size(), static_cast<unsigned>(op), std::size(kAllOps))))};
+  }
   const std::string who = fmt::format("%{} = {}", graph_.nodes.size(), to_text(op));
   std::vector<Tensor> none(static_cast<std::size_t>(info(op).num_results));
   if (!status_.ok() || !accept(operands, who)) return none;
@@ -134,7 +148,7 @@ Tensor GraphBuilder::custom(CustomKernel kernel, std::initializer_list<Tensor> o
 
 void GraphBuilder::output(std::string name, Tensor tensor) {
   const std::string who = fmt::format("output '{}'", name);
-  if (!status_.ok() || !accept(std::span(&tensor, 1), who)) return;
+  if (!status_.ok() || !accept(tensor, fmt::format("{}: the tensor", who))) return;
   if (name.empty()) {
     fail(invalid_argument("output '': the name is empty; give every output a name"));
     return;

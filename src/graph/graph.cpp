@@ -17,7 +17,7 @@ std::string kind_name(const Node& node) {
   struct Visitor {
     std::string operator()(const InputNode&) const { return "input"; }
     std::string operator()(const ConstantNode&) const { return "constant"; }
-    std::string operator()(const OpNode& op) const { return std::string(to_text(op.op)); }
+    std::string operator()(const OpNode& op) const { return is_known(op.op) ? std::string(to_text(op.op)) : "op"; }
     std::string operator()(const KernelNode& kernel) const { return "kernel " + kernel.kernel.name; }
   };
   return std::visit(Visitor{}, node.what);

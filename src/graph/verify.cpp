@@ -7,6 +7,7 @@
 
 #include "graph/infer.h"
 #include "graph/text.h"
+#include "millrace/ops/op_def.h"
 
 namespace millrace {
 namespace {
@@ -37,20 +38,19 @@ class Verifier {
                                    where, i, index_of(operand.node)));
       }
       if (operand.result >= graph_.nodes[operand.node].results.size()) {
-        return problem(fmt::format("{}: operand {} is result {} of %{}, which has {}", where, i, operand.result,
-                                   index_of(operand.node), graph_.nodes[operand.node].results.size()));
+        return problem(fmt::format("{}: operand {} is result {} of %{}, which has {}; name one that it has", where, i,
+                                   operand.result, index_of(operand.node), graph_.nodes[operand.node].results.size()));
       }
       operands.push_back(graph_.type(operand));
     }
-    if (const auto* constant = std::get_if<ConstantNode>(&node.what)) return check_constant(where, node, *constant);
-    if (std::holds_alternative<InputNode>(node.what)) {
-      if (node.results.size() != 1) problem(fmt::format("{}: has {} results, expected 1", where, node.results.size()));
-      return;
+    if (std::holds_alternative<ConstantNode>(node.what) || std::holds_alternative<InputNode>(node.what)) {
+      return check_source(where, node);
     }
     Result<std::vector<TensorType>> inferred = infer_node(node, operands);
     if (!inferred.ok()) return problem(fmt::format("{}: {}", where, inferred.status().message()));
     if (inferred->size() != node.results.size()) {
-      return problem(fmt::format("{}: has {} results, expected {}", where, node.results.size(), inferred->size()));
+      return problem(fmt::format("{}: has {} results, expected {}; keep a type for each", where, node.results.size(),
+                                 inferred->size()));
     }
     for (std::size_t i = 0; i < inferred->size(); ++i) {
       if (!((*inferred)[i] == node.results[i])) {
@@ -60,22 +60,37 @@ class Verifier {
     }
   }
 
+  /// Inputs and constants.
+  void check_source(const std::string& where, const Node& node) {
+    if (!node.operands.empty()) {
+      problem(fmt::format("{}: has {} operands, expected none; remove them", where, node.operands.size()));
+    }
+    if (node.results.size() != 1) {
+      return problem(fmt::format("{}: has {} results, expected 1; keep one type", where, node.results.size()));
+    }
+    const std::string broken = broken_limit(node.results[0]);
+    if (!broken.empty()) return problem(fmt::format("{}: the type {}", where, broken));
+    if (const auto* constant = std::get_if<ConstantNode>(&node.what)) check_constant(where, node, *constant);
+  }
+
   void check_constant(const std::string& where, const Node& node, const ConstantNode& constant) {
-    if (node.results.size() != 1 || !node.results[0].shape.is_static()) {
-      return problem(fmt::format("{}: expected one result of a static shape", where));
+    if (!node.results[0].shape.is_static()) {
+      return problem(fmt::format("{}: the type is {}, expected dims that are numbers; give numbers", where,
+                                 node.results[0].to_text()));
     }
     const SizeExpr expected = size_bytes(node.results[0]);
     if (constant.data == nullptr || !expected.is(static_cast<std::int64_t>(constant.data->size()))) {
-      problem(fmt::format("{}: holds {} bytes, expected {} for {}", where, constant.data ? constant.data->size() : 0,
-                          expected.to_text(), node.results[0].to_text()));
+      problem(fmt::format("{}: holds {} bytes, expected {} for {}; give every element once", where,
+                          constant.data ? constant.data->size() : 0, expected.to_text(), node.results[0].to_text()));
     }
   }
 
   void check_inputs() {
     std::set<std::string> names;
-    for (NodeId id : graph_.inputs) {
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const NodeId id = graph_.inputs[i];
       if (!graph_.nodes.contains(id) || !std::holds_alternative<InputNode>(graph_.nodes[id].what)) {
-        problem(fmt::format("graph input %{} is no input node", index_of(id)));
+        problem(fmt::format("graph input {} is %{}, which is no input node; list input nodes", i, index_of(id)));
         continue;
       }
       const std::string& name = std::get<InputNode>(graph_.nodes[id].what).name;
@@ -87,7 +102,8 @@ class Verifier {
     std::size_t nodes = 0;
     for (const Node& node : graph_.nodes) nodes += std::holds_alternative<InputNode>(node.what) ? 1 : 0;
     if (nodes != graph_.inputs.size()) {
-      problem(fmt::format("the graph lists {} inputs and has {} input nodes", graph_.inputs.size(), nodes));
+      problem(fmt::format("the graph lists {} inputs and has {} input nodes, expected as many; list each once",
+                          graph_.inputs.size(), nodes));
     }
   }
 
@@ -101,19 +117,22 @@ class Verifier {
       }
       if (!graph_.nodes.contains(output.value.node) ||
           output.value.result >= graph_.nodes[output.value.node].results.size()) {
-        problem(fmt::format("output '{}': %{} has no result {}", output.name, index_of(output.value.node),
-                            output.value.result));
+        problem(fmt::format("output '{}': is result {} of %{}, which the graph does not have; name one that it has",
+                            output.name, output.value.result, index_of(output.value.node)));
       }
     }
   }
 
+  /// One set of facts a symbol, in types and in attributes (a dynamic k stands in no input).
   void check_symbols() {
     std::map<std::string, Dim> known;
-    for (NodeId id : graph_.inputs) {
-      if (!graph_.nodes.contains(id) || graph_.nodes[id].results.size() != 1) continue;
-      for (const SizeExpr& dim : graph_.nodes[id].results[0].shape.dims()) {
-        const Status status = dim.collect_symbols(known);
-        if (!status.ok()) problem(fmt::format("%{} = input: {}", index_of(id), status.message()));
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[NodeId{i}];
+      for (const SizeExpr& size : sizes_of(node)) {
+        const Status status = size.collect_symbols(known);
+        if (status.ok()) continue;
+        problem(fmt::format("%{} = {}: {}", i, kind_name(node), status.message()));
+        break;
       }
     }
   }

@@ -16,17 +16,25 @@ BodyValue BodyBuilder::constant_scalar(Scalar value) {
   return append({.op = KernelOp::kConstant, .dtype = value.dtype, .immediate = value.bits});
 }
 
+// A mistake leaves an instruction of the promised dtype, so that what follows can be recorded.
 BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands) {
   BodyInstruction instruction{.op = op, .dtype = dtype};
   DType dtypes[3] = {};
   MILLRACE_CHECK(operands.size() <= instruction.operands.size());
+  bool are_defined = true;
   for (const BodyValue& operand : operands) {
-    MILLRACE_CHECK(body_.instructions.contains(operand.id) && body_.instructions[operand.id].dtype == operand.dtype);
+    are_defined &= defines(operand);
     dtypes[instruction.num_operands] = operand.dtype;
     instruction.operands[instruction.num_operands++] = operand.id;
   }
-  MILLRACE_CHECK(follows_rule(op, dtype, std::span(dtypes, operands.size())));
-  return append(instruction);
+  if (are_defined && follows_rule(op, dtype, std::span(dtypes, operands.size()))) return append(instruction);
+  if (mistake_.empty()) {
+    for (const BodyValue& operand : operands)
+      mistake_ += (mistake_.empty() ? "" : ", ") + std::string(to_text(operand.dtype));
+    mistake_ = fmt::format("{}({}) : {}{}", to_text(op), mistake_, to_text(dtype),
+                           are_defined ? "" : " of a value that this body does not compute");
+  }
+  return append({.op = KernelOp::kConstant, .dtype = dtype});
 }
 
 BodyValue BodyBuilder::load(std::uint32_t access, DType dtype) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/ops/custom_kernel.h"
 
+#include <fmt/format.h>
+
 #include "ops/elementwise.h"
 #include "ops/nest.h"
 
@@ -10,6 +12,10 @@ using namespace ops;
 
 /// The body is recorded to learn the dtype that it returns.
 Result<std::vector<TensorType>> infer_custom(const CustomKernel& kernel, std::span<const TensorType> operands) {
+  if (kernel.name.empty()) return invalid_argument("the name is empty; give every kernel a name");
+  if (kernel.body == nullptr || kernel.host == nullptr) {
+    return invalid_argument("the kernel has no body; make it with make_custom_kernel<Body>()");
+  }
   if (operands.empty()) return invalid_argument("0 operands, expected 1 or more; pass what the body reads");
   BodyBuilder b;
   std::vector<BodyValue> values;
@@ -21,6 +27,16 @@ Result<std::vector<TensorType>> infer_custom(const CustomKernel& kernel, std::sp
     values.push_back(b.load(static_cast<std::uint32_t>(i), body_dtype(operands[i].dtype)));
   }
   const BodyValue result = kernel.body(b, values, NoAttrs{});
+  if (!b.mistake().empty()) {
+    return invalid_argument(
+        fmt::format("the body computes {}, which that operation does not take; cast the operands, {}", b.mistake(),
+                    "or convert in the body"));
+  }
+  if (!b.defines(result)) return invalid_argument("the body returns a value that it does not compute; return one of b");
+  if (result.dtype != body_dtype(result.dtype)) {
+    return invalid_argument(fmt::format("the body returns {}, expected a dtype that registers hold; convert it to {}",
+                                        to_text(result.dtype), to_text(body_dtype(result.dtype))));
+  }
   return std::vector<TensorType>{{result.dtype, operands[0].shape}};
 }
 

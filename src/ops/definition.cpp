@@ -42,27 +42,9 @@ std::string_view attributes_name(const Attributes& attributes) {
   __builtin_unreachable();
 }
 
-/// Rank and size limits. Extents of 0 and unbound symbols count as their least, but at least 1, so that strides keep
-/// the limit too.
 Status check_limits(std::string_view role, std::size_t number, const TensorType& type) {
-  if (type.shape.rank() > kMaxRank) {
-    return invalid_argument(fmt::format("{} {} is {}, of rank {}, expected {} or less; reshape it", role, number,
-                                        type.to_text(), type.shape.rank(), kMaxRank));
-  }
-  std::int64_t count = 1;
-  for (const SizeExpr& dim : type.shape.dims()) {
-    if (dim.is_constant() && dim.constant() < 0) {
-      return invalid_argument(
-          fmt::format("{} {} is {}, expected extents of 0 or more; correct them", role, number, type.to_text()));
-    }
-    const std::int64_t least = std::max<std::int64_t>(dim.lower_bound(), 1);
-    if (least >= kMaxElements || count * least >= kMaxElements) {
-      return invalid_argument(
-          fmt::format("{} {} is {}, expected fewer than 2^48 elements; divide it", role, number, type.to_text()));
-    }
-    count *= least;
-  }
-  return {};
+  const std::string problem = broken_limit(type);
+  return problem.empty() ? Status() : invalid_argument(fmt::format("{} {} {}", role, number, problem));
 }
 
 Status check_operand_count(Op op, std::size_t found) {
@@ -74,7 +56,35 @@ Status check_operand_count(Op op, std::size_t found) {
 
 }  // namespace
 
+// Extents of 0 and unbound symbols count as their least, but at least 1, so that strides keep the limit too.
+std::string broken_limit(const TensorType& type) {
+  if (static_cast<std::size_t>(type.dtype) >= std::size(kAllDTypes)) {
+    return fmt::format("has dtype number {}, expected less than {}; use a name of DType",
+                       static_cast<unsigned>(type.dtype), std::size(kAllDTypes));
+  }
+  if (type.shape.rank() > kMaxRank) {
+    return fmt::format("is {}, of rank {}, expected {} or less; reshape it", type.to_text(), type.shape.rank(),
+                       kMaxRank);
+  }
+  std::int64_t count = 1;
+  for (const SizeExpr& dim : type.shape.dims()) {
+    if (dim.is_constant() && dim.constant() < 0) {
+      return fmt::format("is {}, expected extents of 0 or more; correct them", type.to_text());
+    }
+    const std::int64_t least = std::max<std::int64_t>(dim.lower_bound(), 1);
+    if (least >= kMaxElements || count * least >= kMaxElements) {
+      return fmt::format("is {}, expected fewer than 2^48 elements; divide it", type.to_text());
+    }
+    count *= least;
+  }
+  return {};
+}
+
 Result<std::vector<TensorType>> infer_types(Op op, std::span<const TensorType> operands, const Attributes& attributes) {
+  if (!is_known(op)) {
+    return invalid_argument(fmt::format("op number {}, expected less than {}; use a name of Op",
+                                        static_cast<unsigned>(op), std::size(kAllOps)));
+  }
   MILLRACE_TRY(check_operand_count(op, operands.size()));
   if (!holds_attributes_of(op, attributes)) {
     return invalid_argument(fmt::format("attributes are {}, expected {}; pass what {} takes",

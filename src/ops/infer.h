@@ -21,7 +21,10 @@ using InferFunction = InferResult (*)(Types, const Attributes&);
 struct DTypeSet {
   std::uint32_t bits = 0;
   std::string_view text;
-  constexpr bool contains(DType dtype) const { return (bits >> static_cast<unsigned>(dtype) & 1) != 0; }
+  /// No for a number that is no dtype, too.
+  constexpr bool contains(DType dtype) const {
+    return static_cast<unsigned>(dtype) < 32 && (bits >> static_cast<unsigned>(dtype) & 1) != 0;
+  }
 };
 
 template <class... D>

@@ -11,6 +11,8 @@ namespace {
 InferResult infer_iota(Types, const Attributes& attributes) {
   const auto& attrs = std::get<IotaAttrs>(attributes);
   const TensorType result[] = {{attrs.dtype, Shape(attrs.shape)}};
+  const std::string broken = broken_limit(result[0]);  // the messages below print the type
+  if (!broken.empty()) return invalid_argument("result 0 " + broken);
   if (!kArithmetic.contains(attrs.dtype)) {
     return invalid_argument("dtype is " + std::string(to_text(attrs.dtype)) +
                             ", expected i32, i64, f32 or f64; cast the result");

@@ -45,8 +45,11 @@ InferResult infer_topk(Types operands, const Attributes& attributes) {
   MILLRACE_TRY_ASSIGN(const std::size_t axis, resolve_axis(attrs.axis, operands, 0, "axis"));
   const SizeExpr& extent = operands[0].shape[axis];
   if (!is_at_most(0, attrs.k) || !is_at_most(attrs.k, extent)) {
-    return invalid_argument(fmt::format("k is {}, expected 0 to {}, the extent of axis {} of operand 0, {}; lower it",
-                                        attrs.k.to_text(), extent.to_text(), axis, operands[0].to_text()));
+    return invalid_argument(fmt::format("k is {}, expected 0 to {}, the extent of axis {} of operand 0, {}; {}",
+                                        attrs.k.to_text(), extent.to_text(), axis, operands[0].to_text(),
+                                        !attrs.k.is_constant()   ? "promise it with at_most"
+                                        : attrs.k.constant() < 0 ? "raise it"
+                                                                 : "lower it"));
   }
   Shape shape = operands[0].shape;
   shape[axis] = attrs.k;

@@ -22,6 +22,8 @@ std::vector<KernelRequest> build_copy(Nest nest, const TensorType& from, std::ve
 
 InferResult infer_reshape(Types operands, const Attributes& attributes) {
   const Shape shape(std::get<ShapeAttrs>(attributes).shape);
+  const std::string broken = broken_limit({operands[0].dtype, shape});  // two negative extents have a fine product
+  if (!broken.empty()) return invalid_argument("result 0 " + broken);
   if (shape.num_elements() != operands[0].shape.num_elements()) {
     return invalid_argument(fmt::format("operand 0 is {}, with {} elements, expected {} for shape {}; {}",
                                         operands[0].to_text(), operands[0].shape.num_elements().to_text(),
@@ -65,13 +67,17 @@ InferResult infer_broadcast(Types operands, const Attributes& attributes) {
   const TensorType result = {operands[0].dtype, Shape(attrs.shape)};
   MILLRACE_TRY(expect_entries("dims", attrs.dims.size(), from.rank(),
                               fmt::format("the dims of operand 0, {}", operands[0].to_text())));
+  if (from.rank() > result.shape.rank()) {
+    return invalid_argument(fmt::format("operand 0 is {}, expected rank {} or less for shape {}; reshape it",
+                                        operands[0].to_text(), result.shape.rank(), result.shape.to_text()));
+  }
   for (std::size_t d = 0; d < from.rank(); ++d) {
     const std::int64_t to = attrs.dims[d];
     const std::int64_t least = d == 0 ? 0 : attrs.dims[d - 1] + 1;
-    if (to < least || to >= static_cast<std::int64_t>(result.shape.rank())) {
+    const auto most = static_cast<std::int64_t>(result.shape.rank() - (from.rank() - d));
+    if (to < least || to > most) {
       return invalid_argument(fmt::format("dims[{}] is {}, expected {} to {}, ascending, for shape {}; correct it", d,
-                                          to, least, static_cast<std::int64_t>(result.shape.rank()) - 1,
-                                          result.shape.to_text()));
+                                          to, least, most, result.shape.to_text()));
     }
     const SizeExpr& extent = result.shape[static_cast<std::size_t>(to)];
     if (from[d].is(1) || from[d] == extent) continue;

@@ -16,7 +16,7 @@ struct WindowDim {
   std::int64_t high = 0;
 
   /// Whole windows that fit. Precondition: at least one does.
-  SizeExpr output() const { return floor_div(input + (low + high) - window, stride) + 1; }
+  SizeExpr output() const { return floor_div(input + low + high - window, stride) + 1; }
   bool is_padded() const { return low != 0 || high != 0; }
 };
 

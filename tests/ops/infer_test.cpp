@@ -125,7 +125,7 @@ TEST_CASE("axes must be of the operand, and named once") {
       {Op::topk,
        {k4x8},
        TopKAttrs{.k = -1},
-       "k is -1, expected 0 to 8, the extent of axis 1 of operand 0, f32[4x8]; lower it"},
+       "k is -1, expected 0 to 8, the extent of axis 1 of operand 0, f32[4x8]; raise it"},
       {Op::gather, {k4x8, k8}, GatherAttrs{0}, "operand 1 is f32[8], expected i32 or i64; insert a cast"},
       {Op::iota,
        {},

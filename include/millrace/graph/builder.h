@@ -17,7 +17,8 @@ class GraphBuilder;
 class Tensor {
  public:
   Tensor() = default;
-  bool is_valid() const { return builder_ != nullptr; }
+  /// Not when it stands for a mistake, and no more once the builder has finished.
+  bool is_valid() const;
   /// Precondition: is_valid().
   const TensorType& type() const;
   const Shape& shape() const { return type().shape; }
@@ -81,6 +82,7 @@ class GraphBuilder {
  private:
   std::vector<Tensor> append(Node node);
   bool accept(std::span<const Tensor> operands, const std::string& who);
+  bool accept(Tensor tensor, const std::string& what);
   Graph graph_;
   Status status_;
 };

@@ -17,7 +17,7 @@ namespace millrace {
 struct Context {
   std::vector<Driver> drivers;
   std::vector<std::shared_ptr<const KernelCompiler>> generators;  // in the order in which they are asked
-  std::shared_ptr<KernelCache> cache;
+  std::shared_ptr<KernelCache> cache;                             // null: every kernel is compiled anew
 
   /// "cpu", "cpu:avx2". Fails naming what was asked, and the devices and generators that there are.
   Result<Target> target(std::string_view spec) const;

@@ -50,6 +50,9 @@ class Program {
 
   struct State;
   explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  // Without moves: a program that was moved from would have nothing to answer with.
+  Program(const Program&) = default;
+  Program& operator=(const Program&) = default;
   const std::shared_ptr<const State>& state() const { return state_; }
 
  private:

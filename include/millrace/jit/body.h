@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/base/check.h"
 #include "millrace/base/dtype.h"
 #include "millrace/base/ids.h"
 #include "millrace/jit/kernel_op.h"
@@ -105,7 +106,7 @@ class BodyVocabulary {
 class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
  public:
   BodyValue constant_scalar(Scalar);
-  /// Precondition: dtypes as the op's rule says.
+  /// Dtypes are as the op's rule says; a call that is not makes a mistake().
   BodyValue emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands);
   BodyValue load(std::uint32_t access, DType dtype);
   BodyValue load(std::uint32_t access, DType dtype, BodyValue dynamic_index);
@@ -113,7 +114,17 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
   BodyValue reduced(std::uint32_t reduction, DType dtype);
   BodyValue check_index(BodyValue index, BodyValue extent);
   void yield(BodyValue value) { body_.yields.push_back(value.id); }
-  Body finish() { return std::move(body_); }
+  /// The first broken rule, "mul(i32, f32) : i32"; empty: none. An application writes bodies too, so whoever records
+  /// one asks before finish().
+  const std::string& mistake() const { return mistake_; }
+  /// Precondition: no mistake.
+  Body finish() {
+    MILLRACE_CHECK(mistake_.empty());
+    return std::move(body_);
+  }
+  bool defines(BodyValue value) const {
+    return body_.instructions.contains(value.id) && body_.instructions[value.id].dtype == value.dtype;
+  }
   /// Appends `body`; `replace(instruction)` may give a value in place of an instruction (a load that another body
   /// computes); else the instruction is copied. Returns the yields.
   template <class Replace>
@@ -122,6 +133,7 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
  private:
   BodyValue append(BodyInstruction);
   Body body_;
+  std::string mistake_;
 };
 
 /// Computes at once on host scalars.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 #include "millrace/ops/attributes.h"
@@ -21,13 +22,13 @@ inline constexpr Op kAllOps[] = {
 
 /// What passes and dispatch formation must know of an op.
 enum OpTraits : std::uint32_t {
-  kElementwise = 1,   // one result point from the same point of every operand
-  kCommutative = 2,   // of two operands
-  kReduction = 4,     // one result point from many operand points
-  kContraction = 8,   // sums of products of two operands
-  kView = 16,         // only renames where elements are
-  kMove = 32,         // copies elements elsewhere
-  kOrder = 64,        // sort and topk
+  kElementwise = 1,  // one result point from the same point of every operand
+  kCommutative = 2,  // of two operands
+  kReduction = 4,    // one result point from many operand points
+  kContraction = 8,  // sums of products of two operands
+  kView = 16,        // only renames where elements are
+  kMove = 32,        // copies elements elsewhere
+  kOrder = 64,       // sort and topk
 };
 
 struct OpInfo {
@@ -47,6 +48,8 @@ inline constexpr OpInfo kOpInfos[] = {
 
 constexpr const OpInfo& info(Op op) { return kOpInfos[static_cast<std::size_t>(op)]; }
 
+/// Whether a row of the table has this number; the rest of this header takes no other.
+constexpr bool is_known(Op op) { return static_cast<std::size_t>(op) < std::size(kAllOps); }
 constexpr std::string_view to_text(Op op) { return info(op).name; }
 constexpr bool has_trait(Op op, OpTraits trait) { return (info(op).traits & trait) != 0; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "millrace/base/status.h"
@@ -37,6 +38,11 @@ struct OpDef {
 };
 
 const OpDef& definition(Op op);
+
+/// How a type breaks what every value of a graph keeps (a dtype of the table, at most kMaxRank dims, extents of 0 or
+/// more, fewer than 2^48 elements), to stand after the name of what has it: "is f32[-1], expected extents of 0 or more;
+/// correct them". Empty when it breaks nothing.
+std::string broken_limit(const TensorType&);
 
 /// Infers with the checks that the table itself gives: operand count, attribute type, rank limit, element count.
 Result<std::vector<TensorType>> infer_types(Op op, std::span<const TensorType> operands, const Attributes&);

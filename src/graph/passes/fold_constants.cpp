@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/infer.h"
 #include "graph/passes/constant_elements.h"
 #include "graph/passes/rewriter.h"
 #include "millrace/graph/passes.h"
@@ -53,7 +54,7 @@ class Folder {
     // A broadcast grows without computing anything: kernels read through it.
     if (op && (!has_trait(op->op, kElementwise) && !has_trait(op->op, kView))) return false;
     if (op && op->op == Op::broadcast) return false;
-    if (node.operands.empty() || !node.results[0].shape.is_static()) return false;
+    if (node.operands.empty() || !std::ranges::all_of(sizes_of(node), &SizeExpr::is_constant)) return false;
     std::int64_t operand_elements = 0;
     for (const Value& operand : node.operands) {
       if (!constant(operand)) return false;
@@ -109,7 +110,7 @@ class Folder {
       } else {
         const auto& slice = std::get<SliceAttrs>(op.attributes);
         start += slice.start[d].constant() * layout.strides[d].constant();
-        strides.push_back(slice.step[d] * layout.strides[d].constant());
+        strides.push_back(saturating::multiply(slice.step[d], layout.strides[d].constant()));
       }
     }
     return {start, strides};

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/infer.h"
 #include "graph/program/program_state.h"
 
 namespace millrace {
@@ -22,13 +23,16 @@ class Timer {
   Clock::time_point start_;
 };
 
+/// Also the sizes that attributes state: a dynamic k stands in no input.
 Status require_static(const Graph& graph) {
-  for (NodeId id : graph.inputs) {
-    const Node& node = graph.nodes[id];
-    if (!node.results[0].shape.is_static()) {
-      return unimplemented(
-          fmt::format("input '{}' is {}: dims that are bound at run time cannot be compiled yet; give numbers",
-                      std::get<InputNode>(node.what).name, node.results[0].to_text()));
+  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[NodeId{i}];
+    for (const SizeExpr& size : sizes_of(node)) {
+      if (size.is_constant()) continue;
+      const auto* input = std::get_if<InputNode>(&node.what);
+      return unimplemented(fmt::format(
+          "%{} = {}: found the size {}, expected a number: sizes that are bound at run time cannot be compiled yet; {}",
+          i, input ? fmt::format("input '{}'", input->name) : kind_name(node), size.to_text(), "give numbers"));
     }
   }
   return {};
@@ -50,6 +54,16 @@ Status lower(Program::State& state, const Target& target, const CompileOptions& 
   return {};
 }
 
+Status require_known_generator(const Context& context, const std::string& forced) {
+  std::string known;
+  for (const auto& generator : context.generators) {
+    if (forced.empty() || generator->name() == forced) return {};
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", generator->name());
+  }
+  return not_found(fmt::format("compile: generator '{}' is not known; code generators built in: {}; force one of these",
+                               forced, known));
+}
+
 Result<const KernelCompiler*> find_generator(const Context& context, const std::string& name) {
   for (const auto& generator : context.generators) {
     if (generator->name() == name) return generator.get();
@@ -63,6 +77,11 @@ Status generate_code(Program::State& state, const TargetSpec& target, const Cont
     const Timer timer(state.report.code);
     for (const PlannedKernel& kernel : state.schedule.kernels) {
       MILLRACE_TRY_ASSIGN(const KernelCompiler* generator, find_generator(context, kernel.generator));
+      if (context.cache == nullptr) {
+        MILLRACE_TRY_ASSIGN(ExecutableImage image, generator->emit(kernel, target));
+        images.push_back(std::move(image));
+        continue;
+      }
       MILLRACE_TRY_ASSIGN(std::shared_ptr<const ExecutableImage> image, context.cache->get(kernel, target, *generator));
       images.push_back(*image);
     }
@@ -117,6 +136,7 @@ Result<Program> compile(Graph graph, const CompileOptions& options) {
     const std::shared_ptr<const Context> context = options.context ? options.context : make_default_context();
     const std::string spec = options.on_device ? options.on_device->target().to_text() : options.device;
     MILLRACE_TRY_ASSIGN(Target target, context->target(spec));
+    MILLRACE_TRY(require_known_generator(*context, options.lowering.compile.force_generator));
     state->device = options.on_device;
     if (!state->device) {
       MILLRACE_TRY_ASSIGN(state->device, context->device(spec));

@@ -8,33 +8,38 @@ namespace {
 
 std::string_view family_of(std::string_view spec) { return spec.substr(0, spec.find(':')); }
 
-const Driver* find_driver(const Context& context, std::string_view family) {
-  for (const Driver& driver : context.drivers) {
-    if (driver.name == family) return &driver;
-  }
-  return nullptr;
-}
-
 /// What there is, for a message.
 std::string built_in(const Context& context) {
   std::string drivers, generators;
   for (const Driver& driver : context.drivers) drivers += (drivers.empty() ? "" : ", ") + driver.name;
   for (const auto& generator : context.generators) {
-    generators += fmt::format("{}{}", generators.empty() ? "" : ", ", generator->name());
+    generators += fmt::format("{}{}", generators.empty() ? "" : ", ", generator ? generator->name() : "(null)");
   }
   return fmt::format("devices built in: {}; code generators built in: {}", drivers.empty() ? "none" : drivers,
                      generators.empty() ? "none" : generators);
 }
 
+Result<const Driver*> find_driver(const Context& context, std::string_view spec) {
+  for (const Driver& driver : context.drivers) {
+    if (driver.name != family_of(spec)) continue;
+    if (driver.available != nullptr && driver.create != nullptr) return &driver;
+    return invalid_argument(
+        fmt::format("device '{}': driver '{}' lacks available or create; give both", spec, driver.name));
+  }
+  return not_found(fmt::format("device '{}' is not known; {}; say 'cpu' for this host", spec, built_in(context)));
+}
+
+/// A message of the layer below, with the device in front.
+Status about(std::string_view spec, const Status& status) {
+  return {status.code(), fmt::format("device '{}': {}", spec, status.message())};
+}
+
 }  // namespace
 
 Result<Target> Context::target(std::string_view spec) const {
-  const Driver* driver = find_driver(*this, family_of(spec));
-  if (driver == nullptr) {
-    return not_found(fmt::format("device '{}' is not known; {}; say 'cpu' for this host", spec, built_in(*this)));
-  }
+  MILLRACE_TRY(find_driver(*this, spec).status());
   Result<TargetSpec> parsed = TargetSpec::parse(spec);
-  if (!parsed.ok()) return parsed.status();
+  if (!parsed.ok()) return about(spec, parsed.status());
   Result<Target> target = Target::create(*parsed, CodeGeneratorList(generators.begin(), generators.end()));
   if (!target.ok()) {
     return Status(target.status().code(),
@@ -44,22 +49,16 @@ Result<Target> Context::target(std::string_view spec) const {
 }
 
 Result<std::shared_ptr<Device>> Context::device(std::string_view spec) const {
-  const Driver* driver = find_driver(*this, family_of(spec));
-  if (driver == nullptr) {
-    return not_found(fmt::format("device '{}' is not known; {}; say 'cpu' for this host", spec, built_in(*this)));
-  }
-  MILLRACE_TRY(driver->available());
+  MILLRACE_TRY_ASSIGN(const Driver* driver, find_driver(*this, spec));
+  const Status available = driver->available();
+  if (!available.ok()) return about(spec, available);
   Result<TargetSpec> parsed = TargetSpec::parse(spec);
-  if (!parsed.ok()) return parsed.status();
-  return driver->create(*parsed);
-}
-
-std::shared_ptr<const Context> make_default_context(const ContextOptions& options) {
-  auto context = std::make_shared<Context>();
-  context->drivers = {cpu_driver()};
-  context->generators = {make_xbyak_generator(), make_llvm_generator(), make_interpreter_generator()};
-  context->cache = std::make_shared<KernelCache>(KernelCache::Options{.directory = options.cache_directory});
-  return context;
+  if (!parsed.ok()) return about(spec, parsed.status());
+  Result<std::shared_ptr<Device>> device = driver->create(*parsed);
+  if (device.ok() && *device == nullptr) {
+    return internal_error(fmt::format("device '{}': driver '{}' gave no device and no error", spec, driver->name));
+  }
+  return device;
 }
 
 }  // namespace millrace

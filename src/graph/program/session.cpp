@@ -17,28 +17,32 @@ namespace {
 
 Status check(std::span<const BufferBinding> given, const std::vector<Program::Argument>& expected, const char* what) {
   if (given.size() != expected.size()) {
-    return invalid_argument(fmt::format("run: {} {}s given, expected {}", given.size(), what, expected.size()));
+    return invalid_argument(fmt::format("run: {} {}s given, expected {}; bind each once, in the program's order",
+                                        given.size(), what, expected.size()));
   }
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Program::Argument& argument = expected[i];
     if (given[i].size_bytes != argument.size_bytes) {
-      return invalid_argument(fmt::format("run: {} '{}' has {} bytes, expected {} for {}", what, argument.name,
-                                          given[i].size_bytes, argument.size_bytes, argument.type.to_text()));
+      return invalid_argument(fmt::format("run: {} '{}' has {} bytes, expected {} for {}; bind the whole tensor", what,
+                                          argument.name, given[i].size_bytes, argument.size_bytes,
+                                          argument.type.to_text()));
     }
-    if (given[i].data == nullptr && argument.size_bytes != 0) {
-      return invalid_argument(fmt::format("run: {} '{}' is null, expected {} bytes for {}", what, argument.name,
-                                          argument.size_bytes, argument.type.to_text()));
+    if (argument.size_bytes == 0) continue;
+    if (given[i].data == nullptr) {
+      return invalid_argument(fmt::format("run: {} '{}' is null, expected {} bytes for {}; bind memory", what,
+                                          argument.name, argument.size_bytes, argument.type.to_text()));
     }
     const std::size_t alignment = size_bytes(argument.type.dtype);
     if (reinterpret_cast<std::uintptr_t>(given[i].data) % alignment != 0) {
-      return invalid_argument(fmt::format("run: {} '{}' is not aligned to {} bytes, as {} needs", what, argument.name,
-                                          alignment, to_text(argument.type.dtype)));
+      return invalid_argument(fmt::format("run: {} '{}' is not aligned to {} bytes, as {} needs; bind memory that is",
+                                          what, argument.name, alignment, to_text(argument.type.dtype)));
     }
   }
   return {};
 }
 
 bool overlap(const BufferBinding& a, const BufferBinding& b) {
+  if (a.size_bytes == 0 || b.size_bytes == 0) return false;
   const auto* a_begin = static_cast<const std::byte*>(a.data);
   const auto* b_begin = static_cast<const std::byte*>(b.data);
   return a_begin < b_begin + b.size_bytes && b_begin < a_begin + a.size_bytes;
@@ -72,6 +76,8 @@ Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
 Result<Session> Session::create(const Program& program) {
+  if (program.state() == nullptr)
+    return invalid_argument("session: the program is empty; give what compile() returned");
   auto state = std::make_unique<State>();
   state->program = program.state();
   const Program::State& shared = *state->program;

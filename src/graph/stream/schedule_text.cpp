@@ -46,28 +46,36 @@ Status verify(const Schedule& schedule) {
   std::string problems;
   const auto problem = [&](const std::string& line) { problems += (problems.empty() ? "" : "\n") + line; };
   for (const Step& step : schedule.steps) {
-    if (step.ranges.size() != step.writes.size())
-      problem(fmt::format("step {}: a range without its access", step.name));
+    if (step.ranges.size() != step.writes.size()) {
+      problem(fmt::format("step {}: {} ranges and {} accesses, expected as many; say of each whether it is written",
+                          step.name, step.ranges.size(), step.writes.size()));
+      continue;
+    }
+    if (!step.kernel && step.ranges.size() != 2) {
+      problem(fmt::format("step {}: a copy with {} ranges, expected 2; name source and destination", step.name,
+                          step.ranges.size()));
+    }
     for (std::size_t i = 0; i < step.ranges.size(); ++i) {
       if (!schedule.resources.contains(step.ranges[i].resource)) {
-        problem(fmt::format("step {}: range {} is of no resource", step.name, i));
+        problem(fmt::format("step {}: range {} is of resource {}, expected less than {}; name one of the schedule",
+                            step.name, i, index_of(step.ranges[i].resource), schedule.resources.size()));
         continue;
       }
       const Resource& resource = schedule.resources[step.ranges[i].resource];
       const bool is_writable = resource.lifetime == Lifetime::kTransient || resource.output.has_value();
       if (step.writes[i] && !is_writable) {
-        problem(fmt::format("step {}: writes {}, which is {} and only read", step.name, resource.name,
-                            name_of(resource.lifetime)));
+        problem(fmt::format("step {}: writes {}, which is {} and only read; write a transient or an output", step.name,
+                            resource.name, name_of(resource.lifetime)));
       }
     }
     if (!step.kernel) continue;
     if (!schedule.kernels.contains(*step.kernel)) {
-      problem(fmt::format("step {}: kernel {} is not in the table of {}", step.name, index_of(*step.kernel),
-                          schedule.kernels.size()));
+      problem(fmt::format("step {}: kernel {}, expected less than {}; name one of the table", step.name,
+                          index_of(*step.kernel), schedule.kernels.size()));
     } else if (const KernelInfo& info = schedule.kernels[*step.kernel].info;
                info.num_buffers != step.ranges.size() || info.num_sizes != step.sizes.size()) {
-      problem(fmt::format("step {}: {} buffers and {} sizes, the kernel takes {} and {}", step.name, step.ranges.size(),
-                          step.sizes.size(), info.num_buffers, info.num_sizes));
+      problem(fmt::format("step {}: {} buffers and {} sizes, expected {} and {}; pass what the kernel takes", step.name,
+                          step.ranges.size(), step.sizes.size(), info.num_buffers, info.num_sizes));
     }
   }
   return problems.empty() ? Status() : internal_error(problems);

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must be impossible: a device without a back end. Here at the level of a Context.
+#include "millrace/graph/context.h"
+
+#include <doctest/doctest.h>
+
+namespace millrace {
+namespace {
+
+/// Stands in for a real generator; serves one family.
+class FakeCompiler final : public KernelCompiler {
+ public:
+  FakeCompiler(std::string name, std::string family) : name_(std::move(name)), family_(std::move(family)) {}
+  std::string_view name() const override { return name_; }
+  std::string version() const override { return "1"; }
+  Status supports(const TargetSpec& spec) const override {
+    return spec.family == family_ ? Status() : unimplemented("makes code for " + family_ + " only");
+  }
+  Result<PlannedKernel> plan(const Kernel&, const TargetSpec&) const override { return unimplemented("is a fake"); }
+  Result<ExecutableImage> emit(const PlannedKernel&, const TargetSpec&) const override {
+    return unimplemented("is a fake");
+  }
+
+ private:
+  std::string name_;
+  std::string family_;
+};
+
+std::shared_ptr<const KernelCompiler> fake(std::string name, std::string family) {
+  return std::make_shared<FakeCompiler>(std::move(name), std::move(family));
+}
+
+Status available() { return {}; }
+Status no_runtime() { return unavailable("libfake.so is not installed; install it"); }
+Result<std::shared_ptr<Device>> create_nothing(const TargetSpec&) { return std::shared_ptr<Device>(); }
+
+std::string target_error(const Context& context, std::string_view spec) {
+  return context.target(spec).status().message();
+}
+std::string device_error(const Context& context, std::string_view spec) {
+  return context.device(spec).status().message();
+}
+
+const Context kUsual{{cpu_driver()}, {fake("llvm", "cpu"), fake("interpreter", "cpu")}, nullptr};
+constexpr std::string_view kWhatThereIs =
+    "devices built in: cpu; code generators built in: llvm, interpreter; say 'cpu' for this host";
+
+TEST_CASE("plain cpu works with nothing else said") {
+  CHECK(kUsual.target("cpu").value().generators().size() == 2);
+  CHECK(kUsual.device("cpu").value()->name() == "cpu");
+}
+
+TEST_CASE("a device that there is not is named, with those that there are") {
+  for (const std::string spec : {"local", "cuda", "", "hip:gfx1100", "CPU", "cpu ", "trace(cpu)"}) {
+    const std::string message = "device '" + spec + "' is not known; " + std::string(kWhatThereIs);
+    CHECK(target_error(kUsual, spec) == message);
+    CHECK(device_error(kUsual, spec) == message);
+  }
+  CHECK(kUsual.target("local").status().code() == StatusCode::kNotFound);
+}
+
+TEST_CASE("a level that there is not is named, with those that there are") {
+  for (const std::string level : {"avx9", "", "avx2:avx2", "AVX2"}) {
+    const std::string message = "device 'cpu:" + level + "': target 'cpu:" + level + "': cpu level '" + level +
+                                "' is not known, expected baseline, avx2 or avx512; say cpu for the host's best";
+    CHECK(target_error(kUsual, "cpu:" + level) == message);
+    CHECK(device_error(kUsual, "cpu:" + level) == message);
+  }
+}
+
+TEST_CASE("a device without a code generator is refused, with what is missing") {
+  const Context none{{cpu_driver()}, {}, nullptr};
+  CHECK(target_error(none, "cpu:baseline") ==
+        "device 'cpu:baseline': target 'cpu:baseline' has no code generator; built in: none; give one that makes code "
+        "for it; devices built in: cpu; code generators built in: none");
+  const Context other{{cpu_driver()}, {fake("gpu", "amdgpu")}, nullptr};
+  CHECK(target_error(other, "cpu:baseline") ==
+        "device 'cpu:baseline': target 'cpu:baseline' has no code generator; built in: gpu (makes code for amdgpu "
+        "only); give one that makes code for it, or say another target; devices built in: cpu; code generators built "
+        "in: gpu");
+  CHECK(other.target("cpu:baseline").status().code() == StatusCode::kUnimplemented);
+}
+
+TEST_CASE("a context without drivers says that there are none") {
+  const Context context{{}, {fake("llvm", "cpu")}, nullptr};
+  const std::string message =
+      "device 'cpu' is not known; devices built in: none; code generators built in: llvm; say 'cpu' for this host";
+  CHECK(target_error(context, "cpu") == message);
+  CHECK(device_error(context, "cpu") == message);
+  CHECK(target_error({}, "cpu") ==
+        "device 'cpu' is not known; devices built in: none; code generators built in: none; say 'cpu' for this host");
+}
+
+TEST_CASE("a null generator is refused, not followed") {
+  const Context context{{cpu_driver()}, {nullptr, fake("llvm", "cpu")}, nullptr};
+  CHECK(target_error(context, "cpu:avx2") ==
+        "device 'cpu:avx2': target 'cpu:avx2': code generator 0 of 2 is null; give a generator or leave it out; "
+        "devices built in: cpu; code generators built in: (null), llvm");
+}
+
+TEST_CASE("a driver that cannot give a device says why") {
+  Context context = kUsual;
+  context.drivers = {{"cpu", no_runtime, create_nothing}};
+  CHECK(device_error(context, "cpu") == "device 'cpu': libfake.so is not installed; install it");
+  context.drivers = {{"cpu", available, create_nothing}};
+  CHECK(device_error(context, "cpu") == "device 'cpu': driver 'cpu' gave no device and no error");
+  context.drivers = {{"cpu", available, nullptr}};
+  CHECK(device_error(context, "cpu") == "device 'cpu': driver 'cpu' lacks available or create; give both");
+  context.drivers = {{"cpu", nullptr, create_nothing}};
+  CHECK(target_error(context, "cpu") == "device 'cpu': driver 'cpu' lacks available or create; give both");
+  context.drivers = {{"vulkan", available, create_nothing}};
+  CHECK(target_error(context, "vulkan") ==
+        "device 'vulkan': target 'vulkan': family 'vulkan' is not known, expected one of: cpu; say cpu for the host");
+  CHECK(device_error(context, "vulkan:1") ==
+        "device 'vulkan:1': target 'vulkan:1': family 'vulkan' is not known, expected one of: cpu; say cpu for the "
+        "host");
+}
+
+TEST_CASE(
+    "every subset of drivers and generators gives a device with a generator, or an error that names what was asked") {
+  const std::vector<Driver> drivers = {cpu_driver(),
+                                       {"vulkan", available, create_nothing},
+                                       {"amdgpu", no_runtime, create_nothing},
+                                       {"", available, create_nothing},
+                                       {"local", nullptr, nullptr}};
+  const std::vector<std::shared_ptr<const KernelCompiler>> generators = {fake("xbyak", "cpu"), fake("gpu", "amdgpu"),
+                                                                         fake("", ""), nullptr, fake("llvm", "cpu")};
+  for (unsigned subset = 0; subset < 1u << (drivers.size() + generators.size()); ++subset) {
+    CAPTURE(subset);
+    Context context;
+    for (std::size_t i = 0; i < drivers.size(); ++i) {
+      if ((subset >> i & 1) != 0) context.drivers.push_back(drivers[i]);
+    }
+    for (std::size_t i = 0; i < generators.size(); ++i) {
+      if ((subset >> (drivers.size() + i) & 1) != 0) context.generators.push_back(generators[i]);
+    }
+    for (const std::string spec : {"", "cpu", "cpu:baseline", "cpu:avx9", "local", "vulkan", "amdgpu:gfx1100"}) {
+      CAPTURE(spec);
+      const Result<Target> target = context.target(spec);
+      if (target.ok()) {
+        CHECK(!target->generators().empty());
+      } else {
+        CHECK(target_error(context, spec).starts_with("device '" + spec + "'"));
+      }
+      const bool has_cpu = (subset & 1) != 0;
+      CHECK(context.device(spec).ok() == (has_cpu && (spec == "cpu" || spec == "cpu:baseline")));
+      if (!context.device(spec).ok()) CHECK(device_error(context, spec).starts_with("device '" + spec + "'"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// What elementwise ops, and the table as a whole, refuse.
+#include <doctest/doctest.h>
+
+#include "tests/graph/misuse.h"
+
+namespace millrace {
+namespace {
+
+constexpr Misuse kOperandCounts[] = {
+    {"none for one", [](GraphBuilder& g) { g.op1(Op::exp, {}); },
+     "%0 = exp: 0 operands, expected 1; pass what exp takes"},
+    {"two for one",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {4});
+       g.op1(Op::exp, {x, x});
+     },
+     "%1 = exp: 2 operands, expected 1; pass what exp takes"},
+    {"one for two", [](GraphBuilder& g) { g.op1(Op::add, {f32(g, {4})}); },
+     "%1 = add: 1 operand, expected 2; pass what add takes"},
+    {"two for three",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {4});
+       g.op1(Op::select, {x, x});
+     },
+     "%1 = select: 2 operands, expected 3; pass what select takes"},
+    {"none for any number", [](GraphBuilder& g) { g.op1(Op::concat, {}, AxisAttrs{}); },
+     "%0 = concat: 0 operands, expected 1 or more; pass what concat takes"},
+    {"one for none", [](GraphBuilder& g) { g.op1(Op::iota, {f32(g, {4})}, IotaAttrs{}); },
+     "%1 = iota: 1 operand, expected 0; pass what iota takes"},
+};
+
+constexpr Misuse kAttributes[] = {
+    {"none for some", [](GraphBuilder& g) { g.op1(Op::cast, {f32(g, {4})}); },
+     "%1 = cast: attributes are NoAttrs, expected CastAttrs; pass what cast takes"},
+    {"some for none", [](GraphBuilder& g) { g.op1(Op::exp, {f32(g, {4})}, AxisAttrs{0}); },
+     "%1 = exp: attributes are AxisAttrs, expected NoAttrs; pass what exp takes"},
+    {"another op's", [](GraphBuilder& g) { g.op(Op::topk, std::vector{f32(g, {4})}, SortAttrs{}); },
+     "%1 = topk: attributes are SortAttrs, expected TopKAttrs; pass what topk takes"},
+    {"an op that there is not", [](GraphBuilder& g) { g.op1(static_cast<Op>(200), {f32(g, {4})}); },
+     "%1 = op number 200, expected less than 52; use a name of Op"},
+};
+
+constexpr Misuse kArithmeticTypes[] = {
+    {"shapes differ", [](GraphBuilder& g) { f32(g, {4, 8}) + g.input("y", DType::kF32, {8}); },
+     "%2 = add: operand 1 is f32[8], expected f32[4x8] like operand 0; insert a broadcast"},
+    {"dtypes differ", [](GraphBuilder& g) { f32(g, {4}) * i32(g, {4}); },
+     "%2 = mul: operand 1 is i32[4], expected f32[4] like operand 0; insert a cast"},
+    {"both differ", [](GraphBuilder& g) { max(f32(g, {4, 8}), i32(g, {8})); },
+     "%2 = max: operand 1 is i32[8], expected f32[4x8] like operand 0; insert a cast and a broadcast"},
+    {"bool has no sum",
+     [](GraphBuilder& g) {
+       Tensor b = flag(g, {4});
+       b + b;
+     },
+     "%1 = add: operand 0 is bool[4], expected i32, i64, f32 or f64; insert a cast"},
+    {"exp of integers", [](GraphBuilder& g) { exp(i32(g, {4})); },
+     "%1 = exp: operand 0 is i32[4], expected f32 or f64; insert a cast"},
+    {"exp of 16-bit floats", [](GraphBuilder& g) { exp(g.input("h", DType::kF16, {4})); },
+     "%1 = exp: operand 0 is f16[4], expected f32 or f64; insert a cast"},
+    {"rem of floats",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {4});
+       rem(x, x);
+     },
+     "%1 = rem: operand 0 is f32[4], expected i32 or i64; insert a cast"},
+    {"pow of integers",
+     [](GraphBuilder& g) {
+       Tensor i = i32(g, {4});
+       pow(i, i);
+     },
+     "%1 = pow: operand 0 is i32[4], expected f32 or f64; insert a cast"},
+    {"neg of unsigned", [](GraphBuilder& g) { -g.input("u", DType::kU8, {}); },
+     "%1 = neg: operand 0 is u8[], expected i32, i64, f32 or f64; insert a cast"},
+    {"layer_norm scaled by another length",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {4, 8});
+       Tensor s = g.input("s", DType::kF32, {4});
+       layer_norm(x, s, s);
+     },
+     "%13 = broadcast: operand 0 is f32[4], expected extent 8 or 1 in dim 0, which becomes dim 1 of f32[4x8]; correct "
+     "dims or shape"},
+};
+
+constexpr Misuse kLogicTypes[] = {
+    {"order of bools",
+     [](GraphBuilder& g) {
+       Tensor b = flag(g, {4});
+       less(b, b);
+     },
+     "%1 = less: operand 0 is bool[4], expected i32, i64, f32 or f64; insert a cast"},
+    {"equality of u8",
+     [](GraphBuilder& g) {
+       Tensor u = g.input("u", DType::kU8, {4});
+       equal(u, u);
+     },
+     "%1 = equal: operand 0 is u8[4], expected bool, i32, i64, f32 or f64; insert a cast"},
+    {"logic of floats",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {4});
+       logical_and(x, x);
+     },
+     "%1 = logical_and: operand 0 is f32[4], expected bool, i32 or i64; insert a cast"},
+    {"a condition that is a number",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {4});
+       select(x, x, x);
+     },
+     "%1 = select: operand 0 is f32[4], expected bool; insert a cast"},
+    {"arms that differ", [](GraphBuilder& g) { select(flag(g, {4}), f32(g, {4}), i32(g, {4})); },
+     "%3 = select: operand 2 is i32[4], expected f32[4] like operand 1; insert a cast"},
+    {"a condition of another shape",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {8});
+       select(flag(g, {4}), x, x);
+     },
+     "%2 = select: operand 1 is f32[8], expected f32[4] in the shape of operand 0; insert a broadcast"},
+    {"cast to no dtype", [](GraphBuilder& g) { cast(f32(g, {4}), static_cast<DType>(99)); },
+     "%1 = cast: result 0 has dtype number 99, expected less than 13; use a name of DType"},
+};
+
+struct Double {
+  static auto emit(auto& b, auto x) { return b.add(x[0], x[0]); }
+};
+struct Halve {  // right for floats only
+  static auto emit(auto& b, auto x) { return b.mul(x[0], b.constant(DType::kF32, 0.5)); }
+};
+struct Truncate {
+  static auto emit(auto& b, auto x) { return b.convert(DType::kF16, x[0]); }
+};
+struct Sum {
+  static auto emit(auto& b, auto x) { return b.add(x[0], x[1]); }
+};
+
+constexpr Misuse kOwnKernels[] = {
+    {"nothing to read", [](GraphBuilder& g) { g.custom(make_custom_kernel<Double>("double"), {}); },
+     "%0 = kernel double: 0 operands, expected 1 or more; pass what the body reads"},
+    {"shapes differ", [](GraphBuilder& g) { g.kernel<Sum>("sum", f32(g, {4}), g.input("y", DType::kF32, {5})); },
+     "%2 = kernel sum: operand 1 is f32[5], expected shape [4] like operand 0; insert a broadcast"},
+    {"a body that does not take the dtype", [](GraphBuilder& g) { g.kernel<Halve>("halve", i32(g, {4})); },
+     "%1 = kernel halve: the body computes mul(i32, f32) : i32, which that operation does not take; cast the operands, "
+     "or convert in the body"},
+    {"a body that does not take the dtypes together",
+     [](GraphBuilder& g) { g.kernel<Sum>("sum", f32(g, {4}), i32(g, {4})); },
+     "%2 = kernel sum: the body computes add(f32, i32) : f32, which that operation does not take; cast the operands, "
+     "or "
+     "convert in the body"},
+    {"a body that returns what no register holds", [](GraphBuilder& g) { g.kernel<Truncate>("to_half", f32(g, {4})); },
+     "%1 = kernel to_half: the body returns f16, expected a dtype that registers hold; convert it to f32"},
+    {"a kernel made by hand", [](GraphBuilder& g) { g.custom({"empty"}, {f32(g, {4})}); },
+     "%1 = kernel empty: the kernel has no body; make it with make_custom_kernel<Body>()"},
+    {"no name", [](GraphBuilder& g) { g.kernel<Double>("", f32(g, {4})); },
+     "%1 = kernel : the name is empty; give every kernel a name"},
+    {"an operand of another graph",
+     [](GraphBuilder& g) {
+       static GraphBuilder other;
+       g.kernel<Double>("double", f32(other, {4}));
+     },
+     "%0 = kernel double: operand 0 is of another graph; build both in one GraphBuilder"},
+};
+
+TEST_CASE("an op takes the operands that its row says") { expect_refused(kOperandCounts); }
+TEST_CASE("an op takes its own attributes") { expect_refused(kAttributes); }
+TEST_CASE("arithmetic takes operands that are alike and of its dtypes") { expect_refused(kArithmeticTypes); }
+TEST_CASE("comparison, logic, select and cast refuse other types") { expect_refused(kLogicTypes); }
+TEST_CASE("an application's kernel is refused where it does not fit") { expect_refused(kOwnKernels); }
+
+}  // namespace
+}  // namespace millrace

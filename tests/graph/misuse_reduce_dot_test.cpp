@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reductions, contractions and windows refuse.
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "tests/graph/misuse.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+constexpr Misuse kReductions[] = {
+    {"an axis above the last", [](GraphBuilder& g) { reduce_sum(f32(g, {4, 8}), {1, 2}); },
+     "%1 = reduce_sum: axes[1] is 2, expected -2 to 1 for operand 0, f32[4x8]; choose one of its axes"},
+    {"an axis below the first", [](GraphBuilder& g) { reduce_max(f32(g, {4, 8}), {-3}); },
+     "%1 = reduce_max: axes[0] is -3, expected -2 to 1 for operand 0, f32[4x8]; choose one of its axes"},
+    {"the least axis", [](GraphBuilder& g) { reduce_min(f32(g, {4, 8}), {kLeast}); },
+     "%1 = reduce_min: axes[0] is -9223372036854775808, expected -2 to 1 for operand 0, f32[4x8]; choose one of its "
+     "axes"},
+    {"an axis twice", [](GraphBuilder& g) { reduce_prod(f32(g, {4, 8}), {0, -2}); },
+     "%1 = reduce_prod: axes[1] is -2, which is there already; name each axis once"},
+    {"no axis", [](GraphBuilder& g) { reduce_sum(f32(g, {4, 8}), {}); },
+     "%1 = reduce_sum: axes is [], expected axes of operand 0, f32[4x8]; name at least one"},
+    {"a scalar", [](GraphBuilder& g) { reduce_sum(f32(g, {}), {0}); },
+     "%1 = reduce_sum: axes[0] is 0, but operand 0 is f32[], which has no axes; reshape it"},
+    {"the mean of integers", [](GraphBuilder& g) { reduce_mean(i32(g, {4}), {0}); },
+     "%1 = reduce_mean: operand 0 is i32[4], expected f32 or f64; insert a cast"},
+    {"the sum of bools", [](GraphBuilder& g) { reduce_sum(flag(g, {4}), {0}); },
+     "%1 = reduce_sum: operand 0 is bool[4], expected i32, i64, f32 or f64; insert a cast"},
+    {"argmax along no axis", [](GraphBuilder& g) { argmax(f32(g, {4}), 1); },
+     "%1 = argmax: axis is 1, expected -1 to 0 for operand 0, f32[4]; choose one of its axes"},
+    {"argmax of nothing", [](GraphBuilder& g) { argmax(f32(g, {4, 0}), 1); },
+     "%1 = argmax: axis 1 of operand 0, f32[4x0], has extent 0, expected 1 or more; nothing has no maximum"},
+    {"argmax of perhaps nothing", [](GraphBuilder& g) { argmax(f32(g, {Dim("rows")}), 0); },
+     "%1 = argmax: axis 0 of operand 0, f32[(rows)], has extent rows, expected 1 or more; promise it with at_least(1)"},
+    {"softmax along no axis", [](GraphBuilder& g) { softmax(f32(g, {4}), 3); },
+     "%1 = reduce_max: axes[0] is 3, expected -1 to 0 for operand 0, f32[4]; choose one of its axes"},
+};
+
+Tensor y(GraphBuilder& g, Shape shape, DType dtype = DType::kF32) { return g.input("y", dtype, std::move(shape)); }
+
+constexpr Misuse kDots[] = {
+    {"dtypes differ", [](GraphBuilder& g) { matmul(f32(g, {4, 8}), y(g, {8, 4}, DType::kF64)); },
+     "%2 = dot: operand 1 is f64[8x4], expected f32 like operand 0; insert a cast"},
+    {"bools", [](GraphBuilder& g) { matmul(flag(g, {4, 8}), y(g, {8, 4})); },
+     "%2 = dot: operand 0 is bool[4x8], expected i32, i64, f16, bf16, f32 or f64; insert a cast"},
+    {"extents differ", [](GraphBuilder& g) { matmul(f32(g, {4, 8}), y(g, {4, 8})); },
+     "%2 = dot: operand 1 is f32[4x8], expected extent 8 in dim 0 like dim 1 of operand 0, f32[4x8]; transpose or "
+     "reshape one of them"},
+    {"batches differ", [](GraphBuilder& g) { matmul(f32(g, {2, 4, 8}), y(g, {3, 8, 4})); },
+     "%2 = dot: operand 1 is f32[3x8x4], expected extent 2 in dim 0 like dim 0 of operand 0, f32[2x4x8]; transpose or "
+     "reshape one of them"},
+    {"ranks differ", [](GraphBuilder& g) { matmul(f32(g, {2, 4, 8}), y(g, {8, 4})); },
+     "%2 = matmul: operands are f32[2x4x8] and f32[8x4], expected equal ranks of at least 2; reshape or broadcast one"},
+    {"vectors", [](GraphBuilder& g) { matmul(f32(g, {8}), y(g, {8})); },
+     "%2 = matmul: operands are f32[8] and f32[8], expected equal ranks of at least 2; reshape or broadcast one"},
+    {"batch dims without a partner", [](GraphBuilder& g) { dot(f32(g, {4, 8}), y(g, {8, 4}), {{0}, {}, {1}, {0}}); },
+     "%2 = dot: x_batch has 1 dims and y_batch has 0, expected as many; pair them in order"},
+    {"contracted dims without a partner", [](GraphBuilder& g) { dot(f32(g, {4, 8}), y(g, {8, 4}), {{}, {}, {1}, {}}); },
+     "%2 = dot: x_contract has 1 dims and y_contract has 0, expected as many; pair them in order"},
+    {"a dim in both roles", [](GraphBuilder& g) { dot(f32(g, {4, 8}), y(g, {8, 4}), {{1}, {0}, {1}, {0}}); },
+     "%2 = dot: axis 1 of operand 0 is in x_batch and in x_contract, expected in one; remove it from the other"},
+    {"an axis that there is not", [](GraphBuilder& g) { dot(f32(g, {4, 8}), y(g, {8, 4}), {{}, {}, {1}, {2}}); },
+     "%2 = dot: y_contract[0] is 2, expected -2 to 1 for operand 1, f32[8x4]; choose one of its axes"},
+    {"an axis twice", [](GraphBuilder& g) { dot(f32(g, {8, 8}), y(g, {8, 8}), {{}, {}, {1, -1}, {0, 1}}); },
+     "%2 = dot: x_contract[1] is -1, which is there already; name each axis once"},
+    {"a result of rank 10", [](GraphBuilder& g) { dot(f32(g, {1, 1, 1, 1, 1}), y(g, {1, 1, 1, 1, 1}), {}); },
+     "%2 = dot: result 0 is f32[1x1x1x1x1x1x1x1x1x1], of rank 10, expected 8 or less; reshape it"},
+    {"a result beyond 2^48 elements",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {1 << 30});
+       dot(x, x, {});
+     },
+     "%1 = dot: result 0 is f32[1073741824x1073741824], expected fewer than 2^48 elements; divide it"},
+};
+
+Tensor image(GraphBuilder& g) { return f32(g, {1, 3, 8, 8}); }
+Tensor weights(GraphBuilder& g, Shape shape, DType dtype = DType::kF32) {
+  return g.input("w", dtype, std::move(shape));
+}
+
+constexpr Misuse kConvolutions[] = {
+    {"an image without a batch", [](GraphBuilder& g) { conv2d(f32(g, {3, 8, 8}), weights(g, {4, 3, 3, 3})); },
+     "%2 = conv2d: operand 0 is f32[3x8x8], expected rank 4 (n, c, h, w); reshape it"},
+    {"weights of rank 2", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 27})); },
+     "%2 = conv2d: operand 1 is f32[4x27], expected rank 4 (o, c, kh, kw); reshape it"},
+    {"other channels", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 5, 3, 3})); },
+     "%2 = conv2d: operand 1 is f32[4x5x3x3], expected 3 channels in dim 1 like operand 0, f32[1x3x8x8]; weights are "
+     "o, "
+     "c, kh, kw"},
+    {"another dtype", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}, DType::kF64)); },
+     "%2 = conv2d: operand 1 is f64[4x3x3x3], expected f32 like operand 0; insert a cast"},
+    {"one stride", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.strides = {1}}); },
+     "%2 = conv2d: strides has 1 entry, expected 2 (h, w); give one for each"},
+    {"a stride of 0", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.strides = {1, 0}}); },
+     "%2 = conv2d: strides[1] is 0, expected 1 or more; correct it"},
+    {"two paddings", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.padding = {1, 1}}); },
+     "%2 = conv2d: padding has 2 entries, expected 4 (h low, w low, h high, w high); give one for each"},
+    {"negative padding",
+     [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.padding = {0, 0, -1, 0}}); },
+     "%2 = conv2d: padding[2] is -1, expected 0 or more; correct it"},
+    {"endless padding",
+     [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.padding = {kMost, 0, kMost, 0}}); },
+     "%2 = conv2d: result 0 is f32[1x4x9223372036854775807x6], expected fewer than 2^48 elements; divide it"},
+    {"a window larger than the image", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 9})); },
+     "%2 = conv2d: operand 0 is f32[1x3x8x8], with 0 + 0 columns of padding, expected at least 9 for the window; pad "
+     "it "
+     "or shrink the window"},
+};
+
+constexpr Misuse kPools[] = {
+    {"an image without a batch", [](GraphBuilder& g) { max_pool2d(f32(g, {3, 8, 8})); },
+     "%1 = max_pool2d: operand 0 is f32[3x8x8], expected rank 4 (n, c, h, w); reshape it"},
+    {"the mean of integers", [](GraphBuilder& g) { avg_pool2d(i32(g, {1, 3, 8, 8})); },
+     "%1 = avg_pool2d: operand 0 is i32[1x3x8x8], expected f32 or f64; insert a cast"},
+    {"a window of three", [](GraphBuilder& g) { max_pool2d(image(g), {.window = {2, 2, 2}}); },
+     "%1 = max_pool2d: window has 3 entries, expected 2 (h, w); give one for each"},
+    {"an empty window", [](GraphBuilder& g) { max_pool2d(image(g), {.window = {0, 2}}); },
+     "%1 = max_pool2d: window[0] is 0, expected 1 or more; correct it"},
+    {"a stride backwards", [](GraphBuilder& g) { max_pool2d(image(g), {.strides = {-1, 2}}); },
+     "%1 = max_pool2d: strides[0] is -1, expected 1 or more; correct it"},
+    {"a window in the padding alone", [](GraphBuilder& g) { avg_pool2d(image(g), {.padding = {0, 2, 0, 0}}); },
+     "%1 = avg_pool2d: padding[1] is 2, expected less than window[1], 2; shrink it"},
+    {"a window larger than the image", [](GraphBuilder& g) { max_pool2d(image(g), {.window = {9, 2}}); },
+     "%1 = max_pool2d: operand 0 is f32[1x3x8x8], with 0 + 0 rows of padding, expected at least 9 for the window; pad "
+     "it or shrink the window"},
+};
+
+TEST_CASE("reductions refuse axes and dtypes that they do not have") { expect_refused(kReductions); }
+TEST_CASE("dot refuses dims that do not pair") { expect_refused(kDots); }
+TEST_CASE("conv2d refuses what is no convolution") { expect_refused(kConvolutions); }
+TEST_CASE("pools refuse windows that they cannot walk") { expect_refused(kPools); }
+
+}  // namespace
+}  // namespace millrace

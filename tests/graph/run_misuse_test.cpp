@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// What compile() and Session::run() refuse.
+#include <array>
+
+#include <doctest/doctest.h>
+
+#include "millrace/graph/program.h"
+#include "tests/graph/misuse.h"
+
+namespace millrace {
+namespace {
+
+std::shared_ptr<const Context> context() {
+  static const std::shared_ptr<const Context> kContext = make_default_context({.cache_directory = ""});
+  return kContext;
+}
+
+CompileOptions options(std::string generator = "interpreter") {
+  CompileOptions options;
+  options.device = "cpu:baseline";
+  options.context = context();
+  options.lowering.compile.force_generator = std::move(generator);
+  return options;
+}
+
+/// y = x + b over f32[4]; n is i64[0].
+Graph sum_graph() {
+  GraphBuilder builder;
+  Tensor x = f32(builder, {4});
+  builder.input("n", DType::kI64, {0});
+  builder.output("y", x + builder.input("b", DType::kF32, {4}));
+  builder.output("z", exp(x));
+  return builder.finish().value();
+}
+
+std::string compile_error(const CompileOptions& options) { return compile(sum_graph(), options).status().message(); }
+
+TEST_CASE("a damaged graph is not compiled") {
+  Graph graph = sum_graph();
+  graph.outputs.clear();
+  CHECK(compile(graph, options()).status().message() == "the graph has no output; name what it computes with output()");
+  CHECK_FALSE(compile({}, options()).ok());
+}
+
+TEST_CASE("a device that there is not is not compiled for") {
+  CompileOptions wrong = options();
+  wrong.device = "cuda";
+  CHECK(compile_error(wrong) ==
+        "device 'cuda' is not known; devices built in: cpu; code generators built in: xbyak, llvm, interpreter; say "
+        "'cpu' for this host");
+  wrong.device = "cpu:avx9";
+  CHECK(compile_error(wrong) ==
+        "device 'cpu:avx9': target 'cpu:avx9': cpu level 'avx9' is not known, expected baseline, avx2 or avx512; say "
+        "cpu for the host's best");
+}
+
+TEST_CASE("a context with nothing in it compiles nothing") {
+  CompileOptions empty = options();
+  empty.context = std::make_shared<Context>();
+  CHECK(compile_error(empty) ==
+        "device 'cpu:baseline' is not known; devices built in: none; code generators built in: none; say 'cpu' for "
+        "this host");
+}
+
+TEST_CASE("a context without a cache compiles every kernel anew") {
+  auto bare = std::make_shared<Context>(*context());
+  bare->cache = nullptr;
+  CompileOptions uncached = options();
+  uncached.context = bare;
+  CHECK(compile_error(uncached) == "");
+}
+
+TEST_CASE("a generator or algorithm that there is not is named, with those that there are") {
+  CHECK(
+      compile_error(options("ptx")) ==
+      "compile: generator 'ptx' is not known; code generators built in: xbyak, llvm, interpreter; force one of these");
+  CHECK(compile_error(options("xbyak")) ==
+        "region add_0: lower 'add_0' for cpu:baseline: no algorithm takes it; loop_pad_first: no operand is padded; "
+        "loop_direct: kernel add_0: generator 'xbyak' is not one of cpu:baseline's: llvm, interpreter");
+  CompileOptions wrong = options();
+  wrong.lowering.force_algorithm = "quicksort";
+  CHECK(compile_error(wrong) ==
+        "region add_0: lower 'add_0': no algorithm 'quicksort'; there are loop_pad_first, loop_direct, merge_sort, "
+        "merge_sort_scratch");
+  wrong.lowering.force_algorithm = "merge_sort";
+  CHECK(compile_error(wrong) ==
+        "region add_0: lower 'add_0' for cpu:baseline: no algorithm takes it; merge_sort: takes sorts, not loops");
+}
+
+std::string static_error(void (*build)(GraphBuilder&)) {
+  GraphBuilder builder;
+  build(builder);
+  Result<Graph> graph = builder.finish();
+  REQUIRE(graph.status().message() == "");
+  return compile(*std::move(graph), options()).status().message();
+}
+
+TEST_CASE("sizes that a run binds are refused wherever they stand") {
+  CHECK(static_error([](GraphBuilder& g) { g.output("y", exp(f32(g, {Dim("rows"), 8}))); }) ==
+        "%0 = input 'x': found the size rows, expected a number: sizes that are bound at run time cannot be compiled "
+        "yet; give numbers");
+  CHECK(static_error([](GraphBuilder& g) { g.output("y", topk(f32(g, {8}), Dim("k").at_most(8)).values); }) ==
+        "%1 = topk: found the size k, expected a number: sizes that are bound at run time cannot be compiled yet; give "
+        "numbers");
+  CHECK(
+      static_error([](GraphBuilder& g) {
+        const SizeExpr start = Dim("s").at_most(4);
+        g.output("y", slice(f32(g, {8}), {start}, {start + 4}));
+      }) ==
+      "%1 = slice: found the size s, expected a number: sizes that are bound at run time cannot be compiled yet; give "
+      "numbers");
+}
+
+/// A session of sum_graph() with arguments that are right.
+struct SumRun {
+  std::array<float, 4> x{1, 2, 3, 4}, b{}, y{}, z{};
+  std::vector<BufferBinding> inputs{bind(x), {nullptr, 0}, bind(b)};
+  std::vector<BufferBinding> outputs{bind(y), bind(z)};
+  Session session = Session::create(compile(sum_graph(), options()).value()).value();
+
+  std::string error() { return session.run(inputs, outputs).message(); }
+};
+
+TEST_CASE("right arguments run, as often as wanted, wrong ones between them") {
+  SumRun run;
+  CHECK(run.error() == "");
+  CHECK(run.y[3] == 4);
+  run.inputs.pop_back();
+  CHECK(run.error() == "run: 2 inputs given, expected 3; bind each once, in the program's order");
+  run.inputs.push_back(bind(run.x));  // an input may be bound twice
+  CHECK(run.error() == "");
+  CHECK(run.y[3] == 8);
+}
+
+TEST_CASE("run refuses a wrong number of arguments") {
+  SumRun run;
+  run.outputs.push_back(bind(run.b));
+  CHECK(run.error() == "run: 3 outputs given, expected 2; bind each once, in the program's order");
+  run.outputs.clear();
+  CHECK(run.error() == "run: 0 outputs given, expected 2; bind each once, in the program's order");
+  run.inputs.clear();
+  CHECK(run.error() == "run: 0 inputs given, expected 3; bind each once, in the program's order");
+}
+
+TEST_CASE("run refuses arguments of another size, before anything is written") {
+  SumRun run;
+  run.inputs[0].size_bytes = 12;
+  CHECK(run.error() == "run: input 'x' has 12 bytes, expected 16 for f32[4]; bind the whole tensor");
+  run.inputs[0].size_bytes = 16;
+  run.inputs[1] = bind(run.x);
+  CHECK(run.error() == "run: input 'n' has 16 bytes, expected 0 for i64[0]; bind the whole tensor");
+  run.inputs[1] = {};
+  run.outputs[1].size_bytes = 20;
+  CHECK(run.error() == "run: output 'z' has 20 bytes, expected 16 for f32[4]; bind the whole tensor");
+  CHECK(run.y[3] == 0);
+}
+
+TEST_CASE("run refuses null where there are bytes") {
+  SumRun run;
+  run.inputs[2].data = nullptr;
+  CHECK(run.error() == "run: input 'b' is null, expected 16 bytes for f32[4]; bind memory");
+  run.inputs[2] = bind(run.b);
+  run.outputs[0].data = nullptr;
+  CHECK(run.error() == "run: output 'y' is null, expected 16 bytes for f32[4]; bind memory");
+}
+
+TEST_CASE("run refuses memory that is not aligned to its elements") {
+  SumRun run;
+  std::array<float, 8> room{};
+  run.outputs[1] = {reinterpret_cast<std::byte*>(room.data()) + 2, 16};
+  CHECK(run.error() == "run: output 'z' is not aligned to 4 bytes, as f32 needs; bind memory that is");
+  run.inputs[0] = {reinterpret_cast<std::byte*>(room.data()) + 1, 16};
+  CHECK(run.error() == "run: input 'x' is not aligned to 4 bytes, as f32 needs; bind memory that is");
+}
+
+TEST_CASE("run refuses outputs that share memory with anything") {
+  SumRun run;
+  std::array<float, 8> room{};
+  run.outputs = {{room.data(), 16}, {room.data() + 3, 16}};
+  CHECK(run.error() == "run: output 'z' shares memory with output 'y'; give it its own");
+  run.outputs = {{room.data(), 16}, {room.data() + 4, 16}};
+  CHECK(run.error() == "");
+  run.outputs[1] = bind(run.b);
+  CHECK(run.error() == "run: output 'z' shares memory with input 'b'; give it its own");
+  run.outputs[1] = bind(run.z);
+  run.inputs[1] = {run.z.data() + 1, 0};  // no bytes, so none shared
+  CHECK(run.error() == "");
+}
+
+TEST_CASE("a session that was moved from says so") {
+  SumRun run;
+  Session taken = std::move(run.session);
+  CHECK(run.error() == "run: the session was moved from; create another");
+  CHECK(taken.run(run.inputs, run.outputs).ok());
+  CHECK(Session::create(Program(nullptr)).status().message() ==
+        "session: the program is empty; give what compile() returned");
+}
+
+TEST_CASE("a session keeps its program") {
+  std::array<float, 4> x{1, 2, 3, 4}, b{}, y{}, z{};
+  Session session = [&] {
+    const Program program = compile(sum_graph(), options()).value();
+    return Session::create(program).value();
+  }();
+  const std::vector<BufferBinding> inputs = {bind(x), {}, bind(b)}, outputs = {bind(y), bind(z)};
+  CHECK(session.run(inputs, outputs).ok());
+  CHECK(y == x);
+}
+
+}  // namespace
+}  // namespace millrace

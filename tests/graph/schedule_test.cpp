@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules made by hand: barriers stand where a hazard needs one and nowhere else, and a schedule that is broken says
+// so.
+#include "millrace/graph/schedule.h"
+
+#include <doctest/doctest.h>
+
+namespace millrace {
+namespace {
+
+/// Builds a schedule of kernels that read and write whole resources of 64 bytes.
+class HandMade {
+ public:
+  ResourceId transient(std::string name) {
+    return schedule.resources.push_back({std::move(name), Lifetime::kTransient, 64});
+  }
+  ResourceId input(std::string name, std::uint32_t number) {
+    return schedule.resources.push_back(
+        {.name = std::move(name), .lifetime = Lifetime::kExternal, .size_bytes = 64, .input = number});
+  }
+  ResourceId output(std::string name, std::uint32_t number) {
+    return schedule.resources.push_back(
+        {.name = std::move(name), .lifetime = Lifetime::kExternal, .size_bytes = 64, .output = number});
+  }
+  ResourceId constant(std::string name, std::size_t bytes) {
+    return schedule.resources.push_back({.name = std::move(name),
+                                         .lifetime = Lifetime::kConstant,
+                                         .size_bytes = static_cast<std::int64_t>(bytes),
+                                         .constant = std::make_shared<const std::vector<std::byte>>(bytes)});
+  }
+
+  void step(std::string name, const std::vector<ResourceId>& reads, const std::vector<ResourceId>& writes) {
+    KernelInfo info{.name = name};
+    Step step{.name = std::move(name), .kernel = {}, .sizes = {}, .ranges = {}, .writes = {}};
+    const auto add = [&](ResourceId id, bool writes_it) {
+      step.ranges.push_back({id, 0, schedule.resources[id].size_bytes});
+      step.writes.push_back(writes_it);
+      info.buffer_is_written.push_back(writes_it);
+    };
+    for (ResourceId id : reads) add(id, false);
+    for (ResourceId id : writes) add(id, true);
+    info.num_buffers = static_cast<std::uint32_t>(step.ranges.size());
+    step.kernel = schedule.kernels.push_back({.name = info.name,
+                                              .generator = "none",
+                                              .mapped = {},
+                                              .sizes = {},
+                                              .memory = {},
+                                              .info = info,
+                                              .key_text = {}});
+    schedule.steps.push_back(std::move(step));
+  }
+  void copy(ResourceId from, ResourceId to) {
+    const SizeExpr bytes = schedule.resources[to].size_bytes;
+    schedule.steps.push_back({.name = "copy",
+                              .kernel = {},
+                              .sizes = {},
+                              .ranges = {{from, 0, bytes}, {to, 0, bytes}},
+                              .writes = {false, true}});
+  }
+
+  /// "0:a 0:b 1:c": each step's timepoint, in the order in which they stand.
+  std::string timepoints() {
+    REQUIRE(place_barriers(schedule).ok());
+    std::string text;
+    for (const Step& step : schedule.steps) {
+      text += (text.empty() ? "" : " ") + std::to_string(step.timepoint) + ":" + step.name;
+    }
+    return text;
+  }
+
+  Schedule schedule;
+};
+
+TEST_CASE("a read after a write needs a barrier") {
+  HandMade made;
+  const ResourceId x = made.input("x", 0), t = made.transient("t"), y = made.output("y", 0);
+  made.step("write", {x}, {t});
+  made.step("read", {t}, {y});
+  CHECK(made.timepoints() == "0:write 1:read");
+}
+
+TEST_CASE("a write after a read needs a barrier") {
+  HandMade made;
+  const ResourceId t = made.transient("t"), y = made.output("y", 0);
+  made.step("read", {t}, {y});
+  made.step("write", {}, {t});
+  CHECK(made.timepoints() == "0:read 1:write");
+}
+
+TEST_CASE("a write after a write needs a barrier") {
+  HandMade made;
+  const ResourceId t = made.transient("t");
+  made.step("write", {}, {t});
+  made.step("again", {}, {t});
+  CHECK(made.timepoints() == "0:write 1:again");
+}
+
+TEST_CASE("a read after a read needs none") {
+  HandMade made;
+  const ResourceId x = made.input("x", 0), y = made.output("y", 0), z = made.output("z", 1);
+  made.step("one", {x}, {y});
+  made.step("two", {x}, {z});
+  CHECK(made.timepoints() == "0:one 0:two");
+}
+
+TEST_CASE("independent chains share timepoints, and a join waits for the later one") {
+  HandMade made;
+  const ResourceId x = made.input("x", 0), y = made.output("y", 0);
+  const ResourceId a = made.transient("a"), a2 = made.transient("a2"), b = made.transient("b");
+  made.step("a", {x}, {a});
+  made.step("a2", {a}, {a2});
+  made.step("b", {x}, {b});
+  made.step("join", {a2, b}, {y});
+  CHECK(made.timepoints() == "0:a 0:b 1:a2 2:join");
+}
+
+TEST_CASE("a reader that comes later than others is waited for all the same") {
+  HandMade made;
+  const ResourceId x = made.input("x", 0), t = made.transient("t"), u = made.transient("u");
+  const ResourceId y = made.output("y", 0), z = made.output("z", 1);
+  made.step("fill_u", {x}, {u});
+  made.step("late", {t, u}, {y});  // at 1, for u
+  made.step("early", {t}, {z});    // at 0
+  made.step("write", {}, {t});     // after both
+  CHECK(made.timepoints() == "0:fill_u 0:early 1:late 2:write");
+}
+
+TEST_CASE("steps and copies become commands with a barrier between timepoints, and validate") {
+  HandMade made;
+  const ResourceId x = made.input("x", 0), w = made.constant("w", 100), t = made.transient("t");
+  const ResourceId z = made.output("z", 1), y = made.output("y", 0);
+  made.step("first", {x, w}, {t});
+  made.copy(x, z);
+  made.step("second", {t}, {y});
+  REQUIRE(place_barriers(made.schedule).ok());
+  REQUIRE(pack_transients(made.schedule).ok());
+  REQUIRE(verify(made.schedule).message() == "");
+  CHECK(made.schedule.constant_bytes == 128);
+  const CommandList list = record_commands(made.schedule).value();
+  CHECK(to_text(list) ==
+        "input x: 64 bytes\n"
+        "output y: 64 bytes\n"
+        "output z: 64 bytes\n"
+        "constant constants: 128 bytes\n"
+        "transient slab: 64 bytes\n"
+        "dispatch first groups 1: x[0, 64), constants[0, 100), write slab[0, 64)\n"
+        "copy x[0, 64) -> z[0, 64)\n"
+        "barrier\n"
+        "dispatch second groups 1: slab[0, 64), write y[0, 64)\n");
+}
+
+TEST_CASE("a schedule without the barrier that it needs does not become commands") {
+  HandMade made;
+  const ResourceId x = made.input("x", 0), t = made.transient("t"), y = made.output("y", 0);
+  made.step("write", {x}, {t});
+  made.step("read", {t}, {y});
+  REQUIRE(pack_transients(made.schedule).ok());
+  CHECK(record_commands(made.schedule).status().message() ==
+        "command 1 (dispatch 'read') buffer 0: reads transient 'slab' at [0, 64), which command 0 (dispatch 'write') "
+        "buffer 1 writes at [0, 64); put a barrier between them");
+}
+
+TEST_CASE("verify names the step and what is wrong with it, a line each") {
+  HandMade made;
+  const ResourceId x = made.input("x", 0), w = made.constant("w", 64), y = made.output("y", 0);
+  made.step("to_input", {w}, {x});
+  made.step("to_constant", {x}, {w});
+  made.step("nowhere", {x}, {y});
+  made.step("unknown", {x}, {y});
+  made.step("short", {x}, {y});
+  made.step("unsure", {x}, {y});
+  made.copy(x, y);
+  IdVector<StepId, Step>& steps = made.schedule.steps;
+  steps[StepId{2}].ranges[1].resource = ResourceId{9};
+  steps[StepId{3}].kernel = KernelIndex{7};
+  steps[StepId{4}].sizes = {4};
+  steps[StepId{5}].writes.pop_back();
+  steps[StepId{6}].ranges.pop_back();
+  steps[StepId{6}].writes.pop_back();
+  CHECK(verify(made.schedule).message() ==
+        "step to_input: writes x, which is external and only read; write a transient or an output\n"
+        "step to_constant: writes w, which is constant and only read; write a transient or an output\n"
+        "step nowhere: range 1 is of resource 9, expected less than 3; name one of the schedule\n"
+        "step unknown: kernel 7, expected less than 6; name one of the table\n"
+        "step short: 2 buffers and 1 sizes, expected 2 and 0; pass what the kernel takes\n"
+        "step unsure: 2 ranges and 1 accesses, expected as many; say of each whether it is written\n"
+        "step copy: a copy with 1 ranges, expected 2; name source and destination");
+  CHECK(verify(made.schedule).code() == StatusCode::kInternal);
+}
+
+}  // namespace
+}  // namespace millrace
