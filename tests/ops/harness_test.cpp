@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver of op cases must be able to fail: faults at guards, written gaps and wrong values are seen.
+#include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,8 @@ template <class F>
 bool is_fatal(F&& f) {
   const pid_t child = fork();
   if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL);
+    close(STDOUT_FILENO);
     close(STDERR_FILENO);
     f();
     _exit(0);

@@ -27,30 +27,22 @@ Result<std::shared_ptr<const ExecutableImage>> compile(const PlannedKernel& kern
 /// A command list that runs a sequence once: operands, results and scratch are bound in this order.
 class SequenceRecorder {
  public:
-  SequenceRecorder(const KernelSequence& sequence, std::span<const BufferBinding> operands,
-                   std::span<const BufferBinding> results)
-      : num_operands_(operands.size()), num_results_(results.size()) {
-    for (const BufferBinding& operand : operands) bind("operand", BindingKind::kInput, operand);
-    for (const BufferBinding& result : results) bind("result", BindingKind::kOutput, result);
+  SequenceRecorder(const KernelSequence& sequence, std::span<const std::size_t> operand_bytes,
+                   std::span<const std::size_t> result_bytes)
+      : num_operands_(operand_bytes.size()), num_results_(result_bytes.size()) {
+    for (const std::size_t bytes : operand_bytes) bind("operand", BindingKind::kInput, bytes);
+    for (const std::size_t bytes : result_bytes) bind("result", BindingKind::kOutput, bytes);
     for (const SequenceScratch& scratch : sequence.scratch) {
-      const auto bytes = static_cast<std::size_t>(scratch.size_bytes.constant());
-      scratch_.emplace_back(bytes, GuardedBuffer::Guard::kAfter);
-      bind(scratch.name, BindingKind::kTransient, scratch_.back().binding());
+      bind(scratch.name, BindingKind::kTransient, static_cast<std::size_t>(scratch.size_bytes.constant()));
     }
     for (const SequenceKernel& kernel : sequence.kernels) dispatch(kernel);
   }
 
   const CommandList& list() const { return list_; }
-  std::span<const BufferBinding> bindings() const { return bindings_; }
-  bool is_scratch_intact() const {
-    return std::ranges::all_of(scratch_, [](const GuardedBuffer& buffer) { return buffer.is_slack_intact(); });
-  }
 
  private:
-  void bind(std::string name, BindingKind kind, const BufferBinding& memory) {
-    const SizeIndex bytes = list_.add_size(static_cast<std::int64_t>(memory.size_bytes));
-    list_.bindings.push_back({std::move(name), kind, bytes});
-    bindings_.push_back(memory);
+  void bind(std::string name, BindingKind kind, std::size_t size_bytes) {
+    list_.bindings.push_back({std::move(name), kind, list_.add_size(static_cast<std::int64_t>(size_bytes))});
   }
 
   void dispatch(const SequenceKernel& kernel) {
@@ -71,11 +63,68 @@ class SequenceRecorder {
 
   std::size_t num_operands_, num_results_;
   CommandList list_;
-  std::vector<BufferBinding> bindings_;
+};
+
+class PreparedSequence final : public PreparedRequest {
+ public:
+  PreparedSequence(const KernelSequence& sequence, const CommandList& list, std::shared_ptr<Device> device,
+                   std::unique_ptr<Recording> recording)
+      : device_(std::move(device)), recording_(std::move(recording)) {
+    report_.algorithm = sequence.algorithm;
+    for (const SequenceKernel& kernel : sequence.kernels) report_.generators.push_back(kernel.kernel.generator);
+    for (const SizeExpr& size : list.sizes) sizes_.push_back(size.constant());
+    for (const SequenceScratch& scratch : sequence.scratch) {
+      scratch_.emplace_back(static_cast<std::size_t>(scratch.size_bytes.constant()), GuardedBuffer::Guard::kAfter);
+    }
+  }
+
+  const RunReport& report() const override { return report_; }
+
+  Status run(std::span<const BufferBinding> operands, std::span<const BufferBinding> results) override {
+    bindings_.assign(operands.begin(), operands.end());
+    bindings_.insert(bindings_.end(), results.begin(), results.end());
+    for (const GuardedBuffer& scratch : scratch_) bindings_.push_back(scratch.binding());
+    return device_->submit(*recording_, {bindings_, sizes_});
+  }
+
+  bool is_scratch_intact() const {
+    return std::ranges::all_of(scratch_, [](const GuardedBuffer& buffer) { return buffer.is_slack_intact(); });
+  }
+
+ private:
+  RunReport report_;
+  std::vector<std::int64_t> sizes_;
   std::vector<GuardedBuffer> scratch_;
+  std::vector<BufferBinding> bindings_;
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<Recording> recording_;
 };
 
 Result<Target> make_target(const TargetSpec& spec) { return Target::create(spec, all_generators()); }
+
+std::vector<std::size_t> sizes_of(std::span<const BufferBinding> bindings) {
+  std::vector<std::size_t> sizes;
+  for (const BufferBinding& binding : bindings) sizes.push_back(binding.size_bytes);
+  return sizes;
+}
+
+Result<std::unique_ptr<PreparedSequence>> prepare(const KernelRequest& request,
+                                                  std::span<const std::size_t> operand_bytes,
+                                                  std::span<const std::size_t> result_bytes,
+                                                  const RunOptions& options) {
+  MILLRACE_TRY_ASSIGN(const KernelSequence sequence, plan_request(request, options));
+  MILLRACE_TRY_ASSIGN(const Target target, make_target(options.target));
+  std::vector<ExecutableImage> images;
+  for (const SequenceKernel& kernel : sequence.kernels) {
+    MILLRACE_TRY_ASSIGN(const auto image, compile(kernel.kernel, target));
+    images.push_back(*image);
+  }
+  MILLRACE_TRY_ASSIGN(auto device, create_cpu_device(options.target, {options.max_groups_per_call}));
+  MILLRACE_TRY_ASSIGN(auto executable, device->load(images));
+  const SequenceRecorder recorder(sequence, operand_bytes, result_bytes);
+  MILLRACE_TRY_ASSIGN(auto recording, device->record(recorder.list(), std::move(executable)));
+  return std::make_unique<PreparedSequence>(sequence, recorder.list(), std::move(device), std::move(recording));
+}
 
 }  // namespace
 
@@ -104,26 +153,21 @@ Result<KernelSequence> plan_request(const KernelRequest& request, const RunOptio
   return sequence;
 }
 
+Result<std::unique_ptr<PreparedRequest>> prepare_request(const KernelRequest& request,
+                                                         std::span<const std::size_t> operand_bytes,
+                                                         std::span<const std::size_t> result_bytes,
+                                                         const RunOptions& options) {
+  MILLRACE_TRY_ASSIGN(std::unique_ptr<PreparedRequest> prepared,
+                      prepare(request, operand_bytes, result_bytes, options));
+  return prepared;
+}
+
 Result<RunReport> run_request(const KernelRequest& request, std::span<const BufferBinding> operands,
                               std::span<const BufferBinding> results, const RunOptions& options) {
-  MILLRACE_TRY_ASSIGN(const KernelSequence sequence, plan_request(request, options));
-  MILLRACE_TRY_ASSIGN(const Target target, make_target(options.target));
-  RunReport report = {sequence.algorithm, {}};
-  std::vector<ExecutableImage> images;
-  for (const SequenceKernel& kernel : sequence.kernels) {
-    MILLRACE_TRY_ASSIGN(const auto image, compile(kernel.kernel, target));
-    images.push_back(*image);
-    report.generators.push_back(kernel.kernel.generator);
-  }
-  MILLRACE_TRY_ASSIGN(const auto device, create_cpu_device(options.target, {options.max_groups_per_call}));
-  MILLRACE_TRY_ASSIGN(auto executable, device->load(images));
-  const SequenceRecorder recorder(sequence, operands, results);
-  MILLRACE_TRY_ASSIGN(const auto recording, device->record(recorder.list(), std::move(executable)));
-  std::vector<std::int64_t> sizes;
-  for (const SizeExpr& size : recorder.list().sizes) sizes.push_back(size.constant());
-  MILLRACE_TRY(device->submit(*recording, {recorder.bindings(), sizes}));
-  if (!recorder.is_scratch_intact()) return internal_error("a kernel wrote before its scratch");
-  return report;
+  MILLRACE_TRY_ASSIGN(const auto prepared, prepare(request, sizes_of(operands), sizes_of(results), options));
+  MILLRACE_TRY(prepared->run(operands, results));
+  if (!prepared->is_scratch_intact()) return internal_error("a kernel wrote before its scratch");
+  return prepared->report();
 }
 
 }  // namespace millrace::test

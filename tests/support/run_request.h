@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,17 @@ std::vector<TargetSpec> host_targets();
 
 /// Lowers without running.
 Result<KernelSequence> plan_request(const KernelRequest&, const RunOptions&);
+
+/// A request that is compiled and recorded, to be run many times with any memory of the sizes that it was made for.
+class PreparedRequest {
+ public:
+  virtual ~PreparedRequest() = default;
+  virtual const RunReport& report() const = 0;
+  virtual Status run(std::span<const BufferBinding> operands, std::span<const BufferBinding> results) = 0;
+};
+Result<std::unique_ptr<PreparedRequest>> prepare_request(const KernelRequest&,
+                                                         std::span<const std::size_t> operand_bytes,
+                                                         std::span<const std::size_t> result_bytes, const RunOptions&);
 
 /// Lowers, compiles (through a cache in memory), records and submits the request on the cpu device. Bindings are in the
 /// request's order. Scratch stands against a page without access. kUnimplemented when what was forced refuses.
