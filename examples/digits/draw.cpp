@@ -40,7 +40,7 @@ std::string draw(const DigitSet& digits, const std::vector<Guesses>& guesses, co
     add_line([&](std::size_t i) {
       const std::int64_t guess = guesses[i].classes[rank];
       const char* mark = guess == digits.labels[i] ? "<" : " ";
-      return fmt::format("{}  {:8.4f} % {}  ", guess, 100 * guesses[i].probabilities[rank], mark);
+      return fmt::format("{}  {:8.4f} % {} ", guess, 100 * guesses[i].probabilities[rank], mark);
     });
   }
   return text;

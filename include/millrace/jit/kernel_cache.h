@@ -32,7 +32,8 @@ class KernelCache {
   };
   /// From memory, from disk, or compiled by `compiler` and kept. A damaged or foreign file is compiled anew and
   /// replaced, never trusted. A cache that cannot be written is no error.
-  Result<std::shared_ptr<const ExecutableImage>> get(const PlannedKernel&, const TargetSpec&, const KernelCompiler& compiler);
+  Result<std::shared_ptr<const ExecutableImage>> get(const PlannedKernel&, const TargetSpec&,
+                                                     const KernelCompiler& compiler);
   Stats stats() const;
 
  private:

@@ -57,7 +57,7 @@ struct Refusal {
 
 struct CompileKernelOptions {
   std::string force_generator = {};  // empty: in order
-  bool allow_reference = false;  // may fall to the interpreter though the target has a real generator
+  bool allow_reference = false;      // may fall to the interpreter though the target has a real generator
 };
 
 struct PlanOutcome {

@@ -9,12 +9,12 @@ namespace millrace {
 
 /// How a nest is laid on the machine. Chosen by `choose_tiling`; printed by explain; forced in tests.
 struct Tiling {
-  std::uint32_t vector_dim = 0;      // domain dim whose points are lanes
+  std::uint32_t vector_dim = 0;  // domain dim whose points are lanes
   std::uint32_t lanes = 1;
-  std::uint32_t vector_unroll = 1;   // vectors per tile along vector_dim
-  std::uint32_t row_dim = 0;         // second parallel dim held in registers (contractions); == vector_dim for none
+  std::uint32_t vector_unroll = 1;  // vectors per tile along vector_dim
+  std::uint32_t row_dim = 0;        // second parallel dim held in registers (contractions); == vector_dim for none
   std::uint32_t row_unroll = 1;
-  std::int64_t points_per_group = 0; // parallel points of one workgroup, about
+  std::int64_t points_per_group = 0;  // parallel points of one workgroup, about
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
 

@@ -11,7 +11,8 @@ namespace millrace {
 /// An application's own elementwise kernel, fused and compiled like ours. `Body` is a builder template:
 ///
 ///     struct Swish {
-///       static auto emit(auto& b, auto x) { return b.div(x[0], b.add(b.constant_like(x[0], 1), my_exp(b, b.neg(x[0])))); }
+///       static auto emit(auto& b, auto x) { return b.div(x[0], b.add(b.constant_like(x[0], 1), my_exp(b,
+///       b.neg(x[0])))); }
 ///     };
 ///     Value y = graph.kernel<Swish>("swish", x);
 ///
