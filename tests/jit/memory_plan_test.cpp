@@ -26,8 +26,8 @@ TEST_CASE("slots that live between different barriers share bytes") {
   touch(b, {c});
   CHECK(plan_text(b) ==
         "workgroup 400 bytes, private 0 bytes\n"
-        "#0 a: workgroup bytes [0, 400) in phases 0 to 0\n"
-        "#1 c: workgroup bytes [0, 256) in phases 1 to 1\n");
+        "#0 a: 400 bytes of workgroup at 0, phases 0 to 0\n"
+        "#1 c: 256 bytes of workgroup at 0, phases 1 to 1\n");
 }
 
 TEST_CASE("slots of one phase stand beside each other, aligned to 64 bytes, the largest first") {
@@ -37,8 +37,8 @@ TEST_CASE("slots of one phase stand beside each other, aligned to 64 bytes, the 
   touch(b, {a, c});
   CHECK(plan_text(b) ==
         "workgroup 129 bytes, private 0 bytes\n"
-        "#0 a: workgroup bytes [128, 129) in phases 0 to 0\n"
-        "#1 c: workgroup bytes [0, 100) in phases 0 to 0\n");
+        "#0 a: 1 bytes of workgroup at 128, phases 0 to 0\n"
+        "#1 c: 100 bytes of workgroup at 0, phases 0 to 0\n");
 }
 
 TEST_CASE("a slot lives from its first to its last phase, and a later one fills the gap that it leaves") {
@@ -52,9 +52,9 @@ TEST_CASE("a slot lives from its first to its last phase, and a later one fills 
   touch(b, {late, kept});
   CHECK(plan_text(b) ==
         "workgroup 768 bytes, private 0 bytes\n"
-        "#0 big: workgroup bytes [0, 512) in phases 0 to 0\n"
-        "#1 kept: workgroup bytes [512, 768) in phases 0 to 2\n"
-        "#2 late: workgroup bytes [0, 128) in phases 2 to 2\n");
+        "#0 big: 512 bytes of workgroup at 0, phases 0 to 0\n"
+        "#1 kept: 256 bytes of workgroup at 512, phases 0 to 2\n"
+        "#2 late: 128 bytes of workgroup at 0, phases 2 to 2\n");
 }
 
 TEST_CASE("what a loop touches lives as long as the loop: the next turn may read it") {
@@ -73,9 +73,9 @@ TEST_CASE("what a loop touches lives as long as the loop: the next turn may read
   touch(b, {after});
   CHECK(plan_text(b) ==
         "workgroup 128 bytes, private 0 bytes\n"
-        "#0 first: workgroup bytes [0, 64) in phases 0 to 2\n"
-        "#1 second: workgroup bytes [64, 128) in phases 0 to 2\n"
-        "#2 after: workgroup bytes [0, 64) in phases 3 to 3\n");
+        "#0 first: 64 bytes of workgroup at 0, phases 0 to 2\n"
+        "#1 second: 64 bytes of workgroup at 64, phases 0 to 2\n"
+        "#2 after: 64 bytes of workgroup at 0, phases 3 to 3\n");
 }
 
 TEST_CASE("private and workgroup memory are counted apart, and an untouched slot has none") {
@@ -87,9 +87,9 @@ TEST_CASE("private and workgroup memory are counted apart, and an untouched slot
   touch(b, {mine});
   CHECK(plan_text(b) ==
         "workgroup 64 bytes, private 32 bytes\n"
-        "#0 mine: private bytes [0, 32) in phases 0 to 0\n"
+        "#0 mine: 32 bytes of private at 0, phases 0 to 0\n"
         "#1 unused: workgroup, not touched\n"
-        "#2 ours: workgroup bytes [0, 64) in phases 0 to 0\n");
+        "#2 ours: 64 bytes of workgroup at 0, phases 0 to 0\n");
 }
 
 std::string refusal(MemoryKind kind, std::uint64_t num_elements) {
