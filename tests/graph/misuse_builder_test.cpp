@@ -166,6 +166,7 @@ TEST_CASE("a finished builder takes nothing more, and its tensors are no longer 
 
 TEST_CASE("functions of empty tensors alone give empty tensors") {
   const Tensor none;
+  CHECK(none.type().to_text() == "f32[]");
   CHECK_FALSE((none + none).is_valid());
   CHECK_FALSE((none + 1.0).is_valid());
   CHECK_FALSE(softmax(none).is_valid());

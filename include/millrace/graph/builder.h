@@ -19,7 +19,7 @@ class Tensor {
   Tensor() = default;
   /// Not when it stands for a mistake, and no more once the builder has finished.
   bool is_valid() const;
-  /// Precondition: is_valid().
+  /// f32[] for an invalid tensor, so that code after a mistake runs on to finish().
   const TensorType& type() const;
   const Shape& shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
