@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "millrace/graph/program.h"
+#include "tests/reference/tensor.h"
+
+namespace millrace::test {
+
+/// The usual generators, and kernels kept in memory only: a test neither reads nor leaves files.
+std::shared_ptr<const Context> test_context();
+
+/// Every ISA level of the host with the generators in order, and the best one with the interpreter alone.
+std::vector<CompileOptions> every_way_to_compile();
+/// "cpu:avx2 interpreter", for messages.
+std::string to_text(const CompileOptions&);
+
+/// Runs the program twice in memory that ends at a page without access, inputs mapped read-only. Fails with what run()
+/// says, and with kInternal when bytes around an output have changed or the second run differs from the first.
+Result<std::vector<reference::Tensor>> run_guarded(const Program&, std::span<const reference::Tensor> inputs);
+
+}  // namespace millrace::test
