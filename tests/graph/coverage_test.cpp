@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nothing is forced here: an algorithm or generator that no ordinary program chooses by itself is dead code.
+#include <doctest/doctest.h>
+
+#include "millrace/millrace.h"
+
+namespace millrace {
+namespace {
+
+std::string kernels_of(GraphBuilder& builder, const std::shared_ptr<const Context>& context) {
+  const Result<Program> program = compile(builder.finish().value(), {.context = context});
+  REQUIRE_MESSAGE(program.ok(), program.status().message());
+  return program->to_text(Stage::kKernels);
+}
+
+TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
+  const auto context = make_default_context({.cache_directory = ""});
+  std::string text;
+  {
+    GraphBuilder graph;
+    Tensor x = graph.input("x", DType::kF32, {1, 32, 28, 28});
+    Tensor w = graph.input("w", DType::kF32, {32, 32, 3, 3});
+    graph.output("y", relu(conv2d(x, w, {.padding = {1, 1, 1, 1}})));
+    text += kernels_of(graph, context);
+  }
+  {
+    GraphBuilder graph;
+    Tensor x = graph.input("x", DType::kF32, {256, 256});
+    graph.output("y", matmul(x, x));
+    text += kernels_of(graph, context);
+  }
+  for (const std::int64_t n : {100, 1'000'000}) {
+    GraphBuilder graph;
+    graph.output("y", sort(graph.input("x", DType::kF32, {n})).values);
+    text += kernels_of(graph, context);
+  }
+  for (const std::string_view algorithm : algorithm_names()) {
+    CAPTURE(std::string(algorithm));
+    CHECK(text.find("sequence \"" + std::string(algorithm) + "\"") != std::string::npos);
+  }
+  for (const auto& generator : context->generators) {
+    const std::string name(generator->name());
+    CAPTURE(name);
+    // The reference is only taken when it is asked for.
+    CHECK((text.find(" by " + name + " ") != std::string::npos) == (name != "interpreter"));
+  }
+}
+
+}  // namespace
+}  // namespace millrace
