@@ -24,7 +24,7 @@ class Recorder {
     for (const PlannedKernel& kernel : schedule_.kernels) list_.kernels.push_back(kernel.info);
     std::uint32_t timepoint = 0;
     for (const Step& step : schedule_.steps) {
-      if (step.timepoint != timepoint) list_.commands.push_back(BarrierCommand{});
+      if (step.timepoint != timepoint) list_.commands.emplace_back(BarrierCommand{});
       timepoint = step.timepoint;
       add_step(step);
     }
@@ -66,13 +66,13 @@ class Recorder {
 
   void add_step(const Step& step) {
     if (!step.kernel) {
-      list_.commands.push_back(CopyCommand{range(step.ranges[0]), range(step.ranges[1])});
+      list_.commands.emplace_back(CopyCommand{range(step.ranges[0]), range(step.ranges[1])});
       return;
     }
     DispatchCommand dispatch{*step.kernel, list_.add_size(step.num_groups)};
     for (const ResourceRange& buffer : step.ranges) dispatch.buffers.push_back(range(buffer));
     for (const SizeExpr& size : step.sizes) dispatch.sizes.push_back(list_.add_size(size));
-    list_.commands.push_back(std::move(dispatch));
+    list_.commands.emplace_back(std::move(dispatch));
   }
 
   const Schedule& schedule_;
