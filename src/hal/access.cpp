@@ -9,42 +9,42 @@ namespace {
 struct AccessesOf {
   const CommandList& list;
 
-  std::vector<Access> operator()(const FillCommand& fill) const {
-    return {{.range = fill.destination, .role = Access::Role::kDestination, .writes = true}};
+  std::vector<RangeAccess> operator()(const FillCommand& fill) const {
+    return {{.range = fill.destination, .role = RangeAccess::Role::kDestination, .writes = true}};
   }
-  std::vector<Access> operator()(const CopyCommand& copy) const {
-    return {{.range = copy.source, .role = Access::Role::kSource},
-            {.range = copy.destination, .role = Access::Role::kDestination, .writes = true}};
+  std::vector<RangeAccess> operator()(const CopyCommand& copy) const {
+    return {{.range = copy.source, .role = RangeAccess::Role::kSource},
+            {.range = copy.destination, .role = RangeAccess::Role::kDestination, .writes = true}};
   }
-  std::vector<Access> operator()(const DispatchCommand& dispatch) const {
+  std::vector<RangeAccess> operator()(const DispatchCommand& dispatch) const {
     static const std::vector<bool> kUnknown;
     const auto& is_written =
         list.kernels.contains(dispatch.kernel) ? list.kernels[dispatch.kernel].buffer_is_written : kUnknown;
-    std::vector<Access> accesses;
+    std::vector<RangeAccess> accesses;
     for (std::uint32_t i = 0; i < dispatch.buffers.size(); ++i) {
       accesses.push_back({.range = dispatch.buffers[i],
-                          .role = Access::Role::kArgument,
+                          .role = RangeAccess::Role::kArgument,
                           .argument = i,
                           .writes = i < is_written.size() && is_written[i]});
     }
     return accesses;
   }
-  std::vector<Access> operator()(const BarrierCommand&) const { return {}; }
+  std::vector<RangeAccess> operator()(const BarrierCommand&) const { return {}; }
 };
 
 }  // namespace
 
-std::vector<Access> accesses_of(const CommandList& list, const Command& command) {
+std::vector<RangeAccess> accesses_of(const CommandList& list, const Command& command) {
   return std::visit(AccessesOf{list}, command);
 }
 
-std::string to_text(const Access& access) {
+std::string to_text(const RangeAccess& access) {
   switch (access.role) {
-    case Access::Role::kSource:
+    case RangeAccess::Role::kSource:
       return "source";
-    case Access::Role::kDestination:
+    case RangeAccess::Role::kDestination:
       return "destination";
-    case Access::Role::kArgument:
+    case RangeAccess::Role::kArgument:
       break;
   }
   return fmt::format("buffer {}", access.argument);

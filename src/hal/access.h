@@ -9,7 +9,7 @@
 namespace millrace {
 
 /// One range that a command touches. What validation, hazards and drivers know of a command's memory is this list.
-struct Access {
+struct RangeAccess {
   enum class Role : std::uint8_t { kSource, kDestination, kArgument };
   BufferRange range;
   Role role = Role::kSource;
@@ -18,9 +18,9 @@ struct Access {
 };
 
 /// In the order in which the command names them. A dispatch of an unknown kernel is taken to read only.
-std::vector<Access> accesses_of(const CommandList&, const Command&);
+std::vector<RangeAccess> accesses_of(const CommandList&, const Command&);
 
 /// "source", "destination", "buffer 2".
-std::string to_text(const Access&);
+std::string to_text(const RangeAccess&);
 
 }  // namespace millrace

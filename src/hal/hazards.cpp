@@ -23,7 +23,7 @@ bool in_range(const CommandList& list, const BufferRange& range) {
 
 struct Touch {
   std::size_t command;
-  Access access;
+  RangeAccess access;
 };
 
 std::string hazard_line(const CommandList& list, const Touch& earlier, const Touch& later) {
@@ -59,7 +59,7 @@ void find_hazards(const CommandList& list, std::vector<std::string>& lines) {
       for (auto& touches : touched) touches.clear();
       continue;
     }
-    for (const Access& access : accesses_of(list, list.commands[i])) {
+    for (const RangeAccess& access : accesses_of(list, list.commands[i])) {
       if (!in_range(list, access.range)) continue;
       const Touch later{i, access};
       auto& touches = touched[index_of(access.range.binding)];

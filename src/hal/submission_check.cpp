@@ -48,7 +48,7 @@ SubmissionCheck::SubmissionCheck(const CommandList& list) : list_(list) {
 }
 
 void SubmissionCheck::note_symbolic_parts(std::size_t command) {
-  for (const Access& access : accesses_of(list_, list_.commands[command])) {
+  for (const RangeAccess& access : accesses_of(list_, list_.commands[command])) {
     if (is_constant(list_, access.range)) continue;
     ranges_.push_back({command, access, list_.bindings[access.range.binding].size_bytes});
   }

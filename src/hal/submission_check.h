@@ -27,7 +27,7 @@ class SubmissionCheck {
   };
   struct SymbolicRange {
     std::size_t command;
-    Access access;
+    RangeAccess access;
     SizeIndex binding_size;
   };
   struct SymbolicGroups {

@@ -63,12 +63,12 @@ class Validator {
     if (const auto* fill = std::get_if<FillCommand>(&command)) check_fill(where, *fill);
     if (const auto* copy = std::get_if<CopyCommand>(&command)) check_copy(where, *copy);
     if (const auto* dispatch = std::get_if<DispatchCommand>(&command)) check_dispatch(where, *dispatch);
-    for (const Access& access : accesses_of(list_, command)) {
+    for (const RangeAccess& access : accesses_of(list_, command)) {
       check_access(fmt::format("{} {}", where, to_text(access)), access);
     }
   }
 
-  void check_access(const std::string& where, const Access& access) {
+  void check_access(const std::string& where, const RangeAccess& access) {
     const BufferRange& range = access.range;
     const bool has_offset = check_size_index(range.offset_bytes, where, "offset");
     const bool has_length = check_size_index(range.length_bytes, where, "length");
