@@ -72,7 +72,7 @@ std::string broken_limit(const TensorType& type) {
       return fmt::format("is {}, expected extents of 0 or more; correct them", type.to_text());
     }
     const std::int64_t least = std::max<std::int64_t>(dim.lower_bound(), 1);
-    if (least >= kMaxElements || count * least >= kMaxElements) {
+    if (least >= kMaxElements || count >= (kMaxElements + least - 1) / least) {
       return fmt::format("is {}, expected fewer than 2^48 elements; divide it", type.to_text());
     }
     count *= least;
