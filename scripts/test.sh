@@ -12,6 +12,4 @@ cmake --preset "$preset"
 echo "test: building ($preset)"
 cmake --build --preset "$preset"
 echo "test: running ($preset)"
-# GCC 12's leak checker crashes on the thread-local blocks of libraries that were opened late, as libLLVM is.
-export LSAN_OPTIONS=use_tls=0
 ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --parallel "$(nproc)"
