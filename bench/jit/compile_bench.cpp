@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compile latency. The first compile of a process is measured in a child of its own for every repetition, with the
-// kernel cache empty; this process never opens the LLVM module. `library_ms` is what opening the module costs.
+// kernel cache empty; this process never opens the LLVM module. `module_ms` is what opening the module costs.
 #include <chrono>
 #include <dlfcn.h>
 #include <random>
@@ -16,7 +16,7 @@ namespace millrace {
 namespace {
 
 struct Times {
-  double library_ms = 0, first_ms = 0, again_ms = 0, lowering_ms = 0, code_ms = 0, kernels = 0;
+  double module_ms = 0, first_ms = 0, again_ms = 0, lowering_ms = 0, code_ms = 0, kernels = 0;
 };
 
 double now_ms() {
@@ -66,7 +66,7 @@ Times compile_twice(Graph (*make)(), const std::string& device) {
   Times times;
   double start = now_ms();
   if (dlopen(find_llvm_module().value().c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) std::abort();
-  times.library_ms = now_ms() - start;
+  times.module_ms = now_ms() - start;
   Graph first = make(), second = make();
   start = now_ms();
   const CompileReport report = compile_with_llvm(std::move(first), device);
@@ -105,14 +105,14 @@ void first_compile(benchmark::State& state, Graph (*make)(), const std::string& 
       break;
     }
     state.SetIterationTime(times.first_ms / 1000);
-    sum.library_ms += times.library_ms;
+    sum.module_ms += times.module_ms;
     sum.again_ms += times.again_ms;
     sum.lowering_ms += times.lowering_ms;
     sum.code_ms += times.code_ms;
     sum.kernels += times.kernels;
   }
   const auto average = benchmark::Counter::kAvgIterations;
-  state.counters["library_ms"] = {sum.library_ms, average};
+  state.counters["module_ms"] = {sum.module_ms, average};
   state.counters["again_ms"] = {sum.again_ms, average};  // the second compile in the same process, nothing cached
   state.counters["lowering_ms"] = {sum.lowering_ms, average};
   state.counters["code_ms"] = {sum.code_ms, average};
