@@ -1,26 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "millrace/millrace.h"
+#include "tests/graph/formed.h"
 
 namespace millrace {
 namespace {
-
-DispatchGraph formed(GraphBuilder& builder) {
-  Graph graph = builder.finish().value();
-  run_passes(graph, kGraphPasses).value();
-  return form_dispatches(std::move(graph)).value();
-}
-
-/// One region a line: its kinds of nodes, in order.
-std::string shape_of(const DispatchGraph& dispatch) {
-  std::string text;
-  for (const Region& region : dispatch.regions) {
-    for (NodeId node : region.nodes) text += kind_name(dispatch.graph.nodes[node]) + " ";
-    text += "-> " + std::to_string(region.outputs.size()) + "\n";
-  }
-  return text;
-}
 
 TEST_CASE("a chain of elementwise nodes is one kernel, diamonds too") {
   GraphBuilder graph;
@@ -53,17 +37,6 @@ TEST_CASE("elementwise work goes into the term of the reduction that alone reads
   Tensor x = graph.input("x", DType::kF32, {4, 8});
   graph.output("y", sqrt(reduce_sum(x * x, {1})));
   CHECK(shape_of(formed(graph)) == "mul reduce_sum sqrt -> 1\n");
-}
-
-TEST_CASE("softmax is a maximum, an exponential, a sum and a division") {
-  GraphBuilder graph;
-  Tensor x = graph.input("x", DType::kF32, {4, 8});
-  graph.output("y", softmax(x));
-  CHECK(shape_of(formed(graph)) ==
-        "reduce_max -> 1\n"
-        "broadcast sub exp -> 1\n"
-        "reduce_sum -> 1\n"
-        "broadcast div -> 1\n");
 }
 
 TEST_CASE("a reshape is no kernel") {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What composites build, and what becomes of it: a change here is a change of every program that calls them.
+#include <doctest/doctest.h>
+
+#include "tests/graph/formed.h"
+#include "tests/support/run_graph.h"
+
+namespace millrace {
+namespace {
+
+std::string kinds_of(const Graph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes) text += (text.empty() ? "" : " ") + kind_name(node);
+  return text;
+}
+
+/// What f(x) of an f32[4x8] becomes.
+struct Composite {
+  explicit Composite(Tensor (*f)(Tensor x)) {
+    GraphBuilder builder;
+    builder.output("y", f(builder.input("x", DType::kF32, {4, 8})));
+    const Graph graph = builder.finish().value();
+    nodes = kinds_of(graph);
+    regions = shape_of(formed(graph));
+    CompileOptions options;
+    options.context = test::test_context();
+    options.device = "cpu:baseline";
+    num_dispatches = compile(graph, options).value().report().num_dispatches;
+  }
+
+  std::string nodes;    // as built
+  std::string regions;  // after the passes
+  std::size_t num_dispatches = 0;
+};
+
+TEST_CASE("relu is a maximum with a constant: one kernel") {
+  const Composite made([](Tensor x) { return relu(x); });
+  CHECK(made.nodes == "input constant broadcast max");
+  CHECK(made.regions == "broadcast max -> 1\n");
+  CHECK(made.num_dispatches == 1);
+}
+
+TEST_CASE("gelu is an error function between multiplications: one kernel") {
+  const Composite made([](Tensor x) { return gelu(x); });
+  CHECK(made.nodes == "input constant broadcast mul erf constant broadcast add constant broadcast mul mul");
+  CHECK(made.regions == "broadcast mul erf broadcast add broadcast mul mul -> 1\n");
+  CHECK(made.num_dispatches == 1);
+}
+
+TEST_CASE("softmax is a maximum, an exponential, a sum and a division: four kernels") {
+  const Composite made([](Tensor x) { return softmax(x); });
+  CHECK(made.nodes == "input reduce_max broadcast sub exp reduce_sum broadcast div");
+  CHECK(made.regions ==
+        "reduce_max -> 1\n"
+        "broadcast sub exp -> 1\n"
+        "reduce_sum -> 1\n"
+        "broadcast div -> 1\n");
+  CHECK(made.num_dispatches == 4);
+}
+
+TEST_CASE("layer_norm is a mean, the centred input, a variance, and a scaling: four kernels") {
+  const Composite made([](Tensor x) {
+    return layer_norm(x, x.builder()->input("scale", DType::kF32, {8}), x.builder()->input("bias", DType::kF32, {8}));
+  });
+  CHECK(made.nodes ==
+        "input input input reduce_mean broadcast sub mul reduce_mean constant broadcast add rsqrt broadcast mul "
+        "broadcast broadcast mul add");
+  CHECK(made.regions ==
+        "reduce_mean -> 1\n"
+        "broadcast sub mul -> 2\n"
+        "reduce_mean broadcast add rsqrt -> 1\n"
+        "broadcast mul broadcast broadcast mul add -> 1\n");
+  CHECK(made.num_dispatches == 4);
+}
+
+}  // namespace
+}  // namespace millrace
