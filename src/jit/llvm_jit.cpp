@@ -3,8 +3,6 @@
 #include <llvm-c/Target.h>
 #include <mutex>
 
-#include <llvm/ExecutionEngine/Orc/CompileUtils.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -37,7 +35,9 @@ class LlvmJit {
  public:
   static Result<std::unique_ptr<LlvmJit>> create(const LlvmTarget& target) {
     auto self = std::unique_ptr<LlvmJit>(new LlvmJit(target));
-    if (llvm::Error error = self->open()) return internal_error("llvm: " + llvm::toString(std::move(error)));
+    auto linker = LlvmLinker::create(*self->machine_);
+    if (!linker) return internal_error("llvm: " + llvm::toString(linker.takeError()));
+    self->linker_ = std::move(*linker);
     return self;
   }
 
@@ -57,12 +57,13 @@ class LlvmJit {
       module->print(stream, nullptr);
     }
     if (options.want_asm) print_assembly(*module, output.assembly);
-    if (llvm::Error error = link(orc::ThreadSafeModule(std::move(module), std::move(context)), output.image)) {
-      std::string message = llvm::toString(std::move(error));
-      // The session reports the cause; the lookup's own error only names our symbol.
-      if (!session_errors_.empty()) message = std::exchange(session_errors_, {});
-      return internal_error("llvm: kernel '" + kernel.name + "': " + message);
+    auto linked = linker_->link(orc::ThreadSafeModule(std::move(module), std::move(context)), kLlvmEntryName);
+    if (!linked) {
+      return internal_error("llvm: kernel '" + kernel.name + "': " + llvm::toString(linked.takeError()));
     }
+    output.image.bytes = std::move(linked->bytes);
+    output.image.code_bytes = linked->code_bytes;
+    output.image.entry_offset = linked->entry_offset;
     output.image.format = ImageFormat::kHostCode;
     output.image.target = spec.to_text();
     output.image.generator = kernel.generator;
@@ -73,46 +74,6 @@ class LlvmJit {
  private:
   explicit LlvmJit(const LlvmTarget& target)
       : target_(target), machine_(make_target_machine(target)), optimizer_(*machine_) {}
-
-  llvm::Error open() {
-    const llvm::Triple triple(target_.triple);
-    auto session = std::make_unique<orc::ExecutionSession>(
-        std::make_unique<orc::UnsupportedExecutorProcessControl>(nullptr, nullptr, target_.triple, 4096));
-    session->setErrorReporter([this](llvm::Error error) {
-      session_errors_ += (session_errors_.empty() ? "" : "; ") + llvm::toString(std::move(error));
-    });
-    auto jit = orc::LLJITBuilder()
-                   .setExecutionSession(std::move(session))
-                   .setJITTargetMachineBuilder(orc::JITTargetMachineBuilder(triple))
-                   .setDataLayout(machine_->createDataLayout())
-                   .setLinkProcessSymbolsByDefault(false)
-                   .setPlatformSetUp(orc::setUpInactivePlatform)
-                   .setCompileFunctionCreator([this](orc::JITTargetMachineBuilder) {
-                     return std::make_unique<orc::SimpleCompiler>(*machine_);
-                   })
-                   .setObjectLinkingLayerCreator([this](orc::ExecutionSession& s, const llvm::Triple&) {
-                     auto layer = std::make_unique<orc::ObjectLinkingLayer>(s, memory_);
-                     layer->addPlugin(std::make_shared<LlvmImageCheck>());
-                     return layer;
-                   })
-                   .create();
-    if (!jit) return jit.takeError();
-    jit_ = std::move(*jit);
-    return llvm::Error::success();
-  }
-
-  llvm::Error link(orc::ThreadSafeModule module, ExecutableImage& image) {
-    orc::ResourceTrackerSP tracker = jit_->getMainJITDylib().createResourceTracker();
-    if (llvm::Error error = jit_->addIRModule(tracker, std::move(module))) return error;
-    llvm::Expected<orc::ExecutorAddr> entry = jit_->lookup(kLlvmEntryName);
-    llvm::Error removed = tracker->remove();
-    if (!entry) return llvm::joinErrors(entry.takeError(), std::move(removed));
-    LlvmImage linked = memory_.take();
-    image.bytes = std::move(linked.bytes);
-    image.code_bytes = linked.code_bytes;
-    image.entry_offset = entry->getValue() - kLlvmImageBase;
-    return removed;
-  }
 
   void print_assembly(llvm::Module& module, std::string& assembly) {
     llvm::SmallString<0> text;
@@ -126,9 +87,7 @@ class LlvmJit {
   const LlvmTarget& target_;
   std::unique_ptr<llvm::TargetMachine> machine_;
   LlvmOptimizer optimizer_;
-  LlvmImageMemory memory_;
-  std::string session_errors_;
-  std::unique_ptr<orc::LLJIT> jit_;  // last: its end uses the others
+  std::unique_ptr<LlvmLinker> linker_;
 };
 
 /// JITs that nobody uses just now.

@@ -5,45 +5,37 @@
 #include <string>
 #include <vector>
 
-#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
-#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Target/TargetMachine.h>
 
 namespace millrace {
 
-/// One linked kernel: code from offset 0, then, on a page of its own, constants.
+/// One linked kernel: code from offset 0, then, on a page of its own, constants. It works wherever it is mapped.
 struct LlvmImage {
   std::vector<std::byte> bytes;
   std::uint64_t code_bytes = 0;  // a multiple of 4096, or bytes.size()
+  std::uint64_t entry_offset = 0;
 };
 
-/// Where an image stands while it is linked. Nothing is ever mapped there, and nothing depends on it: check_image
-/// refuses every edge that is not relative.
-inline constexpr std::uint64_t kLlvmImageBase = 0x100000000;
-
-/// A memory manager for JITLink that lays each graph out as one block of ordinary memory and keeps the last one.
-/// Links one graph at a time.
-class LlvmImageMemory : public llvm::jitlink::JITLinkMemoryManager {
+/// Compiles modules for one target machine and links them, one at a time, into memory that is only ever copied.
+class LlvmLinker {
  public:
-  void allocate(const llvm::jitlink::JITLinkDylib*, llvm::jitlink::LinkGraph&, OnAllocatedFunction) override;
-  void deallocate(std::vector<FinalizedAlloc>, OnDeallocatedFunction) override;
-  LlvmImage take() { return std::move(image_); }
+  /// The machine outlives the linker.
+  static llvm::Expected<std::unique_ptr<LlvmLinker>> create(llvm::TargetMachine&);
+  ~LlvmLinker();
+
+  /// Refuses an undefined symbol (the error names them), a relocation that is not relative to its own place within the
+  /// image, and writable memory. After a failure the linker is used no more: half-linked symbols may be left in it.
+  llvm::Expected<LlvmImage> link(llvm::orc::ThreadSafeModule, llvm::StringRef entry);
 
  private:
-  llvm::Error lay_out(llvm::jitlink::LinkGraph&);
-  LlvmImage image_;
-};
+  class ImageMemory;
+  LlvmLinker();
+  llvm::Error open(llvm::TargetMachine&);
 
-/// Checks each graph as it is linked: no undefined symbol (the error names them), no edge that is not relative to its
-/// own place within the image, no writable memory. What passes works wherever it is mapped.
-class LlvmImageCheck : public llvm::orc::ObjectLinkingLayer::Plugin {
- public:
-  void modifyPassConfig(llvm::orc::MaterializationResponsibility&, llvm::jitlink::LinkGraph&,
-                        llvm::jitlink::PassConfiguration&) override;
-  llvm::Error notifyFailed(llvm::orc::MaterializationResponsibility&) override { return llvm::Error::success(); }
-  llvm::Error notifyRemovingResources(llvm::orc::JITDylib&, llvm::orc::ResourceKey) override {
-    return llvm::Error::success();
-  }
-  void notifyTransferringResources(llvm::orc::JITDylib&, llvm::orc::ResourceKey, llvm::orc::ResourceKey) override {}
+  std::unique_ptr<ImageMemory> memory_;
+  std::string session_errors_;
+  std::unique_ptr<llvm::orc::LLJIT> jit_;  // last: its end uses the others
 };
 
 }  // namespace millrace

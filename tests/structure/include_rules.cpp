@@ -34,7 +34,7 @@ struct ForeignRule {
 };
 
 const ForeignRule kForeignRules[] = {
-    {{"llvm/", "llvm-c/", "lld/", "clang/"}, {"src/jit/llvm_"}},
+    {{"llvm/", "llvm-c/", "lld/", "clang/"}, {"src/jit/llvm_", "tests/llvm_link/"}},
     {{"xbyak/"}, {"src/jit/xbyak_"}},
     {{"hip/", "hsa/", "amd_comgr"}, {"src/hal/hip/"}},
     {{"Eigen/"}, {"tests/reference/", "include/millrace/interop", "bench/"}},
