@@ -20,16 +20,25 @@ struct Product {
   GemmProblem problem;
   std::vector<float> a, b;
 
-  static Product make(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t b_n, std::int64_t b_k) {
+  struct Sizes {
+    std::int64_t m = 1, n = 1, k = 1;
+    std::int64_t b_n = 1, b_k = 1;               // strides
+    std::int64_t batch = 1, b_batch_stride = 0;  // products of one A by as many B
+  };
+
+  static Product make(const Sizes& sizes) {
+    const auto& [m, n, k, b_n, b_k, batch, b_batch_stride] = sizes;
     Product product;
     product.problem.m = m;
     product.problem.n = n;
     product.problem.k = k;
-    product.problem.a = {.buffer = 0, .m = k, .k = 1};
-    product.problem.b = {.buffer = 1, .n = b_n, .k = b_k};
-    product.problem.stores = {{.buffer = 2, .m = n, .n = 1}};
+    product.problem.batch_extents = {batch};
+    product.problem.num_outer_batch = 1;
+    product.problem.a = {.buffer = 0, .m = k, .k = 1, .batch = {0}};
+    product.problem.b = {.buffer = 1, .n = b_n, .k = b_k, .batch = {b_batch_stride}};
+    product.problem.stores = {{.buffer = 2, .m = n, .n = 1, .batch = {m * n}}};
     product.a.resize(static_cast<std::size_t>(m * k));
-    product.b.resize(static_cast<std::size_t>((n - 1) * b_n + (k - 1) * b_k + 1));
+    product.b.resize(static_cast<std::size_t>((batch - 1) * b_batch_stride + (n - 1) * b_n + (k - 1) * b_k + 1));
     std::mt19937 random(3);
     for (auto* values : {&product.a, &product.b}) {
       for (float& value : *values) value = static_cast<float>(random() % 9) - 4;
@@ -39,14 +48,17 @@ struct Product {
 
   std::vector<float> expected() const {
     std::vector<float> c;
-    for (std::int64_t m = 0; m < problem.m; ++m) {
-      for (std::int64_t n = 0; n < problem.n; ++n) {
-        double sum = 0;
-        for (std::int64_t k = 0; k < problem.k; ++k) {
-          sum += static_cast<double>(a[static_cast<std::size_t>(m * problem.a.m + k)]) *
-                 b[static_cast<std::size_t>(n * problem.b.n + k * problem.b.k)];
+    for (std::int64_t batch = 0; batch < problem.batch_extents[0]; ++batch) {
+      for (std::int64_t m = 0; m < problem.m; ++m) {
+        for (std::int64_t n = 0; n < problem.n; ++n) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < problem.k; ++k) {
+            const std::int64_t b_at = batch * problem.b.batch[0] + n * problem.b.n + k * problem.b.k;
+            sum += static_cast<double>(a[static_cast<std::size_t>(m * problem.a.m + k)]) *
+                   b[static_cast<std::size_t>(b_at)];
+          }
+          c.push_back(static_cast<float>(sum));
         }
-        c.push_back(static_cast<float>(sum));
       }
     }
     return c;
@@ -58,12 +70,13 @@ struct Product {
     const EpilogueProgram epilogue = compile_epilogue(body.finish(), problem).value();
     const ExecutableImage image = emit_gemm_image(problem, blocking, epilogue, isa).value();
     const MappedCode code = MappedCode::map(image.bytes, image.code_bytes).value();
-    std::vector<float> c(static_cast<std::size_t>(problem.m * problem.n));
+    const std::int64_t batch = problem.batch_extents[0];
+    std::vector<float> c(static_cast<std::size_t>(batch * problem.m * problem.n));
     const GuardedBuffer memory(static_cast<std::size_t>(blocking.workgroup_bytes()), true, 64);
     void* const buffers[] = {const_cast<float*>(a.data()), const_cast<float*>(b.data()), c.data()};
     std::uint32_t status = 0;
     const KernelArgs args{&status, memory.data(), buffers, nullptr};
-    const auto groups = static_cast<std::uint32_t>(blocking.tile_groups() * blocking.panel_groups());
+    const auto groups = static_cast<std::uint32_t>(batch * blocking.tile_groups() * blocking.panel_groups());
     image.routine(code.data(), image.routine_parameters, &args, 0, groups);
     return c;
   }
@@ -77,7 +90,7 @@ TEST_CASE("every blocking gives the product") {
     for (int i = 0; i < 150; ++i) {
       const bool is_turned = i % 3 == 0;
       const std::int64_t m = upto(60), n = upto(150), k = upto(90);
-      const Product product = Product::make(m, n, k, is_turned ? k + 2 : 1, is_turned ? 1 : n + 1);
+      const Product product = Product::make({m, n, k, is_turned ? k + 2 : 1, is_turned ? 1 : n + 1});
       const std::int64_t vectors = upto(5);
       GemmBlocking blocking;
       blocking.lanes = lanes;
@@ -93,19 +106,35 @@ TEST_CASE("every blocking gives the product") {
   }
 }
 
+/// One tile; B in panels of one vector and in two blocks of k, packed. k is odd, so that the second block is shorter.
+GemmBlocking packed_in_two_blocks(const Product& product, std::int64_t lanes) {
+  GemmBlocking blocking;
+  blocking.lanes = lanes;
+  blocking.tiles = EvenSplit::at_most(product.problem.m, product.problem.m);
+  blocking.panels = EvenSplit::at_most(product.problem.n / lanes, 1);
+  blocking.k_blocks = EvenSplit::at_most(product.problem.k, product.problem.k / 2 + 1);
+  blocking.pack_b = true;
+  return blocking;
+}
+
 /// B[k, n] = x[k + n]: the second block of k of the first panel starts where the first block of the second panel does,
 /// but is shorter; it may not pass for it.
-TEST_CASE("packed panels are told apart by more than their address") {
+TEST_CASE("packed panels of one address are told apart by their panel") {
   for (const IsaLevel isa : generated_levels()) {
     const std::int64_t lanes = isa == IsaLevel::kAvx512 ? 16 : 8;
-    const Product product = Product::make(4, 2 * lanes, 2 * lanes - 1, 1, 1);
-    GemmBlocking blocking;
-    blocking.lanes = lanes;
-    blocking.tiles = EvenSplit::at_most(4, 4);
-    blocking.panels = EvenSplit::at_most(2, 1);
-    blocking.k_blocks = EvenSplit::at_most(2 * lanes - 1, lanes);
-    blocking.pack_b = true;
-    CHECK(product.run(blocking, isa) == product.expected());
+    const Product product = Product::make({.m = 4, .n = 2 * lanes, .k = 2 * lanes - 1});
+    CHECK(product.run(packed_in_two_blocks(product, lanes), isa) == product.expected());
+  }
+}
+
+/// B[batch, k, n] = x[3 * batch + k, n]: the first block of k of the second batch starts where the second block of the
+/// first one does, and is one row longer.
+TEST_CASE("packed panels of one address are told apart by their block of k") {
+  for (const IsaLevel isa : generated_levels()) {
+    const std::int64_t lanes = isa == IsaLevel::kAvx512 ? 16 : 8;
+    const Product product =
+        Product::make({.m = 4, .n = lanes, .k = 5, .b_k = lanes, .batch = 2, .b_batch_stride = 3 * lanes});
+    CHECK(product.run(packed_in_two_blocks(product, lanes), isa) == product.expected());
   }
 }
 
@@ -153,17 +182,17 @@ std::string blocking_of(const Product& product, IsaLevel isa) {
 
 TEST_CASE("blocks follow the caches") {
   constexpr IsaLevel kAvx2 = IsaLevel::kAvx2, kAvx512 = IsaLevel::kAvx512;
-  CHECK_EQ(blocking_of(Product::make(64, 64, 64, 1, 64), kAvx512),
+  CHECK_EQ(blocking_of(Product::make({64, 64, 64, 1, 64}), kAvx512),
            "tiles 9x6+2x5 rows, panels 1x4 vectors of 16, k 1x64, groups of 11 tiles x 1 panels");
-  CHECK_EQ(blocking_of(Product::make(64, 64, 64, 64, 1), kAvx512),
+  CHECK_EQ(blocking_of(Product::make({64, 64, 64, 64, 1}), kAvx512),
            "tiles 9x6+2x5 rows, panels 1x4 vectors of 16, k 1x64, groups of 11 tiles x 1 panels, B packed");
-  CHECK_EQ(blocking_of(Product::make(512, 512, 512, 1, 512), kAvx512),
+  CHECK_EQ(blocking_of(Product::make({512, 512, 512, 1, 512}), kAvx512),
            "tiles 82x6+4x5 rows, panels 8x4 vectors of 16, k 1x512, groups of 6 tiles x 1 panels");
-  CHECK_EQ(blocking_of(Product::make(512, 512, 512, 1, 512), kAvx2),
+  CHECK_EQ(blocking_of(Product::make({512, 512, 512, 1, 512}), kAvx2),
            "tiles 82x6+4x5 rows, panels 32x2 vectors of 8, k 1x512, groups of 22 tiles x 1 panels, B packed");
-  CHECK_EQ(blocking_of(Product::make(100, 64, 5000, 1, 64), kAvx512),
+  CHECK_EQ(blocking_of(Product::make({100, 64, 5000, 1, 64}), kAvx512),
            "tiles 15x6+2x5 rows, panels 1x4 vectors of 16, k 4x1250, groups of 17 tiles x 1 panels, B packed");
-  CHECK_EQ(blocking_of(Product::make(8, 4096, 512, 1, 4096), kAvx512),
+  CHECK_EQ(blocking_of(Product::make({8, 4096, 512, 1, 4096}), kAvx512),
            "tiles 1x8 rows, panels 84x3+2x2 vectors of 16, k 32x16, groups of 1 tiles x 29 panels");
 }
 
