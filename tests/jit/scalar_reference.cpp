@@ -193,9 +193,12 @@ bool compare(KernelOp op, Scalar x, Scalar y) {
       return a != b;
     case KernelOp::kLt:
       return a < b;
-    default:
+    case KernelOp::kLe:
       return a <= b;
+    default:
+      MILLRACE_CHECK(false);
   }
+  __builtin_unreachable();
 }
 
 }  // namespace

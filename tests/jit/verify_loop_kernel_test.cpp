@@ -91,6 +91,9 @@ TEST_CASE("verify names the broken rule of a body") {
           term_instruction(k, 2).op = KernelOp::kReduced;
           term_instruction(k, 2).num_operands = 0;
         }) == "loop kernel 'matmul': term: %2 = reduced: belongs to an epilogue only");
+  CHECK(message_after([](LoopKernel& k) { term_instruction(k, 2).op = KernelOp::kCheckIndex; }) ==
+        "loop kernel 'matmul': term: %2 = check_index: takes (f32, f32), expected i64\n"
+        "loop kernel 'matmul': term: %2 = check_index: gives f32, expected i64");
   CHECK(message_after([](LoopKernel& k) { k.epilogue = k.term; }) ==
         "loop kernel 'matmul': epilogue: %0 = load: load 0 walks a reduction dim\n"
         "loop kernel 'matmul': epilogue: %1 = load: load 1 walks a reduction dim");

@@ -20,12 +20,12 @@ bool mentions(std::string_view text, std::string_view word) {
   return false;
 }
 
-/// The first arguments of the lines that begin with `macro`(.
+/// The first arguments of the lines that begin with `macro`(; a long row is broken before them.
 std::vector<std::string_view> row_names(std::string_view table, std::string_view macro) {
   const std::string start = fmt::format("\n{}(", macro);
   std::vector<std::string_view> names;
   for (size_t at = table.find(start); at != std::string_view::npos; at = table.find(start, at + 1)) {
-    const auto first = at + start.size();
+    const auto first = table.find_first_not_of(" \n", at + start.size());
     names.push_back(table.substr(first, table.find(',', first) - first));
   }
   return names;

@@ -8,11 +8,18 @@ using namespace millrace::structure;
 namespace {
 
 constexpr TestedTable kOps = {"include/millrace/ops/op_table.inc", "MILLRACE_OP", "Op", "tests/op_cases"};
+constexpr TestedTable kKernelOps = {"include/millrace/jit/kernel_ops.inc", "MILLRACE_KERNEL_OP", "KernelOp",
+                                    "tests/jit/"};
 
 }  // namespace
 
 TEST_CASE("every op has a test row") {
   CHECK(join_lines(check_rows_are_tested(load_source_tree(MILLRACE_SOURCE_DIR), kOps)) == "");
+}
+
+// What each computes is tested by loops over the table, against a reference that these tests write down.
+TEST_CASE("every kernel op is in the tests of the jit") {
+  CHECK(join_lines(check_rows_are_tested(load_source_tree(MILLRACE_SOURCE_DIR), kKernelOps)) == "");
 }
 
 TEST_CASE("the coverage rule finds an op without a test row, though another's name begins with its own") {
@@ -24,6 +31,13 @@ TEST_CASE("the coverage rule finds an op without a test row, though another's na
         "include/millrace/ops/op_table.inc: Op::log has no row in tests/op_cases\n");
   const SourceFile both = {"tests/op_cases.h", "{Op::logical_not, 0}, {Op::log, 0}"};
   CHECK(check_rows_are_tested({table, both}, kOps).empty());
+}
+
+TEST_CASE("the coverage rule reads a row that is broken after its parenthesis") {
+  const SourceFile table = {"include/millrace/jit/kernel_ops.inc",
+                            "// ops\nMILLRACE_KERNEL_OP(\n    kConvert, \"convert\",\n    1)\n"};
+  CHECK(join_lines(check_rows_are_tested({table}, kKernelOps)) ==
+        "include/millrace/jit/kernel_ops.inc: KernelOp::kConvert has no row in tests/jit/\n");
 }
 
 TEST_CASE("the coverage rule finds that its table has gone") {
