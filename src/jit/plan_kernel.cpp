@@ -47,8 +47,10 @@ Result<PlanOutcome> plan_kernel(const Kernel& kernel, const Target& target, cons
     std::string known;
     for (const auto& generator : target.generators())
       known += fmt::format("{}{}", known.empty() ? "" : ", ", generator->name());
-    return not_found(fmt::format("kernel {}: generator '{}' is not one of {}'s: {}", name_of(kernel),
-                                 options.force_generator, target.to_text(), known));
+    return not_found(
+        fmt::format("kernel {}: generator '{}' does not serve {}; there are {}; force one of these or take a target "
+                    "that it serves",
+                    name_of(kernel), options.force_generator, target.to_text(), known));
   }
   return unimplemented(fmt::format("kernel {}: no generator of {} takes it:{}", name_of(kernel), target.to_text(),
                                    reasons(outcome.refusals)));

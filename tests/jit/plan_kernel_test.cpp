@@ -75,8 +75,10 @@ TEST_CASE("a forced generator is the only one asked") {
   CHECK(choose(generators, {.force_generator = "llvm"}) == "llvm");
   CHECK(choose(generators, {.force_generator = "xbyak"}) ==
         "kernel empty: no generator of cpu:baseline takes it:\n  xbyak: no contraction");
-  CHECK(choose(generators, {.force_generator = "gcc"}) ==
-        "kernel empty: generator 'gcc' is not one of cpu:baseline's: xbyak, llvm");
+  CHECK(
+      choose(generators, {.force_generator = "gcc"}) ==
+      "kernel empty: generator 'gcc' does not serve cpu:baseline; there are xbyak, llvm; force one of these or take a "
+      "target that it serves");
 }
 
 TEST_CASE("a generator that compiles no kernels refuses") {

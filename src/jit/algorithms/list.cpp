@@ -40,8 +40,8 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
   const bool is_known = std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms),
                                     [&](const Algorithm& algorithm) { return algorithm.name == forced; });
   if (!forced.empty() && !is_known) {
-    return invalid_argument(
-        fmt::format("lower '{}': no algorithm '{}'; there are {}", name_of_request(request), forced, joined_names()));
+    return invalid_argument(fmt::format("lower '{}': algorithm '{}' is not known; there are {}; force one of these",
+                                        name_of_request(request), forced, joined_names()));
   }
   std::vector<Refusal> refusals;
   const bool is_loop = std::holds_alternative<LoopKernel>(request);
