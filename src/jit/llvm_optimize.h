@@ -23,7 +23,7 @@ class LlvmOptimizer {
   llvm::FunctionPassManager passes_;
 };
 
-/// Instruction selection's effort; see the table in llvm_optimize.cpp.
+/// How hard instruction selection, scheduling and register allocation try, after these passes.
 inline constexpr llvm::CodeGenOptLevel kLlvmCodeGenLevel = llvm::CodeGenOptLevel::Default;
 
 }  // namespace millrace
