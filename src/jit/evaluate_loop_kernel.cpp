@@ -118,9 +118,7 @@ class Evaluator {
     const std::byte* from = address(access, point, dynamic_index);
     // Outside without a fill happens only after a bad index into an axis of extent 0, which is reported.
     if (from == nullptr) return access.fill.value_or(Scalar{result, 0});
-    Scalar value{access.stored, 0};
-    std::memcpy(&value.bits, from, size_bytes(access.stored));
-    return convert(result, value);
+    return convert(result, load_scalar(access.stored, from));
   }
 
   static void store(const BoundAccess& access, const Point& point, Scalar value) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores move bits, so they are chosen by the size of an element.
+// Loads and stores move bits, so they are chosen by the size of an element; but a bool is made of any byte.
+#include <concepts>
 #include <cstring>
 
 #include "jit/interpret_program.h"
@@ -19,11 +20,22 @@ T* element(const MemoryView& memory, std::int64_t offset) {
 }
 
 template <class T>
+void read(T* to, const T* from, std::size_t count) {
+  if constexpr (std::same_as<T, bool>) {
+    // As bytes: a bool that is neither 0 nor 1 must not even be looked at.
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
+    for (std::size_t i = 0; i < count; ++i) to[i] = bytes[i] != 0;
+  } else {
+    std::memcpy(to, from, count * sizeof(T));
+  }
+}
+
+template <class T>
 const Step* run_load(const Step* step, Frame& frame) {
   const MemoryView& memory = frame.memory[step->memory];
   const std::int64_t offset = *frame.at<std::int64_t>(step->in[0]);
   check_range(memory, offset, step->lanes);
-  std::memcpy(frame.at<T>(step->out), element<T>(memory, offset), step->lanes * sizeof(T));
+  read(frame.at<T>(step->out), element<T>(memory, offset), step->lanes);
   return step + 1;
 }
 
@@ -48,7 +60,7 @@ const Step* load_lanes(const Step* step, Frame& frame, OffsetOf&& offset_of) {
     if (!mask[i]) continue;
     const std::int64_t offset = offset_of(i);
     check_range(memory, offset, 1);
-    std::memcpy(&out[i], element<T>(memory, offset), sizeof(T));
+    read(&out[i], element<T>(memory, offset), 1);
   }
   return step + 1;
 }
@@ -111,6 +123,7 @@ Handler pick_memory_handler(KernelOp op) {
 }  // namespace
 
 Handler memory_handler(KernelOp op, DType dtype) {
+  if (dtype == DType::kBool) return pick_memory_handler<bool>(op);
   switch (size_bytes(dtype)) {
     case 1:
       return pick_memory_handler<std::uint8_t>(op);

@@ -93,6 +93,13 @@ Scalar Scalar::from_int(DType dtype, std::int64_t value) { return convert_scalar
 
 double Scalar::to_double() const { return convert_scalar(DType::kF64, *this).as<double>(); }
 
+Scalar load_scalar(DType dtype, const void* from) {
+  Scalar scalar{dtype, 0};
+  std::memcpy(&scalar.bits, from, size_bytes(dtype));
+  if (dtype == DType::kBool) scalar.bits = scalar.bits != 0;
+  return scalar;
+}
+
 std::string to_text(const Scalar& scalar) {
   switch (scalar.dtype) {
     case DType::kBool:

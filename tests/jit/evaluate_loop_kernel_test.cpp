@@ -54,6 +54,15 @@ TEST_CASE("a window over a padded row reads the fill outside") {
   CHECK(y == std::vector<float>{5, 8, 8, 0});
 }
 
+TEST_CASE("a bool in memory is true unless it is 0") {
+  const LoopKernel kernel =
+      unary_nest("number", DType::kBool, DType::kI32, {4}, [](auto& b, auto x) { return b.convert(DType::kI32, x); });
+  std::vector<std::uint8_t> x = {0, 1, 2, 0xff};
+  std::vector<std::int32_t> y(4);
+  REQUIRE(evaluate_with(kernel, x, y).ok());
+  CHECK(y == std::vector<std::int32_t>{0, 1, 1, 1});
+}
+
 TEST_CASE("16-bit floats widen when loaded and round once when stored") {
   const LoopKernel kernel = unary_nest("third", DType::kF16, DType::kBF16, {3},
                                        [](auto& b, auto x) { return b.div(x, b.constant_like(x, 3)); });

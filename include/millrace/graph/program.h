@@ -71,8 +71,8 @@ class Session {
   ~Session();
 
   /// Runs once. Inputs are row-major, in Program::inputs() order, only read; outputs likewise, written. The caller owns
-  /// both. Fails naming the argument, its bytes and what was expected, before anything runs. Allocates nothing after
-  /// the first call.
+  /// both. A bool is a byte, of which 0 is false and any other true; one that is computed is 0 or 1. Fails naming the
+  /// argument, its bytes and what was expected, before anything runs. Allocates nothing after the first call.
   Status run(std::span<const BufferBinding> inputs, std::span<const BufferBinding> outputs);
 
  private:

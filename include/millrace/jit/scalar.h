@@ -36,6 +36,9 @@ struct Scalar {
   friend bool operator==(const Scalar&, const Scalar&) = default;
 };
 
+/// The element that stands at `from`. A bool is a byte, and true unless that is 0.
+Scalar load_scalar(DType, const void* from);
+
 /// Exact: "1.5", "-0", "true", "inf", "nan(0x7fc00000)".
 std::string to_text(const Scalar&);
 

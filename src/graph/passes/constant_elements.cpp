@@ -6,9 +6,7 @@
 namespace millrace {
 
 Scalar load_element(DType dtype, const std::vector<std::byte>& data, std::size_t index) {
-  const std::size_t bytes = size_bytes(dtype);
-  Scalar scalar{dtype, 0};
-  std::memcpy(&scalar.bits, data.data() + index * bytes, bytes);
+  const Scalar scalar = load_scalar(dtype, data.data() + index * size_bytes(dtype));
   const auto half = static_cast<std::uint16_t>(scalar.bits);
   if (dtype == DType::kF16) return Scalar::of(static_cast<float>(Half::from_bits(half)));
   if (dtype == DType::kBF16) return Scalar::of(static_cast<float>(BFloat16::from_bits(half)));
