@@ -2,7 +2,6 @@
 #include "millrace/jit/memory_plan.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -99,7 +98,11 @@ std::uint64_t lowest_offset(const PlannedSlot& slot, const std::vector<PlannedSl
 void place(MemoryPlan& plan) {
   std::vector<std::size_t> order(plan.slots.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return plan.slots[i].size_bytes; });
+  // By the index last: clang 19 refuses the stable_sort of GCC 12.
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    const std::uint64_t left = plan.slots[a].size_bytes, right = plan.slots[b].size_bytes;
+    return left != right ? left > right : a < b;
+  });
   std::vector<std::size_t> placed;
   for (const std::size_t i : order) {
     PlannedSlot& slot = plan.slots[i];
