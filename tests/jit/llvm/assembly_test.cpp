@@ -129,7 +129,7 @@ TEST_CASE("an image runs wherever it is mapped, its constants on a page after it
       const std::int64_t sizes[] = {16};
       std::uint32_t status = 0;
       const KernelArgs args{&status, nullptr, buffers, sizes};
-      reinterpret_cast<HostKernelEntry>(code->data() + image.entry_offset)(&args, 0, 1);
+      entry_of(*code, image)(&args, 0, 1);
       CHECK(w == std::vector<float>(16, 10.0f * 0.3f));
     }
   }

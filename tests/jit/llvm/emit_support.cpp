@@ -6,10 +6,14 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/hal/host_kernel.h"
 #include "millrace/jit/scalar.h"
 
 namespace millrace {
+
+HostKernelEntry entry_of(const MappedCode& code, const ExecutableImage& image) {
+  // Through an integer, because no cast makes a function of const bytes.
+  return reinterpret_cast<HostKernelEntry>(reinterpret_cast<std::uintptr_t>(code.data() + image.entry_offset));
+}
 
 EmittedKernel::EmittedKernel(const MachineKernel& kernel, IsaLevel isa, const MemoryPlan& plan,
                              const LlvmEmitOptions& options) {
@@ -31,8 +35,7 @@ std::uint32_t EmittedKernel::run(std::vector<void*> buffers, std::vector<std::in
                                  void* workgroup_memory) const {
   std::uint32_t status = 0;
   const KernelArgs args{&status, workgroup_memory, buffers.data(), sizes.data()};
-  const auto entry = reinterpret_cast<HostKernelEntry>(code_.data() + output_.image.entry_offset);
-  entry(&args, 0, num_groups);
+  entry_of(code_, output_.image)(&args, 0, num_groups);
   return status;
 }
 

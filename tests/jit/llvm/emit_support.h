@@ -6,9 +6,13 @@
 
 #include "hal/cpu/code_loader.h"
 #include "jit/open_llvm_module.h"
+#include "millrace/hal/host_kernel.h"
 #include "millrace/jit/machine_kernel.h"
 
 namespace millrace {
+
+/// Where an image that is mapped begins to run.
+HostKernelEntry entry_of(const MappedCode&, const ExecutableImage&);
 
 /// A machine kernel emitted for one instruction set, and mapped.
 class EmittedKernel {

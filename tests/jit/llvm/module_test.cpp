@@ -8,10 +8,10 @@
 
 #include <doctest/doctest.h>
 
-#include "hal/cpu/code_loader.h"
 #include "millrace/jit/kernel_cache.h"
 #include "millrace/jit/machine_builder.h"
 #include "tests/jit/cache/temporary_directory.h"
+#include "tests/jit/llvm/emit_support.h"
 
 namespace millrace {
 namespace {
@@ -53,7 +53,7 @@ KernelCache::Stats run_cached(const std::string& directory) {
   void* buffers[] = {y};
   std::uint32_t status = 0;
   const KernelArgs args{&status, nullptr, buffers, nullptr};
-  reinterpret_cast<HostKernelEntry>(code.data() + image->entry_offset)(&args, 0, 1);
+  entry_of(code, *image)(&args, 0, 1);
   CHECK(y[3] == 8);
   return cache.stats();
 }
