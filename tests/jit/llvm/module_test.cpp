@@ -3,11 +3,13 @@
 // parent runs in a child with an environment.
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <unistd.h>
 
 #include <doctest/doctest.h>
 
+#include "jit/build_id.h"
 #include "millrace/jit/kernel_cache.h"
 #include "millrace/jit/machine_builder.h"
 #include "tests/jit/cache/temporary_directory.h"
@@ -109,6 +111,29 @@ TEST_CASE("a module that cannot be used is refused by name") {
   CHECK(run_child("MILLRACE_LLVM_MODULE=/lib/x86_64-linux-gnu/libm.so.6 MILLRACE_TEST_MESSAGE='llvm: "
                   "/lib/x86_64-linux-gnu/libm.so.6 is no module of Millrace: it lacks millrace_llvm_build_id or "
                   "millrace_llvm_emit'",
+                  "child: has a foreign module") == 0);
+}
+
+/// The module with `id` wherever it holds the build's own.
+void write_module_of_another_build(const std::string& path, const std::string& id) {
+  std::ifstream from(find_llvm_module().value(), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(from), {}};
+  std::size_t num_replaced = 0;
+  for (std::size_t at = 0; (at = bytes.find(build_id(), at)) != std::string::npos; ++num_replaced) {
+    bytes.replace(at, id.size(), id);
+  }
+  REQUIRE(num_replaced > 0);
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+TEST_CASE("a module of another build is refused, with both builds and what to do") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/module.so";
+  const std::string id(build_id().size(), 'f');
+  write_module_of_another_build(path, id);
+  CHECK(run_child("MILLRACE_LLVM_MODULE='" + path + "' MILLRACE_TEST_MESSAGE='llvm: " + path +
+                      " is of another build: found build id " + id + ", expected " + std::string(build_id()) +
+                      "; install the module that was built with this library'",
                   "child: has a foreign module") == 0);
 }
 
