@@ -5,16 +5,10 @@
 #include <fmt/format.h>
 
 #include "base/size_expr_node.h"
+#include "base/text_reader.h"
 
 namespace millrace {
 namespace {
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name_character(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.'; }
-
-bool is_name(const std::string& text) {
-  return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), is_name_character);
-}
 
 std::int64_t least_common_multiple(std::int64_t a, std::int64_t b) {
   return saturating::multiply(a / std::gcd(a, b), b);
@@ -63,7 +57,7 @@ Dim Dim::multiple_of(std::int64_t value) const {
 }
 
 Status Dim::check() const {
-  if (!is_name(name_)) {
+  if (!is_plain_name(name_)) {
     return invalid_argument(fmt::format(
         "dim '{}': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it", name_));
   }
@@ -85,6 +79,14 @@ std::string Dim::facts_to_text() const {
   append("at_least", min_);
   if (max_ != saturating::kMax) append("at_most", max_);
   if (multiple_ != 1) append("multiple_of", multiple_);
+  return text;
+}
+
+std::string Dim::to_text() const {
+  std::string text = name_;
+  if (min_ != 0 || max_ != saturating::kMax) text += fmt::format(" in {}..", min_);
+  if (max_ != saturating::kMax) text += fmt::format("{}", max_);
+  if (multiple_ != 1) text += fmt::format(" multiple_of {}", multiple_);
   return text;
 }
 

@@ -15,16 +15,31 @@ SizeExpr Shape::num_elements() const {
   return product;
 }
 
-std::string Shape::to_text() const {
+namespace {
+
+template <class DimText>
+std::string shape_text(const Shape& shape, const DimText& dim_text) {
+  const char* separator = shape.is_static() ? "x" : ", ";
   std::string text = "[";
-  for (const SizeExpr& dim : dims_) {
-    if (text.size() > 1) text += "x";
-    text += dim.is_constant() ? dim.to_text() : "(" + dim.to_text() + ")";
-  }
+  for (const SizeExpr& dim : shape.dims()) text += (text.size() > 1 ? separator : "") + dim_text(dim);
   return text + "]";
 }
 
+}  // namespace
+
+std::string Shape::to_text() const {
+  return shape_text(*this, [](const SizeExpr& dim) { return dim.to_text(); });
+}
+
+std::string Shape::to_text(std::map<std::string, Dim>& stated) const {
+  return shape_text(*this, [&](const SizeExpr& dim) { return dim.to_text(stated); });
+}
+
 std::string TensorType::to_text() const { return std::string(millrace::to_text(dtype)) + shape.to_text(); }
+
+std::string TensorType::to_text(std::map<std::string, Dim>& stated) const {
+  return std::string(millrace::to_text(dtype)) + shape.to_text(stated);
+}
 
 Layout Layout::row_major(const Shape& shape) {
   Layout layout;

@@ -11,7 +11,9 @@
 namespace millrace {
 namespace {
 
-std::string sum_text(const SizeExpr&, std::int64_t scale);
+using Symbols = std::map<std::string, Dim>;
+
+std::string sum_text(const SizeExpr&, std::int64_t scale, Symbols* stated);
 std::int64_t display_scale(std::span<const SizeExpr> operands);
 
 /// What an atom must be multiplied by to be shown without a division that its symbols do not need.
@@ -43,26 +45,35 @@ std::int64_t display_scale(std::span<const SizeExpr> operands) {
   return saturating::is_end(saturating::multiply(scale, largest)) ? 1 : scale;
 }
 
-std::string call_text(const char* function, const Atom& atom, std::int64_t scale) {
+/// With its facts in parentheses, unless they are stated or nobody asks for them.
+std::string symbol_text(const Dim& symbol, Symbols* stated) {
+  if (stated == nullptr || !stated->emplace(symbol.name(), symbol).second) return symbol.name();
+  const std::string text = symbol.to_text();
+  return text == symbol.name() ? text : fmt::format("({})", text);
+}
+
+std::string call_text(const char* function, const Atom& atom, std::int64_t scale, Symbols* stated) {
   std::string text;
-  for (const SizeExpr& operand : atom.operands) text += (text.empty() ? "" : ", ") + sum_text(operand, scale);
+  for (const SizeExpr& operand : atom.operands) text += (text.empty() ? "" : ", ") + sum_text(operand, scale, stated);
   return fmt::format("{}({})", function, text);
 }
 
 /// `scale` is display_scale(atom), and 1 where that is too large for the coefficient.
-std::string atom_text(const Atom& atom, std::int64_t scale) {
+std::string atom_text(const Atom& atom, std::int64_t scale, Symbols* stated) {
   switch (atom.kind) {
     case AtomKind::kSymbol: {
       const std::int64_t multiple = symbol_multiple(atom.symbol);
-      return scale == multiple ? atom.symbol.name() : fmt::format("floor_div({}, {})", atom.symbol.name(), multiple);
+      const std::string text = symbol_text(atom.symbol, stated);
+      return scale == multiple ? text : fmt::format("floor_div({}, {})", text, multiple);
     }
     case AtomKind::kFloorDiv:
       // Scaling a divisor that may not be positive would build another form.
-      return call_text("floor_div", atom, atom.operands[1].lower_bound() >= 1 ? display_scale(atom.operands) : 1);
+      return call_text("floor_div", atom, atom.operands[1].lower_bound() >= 1 ? display_scale(atom.operands) : 1,
+                       stated);
     case AtomKind::kMin:
-      return call_text("min", atom, scale);
+      return call_text("min", atom, scale, stated);
     case AtomKind::kMax:
-      return call_text("max", atom, scale);
+      return call_text("max", atom, scale, stated);
   }
   return {};
 }
@@ -72,13 +83,13 @@ std::uint64_t magnitude(std::int64_t value) {
   return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
 }
 
-std::string product_text(std::uint64_t coefficient, const Term& term) {
+std::string product_text(std::uint64_t coefficient, const Term& term, Symbols* stated) {
   std::string text;
   for (const auto& factor : term.factors) {
     auto scale = static_cast<std::uint64_t>(display_scale(*factor));
     if (coefficient % scale != 0) scale = 1;
     coefficient /= scale;
-    text += (text.empty() ? "" : "*") + atom_text(*factor, static_cast<std::int64_t>(scale));
+    text += (text.empty() ? "" : "*") + atom_text(*factor, static_cast<std::int64_t>(scale), stated);
   }
   return coefficient == 1 ? text : fmt::format("{}*{}", coefficient, text);
 }
@@ -93,12 +104,12 @@ void append_signed(std::string& text, std::int64_t sign, const std::string& part
   text += part;
 }
 
-std::string sum_text(const SizeExpr& expr, std::int64_t scale) {
+std::string sum_text(const SizeExpr& expr, std::int64_t scale, Symbols* stated) {
   const Sum sum = to_sum(expr);
   std::string text;
   for (const Term& term : sum.terms) {
     const std::int64_t coefficient = saturating::multiply(term.coefficient, scale);
-    append_signed(text, coefficient, product_text(magnitude(coefficient), term));
+    append_signed(text, coefficient, product_text(magnitude(coefficient), term, stated));
   }
   const std::int64_t constant = saturating::multiply(sum.constant, scale);
   if (constant != 0 || text.empty()) append_signed(text, constant, fmt::format("{}", magnitude(constant)));
@@ -107,6 +118,14 @@ std::string sum_text(const SizeExpr& expr, std::int64_t scale) {
 
 }  // namespace
 
-std::string SizeExpr::to_text() const { return sum_text(*this, 1); }
+std::string SizeExpr::to_text() const { return sum_text(*this, 1, nullptr); }
+
+std::string SizeExpr::to_text(std::map<std::string, Dim>& stated) const {
+  std::string text = sum_text(*this, 1, &stated);
+  // A symbol alone needs no parentheses around its facts; only they begin a text with one.
+  const Sum sum = to_sum(*this);
+  const bool is_one_part = sum.constant == 0 && sum.terms.size() == 1 && sum.terms[0].factors.size() == 1;
+  return is_one_part && text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
+}
 
 }  // namespace millrace

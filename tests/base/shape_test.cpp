@@ -29,8 +29,8 @@ std::int64_t furthest(const std::vector<std::int64_t>& dims, const std::vector<s
 TEST_CASE("shapes and types read as they are written") {
   CHECK(Shape().to_text() == "[]");
   CHECK(Shape{4, 8}.to_text() == "[4x8]");
-  CHECK(Shape{rows, 14336}.to_text() == "[(rows)x14336]");
-  CHECK(Shape{n + 1, n * 4}.to_text() == "[(n + 1)x(4*n)]");
+  CHECK(Shape{rows, 14336}.to_text() == "[rows, 14336]");
+  CHECK(Shape{n + 1, n * 4}.to_text() == "[n + 1, 4*n]");
   CHECK(TensorType{DType::kBF16, {0, 3}}.to_text() == "bf16[0x3]");
   CHECK(TensorType{}.to_text() == "f32[]");
 }

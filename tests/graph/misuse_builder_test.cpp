@@ -71,7 +71,7 @@ constexpr Misuse kConstants[] = {
     {"extents whose product leaves int64", [](GraphBuilder& g) { g.constant<float>({kMost, 2}, kThree); },
      "%0 = constant: the type is f32[9223372036854775807x2], expected fewer than 2^48 elements; divide it"},
     {"a dim that is not known", [](GraphBuilder& g) { g.constant<float>({Dim("n").at_most(3)}, kThree); },
-     "%0 = constant: the type is f32[(n)], expected dims that are numbers; give numbers"},
+     "%0 = constant: the type is f32[n], expected dims that are numbers; give numbers"},
     {"rank 9", [](GraphBuilder& g) { g.constant<float>({1, 1, 1, 1, 1, 1, 1, 1, 3}, kThree); },
      "%0 = constant: the type is f32[1x1x1x1x1x1x1x1x3], of rank 9, expected 8 or less; reshape it"},
     {"a fill of negative extent", [](GraphBuilder& g) { g.fill(DType::kF32, {-2}, 0); },

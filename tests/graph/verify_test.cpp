@@ -70,8 +70,8 @@ constexpr Damage kSourceDamage[] = {
      "%1 = constant: holds 16 bytes, expected 4 for i8[4]; give every element once\n"
      "%2 = add: operand 1 is i8[4], expected f32[4] like operand 0; insert a cast"},
     {"a constant without numbers", [](Graph& g) { node(g, 1).results[0].shape = {Dim("n")}; },
-     "%1 = constant: the type is f32[(n)], expected dims that are numbers; give numbers\n"
-     "%2 = add: operand 1 is f32[(n)], expected f32[4] like operand 0; insert a broadcast"},
+     "%1 = constant: the type is f32[n], expected dims that are numbers; give numbers\n"
+     "%2 = add: operand 1 is f32[n], expected f32[4] like operand 0; insert a broadcast"},
     {"a constant without results", [](Graph& g) { node(g, 1).results.clear(); },
      "%1 = constant: has 0 results, expected 1; keep one type\n"
      "%2 = add: operand 1 is result 0 of %1, which has 0; name one that it has"},
@@ -143,7 +143,7 @@ TEST_CASE("a graph of one input is text too, whatever its dims") {
   builder.output("y", builder.input("x", DType::kBool, {Dim("rows").at_least(1), 0}));
   CHECK(to_text(builder.finish().value()) ==
         "graph main {\n"
-        "  %0 = input(x) : bool[(rows)x0]\n"
+        "  %0 = input(x) : bool[rows, 0]\n"
         "  return y = %0\n"
         "}\n");
 }

@@ -92,11 +92,11 @@ TEST_CASE("symbolic extents agree when their forms do") {
       {Op::add,
        {x, k4x8},
        NoAttrs{},
-       "operand 1 is f32[4x8], expected f32[(rows)x8] like operand 0; insert a broadcast"},
+       "operand 1 is f32[4x8], expected f32[rows, 8] like operand 0; insert a broadcast"},
       {Op::argmax,
        {{kF32, {SizeExpr(Dim("n"))}}},
        ArgAttrs{0},
-       "axis 0 of operand 0, f32[(n)], has extent n, expected 1 or more; promise it with at_least(1)"},
+       "axis 0 of operand 0, f32[n], has extent n, expected 1 or more; promise it with at_least(1)"},
   });
 }
 

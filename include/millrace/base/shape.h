@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,10 @@ class Shape {
   const std::vector<SizeExpr>& dims() const { return dims_; }
   bool is_static() const;
   SizeExpr num_elements() const;
-  /// "[4x8]"; "[]" for a scalar; what is not a constant stands in parentheses: "[(rows)x8]".
+  /// "[4x8]" when all dims are numbers, "[]" for a scalar, and otherwise "[rows, n + 1, 8]".
   std::string to_text() const;
+  /// The same, with the facts of each symbol that is not in `stated`, which gets it: "[rows in 1..64, 8]".
+  std::string to_text(std::map<std::string, Dim>& stated) const;
   friend bool operator==(const Shape&, const Shape&) = default;
 
  private:
@@ -39,6 +42,7 @@ struct TensorType {
   DType dtype = DType::kF32;
   Shape shape;
   std::string to_text() const;
+  std::string to_text(std::map<std::string, Dim>& stated) const;
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 

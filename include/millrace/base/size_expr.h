@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/base/saturating.h"
@@ -36,6 +37,8 @@ class Dim {
   bool allows(std::int64_t value) const;
   /// The facts as they are said in C++, the least value always: "at_least(0).multiple_of(128)".
   std::string facts_to_text() const;
+  /// The name, and the facts as parse_size_expr reads them: "rows in 1..524160 multiple_of 128".
+  std::string to_text() const;
   friend bool operator==(const Dim&, const Dim&) = default;
 
  private:
@@ -79,6 +82,8 @@ class SizeExpr {
   Status collect_symbols(std::map<std::string, Dim>& symbols) const;
   /// "4*cols*rows - 1", "floor_div(n + 127, 128)", "min(m, n, 4)".
   std::string to_text() const;
+  /// The same, with the facts of each symbol that is not in `stated`, which gets it: "2*(n in 1..64) + 1".
+  std::string to_text(std::map<std::string, Dim>& stated) const;
 
   friend SizeExpr operator+(const SizeExpr& a, const SizeExpr& b) {
     if (a.is_constant() && b.is_constant()) return saturating::add(a.constant_, b.constant_);
@@ -115,6 +120,19 @@ SizeExpr floor_div(const SizeExpr&, const SizeExpr&);
 SizeExpr ceil_div(const SizeExpr&, const SizeExpr&);
 SizeExpr min(const SizeExpr&, const SizeExpr&);
 SizeExpr max(const SizeExpr&, const SizeExpr&);
+/// Reads what to_text writes, and what people write:
+///
+///     size    := symbol facts | sum
+///     facts   := ["in" number ".." [number]] ["multiple_of" number]           the least and the largest value
+///     sum     := ["-"] product {("+" | "-") product}
+///     product := part {"*" part}
+///     part    := number | symbol | "(" size ")" | ("floor_div" | "ceil_div") "(" size "," size ")"
+///              | ("min" | "max") "(" size "," size {"," size} ")"
+///
+/// A symbol's facts stand where it first appears; `symbols` is what appeared before, and gets what appears here. Fails
+/// with line and column; so it does for a number beyond int64, and beyond 64 levels or 500 parts.
+Result<SizeExpr> parse_size_expr(std::string_view text, std::map<std::string, Dim>& symbols);
+
 /// A total order on forms, for maps and canonical order; says nothing about values.
 bool form_less(const SizeExpr&, const SizeExpr&);
 

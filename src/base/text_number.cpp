@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text_number.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+template <class T>
+constexpr bool kIsSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+/// What a float is computed in.
+template <class T>
+using Wide = std::conditional_t<kIsSmallFloat<T>, float, T>;
+
+template <class T>
+auto bits_of(T value) {
+  if constexpr (kIsSmallFloat<T>) {
+    return value.bits;
+  } else {
+    return std::bit_cast<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>(value);
+  }
+}
+
+template <class T>
+using Bits = decltype(bits_of(T()));
+
+template <class T>
+T from_bits(Bits<T> bits) {
+  if constexpr (kIsSmallFloat<T>) {
+    return T::from_bits(bits);
+  } else {
+    return std::bit_cast<T>(bits);
+  }
+}
+
+template <class T>
+bool is_nan(T value) {
+  return std::isnan(static_cast<Wide<T>>(value));
+}
+
+/// Quiet, positive and without a payload.
+template <class T>
+T usual_nan() {
+  return T(std::numeric_limits<Wide<T>>::quiet_NaN());
+}
+
+/// "(0x7fc00001)", or nothing.
+template <class T>
+Result<T> read_nan(TextReader& reader) {
+  if (!reader.take("(")) return usual_nan<T>();
+  const std::size_t begin = reader.position();
+  const std::string_view token = reader.take_name_characters();
+  Bits<T> bits{};
+  const char* end = token.data() + token.size();
+  const bool is_hex = token.starts_with("0x");
+  const auto [last, problem] = std::from_chars(is_hex ? token.data() + 2 : end, end, bits, 16);
+  if (problem != std::errc() || last != end || !is_nan(from_bits<T>(bits))) {
+    reader.move_to(begin);
+    return reader.unexpected(fmt::format("expected the bits of a NaN of {}, such as {:#x}; correct them",
+                                         to_text(dtype_of<T>), bits_of(usual_nan<T>())));
+  }
+  if (!reader.take(")")) return reader.unexpected("expected ')'; close the bits of the NaN");
+  return from_bits<T>(bits);
+}
+
+template <class T>
+Result<T> read_float(TextReader& reader) {
+  using Read = std::conditional_t<kIsSmallFloat<T>, double, T>;  // a 16-bit float rounds once from double
+  const std::size_t begin = reader.position();
+  if (reader.take_word("nan")) return read_nan<T>(reader);
+  const bool is_negative = reader.take("-");
+  if (reader.take_word("inf")) {
+    constexpr auto kInf = std::numeric_limits<Wide<T>>::infinity();
+    return T(is_negative ? -kInf : kInf);
+  }
+  const std::string_view text = reader.rest();
+  const bool is_number = !text.empty() && (text[0] == '.' || (text[0] >= '0' && text[0] <= '9'));
+  Read read = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + (is_number ? text.size() : 0), read);
+  if (problem == std::errc::invalid_argument) {
+    return reader.unexpected(fmt::format("expected a number of {}; correct it", to_text(dtype_of<T>)));
+  }
+  const auto length = static_cast<std::size_t>(end - text.data());
+  reader.skip(length);
+  const T value(is_negative ? -read : read);
+  const auto wide = static_cast<Wide<T>>(value);
+  if (problem == std::errc::result_out_of_range || std::isinf(wide) || (wide == 0 && read != 0)) {
+    return reader.error(begin, fmt::format("found {}{}, expected a number that {} holds; choose a wider dtype",
+                                           is_negative ? "-" : "", text.substr(0, length), to_text(dtype_of<T>)));
+  }
+  return value;
+}
+
+template <class T>
+Result<T> read_integer(TextReader& reader) {
+  const std::size_t begin = reader.position();
+  const bool is_negative = reader.take("-");
+  const std::string_view text = reader.rest();
+  const auto length = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (length == 0) {
+    return reader.unexpected(fmt::format("expected an integer of {}; correct it", to_text(dtype_of<T>)));
+  }
+  reader.skip(length);
+  const std::string number = fmt::format("{}{}", is_negative ? "-" : "", text.substr(0, length));
+  T value = 0;
+  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (problem == std::errc() && end == number.data() + number.size()) return value;
+  return reader.error(begin,
+                      fmt::format("found {}, expected {} to {}, which {} holds; choose a wider dtype", number,
+                                  std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), to_text(dtype_of<T>)));
+}
+
+}  // namespace
+
+template <class T>
+std::string number_text(T value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (is_float(dtype_of<T>)) {
+    if (!is_nan(value)) return fmt::format("{}", static_cast<Wide<T>>(value));
+    const auto bits = bits_of(value);
+    return bits == bits_of(usual_nan<T>()) ? "nan" : fmt::format("nan({:#x})", bits);
+  } else {
+    return fmt::format("{}", value);
+  }
+}
+
+template <class T>
+Result<T> read_number(TextReader& reader) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (reader.take_word("true")) return true;
+    if (reader.take_word("false")) return false;
+    return reader.unexpected("expected true or false; correct it");
+  } else if constexpr (is_float(dtype_of<T>)) {
+    return read_float<T>(reader);
+  } else {
+    return read_integer<T>(reader);
+  }
+}
+
+#define MILLRACE_DTYPE(name, text, host, size, kind) \
+  template std::string number_text(host);            \
+  template Result<host> read_number(TextReader&);
+#include "millrace/base/dtype_table.inc"
+
+}  // namespace millrace

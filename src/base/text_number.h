@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/text_reader.h"
+#include "millrace/base/dtype.h"
+
+namespace millrace {
+
+/// A value as text that reads back to the same bits: "true", "-7", the shortest decimal that a float needs, "-0",
+/// "inf", "nan", and "nan(0xffc00001)" for a NaN that is not the quiet, positive one without a payload.
+template <class T>
+std::string number_text(T value);
+
+/// Rounds to nearest. Fails when T does not hold the number, even as a subnormal.
+template <class T>
+Result<T> read_number(TextReader&);
+
+#define MILLRACE_DTYPE(name, text, host, size, kind) \
+  extern template std::string number_text(host);     \
+  extern template Result<host> read_number(TextReader&);
+#include "millrace/base/dtype_table.inc"
+
+}  // namespace millrace
