@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/graph/safetensors.h"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
 #include <doctest/doctest.h>
+
+#include "tests/jit/cache/temporary_directory.h"
 
 namespace millrace {
 namespace {
@@ -63,6 +66,36 @@ TEST_CASE("what is wrong with a file is said with the tensor and the values") {
         "safetensors '/nowhere/f': the file cannot be opened; check the path");
   CHECK(Safetensors::parse("f", file_of(kGood, 9)).value().get("v").status().message() ==
         "safetensors 'f': has no 'v'; it has: n, w");
+}
+
+TEST_CASE("what is written is read back, every dtype of it") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/w.safetensors";
+  std::vector<std::byte> bytes(48);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i % 2);
+  std::map<std::string, Safetensors::Entry> entries;
+  for (const DType dtype : kAllDTypes) {
+    const std::int64_t count = 48 / static_cast<std::int64_t>(size_bytes(dtype));
+    entries["\"" + std::string(to_text(dtype))] = {{dtype, {2, count / 2}}, bytes};
+  }
+  entries["scalar"] = {{DType::kF16, {}}, std::span(bytes).first(2)};
+  entries["nothing"] = {{DType::kI64, {0, 3}}, {}};
+  REQUIRE(write_safetensors(path, entries).message() == "");
+  const Safetensors file = Safetensors::read(path).value();
+  CHECK(file.entries().size() == entries.size());
+  for (const auto& [name, entry] : entries) {
+    const Safetensors::Entry again = file.get(name).value();
+    CHECK(again.type == entry.type);
+    CHECK(std::ranges::equal(again.bytes, entry.bytes));
+  }
+}
+
+TEST_CASE("what cannot be written is refused") {
+  const std::vector<std::byte> bytes(4);
+  CHECK(write_safetensors("w", {{"a", {{DType::kF32, {2}}, bytes}}}).message() ==
+        "safetensors 'w': 'a': 4 bytes given, expected 8 for f32[2]; give every element once");
+  CHECK(write_safetensors("/nowhere/w", {}).message() ==
+        "safetensors '/nowhere/w': the file cannot be written; check the path and the space");
 }
 
 TEST_CASE("no damage is fatal, and what is accepted stays inside the file") {

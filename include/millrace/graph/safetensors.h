@@ -36,4 +36,7 @@ class Safetensors {
   std::map<std::string, Entry> entries_;
 };
 
+/// Writes the entries in the order of their names. A file that was there is replaced when all is written.
+Status write_safetensors(const std::string& path, const std::map<std::string, Safetensors::Entry>& entries);
+
 }  // namespace millrace

@@ -3,13 +3,12 @@
 
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "graph/import/tensor_file.h"
 
 namespace millrace {
 namespace {
@@ -18,16 +17,24 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
 
+constexpr std::pair<std::string_view, DType> kDTypeNames[] = {
+    {"BOOL", DType::kBool}, {"I8", DType::kI8},   {"I16", DType::kI16}, {"I32", DType::kI32}, {"I64", DType::kI64},
+    {"U8", DType::kU8},     {"U16", DType::kU16}, {"U32", DType::kU32}, {"U64", DType::kU64}, {"F16", DType::kF16},
+    {"BF16", DType::kBF16}, {"F32", DType::kF32}, {"F64", DType::kF64},
+};
+
 std::optional<DType> dtype_named(const std::string& name) {
-  constexpr std::pair<std::string_view, DType> kNames[] = {
-      {"BOOL", DType::kBool}, {"I8", DType::kI8},   {"I16", DType::kI16}, {"I32", DType::kI32}, {"I64", DType::kI64},
-      {"U8", DType::kU8},     {"U16", DType::kU16}, {"U32", DType::kU32}, {"U64", DType::kU64}, {"F16", DType::kF16},
-      {"BF16", DType::kBF16}, {"F32", DType::kF32}, {"F64", DType::kF64},
-  };
-  for (const auto& [text, dtype] : kNames) {
+  for (const auto& [text, dtype] : kDTypeNames) {
     if (text == name) return dtype;
   }
   return std::nullopt;
+}
+
+std::string_view name_of(DType dtype) {
+  for (const auto& [text, known] : kDTypeNames) {
+    if (known == dtype) return text;
+  }
+  return "";
 }
 
 std::optional<std::vector<std::uint64_t>> unsigned_array(const Json& json) {
@@ -56,20 +63,8 @@ Result<TensorType> read_type(const std::string& where, const Json& json) {
   const Json* shape = member(json, "shape");
   const auto dims = shape ? unsigned_array(*shape) : std::nullopt;
   if (!dims) return data_loss(fmt::format("{}: shape is no list of sizes", where));
-  if (dims->size() > kMaxRank) {
-    return unimplemented(fmt::format("{}: rank {}, expected at most {}", where, dims->size(), kMaxRank));
-  }
   TensorType type{*known, {}};
-  std::vector<SizeExpr> extents;
-  std::uint64_t elements = 1;
-  constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 48;
-  for (std::uint64_t dim : *dims) {
-    if (__builtin_mul_overflow(elements, dim, &elements) || elements > kMaxElements) {
-      return data_loss(fmt::format("{}: the shape has more than 2^48 elements", where));
-    }
-    extents.push_back(static_cast<std::int64_t>(dim));
-  }
-  type.shape = Shape(std::move(extents));
+  MILLRACE_TRY_ASSIGN(type.shape, shape_of(where, *dims));
   return type;
 }
 
@@ -94,13 +89,8 @@ Result<Safetensors::Entry> read_entry(const std::string& where, const Json& json
 }  // namespace
 
 Result<Safetensors> Safetensors::read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return not_found(fmt::format("safetensors '{}': the file cannot be opened; check the path", path));
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) return data_loss(fmt::format("safetensors '{}': the file cannot be read", path));
-  std::vector<std::byte> copy(bytes.size());
-  std::memcpy(copy.data(), bytes.data(), bytes.size());
-  return parse(path, std::move(copy));
+  MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, read_file(fmt::format("safetensors '{}'", path), path));
+  return parse(path, std::move(bytes));
 }
 
 Result<Safetensors> Safetensors::parse(std::string name, std::vector<std::byte> file) {
@@ -137,6 +127,34 @@ Result<Safetensors::Entry> Safetensors::get(const std::string& name) const {
   std::string known;
   for (const auto& [key, entry] : entries_) known += (known.empty() ? "" : ", ") + key;
   return not_found(fmt::format("safetensors '{}': has no '{}'; it has: {}", name_, name, known));
+}
+
+Status write_safetensors(const std::string& path, const std::map<std::string, Safetensors::Entry>& entries) {
+  const std::string where = fmt::format("safetensors '{}'", path);
+  Json header = Json::object();
+  std::vector<std::span<const std::byte>> parts(1);  // the header's place
+  std::size_t offset = 0;
+  for (const auto& [name, entry] : entries) {
+    if (!entry.type.shape.is_static() || !size_bytes(entry.type).is(static_cast<std::int64_t>(entry.bytes.size()))) {
+      return invalid_argument(fmt::format("{}: '{}': {} bytes given, expected {} for {}; give every element once",
+                                          where, name, entry.bytes.size(), size_bytes(entry.type).to_text(),
+                                          entry.type.to_text()));
+    }
+    Json shape = Json::array();
+    for (const SizeExpr& dim : entry.type.shape.dims()) shape.push_back(dim.constant());
+    header[name] = {{"dtype", name_of(entry.type.dtype)},
+                    {"shape", std::move(shape)},
+                    {"data_offsets", {offset, offset + entry.bytes.size()}}};
+    parts.push_back(entry.bytes);
+    offset += entry.bytes.size();
+  }
+  // A name that is no UTF-8 is written with U+FFFD in its place.
+  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // what follows is aligned
+  const std::uint64_t length = text.size();
+  text.insert(0, reinterpret_cast<const char*>(&length), sizeof length);
+  parts[0] = std::as_bytes(std::span<const char>(text));
+  return write_file(where, path, parts);
 }
 
 }  // namespace millrace

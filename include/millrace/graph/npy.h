@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/base/shape.h"
+#include "millrace/base/status.h"
+
+namespace millrace {
+
+/// An array of a NumPy file, its elements in row-major order.
+struct NpyArray {
+  TensorType type;
+  std::vector<std::byte> bytes;
+};
+
+/// Reads what numpy.save writes: versions 1 to 3 of the format, little-endian, in C or Fortran order, of each dtype
+/// that Millrace has. NumPy has no bf16; as the ml_dtypes package writes it, it is 2 bytes of no type ('<V2'). Errors
+/// name the file: every size is checked before use. Source: NEP 1 and numpy.lib.format in NumPy's documentation.
+Result<NpyArray> read_npy(const std::string& path);
+/// `name` is used in messages.
+Result<NpyArray> parse_npy(const std::string& name, std::span<const std::byte> file);
+
+/// Writes row-major elements as version 1 in C order. A file that was there is replaced when all is written.
+Status write_npy(const std::string& path, const TensorType&, std::span<const std::byte> bytes);
+
+}  // namespace millrace

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file is "\x93NUMPY", two bytes of version, the header's length (2 bytes in version 1, else 4), the header, and the
+// elements. The header is a Python dict: "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n".
+#include "millrace/graph/npy.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/text_number.h"
+#include "graph/import/tensor_file.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+
+struct DTypeName {
+  std::string_view descr;
+  DType dtype;
+};
+constexpr DTypeName kDTypeNames[] = {
+    {"|b1", DType::kBool}, {"|i1", DType::kI8},  {"<i2", DType::kI16},  {"<i4", DType::kI32},  {"<i8", DType::kI64},
+    {"|u1", DType::kU8},   {"<u2", DType::kU16}, {"<u4", DType::kU32},  {"<u8", DType::kU64},  {"<f2", DType::kF16},
+    {"<f4", DType::kF32},  {"<f8", DType::kF64}, {"<V2", DType::kBF16}, {"|V2", DType::kBF16},  // the first is written
+};
+
+struct Header {
+  std::string descr;
+  bool is_fortran_order = false;
+  std::vector<std::uint64_t> shape;
+};
+
+bool read_shape(TextReader& text, std::vector<std::uint64_t>& shape) {
+  if (!text.take("(")) return false;
+  while (!text.take(")")) {
+    const Result<std::uint64_t> extent = read_number<std::uint64_t>(text);
+    if (!extent.ok()) return false;
+    shape.push_back(*extent);
+    if (!text.take(",") && !text.rest().starts_with(')')) return false;
+  }
+  return true;
+}
+
+/// The dict has each key once, in any order.
+std::optional<Header> read_header(std::string_view dict) {
+  TextReader text("", dict);
+  Header header;
+  bool has_descr = false, has_order = false, has_shape = false;
+  if (!text.take("{")) return std::nullopt;
+  while (!text.take("}")) {
+    if (!has_descr && text.take("'descr'") && text.take(":")) {
+      has_descr = true;
+      const std::string_view rest = text.rest();
+      const std::size_t end = rest.starts_with('\'') ? rest.find('\'', 1) : rest.find(']');
+      if (end == std::string_view::npos) return std::nullopt;
+      header.descr = rest.starts_with('\'') ? rest.substr(1, end - 1) : rest.substr(0, end + 1);
+      text.skip(end + 1);
+    } else if (!has_order && text.take("'fortran_order'") && text.take(":")) {
+      has_order = true;
+      header.is_fortran_order = text.take_word("True");
+      if (!header.is_fortran_order && !text.take_word("False")) return std::nullopt;
+    } else if (!has_shape && text.take("'shape'") && text.take(":")) {
+      has_shape = true;
+      if (!read_shape(text, header.shape)) return std::nullopt;
+    } else {
+      return std::nullopt;
+    }
+    if (!text.take(",") && !text.rest().starts_with('}')) return std::nullopt;
+  }
+  return has_descr && has_order && has_shape && text.at_end() ? std::optional(header) : std::nullopt;
+}
+
+Result<DType> dtype_of_descr(const std::string& where, const std::string& descr) {
+  for (const auto& [known, dtype] : kDTypeNames) {
+    if (known == descr) return dtype;
+  }
+  if (descr.starts_with('>')) {
+    return unimplemented(fmt::format("{}: dtype '{}' is big-endian, expected little-endian; save it as .astype('<{}')",
+                                     where, descr, descr.substr(1)));
+  }
+  std::string known;
+  for (const DTypeName& name : kDTypeNames) known += (known.empty() ? "" : ", ") + std::string(name.descr);
+  return unimplemented(fmt::format("{}: dtype '{}', expected one of {}; convert it with .astype", where, descr, known));
+}
+
+struct Parts {
+  Header header;
+  std::span<const std::byte> elements;
+};
+
+Result<Parts> split_file(const std::string& where, std::span<const std::byte> file) {
+  constexpr std::size_t kVersionEnd = kMagic.size() + 2;
+  if (file.size() < kVersionEnd || std::memcmp(file.data(), kMagic.data(), kMagic.size()) != 0) {
+    return data_loss(fmt::format("{}: does not begin with \\x93NUMPY and a version; is it an .npy file?", where));
+  }
+  const auto major = std::to_integer<unsigned>(file[6]), minor = std::to_integer<unsigned>(file[7]);
+  if (major < 1 || major > 3 || minor != 0) {
+    return unimplemented(
+        fmt::format("{}: version {}.{}, expected 1.0, 2.0 or 3.0; save it with numpy.save", where, major, minor));
+  }
+  const std::size_t length_bytes = major == 1 ? 2 : 4;
+  const std::size_t begin = kVersionEnd + length_bytes;
+  std::uint32_t length = 0;
+  if (file.size() >= begin) std::memcpy(&length, file.data() + kVersionEnd, length_bytes);
+  if (file.size() < begin || file.size() - begin < length) {
+    return data_loss(fmt::format("{}: ends inside its header; is it whole?", where));
+  }
+  const auto header = read_header({reinterpret_cast<const char*>(file.data()) + begin, length});
+  if (header) return Parts{*header, file.subspan(begin + length)};
+  return data_loss(
+      fmt::format("{}: the header is no dict of 'descr', 'fortran_order' and 'shape'; save it with numpy.save", where));
+}
+
+/// `elements` in Fortran order, the first index innermost, as row-major ones.
+std::vector<std::byte> to_row_major(const TensorType& type, std::span<const std::byte> elements) {
+  const std::size_t size = size_bytes(type.dtype);
+  std::vector<std::size_t> extents, steps, index(type.shape.rank(), 0);
+  std::size_t step = size;
+  for (const SizeExpr& dim : type.shape.dims()) {
+    extents.push_back(static_cast<std::size_t>(dim.constant()));
+    steps.push_back(step);
+    step *= extents.back();
+  }
+  std::vector<std::byte> result(elements.size());
+  std::size_t from = 0;
+  for (std::size_t to = 0; to < result.size(); to += size) {
+    std::memcpy(result.data() + to, elements.data() + from, size);
+    for (std::size_t axis = index.size(); axis-- > 0;) {
+      from += steps[axis];
+      if (++index[axis] < extents[axis]) break;
+      from -= steps[axis] * extents[axis];
+      index[axis] = 0;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<NpyArray> parse_npy(const std::string& name, std::span<const std::byte> file) {
+  const std::string where = fmt::format("npy '{}'", name);
+  MILLRACE_TRY_ASSIGN(const Parts parts, split_file(where, file));
+  const auto& [header, elements] = parts;
+  MILLRACE_TRY_ASSIGN(const DType dtype, dtype_of_descr(where, header.descr));
+  MILLRACE_TRY_ASSIGN(Shape shape, shape_of(where, header.shape));
+  const TensorType type{dtype, std::move(shape)};
+  if (!size_bytes(type).is(static_cast<std::int64_t>(elements.size()))) {
+    return data_loss(fmt::format("{}: holds {} bytes of elements, expected {} for {}; is it whole?", where,
+                                 elements.size(), size_bytes(type).to_text(), type.to_text()));
+  }
+  const auto is_bool = [](std::byte byte) { return byte <= std::byte{1}; };
+  if (dtype == DType::kBool && !std::ranges::all_of(elements, is_bool)) {
+    return data_loss(fmt::format("{}: has a bool that is neither 0 nor 1; save it as .astype(bool)", where));
+  }
+  if (header.is_fortran_order) return NpyArray{type, to_row_major(type, elements)};
+  return NpyArray{type, {elements.begin(), elements.end()}};
+}
+
+Result<NpyArray> read_npy(const std::string& path) {
+  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> file, read_file(fmt::format("npy '{}'", path), path));
+  return parse_npy(path, file);
+}
+
+Status write_npy(const std::string& path, const TensorType& type, std::span<const std::byte> bytes) {
+  const auto* name = std::ranges::find(kDTypeNames, type.dtype, &DTypeName::dtype);
+  const std::string where = fmt::format("npy '{}'", path);
+  if (!type.shape.is_static() || !size_bytes(type).is(static_cast<std::int64_t>(bytes.size()))) {
+    return invalid_argument(fmt::format("{}: {} bytes given, expected {} for {}; give every element once", where,
+                                        bytes.size(), size_bytes(type).to_text(), type.to_text()));
+  }
+  std::string shape;
+  for (const SizeExpr& dim : type.shape.dims()) shape += (shape.empty() ? "" : ", ") + dim.to_text();
+  if (type.shape.rank() == 1) shape += ",";
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", name->descr, shape);
+  // Spaces and a line end bring the elements to a multiple of 64 bytes, so that a mapped file is aligned.
+  constexpr std::size_t kBegin = kMagic.size() + 4, kAlignment = 64;
+  header.resize((kBegin + header.size()) / kAlignment * kAlignment + kAlignment - kBegin - 1, ' ');
+  header += '\n';
+  std::string front(kMagic);
+  for (const std::size_t byte : {std::size_t{1}, std::size_t{0}, header.size() & 0xff, header.size() >> 8}) {
+    front += static_cast<char>(byte);
+  }
+  front += header;
+  return write_file(where, path, std::array{std::as_bytes(std::span<const char>(front)), bytes});
+}
+
+}  // namespace millrace

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/graph/npy.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "tests/jit/cache/temporary_directory.h"
+
+namespace millrace {
+namespace {
+
+/// A file as numpy.save would write it, or nearly.
+std::vector<std::byte> file_of(const std::string& header, std::size_t element_bytes, char version = 1) {
+  std::string front = std::string("\x93NUMPY") + version + '\0';
+  const std::uint32_t length = static_cast<std::uint32_t>(header.size());
+  front.append(reinterpret_cast<const char*>(&length), version == 1 ? 2 : 4);
+  front += header;
+  std::vector<std::byte> file(front.size() + element_bytes);
+  std::memcpy(file.data(), front.data(), front.size());
+  for (std::size_t i = 0; i < element_bytes; ++i) file[front.size() + i] = static_cast<std::byte>(i);
+  return file;
+}
+
+std::string dict(const std::string& descr, const std::string& order, const std::string& shape) {
+  return "{'descr': " + descr + ", 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
+}
+
+std::string error_of(const std::string& header, std::size_t element_bytes = 24) {
+  return parse_npy("f", file_of(header, element_bytes)).status().message();
+}
+
+std::vector<int> numbers(const NpyArray& array) {
+  std::vector<int> result;
+  for (std::byte byte : array.bytes) result.push_back(std::to_integer<int>(byte));
+  return result;
+}
+
+TEST_CASE("every dtype is read, with its shape, from each version of the format") {
+  const std::pair<const char*, DType> kinds[] = {
+      {"'|b1'", DType::kBool}, {"'|i1'", DType::kI8},  {"'<i2'", DType::kI16}, {"'<i4'", DType::kI32},
+      {"'<i8'", DType::kI64},  {"'|u1'", DType::kU8},  {"'<u2'", DType::kU16}, {"'<u4'", DType::kU32},
+      {"'<u8'", DType::kU64},  {"'<f2'", DType::kF16}, {"'<f4'", DType::kF32}, {"'<f8'", DType::kF64},
+      {"'<V2'", DType::kBF16}, {"'|V2'", DType::kBF16}};
+  for (const auto& [descr, dtype] : kinds) {
+    for (const char version : {1, 2, 3}) {
+      CAPTURE(descr);
+      const std::size_t bytes = 2 * size_bytes(dtype);
+      const Result<NpyArray> array = parse_npy("f", file_of(dict(descr, "False", "(2, 1)"), bytes, version));
+      REQUIRE_MESSAGE(array.ok(), array.status().message());
+      CHECK(array->type == TensorType{dtype, {2, 1}});
+      CHECK(array->bytes.size() == bytes);
+      CHECK(array->bytes.back() == static_cast<std::byte>(bytes - 1));
+    }
+  }
+}
+
+TEST_CASE("the header's keys stand in any order, and shapes are Python tuples") {
+  const auto type_of = [](const std::string& header, std::size_t bytes) {
+    return parse_npy("f", file_of(header, bytes)).value().type.to_text();
+  };
+  CHECK(type_of("{'shape':(),'fortran_order':True,'descr':'<f4'}", 4) == "f32[]");
+  CHECK(type_of(dict("'<f4'", "False", "(3,)"), 12) == "f32[3]");
+  CHECK(type_of(dict("'<f4'", "False", "(0, 7)"), 0) == "f32[0x7]");
+}
+
+TEST_CASE("Fortran order becomes row-major") {
+  CHECK(numbers(parse_npy("f", file_of(dict("'|u1'", "True", "(2, 3)"), 6)).value()) ==
+        std::vector<int>{0, 2, 4, 1, 3, 5});
+  CHECK(numbers(parse_npy("f", file_of(dict("'|u1'", "True", "(2, 1, 2, 2)"), 8)).value()) ==
+        std::vector<int>{0, 4, 2, 6, 1, 5, 3, 7});
+  CHECK(numbers(parse_npy("f", file_of(dict("'<i2'", "True", "(2, 2)"), 8)).value()) ==
+        std::vector<int>{0, 1, 4, 5, 2, 3, 6, 7});
+}
+
+TEST_CASE("what is wrong with a file is said with the values") {
+  CHECK(parse_npy("f", {}).status().message() ==
+        "npy 'f': does not begin with \\x93NUMPY and a version; is it an .npy file?");
+  CHECK(parse_npy("f", file_of("", 0, 4)).status().message() ==
+        "npy 'f': version 4.0, expected 1.0, 2.0 or 3.0; save it with numpy.save");
+  std::vector<std::byte> cut = file_of(dict("'<f4'", "False", "(2, 3)"), 0);
+  cut.resize(30);
+  CHECK(parse_npy("f", cut).status().message() == "npy 'f': ends inside its header; is it whole?");
+  cut.resize(9);
+  CHECK(parse_npy("f", cut).status().message() == "npy 'f': ends inside its header; is it whole?");
+  CHECK(error_of(dict("'>f4'", "False", "(2, 3)")) ==
+        "npy 'f': dtype '>f4' is big-endian, expected little-endian; save it as .astype('<f4')");
+  const std::string known =
+      "expected one of |b1, |i1, <i2, <i4, <i8, |u1, <u2, <u4, <u8, <f2, <f4, <f8, <V2, |V2; convert it with .astype";
+  CHECK(error_of(dict("'<U5'", "False", "(2, 3)")) == "npy 'f': dtype '<U5', " + known);
+  CHECK(error_of(dict("[('a', '<f4'), ('b', '<i4')]", "False", "(2, 3)")) ==
+        "npy 'f': dtype '[('a', '<f4'), ('b', '<i4')]', " + known);
+  CHECK(error_of(dict("'<f4'", "False", "(1, 1, 1, 1, 1, 1, 1, 1, 1)")) == "npy 'f': rank 9, expected at most 8");
+  CHECK(error_of(dict("'<f4'", "False", "(0, 4294967296, 65536)"), 0) ==
+        "npy 'f': the shape has more than 2^48 elements");
+  CHECK(error_of(dict("'<f4'", "False", "(2, 4)")) ==
+        "npy 'f': holds 24 bytes of elements, expected 32 for f32[2x4]; is it whole?");
+  CHECK(error_of(dict("'|b1'", "False", "(3,)"), 3) ==
+        "npy 'f': has a bool that is neither 0 nor 1; save it as .astype(bool)");
+  CHECK(read_npy("/nowhere/f").status().message() == "npy '/nowhere/f': the file cannot be opened; check the path");
+  CHECK(read_npy("/tmp").status().message() == "npy '/tmp': the file cannot be read; check what it is");
+}
+
+TEST_CASE("a header that is no dict of the three keys is refused") {
+  const std::string good = dict("'<f4'", "False", "(2, 3)");
+  REQUIRE(error_of(good) == "");
+  std::vector<std::string> headers = {"",
+                                      "{}",
+                                      "{'descr': '<f4'}",
+                                      good + good,
+                                      good.substr(1),
+                                      "[" + good,
+                                      dict("'<f4", "False", "(2, 3)"),
+                                      dict("<f4", "False", "(2, 3)"),
+                                      dict("'<f4'", "0", "(2, 3)"),
+                                      dict("'<f4'", "False", "[2, 3]"),
+                                      dict("'<f4'", "False", "(-2, 3)"),
+                                      dict("'<f4'", "False", "(2 3)"),
+                                      dict("'<f4'", "False", "(2, 3"),
+                                      dict("'<f4'", "False", "(99999999999999999999,)"),
+                                      "{'more': 1, " + good.substr(1),
+                                      "{'descr': '<f4', " + good.substr(1)};
+  for (const std::string& header : headers) {
+    CAPTURE(header);
+    CHECK(error_of(header) ==
+          "npy 'f': the header is no dict of 'descr', 'fortran_order' and 'shape'; save it with numpy.save");
+  }
+}
+
+TEST_CASE("no damage is fatal, and what is accepted holds its elements") {
+  std::mt19937_64 random(5);
+  const std::vector<std::byte> good = file_of(dict("'<f4'", "True", "(2, 3)"), 24);
+  int accepted = 0;
+  for (int trial = 0; trial < 20000; ++trial) {
+    std::vector<std::byte> file = good;
+    for (std::uint64_t flips = 1 + random() % 3; flips-- > 0;) {
+      file[random() % file.size()] ^= static_cast<std::byte>(1u << random() % 8);
+    }
+    if (random() % 4 == 0) file.resize(random() % file.size());
+    const Result<NpyArray> array = parse_npy("f", file);
+    if (!array.ok()) continue;
+    ++accepted;
+    CHECK(size_bytes(array->type).is(static_cast<std::int64_t>(array->bytes.size())));
+  }
+  CHECK(accepted > 100);
+}
+
+TEST_CASE("what is written is read back, and begins as numpy.save begins it") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/a.npy";
+  std::vector<std::byte> bytes(48);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i % 2);
+  for (const DType dtype : kAllDTypes) {
+    const std::int64_t count = 48 / static_cast<std::int64_t>(size_bytes(dtype));
+    for (const Shape& shape : {Shape{count}, Shape{2, 3, count / 6}, Shape{count, 1, 1, 1, 1, 1, 1, 1}}) {
+      REQUIRE(write_npy(path, {dtype, shape}, bytes).message() == "");
+      const Result<NpyArray> again = read_npy(path);
+      REQUIRE_MESSAGE(again.ok(), again.status().message());
+      CHECK(again->type == TensorType{dtype, shape});
+      CHECK(again->bytes == bytes);
+      CHECK(std::filesystem::file_size(path) == 128 + 48);
+    }
+  }
+  REQUIRE(write_npy(path, {DType::kF32, {3}}, std::span(bytes).first(12)).ok());
+  std::ifstream file(path, std::ios::binary);
+  std::string front(128, ' ');
+  file.read(front.data(), 128);
+  CHECK(front == std::string("\x93NUMPY\x01\x00v\x00", 10) +
+                     "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }" + std::string(60, ' ') + "\n");
+}
+
+TEST_CASE("a file that cannot be written is an error, and leaves nothing behind") {
+  TemporaryDirectory directory;
+  const std::vector<std::byte> bytes(4);
+  CHECK(write_npy(directory.path() + "/none/a.npy", {DType::kF32, {1}}, bytes).message() ==
+        "npy '" + directory.path() + "/none/a.npy': the file cannot be written; check the path and the space");
+  CHECK(write_npy(directory.path(), {DType::kF32, {1}}, bytes).message() ==
+        "npy '" + directory.path() + "': the file cannot be written; check the path and the space");
+  CHECK(write_npy("/dev/full", {DType::kF32, {1}}, bytes).message() ==
+        "npy '/dev/full': the file cannot be written; check the path and the space");
+  CHECK(write_npy("a.npy", {DType::kF32, {2}}, bytes).message() ==
+        "npy 'a.npy': 4 bytes given, expected 8 for f32[2]; give every element once");
+  CHECK(write_npy("a.npy", {DType::kF32, {Dim("n")}}, bytes).message() ==
+        "npy 'a.npy': 4 bytes given, expected 4*n for f32[n]; give every element once");
+  CHECK(std::filesystem::is_empty(directory.path()));
+}
+
+}  // namespace
+}  // namespace millrace
