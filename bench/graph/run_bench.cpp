@@ -20,7 +20,7 @@ void run_dispatches(benchmark::State& state) {
   const auto dispatches = static_cast<int>(state.range(0));
   Session session = Session::create(chain(dispatches)).value();
   std::vector<float> x(16), y(16);
-  const BufferBinding inputs[] = {bind(x)}, outputs[] = {bind(y)};
+  const TensorBinding inputs[] = {bind(x)}, outputs[] = {bind(y)};
   for (auto _ : state) {
     if (const Status status = session.run(inputs, outputs); !status.ok()) state.SkipWithError(status.message().c_str());
   }

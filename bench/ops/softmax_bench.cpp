@@ -34,7 +34,7 @@ void softmax_millrace(benchmark::State& state) {
   std::vector<float> y(all[0].size());
   std::size_t turn = 0;
   for (auto _ : state) {
-    const BufferBinding in[] = {bind(all[turn++ % kInputs])}, out[] = {bind(y)};
+    const TensorBinding in[] = {bind(all[turn++ % kInputs])}, out[] = {bind(y)};
     if (const Status status = session.run(in, out); !status.ok()) state.SkipWithError(status.message().c_str());
   }
   count(state);

@@ -35,8 +35,8 @@ Result<Classified> classify(const Program& program, const DigitSet& digits) {
   std::vector<Microseconds> times(digits.size());
   for (std::size_t i = 0; i < digits.size(); ++i) {
     Guesses& guesses = result.guesses[i];
-    const BufferBinding inputs[] = {bind(digits.image(i))};
-    const BufferBinding outputs[] = {bind(guesses.probabilities), bind(guesses.classes)};
+    const TensorBinding inputs[] = {bind(digits.image(i))};
+    const TensorBinding outputs[] = {bind(guesses.probabilities), bind(guesses.classes)};
     const auto start = std::chrono::steady_clock::now();
     MILLRACE_TRY(session.run(inputs, outputs));
     times[i] = std::chrono::steady_clock::now() - start;
@@ -54,7 +54,7 @@ void print_report(const Program& program) {
              Milliseconds(report.lowering).count(), Milliseconds(report.code).count(),
              Milliseconds(report.load).count());
   fmt::print("{} dispatches of {} kernels; {} bytes of weights, {} bytes for what lives during a run\n",
-             report.num_dispatches, report.num_kernels, report.constant_bytes, report.slab_bytes);
+             report.num_dispatches, report.num_kernels, report.constant_bytes, report.slab_bytes.to_text());
   fmt::print("\nmemory plan\n{}\n", program.to_text(Stage::kPlan));
 }
 

@@ -118,12 +118,12 @@ std::vector<Tensor> GraphBuilder::op(Op op, std::span<const Tensor> operands, At
     node.operands.push_back(operand.value());
     types.push_back(operand.type());
   }
-  Result<std::vector<TensorType>> results = infer_node(node, types);
-  if (!results.ok()) {
-    fail({results.status().code(), fmt::format("{}: {}", who, results.status().message())});
+  Result<Inference> inferred = infer_node(node, types);
+  if (!inferred.ok()) {
+    fail({inferred.status().code(), fmt::format("{}: {}", who, inferred.status().message())});
     return none;
   }
-  node.results = *std::move(results);
+  node.results = std::move(inferred->results);
   return append(std::move(node));
 }
 
@@ -140,9 +140,9 @@ Tensor GraphBuilder::custom(CustomKernel kernel, std::initializer_list<Tensor> o
     node.operands.push_back(operand.value());
     types.push_back(operand.type());
   }
-  Result<std::vector<TensorType>> results = infer_node(node, types);
-  if (!results.ok()) return fail({results.status().code(), fmt::format("{}: {}", who, results.status().message())});
-  node.results = *std::move(results);
+  Result<Inference> inferred = infer_node(node, types);
+  if (!inferred.ok()) return fail({inferred.status().code(), fmt::format("{}: {}", who, inferred.status().message())});
+  node.results = std::move(inferred->results);
   return append(std::move(node))[0];
 }
 

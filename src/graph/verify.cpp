@@ -46,16 +46,17 @@ class Verifier {
     if (std::holds_alternative<ConstantNode>(node.what) || std::holds_alternative<InputNode>(node.what)) {
       return check_source(where, node);
     }
-    Result<std::vector<TensorType>> inferred = infer_node(node, operands);
+    const Result<Inference> inferred = infer_node(node, operands);
     if (!inferred.ok()) return problem(fmt::format("{}: {}", where, inferred.status().message()));
-    if (inferred->size() != node.results.size()) {
+    const std::vector<TensorType>& expected = inferred->results;
+    if (expected.size() != node.results.size()) {
       return problem(fmt::format("{}: has {} results, expected {}; keep a type for each", where, node.results.size(),
-                                 inferred->size()));
+                                 expected.size()));
     }
-    for (std::size_t i = 0; i < inferred->size(); ++i) {
-      if (!((*inferred)[i] == node.results[i])) {
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (expected[i] != node.results[i]) {
         problem(fmt::format("{}: result {} is {}, expected {} from the operands", where, i, node.results[i].to_text(),
-                            (*inferred)[i].to_text()));
+                            expected[i].to_text()));
       }
     }
   }

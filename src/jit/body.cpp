@@ -51,6 +51,10 @@ BodyValue BodyBuilder::index(std::uint32_t domain_dim) {
   return append({.op = KernelOp::kIndex, .dtype = DType::kI64, .immediate = domain_dim});
 }
 
+BodyValue BodyBuilder::extent(std::uint32_t number) {
+  return append({.op = KernelOp::kExtent, .dtype = DType::kI64, .immediate = number});
+}
+
 BodyValue BodyBuilder::reduced(std::uint32_t reduction, DType dtype) {
   return append({.op = KernelOp::kReduced, .dtype = dtype, .immediate = reduction});
 }
@@ -72,6 +76,7 @@ std::string operands_text(const BodyInstruction& instruction) {
       if (instruction.num_operands == 1) return fmt::format(" {}[%{}]", instruction.immediate, operand(0));
       [[fallthrough]];
     case KernelOp::kIndex:
+    case KernelOp::kExtent:
     case KernelOp::kReduced:
       return fmt::format(" {}", instruction.immediate);
     default:

@@ -81,6 +81,10 @@ class Evaluator {
       MILLRACE_TRY_ASSIGN(std::int64_t extent, dim.extent.evaluate(symbols_));
       extents_.push_back(extent);
     }
+    for (const SizeExpr& extent : kernel_.extents) {
+      MILLRACE_TRY_ASSIGN(std::int64_t value, extent.evaluate(symbols_));
+      body_extents_.push_back(value);
+    }
     for (const Access& load : kernel_.loads) {
       MILLRACE_TRY_ASSIGN(BoundAccess bound, bind(load, kernel_.operands[load.tensor], load.tensor));
       loads_.push_back(std::move(bound));
@@ -154,6 +158,9 @@ class Evaluator {
         case KernelOp::kIndex:
           values.push_back(Scalar::of<std::int64_t>(point[instruction.immediate]));
           break;
+        case KernelOp::kExtent:
+          values.push_back(Scalar::of<std::int64_t>(body_extents_[instruction.immediate]));
+          break;
         case KernelOp::kReduced:
           values.push_back(reduced[instruction.immediate]);
           break;
@@ -192,6 +199,7 @@ class Evaluator {
   std::span<void* const> data_;
   const SymbolValues& symbols_;
   std::vector<std::int64_t> extents_;
+  std::vector<std::int64_t> body_extents_;
   std::vector<BoundAccess> loads_;
   std::vector<BoundAccess> stores_;
   bool has_bad_index_ = false;

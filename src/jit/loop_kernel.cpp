@@ -98,6 +98,9 @@ std::string to_text(const LoopKernel& kernel) {
     text += fmt::format("  reduction {} {} {}\n", i, to_text(kernel.reductions[i].kind),
                         to_text(kernel.reductions[i].dtype));
   }
+  for (std::size_t i = 0; i < kernel.extents.size(); ++i) {
+    text += fmt::format("  extent {} {}\n", i, kernel.extents[i].to_text());
+  }
   if (!kernel.reductions.empty()) text += "  term\n" + indented(to_text(kernel.term));
   return text + "  epilogue\n" + indented(to_text(kernel.epilogue)) + "}\n";
 }

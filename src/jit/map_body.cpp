@@ -47,6 +47,8 @@ MachineValue BodyEmitter::emit(const BodyInstruction& instruction, std::uint32_t
       return emit_load(instruction, row, vector);
     case KernelOp::kIndex:
       return emit_index(instruction.immediate, row, vector);
+    case KernelOp::kExtent:
+      return b_.size(context_.kernel.extents[instruction.immediate]);
     case KernelOp::kReduced: {
       const std::uint32_t column = context_.reduces_lanes() ? 0 : vector;
       return reduced_[(instruction.immediate * shape_.rows + row) * shape_.vectors + column];

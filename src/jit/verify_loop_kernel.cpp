@@ -226,6 +226,11 @@ class Verifier {
       const std::size_t limit = is_epilogue ? kernel_.num_parallel() : kernel_.domain.size();
       if (instruction.immediate >= limit)
         fail("{}: dim {}, expected less than {}", where, instruction.immediate, limit);
+    } else if (instruction.op == KernelOp::kExtent) {
+      expect_dtype(DType::kI64);
+      if (instruction.immediate >= kernel_.extents.size()) {
+        fail("{}: extent {}, expected less than {}", where, instruction.immediate, kernel_.extents.size());
+      }
     } else if (instruction.op == KernelOp::kCheckIndex) {
       expect_dtype(DType::kI64);
     } else if (instruction.op == KernelOp::kReduced) {

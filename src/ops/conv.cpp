@@ -31,9 +31,10 @@ InferResult infer_conv2d(Types operands, const Attributes& attributes) {
                                         "weights are o, c, kh, kw"));
   }
   const WindowDims dims = window_dims(operands, attrs);
-  MILLRACE_TRY(expect_window_fits(operands, dims));
-  return std::vector<TensorType>{
-      {operands[0].dtype, Shape({operands[0].shape[0], operands[1].shape[0], dims[0].output(), dims[1].output()})}};
+  std::vector<SizeRequirement> needed;
+  MILLRACE_TRY(expect_window_fits(operands, dims, needed));
+  const Shape shape({operands[0].shape[0], operands[1].shape[0], dims[0].output(), dims[1].output()});
+  return Inference({{operands[0].dtype, shape}}, std::move(needed));
 }
 
 /// y[n, o, i, j] = sum over c, kh, kw of x[n, c, i * sh + kh - ph, j * sw + kw - pw] * weights[o, c, kh, kw], where

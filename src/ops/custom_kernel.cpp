@@ -11,7 +11,7 @@ namespace millrace {
 using namespace ops;
 
 /// The body is recorded to learn the dtype that it returns.
-Result<std::vector<TensorType>> infer_custom(const CustomKernel& kernel, std::span<const TensorType> operands) {
+Result<Inference> infer_custom(const CustomKernel& kernel, std::span<const TensorType> operands) {
   if (kernel.name.empty()) return invalid_argument("the name is empty; give every kernel a name");
   if (kernel.body == nullptr || kernel.host == nullptr) {
     return invalid_argument("the kernel has no body; make it with make_custom_kernel<Body>()");

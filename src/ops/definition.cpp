@@ -80,7 +80,7 @@ std::string broken_limit(const TensorType& type) {
   return {};
 }
 
-Result<std::vector<TensorType>> infer_types(Op op, std::span<const TensorType> operands, const Attributes& attributes) {
+Result<Inference> infer_types(Op op, std::span<const TensorType> operands, const Attributes& attributes) {
   if (!is_known(op)) {
     return invalid_argument(fmt::format("op number {}, expected less than {}; use a name of Op",
                                         static_cast<unsigned>(op), std::size(kAllOps)));
@@ -91,10 +91,11 @@ Result<std::vector<TensorType>> infer_types(Op op, std::span<const TensorType> o
                                         attributes_name(attributes), info(op).attributes, to_text(op)));
   }
   for (std::size_t i = 0; i < operands.size(); ++i) MILLRACE_TRY(check_limits("operand", i, operands[i]));
-  MILLRACE_TRY_ASSIGN(std::vector<TensorType> results, definition(op).infer(operands, attributes));
+  MILLRACE_TRY_ASSIGN(Inference inferred, definition(op).infer(operands, attributes));
+  const std::vector<TensorType>& results = inferred.results;
   MILLRACE_CHECK(results.size() == static_cast<std::size_t>(info(op).num_results));
   for (std::size_t i = 0; i < results.size(); ++i) MILLRACE_TRY(check_limits("result", i, results[i]));
-  return results;
+  return inferred;
 }
 
 }  // namespace millrace

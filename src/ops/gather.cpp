@@ -22,15 +22,11 @@ InferResult infer_gather(Types operands, const Attributes& attributes) {
 }
 
 /// The index is checked where it is loaded: out of range it is reported and 0 is read instead, so no address leaves
-/// the operand. With an axis of extent 0 there is nothing to read even then: the load fills.
+/// the operand. An axis that may have extent 0 has nothing to read even then: the load fills.
 Result<std::vector<KernelRequest>> build_gather(const OpInstance& node) {
   const std::size_t axis = *resolve_axis(std::get<GatherAttrs>(node.attributes).axis, node.operands, 0, "axis");
   const Shape& x_shape = node.operands[0].shape;
   const std::size_t index_rank = node.operands[1].shape.rank();
-  if (!x_shape[axis].is_constant()) {
-    return unimplemented(fmt::format("gather along axis {} of {} needs a constant extent there; make it static", axis,
-                                     node.operands[0].to_text()));
-  }
   Nest nest("gather");
   nest.parallel_dims(node.results[0].shape);
   const auto x = nest.operand(node.operands[0]), indices = nest.operand(node.operands[1]);
@@ -43,9 +39,9 @@ Result<std::vector<KernelRequest>> build_gather(const OpInstance& node) {
   BodyBuilder& b = nest.epilogue();
   const DType dtype = body_dtype(node.operands[0].dtype);
   const BodyValue raw = b.convert(DType::kI64, nest.load(b, indices, std::move(index_point)));
-  const BodyValue index = b.check_index(raw, b.constant_int(DType::kI64, x_shape[axis].constant()));
+  const BodyValue index = b.check_index(raw, nest.extent(b, x_shape[axis]));
   std::optional<Scalar> fill;
-  if (x_shape[axis].is(0)) fill = Scalar::from_int(dtype, 0);
+  if (x_shape[axis].lower_bound() < 1) fill = Scalar::from_int(dtype, 0);
   const auto access = nest.add_load({x, std::move(x_point), static_cast<std::uint32_t>(axis), fill});
   nest.store(node.results[0], nest.identity(node.results[0].shape.rank()), b.load(access, dtype, index));
   return nest.finish();

@@ -80,6 +80,11 @@ Status expect_at_least(std::string_view attribute, std::span<const std::int64_t>
   return {};
 }
 
-bool is_at_most(const SizeExpr& a, const SizeExpr& b) { return a == b || (b - a).lower_bound() >= 0; }
+bool require_at_most(const SizeExpr& small, const SizeExpr& large, std::vector<SizeRequirement>& requirements) {
+  const SizeExpr room = large - small;
+  if (room.upper_bound() < 0) return false;
+  if (room.lower_bound() < 0) requirements.push_back({small, large});
+  return true;
+}
 
 }  // namespace millrace::ops

@@ -14,7 +14,7 @@ namespace millrace::ops {
 // What the type rules share. Messages read "what: found, expected; what to do"; the caller puts the node in front.
 
 using Types = std::span<const TensorType>;
-using InferResult = Result<std::vector<TensorType>>;
+using InferResult = Result<Inference>;
 using InferFunction = InferResult (*)(Types, const Attributes&);
 
 /// Dtypes that an op takes, with how a message names them.
@@ -57,7 +57,7 @@ Status expect_entries(std::string_view attribute, std::size_t found, std::size_t
 /// Each entry is at least `least`: "strides[1] is 0, expected 1 or more; correct it".
 Status expect_at_least(std::string_view attribute, std::span<const std::int64_t> entries, std::int64_t least);
 
-/// Whether a <= b for every binding, as far as the forms tell.
-bool is_at_most(const SizeExpr& a, const SizeExpr& b);
+/// False when no binding has small <= large. What the forms do not prove is added to what a run must check.
+bool require_at_most(const SizeExpr& small, const SizeExpr& large, std::vector<SizeRequirement>& requirements);
 
 }  // namespace millrace::ops

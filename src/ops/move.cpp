@@ -20,14 +20,15 @@ InferResult infer_pad(Types operands, const Attributes& attributes) {
   MILLRACE_TRY(expect_entries("low", attrs.low.size(), shape.rank(), dims_text));
   MILLRACE_TRY(expect_entries("high", attrs.high.size(), shape.rank(), dims_text));
   std::vector<SizeExpr> dims;
+  std::vector<SizeRequirement> needed;
   for (std::size_t d = 0; d < shape.rank(); ++d) {
-    if (!is_at_most(0, attrs.low[d]) || !is_at_most(0, attrs.high[d])) {
+    if (!require_at_most(0, attrs.low[d], needed) || !require_at_most(0, attrs.high[d], needed)) {
       return invalid_argument(fmt::format("low[{}] is {} and high[{}] is {}, expected 0 or more; use slice to cut", d,
                                           attrs.low[d].to_text(), d, attrs.high[d].to_text()));
     }
     dims.push_back(attrs.low[d] + shape[d] + attrs.high[d]);
   }
-  return std::vector<TensorType>{{operands[0].dtype, Shape(std::move(dims))}};
+  return Inference({{operands[0].dtype, Shape(std::move(dims))}}, std::move(needed));
 }
 
 /// The value as the operand's dtype has it, in a register.

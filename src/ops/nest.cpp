@@ -37,6 +37,12 @@ std::vector<AffineIndex> Nest::identity(std::size_t rank) const {
   return indices;
 }
 
+BodyValue Nest::extent(BodyBuilder& body, const SizeExpr& size) {
+  if (size.is_constant()) return body.constant_int(DType::kI64, size.constant());
+  kernel_.extents.push_back(size);
+  return body.extent(static_cast<std::uint32_t>(kernel_.extents.size() - 1));
+}
+
 std::uint32_t Nest::add_load(Access access) {
   kernel_.loads.push_back(std::move(access));
   return static_cast<std::uint32_t>(kernel_.loads.size() - 1);

@@ -33,6 +33,8 @@ class Nest {
   /// Dim d of a tensor walked by domain dim d.
   std::vector<AffineIndex> identity(std::size_t rank) const;
 
+  /// A size as an i64 of the body: a constant, or what a run binds.
+  BodyValue extent(BodyBuilder& body, const SizeExpr& size);
   std::uint32_t add_load(Access access);
   /// Loads operand `operand` at `indices`, into the term or the epilogue.
   BodyValue load(BodyBuilder& body, std::uint32_t operand, std::vector<AffineIndex> indices,

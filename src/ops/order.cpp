@@ -44,16 +44,15 @@ InferResult infer_topk(Types operands, const Attributes& attributes) {
   const auto& attrs = std::get<TopKAttrs>(attributes);
   MILLRACE_TRY_ASSIGN(const std::size_t axis, resolve_axis(attrs.axis, operands, 0, "axis"));
   const SizeExpr& extent = operands[0].shape[axis];
-  if (!is_at_most(0, attrs.k) || !is_at_most(attrs.k, extent)) {
+  std::vector<SizeRequirement> needed;
+  if (!require_at_most(0, attrs.k, needed) || !require_at_most(attrs.k, extent, needed)) {
     return invalid_argument(fmt::format("k is {}, expected 0 to {}, the extent of axis {} of operand 0, {}; {}",
                                         attrs.k.to_text(), extent.to_text(), axis, operands[0].to_text(),
-                                        !attrs.k.is_constant()   ? "promise it with at_most"
-                                        : attrs.k.constant() < 0 ? "raise it"
-                                                                 : "lower it"));
+                                        attrs.k.upper_bound() < 0 ? "raise it" : "lower it"));
   }
   Shape shape = operands[0].shape;
   shape[axis] = attrs.k;
-  return std::vector<TensorType>{{operands[0].dtype, shape}, {DType::kI64, shape}};
+  return Inference({{operands[0].dtype, shape}, {DType::kI64, shape}}, std::move(needed));
 }
 
 Result<std::vector<KernelRequest>> build_topk(const OpInstance& node) {

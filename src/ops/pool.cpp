@@ -36,9 +36,10 @@ InferResult infer_pool(Types operands, const Attributes& attributes, const DType
   MILLRACE_TRY(check_window_attributes(attrs.strides, attrs.padding));
   MILLRACE_TRY(expect_padding_below_window(attrs));
   const WindowDims dims = window_dims(operands, attrs);
-  MILLRACE_TRY(expect_window_fits(operands, dims));
-  const Shape& shape = operands[0].shape;
-  return std::vector<TensorType>{{operands[0].dtype, Shape({shape[0], shape[1], dims[0].output(), dims[1].output()})}};
+  std::vector<SizeRequirement> needed;
+  MILLRACE_TRY(expect_window_fits(operands, dims, needed));
+  const Shape shape({operands[0].shape[0], operands[0].shape[1], dims[0].output(), dims[1].output()});
+  return Inference({{operands[0].dtype, shape}}, std::move(needed));
 }
 
 /// A nest over n, c, i, j and the window, with the operand's element, or `fill` in the padding.
@@ -66,7 +67,7 @@ struct PoolNest {
     const auto i64 = [&](std::int64_t value) { return b.constant_int(DType::kI64, value); };
     if (!window.is_padded()) return i64(window.window.constant());
     const BodyValue first = b.sub(b.mul(b.index(dim), i64(window.stride)), i64(window.low));
-    const BodyValue end = b.min(b.add(first, i64(window.window.constant())), i64(window.input.constant()));
+    const BodyValue end = b.min(b.add(first, i64(window.window.constant())), nest.extent(b, window.input));
     return b.sub(end, b.max(first, i64(0)));
   }
 };
@@ -94,12 +95,6 @@ Result<std::vector<KernelRequest>> build_avg_pool(const OpInstance& node) {
   PoolNest pool("avg_pool2d", node, Scalar::from_int(dtype, 0));
   BodyBuilder& b = pool.nest.epilogue();
   const bool counts_all = std::get<Pool2dAttrs>(node.attributes).count_include_pad;
-  for (const WindowDim& dim : pool.dims) {
-    if (counts_all || !dim.is_padded() || dim.input.is_constant()) continue;
-    return unimplemented(
-        fmt::format("avg_pool2d of {} with padding that does not count needs constant extents; set count_include_pad",
-                    node.operands[0].to_text()));
-  }
   const BodyValue sum = pool.nest.reduce(ReductionKind::kSum, pool.value);
   const SizeExpr all = pool.dims[0].window * pool.dims[1].window;
   const bool is_padded = pool.dims[0].is_padded() || pool.dims[1].is_padded();

@@ -77,7 +77,6 @@ Result<std::vector<KernelRequest>> build_reduce(const OpInstance& node) {
   return reduce.nest.finish();
 }
 
-/// The count is a constant where the extents are; else it is one more reduction, of ones.
 Result<std::vector<KernelRequest>> build_mean(const OpInstance& node) {
   const std::vector<std::size_t> axes = axes_of(node);
   ReduceNest reduce("reduce_mean", node, axes, std::get<ReduceAttrs>(node.attributes).keep_dims);
@@ -86,10 +85,8 @@ Result<std::vector<KernelRequest>> build_mean(const OpInstance& node) {
   const DType dtype = reduce.value.dtype;
   const BodyValue sum = reduce.nest.reduce(ReductionKind::kSum, reduce.value);
   BodyBuilder& b = reduce.nest.epilogue();
-  const BodyValue divisor =
-      count.is_constant()
-          ? b.constant_int(dtype, count.constant())
-          : b.convert(dtype, reduce.nest.reduce(ReductionKind::kSum, reduce.nest.term().constant_int(DType::kI64, 1)));
+  const BodyValue divisor = count.is_constant() ? b.constant_int(dtype, count.constant())
+                                                : b.convert(dtype, reduce.nest.extent(b, count));
   reduce.nest.store(node.results[0], reduce.result, b.div(sum, divisor));
   return reduce.nest.finish();
 }
@@ -106,13 +103,13 @@ InferResult infer_argmax(Types operands, const Attributes& attributes) {
   const auto& attrs = std::get<ArgAttrs>(attributes);
   MILLRACE_TRY(expect_dtype(operands, 0, kArithmetic));
   MILLRACE_TRY_ASSIGN(const std::size_t axis, resolve_axis(attrs.axis, operands, 0, "axis"));
-  if (operands[0].shape[axis].lower_bound() < 1) {
-    return invalid_argument(
-        fmt::format("axis {} of operand 0, {}, has extent {}, expected 1 or more; {}", axis, operands[0].to_text(),
-                    operands[0].shape[axis].to_text(),
-                    operands[0].shape[axis].is_constant() ? "nothing has no maximum" : "promise it with at_least(1)"));
+  std::vector<SizeRequirement> needed;
+  if (!require_at_most(1, operands[0].shape[axis], needed)) {
+    return invalid_argument(fmt::format(
+        "axis {} of operand 0, {}, has extent {}, expected 1 or more; nothing has no maximum", axis,
+        operands[0].to_text(), operands[0].shape[axis].to_text()));
   }
-  return std::vector<TensorType>{{DType::kI64, reduced_shape(operands[0].shape, {axis}, attrs.keep_dims)}};
+  return Inference({{DType::kI64, reduced_shape(operands[0].shape, {axis}, attrs.keep_dims)}}, std::move(needed));
 }
 
 Result<std::vector<KernelRequest>> build_argmax(const OpInstance& node) {

@@ -24,12 +24,14 @@ InferResult infer_reshape(Types operands, const Attributes& attributes) {
   const Shape shape(std::get<ShapeAttrs>(attributes).shape);
   const std::string broken = broken_limit({operands[0].dtype, shape});  // two negative extents have a fine product
   if (!broken.empty()) return invalid_argument("result 0 " + broken);
-  if (shape.num_elements() != operands[0].shape.num_elements()) {
+  const SizeExpr found = operands[0].shape.num_elements(), wanted = shape.num_elements();
+  std::vector<SizeRequirement> needed;
+  if (found != wanted && (!require_at_most(found, wanted, needed) || !require_at_most(wanted, found, needed))) {
     return invalid_argument(fmt::format("operand 0 is {}, with {} elements, expected {} for shape {}; {}",
-                                        operands[0].to_text(), operands[0].shape.num_elements().to_text(),
-                                        shape.num_elements().to_text(), shape.to_text(), "correct the shape"));
+                                        operands[0].to_text(), found.to_text(), wanted.to_text(), shape.to_text(),
+                                        "correct the shape"));
   }
-  return std::vector<TensorType>{{operands[0].dtype, shape}};
+  return Inference({{operands[0].dtype, shape}}, std::move(needed));
 }
 
 /// Both tensors are row-major, so the copy walks them as flat ones.
@@ -110,9 +112,10 @@ InferResult infer_slice(Types operands, const Attributes& attributes) {
   MILLRACE_TRY(expect_entries("step", attrs.step.size(), shape.rank(), dims_text));
   MILLRACE_TRY(expect_at_least("step", attrs.step, 1));
   std::vector<SizeExpr> dims;
+  std::vector<SizeRequirement> needed;
   for (std::size_t d = 0; d < shape.rank(); ++d) {
-    if (!is_at_most(0, attrs.start[d]) || !is_at_most(attrs.start[d], attrs.stop[d]) ||
-        !is_at_most(attrs.stop[d], shape[d])) {
+    if (!require_at_most(0, attrs.start[d], needed) || !require_at_most(attrs.start[d], attrs.stop[d], needed) ||
+        !require_at_most(attrs.stop[d], shape[d], needed)) {
       return invalid_argument(
           fmt::format("start[{}] is {} and stop[{}] is {}, expected 0 <= start <= stop <= {} for operand 0, {}; {}", d,
                       attrs.start[d].to_text(), d, attrs.stop[d].to_text(), shape[d].to_text(), operands[0].to_text(),
@@ -120,7 +123,7 @@ InferResult infer_slice(Types operands, const Attributes& attributes) {
     }
     dims.push_back(ceil_div(attrs.stop[d] - attrs.start[d], attrs.step[d]));
   }
-  return std::vector<TensorType>{{operands[0].dtype, Shape(std::move(dims))}};
+  return Inference({{operands[0].dtype, Shape(std::move(dims))}}, std::move(needed));
 }
 
 Result<std::vector<KernelRequest>> build_slice(const OpInstance& node) {

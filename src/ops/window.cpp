@@ -18,10 +18,10 @@ WindowDims make_window_dims(const Shape& input, const std::array<SizeExpr, 2>& w
           WindowDim{input[3], window[1], strides[1], padding[1], padding[3]}};
 }
 
-Status expect_window_fits(Types operands, const WindowDims& dims) {
+Status expect_window_fits(Types operands, const WindowDims& dims, std::vector<SizeRequirement>& requirements) {
   constexpr std::string_view kWhat[] = {"rows", "columns"};
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (is_at_most(dims[i].window, dims[i].input + dims[i].low + dims[i].high)) continue;
+    if (require_at_most(dims[i].window, dims[i].input + dims[i].low + dims[i].high, requirements)) continue;
     return invalid_argument(fmt::format(
         "operand 0 is {}, with {} + {} {} of padding, expected at least {} for the window; pad it or shrink the window",
         operands[0].to_text(), dims[i].low, dims[i].high, kWhat[i], dims[i].window.to_text()));

@@ -30,6 +30,6 @@ WindowDims make_window_dims(const Shape& input, const std::array<SizeExpr, 2>& w
                             const std::vector<std::int64_t>& strides, const std::vector<std::int64_t>& padding);
 
 /// "operand 0 is f32[1x3x2x2], expected at least 3 rows with padding for a window of 3; pad it or shrink the window"
-Status expect_window_fits(Types operands, const WindowDims& dims);
+Status expect_window_fits(Types operands, const WindowDims& dims, std::vector<SizeRequirement>& requirements);
 
 }  // namespace millrace::ops

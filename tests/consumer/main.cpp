@@ -22,7 +22,7 @@ Status run(const CompileOptions& options) {
 
   const std::array<float, 4> in = {-1, 0, 0.5f, 3};
   std::array<float, 4> out = {};
-  const BufferBinding inputs[] = {bind(in)}, outputs[] = {bind(out)};
+  const TensorBinding inputs[] = {bind(in)}, outputs[] = {bind(out)};
   MILLRACE_TRY(session.run(inputs, outputs));
   if (out != std::array<float, 4>{0, 1, 2, 7}) return internal_error("consumer: wrong result");
   return {};

@@ -27,8 +27,8 @@ Answers run_compiled(const Graph& graph, const digits::DigitSet& digits) {
   Session session = Session::create(program).value();
   Answers answers = {std::vector<float>(digits.size() * digits::kGuesses),
                      std::vector<std::int64_t>(digits.size() * digits::kGuesses)};
-  const BufferBinding inputs[] = {bind(digits.pixels)};
-  const BufferBinding outputs[] = {bind(answers.probabilities), bind(answers.classes)};
+  const TensorBinding inputs[] = {bind(digits.pixels)};
+  const TensorBinding outputs[] = {bind(answers.probabilities), bind(answers.classes)};
   const Status status = session.run(inputs, outputs);
   CHECK_MESSAGE(status.ok(), status.message());
   return answers;

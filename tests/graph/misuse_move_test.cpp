@@ -126,8 +126,12 @@ constexpr Misuse kOrders[] = {
      "%1 = topk: k is -1, expected 0 to 4, the extent of axis 1 of operand 0, f32[2x4]; raise it"},
     {"topk along no axis", [](GraphBuilder& g) { topk(f32(g, {4}), 1, {.axis = 2}); },
      "%1 = topk: axis is 2, expected -1 to 0 for operand 0, f32[4]; choose one of its axes"},
-    {"topk of a k without a bound", [](GraphBuilder& g) { topk(f32(g, {4}), Dim("k")); },
-     "%1 = topk: k is k, expected 0 to 4, the extent of axis 0 of operand 0, f32[4]; promise it with at_most"},
+    {"topk of more than there can be", [](GraphBuilder& g) { topk(f32(g, {4}), Dim("k").at_least(5)); },
+     "%1 = topk: k is k, expected 0 to 4, the extent of axis 0 of operand 0, f32[4]; lower it"},
+    {"a reshape with two dims to find", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, -1}); },
+     "%1 = reshape: result 0 is f32[-1x-1], expected extents of 0 or more; correct them"},
+    {"a reshape with a dim to find beside nothing", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, 0}); },
+     "%1 = reshape: result 0 is f32[-1x0], expected extents of 0 or more; correct them"},
 };
 
 TEST_CASE("reshape keeps the number of elements") { expect_refused(kReshapes); }

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<reference::Tensor> run_once(const Program& program, std::span<const reference::Tensor> inputs) {
   Session session = Session::create(program).value();
-  std::vector<BufferBinding> in, out;
+  std::vector<TensorBinding> in, out;
   for (const reference::Tensor& input : inputs) in.push_back(bind(input.bytes));
   std::vector<reference::Tensor> outputs;
   for (const Program::Argument& argument : program.outputs()) outputs.emplace_back(argument.type);

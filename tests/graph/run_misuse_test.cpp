@@ -88,35 +88,11 @@ TEST_CASE("a generator or algorithm that there is not is named, with those that 
         "region add_0: lower 'add_0' for cpu:baseline: no algorithm takes it; merge_sort: takes sorts, not loops");
 }
 
-std::string static_error(void (*build)(GraphBuilder&)) {
-  GraphBuilder builder;
-  build(builder);
-  Result<Graph> graph = builder.finish();
-  REQUIRE(graph.status().message() == "");
-  return compile(*std::move(graph), options()).status().message();
-}
-
-TEST_CASE("sizes that a run binds are refused wherever they stand") {
-  CHECK(static_error([](GraphBuilder& g) { g.output("y", exp(f32(g, {Dim("rows"), 8}))); }) ==
-        "%0 = input 'x': found the size rows, expected a number: sizes that are bound at run time cannot be compiled "
-        "yet; give numbers");
-  CHECK(static_error([](GraphBuilder& g) { g.output("y", topk(f32(g, {8}), Dim("k").at_most(8)).values); }) ==
-        "%1 = topk: found the size k, expected a number: sizes that are bound at run time cannot be compiled yet; give "
-        "numbers");
-  CHECK(
-      static_error([](GraphBuilder& g) {
-        const SizeExpr start = Dim("s").at_most(4);
-        g.output("y", slice(f32(g, {8}), {start}, {start + 4}));
-      }) ==
-      "%1 = slice: found the size s, expected a number: sizes that are bound at run time cannot be compiled yet; give "
-      "numbers");
-}
-
 /// A session of sum_graph() with arguments that are right.
 struct SumRun {
   std::array<float, 4> x{1, 2, 3, 4}, b{}, y{}, z{};
-  std::vector<BufferBinding> inputs{bind(x), {nullptr, 0}, bind(b)};
-  std::vector<BufferBinding> outputs{bind(y), bind(z)};
+  std::vector<TensorBinding> inputs{bind(x), {nullptr, 0}, bind(b)};
+  std::vector<TensorBinding> outputs{bind(y), bind(z)};
   Session session = Session::create(compile(sum_graph(), options()).value()).value();
 
   std::string error() { return session.run(inputs, outputs).message(); }
@@ -203,7 +179,7 @@ TEST_CASE("a session keeps its program") {
     const Program program = compile(sum_graph(), options()).value();
     return Session::create(program).value();
   }();
-  const std::vector<BufferBinding> inputs = {bind(x), {}, bind(b)}, outputs = {bind(y), bind(z)};
+  const std::vector<TensorBinding> inputs = {bind(x), {}, bind(b)}, outputs = {bind(y), bind(z)};
   CHECK(session.run(inputs, outputs).ok());
   CHECK(y == x);
 }

@@ -134,8 +134,8 @@ Program deep_program() {
 struct DeepRun {
   std::vector<float> x, w, values = std::vector<float>(48), sum = std::vector<float>(24);
   std::vector<std::int64_t> indices = std::vector<std::int64_t>(48);
-  std::array<BufferBinding, 2> inputs;
-  std::array<BufferBinding, 3> outputs;
+  std::array<TensorBinding, 2> inputs;
+  std::array<TensorBinding, 3> outputs;
   Session session;
 
   DeepRun(const Program& program, int seed) : session(Session::create(program).value()) {

@@ -18,7 +18,8 @@ struct IsGreater {
 };
 
 Result<std::vector<TensorType>> infer(const CustomKernel& kernel, std::vector<TensorType> operands) {
-  return infer_custom(kernel, operands);
+  MILLRACE_TRY_ASSIGN(Inference inferred, infer_custom(kernel, operands));
+  return std::move(inferred.results);
 }
 
 }  // namespace

@@ -82,21 +82,40 @@ TEST_CASE("elementwise operands must agree in dtype and shape") {
   });
 }
 
+TEST_CASE("what only a run knows of sizes is left to it") {
+  const SizeExpr n = Dim("n"), k = Dim("k").at_most(64);
+  const TensorType x = {kF32, {n}};
+  const auto requirements = [](Op op, const TensorType& operand, Attributes attributes) {
+    std::string text;
+    const auto inferred = infer_types(op, std::vector{operand}, attributes);
+    for (const SizeRequirement& needed : inferred->requirements) {
+      text += needed.small.to_text() + " <= " + needed.large.to_text() + "; ";
+    }
+    return text;
+  };
+  CHECK(requirements(Op::topk, x, TopKAttrs{.k = k}) == "k <= n; ");
+  CHECK(requirements(Op::topk, {kF32, {64}}, TopKAttrs{.k = k}) == "");
+  CHECK(requirements(Op::argmax, x, ArgAttrs{0}) == "1 <= n; ");
+  CHECK(requirements(Op::slice, x, SliceAttrs{{k}, {n}, {1}}) == "k <= n; ");
+  CHECK(requirements(Op::reshape, x, ShapeAttrs{{floor_div(n, 4), 4}}) ==
+        "n <= 4*floor_div(n, 4); 4*floor_div(n, 4) <= n; ");
+  CHECK(requirements(Op::reshape, {kF32, {Dim("m").multiple_of(4)}},
+                     ShapeAttrs{{floor_div(Dim("m").multiple_of(4), 4), 4}}) == "");
+  CHECK(requirements(Op::max_pool2d, {kF32, {1, 1, n, 8}}, Pool2dAttrs{}) == "2 <= n; ");
+  CHECK(requirements(Op::pad, x, PadAttrs{{k - 8}, {0}, 0}) == "0 <= k - 8; ");
+}
+
 TEST_CASE("symbolic extents agree when their forms do") {
   const SizeExpr rows = Dim("rows").at_least(1);
   const TensorType x = {kF32, {rows, 8}};
-  CHECK(*infer_types(Op::add, std::vector{x, x}, NoAttrs{}) == std::vector{x});
-  CHECK(*infer_types(Op::reshape, std::vector{x}, ShapeAttrs{{rows * 8}}) == std::vector{TensorType{kF32, {rows * 8}}});
-  CHECK(*infer_types(Op::concat, std::vector{x, x}, AxisAttrs{0}) == std::vector{TensorType{kF32, {rows * 2, 8}}});
+  CHECK(infer_types(Op::add, std::vector{x, x}, NoAttrs{})->results == std::vector{x});
+  CHECK(infer_types(Op::reshape, std::vector{x}, ShapeAttrs{{rows * 8}})->results == std::vector{TensorType{kF32, {rows * 8}}});
+  CHECK(infer_types(Op::concat, std::vector{x, x}, AxisAttrs{0})->results == std::vector{TensorType{kF32, {rows * 2, 8}}});
   check_messages({
       {Op::add,
        {x, k4x8},
        NoAttrs{},
        "operand 1 is f32[4x8], expected f32[rows, 8] like operand 0; insert a broadcast"},
-      {Op::argmax,
-       {{kF32, {SizeExpr(Dim("n"))}}},
-       ArgAttrs{0},
-       "axis 0 of operand 0, f32[n], has extent n, expected 1 or more; promise it with at_least(1)"},
   });
 }
 

@@ -108,7 +108,7 @@ SampledProblem sample_problem(const OpCase& row, const OpProblem& problem, DType
   sampled.trial.label = fmt::format("{} {}{} {} problem {}", to_text(row.op), to_text(dtype),
                                     shapes_text(sampled.operands), to_text(attributes), number);
   const auto inferred = infer_types(row.op, types_of(sampled.operands), attributes);
-  if (!inferred.ok() || *inferred != types_of(sampled.expected)) {
+  if (!inferred.ok() || inferred->results != types_of(sampled.expected)) {
     tally.failures.push_back(sampled.trial.label + ": infer differs from the oracle: " + inferred.status().message());
   }
   return sampled;

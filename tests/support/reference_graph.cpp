@@ -33,6 +33,31 @@ std::vector<reference::Tensor> evaluate_graph(const Graph& graph, std::span<cons
   return outputs;
 }
 
+namespace {
+struct SizeBinder {
+  const SymbolValues& values;
+  void operator()(std::string_view, SizeExpr& size) const { size = *size.evaluate(values); }
+  void operator()(std::string_view, std::vector<SizeExpr>& sizes) const {
+    for (SizeExpr& size : sizes) size = *size.evaluate(values);
+  }
+  template <class T>
+  void operator()(std::string_view, const T&) const {}
+};
+}  // namespace
+
+Graph bind_graph(const Graph& graph, const SymbolValues& values) {
+  Graph bound = graph;
+  for (Node& node : bound.nodes) {
+    if (auto* op = std::get_if<OpNode>(&node.what)) {
+      std::visit([&](auto& attributes) { attributes.visit(SizeBinder{values}); }, op->attributes);
+    }
+    for (TensorType& type : node.results) {
+      for (std::size_t d = 0; d < type.shape.rank(); ++d) type.shape[d] = *type.shape[d].evaluate(values);
+    }
+  }
+  return bound;
+}
+
 reference::Tensor random_tensor(TensorType type, double low, double high, std::uint64_t seed) {
   reference::Tensor tensor(std::move(type));
   std::mt19937_64 random(seed);

@@ -16,4 +16,7 @@ std::vector<reference::Tensor> evaluate_graph(const Graph&, std::span<const refe
 /// Uniform in [low, high), from the seed; integers rounded down, bool by the sign.
 reference::Tensor random_tensor(TensorType type, double low, double high, std::uint64_t seed);
 
+/// The graph with numbers for its symbols.
+Graph bind_graph(const Graph&, const SymbolValues&);
+
 }  // namespace millrace

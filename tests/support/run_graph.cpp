@@ -30,28 +30,40 @@ std::string to_text(const CompileOptions& options) {
   return options.device + " " + options.lowering.compile.force_generator;
 }
 
-Result<std::vector<reference::Tensor>> run_guarded(const Program& program, std::span<const reference::Tensor> inputs) {
+namespace {
+Extents extents_of(const TensorType& type) {
+  std::vector<std::int64_t> extents;
+  for (const SizeExpr& dim : type.shape.dims()) extents.push_back(dim.constant());
+  return Extents(extents);
+}
+}  // namespace
+
+Result<std::vector<reference::Tensor>> run_guarded(const Program& program, std::span<const reference::Tensor> inputs,
+                                                   std::span<const DimBinding> dims) {
   std::vector<GuardedBuffer> in, out;
-  std::vector<BufferBinding> in_bindings, out_bindings;
+  std::vector<TensorBinding> in_bindings, out_bindings;
+  std::vector<Extents> extents;
   for (const reference::Tensor& input : inputs) {
     in.emplace_back(input.bytes.size(), GuardedBuffer::Guard::kAfter);
     std::ranges::copy(input.bytes, in.back().data());
     in.back().make_read_only();
-    in_bindings.push_back(in.back().binding());
+    extents.push_back(extents_of(input.type));
+    in_bindings.emplace_back(in.back().binding(), extents.back());
   }
-  for (const Program::Argument& argument : program.outputs()) {
-    out.emplace_back(argument.size_bytes, GuardedBuffer::Guard::kAfter);
+  MILLRACE_TRY_ASSIGN(const std::vector<TensorType> types, program.output_types(extents, dims));
+  for (const TensorType& type : types) {
+    out.emplace_back(static_cast<std::size_t>(size_bytes(type).constant()), GuardedBuffer::Guard::kAfter);
     out_bindings.push_back(out.back().binding());
   }
   MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
   std::vector<reference::Tensor> outputs;
   for (int run = 0; run < 2; ++run) {
-    MILLRACE_TRY(session.run(in_bindings, out_bindings));
+    MILLRACE_TRY(session.run(in_bindings, out_bindings, dims));
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (!out[i].is_slack_intact())
         return internal_error("bytes before output " + std::to_string(i) + " were written");
       if (run == 0) {
-        outputs.emplace_back(program.outputs()[i].type);
+        outputs.emplace_back(types[i]);
         std::ranges::copy(out[i].bytes(), outputs[i].bytes.begin());
         std::ranges::fill(out[i].bytes(), kUntouched);
       } else if (!std::ranges::equal(out[i].bytes(), outputs[i].bytes)) {

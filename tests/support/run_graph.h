@@ -19,6 +19,7 @@ std::string to_text(const CompileOptions&);
 
 /// Runs the program twice in memory that ends at a page without access, inputs mapped read-only. Fails with what run()
 /// says, and with kInternal when bytes around an output have changed or the second run differs from the first.
-Result<std::vector<reference::Tensor>> run_guarded(const Program&, std::span<const reference::Tensor> inputs);
+Result<std::vector<reference::Tensor>> run_guarded(const Program&, std::span<const reference::Tensor> inputs,
+                                                   std::span<const DimBinding> dims = {});
 
 }  // namespace millrace::test

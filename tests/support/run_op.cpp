@@ -59,9 +59,9 @@ std::vector<TensorType> types_of(std::span<const reference::Tensor> tensors) {
 Result<std::vector<KernelRequest>> build_requests(Op op, const Attributes& attributes,
                                                   std::span<const TensorType> operands, Strides strides,
                                                   std::uint32_t used_results) {
-  MILLRACE_TRY_ASSIGN(const std::vector<TensorType> results, infer_types(op, operands, attributes));
+  MILLRACE_TRY_ASSIGN(const Inference inferred, infer_types(op, operands, attributes));
   MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests,
-                      definition(op).build({operands, results, attributes, used_results}));
+                      definition(op).build({operands, inferred.results, attributes, used_results}));
   for (KernelRequest& request : requests) {
     const RequestTensors tensors = tensors_of(request);
     for (KernelTensor* tensor : tensors.operands) tensor->layout = make_layout(tensor->type.shape, strides);

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -82,6 +83,12 @@ class [[nodiscard]] Result {
   Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {
     MILLRACE_CHECK(!std::get<1>(state_).ok());
   }
+
+  /// From what converts to a T.
+  template <class U>
+    requires(std::is_convertible_v<U, T> && !std::is_same_v<std::remove_cvref_t<U>, T> &&
+             !std::is_same_v<std::remove_cvref_t<U>, Result> && !std::is_convertible_v<U, Status>)
+  Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}
 
   bool ok() const { return state_.index() == 0; }
   Status status() const { return ok() ? Status() : std::get<1>(state_); }

@@ -69,6 +69,7 @@ Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes = {});
 Tensor max_pool2d(Tensor x, Pool2dAttrs attributes = {});
 Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes = {});
 
+/// A dim of -1 is what the others leave of the elements; a run checks that they divide them.
 Tensor reshape(Tensor x, Shape shape);
 Tensor transpose(Tensor x, std::vector<std::int64_t> permutation);
 /// Operand dims become the trailing result dims, as NumPy does it.

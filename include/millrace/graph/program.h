@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/graph/binding.h"
 #include "millrace/graph/context.h"
 #include "millrace/graph/graph.h"
 #include "millrace/graph/passes.h"
@@ -29,7 +30,8 @@ struct CompileReport {
   std::chrono::nanoseconds total{}, passes{}, lowering{}, code{}, load{};
   std::vector<PassReport> pass_reports;
   std::size_t num_regions = 0, num_kernels = 0, num_dispatches = 0;
-  std::uint64_t slab_bytes = 0, constant_bytes = 0;
+  SizeExpr slab_bytes = 0;  // of transients; an expression where sizes are
+  std::uint64_t constant_bytes = 0;
 };
 
 enum class Stage : std::uint8_t { kGraph, kDispatch, kKernels, kPlan, kSchedule, kCommands };
@@ -40,10 +42,14 @@ class Program {
   struct Argument {
     std::string name;
     TensorType type;
-    std::size_t size_bytes = 0;
   };
   const std::vector<Argument>& inputs() const;
   const std::vector<Argument>& outputs() const;
+  /// Symbols that no input's extents tell: a run binds them by name.
+  const std::vector<Dim>& named_dims() const;
+  /// The outputs' types when the inputs have these extents. Fails as run() would.
+  Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,
+                                               std::span<const DimBinding> dims = {}) const;
   const CompileReport& report() const;
   /// Every level can be printed.
   std::string to_text(Stage) const;
@@ -71,24 +77,17 @@ class Session {
   ~Session();
 
   /// Runs once. Inputs are row-major, in Program::inputs() order, only read; outputs likewise, written. The caller owns
-  /// both. A bool is a byte, of which 0 is false and any other true; one that is computed is 0 or 1. Fails naming the
-  /// argument, its bytes and what was expected, before anything runs. Allocates nothing after the first call.
-  Status run(std::span<const BufferBinding> inputs, std::span<const BufferBinding> outputs);
+  /// both. A bool is a byte, of which 0 is false and any other true; one that is computed is 0 or 1.
+  /// An input with a symbol in its type comes with its extents; symbols of no input come in `dims`. Facts,
+  /// extents, bytes and requirements are checked before anything runs; the message names the argument, what came and
+  /// what was expected. Allocates nothing after the first call, but where larger sizes need a larger slab.
+  Status run(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
+             std::span<const DimBinding> dims = {});
 
  private:
   struct State;
   explicit Session(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
-
-/// Caller memory as a binding; an input is never written, so const is safe to drop here.
-template <class T>
-BufferBinding bind(std::span<T> elements) {
-  return {const_cast<void*>(static_cast<const void*>(elements.data())), elements.size_bytes()};
-}
-template <class Container>
-BufferBinding bind(Container& container) {
-  return bind(std::span(container.data(), container.size()));
-}
 
 }  // namespace millrace

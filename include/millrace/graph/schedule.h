@@ -31,6 +31,7 @@ struct Resource {
   // By pack_transients: where in the slab (transients) or the constants' binding, and, for transients, from which
   // timepoint to which it lives.
   SizeExpr offset_bytes = 0;
+  SizeExpr reserved_bytes = 0;  // of the slab, from there: at least size_bytes
   std::uint32_t first_timepoint = 0, last_timepoint = 0;
 };
 
@@ -64,7 +65,8 @@ struct Schedule {
 Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences);
 /// Orders steps by hazards: a step waits only for those whose memory it touches.
 Status place_barriers(Schedule&);
-/// Offsets in one slab, aligned to Buffer::kAlignment: transients whose lives do not meet share bytes. Greedy by size.
+/// Offsets in one slab, aligned to Buffer::kAlignment: transients whose lives do not meet share bytes. Greedy by size;
+/// where a run binds sizes, which cannot be compared, whole slots are shared, each as large as its largest user.
 /// Source: Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net Inference", arXiv:2001.03288.
 /// Lives are counted in timepoints, so that steps which may run together never share: place_barriers comes first.
 Status pack_transients(Schedule&);

@@ -111,6 +111,7 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
   BodyValue load(std::uint32_t access, DType dtype);
   BodyValue load(std::uint32_t access, DType dtype, BodyValue dynamic_index);
   BodyValue index(std::uint32_t domain_dim);
+  BodyValue extent(std::uint32_t number);
   BodyValue reduced(std::uint32_t reduction, DType dtype);
   BodyValue check_index(BodyValue index, BodyValue extent);
   void yield(BodyValue value) { body_.yields.push_back(value.id); }

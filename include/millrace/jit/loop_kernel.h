@@ -77,6 +77,7 @@ struct LoopKernel {
   std::vector<Access> loads;
   std::vector<Access> stores;  // stores[i] writes results[i] the i-th yield of the epilogue
   std::vector<Reduction> reductions;
+  std::vector<SizeExpr> extents;  // sizes that bodies compute with
   Body term;
   Body epilogue;
 

@@ -33,7 +33,7 @@ CustomKernel make_custom_kernel(std::string name) {
 }
 
 /// Type rule and request of a custom kernel, as OpDef::infer and OpDef::build.
-Result<std::vector<TensorType>> infer_custom(const CustomKernel&, std::span<const TensorType> operands);
+Result<Inference> infer_custom(const CustomKernel&, std::span<const TensorType> operands);
 Result<std::vector<KernelRequest>> build_custom(const CustomKernel&, const OpInstance&);
 
 }  // namespace millrace

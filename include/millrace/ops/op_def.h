@@ -20,14 +20,28 @@ struct OpInstance {
   std::uint32_t used_results = ~0u;  // bit per result
 };
 
+/// What a run must check before anything executes, because only it knows the sizes: small <= large.
+struct SizeRequirement {
+  SizeExpr small;
+  SizeExpr large;
+};
+
+/// What an op's type rule says of operands that it takes.
+struct Inference {
+  Inference(std::vector<TensorType> types, std::vector<SizeRequirement> needed = {})
+      : results(std::move(types)), requirements(std::move(needed)) {}
+  std::vector<TensorType> results;
+  std::vector<SizeRequirement> requirements;
+};
+
 using BodyFunction = BodyValue (*)(BodyBuilder&, std::span<const BodyValue>, const Attributes&);
 using HostFunction = Scalar (*)(HostEval&, std::span<const Scalar>, const Attributes&);
 
 /// What an op means. One per row of op_table.inc, made by `define_<op>()` in src/ops/.
 struct OpDef {
-  /// The result types, or what is wrong: "operand 1 is f32[8], expected f32[4x8] like operand 0; insert a broadcast".
+  /// Result types and what a run must check, or what is wrong: "operand 1 is f32[8], expected f32[4x8] like operand 0; insert a broadcast".
   /// The caller puts the node in front.
-  Result<std::vector<TensorType>> (*infer)(std::span<const TensorType> operands, const Attributes&) = nullptr;
+  Result<Inference> (*infer)(std::span<const TensorType> operands, const Attributes&) = nullptr;
   /// Elementwise ops: one body, recorded and computed.
   BodyFunction body = nullptr;
   HostFunction host = nullptr;
@@ -45,6 +59,6 @@ const OpDef& definition(Op op);
 std::string broken_limit(const TensorType&);
 
 /// Infers with the checks that the table itself gives: operand count, attribute type, rank limit, element count.
-Result<std::vector<TensorType>> infer_types(Op op, std::span<const TensorType> operands, const Attributes&);
+Result<Inference> infer_types(Op op, std::span<const TensorType> operands, const Attributes&);
 
 }  // namespace millrace

@@ -65,6 +65,7 @@ class Composer {
     root_ = root;
     kernel_.domain = loop.domain;
     kernel_.reductions = loop.reductions;
+    kernel_.extents = loop.extents;
     BodyBuilder term;
     for (BodyValue value : inline_root(term, loop, loop.term)) term.yield(value);
     kernel_.term = term.finish();

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "graph/infer.h"
 #include "graph/program/program_state.h"
 
 namespace millrace {
@@ -22,21 +21,6 @@ class Timer {
   std::chrono::nanoseconds& total_;
   Clock::time_point start_;
 };
-
-/// Also the sizes that attributes state: a dynamic k stands in no input.
-Status require_static(const Graph& graph) {
-  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& node = graph.nodes[NodeId{i}];
-    for (const SizeExpr& size : sizes_of(node)) {
-      if (size.is_constant()) continue;
-      const auto* input = std::get_if<InputNode>(&node.what);
-      return unimplemented(fmt::format(
-          "%{} = {}: found the size {}, expected a number: sizes that are bound at run time cannot be compiled yet; {}",
-          i, input ? fmt::format("input '{}'", input->name) : kind_name(node), size.to_text(), "give numbers"));
-    }
-  }
-  return {};
-}
 
 Status lower(Program::State& state, const Target& target, const CompileOptions& options) {
   const Timer timer(state.report.lowering);
@@ -105,13 +89,15 @@ Status fill_constants(Program::State& state) {
 void describe_arguments(Program::State& state) {
   const Graph& graph = state.dispatch.graph;
   const auto argument = [&](const std::string& name, Value value) {
-    const TensorType& type = graph.type(value);
-    return Program::Argument{name, type, static_cast<std::size_t>(size_bytes(type).constant())};
+    return Program::Argument{name, graph.type(value)};
   };
   for (NodeId id : graph.inputs) {
     state.inputs.push_back(argument(std::get<InputNode>(graph.nodes[id].what).name, {id, 0}));
   }
   for (const GraphOutput& output : graph.outputs) state.outputs.push_back(argument(output.name, output.value));
+  for (const ProgramSymbol& symbol : state.symbols.symbols) {
+    if (!symbol.input) state.named_dims.push_back(symbol.dim);
+  }
 }
 
 void finish_report(Program::State& state) {
@@ -121,7 +107,7 @@ void finish_report(Program::State& state) {
   for (const Command& command : state.commands.commands) {
     report.num_dispatches += std::holds_alternative<DispatchCommand>(command) ? 1 : 0;
   }
-  report.slab_bytes = static_cast<std::uint64_t>(state.schedule.slab_bytes.constant());
+  report.slab_bytes = state.schedule.slab_bytes;
   report.constant_bytes = static_cast<std::uint64_t>(state.schedule.constant_bytes);
 }
 
@@ -132,7 +118,7 @@ Result<Program> compile(Graph graph, const CompileOptions& options) {
   {
     const Timer timer(state->report.total);
     MILLRACE_TRY(verify(graph));
-    MILLRACE_TRY(require_static(graph));
+    MILLRACE_TRY_ASSIGN(state->symbols, make_symbol_table(graph));
     const std::shared_ptr<const Context> context = options.context ? options.context : make_default_context();
     const std::string spec = options.on_device ? options.on_device->target().to_text() : options.device;
     MILLRACE_TRY_ASSIGN(Target target, context->target(spec));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "millrace/graph/program.h"
+#include "graph/program/symbols.h"
 
 namespace millrace {
 
@@ -15,6 +15,8 @@ struct Program::State {
   std::shared_ptr<Executable> executable;
   std::shared_ptr<Buffer> constants;
   std::vector<Argument> inputs, outputs;
+  SymbolTable symbols;
+  std::vector<Dim> named_dims;
   CompileReport report;
 };
 

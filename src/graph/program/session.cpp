@@ -8,37 +8,65 @@ namespace millrace {
 struct Session::State {
   std::shared_ptr<const Program::State> program;
   std::unique_ptr<Recording> recording;
-  std::shared_ptr<Buffer> slab;
+  std::shared_ptr<Buffer> slab;         // as large as the largest binding so far needs
   std::vector<BufferBinding> bindings;  // inputs, outputs, constants, slab: as record_commands binds them
   std::vector<std::int64_t> sizes;      // as CommandList::sizes
+  // What `sizes` was evaluated for.
+  bool is_bound = false;
+  std::vector<Extents> extents;  // one per input
+  SymbolValues values;
+
+  Status bind(std::span<const TensorBinding> inputs, std::span<const DimBinding> dims);
+  bool is_bound_to(std::span<const TensorBinding> inputs, std::span<const DimBinding> given) const;
+  std::int64_t binding_bytes(std::size_t binding) const {
+    return sizes[index_of(program->commands.bindings[BindingIndex(binding)].size_bytes)];
+  }
 };
 
 namespace {
 
-Status check(std::span<const BufferBinding> given, const std::vector<Program::Argument>& expected, const char* what) {
-  if (given.size() != expected.size()) {
-    return invalid_argument(fmt::format("run: {} {}s given, expected {}; bind each once, in the program's order",
-                                        given.size(), what, expected.size()));
+Status check_count(std::size_t given, std::size_t expected, const char* what) {
+  if (given == expected) return {};
+  return invalid_argument(fmt::format("run: {} {}s given, expected {}; bind each once, in the program's order", given,
+                                      what, expected));
+}
+
+/// The type as it is bound, for a message.
+std::string bound_text(const TensorType& type, const SymbolValues& values) {
+  const Result<TensorType> bound = bind_type(type, values);
+  return bound.ok() ? bound->to_text() : type.to_text();
+}
+
+Status check_memory(const BufferBinding& given, std::int64_t expected_bytes, const Program::Argument& argument,
+                    const char* what, const SymbolValues& values) {
+  if (given.size_bytes != static_cast<std::uint64_t>(expected_bytes)) {
+    return invalid_argument(fmt::format("run: {} '{}' has {} bytes, expected {} for {}; bind the whole tensor", what,
+                                        argument.name, given.size_bytes, expected_bytes,
+                                        bound_text(argument.type, values)));
   }
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const Program::Argument& argument = expected[i];
-    if (given[i].size_bytes != argument.size_bytes) {
-      return invalid_argument(fmt::format("run: {} '{}' has {} bytes, expected {} for {}; bind the whole tensor", what,
-                                          argument.name, given[i].size_bytes, argument.size_bytes,
-                                          argument.type.to_text()));
-    }
-    if (argument.size_bytes == 0) continue;
-    if (given[i].data == nullptr) {
-      return invalid_argument(fmt::format("run: {} '{}' is null, expected {} bytes for {}; bind memory", what,
-                                          argument.name, argument.size_bytes, argument.type.to_text()));
-    }
-    const std::size_t alignment = size_bytes(argument.type.dtype);
-    if (reinterpret_cast<std::uintptr_t>(given[i].data) % alignment != 0) {
-      return invalid_argument(fmt::format("run: {} '{}' is not aligned to {} bytes, as {} needs; bind memory that is",
-                                          what, argument.name, alignment, to_text(argument.type.dtype)));
-    }
+  if (expected_bytes == 0) return {};
+  if (given.data == nullptr) {
+    return invalid_argument(fmt::format("run: {} '{}' is null, expected {} bytes for {}; bind memory", what,
+                                        argument.name, expected_bytes, bound_text(argument.type, values)));
+  }
+  const std::size_t alignment = size_bytes(argument.type.dtype);
+  if (reinterpret_cast<std::uintptr_t>(given.data) % alignment != 0) {
+    return invalid_argument(fmt::format("run: {} '{}' is not aligned to {} bytes, as {} needs; bind memory that is",
+                                        what, argument.name, alignment, to_text(argument.type.dtype)));
   }
   return {};
+}
+
+Status check_output_extents(const TensorBinding& given, const Program::Argument& output, const SymbolValues& values) {
+  if (!given.has_extents) return {};
+  bool agrees = given.extents.rank() == output.type.shape.rank();
+  for (std::size_t d = 0; agrees && d < given.extents.rank(); ++d) {
+    MILLRACE_TRY_ASSIGN(const std::int64_t extent, output.type.shape[d].evaluate(values));
+    agrees = given.extents[d] == extent;
+  }
+  if (agrees) return {};
+  return invalid_argument(fmt::format("run: output '{}' was bound with other extents, expected {}; ask output_types()",
+                                      output.name, bound_text(output.type, values)));
 }
 
 bool overlap(const BufferBinding& a, const BufferBinding& b) {
@@ -49,17 +77,17 @@ bool overlap(const BufferBinding& a, const BufferBinding& b) {
 }
 
 /// Inputs are only read and every output is written: no output may share bytes with another argument.
-Status check_overlaps(std::span<const BufferBinding> inputs, std::span<const BufferBinding> outputs,
+Status check_overlaps(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
                       const Program::State& program) {
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (overlap(outputs[o], inputs[i])) {
+      if (overlap(outputs[o].buffer, inputs[i].buffer)) {
         return invalid_argument(fmt::format("run: output '{}' shares memory with input '{}'; give it its own",
                                             program.outputs[o].name, program.inputs[i].name));
       }
     }
     for (std::size_t other = 0; other < o; ++other) {
-      if (overlap(outputs[o], outputs[other])) {
+      if (overlap(outputs[o].buffer, outputs[other].buffer)) {
         return invalid_argument(fmt::format("run: output '{}' shares memory with output '{}'; give it its own",
                                             program.outputs[o].name, program.outputs[other].name));
       }
@@ -68,7 +96,55 @@ Status check_overlaps(std::span<const BufferBinding> inputs, std::span<const Buf
   return {};
 }
 
+/// The extents that came, or those of a type without symbols.
+Result<Extents> extents_of(const TensorBinding& given, const Program::Argument& input) {
+  if (given.has_extents) return given.extents;
+  std::array<std::int64_t, kMaxRank> extents{};
+  const Shape& shape = input.type.shape;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (!shape[d].is_constant()) {
+      return invalid_argument(fmt::format("input '{}' came without extents, expected them for {}; say bind(x, {{...}})",
+                                          input.name, input.type.to_text()));
+    }
+    extents[d] = shape[d].constant();
+  }
+  return Extents(std::span(extents.data(), shape.rank()));
+}
+
 }  // namespace
+
+/// A replay with the sizes of the last run needs no evaluation.
+bool Session::State::is_bound_to(std::span<const TensorBinding> inputs, std::span<const DimBinding> given) const {
+  if (!is_bound || given.size() != program->named_dims.size()) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].has_extents ? inputs[i].extents != extents[i] : !program->inputs[i].type.shape.is_static()) return false;
+  }
+  return std::ranges::all_of(program->named_dims, [&](const Dim& dim) {
+    const auto found = std::ranges::find(given, dim.name(), &DimBinding::name);
+    return found != given.end() && found->value == values.find(dim.name())->second;
+  });
+}
+
+Status Session::State::bind(std::span<const TensorBinding> inputs, std::span<const DimBinding> given) {
+  is_bound = false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    MILLRACE_TRY_ASSIGN(extents[i], extents_of(inputs[i], program->inputs[i]));
+  }
+  MILLRACE_TRY(bind_symbols(program->symbols, program->inputs, extents, given, values));
+  const CommandList& commands = program->commands;
+  for (std::uint32_t i = 0; i < commands.sizes.size(); ++i) {
+    MILLRACE_TRY_ASSIGN(sizes[i], commands.sizes[SizeIndex{i}].evaluate(values));
+  }
+  const auto slab_bytes = static_cast<std::size_t>(binding_bytes(bindings.size() - 1));
+  if (slab == nullptr || slab->size_bytes() < slab_bytes) {
+    slab.reset();  // before, so that the two are never there at once
+    bindings.back() = {};
+    MILLRACE_TRY_ASSIGN(slab, program->device->allocate(slab_bytes));
+    bindings.back() = {slab->data(), slab->size_bytes()};
+  }
+  is_bound = true;
+  return {};
+}
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Session::Session(Session&&) noexcept = default;
@@ -82,25 +158,41 @@ Result<Session> Session::create(const Program& program) {
   state->program = program.state();
   const Program::State& shared = *state->program;
   MILLRACE_TRY_ASSIGN(state->recording, shared.device->record(shared.commands, shared.executable));
-  MILLRACE_TRY_ASSIGN(state->slab, shared.device->allocate(static_cast<std::size_t>(shared.report.slab_bytes)));
-  for (const SizeExpr& size : shared.commands.sizes) {
-    MILLRACE_TRY_ASSIGN(const std::int64_t value, size.evaluate({}));
-    state->sizes.push_back(value);
-  }
+  for (const ProgramSymbol& symbol : shared.symbols.symbols) state->values[symbol.dim.name()] = 0;
+  state->sizes.resize(shared.commands.sizes.size());
+  state->extents.resize(shared.inputs.size());
   state->bindings.resize(shared.inputs.size() + shared.outputs.size());
   state->bindings.push_back({shared.constants->data(), shared.constants->size_bytes()});
-  state->bindings.push_back({state->slab->data(), state->slab->size_bytes()});
+  state->bindings.emplace_back();
+  if (shared.symbols.symbols.empty()) {
+    MILLRACE_TRY(state->bind(std::vector<TensorBinding>(shared.inputs.size()), {}));
+  }
   return Session(std::move(state));
 }
 
-Status Session::run(std::span<const BufferBinding> inputs, std::span<const BufferBinding> outputs) {
+Status Session::run(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
+                    std::span<const DimBinding> dims) {
   if (state_ == nullptr) return failed_precondition("run: the session was moved from; create another");
   const Program::State& program = *state_->program;
-  MILLRACE_TRY(check(inputs, program.inputs, "input"));
-  MILLRACE_TRY(check(outputs, program.outputs, "output"));
+  MILLRACE_TRY(check_count(inputs.size(), program.inputs.size(), "input"));
+  MILLRACE_TRY(check_count(outputs.size(), program.outputs.size(), "output"));
+  if (!state_->is_bound_to(inputs, dims)) {
+    const Status bound = state_->bind(inputs, dims);
+    if (!bound.ok()) return Status(bound.code(), "run: " + bound.message());
+  }
+  std::size_t binding = 0;
+  const auto bind_memory = [&](const TensorBinding& given, const Program::Argument& argument, const char* what) {
+    const Status status =
+        check_memory(given.buffer, state_->binding_bytes(binding), argument, what, state_->values);
+    state_->bindings[binding++] = given.buffer;
+    return status;
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) MILLRACE_TRY(bind_memory(inputs[i], program.inputs[i], "input"));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    MILLRACE_TRY(check_output_extents(outputs[i], program.outputs[i], state_->values));
+    MILLRACE_TRY(bind_memory(outputs[i], program.outputs[i], "output"));
+  }
   MILLRACE_TRY(check_overlaps(inputs, outputs, program));
-  std::copy(inputs.begin(), inputs.end(), state_->bindings.begin());
-  std::copy(outputs.begin(), outputs.end(), state_->bindings.begin() + static_cast<std::ptrdiff_t>(inputs.size()));
   return program.device->submit(*state_->recording, {.bindings = state_->bindings, .sizes = state_->sizes});
 }
 

@@ -29,10 +29,48 @@ bool live_together(const Resource& a, const Resource& b) {
   return a.first_timepoint <= b.last_timepoint && b.first_timepoint <= a.last_timepoint;
 }
 
+/// Bytes that transients of run-time sizes use in turn.
+struct Slot {
+  SizeExpr bytes = 0;
+  std::vector<Resource*> users;
+
+  bool is_free_for(const Resource& resource) const {
+    return std::ranges::none_of(users, [&](const Resource* user) { return live_together(*user, resource); });
+  }
+};
+
+/// The slot that grows least: one that is large enough for every binding, else one that may have to grow.
+Slot& choose_slot(std::vector<Slot>& slots, const Resource& resource) {
+  const SizeExpr bytes = aligned(resource.size_bytes);
+  Slot* free = nullptr;
+  for (Slot& slot : slots) {
+    if (!slot.is_free_for(resource)) continue;
+    if ((slot.bytes - bytes).lower_bound() >= 0) return slot;
+    free = &slot;
+  }
+  return free != nullptr ? *free : slots.emplace_back();
+}
+
+/// Behind the part whose sizes are numbers.
+void place_symbolic(Schedule& schedule, const std::vector<Resource*>& symbolic) {
+  std::vector<Slot> slots;
+  for (Resource* resource : symbolic) {
+    Slot& slot = choose_slot(slots, *resource);
+    slot.bytes = max(slot.bytes, aligned(resource->size_bytes));
+    slot.users.push_back(resource);
+  }
+  for (const Slot& slot : slots) {
+    for (Resource* user : slot.users) {
+      user->offset_bytes = schedule.slab_bytes;
+      user->reserved_bytes = slot.bytes;
+    }
+    schedule.slab_bytes = schedule.slab_bytes + slot.bytes;
+  }
+}
+
 }  // namespace
 
-// Largest first, each at the lowest offset that no earlier placed resource with a meeting life occupies. Sizes that are
-// known only at run time cannot be compared: those get bytes of their own behind the static part.
+// Largest first, each at the lowest offset that no earlier placed resource with a meeting life occupies.
 Status pack_transients(Schedule& schedule) {
   find_lives(schedule);
   std::vector<Resource*> fixed, symbolic;
@@ -42,6 +80,7 @@ Status pack_transients(Schedule& schedule) {
       schedule.constant_bytes += aligned(resource.size_bytes).constant();
     }
     if (resource.lifetime != Lifetime::kTransient) continue;
+    resource.reserved_bytes = resource.size_bytes;
     (resource.size_bytes.is_constant() ? fixed : symbolic).push_back(&resource);
   }
   std::sort(fixed.begin(), fixed.end(), [](const Resource* a, const Resource* b) {
@@ -67,10 +106,7 @@ Status pack_transients(Schedule& schedule) {
                   resource);
   }
   schedule.slab_bytes = end_of_all;
-  for (Resource* resource : symbolic) {
-    resource->offset_bytes = schedule.slab_bytes;
-    schedule.slab_bytes = schedule.slab_bytes + aligned(resource->size_bytes);
-  }
+  place_symbolic(schedule, symbolic);
   return {};
 }
 

@@ -10,6 +10,7 @@ namespace {
 struct Place {
   BindingIndex binding{};
   SizeExpr offset_bytes;
+  SizeExpr reserved_bytes;
 };
 
 class Recorder {
@@ -46,7 +47,7 @@ class Recorder {
     }
     for (const auto& [number, id] : ordered) {
       const Resource& resource = schedule_.resources[id];
-      places_[id] = {add_binding(resource.name, kind, resource.size_bytes), 0};
+      places_[id] = {add_binding(resource.name, kind, resource.size_bytes), 0, resource.size_bytes};
     }
   }
 
@@ -55,13 +56,19 @@ class Recorder {
     const BindingIndex binding = add_binding(std::move(name), kind, bytes);
     for (std::uint32_t i = 0; i < schedule_.resources.size(); ++i) {
       const Resource& resource = schedule_.resources[ResourceId{i}];
-      if (resource.lifetime == lifetime) places_[ResourceId{i}] = {binding, resource.offset_bytes};
+      const bool is_transient = lifetime == Lifetime::kTransient;
+      const SizeExpr& reserved = is_transient ? resource.reserved_bytes : resource.size_bytes;
+      if (resource.lifetime == lifetime) places_[ResourceId{i}] = {binding, resource.offset_bytes, reserved};
     }
   }
 
+  /// A whole transient is recorded with all that is reserved for it: neighbours are then seen to be apart whatever the
+  /// sizes are.
   BufferRange range(const ResourceRange& range) {
     const Place& place = places_.at(range.resource);
-    return {place.binding, list_.add_size(place.offset_bytes + range.offset_bytes), list_.add_size(range.length_bytes)};
+    const bool is_whole = range.length_bytes == schedule_.resources[range.resource].size_bytes;
+    return {place.binding, list_.add_size(place.offset_bytes + range.offset_bytes),
+            list_.add_size(is_whole ? place.reserved_bytes : range.length_bytes)};
   }
 
   void add_step(const Step& step) {

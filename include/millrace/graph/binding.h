@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "millrace/base/shape.h"
+#include "millrace/hal/buffer.h"
+
+namespace millrace {
+
+/// The extents of a tensor argument, outermost first. Holds them inline: a run that binds them allocates nothing.
+class Extents {
+ public:
+  Extents() = default;
+  Extents(std::initializer_list<std::int64_t> extents) : Extents(std::span(extents.begin(), extents.size())) {}
+  explicit Extents(std::span<const std::int64_t> extents) : rank_(extents.size()) {
+    std::copy_n(extents.begin(), std::min(rank_, kMaxRank), extents_.begin());
+  }
+
+  /// More than kMaxRank is kept as a number and fits no argument.
+  std::size_t rank() const { return rank_; }
+  /// Precondition: axis < kMaxRank.
+  std::int64_t operator[](std::size_t axis) const { return extents_[axis]; }
+  friend bool operator==(const Extents&, const Extents&) = default;
+
+ private:
+  std::array<std::int64_t, kMaxRank> extents_{};
+  std::size_t rank_ = 0;
+};
+
+/// Caller memory as an argument of a run: row-major elements, and their extents where the program's are symbols.
+struct TensorBinding {
+  TensorBinding() = default;
+  TensorBinding(BufferBinding memory) : buffer(memory) {}
+  TensorBinding(BufferBinding memory, Extents given) : buffer(memory), extents(given), has_extents(true) {}
+
+  BufferBinding buffer;
+  Extents extents;
+  bool has_extents = false;  // an argument of constant extents needs none
+};
+
+/// The value of a symbol that no input's extents tell: a dynamic k.
+struct DimBinding {
+  std::string_view name;
+  std::int64_t value = 0;
+};
+
+/// An input is never written, so const is safe to drop here.
+template <class T>
+TensorBinding bind(std::span<T> elements) {
+  return BufferBinding{const_cast<void*>(static_cast<const void*>(elements.data())), elements.size_bytes()};
+}
+template <class Container>
+TensorBinding bind(Container& container) {
+  return bind(std::span(container.data(), container.size()));
+}
+/// bind(pixels, {batch, 1, 8, 8})
+template <class Container>
+TensorBinding bind(Container& container, Extents extents) {
+  return {bind(container).buffer, extents};
+}
+
+}  // namespace millrace

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Symbols get their values from the extents of inputs, or by name; then every promise is checked.
+#include "graph/program/symbols.h"
+
+#include <map>
+
+#include <fmt/format.h>
+
+#include "graph/infer.h"
+
+namespace millrace {
+namespace {
+
+std::string extents_text(const Extents& extents) {
+  std::string text;
+  for (std::size_t d = 0; d < std::min(extents.rank(), kMaxRank); ++d) {
+    text += fmt::format("{}{}", d == 0 ? "" : "x", extents[d]);
+  }
+  return "[" + text + (extents.rank() > kMaxRank ? "x..." : "") + "]";
+}
+
+/// The values of the symbols in `size`: " with n = 3, m = 4".
+std::string values_text(std::span<const SizeExpr> sizes, const SymbolValues& values) {
+  std::map<std::string, Dim> symbols;
+  for (const SizeExpr& size : sizes) {
+    if (!size.collect_symbols(symbols).ok()) return "";
+  }
+  std::string text;
+  for (const auto& [name, dim] : symbols) {
+    const auto value = values.find(name);
+    if (value != values.end()) text += fmt::format("{}{} = {}", text.empty() ? " with " : ", ", name, value->second);
+  }
+  return text;
+}
+
+Status add_requirements(const Graph& graph, NodeId id, SymbolTable& table) {
+  const Node& node = graph.nodes[id];
+  std::vector<TensorType> operands;
+  for (const Value& operand : node.operands) operands.push_back(graph.type(operand));
+  MILLRACE_TRY_ASSIGN(Inference inferred, infer_node(node, operands));
+  for (SizeRequirement& requirement : inferred.requirements) {
+    table.requirements.push_back({fmt::format("%{} = {}", index_of(id), kind_name(node)), std::move(requirement)});
+  }
+  return {};
+}
+
+Status check_fact(const Dim& dim, std::int64_t value, const std::string& who) {
+  if (dim.allows(value)) return {};
+  return invalid_argument(fmt::format("{} is {}, expected {} with {}; keep the promise, or build the graph with another",
+                                      who, value, dim.name(), dim.facts_to_text()));
+}
+
+Status bind_by_name(const SymbolTable& table, std::span<const DimBinding> dims, SymbolValues& values) {
+  for (const ProgramSymbol& symbol : table.symbols) {
+    if (symbol.input) continue;
+    const auto given = std::ranges::find(dims, symbol.dim.name(), &DimBinding::name);
+    if (given == dims.end()) {
+      return invalid_argument(fmt::format("dim '{}' has no value, expected one with {}; bind it by name",
+                                          symbol.dim.name(), symbol.dim.facts_to_text()));
+    }
+    MILLRACE_TRY(check_fact(symbol.dim, given->value, fmt::format("dim '{}'", given->name)));
+    values[symbol.dim.name()] = given->value;
+  }
+  return {};
+}
+
+/// Each name once, and only such as no input tells.
+Status check_names(const SymbolTable& table, std::span<const Program::Argument> inputs,
+                   std::span<const DimBinding> dims) {
+  for (auto given = dims.begin(); given != dims.end(); ++given) {
+    const auto symbol = std::ranges::find_if(
+        table.symbols, [&](const ProgramSymbol& known) { return known.dim.name() == given->name; });
+    if (symbol == table.symbols.end()) {
+      return not_found(fmt::format("dim '{}' is bound, and the program has no such symbol; leave it out", given->name));
+    }
+    if (symbol->input) {
+      return invalid_argument(fmt::format("dim '{}' is bound by name, and input '{}' tells it by its dim {}; leave it out",
+                                          given->name, inputs[*symbol->input].name, symbol->axis));
+    }
+    if (std::find_if(dims.begin(), given, [&](const DimBinding& d) { return d.name == given->name; }) != given) {
+      return invalid_argument(fmt::format("dim '{}' is bound twice, expected once; leave one out", given->name));
+    }
+  }
+  return {};
+}
+
+Status check_extents(const Program::Argument& input, const Extents& extents, const SymbolValues& values) {
+  for (std::size_t d = 0; d < extents.rank(); ++d) {
+    MILLRACE_TRY_ASSIGN(const std::int64_t expected, input.type.shape[d].evaluate(values));
+    if (extents[d] == expected) continue;
+    return invalid_argument(fmt::format("input '{}' is {}, expected {} in dim {} of {}{}; bind tensors that agree",
+                                        input.name, extents_text(extents), expected, d, input.type.to_text(),
+                                        values_text(std::span(&input.type.shape[d], 1), values)));
+  }
+  return {};
+}
+
+Status check_requirement(const NodeRequirement& needed, const SymbolValues& values) {
+  const auto& [small, large] = needed.requirement;
+  MILLRACE_TRY_ASSIGN(const std::int64_t low, small.evaluate(values));
+  MILLRACE_TRY_ASSIGN(const std::int64_t high, large.evaluate(values));
+  if (low <= high) return {};
+  return invalid_argument(fmt::format("{} needs {} <= {}, found {} and {}{}; bind other sizes", needed.node,
+                                      small.to_text(), large.to_text(), low, high,
+                                      values_text(std::array{small, large}, values)));
+}
+
+}  // namespace
+
+Result<SymbolTable> make_symbol_table(const Graph& graph) {
+  SymbolTable table;
+  std::map<std::string, Dim> dims;
+  const IdVector<NodeId, std::uint32_t> used = used_results(graph);
+  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const NodeId id{i};
+    const bool is_input = std::holds_alternative<InputNode>(graph.nodes[id].what);
+    if (used[id] == 0 && !is_input) continue;
+    for (const SizeExpr& size : sizes_of(graph.nodes[id])) MILLRACE_TRY(size.collect_symbols(dims));
+    MILLRACE_TRY(add_requirements(graph, id, table));
+  }
+  for (const auto& [name, dim] : dims) {
+    ProgramSymbol symbol{dim, {}, 0};
+    for (std::size_t i = 0; i < graph.inputs.size() && !symbol.input; ++i) {
+      const Shape& shape = graph.type({graph.inputs[i], 0}).shape;
+      for (std::size_t d = 0; d < shape.rank() && !symbol.input; ++d) {
+        if (shape[d] == SizeExpr(dim)) symbol = {dim, i, d};
+      }
+    }
+    if (!symbol.input && dim.max() == saturating::kMax) {
+      return invalid_argument(fmt::format(
+          "dim '{}' is no input's extent, so a run binds it by name, and has no upper bound; promise one with at_most",
+          name));
+    }
+    table.symbols.push_back(std::move(symbol));
+  }
+  return table;
+}
+
+Status bind_symbols(const SymbolTable& table, std::span<const Program::Argument> inputs,
+                    std::span<const Extents> extents, std::span<const DimBinding> dims, SymbolValues& values) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (extents[i].rank() == inputs[i].type.shape.rank()) continue;
+    return invalid_argument(fmt::format("input '{}' is {}, expected rank {} for {}; bind a tensor of that rank",
+                                        inputs[i].name, extents_text(extents[i]), inputs[i].type.shape.rank(),
+                                        inputs[i].type.to_text()));
+  }
+  for (const ProgramSymbol& symbol : table.symbols) {
+    if (!symbol.input) continue;
+    const std::int64_t value = extents[*symbol.input][symbol.axis];
+    if (!symbol.dim.allows(value)) {
+      return check_fact(symbol.dim, value, fmt::format("input '{}': dim {}", inputs[*symbol.input].name, symbol.axis));
+    }
+    values[symbol.dim.name()] = value;
+  }
+  MILLRACE_TRY(check_names(table, inputs, dims));
+  MILLRACE_TRY(bind_by_name(table, dims, values));
+  for (std::size_t i = 0; i < inputs.size(); ++i) MILLRACE_TRY(check_extents(inputs[i], extents[i], values));
+  for (const NodeRequirement& needed : table.requirements) MILLRACE_TRY(check_requirement(needed, values));
+  return {};
+}
+
+Result<TensorType> bind_type(const TensorType& type, const SymbolValues& values) {
+  TensorType bound = type;
+  for (std::size_t d = 0; d < type.shape.rank(); ++d) {
+    MILLRACE_TRY_ASSIGN(const std::int64_t extent, type.shape[d].evaluate(values));
+    bound.shape[d] = extent;
+  }
+  return bound;
+}
+
+}  // namespace millrace

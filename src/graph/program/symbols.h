@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/graph/program.h"
+#include "millrace/ops/op_def.h"
+
+namespace millrace {
+
+/// A symbol of a program, and the input whose extent along `axis` tells it; without an input it is bound by name.
+struct ProgramSymbol {
+  Dim dim;
+  std::optional<std::size_t> input;
+  std::size_t axis = 0;
+};
+
+struct NodeRequirement {
+  std::string node;  // "%3 = topk"
+  SizeRequirement requirement;
+};
+
+/// What a run must be told, and must check before anything executes.
+struct SymbolTable {
+  std::vector<ProgramSymbol> symbols;  // by name
+  std::vector<NodeRequirement> requirements;
+};
+
+/// Fails for a symbol that is no input's extent and has no upper bound. Nodes that nothing uses ask for nothing.
+Result<SymbolTable> make_symbol_table(const Graph&);
+
+/// Writes each symbol's value to `values` and checks facts, extents and requirements. Allocates nothing when it
+/// succeeds and `values` has the table's keys. Messages do not say who binds.
+Status bind_symbols(const SymbolTable&, std::span<const Program::Argument> inputs, std::span<const Extents> extents,
+                    std::span<const DimBinding> dims, SymbolValues& values);
+
+/// The type with numbers for symbols. Precondition: the values keep the table's facts.
+Result<TensorType> bind_type(const TensorType&, const SymbolValues&);
+
+}  // namespace millrace
