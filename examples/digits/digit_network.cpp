@@ -31,7 +31,7 @@ struct TrainedLayers {
 
 }  // namespace
 
-Result<Graph> build_digit_network(const Safetensors& weights, std::int64_t batch) {
+Result<Graph> build_digit_network(const Safetensors& weights, SizeExpr batch) {
   GraphBuilder graph("digits");
   const TrainedLayers layers = {graph, weights};
 

@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// The result types of an op or kernel node from its operands' types, and what a run must check; the message has no node
-/// name yet.
+/// The result types of an op or kernel node from its operands' types, and what a run must check; the message has no
+/// node name yet.
 Result<Inference> infer_node(const Node&, std::span<const TensorType> operands);
 
 /// Every size that a node states: in its attributes, and the dims of its results.

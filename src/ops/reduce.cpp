@@ -85,8 +85,8 @@ Result<std::vector<KernelRequest>> build_mean(const OpInstance& node) {
   const DType dtype = reduce.value.dtype;
   const BodyValue sum = reduce.nest.reduce(ReductionKind::kSum, reduce.value);
   BodyBuilder& b = reduce.nest.epilogue();
-  const BodyValue divisor = count.is_constant() ? b.constant_int(dtype, count.constant())
-                                                : b.convert(dtype, reduce.nest.extent(b, count));
+  const BodyValue divisor =
+      count.is_constant() ? b.constant_int(dtype, count.constant()) : b.convert(dtype, reduce.nest.extent(b, count));
   reduce.nest.store(node.results[0], reduce.result, b.div(sum, divisor));
   return reduce.nest.finish();
 }
@@ -105,9 +105,9 @@ InferResult infer_argmax(Types operands, const Attributes& attributes) {
   MILLRACE_TRY_ASSIGN(const std::size_t axis, resolve_axis(attrs.axis, operands, 0, "axis"));
   std::vector<SizeRequirement> needed;
   if (!require_at_most(1, operands[0].shape[axis], needed)) {
-    return invalid_argument(fmt::format(
-        "axis {} of operand 0, {}, has extent {}, expected 1 or more; nothing has no maximum", axis,
-        operands[0].to_text(), operands[0].shape[axis].to_text()));
+    return invalid_argument(
+        fmt::format("axis {} of operand 0, {}, has extent {}, expected 1 or more; nothing has no maximum", axis,
+                    operands[0].to_text(), operands[0].shape[axis].to_text()));
   }
   return Inference({{DType::kI64, reduced_shape(operands[0].shape, {axis}, attrs.keep_dims)}}, std::move(needed));
 }

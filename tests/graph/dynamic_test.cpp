@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes that a run binds: one compiled program equals the oracle at every size, on every ISA level.
+#include <cmath>
+
 #include <doctest/doctest.h>
 
+#include "millrace/millrace.h"
 #include "tests/support/difference.h"
 #include "tests/support/reference_graph.h"
 #include "tests/support/run_graph.h"
@@ -32,7 +35,8 @@ std::vector<SymbolValues> for_each_of(const char* name, std::initializer_list<st
 }
 
 const DynamicProgram kPrograms[] = {
-    {"elementwise", 8,
+    {"elementwise",
+     8,
      [](GraphBuilder& g) {
        T x = in(g, "x", {kRows, kColumns}), y = in(g, "y", {kRows, kColumns});
        g.output("z", sigmoid(x * 2.0 + 1.0) * abs(y) - x);
@@ -48,7 +52,8 @@ const DynamicProgram kPrograms[] = {
        g.output("y", cast(exp(x), DType::kF16));
      },
      for_each_of("rows", {128, 256, 384})},
-    {"reductions, and a mean over what a run binds", 64,
+    {"reductions, and a mean over what a run binds",
+     64,
      [](GraphBuilder& g) {
        T x = in(g, "x", {kRows, 5, kColumns});
        g.output("sum", reduce_sum(x * x, {2}));
@@ -56,9 +61,12 @@ const DynamicProgram kPrograms[] = {
        g.output("largest", reduce_max(x, {0}));
      },
      {{{"rows", 1}, {"columns", 1}}, {{"rows", 9}, {"columns", 70}}, {{"rows", 2}, {"columns", 16}}}},
-    {"softmax", 64, [](GraphBuilder& g) { g.output("y", softmax(in(g, "x", {kRows, kColumns}))); },
+    {"softmax",
+     64,
+     [](GraphBuilder& g) { g.output("y", softmax(in(g, "x", {kRows, kColumns}))); },
      {{{"rows", 0}, {"columns", 3}}, {{"rows", 1}, {"columns", 1}}, {{"rows", 5}, {"columns", 100}}}},
-    {"dot of three sizes that a run binds", 256,
+    {"dot of three sizes that a run binds",
+     256,
      [](GraphBuilder& g) {
        T x = in(g, "x", {Dim("m"), Dim("k")}), y = in(g, "y", {Dim("k"), kN});
        g.output("z", relu(matmul(x, y)));
@@ -68,9 +76,12 @@ const DynamicProgram kPrograms[] = {
       {{"m", 3}, {"k", 0}, {"n", 2}},
       {{"m", 33}, {"k", 65}, {"n", 17}},
       {{"m", 64}, {"k", 64}, {"n", 64}}}},
-    {"argmax", 0, [](GraphBuilder& g) { g.output("i", argmax(in(g, "x", {kRows, kColumns}), 1)); },
+    {"argmax",
+     0,
+     [](GraphBuilder& g) { g.output("i", argmax(in(g, "x", {kRows, kColumns}), 1)); },
      {{{"rows", 0}, {"columns", 1}}, {{"rows", 3}, {"columns", 50}}}},
-    {"convolution and pools", 256,
+    {"convolution and pools",
+     256,
      [](GraphBuilder& g) {
        T x = in(g, "x", {Dim("batch"), 3, Dim("h").at_least(4), Dim("w").at_least(4)}), w = in(g, "w", {4, 3, 3, 3});
        T y = conv2d(x, w, {.strides = {1, 2}, .padding = {1, 1, 1, 1}});
@@ -78,7 +89,8 @@ const DynamicProgram kPrograms[] = {
        g.output("average", avg_pool2d(y, {.window = {3, 2}, .strides = {1, 1}, .padding = {1, 1, 1, 1}}));
      },
      {{{"batch", 0}, {"h", 4}, {"w", 4}}, {{"batch", 2}, {"h", 5}, {"w", 8}}, {{"batch", 1}, {"h", 11}, {"w", 37}}}},
-    {"moves", 0,
+    {"moves",
+     0,
      [](GraphBuilder& g) {
        T x = in(g, "x", {kRows, kColumns}), y = in(g, "y", {kN, kColumns});
        T joined = concat(std::vector{x, y}, 0);
@@ -95,13 +107,15 @@ const DynamicProgram kPrograms[] = {
       {{"rows", 1}, {"columns", 1}, {"n", 1}},
       {{"rows", 0}, {"columns", 4}, {"n", 3}},
       {{"rows", 7}, {"columns", 19}, {"n", 5}}}},
-    {"gather along what a run binds", 0,
+    {"gather along what a run binds",
+     0,
      [](GraphBuilder& g) {
        T x = in(g, "x", {kRows, 3}), i = in(g, "i", {kN}, DType::kI32);
        g.output("y", gather(x, i, 0));
      },
      {{{"rows", 0}, {"n", 0}}, {{"rows", 12}, {"n", 0}}, {{"rows", 12}, {"n", 40}}}},
-    {"sort and argsort", 0,
+    {"sort and argsort",
+     0,
      [](GraphBuilder& g) {
        const ValuesAndIndices sorted = sort(in(g, "x", {kRows, kN}), 1, true);
        g.output("values", sorted.values);
@@ -113,7 +127,8 @@ const DynamicProgram kPrograms[] = {
       {{"rows", 2}, {"n", 1}},
       {{"rows", 3}, {"n", 100}},
       {{"rows", 1}, {"n", 5000}}}},
-    {"topk of n and k", 0,
+    {"topk of n and k",
+     0,
      [](GraphBuilder& g) {
        const ValuesAndIndices top = topk(in(g, "x", {kRows, kN}), Dim("k").at_most(1000));
        g.output("values", top.values);
@@ -125,7 +140,8 @@ const DynamicProgram kPrograms[] = {
       {{"rows", 0}, {"n", 5}, {"k", 2}},
       {{"rows", 4}, {"n", 40}, {"k", 33}},
       {{"rows", 1}, {"n", 1000}, {"k", 1000}}}},
-    {"an intermediate of one size after one of another", 64,
+    {"an intermediate of one size after one of another",
+     64,
      [](GraphBuilder& g) {
        T x = in(g, "x", {kRows, kRows}), y = in(g, "y", {kRows, kColumns});
        T z = matmul(matmul(x, x), y);
@@ -157,9 +173,11 @@ std::string difference(const Tensor& found, const Tensor& expected, double max_u
   // Inputs are of magnitude 1: an error of that many ulp of the largest value.
   std::vector<long double> bounds;
   long double largest = 1;
-  for (const double value : reference::read_all<double>(expected)) largest = std::max<long double>(largest, std::fabs(value));
+  for (const double value : reference::read_all<double>(expected))
+    largest = std::max<long double>(largest, std::fabs(value));
   const long double epsilon = expected.type.dtype == DType::kF16 ? 0x1p-11L : 0x1p-24L;
-  bounds.assign(static_cast<std::size_t>(expected.num_elements()), static_cast<long double>(max_ulp) * epsilon * largest);
+  bounds.assign(static_cast<std::size_t>(expected.num_elements()),
+                static_cast<long double>(max_ulp) * epsilon * largest);
   return test::find_difference(found, expected, {.bounds = bounds});
 }
 
@@ -180,8 +198,7 @@ TEST_CASE("one program serves every size") {
         const Graph bound = bind_graph(graph, values);
         const std::vector<Tensor> inputs = inputs_of(bound);
         const std::vector<Tensor> expected = evaluate_graph(bound, inputs);
-        const Result<std::vector<Tensor>> found =
-            test::run_guarded(*program, inputs, named_dims(*program, values));
+        const Result<std::vector<Tensor>> found = test::run_guarded(*program, inputs, named_dims(*program, values));
         CHECK(found.status().message() == "");
         for (std::size_t i = 0; found.ok() && i < expected.size(); ++i) {
           CAPTURE(graph.outputs[i].name);

@@ -126,7 +126,15 @@ TEST_CASE("transients of sizes that a run binds stand behind the others and shar
   schedule.resources[ResourceId{3}].size_bytes = rows * 4;
   schedule.resources[ResourceId{4}].size_bytes = rows * 8;
   REQUIRE(pack_transients(schedule).ok());
-  CHECK(memory_plan_text(schedule) == "");
+  CHECK(
+      memory_plan_text(schedule) ==
+      "slab of 64*floor_div(rows + 15, 16) + 64*max(floor_div(columns + 15, 16), floor_div(rows + 7, 8)) + 128 bytes\n"
+      "    offset      bytes  lives at  resource\n"
+      "         0        100     @0-@0  t\n"
+      "       128     4*rows     @0-@1  t\n"
+      "64*floor_div(rows + 15, 16) + 128  4*columns     @1-@2  t\n"
+      "       128     4*rows     @2-@3  t\n"
+      "64*floor_div(rows + 15, 16) + 128     8*rows     @3-@3  t\n");
 }
 
 TEST_CASE("inputs and outputs have no place in the slab, constants one of their own") {

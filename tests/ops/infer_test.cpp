@@ -109,8 +109,10 @@ TEST_CASE("symbolic extents agree when their forms do") {
   const SizeExpr rows = Dim("rows").at_least(1);
   const TensorType x = {kF32, {rows, 8}};
   CHECK(infer_types(Op::add, std::vector{x, x}, NoAttrs{})->results == std::vector{x});
-  CHECK(infer_types(Op::reshape, std::vector{x}, ShapeAttrs{{rows * 8}})->results == std::vector{TensorType{kF32, {rows * 8}}});
-  CHECK(infer_types(Op::concat, std::vector{x, x}, AxisAttrs{0})->results == std::vector{TensorType{kF32, {rows * 2, 8}}});
+  CHECK(infer_types(Op::reshape, std::vector{x}, ShapeAttrs{{rows * 8}})->results ==
+        std::vector{TensorType{kF32, {rows * 8}}});
+  CHECK(infer_types(Op::concat, std::vector{x, x}, AxisAttrs{0})->results ==
+        std::vector{TensorType{kF32, {rows * 2, 8}}});
   check_messages({
       {Op::add,
        {x, k4x8},

@@ -35,13 +35,12 @@ class Extents {
 
 /// Caller memory as an argument of a run: row-major elements, and their extents where the program's are symbols.
 struct TensorBinding {
-  TensorBinding() = default;
-  TensorBinding(BufferBinding memory) : buffer(memory) {}
-  TensorBinding(BufferBinding memory, Extents given) : buffer(memory), extents(given), has_extents(true) {}
-
-  BufferBinding buffer;
-  Extents extents;
+  void* data = nullptr;
+  std::size_t size_bytes = 0;
+  Extents extents = {};
   bool has_extents = false;  // an argument of constant extents needs none
+
+  BufferBinding buffer() const { return {data, size_bytes}; }
 };
 
 /// The value of a symbol that no input's extents tell: a dynamic k.
@@ -53,7 +52,7 @@ struct DimBinding {
 /// An input is never written, so const is safe to drop here.
 template <class T>
 TensorBinding bind(std::span<T> elements) {
-  return BufferBinding{const_cast<void*>(static_cast<const void*>(elements.data())), elements.size_bytes()};
+  return {const_cast<void*>(static_cast<const void*>(elements.data())), elements.size_bytes()};
 }
 template <class Container>
 TensorBinding bind(Container& container) {
@@ -62,7 +61,10 @@ TensorBinding bind(Container& container) {
 /// bind(pixels, {batch, 1, 8, 8})
 template <class Container>
 TensorBinding bind(Container& container, Extents extents) {
-  return {bind(container).buffer, extents};
+  TensorBinding binding = bind(container);
+  binding.extents = extents;
+  binding.has_extents = true;
+  return binding;
 }
 
 }  // namespace millrace

@@ -27,8 +27,8 @@ namespace {
 
 Status check_count(std::size_t given, std::size_t expected, const char* what) {
   if (given == expected) return {};
-  return invalid_argument(fmt::format("run: {} {}s given, expected {}; bind each once, in the program's order", given,
-                                      what, expected));
+  return invalid_argument(
+      fmt::format("run: {} {}s given, expected {}; bind each once, in the program's order", given, what, expected));
 }
 
 /// The type as it is bound, for a message.
@@ -81,13 +81,13 @@ Status check_overlaps(std::span<const TensorBinding> inputs, std::span<const Ten
                       const Program::State& program) {
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (overlap(outputs[o].buffer, inputs[i].buffer)) {
+      if (overlap(outputs[o].buffer(), inputs[i].buffer())) {
         return invalid_argument(fmt::format("run: output '{}' shares memory with input '{}'; give it its own",
                                             program.outputs[o].name, program.inputs[i].name));
       }
     }
     for (std::size_t other = 0; other < o; ++other) {
-      if (overlap(outputs[o].buffer, outputs[other].buffer)) {
+      if (overlap(outputs[o].buffer(), outputs[other].buffer())) {
         return invalid_argument(fmt::format("run: output '{}' shares memory with output '{}'; give it its own",
                                             program.outputs[o].name, program.outputs[other].name));
       }
@@ -117,7 +117,8 @@ Result<Extents> extents_of(const TensorBinding& given, const Program::Argument& 
 bool Session::State::is_bound_to(std::span<const TensorBinding> inputs, std::span<const DimBinding> given) const {
   if (!is_bound || given.size() != program->named_dims.size()) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].has_extents ? inputs[i].extents != extents[i] : !program->inputs[i].type.shape.is_static()) return false;
+    if (inputs[i].has_extents ? inputs[i].extents != extents[i] : !program->inputs[i].type.shape.is_static())
+      return false;
   }
   return std::ranges::all_of(program->named_dims, [&](const Dim& dim) {
     const auto found = std::ranges::find(given, dim.name(), &DimBinding::name);
@@ -182,9 +183,8 @@ Status Session::run(std::span<const TensorBinding> inputs, std::span<const Tenso
   }
   std::size_t binding = 0;
   const auto bind_memory = [&](const TensorBinding& given, const Program::Argument& argument, const char* what) {
-    const Status status =
-        check_memory(given.buffer, state_->binding_bytes(binding), argument, what, state_->values);
-    state_->bindings[binding++] = given.buffer;
+    const Status status = check_memory(given.buffer(), state_->binding_bytes(binding), argument, what, state_->values);
+    state_->bindings[binding++] = given.buffer();
     return status;
   };
   for (std::size_t i = 0; i < inputs.size(); ++i) MILLRACE_TRY(bind_memory(inputs[i], program.inputs[i], "input"));

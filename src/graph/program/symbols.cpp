@@ -46,8 +46,9 @@ Status add_requirements(const Graph& graph, NodeId id, SymbolTable& table) {
 
 Status check_fact(const Dim& dim, std::int64_t value, const std::string& who) {
   if (dim.allows(value)) return {};
-  return invalid_argument(fmt::format("{} is {}, expected {} with {}; keep the promise, or build the graph with another",
-                                      who, value, dim.name(), dim.facts_to_text()));
+  return invalid_argument(
+      fmt::format("{} is {}, expected {} with {}; keep the promise, or build the graph with another", who, value,
+                  dim.name(), dim.facts_to_text()));
 }
 
 Status bind_by_name(const SymbolTable& table, std::span<const DimBinding> dims, SymbolValues& values) {
@@ -74,8 +75,9 @@ Status check_names(const SymbolTable& table, std::span<const Program::Argument> 
       return not_found(fmt::format("dim '{}' is bound, and the program has no such symbol; leave it out", given->name));
     }
     if (symbol->input) {
-      return invalid_argument(fmt::format("dim '{}' is bound by name, and input '{}' tells it by its dim {}; leave it out",
-                                          given->name, inputs[*symbol->input].name, symbol->axis));
+      return invalid_argument(
+          fmt::format("dim '{}' is bound by name, and input '{}' tells it by its dim {}; leave it out", given->name,
+                      inputs[*symbol->input].name, symbol->axis));
     }
     if (std::find_if(dims.begin(), given, [&](const DimBinding& d) { return d.name == given->name; }) != given) {
       return invalid_argument(fmt::format("dim '{}' is bound twice, expected once; leave one out", given->name));
