@@ -69,18 +69,18 @@ TEST_CASE("extents that disagree name the input and what was expected") {
   Run run;
   run.inputs[1] = {2, 4};
   CHECK(run.error() ==
-        "run: input 'y' is [2x4], expected 3 in dim 0 of f32[(rows)x4] with rows = 3; bind tensors that agree");
+        "run: input 'y' is [2x4], expected 3 in dim 0 of f32[rows, 4] with rows = 3; bind tensors that agree");
   run.inputs[1] = {3, 5};
-  CHECK(run.error() == "run: input 'y' is [3x5], expected 4 in dim 1 of f32[(rows)x4]; bind tensors that agree");
+  CHECK(run.error() == "run: input 'y' is [3x5], expected 4 in dim 1 of f32[rows, 4]; bind tensors that agree");
   run.inputs[1] = {3};
-  CHECK(run.error() == "run: input 'y' is [3], expected rank 2 for f32[(rows)x4]; bind a tensor of that rank");
+  CHECK(run.error() == "run: input 'y' is [3], expected rank 2 for f32[rows, 4]; bind a tensor of that rank");
   run.inputs[1] = {1, 1, 1, 1, 1, 1, 1, 3, 4};
   CHECK(run.error() ==
-        "run: input 'y' is [1x1x1x1x1x1x1x3x...], expected rank 2 for f32[(rows)x4]; bind a tensor of that rank");
+        "run: input 'y' is [1x1x1x1x1x1x1x3x...], expected rank 2 for f32[rows, 4]; bind a tensor of that rank");
   run.inputs[1] = {3, 4};
   run.inputs[3] = {3};
   CHECK(run.error() ==
-        "run: input 'w' is [3], expected 4 in dim 0 of f32[(rows + 1)] with rows = 3; bind tensors that agree");
+        "run: input 'w' is [3], expected 4 in dim 0 of f32[rows + 1] with rows = 3; bind tensors that agree");
 }
 
 TEST_CASE("dims bound by name are those that no input tells, each once") {
@@ -113,7 +113,7 @@ TEST_CASE("bytes and outputs are checked against the sizes that were bound") {
   std::vector<TensorBinding> inputs(4);
   std::vector<TensorBinding> outputs(3);
   CHECK(session.run(inputs, outputs).message() ==
-        "run: input 'x' came without extents, expected them for f32[(rows)x4]; say bind(x, {...})");
+        "run: input 'x' came without extents, expected them for f32[rows, 4]; say bind(x, {...})");
   std::vector<float> x(4), n, w(2);
   inputs = {bind(x, {1, 4}), bind(x, {1, 4}), bind(n, {1, 0}), bind(w, {2})};
   std::vector<float> sum(4), top, more(2);
