@@ -21,7 +21,9 @@ Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) {
   Tensor variance = reduce_mean(centred * centred, {-1}, true);
   Tensor normal = centred * spread(rsqrt(variance + epsilon), x);
   if (!normal.is_valid()) return {};
-  return normal * broadcast_to(scale, x.shape()) + broadcast_to(bias, x.shape());
+  // In two statements: the graph must not depend on the order in which a compiler evaluates operands.
+  Tensor scaled = normal * broadcast_to(scale, x.shape());
+  return scaled + broadcast_to(bias, x.shape());
 }
 
 }  // namespace millrace
