@@ -22,9 +22,9 @@ using namespace millrace::structure;
 
 namespace {
 
-/// Path pieces that a dependency of a public header never has.
-constexpr std::string_view kForeign[] = {"/llvm",  "/lld/",     "/xbyak", "/hip/", "/hsa/",
-                                         "/Eigen", "/nlohmann", "/fmt/",  "/xxh",  "/doctest"};
+/// Path pieces that a dependency of a public header never has. (Clang's own headers stand under /usr/lib/llvm-19.)
+constexpr std::string_view kForeign[] = {"/llvm/", "/llvm-c/",  "/lld/", "/xbyak", "/hip/",   "/hsa/",
+                                         "/Eigen", "/nlohmann", "/fmt/", "/xxh",   "/doctest"};
 
 struct CompilerRun {
   bool succeeded;
