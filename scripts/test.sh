@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Sets up what is missing, builds everything, and runs every test.
-# usage: scripts/test.sh [preset]     release (when nothing is said), debug, asan or tsan
+# usage: scripts/test.sh [preset]     release (when nothing is said), clang, debug, asan or tsan
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 preset=${1:-release}
