@@ -39,8 +39,8 @@ using HostFunction = Scalar (*)(HostEval&, std::span<const Scalar>, const Attrib
 
 /// What an op means. One per row of op_table.inc, made by `define_<op>()` in src/ops/.
 struct OpDef {
-  /// Result types and what a run must check, or what is wrong: "operand 1 is f32[8], expected f32[4x8] like operand 0; insert a broadcast".
-  /// The caller puts the node in front.
+  /// Result types and what a run must check, or what is wrong: "operand 1 is f32[8], expected f32[4x8] like operand 0;
+  /// insert a broadcast". The caller puts the node in front.
   Result<Inference> (*infer)(std::span<const TensorType> operands, const Attributes&) = nullptr;
   /// Elementwise ops: one body, recorded and computed.
   BodyFunction body = nullptr;
