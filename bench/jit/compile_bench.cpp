@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compile latency. The first compile of a process is measured in a child of its own for every repetition, with the
-// kernel cache empty; this process never opens the LLVM module. `module_ms` is what opening the module costs.
+// Compile latency of fresh processes: every repetition is a child of its own, and this process never opens the LLVM
+// module. `module_ms` is what opening the module costs; where it is absent the child has not opened it.
 #include <chrono>
 #include <dlfcn.h>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@ namespace {
 
 struct Times {
   double module_ms = 0, first_ms = 0, again_ms = 0, lowering_ms = 0, code_ms = 0, kernels = 0;
+  bool has_llvm = false;
 };
 
 double now_ms() {
@@ -26,6 +29,13 @@ double now_ms() {
 Graph gelu_graph() {
   GraphBuilder graph("gelu");
   graph.output("y", gelu(graph.input("x", DType::kF32, {1024, 1024})));
+  return graph.finish().value();
+}
+
+Graph contraction_graph() {
+  GraphBuilder graph("contraction");
+  const Tensor x = graph.input("x", DType::kF32, {512, 512}), y = graph.input("y", DType::kF32, {512, 512});
+  graph.output("z", relu(matmul(x, y)));
   return graph.finish().value();
 }
 
@@ -54,39 +64,54 @@ Graph digits_graph() {
   return graph.finish().value();
 }
 
-CompileReport compile_with_llvm(Graph graph, const std::string& device) {
-  auto context = std::make_shared<Context>(*make_default_context({.cache_directory = ""}));
+struct CompileCase {
+  Graph (*graph)();
+  std::string device = "cpu";
+  std::string cache_directory = "";  // empty: nothing is cached when the process starts
+  bool opens_module = false;         // before the clock starts
+};
+
+CompileReport compile_case(Graph graph, const CompileCase& what) {
   CompileOptions options;
-  options.device = device;
-  options.context = std::move(context);
+  options.device = what.device;
+  options.context = make_default_context({.cache_directory = what.cache_directory});
   return compile(std::move(graph), options).value().report();
 }
 
-Times compile_twice(Graph (*make)(), const std::string& device) {
+bool maps_llvm() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("libLLVM") != std::string::npos) return true;
+  }
+  return false;
+}
+
+Times compile_twice(const CompileCase& what) {
   Times times;
   double start = now_ms();
-  if (dlopen(find_llvm_module().value().c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) std::abort();
+  if (what.opens_module && dlopen(find_llvm_module().value().c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) std::abort();
   times.module_ms = now_ms() - start;
-  Graph first = make(), second = make();
+  Graph first = what.graph(), second = what.graph();
   start = now_ms();
-  const CompileReport report = compile_with_llvm(std::move(first), device);
+  const CompileReport report = compile_case(std::move(first), what);
   times.first_ms = now_ms() - start;
   start = now_ms();
-  compile_with_llvm(std::move(second), device);
+  compile_case(std::move(second), what);
   times.again_ms = now_ms() - start;
   times.lowering_ms = std::chrono::duration<double, std::milli>(report.passes + report.lowering).count();
   times.code_ms = std::chrono::duration<double, std::milli>(report.code).count();
   times.kernels = static_cast<double>(report.num_kernels);
+  times.has_llvm = maps_llvm();
   return times;
 }
 
 /// In a fresh process; false when it fails.
-bool compile_in_child(Graph (*make)(), const std::string& device, Times& times) {
+bool compile_in_child(const CompileCase& what, Times& times) {
   int ends[2];
   if (pipe(ends) != 0) return false;
   const pid_t child = fork();
   if (child == 0) {
-    const Times measured = compile_twice(make, device);
+    const Times measured = compile_twice(what);
     _exit(write(ends[1], &measured, sizeof(measured)) == sizeof(measured) ? 0 : 1);
   }
   close(ends[1]);
@@ -96,14 +121,12 @@ bool compile_in_child(Graph (*make)(), const std::string& device, Times& times) 
   return child > 0 && waitpid(child, &status, 0) == child && status == 0 && is_read;
 }
 
-void first_compile(benchmark::State& state, Graph (*make)(), const std::string& device) {
+void first_compile(benchmark::State& state, const CompileCase& what) {
   Times sum;
   for (auto _ : state) {
     Times times;
-    if (!compile_in_child(make, device, times)) {
-      state.SkipWithError("the child failed");
-      break;
-    }
+    if (!compile_in_child(what, times)) return state.SkipWithError("the child failed");
+    if (times.has_llvm != what.opens_module) return state.SkipWithError("the wrong generator compiled");
     state.SetIterationTime(times.first_ms / 1000);
     sum.module_ms += times.module_ms;
     sum.again_ms += times.again_ms;
@@ -112,18 +135,51 @@ void first_compile(benchmark::State& state, Graph (*make)(), const std::string& 
     sum.kernels += times.kernels;
   }
   const auto average = benchmark::Counter::kAvgIterations;
-  state.counters["module_ms"] = {sum.module_ms, average};
-  state.counters["again_ms"] = {sum.again_ms, average};  // the second compile in the same process, nothing cached
+  if (what.opens_module) state.counters["module_ms"] = {sum.module_ms, average};
+  state.counters["again_ms"] = {sum.again_ms, average};  // a second compile in the same process, in another context
   state.counters["lowering_ms"] = {sum.lowering_ms, average};
   state.counters["code_ms"] = {sum.code_ms, average};
   state.counters["kernels"] = {sum.kernels, average};
 }
-BENCHMARK_CAPTURE(first_compile, gelu_avx512, gelu_graph, "cpu:avx512")->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(first_compile, gelu_avx2, gelu_graph, "cpu:avx2")->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(first_compile, gelu_baseline, gelu_graph, "cpu:baseline")
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(first_compile, digits, digits_graph, "cpu")->UseManualTime()->Unit(benchmark::kMillisecond);
+
+/// With every kernel in a cache on disk that another process has written.
+void compile_from_disk(benchmark::State& state, Graph (*graph)()) {
+  const std::filesystem::path directory =
+      std::filesystem::temp_directory_path() / ("millrace-compile-bench-" + std::to_string(getpid()));
+  const CompileCase what{.graph = graph, .cache_directory = directory.string()};
+  Times times;
+  compile_in_child(what, times);
+  first_compile(state, what);
+  std::filesystem::remove_all(directory);
+}
+
+void register_benchmarks() {
+  const auto add = [](const char* name, const CompileCase& what) {
+    benchmark::RegisterBenchmark(name, [what](benchmark::State& state) { first_compile(state, what); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond);
+  };
+  const auto add_from_disk = [](const char* name, Graph (*graph)()) {
+    benchmark::RegisterBenchmark(name, [graph](benchmark::State& state) { compile_from_disk(state, graph); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond);
+  };
+  add("gelu_avx512", {.graph = gelu_graph, .device = "cpu:avx512", .opens_module = true});
+  add("gelu_avx2", {.graph = gelu_graph, .device = "cpu:avx2", .opens_module = true});
+  add("gelu_baseline", {.graph = gelu_graph, .device = "cpu:baseline", .opens_module = true});
+  add("contraction_by_xbyak", {.graph = contraction_graph});
+  add("digits", {.graph = digits_graph, .opens_module = true});
+  add_from_disk("gelu_from_disk", gelu_graph);
+  add_from_disk("digits_from_disk", digits_graph);
+}
 
 }  // namespace
 }  // namespace millrace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  millrace::register_benchmarks();
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

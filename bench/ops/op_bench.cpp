@@ -48,10 +48,10 @@ void run_op_case(benchmark::State& state, const OpCase& row, DType dtype) {
   const OpProblem problem = row.large();
   const Attributes attributes = attributes_for(problem, dtype);
   std::vector<reference::Tensor> operands = sample_operands(row, problem, dtype, random), results;
-  const auto types = infer_types(row.op, types_of(operands), attributes);
-  if (!types.ok()) return state.SkipWithError(types.status().message().c_str());
+  const auto inferred = infer_types(row.op, types_of(operands), attributes);
+  if (!inferred.ok()) return state.SkipWithError(inferred.status().message().c_str());
   std::size_t bytes = 0;
-  for (const TensorType& type : *types) results.emplace_back(type);
+  for (const TensorType& type : inferred->results) results.emplace_back(type);
   std::vector<BufferBinding> outputs = bind(results);
   auto op = prepare(row, attributes, operands, outputs);
   if (!op.ok()) return state.SkipWithError(op.status().message().c_str());
