@@ -31,6 +31,18 @@ TEST_CASE("constants fold element by element, and through views") {
         "}\n");
 }
 
+TEST_CASE("a cast of constants to 16-bit floats folds to what the kernel gives") {
+  for (const DType to : {DType::kF16, DType::kBF16}) {
+    GraphBuilder graph("fold");
+    const double values[] = {1.5, -2};
+    graph.output("y", cast(graph.constant<double>({2}, values), to) * 2.0);
+    Graph folded = graph.finish().value();
+    REQUIRE(fold_constants(folded).ok());
+    REQUIRE(eliminate_dead_nodes(folded).ok());
+    CHECK(to_text(folded).find("constant(1.5, -2)") != std::string::npos);
+  }
+}
+
 TEST_CASE("equal nodes merge, constants by content, inputs never") {
   GraphBuilder graph("merge");
   Tensor x = graph.input("x", DType::kF32, {2});

@@ -14,8 +14,8 @@ Scalar load_element(DType dtype, const std::vector<std::byte>& data, std::size_t
 }
 
 void store_element(DType dtype, std::vector<std::byte>& data, std::size_t index, Scalar value) {
-  if (dtype == DType::kF16) value.bits = Half(value.as<float>()).bits;
-  if (dtype == DType::kBF16) value.bits = BFloat16(value.as<float>()).bits;
+  if (value.dtype == DType::kF32 && dtype == DType::kF16) value.bits = Half(value.as<float>()).bits;
+  if (value.dtype == DType::kF32 && dtype == DType::kBF16) value.bits = BFloat16(value.as<float>()).bits;
   std::memcpy(data.data() + index * size_bytes(dtype), &value.bits, size_bytes(dtype));
 }
 
