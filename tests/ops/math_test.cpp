@@ -2,6 +2,7 @@
 // Measures the elementary functions against long double std:: ones, with mul_add fused and unfused.
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -154,6 +155,58 @@ TEST_CASE("sigmoid is within 3 ulp") {
         return x < 0 ? e / (1 + e) : 1 / (1 + e);
       },
       [](auto& b, auto x, auto) { return math::sigmoid(b, x); });
+}
+
+TEST_CASE("expm1 is within 2 ulp") {
+  check_unary(
+      {-25, 90}, {-45, 711}, 2, [](long double x, long double) { return std::expm1(x); },
+      [](auto& b, auto x, auto) { return math::expm1(b, x); });
+}
+
+TEST_CASE("log1p is within 2 ulp") {
+  check_unary(
+      {-1, 3}, {-1, 3}, 2, [](long double x, long double) { return std::log1p(x); },
+      [](auto& b, auto x, auto) { return math::log1p(b, x); });
+}
+
+namespace {
+
+/// f64 beyond 2^27 is NaN; every f32 is below the limit, in an f64's terms, or is meant.
+template <class T>
+void check_angles(long double (*function)(long double), bool is_sine) {
+  std::vector<T> x;
+  for (const T point : sweep<T>(-1e5, 1e5, 300000)) {
+    if (sizeof(T) == 4 || std::fabs(point) <= 0x1p27 || std::isinf(point)) x.push_back(point);
+  }
+  // Nearest to the zeros of sine and cosine, where the reduction is all.
+  for (int n = 1; n < 200000; ++n) {
+    const T zero = static_cast<T>(n * std::numbers::pi_v<long double> / 2);
+    for (const T point : {zero, std::nextafter(zero, T{0}), std::nextafter(zero, T{2} * zero)}) x.push_back(point);
+  }
+  static long double (*reference)(long double);
+  reference = function;
+  check_bound<T>(
+      x, x, [](long double angle, long double) { return reference(angle); }, 1,
+      [&](auto& b, auto angle, auto) { return is_sine ? math::sin(b, angle) : math::cos(b, angle); });
+}
+
+}  // namespace
+
+TEST_CASE("sin and cos are within 1 ulp") {
+  const auto sine = [](long double x) { return std::sin(x); };
+  const auto cosine = [](long double x) { return std::cos(x); };
+  check_angles<float>(sine, true);
+  check_angles<float>(cosine, false);
+  check_angles<double>(sine, true);
+  check_angles<double>(cosine, false);
+}
+
+TEST_CASE("sin and cos of an f64 beyond 2^27 are NaN") {
+  HostEval b;
+  for (const double x : {0x1p27 + 1, -1e300}) {
+    CHECK(std::isnan(math::sin(b, Scalar::of(x)).as<double>()));
+    CHECK(std::isnan(math::cos(b, Scalar::of(x)).as<double>()));
+  }
 }
 
 namespace {

@@ -3,7 +3,10 @@
 
 #include "millrace/ops/math/erf.h"
 #include "millrace/ops/math/exp.h"
+#include "millrace/ops/math/expm1.h"
 #include "millrace/ops/math/log.h"
+#include "millrace/ops/math/log1p.h"
 #include "millrace/ops/math/pow.h"
 #include "millrace/ops/math/sigmoid.h"
+#include "millrace/ops/math/sin_cos.h"
 #include "millrace/ops/math/tanh.h"

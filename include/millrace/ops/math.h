@@ -15,6 +15,10 @@ namespace millrace::math {
 //     sigmoid     3 | 3
 //     erf         2 | 2
 //     pow         1 | 1
+//     expm1       2 | 2
+//     log1p       2 | 2
+//     sin         1 | 1     f64: |x| <= 2^27
+//     cos         1 | 1     f64: |x| <= 2^27
 
 template <class B>
 typename B::Value exp(B& b, typename B::Value x);
@@ -26,6 +30,14 @@ template <class B>
 typename B::Value sigmoid(B& b, typename B::Value x);
 template <class B>
 typename B::Value erf(B& b, typename B::Value x);
+template <class B>
+typename B::Value expm1(B& b, typename B::Value x);
+template <class B>
+typename B::Value log1p(B& b, typename B::Value x);
+template <class B>
+typename B::Value sin(B& b, typename B::Value x);
+template <class B>
+typename B::Value cos(B& b, typename B::Value x);
 template <class B>
 typename B::Value pow(B& b, typename B::Value x, typename B::Value y);
 

@@ -34,6 +34,28 @@ LogParts<V> split_log(B& b, V x) {
   return {small_integer_to_float(b, b.sub(k, shift), x.dtype), b.sub(m, b.constant_like(x, 1))};
 }
 
+/// log(1 + f) - f.
+template <class B, class V>
+V log_rest(B& b, V f) {
+  const bool is_f64 = f.dtype == DType::kF64;
+  const V s = b.div(f, b.add(f, b.constant_like(f, 2)));
+  const V z = b.mul(s, s);
+  const V r = b.mul(z, horner(b, z, is_f64 ? std::span<const double>(kLogF64) : std::span<const double>(kLogF32)));
+  const V half_square = b.mul(b.mul(b.constant_like(f, 0.5), f), f);
+  return b.sub(b.mul(s, b.add(half_square, r)), half_square);
+}
+
+/// k * ln2 + f + rest. k * ln2_high + f as a sum and its exact error: |f| < ln2_high, or k is 0.
+template <class B, class V>
+V join_log(B& b, V k, V f, V rest) {
+  const FloatFormat format = format_of(f.dtype);
+  const V high = b.mul(k, b.constant_like(f, format.ln2_high));
+  const V sum = b.add(high, f);
+  const V error = b.sub(f, b.sub(sum, high));
+  const V low = b.mul_add(k, b.constant_like(f, format.ln2_low), rest);
+  return b.add(sum, b.add(error, low));
+}
+
 }  // namespace detail
 
 /// Natural logarithm. Subnormals are exact inputs; of 0 and -0 -inf, of negatives NaN, of +inf +inf; NaN stays.
@@ -42,22 +64,8 @@ LogParts<V> split_log(B& b, V x) {
 template <class B>
 typename B::Value log(B& b, typename B::Value x) {
   using V = typename B::Value;
-  const detail::FloatFormat format = detail::format_of(x.dtype);
   const auto [k, f] = detail::split_log(b, x);
-  const bool is_f64 = x.dtype == DType::kF64;
-  const V s = b.div(f, b.add(f, b.constant_like(x, 2)));
-  const V z = b.mul(s, s);
-  const V r =
-      b.mul(z, detail::horner(
-                   b, z, is_f64 ? std::span<const double>(detail::kLogF64) : std::span<const double>(detail::kLogF32)));
-  const V half_square = b.mul(b.mul(b.constant_like(x, 0.5), f), f);
-  const V rest = b.sub(b.mul(s, b.add(half_square, r)), half_square);
-  // k * ln2_high + f as a sum and its exact error: |f| < ln2_high, or k is 0.
-  const V high = b.mul(k, b.constant_like(x, format.ln2_high));
-  const V sum = b.add(high, f);
-  const V error = b.sub(f, b.sub(sum, high));
-  const V low = b.mul_add(k, b.constant_like(x, format.ln2_low), rest);
-  const V y = b.add(sum, b.add(error, low));
+  const V y = detail::join_log(b, k, f, detail::log_rest(b, f));
   const V zero = b.constant_like(x, 0);
   const V finite = b.select(b.lt(x, b.constant_like(x, detail::kInfinity)), y, x);
   const V not_zero = b.select(b.eq(x, zero), b.constant_like(x, -detail::kInfinity), finite);

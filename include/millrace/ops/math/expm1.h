@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "millrace/ops/math/exp.h"
+
+namespace millrace::math {
+
+/// e^x - 1, without loss near 0. Keeps -0 and subnormals; -1 from about -17.4 (f32) and -37.5 (f64) down, +inf where
+/// exp is; NaN stays.
+/// Error: at most 2 ulp.
+template <class B>
+typename B::Value expm1(B& b, typename B::Value x) {
+  using V = typename B::Value;
+  const bool is_f64 = x.dtype == DType::kF64;
+  const V one = b.constant_like(x, 1);
+  const V limited = is_f64 ? detail::clamp(b, x, -45, 710) : detail::clamp(b, x, -25, 89);
+  const auto reduced = detail::reduce_exp(b, limited);
+  // (2^k - 1) + 2^k * high + 2^k * tail, the first two as a sum and its exact error: the second is smaller, or the
+  // first is 0. Far above 1 the -1 is lost, and 2^k alone might overflow.
+  const V power = detail::power_of_two(b, reduced.k, x);
+  const V first = b.sub(power, one);
+  const V second = b.mul(power, reduced.high);
+  const V sum = b.add(first, second);
+  const V error = b.sub(second, b.sub(sum, first));
+  const V near = b.add(sum, b.add(error, b.mul(power, reduced.tail)));
+  const V far = detail::scale(b, b.add(one, b.add(reduced.high, reduced.tail)), reduced.k);
+  const V y = b.select(b.lt(limited, b.constant_like(x, is_f64 ? 40 : 20)), near, far);
+  return detail::copy_sign(b, b.abs(y), x);
+}
+
+}  // namespace millrace::math
