@@ -128,8 +128,9 @@ bool accepts(const RewriteRule& rule, DType dtype) {
     case DTypeClass::kPredicate:
       return (rule.dtypes & kBools) != 0;
     case DTypeClass::kSigned:
+      return (rule.dtypes & kSignedInts) != 0;
     case DTypeClass::kUnsigned:
-      return (rule.dtypes & kInts) != 0;
+      return (rule.dtypes & kUnsignedInts) != 0;
     case DTypeClass::kFloat:
       return (rule.dtypes & kFloats) != 0;
   }

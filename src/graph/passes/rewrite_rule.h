@@ -20,7 +20,7 @@ struct RuleTerm {
   std::vector<RuleTerm> operands;
 };
 
-enum RuleDTypes : unsigned { kInts = 1, kFloats = 2, kBools = 4 };
+enum RuleDTypes : unsigned { kSignedInts = 1, kUnsignedInts = 2, kInts = 3, kFloats = 4, kBools = 8 };
 
 struct RewriteRule {
   unsigned dtypes = 0;
