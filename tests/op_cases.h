@@ -18,13 +18,16 @@ struct OpCase {
 };
 
 namespace op_case_dtypes {
-inline constexpr DType kArithmetic[] = {DType::kF32, DType::kF64, DType::kI32, DType::kI64};
-inline constexpr DType kFloats[] = {DType::kF32, DType::kF64};
-inline constexpr DType kIntegers[] = {DType::kI32, DType::kI64};
-inline constexpr DType kEquatable[] = {DType::kF32, DType::kF64, DType::kI32, DType::kI64, DType::kBool};
-inline constexpr DType kLogical[] = {DType::kBool, DType::kI32, DType::kI64};
-inline constexpr DType kDot[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64};
-inline constexpr std::span<const DType> kAll = kAllDTypes;
+// One list, from floats to bool: every row's dtypes are neighbours in it.
+inline constexpr DType kOrdered[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32,
+                                     DType::kI64, DType::kI8,  DType::kI16, DType::kU8,   DType::kU16,
+                                     DType::kU32, DType::kU64, DType::kBool};
+inline constexpr std::span<const DType> kAll = kOrdered;
+inline constexpr std::span<const DType> kArithmetic = kAll.first(12);
+inline constexpr std::span<const DType> kFloats = kAll.first(4);
+inline constexpr std::span<const DType> kIntegers = kAll.subspan(4, 8);
+inline constexpr std::span<const DType> kLogical = kAll.subspan(4, 9);
+inline constexpr std::span<const DType> kBool = kAll.last(1);
 }  // namespace op_case_dtypes
 
 // clang-format off
@@ -45,15 +48,20 @@ inline std::span<const OpCase> op_cases() {
       {Op::sign,            kArithmetic, unary_problems,      large_unary,     -1e3,  1e3,   0},
       {Op::exp,             kFloats,     unary_problems,      large_unary,     -105,  90,    1},
       {Op::log,             kFloats,     unary_problems,      large_unary,     0,     1e3,   1},
+      {Op::expm1,           kFloats,     unary_problems,      large_unary,     -25,   90,    2},
+      {Op::log1p,           kFloats,     unary_problems,      large_unary,     -1,    1e3,   2},
       {Op::sqrt,            kFloats,     unary_problems,      large_unary,     0,     1e3,   0},
       {Op::rsqrt,           kFloats,     unary_problems,      large_unary,     0,     1e3,   0},
+      {Op::sin,             kFloats,     unary_problems,      large_unary,     -1e3,  1e3,   1},
+      {Op::cos,             kFloats,     unary_problems,      large_unary,     -1e3,  1e3,   1},
       {Op::tanh,            kFloats,     unary_problems,      large_unary,     -10,   10,    2},
       {Op::sigmoid,         kFloats,     unary_problems,      large_unary,     -105,  20,    3},
       {Op::erf,             kFloats,     unary_problems,      large_unary,     -4.5,  4.5,   2},
       {Op::floor,           kFloats,     unary_problems,      large_unary,     -10,   10,    0},
+      {Op::ceil,            kFloats,     unary_problems,      large_unary,     -10,   10,    0},
       {Op::round,           kFloats,     unary_problems,      large_unary,     -10,   10,    0},
-      {Op::equal,           kEquatable,  binary_problems,     large_binary,    -2,    2,     0},
-      {Op::not_equal,       kEquatable,  binary_problems,     large_binary,    -2,    2,     0},
+      {Op::equal,           kAll,        binary_problems,     large_binary,    -2,    2,     0},
+      {Op::not_equal,       kAll,        binary_problems,     large_binary,    -2,    2,     0},
       {Op::less,            kArithmetic, binary_problems,     large_binary,    -2,    2,     0},
       {Op::less_equal,      kArithmetic, binary_problems,     large_binary,    -2,    2,     0},
       {Op::greater,         kArithmetic, binary_problems,     large_binary,    -2,    2,     0},
@@ -69,8 +77,11 @@ inline std::span<const OpCase> op_cases() {
       {Op::reduce_max,      kArithmetic, reduce_problems,     large_reduce,    -9,    9,     0},
       {Op::reduce_min,      kArithmetic, reduce_problems,     large_reduce,    -9,    9,     0},
       {Op::reduce_mean,     kFloats,     reduce_problems,     large_reduce,    -1,    1,     0},
+      {Op::reduce_any,      kBool,       reduce_problems,     large_reduce,    0,     0,     0},
+      {Op::reduce_all,      kBool,       reduce_problems,     large_reduce,    0,     0,     0},
       {Op::argmax,          kArithmetic, argmax_problems,     large_argmax,    -9,    9,     0},
-      {Op::dot,             kDot,        dot_problems,        large_dot,       -1,    1,     0},
+      {Op::argmin,          kArithmetic, argmax_problems,     large_argmax,    -9,    9,     0},
+      {Op::dot,             kArithmetic, dot_problems,        large_dot,       -1,    1,     0},
       {Op::conv2d,          kArithmetic, conv_problems,       large_conv,      -1,    1,     0},
       {Op::max_pool2d,      kArithmetic, pool_problems,       large_pool,      -9,    9,     0},
       {Op::avg_pool2d,      kFloats,     pool_problems,       large_pool,      -1,    1,     0},

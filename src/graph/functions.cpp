@@ -70,12 +70,17 @@ MILLRACE_UNARY(abs, abs)
 MILLRACE_UNARY(sign, sign)
 MILLRACE_UNARY(exp, exp)
 MILLRACE_UNARY(log, log)
+MILLRACE_UNARY(expm1, expm1)
+MILLRACE_UNARY(log1p, log1p)
 MILLRACE_UNARY(sqrt, sqrt)
 MILLRACE_UNARY(rsqrt, rsqrt)
+MILLRACE_UNARY(sin, sin)
+MILLRACE_UNARY(cos, cos)
 MILLRACE_UNARY(tanh, tanh)
 MILLRACE_UNARY(sigmoid, sigmoid)
 MILLRACE_UNARY(erf, erf)
 MILLRACE_UNARY(floor, floor)
+MILLRACE_UNARY(ceil, ceil)
 MILLRACE_UNARY(round, round)
 MILLRACE_UNARY(logical_not, logical_not)
 MILLRACE_REDUCE(reduce_sum)
@@ -83,6 +88,8 @@ MILLRACE_REDUCE(reduce_prod)
 MILLRACE_REDUCE(reduce_max)
 MILLRACE_REDUCE(reduce_min)
 MILLRACE_REDUCE(reduce_mean)
+MILLRACE_REDUCE(reduce_any)
+MILLRACE_REDUCE(reduce_all)
 
 #undef MILLRACE_UNARY
 #undef MILLRACE_BINARY
@@ -94,6 +101,7 @@ Tensor select(Tensor condition, Tensor if_true, Tensor if_false) {
 }
 Tensor cast(Tensor x, DType dtype) { return apply(Op::cast, {x}, CastAttrs{dtype}); }
 Tensor argmax(Tensor x, std::int64_t axis, bool keep_dims) { return apply(Op::argmax, {x}, ArgAttrs{axis, keep_dims}); }
+Tensor argmin(Tensor x, std::int64_t axis, bool keep_dims) { return apply(Op::argmin, {x}, ArgAttrs{axis, keep_dims}); }
 
 Tensor matmul(Tensor x, Tensor y) {
   GraphBuilder* builder = builder_of({x, y});

@@ -8,9 +8,7 @@ using namespace ops;
 
 namespace {
 
-constexpr DTypeSet kEquatable = {kArithmetic.bits | dtype_bits(DType::kBool), "bool, i32, i64, f32 or f64"};
-constexpr DTypeSet kLogical = {kIntegers.bits | dtype_bits(DType::kBool), "bool, i32 or i64"};
-constexpr DTypeSet kBoolOnly = {dtype_bits(DType::kBool), "bool"};
+constexpr DTypeSet kLogical = {kIntegers.bits | kBoolOnly.bits, "bool or an integer"};
 
 InferResult infer_compare(Types operands, const Attributes&) {
   MILLRACE_TRY(expect_alike(operands, kArithmetic));
@@ -18,7 +16,7 @@ InferResult infer_compare(Types operands, const Attributes&) {
 }
 
 InferResult infer_equality(Types operands, const Attributes&) {
-  MILLRACE_TRY(expect_alike(operands, kEquatable));
+  MILLRACE_TRY(expect_like(operands, 1, 0));
   return std::vector<TensorType>{{DType::kBool, operands[0].shape}};
 }
 
@@ -40,21 +38,6 @@ InferResult infer_select(Types operands, const Attributes&) {
 
 InferResult infer_cast(Types operands, const Attributes& attributes) {
   return std::vector<TensorType>{{std::get<CastAttrs>(attributes).dtype, operands[0].shape}};
-}
-
-/// x as f32: exact, or else the neighbour towards zero with its last bit set.
-/// Source: Boldo & Melquiond, Emulation of FMA and correctly rounded sums, IEEE TC 57(4), 2008.
-template <class B, class V>
-V round_to_odd(B& b, V x) {
-  const V nearest = b.convert(DType::kF32, x);
-  if (x.dtype == DType::kBool || x.dtype == DType::kF32 || size_bytes(x.dtype) < 4) return nearest;
-  const V back = b.convert(x.dtype, nearest);
-  const V zero = b.constant_like(x, 0);
-  const V is_away = b.select(b.lt(x, zero), b.lt(back, x), b.lt(x, back));
-  const V bits = b.bitcast(DType::kI32, nearest);
-  const V one = b.constant_int(DType::kI32, 1);
-  const V towards_zero = b.select(is_away, b.sub(bits, one), bits);
-  return b.bitcast(DType::kF32, b.select(b.ne(back, x), b.bit_or(towards_zero, one), bits));
 }
 
 }  // namespace

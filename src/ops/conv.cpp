@@ -49,7 +49,7 @@ Result<std::vector<KernelRequest>> build_conv2d(const OpInstance& node) {
   const auto c = nest.reduction("c", node.operands[0].shape[1]);
   const auto kh = nest.reduction("kh", dims[0].window), kw = nest.reduction("kw", dims[1].window);
   std::optional<Scalar> fill;
-  if (dims[0].is_padded() || dims[1].is_padded()) fill = Scalar::from_int(node.operands[0].dtype, 0);
+  if (dims[0].is_padded() || dims[1].is_padded()) fill = Scalar::from_int(body_dtype(node.operands[0].dtype), 0);
   const BodyValue x = nest.load(nest.term(), nest.operand(node.operands[0]),
                                 {nest.along(n), nest.along(c), nest.index({{i, dims[0].stride}, {kh}}, -dims[0].low),
                                  nest.index({{j, dims[1].stride}, {kw}}, -dims[1].low)},

@@ -12,9 +12,6 @@ using namespace ops;
 
 namespace {
 
-constexpr DTypeSet kDotDTypes = {kArithmetic.bits | dtype_bits(DType::kF16, DType::kBF16),
-                                 "i32, i64, f16, bf16, f32 or f64"};
-
 /// The attribute's axes counted from the front, and the dims that are left.
 struct DotDims {
   std::vector<std::size_t> batch, contract, free;
@@ -58,7 +55,7 @@ Status expect_equal_extents(Types operands, const std::vector<std::size_t>& x, c
 
 InferResult infer_dot(Types operands, const Attributes& attributes) {
   const auto& attrs = std::get<DotAttrs>(attributes);
-  MILLRACE_TRY(expect_dtype(operands, 0, kDotDTypes));
+  MILLRACE_TRY(expect_dtype(operands, 0, kArithmetic));
   if (operands[1].dtype != operands[0].dtype) {
     return invalid_argument(fmt::format("operand 1 is {}, expected {} like operand 0; insert a cast",
                                         operands[1].to_text(), to_text(operands[0].dtype)));

@@ -93,13 +93,29 @@ OpDef define_log() {
   return elementwise<[](auto& b, auto x) { return math::log(b, x[0]); }>(infer_floats);
 }
 
+OpDef define_expm1() {
+  return elementwise<[](auto& b, auto x) { return math::expm1(b, x[0]); }>(infer_floats);
+}
+
+OpDef define_log1p() {
+  return elementwise<[](auto& b, auto x) { return math::log1p(b, x[0]); }>(infer_floats);
+}
+
 OpDef define_sqrt() {
   return elementwise<[](auto& b, auto x) { return b.sqrt(x[0]); }>(infer_floats);
 }
 
-/// Both steps round, so it equals div(1, sqrt(x)) bit for bit on every target.
+/// Both steps round, so in f32 and f64 it equals div(1, sqrt(x)) bit for bit on every target.
 OpDef define_rsqrt() {
   return elementwise<[](auto& b, auto x) { return b.div(b.constant_like(x[0], 1), b.sqrt(x[0])); }>(infer_floats);
+}
+
+OpDef define_sin() {
+  return elementwise<[](auto& b, auto x) { return math::sin(b, x[0]); }>(infer_floats);
+}
+
+OpDef define_cos() {
+  return elementwise<[](auto& b, auto x) { return math::cos(b, x[0]); }>(infer_floats);
 }
 
 OpDef define_tanh() {
@@ -116,6 +132,10 @@ OpDef define_erf() {
 
 OpDef define_floor() {
   return elementwise<[](auto& b, auto x) { return b.floor(x[0]); }>(infer_floats);
+}
+
+OpDef define_ceil() {
+  return elementwise<[](auto& b, auto x) { return b.ceil(x[0]); }>(infer_floats);
 }
 
 OpDef define_round() {

@@ -17,6 +17,21 @@ auto call_body(B& b, X x, const Attributes& attributes) {
   }
 }
 
+/// x as f32: exact, or else the neighbour towards zero with its last bit set, so that rounding on to 16 bits is right.
+/// Source: Boldo & Melquiond, Emulation of FMA and correctly rounded sums, IEEE TC 57(4), 2008.
+template <class B, class V>
+V round_to_odd(B& b, V x) {
+  const V nearest = b.convert(DType::kF32, x);
+  if (x.dtype == DType::kBool || x.dtype == DType::kF32 || size_bytes(x.dtype) < 4) return nearest;
+  const V back = b.convert(x.dtype, nearest);
+  const V zero = b.constant_like(x, 0);
+  const V is_away = b.select(b.lt(x, zero), b.lt(back, x), b.lt(x, back));
+  const V bits = b.bitcast(DType::kI32, nearest);
+  const V one = b.constant_int(DType::kI32, 1);
+  const V towards_zero = b.select(is_away, b.sub(bits, one), bits);
+  return b.bitcast(DType::kF32, b.select(b.ne(back, x), b.bit_or(towards_zero, one), bits));
+}
+
 /// A map over the result's shape: every operand is loaded at the result's own point.
 Result<std::vector<KernelRequest>> build_elementwise(const OpInstance& node, BodyFunction body);
 

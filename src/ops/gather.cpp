@@ -13,7 +13,7 @@ namespace {
 InferResult infer_gather(Types operands, const Attributes& attributes) {
   MILLRACE_TRY_ASSIGN(const std::size_t axis,
                       resolve_axis(std::get<GatherAttrs>(attributes).axis, operands, 0, "axis"));
-  MILLRACE_TRY(expect_dtype(operands, 1, kIntegers));
+  MILLRACE_TRY(expect_dtype(operands, 1, kIndices));
   std::vector<SizeExpr> dims;
   for (std::size_t d = 0; d < axis; ++d) dims.push_back(operands[0].shape[d]);
   for (const SizeExpr& dim : operands[1].shape.dims()) dims.push_back(dim);

@@ -32,12 +32,15 @@ constexpr std::uint32_t dtype_bits(D... dtypes) {
   return ((std::uint32_t{1} << static_cast<unsigned>(dtypes)) | ...);
 }
 
-inline constexpr DTypeSet kArithmetic = {dtype_bits(DType::kI32, DType::kI64, DType::kF32, DType::kF64),
-                                         "i32, i64, f32 or f64"};
-inline constexpr DTypeSet kFloats = {dtype_bits(DType::kF32, DType::kF64), "f32 or f64"};
-inline constexpr DTypeSet kIntegers = {dtype_bits(DType::kI32, DType::kI64), "i32 or i64"};
+inline constexpr DTypeSet kFloats = {dtype_bits(DType::kF16, DType::kBF16, DType::kF32, DType::kF64), "a float"};
+inline constexpr DTypeSet kIntegers = {
+    dtype_bits(DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU16, DType::kU32, DType::kU64),
+    "an integer"};
+inline constexpr DTypeSet kArithmetic = {kIntegers.bits | kFloats.bits, "an integer or a float"};
+inline constexpr DTypeSet kBoolOnly = {dtype_bits(DType::kBool), "bool"};
+inline constexpr DTypeSet kIndices = {dtype_bits(DType::kI32, DType::kI64), "i32 or i64"};
 
-/// "operand 0 is bool[4], expected f32 or f64; insert a cast"
+/// "operand 0 is bool[4], expected a float; insert a cast"
 Status expect_dtype(Types operands, std::size_t operand, const DTypeSet& set);
 /// "operand 1 is f32[8], expected f32[4x8] like operand 0; insert a broadcast"
 Status expect_like(Types operands, std::size_t operand, std::size_t like);

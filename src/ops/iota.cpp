@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/infer.h"
+#include "ops/elementwise.h"
 #include "ops/nest.h"
 
 namespace millrace {
@@ -15,7 +15,7 @@ InferResult infer_iota(Types, const Attributes& attributes) {
   if (!broken.empty()) return invalid_argument("result 0 " + broken);
   if (!kArithmetic.contains(attrs.dtype)) {
     return invalid_argument("dtype is " + std::string(to_text(attrs.dtype)) +
-                            ", expected i32, i64, f32 or f64; cast the result");
+                            ", expected an integer or a float; cast the result");
   }
   const auto rank = static_cast<std::int64_t>(result[0].shape.rank());
   if (attrs.axis < -rank || attrs.axis >= rank) {
@@ -33,7 +33,9 @@ Result<std::vector<KernelRequest>> build_iota(const OpInstance& node) {
   BodyBuilder& b = nest.epilogue();
   const auto axis =
       static_cast<std::uint32_t>(attrs.axis < 0 ? attrs.axis + static_cast<std::int64_t>(rank) : attrs.axis);
-  nest.store(node.results[0], nest.identity(rank), b.convert(attrs.dtype, b.index(axis)));
+  const BodyValue index = b.index(axis);
+  const bool is_16_bit = body_dtype(attrs.dtype) != attrs.dtype;
+  nest.store(node.results[0], nest.identity(rank), is_16_bit ? round_to_odd(b, index) : b.convert(attrs.dtype, index));
   return nest.finish();
 }
 

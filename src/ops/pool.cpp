@@ -72,26 +72,18 @@ struct PoolNest {
   }
 };
 
-Scalar lowest(DType dtype) {
-  switch (dtype) {
-    case DType::kI32:
-      return Scalar::of(std::numeric_limits<std::int32_t>::lowest());
-    case DType::kI64:
-      return Scalar::of(std::numeric_limits<std::int64_t>::lowest());
-    default:
-      return Scalar::from_double(dtype, -std::numeric_limits<double>::infinity());
-  }
-}
+/// Integers saturate there.
+Scalar lowest(DType dtype) { return Scalar::from_double(dtype, -std::numeric_limits<double>::infinity()); }
 
 Result<std::vector<KernelRequest>> build_max_pool(const OpInstance& node) {
-  PoolNest pool("max_pool2d", node, lowest(node.operands[0].dtype));
+  PoolNest pool("max_pool2d", node, lowest(body_dtype(node.operands[0].dtype)));
   const BodyValue max = pool.nest.reduce(ReductionKind::kMax, pool.value);
   pool.nest.store(node.results[0], pool.nest.identity(4), max);
   return pool.nest.finish();
 }
 
 Result<std::vector<KernelRequest>> build_avg_pool(const OpInstance& node) {
-  const DType dtype = node.operands[0].dtype;
+  const DType dtype = body_dtype(node.operands[0].dtype);
   PoolNest pool("avg_pool2d", node, Scalar::from_int(dtype, 0));
   BodyBuilder& b = pool.nest.epilogue();
   const bool counts_all = std::get<Pool2dAttrs>(node.attributes).count_include_pad;

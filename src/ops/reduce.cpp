@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over axes, and argmax along one.
+// Reductions over axes, and argmax and argmin along one.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -91,6 +91,24 @@ Result<std::vector<KernelRequest>> build_mean(const OpInstance& node) {
   return reduce.nest.finish();
 }
 
+/// A reduction accumulates in no bool: 0 and 1 in u8, whose lowest and highest values read back as false and true.
+template <ReductionKind kKind>
+Result<std::vector<KernelRequest>> build_logical(const OpInstance& node) {
+  const bool keep_dims = std::get<ReduceAttrs>(node.attributes).keep_dims;
+  ReduceNest reduce(kKind == ReductionKind::kMax ? "reduce_any" : "reduce_all", node, axes_of(node), keep_dims);
+  const BodyValue result = reduce.nest.reduce(kKind, reduce.nest.term().convert(DType::kU8, reduce.value));
+  reduce.nest.store(node.results[0], reduce.result, reduce.nest.epilogue().convert(DType::kBool, result));
+  return reduce.nest.finish();
+}
+
+template <ReductionKind kKind>
+OpDef logical_reduction() {
+  OpDef def;
+  def.infer = [](Types operands, const Attributes& a) { return infer_reduce(operands, a, kBoolOnly); };
+  def.build = build_logical<kKind>;
+  return def;
+}
+
 template <ReductionKind kKind>
 OpDef reduction() {
   OpDef def;
@@ -99,23 +117,32 @@ OpDef reduction() {
   return def;
 }
 
-InferResult infer_argmax(Types operands, const Attributes& attributes) {
+InferResult infer_arg(Types operands, const Attributes& attributes, std::string_view what) {
   const auto& attrs = std::get<ArgAttrs>(attributes);
   MILLRACE_TRY(expect_dtype(operands, 0, kArithmetic));
   MILLRACE_TRY_ASSIGN(const std::size_t axis, resolve_axis(attrs.axis, operands, 0, "axis"));
   std::vector<SizeRequirement> needed;
   if (!require_at_most(1, operands[0].shape[axis], needed)) {
     return invalid_argument(
-        fmt::format("axis {} of operand 0, {}, has extent {}, expected 1 or more; nothing has no maximum", axis,
-                    operands[0].to_text(), operands[0].shape[axis].to_text()));
+        fmt::format("axis {} of operand 0, {}, has extent {}, expected 1 or more; nothing has no {}", axis,
+                    operands[0].to_text(), operands[0].shape[axis].to_text(), what));
   }
   return Inference({{DType::kI64, reduced_shape(operands[0].shape, {axis}, attrs.keep_dims)}}, std::move(needed));
 }
 
-Result<std::vector<KernelRequest>> build_argmax(const OpInstance& node) {
+/// argmin is the argmax of -x (NaN stays and is found first), or of an integer's complement, which turns any range
+/// over.
+template <bool kIsMin>
+Result<std::vector<KernelRequest>> build_arg(const OpInstance& node) {
   const auto& attrs = std::get<ArgAttrs>(node.attributes);
-  ReduceNest reduce("argmax", node, {*resolve_axis(attrs.axis, node.operands, 0, "axis")}, attrs.keep_dims);
-  reduce.nest.store(node.results[0], reduce.result, reduce.nest.reduce(ReductionKind::kArgMax, reduce.value));
+  ReduceNest reduce(kIsMin ? "argmin" : "argmax", node, {*resolve_axis(attrs.axis, node.operands, 0, "axis")},
+                    attrs.keep_dims);
+  BodyValue value = reduce.value;
+  if (kIsMin) {
+    BodyBuilder& b = reduce.nest.term();
+    value = is_float(value.dtype) ? b.neg(value) : b.bit_xor(value, b.constant_int(value.dtype, -1));
+  }
+  reduce.nest.store(node.results[0], reduce.result, reduce.nest.reduce(ReductionKind::kArgMax, value));
   return reduce.nest.finish();
 }
 
@@ -133,10 +160,20 @@ OpDef define_reduce_mean() {
   return def;
 }
 
+OpDef define_reduce_any() { return logical_reduction<ReductionKind::kMax>(); }
+OpDef define_reduce_all() { return logical_reduction<ReductionKind::kMin>(); }
+
 OpDef define_argmax() {
   OpDef def;
-  def.infer = infer_argmax;
-  def.build = build_argmax;
+  def.infer = [](Types operands, const Attributes& a) { return infer_arg(operands, a, "maximum"); };
+  def.build = build_arg<false>;
+  return def;
+}
+
+OpDef define_argmin() {
+  OpDef def;
+  def.infer = [](Types operands, const Attributes& a) { return infer_arg(operands, a, "minimum"); };
+  def.build = build_arg<true>;
   return def;
 }
 

@@ -108,7 +108,7 @@ constexpr Misuse kMoves[] = {
     {"gather: to rank 9", [](GraphBuilder& g) { gather(f32(g, {1, 1, 1, 1, 1, 1}), i32(g, {1, 1, 1, 1}), 0); },
      "%2 = gather: result 0 is f32[1x1x1x1x1x1x1x1x1], of rank 9, expected 8 or less; reshape it"},
     {"iota: of bools", [](GraphBuilder& g) { iota(g, DType::kBool, {4}, 0); },
-     "%0 = iota: dtype is bool, expected i32, i64, f32 or f64; cast the result"},
+     "%0 = iota: dtype is bool, expected an integer or a float; cast the result"},
     {"iota: along no axis", [](GraphBuilder& g) { iota(g, DType::kI64, {4}, 1); },
      "%0 = iota: axis is 1, which is no axis of the result, i64[4]; choose one of its axes"},
     {"iota: of negative extent", [](GraphBuilder& g) { iota(g, DType::kI64, {-4}, 0); },

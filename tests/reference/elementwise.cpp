@@ -39,7 +39,14 @@ Int128 integer_result(Op op, DType dtype, const Int128* x) {
   }
 }
 
-/// F is double for f32 and long double for f64.
+/// Angles of f64 (long double here) are taken up to 2^27.
+template <class F>
+F within_limit(F angle) {
+  const bool is_beyond = std::is_same_v<F, long double> && std::fabs(angle) > F{0x1p27};
+  return is_beyond ? std::numeric_limits<F>::quiet_NaN() : angle;
+}
+
+/// F is double for f32 and narrower, and long double for f64.
 template <class F>
 F function_result(Op op, const F* x) {
   switch (op) {
@@ -59,6 +66,14 @@ F function_result(Op op, const F* x) {
       return std::exp(x[0]);
     case Op::log:
       return std::log(x[0]);
+    case Op::expm1:
+      return std::expm1(x[0]);
+    case Op::log1p:
+      return std::log1p(x[0]);
+    case Op::sin:
+      return std::sin(within_limit(x[0]));
+    case Op::cos:
+      return std::cos(within_limit(x[0]));
     case Op::tanh:
       return std::tanh(x[0]);
     case Op::sigmoid: {
@@ -69,6 +84,8 @@ F function_result(Op op, const F* x) {
       return std::erf(x[0]);
     case Op::floor:
       return std::floor(x[0]);
+    case Op::ceil:
+      return std::ceil(x[0]);
     case Op::round:
       return std::nearbyint(x[0]);
     default:

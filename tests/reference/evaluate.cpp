@@ -20,12 +20,17 @@ std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<cons
     case Op::sign:
     case Op::exp:
     case Op::log:
+    case Op::expm1:
+    case Op::log1p:
     case Op::sqrt:
     case Op::rsqrt:
+    case Op::sin:
+    case Op::cos:
     case Op::tanh:
     case Op::sigmoid:
     case Op::erf:
     case Op::floor:
+    case Op::ceil:
     case Op::round:
     case Op::logical_and:
     case Op::logical_or:
@@ -48,9 +53,12 @@ std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<cons
     case Op::reduce_max:
     case Op::reduce_min:
     case Op::reduce_mean:
+    case Op::reduce_any:
+    case Op::reduce_all:
       return {reduce(op, std::get<ReduceAttrs>(attributes), operands[0])};
     case Op::argmax:
-      return {argmax(std::get<ArgAttrs>(attributes), operands[0])};
+    case Op::argmin:
+      return {arg(op, std::get<ArgAttrs>(attributes), operands[0])};
     case Op::dot:
       return {dot(std::get<DotAttrs>(attributes), operands)};
     case Op::conv2d:

@@ -18,7 +18,8 @@ Tensor select(Operands);
 Tensor cast(DType to, const Tensor&);
 
 Tensor reduce(Op, const ReduceAttrs&, const Tensor&);
-Tensor argmax(const ArgAttrs&, const Tensor&);
+/// argmax and argmin: NaN is what is looked for.
+Tensor arg(Op, const ArgAttrs&, const Tensor&);
 Tensor dot(const DotAttrs&, Operands);
 Tensor conv2d(const Conv2dAttrs&, Operands);
 Tensor pool2d(Op, const Pool2dAttrs&, const Tensor&);

@@ -30,7 +30,7 @@ ReducedDims reduced_dims(const Extents& extents, const std::vector<std::int64_t>
 
 template <class W>
 W initial(Op op, DType dtype) {
-  if (op == Op::reduce_prod) return 1;
+  if (op == Op::reduce_prod || op == Op::reduce_all) return 1;
   if (op == Op::reduce_max) return lowest_value<W>(dtype);
   if (op == Op::reduce_min) return highest_value<W>(dtype);
   return 0;
@@ -39,6 +39,8 @@ W initial(Op op, DType dtype) {
 template <class W>
 W combine(Op op, DType dtype, W a, W b) {
   if (op == Op::reduce_prod) return wrap(dtype, static_cast<W>(a * b));
+  if (op == Op::reduce_any) return a != 0 || b != 0;
+  if (op == Op::reduce_all) return a != 0 && b != 0;
   if (op == Op::reduce_max) return greater(a, b);
   if (op == Op::reduce_min) return lesser(a, b);
   return wrap(dtype, static_cast<W>(a + b));
@@ -68,7 +70,7 @@ Tensor reduce(Op op, const ReduceAttrs& attrs, const Tensor& x) {
   });
 }
 
-Tensor argmax(const ArgAttrs& attrs, const Tensor& x) {
+Tensor arg(Op op, const ArgAttrs& attrs, const Tensor& x) {
   const Extents extents = x.extents();
   const DType dtype = x.type.dtype;
   const std::size_t axis = from_front(attrs.axis, extents.size());
@@ -82,7 +84,8 @@ Tensor argmax(const ArgAttrs& attrs, const Tensor& x) {
       W& most = best[static_cast<std::size_t>(result)];
       const W value = read_element<W>(dtype, x.element(i++));
       const bool is_first = index[axis] == 0;
-      if (!is_first && (is_nan(most) || !(is_nan(value) || value > most))) return;
+      const bool is_better = op == Op::argmax ? value > most : value < most;
+      if (!is_first && (is_nan(most) || !(is_nan(value) || is_better))) return;
       most = value;
       write_element(DType::kI64, static_cast<Int128>(index[axis]), at.element(result));
     });

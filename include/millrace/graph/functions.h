@@ -34,12 +34,17 @@ Tensor abs(Tensor x);
 Tensor sign(Tensor x);
 Tensor exp(Tensor x);
 Tensor log(Tensor x);
+Tensor expm1(Tensor x);
+Tensor log1p(Tensor x);
 Tensor sqrt(Tensor x);
 Tensor rsqrt(Tensor x);
+Tensor sin(Tensor x);
+Tensor cos(Tensor x);
 Tensor tanh(Tensor x);
 Tensor sigmoid(Tensor x);
 Tensor erf(Tensor x);
 Tensor floor(Tensor x);
+Tensor ceil(Tensor x);
 Tensor round(Tensor x);
 Tensor equal(Tensor x, Tensor y);
 Tensor not_equal(Tensor x, Tensor y);
@@ -59,7 +64,10 @@ Tensor reduce_prod(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = fa
 Tensor reduce_max(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 Tensor reduce_min(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 Tensor reduce_mean(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
+Tensor reduce_any(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
+Tensor reduce_all(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 Tensor argmax(Tensor x, std::int64_t axis, bool keep_dims = false);
+Tensor argmin(Tensor x, std::int64_t axis, bool keep_dims = false);
 
 /// Matrix product of the last two dims, with equal leading (batch) dims: x[..., m, k] * y[..., k, n] -> [..., m, n].
 Tensor matmul(Tensor x, Tensor y);
@@ -97,6 +105,19 @@ Tensor softmax(Tensor x, std::int64_t axis = -1);
 Tensor gelu(Tensor x);
 /// max(x, 0).
 Tensor relu(Tensor x);
+/// x / (1 + e^-x). Source: Elfwing et al., arXiv:1702.03118.
+Tensor silu(Tensor x);
+/// x limited to [low, high]; NaN stays.
+Tensor clamp(Tensor x, double low, double high);
+/// select with all three broadcast to one shape, as NumPy does it.
+Tensor where(Tensor condition, Tensor if_true, Tensor if_false);
+/// x - max - log(sum of e^(x - max)) over `axis`.
+Tensor log_softmax(Tensor x, std::int64_t axis = -1);
+/// x / sqrt(mean of x^2 + epsilon) * scale over the last dim. Source: Zhang & Sennrich, arXiv:1910.07467.
+Tensor rms_norm(Tensor x, Tensor scale, double epsilon = 1e-5);
+/// x[n, c, ...] normalized over each of `groups` of channels and all that follows, times scale[c], plus bias[c].
+/// Source: Wu & He, arXiv:1803.08494.
+Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon = 1e-5);
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dim. Source: Ba et al., arXiv:1607.06450.
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5);
 

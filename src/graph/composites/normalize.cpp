@@ -16,6 +16,34 @@ Tensor softmax(Tensor x, std::int64_t axis) {
   return shifted / spread(reduce_sum(shifted, {axis}, true), x);
 }
 
+Tensor log_softmax(Tensor x, std::int64_t axis) {
+  Tensor shifted = x - spread(reduce_max(x, {axis}, true), x);
+  return shifted - spread(log(reduce_sum(exp(shifted), {axis}, true)), x);
+}
+
+Tensor rms_norm(Tensor x, Tensor scale, double epsilon) {
+  Tensor normal = x * spread(rsqrt(reduce_mean(x * x, {-1}, true) + epsilon), x);
+  return normal * spread(scale, x);
+}
+
+Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon) {
+  if (!x.is_valid()) return {};
+  GraphBuilder& graph = *x.builder();
+  const Shape& shape = x.shape();
+  if (shape.rank() < 2 || groups < 1) {
+    return graph.fail(invalid_argument(fmt::format(
+        "%{} = group_norm: operand is {} and groups is {}, expected channels in dim 1 and 1 group or more; reshape it",
+        graph.graph().nodes.size(), x.type().to_text(), groups)));
+  }
+  SizeExpr rest = floor_div(shape[1], groups);
+  for (std::size_t d = 2; d < shape.rank(); ++d) rest = rest * shape[d];
+  Tensor grouped = reshape(x, {shape[0], groups, rest});
+  Tensor centred = grouped - spread(reduce_mean(grouped, {2}, true), grouped);
+  Tensor variance = reduce_mean(centred * centred, {2}, true);
+  Tensor normal = reshape(centred * spread(rsqrt(variance + epsilon), grouped), shape);
+  return normal * broadcast(scale, shape, {1}) + broadcast(bias, shape, {1});
+}
+
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) {
   Tensor centred = x - spread(reduce_mean(x, {-1}, true), x);
   Tensor variance = reduce_mean(centred * centred, {-1}, true);
