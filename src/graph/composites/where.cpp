@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "millrace/graph/functions.h"
+
+namespace millrace {
+namespace {
+
+/// Dims counted from the last; where two differ, the one that is not 1. What fits neither is refused by broadcast.
+Shape joint_shape(std::initializer_list<Tensor> tensors) {
+  std::size_t rank = 0;
+  for (const Tensor& tensor : tensors) rank = std::max(rank, tensor.shape().rank());
+  std::vector<SizeExpr> dims(rank, 1);
+  for (const Tensor& tensor : tensors) {
+    const Shape& shape = tensor.shape();
+    for (std::size_t d = 0; d < shape.rank(); ++d) {
+      SizeExpr& dim = dims[rank - shape.rank() + d];
+      if (dim.is(1)) dim = shape[d];
+    }
+  }
+  return Shape(std::move(dims));
+}
+
+}  // namespace
+
+Tensor where(Tensor condition, Tensor if_true, Tensor if_false) {
+  const Shape shape = joint_shape({condition, if_true, if_false});
+  return select(broadcast_to(condition, shape), broadcast_to(if_true, shape), broadcast_to(if_false, shape));
+}
+
+}  // namespace millrace

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What composites compute, against their definitions as plain loops.
+#include <algorithm>
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "tests/graph/composed.h"
+
+namespace millrace {
+namespace {
+
+using test::Composed;
+
+const std::vector<double> kX = {-3, -1.5, -0.25, 0, 0.5, 1, 2.5, 4, 7, -6, 3.5, -0.75};
+
+TEST_CASE("clamp, silu and relu") {
+  const auto clamped = Composed().with("x", {12}, kX).run([](Composed& c) { return clamp(c["x"], -1, 2); });
+  const auto silued = Composed().with("x", {12}, kX).run([](Composed& c) { return silu(c["x"]); });
+  for (std::size_t i = 0; i < kX.size(); ++i) {
+    CHECK(clamped[i] == std::clamp(kX[i], -1.0, 2.0));
+    CHECK(silued[i] == doctest::Approx(kX[i] / (1 + std::exp(-kX[i]))).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("where broadcasts all three") {
+  const auto y = Composed()
+                     .with("c", {3, 1}, {1, 0, 1}, DType::kBool)
+                     .with("x", {4}, {1, 2, 3, 4})
+                     .with("y", {}, {-1})
+                     .run([](Composed& c) { return where(c["c"], c["x"], c["y"]); });
+  CHECK(y == std::vector<double>{1, 2, 3, 4, -1, -1, -1, -1, 1, 2, 3, 4});
+}
+
+TEST_CASE("log_softmax is the logarithm of softmax, far from it too") {
+  std::vector<double> x = kX;
+  x[1] = -500;
+  const auto y = Composed().with("x", {3, 4}, x).run([](Composed& c) { return log_softmax(c["x"], 0); });
+  for (std::size_t column = 0; column < 4; ++column) {
+    double sum = 0;
+    for (std::size_t row = 0; row < 3; ++row) sum += std::exp(x[row * 4 + column]);
+    for (std::size_t row = 0; row < 3; ++row) {
+      CHECK(y[row * 4 + column] == doctest::Approx(x[row * 4 + column] - std::log(sum)).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("rms_norm divides by the root of the mean square") {
+  const std::vector<double> scale = {1, 2, -1, 0.5};
+  const auto y = Composed().with("x", {3, 4}, kX).with("s", {4}, scale).run([](Composed& c) {
+    return rms_norm(c["x"], c["s"], 1e-3);
+  });
+  for (std::size_t row = 0; row < 3; ++row) {
+    double squares = 0;
+    for (std::size_t i = 0; i < 4; ++i) squares += kX[row * 4 + i] * kX[row * 4 + i];
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double expected = kX[row * 4 + i] / std::sqrt(squares / 4 + 1e-3) * scale[i];
+      CHECK(y[row * 4 + i] == doctest::Approx(expected).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("group_norm normalizes groups of channels") {
+  const std::vector<double> scale = {1, 2, 3, 4, 5, 6}, bias = {0, 1, 0, -1, 0, 2};
+  // One image of 6 channels of 2 points, in 2 groups of 3 channels.
+  const auto y = Composed().with("x", {1, 6, 2}, kX).with("s", {6}, scale).with("b", {6}, bias).run([](Composed& c) {
+    return group_norm(c["x"], 2, c["s"], c["b"], 1e-3);
+  });
+  for (std::size_t group = 0; group < 2; ++group) {
+    double mean = 0, variance = 0;
+    for (std::size_t i = 0; i < 6; ++i) mean += kX[group * 6 + i] / 6;
+    for (std::size_t i = 0; i < 6; ++i) variance += (kX[group * 6 + i] - mean) * (kX[group * 6 + i] - mean) / 6;
+    for (std::size_t i = 0; i < 6; ++i) {
+      const std::size_t at = group * 6 + i, channel = at / 2;
+      const double expected = (kX[at] - mean) / std::sqrt(variance + 1e-3) * scale[channel] + bias[channel];
+      CHECK(y[at] == doctest::Approx(expected).epsilon(1e-4));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
