@@ -31,7 +31,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 NearName::NearName(std::string_view wanted)
-    : wanted_(wanted.substr(0, kMaxLength)), distance_(std::max<std::size_t>(1, wanted_.size() / 3) + 1) {}
+    : wanted_(wanted.substr(0, kMaxLength)), distance_(wanted_.size() / 3 + 1) {}
 
 void NearName::consider(std::string_view candidate) {
   const std::size_t distance = edit_distance(wanted_, candidate.substr(0, kMaxLength));

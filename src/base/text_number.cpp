@@ -91,8 +91,9 @@ Result<T> read_float(TextReader& reader) {
   const T value(is_negative ? -read : read);
   const auto wide = static_cast<Wide<T>>(value);
   if (problem == std::errc::result_out_of_range || std::isinf(wide) || (wide == 0 && read != 0)) {
-    return reader.error(begin, fmt::format("found {}{}, expected a number that {} holds; choose a wider dtype",
-                                           is_negative ? "-" : "", text.substr(0, length), to_text(dtype_of<T>)));
+    return reader.error(begin,
+                        fmt::format("found {}{}, expected a number that {} holds; correct the number or the dtype",
+                                    is_negative ? "-" : "", text.substr(0, length), to_text(dtype_of<T>)));
   }
   return value;
 }
@@ -111,9 +112,9 @@ Result<T> read_integer(TextReader& reader) {
   T value = 0;
   const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (problem == std::errc() && end == number.data() + number.size()) return value;
-  return reader.error(begin,
-                      fmt::format("found {}, expected {} to {}, which {} holds; choose a wider dtype", number,
-                                  std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), to_text(dtype_of<T>)));
+  return reader.error(
+      begin, fmt::format("found {}, expected {} to {}, which {} holds; correct the number or the dtype", number,
+                         std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), to_text(dtype_of<T>)));
 }
 
 }  // namespace

@@ -19,12 +19,6 @@ std::size_t name_length(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::find_if_not(text, is_name_character) - text.begin());
 }
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
 /// The character that the escape at the front of `text` means, and its length; 0 when it is none.
 std::pair<char, std::size_t> read_escape(std::string_view text) {
   if (text.size() < 2) return {0, 0};
@@ -43,22 +37,6 @@ std::pair<char, std::size_t> read_escape(std::string_view text) {
   }
   if (text.size() < 4 || hex_digit(text[2]) < 0 || hex_digit(text[3]) < 0) return {0, 0};
   return {static_cast<char>(hex_digit(text[2]) * 16 + hex_digit(text[3])), 4};
-}
-
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += {'\\', c};
-    } else if (c == '\n' || c == '\t') {
-      result += c == '\n' ? "\\n" : "\\t";
-    } else if (is_control(c)) {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
 }
 
 /// The part of a line around `column` that fits a screen, and a caret under the column. Both in bytes.
@@ -83,7 +61,29 @@ bool is_plain_name(std::string_view text) {
   return !text.empty() && is_letter(text[0]) && name_length(text) == text.size();
 }
 
-std::string name_text(std::string_view text) { return is_plain_name(text) ? std::string(text) : quoted(text); }
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+std::string string_text(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += {'\\', c};
+    } else if (c == '\n' || c == '\t') {
+      result += c == '\n' ? "\\n" : "\\t";
+    } else if (is_control(c)) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+std::string name_text(std::string_view text) { return is_plain_name(text) ? std::string(text) : string_text(text); }
 
 std::size_t TextReader::position() {
   while (position_ < text_.size()) {

@@ -11,8 +11,12 @@ namespace millrace {
 
 /// A letter or '_', then letters, digits, '_' and '.': what stands in our texts without quotes.
 bool is_plain_name(std::string_view);
-/// The name as it is when it is plain, else in quotes: "\"my graph\"".
+/// In double quotes, with escapes where read_string needs them.
+std::string string_text(std::string_view);
+/// The name as it is when it is plain, else string_text.
 std::string name_text(std::string_view);
+/// The value of 0-9 and a-f, else -1.
+int hex_digit(char);
 
 /// A place in a text, and the tokens that our texts are made of. Spaces, line ends and comments ("//" up to the end of
 /// the line) may stand between tokens. Errors say the place and show its line:

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstring>
 #include <string>
 
-#include "millrace/graph/graph.h"
+#include "millrace/graph/text.h"
 
 namespace millrace {
 
-/// "%7", or "%7.1" where node 7 has several results. The name that every message uses.
+/// "%x" for the input of that name, "%7" for node 7, "%7.1" where it has several results. The name in every message.
 std::string value_text(const Graph&, Value);
 
 }  // namespace millrace

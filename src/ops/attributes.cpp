@@ -3,38 +3,47 @@
 
 #include <fmt/format.h>
 
+#include "base/text_number.h"
+
 namespace millrace {
 namespace {
 
-std::string field_text(std::int64_t value) { return fmt::format("{}", value); }
-std::string field_text(bool value) { return value ? "true" : "false"; }
-std::string field_text(double value) { return fmt::format("{}", value); }
-std::string field_text(DType value) { return std::string(to_text(value)); }
-std::string field_text(const SizeExpr& value) { return value.to_text(); }
+/// The fields as text, one after the other. `stated` is null where symbols stand without facts.
+struct FieldPrinter {
+  std::map<std::string, Dim>* stated;
+  std::string text = {};
 
-template <class T>
-std::string field_text(const std::vector<T>& values) {
-  std::string text = "[";
-  for (const T& value : values) {
-    if (text.size() > 1) text += ", ";
-    text += field_text(value);
+  std::string field_text(std::int64_t value) const { return fmt::format("{}", value); }
+  std::string field_text(bool value) const { return value ? "true" : "false"; }
+  std::string field_text(double value) const { return number_text(value); }
+  std::string field_text(DType value) const { return std::string(to_text(value)); }
+  std::string field_text(const SizeExpr& value) const { return stated ? value.to_text(*stated) : value.to_text(); }
+  template <class T>
+  std::string field_text(const std::vector<T>& values) const {
+    std::string list;
+    for (const T& value : values) list += (list.empty() ? "" : ", ") + field_text(value);
+    return "[" + list + "]";
   }
-  return text + "]";
+
+  template <class T>
+  void operator()(std::string_view name, const T& value) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, field_text(value));
+  }
+};
+
+std::string attributes_text(const Attributes& attributes, std::map<std::string, Dim>* stated) {
+  FieldPrinter printer{stated};
+  // A copy, because one `visit` serves readers and writers.
+  std::visit([&](auto copy) { copy.visit(printer); }, attributes);
+  return printer.text.empty() ? "" : "{" + printer.text + "}";
 }
 
 }  // namespace
 
-std::string to_text(const Attributes& attributes) {
-  std::string fields;
-  // A copy, because one `visit` serves readers and writers.
-  std::visit(
-      [&](auto copy) {
-        copy.visit([&](std::string_view name, const auto& value) {
-          fields += fmt::format("{}{} = {}", fields.empty() ? "" : ", ", name, field_text(value));
-        });
-      },
-      attributes);
-  return fields.empty() ? "" : "{" + fields + "}";
+std::string to_text(const Attributes& attributes) { return attributes_text(attributes, nullptr); }
+
+std::string to_text(const Attributes& attributes, std::map<std::string, Dim>& stated) {
+  return attributes_text(attributes, &stated);
 }
 
 }  // namespace millrace

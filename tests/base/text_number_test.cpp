@@ -81,17 +81,22 @@ TEST_CASE("numbers are written as they are said") {
 }
 
 TEST_CASE("a number that the dtype does not hold is refused") {
-  CHECK(error<float>("1e39") == "t:1:1: found 1e39, expected a number that f32 holds; choose a wider dtype\n1e39\n^");
+  CHECK(error<float>("1e39") ==
+        "t:1:1: found 1e39, expected a number that f32 holds; correct the number or the dtype\n1e39\n^");
   CHECK(error<float>("-1e-50") ==
-        "t:1:1: found -1e-50, expected a number that f32 holds; choose a wider dtype\n-1e-50\n^");
-  CHECK(error<Half>("65520") == "t:1:1: found 65520, expected a number that f16 holds; choose a wider dtype\n65520\n^");
-  CHECK(error<Half>("1e-9") == "t:1:1: found 1e-9, expected a number that f16 holds; choose a wider dtype\n1e-9\n^");
+        "t:1:1: found -1e-50, expected a number that f32 holds; correct the number or the dtype\n-1e-50\n^");
+  CHECK(error<Half>("65520") ==
+        "t:1:1: found 65520, expected a number that f16 holds; correct the number or the dtype\n65520\n^");
+  CHECK(error<Half>("1e-9") ==
+        "t:1:1: found 1e-9, expected a number that f16 holds; correct the number or the dtype\n1e-9\n^");
   CHECK(error<std::int8_t>(" -129") ==
-        "t:1:2: found -129, expected -128 to 127, which i8 holds; choose a wider dtype\n -129\n ^");
+        "t:1:2: found -129, expected -128 to 127, which i8 holds; correct the number or the dtype\n -129\n ^");
   CHECK(error<std::uint64_t>("18446744073709551616") ==
-        "t:1:1: found 18446744073709551616, expected 0 to 18446744073709551615, which u64 holds; choose a wider dtype\n"
+        "t:1:1: found 18446744073709551616, expected 0 to 18446744073709551615, which u64 holds; correct the number or "
+        "the dtype\n"
         "18446744073709551616\n^");
-  CHECK(error<std::uint8_t>("-1") == "t:1:1: found -1, expected 0 to 255, which u8 holds; choose a wider dtype\n-1\n^");
+  CHECK(error<std::uint8_t>("-1") ==
+        "t:1:1: found -1, expected 0 to 255, which u8 holds; correct the number or the dtype\n-1\n^");
 }
 
 TEST_CASE("what is no number is refused") {

@@ -9,6 +9,7 @@
 #include "examples/digits/digit_set.h"
 #include "millrace/millrace.h"
 #include "tests/support/reference_graph.h"
+#include "tests/support/round_trip.h"
 
 using namespace millrace;
 
@@ -63,6 +64,11 @@ std::size_t count_right(const Answers& answers, const digits::DigitSet& digits) 
 }
 
 }  // namespace
+
+TEST_CASE("the digit network comes back from its text") {
+  const Graph graph = digits::build_digit_network(Safetensors::read(kFile).value(), 1).value();
+  CHECK(round_trip_problem(graph) == "");
+}
 
 TEST_CASE("the compiled digit network gives the oracle's top 3, with probabilities within 1e-5") {
   const Safetensors file = Safetensors::read(kFile).value();

@@ -7,6 +7,7 @@
 #include "millrace/graph/dispatch.h"
 #include "millrace/graph/passes.h"
 #include "tests/graph/misuse.h"
+#include "tests/support/round_trip.h"
 
 namespace millrace {
 namespace {
@@ -125,6 +126,7 @@ TEST_CASE("random ops on random operands build a sound graph or say what is wron
     CHECK(graph.ok() == is_sound);
     if (!graph.ok()) continue;
     ++num_sound;
+    CHECK(round_trip_problem(*graph) == "");
     CHECK(run_passes(*graph, kGraphPasses).status().message() == "");
     const Result<DispatchGraph> dispatch = form_dispatches(*std::move(graph));
     CHECK(dispatch.status().message() == "");

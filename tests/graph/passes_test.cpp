@@ -23,10 +23,9 @@ TEST_CASE("constants fold element by element, and through views") {
   REQUIRE(fold_constants(folded).ok());
   REQUIRE(eliminate_dead_nodes(folded).ok());
   CHECK(to_text(folded) ==
-        "graph fold {\n"
-        "  %0 = input(x) : f32[2]\n"
+        "graph fold(%x: f32[2]) {\n"
         "  %1 = constant(22, 44) : f32[2]\n"
-        "  %2 = add(%0, %1) : f32[2]\n"
+        "  %2 = add(%x, %1) : f32[2]\n"
         "  return y = %2\n"
         "}\n");
 }
@@ -51,14 +50,12 @@ TEST_CASE("equal nodes merge, constants by content, inputs never") {
   graph.output("b", exp(x) * 2.0);
   graph.output("c", exp(z) * 2.0);
   CHECK(after(merge_equal_nodes, graph) ==
-        "graph merge {\n"
-        "  %0 = input(x) : f32[2]\n"
-        "  %1 = input(z) : f32[2]\n"
-        "  %2 = exp(%0) : f32[2]\n"
+        "graph merge(%x: f32[2], %z: f32[2]) {\n"
+        "  %2 = exp(%x) : f32[2]\n"
         "  %3 = constant(2) : f32[]\n"
         "  %4 = broadcast(%3) {shape = [2], dims = []} : f32[2]\n"
         "  %5 = mul(%2, %4) : f32[2]\n"
-        "  %6 = exp(%1) : f32[2]\n"
+        "  %6 = exp(%z) : f32[2]\n"
         "  %7 = mul(%6, %4) : f32[2]\n"
         "  return a = %5, b = %5, c = %7\n"
         "}\n");
@@ -71,10 +68,8 @@ TEST_CASE("dead nodes go, inputs and nodes with one live result stay") {
   exp(x);
   graph.output("indices", topk(x, 2).indices);
   CHECK(after(eliminate_dead_nodes, graph) ==
-        "graph dead {\n"
-        "  %0 = input(x) : f32[4]\n"
-        "  %1 = input(unused) : f32[4]\n"
-        "  %2.0, %2.1 = topk(%0) {k = 2, axis = -1, largest = true, sorted = true} : f32[2], i64[2]\n"
+        "graph dead(%x: f32[4], %unused: f32[4]) {\n"
+        "  %2.0, %2.1 = topk(%x) {k = 2, axis = -1, largest = true, sorted = true} : f32[2], i64[2]\n"
         "  return indices = %2.1\n"
         "}\n");
 }

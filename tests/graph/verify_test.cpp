@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rule of verify(), broken by hand in a graph that a builder cannot make; and graphs as text.
+// Every rule of verify(), broken by hand in a graph that a builder cannot make.
 #include <doctest/doctest.h>
 
 #include "tests/graph/misuse.h"
@@ -118,35 +118,6 @@ void expect_found(std::span<const Damage> cases) {
 TEST_CASE("verify finds what is wrong with a node") { expect_found(kNodeDamage); }
 TEST_CASE("verify finds what is wrong with an input or a constant") { expect_found(kSourceDamage); }
 TEST_CASE("verify finds what is wrong with what a caller sees") { expect_found(kInterfaceDamage); }
-
-TEST_CASE("results of a node are named one by one, constants shown in part") {
-  GraphBuilder builder("text");
-  Tensor x = builder.input("x", DType::kF16, {2, 12});
-  const std::vector<std::int64_t> numbers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, -1};
-  const ValuesAndIndices sorted = sort(x, 0, true);
-  builder.output("values", sorted.values);
-  builder.output("moved", sorted.indices + broadcast_to(builder.constant<std::int64_t>({12}, numbers), {2, 12}));
-  builder.output("again", x);
-  CHECK(to_text(builder.finish().value()) ==
-        "graph text {\n"
-        "  %0 = input(x) : f16[2x12]\n"
-        "  %1.0, %1.1 = sort(%0) {axis = 0, descending = true} : f16[2x12], i64[2x12]\n"
-        "  %2 = constant(0, 1, 2, 3, 4, 5, 6, 7, ... 4 more) : i64[12]\n"
-        "  %3 = broadcast(%2) {shape = [2, 12], dims = [1]} : i64[2x12]\n"
-        "  %4 = add(%1.1, %3) : i64[2x12]\n"
-        "  return values = %1.0, moved = %4, again = %0\n"
-        "}\n");
-}
-
-TEST_CASE("a graph of one input is text too, whatever its dims") {
-  GraphBuilder builder;
-  builder.output("y", builder.input("x", DType::kBool, {Dim("rows").at_least(1), 0}));
-  CHECK(to_text(builder.finish().value()) ==
-        "graph main {\n"
-        "  %0 = input(x) : bool[rows, 0]\n"
-        "  return y = %0\n"
-        "}\n");
-}
 
 }  // namespace
 }  // namespace millrace

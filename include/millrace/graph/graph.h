@@ -76,7 +76,4 @@ std::string kind_name(const Node&);
 /// counts, types as inferred, names unique and not empty, constants of the right size, one set of facts a symbol.
 Status verify(const Graph&);
 
-/// The graph as text, one node a line: "%3 = add(%1, %2) : f32[4x8]".
-std::string to_text(const Graph&);
-
 }  // namespace millrace

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -189,5 +190,7 @@ using Attributes = std::variant<NoAttrs, CastAttrs, ReduceAttrs, ArgAttrs, DotAt
 
 /// "{axis = 1, keep_dims = false}"; "" for NoAttrs.
 std::string to_text(const Attributes&);
+/// The same, with the facts of each symbol that is not in `stated`, which gets it: "{k = k in 0..64, axis = 1}".
+std::string to_text(const Attributes&, std::map<std::string, Dim>& stated);
 
 }  // namespace millrace

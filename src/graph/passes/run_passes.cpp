@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "millrace/graph/passes.h"
+#include "millrace/graph/text.h"
 
 namespace millrace {
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "graph/program/program_state.h"
+#include "millrace/graph/text.h"
 
 namespace millrace {
 
@@ -33,7 +34,7 @@ const CompileReport& Program::report() const { return state_->report; }
 std::string Program::to_text(Stage stage) const {
   switch (stage) {
     case Stage::kGraph:
-      return millrace::to_text(state_->dispatch.graph);
+      return millrace::to_text(state_->dispatch.graph, {.large = LargeConstants::kShortened});
     case Stage::kDispatch:
       return millrace::to_text(state_->dispatch);
     case Stage::kKernels: {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/text_reader.h"
+#include "millrace/base/shape.h"
+#include "millrace/graph/safetensors.h"
+
+namespace millrace {
+
+/// Whether a constant has too many elements to be listed.
+bool is_large(const TensorType&, std::span<const std::byte> data);
+
+/// "0.5, -1, nan"; bytes_text when one of the elements is no value of the dtype, which only a bool can be.
+std::string listed_text(const TensorType&, std::span<const std::byte> data);
+/// "bytes \"0000003f\"".
+std::string bytes_text(std::span<const std::byte> data);
+/// "1, 2, 3, 4, 5, 6, 7, 8, ... 4 more".
+std::string shortened_text(const TensorType&, std::span<const std::byte> data);
+
+/// Goes past a constant's elements without a look at them, to the ')' that closes them.
+Status skip_elements(TextReader&);
+/// Reads what listed_text and bytes_text write, up to the ')' that closes them.
+Result<std::vector<std::byte>> read_elements(TextReader&, const TensorType&);
+
+/// The files that constants of one text are in; each is read once.
+class ConstantFiles {
+ public:
+  explicit ConstantFiles(std::string directory) : directory_(std::move(directory)) {}
+
+  struct Constant {
+    TensorType type;
+    std::vector<std::byte> bytes;
+  };
+  /// Reads "(\"w.npy\")" or "(\"w.safetensors\", \"entry\")".
+  Result<Constant> read(TextReader&);
+
+ private:
+  Result<Constant> load(const std::string& file, const std::string* entry);
+  std::string directory_;
+  std::map<std::string, Safetensors> opened_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "graph/import/tensor_file.h"
+#include "graph/text/constant_text.h"
+#include "millrace/graph/text.h"
+
+namespace millrace {
+
+Result<Graph> read_graph(const std::string& path, ParseOptions options) {
+  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes, read_file(fmt::format("graph '{}'", path), path));
+  options.name = path;
+  options.directory = std::filesystem::path(path).parent_path().string();
+  if (options.directory.empty()) options.directory = ".";
+  return parse_graph({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, options);
+}
+
+Status write_graph(const Graph& graph, const std::string& path) {
+  const std::string constants = path + ".safetensors";
+  std::map<std::string, Safetensors::Entry> entries;
+  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[NodeId{i}];
+    const auto* constant = std::get_if<ConstantNode>(&node.what);
+    if (constant == nullptr || !is_large(node.results[0], *constant->data)) continue;
+    entries[fmt::format("{}", i)] = {node.results[0], *constant->data};
+  }
+  // Before the text, which names them.
+  if (!entries.empty()) MILLRACE_TRY(write_safetensors(constants, entries));
+  const std::string text =
+      to_text(graph, {LargeConstants::kFile, std::filesystem::path(constants).filename().string()});
+  const std::span<const std::byte> parts[] = {std::as_bytes(std::span<const char>(text))};
+  return write_file(fmt::format("graph '{}'", path), path, parts);
+}
+
+}  // namespace millrace

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text_reader.h"
+#include "graph/text.h"
+#include "graph/text/constant_text.h"
+
+namespace millrace {
+
+std::string value_text(const Graph& graph, Value value) {
+  const Node& node = graph.nodes[value.node];
+  if (const auto* input = std::get_if<InputNode>(&node.what)) return "%" + name_text(input->name);
+  return node.results.size() == 1 ? fmt::format("%{}", index_of(value.node))
+                                  : fmt::format("%{}.{}", index_of(value.node), value.result);
+}
+
+namespace {
+
+class GraphPrinter {
+ public:
+  GraphPrinter(const Graph& graph, const TextOptions& options) : graph_(graph), options_(options) {}
+
+  std::string print() {
+    std::string inputs;
+    for (const NodeId id : graph_.inputs) {
+      inputs += fmt::format("{}{}: {}", inputs.empty() ? "" : ", ", value_text(graph_, {id, 0}),
+                            graph_.type({id, 0}).to_text(stated_));
+    }
+    std::string text = fmt::format("graph {}({}) {{\n", name_text(graph_.name), inputs);
+    // Inputs that come first need no line of their own.
+    std::uint32_t num_leading = 0;
+    while (num_leading < graph_.inputs.size() && index_of(graph_.inputs[num_leading]) == num_leading) ++num_leading;
+    for (std::uint32_t i = num_leading; i < graph_.nodes.size(); ++i) text += node_text(NodeId{i});
+    std::string outputs;
+    for (const GraphOutput& output : graph_.outputs) {
+      outputs += fmt::format("{} {} = {}", outputs.empty() ? "" : ",", name_text(output.name),
+                             value_text(graph_, output.value));
+    }
+    return fmt::format("{}  return{}\n}}\n", text, outputs);
+  }
+
+ private:
+  std::string node_text(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    if (std::holds_alternative<InputNode>(node.what)) return fmt::format("  input {}\n", value_text(graph_, {id, 0}));
+    std::string results, operands;
+    for (std::uint32_t i = 0; i < node.results.size(); ++i) {
+      results += (i == 0 ? "" : ", ") + value_text(graph_, {id, i});
+    }
+    for (const Value& operand : node.operands) operands += (operands.empty() ? "" : ", ") + value_text(graph_, operand);
+    std::string operation = kind_name(node), attributes;
+    if (const auto* kernel = std::get_if<KernelNode>(&node.what)) {
+      operation = "kernel " + name_text(kernel->kernel.name);
+    } else if (const auto* constant = std::get_if<ConstantNode>(&node.what)) {
+      operands = elements_text(id, node.results[0], *constant);
+    } else if (const auto* op = std::get_if<OpNode>(&node.what)) {
+      attributes = to_text(op->attributes, stated_);
+    }
+    std::string types;  // after the attributes, where a symbol may have appeared
+    for (const TensorType& type : node.results) types += (types.empty() ? "" : ", ") + type.to_text(stated_);
+    return fmt::format("  {} = {}({}){}{} : {}\n", results, operation, operands, attributes.empty() ? "" : " ",
+                       attributes, types);
+  }
+
+  std::string elements_text(NodeId id, const TensorType& type, const ConstantNode& constant) const {
+    if (constant.data == nullptr) return {};
+    if (!is_large(type, *constant.data)) return listed_text(type, *constant.data);
+    switch (options_.large) {
+      case LargeConstants::kBytes:
+        return bytes_text(*constant.data);
+      case LargeConstants::kShortened:
+        return shortened_text(type, *constant.data);
+      case LargeConstants::kFile:
+        return fmt::format("file({}, \"{}\")", string_text(options_.file), index_of(id));
+    }
+    return {};
+  }
+
+  const Graph& graph_;
+  const TextOptions& options_;
+  std::map<std::string, Dim> stated_;
+};
+
+}  // namespace
+
+std::string to_text(const Graph& graph, const TextOptions& options) { return GraphPrinter(graph, options).print(); }
+
+}  // namespace millrace

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/text/read_type.h"
+
+#include <fmt/format.h>
+
+#include "base/near_name.h"
+#include "base/size_expr_reader.h"
+
+namespace millrace {
+namespace {
+
+/// The 'x' of "4x8".
+bool take_cross(TextReader& text) {
+  const std::string_view rest = text.rest();
+  const bool is_cross = rest.size() > 1 && rest[0] == 'x' && rest[1] >= '0' && rest[1] <= '9';
+  text.skip(is_cross ? 1 : 0);
+  return is_cross;
+}
+
+}  // namespace
+
+Result<DType> read_dtype(TextReader& text) {
+  const std::size_t begin = text.position();
+  const std::string_view name = text.take_name();
+  if (const std::optional<DType> dtype = parse_dtype(name)) return *dtype;
+  NearName near(name);
+  std::string known;
+  for (const DType dtype : kAllDTypes) {
+    known += (known.empty() ? "" : ", ") + std::string(to_text(dtype));
+    near.consider(to_text(dtype));
+  }
+  text.move_to(begin);
+  return text.unexpected("expected a dtype; " + near.remedy("write one of " + known));
+}
+
+Result<TensorType> read_type(TextReader& text, std::map<std::string, Dim>& symbols) {
+  MILLRACE_TRY_ASSIGN(const DType dtype, read_dtype(text));
+  if (!text.take("[")) return text.unexpected("expected '[' and the dims; write [] for a scalar");
+  std::vector<SizeExpr> dims;
+  if (text.take("]")) return TensorType{dtype, {}};
+  do {
+    MILLRACE_TRY_ASSIGN(SizeExpr dim, read_size_expr(text, symbols));
+    dims.push_back(std::move(dim));
+  } while (text.take(",") || (dims.back().is_constant() && take_cross(text)));
+  if (!text.take("]")) return text.unexpected("expected ',' or ']'; close the dims");
+  return TensorType{dtype, Shape(std::move(dims))};
+}
+
+}  // namespace millrace

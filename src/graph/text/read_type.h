@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/text_reader.h"
+#include "millrace/base/shape.h"
+
+namespace millrace {
+
+/// "f32", or an error with the names there are.
+Result<DType> read_dtype(TextReader&);
+
+/// "f32[rows in 1..64, 8]" or "f32[4x8]".
+Result<TensorType> read_type(TextReader&, std::map<std::string, Dim>& symbols);
+
+}  // namespace millrace

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs as text: how they read, and that they read back to the same graph.
+#include <bit>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "millrace/millrace.h"
+#include "tests/support/round_trip.h"
+#include "tests/support/squeezenet.h"
+
+namespace millrace {
+namespace {
+
+std::string text_of(GraphBuilder& builder) {
+  const Graph graph = builder.finish().value();
+  CHECK(round_trip_problem(graph) == "");
+  return to_text(graph);
+}
+
+std::string reprinted(std::string_view text) {
+  const Result<Graph> graph = parse_graph(text);
+  if (!graph.ok()) return graph.status().message();
+  CHECK(round_trip_problem(*graph) == "");
+  return to_text(*graph);
+}
+
+TEST_CASE("a graph that is written by hand reads as it was meant") {
+  CHECK(reprinted("graph top(%x: f32[rows in 1..64, 32000]) {\n"
+                  "  // Of each row, the best.\n"
+                  "  %values, %indices = topk(%x) {k = 50, axis = 1, largest = true, sorted = true}\n"
+                  "  return values = %values, indices = %indices\n"
+                  "}\n") ==
+        "graph top(%x: f32[rows in 1..64, 32000]) {\n"
+        "  %1.0, %1.1 = topk(%x) {k = 50, axis = 1, largest = true, sorted = true} : f32[rows, 50], i64[rows, 50]\n"
+        "  return values = %1.0, indices = %1.1\n"
+        "}\n");
+  CHECK(reprinted("graph defaults(%x:f32[2,8],%i:i64[2x8]){%v,%unused=topk(%x){k=3}%s=add(%x,%x):f32[2,8]"
+                  "return v=%v,s=%s,i=%i}") ==
+        "graph defaults(%x: f32[2x8], %i: i64[2x8]) {\n"
+        "  %2.0, %2.1 = topk(%x) {k = 3, axis = -1, largest = true, sorted = true} : f32[2x3], i64[2x3]\n"
+        "  %3 = add(%x, %x) : f32[2x8]\n"
+        "  return v = %2.0, s = %3, i = %i\n"
+        "}\n");
+}
+
+TEST_CASE("symbols carry their facts where they first appear, be it in an attribute") {
+  GraphBuilder graph("facts");
+  const Dim rows = Dim("rows").at_least(128).at_most(524160).multiple_of(128);
+  const Dim k = Dim("k").at_most(8), n = Dim("n").at_least(2);
+  Tensor x = graph.input("x", DType::kF32, {SizeExpr(n) * 2 + 8, rows});
+  Tensor y = graph.input("y", DType::kF16, {rows, Dim("free")});
+  auto [values, indices] = topk(x, k, {.axis = 0});
+  graph.output("values", values);
+  graph.output("indices", broadcast_to(indices, {k, k, rows}));
+  graph.output("y", y);
+  CHECK(text_of(graph) ==
+        "graph facts(%x: f32[2*(n in 2..) + 8, rows in 128..524160 multiple_of 128], %y: f16[rows, free]) {\n"
+        "  %2.0, %2.1 = topk(%x) {k = k in 0..8, axis = 0, largest = true, sorted = true} : f32[k, rows], "
+        "i64[k, rows]\n"
+        "  %3 = broadcast(%2.1) {shape = [k, k, rows], dims = [1, 2]} : i64[k, k, rows]\n"
+        "  return values = %2.0, indices = %3, y = %y\n"
+        "}\n");
+}
+
+template <class T>
+Tensor row(GraphBuilder& graph, std::vector<T> elements) {
+  return graph.constant<T>({static_cast<std::int64_t>(elements.size())}, elements);
+}
+
+TEST_CASE("small constants are listed, element by element and bit by bit") {
+  GraphBuilder graph("constants");
+  graph.output("f32", row<float>(graph, {0.1f, -0.0f, std::numeric_limits<float>::infinity(),
+                                         std::bit_cast<float>(0xffc00001), std::bit_cast<float>(1)}));
+  graph.output("f64", row<double>(graph, {1.0 / 3, std::numeric_limits<double>::quiet_NaN()}));
+  graph.output("f16", row<Half>(graph, {Half(0.1f), Half::from_bits(0xfe01)}));
+  graph.output("bf16", row<BFloat16>(graph, {BFloat16(3e38f)}));
+  graph.output("i8", row<std::int8_t>(graph, {-128, 65}));
+  graph.output("u64", row<std::uint64_t>(graph, {std::numeric_limits<std::uint64_t>::max()}));
+  const bool flags[] = {true, false};
+  graph.output("bool", graph.constant<bool>({1, 2}, flags));
+  graph.output("no_bool", graph.constant_bytes({DType::kBool, {2}}, std::vector{std::byte{1}, std::byte{2}}));
+  graph.output("scalar", graph.fill(DType::kI32, {}, -7));
+  graph.output("nothing", graph.constant<float>({0, 3}, std::span<const float>()));
+  CHECK(text_of(graph) ==
+        "graph constants() {\n"
+        "  %0 = constant(0.1, -0, inf, nan(0xffc00001), 1e-45) : f32[5]\n"
+        "  %1 = constant(0.3333333333333333, nan) : f64[2]\n"
+        "  %2 = constant(0.099975586, nan(0xfe01)) : f16[2]\n"
+        "  %3 = constant(3.0040553e+38) : bf16[1]\n"
+        "  %4 = constant(-128, 65) : i8[2]\n"
+        "  %5 = constant(18446744073709551615) : u64[1]\n"
+        "  %6 = constant(true, false) : bool[1x2]\n"
+        "  %7 = constant(bytes \"0102\") : bool[2]\n"
+        "  %8 = constant(-7) : i32[]\n"
+        "  %9 = constant() : f32[0x3]\n"
+        "  return f32 = %0, f64 = %1, f16 = %2, bf16 = %3, i8 = %4, u64 = %5, bool = %6, no_bool = %7, scalar = %8, "
+        "nothing = %9\n"
+        "}\n");
+}
+
+TEST_CASE("large constants are bytes, or cut short for people") {
+  GraphBuilder builder("large");
+  builder.output("most", row<std::uint8_t>(builder, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
+  std::vector<float> many(17, 1.5f);
+  many[1] = -0.0f;
+  builder.output("more", row<float>(builder, many));
+  const Graph graph = builder.finish().value();
+  CHECK(round_trip_problem(graph) == "");
+  std::string ones;
+  for (int i = 0; i < 15; ++i) ones += "0000c03f";
+  CHECK(to_text(graph) ==
+        "graph large() {\n"
+        "  %0 = constant(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) : u8[16]\n"
+        "  %1 = constant(bytes \"0000c03f00000080" +
+            ones +
+            "\") : f32[17]\n"
+            "  return most = %0, more = %1\n"
+            "}\n");
+  CHECK(to_text(graph, {LargeConstants::kShortened}) ==
+        "graph large() {\n"
+        "  %0 = constant(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) : u8[16]\n"
+        "  %1 = constant(1.5, -0, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, ... 9 more) : f32[17]\n"
+        "  return most = %0, more = %1\n"
+        "}\n");
+}
+
+TEST_CASE("numbers in attributes come back bit for bit") {
+  for (const double value : {0.1, -0.0, 1e300, -std::numeric_limits<double>::infinity(),
+                             std::numeric_limits<double>::quiet_NaN(), std::bit_cast<double>(0xfff0000000000001)}) {
+    GraphBuilder graph("pad");
+    graph.output("y", pad(graph.input("x", DType::kF64, {2}), {1}, {1}, value));
+    const Graph expected = graph.finish().value();
+    const Graph found = parse_graph(to_text(expected)).value();
+    const auto pad_value = [](const Graph& padded) {
+      return std::get<PadAttrs>(std::get<OpNode>(padded.nodes[NodeId{1}].what).attributes).value;
+    };
+    CHECK(std::bit_cast<std::uint64_t>(pad_value(found)) == std::bit_cast<std::uint64_t>(pad_value(expected)));
+  }
+}
+
+TEST_CASE("inputs may come late among the nodes, and in another order than the arguments") {
+  GraphBuilder builder("late");
+  Tensor x = builder.input("x", DType::kF32, {4});
+  Tensor e = exp(x);
+  Tensor y = builder.input("y", DType::kF32, {4});
+  builder.output("z", e + y);
+  Graph graph = builder.finish().value();
+  CHECK(round_trip_problem(graph) == "");
+  CHECK(to_text(graph) ==
+        "graph late(%x: f32[4], %y: f32[4]) {\n"
+        "  %1 = exp(%x) : f32[4]\n"
+        "  input %y\n"
+        "  %3 = add(%1, %y) : f32[4]\n"
+        "  return z = %3\n"
+        "}\n");
+  std::swap(graph.inputs[0], graph.inputs[1]);
+  CHECK(round_trip_problem(graph) == "");
+  CHECK(to_text(graph) ==
+        "graph late(%y: f32[4], %x: f32[4]) {\n"
+        "  input %x\n"
+        "  %1 = exp(%x) : f32[4]\n"
+        "  input %y\n"
+        "  %3 = add(%1, %y) : f32[4]\n"
+        "  return z = %3\n"
+        "}\n");
+}
+
+TEST_CASE("names may be anything, and are quoted when they are not plain") {
+  GraphBuilder graph("my graph\n");
+  Tensor a = graph.input("1", DType::kF32, {4});
+  Tensor b = graph.input("a \"b\"\\", DType::kF32, {4});
+  graph.output("\x01", a + b);
+  graph.output("1.0", a);
+  CHECK(text_of(graph) ==
+        "graph \"my graph\\n\"(%\"1\": f32[4], %\"a \\\"b\\\"\\\\\": f32[4]) {\n"
+        "  %2 = add(%\"1\", %\"a \\\"b\\\"\\\\\") : f32[4]\n"
+        "  return \"\\x01\" = %2, \"1.0\" = %\"1\"\n"
+        "}\n");
+}
+
+struct Twice {
+  static auto emit(auto& b, auto x) { return b.add(x[0], x[0]); }
+};
+struct Thrice {
+  static auto emit(auto& b, auto x) { return b.add(x[0], b.add(x[0], x[0])); }
+};
+
+TEST_CASE("an application's kernels are found by name among those that are given") {
+  GraphBuilder builder("own");
+  Tensor x = builder.input("x", DType::kF32, {4});
+  builder.output("y", builder.kernel<Thrice>("three times", builder.kernel<Twice>("twice", x)));
+  const Graph graph = builder.finish().value();
+  CHECK(to_text(graph) ==
+        "graph own(%x: f32[4]) {\n"
+        "  %1 = kernel twice(%x) : f32[4]\n"
+        "  %2 = kernel \"three times\"(%1) : f32[4]\n"
+        "  return y = %2\n"
+        "}\n");
+  CHECK(round_trip_problem(graph, {make_custom_kernel<Twice>("twice"), make_custom_kernel<Thrice>("three times")}) ==
+        "");
+}
+
+TEST_CASE("a whole network comes back") { CHECK(round_trip_problem(build_squeezenet(1)) == ""); }
+
+}  // namespace
+}  // namespace millrace
