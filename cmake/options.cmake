@@ -3,6 +3,7 @@
 option(MILLRACE_LLVM "build the LLVM code generator module" ON)
 option(MILLRACE_TESTS "build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(MILLRACE_BENCH "build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(MILLRACE_FUZZ "build the fuzzers (clang)" OFF)
 option(MILLRACE_TOOLS "build the examples and tools" ${PROJECT_IS_TOP_LEVEL})
 option(MILLRACE_INSTALL "install the library with this build" ${PROJECT_IS_TOP_LEVEL})
 set(MILLRACE_SANITIZE "" CACHE STRING "comma-separated sanitizers, such as address,undefined")
