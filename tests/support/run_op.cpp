@@ -17,11 +17,15 @@ RequestTensors tensors_of(KernelRequest& request) {
   if (auto* loop = std::get_if<LoopKernel>(&request)) {
     for (KernelTensor& operand : loop->operands) tensors.operands.push_back(&operand);
     for (KernelTensor& result : loop->results) tensors.results.push_back(&result);
+  } else if (auto* sort = std::get_if<SortDescriptor>(&request)) {
+    tensors.operands.push_back(&sort->input);
+    if (sort->values) tensors.results.push_back(&*sort->values);
+    if (sort->indices) tensors.results.push_back(&*sort->indices);
+  } else if (auto* scan = std::get_if<ScanDescriptor>(&request)) {
+    tensors = {{&scan->input}, {&scan->result}};
   } else {
-    auto& sort = std::get<SortDescriptor>(request);
-    tensors.operands.push_back(&sort.input);
-    if (sort.values) tensors.results.push_back(&*sort.values);
-    if (sort.indices) tensors.results.push_back(&*sort.indices);
+    auto& scatter = std::get<ScatterDescriptor>(request);
+    tensors = {{&scatter.input, &scatter.indices, &scatter.updates}, {&scatter.result}};
   }
   return tensors;
 }

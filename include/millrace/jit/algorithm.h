@@ -24,8 +24,31 @@ struct SortDescriptor {
   std::optional<KernelTensor> indices;
 };
 
+/// A running reduction along one axis, as data. 16-bit floats accumulate in f32.
+struct ScanDescriptor {
+  std::string name;
+  KernelTensor input;
+  KernelTensor result;
+  std::uint32_t axis = 0;
+  ReductionKind kind = ReductionKind::kSum;
+  bool exclusive = false;  // an element's result is without itself; the first is the reduction of nothing
+  bool reverse = false;
+};
+
+/// The input with updates put in along one axis, in the row-major order of the indices, as data. Indices are i32 or
+/// i64; they wrap once if negative, and what is out of range is reported and changes nothing.
+struct ScatterDescriptor {
+  std::string name;
+  KernelTensor input;
+  KernelTensor indices;
+  KernelTensor updates;  // the input's shape, with the indices' in the place of the axis
+  KernelTensor result;
+  std::uint32_t axis = 0;
+  std::optional<ReductionKind> combine;  // absent: the update replaces
+};
+
 /// What a region asks the jit for.
-using KernelRequest = std::variant<LoopKernel, SortDescriptor>;
+using KernelRequest = std::variant<LoopKernel, SortDescriptor, ScanDescriptor, ScatterDescriptor>;
 
 /// What a kernel's buffer argument is bound to.
 struct SequenceOperand {
@@ -62,7 +85,8 @@ struct LowerOptions {
 };
 
 /// Asks the algorithms for the request in order (kAlgorithms in src/jit/algorithms/list.cpp). Operands are numbered as
-/// the request's (LoopKernel: operands, results; SortDescriptor: input; values if wanted, then indices if wanted).
+/// the request's (LoopKernel: operands, results; SortDescriptor: input; values if wanted, then indices if wanted;
+/// ScanDescriptor: input; result; ScatterDescriptor: input, indices, updates; result).
 /// Fails naming the request and every reason.
 Result<KernelSequence> lower_request(const KernelRequest&, const Target&, const LowerOptions&);
 

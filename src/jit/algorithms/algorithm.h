@@ -8,10 +8,13 @@
 
 namespace millrace {
 
+/// The alternatives of KernelRequest, in their order.
+enum class RequestKind : std::uint8_t { kLoop, kSort, kScan, kScatter };
+
 /// A way to lower requests. Takes one kind of them, and may refuse one with a reason.
 struct Algorithm {
   std::string_view name;
-  bool takes_loops = false;  // LoopKernel requests; else SortDescriptor
+  RequestKind takes = RequestKind::kLoop;
   /// `options.force_algorithm` is this name or empty: what is forced refuses only what it cannot do, not what it
   /// thinks that another does better.
   Result<KernelSequence> (*lower)(const KernelRequest&, const Target&, const LowerOptions& options) = nullptr;
@@ -24,6 +27,8 @@ Result<KernelSequence> lower_loop_direct(const KernelRequest&, const Target&, co
 Result<KernelSequence> lower_loop_pad_first(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_merge_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_merge_sort_scratch(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_scan_lines(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_scatter_lines(const KernelRequest&, const Target&, const LowerOptions&);
 
 /// Plans `kernel` with the target's generators and appends it.
 Status append_kernel(KernelSequence& sequence, const Kernel& kernel, std::vector<SequenceOperand> buffers,

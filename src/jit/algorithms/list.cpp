@@ -9,11 +9,19 @@ namespace millrace {
 namespace {
 
 constexpr Algorithm kAlgorithms[] = {
-    {"loop_pad_first", true, lower_loop_pad_first},
-    {"loop_direct", true, lower_loop_direct},
-    {"merge_sort", false, lower_merge_sort},
-    {"merge_sort_scratch", false, lower_merge_sort_scratch},
+    {"loop_pad_first", RequestKind::kLoop, lower_loop_pad_first},
+    {"loop_direct", RequestKind::kLoop, lower_loop_direct},
+    {"merge_sort", RequestKind::kSort, lower_merge_sort},
+    {"merge_sort_scratch", RequestKind::kSort, lower_merge_sort_scratch},
+    {"scan_lines", RequestKind::kScan, lower_scan_lines},
+    {"scatter_lines", RequestKind::kScatter, lower_scatter_lines},
 };
+
+std::string_view plural_of(RequestKind kind) {
+  constexpr std::string_view kPlurals[] = {"loops", "sorts", "scans", "scatters"};
+  static_assert(std::size(kPlurals) == std::variant_size_v<KernelRequest>);
+  return kPlurals[static_cast<std::size_t>(kind)];
+}
 
 const std::string& name_of_request(const KernelRequest& request) {
   return std::visit([](const auto& kind) -> const std::string& { return kind.name; }, request);
@@ -44,11 +52,13 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
                                         name_of_request(request), forced, joined_names()));
   }
   std::vector<Refusal> refusals;
-  const bool is_loop = std::holds_alternative<LoopKernel>(request);
+  const auto kind = static_cast<RequestKind>(request.index());
   for (const Algorithm& algorithm : kAlgorithms) {
     if (!forced.empty() && algorithm.name != forced) continue;
-    if (algorithm.takes_loops != is_loop) {
-      if (!forced.empty()) refusals.push_back({forced, is_loop ? "takes sorts, not loops" : "takes loops, not sorts"});
+    if (algorithm.takes != kind) {
+      if (!forced.empty()) {
+        refusals.push_back({forced, fmt::format("takes {}, not {}", plural_of(algorithm.takes), plural_of(kind))});
+      }
       continue;
     }
     Result<KernelSequence> sequence = algorithm.lower(request, target, options);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/algorithms/line_walk.h"
+
+#include "jit/map_tile.h"
+
+namespace millrace {
+
+LineWalk::LineWalk(MachineBuilder& b, const Shape& shape, std::uint32_t axis, std::uint32_t lanes)
+    : b_(b), shape_(shape), axis_(axis), lanes_(axis + 1 == shape.rank() ? 1 : lanes) {}
+
+SizeExpr LineWalk::num_groups() const {
+  SizeExpr groups = 1;
+  for (std::size_t d = 0; d < shape_.rank(); ++d) {
+    if (d != axis_) groups = groups * steps_of(d);
+  }
+  return groups;
+}
+
+void LineWalk::run(const std::function<void()>& body) {
+  MachineValue group = b_.workgroup_id();
+  places_.assign(shape_.rank(), LinearValue());
+  for (std::size_t d = shape_.rank(); d-- > 0;) {
+    if (d == axis_) continue;
+    const MachineValue steps = LinearValue::of_size(b_, steps_of(d)).value(b_);
+    const MachineValue step = b_.rem(group, steps);
+    places_[d] = LinearValue(is_lane_dim(d) ? b_.mul(step, b_.i64(lanes_)) : step);
+    group = b_.div(group, steps);
+  }
+  if (lanes_ == 1) return body();
+  const MachineValue extent = LinearValue::of_size(b_, shape_[shape_.rank() - 1]).value(b_);
+  const MachineValue remaining = b_.sub(extent, places_.back().value(b_));
+  const auto whole = [&] {
+    body();
+    return MachineBuilder::Values{};
+  };
+  const auto masked = [&] {
+    mask_ = lane_mask(b_, lanes_, remaining);
+    body();
+    mask_.reset();
+    return MachineBuilder::Values{};
+  };
+  b_.if_else(b_.le(b_.i64(lanes_), remaining), whole, masked);
+}
+
+LinearValue LineWalk::start(const KernelTensor& tensor, const std::function<std::size_t(std::size_t)>& dim_of) const {
+  LinearValue offset = LinearValue::of_size(b_, tensor.layout.offset);
+  for (std::size_t d = 0; d < shape_.rank(); ++d) {
+    if (d != axis_) offset = offset.plus(b_, places_[d], tensor.layout.strides[dim_of(d)]);
+  }
+  return offset;
+}
+
+LinearValue LineWalk::start(const KernelTensor& tensor) const {
+  return start(tensor, [](std::size_t d) { return d; });
+}
+
+MachineValue LineWalk::load(MemoryHandle memory, const Layout& layout, MachineValue offset) {
+  if (lanes_ == 1) return b_.load(memory, offset);
+  const MachineValue other = b_.constant_int(register_dtype(memory.dtype), 0);
+  const SizeExpr& stride = layout.strides.back();
+  if (!stride.is(1)) return b_.gather(memory, lane_offsets(offset, stride), mask_or_all(), other);
+  return mask_ ? b_.load_masked(memory, offset, *mask_, other) : b_.load(memory, offset, lanes_);
+}
+
+void LineWalk::store(MemoryHandle memory, const Layout& layout, MachineValue offset, MachineValue value) {
+  if (lanes_ == 1) return b_.store(memory, offset, value);
+  const SizeExpr& stride = layout.strides.back();
+  if (!stride.is(1)) return b_.scatter(memory, lane_offsets(offset, stride), mask_or_all(), value);
+  if (mask_) return b_.store_masked(memory, offset, *mask_, value);
+  b_.store(memory, offset, value);
+}
+
+MachineValue LineWalk::mask_or_all() { return mask_ ? *mask_ : b_.splat(b_.constant_int(DType::kBool, 1), lanes_); }
+
+MachineValue LineWalk::lane_offsets(MachineValue offset, const SizeExpr& stride) {
+  const MachineValue step = LinearValue::of_size(b_, stride).value(b_);
+  const MachineValue lane = b_.lane_iota(DType::kI64, lanes_);
+  return b_.add(b_.mul(lane, b_.splat(step, lanes_)), b_.splat(offset, lanes_));
+}
+
+}  // namespace millrace

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "jit/linear_value.h"
+#include "millrace/jit/algorithm.h"
+
+namespace millrace {
+
+/// How tensors that are alike but along one axis are walked: a group takes one line along the axis, and with it as many
+/// neighbours in the last dim as a vector has lanes. Where the axis is the last dim a line is alone.
+class LineWalk {
+ public:
+  /// `shape` is of what is walked; its extent along the axis does not matter.
+  LineWalk(MachineBuilder& b, const Shape& shape, std::uint32_t axis, std::uint32_t lanes);
+
+  std::uint32_t lanes() const { return lanes_; }
+  SizeExpr num_groups() const;
+
+  /// Finds the group's place in every dim but the axis, then calls `body`: once for whole vectors, and again for the
+  /// last lanes of the last dim, where loads and stores are masked.
+  void run(const std::function<void()>& body);
+
+  /// Where the line begins in a tensor: `dim_of(d)` is the tensor's dim for dim d of the walk.
+  LinearValue start(const KernelTensor& tensor, const std::function<std::size_t(std::size_t)>& dim_of) const;
+  LinearValue start(const KernelTensor& tensor) const;
+
+  /// The lanes' elements, as far apart as the last dim's are, from `offset` on.
+  MachineValue load(MemoryHandle memory, const Layout& layout, MachineValue offset);
+  void store(MemoryHandle memory, const Layout& layout, MachineValue offset, MachineValue value);
+
+ private:
+  bool is_lane_dim(std::size_t d) const { return lanes_ > 1 && d + 1 == shape_.rank(); }
+  /// Lines along the axis, counted in groups.
+  SizeExpr steps_of(std::size_t d) const { return is_lane_dim(d) ? ceil_div(shape_[d], lanes_) : shape_[d]; }
+  MachineValue mask_or_all();
+  MachineValue lane_offsets(MachineValue offset, const SizeExpr& stride);
+
+  MachineBuilder& b_;
+  Shape shape_;
+  std::uint32_t axis_;
+  std::uint32_t lanes_;
+  std::vector<LinearValue> places_;  // by dim; the axis has none
+  std::optional<MachineValue> mask_;
+};
+
+}  // namespace millrace
