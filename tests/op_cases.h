@@ -27,6 +27,8 @@ inline constexpr std::span<const DType> kArithmetic = kAll.first(12);
 inline constexpr std::span<const DType> kFloats = kAll.first(4);
 inline constexpr std::span<const DType> kIntegers = kAll.subspan(4, 8);
 inline constexpr std::span<const DType> kLogical = kAll.subspan(4, 9);
+inline constexpr std::span<const DType> kIndices = kAll.subspan(5, 1);
+inline constexpr DType kBytes[] = {DType::kI8, DType::kU8};
 inline constexpr std::span<const DType> kBool = kAll.last(1);
 }  // namespace op_case_dtypes
 
@@ -82,6 +84,7 @@ inline std::span<const OpCase> op_cases() {
       {Op::argmax,          kArithmetic, argmax_problems,     large_argmax,    -9,    9,     0},
       {Op::argmin,          kArithmetic, argmax_problems,     large_argmax,    -9,    9,     0},
       {Op::dot,             kArithmetic, dot_problems,        large_dot,       -1,    1,     0},
+      {Op::dot_i32,         kBytes,      dot_problems,        large_dot,       0,     0,     0},
       {Op::conv2d,          kArithmetic, conv_problems,       large_conv,      -1,    1,     0},
       {Op::max_pool2d,      kArithmetic, pool_problems,       large_pool,      -9,    9,     0},
       {Op::avg_pool2d,      kFloats,     pool_problems,       large_pool,      -1,    1,     0},
@@ -93,6 +96,13 @@ inline std::span<const OpCase> op_cases() {
       {Op::concat,          kAll,        concat_problems,     large_concat,    -9,    9,     0},
       {Op::gather,          kAll,        gather_problems,     large_gather,    -9,    9,     0},
       {Op::iota,            kArithmetic, iota_problems,       large_iota,      0,     0,     0},
+      {Op::size,            kIndices,    size_problems,       large_size,      0,     0,     0},
+      {Op::scatter,         kAll,        scatter_problems,    large_scatter,   -9,    9,     0},
+      {Op::scatter_add,     kArithmetic, scatter_problems,    large_scatter,   -9,    9,     0},
+      {Op::scatter_min,     kArithmetic, scatter_problems,    large_scatter,   -9,    9,     0},
+      {Op::scatter_max,     kArithmetic, scatter_problems,    large_scatter,   -9,    9,     0},
+      {Op::cumulative_sum,  kArithmetic, scan_problems,       large_scan,      -1,    1,     0},
+      {Op::cumulative_max,  kArithmetic, scan_problems,       large_scan,      -9,    9,     0},
       {Op::sort,            kAll,        sort_problems,       large_sort,      -9,    9,     0},
       {Op::topk,            kAll,        topk_problems,       large_topk,      -9,    9,     0},
   };

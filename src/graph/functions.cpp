@@ -124,6 +124,7 @@ Tensor matmul(Tensor x, Tensor y) {
 }
 
 Tensor dot(Tensor x, Tensor y, DotAttrs attributes) { return apply(Op::dot, {x, y}, std::move(attributes)); }
+Tensor dot_i32(Tensor x, Tensor y, DotAttrs attributes) { return apply(Op::dot_i32, {x, y}, std::move(attributes)); }
 Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes) {
   return apply(Op::conv2d, {x, weights}, std::move(attributes));
 }
@@ -180,6 +181,25 @@ Tensor concat(std::span<const Tensor> tensors, std::int64_t axis) {
 }
 Tensor gather(Tensor x, Tensor indices, std::int64_t axis) {
   return apply(Op::gather, {x, indices}, GatherAttrs{axis});
+}
+Tensor scatter(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) {
+  return apply(Op::scatter, {x, indices, updates}, GatherAttrs{axis});
+}
+Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) {
+  return apply(Op::scatter_add, {x, indices, updates}, GatherAttrs{axis});
+}
+Tensor scatter_min(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) {
+  return apply(Op::scatter_min, {x, indices, updates}, GatherAttrs{axis});
+}
+Tensor scatter_max(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) {
+  return apply(Op::scatter_max, {x, indices, updates}, GatherAttrs{axis});
+}
+Tensor cumulative_sum(Tensor x, ScanAttrs attributes) { return apply(Op::cumulative_sum, {x}, attributes); }
+Tensor cumulative_max(Tensor x, ScanAttrs attributes) { return apply(Op::cumulative_max, {x}, attributes); }
+Tensor size_of(GraphBuilder& graph, const SizeExpr& size) {
+  if (!size.is_constant()) return graph.op1(Op::size, {}, SizeAttrs{size});
+  const std::int64_t value = size.constant();
+  return graph.constant<std::int64_t>({}, std::span(&value, 1));
 }
 Tensor iota(GraphBuilder& graph, DType dtype, Shape shape, std::int64_t axis) {
   return graph.op1(Op::iota, {}, IotaAttrs{shape.dims(), dtype, axis});

@@ -11,8 +11,25 @@ using namespace ops;
 namespace {
 
 WindowDims window_dims(Types operands, const Conv2dAttrs& attrs) {
-  return make_window_dims(operands[0].shape, {operands[1].shape[2], operands[1].shape[3]}, attrs.strides,
-                          attrs.padding);
+  WindowDims dims =
+      make_window_dims(operands[0].shape, {operands[1].shape[2], operands[1].shape[3]}, attrs.strides, attrs.padding);
+  for (std::size_t i = 0; i < dims.size(); ++i) dims[i].dilation = attrs.dilations[i];
+  return dims;
+}
+
+Status expect_groups(Types operands, std::int64_t groups, std::vector<SizeRequirement>& needed) {
+  if (groups < 1) return invalid_argument(fmt::format("groups is {}, expected 1 or more; correct it", groups));
+  const SizeExpr& filters = operands[1].shape[0];
+  const SizeExpr& channels = operands[0].shape[1];
+  if (operands[1].shape[1] * groups != channels) {
+    return invalid_argument(fmt::format("operand 1 is {}, expected {} channels in dim 1 like operand 0, {}{}; {}",
+                                        operands[1].to_text(), floor_div(channels, groups).to_text(),
+                                        operands[0].to_text(), groups == 1 ? "" : fmt::format(", in {} groups", groups),
+                                        "weights are o, c, kh, kw"));
+  }
+  if (groups == 1 || require_at_most(filters, floor_div(filters, groups) * groups, needed)) return {};
+  return invalid_argument(fmt::format("operand 1 is {}, expected filters in dim 0 that {} groups divide; change groups",
+                                      operands[1].to_text(), groups));
 }
 
 InferResult infer_conv2d(Types operands, const Attributes& attributes) {
@@ -25,39 +42,46 @@ InferResult infer_conv2d(Types operands, const Attributes& attributes) {
     return invalid_argument(fmt::format("operand 1 is {}, expected {} like operand 0; insert a cast",
                                         operands[1].to_text(), to_text(operands[0].dtype)));
   }
-  if (operands[1].shape[1] != operands[0].shape[1]) {
-    return invalid_argument(fmt::format("operand 1 is {}, expected {} channels in dim 1 like operand 0, {}; {}",
-                                        operands[1].to_text(), operands[0].shape[1].to_text(), operands[0].to_text(),
-                                        "weights are o, c, kh, kw"));
-  }
-  const WindowDims dims = window_dims(operands, attrs);
+  MILLRACE_TRY(expect_entries("dilations", attrs.dilations.size(), 2, "h, w"));
+  MILLRACE_TRY(expect_at_least("dilations", attrs.dilations, 1));
   std::vector<SizeRequirement> needed;
+  MILLRACE_TRY(expect_groups(operands, attrs.groups, needed));
+  const WindowDims dims = window_dims(operands, attrs);
   MILLRACE_TRY(expect_window_fits(operands, dims, needed));
   const Shape shape({operands[0].shape[0], operands[1].shape[0], dims[0].output(), dims[1].output()});
   return Inference({{operands[0].dtype, shape}}, std::move(needed));
 }
 
-/// y[n, o, i, j] = sum over c, kh, kw of x[n, c, i * sh + kh - ph, j * sw + kw - pw] * weights[o, c, kh, kw], where
-/// what is outside of x is 0. Accumulated as dot is; the same error bound.
+/// y[n, g, o, i, j] = sum over c, kh, kw of x[n, g, c, i * sh + kh * dh - ph, j * sw + kw * dw - pw] *
+/// weights[g, o, c, kh, kw], where what is outside of x is 0, and g, o and g, c are one dim in memory. Accumulated as
+/// dot is; the same error bound.
 Result<std::vector<KernelRequest>> build_conv2d(const OpInstance& node) {
   const auto& attrs = std::get<Conv2dAttrs>(node.attributes);
   const WindowDims dims = window_dims(node.operands, attrs);
   const Shape& out = node.results[0].shape;
   Nest nest("conv2d");
-  const auto n = nest.parallel("n", out[0]), o = nest.parallel("o", out[1]);
+  const SizeExpr group_filters = floor_div(out[1], attrs.groups), group_channels = node.operands[1].shape[1];
+  const bool has_groups = attrs.groups > 1;
+  const auto n = nest.parallel("n", out[0]);
+  const auto g = has_groups ? nest.parallel("g", attrs.groups) : n;
+  const auto o = nest.parallel("o", has_groups ? group_filters : out[1]);
   const auto i = nest.parallel("i", out[2]), j = nest.parallel("j", out[3]);
-  const auto c = nest.reduction("c", node.operands[0].shape[1]);
+  const auto c = nest.reduction("c", group_channels);
   const auto kh = nest.reduction("kh", dims[0].window), kw = nest.reduction("kw", dims[1].window);
+  const auto in_group = [&](std::uint32_t dim, const SizeExpr& size) {
+    return has_groups ? nest.index({{g, size}, {dim}}) : nest.along(dim);
+  };
   std::optional<Scalar> fill;
   if (dims[0].is_padded() || dims[1].is_padded()) fill = Scalar::from_int(body_dtype(node.operands[0].dtype), 0);
   const BodyValue x = nest.load(nest.term(), nest.operand(node.operands[0]),
-                                {nest.along(n), nest.along(c), nest.index({{i, dims[0].stride}, {kh}}, -dims[0].low),
-                                 nest.index({{j, dims[1].stride}, {kw}}, -dims[1].low)},
+                                {nest.along(n), in_group(c, group_channels),
+                                 nest.index({{i, dims[0].stride}, {kh, dims[0].dilation}}, -dims[0].low),
+                                 nest.index({{j, dims[1].stride}, {kw, dims[1].dilation}}, -dims[1].low)},
                                 fill);
   const BodyValue weight = nest.load(nest.term(), nest.operand(node.operands[1]),
-                                     {nest.along(o), nest.along(c), nest.along(kh), nest.along(kw)});
+                                     {in_group(o, group_filters), nest.along(c), nest.along(kh), nest.along(kw)});
   const BodyValue sum = nest.reduce(ReductionKind::kSum, nest.term().mul(x, weight));
-  nest.store(node.results[0], nest.identity(4), sum);
+  nest.store(node.results[0], {nest.along(n), in_group(o, group_filters), nest.along(i), nest.along(j)}, sum);
   return nest.finish();
 }
 

@@ -53,13 +53,9 @@ Status expect_equal_extents(Types operands, const std::vector<std::size_t>& x, c
   return {};
 }
 
-InferResult infer_dot(Types operands, const Attributes& attributes) {
+/// The rule on dims alone.
+InferResult infer_shape(Types operands, const Attributes& attributes, DType result) {
   const auto& attrs = std::get<DotAttrs>(attributes);
-  MILLRACE_TRY(expect_dtype(operands, 0, kArithmetic));
-  if (operands[1].dtype != operands[0].dtype) {
-    return invalid_argument(fmt::format("operand 1 is {}, expected {} like operand 0; insert a cast",
-                                        operands[1].to_text(), to_text(operands[0].dtype)));
-  }
   MILLRACE_TRY(expect_paired("batch", attrs.x_batch.size(), attrs.y_batch.size()));
   MILLRACE_TRY(expect_paired("contract", attrs.x_contract.size(), attrs.y_contract.size()));
   MILLRACE_TRY_ASSIGN(const DotDims x, resolve_dims(operands, 0, attrs.x_batch, attrs.x_contract));
@@ -70,11 +66,27 @@ InferResult infer_dot(Types operands, const Attributes& attributes) {
   for (const std::size_t d : x.batch) dims.push_back(operands[0].shape[d]);
   for (const std::size_t d : x.free) dims.push_back(operands[0].shape[d]);
   for (const std::size_t d : y.free) dims.push_back(operands[1].shape[d]);
-  return std::vector<TensorType>{{operands[0].dtype, Shape(std::move(dims))}};
+  return std::vector<TensorType>{{result, Shape(std::move(dims))}};
+}
+
+InferResult infer_dot(Types operands, const Attributes& attributes) {
+  MILLRACE_TRY(expect_dtype(operands, 0, kArithmetic));
+  if (operands[1].dtype != operands[0].dtype) {
+    return invalid_argument(fmt::format("operand 1 is {}, expected {} like operand 0; insert a cast",
+                                        operands[1].to_text(), to_text(operands[0].dtype)));
+  }
+  return infer_shape(operands, attributes, operands[0].dtype);
+}
+
+InferResult infer_dot_i32(Types operands, const Attributes& attributes) {
+  constexpr DTypeSet kBytes = {dtype_bits(DType::kI8, DType::kU8), "i8 or u8"};
+  MILLRACE_TRY(expect_dtype(operands, 0, kBytes));
+  MILLRACE_TRY(expect_dtype(operands, 1, kBytes));
+  return infer_shape(operands, attributes, DType::kI32);
 }
 
 /// C[b, m, n] = sum over k of X[b, m, k] * Y[b, k, n], dims in whatever order the operands have them, accumulated in
-/// f32 (f64 for f64, integers wrap).
+/// f32 (f64 for f64, integers wrap); dot_i32 multiplies and adds in i32.
 /// Error: |error| <= K * eps * sum |x||y|; not bit-equal across targets.
 /// A dot without contracted dims sums one product: a reduction dim of extent 1 keeps it a contraction.
 Result<std::vector<KernelRequest>> build_dot(const OpInstance& node) {
@@ -83,7 +95,7 @@ Result<std::vector<KernelRequest>> build_dot(const OpInstance& node) {
   const DotDims y = *resolve_dims(node.operands, 1, attrs.y_batch, attrs.y_contract);
   const Shape& x_shape = node.operands[0].shape;
   const Shape& y_shape = node.operands[1].shape;
-  Nest nest("dot");
+  Nest nest(std::string(node.results[0].dtype == node.operands[0].dtype ? "dot" : "dot_i32"));
   std::vector<std::uint32_t> x_walk(x_shape.rank()), y_walk(y_shape.rank());
   for (std::size_t i = 0; i < x.batch.size(); ++i) {
     x_walk[x.batch[i]] = y_walk[y.batch[i]] = nest.parallel(fmt::format("b{}", i), x_shape[x.batch[i]]);
@@ -105,18 +117,17 @@ Result<std::vector<KernelRequest>> build_dot(const OpInstance& node) {
   };
   const BodyValue a = nest.load(nest.term(), nest.operand(node.operands[0]), walk(x_walk));
   const BodyValue b = nest.load(nest.term(), nest.operand(node.operands[1]), walk(y_walk));
-  const BodyValue sum = nest.reduce(ReductionKind::kSum, nest.term().mul(a, b));
+  const DType accumulator = body_dtype(node.results[0].dtype);
+  BodyBuilder& term = nest.term();
+  const BodyValue product = term.mul(term.convert(accumulator, a), term.convert(accumulator, b));
+  const BodyValue sum = nest.reduce(ReductionKind::kSum, product);
   nest.store(node.results[0], nest.identity(node.results[0].shape.rank()), sum);
   return nest.finish();
 }
 
 }  // namespace
 
-OpDef define_dot() {
-  OpDef def;
-  def.infer = infer_dot;
-  def.build = build_dot;
-  return def;
-}
+OpDef define_dot() { return {infer_dot, nullptr, nullptr, build_dot}; }
+OpDef define_dot_i32() { return {infer_dot_i32, nullptr, nullptr, build_dot}; }
 
 }  // namespace millrace

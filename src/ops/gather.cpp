@@ -8,17 +8,21 @@ namespace millrace {
 
 using namespace ops;
 
-namespace {
-
-InferResult infer_gather(Types operands, const Attributes& attributes) {
-  MILLRACE_TRY_ASSIGN(const std::size_t axis,
-                      resolve_axis(std::get<GatherAttrs>(attributes).axis, operands, 0, "axis"));
+Result<TensorType> ops::gathered_type(Types operands, std::int64_t axis_attribute) {
+  MILLRACE_TRY_ASSIGN(const std::size_t axis, resolve_axis(axis_attribute, operands, 0, "axis"));
   MILLRACE_TRY(expect_dtype(operands, 1, kIndices));
   std::vector<SizeExpr> dims;
   for (std::size_t d = 0; d < axis; ++d) dims.push_back(operands[0].shape[d]);
   for (const SizeExpr& dim : operands[1].shape.dims()) dims.push_back(dim);
   for (std::size_t d = axis + 1; d < operands[0].shape.rank(); ++d) dims.push_back(operands[0].shape[d]);
-  return std::vector<TensorType>{{operands[0].dtype, Shape(std::move(dims))}};
+  return TensorType{operands[0].dtype, Shape(std::move(dims))};
+}
+
+namespace {
+
+InferResult infer_gather(Types operands, const Attributes& attributes) {
+  MILLRACE_TRY_ASSIGN(TensorType result, gathered_type(operands, std::get<GatherAttrs>(attributes).axis));
+  return std::vector<TensorType>{std::move(result)};
 }
 
 /// The index is checked where it is loaded: out of range it is reported and 0 is read instead, so no address leaves

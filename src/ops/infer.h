@@ -37,6 +37,7 @@ inline constexpr DTypeSet kIntegers = {
     dtype_bits(DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU16, DType::kU32, DType::kU64),
     "an integer"};
 inline constexpr DTypeSet kArithmetic = {kIntegers.bits | kFloats.bits, "an integer or a float"};
+inline constexpr DTypeSet kEveryDType = {~std::uint32_t{0}, "any dtype"};
 inline constexpr DTypeSet kBoolOnly = {dtype_bits(DType::kBool), "bool"};
 inline constexpr DTypeSet kIndices = {dtype_bits(DType::kI32, DType::kI64), "i32 or i64"};
 
@@ -54,6 +55,9 @@ Result<std::size_t> resolve_axis(std::int64_t axis, Types operands, std::size_t 
 /// Distinct axes, in the order given.
 Result<std::vector<std::size_t>> resolve_axes(std::span<const std::int64_t> axes, Types operands, std::size_t operand,
                                               std::string_view attribute);
+
+/// What gather gives of operands 0 and 1: one axis of x replaced by the dims of the indices.
+Result<TensorType> gathered_type(Types operands, std::int64_t axis);
 
 /// "padding has 2 entries, expected 4 (h low, w low, h high, w high); give one for each"
 Status expect_entries(std::string_view attribute, std::size_t found, std::size_t expected, std::string_view of_what);

@@ -39,8 +39,17 @@ Result<std::vector<KernelRequest>> build_iota(const OpInstance& node) {
   return nest.finish();
 }
 
+InferResult infer_size(Types, const Attributes&) { return std::vector<TensorType>{{DType::kI64, Shape()}}; }
+
+Result<std::vector<KernelRequest>> build_size(const OpInstance& node) {
+  Nest nest("size");
+  nest.store(node.results[0], {}, nest.extent(nest.epilogue(), std::get<SizeAttrs>(node.attributes).size));
+  return nest.finish();
+}
+
 }  // namespace
 
+OpDef define_size() { return {infer_size, nullptr, nullptr, build_size}; }
 OpDef define_iota() { return {infer_iota, nullptr, nullptr, build_iota}; }
 
 }  // namespace millrace

@@ -21,10 +21,10 @@ WindowDims make_window_dims(const Shape& input, const std::array<SizeExpr, 2>& w
 Status expect_window_fits(Types operands, const WindowDims& dims, std::vector<SizeRequirement>& requirements) {
   constexpr std::string_view kWhat[] = {"rows", "columns"};
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (require_at_most(dims[i].window, dims[i].input + dims[i].low + dims[i].high, requirements)) continue;
+    if (require_at_most(dims[i].span(), dims[i].input + dims[i].low + dims[i].high, requirements)) continue;
     return invalid_argument(fmt::format(
         "operand 0 is {}, with {} + {} {} of padding, expected at least {} for the window; pad it or shrink the window",
-        operands[0].to_text(), dims[i].low, dims[i].high, kWhat[i], dims[i].window.to_text()));
+        operands[0].to_text(), dims[i].low, dims[i].high, kWhat[i], dims[i].span().to_text()));
   }
   return {};
 }

@@ -14,9 +14,12 @@ struct WindowDim {
   std::int64_t stride = 1;
   std::int64_t low = 0;
   std::int64_t high = 0;
+  std::int64_t dilation = 1;
 
+  /// From a window's first point to behind its last.
+  SizeExpr span() const { return (window - 1) * dilation + 1; }
   /// Whole windows that fit. Precondition: at least one does.
-  SizeExpr output() const { return floor_div(input + low + high - window, stride) + 1; }
+  SizeExpr output() const { return floor_div(input + low + high - span(), stride) + 1; }
   bool is_padded() const { return low != 0 || high != 0; }
 };
 

@@ -34,6 +34,13 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
     graph.output("y", sort(graph.input("x", DType::kF32, {n})).values);
     text += kernels_of(graph, context);
   }
+  {
+    GraphBuilder graph;
+    Tensor x = graph.input("x", DType::kF32, {8, 4});
+    Tensor i = graph.input("i", DType::kI32, {8});
+    graph.output("y", scatter_add(x, i, cumulative_sum(x), 0));
+    text += kernels_of(graph, context);
+  }
   for (const std::string_view algorithm : algorithm_names()) {
     CAPTURE(std::string(algorithm));
     CHECK(text.find("sequence \"" + std::string(algorithm) + "\"") != std::string::npos);

@@ -107,6 +107,25 @@ const DynamicProgram kPrograms[] = {
       {{"rows", 1}, {"columns", 1}, {"n", 1}},
       {{"rows", 0}, {"columns", 4}, {"n", 3}},
       {{"rows", 7}, {"columns", 19}, {"n", 5}}}},
+    {"scans and scatters along what a run binds",
+     64,
+     [](GraphBuilder& g) {
+       T x = in(g, "x", {kRows, kColumns}), i = in(g, "i", {kN}, DType::kI32), u = in(g, "u", {kN, kColumns});
+       g.output("scattered", scatter_max(x, i, u, 0));
+       g.output("down", cumulative_max(x, {.axis = 0}));
+       g.output("across", cumulative_sum(x, {.axis = 1, .exclusive = true, .reverse = true}));
+       g.output("size", size_of(g, kRows * kColumns));
+     },
+     {{{"rows", 0}, {"columns", 3}, {"n", 0}},
+      {{"rows", 12}, {"columns", 0}, {"n", 2}},
+      {{"rows", 12}, {"columns", 37}, {"n", 40}}}},
+    {"a grouped and dilated convolution",
+     256,
+     [](GraphBuilder& g) {
+       T x = in(g, "x", {Dim("batch"), 4, Dim("h").at_least(5), 9}), w = in(g, "w", {6, 2, 3, 3});
+       g.output("y", conv2d(x, w, {.padding = {0, 1, 0, 1}, .dilations = {2, 1}, .groups = 2}));
+     },
+     {{{"batch", 0}, {"h", 5}}, {{"batch", 2}, {"h", 8}}}},
     {"gather along what a run binds",
      0,
      [](GraphBuilder& g) {

@@ -115,6 +115,83 @@ constexpr Misuse kMoves[] = {
      "%0 = iota: result 0 is i64[-4], expected extents of 0 or more; correct them"},
 };
 
+Tensor y(GraphBuilder& g, Shape shape, DType dtype = DType::kF32) { return g.input("y", dtype, std::move(shape)); }
+
+constexpr Misuse kSequences[] = {
+    {"scatter: updates of another shape", [](GraphBuilder& g) { scatter(f32(g, {4, 8}), i32(g, {3}), y(g, {8}), 0); },
+     "%3 = scatter: operand 2 is f32[8], expected f32[3x8], what gather takes from there; reshape it"},
+    {"scatter: updates of another dtype",
+     [](GraphBuilder& g) { scatter_add(f32(g, {4, 8}), i32(g, {3}), y(g, {3, 8}, DType::kI32), 0); },
+     "%3 = scatter_add: operand 2 is i32[3x8], expected f32[3x8], what gather takes from there; insert a cast"},
+    {"scatter: by floats",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {4});
+       scatter_max(x, x, x, 0);
+     },
+     "%1 = scatter_max: operand 1 is f32[4], expected i32 or i64; insert a cast"},
+    {"scatter: the sum of bools", [](GraphBuilder& g) { scatter_add(flag(g, {4}), i32(g, {4}), y(g, {4}), 0); },
+     "%3 = scatter_add: operand 0 is bool[4], expected an integer or a float; insert a cast"},
+    {"scan: along no axis", [](GraphBuilder& g) { cumulative_sum(f32(g, {4}), {.axis = 1}); },
+     "%1 = cumulative_sum: axis is 1, expected -1 to 0 for operand 0, f32[4]; choose one of its axes"},
+    {"scan: of bools", [](GraphBuilder& g) { cumulative_max(flag(g, {4})); },
+     "%1 = cumulative_max: operand 0 is bool[4], expected an integer or a float; insert a cast"},
+};
+
+constexpr Misuse kComposites[] = {
+    {"trilu of a vector", [](GraphBuilder& g) { trilu(f32(g, {4}), true); },
+     "%1 = trilu: operand is f32[4], expected rank 2 or more; reshape it"},
+    {"gather_nd with more parts than axes", [](GraphBuilder& g) { gather_nd(f32(g, {4}), i32(g, {3, 2})); },
+     "%2 = gather_nd: indices are i32[3x2], expected integers with 1 to 1 parts in the last dim, for operand 0, "
+     "f32[4]; "
+     "reshape or cast them"},
+    {"resize without sizes", [](GraphBuilder& g) { resize(f32(g, {4}), {0}, {}, ResizeMode::kNearest); },
+     "%1 = resize: 1 axes and 0 sizes, expected as many; give one size for each"},
+    {"resize of integers", [](GraphBuilder& g) { resize(i32(g, {4}), {0}, {8}, ResizeMode::kLinear); },
+     "%1 = resize: operand is i32[4], expected a float; insert a cast"},
+    {"resize along no axis", [](GraphBuilder& g) { resize(f32(g, {4}), {1}, {8}, ResizeMode::kLinear); },
+     "%1 = resize: axes[0] is 1, expected -1 to 0 for operand 0, f32[4]; choose one of its axes"},
+    {"conv1d of an image", [](GraphBuilder& g) { conv1d(f32(g, {1, 3, 8, 8}), y(g, {4, 3, 3})); },
+     "%2 = conv1d: operands are f32[1x3x8x8] and f32[4x3x3], expected ranks 3 (n, c, w; o, c, kw); reshape them"},
+    {"quantize_linear of integers",
+     [](GraphBuilder& g) {
+       Tensor x = i32(g, {4});
+       quantize_linear(x, x, x);
+     },
+     "%1 = quantize_linear: x is i32[4], scale i32[4] and zero point i32[4], expected floats of one dtype and an "
+     "integer; insert a cast"},
+    {"dequantize_linear of floats",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {4});
+       dequantize_linear(x, x, x);
+     },
+     "%1 = dequantize_linear: x is f32[4], scale f32[4] and zero point f32[4], expected integers of one dtype and a "
+     "float; insert a cast"},
+    {"einsum without an arrow", [](GraphBuilder& g) { einsum("ij", std::vector{f32(g, {4, 8})}); },
+     "%1 = einsum: the equation is 'ij', expected one like 'ij,jk->ik', no letter twice in a term; write one letter a "
+     "dim"},
+    {"einsum of a diagonal", [](GraphBuilder& g) { einsum("ii->i", std::vector{f32(g, {4, 4})}); },
+     "%1 = einsum: the equation is 'ii->i', expected one like 'ij,jk->ik', no letter twice in a term; write one letter "
+     "a dim"},
+    {"einsum of one operand too many", [](GraphBuilder& g) { einsum("i->i", std::vector{f32(g, {4}), y(g, {4})}); },
+     "%2 = einsum: the equation 'i->i' has 1 terms, expected 2; write one for each operand"},
+    {"einsum of another rank", [](GraphBuilder& g) { einsum("ij->i", std::vector{f32(g, {4})}); },
+     "%1 = einsum: operand 0 is f32[4], expected rank 2 for 'ij'; write one letter a dim"},
+    {"attention of unlike ranks",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {4, 8});
+       attention(x, y(g, {2, 4, 8}), x);
+     },
+     "%2 = attention: query is f32[4x8] and key is f32[2x4x8], expected equal ranks of at least 2; reshape or "
+     "broadcast "
+     "one"},
+    {"attention of a depth that a run binds",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {4, Dim("d")});
+       attention(x, x, x);
+     },
+     "%1 = attention: query is f32[4, d], expected a last dim that is a number; give a scale"},
+};
+
 constexpr Misuse kOrders[] = {
     {"sort along no axis", [](GraphBuilder& g) { sort(f32(g, {4}), 1); },
      "%1 = sort: axis is 1, expected -1 to 0 for operand 0, f32[4]; choose one of its axes"},
@@ -139,6 +216,8 @@ TEST_CASE("transpose takes a permutation") { expect_refused(kTransposes); }
 TEST_CASE("broadcast takes ascending dims and extents that fit") { expect_refused(kBroadcasts); }
 TEST_CASE("slice stays inside its operand") { expect_refused(kSlices); }
 TEST_CASE("pad, concat, gather and iota refuse what they cannot place") { expect_refused(kMoves); }
+TEST_CASE("scans and scatters refuse types that do not meet") { expect_refused(kSequences); }
+TEST_CASE("composites refuse what they cannot build from") { expect_refused(kComposites); }
 TEST_CASE("sort and topk refuse axes and counts that they do not have") { expect_refused(kOrders); }
 
 }  // namespace

@@ -45,6 +45,8 @@ constexpr Misuse kReductions[] = {
 Tensor y(GraphBuilder& g, Shape shape, DType dtype = DType::kF32) { return g.input("y", dtype, std::move(shape)); }
 
 constexpr Misuse kDots[] = {
+    {"dot_i32 of floats", [](GraphBuilder& g) { dot_i32(f32(g, {4}), y(g, {4}, DType::kI8), {}); },
+     "%2 = dot_i32: operand 0 is f32[4], expected i8 or u8; insert a cast"},
     {"dtypes differ", [](GraphBuilder& g) { matmul(f32(g, {4, 8}), y(g, {8, 4}, DType::kF64)); },
      "%2 = dot: operand 1 is f64[8x4], expected f32 like operand 0; insert a cast"},
     {"bools", [](GraphBuilder& g) { matmul(flag(g, {4, 8}), y(g, {8, 4})); },
@@ -107,6 +109,22 @@ constexpr Misuse kConvolutions[] = {
     {"endless padding",
      [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.padding = {kMost, 0, kMost, 0}}); },
      "%2 = conv2d: result 0 is f32[1x4x9223372036854775807x6], expected fewer than 2^48 elements; divide it"},
+    {"groups that do not divide the channels",
+     [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 1, 3, 3}), {.groups = 2}); },
+     "%2 = conv2d: operand 1 is f32[4x1x3x3], expected 1 channels in dim 1 like operand 0, f32[1x3x8x8], in 2 groups; "
+     "weights are o, c, kh, kw"},
+    {"groups that do not divide the filters",
+     [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 1, 3, 3}), {.groups = 3}); },
+     "%2 = conv2d: operand 1 is f32[4x1x3x3], expected filters in dim 0 that 3 groups divide; change groups"},
+    {"no groups", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.groups = 0}); },
+     "%2 = conv2d: groups is 0, expected 1 or more; correct it"},
+    {"a dilation of 0", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.dilations = {1, 0}}); },
+     "%2 = conv2d: dilations[1] is 0, expected 1 or more; correct it"},
+    {"a dilated window larger than the image",
+     [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 3}), {.dilations = {4, 1}}); },
+     "%2 = conv2d: operand 0 is f32[1x3x8x8], with 0 + 0 rows of padding, expected at least 9 for the window; pad it "
+     "or "
+     "shrink the window"},
     {"a window larger than the image", [](GraphBuilder& g) { conv2d(image(g), weights(g, {4, 3, 3, 9})); },
      "%2 = conv2d: operand 0 is f32[1x3x8x8], with 0 + 0 columns of padding, expected at least 9 for the window; pad "
      "it "

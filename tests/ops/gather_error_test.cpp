@@ -27,6 +27,24 @@ TEST_CASE("a gather index out of range is an error from the run, and reads nothi
   }
 }
 
+TEST_CASE("a scatter index out of range is an error from the run, and writes nothing outside") {
+  const Tensor x = reference::make_tensor<double>(DType::kF32, {3}, {1, 2, 3});
+  for (const double index : {3.0, -4.0, 1e9, -1e9}) {
+    const Tensor operands[] = {x, reference::make_tensor<double>(DType::kI32, {2}, {index, -1}),
+                               reference::make_tensor<double>(DType::kF32, {2}, {5, 6})};
+    for (const TargetSpec& target : host_targets()) {
+      for (const std::string& generator : generator_names(target)) {
+        OpRunOptions options;
+        options.run = {target, "", generator};
+        const auto run = run_op(Op::scatter_add, GatherAttrs{0}, operands, options);
+        if (run.status().code() == StatusCode::kUnimplemented) continue;
+        CAPTURE(generator);
+        CHECK(run.status().code() == StatusCode::kOutOfRange);
+      }
+    }
+  }
+}
+
 TEST_CASE("a gather from an axis of extent 0 reports its index") {
   const Tensor operands[] = {Tensor(DType::kF32, {0, 2}), reference::make_tensor<double>(DType::kI64, {1}, {0})};
   for (const TargetSpec& target : host_targets()) {

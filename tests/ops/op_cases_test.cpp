@@ -28,6 +28,7 @@ TEST_CASE("elementwise ops equal the oracle everywhere") { run_rows(kElementwise
 TEST_CASE("reductions and pools equal the oracle everywhere") { run_rows(kReduction); }
 TEST_CASE("contractions equal the oracle everywhere") { run_rows(kContraction); }
 TEST_CASE("views and moves equal the oracle everywhere") { run_rows(kView | kMove); }
+TEST_CASE("scans and scatters equal the oracle everywhere") { run_rows(kSequence); }
 TEST_CASE("sort and topk equal the oracle everywhere") { run_rows(kOrder); }
 
 TEST_CASE("every op has exactly one row") {

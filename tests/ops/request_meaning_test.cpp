@@ -10,7 +10,7 @@ using namespace millrace::test;
 TEST_CASE("every nest that an op asks for means what the oracle says") {
   DriverTally tally;
   for (const OpCase& row : op_cases()) {
-    if (!has_trait(row.op, kOrder)) run_row_by_definition(row, tally);
+    if (!has_trait(row.op, kOrder) && !has_trait(row.op, kSequence)) run_row_by_definition(row, tally);
   }
   for (const std::string& failure : tally.failures) FAIL_CHECK(failure);
   CHECK(tally.ran > 1000);

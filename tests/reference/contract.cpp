@@ -41,8 +41,8 @@ std::vector<std::size_t> offsets_over(const Extents& extents, const std::vector<
 }
 
 struct Window {
-  std::int64_t output, input, stride, low;
-  std::int64_t position(std::int64_t out, std::int64_t k) const { return out * stride + k - low; }
+  std::int64_t output, input, stride, low, dilation = 1;
+  std::int64_t position(std::int64_t out, std::int64_t k) const { return out * stride + k * dilation - low; }
   bool contains(std::int64_t position) const { return position >= 0 && position < input; }
 };
 
@@ -54,7 +54,7 @@ Window window_of(const Extents& x, std::size_t d, std::int64_t size, const std::
 
 }  // namespace
 
-Tensor dot(const DotAttrs& attrs, Operands operands) {
+Tensor dot(const DotAttrs& attrs, Operands operands, DType dtype) {
   const Extents x_extents = operands[0].extents(), y_extents = operands[1].extents();
   const DotSide x_side = dot_side(x_extents.size(), attrs.x_batch, attrs.x_contract);
   const DotSide y_side = dot_side(y_extents.size(), attrs.y_batch, attrs.y_contract);
@@ -65,7 +65,6 @@ Tensor dot(const DotAttrs& attrs, Operands operands) {
   const auto x_batch = offsets_over(x_extents, x_side.batch), y_batch = offsets_over(y_extents, y_side.batch);
   const auto x_free = offsets_over(x_extents, x_side.free), y_free = offsets_over(y_extents, y_side.free);
   const auto x_sum = offsets_over(x_extents, x_side.contract), y_sum = offsets_over(y_extents, y_side.contract);
-  const DType dtype = operands[0].type.dtype;
   return visit_wide(dtype, [&]<class W>() {
     const std::vector<W> x = read_all<W>(operands[0]), y = read_all<W>(operands[1]);
     std::vector<W> results;
@@ -88,9 +87,13 @@ Tensor dot(const DotAttrs& attrs, Operands operands) {
 
 Tensor conv2d(const Conv2dAttrs& attrs, Operands operands) {
   const Extents x_extents = operands[0].extents(), w_extents = operands[1].extents();
-  const Window h = window_of(x_extents, 0, w_extents[2], attrs.strides, attrs.padding);
-  const Window w = window_of(x_extents, 1, w_extents[3], attrs.strides, attrs.padding);
-  const std::int64_t channels = x_extents[1], kh = w_extents[2], kw = w_extents[3];
+  const auto span = [&](std::size_t d) { return (w_extents[2 + d] - 1) * attrs.dilations[d] + 1; };
+  Window h = window_of(x_extents, 0, span(0), attrs.strides, attrs.padding);
+  Window w = window_of(x_extents, 1, span(1), attrs.strides, attrs.padding);
+  h.dilation = attrs.dilations[0];
+  w.dilation = attrs.dilations[1];
+  const std::int64_t all_channels = x_extents[1], channels = w_extents[1], filters = w_extents[0] / attrs.groups;
+  const std::int64_t kh = w_extents[2], kw = w_extents[3];
   const Extents result = {x_extents[0], w_extents[0], h.output, w.output};
   const DType dtype = operands[0].type.dtype;
   return visit_wide(dtype, [&]<class W>() {
@@ -99,6 +102,7 @@ Tensor conv2d(const Conv2dAttrs& attrs, Operands operands) {
     results.reserve(static_cast<std::size_t>(count(result)));
     for_each_index(result, [&](const Extents& at) {
       W sum = 0;
+      const std::int64_t first = filters == 0 ? 0 : at[1] / filters * channels;
       for (std::int64_t c = 0; c < channels; ++c) {
         for (std::int64_t a = 0; a < kh; ++a) {
           const std::int64_t row = h.position(at[2], a);
@@ -106,7 +110,8 @@ Tensor conv2d(const Conv2dAttrs& attrs, Operands operands) {
           for (std::int64_t b = 0; b < kw; ++b) {
             const std::int64_t column = w.position(at[3], b);
             if (!w.contains(column)) continue;
-            const auto from = static_cast<std::size_t>(((at[0] * channels + c) * h.input + row) * w.input + column);
+            const auto from =
+                static_cast<std::size_t>(((at[0] * all_channels + first + c) * h.input + row) * w.input + column);
             const auto weight = static_cast<std::size_t>(((at[1] * channels + c) * kh + a) * kw + b);
             const W product = x[from] * weights[weight];
             sum = kIsInteger<W> ? wrap(dtype, static_cast<W>(sum + wrap(dtype, product))) : sum + product;

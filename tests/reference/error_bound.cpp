@@ -41,6 +41,7 @@ bool accumulates(Op op) {
     case Op::dot:
     case Op::conv2d:
     case Op::avg_pool2d:
+    case Op::cumulative_sum:
       return true;
     default:
       return false;
@@ -56,6 +57,8 @@ std::int64_t num_points(Op op, const Attributes& attributes, std::span<const Ten
   } else if (op == Op::conv2d) {
     const Extents weights = operands[1].extents();
     points = weights[1] * weights[2] * weights[3];
+  } else if (op == Op::cumulative_sum) {
+    points = x[from_front(std::get<ScanAttrs>(attributes).axis, x.size())];
   } else if (op == Op::avg_pool2d) {
     points = count(std::get<Pool2dAttrs>(attributes).window);
   } else {

@@ -60,7 +60,9 @@ std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<cons
     case Op::argmin:
       return {arg(op, std::get<ArgAttrs>(attributes), operands[0])};
     case Op::dot:
-      return {dot(std::get<DotAttrs>(attributes), operands)};
+      return {dot(std::get<DotAttrs>(attributes), operands, operands[0].type.dtype)};
+    case Op::dot_i32:
+      return {dot(std::get<DotAttrs>(attributes), operands, DType::kI32)};
     case Op::conv2d:
       return {conv2d(std::get<Conv2dAttrs>(attributes), operands)};
     case Op::max_pool2d:
@@ -82,6 +84,16 @@ std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<cons
       return {gather(std::get<GatherAttrs>(attributes), operands)};
     case Op::iota:
       return {iota(std::get<IotaAttrs>(attributes))};
+    case Op::size:
+      return {size(std::get<SizeAttrs>(attributes))};
+    case Op::scatter:
+    case Op::scatter_add:
+    case Op::scatter_min:
+    case Op::scatter_max:
+      return {scatter(op, std::get<GatherAttrs>(attributes), operands)};
+    case Op::cumulative_sum:
+    case Op::cumulative_max:
+      return {scan(op, std::get<ScanAttrs>(attributes), operands[0])};
     case Op::sort: {
       const auto& attrs = std::get<SortAttrs>(attributes);
       const Extents extents = operands[0].extents();

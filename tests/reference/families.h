@@ -20,7 +20,7 @@ Tensor cast(DType to, const Tensor&);
 Tensor reduce(Op, const ReduceAttrs&, const Tensor&);
 /// argmax and argmin: NaN is what is looked for.
 Tensor arg(Op, const ArgAttrs&, const Tensor&);
-Tensor dot(const DotAttrs&, Operands);
+Tensor dot(const DotAttrs&, Operands, DType result);
 Tensor conv2d(const Conv2dAttrs&, Operands);
 Tensor pool2d(Op, const Pool2dAttrs&, const Tensor&);
 
@@ -33,6 +33,11 @@ Tensor concat(const AxisAttrs&, Operands);
 /// Throws std::out_of_range for an index outside its axis.
 Tensor gather(const GatherAttrs&, Operands);
 Tensor iota(const IotaAttrs&);
+Tensor size(const SizeAttrs&);
+
+/// Each update as it comes, rounded to the dtype. Throws as gather does.
+Tensor scatter(Op, const GatherAttrs&, Operands);
+Tensor scan(Op, const ScanAttrs&, const Tensor&);
 
 /// Values, indices: the first `k` along the axis.
 std::vector<Tensor> order(const Tensor&, std::int64_t axis, bool descending, std::int64_t k);

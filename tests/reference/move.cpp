@@ -140,4 +140,10 @@ Tensor iota(const IotaAttrs& attrs) {
   return y;
 }
 
+Tensor size(const SizeAttrs& attrs) {
+  Tensor y(DType::kI64, {});
+  write_element(DType::kI64, static_cast<Int128>(attrs.size.constant()), y.element(0));
+  return y;
+}
+
 }  // namespace millrace::reference

@@ -102,6 +102,30 @@ OpProblems iota_problems(std::int64_t lanes) {
           {{}, IotaAttrs{.shape = sizes({5003}), .axis = 0}}};
 }
 
+OpProblems size_problems(std::int64_t lanes) {
+  return {{{}, SizeAttrs{0}}, {{}, SizeAttrs{lanes}}, {{}, SizeAttrs{-7}}};
+}
+
+OpProblems scatter_problems(std::int64_t lanes) {
+  return {{{{5}, {lanes + 1}, {lanes + 1}}, GatherAttrs{0}}, {{{5}, {}, {}}, GatherAttrs{0}},
+          {{{lanes, 3}, {4}, {4, 3}}, GatherAttrs{0}},       {{{7, lanes + 1}, {9}, {9, lanes + 1}}, GatherAttrs{0}},
+          {{{3, lanes}, {2, 3}, {3, 2, 3}}, GatherAttrs{1}}, {{{2, 7, 3}, {5}, {2, 5, 3}}, GatherAttrs{-2}},
+          {{{4, 3}, {0}, {0, 3}}, GatherAttrs{0}},           {{{0, 3}, {0}, {0, 3}}, GatherAttrs{0}},
+          {{{4, 0}, {2}, {2, 0}}, GatherAttrs{0}},           {{{100, 37}, {61}, {61, 37}}, GatherAttrs{0}}};
+}
+
+OpProblems scan_problems(std::int64_t lanes) {
+  return {{{{lanes + 1}}, ScanAttrs{}},
+          {{{1}}, ScanAttrs{.exclusive = true}},
+          {{{0, 3}}, ScanAttrs{0}},
+          {{{3, 0}}, ScanAttrs{0}},
+          {{{5, lanes + 1}}, ScanAttrs{0, true}},
+          {{{5, 2 * lanes - 1}}, ScanAttrs{.axis = 0, .reverse = true}},
+          {{{3, 4, 5}}, ScanAttrs{-2, true, true}},
+          {{{2, 33}}, ScanAttrs{1, false, true}},
+          {{{37, 65}}, ScanAttrs{0}}};
+}
+
 OpProblems sort_problems(std::int64_t lanes) {
   return {{{{0}}, SortAttrs{0}},     {{{1}}, SortAttrs{0, true}},  {{{lanes + 1}}, SortAttrs{0}},
           {{{0, 3}}, SortAttrs{1}},  {{{3, 0}}, SortAttrs{1}},     {{{5, 33}}, SortAttrs{-1, true}},
@@ -127,6 +151,9 @@ OpProblem large_pad() { return pad({1022, 1022}, {1, 1}, {1, 1}, 0); }
 OpProblem large_concat() { return {{{1024, 512}, {1024, 512}}, AxisAttrs{1}}; }
 OpProblem large_gather() { return {{{4096, 256}, {4096}}, GatherAttrs{0}}; }
 OpProblem large_iota() { return {{}, IotaAttrs{.shape = sizes({1 << 20}), .axis = 0}}; }
+OpProblem large_size() { return {{}, SizeAttrs{7}}; }
+OpProblem large_scatter() { return {{{4096, 256}, {4096}, {4096, 256}}, GatherAttrs{0}}; }
+OpProblem large_scan() { return {{{1024, 1024}}, ScanAttrs{0}}; }
 OpProblem large_sort() { return {{{1 << 16}}, SortAttrs{0}}; }
 OpProblem large_topk() { return {{{16, 1 << 14}}, TopKAttrs{.k = 64}}; }
 

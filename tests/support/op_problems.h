@@ -35,6 +35,9 @@ OpProblems pad_problems(std::int64_t lanes);
 OpProblems concat_problems(std::int64_t lanes);
 OpProblems gather_problems(std::int64_t lanes);
 OpProblems iota_problems(std::int64_t lanes);
+OpProblems size_problems(std::int64_t lanes);
+OpProblems scatter_problems(std::int64_t lanes);
+OpProblems scan_problems(std::int64_t lanes);
 OpProblems sort_problems(std::int64_t lanes);
 OpProblems topk_problems(std::int64_t lanes);
 
@@ -56,6 +59,9 @@ OpProblem large_pad();
 OpProblem large_concat();
 OpProblem large_gather();
 OpProblem large_iota();
+OpProblem large_size();
+OpProblem large_scatter();
+OpProblem large_scan();
 OpProblem large_sort();
 OpProblem large_topk();
 

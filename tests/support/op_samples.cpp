@@ -17,6 +17,7 @@ bool takes_specials(Op op) {
     case Op::dot:
     case Op::conv2d:
     case Op::avg_pool2d:
+    case Op::cumulative_sum:
       return false;
     default:
       return true;
@@ -70,6 +71,12 @@ void write_usual(const OpCase& row, DType dtype, std::mt19937_64& random, std::b
   reference::write_element(dtype, static_cast<Int128>((bits & 1) != 0 ? bits : (bits >> 1) % 17), element);
 }
 
+/// Operand 1 of these names places along an axis of operand 0.
+bool takes_indices(Op op) {
+  return op == Op::gather || op == Op::scatter || op == Op::scatter_add || op == Op::scatter_min ||
+         op == Op::scatter_max;
+}
+
 Tensor sample_indices(DType dtype, const reference::Extents& extents, std::int64_t axis_extent,
                       std::mt19937_64& random) {
   Tensor indices(dtype, extents);
@@ -84,7 +91,8 @@ Tensor sample_indices(DType dtype, const reference::Extents& extents, std::int64
 
 DType operand_dtype(Op op, std::size_t operand, DType dtype) {
   if (op == Op::select && operand == 0) return DType::kBool;
-  if (op == Op::gather && operand == 1) return size_bytes(dtype) == 4 ? DType::kI32 : DType::kI64;
+  if (op == Op::dot_i32 && operand == 1) return DType::kI8;
+  if (takes_indices(op) && operand == 1) return size_bytes(dtype) == 4 ? DType::kI32 : DType::kI64;
   return dtype;
 }
 
@@ -98,7 +106,7 @@ std::vector<Tensor> sample_operands(const OpCase& row, const OpProblem& problem,
   std::vector<Tensor> operands;
   for (std::size_t n = 0; n < problem.operands.size(); ++n) {
     const DType own = operand_dtype(row.op, n, dtype);
-    if (row.op == Op::gather && n == 1) {
+    if (takes_indices(row.op) && n == 1) {
       const auto axis =
           reference::from_front(std::get<GatherAttrs>(problem.attributes).axis, problem.operands[0].size());
       operands.push_back(sample_indices(own, problem.operands[1], problem.operands[0][axis], random));

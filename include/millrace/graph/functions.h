@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "millrace/graph/builder.h"
@@ -72,7 +74,8 @@ Tensor argmin(Tensor x, std::int64_t axis, bool keep_dims = false);
 /// Matrix product of the last two dims, with equal leading (batch) dims: x[..., m, k] * y[..., k, n] -> [..., m, n].
 Tensor matmul(Tensor x, Tensor y);
 Tensor dot(Tensor x, Tensor y, DotAttrs attributes);
-/// x[n,c,h,w], weights[o,c,kh,kw] -> [n,o,h',w'].
+Tensor dot_i32(Tensor x, Tensor y, DotAttrs attributes);
+/// x[n,c,h,w], weights[o,c/groups,kh,kw] -> [n,o,h',w'].
 Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes = {});
 Tensor max_pool2d(Tensor x, Pool2dAttrs attributes = {});
 Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes = {});
@@ -88,7 +91,16 @@ Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, 
 Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, double value = 0);
 Tensor concat(std::span<const Tensor> tensors, std::int64_t axis);
 Tensor gather(Tensor x, Tensor indices, std::int64_t axis);
+/// Updates have the type of gather(x, indices, axis).
+Tensor scatter(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
+Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
+Tensor scatter_min(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
+Tensor scatter_max(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
+Tensor cumulative_sum(Tensor x, ScanAttrs attributes = {});
+Tensor cumulative_max(Tensor x, ScanAttrs attributes = {});
 Tensor iota(GraphBuilder& graph, DType dtype, Shape shape, std::int64_t axis);
+/// An i64 scalar: a constant, or what a run binds.
+Tensor size_of(GraphBuilder& graph, const SizeExpr& size);
 
 struct ValuesAndIndices {
   Tensor values;
@@ -118,6 +130,45 @@ Tensor rms_norm(Tensor x, Tensor scale, double epsilon = 1e-5);
 /// x[n, c, ...] normalized over each of `groups` of channels and all that follows, times scale[c], plus bias[c].
 /// Source: Wu & He, arXiv:1803.08494.
 Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon = 1e-5);
+/// [..., depth]: 1 where the index is, else 0; an index outside of [0, depth) is nowhere.
+Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype = DType::kF32);
+/// Keeps what is on and above (`upper`) or on and below diagonal number `diagonal` of the last two dims; else 0.
+Tensor trilu(Tensor x, bool upper, std::int64_t diagonal = 0);
+/// indices[..., m] name elements, or slices, of the first m axes of x, each as gather does.
+Tensor gather_nd(Tensor x, Tensor indices);
+
+struct Conv1dAttributes {
+  std::int64_t stride = 1;
+  std::int64_t padding_low = 0;
+  std::int64_t padding_high = 0;
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+};
+/// x[n,c,w], weights[o,c/groups,kw] -> [n,o,w'].
+Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes = {});
+
+enum class ResizeMode { kNearest, kLinear };
+/// Where result point i of an axis stands in the operand, with `from` and `to` points: (i + 1/2) * from / to - 1/2;
+/// i * (from - 1) / (to - 1), which is 0 for one point; i * from / to.
+enum class ResizeCoordinates { kHalfPixel, kAlignCorners, kAsymmetric };
+/// x with `sizes` points along `axes`. kNearest takes the lower of two points as near, and with kAsymmetric the one
+/// below; kLinear weighs the two around. Beyond the ends the outermost point counts.
+Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> sizes, ResizeMode mode,
+              ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel);
+
+/// "ij,jk->ik": products summed over the letters that the result does not have, operand by operand from the left.
+Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
+
+/// round(x / scale) + zero_point, saturated to zero_point's dtype. Scale and zero_point are scalars, or have one
+/// element for each index of `axis`.
+Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis = -1);
+/// (x - zero_point) * scale, in scale's dtype.
+Tensor dequantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis = -1);
+
+/// softmax(query * key^T * scale + mask) * value of query[..., m, d], key[..., n, d], value[..., n, e]; scale is
+/// 1 / sqrt(d) unless given. A bool mask leaves out where it is false; masks are broadcast to [..., m, n]. A row that
+/// is left out whole is NaN. Source: Vaswani et al., arXiv:1706.03762.
+Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask = {}, std::optional<double> scale = {});
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dim. Source: Ba et al., arXiv:1607.06450.
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5);
 

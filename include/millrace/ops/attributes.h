@@ -62,10 +62,14 @@ struct DotAttrs {
 struct Conv2dAttrs {
   std::vector<std::int64_t> strides = {1, 1};        // h, w
   std::vector<std::int64_t> padding = {0, 0, 0, 0};  // h low, w low, h high, w high
+  std::vector<std::int64_t> dilations = {1, 1};      // h, w
+  std::int64_t groups = 1;  // input channels and filters are split alike; a filter sees its group's channels
   template <class V>
   void visit(V&& v) {
     v("strides", strides);
     v("padding", padding);
+    v("dilations", dilations);
+    v("groups", groups);
   }
   friend bool operator==(const Conv2dAttrs&, const Conv2dAttrs&) = default;
 };
@@ -159,6 +163,26 @@ struct IotaAttrs {
   }
   friend bool operator==(const IotaAttrs&, const IotaAttrs&) = default;
 };
+struct SizeAttrs {
+  SizeExpr size = 0;
+  template <class V>
+  void visit(V&& v) {
+    v("size", size);
+  }
+  friend bool operator==(const SizeAttrs&, const SizeAttrs&) = default;
+};
+struct ScanAttrs {
+  std::int64_t axis = -1;
+  bool exclusive = false;  // without the element itself
+  bool reverse = false;    // from the end
+  template <class V>
+  void visit(V&& v) {
+    v("axis", axis);
+    v("exclusive", exclusive);
+    v("reverse", reverse);
+  }
+  friend bool operator==(const ScanAttrs&, const ScanAttrs&) = default;
+};
 struct SortAttrs {
   std::int64_t axis = -1;
   bool descending = false;
@@ -186,7 +210,7 @@ struct TopKAttrs {
 
 using Attributes = std::variant<NoAttrs, CastAttrs, ReduceAttrs, ArgAttrs, DotAttrs, Conv2dAttrs, Pool2dAttrs,
                                 ShapeAttrs, PermutationAttrs, BroadcastAttrs, SliceAttrs, PadAttrs, AxisAttrs,
-                                GatherAttrs, IotaAttrs, SortAttrs, TopKAttrs>;
+                                GatherAttrs, IotaAttrs, SizeAttrs, ScanAttrs, SortAttrs, TopKAttrs>;
 
 /// "{axis = 1, keep_dims = false}"; "" for NoAttrs.
 std::string to_text(const Attributes&);

@@ -29,6 +29,7 @@ enum OpTraits : std::uint32_t {
   kView = 16,        // only renames where elements are
   kMove = 32,        // copies elements elsewhere
   kOrder = 64,       // sort and topk
+  kSequence = 128,   // scans and scatters: results depend on an order of the operand's points
 };
 
 struct OpInfo {

@@ -12,7 +12,8 @@ Tensor silu(Tensor x) { return x * sigmoid(x); }
 Tensor clamp(Tensor x, double low, double high) {
   if (!x.is_valid()) return {};
   const auto all = [&](double value) { return x.builder()->fill(x.dtype(), x.shape(), value); };
-  return min(max(x, all(low)), all(high));
+  Tensor raised = max(x, all(low));
+  return min(raised, all(high));
 }
 
 Tensor gelu(Tensor x) {

@@ -29,7 +29,7 @@ Tensor rms_norm(Tensor x, Tensor scale, double epsilon) {
 Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon) {
   if (!x.is_valid()) return {};
   GraphBuilder& graph = *x.builder();
-  const Shape& shape = x.shape();
+  const Shape shape = x.shape();
   if (shape.rank() < 2 || groups < 1) {
     return graph.fail(invalid_argument(fmt::format(
         "%{} = group_norm: operand is {} and groups is {}, expected channels in dim 1 and 1 group or more; reshape it",
@@ -41,7 +41,8 @@ Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, doub
   Tensor centred = grouped - spread(reduce_mean(grouped, {2}, true), grouped);
   Tensor variance = reduce_mean(centred * centred, {2}, true);
   Tensor normal = reshape(centred * spread(rsqrt(variance + epsilon), grouped), shape);
-  return normal * broadcast(scale, shape, {1}) + broadcast(bias, shape, {1});
+  Tensor scaled = normal * broadcast(scale, shape, {1});
+  return scaled + broadcast(bias, shape, {1});
 }
 
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) {

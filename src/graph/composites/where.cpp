@@ -25,7 +25,9 @@ Shape joint_shape(std::initializer_list<Tensor> tensors) {
 
 Tensor where(Tensor condition, Tensor if_true, Tensor if_false) {
   const Shape shape = joint_shape({condition, if_true, if_false});
-  return select(broadcast_to(condition, shape), broadcast_to(if_true, shape), broadcast_to(if_false, shape));
+  Tensor choice = broadcast_to(condition, shape);
+  Tensor chosen = broadcast_to(if_true, shape);
+  return select(choice, chosen, broadcast_to(if_false, shape));
 }
 
 }  // namespace millrace

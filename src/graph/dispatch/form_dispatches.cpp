@@ -39,7 +39,8 @@ bool takes_term_producers(const Node& node) {
 /// Reads its operands through index maps that views compose with.
 bool looks_through_views(const Node& node) {
   const auto* op = std::get_if<OpNode>(&node.what);
-  return is_elementwise(node) || is_index_view(node) || takes_term_producers(node) || (op && op->op == Op::dot);
+  return is_elementwise(node) || is_index_view(node) || takes_term_producers(node) ||
+         (op && (op->op == Op::dot || op->op == Op::dot_i32));
 }
 
 /// Its kernel has an epilogue at each result point.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/composites/composite.h"
+
+namespace millrace {
+
+Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes) {
+  if (!x.is_valid() || !weights.is_valid()) return {};
+  GraphBuilder& graph = *x.builder();
+  const Shape from = x.shape();
+  const Shape window = weights.shape();
+  if (from.rank() != 3 || window.rank() != 3) {
+    return refuse(graph, "conv1d",
+                  fmt::format("operands are {} and {}, expected ranks 3 (n, c, w; o, c, kw); reshape them",
+                              x.type().to_text(), weights.type().to_text()));
+  }
+  Tensor image = reshape(x, {from[0], from[1], 1, from[2]});
+  Tensor filters = reshape(weights, {window[0], window[1], 1, window[2]});
+  Tensor y = conv2d(image, filters,
+                    {.strides = {1, attributes.stride},
+                     .padding = {0, attributes.padding_low, 0, attributes.padding_high},
+                     .dilations = {1, attributes.dilation},
+                     .groups = attributes.groups});
+  if (!y.is_valid()) return {};
+  return reshape(y, {y.shape()[0], y.shape()[1], y.shape()[3]});
+}
+
+}  // namespace millrace

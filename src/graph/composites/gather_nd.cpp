@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/composites/composite.h"
+
+namespace millrace {
+namespace {
+
+/// An index over several axes being made one over them all, in row-major order.
+struct FlatIndex {
+  Tensor index;   // i64
+  Tensor inside;  // bool: every part so far is in its axis, after wrapping
+};
+
+FlatIndex add_axis(FlatIndex flat, Tensor part, const SizeExpr& extent) {
+  if (!part.is_valid()) return {};
+  GraphBuilder& graph = *part.builder();
+  Tensor size = broadcast_to(size_of(graph, extent), part.shape());
+  Tensor zero = graph.fill(DType::kI64, part.shape(), 0);
+  Tensor is_negative = less(part, zero);
+  Tensor wrapped = select(is_negative, part + size, part);
+  Tensor not_below = less_equal(zero, wrapped);
+  Tensor inside = logical_and(not_below, less(wrapped, size));
+  if (!flat.index.is_valid()) return {wrapped, inside};
+  return {flat.index * size + wrapped, logical_and(flat.inside, inside)};  // braces: in this order
+}
+
+/// Part number `i` of every index: one column of the last dim.
+Tensor part_of(Tensor indices, std::int64_t i) {
+  const Shape shape = indices.shape();
+  std::vector<SizeExpr> start(shape.rank(), 0), stop = shape.dims(), dims = shape.dims();
+  start.back() = i;
+  stop.back() = i + 1;
+  dims.pop_back();
+  return cast(reshape(slice(indices, std::move(start), std::move(stop)), Shape(std::move(dims))), DType::kI64);
+}
+
+}  // namespace
+
+Tensor gather_nd(Tensor x, Tensor indices) {
+  if (!x.is_valid() || !indices.is_valid()) return {};
+  GraphBuilder& graph = *x.builder();
+  const Shape shape = x.shape();
+  const std::size_t index_rank = indices.shape().rank();
+  const SizeExpr parts = index_rank == 0 ? SizeExpr(0) : indices.shape()[index_rank - 1];
+  const auto rank = static_cast<std::int64_t>(shape.rank());
+  if (!parts.is_constant() || parts.constant() < 1 || parts.constant() > rank || !is_integer(indices.dtype())) {
+    return refuse(
+        graph, "gather_nd",
+        fmt::format("indices are {}, expected integers with 1 to {} parts in the last dim, for operand 0, {}; "
+                    "reshape or cast them",
+                    indices.type().to_text(), rank, x.type().to_text()));
+  }
+  FlatIndex flat;
+  SizeExpr count = 1;
+  for (std::int64_t i = 0; i < parts.constant(); ++i) {
+    const SizeExpr extent = shape[static_cast<std::size_t>(i)];
+    flat = add_axis(flat, part_of(indices, i), extent);
+    if (!flat.index.is_valid()) return {};
+    count = count * extent;
+  }
+  // What is outside of its axis must be outside of all of them together: then gather reports it.
+  Tensor outside = broadcast_to(size_of(graph, count), flat.index.shape());
+  std::vector<SizeExpr> dims = {count};
+  dims.insert(dims.end(), shape.dims().begin() + parts.constant(), shape.dims().end());
+  Tensor index = select(flat.inside, flat.index, outside);
+  return gather(reshape(x, Shape(std::move(dims))), index, 0);
+}
+
+}  // namespace millrace

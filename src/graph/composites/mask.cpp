@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What compares positions: counts along one axis, read by every element through a broadcast.
+#include "graph/composites/composite.h"
+
+namespace millrace {
+namespace {
+
+/// 0, 1, ... along dim `axis` of `shape`.
+Tensor positions(GraphBuilder& graph, DType dtype, const Shape& shape, std::size_t axis) {
+  return broadcast(iota(graph, dtype, {shape[axis]}, 0), shape, {static_cast<std::int64_t>(axis)});
+}
+
+}  // namespace
+
+Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype) {
+  if (!indices.is_valid()) return {};
+  std::vector<SizeExpr> dims = indices.shape().dims();
+  std::vector<std::int64_t> kept;
+  for (std::size_t d = 0; d < dims.size(); ++d) kept.push_back(static_cast<std::int64_t>(d));
+  dims.push_back(std::move(depth));
+  const Shape shape(std::move(dims));
+  Tensor counts = positions(*indices.builder(), indices.dtype(), shape, shape.rank() - 1);
+  return cast(equal(broadcast(indices, shape, std::move(kept)), counts), dtype);
+}
+
+Tensor trilu(Tensor x, bool upper, std::int64_t diagonal) {
+  if (!x.is_valid()) return {};
+  GraphBuilder& graph = *x.builder();
+  const Shape shape = x.shape();
+  const std::size_t rank = shape.rank();
+  if (rank < 2) {
+    return refuse(graph, "trilu",
+                  fmt::format("operand is {}, expected rank 2 or more; reshape it", x.type().to_text()));
+  }
+  Tensor row = positions(graph, DType::kI64, shape, rank - 2), column = positions(graph, DType::kI64, shape, rank - 1);
+  Tensor edge = row + static_cast<double>(diagonal);
+  Tensor is_kept = upper ? greater_equal(column, edge) : less_equal(column, edge);
+  return select(is_kept, x, graph.fill(x.dtype(), shape, 0));
+}
+
+}  // namespace millrace
