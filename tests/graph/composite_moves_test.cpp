@@ -48,6 +48,20 @@ TEST_CASE("gather_nd takes what indices over several axes name") {
   CHECK(of({2, 1}, {1, 0}) == Values{6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5});
 }
 
+TEST_CASE("gather_nd and one_hot at sizes that a run binds") {
+  const SizeExpr rows = Dim("rows"), columns = Dim("columns"), n = Dim("n");
+  const Values gathered = Composed()
+                              .with("x", {2, 3}, counting(6), DType::kF32, {rows, columns})
+                              .with("i", {3, 2}, {1, 1, 0, -1, -1, 0}, DType::kI32, {n, 2})
+                              .run([](Composed& c) { return gather_nd(c["x"], c["i"]); });
+  CHECK(gathered == Values{4, 2, 3});
+  const Values marked = Composed()
+                            .with("x", {2, 3}, counting(6), DType::kF32, {rows, columns})
+                            .with("i", {2}, {2, 0}, DType::kI64, {n})
+                            .run([&](Composed& c) { return one_hot(c["i"], columns); });
+  CHECK(marked == Values{0, 0, 1, 1, 0, 0});
+}
+
 TEST_CASE("a part of an index that is outside of its own axis is an error from the run") {
   for (const Values& indices : {Values{0, 3}, Values{-3, 0}, Values{2, 0}, Values{0, -4}}) {
     const std::string failure =
