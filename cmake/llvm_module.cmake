@@ -18,7 +18,7 @@ if(MILLRACE_LLVM)
   target_include_directories(millrace_llvm PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_include_directories(millrace_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
   target_link_libraries(millrace_llvm PRIVATE millrace_flags millrace_llvm_support fmt::fmt LLVM)
-  # Only the two entry functions are seen from outside; a symbol of ours never binds to the application's copy.
+  # Only the entry functions are seen from outside; a symbol of ours never binds to the application's copy.
   target_link_options(millrace_llvm PRIVATE
                       -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/llvm_module.map)
   set_target_properties(millrace_llvm PROPERTIES CXX_EXTENSIONS OFF LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}

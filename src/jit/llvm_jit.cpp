@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module's two entry functions. Each thread that emits borrows a JIT of its target, which is kept for the next.
+// The module's entry functions. Each thread that emits borrows a JIT of its target, which is kept for the next.
 #include <llvm-c/Target.h>
 #include <mutex>
 
@@ -10,6 +10,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "jit/build_id.h"
+#include "jit/llvm_disassemble.h"
 #include "jit/llvm_emit.h"
 #include "jit/llvm_link.h"
 #include "jit/llvm_optimize.h"
@@ -56,7 +57,8 @@ class LlvmJit {
       llvm::raw_string_ostream stream(output.ir);
       module->print(stream, nullptr);
     }
-    if (options.want_asm) print_assembly(*module, output.assembly);
+    if (options.want_asm) output.assembly = print(*module, llvm::CodeGenFileType::AssemblyFile);
+    if (options.want_object) output.object = print(*module, llvm::CodeGenFileType::ObjectFile);
     auto linked = linker_->link(orc::ThreadSafeModule(std::move(module), std::move(context)), kLlvmEntryName);
     if (!linked) {
       return internal_error("llvm: kernel '" + kernel.name + "': " + llvm::toString(linked.takeError()));
@@ -75,13 +77,13 @@ class LlvmJit {
   explicit LlvmJit(const LlvmTarget& target)
       : target_(target), machine_(make_target_machine(target)), optimizer_(*machine_) {}
 
-  void print_assembly(llvm::Module& module, std::string& assembly) {
+  std::string print(llvm::Module& module, llvm::CodeGenFileType file_type) {
     llvm::SmallString<0> text;
     llvm::raw_svector_ostream stream(text);
     llvm::legacy::PassManager passes;
-    MILLRACE_CHECK(!machine_->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile));
+    MILLRACE_CHECK(!machine_->addPassesToEmitFile(passes, stream, nullptr, file_type));
     passes.run(*llvm::CloneModule(module));
-    assembly = text.str();
+    return std::string(text);
   }
 
   const LlvmTarget& target_;
@@ -125,14 +127,20 @@ class JitPool {
 
 JitPool& jit_pool() {
   // Never destroyed: at exit libLLVM's own statics may already be gone.
-  static JitPool* const pool = [] {
+  static JitPool* const pool = new JitPool;
+  return *pool;
+}
+
+/// Before anything is asked of LLVM.
+void initialize_targets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    return new JitPool;
-  }();
-  return *pool;
+    LLVMInitializeX86Disassembler();
+  });
 }
 
 }  // namespace
@@ -143,5 +151,12 @@ extern "C" const char* millrace_llvm_build_id() { return millrace::build_id().da
 extern "C" void millrace_llvm_emit(const millrace::PlannedKernel& kernel, const millrace::TargetSpec& spec,
                                    const millrace::LlvmEmitOptions& options, millrace::LlvmEmitOutput& output,
                                    millrace::Status& status) {
+  millrace::initialize_targets();
   status = millrace::jit_pool().emit(kernel, spec, options, output);
+}
+
+extern "C" void millrace_llvm_disassemble(std::span<const std::byte> code, const millrace::TargetSpec& spec,
+                                          std::string& text) {
+  millrace::initialize_targets();
+  text = millrace::disassemble(code, millrace::llvm_target(spec));
 }

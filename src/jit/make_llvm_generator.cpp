@@ -30,6 +30,14 @@ class LlvmGenerator final : public KernelCompiler {
     MILLRACE_TRY_ASSIGN(LlvmEmitOutput output, emit_with_llvm(kernel, spec, {}));
     return std::move(output.image);
   }
+
+  Result<std::string> listing(const PlannedKernel& kernel, const TargetSpec& spec, ListingKind kind) const override {
+    const LlvmEmitOptions options{.want_ir = kind == ListingKind::kLlvmIr,
+                                  .want_asm = kind == ListingKind::kAssembly,
+                                  .want_object = kind == ListingKind::kObject};
+    MILLRACE_TRY_ASSIGN(LlvmEmitOutput output, emit_with_llvm(kernel, spec, options));
+    return output.ir + output.assembly + output.object;  // one of them
+  }
 };
 
 }  // namespace

@@ -45,7 +45,13 @@ std::vector<std::string> module_candidates() {
   return candidates;
 }
 
-Result<LlvmEmitFunction> open_module(const std::string& path) {
+/// The module's functions.
+struct LlvmModule {
+  LlvmEmitFunction emit = nullptr;
+  LlvmDisassembleFunction disassemble = nullptr;
+};
+
+Result<LlvmModule> open_module(const std::string& path) {
   // Never closed once it is used: code of LLVM's runs at exit.
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
@@ -53,8 +59,11 @@ Result<LlvmEmitFunction> open_module(const std::string& path) {
     return unavailable("llvm: cannot open " + path + ": " + (why != nullptr ? why : "no reason given"));
   }
   const auto module_build_id = reinterpret_cast<LlvmBuildIdFunction>(dlsym(module, kLlvmBuildIdSymbol));
-  const auto emit = reinterpret_cast<LlvmEmitFunction>(dlsym(module, kLlvmEmitSymbol));
-  if (module_build_id == nullptr || emit == nullptr) {
+  const LlvmModule functions{
+      reinterpret_cast<LlvmEmitFunction>(dlsym(module, kLlvmEmitSymbol)),
+      reinterpret_cast<LlvmDisassembleFunction>(dlsym(module, kLlvmDisassembleSymbol)),
+  };
+  if (module_build_id == nullptr || functions.emit == nullptr) {
     return unavailable("llvm: " + path + " is no module of Millrace: it lacks " + kLlvmBuildIdSymbol + " or " +
                        kLlvmEmitSymbol);
   }
@@ -62,20 +71,32 @@ Result<LlvmEmitFunction> open_module(const std::string& path) {
     return unavailable("llvm: " + path + " is of another build: found build id " + module_build_id() + ", expected " +
                        std::string(build_id()) + "; install the module that was built with this library");
   }
-  return emit;
+  MILLRACE_CHECK(functions.disassemble != nullptr);
+  return functions;
 }
 
 /// The first that is of this build: one of an older build may stand before it, where another version was installed.
-Result<LlvmEmitFunction> open_first_module() {
+Result<LlvmModule> open_first_module() {
   MILLRACE_TRY(find_llvm_module().status());
   Status why;
   for (const std::string& candidate : module_candidates()) {
     if (access(candidate.c_str(), R_OK) != 0) continue;
-    Result<LlvmEmitFunction> emit = open_module(candidate);
-    if (emit.ok()) return emit;
-    if (why.ok()) why = emit.status();
+    Result<LlvmModule> module = open_module(candidate);
+    if (module.ok()) return module;
+    if (why.ok()) why = module.status();
   }
   return why;
+}
+
+/// Opened by the first call. A failure is not kept: the next call may find the module that was missing.
+Result<LlvmModule> llvm_module() {
+  static std::mutex mutex;
+  static LlvmModule module;
+  const std::lock_guard lock(mutex);
+  if (module.emit == nullptr) {
+    MILLRACE_TRY_ASSIGN(module, open_first_module());
+  }
+  return module;
 }
 
 }  // namespace
@@ -93,20 +114,19 @@ Result<std::string> find_llvm_module() {
 
 Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetSpec& spec,
                                       const LlvmEmitOptions& options) {
-  static std::mutex mutex;
-  static LlvmEmitFunction emit = nullptr;
-  {
-    // A failure is not kept: the next call may find the module that was missing.
-    const std::lock_guard lock(mutex);
-    if (emit == nullptr) {
-      MILLRACE_TRY_ASSIGN(emit, open_first_module());
-    }
-  }
+  MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
   LlvmEmitOutput output;
   Status status;
-  emit(kernel, spec, options, output, status);
+  module.emit(kernel, spec, options, output, status);
   if (!status.ok()) return status;
   return output;
+}
+
+Result<std::string> disassemble_with_llvm(std::span<const std::byte> code, const TargetSpec& spec) {
+  MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+  std::string text;
+  module.disassemble(code, spec, text);
+  return text;
 }
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "millrace/hal/executable.h"
@@ -11,14 +12,16 @@ namespace millrace {
 
 /// What to print beside emitting, for people.
 struct LlvmEmitOptions {
-  bool want_ir = false;   // LLVM IR, optimised
-  bool want_asm = false;  // the target's assembly
+  bool want_ir = false;      // LLVM IR, optimised
+  bool want_asm = false;     // the target's assembly
+  bool want_object = false;  // an object file
 };
 
 struct LlvmEmitOutput {
   ExecutableImage image;
   std::string ir;
   std::string assembly;
+  std::string object;
 };
 
 /// The LLVM this library was built beside: "19.1.7", or "none".
@@ -33,11 +36,17 @@ Result<std::string> find_llvm_module();
 /// Precondition: `kernel.mapped` is a MachineKernel.
 Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetSpec&, const LlvmEmitOptions&);
 
+/// Machine code as text, an instruction a line with its offset, by the module's disassembler. What is no instruction
+/// is shown byte by byte.
+Result<std::string> disassemble_with_llvm(std::span<const std::byte> code, const TargetSpec&);
+
 // What the module exports. Both sides are of one build (one build_id), so they share the layout of every struct.
 inline constexpr char kLlvmBuildIdSymbol[] = "millrace_llvm_build_id";
 using LlvmBuildIdFunction = const char* (*)();
 inline constexpr char kLlvmEmitSymbol[] = "millrace_llvm_emit";
 using LlvmEmitFunction = void (*)(const PlannedKernel&, const TargetSpec&, const LlvmEmitOptions&, LlvmEmitOutput&,
                                   Status&);
+inline constexpr char kLlvmDisassembleSymbol[] = "millrace_llvm_disassemble";
+using LlvmDisassembleFunction = void (*)(std::span<const std::byte> code, const TargetSpec&, std::string& text);
 
 }  // namespace millrace

@@ -39,6 +39,7 @@ Result<PlanOutcome> plan_kernel(const Kernel& kernel, const Target& target, cons
     Result<PlannedKernel> planned = compiler->plan(kernel, target.spec());
     if (planned.ok()) {
       outcome.kernel = *std::move(planned);
+      if (const auto* loop = std::get_if<LoopKernel>(&kernel)) outcome.kernel.flops = count_flops(*loop);
       return outcome;
     }
     outcome.refusals.push_back({name, planned.status().message()});

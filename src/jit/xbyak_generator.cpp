@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "jit/build_id.h"
+#include "jit/open_llvm_module.h"
 #include "jit/xbyak_gemm_image.h"
 #include "millrace/jit/kernel_compiler.h"
 
@@ -100,6 +101,12 @@ class XbyakGenerator final : public KernelCompiler {
     image.target = spec.to_text();
     image.info = planned.info;
     return image;
+  }
+
+  Result<std::string> listing(const PlannedKernel& planned, const TargetSpec& spec, ListingKind kind) const override {
+    if (kind != ListingKind::kAssembly) return KernelCompiler::listing(planned, spec, kind);
+    MILLRACE_TRY_ASSIGN(const ExecutableImage image, emit(planned, spec));
+    return disassemble_with_llvm(std::span(image.bytes).first(static_cast<std::size_t>(image.code_bytes)), spec);
   }
 
  private:

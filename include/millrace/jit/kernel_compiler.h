@@ -29,8 +29,17 @@ struct PlannedKernel {
   std::vector<SizeExpr> sizes;  // size arguments
   MemoryPlan memory;
   KernelInfo info;
+  SizeExpr flops = 0;    // of one launch, as count_flops; 0 for what was written as a MachineKernel (sorts)
   std::string key_text;  // canonical text of `mapped` and whatever else decides the code; enters the cache key
 };
+
+/// How code is shown to people.
+enum class ListingKind : std::uint8_t {
+  kLlvmIr,    // after optimisation
+  kAssembly,  // as the target's assembler reads it, or disassembled
+  kObject,    // the bytes of an object file
+};
+std::string_view to_text(ListingKind);
 
 /// A code generator of kernels.
 class KernelCompiler : public CodeGenerator {
@@ -39,6 +48,8 @@ class KernelCompiler : public CodeGenerator {
   virtual Result<PlannedKernel> plan(const Kernel&, const TargetSpec&) const = 0;
   /// Emits code. The image has no undefined symbol.
   virtual Result<ExecutableImage> emit(const PlannedKernel&, const TargetSpec&) const = 0;
+  /// The code to look at. Refuses, naming the kernel, where the generator has no such form of it.
+  virtual Result<std::string> listing(const PlannedKernel&, const TargetSpec&, ListingKind) const;
 };
 
 /// The reference: interpret_kernel. Takes every kernel that maps.

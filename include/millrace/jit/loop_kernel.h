@@ -94,6 +94,10 @@ Status verify(const LoopKernel&);
 /// The whole kernel, readable; equal kernels have equal text (names aside, this is the cache key's text).
 std::string to_text(const LoopKernel&);
 
+/// Floating-point operations of the whole nest: arithmetic on f32 and f64, a mul_add as two, and one for each
+/// term that a reduction takes in; so 2*k*m*n for a contraction. Compares, selects and conversions are none.
+SizeExpr count_flops(const LoopKernel&);
+
 /// The same nest with fewer dims, for a generator that walks addresses: tensors without fill or dynamic index become
 /// rank 1 (so an access has one stride per dim), neighbouring dims that all accesses walk as one merge, dims of extent
 /// 1 go. Orders nothing anew; operands, results, loads and stores keep their numbers.

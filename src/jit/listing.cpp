@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "millrace/jit/kernel_compiler.h"
+
+namespace millrace {
+
+std::string_view to_text(ListingKind kind) {
+  constexpr std::string_view kNames[] = {"LLVM IR", "assembly", "object file"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+Result<std::string> KernelCompiler::listing(const PlannedKernel& kernel, const TargetSpec&, ListingKind kind) const {
+  return unimplemented(
+      fmt::format("kernel '{}': the generator {} makes no {}; ask for another form of it, or force another generator",
+                  kernel.name, name(), to_text(kind)));
+}
+
+}  // namespace millrace
