@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +17,13 @@
 
 namespace millrace {
 
+/// How far code generation is, for people who wait.
+struct CompileProgress {
+  std::size_t kernel = 0;  // the one that begins
+  std::size_t num_kernels = 0;
+  std::string_view name;
+};
+
 struct CompileOptions {
   std::string device = "cpu";
   std::shared_ptr<const Context> context = {};  // null: make_default_context()
@@ -23,6 +31,8 @@ struct CompileOptions {
   PassOptions passes = {};
   /// An already made device (a wrapped one, say); null: made from `device`.
   std::shared_ptr<Device> on_device = {};
+  /// Called before each kernel is looked up or compiled.
+  std::function<void(const CompileProgress&)> progress = {};
 };
 
 /// What compiling did, for people.
@@ -35,6 +45,21 @@ struct CompileReport {
 };
 
 enum class Stage : std::uint8_t { kGraph, kDispatch, kKernels, kPlan, kSchedule, kCommands };
+
+/// A graph on its way to a program, down to the commands for one target, as data: all but code.
+struct LoweredGraph {
+  DispatchGraph dispatch;                              // of the graph after the passes
+  std::vector<std::vector<KernelSequence>> sequences;  // a row per region
+  Schedule schedule;
+  CommandList commands;  // the schedule's steps in their order, and barriers
+  CompileReport report;  // so far
+};
+
+/// What compile() does before it needs a device, for whoever wants to look, also at targets that the host cannot run.
+/// Precondition: verify(graph) passed.
+Result<LoweredGraph> lower_graph(Graph graph, const Target&, const LowerOptions& = {}, const PassOptions& = {});
+/// Every level can be printed.
+std::string to_text(const LoweredGraph&, Stage);
 
 /// A compiled graph. Immutable, cheap to copy, shareable between threads; each thread runs it in its own Session.
 class Program {
@@ -51,8 +76,8 @@ class Program {
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,
                                                std::span<const DimBinding> dims = {}) const;
   const CompileReport& report() const;
-  /// Every level can be printed.
-  std::string to_text(Stage) const;
+  const LoweredGraph& lowered() const;
+  std::string to_text(Stage stage) const { return millrace::to_text(lowered(), stage); }
 
   struct State;
   explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -83,6 +108,8 @@ class Session {
   /// what was expected. Allocates nothing after the first call, but where larger sizes need a larger slab.
   Status run(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
              std::span<const DimBinding> dims = {});
+  /// Tells `observer` of the commands of each run from now on; null: nobody. It outlives the session.
+  void observe(SubmissionObserver* observer);
 
  private:
   struct State;

@@ -21,12 +21,23 @@ class Recording {
   virtual ~Recording() = default;
 };
 
+/// Is told of a submission's commands as they run, one after another, on a device that finishes inline: for traces and
+/// profiles. `command` counts CommandList::commands; such a device runs no barriers and tells of none.
+class SubmissionObserver {
+ public:
+  virtual ~SubmissionObserver() = default;
+  virtual void begin(std::size_t command) = 0;
+  /// Not called for a command that fails.
+  virtual void end(std::size_t command) = 0;
+};
+
 /// What one replay uses. Spans are only read during submit on devices that finish inline.
 struct Submission {
   std::span<const BufferBinding> bindings = {};  // as CommandList::bindings
   std::span<const std::int64_t> sizes = {};      // as CommandList::sizes, evaluated
   std::span<const Timepoint> wait = {};
   std::span<const Timepoint> signal = {};
+  SubmissionObserver* observer = nullptr;  // null: nobody watches, and nothing is paid
 };
 
 class Device {

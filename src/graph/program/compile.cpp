@@ -4,39 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "graph/program/phase_timer.h"
 #include "graph/program/program_state.h"
 
 namespace millrace {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-/// Adds the time of its life to `total`.
-class Timer {
- public:
-  explicit Timer(std::chrono::nanoseconds& total) : total_(total), start_(Clock::now()) {}
-  ~Timer() { total_ += Clock::now() - start_; }
-
- private:
-  std::chrono::nanoseconds& total_;
-  Clock::time_point start_;
-};
-
-Status lower(Program::State& state, const Target& target, const CompileOptions& options) {
-  const Timer timer(state.report.lowering);
-  for (std::uint32_t i = 0; i < state.dispatch.regions.size(); ++i) {
-    MILLRACE_TRY_ASSIGN(std::vector<KernelSequence> sequences,
-                        lower_region(state.dispatch, RegionId{i}, target, options.lowering));
-    for (const KernelSequence& sequence : sequences) MILLRACE_TRY(verify(sequence));
-    state.sequences.push_back(std::move(sequences));
-  }
-  MILLRACE_TRY_ASSIGN(state.schedule, schedule_execution(state.dispatch, state.sequences));
-  MILLRACE_TRY(place_barriers(state.schedule));
-  MILLRACE_TRY(pack_transients(state.schedule));
-  MILLRACE_TRY(verify(state.schedule));
-  MILLRACE_TRY_ASSIGN(state.commands, record_commands(state.schedule));
-  return {};
-}
 
 Status require_known_generator(const Context& context, const std::string& forced) {
   std::string known;
@@ -55,11 +27,13 @@ Result<const KernelCompiler*> find_generator(const Context& context, const std::
   return internal_error(fmt::format("generator '{}' planned a kernel and is not in the context", name));
 }
 
-Status generate_code(Program::State& state, const TargetSpec& target, const Context& context) {
+Status generate_code(Program::State& state, const TargetSpec& target, const Context& context,
+                     const std::function<void(const CompileProgress&)>& progress) {
   std::vector<ExecutableImage> images;
   {
-    const Timer timer(state.report.code);
+    const PhaseTimer timer(state.report.code);
     for (const PlannedKernel& kernel : state.schedule.kernels) {
+      if (progress) progress({images.size(), state.schedule.kernels.size(), kernel.name});
       MILLRACE_TRY_ASSIGN(const KernelCompiler* generator, find_generator(context, kernel.generator));
       if (context.cache == nullptr) {
         MILLRACE_TRY_ASSIGN(ExecutableImage image, generator->emit(kernel, target));
@@ -70,13 +44,13 @@ Status generate_code(Program::State& state, const TargetSpec& target, const Cont
       images.push_back(*image);
     }
   }
-  const Timer timer(state.report.load);
+  const PhaseTimer timer(state.report.load);
   MILLRACE_TRY_ASSIGN(state.executable, state.device->load(images));
   return {};
 }
 
 Status fill_constants(Program::State& state) {
-  const Timer timer(state.report.load);
+  const PhaseTimer timer(state.report.load);
   MILLRACE_TRY_ASSIGN(state.constants, state.device->allocate(static_cast<std::size_t>(state.schedule.constant_bytes)));
   for (const Resource& resource : state.schedule.resources) {
     if (resource.lifetime != Lifetime::kConstant || resource.constant->empty()) continue;
@@ -100,23 +74,13 @@ void describe_arguments(Program::State& state) {
   }
 }
 
-void finish_report(Program::State& state) {
-  CompileReport& report = state.report;
-  report.num_regions = state.dispatch.regions.size();
-  report.num_kernels = state.schedule.kernels.size();
-  for (const Command& command : state.commands.commands) {
-    report.num_dispatches += std::holds_alternative<DispatchCommand>(command) ? 1 : 0;
-  }
-  report.slab_bytes = state.schedule.slab_bytes;
-  report.constant_bytes = static_cast<std::uint64_t>(state.schedule.constant_bytes);
-}
-
 }  // namespace
 
 Result<Program> compile(Graph graph, const CompileOptions& options) {
   auto state = std::make_shared<Program::State>();
+  std::chrono::nanoseconds total{};
   {
-    const Timer timer(state->report.total);
+    const PhaseTimer timer(total);
     MILLRACE_TRY(verify(graph));
     MILLRACE_TRY_ASSIGN(state->symbols, make_symbol_table(graph));
     const std::shared_ptr<const Context> context = options.context ? options.context : make_default_context();
@@ -127,17 +91,13 @@ Result<Program> compile(Graph graph, const CompileOptions& options) {
     if (!state->device) {
       MILLRACE_TRY_ASSIGN(state->device, context->device(spec));
     }
-    {
-      const Timer passes(state->report.passes);
-      MILLRACE_TRY_ASSIGN(state->report.pass_reports, run_passes(graph, kGraphPasses, options.passes));
-      MILLRACE_TRY_ASSIGN(state->dispatch, form_dispatches(std::move(graph)));
-    }
-    MILLRACE_TRY(lower(*state, target, options));
-    MILLRACE_TRY(generate_code(*state, target.spec(), *context));
+    MILLRACE_TRY_ASSIGN(static_cast<LoweredGraph&>(*state),
+                        lower_graph(std::move(graph), target, options.lowering, options.passes));
+    MILLRACE_TRY(generate_code(*state, target.spec(), *context, options.progress));
     MILLRACE_TRY(fill_constants(*state));
     describe_arguments(*state);
-    finish_report(*state);
   }
+  state->report.total = total;
   return Program(std::move(state));
 }
 

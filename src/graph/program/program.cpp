@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "graph/program/program_state.h"
-#include "millrace/graph/text.h"
 
 namespace millrace {
 
@@ -31,33 +30,6 @@ Result<std::vector<TensorType>> Program::output_types(std::span<const Extents> i
 
 const CompileReport& Program::report() const { return state_->report; }
 
-std::string Program::to_text(Stage stage) const {
-  switch (stage) {
-    case Stage::kGraph:
-      return millrace::to_text(state_->dispatch.graph, {.large = LargeConstants::kShortened});
-    case Stage::kDispatch:
-      return millrace::to_text(state_->dispatch);
-    case Stage::kKernels: {
-      std::string text;
-      for (const auto& sequences : state_->sequences) {
-        for (const KernelSequence& sequence : sequences) text += millrace::to_text(sequence);
-      }
-      return text;
-    }
-    case Stage::kPlan: {
-      std::string text = memory_plan_text(state_->schedule);
-      for (const PlannedKernel& kernel : state_->schedule.kernels) {
-        if (kernel.memory.slots.empty()) continue;
-        text += fmt::format("kernel {}\n{}", kernel.name, millrace::to_text(kernel.memory));
-      }
-      return text;
-    }
-    case Stage::kSchedule:
-      return millrace::to_text(state_->schedule);
-    case Stage::kCommands:
-      return millrace::to_text(state_->commands);
-  }
-  return {};
-}
+const LoweredGraph& Program::lowered() const { return *state_; }
 
 }  // namespace millrace

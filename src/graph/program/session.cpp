@@ -8,6 +8,7 @@ namespace millrace {
 struct Session::State {
   std::shared_ptr<const Program::State> program;
   std::unique_ptr<Recording> recording;
+  SubmissionObserver* observer = nullptr;
   std::shared_ptr<Buffer> slab;         // as large as the largest binding so far needs
   std::vector<BufferBinding> bindings;  // inputs, outputs, constants, slab: as record_commands binds them
   std::vector<std::int64_t> sizes;      // as CommandList::sizes
@@ -193,7 +194,12 @@ Status Session::run(std::span<const TensorBinding> inputs, std::span<const Tenso
     MILLRACE_TRY(bind_memory(outputs[i], program.outputs[i], "output"));
   }
   MILLRACE_TRY(check_overlaps(inputs, outputs, program));
-  return program.device->submit(*state_->recording, {.bindings = state_->bindings, .sizes = state_->sizes});
+  return program.device->submit(*state_->recording,
+                                {.bindings = state_->bindings, .sizes = state_->sizes, .observer = state_->observer});
+}
+
+void Session::observe(SubmissionObserver* observer) {
+  if (state_ != nullptr) state_->observer = observer;
 }
 
 }  // namespace millrace

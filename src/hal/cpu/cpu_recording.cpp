@@ -21,8 +21,10 @@ Result<std::unique_ptr<CpuRecording>> CpuRecording::create(const CommandList& li
 }
 
 Status CpuRecording::flatten() {
-  for (const Command& command : check_.list().commands) {
-    std::visit([this](const auto& specific) { add_step(specific); }, command);
+  const std::vector<Command>& commands = check_.list().commands;
+  for (std::uint32_t i = 0; i < commands.size(); ++i) {
+    std::visit([this](const auto& specific) { add_step(specific); }, commands[i]);
+    if (step_commands_.size() < steps_.size()) step_commands_.push_back(i);
   }
   MILLRACE_TRY(allocate_workgroup_memory());
   point_arguments();
@@ -107,14 +109,20 @@ Status CpuRecording::run(const Submission& submission) {
   MILLRACE_TRY(wait_all(submission.wait));
   resolve(submission);
   const DefaultFloatEnvironment environment;
-  for (const Step& step : steps_) {
-    if (const auto* dispatch = std::get_if<DispatchStep>(&step)) {
-      MILLRACE_TRY(run_dispatch(*dispatch, submission));
-    } else if (const auto* fill = std::get_if<FillStep>(&step)) {
-      run_fill(*fill, submission);
-    } else {
-      run_copy(std::get<CopyStep>(step), submission);
-    }
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (submission.observer != nullptr) submission.observer->begin(step_commands_[i]);
+    MILLRACE_TRY(run_step(steps_[i], submission));
+    if (submission.observer != nullptr) submission.observer->end(step_commands_[i]);
+  }
+  return {};
+}
+
+Status CpuRecording::run_step(const Step& step, const Submission& submission) {
+  if (const auto* dispatch = std::get_if<DispatchStep>(&step)) return run_dispatch(*dispatch, submission);
+  if (const auto* fill = std::get_if<FillStep>(&step)) {
+    run_fill(*fill, submission);
+  } else {
+    run_copy(std::get<CopyStep>(step), submission);
   }
   return {};
 }

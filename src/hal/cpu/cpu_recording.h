@@ -57,6 +57,7 @@ class CpuRecording final : public Recording {
 
   void resolve(const Submission&);
   Status run(const Submission&);
+  Status run_step(const Step&, const Submission&);
   void run_fill(const FillStep&, const Submission&) const;
   void run_copy(const CopyStep&, const Submission&) const;
   Status run_dispatch(const DispatchStep&, const Submission&);
@@ -65,6 +66,7 @@ class CpuRecording final : public Recording {
   std::shared_ptr<CpuExecutable> executable_;
   CpuDeviceOptions options_;
   std::vector<Step> steps_;
+  std::vector<std::uint32_t> step_commands_;  // which command each step is
   std::vector<BufferRange> ranges_;           // where each address comes from
   std::vector<void*> addresses_;              // of this replay
   std::vector<SizeIndex> size_sources_;       // where each size argument comes from

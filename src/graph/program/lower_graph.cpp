@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graph -> passes -> regions -> kernels -> schedule -> commands.
+#include <fmt/format.h>
+
+#include "graph/program/phase_timer.h"
+#include "millrace/graph/program.h"
+#include "millrace/graph/text.h"
+
+namespace millrace {
+namespace {
+
+Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOptions& options) {
+  for (std::uint32_t i = 0; i < lowered.dispatch.regions.size(); ++i) {
+    MILLRACE_TRY_ASSIGN(std::vector<KernelSequence> sequences,
+                        lower_region(lowered.dispatch, RegionId{i}, target, options));
+    for (const KernelSequence& sequence : sequences) MILLRACE_TRY(verify(sequence));
+    lowered.sequences.push_back(std::move(sequences));
+  }
+  MILLRACE_TRY_ASSIGN(lowered.schedule, schedule_execution(lowered.dispatch, lowered.sequences));
+  MILLRACE_TRY(place_barriers(lowered.schedule));
+  MILLRACE_TRY(pack_transients(lowered.schedule));
+  MILLRACE_TRY(verify(lowered.schedule));
+  MILLRACE_TRY_ASSIGN(lowered.commands, record_commands(lowered.schedule));
+  return {};
+}
+
+void count_parts(LoweredGraph& lowered) {
+  CompileReport& report = lowered.report;
+  report.num_regions = lowered.dispatch.regions.size();
+  report.num_kernels = lowered.schedule.kernels.size();
+  for (const Command& command : lowered.commands.commands) {
+    report.num_dispatches += std::holds_alternative<DispatchCommand>(command) ? 1 : 0;
+  }
+  report.slab_bytes = lowered.schedule.slab_bytes;
+  report.constant_bytes = static_cast<std::uint64_t>(lowered.schedule.constant_bytes);
+}
+
+std::string kernels_text(const LoweredGraph& lowered) {
+  std::string text;
+  for (const auto& sequences : lowered.sequences) {
+    for (const KernelSequence& sequence : sequences) text += to_text(sequence);
+  }
+  return text;
+}
+
+std::string plan_text(const LoweredGraph& lowered) {
+  std::string text = memory_plan_text(lowered.schedule);
+  for (const PlannedKernel& kernel : lowered.schedule.kernels) {
+    if (kernel.memory.slots.empty()) continue;
+    text += fmt::format("kernel {}\n{}", kernel.name, to_text(kernel.memory));
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<LoweredGraph> lower_graph(Graph graph, const Target& target, const LowerOptions& options,
+                                 const PassOptions& passes) {
+  LoweredGraph lowered;
+  {
+    const PhaseTimer timer(lowered.report.passes);
+    MILLRACE_TRY_ASSIGN(lowered.report.pass_reports, run_passes(graph, kGraphPasses, passes));
+    MILLRACE_TRY_ASSIGN(lowered.dispatch, form_dispatches(std::move(graph)));
+  }
+  {
+    const PhaseTimer timer(lowered.report.lowering);
+    MILLRACE_TRY(lower_regions(lowered, target, options));
+  }
+  count_parts(lowered);
+  return lowered;
+}
+
+std::string to_text(const LoweredGraph& lowered, Stage stage) {
+  switch (stage) {
+    case Stage::kGraph:
+      return to_text(lowered.dispatch.graph, {.large = LargeConstants::kShortened});
+    case Stage::kDispatch:
+      return to_text(lowered.dispatch);
+    case Stage::kKernels:
+      return kernels_text(lowered);
+    case Stage::kPlan:
+      return plan_text(lowered);
+    case Stage::kSchedule:
+      return to_text(lowered.schedule);
+    case Stage::kCommands:
+      return to_text(lowered.commands);
+  }
+  return {};
+}
+
+}  // namespace millrace
