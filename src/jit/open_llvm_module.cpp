@@ -39,7 +39,9 @@ std::vector<std::string> module_candidates() {
     }
     candidates.push_back(std::move(directory));
   };
-  add(own_directory());
+  const std::string own = own_directory();
+  add(own);
+  if (!own.empty()) add(own + "../" MILLRACE_RELATIVE_LIBDIR);  // of an executable in an install's bin
   add(MILLRACE_INSTALL_LIBDIR);
   add(MILLRACE_BUILD_DIR);
   return candidates;

@@ -28,8 +28,9 @@ struct LlvmEmitOutput {
 std::string_view llvm_version();
 
 /// The module's file: $MILLRACE_LLVM_MODULE and nothing else when that is set; else libmillrace_llvm.so next to this
-/// library (or the executable that holds it), in the install's library directory, in the build directory. Looks at
-/// names only, opens nothing. Fails naming every place looked in.
+/// library (or the executable that holds it), in the library directory of the install that an executable stands in, in
+/// the configured install's, in the build directory. Looks at names only, opens nothing. Fails naming every place
+/// looked in.
 Result<std::string> find_llvm_module();
 
 /// Emits through the module, which the first call opens for the rest of the process: 10-15 ms, libLLVM's relocations.

@@ -39,7 +39,7 @@ const ForeignRule kForeignRules[] = {
     {{"hip/", "hsa/", "amd_comgr"}, {"src/hal/hip/"}},
     {{"Eigen/"}, {"tests/reference/", "include/millrace/interop", "bench/"}},
     {{"cblas", "openblas"}, {"bench/"}},
-    {{"benchmark/"}, {"bench/"}},
+    {{"benchmark/"}, {"bench/", "tools/"}},
     {{"nlohmann/"}, {"src/graph/import/", "tools/", "bench/", "tests/"}},
     {{"doctest/"}, {"tests/"}},
     {{"CLI/"}, {"tools/", "bench/", "examples/"}},

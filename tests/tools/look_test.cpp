@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looking at graphs without running them: check, dump, explain; and devices.
+#include <doctest/doctest.h>
+
+#include "millrace/graph/text.h"
+#include "tests/tools/workplace.h"
+
+namespace millrace {
+namespace {
+
+using test::contains;
+using test::Workplace;
+
+TEST_CASE("check reads and verifies, and says where a mistake is") {
+  const Workplace here;
+  CHECK(here.output_of("check top.mr") == "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3\n");
+  here.write("bad.mr", "graph bad(%x: f32[2]) {\n  %y = topq(%x)\n  return y = %y\n}\n");
+  CHECK(here.error_of("check bad.mr") ==
+        "millrace: bad.mr:2:8: found 'topq', expected an op, 'constant' or 'kernel'; did you mean 'topk'?\n  %y = "
+        "topq(%x)\n       ^\n");
+}
+
+TEST_CASE("every stage is printed, for every target") {
+  const Workplace here;
+  const auto dump = [&](const std::string& rest) { return here.output_of("dump net.mr --stage " + rest); };
+  CHECK(dump("graph").starts_with("graph net(%x: f32[16x32], %w: f32[32x24]) {\n"));
+  CHECK(dump("dispatch").starts_with("dispatches of net: 2\n"));
+  CHECK(dump("kernels").starts_with("sequence \"loop_"));
+  CHECK(dump("plan").starts_with("slab of "));
+  CHECK(dump("schedule").starts_with("schedule: 2 steps, 2 kernels, "));
+  CHECK(contains(dump("commands"), "dispatch "));
+  for (const std::string target : {"cpu:baseline", "cpu:avx2", "cpu:avx512"}) {
+    CHECK(contains(dump("llvm --target " + target), "define void @millrace_kernel("));
+    CHECK(contains(dump("asm --target " + target), "\tret"));
+  }
+  CHECK(contains(dump("asm --target cpu:avx512"), "%zmm"));
+}
+
+TEST_CASE("a graph that is dumped to a file is read again") {
+  const Workplace here;
+  CHECK(here.output_of("dump top.mr --stage graph -o again.mr") == "");
+  CHECK(here.output_of("check again.mr") == "again.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3\n");
+}
+
+TEST_CASE("a graph is drawn for Graphviz") {
+  const Workplace here;
+  CHECK(here.output_of("dump net.mr --stage graph --format dot") == R"(digraph "net" {
+  n0 [label="x", shape=ellipse];
+  n1 [label="w", shape=ellipse];
+  n2 [label="dot\n{x_batch = [], y_batch = [], x_contract = [1], y_contract = [0]}", shape=box];
+  n0 -> n2 [label="f32[16x32]"];
+  n1 -> n2 [label="f32[32x24]"];
+  n3 [label="tanh", shape=box];
+  n2 -> n3 [label="f32[16x24]"];
+  n4 [label="reduce_max\n{axes = [0], keep_dims = false}", shape=box];
+  n3 -> n4 [label="f32[16x24]"];
+  out0 [label="h", shape=ellipse];
+  n3 -> out0 [label="f32[16x24]"];
+  out1 [label="best", shape=ellipse];
+  n4 -> out1 [label="f32[24]"];
+}
+)");
+}
+
+TEST_CASE("code is listed kernel by kernel, or of one kernel") {
+  const Workplace here;
+  const std::string all = here.output_of("dump net.mr --stage asm --target cpu:avx2");
+  CHECK(contains(all, "; kernel 0: "));
+  CHECK(contains(all, " by xbyak\n"));
+  CHECK(contains(all, "vfmadd231ps"));
+  CHECK(contains(all, "; kernel 1: "));
+  CHECK(contains(all, " by llvm\n"));
+  CHECK(here.output_of("dump net.mr --stage asm --target cpu:avx2 --kernel 0").starts_with("     0:\t"));
+  CHECK(here.output_of("dump net.mr --stage object --kernel 1 -o k.o") == "");
+  CHECK(
+      here.read("k.o").starts_with("\x7f"
+                                   "ELF"));
+}
+
+TEST_CASE("code that there is not is refused") {
+  const Workplace here;
+  const auto error = [&](const std::string& rest) { return here.error_of("dump net.mr --stage " + rest); };
+  CHECK(error("object") ==
+        "millrace: --stage object: the graph has 2 kernels, an object file holds one; say which, with --kernel\n");
+  CHECK(error("asm --kernel 2") == "millrace: --kernel 2: the graph has 2 kernels; say less than that\n");
+  CHECK(contains(error("llvm --target cpu:avx2 --kernel 0"), "the generator xbyak makes no LLVM IR"));
+  CHECK(contains(error("asm --generator interpreter"), "the generator interpreter makes no assembly"));
+  CHECK(error("plan --target cpu:mmx") ==
+        "millrace: device 'cpu:mmx': target 'cpu:mmx': cpu level 'mmx' is not known, expected baseline, avx2 or "
+        "avx512; say cpu for the host's best\n");
+}
+
+TEST_CASE("explain says of each dispatch why it is one, what runs it, and what it costs") {
+  const Workplace here;
+  CHECK(here.output_of("explain net.mr --target cpu:avx2") == R"(graph net for cpu:avx2: dispatches 2, kernels 2
+
+dispatch 0: dot_tanh_0
+  nodes      %2 = dot, %3 = tanh
+  because    %3 at the points of %2: no store and load between them
+  algorithm  loop_direct
+    refused    loop_pad_first: no operand is padded
+  kernel     dot_tanh_0 by xbyak, groups: 1
+    reads      5120 bytes
+    writes     1536 bytes
+    flops      38784
+
+dispatch 1: reduce_max_1
+  nodes      %4 = reduce_max
+  algorithm  loop_direct
+    refused    loop_pad_first: no operand is padded
+  kernel     reduce_max_1 by llvm, groups: 1
+    refused    xbyak: a reduce nest, takes contractions only
+    reads      1536 bytes
+    writes     96 bytes
+    flops      384
+
+memory: slab of 0 bytes, constants of 0 bytes
+)");
+}
+
+TEST_CASE("explain prints expressions, or numbers where --dim gives them") {
+  const Workplace here;
+  CHECK(contains(here.output_of("explain top.mr --dispatch 0"), " 40*rows bytes\n"));
+  CHECK(contains(here.output_of("explain top.mr --dispatch 0 --dim rows=5"), " 200 bytes\n"));
+  CHECK(here.error_of("explain top.mr --dispatch 7") ==
+        "millrace: --dispatch 7: the graph has 2 dispatches; say less than that\n");
+}
+
+TEST_CASE("devices tells what is here, and what is not") {
+  const Workplace here;
+  const std::string text = here.output_of("devices");
+  for (const char* part :
+       {"\n  cpu          this host: available\n", "\n  hip          AMD GPUs: not built in\n",
+        "\n  sim          a simulated GPU: not built in\n",
+        "\n  cpu:baseline runs here; generators: ", "\n  xbyak        xbyak 0x",
+        "not for cpu:baseline: xbyak: needs FMA, cpu:baseline has none; say cpu:avx2 or cpu:avx512\n",
+        "\n  interpreter  "}) {
+    CHECK_MESSAGE(contains(text, part), part);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// millrace run: NumPy files in and out, generated inputs, what it prints, and its errors.
+#include <cstdlib>
+
+#include <doctest/doctest.h>
+
+#include "millrace/graph/npy.h"
+#include "millrace/graph/text.h"
+#include "tests/reference/evaluate.h"
+#include "tests/support/difference.h"
+#include "tests/support/reference_graph.h"
+#include "tests/tools/workplace.h"
+
+namespace millrace {
+namespace {
+
+using test::contains;
+using test::Workplace;
+
+void write_tensor(const Workplace& here, const std::string& name, const reference::Tensor& tensor) {
+  REQUIRE(write_npy(here.path(name), tensor.type, tensor.bytes).ok());
+}
+
+reference::Tensor read_tensor(const Workplace& here, const std::string& name) {
+  NpyArray array = read_npy(here.path(name)).value();
+  reference::Tensor tensor(array.type.dtype, {});
+  tensor.type = array.type;
+  tensor.bytes = std::move(array.bytes);
+  return tensor;
+}
+
+TEST_CASE("arrays go in and out as the oracle computes them, at two sizes") {
+  const Workplace here;
+  const Graph graph = read_graph(here.path("top.mr")).value();
+  for (const std::int64_t rows : {1, 17}) {
+    const std::vector<reference::Tensor> inputs = {random_tensor({DType::kF32, {rows, 10}}, -4, 4, 7)};
+    write_tensor(here, "x.npy", inputs[0]);
+    CHECK(here.output_of("run top.mr --input x=@x.npy --output values=@v.npy --output indices=@i.npy") == "");
+    const auto expected = evaluate_graph(bind_graph(graph, {{"rows", rows}}), inputs);
+    CHECK(test::find_difference(read_tensor(here, "v.npy"), expected[0], {}) == "");
+    CHECK(test::find_difference(read_tensor(here, "i.npy"), expected[1], {}) == "");
+  }
+}
+
+TEST_CASE("a size that no input tells comes by name, and one --dim serves generated inputs, too") {
+  const Workplace here;
+  CHECK(here.output_of("run some.mr --input x=arange,8 --dim k=2") == "values: f32[2]\n  [7, 6]\n");
+  CHECK(here.output_of("run some.mr --input x=arange --dim k=1 --dim n=30") == "values: f32[1]\n  [29]\n");
+  CHECK(here.output_of("run some.mr --input x=ones --dim k=0 --dim n=9") == "values: f32[0], no elements\n");
+}
+
+TEST_CASE("results are printed: small ones in full, of large ones a summary") {
+  const Workplace here;
+  CHECK(here.output_of("run top.mr --input x=arange --dim rows=2") ==
+        "values: f32[2x3]\n  [[18, 16, 14],\n   [38, 36, 34]]\n"
+        "indices: i64[2x3]\n  [[9, 8, 7],\n   [9, 8, 7]]\n");
+  CHECK(contains(here.output_of("run net.mr --input x=ones --input w=zeros"),
+                 "h: f32[16x24]\n  [0, 0, 0, ..., 0, 0, 0]\n  least 0, greatest 0, mean 0\n"));
+  here.write("nan.mr", "graph nan(%x: f32[8, 16]) {\n  %y = log(%x)\n  return y = %y\n}\n");
+  CHECK(contains(here.output_of("run nan.mr --input x=randn"), " nan\n"));
+  here.write("scalar.mr", "graph scalar(%x: f64[]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
+  CHECK(here.output_of("run scalar.mr --input x=ones") == "y: f64[]\n  -1\n");
+}
+
+TEST_CASE("random inputs are the same in every run, on every device") {
+  const Workplace here;
+  const std::string first = here.output_of("run top.mr --input x=randn --dim rows=3");
+  CHECK(here.output_of("run top.mr --input x=randn --dim rows=3 --device cpu:baseline") == first);
+  CHECK(here.output_of("run top.mr --input x=randn,3x10 --generator interpreter") == first);
+}
+
+TEST_CASE("a graph whose kernels are cached runs without the LLVM module") {
+  const Workplace here;
+  const std::string first = here.output_of("run top.mr --input x=arange --dim rows=2");
+  here.write("module.so", "no module");
+  setenv("MILLRACE_LLVM_MODULE", here.path("module.so").c_str(), 1);
+  CHECK(here.output_of("run top.mr --input x=arange --dim rows=2") == first);
+  CHECK(here.error_of("dump top.mr --stage llvm") ==
+        "millrace: llvm: cannot open " + here.path("module.so") + ": " + here.path("module.so") + ": file too short\n");
+  unsetenv("MILLRACE_LLVM_MODULE");
+}
+
+TEST_CASE("repeated runs say their times") {
+  const Workplace here;
+  const test::ToolRun run = here.run("run top.mr --input x=zeros --dim rows=1 --repeat 3");
+  CHECK(run.exit_code == 0);
+  CHECK(run.error.starts_with("ran 3 times: least "));
+}
+
+TEST_CASE("mistakes in a run's arguments are named, with what the graph has") {
+  const Workplace here;
+  const auto error = [&](const std::string& arguments) { return here.error_of("run " + arguments); };
+  CHECK(error("none.mr") == "millrace: graph 'none.mr': the file cannot be opened; check the path\n");
+  CHECK(error("top.mr") ==
+        "millrace: input 'x' of f32[rows, 10] is given nothing; say --input x=@FILE.npy, or zeros, ones, randn or "
+        "arange for the file\n");
+  CHECK(error("top.mr --input z=randn") == "millrace: --input z=randn: the graph has no input 'z'; it has: x\n");
+  CHECK(error("net.mr --input x=ones --input x=ones") ==
+        "millrace: --input x=ones: 'x' is given already; give each input once\n");
+  CHECK(error("top.mr --input x=random") ==
+        "millrace: --input x=random: found 'random', expected @FILE.npy, zeros, ones, randn or arange\n");
+  CHECK(error("top.mr --input x=ones,3x") ==
+        "millrace: --input x=ones,3x: found '3x', expected a shape such as 8x32000\n");
+  CHECK(error("top.mr --input x=ones,3x-1") ==
+        "millrace: --input x=ones,3x-1: found '3x-1', expected a shape such as 8x32000\n");
+  CHECK(error("top.mr --input x=ones,7") ==
+        "millrace: --input x=ones,7: found f32[7], expected f32[rows, 10]; give elements and axes like these\n");
+  CHECK(
+      error("top.mr --input x=ones") ==
+      "millrace: --input x=ones: found f32[rows, 10], whose rows nothing tells; say --dim rows=N, or give a shape, as "
+      "in x=zeros,8x32000\n");
+  CHECK(error("top.mr --input x=ones,99999999x99999999") ==
+        "millrace: --input x=ones,99999999x99999999: f32[99999999x99999999] has more than 2^40 bytes; say a smaller "
+        "one\n");
+  CHECK(error("top.mr --input x=@none.npy") == "millrace: npy 'none.npy': the file cannot be opened; check the path\n");
+}
+
+TEST_CASE("mistakes in sizes are named") {
+  const Workplace here;
+  const auto error = [&](const std::string& arguments) { return here.error_of("run " + arguments); };
+  CHECK(error("top.mr --input x=ones --dim row=3") ==
+        "millrace: --dim row=3: 'row' is no symbolic size of the graph, which has: rows\n");
+  CHECK(error("net.mr --input x=ones --input w=ones --dim row=3") ==
+        "millrace: --dim row=3: 'row' is no symbolic size of the graph, which has: none\n");
+  CHECK(error("top.mr --input x=ones --dim rows=three") ==
+        "millrace: --dim rows=three: found 'three', expected an integer\n");
+  CHECK(error("top.mr --input x=ones --dim rows=65") ==
+        "millrace: --dim rows=65: the graph promises rows in 1..64; say a value that keeps this\n");
+  CHECK(error("top.mr --input x=ones --dim rows=6 --dim rows=6") ==
+        "millrace: --dim rows=6: 'rows' has a value already; say it once\n");
+  CHECK(error("top.mr --input x=ones,5x10 --dim rows=6") ==
+        "millrace: --input x=ones,5x10: found f32[5x10], whose rows is 5; --dim says 6; leave it to the input\n");
+  CHECK(error("top.mr --input x=ones,5x11") ==
+        "millrace: input 'x' is [5x11], expected 10 in dim 1 of f32[rows, 10]; bind tensors that agree\n");
+  CHECK(error("top.mr --input x=ones,65x10") ==
+        "millrace: input 'x': dim 0 is 65, expected rows with at_least(1).at_most(64); keep the promise, or build the "
+        "graph with another\n");
+  CHECK(error("some.mr --input x=ones,9") == "millrace: the size k in 0..8 is told by no input; say --dim k=N\n");
+}
+
+TEST_CASE("mistakes in outputs and devices are named") {
+  const Workplace here;
+  const auto error = [&](const std::string& arguments) {
+    return here.error_of("run top.mr --input x=ones,1x10 " + arguments);
+  };
+  CHECK(error("--output value=@v.npy") ==
+        "millrace: --output value=@v.npy: the graph has no output 'value'; it has: values, indices\n");
+  CHECK(error("--output values=v.npy") == "millrace: --output values=v.npy: found 'v.npy', expected @FILE.npy\n");
+  CHECK(error("--output values=@none/v.npy") ==
+        "millrace: npy 'none/v.npy': the file cannot be written; check the path and the space\n");
+  CHECK(error("--device gpu") ==
+        "millrace: device 'gpu' is not known; devices built in: cpu; code generators built in: xbyak, llvm, "
+        "interpreter; say 'cpu' for this host\n");
+  CHECK(error("--generator fast") ==
+        "millrace: compile: generator 'fast' is not known; code generators built in: xbyak, llvm, interpreter; force "
+        "one of these\n");
+  CHECK(error("--trace none/t.json") ==
+        "millrace: 'none/t.json': cannot be opened for writing: No such file or directory\n");
+}
+
+}  // namespace
+}  // namespace millrace

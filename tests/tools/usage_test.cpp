@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line says of itself, and of calls that it does not understand.
+#include <doctest/doctest.h>
+
+#include "tests/tools/workplace.h"
+
+namespace millrace {
+namespace {
+
+using test::contains;
+using test::Workplace;
+
+constexpr const char* kCommands[] = {"run", "dump", "explain", "bench", "devices", "check"};
+
+TEST_CASE("the help names every command that is for people, and each command's help has examples") {
+  const Workplace here;
+  const std::string help = here.output_of("--help");
+  for (const std::string command : kCommands) {
+    CHECK(contains(help, "\n  " + command + " "));
+    const std::string own = here.output_of(command + " --help");
+    CHECK(contains(own, "Examples:\n  millrace " + command));
+  }
+  CHECK_FALSE(contains(help, "\n  man "));
+  CHECK(here.output_of("--version") == "millrace " MILLRACE_VERSION "\n");
+}
+
+TEST_CASE("the manual page names every command with its options and examples") {
+  const Workplace here;
+  const std::string page = here.output_of("man");
+  CHECK(page.starts_with(".TH MILLRACE 1 "));
+  for (const std::string command : kCommands) {
+    CHECK(contains(page, "\n.SS " + command + "\n"));
+    CHECK(contains(page, "\n  millrace " + command));
+  }
+  CHECK_FALSE(contains(page, ".SS man"));
+  for (const char* option : {"\\-\\-input", "\\-\\-output", "\\-\\-dim", "\\-\\-device", "\\-\\-trace", "\\-\\-repeat",
+                             "\\-\\-stage", "\\-\\-target", "\\-\\-format", "\\-\\-kernel", "\\-\\-dispatch",
+                             "\\-\\-json", "\\-\\-min\\-time", "\\-\\-generator"}) {
+    CHECK(contains(page, std::string("\\fB") + option));
+  }
+}
+
+TEST_CASE("wrong usage exits with 2 and says what is wrong and where help is") {
+  const Workplace here;
+  const auto usage = [&](const std::string& arguments) { return here.error_of(arguments, 2); };
+  CHECK(usage("") == "millrace: A subcommand is required; see 'millrace --help'\n");
+  CHECK(usage("fly") == "millrace: 'fly' is no command; see 'millrace --help'\n");
+  CHECK(usage("check") == "millrace: FILE is required; see 'millrace check --help'\n");
+  CHECK(usage("check top.mr --fast") ==
+        "millrace: The following argument was not expected: --fast; see 'millrace check --help'\n");
+  CHECK(usage("dump top.mr") == "millrace: --stage is required; see 'millrace dump --help'\n");
+  CHECK(usage("dump top.mr --stage soup") ==
+        "millrace: --stage: soup not in {graph,dispatch,kernels,plan,schedule,commands,llvm,asm,object}; see 'millrace "
+        "dump --help'\n");
+  CHECK(usage("dump top.mr --stage plan --format dot") ==
+        "millrace: --format dot: is for --stage graph alone; see 'millrace dump --help'\n");
+  CHECK(usage("dump top.mr --stage plan --kernel 0") ==
+        "millrace: --kernel: is for the stages llvm, asm and object; see 'millrace dump --help'\n");
+  CHECK(usage("run top.mr --input x") ==
+        "millrace: --input: found 'x', expected NAME=VALUE; see 'millrace run --help'\n");
+  CHECK(usage("run top.mr --dim =3") ==
+        "millrace: --dim: found '=3', expected NAME=VALUE; see 'millrace run --help'\n");
+  CHECK(usage("run top.mr --output x=") ==
+        "millrace: --output: found 'x=', expected NAME=VALUE; see 'millrace run --help'\n");
+  CHECK(usage("run top.mr --repeat 0") ==
+        "millrace: --repeat: Value 0 not in range 1 to 1000000000; see 'millrace run --help'\n");
+}
+
+TEST_CASE("what cannot be written is an error") {
+  const Workplace here;
+  CHECK(here.error_of("dump top.mr --stage graph --format dot -o none/top.dot") ==
+        "millrace: 'none/top.dot': cannot be opened for writing: No such file or directory\n");
+  CHECK(here.error_of("devices > /dev/full") ==
+        "millrace: standard output: cannot be written: No space left on device\n");
+}
+
+}  // namespace
+}  // namespace millrace

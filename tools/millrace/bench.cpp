@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "tools/millrace/command.h"
+#include "tools/millrace/graph_arguments.h"
+#include "tools/millrace/measure.h"
+#include "tools/millrace/run_arguments.h"
+#include "tools/millrace/step_cost.h"
+
+namespace millrace::tool {
+namespace {
+
+/// So many that branches and small caches do not learn one input.
+constexpr std::size_t kNumInputs = 16;
+
+struct Arguments {
+  GraphArguments graph;
+  InputArguments inputs;
+  std::string json;
+  double min_seconds = 0.5;
+};
+
+/// A run's inputs and outputs, bound.
+struct BoundRun {
+  RunArguments arguments;
+  std::vector<TensorBinding> inputs, outputs;
+};
+
+void add_costs(Measurement& measurement, const Schedule& schedule, const SymbolValues& symbols) {
+  const auto number = [&](const SizeExpr& size) {
+    const Result<std::int64_t> value = size.evaluate(symbols);
+    return value.ok() ? static_cast<double>(*value) : 0.0;
+  };
+  for (const Step& step : schedule.steps) {
+    const StepCost cost = cost_of(schedule, step);
+    measurement.bytes += number(cost.bytes_read + cost.bytes_written);
+    measurement.flops += number(cost.flops);
+  }
+}
+
+Status bench(const Arguments& arguments) {
+  MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
+  MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), arguments.graph));
+  std::vector<BoundRun> runs(kNumInputs);
+  for (std::size_t i = 0; i < kNumInputs; ++i) {
+    MILLRACE_TRY_ASSIGN(runs[i].arguments, make_run_arguments(program, arguments.inputs, i * 1000));
+    runs[i].inputs = runs[i].arguments.bind_inputs();
+    runs[i].outputs = runs[i].arguments.bind_outputs();
+  }
+  MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
+  const std::vector<DimBinding> dims = runs[0].arguments.bind_dims(program);
+  Measurement measurement{.name = program.lowered().dispatch.graph.name,
+                          .run =
+                              [&](std::size_t number) {
+                                const BoundRun& run = runs[number % kNumInputs];
+                                return session.run(run.inputs, run.outputs, dims);
+                              },
+                          .json_file = arguments.json,
+                          .min_seconds = arguments.min_seconds};
+  MILLRACE_TRY(measurement.run(0));  // allocates, and says what is wrong before anything is measured
+  add_costs(measurement, program.lowered().schedule, runs[0].arguments.symbols);
+  return measure(measurement);
+}
+
+}  // namespace
+
+Action add_bench(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  add_graph_file(app, arguments->graph);
+  add_inputs(app, arguments->inputs);
+  add_target(app, arguments->graph, "--device");
+  app.add_option("--json", arguments->json, "Write Google Benchmark's JSON there, too.")->type_name("FILE");
+  app.add_option("--min-time", arguments->min_seconds, "Measure for at least so many seconds.")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 3600.0).description(""));
+  return [arguments] { return bench(*arguments); };
+}
+
+}  // namespace millrace::tool

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "millrace/base/status.h"
+
+namespace millrace::tool {
+
+/// What a command does once its arguments are read. A failure is printed, and the process exits with 1.
+using Action = std::function<Status()>;
+
+// A command: a function that adds its arguments, in a file of its name, and a row in main.cpp.
+Action add_run(CLI::App&);
+Action add_dump(CLI::App&);
+Action add_explain(CLI::App&);
+Action add_bench(CLI::App&);
+Action add_devices(CLI::App&);
+Action add_check(CLI::App&);
+Action add_man(CLI::App&);
+
+}  // namespace millrace::tool

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "millrace/graph/context.h"
+#include "tools/millrace/command.h"
+#include "tools/millrace/graph_arguments.h"
+
+namespace millrace::tool {
+namespace {
+
+/// Drivers that the design has, for the line that says that they are not here.
+constexpr std::pair<std::string_view, std::string_view> kKnownDrivers[] = {
+    {"cpu", "this host"}, {"hip", "AMD GPUs"}, {"sim", "a simulated GPU"}};
+
+std::string line(std::string_view name, std::string_view text) { return fmt::format("  {:<12} {}\n", name, text); }
+
+std::string driver_text(const Context& context, std::string_view name) {
+  const auto driver = std::ranges::find(context.drivers, name, &Driver::name);
+  if (driver == context.drivers.end()) return "not built in";
+  const Status available = driver->available();
+  return available.ok() ? "available" : available.message();
+}
+
+/// Each level, with the generators that serve it, or why the host does not run it.
+std::string targets_text(const Context& context) {
+  std::string text;
+  const std::span<const IsaLevel> host = host_isa_levels();
+  for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    const TargetSpec spec{.isa = level};
+    std::string generators;
+    for (const auto& generator : context.generators) {
+      if (generator->supports(spec).ok())
+        generators += fmt::format("{}{}", generators.empty() ? "" : ", ", generator->name());
+    }
+    const bool runs_here = std::ranges::find(host, level) != host.end();
+    text += line(spec.to_text(), fmt::format("{}; generators: {}", runs_here ? "runs here" : "this host lacks it",
+                                             generators.empty() ? "none" : generators));
+  }
+  return text;
+}
+
+std::string generators_text(const Context& context) {
+  std::string text;
+  for (const auto& generator : context.generators) {
+    text += line(generator->name(), generator->version());
+    for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+      const TargetSpec spec{.isa = level};
+      const Status supports = generator->supports(spec);
+      if (!supports.ok()) text += line("", fmt::format("not for {}: {}", spec.to_text(), supports.message()));
+    }
+  }
+  return text;
+}
+
+Status devices() {
+  const std::shared_ptr<const Context> context = make_default_context();
+  std::string text = "devices\n";
+  for (const auto& [name, what] : kKnownDrivers) {
+    text += line(name, fmt::format("{}: {}", what, driver_text(*context, name)));
+  }
+  text += "targets\n" + targets_text(*context);
+  text += "code generators, in the order in which they are asked\n" + generators_text(*context);
+  const std::string cache = KernelCache::default_directory();
+  text += "kernel cache\n" + line("", cache.empty() ? "in memory only: neither XDG_CACHE_HOME nor HOME is set" : cache);
+  return write_text("", text);
+}
+
+}  // namespace
+
+Action add_devices(CLI::App&) { return devices; }
+
+}  // namespace millrace::tool

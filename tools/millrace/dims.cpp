@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/millrace/dims.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace millrace::tool {
+namespace {
+
+/// Of all nodes: a dynamic k stands in its node's type alone.
+Result<std::map<std::string, Dim>> symbols_of(const Graph& graph) {
+  std::map<std::string, Dim> symbols;
+  for (const Node& node : graph.nodes) {
+    for (const TensorType& type : node.results) {
+      for (const SizeExpr& size : type.shape.dims()) MILLRACE_TRY(size.collect_symbols(symbols));
+    }
+  }
+  return symbols;
+}
+
+std::string names_of(const std::map<std::string, Dim>& symbols) {
+  std::string names;
+  for (const auto& [name, dim] : symbols) names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+void add_dims(CLI::App& app, std::vector<std::string>& dims) {
+  app.add_option("--dim", dims, "The value of a symbolic size. May be given again, for others.")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->check(is_assignment);
+}
+
+Result<SymbolValues> parse_dims(const Graph& graph, const std::vector<std::string>& dims) {
+  MILLRACE_TRY_ASSIGN(const auto symbols, symbols_of(graph));
+  SymbolValues values;
+  for (const std::string& argument : dims) {
+    const auto [name, text] = split_assignment(argument);
+    const auto symbol = symbols.find(name);
+    if (symbol == symbols.end()) {
+      return not_found(fmt::format("--dim {}: '{}' is no symbolic size of the graph, which has: {}", argument, name,
+                                   names_of(symbols)));
+    }
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      return invalid_argument(fmt::format("--dim {}: found '{}', expected an integer", argument, text));
+    }
+    if (!symbol->second.allows(value)) {
+      return invalid_argument(fmt::format("--dim {}: the graph promises {}; say a value that keeps this", argument,
+                                          symbol->second.to_text()));
+    }
+    if (!values.emplace(name, value).second) {
+      return invalid_argument(fmt::format("--dim {}: '{}' has a value already; say it once", argument, name));
+    }
+  }
+  return values;
+}
+
+std::optional<std::string> plain_symbol(const SizeExpr& size) {
+  std::map<std::string, Dim> symbols;
+  if (!size.collect_symbols(symbols).ok() || symbols.size() != 1) return {};
+  const auto& [name, dim] = *symbols.begin();
+  return size == SizeExpr(dim) ? std::optional(name) : std::nullopt;
+}
+
+std::optional<std::string> unknown_symbol(const SizeExpr& size, const SymbolValues& values) {
+  std::map<std::string, Dim> symbols;
+  if (!size.collect_symbols(symbols).ok()) return {};
+  for (const auto& [name, dim] : symbols) {
+    if (!values.contains(name)) return name;
+  }
+  return {};
+}
+
+std::string size_text(const SizeExpr& size, const SymbolValues& values) {
+  const Result<std::int64_t> value = size.evaluate(values);
+  return value.ok() ? fmt::format("{}", *value) : size.to_text();
+}
+
+Assignment split_assignment(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+const CLI::Validator is_assignment(
+    [](const std::string& text) {
+      const std::size_t equals = text.find('=');
+      const bool is_good = equals != std::string::npos && equals > 0 && equals + 1 < text.size();
+      return is_good ? std::string() : fmt::format("found '{}', expected NAME=VALUE", text);
+    },
+    "");
+
+}  // namespace millrace::tool

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/graph/graph.h"
+
+namespace millrace::tool {
+
+/// Adds --dim NAME=VALUE.
+void add_dims(CLI::App&, std::vector<std::string>& dims);
+
+/// The values of --dim. Fails for a name that is no symbol of the graph, for one said twice, and for a value that the
+/// symbol's facts do not allow.
+Result<SymbolValues> parse_dims(const Graph&, const std::vector<std::string>& dims);
+
+/// The symbol's name, where the size is nothing but one.
+std::optional<std::string> plain_symbol(const SizeExpr&);
+
+/// A symbol of the size that has no value.
+std::optional<std::string> unknown_symbol(const SizeExpr&, const SymbolValues&);
+
+/// The number where all symbols have values, else the expression.
+std::string size_text(const SizeExpr&, const SymbolValues&);
+
+/// "name=value" as two, at the first '='. `is_assignment` refuses arguments without one.
+struct Assignment {
+  std::string name, value;
+};
+Assignment split_assignment(const std::string&);
+extern const CLI::Validator is_assignment;
+
+}  // namespace millrace::tool

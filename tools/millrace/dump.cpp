@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <memory>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "millrace/graph/text.h"
+#include "tools/millrace/command.h"
+#include "tools/millrace/graph_arguments.h"
+#include "tools/millrace/graph_dot.h"
+
+namespace millrace::tool {
+namespace {
+
+struct Arguments {
+  GraphArguments graph;
+  std::string stage, format = "text", output;
+  std::optional<std::uint32_t> kernel;
+};
+
+const std::map<std::string, Stage> kStages = {
+    {"graph", Stage::kGraph}, {"dispatch", Stage::kDispatch}, {"kernels", Stage::kKernels},
+    {"plan", Stage::kPlan},   {"schedule", Stage::kSchedule}, {"commands", Stage::kCommands},
+};
+const std::map<std::string, ListingKind> kListings = {
+    {"llvm", ListingKind::kLlvmIr}, {"asm", ListingKind::kAssembly}, {"object", ListingKind::kObject}};
+
+Result<std::string> list_kernel(const PlannedKernel& kernel, const Context& context, const TargetSpec& spec,
+                                ListingKind kind) {
+  for (const auto& generator : context.generators) {
+    if (generator->name() == kernel.generator) return generator->listing(kernel, spec, kind);
+  }
+  return internal_error(fmt::format("generator '{}' planned a kernel and is not in the context", kernel.generator));
+}
+
+/// One kernel's listing alone, or all with a line above each. A kernel that cannot be listed says so in its place;
+/// when no kernel can, the first reason is the error.
+Result<std::string> list_kernels(const LoweredGraph& lowered, const Context& context, const TargetSpec& spec,
+                                 const Arguments& arguments) {
+  const auto& kernels = lowered.schedule.kernels;
+  const ListingKind kind = kListings.at(arguments.stage);
+  if (arguments.kernel) {
+    if (*arguments.kernel >= kernels.size()) {
+      return out_of_range(
+          fmt::format("--kernel {}: the graph has {} kernels; say less than that", *arguments.kernel, kernels.size()));
+    }
+    return list_kernel(kernels[KernelIndex{*arguments.kernel}], context, spec, kind);
+  }
+  if (kind == ListingKind::kObject && kernels.size() != 1) {
+    return invalid_argument(
+        fmt::format("--stage object: the graph has {} kernels, an object file holds one; say which, with --kernel",
+                    kernels.size()));
+  }
+  if (kind == ListingKind::kObject) return list_kernel(kernels[KernelIndex{0}], context, spec, kind);
+  std::string text;
+  Status failure;
+  std::size_t listed = 0;
+  for (std::uint32_t i = 0; i < kernels.size(); ++i) {
+    const PlannedKernel& kernel = kernels[KernelIndex{i}];
+    const Result<std::string> listing = list_kernel(kernel, context, spec, kind);
+    text += fmt::format("; kernel {}: {} by {}\n", i, kernel.name, kernel.generator);
+    text += listing.ok() ? *listing + "\n" : fmt::format("; {}\n\n", listing.status().message());
+    if (listing.ok()) ++listed;
+    if (!listing.ok() && failure.ok()) failure = listing.status();
+  }
+  if (listed == 0 && !failure.ok()) return failure;
+  return text;
+}
+
+Status dump(const Arguments& arguments) {
+  MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
+  const std::shared_ptr<const Context> context = make_default_context();
+  MILLRACE_TRY_ASSIGN(const Target target, context->target(arguments.graph.target));
+  MILLRACE_TRY_ASSIGN(const LoweredGraph lowered, lower_graph(std::move(graph), arguments.graph, *context));
+  const Graph& result = lowered.dispatch.graph;
+  if (arguments.format == "dot") return write_text(arguments.output, graph_dot(result));
+  // To a file with all of its constants: it can be read again.
+  if (arguments.stage == "graph" && !arguments.output.empty()) return write_graph(result, arguments.output);
+  if (const auto stage = kStages.find(arguments.stage); stage != kStages.end()) {
+    return write_text(arguments.output, to_text(lowered, stage->second));
+  }
+  if (arguments.stage == "object" && arguments.output.empty() && isatty(STDOUT_FILENO) == 1) {
+    return invalid_argument("--stage object: standard output is a terminal; say a file, with -o");
+  }
+  MILLRACE_TRY_ASSIGN(const std::string text, list_kernels(lowered, *context, target.spec(), arguments));
+  return write_text(arguments.output, text);
+}
+
+void check_usage(const Arguments& arguments) {
+  if (arguments.format == "dot" && arguments.stage != "graph") {
+    throw CLI::ValidationError("--format dot", "is for --stage graph alone");
+  }
+  if (arguments.kernel && !kListings.contains(arguments.stage)) {
+    throw CLI::ValidationError("--kernel", "is for the stages llvm, asm and object");
+  }
+}
+
+}  // namespace
+
+Action add_dump(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  add_graph_file(app, arguments->graph);
+  app.add_option("--stage", arguments->stage,
+                 "graph (after the passes), dispatch, kernels, plan, schedule,\ncommands, llvm, asm or object.")
+      ->type_name("STAGE")
+      ->required()
+      ->check(CLI::IsMember({"graph", "dispatch", "kernels", "plan", "schedule", "commands", "llvm", "asm", "object"})
+                  .description(""));
+  add_target(app, arguments->graph, "--target");
+  app.add_option("--format", arguments->format, "text, or, of the graph, dot for Graphviz.")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "dot"}).description(""));
+  app.add_option("--kernel", arguments->kernel, "List the code of this kernel alone: its number in the schedule.")
+      ->type_name("N");
+  app.add_option("-o,--output", arguments->output, "Write there, not to standard output.")->type_name("FILE");
+  app.callback([arguments] { check_usage(*arguments); });
+  return [arguments] { return dump(*arguments); };
+}
+
+}  // namespace millrace::tool

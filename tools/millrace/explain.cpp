@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "tools/millrace/command.h"
+#include "tools/millrace/dims.h"
+#include "tools/millrace/graph_arguments.h"
+
+namespace millrace::tool {
+namespace {
+
+struct Arguments {
+  GraphArguments graph;
+  std::optional<std::uint32_t> dispatch;
+  std::vector<std::string> dims;
+};
+
+/// Writes about one lowered graph, with numbers where symbols have values.
+class Explainer {
+ public:
+  Explainer(const LoweredGraph& lowered, const SymbolValues& symbols) : lowered_(lowered), symbols_(symbols) {}
+
+  std::string dispatch(RegionId id) const {
+    const Graph& graph = lowered_.dispatch.graph;
+    const Region& region = lowered_.dispatch.regions[id];
+    std::string nodes;
+    for (const NodeId node : region.nodes) {
+      nodes += fmt::format("{}%{} = {}", nodes.empty() ? "" : ", ", index_of(node), kind_name(graph.nodes[node]));
+    }
+    std::string text = fmt::format("dispatch {}: {}\n", index_of(id), region.name) + line(2, "nodes", nodes);
+    for (const std::string& reason : region.reasons) text += line(2, "because", reason);
+    for (const KernelSequence& sequence : lowered_.sequences[index_of(id)]) text += describe(region, sequence);
+    return text;
+  }
+
+  std::string memory_plan() const {
+    const Schedule& schedule = lowered_.schedule;
+    std::string text = fmt::format("memory: slab of {} bytes, constants of {} bytes\n", number(schedule.slab_bytes),
+                                   schedule.constant_bytes);
+    for (const Resource& resource : schedule.resources) {
+      if (resource.lifetime != Lifetime::kTransient) continue;
+      text += line(2, resource.name,
+                   fmt::format("{} bytes at {}, alive from @{} to @{}", number(resource.size_bytes),
+                               number(resource.offset_bytes), resource.first_timepoint, resource.last_timepoint));
+    }
+    return text;
+  }
+
+ private:
+  std::string number(const SizeExpr& size) const { return size_text(size, symbols_); }
+
+  static std::string line(int indent, std::string_view what, std::string_view text) {
+    return fmt::format("{:{}}{:<10} {}\n", "", indent, what, text);
+  }
+
+  static std::string refusals(int indent, const std::vector<Refusal>& refusals) {
+    std::string text;
+    for (const Refusal& refusal : refusals) text += line(indent, "refused", refusal.who + ": " + refusal.reason);
+    return text;
+  }
+
+  std::string describe(const Region& region, const KernelSequence& sequence) const {
+    std::string text = line(2, "algorithm", sequence.algorithm) + refusals(4, sequence.refusals);
+    for (const SequenceScratch& scratch : sequence.scratch) {
+      text += line(4, "scratch", fmt::format("{}: {} bytes", scratch.name, number(scratch.size_bytes)));
+    }
+    for (const SequenceKernel& kernel : sequence.kernels) text += describe(region, sequence, kernel);
+    return text;
+  }
+
+  std::string describe(const Region& region, const KernelSequence& sequence, const SequenceKernel& entry) const {
+    const PlannedKernel& kernel = entry.kernel;
+    SizeExpr read = 0, written = 0;
+    for (std::size_t i = 0; i < entry.buffers.size(); ++i) {
+      SizeExpr& bytes = kernel.info.buffer_is_written[i] ? written : read;
+      bytes = bytes + buffer_bytes(region, sequence, entry.buffers[i]);
+    }
+    std::string text = line(
+        2, "kernel", fmt::format("{} by {}, groups: {}", kernel.name, kernel.generator, number(kernel.num_groups)));
+    text += refusals(4, entry.refusals);
+    text += line(4, "reads", number(read) + " bytes");
+    text += line(4, "writes", number(written) + " bytes");
+    text += line(4, "flops", number(kernel.flops));
+    if (kernel.info.workgroup_bytes + kernel.info.private_bytes == 0) return text;
+    return text + line(4, "memory",
+                       fmt::format("{} bytes a workgroup, {} bytes private", kernel.info.workgroup_bytes,
+                                   kernel.info.private_bytes));
+  }
+
+  SizeExpr buffer_bytes(const Region& region, const KernelSequence& sequence, const SequenceOperand& buffer) const {
+    const Graph& graph = lowered_.dispatch.graph;
+    switch (buffer.kind) {
+      case SequenceOperand::Kind::kOperand:
+        return size_bytes(graph.type(region.inputs[buffer.index]));
+      case SequenceOperand::Kind::kResult:
+        return size_bytes(graph.type(region.outputs[buffer.index]));
+      case SequenceOperand::Kind::kScratch:
+        return sequence.scratch[buffer.index].size_bytes;
+    }
+    return 0;
+  }
+
+  const LoweredGraph& lowered_;
+  const SymbolValues& symbols_;
+};
+
+Status explain(const Arguments& arguments) {
+  MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
+  const std::shared_ptr<const Context> context = make_default_context();
+  MILLRACE_TRY_ASSIGN(const Target target, context->target(arguments.graph.target));
+  MILLRACE_TRY_ASSIGN(const SymbolValues symbols, parse_dims(graph, arguments.dims));
+  MILLRACE_TRY_ASSIGN(const LoweredGraph lowered, lower_graph(std::move(graph), arguments.graph, *context));
+  const std::size_t count = lowered.dispatch.regions.size();
+  const Explainer explainer(lowered, symbols);
+  if (arguments.dispatch) {
+    if (*arguments.dispatch < count) return write_text("", explainer.dispatch(RegionId{*arguments.dispatch}));
+    return out_of_range(
+        fmt::format("--dispatch {}: the graph has {} dispatches; say less than that", *arguments.dispatch, count));
+  }
+  std::string text = fmt::format("graph {} for {}: dispatches {}, kernels {}\n", lowered.dispatch.graph.name,
+                                 target.to_text(), count, lowered.report.num_kernels);
+  for (std::uint32_t i = 0; i < count; ++i) text += "\n" + explainer.dispatch(RegionId{i});
+  return write_text("", text + "\n" + explainer.memory_plan());
+}
+
+}  // namespace
+
+Action add_explain(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  add_graph_file(app, arguments->graph);
+  app.add_option("--dispatch", arguments->dispatch, "This dispatch alone.")->type_name("N");
+  add_dims(app, arguments->dims);
+  add_target(app, arguments->graph, "--target");
+  return [arguments] { return explain(*arguments); };
+}
+
+}  // namespace millrace::tool

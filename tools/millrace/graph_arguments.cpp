@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/millrace/graph_arguments.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "millrace/graph/text.h"
+
+namespace millrace::tool {
+namespace {
+
+/// One line on the terminal that is written again and again, and is gone in the end.
+class ProgressLine {
+ public:
+  ~ProgressLine() {
+    if (is_shown_) fmt::print(stderr, "\r\033[K");
+  }
+  void show(const CompileProgress& progress) {
+    constexpr std::chrono::milliseconds kPatience{300};
+    if (!is_terminal_ || std::chrono::steady_clock::now() - start_ < kPatience) return;
+    fmt::print(stderr, "\rcompiling kernel {} of {}: {}\033[K", progress.kernel + 1, progress.num_kernels,
+               progress.name);
+    std::fflush(stderr);
+    is_shown_ = true;
+  }
+
+ private:
+  const bool is_terminal_ = isatty(STDERR_FILENO) == 1;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  bool is_shown_ = false;
+};
+
+Status cannot(const std::string& where, const char* what) {
+  return unavailable(fmt::format("{}: cannot be {}: {}", where, what, std::strerror(errno)));
+}
+
+Status write_all(std::FILE* file, const std::string& where, std::string_view text) {
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  return is_written ? Status() : cannot(where, "written");
+}
+
+}  // namespace
+
+void add_graph_file(CLI::App& app, GraphArguments& arguments) {
+  app.add_option("FILE", arguments.file, "The graph, as text.")->type_name("")->required();
+}
+
+void add_target(CLI::App& app, GraphArguments& arguments, const char* flag) {
+  app.add_option(flag, arguments.target, "cpu (the host's best), cpu:baseline, cpu:avx2 or cpu:avx512.")
+      ->type_name("TARGET");
+  app.add_option("--generator", arguments.generator, "Force a code generator: xbyak, llvm or interpreter.")
+      ->type_name("NAME");
+}
+
+Result<Graph> read_graph(const GraphArguments& arguments) { return millrace::read_graph(arguments.file); }
+
+Result<Program> compile_graph(Graph graph, const GraphArguments& arguments) {
+  ProgressLine line;
+  CompileOptions options;
+  options.device = arguments.target;
+  options.lowering.compile.force_generator = arguments.generator;
+  options.progress = [&](const CompileProgress& progress) { line.show(progress); };
+  return compile(std::move(graph), options);
+}
+
+Result<LoweredGraph> lower_graph(Graph graph, const GraphArguments& arguments, const Context& context) {
+  MILLRACE_TRY_ASSIGN(const Target target, context.target(arguments.target));
+  LowerOptions options;
+  options.compile.force_generator = arguments.generator;
+  return millrace::lower_graph(std::move(graph), target, options);
+}
+
+Status write_text(const std::string& path, std::string_view text) {
+  if (path.empty()) return write_all(stdout, "standard output", text);
+  const std::string where = fmt::format("'{}'", path);
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return cannot(where, "opened for writing");
+  Status written = write_all(file, where, text);
+  if (std::fclose(file) != 0 && written.ok()) written = cannot(where, "written");
+  return written;
+}
+
+}  // namespace millrace::tool

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "millrace/graph/program.h"
+
+namespace millrace::tool {
+
+/// The arguments of all commands that compile: which graph, for what.
+struct GraphArguments {
+  std::string file;
+  std::string target = "cpu";
+  std::string generator;  // empty: as the library chooses
+};
+
+void add_graph_file(CLI::App&, GraphArguments&);
+/// `flag`: "--device" where the graph runs, "--target" where it is only looked at.
+void add_target(CLI::App&, GraphArguments&, const char* flag);
+
+Result<Graph> read_graph(const GraphArguments&);
+/// Shows progress on standard error when that is a terminal and compiling takes long.
+Result<Program> compile_graph(Graph, const GraphArguments&);
+/// All but code, for targets that the host need not be able to run.
+Result<LoweredGraph> lower_graph(Graph, const GraphArguments&, const Context&);
+
+/// To the file, or to standard output when the path is empty.
+Status write_text(const std::string& path, std::string_view text);
+
+}  // namespace millrace::tool

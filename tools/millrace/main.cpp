@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line. Exit codes: 0, 1 for an error that a message on standard error explains, 2 for wrong usage.
+#include <new>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tools/millrace/command.h"
+
+namespace millrace::tool {
+namespace {
+
+struct Command {
+  const char* name;
+  const char* summary;
+  Action (*add)(CLI::App&);
+  const char* examples;
+};
+
+constexpr Command kCommands[] = {
+    {"run", "Compile a graph and run it, with NumPy files in and out.", add_run,
+     "  millrace run top.mr --input x=@x.npy --output values=@values.npy\n"
+     "  millrace run top.mr --input x=randn --dim rows=8\n"
+     "  millrace run top.mr --input x=arange,8x32000 --device cpu:avx2 --repeat 100\n"
+     "  millrace run top.mr --input x=@x.npy --trace trace.json"},
+    {"dump", "Print a graph at a stage of its compilation, down to machine code.", add_dump,
+     "  millrace dump top.mr --stage kernels\n"
+     "  millrace dump top.mr --stage graph --format dot | dot -Tsvg -o top.svg\n"
+     "  millrace dump top.mr --stage asm --target cpu:avx512\n"
+     "  millrace dump top.mr --stage object --kernel 0 -o top.o"},
+    {"explain", "Say why each dispatch is one, what runs it and why, and its cost.", add_explain,
+     "  millrace explain top.mr\n"
+     "  millrace explain top.mr --dispatch 0 --dim rows=8"},
+    {"bench", "Measure a graph with Google Benchmark, over 16 inputs in rotation.", add_bench,
+     "  millrace bench top.mr --input x=randn --dim rows=8\n"
+     "  millrace bench top.mr --input x=@x.npy --json times.json"},
+    {"devices", "List devices, targets and code generators, and say why others are absent.", add_devices,
+     "  millrace devices"},
+    {"check", "Read and verify a graph, and do nothing else.", add_check, "  millrace check top.mr"},
+    {"man", "Print the manual page.", add_man, "  millrace man | man -l -"},
+};
+
+int report(int exit_code, const std::string& message) {
+  std::fflush(stdout);
+  fmt::print(stderr, "millrace: {}\n", message);
+  return exit_code;
+}
+
+int run_program(int argc, const char* const* argv) {
+  CLI::App program("Compiles, runs, shows and measures tensor graphs.", "millrace");
+  program.set_version_flag("--version", "millrace " MILLRACE_VERSION, "Print the version and exit.");
+  program.set_help_flag("-h,--help", "Print this help and exit.");
+  program.require_subcommand(1);
+  program.footer("'millrace COMMAND --help' shows a command's options, and examples.");
+  std::vector<std::pair<CLI::App*, Action>> actions;
+  for (const Command& command : kCommands) {
+    CLI::App* app = program.add_subcommand(command.name, command.summary);
+    app->footer(std::string("Examples:\n") + command.examples);
+    actions.emplace_back(app, command.add(*app));
+  }
+  program.get_subcommand("man")->group("");  // hidden: the build calls it
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return program.exit(asked);  // --help, --version
+  } catch (const CLI::ParseError& error) {
+    const auto used = program.get_subcommands();
+    const bool is_unknown = used.empty() && argc > 1 && argv[1][0] != '-';
+    return report(2, fmt::format("{}; see 'millrace {}--help'",
+                                 is_unknown ? fmt::format("'{}' is no command", argv[1]) : error.what(),
+                                 used.empty() ? "" : used.front()->get_name() + " "));
+  }
+  for (const auto& [app, action] : actions) {
+    if (!*app) continue;
+    const Status status = action();
+    return status.ok() ? 0 : report(1, status.message());
+  }
+  return 2;
+}
+
+}  // namespace
+}  // namespace millrace::tool
+
+int main(int argc, char** argv) try { return millrace::tool::run_program(argc, argv); } catch (const std::bad_alloc&) {
+  return millrace::tool::report(1, "not enough memory for what was asked; say smaller sizes");
+}

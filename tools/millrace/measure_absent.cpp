@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// In place of measure_google.cpp where there is no Google Benchmark.
+#include "tools/millrace/measure.h"
+
+namespace millrace::tool {
+
+Status measure(const Measurement&) {
+  return unimplemented(
+      "bench: this build has no Google Benchmark; install libbenchmark-dev and build again, or say 'millrace run "
+      "--repeat'");
+}
+
+}  // namespace millrace::tool

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "tools/millrace/command.h"
+#include "tools/millrace/dims.h"
+#include "tools/millrace/graph_arguments.h"
+#include "tools/millrace/print_array.h"
+#include "tools/millrace/run_arguments.h"
+#include "tools/millrace/trace.h"
+
+namespace millrace::tool {
+namespace {
+
+struct Arguments {
+  GraphArguments graph;
+  InputArguments inputs;
+  std::vector<std::string> outputs;
+  std::string trace;
+  std::uint32_t repeat = 1;
+};
+
+struct OutputFile {
+  std::size_t output = 0;  // in the program's order
+  std::string path;
+};
+
+Result<std::vector<OutputFile>> parse_outputs(const Program& program, const std::vector<std::string>& arguments) {
+  std::vector<OutputFile> files;
+  for (const std::string& argument : arguments) {
+    const auto [name, value] = split_assignment(argument);
+    const auto& outputs = program.outputs();
+    const auto output = std::ranges::find(outputs, name, &Program::Argument::name);
+    if (output == outputs.end()) {
+      std::string names;
+      for (const Program::Argument& known : outputs) names += (names.empty() ? "" : ", ") + known.name;
+      return not_found(fmt::format("--output {}: the graph has no output '{}'; it has: {}", argument, name, names));
+    }
+    if (value.front() != '@' || value.size() == 1) {
+      return invalid_argument(fmt::format("--output {}: found '{}', expected @FILE.npy", argument, value));
+    }
+    files.push_back({static_cast<std::size_t>(output - outputs.begin()), value.substr(1)});
+  }
+  return files;
+}
+
+/// Runs as often as asked, and says on standard error how long that took when it was more than once.
+Status run_session(Session& session, const Program& program, RunArguments& run, std::uint32_t repeat) {
+  const auto inputs = run.bind_inputs(), outputs = run.bind_outputs();
+  const auto dims = run.bind_dims(program);
+  std::vector<double> microseconds;
+  for (std::uint32_t i = 0; i < repeat; ++i) {
+    const auto begin = TraceClock::now();
+    MILLRACE_TRY(session.run(inputs, outputs, dims));
+    microseconds.push_back(std::chrono::duration<double, std::micro>(TraceClock::now() - begin).count());
+  }
+  if (repeat == 1) return {};
+  std::ranges::sort(microseconds);
+  fmt::print(stderr, "ran {} times: least {:.2f} us, median {:.2f} us, greatest {:.2f} us\n", repeat,
+             microseconds.front(), microseconds[microseconds.size() / 2], microseconds.back());
+  return {};
+}
+
+Status write_outputs(const Program& program, const RunArguments& run, const std::vector<OutputFile>& files) {
+  for (const OutputFile& file : files) {
+    const NpyArray& array = run.outputs[file.output];
+    MILLRACE_TRY(write_npy(file.path, array.type, array.bytes));
+  }
+  if (!files.empty()) return {};
+  std::string text;
+  for (std::size_t i = 0; i < run.outputs.size(); ++i) {
+    text += describe_array(program.outputs()[i].name, run.outputs[i]);
+  }
+  return write_text("", text);
+}
+
+Status run(const Arguments& arguments) {
+  TraceTimes times;
+  times.start = TraceClock::now();
+  MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
+  times.compile_begin = TraceClock::now();
+  MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), arguments.graph));
+  MILLRACE_TRY_ASSIGN(const std::vector<OutputFile> files, parse_outputs(program, arguments.outputs));
+  MILLRACE_TRY_ASSIGN(RunArguments run, make_run_arguments(program, arguments.inputs, 0));
+  MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
+  CommandTimes commands;
+  if (!arguments.trace.empty()) session.observe(&commands);
+  MILLRACE_TRY(run_session(session, program, run, arguments.repeat));
+  if (!arguments.trace.empty()) {
+    MILLRACE_TRY(write_text(arguments.trace, chrome_trace(program, times, commands, run.symbols)));
+  }
+  return write_outputs(program, run, files);
+}
+
+}  // namespace
+
+Action add_run(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  add_graph_file(app, arguments->graph);
+  add_inputs(app, arguments->inputs);
+  app.add_option("--output", arguments->outputs,
+                 "Write an output to a NumPy file; without any, all are printed.\n"
+                 "May be given again, for others.")
+      ->type_name("NAME=@FILE")
+      ->allow_extra_args(false)
+      ->check(is_assignment);
+  add_target(app, arguments->graph, "--device");
+  app.add_option("--repeat", arguments->repeat, "Run that often, and say the times on standard error.")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 1'000'000'000u).description(""));
+  app.add_option("--trace", arguments->trace, "Write what was done when, as JSON that ui.perfetto.dev opens.")
+      ->type_name("FILE");
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace millrace::tool

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "millrace/graph/schedule.h"
+
+namespace millrace::tool {
+
+/// What a step moves and computes. Bytes are of the memory that it is given: a kernel that picks from a table counts
+/// with the whole table.
+struct StepCost {
+  SizeExpr bytes_read = 0, bytes_written = 0;
+  SizeExpr flops = 0;
+};
+StepCost cost_of(const Schedule&, const Step&);
+
+}  // namespace millrace::tool

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/millrace/trace.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tools/millrace/step_cost.h"
+
+namespace millrace::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using std::chrono::nanoseconds;
+
+constexpr int kCompileThread = 1, kRunThread = 2;  // rows of the picture
+
+struct Span {
+  std::string name;
+  const char* category;
+  int thread;
+  nanoseconds begin, length;
+};
+
+Json event(const Span& span, Json args = Json::object()) {
+  const auto microseconds = [](nanoseconds time) { return static_cast<double>(time.count()) / 1000; };
+  return {{"name", span.name},
+          {"cat", span.category},
+          {"ph", "X"},
+          {"pid", 1},
+          {"tid", span.thread},
+          {"ts", microseconds(span.begin)},
+          {"dur", microseconds(span.length)},
+          {"args", std::move(args)}};
+}
+
+Json thread_name(int thread, const char* name) {
+  return {{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", thread}, {"args", {{"name", name}}}};
+}
+
+void add_compile_events(Json& events, const CompileReport& report, nanoseconds begin) {
+  const auto add = [&](std::string name, nanoseconds at, nanoseconds length) {
+    events.push_back(event({std::move(name), "compile", kCompileThread, at, length}));
+  };
+  add("compile", begin, report.total);
+  add("passes", begin, report.passes);
+  nanoseconds at = begin;
+  for (const PassReport& pass : report.pass_reports) {
+    add(std::string(pass.name), at, pass.time);
+    at += pass.time;
+  }
+  at = begin + report.passes;
+  add("lowering", at, report.lowering);
+  at += report.lowering;
+  add("code", at, report.code);
+  at += report.code;
+  add("load", at, report.load);
+}
+
+/// The step that each command is; barriers are none.
+std::vector<const Step*> steps_of_commands(const LoweredGraph& lowered) {
+  std::vector<const Step*> steps;
+  auto step = lowered.schedule.steps.begin();
+  for (const Command& command : lowered.commands.commands) {
+    steps.push_back(std::holds_alternative<BarrierCommand>(command) ? nullptr : &*step++);
+  }
+  return steps;
+}
+
+void add_run_events(Json& events, const LoweredGraph& lowered, const TraceTimes& times, const CommandTimes& commands,
+                    const SymbolValues& symbols) {
+  const std::vector<const Step*> steps = steps_of_commands(lowered);
+  const auto number = [&](const SizeExpr& size) {
+    const Result<std::int64_t> value = size.evaluate(symbols);
+    return value.ok() ? *value : 0;
+  };
+  for (const CommandTimes::Entry& entry : commands.entries()) {
+    const Step& step = *steps[entry.command];
+    const StepCost cost = cost_of(lowered.schedule, step);
+    const std::int64_t read = number(cost.bytes_read), written = number(cost.bytes_written), flops = number(cost.flops);
+    const nanoseconds length = entry.end - entry.begin;
+    const double per_ns = 1 / std::max(1.0, static_cast<double>(length.count()));
+    const Json args = {{"bytes_read", read},
+                       {"bytes_written", written},
+                       {"flops", flops},
+                       {"GB/s", static_cast<double>(read + written) * per_ns},
+                       {"GFLOP/s", static_cast<double>(flops) * per_ns}};
+    const char* category = step.kernel ? "dispatch" : "copy";
+    events.push_back(event({step.name, category, kRunThread, entry.begin - times.start, length}, args));
+  }
+}
+
+}  // namespace
+
+std::string chrome_trace(const Program& program, const TraceTimes& times, const CommandTimes& commands,
+                         const SymbolValues& symbols) {
+  Json events = Json::array({thread_name(kCompileThread, "compile"), thread_name(kRunThread, "run")});
+  add_compile_events(events, program.report(), times.compile_begin - times.start);
+  add_run_events(events, program.lowered(), times, commands, symbols);
+  const Json trace = {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
+  return trace.dump(1) + "\n";
+}
+
+}  // namespace millrace::tool

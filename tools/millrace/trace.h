@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "millrace/graph/program.h"
+
+namespace millrace::tool {
+
+using TraceClock = std::chrono::steady_clock;
+
+/// Notes when each command of a session's runs began and ended.
+class CommandTimes final : public SubmissionObserver {
+ public:
+  struct Entry {
+    std::size_t command = 0;
+    TraceClock::time_point begin, end;
+  };
+  void begin(std::size_t command) override { entries_.push_back({command, TraceClock::now(), {}}); }
+  void end(std::size_t) override { entries_.back().end = TraceClock::now(); }
+  const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+struct TraceTimes {
+  TraceClock::time_point start;          // of the trace
+  TraceClock::time_point compile_begin;  // the phases of the program's report follow one another from there
+};
+
+/// Chrome's JSON trace format, which Perfetto opens: the phases of compiling, and every command that ran, with its
+/// bytes, flops and GB/s.
+std::string chrome_trace(const Program&, const TraceTimes&, const CommandTimes&, const SymbolValues&);
+
+}  // namespace millrace::tool
