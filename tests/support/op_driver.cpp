@@ -52,7 +52,9 @@ void order_rows(std::vector<Tensor>& results, std::int64_t axis_attribute) {
   });
 }
 
-std::string compare(const OpTrial& trial, std::vector<Tensor> found, std::span<const Tensor> all_expected) {
+}  // namespace
+
+std::string compare_results(const OpTrial& trial, std::vector<Tensor> found, std::span<const Tensor> all_expected) {
   std::vector<Tensor> expected;
   for (std::size_t i = 0; i < all_expected.size(); ++i) {
     if ((trial.options.used_results >> i & 1) != 0) expected.push_back(all_expected[i]);
@@ -73,6 +75,8 @@ std::string compare(const OpTrial& trial, std::vector<Tensor> found, std::span<c
   }
   return "";
 }
+
+namespace {
 
 std::string shapes_text(std::span<const Tensor> operands) {
   std::string text;
@@ -165,7 +169,8 @@ void run_trial(const OpTrial& trial, std::span<const Tensor> expected, DriverTal
     return;
   }
   ++tally.ran;
-  std::string what = outcome.ok() ? compare(trial, std::move(outcome->results), expected) : outcome.status().message();
+  std::string what =
+      outcome.ok() ? compare_results(trial, std::move(outcome->results), expected) : outcome.status().message();
   if (what.empty()) return;
   tally.failures.push_back(fmt::format("{} on {} force '{}' strides {} guard {}: {}", trial.label, run.target.to_text(),
                                        forced, static_cast<int>(trial.options.strides),

@@ -27,6 +27,10 @@ struct OpTrial {
   std::string label;
 };
 
+/// What is wrong with the results that the trial's options use, or nothing. Differences are judged as the op allows.
+std::string compare_results(const OpTrial& trial, std::vector<reference::Tensor> found,
+                            std::span<const reference::Tensor> expected);
+
 /// Runs it unless what is forced refuses; a difference, or an error, is a failure of the tally.
 void run_trial(const OpTrial& trial, std::span<const reference::Tensor> expected, DriverTally& tally);
 

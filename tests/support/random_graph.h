@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "millrace/graph/graph.h"
+#include "tests/reference/tensor.h"
+
+namespace millrace::test {
+
+/// A valid graph of any ops, dtypes, static and symbolic dims, one or more results used or not; and values of its
+/// symbols for which a run is promised to succeed. Equal seeds give equal graphs.
+struct RandomGraph {
+  Graph graph;
+  std::vector<SymbolValues> bindings;
+};
+RandomGraph make_random_graph(std::uint64_t seed);
+
+/// Inputs of a graph without symbols: small numbers of both signs, some special ones, and equal ones.
+std::vector<reference::Tensor> random_inputs(const Graph&, std::uint64_t seed);
+
+/// The smallest graph found, by dropping outputs, cutting values off into inputs and forgetting nodes, of which `fails`
+/// still says true. Precondition: fails(graph).
+Graph shrink_graph(Graph graph, const std::function<bool(const Graph&)>& fails);
+
+}  // namespace millrace::test
