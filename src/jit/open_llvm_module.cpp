@@ -111,7 +111,8 @@ Result<std::string> find_llvm_module() {
     if (access(candidate.c_str(), R_OK) == 0) return std::move(candidate);
     places += (places.empty() ? "" : ", ") + candidate;
   }
-  return unavailable(std::string(kModuleFile) + " not found; looked in " + places);
+  return unavailable("llvm: " + std::string(kModuleFile) + " not found; looked in " + places +
+                     "; install it there, or name it in MILLRACE_LLVM_MODULE");
 }
 
 Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetSpec& spec,

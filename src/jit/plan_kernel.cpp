@@ -28,7 +28,8 @@ Result<PlanOutcome> plan_kernel(const Kernel& kernel, const Target& target, cons
     has_real_generator |= name != kInterpreter;
     if (!options.force_generator.empty() && options.force_generator != name) continue;
     if (name == kInterpreter && has_real_generator && !options.allow_reference && options.force_generator.empty()) {
-      outcome.refusals.push_back({name, "it is the slow reference; Options::allow_reference takes it all the same"});
+      outcome.refusals.push_back(
+          {name, "it is the slow reference; CompileKernelOptions::allow_reference takes it all the same"});
       continue;
     }
     const auto* compiler = dynamic_cast<const KernelCompiler*>(generator.get());

@@ -65,7 +65,7 @@ TEST_CASE("the interpreter is taken where it is all there is, or where it is all
   CHECK(choose(both) ==
         "kernel empty: no generator of cpu:baseline takes it:\n"
         "  llvm: too odd\n"
-        "  interpreter: it is the slow reference; Options::allow_reference takes it all the same");
+        "  interpreter: it is the slow reference; CompileKernelOptions::allow_reference takes it all the same");
   CHECK(choose(both, {.allow_reference = true}) == "interpreter; llvm: too odd");
   CHECK(choose(both, {.force_generator = "interpreter"}) == "interpreter");
 }

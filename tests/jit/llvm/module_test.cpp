@@ -79,15 +79,16 @@ TEST_CASE("a kernel from the disk cache runs without libLLVM") {
 
 TEST_CASE("child: has no module" * doctest::skip()) {
   const auto generator = make_llvm_generator();
-  const std::string message = "libmillrace_llvm.so not found; looked in /no/such/module.so";
-  CHECK(generator->supports(kSpec).message() == message);
-  CHECK(generator->supports(kSpec).code() == StatusCode::kUnavailable);
+  const std::string message =
+      "llvm: libmillrace_llvm.so not found; looked in /no/such/module.so; install it there, or name it in "
+      "MILLRACE_LLVM_MODULE";
+  CHECK(generator->supports(kSpec).ok());
   const PlannedKernel kernel = generator->plan(doubling_kernel(), kSpec).value();
   CHECK(generator->emit(kernel, kSpec).status().message() == message);
   CHECK_FALSE(is_llvm_loaded());
 }
 
-TEST_CASE("a missing module is a reason not to support a target, and names where it was looked for") {
+TEST_CASE("a missing module is an error of emitting alone, and names where it was looked for") {
   CHECK(run_child("MILLRACE_LLVM_MODULE=/no/such/module.so", "child: has no module") == 0);
 }
 
