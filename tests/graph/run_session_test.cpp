@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run promises beside its results: errors that name the kernel, no allocation, programs shared by threads.
+// What a run promises beside its results: errors that name the node, no allocation, programs shared by threads.
 #include <array>
 #include <cmath>
 #include <thread>
@@ -31,7 +31,7 @@ CompileOptions usual() {
   return options;
 }
 
-TEST_CASE("a gather index outside its axis is an error from run that names the kernel; the session can go on") {
+TEST_CASE("a gather index outside its axis is an error from run that names the node; the session can go on") {
   for (const CompileOptions& options : every_way_to_compile()) {
     CAPTURE(test::to_text(options));
     GraphBuilder builder;
@@ -48,7 +48,7 @@ TEST_CASE("a gather index outside its axis is an error from run that names the k
     for (const std::int32_t wrong : {5, -6, INT32_MAX, INT32_MIN}) {
       indices[1] = wrong;
       CHECK(run().message() ==
-            "kernel 'gather_1': index out of range; give indices within the axis that they select from");
+            "run: %5 = gather: an index in operand 1, i32[3], is outside of axis 0 of operand 0, f32[5]; give -5 to 4");
       CHECK(run().code() == StatusCode::kOutOfRange);
     }
     indices[1] = 1;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/program/index_checks.h"
 #include "graph/program/phase_timer.h"
 #include "graph/program/program_state.h"
 
@@ -96,6 +97,7 @@ Result<Program> compile(Graph graph, const CompileOptions& options) {
     MILLRACE_TRY(generate_code(*state, target.spec(), *context, options.progress));
     MILLRACE_TRY(fill_constants(*state));
     describe_arguments(*state);
+    state->index_checks = describe_index_checks(state->dispatch, state->sequences, state->schedule);
   }
   state->report.total = total;
   return Program(std::move(state));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+
 #include "graph/program/symbols.h"
 
 namespace millrace {
@@ -13,6 +15,7 @@ struct Program::State : LoweredGraph {
   std::vector<Argument> inputs, outputs;
   SymbolTable symbols;
   std::vector<Dim> named_dims;
+  std::map<std::string, std::string> index_checks;  // see describe_index_checks
 };
 
 }  // namespace millrace
