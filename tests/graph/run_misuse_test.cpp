@@ -124,7 +124,8 @@ TEST_CASE("run refuses arguments of another size, before anything is written") {
   run.inputs[0].size_bytes = 12;
   CHECK(run.error() == "run: input 'x' has 12 bytes, expected 16 for f32[4]; bind the whole tensor");
   run.inputs[0].size_bytes = 16;
-  run.inputs[1] = bind(run.x);
+  std::array<std::int64_t, 2> n{};
+  run.inputs[1] = bind(n);
   CHECK(run.error() == "run: input 'n' has 16 bytes, expected 0 for i64[0]; bind the whole tensor");
   run.inputs[1] = {};
   run.outputs[1].size_bytes = 20;
@@ -139,6 +140,29 @@ TEST_CASE("run refuses null where there are bytes") {
   run.inputs[2] = bind(run.b);
   run.outputs[0].data = nullptr;
   CHECK(run.error() == "run: output 'y' is null, expected 16 bytes for f32[4]; bind memory");
+}
+
+TEST_CASE("run refuses elements of another dtype where C++ knows it, and takes bits as integers and bytes") {
+  SumRun run;
+  std::array<double, 2> two{};
+  run.inputs[0] = bind(two);
+  CHECK(run.error() == "run: input 'x' is bound to elements of f64, expected f32 for f32[4]; bind those");
+  run.inputs[0] = bind(run.x);
+  std::array<std::int32_t, 4> four{};
+  run.outputs[0] = bind(four);
+  CHECK(run.error() == "run: output 'y' is bound to elements of i32, expected f32 for f32[4]; bind those");
+  std::array<std::byte, 16> bytes{};
+  run.outputs[0] = bind(bytes);
+  CHECK(run.error().find("bound to elements") == std::string::npos);
+
+  GraphBuilder graph;
+  graph.output("y", cast(graph.input("x", DType::kF16, {2}), DType::kBool));
+  Session session = Session::create(compile(graph.finish().value(), options()).value()).value();
+  std::array<std::uint16_t, 2> x{0x3c00, 0};
+  std::array<std::uint8_t, 2> y{7, 7};
+  const TensorBinding inputs[] = {bind(x)}, outputs[] = {bind(y)};
+  CHECK(session.run(inputs, outputs).message() == "");
+  CHECK(y == std::array<std::uint8_t, 2>{1, 0});
 }
 
 TEST_CASE("run refuses memory that is not aligned to its elements") {

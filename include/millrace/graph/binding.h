@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -38,7 +39,8 @@ struct TensorBinding {
   void* data = nullptr;
   std::size_t size_bytes = 0;
   Extents extents = {};
-  bool has_extents = false;  // an argument of constant extents needs none
+  bool has_extents = false;         // an argument of constant extents needs none
+  std::optional<DType> dtype = {};  // of the elements that were bound, when C++ knows
 
   BufferBinding buffer() const { return {data, size_bytes}; }
 };
@@ -49,22 +51,38 @@ struct DimBinding {
   std::int64_t value = 0;
 };
 
+/// The dtype of a C++ element type; nothing for bytes and other types that only hold some.
+template <class T>
+constexpr std::optional<DType> element_dtype() {
+  if constexpr (requires { detail::DTypeOf<T>::value; }) {
+    return dtype_of<T>;
+  } else {
+    return std::nullopt;
+  }
+}
+
 /// An input is never written, so const is safe to drop here.
 template <class T>
 TensorBinding bind(std::span<T> elements) {
-  return {const_cast<void*>(static_cast<const void*>(elements.data())), elements.size_bytes()};
+  TensorBinding binding{const_cast<void*>(static_cast<const void*>(elements.data())), elements.size_bytes()};
+  binding.dtype = element_dtype<std::remove_const_t<T>>();
+  return binding;
+}
+/// bind(pixels, {batch, 1, 8, 8})
+template <class T>
+TensorBinding bind(std::span<T> elements, Extents extents) {
+  TensorBinding binding = bind(elements);
+  binding.extents = extents;
+  binding.has_extents = true;
+  return binding;
 }
 template <class Container>
 TensorBinding bind(Container& container) {
   return bind(std::span(container.data(), container.size()));
 }
-/// bind(pixels, {batch, 1, 8, 8})
 template <class Container>
 TensorBinding bind(Container& container, Extents extents) {
-  TensorBinding binding = bind(container);
-  binding.extents = extents;
-  binding.has_extents = true;
-  return binding;
+  return bind(std::span(container.data(), container.size()), extents);
 }
 
 }  // namespace millrace

@@ -70,6 +70,18 @@ Status check_output_extents(const TensorBinding& given, const Program::Argument&
                                       output.name, bound_text(output.type, values)));
 }
 
+/// Bits of 16-bit floats come as u16 too, and bools as any byte.
+Status check_dtype(const TensorBinding& given, const Program::Argument& argument, const char* what) {
+  const DType expected = argument.type.dtype;
+  if (!given.dtype || *given.dtype == expected) return {};
+  const bool holds_bits = size_bytes(*given.dtype) == size_bytes(expected) &&
+                          (expected == DType::kBool || (is_float(expected) && *given.dtype == DType::kU16));
+  if (holds_bits) return {};
+  return invalid_argument(fmt::format("run: {} '{}' is bound to elements of {}, expected {} for {}; bind those", what,
+                                      argument.name, to_text(*given.dtype), to_text(expected),
+                                      argument.type.to_text()));
+}
+
 bool overlap(const BufferBinding& a, const BufferBinding& b) {
   if (a.size_bytes == 0 || b.size_bytes == 0) return false;
   const auto* a_begin = static_cast<const std::byte*>(a.data);
@@ -95,6 +107,15 @@ Status check_overlaps(std::span<const TensorBinding> inputs, std::span<const Ten
     }
   }
   return {};
+}
+
+/// A device knows kernels; who runs a program knows nodes.
+Status name_nodes(Status status, const Program::State& program) {
+  if (status.code() != StatusCode::kOutOfRange) return status;
+  for (const auto& [kernel, nodes] : program.index_checks) {
+    if (status.message().starts_with("kernel '" + kernel + "'")) return out_of_range("run: " + nodes);
+  }
+  return status;
 }
 
 /// The extents that came, or those of a type without symbols.
@@ -183,7 +204,9 @@ Status Session::run(std::span<const TensorBinding> inputs, std::span<const Tenso
     if (!bound.ok()) return Status(bound.code(), "run: " + bound.message());
   }
   std::size_t binding = 0;
-  const auto bind_memory = [&](const TensorBinding& given, const Program::Argument& argument, const char* what) {
+  const auto bind_memory = [&](const TensorBinding& given, const Program::Argument& argument,
+                               const char* what) -> Status {
+    MILLRACE_TRY(check_dtype(given, argument, what));
     const Status status = check_memory(given.buffer(), state_->binding_bytes(binding), argument, what, state_->values);
     state_->bindings[binding++] = given.buffer();
     return status;
@@ -194,8 +217,10 @@ Status Session::run(std::span<const TensorBinding> inputs, std::span<const Tenso
     MILLRACE_TRY(bind_memory(outputs[i], program.outputs[i], "output"));
   }
   MILLRACE_TRY(check_overlaps(inputs, outputs, program));
-  return program.device->submit(*state_->recording,
-                                {.bindings = state_->bindings, .sizes = state_->sizes, .observer = state_->observer});
+  return name_nodes(
+      program.device->submit(*state_->recording,
+                             {.bindings = state_->bindings, .sizes = state_->sizes, .observer = state_->observer}),
+      program);
 }
 
 void Session::observe(SubmissionObserver* observer) {
