@@ -39,6 +39,21 @@ TEST_CASE("elementwise work goes into the term of the reduction that alone reads
   CHECK(shape_of(formed(graph)) == "mul reduce_sum sqrt -> 1\n");
 }
 
+TEST_CASE("a long chain is cut: a kernel has at most 128 nodes") {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {4});
+  for (int i = 0; i < 300; ++i) x = sqrt(abs(x));
+  graph.output("y", x);
+  const DispatchGraph dispatch = formed(graph);
+  std::size_t nodes = 0;
+  for (const Region& region : dispatch.regions) {
+    CHECK(region.nodes.size() <= 128);
+    nodes += region.nodes.size();
+  }
+  CHECK(nodes == 600);
+  CHECK(dispatch.regions.size() < 10);
+}
+
 TEST_CASE("a reshape is no kernel") {
   GraphBuilder graph;
   Tensor x = graph.input("x", DType::kF32, {4, 8});

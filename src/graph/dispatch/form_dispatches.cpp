@@ -19,6 +19,8 @@ namespace millrace {
 namespace {
 
 constexpr std::uint32_t kNone = ~0u;
+/// Joining groups costs their sizes, and generating a kernel more than in proportion to its own.
+constexpr std::size_t kMaxRegionNodes = 128;
 
 bool is_elementwise(const Node& node) {
   if (std::holds_alternative<KernelNode>(node.what)) return true;
@@ -141,6 +143,10 @@ class Former {
     return false;
   }
 
+  bool is_too_large_together(std::uint32_t a, std::uint32_t b) const {
+    return groups_[a].size() + groups_[b].size() > kMaxRegionNodes;
+  }
+
   void join(std::uint32_t into, std::uint32_t other, std::string reason) {
     std::vector<std::uint32_t> members;
     std::merge(groups_[into].begin(), groups_[into].end(), groups_[other].begin(), groups_[other].end(),
@@ -170,6 +176,7 @@ class Former {
           !(graph_.type(operand).shape == node(i).results[0].shape)) {
         continue;
       }
+      if (is_too_large_together(producer, consumer)) continue;
       if (is_reached_around(producer, consumer) || is_reached_around(consumer, producer)) continue;
       join(producer, consumer,
            fmt::format("{} at the points of {}: no store and load between them", value_text(graph_, {NodeId{i}, 0}),
@@ -187,7 +194,7 @@ class Former {
         if (user != i && groups_of(user) != producer) return;
       }
     }
-    if (is_reached_around(producer, find(i))) return;
+    if (is_too_large_together(producer, find(i)) || is_reached_around(producer, find(i))) return;
     join(find(i), producer,
          fmt::format("{} in the term of {}, its only reader", value_text(graph_, operand),
                      value_text(graph_, {NodeId{i}, 0})));

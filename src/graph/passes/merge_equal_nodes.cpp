@@ -31,7 +31,7 @@ bool equal(const Node& a, const Node& b) {
   if (const auto* constant = std::get_if<ConstantNode>(&a.what)) {
     return *constant->data == *std::get<ConstantNode>(b.what).data;
   }
-  return false;  // inputs are never equal
+  return false;
 }
 
 }  // namespace
@@ -41,6 +41,10 @@ Status merge_equal_nodes(Graph& graph) {
   std::multimap<std::string, NodeId> known;
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
     Node node = rewriter.mapped(NodeId{i});
+    if (std::holds_alternative<InputNode>(node.what)) {  // never equal
+      rewriter.keep(NodeId{i}, rewriter.append(std::move(node)));
+      continue;
+    }
     const std::string key = key_of(rewriter.graph(), node);
     const auto [begin, end] = known.equal_range(key);
     auto found = begin;
