@@ -21,7 +21,18 @@ Tensor apply(Op op, std::initializer_list<Tensor> operands, Attributes attribute
   return builder ? builder->op1(op, operands, std::move(attributes)) : Tensor();
 }
 
-Tensor like(Tensor x, double value) { return x.is_valid() ? x.builder()->fill(x.dtype(), x.shape(), value) : Tensor(); }
+/// A C++ number as a tensor like `x`. An integer tensor takes only numbers that it can hold.
+Tensor like(Tensor x, double value) {
+  if (!x.is_valid()) return {};
+  const Scalar scalar = Scalar::from_double(x.dtype(), value);
+  if (!is_float(x.dtype()) && evaluate(KernelOp::kConvert, DType::kF64, std::span(&scalar, 1)).as<double>() != value) {
+    return x.builder()->fail(invalid_argument(
+        fmt::format("%{}: the number {} beside {}, expected one that {} holds; cast the tensor, or "
+                    "give an integer in its range",
+                    x.builder()->graph().nodes.size(), value, x.type().to_text(), to_text(x.dtype()))));
+  }
+  return x.builder()->fill(x.dtype(), x.shape(), value);
+}
 
 ValuesAndIndices apply_order(Op op, Tensor x, Attributes attributes) {
   if (!x.is_valid()) return {};

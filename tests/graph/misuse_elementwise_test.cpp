@@ -42,6 +42,11 @@ constexpr Misuse kAttributes[] = {
 };
 
 constexpr Misuse kArithmeticTypes[] = {
+    {"a fraction beside integers", [](GraphBuilder& g) { i32(g, {4}) * 2.7; },
+     "%1: the number 2.7 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer in its range"},
+    {"a number beyond the integers", [](GraphBuilder& g) { 1e20 + i32(g, {4}); },
+     "%1: the number 1e+20 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer in its "
+     "range"},
     {"shapes differ", [](GraphBuilder& g) { f32(g, {4, 8}) + g.input("y", DType::kF32, {8}); },
      "%2 = add: operand 1 is f32[8], expected f32[4x8] like operand 0; insert a broadcast"},
     {"dtypes differ", [](GraphBuilder& g) { f32(g, {4}) * i32(g, {4}); },
