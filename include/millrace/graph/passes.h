@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-/// Computes nodes whose operands are all constants, when the result has at most 64 Ki elements or is no larger than its
-/// operands; elementwise through HostEval, moves by copying.
+/// Computes nodes whose operands are all constants: elementwise ones of at most 64 Ki elements through HostEval;
+/// transposes, slices and reshapes no larger than that or their operand by copying. Broadcasts stay: they cost nothing.
 /// Leaves: constants in place of them. O(elements). Idempotent.
 Status fold_constants(Graph&);
 

@@ -12,7 +12,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kMaxGrownElements = 64 * 1024;
+/// What is computed here element by element; a kernel is much faster.
+constexpr std::int64_t kMaxFoldedElements = 64 * 1024;
 
 using Bytes = std::vector<std::byte>;
 
@@ -60,7 +61,9 @@ class Folder {
       if (!constant(operand)) return false;
       operand_elements += graph_.type(operand).shape.num_elements().constant();
     }
-    return node.results[0].shape.num_elements().constant() <= std::max(kMaxGrownElements, operand_elements);
+    const std::int64_t elements = node.results[0].shape.num_elements().constant();
+    return elements <=
+           (op && has_trait(op->op, kView) ? std::max(kMaxFoldedElements, operand_elements) : kMaxFoldedElements);
   }
 
   void fold_elementwise(const Node& node, HostFunction host, Bytes& result) const {
