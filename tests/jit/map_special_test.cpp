@@ -75,6 +75,31 @@ TEST_CASE("gathered rows and lanes wrap once, and a bad index is reported withou
   }
 }
 
+TEST_CASE("a body computes with a size that the launch binds, a verifier knows which there are") {
+  const SizeExpr n = Dim("n");
+  NestBuilder nest("distance_to_end");
+  nest.parallel("d0", n);
+  nest.result("y", DType::kI64, {n}, {nest.dim(0)});
+  nest.kernel().extents = {n * 2};
+  nest.epilogue([](BodyBuilder& b) {
+    const BodyValue end = b.extent(0);
+    b.yield(b.sub(end, b.index(0)));
+  });
+  for (const IsaLevel level : kLevels) {
+    std::vector<std::int64_t> y(37);
+    const Result<KernelSequence> sequence = lower_request(nest.kernel(), interpreted_target(level), forced(""));
+    REQUIRE(sequence.status().message() == "");
+    CHECK(run_sequence(*sequence, {}, {y.data()}, {{"n", 37}}) == 0);
+    std::size_t num_wrong = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) num_wrong += y[i] != 74 - static_cast<std::int64_t>(i);
+    CHECK(num_wrong == 0);
+  }
+  CHECK(to_text(KernelOp::kExtent) == "extent");
+  nest.kernel().extents.clear();
+  CHECK(verify(nest.kernel()).message() ==
+        "loop kernel 'distance_to_end': epilogue: %0 = extent: extent 0, expected less than 0");
+}
+
 TEST_CASE("an index into a table of no rows is reported and touches nothing") {
   const GuardedMemory table(0, GuardedMemory::Side::kEnd);
   std::vector<std::int64_t> ids = {0, 3};
