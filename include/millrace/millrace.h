@@ -12,7 +12,8 @@
 //
 //     Program program = compile(graph.finish().value()).value();     // passes, kernels, schedule, machine code
 //     Session session = Session::create(program).value();            // memory of one run at a time
-//     session.run({{bind(input)}}, {{bind(top), bind(classes)}});    // caller-owned memory in and out
+//     const TensorBinding inputs[] = {bind(input)}, outputs[] = {bind(top), bind(classes)};
+//     Status status = session.run(inputs, outputs);                  // caller-owned memory in and out
 //
 // Without exceptions: every function above returns Status or Result<T>.
 

@@ -14,7 +14,7 @@ namespace millrace {
 ///       static auto emit(auto& b, auto x) { return b.div(x[0], b.add(b.constant_like(x[0], 1), my_exp(b,
 ///       b.neg(x[0])))); }
 ///     };
-///     Value y = graph.kernel<Swish>("swish", x);
+///     Tensor y = graph.kernel<Swish>("swish", x);
 ///
 /// Operands have one shape; the result has that shape and the dtype of the value that emit returns. `name` and the
 /// recorded body identify the kernel.

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// One program for every number of rows and every k: sizes are symbols with facts, which a run binds and checks.
+#include <cstdio>
+#include <vector>
+
+#include "millrace/millrace.h"
+
+using namespace millrace;
+
+int main() try {
+  const SizeExpr rows = Dim("rows").at_least(1).at_most(1024);  // told by the extents of x
+  const SizeExpr k = Dim("k").at_most(8);                       // in no input: bound by name, so it needs a bound
+  GraphBuilder graph("best");
+  const Tensor x = graph.input("x", DType::kF32, {rows, 8});
+  graph.output("best", topk(softmax(x), k).values);
+  Session session = Session::create(compile(graph.finish().value()).value()).value();
+
+  for (const std::int64_t n : {1, 3}) {
+    std::vector<float> in(static_cast<std::size_t>(n) * 8), best(static_cast<std::size_t>(n) * 2);
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i * i % 7);
+    const TensorBinding inputs[] = {bind(in, {n, 8})}, outputs[] = {bind(best)};
+    const DimBinding dims[] = {{"k", 2}};
+    if (Status status = session.run(inputs, outputs, dims); !status.ok()) throw StatusError(status);
+    for (std::size_t i = 0; i < best.size(); i += 2) std::printf("%.4f %.4f\n", best[i], best[i + 1]);
+  }
+  // A promise that is not kept is an error that names it, before anything runs.
+  const TensorBinding none[] = {bind(std::span<float>(), {0, 8})}, nowhere[] = {{}};
+  std::puts(session.run(none, nowhere).message().c_str());
+} catch (const StatusError& error) {
+  std::puts(error.what());
+  return 1;
+}
