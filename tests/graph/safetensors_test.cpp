@@ -62,6 +62,14 @@ TEST_CASE("what is wrong with a file is said with the tensor and the values") {
         "safetensors 'f': 'w': data_offsets [8, 12] are not within the 9 data bytes");
   CHECK(error_of(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})") ==
         "safetensors 'f': 'w': holds 4 bytes, expected 8 for f32[2]");
+  CHECK(error_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8) ==
+        "safetensors 'f': bytes [0, 4) are of no tensor, expected each byte in one; write the file anew");
+  CHECK(error_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 8) ==
+        "safetensors 'f': bytes [4, 8) are of no tensor, expected each byte in one; write the file anew");
+  CHECK(error_of(R"({"v":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                 R"("w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+                 12) ==
+        "safetensors 'f': bytes [4, 8) are of two tensors, expected each byte in one; write the file anew");
   CHECK(Safetensors::read("/nowhere/f").status().message() ==
         "safetensors '/nowhere/f': the file cannot be opened; check the path");
   CHECK(Safetensors::parse("f", file_of(kGood, 9)).value().get("v").status().message() ==

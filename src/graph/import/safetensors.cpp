@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/graph/safetensors.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -86,6 +87,28 @@ Result<Safetensors::Entry> read_entry(const std::string& where, const Json& json
   return Safetensors::Entry{std::move(type), data.subspan(begin, end - begin)};
 }
 
+/// The format allows no gap, no byte of two tensors, and nothing behind the last.
+Status check_coverage(const std::string& where, const std::map<std::string, Safetensors::Entry>& entries,
+                      std::span<const std::byte> data) {
+  std::vector<std::pair<std::size_t, std::size_t>> ranges;
+  for (const auto& [name, entry] : entries) {
+    const auto begin = static_cast<std::size_t>(entry.bytes.data() - data.data());
+    if (!entry.bytes.empty()) ranges.emplace_back(begin, begin + entry.bytes.size());
+  }
+  std::sort(ranges.begin(), ranges.end());
+  ranges.emplace_back(data.size(), data.size());
+  std::size_t end = 0;
+  for (const auto& [begin, next] : ranges) {
+    if (begin != end) {
+      return data_loss(fmt::format("{}: bytes [{}, {}) are of {}, expected each byte in one; write the file anew",
+                                   where, std::min(begin, end), std::max(begin, end),
+                                   begin < end ? "two tensors" : "no tensor"));
+    }
+    end = next;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Safetensors> Safetensors::read(const std::string& path) {
@@ -118,6 +141,7 @@ Result<Safetensors> Safetensors::parse(std::string name, std::vector<std::byte> 
                                                 bytes.subspan(sizeof header_bytes + header_bytes)));
     result.entries_.emplace(key, std::move(entry));
   }
+  MILLRACE_TRY(check_coverage(where, result.entries_, bytes.subspan(sizeof header_bytes + header_bytes)));
   return result;
 }
 
