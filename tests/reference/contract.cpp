@@ -74,8 +74,8 @@ Tensor dot(const DotAttrs& attrs, Operands operands, DType dtype) {
         for (const std::size_t n : y_free) {
           W sum = 0;
           for (std::size_t k = 0; k < x_sum.size(); ++k) {
-            const W product = x[x_batch[b] + m + x_sum[k]] * y[y_batch[b] + n + y_sum[k]];
-            sum = kIsInteger<W> ? wrap(dtype, static_cast<W>(sum + wrap(dtype, product))) : sum + product;
+            const W term = product(x[x_batch[b] + m + x_sum[k]], y[y_batch[b] + n + y_sum[k]]);
+            sum = wrap(dtype, static_cast<W>(sum + wrap(dtype, term)));
           }
           results.push_back(sum);
         }
@@ -113,8 +113,8 @@ Tensor conv2d(const Conv2dAttrs& attrs, Operands operands) {
             const auto from =
                 static_cast<std::size_t>(((at[0] * all_channels + first + c) * h.input + row) * w.input + column);
             const auto weight = static_cast<std::size_t>(((at[1] * channels + c) * kh + a) * kw + b);
-            const W product = x[from] * weights[weight];
-            sum = kIsInteger<W> ? wrap(dtype, static_cast<W>(sum + wrap(dtype, product))) : sum + product;
+            const W term = product(x[from], weights[weight]);
+            sum = wrap(dtype, static_cast<W>(sum + wrap(dtype, term)));
           }
         }
       }

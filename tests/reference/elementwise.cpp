@@ -11,7 +11,7 @@ Int128 integer_result(Op op, DType dtype, const Int128* x) {
     case Op::sub:
       return x[0] - x[1];
     case Op::mul:
-      return x[0] * x[1];
+      return product(x[0], x[1]);
     case Op::div:
       return x[1] == 0 ? 0 : x[0] / x[1];
     case Op::rem:

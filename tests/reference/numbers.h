@@ -12,6 +12,7 @@
 namespace millrace::reference {
 
 __extension__ typedef __int128 Int128;
+__extension__ typedef unsigned __int128 UInt128;
 
 /// 16-bit floats by scaling and std::nearbyint, unlike the library's integer sequences.
 double decode_float16(DType dtype, std::uint16_t bits);
@@ -74,6 +75,16 @@ W wrap(DType dtype, W value) {
     return read_element<W>(dtype, element);
   } else {
     return value;
+  }
+}
+
+/// The product; of integers modulo 2^128, so that two of 64 bits give the right low bits.
+template <class W>
+W product(W a, W b) {
+  if constexpr (kIsInteger<W>) {
+    return static_cast<Int128>(static_cast<UInt128>(a) * static_cast<UInt128>(b));
+  } else {
+    return a * b;
   }
 }
 

@@ -38,7 +38,7 @@ W initial(Op op, DType dtype) {
 
 template <class W>
 W combine(Op op, DType dtype, W a, W b) {
-  if (op == Op::reduce_prod) return wrap(dtype, static_cast<W>(a * b));
+  if (op == Op::reduce_prod) return wrap(dtype, product(a, b));
   if (op == Op::reduce_any) return a != 0 || b != 0;
   if (op == Op::reduce_all) return a != 0 && b != 0;
   if (op == Op::reduce_max) return greater(a, b);
