@@ -100,6 +100,10 @@ std::int64_t symbol_multiple(const Dim& symbol) { return symbol.multiple() == 0 
 SizeExpr::SizeExpr(const Dim& symbol)
     : SizeExpr(finish(Atom{AtomKind::kSymbol, symbol, {}, {}}) * symbol_multiple(symbol)) {}
 
+std::size_t SizeExpr::num_terms() const {
+  return is_constant() ? 1 : node_->terms.size() + (node_->constant == 0 ? 0 : 1);
+}
+
 SizeExpr SizeExpr::add_forms(const SizeExpr& a, const SizeExpr& b) {
   if (a.is(0)) return b;
   if (b.is(0)) return a;

@@ -20,10 +20,22 @@ const OpDef& definition(Op op) {
   return kDefinitions[static_cast<std::size_t>(op)];
 }
 
+Attributes default_attributes(Op op) {
+  switch (op) {
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) \
+  case Op::name:                                                          \
+    return attributes{};
+#include "millrace/ops/op_table.inc"
+  }
+  __builtin_unreachable();
+}
+
 namespace {
 
 /// Offsets in bytes stay far inside int64 for every dtype and stride that follows.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
+/// Eight dims of a hundred terms each would multiply out to 10^16.
+constexpr std::size_t kMaxTerms = 4096;
 
 bool holds_attributes_of(Op op, const Attributes& attributes) {
   switch (op) {
@@ -67,7 +79,15 @@ std::string broken_limit(const TensorType& type) {
                        kMaxRank);
   }
   std::int64_t count = 1;
+  std::size_t num_terms = 1;
   for (const SizeExpr& dim : type.shape.dims()) {
+    num_terms *= std::min(dim.num_terms(), kMaxTerms + 1);
+    if (num_terms > kMaxTerms) {
+      return fmt::format(
+          "is {}, expected an element count of at most {} terms when it is multiplied out; "
+          "use a symbol for a long sum",
+          type.to_text(), kMaxTerms);
+    }
     if (dim.is_constant() && dim.constant() < 0) {
       return fmt::format("is {}, expected extents of 0 or more; correct them", type.to_text());
     }

@@ -16,6 +16,17 @@ const SizeExpr rows = Dim("rows").at_least(1).at_most(524160).multiple_of(128);
 
 }  // namespace
 
+TEST_CASE("terms are counted as a form is written") {
+  const std::pair<SizeExpr, std::size_t> counts[] = {
+      {0, 1},     {7, 1}, {n, 1}, {n + 1, 2}, {n * m * 4, 1}, {(n + 1) * (m + 2), 4}, {floor_div(n + m + 1, 4), 1},
+      {n - n, 1},
+  };
+  for (const auto& [expr, count] : counts) {
+    CAPTURE(expr.to_text());
+    CHECK(expr.num_terms() == count);
+  }
+}
+
 TEST_CASE("a form reads as its canonical text") {
   const std::pair<SizeExpr, const char*> texts[] = {
       {SizeExpr(), "0"},

@@ -37,6 +37,14 @@ constexpr Misuse kInputs[] = {
     {"more elements than int64 counts", [](GraphBuilder& g) { f32(g, {kMost, kMost}); },
      "%0 = input 'x': the type is f32[9223372036854775807x9223372036854775807], expected fewer than 2^48 elements; "
      "divide it"},
+    {"an element count of very many terms",
+     [](GraphBuilder& g) {
+       const SizeExpr sum = SizeExpr(Dim("a")) + Dim("b") + Dim("c") + 1;
+       f32(g, {sum, sum, sum, sum, sum, sum, sum, sum});
+     },
+     "%0 = input 'x': the type is f32[a + b + c + 1, a + b + c + 1, a + b + c + 1, a + b + c + 1, a + b + c + 1, "
+     "a + b + c + 1, a + b + c + 1, a + b + c + 1], expected an element count of at most 4096 terms when it is "
+     "multiplied out; use a symbol for a long sum"},
     {"no dtype", [](GraphBuilder& g) { g.input("x", static_cast<DType>(99), {4}); },
      "%0 = input 'x': the type has dtype number 99, expected less than 13; use a name of DType"},
     {"a dim without a name", [](GraphBuilder& g) { g.output("y", f32(g, {Dim("")})); },

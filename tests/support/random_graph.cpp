@@ -15,16 +15,6 @@ namespace {
 
 constexpr std::int64_t kMostElements = 3000;
 
-Attributes default_attributes(Op op) {
-  switch (op) {
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) \
-  case Op::name:                                                          \
-    return attributes{};
-#include "millrace/ops/op_table.inc"
-  }
-  __builtin_unreachable();
-}
-
 class Grower {
  public:
   explicit Grower(std::uint64_t seed) : random_(seed), builder_("random") {}

@@ -74,6 +74,8 @@ class SizeExpr {
   std::int64_t upper_bound() const;
   /// The largest known d such that every binding's value is a multiple of d; 0 for the constant 0.
   std::int64_t known_multiple() const;
+  /// How many products it is the sum of: 1 for a constant. A product of expressions may have the product of theirs.
+  std::size_t num_terms() const;
 
   /// Fails when a symbol is unbound or its value breaks a fact, when a divisor is below 1, and when the value or a part
   /// of it leaves int64. Allocates nothing when it succeeds.

@@ -9,19 +9,10 @@
 #include "base/size_expr_reader.h"
 #include "base/text_number.h"
 #include "graph/text/read_type.h"
+#include "millrace/ops/op_def.h"
 
 namespace millrace {
 namespace {
-
-Attributes default_attributes(Op op) {
-  switch (op) {
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) \
-  case Op::name:                                                          \
-    return attributes{};
-#include "millrace/ops/op_table.inc"
-  }
-  __builtin_unreachable();
-}
 
 struct FieldNames {
   std::vector<std::string_view>& names;
