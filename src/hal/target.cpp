@@ -44,13 +44,31 @@ Result<TargetSpec> best_cpu() {
   return TargetSpec{.family = "cpu", .isa = host_isa_levels().back()};
 }
 
-/// Another family (a GPU's) enters as one row.
+std::string known_gfx_targets() {
+  std::string names;
+  for (const GfxTarget& target : gfx_targets()) names += fmt::format("{}{}", names.empty() ? "" : ", ", target.name);
+  return names;
+}
+
+/// A GPU has no best level that this host could tell.
+Result<TargetSpec> refuse_amdgpu_alone() {
+  return invalid_argument(fmt::format("target 'amdgpu': which GPU is not said, expected one of: {}; say amdgpu:{}",
+                                      known_gfx_targets(), gfx_targets().front().name));
+}
+
+Result<TargetSpec> parse_amdgpu(std::string_view text, std::string_view gfx) {
+  if (find_gfx_target(gfx) != nullptr) return TargetSpec{.family = "amdgpu", .gfx = std::string(gfx)};
+  return invalid_argument(
+      fmt::format("target '{}': gfx target '{}' is not known, expected one of: {}", text, gfx, known_gfx_targets()));
+}
+
+/// Another family enters as one row.
 struct Family {
   std::string_view name;
   Result<TargetSpec> (*parse_alone)();
   Result<TargetSpec> (*parse_variant)(std::string_view text, std::string_view variant);
 };
-constexpr Family kFamilies[] = {{"cpu", best_cpu, parse_cpu}};
+constexpr Family kFamilies[] = {{"cpu", best_cpu, parse_cpu}, {"amdgpu", refuse_amdgpu_alone, parse_amdgpu}};
 
 std::string known_families() {
   std::string names;
@@ -99,8 +117,8 @@ Result<TargetSpec> TargetSpec::parse(std::string_view text) {
 }
 
 std::string TargetSpec::to_text() const {
-  if (family != "cpu") return family;
-  return fmt::format("cpu:{}", millrace::to_text(isa));
+  if (is_cpu()) return fmt::format("cpu:{}", millrace::to_text(isa));
+  return gfx.empty() ? family : fmt::format("{}:{}", family, gfx);
 }
 
 Result<Target> Target::create(TargetSpec spec, const CodeGeneratorList& generators) {

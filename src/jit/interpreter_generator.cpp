@@ -13,7 +13,7 @@ class InterpreterGenerator final : public KernelCompiler {
   std::string version() const override { return "build " + std::string(build_id()); }
 
   Status supports(const TargetSpec& spec) const override {
-    if (spec.family == "cpu") return {};
+    if (spec.is_cpu()) return {};
     return unimplemented("target " + spec.to_text() + " is no CPU; the interpreter runs on the host");
   }
 

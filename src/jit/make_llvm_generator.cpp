@@ -18,7 +18,7 @@ class LlvmGenerator final : public KernelCompiler {
 
   Status supports(const TargetSpec& spec) const override {
     // A cached kernel needs no module: that there is none is an error of emit().
-    if (spec.family == "cpu") return {};
+    if (spec.is_cpu()) return {};
     return unimplemented("target " + spec.to_text() + " is no CPU; this generator makes x86-64 code");
   }
 

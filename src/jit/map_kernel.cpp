@@ -124,7 +124,7 @@ Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& tar
 }
 
 Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target, const Tiling& tiling) {
-  if (target.family != "cpu") {
+  if (!target.is_cpu()) {
     return unimplemented(
         fmt::format("map '{}': target {} has no mapping, expected cpu", kernel.name, target.to_text()));
   }

@@ -128,7 +128,8 @@ Status check_limit(const MachineKernel& kernel, MemoryKind kind, std::uint64_t p
 }  // namespace
 
 MemoryLimits memory_limits(const TargetSpec& spec) {
-  if (spec.family == "cpu") return {.workgroup_bytes = 512 * 1024, .private_bytes = 64 * 1024};
+  if (spec.is_cpu()) return {.workgroup_bytes = 512 * 1024, .private_bytes = 64 * 1024};
+  if (spec.is_gpu()) return {.workgroup_bytes = spec.gfx_target()->workgroup_memory_bytes, .private_bytes = 1024};
   return {};  // nothing is known of it, so nothing fits
 }
 

@@ -68,7 +68,7 @@ class XbyakGenerator final : public KernelCompiler {
   std::string version() const override { return fmt::format("xbyak {:#x} {}", int{Xbyak::VERSION}, build_id()); }
 
   Status supports(const TargetSpec& spec) const override {
-    if (spec.family != "cpu") {
+    if (!spec.is_cpu()) {
       return unimplemented(fmt::format("xbyak: makes x86-64 code, not code for '{}'", spec.to_text()));
     }
     if (!spec.has_fma()) {

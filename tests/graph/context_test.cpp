@@ -85,10 +85,22 @@ TEST_CASE("a context without drivers says that there are none") {
   const Context context{{}, {fake("llvm", "cpu")}, nullptr};
   const std::string message =
       "device 'cpu' is not known; devices built in: none; code generators built in: llvm; say 'cpu' for this host";
-  CHECK(target_error(context, "cpu") == message);
   CHECK(device_error(context, "cpu") == message);
-  CHECK(target_error({}, "cpu") ==
+  CHECK(device_error({}, "cpu") ==
         "device 'cpu' is not known; devices built in: none; code generators built in: none; say 'cpu' for this host");
+}
+
+TEST_CASE("a target needs a generator, not a device") {
+  const Context context{{}, {fake("llvm", "cpu"), fake("gpu", "amdgpu")}, nullptr};
+  CHECK(context.target("cpu:baseline").value().generators().size() == 1);
+  CHECK(context.target("amdgpu:gfx1100").value().to_text() == "amdgpu:gfx1100");
+  CHECK(device_error(context, "amdgpu:gfx1100") ==
+        "device 'amdgpu:gfx1100' is not known; devices built in: none; code generators built in: llvm, gpu; say 'cpu' "
+        "for this host");
+  CHECK(target_error(kUsual, "amdgpu:gfx1100") ==
+        "device 'amdgpu:gfx1100': target 'amdgpu:gfx1100' has no code generator; built in: llvm (makes code for cpu "
+        "only), interpreter (makes code for cpu only); give one that makes code for it, or say another target; devices "
+        "built in: cpu; code generators built in: llvm, interpreter");
 }
 
 TEST_CASE("a null generator is refused, not followed") {
@@ -107,13 +119,14 @@ TEST_CASE("a driver that cannot give a device says why") {
   context.drivers = {{"cpu", available, nullptr}};
   CHECK(device_error(context, "cpu") == "device 'cpu': driver 'cpu' lacks available or create; give both");
   context.drivers = {{"cpu", nullptr, create_nothing}};
-  CHECK(target_error(context, "cpu") == "device 'cpu': driver 'cpu' lacks available or create; give both");
+  CHECK(device_error(context, "cpu") == "device 'cpu': driver 'cpu' lacks available or create; give both");
   context.drivers = {{"vulkan", available, create_nothing}};
   CHECK(target_error(context, "vulkan") ==
-        "device 'vulkan': target 'vulkan': family 'vulkan' is not known, expected one of: cpu; say cpu for the host");
-  CHECK(device_error(context, "vulkan:1") ==
-        "device 'vulkan:1': target 'vulkan:1': family 'vulkan' is not known, expected one of: cpu; say cpu for the "
+        "device 'vulkan': target 'vulkan': family 'vulkan' is not known, expected one of: cpu, amdgpu; say cpu for the "
         "host");
+  CHECK(device_error(context, "vulkan:1") ==
+        "device 'vulkan:1': target 'vulkan:1': family 'vulkan' is not known, expected one of: cpu, amdgpu; say cpu "
+        "for the host");
 }
 
 TEST_CASE(

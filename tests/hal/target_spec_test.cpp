@@ -26,6 +26,32 @@ TEST_CASE("every target's text parses to the target") {
     CHECK(spec.to_text() == "cpu:" + std::string(to_text(level)));
     CHECK(TargetSpec::parse(spec.to_text()).value() == spec);
   }
+  for (const GfxTarget& gfx : gfx_targets()) {
+    const TargetSpec spec{.family = "amdgpu", .gfx = std::string(gfx.name)};
+    CHECK(spec.to_text() == "amdgpu:" + std::string(gfx.name));
+    CHECK(TargetSpec::parse(spec.to_text()).value() == spec);
+    CHECK(spec.gfx_target() == &gfx);
+  }
+}
+
+TEST_CASE("a GPU's threads run in subgroups, a CPU's alone") {
+  const auto spec = [](const char* text) { return TargetSpec::parse(text).value(); };
+  CHECK(spec("amdgpu:gfx942").subgroup_size() == 64);
+  CHECK(spec("amdgpu:gfx1100").subgroup_size() == 32);
+  CHECK(spec("cpu:avx512").subgroup_size() == 1);
+  CHECK(spec("amdgpu:gfx1100").has_fma());
+  CHECK(spec("amdgpu:gfx1100").vector_bytes() == 16);
+}
+
+TEST_CASE("a target is a CPU, or a GPU of the table, or neither") {
+  CHECK(TargetSpec{}.is_cpu());
+  CHECK(!TargetSpec{}.is_gpu());
+  CHECK(!TargetSpec{.family = "cpu", .gfx = "gfx1100"}.is_gpu());
+  CHECK(TargetSpec{.family = "amdgpu", .gfx = "gfx1100"}.is_gpu());
+  CHECK(!TargetSpec{.family = "amdgpu", .gfx = "gfx1100"}.is_cpu());
+  CHECK(!TargetSpec{.family = "amdgpu"}.is_gpu());
+  CHECK(!TargetSpec{.family = "amdgpu", .gfx = "gfx803"}.is_gpu());
+  CHECK(TargetSpec{.family = "amdgpu"}.subgroup_size() == 1);
 }
 
 TEST_CASE("a target of another family prints its family alone") {
@@ -49,12 +75,16 @@ TEST_CASE("text that names no target says which part is not known and what is") 
     std::string message;
   };
   const auto family = [](const std::string& text, const std::string& name) {
-    return Case{
-        text, "target '" + text + "': family '" + name + "' is not known, expected one of: cpu; say cpu for the host"};
+    return Case{text, "target '" + text + "': family '" + name +
+                          "' is not known, expected one of: cpu, amdgpu; say cpu for the host"};
   };
   const auto level = [](const std::string& text, const std::string& name) {
     return Case{text, "target '" + text + "': cpu level '" + name +
                           "' is not known, expected baseline, avx2 or avx512; say cpu for the host's best"};
+  };
+  const auto gfx = [](const std::string& text, const std::string& name) {
+    return Case{text, "target '" + text + "': gfx target '" + name +
+                          "' is not known, expected one of: gfx90a, gfx942, gfx1030, gfx1100, gfx1151, gfx1201"};
   };
   const Case cases[] = {family("", ""),
                         family("local", "local"),
@@ -64,7 +94,15 @@ TEST_CASE("text that names no target says which part is not known and what is") 
                         family(":", ""),
                         family("cpus", "cpus"),
                         family(":avx2", ""),
-                        family("amdgpu:gfx1100", "amdgpu"),
+                        family("AMDGPU:gfx1100", "AMDGPU"),
+                        {"amdgpu",
+                         "target 'amdgpu': which GPU is not said, expected one of: gfx90a, gfx942, gfx1030, gfx1100, "
+                         "gfx1151, gfx1201; say amdgpu:gfx90a"},
+                        gfx("amdgpu:", ""),
+                        gfx("amdgpu:gfx9", "gfx9"),
+                        gfx("amdgpu:gfx11000", "gfx11000"),
+                        gfx("amdgpu:GFX1100", "GFX1100"),
+                        gfx("amdgpu:gfx1100:gfx1201", "gfx1100:gfx1201"),
                         level("cpu:", ""),
                         level("cpu:avx9", "avx9"),
                         level("cpu:AVX2", "AVX2"),

@@ -92,12 +92,12 @@ TEST_CASE("private and workgroup memory are counted apart, and an untouched slot
         "#2 ours: 64 bytes of workgroup at 0, phases 0 to 0\n");
 }
 
-std::string refusal(MemoryKind kind, std::uint64_t num_elements) {
+std::string refusal(MemoryKind kind, std::uint64_t num_elements, const TargetSpec& spec = {.isa = IsaLevel::kAvx2}) {
   MachineBuilder b("sort");
   const MemoryHandle keys = kind == MemoryKind::kWorkgroup ? b.workgroup_memory(DType::kF32, num_elements, "keys")
                                                            : b.private_memory(DType::kF32, num_elements, "keys");
   touch(b, {keys});
-  const auto planned = plan_memory(b.finish(), TargetSpec{.isa = IsaLevel::kAvx2});
+  const auto planned = plan_memory(b.finish(), spec);
   return planned.ok() ? "" : planned.status().message();
 }
 
@@ -108,6 +108,19 @@ TEST_CASE("what does not fit is refused with what was planned and what there is"
   CHECK(refusal(MemoryKind::kPrivate, 32 * 1024) == "sort: 128 KiB of private memory planned, cpu:avx2 has 64 KiB");
   CHECK(refusal(MemoryKind::kWorkgroup, std::uint64_t{1} << 62) ==
         "sort: 1099511627776 KiB of workgroup memory planned, cpu:avx2 has 512 KiB");
+}
+
+TEST_CASE("a GPU's workgroup has its LDS, and a thread its registers' worth") {
+  for (const GfxTarget& gfx : gfx_targets()) {
+    const std::string name = "amdgpu:" + std::string(gfx.name);
+    const TargetSpec spec = TargetSpec::parse(name).value();
+    CHECK(refusal(MemoryKind::kWorkgroup, 16 * 1024, spec) == "");
+    CHECK(refusal(MemoryKind::kWorkgroup, 24 * 1024, spec) ==
+          "sort: 96 KiB of workgroup memory planned, " + name + " has 64 KiB");
+    CHECK(refusal(MemoryKind::kPrivate, 256, spec) == "");
+    CHECK(refusal(MemoryKind::kPrivate, 257, spec) ==
+          "sort: 1028 bytes of private memory planned, " + name + " has 1 KiB");
+  }
 }
 
 TEST_CASE("a target of which nothing is known has no memory") {

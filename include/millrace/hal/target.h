@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millrace/base/status.h"
+#include "millrace/hal/gfx_target.h"
 
 namespace millrace {
 
@@ -25,16 +26,23 @@ std::string_view to_text(IsaLevel);
 /// The levels that this host can execute, lowest first. Never empty on x86-64 hosts that Millrace supports.
 std::span<const IsaLevel> host_isa_levels();
 
-/// What code is generated for, as text: "cpu" (the host's best level), "cpu:avx2", later "amdgpu:gfx1100".
+/// What code is generated for, as text: "cpu" (the host's best level), "cpu:avx2", "amdgpu:gfx1100".
 struct TargetSpec {
-  std::string family = "cpu";          // "cpu"
+  std::string family = "cpu";          // "cpu", "amdgpu"
   IsaLevel isa = IsaLevel::kBaseline;  // cpu only
+  std::string gfx = {};                // GPUs only: a name of gfx_targets()
 
   /// Fails naming the part that is not known and what is; "cpu" alone takes the host's highest level.
   static Result<TargetSpec> parse(std::string_view text);
   std::string to_text() const;
-  bool has_fma() const { return isa != IsaLevel::kBaseline; }
-  /// Bytes of one vector register: 16, 32, 64.
+  bool is_cpu() const { return family == "cpu"; }
+  bool is_gpu() const { return gfx_target() != nullptr; }
+  /// The GPU's row; null when there is none.
+  const GfxTarget* gfx_target() const { return family == "amdgpu" ? find_gfx_target(gfx) : nullptr; }
+  /// Threads that run in step: 1 on a CPU.
+  std::uint32_t subgroup_size() const { return is_gpu() ? gfx_target()->subgroup_size : 1; }
+  bool has_fma() const { return is_gpu() || isa != IsaLevel::kBaseline; }
+  /// Bytes of one vector register: 16, 32, 64; of a GPU's thread, the widest access.
   std::uint32_t vector_bytes() const { return 16u << static_cast<unsigned>(isa); }
   std::uint32_t num_vector_registers() const { return isa == IsaLevel::kAvx512 ? 32 : 16; }
   friend bool operator==(const TargetSpec&, const TargetSpec&) = default;

@@ -30,14 +30,15 @@ struct MemoryPlan {
   friend bool operator==(const MemoryPlan&, const MemoryPlan&) = default;
 };
 
-/// The target's limits, in bytes. For cpu: half of a usual L2 per workgroup, and a stack that every thread has.
+/// The target's limits, in bytes. For cpu: half of a usual L2 per workgroup, and a stack that every thread has. For
+/// GPUs: LDS, and what fits the 256 vector registers that a thread can name; more would be slow memory in disguise.
 struct MemoryLimits {
   std::uint64_t workgroup_bytes = 0;
   std::uint64_t private_bytes = 0;
 };
 MemoryLimits memory_limits(const TargetSpec&);
 
-/// Fails with numbers when it does not fit: "sort: 96 KiB of workgroup memory planned, gfx1100 has 64 KiB".
+/// Fails with numbers when it does not fit: "sort: 96 KiB of workgroup memory planned, amdgpu:gfx1100 has 64 KiB".
 Result<MemoryPlan> plan_memory(const MachineKernel&, const TargetSpec&);
 std::string to_text(const MemoryPlan&);
 

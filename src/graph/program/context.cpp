@@ -37,9 +37,11 @@ Status about(std::string_view spec, const Status& status) {
 }  // namespace
 
 Result<Target> Context::target(std::string_view spec) const {
-  MILLRACE_TRY(find_driver(*this, spec).status());
   Result<TargetSpec> parsed = TargetSpec::parse(spec);
-  if (!parsed.ok()) return about(spec, parsed.status());
+  if (!parsed.ok()) {
+    MILLRACE_TRY(find_driver(*this, spec).status());
+    return about(spec, parsed.status());
+  }
   Result<Target> target = Target::create(*parsed, CodeGeneratorList(generators.begin(), generators.end()));
   if (!target.ok()) {
     return Status(target.status().code(),

@@ -76,7 +76,7 @@ Result<std::shared_ptr<Device>> create_default(const TargetSpec& spec) { return 
 }  // namespace
 
 Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels) {
-  if (spec.family != "cpu") {
+  if (!spec.is_cpu()) {
     return invalid_argument(
         fmt::format("device 'cpu': target is {}, expected a level of cpu; ask for a device of that "
                     "family",

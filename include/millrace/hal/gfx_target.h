@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace millrace {
+
+/// An AMD GPU architecture that code is generated for: a row of the one table of them (src/hal/gfx_target.cpp).
+/// On RDNA all figures are those of wave32 in CU mode, which is how kernels are compiled.
+struct GfxTarget {
+  std::string_view name;                 // "gfx1100", as LLVM calls the processor
+  std::uint32_t subgroup_size;           // threads that run in step (a wave)
+  std::uint32_t workgroup_memory_bytes;  // most that one workgroup may have (LDS)
+  std::uint32_t num_registers;           // vector registers of one SIMD, which its waves share
+  std::uint32_t register_granule;        // a wave is given a multiple of these
+  std::uint32_t max_waves;               // on one SIMD at a time
+  std::uint32_t num_simds;               // of one compute unit
+  std::uint32_t unit_memory_bytes;       // LDS of one compute unit, which its workgroups share
+};
+
+std::span<const GfxTarget> gfx_targets();
+/// Null when there is none of this name.
+const GfxTarget* find_gfx_target(std::string_view name);
+
+}  // namespace millrace

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/hal/gfx_target.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::uint32_t kMemory = 64 * 1024;
+
+// Source: LLVM's AMDGPUBaseInfo (granules, registers, waves); the ISA documents (SIMDs, LDS).
+constexpr GfxTarget kTargets[] = {
+    // name, subgroup, LDS of a workgroup, registers, granule, waves, SIMDs, LDS of a unit
+    {"gfx90a", 64, kMemory, 512, 8, 8, 4, kMemory},     {"gfx942", 64, kMemory, 512, 8, 8, 4, kMemory},
+    {"gfx1030", 32, kMemory, 1024, 16, 16, 2, kMemory}, {"gfx1100", 32, kMemory, 1536, 24, 16, 2, kMemory},
+    {"gfx1151", 32, kMemory, 1536, 24, 16, 2, kMemory}, {"gfx1201", 32, kMemory, 1536, 24, 16, 2, kMemory},
+};
+
+}  // namespace
+
+std::span<const GfxTarget> gfx_targets() { return kTargets; }
+
+const GfxTarget* find_gfx_target(std::string_view name) {
+  for (const GfxTarget& target : kTargets) {
+    if (target.name == name) return &target;
+  }
+  return nullptr;
+}
+
+}  // namespace millrace
