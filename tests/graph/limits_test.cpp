@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stated limits: 8 dims, sizes and offsets far beyond 32 bits.
-#include <doctest/doctest.h>
+#include <array>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
+#include <doctest/doctest.h>
 
 #include "millrace/millrace.h"
 #include "tests/support/difference.h"
@@ -117,12 +117,14 @@ TEST_CASE("a run reads and writes beyond 2^32 bytes") {
   const Tensor i = builder.input("i", DType::kI64, {3});
   builder.output("picked", slice(x, {0}, {kElements}, {kStep}) + builder.fill(DType::kI32, {kPicked}, 1));
   builder.output("gathered", gather(x, i, 0));
-  builder.output("rows", slice(reshape(x, {kElements / 4096, 4096}), {kElements / 4096 - 1, 0}, {kElements / 4096, 4096}) +
-                             builder.fill(DType::kI32, {1, 4096}, 1));
+  builder.output("rows",
+                 slice(reshape(x, {kElements / 4096, 4096}), {kElements / 4096 - 1, 0}, {kElements / 4096, 4096}) +
+                     builder.fill(DType::kI32, {1, 4096}, 1));
   const Graph graph = builder.finish().value();
   const SparseMapping mapping(static_cast<std::size_t>(kElements) * 4);
   const std::span<std::int32_t> elements = mapping.as<std::int32_t>();
-  for (std::int64_t at = 0; at < kElements; at += kStep) elements[static_cast<std::size_t>(at)] = static_cast<int>(at / kStep);
+  for (std::int64_t at = 0; at < kElements; at += kStep)
+    elements[static_cast<std::size_t>(at)] = static_cast<int>(at / kStep);
   elements[kElements - 1] = 77;
   std::array<std::int64_t, 3> indices = {kElements - 1, -1, (std::int64_t{1} << 30)};
   CompileOptions options;

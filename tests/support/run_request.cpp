@@ -30,10 +30,10 @@ class SequenceRecorder {
   SequenceRecorder(const KernelSequence& sequence, std::span<const std::size_t> operand_bytes,
                    std::span<const std::size_t> result_bytes)
       : num_operands_(operand_bytes.size()), num_results_(result_bytes.size()) {
-    for (const std::size_t bytes : operand_bytes) bind("operand", BindingKind::kInput, bytes);
-    for (const std::size_t bytes : result_bytes) bind("result", BindingKind::kOutput, bytes);
+    for (const std::size_t bytes : operand_bytes) bind("operand", BindingKind::kInput, as_size(bytes));
+    for (const std::size_t bytes : result_bytes) bind("result", BindingKind::kOutput, as_size(bytes));
     for (const SequenceScratch& scratch : sequence.scratch) {
-      bind(scratch.name, BindingKind::kTransient, static_cast<std::size_t>(scratch.size_bytes.constant()));
+      bind(scratch.name, BindingKind::kTransient, scratch.size_bytes);
     }
     for (const SequenceKernel& kernel : sequence.kernels) dispatch(kernel);
   }
@@ -41,8 +41,9 @@ class SequenceRecorder {
   const CommandList& list() const { return list_; }
 
  private:
-  void bind(std::string name, BindingKind kind, std::size_t size_bytes) {
-    list_.bindings.push_back({std::move(name), kind, list_.add_size(static_cast<std::int64_t>(size_bytes))});
+  static SizeExpr as_size(std::size_t bytes) { return static_cast<std::int64_t>(bytes); }
+  void bind(std::string name, BindingKind kind, const SizeExpr& size_bytes) {
+    list_.bindings.push_back({std::move(name), kind, list_.add_size(size_bytes)});
   }
 
   void dispatch(const SequenceKernel& kernel) {
@@ -68,13 +69,14 @@ class SequenceRecorder {
 class PreparedSequence final : public PreparedRequest {
  public:
   PreparedSequence(const KernelSequence& sequence, const CommandList& list, std::shared_ptr<Device> device,
-                   std::unique_ptr<Recording> recording)
+                   std::unique_ptr<Recording> recording, const SymbolValues& symbols)
       : device_(std::move(device)), recording_(std::move(recording)) {
     report_.algorithm = sequence.algorithm;
     for (const SequenceKernel& kernel : sequence.kernels) report_.generators.push_back(kernel.kernel.generator);
-    for (const SizeExpr& size : list.sizes) sizes_.push_back(size.constant());
+    for (const SizeExpr& size : list.sizes) sizes_.push_back(size.evaluate(symbols).value());
     for (const SequenceScratch& scratch : sequence.scratch) {
-      scratch_.emplace_back(static_cast<std::size_t>(scratch.size_bytes.constant()), GuardedBuffer::Guard::kAfter);
+      const std::int64_t bytes = scratch.size_bytes.evaluate(symbols).value();
+      scratch_.emplace_back(static_cast<std::size_t>(bytes), GuardedBuffer::Guard::kAfter);
     }
   }
 
@@ -123,7 +125,8 @@ Result<std::unique_ptr<PreparedSequence>> prepare(const KernelRequest& request,
   MILLRACE_TRY_ASSIGN(auto executable, device->load(images));
   const SequenceRecorder recorder(sequence, operand_bytes, result_bytes);
   MILLRACE_TRY_ASSIGN(auto recording, device->record(recorder.list(), std::move(executable)));
-  return std::make_unique<PreparedSequence>(sequence, recorder.list(), std::move(device), std::move(recording));
+  return std::make_unique<PreparedSequence>(sequence, recorder.list(), std::move(device), std::move(recording),
+                                            options.symbols);
 }
 
 }  // namespace

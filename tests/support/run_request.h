@@ -16,6 +16,7 @@ struct RunOptions {
   std::string force_algorithm = {};
   std::string force_generator = {};
   std::uint32_t max_groups_per_call = 0xffff'ffff;
+  SymbolValues symbols = {};  // of sizes that are no constants
 };
 
 /// What ran.
