@@ -2,6 +2,7 @@
 #include "millrace/jit/interpret.h"
 
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,10 @@ class InterpretedKernel final : public HostKernel {
       : kernel_(std::move(kernel)), plan_(std::move(plan)), program_(interpreter::decode(kernel_)) {}
 
   Status run(const KernelArgs& args, std::uint32_t first_group, std::uint32_t end_group) const override {
+    if (kernel_.workgroup_size > 1) {
+      return unimplemented("kernel '" + kernel_.name + "': workgroups of " + std::to_string(kernel_.workgroup_size) +
+                           " threads, the interpreter runs one thread a workgroup");
+    }
     std::unique_ptr<Workspace> workspace = take();
     workspace->frame.args = &args;
     run_groups(program_, kernel_, plan_, workspace->frame, workspace->private_memory.data()->bytes, first_group,

@@ -37,17 +37,19 @@ const Step* run_report_error(const Step* step, Frame& frame) {
 }
 
 /// in: lower, upper, step; out: index.
+template <class Index>
 const Step* run_for_begin(const Step* step, Frame& frame) {
-  const std::int64_t lower = *frame.at<std::int64_t>(step->in[0]);
-  MILLRACE_CHECK(*frame.at<std::int64_t>(step->in[2]) > 0);
-  *frame.at<std::int64_t>(step->out) = lower;
-  return lower < *frame.at<std::int64_t>(step->in[1]) ? step + 1 : step + step->jump;
+  const Index lower = *frame.at<Index>(step->in[0]);
+  MILLRACE_CHECK(*frame.at<Index>(step->in[2]) > 0);
+  *frame.at<Index>(step->out) = lower;
+  return lower < *frame.at<Index>(step->in[1]) ? step + 1 : step + step->jump;
 }
 
+template <class Index>
 const Step* run_for_end(const Step* step, Frame& frame) {
-  std::int64_t& index = *frame.at<std::int64_t>(step->out);
-  const bool has_left_int64 = __builtin_add_overflow(index, *frame.at<std::int64_t>(step->in[2]), &index);
-  return !has_left_int64 && index < *frame.at<std::int64_t>(step->in[1]) ? step + step->jump : step + 1;
+  Index& index = *frame.at<Index>(step->out);
+  const bool has_wrapped = __builtin_add_overflow(index, *frame.at<Index>(step->in[2]), &index);
+  return !has_wrapped && index < *frame.at<Index>(step->in[1]) ? step + step->jump : step + 1;
 }
 
 const Step* run_unless(const Step* step, Frame& frame) {
@@ -134,7 +136,8 @@ class Decoder {
   /// Whether the value is the same in every group.
   bool runs_once(const MachineInstruction& instruction) {
     const KernelOp op = instruction.op;
-    const bool is_once = op == KernelOp::kConstant || op == KernelOp::kSize || op == KernelOp::kLaneIota ||
+    const bool is_once = op == KernelOp::kConstant || op == KernelOp::kSize || op == KernelOp::kThreadId ||
+                         op == KernelOp::kLaneIota ||
                          (op == KernelOp::kSplat && is_once_[index_of(instruction.operands[0])]);
     if (is_once) is_once_[index_of(instruction.results[0])] = true;
     return is_once;
@@ -148,13 +151,15 @@ class Decoder {
     }
     const std::vector<MachineValueId> initial(loop.operands.begin() + 3, loop.operands.end());
     copy_all(body.parameters, 1, initial);
-    Step control{.handler = run_for_begin, .out = reg(body.parameters[0])};
+    const bool is_narrow = kernel_.types[body.parameters[0]].dtype == DType::kI32;
+    Step control{.handler = is_narrow ? run_for_begin<std::int32_t> : run_for_begin<std::int64_t>,
+                 .out = reg(body.parameters[0])};
     for (std::size_t i = 0; i < 3; ++i) control.in[i] = reg(loop.operands[i]);
     const std::size_t begin = steps().size();
     steps().push_back(control);
     decode_block(loop.blocks[0], false);
     copy_all(body.parameters, 1, body.yields);
-    control.handler = run_for_end;
+    control.handler = is_narrow ? run_for_end<std::int32_t> : run_for_end<std::int64_t>;
     control.jump = distance(steps().size(), begin + 1);
     steps().push_back(control);
     steps()[begin].jump = distance(begin, steps().size());
@@ -203,6 +208,9 @@ class Decoder {
         return run_size;
       case KernelOp::kWorkgroupId:
         return run_workgroup_id;
+      case KernelOp::kThreadId:
+        step.immediate = 0;
+        return run_constant;
       case KernelOp::kLaneIota:
         return lane_iota_handler(type.dtype);
       case KernelOp::kSplat:
@@ -217,6 +225,12 @@ class Decoder {
       case KernelOp::kReduceMax:
         step.in[1] = new_register(size_of(instruction.operands[0]));
         return reduce_handler(instruction.op, operand.dtype);
+      case KernelOp::kShuffle:
+      case KernelOp::kShuffleXor:  // a thread is its subgroup
+        step.immediate = size_bytes(type.dtype);
+        return run_copy;
+      case KernelOp::kBallot:
+        return convert_handler(DType::kBool, DType::kU64);
       case KernelOp::kReportError:
         return run_report_error;
       default:
@@ -225,7 +239,9 @@ class Decoder {
     if (is_lanewise(instruction.op)) return lanewise_handler(instruction.op, operand.dtype, type.dtype);
     const MemoryRef memory = MemoryRef::decode(instruction.immediate);
     step.memory = memory.index + (memory.is_slot ? static_cast<std::uint32_t>(kernel_.buffers.size()) : 0);
-    return memory_handler(instruction.op, type.dtype);
+    const DType offset = kernel_.types[instruction.operands[0]].dtype;
+    if (is_atomic(instruction.op)) return atomic_handler(instruction.op, type.dtype, offset);
+    return memory_handler(instruction.op, type.dtype, offset);
   }
 
   const MachineKernel& kernel_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores move bits, so they are chosen by the size of an element; but a bool is made of any byte.
+#include <atomic>
 #include <concepts>
 #include <cstring>
 
 #include "jit/interpret_program.h"
+#include "jit/lane_ops.h"
 
 namespace millrace::interpreter {
 namespace {
@@ -30,19 +32,19 @@ void read(T* to, const T* from, std::size_t count) {
   }
 }
 
-template <class T>
+template <class T, class Offset>
 const Step* run_load(const Step* step, Frame& frame) {
   const MemoryView& memory = frame.memory[step->memory];
-  const std::int64_t offset = *frame.at<std::int64_t>(step->in[0]);
+  const std::int64_t offset = *frame.at<Offset>(step->in[0]);
   check_range(memory, offset, step->lanes);
   read(frame.at<T>(step->out), element<T>(memory, offset), step->lanes);
   return step + 1;
 }
 
-template <class T>
+template <class T, class Offset>
 const Step* run_store(const Step* step, Frame& frame) {
   const MemoryView& memory = frame.memory[step->memory];
-  const std::int64_t offset = *frame.at<std::int64_t>(step->in[0]);
+  const std::int64_t offset = *frame.at<Offset>(step->in[0]);
   check_range(memory, offset, step->lanes);
   std::memcpy(element<T>(memory, offset), frame.at<T>(step->in[1]), step->lanes * sizeof(T));
   return step + 1;
@@ -79,61 +81,119 @@ const Step* store_lanes(const Step* step, Frame& frame, OffsetOf&& offset_of) {
   return step + 1;
 }
 
-template <class T>
+template <class T, class Offset>
 const Step* run_load_masked(const Step* step, Frame& frame) {
-  const std::int64_t first = *frame.at<std::int64_t>(step->in[0]);
+  const std::int64_t first = *frame.at<Offset>(step->in[0]);
   return load_lanes<T>(step, frame, [&](std::uint32_t i) { return first + i; });
 }
-template <class T>
+template <class T, class Offset>
 const Step* run_gather(const Step* step, Frame& frame) {
-  const std::int64_t* offsets = frame.at<std::int64_t>(step->in[0]);
+  const Offset* offsets = frame.at<Offset>(step->in[0]);
   return load_lanes<T>(step, frame, [&](std::uint32_t i) { return offsets[i]; });
 }
-template <class T>
+template <class T, class Offset>
 const Step* run_store_masked(const Step* step, Frame& frame) {
-  const std::int64_t first = *frame.at<std::int64_t>(step->in[0]);
+  const std::int64_t first = *frame.at<Offset>(step->in[0]);
   return store_lanes<T>(step, frame, [&](std::uint32_t i) { return first + i; });
 }
-template <class T>
+template <class T, class Offset>
 const Step* run_scatter(const Step* step, Frame& frame) {
-  const std::int64_t* offsets = frame.at<std::int64_t>(step->in[0]);
+  const Offset* offsets = frame.at<Offset>(step->in[0]);
   return store_lanes<T>(step, frame, [&](std::uint32_t i) { return offsets[i]; });
 }
 
-template <class T>
+/// Groups run at the same time on other threads of the host.
+template <class T, class Offset, class Combine>
+const Step* update(const Step* step, Frame& frame, Combine&& combine) {
+  const MemoryView& memory = frame.memory[step->memory];
+  const std::int64_t offset = *frame.at<Offset>(step->in[0]);
+  check_range(memory, offset, 1);
+  const T value = *frame.at<T>(step->in[1]);
+  std::atomic_ref<T> place(*element<T>(memory, offset));
+  T old = place.load(std::memory_order_relaxed);
+  while (!place.compare_exchange_weak(old, combine(old, value), std::memory_order_relaxed)) {
+  }
+  *frame.at<T>(step->out) = old;
+  return step + 1;
+}
+
+template <KernelOp kCombine, class T, class Offset>
+const Step* run_atomic(const Step* step, Frame& frame) {
+  return update<T, Offset>(step, frame, [](T old, T value) { return lane_ops::LaneOp<kCombine>::apply(old, value); });
+}
+
+template <class T, class Offset>
+const Step* run_exchange(const Step* step, Frame& frame) {
+  return update<T, Offset>(step, frame, [](T, T value) { return value; });
+}
+
+template <class T, class Offset>
+Handler pick_atomic_handler(KernelOp op) {
+  switch (op) {
+    case KernelOp::kAtomicAdd:
+      return run_atomic<KernelOp::kAdd, T, Offset>;
+    case KernelOp::kAtomicMin:
+      return run_atomic<KernelOp::kMin, T, Offset>;
+    case KernelOp::kAtomicMax:
+      return run_atomic<KernelOp::kMax, T, Offset>;
+    case KernelOp::kAtomicOr:
+      return run_atomic<KernelOp::kOr, T, Offset>;
+    default:
+      return run_exchange<T, Offset>;
+  }
+}
+
+template <class T, class Offset>
 Handler pick_memory_handler(KernelOp op) {
   switch (op) {
     case KernelOp::kLoadVector:
-      return run_load<T>;
+      return run_load<T, Offset>;
     case KernelOp::kLoadMasked:
-      return run_load_masked<T>;
+      return run_load_masked<T, Offset>;
     case KernelOp::kGather:
-      return run_gather<T>;
+      return run_gather<T, Offset>;
     case KernelOp::kStoreVector:
-      return run_store<T>;
+      return run_store<T, Offset>;
     case KernelOp::kStoreMasked:
-      return run_store_masked<T>;
+      return run_store_masked<T, Offset>;
     case KernelOp::kScatter:
-      return run_scatter<T>;
+      return run_scatter<T, Offset>;
     default:
       return nullptr;
   }
 }
 
+/// Calls `pick` with the type of offsets.
+template <class Pick>
+Handler for_offset(DType offset, Pick&& pick) {
+  return offset == DType::kI32 ? pick.template operator()<std::int32_t>() : pick.template operator()<std::int64_t>();
+}
+
 }  // namespace
 
-Handler memory_handler(KernelOp op, DType dtype) {
-  if (dtype == DType::kBool) return pick_memory_handler<bool>(op);
-  switch (size_bytes(dtype)) {
-    case 1:
-      return pick_memory_handler<std::uint8_t>(op);
-    case 2:
-      return pick_memory_handler<std::uint16_t>(op);
-    case 4:
-      return pick_memory_handler<std::uint32_t>(op);
-    default:
-      return pick_memory_handler<std::uint64_t>(op);
-  }
+Handler memory_handler(KernelOp op, DType dtype, DType offset) {
+  return for_offset(offset, [&]<class Offset>() {
+    if (dtype == DType::kBool) return pick_memory_handler<bool, Offset>(op);
+    switch (size_bytes(dtype)) {
+      case 1:
+        return pick_memory_handler<std::uint8_t, Offset>(op);
+      case 2:
+        return pick_memory_handler<std::uint16_t, Offset>(op);
+      case 4:
+        return pick_memory_handler<std::uint32_t, Offset>(op);
+      default:
+        return pick_memory_handler<std::uint64_t, Offset>(op);
+    }
+  });
+}
+
+Handler atomic_handler(KernelOp op, DType dtype, DType offset) {
+  return for_offset(offset, [&]<class Offset>() {
+    return visit_dtype(dtype, [&]<class T>() -> Handler {
+      if constexpr (takes(KernelOp::kAtomicAdd, dtype_of<T>)) return pick_atomic_handler<T, Offset>(op);
+      return nullptr;
+    });
+  });
 }
 
 }  // namespace millrace::interpreter

@@ -57,6 +57,7 @@ Handler convert_handler(DType operand, DType result);
 Handler reduce_handler(KernelOp, DType);  // in[1]: scratch of the operand's size
 Handler lane_iota_handler(DType);
 Handler splat_handler(DType);
-Handler memory_handler(KernelOp, DType);
+Handler memory_handler(KernelOp, DType, DType offset);
+Handler atomic_handler(KernelOp, DType, DType offset);
 
 }  // namespace millrace::interpreter

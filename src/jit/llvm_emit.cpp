@@ -58,6 +58,8 @@ class KernelWalk {
         return frame_->sizes[instruction.immediate];
       case KernelOp::kWorkgroupId:
         return frame_->group;
+      case KernelOp::kThreadId:
+        return frame_->thread;
       case KernelOp::kLaneIota:
         return lane_iota(result_type(instruction));
       case KernelOp::kSplat:
@@ -72,6 +74,11 @@ class KernelWalk {
       case KernelOp::kReportError:
         emit_report_error(ir_, frame_->status, x[0], static_cast<std::uint32_t>(instruction.immediate));
         return nullptr;
+      case KernelOp::kShuffle:
+      case KernelOp::kShuffleXor:
+        return x[0];  // a thread is its subgroup
+      case KernelOp::kBallot:
+        return ir_.CreateZExt(x[0], ir_.getInt64Ty());
       case KernelOp::kBarrier:
         target_.emit_barrier(ir_);
         return nullptr;
@@ -98,6 +105,12 @@ class KernelWalk {
       case KernelOp::kScatter:
         emit_scatter(ir_, memory, x[0], x[1], x[2]);
         return nullptr;
+      case KernelOp::kAtomicAdd:
+      case KernelOp::kAtomicMin:
+      case KernelOp::kAtomicMax:
+      case KernelOp::kAtomicOr:
+      case KernelOp::kAtomicExchange:
+        return emit_atomic(ir_, memory, instruction.op, x[0], x[1]);
       default:
         MILLRACE_CHECK(false && "no machine instruction");
         return nullptr;

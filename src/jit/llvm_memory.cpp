@@ -132,6 +132,17 @@ void emit_scatter(llvm::IRBuilder<>& ir, const LlvmMemory& memory, Value* offset
                                           as_vector(ir, mask)));
 }
 
+Value* emit_atomic(llvm::IRBuilder<>& ir, const LlvmMemory& memory, KernelOp op, Value* offset, Value* value) {
+  using Rmw = llvm::AtomicRMWInst;
+  Rmw::BinOp what = Rmw::Add;
+  if (op == KernelOp::kAtomicMin) what = is_signed(memory.dtype) ? Rmw::Min : Rmw::UMin;
+  if (op == KernelOp::kAtomicMax) what = is_signed(memory.dtype) ? Rmw::Max : Rmw::UMax;
+  if (op == KernelOp::kAtomicOr) what = Rmw::Or;
+  if (op == KernelOp::kAtomicExchange) what = Rmw::Xchg;
+  return annotate(memory, ir.CreateAtomicRMW(what, address(ir, memory, offset), value, element_align(memory),
+                                             llvm::AtomicOrdering::Monotonic));
+}
+
 void emit_report_error(llvm::IRBuilder<>& ir, Value* status, Value* condition, std::uint32_t error) {
   Value* any = condition;
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(condition->getType())) {

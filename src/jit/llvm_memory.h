@@ -41,6 +41,8 @@ void emit_store(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offset, llvm
 void emit_store_masked(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offset, llvm::Value* mask,
                        llvm::Value* value);
 void emit_scatter(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offsets, llvm::Value* mask, llvm::Value* value);
+/// The old value. `op` is one of kAtomic*.
+llvm::Value* emit_atomic(llvm::IRBuilder<>&, const LlvmMemory&, KernelOp op, llvm::Value* offset, llvm::Value* value);
 
 /// ORs `error` into the status word when any lane of `condition` is true.
 void emit_report_error(llvm::IRBuilder<>&, llvm::Value* status, llvm::Value* condition, std::uint32_t error);

@@ -70,6 +70,7 @@ void emit_cpu_entry(llvm::Module& module, llvm::IRBuilder<>& ir, const LlvmTarge
   llvm::PHINode* group = ir.CreatePHI(ir.getInt32Ty(), 2);
   group->addIncoming(first, entry);
   frame.group = ir.CreateZExt(group, ir.getInt64Ty());
+  frame.thread = ir.getInt32(0);
   body(frame);
   llvm::Value* next = ir.CreateNUWAdd(group, ir.getInt32(1));
   group->addIncoming(next, ir.GetInsertBlock());

@@ -19,6 +19,7 @@ struct LlvmFrame {
   std::vector<llvm::Value*> buffers;        // first byte of each buffer argument
   std::vector<llvm::Value*> sizes;          // i64
   llvm::Value* group = nullptr;             // i64: the workgroup's id
+  llvm::Value* thread = nullptr;            // i32: this thread's id in the workgroup
 };
 
 /// All that differs between targets; the walk over a MachineKernel (llvm_emit.cpp) asks this table only.

@@ -112,6 +112,8 @@ MachineValue MachineBuilder::emit(KernelOp op, DType dtype, std::initializer_lis
 
 MachineValue MachineBuilder::workgroup_id() { return head({DType::kI64, 1}, KernelOp::kWorkgroupId, {}, 0); }
 
+MachineValue MachineBuilder::thread_id() { return head({DType::kI32, 1}, KernelOp::kThreadId, {}, 0); }
+
 MachineValue MachineBuilder::lane_iota(DType dtype, std::uint32_t lanes) {
   MILLRACE_CHECK(takes(KernelOp::kLaneIota, dtype) && lanes > 0);
   return head({dtype, lanes}, KernelOp::kLaneIota, {}, 0);
@@ -160,6 +162,11 @@ void MachineBuilder::scatter(MemoryHandle memory, MachineValue offsets, MachineV
                 memory.ref.encode());
 }
 
+MachineValue MachineBuilder::atomic(KernelOp atomic_op, MemoryHandle memory, MachineValue offset, MachineValue value) {
+  MILLRACE_CHECK(is_atomic(atomic_op));
+  return append({memory.dtype, 1}, atomic_op, {offset.id, value.id}, memory.ref.encode());
+}
+
 void MachineBuilder::report_error(MachineValue any_true, std::uint32_t kernel_error) {
   append_effect(KernelOp::kReportError, {any_true.id}, kernel_error);
 }
@@ -178,7 +185,7 @@ MachineBuilder::Values MachineBuilder::for_loop(
     MachineValue lower, MachineValue upper, MachineValue step, const Values& initial,
     const std::function<Values(MachineValue index, const Values& carried)>& body) {
   const BlockId block = kernel_.blocks.push_back({});
-  const MachineValue index = define({DType::kI64, 1});
+  const MachineValue index = define({lower.dtype, 1});
   Values carried, results;
   for (const MachineValue& value : initial) carried.push_back(define({value.dtype, value.lanes}));
   kernel_.blocks[block].parameters = ids_of(carried);

@@ -35,6 +35,9 @@ class Printer {
 
   std::string print() {
     write("kernel {}\ngroups {}\n", kernel_.name, kernel_.num_groups.to_text());
+    if (kernel_.workgroup_size > 1) {
+      write("workgroup {} threads, subgroups of {}\n", kernel_.workgroup_size, kernel_.subgroup_size);
+    }
     print_symbols();
     for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
       const BufferArgument& buffer = kernel_.buffers[i];
@@ -112,6 +115,12 @@ class Printer {
 
   void print_operands(const MachineInstruction& instruction) {
     const auto& operands = instruction.operands;
+    if (touches_memory(instruction.op)) {
+      write(" {}[%{}]{}", MemoryRef::decode(instruction.immediate).to_text(), index_of(operands[0]),
+            operands.size() > 1 ? ", " : "");
+      print_ids(operands, 1);
+      return;
+    }
     switch (instruction.op) {
       case KernelOp::kConstant:
         write(" {}", to_text(Scalar{kernel_.types[instruction.results[0]].dtype, instruction.immediate}));
@@ -123,20 +132,11 @@ class Printer {
         write(" %{}[{}]", index_of(operands[0]), instruction.immediate);
         return;
       case KernelOp::kReportError:
+      case KernelOp::kShuffleXor:
         write(" %{}, {}", index_of(operands[0]), instruction.immediate);
         return;
       case KernelOp::kFor:
         print_loop_head(instruction);
-        return;
-      case KernelOp::kLoadVector:
-      case KernelOp::kLoadMasked:
-      case KernelOp::kGather:
-      case KernelOp::kStoreVector:
-      case KernelOp::kStoreMasked:
-      case KernelOp::kScatter:
-        write(" {}[%{}]{}", MemoryRef::decode(instruction.immediate).to_text(), index_of(operands[0]),
-              operands.size() > 1 ? ", " : "");
-        print_ids(operands, 1);
         return;
       default:
         if (!operands.empty()) text_ += ' ';

@@ -29,6 +29,8 @@ std::string_view describe(KernelOpDTypes dtypes) {
       return "f32 or f64";
     case KernelOpDTypes::kBits:
       return "bool or an integer";
+    case KernelOpDTypes::kWord:
+      return "i32, u32, i64 or u64";
   }
   __builtin_unreachable();
 }
@@ -114,6 +116,8 @@ class TypeCheck {
         return;
       case KernelOp::kWorkgroupId:
         return expect_result(kI64Scalar, "");
+      case KernelOp::kThreadId:
+        return expect_result({DType::kI32, 1}, "");
       case KernelOp::kLaneIota:
         return expect_taken("result", result().dtype);
       case KernelOp::kSplat:
@@ -135,6 +139,17 @@ class TypeCheck {
           fail("immediate is 0x{:x}, expected bits of KernelError", instruction_.immediate);
         }
         return;
+      case KernelOp::kShuffle:
+        expect_operand(1, {DType::kI32, 1}, ", the lane");
+        return check_shuffle();
+      case KernelOp::kShuffleXor:
+        if (instruction_.immediate >= kernel_.subgroup_size) {
+          fail("mask {}, expected less than the subgroup's {}", instruction_.immediate, kernel_.subgroup_size);
+        }
+        return check_shuffle();
+      case KernelOp::kBallot:
+        expect_operand(0, {DType::kBool, 1}, "");
+        return expect_result({DType::kU64, 1}, "");
       case KernelOp::kFor:
         return check_for();
       case KernelOp::kIf:
@@ -142,8 +157,13 @@ class TypeCheck {
       case KernelOp::kBarrier:
         return;
       default:
-        return check_memory();
+        return is_atomic(instruction_.op) ? check_atomic() : check_memory();
     }
+  }
+
+  void check_shuffle() {
+    expect_operand(0, {operand(0).dtype, 1}, ", a scalar");
+    expect_result({operand(0).dtype, 1}, kLike[0]);
   }
 
   void check_reduce() {
@@ -156,10 +176,11 @@ class TypeCheck {
 
   void check_for() {
     static constexpr std::string_view kWhat[] = {", the lower bound", ", the upper bound", ", the step"};
-    for (std::size_t i = 0; i < 3; ++i) expect_operand(i, kI64Scalar, kWhat[i]);
+    const VectorType bound{operand(0).dtype == DType::kI32 ? DType::kI32 : DType::kI64, 1};
+    for (std::size_t i = 0; i < 3; ++i) expect_operand(i, bound, kWhat[i]);
     const Block& body = kernel_.blocks[instruction_.blocks[0]];
-    if (kernel_.types[body.parameters[0]] != kI64Scalar) {
-      fail("index is {}, expected i64", kernel_.types[body.parameters[0]].to_text());
+    if (kernel_.types[body.parameters[0]] != bound) {
+      fail("index is {}, expected {}", kernel_.types[body.parameters[0]].to_text(), bound.to_text());
     }
     for (std::size_t i = 0; i < instruction_.results.size(); ++i) {
       const VectorType& type = operand(i + 3);
@@ -186,8 +207,14 @@ class TypeCheck {
     }
   }
 
+  void expect_offset(std::uint32_t lanes, std::string_view why) {
+    const VectorType narrow{DType::kI32, lanes}, wide{DType::kI64, lanes};
+    if (operand(0) == narrow || operand(0) == wide) return;
+    fail("operand 0 is {}, expected {} or {}{}", operand(0).to_text(), narrow.to_text(), wide.to_text(), why);
+  }
+
   /// The register dtype of the memory, when the instruction may touch it so.
-  bool check_access(bool is_store, DType& dtype) {
+  bool check_access(bool reads, bool writes, DType& dtype) {
     const MemoryRef memory = MemoryRef::decode(instruction_.immediate);
     const std::size_t count = memory.is_slot ? kernel_.slots.size() : kernel_.buffers.size();
     if (memory.index >= count) {
@@ -200,17 +227,31 @@ class TypeCheck {
     }
     const BufferArgument& buffer = kernel_.buffers[memory.index];
     dtype = register_dtype(buffer.dtype);
-    if (is_store && !buffer.is_written)
+    if (writes && !buffer.is_written)
       fail("buffer {} ('{}') is not declared as written", memory.to_text(), buffer.name);
-    if (!is_store && !buffer.is_read) fail("buffer {} ('{}') is not declared as read", memory.to_text(), buffer.name);
+    if (reads && !buffer.is_read) fail("buffer {} ('{}') is not declared as read", memory.to_text(), buffer.name);
     return true;
+  }
+
+  void check_atomic() {
+    DType dtype{};
+    if (!check_access(true, true, dtype)) return;
+    const MemoryRef memory = MemoryRef::decode(instruction_.immediate);
+    if (memory.is_slot && kernel_.slots[memory.index].kind == MemoryKind::kPrivate) {
+      fail("slot {} ('{}') is private, expected memory that threads share", memory.to_text(),
+           kernel_.slots[memory.index].name);
+    }
+    expect_offset(1, ", the offset");
+    expect_taken("the memory", dtype);
+    expect_operand(1, {dtype, 1}, ", as the memory holds");
+    expect_result({dtype, 1}, ", as the memory holds");
   }
 
   void check_memory() {
     const KernelOp op = instruction_.op;
     const bool is_store = op == KernelOp::kStoreVector || op == KernelOp::kStoreMasked || op == KernelOp::kScatter;
     DType dtype{};
-    if (!check_access(is_store, dtype)) return;
+    if (!check_access(!is_store, is_store, dtype)) return;
     const std::size_t last = instruction_.operands.size() - 1;
     const std::uint32_t lanes = is_store ? operand(last).lanes : result().lanes;
     if (is_store) {
@@ -219,7 +260,7 @@ class TypeCheck {
       expect_result({dtype, lanes}, ", as the memory holds");
     }
     const bool has_offsets = op == KernelOp::kGather || op == KernelOp::kScatter;
-    expect_operand(0, {DType::kI64, has_offsets ? lanes : 1}, has_offsets ? ", an offset a lane" : ", the offset");
+    expect_offset(has_offsets ? lanes : 1, has_offsets ? ", an offset a lane" : ", the offset");
     if (op == KernelOp::kLoadVector || op == KernelOp::kStoreVector) return;
     expect_operand(1, {DType::kBool, lanes}, ", the mask");
     if (!is_store) expect_operand(2, {dtype, lanes}, " like the result");

@@ -23,7 +23,13 @@ class LlvmGenerator final : public KernelCompiler {
   }
 
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
-    return plan_machine_kernel(kernel, spec, name());
+    MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_machine_kernel(kernel, spec, name()));
+    const std::uint32_t threads = std::get<MachineKernel>(planned.mapped).workgroup_size;
+    if (threads > 1) {
+      return unimplemented("kernel '" + planned.name + "': workgroups of " + std::to_string(threads) + " threads, " +
+                           spec.to_text() + " runs one thread a workgroup");
+    }
+    return planned;
   }
 
   Result<ExecutableImage> emit(const PlannedKernel& kernel, const TargetSpec& spec) const override {

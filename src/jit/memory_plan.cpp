@@ -27,50 +27,68 @@ struct Lifetime {
 
 using Lifetimes = std::vector<Lifetime>;
 
-/// Numbers phases in program order, a barrier beginning the next one.
+/// Numbers phases in program order, a barrier beginning the next one. A slot that a loop or a branch touches lives as
+/// long as all of it: a later turn may read what an earlier one left, and branches number their phases one after the
+/// other. A barrier that a run may pass by separates nothing.
 class PhaseWalk {
  public:
-  explicit PhaseWalk(const MachineKernel& kernel) : kernel_(kernel) {}
+  explicit PhaseWalk(const MachineKernel& kernel) : kernel_(kernel), constants_(kernel.types.size()) {}
 
-  Lifetimes run() { return walk(BlockId{}); }
-
- private:
-  Lifetimes walk(BlockId id) {
-    Lifetimes lifetimes(kernel_.slots.size());
-    for (const MachineInstruction& instruction : kernel_.blocks[id].instructions) {
-      if (instruction.op == KernelOp::kBarrier) ++phase_;
-      if (const auto memory = slot_of(instruction)) lifetimes[*memory].touch(phase_);
-      const std::uint32_t first_phase = phase_;
-      for (const BlockId block : instruction.blocks) {
-        const Lifetimes inner = walk(block);
-        for (std::size_t i = 0; i < inner.size(); ++i) {
-          if (!inner[i].is_touched()) continue;
-          // What an iteration leaves may be read by a later one, so a slot lives as long as the loop.
-          lifetimes[i].extend(instruction.op == KernelOp::kFor ? Lifetime{first_phase, phase_} : inner[i]);
-        }
-      }
+  Lifetimes run() {
+    Lifetimes lifetimes = walk(BlockId{});
+    const auto num_phases = static_cast<std::uint32_t>(is_passed_.size());
+    for (Lifetime& lifetime : lifetimes) {
+      if (!lifetime.is_touched()) continue;
+      while (!is_passed_[lifetime.first]) --lifetime.first;
+      while (lifetime.last + 1 < num_phases && !is_passed_[lifetime.last + 1]) ++lifetime.last;
     }
     return lifetimes;
   }
 
-  static std::optional<std::uint32_t> slot_of(const MachineInstruction& instruction) {
-    switch (instruction.op) {
-      case KernelOp::kLoadVector:
-      case KernelOp::kLoadMasked:
-      case KernelOp::kGather:
-      case KernelOp::kStoreVector:
-      case KernelOp::kStoreMasked:
-      case KernelOp::kScatter: {
+ private:
+  std::uint32_t phase() const { return static_cast<std::uint32_t>(is_passed_.size()) - 1; }
+
+  Lifetimes walk(BlockId id) {
+    Lifetimes lifetimes(kernel_.slots.size());
+    for (const MachineInstruction& instruction : kernel_.blocks[id].instructions) {
+      if (instruction.op == KernelOp::kConstant) constants_[index_of(instruction.results[0])] = instruction.immediate;
+      if (instruction.op == KernelOp::kBarrier) is_passed_.push_back(true);
+      if (touches_memory(instruction.op)) {
         const MemoryRef memory = MemoryRef::decode(instruction.immediate);
-        return memory.is_slot ? std::optional(memory.index) : std::nullopt;
+        if (memory.is_slot) lifetimes[memory.index].touch(phase());
       }
-      default:
-        return std::nullopt;
+      if (!instruction.blocks.empty()) walk_blocks(instruction, lifetimes);
+    }
+    return lifetimes;
+  }
+
+  void walk_blocks(const MachineInstruction& instruction, Lifetimes& lifetimes) {
+    const std::uint32_t first = phase();
+    bool passes = instruction.op == KernelOp::kIf || runs_at_least_once(instruction);
+    std::vector<Lifetimes> inner;
+    for (const BlockId block : instruction.blocks) {
+      const std::uint32_t start = phase();
+      inner.push_back(walk(block));
+      passes = passes && std::find(is_passed_.begin() + start + 1, is_passed_.end(), true) != is_passed_.end();
+    }
+    if (!passes) std::fill(is_passed_.begin() + first + 1, is_passed_.end(), false);
+    for (const Lifetimes& block : inner) {
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        if (block[i].is_touched()) lifetimes[i].extend({first, phase()});
+      }
     }
   }
 
+  bool runs_at_least_once(const MachineInstruction& loop) const {
+    const auto lower = constants_[index_of(loop.operands[0])], upper = constants_[index_of(loop.operands[1])];
+    if (!lower || !upper) return false;
+    const DType dtype = kernel_.types[loop.operands[0]].dtype;
+    return Scalar{dtype, *lower}.to_double() < Scalar{dtype, *upper}.to_double();
+  }
+
   const MachineKernel& kernel_;
-  std::uint32_t phase_ = 0;
+  std::vector<std::optional<std::uint64_t>> constants_;  // by value
+  std::vector<bool> is_passed_{true};  // by phase: whether every run passes the barrier that begins it
 };
 
 bool live_together(const PlannedSlot& a, const PlannedSlot& b) {

@@ -49,6 +49,16 @@ class Verifier {
     return fmt::format("{}{}", to_text(instruction.op), text);
   }
 
+  void check_workgroup() {
+    const std::uint32_t threads = kernel_.workgroup_size, subgroup = kernel_.subgroup_size;
+    if (threads == 0) fail("workgroups of 0 threads, expected at least 1");
+    if (subgroup != 1 && subgroup != 32 && subgroup != 64) {
+      fail("subgroups of {} threads, expected 1, 32 or 64", subgroup);
+    } else if (threads % subgroup != 0) {
+      fail("workgroups of {} threads, expected a multiple of the subgroups' {}", threads, subgroup);
+    }
+  }
+
   void check_declarations() {
     for (std::size_t i = 0; i < kernel_.types.size(); ++i) {
       const VectorType& type = kernel_.types[static_cast<MachineValueId>(i)];
@@ -64,6 +74,7 @@ class Verifier {
       }
       if (slot.num_elements == 0) fail("slot #{} ('{}') has 0 elements, expected at least 1", i, slot.name);
     }
+    check_workgroup();
     std::map<std::string, Dim> symbols;
     check_symbols("the number of groups", kernel_.num_groups, symbols);
     for (std::size_t i = 0; i < kernel_.sizes.size(); ++i) {

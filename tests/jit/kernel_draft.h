@@ -10,8 +10,8 @@
 
 namespace millrace::test {
 
-inline constexpr VectorType kI64{DType::kI64, 1}, kF32{DType::kF32, 1}, kF32x4{DType::kF32, 4}, kI64x4{DType::kI64, 4},
-    kBool{DType::kBool, 1}, kBoolx4{DType::kBool, 4};
+inline constexpr VectorType kI32{DType::kI32, 1}, kI64{DType::kI64, 1}, kF32{DType::kF32, 1}, kF32x4{DType::kF32, 4},
+    kI32x4{DType::kI32, 4}, kI64x4{DType::kI64, 4}, kBool{DType::kBool, 1}, kBoolx4{DType::kBool, 4};
 
 /// A kernel written down without MachineBuilder, which would refuse to write a wrong one. Named "k", with a buffer x
 /// (f32, read), a buffer y (f32, written), a size and a slot of 8 i64.

@@ -109,5 +109,36 @@ body {
 )");
 }
 
+TEST_CASE("a kernel for many threads says how many, and what they exchange") {
+  MachineBuilder b("count");
+  b.set_workgroup(64, 32);
+  const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
+  const MemoryHandle count = b.buffer("count", DType::kU64, true, true);
+  const MachineValue thread = b.thread_id();
+  const MachineValue value = b.load(x, thread);
+  const MachineValue other = b.shuffle(value, b.lane_id());
+  const MachineValue opposite = b.shuffle_xor(value, 16);
+  const MachineValue flags = b.ballot(b.lt(opposite, other));
+  b.atomic(KernelOp::kAtomicAdd, count, b.i32(1), flags);
+  CHECK(to_text(b.finish()) == R"(kernel count
+groups 1
+workgroup 64 threads, subgroups of 32
+buffer @0 x: i32 read
+buffer @1 count: u64 read write
+body {
+  %0 = thread_id : i32
+  %2 = constant 31 : i32
+  %8 = constant 1 : i32
+  %1 = load_vector @0[%0] : i32
+  %3 = and %0, %2 : i32
+  %4 = shuffle %1, %3 : i32
+  %5 = shuffle_xor %1, 16 : i32
+  %6 = lt %5, %4 : bool
+  %7 = ballot %6 : u64
+  %9 = atomic_add @1[%8], %7 : u64
+}
+)");
+}
+
 }  // namespace
 }  // namespace millrace

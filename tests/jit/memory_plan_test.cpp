@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/jit/memory_plan.h"
 
+#include <functional>
+#include <optional>
+#include <string_view>
+
 #include <doctest/doctest.h>
 
 #include "millrace/jit/machine_builder.h"
@@ -76,6 +80,60 @@ TEST_CASE("what a loop touches lives as long as the loop: the next turn may read
         "#0 first: 64 bytes of workgroup at 0, phases 0 to 2\n"
         "#1 second: 64 bytes of workgroup at 64, phases 0 to 2\n"
         "#2 after: 64 bytes of workgroup at 0, phases 3 to 3\n");
+}
+
+std::string plan_around(MachineBuilder& b, const std::function<void()>& between) {
+  const MemoryHandle before = b.workgroup_memory(DType::kI8, 64, "before");
+  const MemoryHandle after = b.workgroup_memory(DType::kI8, 64, "after");
+  touch(b, {before});
+  between();
+  touch(b, {after});
+  return plan_text(b);
+}
+
+constexpr std::string_view kApart =
+    "workgroup 128 bytes, private 0 bytes\n"
+    "#0 before: 64 bytes of workgroup at 0, phases 0 to 1\n"
+    "#1 after: 64 bytes of workgroup at 64, phases 0 to 1\n";
+
+TEST_CASE("a barrier in a loop separates what is before and after it only when the loop is known to run") {
+  const auto plan = [](std::optional<std::int64_t> upper) {
+    MachineBuilder b("k");
+    return plan_around(b, [&] {
+      const MachineValue end = upper ? b.i64(*upper) : b.size(Dim("n"));
+      b.for_loop(b.i64(0), end, b.i64(1), {}, [&](MachineValue, const Values&) {
+        b.barrier();
+        return Values{};
+      });
+    });
+  };
+  CHECK(plan(1) ==
+        "workgroup 64 bytes, private 0 bytes\n"
+        "#0 before: 64 bytes of workgroup at 0, phases 0 to 0\n"
+        "#1 after: 64 bytes of workgroup at 0, phases 1 to 1\n");
+  CHECK(plan(0) == kApart);
+  CHECK(plan(std::nullopt) == kApart);
+}
+
+TEST_CASE("barriers in branches separate what is before and after them only when both branches have one") {
+  const auto plan = [](bool then_has_one, bool else_has_one) {
+    MachineBuilder b("k");
+    return plan_around(b, [&] {
+      const auto branch = [&](bool has_barrier) {
+        return [&b, has_barrier] {
+          if (has_barrier) b.barrier();
+          return Values{};
+        };
+      };
+      b.if_else(b.lt(b.i64(0), b.size(Dim("n"))), branch(then_has_one), branch(else_has_one));
+    });
+  };
+  CHECK(plan(true, true) ==
+        "workgroup 64 bytes, private 0 bytes\n"
+        "#0 before: 64 bytes of workgroup at 0, phases 0 to 0\n"
+        "#1 after: 64 bytes of workgroup at 0, phases 2 to 2\n");
+  CHECK(plan(true, false) == kApart);
+  CHECK(plan(false, true) == kApart);
 }
 
 TEST_CASE("private and workgroup memory are counted apart, and an untouched slot has none") {

@@ -54,6 +54,14 @@ std::string choose(const CodeGeneratorList& generators, const CompileKernelOptio
   return text;
 }
 
+TEST_CASE("a CPU runs one thread a workgroup, and generated code says so") {
+  MachineBuilder b("sum");
+  b.set_workgroup(256, 32);
+  const auto planned = make_llvm_generator()->plan(b.finish(), TargetSpec{.isa = IsaLevel::kAvx2});
+  CHECK(planned.status().code() == StatusCode::kUnimplemented);
+  CHECK(planned.status().message() == "kernel 'sum': workgroups of 256 threads, cpu:avx2 runs one thread a workgroup");
+}
+
 TEST_CASE("the first generator that takes a kernel has it, and the refusals before it are kept") {
   CHECK(choose({generator("xbyak"), generator("llvm")}) == "xbyak");
   CHECK(choose({generator("xbyak", "no contraction"), generator("llvm")}) == "llvm; xbyak: no contraction");

@@ -85,8 +85,13 @@ std::string about_loop(const LoopParts& parts) {
   return text.empty() ? text : text.substr(text.find(": ") + 2);
 }
 
-TEST_CASE("a loop's bounds are i64, and what it carries keeps its type") {
+TEST_CASE("a loop's bounds are all i64 or all i32, and what it carries keeps its type") {
   CHECK(about_loop({}) == "");
+  CHECK(about_loop({.bounds = {kI32, kI32, kI32}, .parameters = {kI32}}) == "");
+  CHECK(about_loop({.bounds = {kI32, kI64, kI32}, .parameters = {kI32}}) ==
+        "operand 1 is i64, expected i32, the upper bound");
+  CHECK(about_loop({.bounds = {kI32, kI32, kI32}, .parameters = {kI64}}) == "index is i64, expected i32");
+  CHECK(about_loop({.bounds = {kF32, kI64, kI64}}) == "operand 0 is f32, expected i64, the lower bound");
   CHECK(about_loop({.bounds = {kI64, kI64x4, kI64}}) == "operand 1 is i64x4, expected i64, the upper bound");
   CHECK(about_loop({.parameters = {kF32}}) == "index is f32, expected i64");
   CHECK(about_loop({.parameters = {}}) == "0 parameters of its block, expected 1");
@@ -145,6 +150,22 @@ TEST_CASE("declarations are checked, and every block has its place") {
         "the body has 1 parameters, expected none\n"
         "the body yields 1 values, expected none\n"
         "block 1 belongs to no instruction");
+}
+
+std::string about_workgroup(std::uint32_t threads, std::uint32_t subgroup) {
+  KernelDraft draft;
+  draft.kernel.workgroup_size = threads;
+  draft.kernel.subgroup_size = subgroup;
+  return draft.complaint();
+}
+
+TEST_CASE("a workgroup is some whole subgroups") {
+  CHECK(about_workgroup(256, 32) == "");
+  CHECK(about_workgroup(64, 64) == "");
+  CHECK(about_workgroup(7, 1) == "");
+  CHECK(about_workgroup(0, 1) == "workgroups of 0 threads, expected at least 1");
+  CHECK(about_workgroup(96, 64) == "workgroups of 96 threads, expected a multiple of the subgroups' 64");
+  CHECK(about_workgroup(64, 16) == "subgroups of 16 threads, expected 1, 32 or 64");
 }
 
 TEST_CASE("a kernel without a body is refused by its name") {

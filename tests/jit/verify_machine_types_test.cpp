@@ -88,9 +88,12 @@ TEST_CASE("loads and stores name memory of their kind and dtype") {
   CHECK(about(KernelOp::kLoadVector, {kI64}, kI64x4, kX) == "result is i64x4, expected f32x4, as the memory holds");
   CHECK(about_effect(KernelOp::kStoreVector, {kI64, kI64}, kY) ==
         "operand 1 is i64, expected f32, as the memory holds");
-  CHECK(about(KernelOp::kLoadVector, {kI64x4}, kF32x4, kX) == "operand 0 is i64x4, expected i64, the offset");
+  CHECK(about(KernelOp::kLoadVector, {kI64x4}, kF32x4, kX) == "operand 0 is i64x4, expected i32 or i64, the offset");
   CHECK(about(KernelOp::kGather, {kI64, kBoolx4, kF32x4}, kF32x4, kX) ==
-        "operand 0 is i64, expected i64x4, an offset a lane");
+        "operand 0 is i64, expected i32x4 or i64x4, an offset a lane");
+  CHECK(about(KernelOp::kGather, {kI32x4, kBoolx4, kF32x4}, kF32x4, kX) == "");
+  CHECK(about(KernelOp::kLoadVector, {kI32}, kF32x4, kX) == "");
+  CHECK(about(KernelOp::kLoadVector, {kF32}, kF32x4, kX) == "operand 0 is f32, expected i32 or i64, the offset");
   CHECK(about(KernelOp::kLoadMasked, {kI64, kBool, kF32x4}, kF32x4, kX) ==
         "operand 1 is bool, expected boolx4, the mask");
   CHECK(about(KernelOp::kLoadMasked, {kI64, kBoolx4, kF32}, kF32x4, kX) ==
@@ -98,6 +101,38 @@ TEST_CASE("loads and stores name memory of their kind and dtype") {
   CHECK(about_effect(KernelOp::kScatter, {kI64x4, kBool, kF32x4}, kY) ==
         "operand 1 is bool, expected boolx4, the mask");
   CHECK(about_effect(KernelOp::kStoreMasked, {kI64, kBoolx4, kF32x4}, kY) == "");
+}
+
+TEST_CASE("atomics take words, one at a time, of memory that threads share") {
+  CHECK(about(KernelOp::kAtomicAdd, {kI32, kI64}, kI64, kSlot) == "");
+  CHECK(about(KernelOp::kAtomicAdd, {kI64, kF32}, kF32, kX) ==
+        "buffer @0 ('x') is not declared as written\n"
+        "%2 = atomic_add: the memory is f32, expected i32, u32, i64 or u64");
+  CHECK(about(KernelOp::kAtomicMax, {kI64, kI64}, kI64, kSlot + 1) == "memory #1, expected one of 1 slots");
+  CHECK(about(KernelOp::kAtomicOr, {kI64x4, kI64}, kI64, kSlot) ==
+        "operand 0 is i64x4, expected i32 or i64, the offset");
+  CHECK(about(KernelOp::kAtomicMin, {kI64, kI64x4}, kI64, kSlot) ==
+        "operand 1 is i64x4, expected i64, as the memory holds");
+  CHECK(about(KernelOp::kAtomicExchange, {kI64, kI64}, kI32, kSlot) ==
+        "result is i32, expected i64, as the memory holds");
+  KernelDraft draft;
+  draft.kernel.slots[0].kind = MemoryKind::kPrivate;
+  draft.op(KernelOp::kAtomicAdd, {draft.value(kI64), draft.value(kI64)}, kI64, kSlot);
+  CHECK(draft.complaint() == "%2 = atomic_add: slot #0 ('keys') is private, expected memory that threads share");
+}
+
+TEST_CASE("threads exchange scalars with lanes of their subgroup") {
+  CHECK(about(KernelOp::kThreadId, {}, kI64) == "result is i64, expected i32");
+  CHECK(about(KernelOp::kShuffle, {kBool, kI32}, kBool) == "");
+  CHECK(about(KernelOp::kShuffle, {kF32x4, kI32}, kF32x4) ==
+        "operand 0 is f32x4, expected f32, a scalar\n"
+        "%3 = shuffle: result is f32x4, expected f32 like operand 0");
+  CHECK(about(KernelOp::kShuffle, {kF32, kI64}, kF32) == "operand 1 is i64, expected i32, the lane");
+  CHECK(about(KernelOp::kShuffleXor, {kF32}, kI64, 0) == "result is i64, expected f32 like operand 0");
+  CHECK(about(KernelOp::kShuffleXor, {kF32}, kF32, 1) == "mask 1, expected less than the subgroup's 1");
+  CHECK(about(KernelOp::kBallot, {kBoolx4}, kI64) ==
+        "operand 0 is boolx4, expected bool\n"
+        "%2 = ballot: result is i64, expected u64");
 }
 
 TEST_CASE("16-bit floats are u16 in registers") {

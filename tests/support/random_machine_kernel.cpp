@@ -61,6 +61,10 @@ class Generator {
       slots_.push_back(b_.private_memory(dtype, kElements, "mine_" + name(dtype)));
     }
     base_ = b_.mul(b_.workgroup_id(), b_.size(Dim("stride")));
+    for (const DType dtype : {DType::kI32, DType::kU32, DType::kI64, DType::kU64}) {
+      shared_.push_back(b_.workgroup_memory(dtype, kElements, "shared_" + name(dtype)));
+    }
+    slots_.insert(slots_.end(), shared_.begin(), shared_.end());
     for (const MemoryHandle& slot : slots_) {  // undefined until then
       const MemoryHandle& input = inputs_[static_cast<std::size_t>(slot.dtype)];
       const auto whole = static_cast<std::uint32_t>(kElements);
@@ -80,14 +84,15 @@ class Generator {
     return b_.constant(dtype, static_cast<double>(below(40)) / 2 - (is_unsigned(dtype) ? 0 : 8));
   }
 
-  /// An i64 scalar in [0, kElements - kMostLanes].
+  DType pick_index_dtype() { return chance(50) ? DType::kI32 : DType::kI64; }
+  /// A scalar in [0, kElements - kMostLanes].
   MachineValue small_offset() {
-    const MachineValue any = value({DType::kI64, 1});
-    return b_.bit_and(any, b_.i64(kElements - kMostLanes - 1));
+    const MachineValue any = value({pick_index_dtype(), 1});
+    return b_.bit_and(any, b_.constant_int(any.dtype, kElements - kMostLanes - 1));
   }
   MachineValue small_offsets() {
-    const MachineValue any = value({DType::kI64, lanes_});
-    return b_.bit_and(any, b_.i64(kElements - 1));
+    const MachineValue any = value({pick_index_dtype(), lanes_});
+    return b_.bit_and(any, b_.constant_int(any.dtype, kElements - 1));
   }
 
   /// A value of the type: one that there is, or a new one.
@@ -114,7 +119,7 @@ class Generator {
   }
 
   void statement(int depth) {
-    switch (below(depth < 2 ? 14 : 11)) {
+    switch (below(depth < 2 ? 15 : 12)) {
       case 0:
         return reduce_or_extract();
       case 1:
@@ -128,12 +133,14 @@ class Generator {
       case 5:
         if (chance(30)) b_.report_error(value({DType::kBool, chance(50) ? 1 : lanes_}), 1u << below(4));
         return;
-      case 11:
+      case 6:
+        return chance(50) ? atomic() : subgroup_op();
+      case 12:
         if (depth == 0) return b_.barrier();
         return loop(depth);
-      case 12:
-        return loop(depth);
       case 13:
+        return loop(depth);
+      case 14:
         return branch(depth);
       default:
         return lanewise();
@@ -186,6 +193,28 @@ class Generator {
     b_.scatter(slot, small_offsets(), mask, stored);
   }
 
+  void atomic() {
+    static const std::vector<KernelOp> kOps = {KernelOp::kAtomicAdd, KernelOp::kAtomicMin, KernelOp::kAtomicMax,
+                                               KernelOp::kAtomicOr, KernelOp::kAtomicExchange};
+    const MemoryHandle& memory = pick(shared_);
+    const MachineValue operand = value({memory.dtype, 1});
+    add(b_.atomic(pick(kOps), memory, small_offset(), operand));
+  }
+
+  void subgroup_op() {
+    const MachineValue scalar = value({pick_dtype(KernelOp::kShuffle), 1});
+    switch (below(4)) {
+      case 0:
+        return add(b_.thread_id());
+      case 1:
+        return add(b_.shuffle(scalar, value({DType::kI32, 1})));
+      case 2:
+        return add(b_.shuffle_xor(scalar, 0));
+      default:
+        return add(b_.ballot(value({DType::kBool, 1})));
+    }
+  }
+
   Values some_values() {
     Values chosen;
     for (std::uint64_t i = below(4); i > 0; --i) chosen.push_back(pick(pool_));
@@ -210,9 +239,11 @@ class Generator {
 
   void loop(int depth) {
     const Values initial = some_values();
-    const MachineValue lower = b_.i64(static_cast<std::int64_t>(below(4)) - 1);
-    const MachineValue upper = chance(50) ? b_.size(Dim("n")) : b_.i64(static_cast<std::int64_t>(below(5)));
-    const MachineValue step = b_.i64(1 + static_cast<std::int64_t>(below(3)));
+    const DType dtype = pick_index_dtype();
+    const MachineValue lower = b_.constant_int(dtype, static_cast<std::int64_t>(below(4)) - 1);
+    const MachineValue upper =
+        chance(50) ? b_.convert(dtype, b_.size(Dim("n"))) : b_.constant_int(dtype, static_cast<std::int64_t>(below(5)));
+    const MachineValue step = b_.constant_int(dtype, 1 + static_cast<std::int64_t>(below(3)));
     const Values results = b_.for_loop(lower, upper, step, initial, [&](MachineValue index, const Values& carried) {
       Values parameters = carried;
       parameters.push_back(index);
@@ -251,6 +282,7 @@ class Generator {
   MachineBuilder b_;
   std::uint32_t lanes_;
   std::vector<MemoryHandle> inputs_, outputs_, slots_;  // inputs and outputs: one a dtype
+  std::vector<MemoryHandle> shared_;                    // those of the slots that atomics take
   std::vector<std::size_t> stored_;                     // elements of each output used by a group
   std::vector<MachineValue> pool_;                      // in scope
   MachineValue base_;

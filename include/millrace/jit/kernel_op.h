@@ -25,6 +25,7 @@ enum class KernelOpDTypes : std::uint8_t {
   kInteger,
   kFloat,  // f32, f64
   kBits,   // bool, integers
+  kWord,   // i32, u32, i64, u64
 };
 
 inline constexpr KernelOp kAllKernelOps[] = {
@@ -68,6 +69,11 @@ constexpr KernelOpDTypes dtypes_of(KernelOp op) {
 /// Elementwise on lanes, meaningful on host scalars: everything but kBody and kMachine.
 constexpr bool is_lanewise(KernelOp op) { return rule_of(op) < KernelOpRule::kBody; }
 
+/// Operand 0 is an offset, `immediate` says into what memory.
+constexpr bool touches_memory(KernelOp op) { return KernelOp::kLoadVector <= op && op <= KernelOp::kAtomicExchange; }
+/// Reads and writes, and gives what was there.
+constexpr bool is_atomic(KernelOp op) { return KernelOp::kAtomicAdd <= op && op <= KernelOp::kAtomicExchange; }
+
 /// Whether a register of a machine kernel can hold it.
 constexpr bool is_register_dtype(DType dtype) { return dtype != DType::kF16 && dtype != DType::kBF16; }
 
@@ -93,6 +99,8 @@ constexpr bool takes(KernelOp op, DType dtype) {
       return is_register_float;
     case KernelOpDTypes::kBits:
       return is_bool || is_integer(dtype);
+    case KernelOpDTypes::kWord:
+      return is_integer(dtype) && size_bytes(dtype) >= 4;
   }
   __builtin_unreachable();
 }

@@ -45,8 +45,13 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
 
   MachineValue constant_scalar(Scalar);
   MachineValue emit(KernelOp op, DType dtype, std::initializer_list<MachineValue> operands);
+  MachineValue i32(std::int32_t value) { return constant_int(DType::kI32, value); }
   MachineValue i64(std::int64_t value) { return constant_int(DType::kI64, value); }
   MachineValue workgroup_id();
+  MachineValue thread_id();
+  /// This thread's number in its subgroup, and the subgroup's in the workgroup: i32. set_workgroup comes first.
+  MachineValue lane_id();
+  MachineValue subgroup_id();
   MachineValue lane_iota(DType dtype, std::uint32_t lanes);
   /// The value itself when it has these lanes already.
   MachineValue splat(MachineValue scalar, std::uint32_t lanes);
@@ -60,8 +65,24 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   void store(MemoryHandle, MachineValue offset, MachineValue value);
   void store_masked(MemoryHandle, MachineValue offset, MachineValue mask, MachineValue value);
   void scatter(MemoryHandle, MachineValue offsets, MachineValue mask, MachineValue value);
+  /// `atomic_op` is one of kAtomic*; gives the old value.
+  MachineValue atomic(KernelOp atomic_op, MemoryHandle, MachineValue offset, MachineValue value);
   void report_error(MachineValue any_true, std::uint32_t kernel_error);
   void barrier();
+
+  /// Scalars of the subgroup's lanes. All of its threads must be there. set_workgroup comes first.
+  MachineValue shuffle(MachineValue value, MachineValue lane);
+  MachineValue shuffle_xor(MachineValue value, std::uint32_t mask);
+  MachineValue ballot(MachineValue flag);
+  MachineValue broadcast(MachineValue value, std::uint32_t lane);
+  /// `op` is lanewise, associative and commutative. All lanes get the result: a tree over neighbours at halving
+  /// distance.
+  MachineValue subgroup_reduce(KernelOp op, MachineValue value);
+  /// Lane i gets the lanes up to i combined, lower ones left: a tree over neighbours at doubling distance. `op` is
+  /// lanewise and associative.
+  MachineValue subgroup_inclusive_scan(KernelOp op, MachineValue value);
+  /// Lane i gets the lanes before i combined, lane 0 gets `identity`.
+  MachineValue subgroup_exclusive_scan(KernelOp op, MachineValue value, MachineValue identity);
 
   using Values = std::vector<MachineValue>;
   Values for_loop(MachineValue lower, MachineValue upper, MachineValue step, const Values& initial,
@@ -69,6 +90,8 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   Values if_else(MachineValue condition, const std::function<Values()>& then_body,
                  const std::function<Values()>& else_body);
 
+  /// What kernels for CPUs are: one thread a workgroup. `subgroup_size` is 1, 32 or 64 and divides `num_threads`.
+  void set_workgroup(std::uint32_t num_threads, std::uint32_t subgroup_size);
   void set_num_groups(SizeExpr groups) { kernel_.num_groups = std::move(groups); }
   /// The kernel, verified. The last call.
   MachineKernel finish();

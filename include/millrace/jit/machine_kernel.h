@@ -79,14 +79,16 @@ struct Block {
   friend bool operator==(const Block&, const Block&) = default;
 };
 
-/// Structured code for one workgroup: SSA values with lanes, `for` and `if`, memory only as buffers and slots.
-/// No call, no allocation, no unstructured jump can be written.
+/// Structured code for one thread of a workgroup: SSA values with lanes, `for` and `if`, memory only as buffers and
+/// slots. Threads may take different branches and turns. No call, no allocation, no unstructured jump can be written.
 struct MachineKernel {
   std::string name;
   std::vector<BufferArgument> buffers;
   std::vector<SizeArgument> sizes;
   std::vector<MemorySlot> slots;
   SizeExpr num_groups = 1;
+  std::uint32_t workgroup_size = 1;  // threads
+  std::uint32_t subgroup_size = 1;   // threads that run in step: 1, 32 or 64; divides workgroup_size
   IdVector<MachineValueId, VectorType> types;
   IdVector<BlockId, Block> blocks;  // block 0 is the body
   friend bool operator==(const MachineKernel&, const MachineKernel&) = default;
@@ -97,7 +99,8 @@ struct MachineKernel {
 Status verify(const MachineKernel&);
 
 /// All of the kernel, and nothing that does not decide its code but names: equal kernels have equal text. Buffers are
-/// @0, slots #0, size arguments s0.
+/// @0, slots #0, size arguments s0. A workgroup of more than one thread is a line of its own after the groups:
+/// "workgroup 256 threads, subgroups of 32".
 ///
 ///     kernel relu
 ///     groups floor_div(n + 15, 16)

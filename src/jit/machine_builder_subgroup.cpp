@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads of a workgroup, and what subgroups do together, in terms of shuffles.
+#include <bit>
+
+#include "millrace/base/check.h"
+#include "millrace/jit/machine_builder.h"
+
+namespace millrace {
+
+void MachineBuilder::set_workgroup(std::uint32_t num_threads, std::uint32_t subgroup_size) {
+  kernel_.workgroup_size = num_threads;
+  kernel_.subgroup_size = subgroup_size;
+}
+
+MachineValue MachineBuilder::lane_id() {
+  if (kernel_.subgroup_size == kernel_.workgroup_size) return thread_id();
+  return bit_and(thread_id(), i32(static_cast<std::int32_t>(kernel_.subgroup_size - 1)));
+}
+
+MachineValue MachineBuilder::subgroup_id() {
+  if (kernel_.subgroup_size == kernel_.workgroup_size) return i32(0);
+  return shr(thread_id(), i32(std::countr_zero(kernel_.subgroup_size)));
+}
+
+MachineValue MachineBuilder::shuffle(MachineValue value, MachineValue lane) {
+  return append({value.dtype, 1}, KernelOp::kShuffle, {value.id, lane.id});
+}
+
+MachineValue MachineBuilder::shuffle_xor(MachineValue value, std::uint32_t mask) {
+  return append({value.dtype, 1}, KernelOp::kShuffleXor, {value.id}, mask);
+}
+
+MachineValue MachineBuilder::ballot(MachineValue flag) {
+  return append({DType::kU64, 1}, KernelOp::kBallot, {flag.id});
+}
+
+MachineValue MachineBuilder::broadcast(MachineValue value, std::uint32_t lane) {
+  MILLRACE_CHECK(lane < kernel_.subgroup_size);
+  return shuffle(value, i32(static_cast<std::int32_t>(lane)));
+}
+
+MachineValue MachineBuilder::subgroup_reduce(KernelOp op, MachineValue value) {
+  for (std::uint32_t distance = kernel_.subgroup_size / 2; distance > 0; distance /= 2) {
+    value = emit(op, value.dtype, {value, shuffle_xor(value, distance)});
+  }
+  return value;
+}
+
+MachineValue MachineBuilder::subgroup_inclusive_scan(KernelOp op, MachineValue value) {
+  const MachineValue lane = lane_id();
+  for (std::uint32_t distance = 1; distance < kernel_.subgroup_size; distance *= 2) {
+    const MachineValue step = i32(static_cast<std::int32_t>(distance));
+    const MachineValue lower = shuffle(value, sub(lane, step));
+    value = select(le(step, lane), emit(op, value.dtype, {lower, value}), value);
+  }
+  return value;
+}
+
+MachineValue MachineBuilder::subgroup_exclusive_scan(KernelOp op, MachineValue value, MachineValue identity) {
+  const MachineValue lane = lane_id();
+  const MachineValue before = shuffle(subgroup_inclusive_scan(op, value), sub(lane, i32(1)));
+  return select(eq(lane, i32(0)), identity, before);
+}
+
+}  // namespace millrace
