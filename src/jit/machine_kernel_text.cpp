@@ -15,18 +15,6 @@ std::string VectorType::to_text() const {
 
 std::string MemoryRef::to_text() const { return fmt::format("{}{}", is_slot ? '#' : '@', index); }
 
-std::string_view to_text(MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::kBuffer:
-      return "buffer";
-    case MemoryKind::kWorkgroup:
-      return "workgroup";
-    case MemoryKind::kPrivate:
-      return "private";
-  }
-  __builtin_unreachable();
-}
-
 namespace {
 
 class Printer {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "millrace/base/status.h"
+#include "millrace/hal/memory_observer.h"
 
 namespace millrace {
 
@@ -40,6 +41,9 @@ class HostKernel {
  public:
   virtual ~HostKernel() = default;
   virtual Status run(const KernelArgs&, std::uint32_t first_group, std::uint32_t end_group) const = 0;
+  /// As `run`, before an observer's eyes. Refused by kernels that cannot say what they do.
+  virtual Status run_observed(const KernelArgs&, std::uint32_t first_group, std::uint32_t end_group,
+                              const KernelObservation&) const;
 };
 
 }  // namespace millrace

@@ -10,6 +10,7 @@
 #include "millrace/base/ids.h"
 #include "millrace/base/size_expr.h"
 #include "millrace/base/status.h"
+#include "millrace/hal/memory_observer.h"
 #include "millrace/jit/kernel_op.h"
 #include "millrace/jit/scalar.h"
 
@@ -40,9 +41,6 @@ struct SizeArgument {
   SizeExpr value;
   friend bool operator==(const SizeArgument&, const SizeArgument&) = default;
 };
-
-enum class MemoryKind : std::uint8_t { kBuffer, kWorkgroup, kPrivate };
-std::string_view to_text(MemoryKind);
 
 /// Declared memory of a workgroup or a thread: a slot that plan_memory places. Undefined at the start.
 struct MemorySlot {

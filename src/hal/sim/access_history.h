@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "millrace/hal/memory_observer.h"
+
+namespace millrace {
+
+/// A thread at an instruction.
+struct Toucher {
+  static constexpr std::uint32_t kNobody = UINT32_MAX;
+  std::uint32_t group = 0;
+  std::uint32_t thread = kNobody;
+  std::uint32_t line = 0;
+  bool is_somebody() const { return thread != kNobody; }
+  bool is_other_than(const Toucher& me) const { return is_somebody() && (thread != me.thread || group != me.group); }
+};
+
+/// Who touched a granule of memory since a barrier last ordered it: as many as it takes to find whether a next access
+/// races. Of those who read, or updated atomically, two are enough: one of them is another than who comes next.
+class AccessHistory {
+ public:
+  struct Race {
+    Toucher other;
+    AccessKind kind = AccessKind::kLoad;
+  };
+
+  /// Adds an access of `me` in `phase`; gives the earlier one of the same phase that nothing orders with it, if any.
+  std::optional<Race> add(AccessKind kind, const Toucher& me, std::uint32_t phase) {
+    if (phase != phase_) *this = AccessHistory(phase);
+    std::optional<Race> race = find(stored_, AccessKind::kStore, me);
+    if (!race && kind != AccessKind::kLoad) race = find(loaded_[0], loaded_[1], AccessKind::kLoad, me);
+    if (!race && kind != AccessKind::kAtomic) race = find(updated_[0], updated_[1], AccessKind::kAtomic, me);
+    if (kind == AccessKind::kStore) stored_ = me;
+    if (kind == AccessKind::kLoad) remember(loaded_, me);
+    if (kind == AccessKind::kAtomic) remember(updated_, me);
+    return race;
+  }
+
+  AccessHistory() = default;
+
+ private:
+  explicit AccessHistory(std::uint32_t phase) : phase_(phase) {}
+
+  static std::optional<Race> find(const Toucher& earlier, AccessKind kind, const Toucher& me) {
+    return earlier.is_other_than(me) ? std::optional(Race{earlier, kind}) : std::nullopt;
+  }
+  static std::optional<Race> find(const Toucher& a, const Toucher& b, AccessKind kind, const Toucher& me) {
+    const std::optional<Race> race = find(a, kind, me);
+    return race ? race : find(b, kind, me);
+  }
+  static void remember(Toucher (&two)[2], const Toucher& me) {
+    if (!two[0].is_somebody()) {
+      two[0] = me;
+    } else if (two[0].is_other_than(me) && !two[1].is_somebody()) {
+      two[1] = me;
+    }
+  }
+
+  std::uint32_t phase_ = 0;
+  Toucher stored_;
+  Toucher loaded_[2];
+  Toucher updated_[2];
+};
+
+}  // namespace millrace

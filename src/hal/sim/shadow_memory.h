@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hal/sim/access_history.h"
+#include "millrace/hal/memory_observer.h"
+
+namespace millrace {
+
+/// Finds what a kernel may not do with memory, in one dispatch:
+///  - leave a buffer or a slot;
+///  - read workgroup or private memory where this group, or thread, stored nothing, or another slot since;
+///  - race: two threads touch one place, one of them writing, not both atomically, and no barrier of their workgroup
+///    stands between. Barriers order workgroup memory; nothing orders buffers within a dispatch, whichever workgroups
+///    the threads are of.
+/// The first finding ends the run, as an error that names threads, lines and addresses.
+class ShadowMemory final : public MemoryObserver {
+ public:
+  /// One size a buffer argument.
+  explicit ShadowMemory(std::vector<std::uint64_t> buffer_bytes) : buffer_bytes_(std::move(buffer_bytes)) {}
+
+  Status begin_group(const ObservedKernel&, const KernelArgs&, std::uint32_t group) override;
+  Status access(const MemoryAccess&) override;
+  Status barrier(std::uint32_t line) override;
+
+ private:
+  /// Buffers that share bytes, with those that they share bytes with in turn.
+  struct Region {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    std::uint64_t granule_bytes = 1;
+    bool is_written = false;  // else nobody can race there, and nothing is kept
+    static constexpr std::size_t kChunk = 512;
+    std::vector<std::unique_ptr<AccessHistory[]>> chunks = {};  // of kChunk granules, when touched
+  };
+  /// Of slots of one kind. A granule is the smallest element of any of them.
+  struct Slots {
+    std::uint64_t granule_bytes = 8;
+    std::uint64_t num_granules = 0;
+    std::vector<std::uint32_t> last_stored;  // by granule, of private memory by thread too: memory + 1, or 0
+  };
+
+  void bind(const ObservedKernel&, const KernelArgs&);
+  void add_region(Region);
+  void bind_slots(MemoryKind, std::uint64_t bytes, std::uint32_t copies, Slots&);
+  Status check_bounds(const MemoryAccess&, const ThreadAccess&) const;
+  Status touch_buffer(const MemoryAccess&, const ThreadAccess&);
+  Status touch_slot(const MemoryAccess&, const ThreadAccess&);
+  Status check_stored(const MemoryAccess&, const ThreadAccess&, std::uint64_t granule, std::uint32_t last_stored) const;
+  Status race_error(const MemoryAccess&, const ThreadAccess&, std::uint64_t offset_bytes,
+                    const AccessHistory::Race&) const;
+  std::string place_text(const MemoryAccess&, const ThreadAccess&, std::uint64_t offset_bytes) const;
+
+  std::vector<std::uint64_t> buffer_bytes_;
+  ObservedKernel kernel_;
+  bool is_bound_ = false;
+  std::vector<std::uintptr_t> buffers_;  // addresses
+  std::vector<std::size_t> region_of_;   // by buffer
+  std::vector<Region> regions_;
+  Slots workgroup_, private_;
+  std::vector<AccessHistory> workgroup_histories_;  // by granule
+  std::uint32_t group_ = 0;
+  std::uint32_t phase_ = 0;  // of workgroup memory, over all groups
+};
+
+}  // namespace millrace
