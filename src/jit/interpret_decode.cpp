@@ -1,70 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 
 #include "jit/interpret_program.h"
 
 namespace millrace::interpreter {
 namespace {
 
-const Step* run_copy(const Step* step, Frame& frame) {
-  std::memcpy(frame.at<std::byte>(step->out), frame.at<std::byte>(step->in[0]), step->immediate);
-  return step + 1;
-}
-
-const Step* run_constant(const Step* step, Frame& frame) {
-  std::memcpy(frame.at<std::byte>(step->out), &step->immediate, sizeof(step->immediate));
-  return step + 1;
-}
-
-const Step* run_size(const Step* step, Frame& frame) {
-  *frame.at<std::int64_t>(step->out) = frame.args->sizes[step->immediate];
-  return step + 1;
-}
-
-const Step* run_workgroup_id(const Step* step, Frame& frame) {
-  *frame.at<std::int64_t>(step->out) = frame.group;
-  return step + 1;
-}
-
-const Step* run_report_error(const Step* step, Frame& frame) {
-  const bool* lanes = frame.at<bool>(step->in[0]);
-  if (std::any_of(lanes, lanes + step->lanes, [](bool lane) { return lane; })) {
-    std::atomic_ref(*frame.args->status).fetch_or(static_cast<std::uint32_t>(step->immediate));
-  }
-  return step + 1;
-}
-
-/// in: lower, upper, step; out: index.
-template <class Index>
-const Step* run_for_begin(const Step* step, Frame& frame) {
-  const Index lower = *frame.at<Index>(step->in[0]);
-  MILLRACE_CHECK(*frame.at<Index>(step->in[2]) > 0);
-  *frame.at<Index>(step->out) = lower;
-  return lower < *frame.at<Index>(step->in[1]) ? step + 1 : step + step->jump;
-}
-
-template <class Index>
-const Step* run_for_end(const Step* step, Frame& frame) {
-  Index& index = *frame.at<Index>(step->out);
-  const bool has_wrapped = __builtin_add_overflow(index, *frame.at<Index>(step->in[2]), &index);
-  return !has_wrapped && index < *frame.at<Index>(step->in[1]) ? step + step->jump : step + 1;
-}
-
-const Step* run_unless(const Step* step, Frame& frame) {
-  return *frame.at<bool>(step->in[0]) ? step + 1 : step + step->jump;
-}
-
-const Step* run_jump(const Step* step, Frame&) { return step + step->jump; }
-
 constexpr std::uint32_t kRegisterAlignment = 16;
 constexpr std::uint32_t kNoRegister = UINT32_MAX;
 
 class Decoder {
  public:
-  explicit Decoder(const MachineKernel& kernel)
-      : kernel_(kernel), registers_(kernel.types.size(), kNoRegister), is_once_(kernel.types.size()) {}
+  Decoder(const MachineKernel& kernel, ProgramKind kind)
+      : kernel_(kernel), kind_(kind), registers_(kernel.types.size(), kNoRegister), is_once_(kernel.types.size()) {}
 
   Program run() {
     decode_block(BlockId{}, true);
@@ -73,16 +21,20 @@ class Decoder {
   }
 
  private:
+  bool is_threads() const { return kind_ != ProgramKind::kOneThread; }
+
+  /// Bytes of a thread.
   std::uint32_t size_of(MachineValueId id) const {
     const VectorType& type = kernel_.types[id];
     return static_cast<std::uint32_t>(size_bytes(type.dtype)) * type.lanes;
   }
 
-  std::uint32_t new_register(std::uint32_t size) {
+  std::uint32_t new_register(std::uint32_t thread_bytes) {
     const std::uint32_t offset = program_.register_bytes;
-    // A constant is written as 8 bytes whatever its dtype.
-    program_.register_bytes += (size + kRegisterAlignment - 1) / kRegisterAlignment * kRegisterAlignment;
-    MILLRACE_CHECK(program_.register_bytes >= offset);
+    const std::uint64_t size = std::uint64_t{thread_bytes} * kernel_.workgroup_size;
+    const std::uint64_t end = offset + (size + kRegisterAlignment - 1) / kRegisterAlignment * kRegisterAlignment;
+    MILLRACE_CHECK(end <= UINT32_MAX);
+    program_.register_bytes = static_cast<std::uint32_t>(end);
     return offset;
   }
 
@@ -94,8 +46,21 @@ class Decoder {
 
   std::vector<Step>& steps() { return program_.group; }
 
+  std::size_t push(Step step) {
+    step.mask = mask_;
+    step.instruction = instruction_;
+    steps().push_back(step);
+    return steps().size() - 1;
+  }
+
+  /// Of the threads that are there: others keep what they have.
   void copy(std::uint32_t out, std::uint32_t in, std::uint32_t size) {
-    if (out != in) steps().push_back({.handler = run_copy, .out = out, .in = {in}, .immediate = size});
+    if (out == in) return;
+    const bool is_masked = mask_ != 0;
+    push({.handler = is_masked ? masked_copy_handler(size) : copy_handler(),
+          .out = out,
+          .in = {in},
+          .immediate = is_masked ? size : std::uint64_t{size} * kernel_.workgroup_size});
   }
 
   /// All at once: a yield may be another carried value, as in a swap.
@@ -121,16 +86,25 @@ class Decoder {
 
   void decode_block(BlockId id, bool is_body) {
     for (const MachineInstruction& instruction : kernel_.blocks[id].instructions) {
+      instruction_ = num_instructions_++;
       if (instruction.op == KernelOp::kFor) {
         decode_for(instruction);
       } else if (instruction.op == KernelOp::kIf) {
         decode_if(instruction);
-      } else if (instruction.op != KernelOp::kBarrier) {  // one thread is the workgroup
-        const Step step = decode_plain(instruction);
-        const bool is_once = is_body && runs_once(instruction);
-        (is_once ? program_.once : program_.group).push_back(step);
+      } else if (instruction.op != KernelOp::kBarrier || is_threads()) {  // one thread waits for none
+        decode_plain(instruction, is_body && runs_once(instruction));
       }
     }
+  }
+
+  /// A block of the threads of a mask, then copies of its yields to where they are wanted.
+  void decode_inner(BlockId id, std::uint64_t mask, const std::vector<MachineValueId>& to, std::size_t first) {
+    const std::uint32_t outer_mask = mask_, outer_instruction = instruction_;
+    if (is_threads()) mask_ = static_cast<std::uint32_t>(mask);
+    decode_block(id, false);
+    instruction_ = outer_instruction;
+    copy_all(to, first, kernel_.blocks[id].yields);
+    mask_ = outer_mask;
   }
 
   /// Whether the value is the same in every group.
@@ -151,34 +125,31 @@ class Decoder {
     }
     const std::vector<MachineValueId> initial(loop.operands.begin() + 3, loop.operands.end());
     copy_all(body.parameters, 1, initial);
-    const bool is_narrow = kernel_.types[body.parameters[0]].dtype == DType::kI32;
-    Step control{.handler = is_narrow ? run_for_begin<std::int32_t> : run_for_begin<std::int64_t>,
-                 .out = reg(body.parameters[0])};
+    const ControlHandlers handlers = control_handlers(kernel_.types[body.parameters[0]].dtype, is_threads());
+    Step control{.handler = handlers.for_begin, .out = reg(body.parameters[0]), .immediate = program_.num_masks++};
     for (std::size_t i = 0; i < 3; ++i) control.in[i] = reg(loop.operands[i]);
-    const std::size_t begin = steps().size();
-    steps().push_back(control);
-    decode_block(loop.blocks[0], false);
-    copy_all(body.parameters, 1, body.yields);
-    control.handler = is_narrow ? run_for_end<std::int32_t> : run_for_end<std::int64_t>;
+    const std::size_t begin = push(control);
+    decode_inner(loop.blocks[0], control.immediate, body.parameters, 1);
+    control.handler = handlers.for_end;
     control.jump = distance(steps().size(), begin + 1);
-    steps().push_back(control);
+    push(control);
     steps()[begin].jump = distance(begin, steps().size());
   }
 
   void decode_if(const MachineInstruction& branch) {
-    const std::size_t begin = steps().size();
-    steps().push_back({.handler = run_unless, .in = {reg(branch.operands[0])}});
-    decode_block(branch.blocks[0], false);
-    copy_all(branch.results, 0, kernel_.blocks[branch.blocks[0]].yields);
-    const std::size_t end_of_then = steps().size();
-    steps().push_back({.handler = run_jump});
+    const ControlHandlers handlers = control_handlers(DType::kI64, is_threads());
+    const std::uint64_t mask = program_.num_masks;
+    program_.num_masks += 2;
+    const std::size_t begin = push({.handler = handlers.if_begin, .in = {reg(branch.operands[0])}, .immediate = mask});
+    decode_inner(branch.blocks[0], mask, branch.results, 0);
+    const std::size_t middle = push({.handler = handlers.if_else, .immediate = mask});
     steps()[begin].jump = distance(begin, steps().size());
-    decode_block(branch.blocks[1], false);
-    copy_all(branch.results, 0, kernel_.blocks[branch.blocks[1]].yields);
-    steps()[end_of_then].jump = distance(end_of_then, steps().size());
+    if (is_threads()) steps()[begin].jump = distance(begin, middle);  // the second block may have no thread either
+    decode_inner(branch.blocks[1], mask + 1, branch.results, 0);
+    steps()[middle].jump = distance(middle, steps().size());
   }
 
-  Step decode_plain(const MachineInstruction& instruction) {
+  void decode_plain(const MachineInstruction& instruction, bool is_once) {
     Step step;
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) step.in[i] = reg(instruction.operands[i]);
     // What a step runs over: the lanes of its result, or of the last operand where there is none or it is a scalar.
@@ -191,67 +162,70 @@ class Decoder {
     }
     step.lanes = std::max(type.lanes, operand.lanes);
     step.immediate = instruction.immediate;
+    if (touches_memory(instruction.op)) return decode_access(instruction, type.dtype, step);
     step.handler = pick_handler(instruction, operand, type, step);
     MILLRACE_CHECK(step.handler != nullptr);
-    return step;
+    if (is_once) {
+      program_.once.push_back(step);
+    } else {
+      push(step);
+    }
   }
 
   Handler pick_handler(const MachineInstruction& instruction, const VectorType& operand, const VectorType& type,
                        Step& step) {
     switch (instruction.op) {
-      case KernelOp::kConstant:
-        return run_constant;
       case KernelOp::kBitcast:
-        step.immediate = size_of(instruction.operands[0]);
-        return run_copy;
-      case KernelOp::kSize:
-        return run_size;
-      case KernelOp::kWorkgroupId:
-        return run_workgroup_id;
-      case KernelOp::kThreadId:
-        step.immediate = 0;
-        return run_constant;
+        step.immediate = std::uint64_t{size_of(instruction.operands[0])} * kernel_.workgroup_size;
+        return copy_handler();
       case KernelOp::kLaneIota:
         return lane_iota_handler(type.dtype);
       case KernelOp::kSplat:
         return splat_handler(type.dtype);
-      case KernelOp::kExtract:
-        step.in[0] += static_cast<std::uint32_t>(instruction.immediate * size_bytes(type.dtype));
-        step.immediate = size_bytes(type.dtype);
-        return run_copy;
       case KernelOp::kReduceAdd:
       case KernelOp::kReduceMul:
       case KernelOp::kReduceMin:
       case KernelOp::kReduceMax:
         step.in[1] = new_register(size_of(instruction.operands[0]));
         return reduce_handler(instruction.op, operand.dtype);
-      case KernelOp::kShuffle:
-      case KernelOp::kShuffleXor:  // a thread is its subgroup
-        step.immediate = size_bytes(type.dtype);
-        return run_copy;
-      case KernelOp::kBallot:
-        return convert_handler(DType::kBool, DType::kU64);
-      case KernelOp::kReportError:
-        return run_report_error;
       default:
         break;
     }
-    if (is_lanewise(instruction.op)) return lanewise_handler(instruction.op, operand.dtype, type.dtype);
+    if (!is_lanewise(instruction.op) || instruction.op == KernelOp::kConstant) {
+      return move_handler(instruction.op, type.dtype);
+    }
+    step.lanes *= kernel_.workgroup_size;
+    return lanewise_handler(instruction.op, operand.dtype, type.dtype);
+  }
+
+  void decode_access(const MachineInstruction& instruction, DType dtype, Step step) {
+    const KernelOp op = instruction.op;
     const MemoryRef memory = MemoryRef::decode(instruction.immediate);
-    step.memory = memory.index + (memory.is_slot ? static_cast<std::uint32_t>(kernel_.buffers.size()) : 0);
     const DType offset = kernel_.types[instruction.operands[0]].dtype;
-    if (is_atomic(instruction.op)) return atomic_handler(instruction.op, type.dtype, offset);
-    return memory_handler(instruction.op, type.dtype, offset);
+    step.memory = memory.index + (memory.is_slot ? static_cast<std::uint32_t>(kernel_.buffers.size()) : 0);
+    if (kind_ == ProgramKind::kObservedThreads) {
+      const AccessKind store_or_load = instruction.results.empty() ? AccessKind::kStore : AccessKind::kLoad;
+      step.immediate = static_cast<std::uint64_t>(is_atomic(op) ? AccessKind::kAtomic : store_or_load);
+      step.handler = observe_handler(op, offset);
+      push(step);
+    }
+    step.handler = is_atomic(op) ? atomic_handler(op, dtype, offset) : memory_handler(op, dtype, offset, is_threads());
+    MILLRACE_CHECK(step.handler != nullptr);
+    push(step);
   }
 
   const MachineKernel& kernel_;
+  ProgramKind kind_;
   Program program_;
   std::vector<std::uint32_t> registers_;
   std::vector<bool> is_once_;
+  std::uint32_t mask_ = 0;  // of the threads that execute the open block
+  std::uint32_t instruction_ = 0;
+  std::uint32_t num_instructions_ = 0;
 };
 
 }  // namespace
 
-Program decode(const MachineKernel& kernel) { return Decoder(kernel).run(); }
+Program decode(const MachineKernel& kernel, ProgramKind kind) { return Decoder(kernel, kind).run(); }
 
 }  // namespace millrace::interpreter

@@ -53,26 +53,33 @@ template <KernelOp kOp, class T>
 const Step* run_reduce(const Step* step, Frame& frame) {
   T* left = frame.at<T>(step->in[1]);
   const T* values = frame.at<const T>(step->in[0]);
-  for (std::uint32_t i = 0; i < step->lanes; ++i) left[i] = values[i];
-  for (std::uint32_t half = step->lanes / 2; half > 0; half /= 2) {
-    for (std::uint32_t i = 0; i < half; ++i) left[i] = LaneOp<kOp>::apply(left[i], left[i + half]);
+  for (std::uint32_t thread = 0; thread < frame.num_threads; ++thread, values += step->lanes) {
+    for (std::uint32_t i = 0; i < step->lanes; ++i) left[i] = values[i];
+    for (std::uint32_t half = step->lanes / 2; half > 0; half /= 2) {
+      for (std::uint32_t i = 0; i < half; ++i) left[i] = LaneOp<kOp>::apply(left[i], left[i + half]);
+    }
+    frame.at<T>(step->out)[thread] = left[0];
   }
-  *frame.at<T>(step->out) = left[0];
   return step + 1;
 }
 
 template <class T>
 const Step* run_lane_iota(const Step* step, Frame& frame) {
   T* out = frame.at<T>(step->out);
-  for (std::uint32_t i = 0; i < step->lanes; ++i) out[i] = static_cast<T>(i);
+  for (std::uint32_t thread = 0; thread < frame.num_threads; ++thread, out += step->lanes) {
+    for (std::uint32_t i = 0; i < step->lanes; ++i) out[i] = static_cast<T>(i);
+  }
   return step + 1;
 }
 
 template <class T>
 const Step* run_splat(const Step* step, Frame& frame) {
-  const T value = *frame.at<const T>(step->in[0]);
+  const T* values = frame.at<const T>(step->in[0]);
   T* out = frame.at<T>(step->out);
-  for (std::uint32_t i = 0; i < step->lanes; ++i) out[i] = value;
+  for (std::uint32_t thread = 0; thread < frame.num_threads; ++thread, out += step->lanes) {
+    const T value = values[thread];
+    for (std::uint32_t i = 0; i < step->lanes; ++i) out[i] = value;
+  }
   return step + 1;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iterator>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "jit/instruction_lines.h"
 #include "millrace/base/check.h"
 #include "millrace/jit/machine_kernel.h"
 
@@ -45,7 +47,18 @@ class Printer {
     return std::move(text_);
   }
 
+  /// Of the instructions, in the order in which they were printed.
+  const std::vector<std::uint32_t>& lines() const { return lines_; }
+
  private:
+  /// The line that is being printed, from 1.
+  std::uint32_t line() {
+    const auto begin = text_.begin() + static_cast<std::ptrdiff_t>(counted_);
+    num_ended_ += static_cast<std::uint32_t>(std::count(begin, text_.end(), '\n'));
+    counted_ = text_.size();
+    return num_ended_ + 1;
+  }
+
   template <class... Args>
   void write(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
@@ -79,6 +92,7 @@ class Printer {
   }
 
   void print_instruction(const MachineInstruction& instruction) {
+    lines_.push_back(line());
     write("{:{}}", "", indent_);
     if (!instruction.results.empty()) {
       print_ids(instruction.results);
@@ -144,6 +158,9 @@ class Printer {
   const MachineKernel& kernel_;
   std::string text_;
   int indent_ = 0;
+  std::vector<std::uint32_t> lines_;
+  std::size_t counted_ = 0;  // of the text, for num_ended_
+  std::uint32_t num_ended_ = 0;
 };
 
 }  // namespace
@@ -151,6 +168,22 @@ class Printer {
 std::string to_text(const MachineKernel& kernel) {
   MILLRACE_CHECK(!kernel.blocks.empty());
   return Printer(kernel).print();
+}
+
+std::vector<std::uint32_t> instruction_lines(const MachineKernel& kernel) {
+  Printer printer(kernel);
+  printer.print();
+  return printer.lines();
+}
+
+std::string text_of_line(const MachineKernel& kernel, std::uint32_t line) {
+  const std::string text = to_text(kernel);
+  std::size_t begin = 0;
+  for (std::uint32_t i = 1; i < line; ++i) begin = text.find('\n', begin) + 1;
+  begin = text.find_first_not_of(' ', begin);
+  std::string found = text.substr(begin, text.find('\n', begin) - begin);
+  if (found.ends_with(" {")) found.resize(found.size() - 2);
+  return found;
 }
 
 }  // namespace millrace

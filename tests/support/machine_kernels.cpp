@@ -81,18 +81,41 @@ bool same_value(Scalar a, Scalar b) {
   return a.dtype == b.dtype && is_float(a.dtype) && std::isnan(a.to_double()) && std::isnan(b.to_double());
 }
 
-std::uint32_t run_interpreted(const MachineKernel& kernel, const std::vector<void*>& buffers,
-                              const std::vector<std::int64_t>& sizes, std::uint32_t num_groups) {
-  const MemoryPlan plan = plan_memory(kernel, TargetSpec{}).value();
+namespace {
+
+/// 64-byte aligned.
+class WorkgroupMemory {
+ public:
+  explicit WorkgroupMemory(const MemoryPlan& plan) : lines_(plan.workgroup_bytes / sizeof(Line) + 1) {}
+  void* data() { return lines_.data(); }
+
+ private:
   struct alignas(64) Line {
     std::byte bytes[64];
   };
-  std::vector<Line> workgroup_memory(plan.workgroup_bytes / sizeof(Line) + 1);
+  std::vector<Line> lines_;
+};
+
+}  // namespace
+
+std::uint32_t run_interpreted(const MachineKernel& kernel, const std::vector<void*>& buffers,
+                              const std::vector<std::int64_t>& sizes, std::uint32_t num_groups) {
+  const MemoryPlan plan = plan_memory(kernel, TargetSpec{}).value();
+  WorkgroupMemory workgroup_memory(plan);
   std::uint32_t status = 0;
   const KernelArgs args{&status, workgroup_memory.data(), buffers.data(), sizes.data()};
   const Status ran = interpret_kernel(kernel, plan, args, 0, num_groups);
   MILLRACE_CHECK(ran.ok());
   return status;
+}
+
+Status run_observed(const MachineKernel& kernel, const MemoryPlan& plan, const std::vector<void*>& buffers,
+                    const std::vector<std::int64_t>& sizes, std::uint32_t num_groups,
+                    const KernelObservation& observation) {
+  WorkgroupMemory workgroup_memory(plan);
+  std::uint32_t status = 0;
+  const KernelArgs args{&status, workgroup_memory.data(), buffers.data(), sizes.data()};
+  return make_interpreted_kernel(kernel, plan)->run_observed(args, 0, num_groups, observation);
 }
 
 }  // namespace millrace::test

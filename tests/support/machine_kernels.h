@@ -38,4 +38,8 @@ bool same_value(Scalar a, Scalar b);
 std::uint32_t run_interpreted(const MachineKernel&, const std::vector<void*>& buffers,
                               const std::vector<std::int64_t>& sizes = {}, std::uint32_t num_groups = 1);
 
+/// Runs all groups before an observer's eyes, or in the order of its seed.
+Status run_observed(const MachineKernel&, const MemoryPlan&, const std::vector<void*>& buffers,
+                    const std::vector<std::int64_t>& sizes, std::uint32_t num_groups, const KernelObservation&);
+
 }  // namespace millrace::test

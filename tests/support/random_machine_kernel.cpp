@@ -23,6 +23,7 @@ class Generator {
     declare();
     RandomMachineKernel made;
     made.num_groups = 1 + static_cast<std::uint32_t>(below(3));
+    if (options_.num_groups != 0) made.num_groups = options_.num_groups;
     for (int i = 0; i < options_.num_statements; ++i) statement(0);
     store_results();
     b_.set_num_groups(made.num_groups);
@@ -134,6 +135,7 @@ class Generator {
         if (chance(30)) b_.report_error(value({DType::kBool, chance(50) ? 1 : lanes_}), 1u << below(4));
         return;
       case 6:
+        if (!options_.has_thread_ops) return lanewise();
         return chance(50) ? atomic() : subgroup_op();
       case 12:
         if (depth == 0) return b_.barrier();
@@ -292,6 +294,25 @@ class Generator {
 
 RandomMachineKernel make_random_kernel(std::uint64_t seed, const RandomKernelOptions& options) {
   return Generator(seed, options).run();
+}
+
+RandomMachineKernel as_threads(const RandomMachineKernel& made) {
+  RandomMachineKernel threads = made;
+  threads.num_groups = 1;
+  MachineKernel& kernel = threads.kernel;
+  kernel.num_groups = 1;
+  kernel.workgroup_size = made.num_groups;
+  for (MemorySlot& slot : kernel.slots) slot.kind = MemoryKind::kPrivate;
+  const MachineValueId thread = kernel.types.push_back({DType::kI32, 1});
+  auto& body = kernel.blocks[BlockId{}].instructions;
+  for (MachineInstruction& instruction : body) {
+    if (instruction.op != KernelOp::kWorkgroupId) continue;
+    instruction.op = KernelOp::kConvert;
+    instruction.operands = {thread};
+  }
+  body.insert(body.begin(),
+              {.op = KernelOp::kThreadId, .operands = {}, .results = {thread}, .immediate = 0, .blocks = {}});
+  return threads;
 }
 
 KernelData make_random_data(const RandomMachineKernel& made, std::uint64_t seed) {

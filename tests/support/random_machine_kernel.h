@@ -22,10 +22,17 @@ struct RandomKernelOptions {
   int num_statements = 40;
   /// mul_add of floats rounds once or twice, as the target has FMA.
   bool has_float_mul_add = true;
+  /// Atomics, shuffles and ids of threads, which for one thread alone are all that they can be.
+  bool has_thread_ops = true;
+  std::uint32_t num_groups = 0;  // 0: one to three
 };
 
 /// Over some hundred seeds, every op that a machine kernel may have, on every dtype.
 RandomMachineKernel make_random_kernel(std::uint64_t seed, const RandomKernelOptions& options = {});
+
+/// The same work as one workgroup of `num_groups` threads, all memory but the buffers private: a thread a group.
+/// Precondition: made without thread ops.
+RandomMachineKernel as_threads(const RandomMachineKernel&);
 
 /// One array a buffer: random elements where the kernel reads, zeros where it only writes.
 using KernelData = std::vector<std::vector<std::uint64_t>>;
