@@ -88,6 +88,18 @@ TEST_CASE("two nodes that meet again through a reduction are not one kernel") {
   CHECK(shape_of(formed(graph)) == "exp -> 1\nreduce_sum mul -> 1\n");
 }
 
+TEST_CASE("what a reduction reads at points of its own is stored, though its epilogue reads it too") {
+  GraphBuilder graph;
+  const Tensor x = graph.input("x", DType::kF32, {1, 3, 8, 8}), w = graph.input("w", DType::kF32, {3, 3, 3, 3});
+  const Tensor e = exp(x);
+  graph.output("y", conv2d(e, w, {.padding = {1, 1, 1, 1}}) + e);
+  CHECK(shape_of(formed(graph)) == "exp -> 1\nconv2d add -> 1\n");
+  GraphBuilder other;
+  const Tensor s = exp(other.input("x", DType::kF32, {4, 1}));
+  other.output("y", reduce_sum(s, {1}, true) * s);
+  CHECK(shape_of(formed(other)) == "exp -> 1\nreduce_sum mul -> 1\n");
+}
+
 TEST_CASE("topk with one used result has one dispatch and stores one result") {
   GraphBuilder graph;
   Tensor x = graph.input("x", DType::kF32, {4, 64});

@@ -71,6 +71,14 @@ constexpr SmallProgram kComputing[] = {
        T y = conv2d(x, w, {.strides = {2, 1}, .padding = {1, 0, 1, 2}});
        g.output("y", max_pool2d(relu(y + broadcast_to(b, y.shape())), {.window = {3, 2}, .strides = {1, 2}}));
      }},
+    {"residual blocks: what a convolution reads is added to what it gives", 1e-3,
+     [](GraphBuilder& g) {
+       T w = in(g, "w", {3, 3, 3, 3});
+       T s = relu(in(g, "x", {2, 3, 8, 9}));
+       for (int i = 0; i < 2; ++i) s = relu(conv2d(s, w, {.padding = {1, 1, 1, 1}}) * 0.1 + s);
+       g.output("y", s + avg_pool2d(s, {.window = {3, 3}, .strides = {1, 1}, .padding = {1, 1, 1, 1}}));
+       g.output("z", max_pool2d(s, {.window = {3, 3}, .strides = {1, 1}, .padding = {1, 1, 1, 1}}) + s);
+     }},
     {"average pool", 1e-5,
      [](GraphBuilder& g) {
        T x = in(g, "x", {1, 4, 9, 9});

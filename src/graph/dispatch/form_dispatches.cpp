@@ -143,6 +143,13 @@ class Former {
     return false;
   }
 
+  /// Whether `group` has a root that reads something of `from`: at points of its own, so that it must be in memory.
+  bool root_reads(std::uint32_t group, std::uint32_t from) {
+    return root_[group] != kNone && std::ranges::any_of(node(root_[group]).operands, [&](const Value& operand) {
+             return producer_group(operand) == from;
+           });
+  }
+
   bool is_too_large_together(std::uint32_t a, std::uint32_t b) const {
     return groups_[a].size() + groups_[b].size() > kMaxRegionNodes;
   }
@@ -177,6 +184,7 @@ class Former {
         continue;
       }
       if (is_too_large_together(producer, consumer)) continue;
+      if (root_reads(producer, consumer) || root_reads(consumer, producer)) continue;
       if (is_reached_around(producer, consumer) || is_reached_around(consumer, producer)) continue;
       join(producer, consumer,
            fmt::format("{} at the points of {}: no store and load between them", value_text(graph_, {NodeId{i}, 0}),

@@ -9,10 +9,12 @@
 namespace millrace {
 namespace {
 
-std::uint32_t position(const std::vector<Value>& values, Value value) {
+Result<std::uint32_t> position(const Region& region, const std::vector<Value>& values, Value value) {
   const auto it = std::find(values.begin(), values.end(), value);
-  MILLRACE_CHECK(it != values.end());
-  return static_cast<std::uint32_t>(it - values.begin());
+  if (it != values.end()) return static_cast<std::uint32_t>(it - values.begin());
+  return internal_error(
+      fmt::format("region {}: its kernel touches result {} of node {}, which the region does not name", region.name,
+                  value.result, index_of(value.node)));
 }
 
 }  // namespace
@@ -30,9 +32,9 @@ Result<std::vector<KernelSequence>> lower_region(const DispatchGraph& dispatch, 
     for (SequenceKernel& kernel : sequence->kernels) {
       for (SequenceOperand& buffer : kernel.buffers) {
         if (buffer.kind == SequenceOperand::Kind::kOperand) {
-          buffer.index = position(region.inputs, composed.operands[buffer.index]);
+          MILLRACE_TRY_ASSIGN(buffer.index, position(region, region.inputs, composed.operands[buffer.index]));
         } else if (buffer.kind == SequenceOperand::Kind::kResult) {
-          buffer.index = position(region.outputs, composed.results[buffer.index]);
+          MILLRACE_TRY_ASSIGN(buffer.index, position(region, region.outputs, composed.results[buffer.index]));
         }
       }
     }
