@@ -3,7 +3,9 @@
 // op's own type rule refuses, or what no binding of the symbols allows, is not added.
 #include "tests/support/random_graph.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 
 #include "millrace/graph/passes.h"
@@ -275,13 +277,23 @@ class Grower {
       const auto room = sizes(needed.large - needed.small);
       if (!room || std::ranges::any_of(*room, [](std::int64_t left) { return left < 0; })) return false;
     }
-    if (op == Op::gather || is_scatter(op)) {  // indices are all 0
-      const auto axis = std::get<GatherAttrs>(attributes).axis;
-      const auto rank = static_cast<std::int64_t>(types[0].shape.rank());
-      const auto extents = sizes(types[0].shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
-      if (!extents || std::ranges::count(*extents, 0) != 0) return false;
-    }
     return true;
+  }
+
+  /// Indices that every binding of `x` has along the axis, some counted from its end; nothing when one has none.
+  std::optional<Tensor> some_indices(const Tensor& like, const Tensor& x, std::int64_t axis) {
+    const auto rank = static_cast<std::int64_t>(x.shape().rank());
+    if (axis < -rank || axis >= rank) return std::nullopt;
+    const auto extents = sizes(x.shape()[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+    const std::int64_t least = extents ? std::ranges::min(*extents) : 0;
+    if (least == 0) return std::nullopt;
+    Tensor indices = like;
+    if (like.shape().rank() > 0) {
+      const auto along = static_cast<std::int64_t>(below(like.shape().rank()));
+      const Tensor count = iota(builder_, like.dtype(), like.shape(), along) + static_cast<double>(below(7));
+      indices = builder_.op1(Op::rem, {count, builder_.fill(like.dtype(), like.shape(), static_cast<double>(least))});
+    }
+    return chance(50) ? indices - static_cast<double>(least) : indices;
   }
 
   bool add_node() {
@@ -289,6 +301,12 @@ class Grower {
     std::vector<Tensor> operands = choose_operands(op);
     Attributes attributes = default_attributes(op);
     std::visit([&](auto& chosen) { choose(chosen, operands); }, attributes);
+    if (op == Op::gather || is_scatter(op)) {
+      const std::optional<Tensor> indices =
+          some_indices(operands[1], operands[0], std::get<GatherAttrs>(attributes).axis);
+      if (!indices) return false;
+      operands[1] = *indices;
+    }
     if (is_scatter(op)) {
       const auto updates = infer_types(Op::gather, std::array{operands[0].type(), operands[1].type()}, attributes);
       if (!updates.ok() || !is_small(updates->results[0].shape)) return false;
