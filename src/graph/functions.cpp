@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "graph/infer.h"
+
 namespace millrace {
 namespace {
 
@@ -141,25 +143,6 @@ Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes) {
 }
 Tensor max_pool2d(Tensor x, Pool2dAttrs attributes) { return apply(Op::max_pool2d, {x}, std::move(attributes)); }
 Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes) { return apply(Op::avg_pool2d, {x}, std::move(attributes)); }
-
-namespace {
-/// The shape with its one dim of -1 as what the others leave of the elements.
-Shape with_found_dim(Shape shape, const Shape& from) {
-  SizeExpr others = 1;
-  std::size_t unknown = shape.rank();
-  for (std::size_t d = 0; d < shape.rank(); ++d) {
-    if (!shape[d].is(-1)) {
-      others = others * shape[d];
-    } else if (unknown < shape.rank()) {
-      return shape;  // two: what is wrong is said of the shape as it came
-    } else {
-      unknown = d;
-    }
-  }
-  if (unknown < shape.rank() && !others.is(0)) shape[unknown] = floor_div(from.num_elements(), others);
-  return shape;
-}
-}  // namespace
 
 Tensor reshape(Tensor x, Shape shape) {
   return apply(Op::reshape, {x}, ShapeAttrs{with_found_dim(std::move(shape), x.shape()).dims()});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/graph/graph.h"
 
+#include "graph/infer.h"
+
 namespace millrace {
 
 IdVector<NodeId, std::uint32_t> used_results(const Graph& graph) {
@@ -11,6 +13,26 @@ IdVector<NodeId, std::uint32_t> used_results(const Graph& graph) {
   }
   for (const GraphOutput& output : graph.outputs) used[output.value.node] |= 1u << output.value.result;
   return used;
+}
+
+std::vector<bool> live_nodes(const Graph& graph) {
+  std::vector<bool> live(graph.nodes.size());
+  for (const GraphOutput& output : graph.outputs) live[index_of(output.value.node)] = true;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[NodeId(i)];
+    if (std::holds_alternative<InputNode>(node.what)) live[i] = true;
+    if (!live[i]) continue;
+    for (const Value& operand : node.operands) live[index_of(operand.node)] = true;
+  }
+  return live;
+}
+
+Result<std::map<std::string, Dim>> collect_symbols(const Graph& graph) {
+  std::map<std::string, Dim> symbols;
+  for (const Node& node : graph.nodes) {
+    for (const SizeExpr& size : sizes_of(node)) MILLRACE_TRY(size.collect_symbols(symbols));
+  }
+  return symbols;
 }
 
 std::string kind_name(const Node& node) {

@@ -9,6 +9,23 @@ Result<Inference> infer_node(const Node& node, std::span<const TensorType> opera
   return node.results;
 }
 
+// Two of -1 stay: what is wrong is said of the shape as it came.
+Shape with_found_dim(Shape shape, const Shape& from) {
+  SizeExpr others = 1;
+  std::size_t unknown = shape.rank();
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (!shape[d].is(-1)) {
+      others = others * shape[d];
+    } else if (unknown < shape.rank()) {
+      return shape;
+    } else {
+      unknown = d;
+    }
+  }
+  if (unknown < shape.rank() && !others.is(0)) shape[unknown] = floor_div(from.num_elements(), others);
+  return shape;
+}
+
 namespace {
 struct SizeCollector {
   std::vector<SizeExpr>& sizes;

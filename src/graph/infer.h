@@ -12,6 +12,9 @@ namespace millrace {
 /// node name yet.
 Result<Inference> infer_node(const Node&, std::span<const TensorType> operands);
 
+/// `shape` with its one dim of -1 as what the others leave of the elements of `from`.
+Shape with_found_dim(Shape shape, const Shape& from);
+
 /// Every size that a node states: in its attributes, and the dims of its results.
 std::vector<SizeExpr> sizes_of(const Node&);
 

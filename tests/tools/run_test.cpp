@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // millrace run: NumPy files in and out, generated inputs, what it prints, and its errors.
 #include <cstdlib>
+#include <filesystem>
 
 #include <doctest/doctest.h>
 
@@ -87,6 +88,35 @@ TEST_CASE("repeated runs say their times") {
   CHECK(run.error.starts_with("ran 3 times: least "));
 }
 
+TEST_CASE("a size that stands in an attribute alone, or that a pass drops, comes by name") {
+  const Workplace here;
+  here.write("part.mr",
+             "graph part(%x: f32[n in 4..100]) {\n"
+             "  %y = slice(%x) {start = [s in 0..96], stop = [s + 4], step = [1]}\n  return y = %y\n}\n");
+  CHECK(here.output_of("run part.mr --input x=arange,20 --dim s=3") == "y: f32[4]\n  [3, 4, 5, 6]\n");
+  here.write("joined.mr",
+             "graph joined(%x: f32[12]) {\n  %a = reshape(%x) {shape = [m in 1..100, 4]}\n"
+             "  %b = reshape(%a) {shape = [-1, 6]}\n  return b = %b\n}\n");
+  CHECK(contains(here.output_of("run joined.mr --input x=zeros --dim m=3"), "b: f32[2x6]"));
+  CHECK(contains(here.output_of("explain part.mr --dim s=3"), "slice"));
+}
+
+TEST_CASE("results go where a link leads, and keep a file's mode") {
+  const Workplace here;
+  const std::string run = "run net.mr --input x=ones --input w=ones --output h=@";
+  here.write("target.npy", "old");
+  std::filesystem::create_symlink("target.npy", here.path("link.npy"));
+  CHECK(here.output_of(run + "link.npy") == "");
+  CHECK(std::filesystem::is_symlink(here.path("link.npy")));
+  CHECK(here.read("target.npy").starts_with("\x93NUMPY"));
+  std::filesystem::permissions(here.path("target.npy"), std::filesystem::perms::owner_all);
+  CHECK(here.output_of(run + "target.npy") == "");
+  CHECK(std::filesystem::status(here.path("target.npy")).permissions() == std::filesystem::perms::owner_all);
+  std::filesystem::create_symlink("/proc/self/fd/1", here.path("out"));
+  CHECK(here.output_of(run + "out").starts_with("\x93NUMPY"));
+  CHECK(std::filesystem::is_symlink(here.path("out")));
+}
+
 TEST_CASE("mistakes in a run's arguments are named, with what the graph has") {
   const Workplace here;
   const auto error = [&](const std::string& arguments) { return here.error_of("run " + arguments); };
@@ -112,6 +142,8 @@ TEST_CASE("mistakes in a run's arguments are named, with what the graph has") {
   CHECK(error("top.mr --input x=ones,99999999x99999999") ==
         "millrace: --input x=ones,99999999x99999999: f32[99999999x99999999] has more than 2^40 bytes; say a smaller "
         "one\n");
+  CHECK(error("top.mr --input x=@") ==
+        "millrace: --input x=@: found '@', expected @FILE.npy, zeros, ones, randn or arange\n");
   CHECK(error("top.mr --input x=@none.npy") == "millrace: npy 'none.npy': the file cannot be opened; check the path\n");
 }
 
@@ -126,6 +158,8 @@ TEST_CASE("mistakes in sizes are named") {
         "millrace: --dim rows=three: found 'three', expected an integer\n");
   CHECK(error("top.mr --input x=ones --dim rows=65") ==
         "millrace: --dim rows=65: the graph promises rows in 1..64; say a value that keeps this\n");
+  CHECK(error("some.mr --input x=ones,9 --dim n=-1") ==
+        "millrace: --dim n=-1: the graph promises n in 8..100; say a value that keeps this\n");
   CHECK(error("top.mr --input x=ones --dim rows=6 --dim rows=6") ==
         "millrace: --dim rows=6: 'rows' has a value already; say it once\n");
   CHECK(error("top.mr --input x=ones,5x10 --dim rows=6") ==

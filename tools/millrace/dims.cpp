@@ -8,22 +8,14 @@
 namespace millrace::tool {
 namespace {
 
-/// Of all nodes: a dynamic k stands in its node's type alone.
-Result<std::map<std::string, Dim>> symbols_of(const Graph& graph) {
-  std::map<std::string, Dim> symbols;
-  for (const Node& node : graph.nodes) {
-    for (const TensorType& type : node.results) {
-      for (const SizeExpr& size : type.shape.dims()) MILLRACE_TRY(size.collect_symbols(symbols));
-    }
-  }
-  return symbols;
-}
-
 std::string names_of(const std::map<std::string, Dim>& symbols) {
   std::string names;
   for (const auto& [name, dim] : symbols) names += (names.empty() ? "" : ", ") + name;
   return names.empty() ? "none" : names;
 }
+
+/// "n in 1..64"; "n in 0.." where nothing more is promised.
+std::string promise_text(const Dim& dim) { return dim == Dim(dim.name()) ? dim.name() + " in 0.." : dim.to_text(); }
 
 }  // namespace
 
@@ -34,8 +26,7 @@ void add_dims(CLI::App& app, std::vector<std::string>& dims) {
       ->check(is_assignment);
 }
 
-Result<SymbolValues> parse_dims(const Graph& graph, const std::vector<std::string>& dims) {
-  MILLRACE_TRY_ASSIGN(const auto symbols, symbols_of(graph));
+Result<SymbolValues> parse_dims(const std::map<std::string, Dim>& symbols, const std::vector<std::string>& dims) {
   SymbolValues values;
   for (const std::string& argument : dims) {
     const auto [name, text] = split_assignment(argument);
@@ -51,7 +42,7 @@ Result<SymbolValues> parse_dims(const Graph& graph, const std::vector<std::strin
     }
     if (!symbol->second.allows(value)) {
       return invalid_argument(fmt::format("--dim {}: the graph promises {}; say a value that keeps this", argument,
-                                          symbol->second.to_text()));
+                                          promise_text(symbol->second)));
     }
     if (!values.emplace(name, value).second) {
       return invalid_argument(fmt::format("--dim {}: '{}' has a value already; say it once", argument, name));

@@ -14,9 +14,9 @@ namespace millrace::tool {
 /// Adds --dim NAME=VALUE.
 void add_dims(CLI::App&, std::vector<std::string>& dims);
 
-/// The values of --dim. Fails for a name that is no symbol of the graph, for one said twice, and for a value that the
-/// symbol's facts do not allow.
-Result<SymbolValues> parse_dims(const Graph&, const std::vector<std::string>& dims);
+/// The values of --dim. Fails for a name that is none of the graph's symbols, for one said twice, and for a value that
+/// the symbol's facts do not allow.
+Result<SymbolValues> parse_dims(const std::map<std::string, Dim>& symbols, const std::vector<std::string>& dims);
 
 /// The symbol's name, where the size is nothing but one.
 std::optional<std::string> plain_symbol(const SizeExpr&);

@@ -20,10 +20,16 @@ Scalar element(const NpyArray& array, std::size_t position) {
   return load_scalar(dtype, array.bytes.data() + position * size_bytes(dtype));
 }
 
+/// Of NaN without its bits: a person reads it.
+std::string element_text(const NpyArray& array, std::size_t position) {
+  const Scalar value = element(array, position);
+  return is_float(array.type.dtype) && std::isnan(value.to_double()) ? "nan" : to_text(value);
+}
+
 /// The rows below `axis` that begin at `position`, which moves past them.
 std::string rows_text(const NpyArray& array, std::size_t axis, std::size_t& position) {
   const Shape& shape = array.type.shape;
-  if (axis == shape.rank()) return to_text(element(array, position++));
+  if (axis == shape.rank()) return element_text(array, position++);
   const bool is_innermost = axis + 1 == shape.rank();
   const std::string separator = is_innermost ? ", " : ",\n  " + std::string(axis + 1, ' ');
   std::string text = "[";
@@ -47,9 +53,9 @@ std::string summary(const NpyArray& array, std::size_t count) {
     sum += value;
   }
   std::string text = "  [";
-  for (std::size_t i = 0; i < kEnds; ++i) text += to_text(element(array, i)) + ", ";
+  for (std::size_t i = 0; i < kEnds; ++i) text += element_text(array, i) + ", ";
   text += "...";
-  for (std::size_t i = count - kEnds; i < count; ++i) text += ", " + to_text(element(array, i));
+  for (std::size_t i = count - kEnds; i < count; ++i) text += ", " + element_text(array, i);
   text += "]\n";
   if (nans == count) return text + "  all nan\n";
   text +=

@@ -38,7 +38,7 @@ std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text) {
 
 Result<InputSource> parse_source(const std::string& argument, const std::string& value) {
   InputSource source{.argument = argument};
-  if (value.front() == '@') {
+  if (value.front() == '@' && value.size() > 1) {
     source.file = value.substr(1);
     return source;
   }
@@ -165,6 +165,16 @@ class InputMaker {
   std::map<std::string, InputSource> sources_;
 };
 
+/// Those that inputs tell, and those that a run binds by name.
+std::map<std::string, Dim> symbols_of(const Program& program) {
+  std::map<std::string, Dim> symbols;
+  for (const Dim& dim : program.named_dims()) symbols.emplace(dim.name(), dim);
+  for (const Program::Argument& input : program.inputs()) {
+    for (const SizeExpr& size : input.type.shape.dims()) MILLRACE_CHECK(size.collect_symbols(symbols).ok());
+  }
+  return symbols;
+}
+
 TensorBinding bind_array(NpyArray& array) {
   std::vector<std::int64_t> extents;
   for (const SizeExpr& size : array.type.shape.dims()) extents.push_back(size.constant());
@@ -204,7 +214,7 @@ void add_inputs(CLI::App& app, InputArguments& arguments) {
 }
 
 Result<RunArguments> make_run_arguments(const Program& program, const InputArguments& arguments, std::uint64_t seed) {
-  MILLRACE_TRY_ASSIGN(SymbolValues values, parse_dims(program.lowered().dispatch.graph, arguments.dims));
+  MILLRACE_TRY_ASSIGN(SymbolValues values, parse_dims(symbols_of(program), arguments.dims));
   InputMaker maker(program, std::move(values), seed);
   MILLRACE_TRY(maker.read_arguments(arguments.inputs));
   RunArguments run;

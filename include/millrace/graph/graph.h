@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -68,6 +69,11 @@ struct Graph {
 
 /// For each node, a bit per result that an operand or an output reads. Unused results get no storage and no code.
 IdVector<NodeId, std::uint32_t> used_results(const Graph&);
+/// Whether a node is an input, or what the outputs need; by node number.
+std::vector<bool> live_nodes(const Graph&);
+
+/// The symbols that sizes of the graph are made of, by name. Fails when one name has two sets of facts.
+Result<std::map<std::string, Dim>> collect_symbols(const Graph&);
 
 /// "exp", "input", "constant", "kernel swish".
 std::string kind_name(const Node&);

@@ -46,13 +46,14 @@ Status write_file(const std::string& where, const std::string& path,
                   std::span<const std::span<const std::byte>> parts) {
   const Status failed = unavailable(fmt::format("{}: the file cannot be written; check the path and the space", where));
   std::error_code error;
-  const fs::file_type type = fs::status(path, error).type();
-  if (type != fs::file_type::regular && type != fs::file_type::not_found) {
-    return write_parts(path, parts) ? Status() : failed;
+  const fs::file_status status = fs::symlink_status(path, error);
+  if (status.type() != fs::file_type::regular && status.type() != fs::file_type::not_found) {
+    return write_parts(path, parts) ? Status() : failed;  // a pipe, a device, or a link: what it leads to is written
   }
   static std::atomic<unsigned> counter = 0;
   const std::string temporary = fmt::format("{}.{}.{}.tmp", path, getpid(), counter++);
   const bool is_written = write_parts(temporary, parts);
+  if (is_written && fs::exists(status)) fs::permissions(temporary, status.permissions(), error);
   if (is_written) fs::rename(temporary, path, error);
   if (is_written && !error) return {};
   fs::remove(temporary, error);

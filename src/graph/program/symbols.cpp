@@ -112,11 +112,10 @@ Status check_requirement(const NodeRequirement& needed, const SymbolValues& valu
 Result<SymbolTable> make_symbol_table(const Graph& graph) {
   SymbolTable table;
   std::map<std::string, Dim> dims;
-  const IdVector<NodeId, std::uint32_t> used = used_results(graph);
+  const std::vector<bool> live = live_nodes(graph);
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId id{i};
-    const bool is_input = std::holds_alternative<InputNode>(graph.nodes[id].what);
-    if (used[id] == 0 && !is_input) continue;
+    if (!live[i]) continue;
     for (const SizeExpr& size : sizes_of(graph.nodes[id])) MILLRACE_TRY(size.collect_symbols(dims));
     MILLRACE_TRY(add_requirements(graph, id, table));
   }

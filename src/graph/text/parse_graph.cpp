@@ -140,6 +140,10 @@ class GraphParser {
       MILLRACE_TRY_ASSIGN(const Op op, read_op());
       MILLRACE_TRY(read_operands(node));
       MILLRACE_TRY_ASSIGN(Attributes attributes, read_attributes(text_, op, symbols_));
+      if (op == Op::reshape && !node.operands.empty()) {
+        std::vector<SizeExpr>& shape = std::get<ShapeAttrs>(attributes).shape;
+        shape = with_found_dim(Shape(std::move(shape)), graph_.type(node.operands[0]).shape).dims();
+      }
       node.what = OpNode{op, std::move(attributes)};
     }
     std::vector<TensorType> operands;
