@@ -15,15 +15,18 @@ constexpr int kMaxDepth = 64;
 /// A short text can mean a very large form: a product of n sums of two terms multiplies out to 2^n terms.
 constexpr std::size_t kMaxParts = 500;
 
-/// How many atoms and constants an expression is written with, counted up to `limit`.
-std::size_t count_parts(const SizeExpr& expr, std::size_t limit) {
+/// How many atoms and constants an expression is written with, counted up to `limit`, which more than `depth` levels
+/// count as.
+std::size_t count_parts(const SizeExpr& expr, std::size_t limit, int depth) {
+  if (depth == 0) return limit;
   std::size_t parts = 1;
-  for (const Term& term : to_sum(expr).terms) {
+  if (expr.is_constant()) return parts;
+  for (const Term& term : SizeExprAccess::node(expr)->terms) {
     for (const auto& factor : term.factors) {
       ++parts;
       for (const SizeExpr& operand : factor->operands) {
         if (parts >= limit) return limit;
-        parts += count_parts(operand, limit - parts);
+        parts += count_parts(operand, limit - parts, depth - 1);
       }
       if (parts >= limit) return limit;
     }
@@ -176,7 +179,7 @@ class SizeExprReader {
   }
 
   Status check_parts(std::size_t begin, const SizeExpr& expr) const {
-    return count_parts(expr, kMaxParts) < kMaxParts ? Status() : too_large(begin);
+    return expr.is_too_long() ? too_large(begin) : Status();
   }
   Status too_large(std::size_t begin) const {
     return text_.error(begin, fmt::format("found a size of {} parts or more when it is multiplied out, expected fewer; "
@@ -190,6 +193,8 @@ class SizeExprReader {
 };
 
 }  // namespace
+
+bool SizeExpr::is_too_long() const { return count_parts(*this, kMaxParts, kMaxDepth) >= kMaxParts; }
 
 Result<SizeExpr> read_size_expr(TextReader& text, std::map<std::string, Dim>& symbols) {
   return SizeExprReader(text, symbols).read_size();

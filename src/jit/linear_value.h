@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "millrace/base/saturating.h"
 #include "millrace/jit/machine_builder.h"
 
 namespace millrace {
@@ -29,7 +30,7 @@ class LinearValue {
       result.add_term(b, b.mul(term, b.size(factor)));
       return result;
     }
-    result.constant_ += other.constant_ * factor.constant();
+    result.constant_ = saturating::add(constant_, saturating::multiply(other.constant_, factor.constant()));
     if (other.has_sum_) result.add_term(b, factor.is(1) ? other.sum_ : b.mul(other.sum_, b.i64(factor.constant())));
     return result;
   }

@@ -81,6 +81,9 @@ std::string broken_limit(const TensorType& type) {
   std::int64_t count = 1;
   std::size_t num_terms = 1;
   for (const SizeExpr& dim : type.shape.dims()) {
+    if (dim.is_too_long()) {
+      return "has a dim of 500 parts or more when it is multiplied out, or 64 levels; use a symbol for it";
+    }
     num_terms *= std::min(dim.num_terms(), kMaxTerms + 1);
     if (num_terms > kMaxTerms) {
       return fmt::format(

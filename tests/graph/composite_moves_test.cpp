@@ -25,6 +25,15 @@ TEST_CASE("one_hot is 1 where the index is, and 0 everywhere for an index outsid
   CHECK(y == Values{0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
+TEST_CASE("one_hot counts beyond what its indices' dtype holds") {
+  for (const DType dtype : {DType::kU8, DType::kI8}) {
+    const Values y = Composed().with("i", {2}, {5, dtype == DType::kI8 ? -1.0 : 255.0}, dtype).run([](Composed& c) {
+      return one_hot(c["i"], 300);
+    });
+    for (std::size_t i = 0; i < 600; ++i) CHECK(y[i] == (i == 5 || (dtype == DType::kU8 && i == 555) ? 1 : 0));
+  }
+}
+
 TEST_CASE("trilu keeps one side of a diagonal") {
   const auto of = [](bool upper, std::int64_t diagonal) {
     return Composed().with("x", {3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}).run([&](Composed& c) {

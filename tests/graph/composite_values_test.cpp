@@ -17,9 +17,49 @@ const std::vector<double> kX = {-3, -1.5, -0.25, 0, 0.5, 1, 2.5, 4, 7, -6, 3.5, 
 TEST_CASE("clamp, silu and relu") {
   const auto clamped = Composed().with("x", {12}, kX).run([](Composed& c) { return clamp(c["x"], -1, 2); });
   const auto silued = Composed().with("x", {12}, kX).run([](Composed& c) { return silu(c["x"]); });
+  const auto rectified = Composed().with("x", {12}, kX).run([](Composed& c) { return relu(c["x"]); });
   for (std::size_t i = 0; i < kX.size(); ++i) {
+    CHECK(rectified[i] == std::max(kX[i], 0.0));
     CHECK(clamped[i] == std::clamp(kX[i], -1.0, 2.0));
     CHECK(silued[i] == doctest::Approx(kX[i] / (1 + std::exp(-kX[i]))).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("gelu is x times the normal distribution's function") {
+  const auto y = Composed().with("x", {12}, kX).run([](Composed& c) { return gelu(c["x"]); });
+  for (std::size_t i = 0; i < kX.size(); ++i) {
+    // erfc is exact far below 0, where 1 + erf cancels: f32's erf leaves an error of an ulp of 1 there.
+    const double expected = kX[i] * 0.5 * std::erfc(-kX[i] / std::sqrt(2.0));
+    CHECK(std::fabs(y[i] - expected) <= 4e-7 * std::max(1.0, std::fabs(kX[i])));
+  }
+}
+
+TEST_CASE("softmax is e^x over its sum, far from 0 too") {
+  std::vector<double> x = kX;
+  for (double& value : x) value += 300;
+  const auto y = Composed().with("x", {3, 4}, x).run([](Composed& c) { return softmax(c["x"]); });
+  for (std::size_t row = 0; row < 3; ++row) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 4; ++i) sum += std::exp(x[row * 4 + i] - 300);
+    for (std::size_t i = 0; i < 4; ++i) {
+      CHECK(y[row * 4 + i] == doctest::Approx(std::exp(x[row * 4 + i] - 300) / sum).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("layer_norm subtracts the mean and divides by the standard deviation") {
+  const std::vector<double> scale = {1, 2, -1, 0.5}, bias = {0, 1, -2, 3};
+  const auto y = Composed().with("x", {3, 4}, kX).with("s", {4}, scale).with("b", {4}, bias).run([](Composed& c) {
+    return layer_norm(c["x"], c["s"], c["b"], 1e-3);
+  });
+  for (std::size_t row = 0; row < 3; ++row) {
+    double mean = 0, variance = 0;
+    for (std::size_t i = 0; i < 4; ++i) mean += kX[row * 4 + i] / 4;
+    for (std::size_t i = 0; i < 4; ++i) variance += (kX[row * 4 + i] - mean) * (kX[row * 4 + i] - mean) / 4;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double expected = (kX[row * 4 + i] - mean) / std::sqrt(variance + 1e-3) * scale[i] + bias[i];
+      CHECK(y[row * 4 + i] == doctest::Approx(expected).epsilon(1e-5));
+    }
   }
 }
 

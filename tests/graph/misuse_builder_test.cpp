@@ -37,6 +37,15 @@ constexpr Misuse kInputs[] = {
     {"more elements than int64 counts", [](GraphBuilder& g) { f32(g, {kMost, kMost}); },
      "%0 = input 'x': the type is f32[9223372036854775807x9223372036854775807], expected fewer than 2^48 elements; "
      "divide it"},
+    {"a dim that is too long",
+     [](GraphBuilder& g) {
+       SizeExpr size = Dim("n");
+       for (int i = 2; i < 70; ++i) size = max(floor_div(size, i), 3 - size);
+       f32(g, {size});
+     },
+     "%0 = input 'x': the type has a dim of 500 parts or more when it is multiplied out, or 64 levels; use a symbol "
+     "for "
+     "it"},
     {"an element count of very many terms",
      [](GraphBuilder& g) {
        const SizeExpr sum = SizeExpr(Dim("a")) + Dim("b") + Dim("c") + 1;

@@ -76,6 +76,9 @@ class SizeExpr {
   std::int64_t known_multiple() const;
   /// How many products it is the sum of: 1 for a constant. A product of expressions may have the product of theirs.
   std::size_t num_terms() const;
+  /// Whether it is written with 500 parts (symbols, constants, operations) or more, or 64 levels or more of operations
+  /// inside each other: then parse_size_expr refuses it, and a graph has no such dim.
+  bool is_too_long() const;
 
   /// Fails when a symbol is unbound or its value breaks a fact, when a divisor is below 1, and when the value or a part
   /// of it leaves int64. Allocates nothing when it succeeds.

@@ -10,9 +10,9 @@
 
 namespace millrace {
 
-/// Executes workgroups [first_group, end_group) of a verified kernel, an instruction of all threads and lanes at a time,
-/// with the meanings of `evaluate`; the reference that generated code is compared with. `args` as for machine code.
-/// Fails where a thread leaves a slot, or waits at a barrier or in a shuffle for threads that are elsewhere.
+/// Executes workgroups [first_group, end_group) of a verified kernel, an instruction of all threads and lanes at a
+/// time, with the meanings of `evaluate`; the reference that generated code is compared with. `args` as for machine
+/// code. Fails where a thread leaves a slot, or waits at a barrier or in a shuffle for threads that are elsewhere.
 Status interpret_kernel(const MachineKernel&, const MemoryPlan&, const KernelArgs& args, std::uint32_t first_group,
                         std::uint32_t end_group);
 

@@ -14,12 +14,17 @@ Tensor positions(GraphBuilder& graph, DType dtype, const Shape& shape, std::size
 
 Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype) {
   if (!indices.is_valid()) return {};
+  if (!is_integer(indices.dtype())) {
+    return refuse(*indices.builder(), "one_hot",
+                  fmt::format("indices are {}, expected integers; cast them", indices.type().to_text()));
+  }
+  indices = cast(indices, DType::kI64);  // counts up to the depth would wrap in a narrow dtype
   std::vector<SizeExpr> dims = indices.shape().dims();
   std::vector<std::int64_t> kept;
   for (std::size_t d = 0; d < dims.size(); ++d) kept.push_back(static_cast<std::int64_t>(d));
   dims.push_back(std::move(depth));
   const Shape shape(std::move(dims));
-  Tensor counts = positions(*indices.builder(), indices.dtype(), shape, shape.rank() - 1);
+  Tensor counts = positions(*indices.builder(), DType::kI64, shape, shape.rank() - 1);
   return cast(equal(broadcast(indices, shape, std::move(kept)), counts), dtype);
 }
 
