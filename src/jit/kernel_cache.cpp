@@ -93,7 +93,7 @@ Result<Image> KernelCache::State::make(const std::string& key, const PlannedKern
     if (is_rejected) ++stats.rejected;
   }
   MILLRACE_TRY_ASSIGN(ExecutableImage image, compiler.emit(kernel, spec));
-  if (image.format == ImageFormat::kHostCode) directory.write(key, encode_image(image, key));
+  if (image.format != ImageFormat::kInterpreted) directory.write(key, encode_image(image, key));
   return std::make_shared<const ExecutableImage>(std::move(image));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file format of a cached image: magic, version, key, target, generator, info, code, routine, then the checksum of
-// all that. Integers and strings' lengths are 8 bytes, as the host has them; a file never leaves its machine.
+// The file format of a cached image: magic, version, key, format, target, generator, info, code, symbol, routine, then
+// the checksum of all that. Integers and strings' lengths are 8 bytes, as the host has them; a file never leaves its
+// machine.
 #include <cstring>
 #include <xxhash.h>
 
@@ -12,7 +13,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x314e52454b524c4d;  // "MLRKERN1"; the digit is the version
+constexpr std::uint64_t kMagic = 0x324e52454b524c4d;  // "MLRKERN2"; the digit is the version
 constexpr std::size_t kPage = 4096;
 
 struct Checksum {
@@ -89,6 +90,7 @@ void write_info(Writer& writer, const KernelInfo& info) {
   writer.string(written);
   writer.integer(info.workgroup_bytes);
   writer.integer(info.private_bytes);
+  writer.integer(info.workgroup_size);
 }
 
 KernelInfo read_info(Reader& reader) {
@@ -99,12 +101,15 @@ KernelInfo read_info(Reader& reader) {
   for (const char c : reader.string()) info.buffer_is_written.push_back(c == 'w');
   info.workgroup_bytes = reader.integer();
   info.private_bytes = reader.integer();
+  info.workgroup_size = static_cast<std::uint32_t>(reader.integer());
   return info;
 }
 
 /// What a loader relies on.
 Status check_code(const ExecutableImage& image) {
-  const bool fits = image.code_bytes > 0 && image.code_bytes <= image.bytes.size() &&
+  if (image.format == ImageFormat::kGpuObject) return {};  // the linker reads it whole
+  const bool fits = image.format == ImageFormat::kHostCode && image.code_bytes > 0 &&
+                    image.code_bytes <= image.bytes.size() &&
                     (image.code_bytes % kPage == 0 || image.code_bytes == image.bytes.size()) &&
                     image.entry_offset < image.code_bytes;
   if (fits && image.info.buffer_is_written.size() == image.info.num_buffers) return {};
@@ -116,16 +121,18 @@ Status check_code(const ExecutableImage& image) {
 }  // namespace
 
 std::vector<std::byte> encode_image(const ExecutableImage& image, const std::string& key) {
-  MILLRACE_CHECK(image.format == ImageFormat::kHostCode);
+  MILLRACE_CHECK(image.format != ImageFormat::kInterpreted);
   Writer writer;
   writer.integer(kMagic);
   writer.string(key);
+  writer.integer(static_cast<std::uint64_t>(image.format));
   writer.string(image.target);
   writer.string(image.generator);
   write_info(writer, image.info);
   writer.bytes(image.bytes.data(), image.bytes.size());
   writer.integer(image.code_bytes);
   writer.integer(image.entry_offset);
+  writer.string(image.symbol);
   writer.string(image.routine_name);
   writer.bytes(image.routine_parameters.data(), image.routine_parameters.size() * sizeof(std::int64_t));
   return writer.finish();
@@ -148,6 +155,7 @@ Result<ExecutableImage> decode_image(std::span<const std::byte> file, const std:
     return data_loss(fmt::format("kernel image: found key '{}', expected '{}'", found_key, key));
   }
   ExecutableImage image;
+  image.format = static_cast<ImageFormat>(reader.integer());
   image.target = reader.string();
   image.generator = reader.string();
   image.info = read_info(reader);
@@ -155,6 +163,7 @@ Result<ExecutableImage> decode_image(std::span<const std::byte> file, const std:
   image.bytes.assign(code.begin(), code.end());
   image.code_bytes = reader.integer();
   image.entry_offset = reader.integer();
+  image.symbol = reader.string();
   image.routine_name = reader.string();
   const std::span<const std::byte> parameters = reader.bytes();
   if (!reader.ok() || !reader.at_end() || parameters.size() % sizeof(std::int64_t) != 0) {

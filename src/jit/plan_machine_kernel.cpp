@@ -36,6 +36,7 @@ Result<PlannedKernel> plan_machine_kernel(const Kernel& kernel, const TargetSpec
   for (const BufferArgument& buffer : machine.buffers) planned.info.buffer_is_written.push_back(buffer.is_written);
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   planned.info.private_bytes = planned.memory.private_bytes;
+  planned.info.workgroup_size = machine.workgroup_size;
   planned.key_text = to_text(without_names(machine));
   planned.mapped = std::move(machine);
   return planned;

@@ -23,12 +23,14 @@ struct KernelInfo {
   std::vector<bool> buffer_is_written = {};  // one per buffer
   std::uint64_t workgroup_bytes = 0;         // of the memory plan
   std::uint64_t private_bytes = 0;
+  std::uint32_t workgroup_size = 1;  // threads
   friend bool operator==(const KernelInfo&, const KernelInfo&) = default;
 };
 
 enum class ImageFormat : std::uint8_t {
   kHostCode,     // position-independent machine code without undefined symbols
   kInterpreted,  // `kernel` runs it
+  kGpuObject,    // a relocatable ELF object with one GPU kernel, `symbol`; link_images makes it loadable
 };
 
 /// Code for one target, as the generators leave it and the cache keeps it.
@@ -39,6 +41,7 @@ struct ExecutableImage {
   std::string generator = {};  // CodeGenerator::name()
   KernelInfo info = {};
   std::vector<std::byte> bytes = {};
+  std::string symbol = {};         // the kernel's name in `bytes`, where it has one
   std::uint64_t code_bytes = 0;    // a multiple of 4096, or bytes.size()
   std::uint64_t entry_offset = 0;  // of HostKernelEntry, or of a microkernel when `routine` is set
   /// Compiled C++ around the microkernel at `entry_offset`; its name is what a cache keeps. Null and empty for none.

@@ -86,6 +86,8 @@ Result<LoadedKernel> load_kernel(const TargetSpec& device, const ExecutableImage
       return load_host_code(image);
     case ImageFormat::kInterpreted:
       return load_interpreted(image);
+    case ImageFormat::kGpuObject:
+      break;
   }
   return invalid_argument(fmt::format("kernel '{}': image format {} is not known to this device", image.info.name,
                                       static_cast<int>(image.format)));
