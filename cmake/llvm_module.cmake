@@ -4,6 +4,7 @@
 set(MILLRACE_LLVM_VERSION none)
 if(MILLRACE_LLVM)
   find_package(LLVM 19.1 REQUIRED CONFIG)
+  find_package(LLD 19.1 REQUIRED CONFIG HINTS ${LLVM_INSTALL_PREFIX}/lib/cmake/lld)
   set(MILLRACE_LLVM_VERSION ${LLVM_PACKAGE_VERSION})
 
   add_library(millrace_llvm_support STATIC)
@@ -17,7 +18,7 @@ if(MILLRACE_LLVM)
   add_library(millrace_llvm MODULE ${sources})
   target_include_directories(millrace_llvm PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_include_directories(millrace_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
-  target_link_libraries(millrace_llvm PRIVATE millrace_flags millrace_llvm_support fmt::fmt LLVM)
+  target_link_libraries(millrace_llvm PRIVATE millrace_flags millrace_llvm_support fmt::fmt lldELF lldCommon LLVM)
   # Only the entry functions are seen from outside; a symbol of ours never binds to the application's copy.
   target_link_options(millrace_llvm PRIVATE
                       -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/llvm_module.map)

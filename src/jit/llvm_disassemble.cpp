@@ -11,7 +11,8 @@ namespace millrace {
 
 std::string disassemble(std::span<const std::byte> code, const LlvmTarget& target) {
   const std::unique_ptr<void, void (*)(LLVMDisasmContextRef)> disassembler(
-      LLVMCreateDisasmCPU(target.triple, target.cpu, nullptr, 0, nullptr, nullptr), LLVMDisasmDispose);
+      LLVMCreateDisasmCPUFeatures(target.triple, target.cpu.c_str(), target.features, nullptr, 0, nullptr, nullptr),
+      LLVMDisasmDispose);
   MILLRACE_CHECK(disassembler != nullptr);
   std::string text;
   for (std::size_t offset = 0; offset < code.size();) {

@@ -14,16 +14,16 @@ using llvm::Value;
 /// Walks the kernel's blocks once.
 class KernelWalk {
  public:
-  KernelWalk(llvm::Module& module, const MachineKernel& kernel, const MemoryPlan& plan, const LlvmTarget& target)
+  KernelWalk(llvm::Module& module, const LlvmKernel& emitted, const LlvmTarget& target)
       : context_(module.getContext()),
-        kernel_(kernel),
+        kernel_(emitted.kernel),
         target_(target),
         ir_(context_),
-        memories_(context_, kernel, plan),
-        values_(kernel.types.size()) {
-    target.emit_entry(module, ir_, target, kernel, plan, [&](const LlvmFrame& frame) {
+        memories_(context_, emitted, target),
+        values_(kernel_.types.size()) {
+    target.emit_entry(module, ir_, target, emitted, [&](const LlvmFrame& frame) {
       frame_ = &frame;
-      memories_.bind(ir_, frame, plan);
+      memories_.bind(frame);
       emit_block(BlockId{0});
     });
   }
@@ -72,13 +72,14 @@ class KernelWalk {
       case KernelOp::kReduceMax:
         return emit_reduce(ir_, target_, instruction.op, result_type(instruction).dtype, x[0]);
       case KernelOp::kReportError:
-        emit_report_error(ir_, frame_->status, x[0], static_cast<std::uint32_t>(instruction.immediate));
+        emit_report_error(ir_, target_, frame_->status, x[0], static_cast<std::uint32_t>(instruction.immediate));
         return nullptr;
       case KernelOp::kShuffle:
+        return target_.emit_shuffle(ir_, target_, x[0], x[1]);
       case KernelOp::kShuffleXor:
-        return x[0];  // a thread is its subgroup
+        return target_.emit_shuffle_xor(ir_, target_, x[0], static_cast<std::uint32_t>(instruction.immediate));
       case KernelOp::kBallot:
-        return ir_.CreateZExt(x[0], ir_.getInt64Ty());
+        return target_.emit_ballot(ir_, target_, x[0]);
       case KernelOp::kBarrier:
         target_.emit_barrier(ir_);
         return nullptr;
@@ -212,12 +213,11 @@ class KernelWalk {
 }  // namespace
 
 std::unique_ptr<llvm::Module> emit_llvm_module(llvm::LLVMContext& context, const llvm::DataLayout& layout,
-                                               const MachineKernel& kernel, const MemoryPlan& plan,
-                                               const LlvmTarget& target) {
-  auto module = std::make_unique<llvm::Module>(kLlvmEntryName, context);
+                                               const LlvmKernel& kernel, const LlvmTarget& target) {
+  auto module = std::make_unique<llvm::Module>(kernel.symbol, context);
   module->setTargetTriple(target.triple);
   module->setDataLayout(layout);
-  KernelWalk(*module, kernel, plan, target);
+  KernelWalk(*module, kernel, target);
   return module;
 }
 

@@ -9,10 +9,9 @@
 
 namespace millrace {
 
-/// A module with one function, kLlvmEntryName: the kernel for the target, straight from its structure. Values are SSA
-/// from the start (loops and ifs give phis), so nothing has to be found again by analysis.
-/// Precondition: verify(kernel) and plan_memory(kernel) passed.
-std::unique_ptr<llvm::Module> emit_llvm_module(llvm::LLVMContext&, const llvm::DataLayout&, const MachineKernel&,
-                                               const MemoryPlan&, const LlvmTarget&);
+/// A module with one function: the kernel for the target, straight from its structure. Values are SSA from the start
+/// (loops and ifs give phis), so nothing has to be found again by analysis.
+std::unique_ptr<llvm::Module> emit_llvm_module(llvm::LLVMContext&, const llvm::DataLayout&, const LlvmKernel&,
+                                               const LlvmTarget&);
 
 }  // namespace millrace

@@ -3,6 +3,8 @@
 #include <llvm-c/Target.h>
 #include <mutex>
 
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -10,9 +12,11 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "jit/build_id.h"
+#include "jit/llvm_code_object.h"
 #include "jit/llvm_disassemble.h"
 #include "jit/llvm_emit.h"
 #include "jit/llvm_link.h"
+#include "jit/llvm_lld.h"
 #include "jit/llvm_optimize.h"
 #include "jit/open_llvm_module.h"
 
@@ -27,15 +31,37 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const LlvmTarget& targe
   MILLRACE_CHECK(llvm_target != nullptr);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is fused where mul_add says so, nowhere else
-  return std::unique_ptr<llvm::TargetMachine>(llvm_target->createTargetMachine(
-      target.triple, target.cpu, "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, kLlvmCodeGenLevel, true));
+  return std::unique_ptr<llvm::TargetMachine>(
+      llvm_target->createTargetMachine(target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                       llvm::CodeModel::Small, kLlvmCodeGenLevel, true));
 }
+
+/// Keeps LLVM's errors, which else end the process (workgroup memory above the target's, say).
+class ErrorCollector : public llvm::DiagnosticHandler {
+ public:
+  explicit ErrorCollector(std::string& errors) : errors_(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& diagnostic) override {
+    if (diagnostic.getSeverity() != llvm::DS_Error) return true;
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    diagnostic.print(printer);
+    llvm::StringRef message = text;
+    message.consume_front("<unknown>:0:0: ");  // kernels have no source lines
+    errors_ += (errors_.empty() ? "" : "; ") + message.str();
+    return true;
+  }
+
+ private:
+  std::string& errors_;
+};
 
 /// Emits one kernel at a time for one target.
 class LlvmJit {
  public:
   static Result<std::unique_ptr<LlvmJit>> create(const LlvmTarget& target) {
     auto self = std::unique_ptr<LlvmJit>(new LlvmJit(target));
+    if (self->makes_gpu_objects()) return self;
     auto linker = LlvmLinker::create(*self->machine_);
     if (!linker) return internal_error("llvm: " + llvm::toString(linker.takeError()));
     self->linker_ = std::move(*linker);
@@ -44,38 +70,70 @@ class LlvmJit {
 
   Status emit(const PlannedKernel& kernel, const TargetSpec& spec, const LlvmEmitOptions& options,
               LlvmEmitOutput& output) {
+    std::string errors;
     auto context = std::make_unique<llvm::LLVMContext>();
-    auto module = emit_llvm_module(*context, machine_->createDataLayout(), std::get<MachineKernel>(kernel.mapped),
-                                   kernel.memory, target_);
-    std::string broken;
-    llvm::raw_string_ostream broken_stream(broken);
-    if (llvm::verifyModule(*module, &broken_stream)) {
-      return internal_error("llvm: kernel '" + kernel.name + "' gives invalid IR: " + broken);
-    }
-    optimizer_.run(*module);
-    if (options.want_ir) {
-      llvm::raw_string_ostream stream(output.ir);
-      module->print(stream, nullptr);
-    }
-    if (options.want_asm) output.assembly = print(*module, llvm::CodeGenFileType::AssemblyFile);
-    if (options.want_object) output.object = print(*module, llvm::CodeGenFileType::ObjectFile);
-    auto linked = linker_->link(orc::ThreadSafeModule(std::move(module), std::move(context)), kLlvmEntryName);
-    if (!linked) {
-      return internal_error("llvm: kernel '" + kernel.name + "': " + llvm::toString(linked.takeError()));
-    }
-    output.image.bytes = std::move(linked->bytes);
-    output.image.code_bytes = linked->code_bytes;
-    output.image.entry_offset = linked->entry_offset;
-    output.image.format = ImageFormat::kHostCode;
+    context->setDiagnosticHandler(std::make_unique<ErrorCollector>(errors));
     output.image.target = spec.to_text();
     output.image.generator = kernel.generator;
     output.image.info = kernel.info;
-    return {};
+    const std::string symbol = makes_gpu_objects() ? kernel_symbol(kernel) : kLlvmEntryName;
+    auto module = emit_llvm_module(*context, machine_->createDataLayout(),
+                                   {std::get<MachineKernel>(kernel.mapped), kernel.memory, symbol}, target_);
+    std::string broken;
+    llvm::raw_string_ostream broken_stream(broken);
+    if (llvm::verifyModule(*module, &broken_stream)) return failure(kernel, "gives invalid IR: " + broken);
+    optimizer_.run(*module);
+    show(*module, options, output);
+    const Status linked = makes_gpu_objects()
+                              ? link_gpu_object(*module, kernel, spec, options, output)
+                              : link_host_code(std::move(module), std::move(context), kernel, output.image);
+    return errors.empty() ? linked : failure(kernel, errors);
   }
 
  private:
   explicit LlvmJit(const LlvmTarget& target)
       : target_(target), machine_(make_target_machine(target)), optimizer_(*machine_) {}
+
+  static Status failure(const PlannedKernel& kernel, const std::string& what) {
+    return internal_error("llvm: kernel '" + kernel.name + "': " + what);
+  }
+
+  bool makes_gpu_objects() const { return machine_->getTargetTriple().isAMDGPU(); }
+
+  void show(llvm::Module& module, const LlvmEmitOptions& options, LlvmEmitOutput& output) {
+    if (options.want_ir) {
+      llvm::raw_string_ostream stream(output.ir);
+      module.print(stream, nullptr);
+    }
+    if (options.want_asm) output.assembly = print(module, llvm::CodeGenFileType::AssemblyFile);
+    if (options.want_object && !makes_gpu_objects()) output.object = print(module, llvm::CodeGenFileType::ObjectFile);
+  }
+
+  Status link_host_code(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context,
+                        const PlannedKernel& kernel, ExecutableImage& image) {
+    auto linked = linker_->link(orc::ThreadSafeModule(std::move(module), std::move(context)), kLlvmEntryName);
+    if (!linked) return failure(kernel, llvm::toString(linked.takeError()));
+    image.format = ImageFormat::kHostCode;
+    image.bytes = std::move(linked->bytes);
+    image.code_bytes = linked->code_bytes;
+    image.entry_offset = linked->entry_offset;
+    return {};
+  }
+
+  /// The image stays relocatable, so that a program's kernels can be joined. Linked by itself it is read back, and is
+  /// what people are shown.
+  Status link_gpu_object(llvm::Module& module, const PlannedKernel& kernel, const TargetSpec& spec,
+                         const LlvmEmitOptions& options, LlvmEmitOutput& output) {
+    const std::string object = print(module, llvm::CodeGenFileType::ObjectFile);
+    const auto bytes = std::as_bytes(std::span(object));
+    output.image.format = ImageFormat::kGpuObject;
+    output.image.bytes.assign(bytes.begin(), bytes.end());
+    output.image.symbol = kernel_symbol(kernel);
+    MILLRACE_TRY_ASSIGN(const std::vector<std::byte> linked, link_gpu_objects({{bytes}}));
+    if (options.want_object) output.object.assign(reinterpret_cast<const char*>(linked.data()), linked.size());
+    MILLRACE_TRY_ASSIGN(const CodeObjectInfo info, read_llvm_code_object(linked));
+    return check_code_object(info, kernel, spec);
+  }
 
   std::string print(llvm::Module& module, llvm::CodeGenFileType file_type) {
     llvm::SmallString<0> text;
@@ -89,7 +147,7 @@ class LlvmJit {
   const LlvmTarget& target_;
   std::unique_ptr<llvm::TargetMachine> machine_;
   LlvmOptimizer optimizer_;
-  std::unique_ptr<LlvmLinker> linker_;
+  std::unique_ptr<LlvmLinker> linker_;  // of host code
 };
 
 /// JITs that nobody uses just now.
@@ -140,6 +198,11 @@ void initialize_targets() {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86Disassembler();
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
+    LLVMInitializeAMDGPUDisassembler();
   });
 }
 
@@ -159,4 +222,14 @@ extern "C" void millrace_llvm_disassemble(std::span<const std::byte> code, const
                                           std::string& text) {
   millrace::initialize_targets();
   text = millrace::disassemble(code, millrace::llvm_target(spec));
+}
+
+extern "C" void millrace_llvm_link(std::span<const std::span<const std::byte>> objects,
+                                   millrace::Result<std::vector<std::byte>>& linked) {
+  linked = millrace::link_gpu_objects(objects);
+}
+
+extern "C" void millrace_llvm_read_code_object(std::span<const std::byte> bytes,
+                                               millrace::Result<millrace::CodeObjectInfo>& info) {
+  info = millrace::read_llvm_code_object(bytes);
 }

@@ -64,10 +64,17 @@ bool overlap(const PlannedSlot& a, const PlannedSlot& b) {
 
 }  // namespace
 
-LlvmMemories::LlvmMemories(llvm::LLVMContext& context, const MachineKernel& kernel, const MemoryPlan& plan)
-    : num_buffers_(kernel.buffers.size()) {
-  for (const BufferArgument& buffer : kernel.buffers) memories_.push_back({.dtype = buffer.dtype});
-  for (const MemorySlot& slot : kernel.slots) memories_.push_back({.dtype = slot.dtype});
+LlvmMemories::LlvmMemories(llvm::LLVMContext& context, const LlvmKernel& emitted, const LlvmTarget& target)
+    : num_buffers_(emitted.kernel.buffers.size()) {
+  const MemoryPlan& plan = emitted.plan;
+  const auto device = context.getOrInsertSyncScopeID(target.device_scope);
+  const auto workgroup = context.getOrInsertSyncScopeID(target.workgroup_scope);
+  for (const BufferArgument& buffer : emitted.kernel.buffers) {
+    memories_.push_back({.dtype = buffer.dtype, .sync_scope = device});
+  }
+  for (const MemorySlot& slot : emitted.kernel.slots) {
+    memories_.push_back({.dtype = slot.dtype, .sync_scope = workgroup});
+  }
   llvm::MDBuilder metadata(context);
   llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain(kLlvmEntryName);
   std::vector<llvm::Metadata*> scopes;
@@ -84,13 +91,9 @@ LlvmMemories::LlvmMemories(llvm::LLVMContext& context, const MachineKernel& kern
   }
 }
 
-void LlvmMemories::bind(llvm::IRBuilder<>& ir, const LlvmFrame& frame, const MemoryPlan& plan) {
-  for (std::size_t i = 0; i < num_buffers_; ++i) memories_[i].base = frame.buffers[i];
-  for (std::size_t i = 0; i < plan.slots.size(); ++i) {
-    const PlannedSlot& slot = plan.slots[i];
-    Value* block = slot.kind == MemoryKind::kPrivate ? frame.private_memory : frame.workgroup_memory;
-    memories_[num_buffers_ + i].base = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block, slot.offset_bytes);
-  }
+void LlvmMemories::bind(const LlvmFrame& frame) {
+  for (std::size_t i = 0; i < frame.buffers.size(); ++i) memories_[i].base = frame.buffers[i];
+  for (std::size_t i = 0; i < frame.slots.size(); ++i) memories_[num_buffers_ + i].base = frame.slots[i];
 }
 
 Value* emit_load(llvm::IRBuilder<>& ir, const LlvmMemory& memory, const VectorType& result, Value* offset) {
@@ -140,10 +143,11 @@ Value* emit_atomic(llvm::IRBuilder<>& ir, const LlvmMemory& memory, KernelOp op,
   if (op == KernelOp::kAtomicOr) what = Rmw::Or;
   if (op == KernelOp::kAtomicExchange) what = Rmw::Xchg;
   return annotate(memory, ir.CreateAtomicRMW(what, address(ir, memory, offset), value, element_align(memory),
-                                             llvm::AtomicOrdering::Monotonic));
+                                             llvm::AtomicOrdering::Monotonic, memory.sync_scope));
 }
 
-void emit_report_error(llvm::IRBuilder<>& ir, Value* status, Value* condition, std::uint32_t error) {
+void emit_report_error(llvm::IRBuilder<>& ir, const LlvmTarget& target, Value* status, Value* condition,
+                       std::uint32_t error) {
   Value* any = condition;
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(condition->getType())) {
     llvm::Type* bits = ir.getIntNTy(vector->getNumElements());
@@ -156,7 +160,7 @@ void emit_report_error(llvm::IRBuilder<>& ir, Value* status, Value* condition, s
   ir.CreateCondBr(any, report, after, unlikely);
   ir.SetInsertPoint(report);
   ir.CreateAtomicRMW(llvm::AtomicRMWInst::Or, status, ir.getInt32(error), llvm::Align(4),
-                     llvm::AtomicOrdering::Monotonic);
+                     llvm::AtomicOrdering::Monotonic, ir.getContext().getOrInsertSyncScopeID(target.device_scope));
   ir.CreateBr(after);
   ir.SetInsertPoint(after);
 }

@@ -13,16 +13,17 @@ namespace millrace {
 struct LlvmMemory {
   llvm::Value* base = nullptr;
   DType dtype = DType::kF32;
-  llvm::MDNode* scope = nullptr;     // accesses of this memory
-  llvm::MDNode* no_alias = nullptr;  // the memories that share no byte with it
+  llvm::MDNode* scope = nullptr;                             // accesses of this memory
+  llvm::MDNode* no_alias = nullptr;                          // the memories that share no byte with it
+  llvm::SyncScope::ID sync_scope = llvm::SyncScope::System;  // of atomics: the threads that see it
 };
 
 /// Buffers first, then slots. Buffers never share bytes; slots do where the plan says so.
 class LlvmMemories {
  public:
-  LlvmMemories(llvm::LLVMContext&, const MachineKernel&, const MemoryPlan&);
+  LlvmMemories(llvm::LLVMContext&, const LlvmKernel&, const LlvmTarget&);
   /// Takes the addresses, when the frame is there.
-  void bind(llvm::IRBuilder<>&, const LlvmFrame&, const MemoryPlan&);
+  void bind(const LlvmFrame&);
   const LlvmMemory& operator[](MemoryRef ref) const { return memories_[ref.index + (ref.is_slot ? num_buffers_ : 0)]; }
 
  private:
@@ -45,6 +46,7 @@ void emit_scatter(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offsets, l
 llvm::Value* emit_atomic(llvm::IRBuilder<>&, const LlvmMemory&, KernelOp op, llvm::Value* offset, llvm::Value* value);
 
 /// ORs `error` into the status word when any lane of `condition` is true.
-void emit_report_error(llvm::IRBuilder<>&, llvm::Value* status, llvm::Value* condition, std::uint32_t error);
+void emit_report_error(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* status, llvm::Value* condition,
+                       std::uint32_t error);
 
 }  // namespace millrace

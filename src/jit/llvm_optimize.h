@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// The passes that run on a kernel, and the analyses behind them, set up once for a target machine.
+/// The passes that run on a kernel, and the analyses behind them, which are set up once for a target machine.
 /// Not thread-safe.
 class LlvmOptimizer {
  public:
@@ -20,7 +20,7 @@ class LlvmOptimizer {
   llvm::CGSCCAnalysisManager call_graph_;
   llvm::ModuleAnalysisManager modules_;
   llvm::PassBuilder builder_;
-  llvm::FunctionPassManager passes_;
+  bool is_gpu_;
 };
 
 /// How hard instruction selection, scheduling and register allocation try, after these passes.

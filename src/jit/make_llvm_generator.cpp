@@ -7,6 +7,26 @@
 namespace millrace {
 namespace {
 
+/// Whether the target runs workgroups like the kernel's.
+Status check_workgroup(const MachineKernel& kernel, const TargetSpec& spec) {
+  const auto refuse = [&](const std::string& found, const std::string& expected) {
+    return unimplemented("kernel '" + kernel.name + "': " + found + ", " + spec.to_text() + " runs " + expected);
+  };
+  const std::string threads = std::to_string(kernel.workgroup_size);
+  if (spec.is_cpu() && kernel.workgroup_size > 1) {
+    return refuse("workgroups of " + threads + " threads", "one thread a workgroup");
+  }
+  if (kernel.subgroup_size != spec.subgroup_size()) {
+    return refuse("subgroups of " + std::to_string(kernel.subgroup_size) + " threads",
+                  "subgroups of " + std::to_string(spec.subgroup_size()));
+  }
+  if (spec.is_gpu() && kernel.workgroup_size > spec.gfx_target()->max_workgroup_size) {
+    return refuse("workgroups of " + threads + " threads",
+                  std::to_string(spec.gfx_target()->max_workgroup_size) + " at most");
+  }
+  return {};
+}
+
 /// The library's side of the LLVM generator. Only emit() opens the module.
 class LlvmGenerator final : public KernelCompiler {
  public:
@@ -18,17 +38,14 @@ class LlvmGenerator final : public KernelCompiler {
 
   Status supports(const TargetSpec& spec) const override {
     // A cached kernel needs no module: that there is none is an error of emit().
-    if (spec.is_cpu()) return {};
-    return unimplemented("target " + spec.to_text() + " is no CPU; this generator makes x86-64 code");
+    if (spec.is_cpu() || spec.is_gpu()) return {};
+    return unimplemented("target " + spec.to_text() + " is no CPU and no GPU that is known; this generator makes " +
+                         "x86-64 code and AMD GPU code objects");
   }
 
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_machine_kernel(kernel, spec, name()));
-    const std::uint32_t threads = std::get<MachineKernel>(planned.mapped).workgroup_size;
-    if (threads > 1) {
-      return unimplemented("kernel '" + planned.name + "': workgroups of " + std::to_string(threads) + " threads, " +
-                           spec.to_text() + " runs one thread a workgroup");
-    }
+    MILLRACE_TRY(check_workgroup(std::get<MachineKernel>(planned.mapped), spec));
     return planned;
   }
 

@@ -51,6 +51,8 @@ std::vector<std::string> module_candidates() {
 struct LlvmModule {
   LlvmEmitFunction emit = nullptr;
   LlvmDisassembleFunction disassemble = nullptr;
+  LlvmLinkFunction link = nullptr;
+  LlvmReadCodeObjectFunction read_code_object = nullptr;
 };
 
 Result<LlvmModule> open_module(const std::string& path) {
@@ -64,6 +66,8 @@ Result<LlvmModule> open_module(const std::string& path) {
   const LlvmModule functions{
       reinterpret_cast<LlvmEmitFunction>(dlsym(module, kLlvmEmitSymbol)),
       reinterpret_cast<LlvmDisassembleFunction>(dlsym(module, kLlvmDisassembleSymbol)),
+      reinterpret_cast<LlvmLinkFunction>(dlsym(module, kLlvmLinkSymbol)),
+      reinterpret_cast<LlvmReadCodeObjectFunction>(dlsym(module, kLlvmReadCodeObjectSymbol)),
   };
   if (module_build_id == nullptr || functions.emit == nullptr) {
     return unavailable("llvm: " + path + " is no module of Millrace: it lacks " + kLlvmBuildIdSymbol + " or " +
@@ -73,7 +77,8 @@ Result<LlvmModule> open_module(const std::string& path) {
     return unavailable("llvm: " + path + " is of another build: found build id " + module_build_id() + ", expected " +
                        std::string(build_id()) + "; install the module that was built with this library");
   }
-  MILLRACE_CHECK(functions.disassemble != nullptr);
+  MILLRACE_CHECK(functions.disassemble != nullptr && functions.link != nullptr &&
+                 functions.read_code_object != nullptr);
   return functions;
 }
 
@@ -130,6 +135,20 @@ Result<std::string> disassemble_with_llvm(std::span<const std::byte> code, const
   std::string text;
   module.disassemble(code, spec, text);
   return text;
+}
+
+Result<std::vector<std::byte>> link_with_llvm(std::span<const std::span<const std::byte>> objects) {
+  MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+  Result<std::vector<std::byte>> linked = std::vector<std::byte>();
+  module.link(objects, linked);
+  return linked;
+}
+
+Result<CodeObjectInfo> read_code_object(std::span<const std::byte> bytes) {
+  MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+  Result<CodeObjectInfo> info = CodeObjectInfo();
+  module.read_code_object(bytes, info);
+  return info;
 }
 
 }  // namespace millrace

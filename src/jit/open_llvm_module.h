@@ -6,6 +6,7 @@
 
 #include "millrace/hal/executable.h"
 #include "millrace/hal/target.h"
+#include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
@@ -41,6 +42,9 @@ Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetS
 /// is shown byte by byte.
 Result<std::string> disassemble_with_llvm(std::span<const std::byte> code, const TargetSpec&);
 
+/// Relocatable objects of one GPU target as one shared object.
+Result<std::vector<std::byte>> link_with_llvm(std::span<const std::span<const std::byte>> objects);
+
 // What the module exports. Both sides are of one build (one build_id), so they share the layout of every struct.
 inline constexpr char kLlvmBuildIdSymbol[] = "millrace_llvm_build_id";
 using LlvmBuildIdFunction = const char* (*)();
@@ -49,5 +53,10 @@ using LlvmEmitFunction = void (*)(const PlannedKernel&, const TargetSpec&, const
                                   Status&);
 inline constexpr char kLlvmDisassembleSymbol[] = "millrace_llvm_disassemble";
 using LlvmDisassembleFunction = void (*)(std::span<const std::byte> code, const TargetSpec&, std::string& text);
+inline constexpr char kLlvmLinkSymbol[] = "millrace_llvm_link";
+using LlvmLinkFunction = void (*)(std::span<const std::span<const std::byte>> objects,
+                                  Result<std::vector<std::byte>>& linked);
+inline constexpr char kLlvmReadCodeObjectSymbol[] = "millrace_llvm_read_code_object";
+using LlvmReadCodeObjectFunction = void (*)(std::span<const std::byte>, Result<CodeObjectInfo>&);
 
 }  // namespace millrace

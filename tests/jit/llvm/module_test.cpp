@@ -143,7 +143,7 @@ TEST_CASE("the generator says what it is, and whom it does not serve") {
   CHECK(generator->name() == "llvm");
   CHECK(generator->version().starts_with("llvm 19."));
   CHECK(generator->supports({.family = "amdgpu"}).message() ==
-        "target amdgpu is no CPU; this generator makes x86-64 code");
+        "target amdgpu is no CPU and no GPU that is known; this generator makes x86-64 code and AMD GPU code objects");
 }
 
 TEST_CASE("a plan tells what launching needs, and kernels that differ in names have one key text") {

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "millrace/jit/code_object.h"
+
+namespace millrace {
+
+/// read_code_object, on the module's side.
+Result<CodeObjectInfo> read_llvm_code_object(std::span<const std::byte>);
+
+}  // namespace millrace
