@@ -130,11 +130,11 @@ TEST_CASE("devices tells what is here, and what is not") {
   const Workplace here;
   const std::string text = here.output_of("devices");
   for (const char* part :
-       {"\n  cpu          this host: available\n", "\n  hip          AMD GPUs: not built in\n",
-        "\n  sim          a simulated GPU: not built in\n",
-        "\n  cpu:baseline runs here; generators: ", "\n  xbyak        xbyak 0x",
+       {"\n  cpu             this host: available\n", "\n  hip             AMD GPUs: not built in\n",
+        "\n  sim             a simulated GPU: not built in\n",
+        "\n  cpu:baseline    runs here; generators: ", "\n  xbyak           xbyak 0x",
         "not for cpu:baseline: xbyak: needs FMA, cpu:baseline has none; say cpu:avx2 or cpu:avx512\n",
-        "\n  interpreter  "}) {
+        "\n  interpreter     "}) {
     CHECK_MESSAGE(contains(text, part), part);
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@ namespace {
 constexpr std::pair<std::string_view, std::string_view> kKnownDrivers[] = {
     {"cpu", "this host"}, {"hip", "AMD GPUs"}, {"sim", "a simulated GPU"}};
 
-std::string line(std::string_view name, std::string_view text) { return fmt::format("  {:<12} {}\n", name, text); }
+std::string line(std::string_view name, std::string_view text) { return fmt::format("  {:<15} {}\n", name, text); }
 
 std::string driver_text(const Context& context, std::string_view name) {
   const auto driver = std::ranges::find(context.drivers, name, &Driver::name);
@@ -23,20 +24,33 @@ std::string driver_text(const Context& context, std::string_view name) {
   return available.ok() ? "available" : available.message();
 }
 
-/// Each level, with the generators that serve it, or why the host does not run it.
+/// CPU levels, lowest first, then GPUs.
+std::vector<TargetSpec> all_targets() {
+  std::vector<TargetSpec> targets;
+  for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    targets.push_back({.isa = level});
+  }
+  for (const GfxTarget& gfx : gfx_targets()) targets.push_back({.family = "amdgpu", .gfx = std::string(gfx.name)});
+  return targets;
+}
+
+std::string_view place_text(const TargetSpec& spec) {
+  if (spec.is_gpu()) return "a GPU elsewhere";
+  const std::span<const IsaLevel> host = host_isa_levels();
+  return std::ranges::find(host, spec.isa) != host.end() ? "runs here" : "this host lacks it";
+}
+
+/// Each target, where it runs, and the generators that serve it.
 std::string targets_text(const Context& context) {
   std::string text;
-  const std::span<const IsaLevel> host = host_isa_levels();
-  for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
-    const TargetSpec spec{.isa = level};
+  for (const TargetSpec& spec : all_targets()) {
     std::string generators;
     for (const auto& generator : context.generators) {
       if (generator->supports(spec).ok())
         generators += fmt::format("{}{}", generators.empty() ? "" : ", ", generator->name());
     }
-    const bool runs_here = std::ranges::find(host, level) != host.end();
-    text += line(spec.to_text(), fmt::format("{}; generators: {}", runs_here ? "runs here" : "this host lacks it",
-                                             generators.empty() ? "none" : generators));
+    text += line(spec.to_text(),
+                 fmt::format("{}; generators: {}", place_text(spec), generators.empty() ? "none" : generators));
   }
   return text;
 }
@@ -45,8 +59,7 @@ std::string generators_text(const Context& context) {
   std::string text;
   for (const auto& generator : context.generators) {
     text += line(generator->name(), generator->version());
-    for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
-      const TargetSpec spec{.isa = level};
+    for (const TargetSpec& spec : all_targets()) {
       const Status supports = generator->supports(spec);
       if (!supports.ok()) text += line("", fmt::format("not for {}: {}", spec.to_text(), supports.message()));
     }
