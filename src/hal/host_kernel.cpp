@@ -4,7 +4,7 @@
 namespace millrace {
 
 Status HostKernel::run_observed(const KernelArgs&, std::uint32_t, std::uint32_t, const KernelObservation&) const {
-  return unimplemented("a kernel that cannot be observed; interpret it");
+  return unimplemented("the kernel tells no observer what it does; run it without one, or interpret it");
 }
 
 }  // namespace millrace

@@ -177,5 +177,14 @@ TEST_CASE("nothing orders buffers within a dispatch, neither barriers nor groups
         "line 14; nothing orders them");
 }
 
+TEST_CASE("a kernel that tells nothing of what it does is not observed") {
+  struct Silent final : HostKernel {
+    Status run(const KernelArgs&, std::uint32_t, std::uint32_t) const override { return {}; }
+  };
+  const Status status = Silent().run_observed({}, 0, 1, {});
+  CHECK(status.code() == StatusCode::kUnimplemented);
+  CHECK(status.message() == "the kernel tells no observer what it does; run it without one, or interpret it");
+}
+
 }  // namespace
 }  // namespace millrace
