@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/map_gpu.h"
 #include "jit/map_nest.h"
 #include "jit/map_range.h"
 #include "jit/map_tile.h"
@@ -120,13 +121,16 @@ std::string to_text(const Tiling& tiling) {
 }
 
 Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target) {
-  return map_kernel(kernel, target, choose_tiling(kernel, target));
+  if (!target.is_gpu()) return map_kernel(kernel, target, choose_tiling(kernel, target));
+  MILLRACE_TRY(verify(kernel));
+  const LoopKernel collapsed = collapse_dims(kernel);
+  return map_gpu_kernel(collapsed, target, choose_gpu_mapping(collapsed, target));
 }
 
 Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target, const Tiling& tiling) {
   if (!target.is_cpu()) {
     return unimplemented(
-        fmt::format("map '{}': target {} has no mapping, expected cpu", kernel.name, target.to_text()));
+        fmt::format("map '{}': target {} has no tilings, expected cpu", kernel.name, target.to_text()));
   }
   MILLRACE_TRY(verify(kernel));
   const LoopKernel collapsed = collapse_dims(kernel);

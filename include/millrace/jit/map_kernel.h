@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// How a nest is laid on the machine. Chosen by `choose_tiling`; printed by explain; forced in tests.
+/// How a nest is laid on a CPU. Chosen by `choose_tiling`; printed by explain; forced in tests.
 struct Tiling {
   std::uint32_t vector_dim = 0;  // domain dim whose points are lanes
   std::uint32_t lanes = 1;
@@ -23,8 +23,10 @@ std::string to_text(const Tiling&);
 
 /// Tiles the nest (never the shape), maps points to lanes, and writes the remainder as masked lanes, so every element
 /// is computed once and stored once inside the tile body. Facts on extents choose only the remainder code. f16 and
-/// bf16 are widened after loads and narrowed before stores by integer sequences.
+/// bf16 are widened after loads and narrowed before stores by integer sequences. On a GPU a tile is a thread's, and a
+/// workgroup has the threads of neighbouring tiles.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&);
+/// CPUs only.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&, const Tiling&);
 
 }  // namespace millrace
