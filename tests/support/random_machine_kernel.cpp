@@ -46,6 +46,7 @@ class Generator {
   bool chance(int percent) { return below(100) < static_cast<std::uint64_t>(percent); }
   std::uint32_t pick_lanes() {
     constexpr std::uint32_t kLanes[] = {1, 2, 4, 8, 16, kMostLanes};
+    if (!options_.has_vectors) return 1;
     return kLanes[below(std::size(kLanes))];
   }
   template <class T>
@@ -68,12 +69,23 @@ class Generator {
     slots_.insert(slots_.end(), shared_.begin(), shared_.end());
     for (const MemoryHandle& slot : slots_) {  // undefined until then
       const MemoryHandle& input = inputs_[static_cast<std::size_t>(slot.dtype)];
-      const auto whole = static_cast<std::uint32_t>(kElements);
-      b_.store(slot, b_.i64(0), b_.load(input, b_.i64(0), whole));
+      for_whole_slot(
+          [&](MachineValue place, std::uint32_t lanes) { b_.store(slot, place, b_.load(input, place, lanes)); });
     }
     b_.barrier();
     add(b_.workgroup_id());
     add(b_.size(Dim("n")));
+  }
+
+  /// Calls f(place, lanes) so that all of a slot's elements are covered.
+  template <class F>
+  void for_whole_slot(F&& f) {
+    const MachineValue zero = b_.i64(0);
+    if (options_.has_vectors) return f(zero, static_cast<std::uint32_t>(kElements));
+    b_.for_loop(zero, b_.i64(kElements), b_.i64(1), {}, [&](MachineValue place, const Values&) {
+      f(place, 1);
+      return Values{};
+    });
   }
 
   static std::string name(DType dtype) { return std::string(to_text(dtype)); }
@@ -265,18 +277,24 @@ class Generator {
   /// Every value and slot goes to the output of its dtype, each to a place of its own.
   void store_results() {
     b_.barrier();
-    for (const MachineValue& value : std::vector(pool_)) store_result(value.dtype, value);
+    for (const MachineValue& value : std::vector(pool_)) {
+      b_.store(outputs_[static_cast<std::size_t>(value.dtype)], result_place(value.dtype, value.lanes), value);
+    }
     for (const MemoryHandle& slot : slots_) {
-      store_result(slot.dtype, b_.load(slot, b_.i64(0), static_cast<std::uint32_t>(kElements)));
+      const MachineValue first = result_place(slot.dtype, kElements);
+      for_whole_slot([&](MachineValue place, std::uint32_t lanes) {
+        b_.store(outputs_[static_cast<std::size_t>(slot.dtype)], b_.add(first, place), b_.load(slot, place, lanes));
+      });
     }
   }
 
-  void store_result(DType stored_as, MachineValue value) {
-    const auto output = static_cast<std::size_t>(stored_as);
-    const MachineValue offset = b_.add(base_, b_.i64(static_cast<std::int64_t>(stored_[output])));
-    stored_[output] += value.lanes;
-    MILLRACE_CHECK(stored_[output] <= static_cast<std::size_t>(kGroupElements));
-    b_.store(outputs_[output], offset, value);
+  /// Where the output of the dtype has room for so many elements that nothing else is stored to.
+  MachineValue result_place(DType dtype, std::uint32_t num_elements) {
+    std::size_t& stored = stored_[static_cast<std::size_t>(dtype)];
+    const MachineValue place = b_.add(base_, b_.i64(static_cast<std::int64_t>(stored)));
+    stored += num_elements;
+    MILLRACE_CHECK(stored <= static_cast<std::size_t>(kGroupElements));
+    return place;
   }
 
   RandomKernelOptions options_;
