@@ -11,6 +11,7 @@
 #include "millrace/graph/text.h"
 #include "tests/support/check_graph.h"
 #include "tests/support/run_graph.h"
+#include "tests/support/shrink_graph.h"
 
 namespace millrace {
 namespace {

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "millrace/graph/graph.h"
@@ -21,9 +19,5 @@ RandomGraph make_random_graph(std::uint64_t seed);
 
 /// Inputs of a graph without symbols: small numbers of both signs, some special ones, and equal ones.
 std::vector<reference::Tensor> random_inputs(const Graph&, std::uint64_t seed);
-
-/// The smallest graph found, by dropping outputs, cutting values off into inputs and forgetting nodes, of which `fails`
-/// still says true. Precondition: fails(graph).
-Graph shrink_graph(Graph graph, const std::function<bool(const Graph&)>& fails);
 
 }  // namespace millrace::test

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <optional>
+#include "tests/support/shrink_graph.h"
 
-#include "tests/support/random_graph.h"
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
 
 namespace millrace::test {
 namespace {
 
-/// Nodes that no output needs are gone, inputs too.
-Graph without_dead(Graph graph) {
+/// Without what no output needs, inputs too; the inputs come first, as in text.
+Graph without_dead(const Graph& graph) {
   std::vector<bool> needed(graph.nodes.size(), false);
   for (const GraphOutput& output : graph.outputs) needed[index_of(output.value.node)] = true;
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
@@ -18,14 +20,16 @@ Graph without_dead(Graph graph) {
   Graph kept;
   kept.name = graph.name;
   std::vector<NodeId> renumbered(graph.nodes.size());
+  for (const NodeId id : graph.inputs) {
+    if (!needed[index_of(id)]) continue;
+    renumbered[index_of(id)] = kept.nodes.push_back(graph.nodes[id]);
+    kept.inputs.push_back(renumbered[index_of(id)]);
+  }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!needed[i]) continue;
-    Node node = std::move(graph.nodes[NodeId(i)]);
+    Node node = graph.nodes[NodeId(i)];
+    if (!needed[i] || std::holds_alternative<InputNode>(node.what)) continue;
     for (Value& operand : node.operands) operand.node = renumbered[index_of(operand.node)];
     renumbered[i] = kept.nodes.push_back(std::move(node));
-  }
-  for (const NodeId id : graph.inputs) {
-    if (needed[index_of(id)]) kept.inputs.push_back(renumbered[index_of(id)]);
   }
   for (const GraphOutput& output : graph.outputs) {
     kept.outputs.push_back({output.name, {renumbered[index_of(output.value.node)], output.value.result}});
@@ -33,63 +37,142 @@ Graph without_dead(Graph graph) {
   return kept;
 }
 
-/// The node's one result comes from outside.
-std::optional<Graph> cut_off(const Graph& graph, NodeId id) {
-  const Node& node = graph.nodes[id];
-  const bool is_op = std::holds_alternative<OpNode>(node.what) || std::holds_alternative<KernelNode>(node.what);
-  if (!is_op || node.results.size() != 1) return std::nullopt;
-  Graph cut = graph;
-  cut.nodes[id].what = InputNode{"cut" + std::to_string(index_of(id))};
-  cut.nodes[id].operands.clear();
-  cut.inputs.push_back(id);
-  return without_dead(std::move(cut));
+bool is_op(const Node& node) {
+  return std::holds_alternative<OpNode>(node.what) || std::holds_alternative<KernelNode>(node.what);
 }
 
-/// The graph ends at an operand of its one output.
+void replace_value(Graph& graph, Value from, Value to) {
+  for (Node& node : graph.nodes) std::ranges::replace(node.operands, from, to);
+  for (GraphOutput& output : graph.outputs) {
+    if (output.value == from) output.value = to;
+  }
+}
+
+/// "cut0", or the first such name that is free.
+std::string free_input_name(const Graph& graph) {
+  std::set<std::string> taken;
+  for (const NodeId id : graph.inputs) taken.insert(std::get<InputNode>(graph.nodes[id].what).name);
+  std::size_t number = 0;
+  while (taken.contains("cut" + std::to_string(number))) ++number;
+  return "cut" + std::to_string(number);
+}
+
+/// With one more input: the first node, so that any may read it, and the last argument.
+Graph with_input(Graph graph, const TensorType& type) {
+  const std::string name = free_input_name(graph);
+  Graph more;
+  more.name = graph.name;
+  more.nodes.push_back({InputNode{name}, {}, {type}});
+  const auto shift = [](NodeId& id) { id = NodeId(index_of(id) + 1); };
+  for (Node& node : graph.nodes) {
+    for (Value& operand : node.operands) shift(operand.node);
+    more.nodes.push_back(std::move(node));
+  }
+  for (NodeId& id : graph.inputs) shift(id);
+  for (GraphOutput& output : graph.outputs) shift(output.value.node);
+  more.inputs = std::move(graph.inputs);
+  more.inputs.push_back(NodeId(0));
+  more.outputs = std::move(graph.outputs);
+  return more;
+}
+
+std::vector<Graph> drop_outputs(const Graph& graph) {
+  std::vector<Graph> smaller;
+  for (std::size_t i = 0; graph.outputs.size() > 1 && i < graph.outputs.size(); ++i) {
+    smaller.push_back(graph);
+    smaller.back().outputs.erase(smaller.back().outputs.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return smaller;
+}
+
+/// At one of the operands of an output, or at all of them.
 std::vector<Graph> end_earlier(const Graph& graph) {
-  std::vector<Graph> shorter;
+  std::vector<Graph> smaller;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-    for (const Value& operand : graph.nodes[graph.outputs[i].value.node].operands) {
-      Graph earlier = graph;
-      earlier.outputs[i].value = operand;
-      shorter.push_back(without_dead(std::move(earlier)));
+    Graph at_all = graph;
+    at_all.outputs.erase(at_all.outputs.begin() + static_cast<std::ptrdiff_t>(i));
+    const std::vector<Value>& operands = graph.nodes[graph.outputs[i].value.node].operands;
+    for (const Value& operand : operands) {
+      smaller.push_back(graph);
+      smaller.back().outputs[i].value = operand;
+      const std::string name = graph.outputs[i].name + "_" + std::to_string(at_all.outputs.size());
+      at_all.outputs.push_back({name, operand});
+    }
+    if (operands.size() > 1) smaller.push_back(std::move(at_all));
+  }
+  return smaller;
+}
+
+std::vector<Graph> cut_off(const Graph& graph) {
+  std::vector<Graph> smaller;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[NodeId(i)];
+    if (!is_op(node)) continue;
+    Graph cut = graph;
+    for (std::uint32_t result = 0; result < node.results.size(); ++result) {
+      cut = with_input(std::move(cut), node.results[result]);
+      replace_value(cut, {NodeId(i + result + 1), result}, {NodeId(0), 0});
+    }
+    smaller.push_back(std::move(cut));
+  }
+  return smaller;
+}
+
+std::vector<Graph> forget_ops(const Graph& graph) {
+  std::vector<Graph> smaller;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[NodeId(i)];
+    for (std::uint32_t result = 0; is_op(node) && result < node.results.size(); ++result) {
+      for (const Value& operand : node.operands) {
+        if (graph.type(operand) != node.results[result]) continue;
+        smaller.push_back(graph);
+        replace_value(smaller.back(), {NodeId(i), result}, operand);
+      }
     }
   }
-  return shorter;
+  return smaller;
 }
 
-std::vector<Graph> smaller(const Graph& graph) {
-  std::vector<Graph> candidates;
-  for (std::size_t i = 0; graph.outputs.size() > 1 && i < graph.outputs.size(); ++i) {
-    Graph fewer = graph;
-    fewer.outputs.erase(fewer.outputs.begin() + static_cast<std::ptrdiff_t>(i));
-    candidates.push_back(without_dead(std::move(fewer)));
+/// Every op that nothing reads is an output.
+Graph with_all_live(Graph graph) {
+  std::vector<bool> read(graph.nodes.size(), false);
+  for (const Node& node : graph.nodes) {
+    for (const Value& operand : node.operands) read[index_of(operand.node)] = true;
   }
-  for (Graph& shorter : end_earlier(graph)) candidates.push_back(std::move(shorter));
-  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-    if (std::optional<Graph> cut = cut_off(graph, NodeId(i))) candidates.push_back(*std::move(cut));
+  for (const GraphOutput& output : graph.outputs) read[index_of(output.value.node)] = true;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (read[i] || !is_op(graph.nodes[NodeId(i)])) continue;
+    graph.outputs.push_back({"dead" + std::to_string(i), {NodeId(i), 0}});
   }
-  return candidates;
+  return graph;
+}
+
+/// What gets less with every step, so that steps end.
+std::pair<std::ptrdiff_t, std::size_t> size_of(const Graph& graph) {
+  return {std::ranges::count_if(graph.nodes, is_op), graph.outputs.size()};
 }
 
 }  // namespace
 
-Graph shrink_graph(Graph graph, const std::function<bool(const Graph&)>& fails) {
-  for (bool is_smaller = true; is_smaller;) {
-    is_smaller = false;
-    for (Graph& candidate : smaller(graph)) {
-      // Cutting off an op of no operands leaves as many nodes: only what gets smaller counts, so that this ends.
-      const auto ops = [](const Graph& g) {
-        return std::ranges::count_if(g.nodes,
-                                     [](const Node& node) { return std::holds_alternative<OpNode>(node.what); });
-      };
-      const bool is_less = ops(candidate) + static_cast<std::ptrdiff_t>(candidate.outputs.size()) <
-                           ops(graph) + static_cast<std::ptrdiff_t>(graph.outputs.size());
-      if (!is_less || !verify(candidate).ok() || !fails(candidate)) continue;
-      graph = std::move(candidate);
-      is_smaller = true;
-      break;
+std::vector<Graph> smaller_graphs(const Graph& graph) {
+  std::vector<Graph> smaller;
+  for (const auto steps : {drop_outputs, end_earlier, cut_off, forget_ops}) {
+    for (const Graph& step : steps(graph)) {
+      Graph live = without_dead(step);
+      if (size_of(live) < size_of(graph) && verify(live).ok()) smaller.push_back(std::move(live));
     }
+  }
+  return smaller;
+}
+
+Graph shrink_graph(Graph graph, const std::function<bool(const Graph&)>& fails) {
+  // Steps keep only what is live, but what is not may be what fails.
+  if (Graph live = with_all_live(graph); fails(live)) graph = std::move(live);
+  for (bool is_smaller = true; is_smaller;) {
+    std::vector<Graph> smaller = smaller_graphs(graph);
+    const auto failing = std::ranges::find_if(smaller, fails);
+    is_smaller = failing != smaller.end();
+    if (is_smaller) graph = std::move(*failing);
   }
   return graph;
 }
