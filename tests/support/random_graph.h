@@ -9,6 +9,9 @@
 
 namespace millrace::test {
 
+/// How many of them the tests run, from seed 1.
+inline constexpr std::uint64_t kTestedGraphs = 500;
+
 /// A valid graph of any ops, dtypes, static and symbolic dims, one or more results used or not; and values of its
 /// symbols for which a run is promised to succeed. Equal seeds give equal graphs.
 struct RandomGraph {
