@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "millrace/graph/graph.h"
@@ -17,6 +18,7 @@ inline constexpr std::uint64_t kTestedGraphs = 500;
 struct RandomGraph {
   Graph graph;
   std::vector<SymbolValues> bindings;
+  std::vector<std::string_view> composites;  // some of its ops come from these
 };
 RandomGraph make_random_graph(std::uint64_t seed);
 
