@@ -95,7 +95,7 @@ TEST_CASE("what is wrong with a file of a constant is said at its place") {
     return read_graph(path).status().message();
   };
   CHECK(error("file(\"b.npy\"))") == path + ":2:21: npy '" + at +
-                                         "/b.npy': the file cannot be opened; check the path\n"
+                                         "/b.npy': the file cannot be opened: No such file or directory; check the path\n"
                                          "  %a = constant(file(\"b.npy\"))\n"
                                          "                    ^");
   CHECK(error("file(\"c.npy\"))") == path + ":2:21: npy '" + at +
@@ -123,10 +123,10 @@ TEST_CASE("what is wrong with a file of a constant is said at its place") {
 
 TEST_CASE("a graph's file that cannot be read or written is an error") {
   CHECK(read_graph("/nowhere/g.mr").status().message() ==
-        "graph '/nowhere/g.mr': the file cannot be opened; check the path");
+        "graph '/nowhere/g.mr': the file cannot be opened: No such file or directory; check the path");
   const Graph graph = parse_graph("graph g(%x: f32[]) { return x = %x }").value();
   CHECK(write_graph(graph, "/nowhere/g.mr").message() ==
-        "graph '/nowhere/g.mr': the file cannot be written; check the path and the space");
+        "graph '/nowhere/g.mr': the file cannot be written: No such file or directory; check the path and the space");
   TemporaryDirectory directory;
   write(directory.path() + "/g.mr", "graph g(%x: f32[]) {\n  return x = %y\n}\n");
   CHECK(read_graph(directory.path() + "/g.mr").status().message() ==

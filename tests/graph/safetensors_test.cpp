@@ -71,7 +71,7 @@ TEST_CASE("what is wrong with a file is said with the tensor and the values") {
                  12) ==
         "safetensors 'f': bytes [4, 8) are of two tensors, expected each byte in one; write the file anew");
   CHECK(Safetensors::read("/nowhere/f").status().message() ==
-        "safetensors '/nowhere/f': the file cannot be opened; check the path");
+        "safetensors '/nowhere/f': the file cannot be opened: No such file or directory; check the path");
   CHECK(Safetensors::parse("f", file_of(kGood, 9)).value().get("v").status().message() ==
         "safetensors 'f': has no 'v'; it has: n, w");
 }
@@ -103,7 +103,7 @@ TEST_CASE("what cannot be written is refused") {
   CHECK(write_safetensors("w", {{"a", {{DType::kF32, {2}}, bytes}}}).message() ==
         "safetensors 'w': 'a': 4 bytes given, expected 8 for f32[2]; give every element once");
   CHECK(write_safetensors("/nowhere/w", {}).message() ==
-        "safetensors '/nowhere/w': the file cannot be written; check the path and the space");
+        "safetensors '/nowhere/w': the file cannot be written: No such file or directory; check the path and the space");
 }
 
 TEST_CASE("no damage is fatal, and what is accepted stays inside the file") {

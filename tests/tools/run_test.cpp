@@ -120,7 +120,8 @@ TEST_CASE("results go where a link leads, and keep a file's mode") {
 TEST_CASE("mistakes in a run's arguments are named, with what the graph has") {
   const Workplace here;
   const auto error = [&](const std::string& arguments) { return here.error_of("run " + arguments); };
-  CHECK(error("none.mr") == "millrace: graph 'none.mr': the file cannot be opened; check the path\n");
+  CHECK(error("none.mr") ==
+        "millrace: graph 'none.mr': the file cannot be opened: No such file or directory; check the path\n");
   CHECK(error("top.mr") ==
         "millrace: input 'x' of f32[rows, 10] is given nothing; say --input x=@FILE.npy, or zeros, ones, randn or "
         "arange for the file\n");
@@ -144,7 +145,9 @@ TEST_CASE("mistakes in a run's arguments are named, with what the graph has") {
         "one\n");
   CHECK(error("top.mr --input x=@") ==
         "millrace: --input x=@: found '@', expected @FILE.npy, zeros, ones, randn or arange\n");
-  CHECK(error("top.mr --input x=@none.npy") == "millrace: npy 'none.npy': the file cannot be opened; check the path\n");
+  CHECK(error(".") == "millrace: graph '.': the file cannot be read: Is a directory; check what it is\n");
+  CHECK(error("top.mr --input x=@none.npy") ==
+        "millrace: npy 'none.npy': the file cannot be opened: No such file or directory; check the path\n");
 }
 
 TEST_CASE("mistakes in sizes are named") {
@@ -181,15 +184,17 @@ TEST_CASE("mistakes in outputs and devices are named") {
         "millrace: --output value=@v.npy: the graph has no output 'value'; it has: values, indices\n");
   CHECK(error("--output values=v.npy") == "millrace: --output values=v.npy: found 'v.npy', expected @FILE.npy\n");
   CHECK(error("--output values=@none/v.npy") ==
-        "millrace: npy 'none/v.npy': the file cannot be written; check the path and the space\n");
+        "millrace: npy 'none/v.npy': the file cannot be written: No such file or directory; check the path and the "
+        "space\n");
   CHECK(error("--device gpu") ==
         "millrace: device 'gpu' is not known; devices built in: cpu; code generators built in: xbyak, llvm, "
         "interpreter; say 'cpu' for this host\n");
   CHECK(error("--generator fast") ==
         "millrace: compile: generator 'fast' is not known; code generators built in: xbyak, llvm, interpreter; force "
         "one of these\n");
-  CHECK(error("--trace none/t.json") ==
-        "millrace: 'none/t.json': cannot be opened for writing: No such file or directory\n");
+  CHECK(
+      error("--trace none/t.json") ==
+      "millrace: 'none/t.json': the file cannot be written: No such file or directory; check the path and the space\n");
 }
 
 }  // namespace

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/millrace/graph_arguments.h"
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "millrace/base/file.h"
 #include "millrace/graph/text.h"
 
 namespace millrace::tool {
@@ -33,15 +32,6 @@ class ProgressLine {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   bool is_shown_ = false;
 };
-
-Status cannot(const std::string& where, const char* what) {
-  return unavailable(fmt::format("{}: cannot be {}: {}", where, what, std::strerror(errno)));
-}
-
-Status write_all(std::FILE* file, const std::string& where, std::string_view text) {
-  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
-  return is_written ? Status() : cannot(where, "written");
-}
 
 }  // namespace
 
@@ -75,13 +65,7 @@ Result<LoweredGraph> lower_graph(Graph graph, const GraphArguments& arguments, c
 }
 
 Status write_text(const std::string& path, std::string_view text) {
-  if (path.empty()) return write_all(stdout, "standard output", text);
-  const std::string where = fmt::format("'{}'", path);
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return cannot(where, "opened for writing");
-  Status written = write_all(file, where, text);
-  if (std::fclose(file) != 0 && written.ok()) written = cannot(where, "written");
-  return written;
+  return path.empty() ? write_standard_output(text) : write_file(fmt::format("'{}'", path), path, text);
 }
 
 }  // namespace millrace::tool

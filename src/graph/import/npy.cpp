@@ -12,6 +12,7 @@
 
 #include "base/text_number.h"
 #include "graph/import/tensor_file.h"
+#include "millrace/base/file.h"
 
 namespace millrace {
 namespace {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/import/tensor_file.h"
+#include "millrace/base/file.h"
 
 namespace millrace {
 namespace {

@@ -2,63 +2,11 @@
 #include "graph/import/tensor_file.h"
 
 #include <algorithm>
-#include <atomic>
-#include <filesystem>
-#include <fstream>
-#include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 
 namespace millrace {
-namespace {
-
-namespace fs = std::filesystem;
-
-bool write_parts(const std::string& path, std::span<const std::span<const std::byte>> parts) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  for (const auto& part : parts) {
-    file.write(reinterpret_cast<const char*>(part.data()), static_cast<std::streamsize>(part.size()));
-  }
-  file.close();
-  return file.good();
-}
-
-}  // namespace
-
-Result<std::vector<std::byte>> read_file(const std::string& where, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return not_found(fmt::format("{}: the file cannot be opened; check the path", where));
-  std::vector<std::byte> bytes;
-  std::size_t size = 0;
-  // Piece by piece, as a pipe has no size to ask for.
-  while (file) {
-    constexpr std::size_t kLeast = std::size_t{1} << 16;
-    bytes.resize(std::max(kLeast, size * 2));
-    file.read(reinterpret_cast<char*>(bytes.data() + size), static_cast<std::streamsize>(bytes.size() - size));
-    size += static_cast<std::size_t>(file.gcount());
-  }
-  if (file.bad()) return data_loss(fmt::format("{}: the file cannot be read; check what it is", where));
-  bytes.resize(size);
-  return bytes;
-}
-
-Status write_file(const std::string& where, const std::string& path,
-                  std::span<const std::span<const std::byte>> parts) {
-  const Status failed = unavailable(fmt::format("{}: the file cannot be written; check the path and the space", where));
-  std::error_code error;
-  const fs::file_status status = fs::symlink_status(path, error);
-  if (status.type() != fs::file_type::regular && status.type() != fs::file_type::not_found) {
-    return write_parts(path, parts) ? Status() : failed;  // a pipe, a device, or a link: what it leads to is written
-  }
-  static std::atomic<unsigned> counter = 0;
-  const std::string temporary = fmt::format("{}.{}.{}.tmp", path, getpid(), counter++);
-  const bool is_written = write_parts(temporary, parts);
-  if (is_written && fs::exists(status)) fs::permissions(temporary, status.permissions(), error);
-  if (is_written) fs::rename(temporary, path, error);
-  if (is_written && !error) return {};
-  fs::remove(temporary, error);
-  return failed;
-}
 
 Result<Shape> shape_of(const std::string& where, std::span<const std::uint64_t> dims) {
   if (dims.size() > kMaxRank) {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "graph/import/tensor_file.h"
 #include "graph/text/constant_text.h"
+#include "millrace/base/file.h"
 #include "millrace/graph/text.h"
 
 namespace millrace {
@@ -30,8 +30,7 @@ Status write_graph(const Graph& graph, const std::string& path) {
   if (!entries.empty()) MILLRACE_TRY(write_safetensors(constants, entries));
   const std::string text =
       to_text(graph, {LargeConstants::kFile, std::filesystem::path(constants).filename().string()});
-  const std::span<const std::byte> parts[] = {std::as_bytes(std::span<const char>(text))};
-  return write_file(fmt::format("graph '{}'", path), path, parts);
+  return write_file(fmt::format("graph '{}'", path), path, text);
 }
 
 }  // namespace millrace
