@@ -66,12 +66,30 @@ TEST_CASE("wrong usage exits with 2 and says what is wrong and where help is") {
         "millrace: --repeat: Value 0 not in range 1 to 1000000000; see 'millrace run --help'\n");
 }
 
-TEST_CASE("what cannot be written is an error") {
+TEST_CASE("what cannot be written is an error with its path and the reason, whatever writes it") {
   const Workplace here;
+  const std::string run = "run net.mr --input x=ones --input w=ones ",
+                    bench = "bench net.mr --input x=ones --input w=ones --min-time 0.001 ";
+  const auto full = [](const std::string& where) {
+    return "millrace: " + where +
+           ": the file cannot be written: No space left on device; check the path and the space\n";
+  };
+  CHECK(here.error_of(run + "--output h=@/dev/full") == full("npy '/dev/full'"));
+  CHECK(here.error_of(run + "--trace /dev/full") == full("'/dev/full'"));
+  CHECK(here.error_of("dump net.mr --stage plan -o /dev/full") == full("'/dev/full'"));
+  CHECK(here.error_of("dump net.mr --stage graph -o /dev/full") == full("graph '/dev/full'"));
+  const test::ToolRun measured = here.run(bench + "--json /dev/full");
+  CHECK(measured.exit_code == 1);
+  CHECK(contains(measured.out, "net/real_time "));  // what was measured is not lost
+  CHECK(measured.error.ends_with("\n" + full("'/dev/full'")));
   CHECK(here.error_of("dump top.mr --stage graph --format dot -o none/top.dot") ==
-        "millrace: 'none/top.dot': cannot be opened for writing: No such file or directory\n");
-  CHECK(here.error_of("devices > /dev/full") ==
-        "millrace: standard output: cannot be written: No space left on device\n");
+        "millrace: 'none/top.dot': the file cannot be written: No such file or directory; check the path and the "
+        "space\n");
+  const std::string standard =
+      "millrace: standard output: cannot be written: No space left on device; check where it leads\n";
+  CHECK(here.error_of("devices > /dev/full") == standard);
+  CHECK(here.error_of(run + "> /dev/full") == standard);
+  CHECK(here.run(bench + "> /dev/full").error.ends_with("\n" + standard));
 }
 
 }  // namespace

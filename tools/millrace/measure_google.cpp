@@ -1,37 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fstream>
-#include <vector>
+#include <sstream>
+#include <unistd.h>
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include "millrace/base/file.h"
 #include "tools/millrace/measure.h"
 
 namespace millrace::tool {
 namespace {
 
-/// The arguments that Google Benchmark reads; it keeps pointers to them.
-std::vector<std::string> arguments_of(const Measurement& measurement) {
-  std::vector<std::string> words = {"millrace", fmt::format("--benchmark_min_time={}", measurement.min_seconds)};
-  if (!measurement.json_file.empty()) {
-    words.push_back("--benchmark_out=" + measurement.json_file);
-    words.push_back("--benchmark_out_format=json");
+/// The table and the JSON as texts: Google Benchmark would write both without a look at whether that went well.
+class TextReporter final : public benchmark::BenchmarkReporter {
+ public:
+  TextReporter()
+      : console_(isatty(STDOUT_FILENO) == 1 ? benchmark::ConsoleReporter::OO_Color
+                                            : benchmark::ConsoleReporter::OO_None) {
+    console_.SetOutputStream(&table_);
+    json_.SetOutputStream(&json_text_);
   }
-  return words;
-}
+  bool ReportContext(const Context& context) override {
+    return console_.ReportContext(context) && json_.ReportContext(context);
+  }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    console_.ReportRuns(runs);
+    json_.ReportRuns(runs);
+  }
+  void Finalize() override {
+    console_.Finalize();
+    json_.Finalize();
+  }
+  std::string table() const { return table_.str(); }
+  std::string json() const { return json_text_.str(); }
+
+ private:
+  std::ostringstream table_, json_text_;
+  benchmark::ConsoleReporter console_;
+  benchmark::JSONReporter json_;
+};
 
 }  // namespace
 
 Status measure(const Measurement& measurement) {
-  // Google Benchmark would leave the process.
-  if (!measurement.json_file.empty() && !std::ofstream(measurement.json_file).is_open()) {
-    return unavailable(fmt::format("--json: '{}' cannot be opened for writing", measurement.json_file));
-  }
-  std::vector<std::string> words = arguments_of(measurement);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  int argc = static_cast<int>(argv.size());
-  benchmark::Initialize(&argc, argv.data());
+  std::string words[] = {"millrace", fmt::format("--benchmark_min_time={}", measurement.min_seconds)};
+  char* argv[] = {words[0].data(), words[1].data()};  // it keeps these pointers
+  int argc = 2;
+  benchmark::Initialize(&argc, argv);
   Status failure;
   std::size_t number = 0;
   benchmark::RegisterBenchmark(measurement.name.c_str(), [&](benchmark::State& state) {
@@ -47,9 +62,13 @@ Status measure(const Measurement& measurement) {
       state.counters["flop/s"] = Counter(measurement.flops, Counter::kIsIterationInvariantRate, Counter::kIs1000);
     }
   })->UseRealTime();
-  benchmark::RunSpecifiedBenchmarks();
+  TextReporter reporter;
+  benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();
-  return failure;
+  MILLRACE_TRY(write_standard_output(reporter.table()));
+  MILLRACE_TRY(failure);
+  if (measurement.json_file.empty()) return {};
+  return write_file(fmt::format("'{}'", measurement.json_file), measurement.json_file, reporter.json());
 }
 
 }  // namespace millrace::tool
