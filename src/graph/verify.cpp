@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "graph/infer.h"
-#include "graph/text.h"
+#include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
 
 namespace millrace {
@@ -17,6 +17,9 @@ class Verifier {
   explicit Verifier(const Graph& graph) : graph_(graph) {}
 
   Status run() {
+    for (const Node& node : graph_.nodes) {
+      if (const auto* input = std::get_if<InputNode>(&node.what)) names_.insert(input->name);
+    }
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) check_node(NodeId{i});
     check_inputs();
     check_outputs();
@@ -29,7 +32,8 @@ class Verifier {
 
   void check_node(NodeId id) {
     const Node& node = graph_.nodes[id];
-    const std::string where = fmt::format("%{} = {}", index_of(id), kind_name(node));
+    check_names(id);
+    const std::string where = node_text(graph_, id);
     std::vector<TensorType> operands;
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       const Value operand = node.operands[i];
@@ -58,6 +62,21 @@ class Verifier {
         problem(fmt::format("{}: result {} is {}, expected {} from the operands", where, i, node.results[i].to_text(),
                             expected[i].to_text()));
       }
+    }
+  }
+
+  /// The text's names of results. Inputs have names of their own.
+  void check_names(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    if (node.names.empty() || std::holds_alternative<InputNode>(node.what)) return;
+    if (node.names.size() != node.results.size()) {
+      return problem(fmt::format("%{} = {}: has {} names, expected {} as results, or none; name all or none",
+                                 index_of(id), kind_name(node), node.names.size(), node.results.size()));
+    }
+    for (const std::string& name : node.names) {
+      if (names_.insert(name).second) continue;
+      problem(fmt::format("%{} = {}: the name '{}' is taken; give every value its own", index_of(id), kind_name(node),
+                          name));
     }
   }
 
@@ -132,13 +151,14 @@ class Verifier {
       for (const SizeExpr& size : sizes_of(node)) {
         const Status status = size.collect_symbols(known);
         if (status.ok()) continue;
-        problem(fmt::format("%{} = {}: {}", i, kind_name(node), status.message()));
+        problem(fmt::format("{}: {}", node_text(graph_, NodeId{i}), status.message()));
         break;
       }
     }
   }
 
   const Graph& graph_;
+  std::set<std::string> names_;  // of inputs, and of the results so far
   std::string problems_;
 };
 

@@ -32,15 +32,16 @@ TEST_CASE("a graph that is written by hand reads as it was meant") {
                   "  return values = %values, indices = %indices\n"
                   "}\n") ==
         "graph top(%x: f32[rows in 1..64, 32000]) {\n"
-        "  %1.0, %1.1 = topk(%x) {k = 50, axis = 1, largest = true, sorted = true} : f32[rows, 50], i64[rows, 50]\n"
-        "  return values = %1.0, indices = %1.1\n"
+        "  %values, %indices = topk(%x) {k = 50, axis = 1, largest = true, sorted = true} : f32[rows, 50], "
+        "i64[rows, 50]\n"
+        "  return values = %values, indices = %indices\n"
         "}\n");
   CHECK(reprinted("graph defaults(%x:f32[2,8],%i:i64[2x8]){%v,%unused=topk(%x){k=3}%s=add(%x,%x):f32[2,8]"
                   "return v=%v,s=%s,i=%i}") ==
         "graph defaults(%x: f32[2x8], %i: i64[2x8]) {\n"
-        "  %2.0, %2.1 = topk(%x) {k = 3, axis = -1, largest = true, sorted = true} : f32[2x3], i64[2x3]\n"
-        "  %3 = add(%x, %x) : f32[2x8]\n"
-        "  return v = %2.0, s = %3, i = %i\n"
+        "  %v, %unused = topk(%x) {k = 3, axis = -1, largest = true, sorted = true} : f32[2x3], i64[2x3]\n"
+        "  %s = add(%x, %x) : f32[2x8]\n"
+        "  return v = %v, s = %s, i = %i\n"
         "}\n");
 }
 

@@ -7,7 +7,9 @@ namespace millrace {
 namespace {
 
 bool same_node(const Node& a, const Node& b) {
-  if (a.what.index() != b.what.index() || a.operands != b.operands || a.results != b.results) return false;
+  if (a.what.index() != b.what.index() || a.operands != b.operands || a.results != b.results || a.names != b.names) {
+    return false;
+  }
   if (const auto* input = std::get_if<InputNode>(&a.what)) return *input == std::get<InputNode>(b.what);
   if (const auto* constant = std::get_if<ConstantNode>(&a.what)) {
     return *constant->data == *std::get<ConstantNode>(b.what).data;

@@ -95,8 +95,8 @@ TEST_CASE("explain says of each dispatch why it is one, what runs it, and what i
   CHECK(here.output_of("explain net.mr --target cpu:avx2") == R"(graph net for cpu:avx2: dispatches 2, kernels 2
 
 dispatch 0: dot_tanh_0
-  nodes      %2 = dot, %3 = tanh
-  because    %3 at the points of %2: no store and load between them
+  nodes      %product = dot, %h = tanh
+  because    %h at the points of %product: no store and load between them
   algorithm  loop_direct
     refused    loop_pad_first: no operand is padded
   kernel     dot_tanh_0 by xbyak, groups: 1
@@ -105,7 +105,7 @@ dispatch 0: dot_tanh_0
     flops      38784
 
 dispatch 1: reduce_max_1
-  nodes      %4 = reduce_max
+  nodes      %best = reduce_max
   algorithm  loop_direct
     refused    loop_pad_first: no operand is padded
   kernel     reduce_max_1 by llvm, groups: 1
@@ -127,6 +127,43 @@ TEST_CASE("explain prints expressions, or numbers where --dim gives them") {
 }
 
 TEST_CASE("devices tells what is here, and what is not") {
+TEST_CASE("ops are listed as a text writes them, with defaults and meanings, all of them or one") {
+  const Workplace here;
+  CHECK(here.output_of("ops topk") ==
+        "%r0, %r1 = topk(%x) {k = 1, axis = -1, largest = true, sorted = true}\n"
+        "    values, i64 indices of the k largest (smallest)\n");
+  CHECK(here.output_of("ops concat") == "%r = concat(%x, ...) {axis = 0}\n    operands side by side along one axis\n");
+  CHECK(here.output_of("ops add") == "%r = add(%x, %y)\n    x + y; integers wrap\n");
+  const std::string all = here.output_of("ops");
+  for (const Op op : kAllOps) CHECK(contains(all, here.output_of("ops " + std::string(to_text(op)))));
+  CHECK(here.error_of("ops topq") == "millrace: ops: 'topq' is no op; 'millrace ops' lists all\n");
+}
+
+TEST_CASE("explain counts what scans and scatters compute, and says that a sort has no number") {
+  const Workplace here;
+  CHECK(contains(here.output_of("explain top.mr --dispatch 1"), "\n    flops      n/a, as it only compares\n"));
+  here.write("scan.mr",
+             "graph scan(%x: f32[n, 8], %i: i64[3], %u: f32[3, 8], %k: i32[4]) {\n"
+             "  %a = cumulative_sum(%x) {axis = 0}\n  %b = scatter_add(%x, %i, %u) {axis = 0}\n"
+             "  %c = scatter(%x, %i, %u) {axis = 0}\n  %d = cumulative_sum(%k) {axis = 0}\n"
+             "  return a = %a, b = %b, c = %c, d = %d\n}\n");
+  const auto flops = [&](int dispatch) {
+    const std::string text = here.output_of("explain scan.mr --dispatch " + std::to_string(dispatch));
+    return text.substr(text.find("    flops"));
+  };
+  CHECK(flops(0) == "    flops      8*n\n");
+  CHECK(flops(1) == "    flops      24\n");
+  CHECK(flops(2) == "    flops      0\n");
+  CHECK(flops(3) == "    flops      0\n");
+}
+
+TEST_CASE("explain and dump tell values by the names of the text") {
+  const Workplace here;
+  CHECK(contains(here.output_of("explain top.mr --dispatch 1"), "\n  nodes      %values, %indices = topk\n"));
+  CHECK(contains(here.output_of("dump top.mr --stage graph"), "\n  %values, %indices = topk(%twice) {"));
+  CHECK(contains(here.output_of("dump net.mr --stage dispatch"), "%product"));
+}
+
   const Workplace here;
   const std::string text = here.output_of("devices");
   for (const char* part :

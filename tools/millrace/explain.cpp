@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/graph/text.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/dims.h"
 #include "tools/millrace/graph_arguments.h"
@@ -26,7 +27,7 @@ class Explainer {
     const Region& region = lowered_.dispatch.regions[id];
     std::string nodes;
     for (const NodeId node : region.nodes) {
-      nodes += fmt::format("{}%{} = {}", nodes.empty() ? "" : ", ", index_of(node), kind_name(graph.nodes[node]));
+      nodes += (nodes.empty() ? "" : ", ") + node_text(graph, node);
     }
     std::string text = fmt::format("dispatch {}: {}\n", index_of(id), region.name) + line(2, "nodes", nodes);
     for (const std::string& reason : region.reasons) text += line(2, "because", reason);

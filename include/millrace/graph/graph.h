@@ -49,6 +49,8 @@ struct Node {
   std::variant<InputNode, ConstantNode, OpNode, KernelNode> what;
   std::vector<Value> operands;
   std::vector<TensorType> results;
+  /// What a text calls the results, for messages and for printing: one per result, or none. No pass depends on them.
+  std::vector<std::string> names = {};
 };
 
 struct GraphOutput {
@@ -79,7 +81,8 @@ Result<std::map<std::string, Dim>> collect_symbols(const Graph&);
 std::string kind_name(const Node&);
 
 /// Every broken rule, one a line, each naming node, operand, found and expected: operands before their users, operand
-/// counts, types as inferred, names unique and not empty, constants of the right size, one set of facts a symbol.
+/// counts, types as inferred, names unique and (of inputs and outputs) not empty, constants of the right size, one set
+/// of facts a symbol.
 Status verify(const Graph&);
 
 }  // namespace millrace

@@ -37,8 +37,10 @@
 /// * `size` and the facts of symbols are those of parse_size_expr (base/size_expr.h): "rows in 1..64 multiple_of 4"
 ///   where a symbol first appears, in a dim or in an attribute, and "rows" from there on.
 /// * Ops and their attributes are those of ops/op_table.inc; an attribute that is left out has its default.
-/// * Every result of a node is named, used or not. The types of results follow from the operands: they may be left out,
-///   and are checked when they are there. Only listed elements and bytes need theirs.
+/// * Every result of a node is named, used or not. The graph keeps names, and messages tell values by them; %7 and %7.1
+///   are no names but numbers, which to_text gives anew.
+/// * The types of results follow from the operands: they may be left out, and are checked when they are there. Only
+///   listed elements and bytes need theirs.
 /// * `bytes` are those of the row-major, little-endian elements, two hexadecimal digits each. `file` is a NumPy file,
 /// or
 ///   a safetensors file and the name of an entry.
@@ -59,6 +61,13 @@ struct TextOptions {
 };
 
 std::string to_text(const Graph&, const TextOptions& = {});
+
+/// "%x" for the input or the result of that name, "%7" for node 7, "%7.1" where it has several results. The name in
+/// every message.
+std::string value_text(const Graph&, Value);
+
+/// "%y = exp", "%values, %indices = topk", "%7 = topk": the node in every message.
+std::string node_text(const Graph&, NodeId);
 
 struct ParseOptions {
   std::string name = "graph";              // stands for the text in errors

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "graph/dispatch/views.h"
-#include "graph/text.h"
+#include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
 
 namespace millrace {
@@ -184,8 +184,8 @@ bool is_composed_elementwise(const Node& node) {
 Result<std::vector<ComposedRequest>> alone(const Graph& graph, const Region& region, NodeId root,
                                            std::vector<KernelRequest> requests) {
   if (region.nodes.size() != 1) {
-    return internal_error(fmt::format("region {}: %{} = {} cannot be fused with others", region.name, index_of(root),
-                                      kind_name(graph.nodes[root])));
+    return internal_error(
+        fmt::format("region {}: {} cannot be fused with others", region.name, node_text(graph, root)));
   }
   const std::vector<Value>& operands = graph.nodes[root].operands;
   std::vector<ComposedRequest> result;

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "graph/text.h"
 #include "millrace/graph/dispatch.h"
+#include "millrace/graph/text.h"
 
 namespace millrace {
 

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "graph/dispatch/views.h"
-#include "graph/text.h"
 #include "millrace/graph/dispatch.h"
+#include "millrace/graph/text.h"
 
 namespace millrace {
 namespace {

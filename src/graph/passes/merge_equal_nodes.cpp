@@ -5,21 +5,20 @@
 #include <fmt/format.h>
 
 #include "graph/passes/rewriter.h"
-#include "graph/text.h"
 #include "millrace/graph/passes.h"
 
 namespace millrace {
 namespace {
 
 /// Equal nodes have equal keys; unequal nodes with equal keys are told apart by `equal`.
-std::string key_of(const Graph& graph, const Node& node) {
+std::string key_of(const Node& node) {
   std::string key = kind_name(node);
   if (const auto* op = std::get_if<OpNode>(&node.what)) key += to_text(op->attributes);
   if (const auto* constant = std::get_if<ConstantNode>(&node.what)) {
     key += fmt::format(" {:x}", XXH3_64bits(constant->data->data(), constant->data->size()));
   }
   for (const TensorType& type : node.results) key += " " + type.to_text();
-  for (const Value& operand : node.operands) key += " " + value_text(graph, operand);
+  for (const Value& operand : node.operands) key += fmt::format(" %{}.{}", index_of(operand.node), operand.result);
   return key;
 }
 
@@ -45,7 +44,7 @@ Status merge_equal_nodes(Graph& graph) {
       rewriter.keep(NodeId{i}, rewriter.append(std::move(node)));
       continue;
     }
-    const std::string key = key_of(rewriter.graph(), node);
+    const std::string key = key_of(node);
     const auto [begin, end] = known.equal_range(key);
     auto found = begin;
     while (found != end && !equal(rewriter.graph().nodes[found->second], node)) ++found;

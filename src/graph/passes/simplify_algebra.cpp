@@ -21,7 +21,7 @@ class Simplifier {
       const NodeId added = rewriter_.append(rewriter_.mapped(id));
       const std::optional<Value> simpler = old_.nodes[id].results.size() == 1 ? simplify({added, 0}) : std::nullopt;
       if (simpler) {
-        rewriter_.replace(id, {*simpler});
+        rewriter_.replace(id, *simpler);
       } else {
         rewriter_.keep(id, added);
       }

@@ -8,6 +8,7 @@
 
 #include "graph/infer.h"
 
+#include "millrace/graph/text.h"
 namespace millrace {
 namespace {
 
@@ -39,7 +40,7 @@ Status add_requirements(const Graph& graph, NodeId id, SymbolTable& table) {
   for (const Value& operand : node.operands) operands.push_back(graph.type(operand));
   MILLRACE_TRY_ASSIGN(Inference inferred, infer_node(node, operands));
   for (SizeRequirement& requirement : inferred.requirements) {
-    table.requirements.push_back({fmt::format("%{} = {}", index_of(id), kind_name(node)), std::move(requirement)});
+    table.requirements.push_back({node_text(graph, id), std::move(requirement)});
   }
   return {};
 }

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "graph/text.h"
 #include "millrace/graph/schedule.h"
+#include "millrace/graph/text.h"
 
 namespace millrace {
 namespace {

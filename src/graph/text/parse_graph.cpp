@@ -6,11 +6,11 @@
 
 #include "base/near_name.h"
 #include "graph/infer.h"
-#include "graph/text.h"
 #include "graph/text/constant_text.h"
 #include "graph/text/read_attributes.h"
 #include "graph/text/read_type.h"
 #include "graph/text/value_names.h"
+#include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
 
 namespace millrace {
@@ -124,9 +124,13 @@ class GraphParser {
                          fmt::format("found {} name{}, expected {} for the results of {}; name each once", names.size(),
                                      names.size() == 1 ? "" : "s", node.results.size(), kind_name(node)));
     }
-    const NodeId id = graph_.nodes.push_back(std::move(node));
-    order_.push_back(id);
+    const auto id = NodeId(graph_.nodes.size());
     for (std::uint32_t i = 0; i < names.size(); ++i) MILLRACE_TRY(values_.define(text_, names[i], {id, i}));
+    if (std::ranges::none_of(names, &ValueName::is_number)) {
+      for (ValueName& name : names) node.names.push_back(std::move(name.name));
+    }
+    graph_.nodes.push_back(std::move(node));
+    order_.push_back(id);
     return {};
   }
 

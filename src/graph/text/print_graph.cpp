@@ -4,16 +4,25 @@
 #include <fmt/format.h>
 
 #include "base/text_reader.h"
-#include "graph/text.h"
 #include "graph/text/constant_text.h"
+#include "millrace/graph/text.h"
 
 namespace millrace {
 
 std::string value_text(const Graph& graph, Value value) {
   const Node& node = graph.nodes[value.node];
   if (const auto* input = std::get_if<InputNode>(&node.what)) return "%" + name_text(input->name);
+  if (value.result < node.names.size()) return "%" + name_text(node.names[value.result]);
   return node.results.size() == 1 ? fmt::format("%{}", index_of(value.node))
                                   : fmt::format("%{}.{}", index_of(value.node), value.result);
+}
+
+std::string node_text(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  std::string results;
+  for (const std::string& name : node.names) results += (results.empty() ? "%" : ", %") + name_text(name);
+  if (results.empty()) results = fmt::format("%{}", index_of(id));
+  return results + " = " + kind_name(node);
 }
 
 namespace {
@@ -32,7 +41,7 @@ class GraphPrinter {
     // Inputs that come first need no line of their own.
     std::uint32_t num_leading = 0;
     while (num_leading < graph_.inputs.size() && index_of(graph_.inputs[num_leading]) == num_leading) ++num_leading;
-    for (std::uint32_t i = num_leading; i < graph_.nodes.size(); ++i) text += node_text(NodeId{i});
+    for (std::uint32_t i = num_leading; i < graph_.nodes.size(); ++i) text += statement(NodeId{i});
     std::string outputs;
     for (const GraphOutput& output : graph_.outputs) {
       outputs += fmt::format("{} {} = {}", outputs.empty() ? "" : ",", name_text(output.name),
@@ -42,7 +51,7 @@ class GraphPrinter {
   }
 
  private:
-  std::string node_text(NodeId id) {
+  std::string statement(NodeId id) {
     const Node& node = graph_.nodes[id];
     if (std::holds_alternative<InputNode>(node.what)) return fmt::format("  input {}\n", value_text(graph_, {id, 0}));
     std::string results, operands;

@@ -8,7 +8,7 @@
 namespace millrace {
 
 Result<ValueName> read_value_name(TextReader& text) {
-  ValueName value{text.position(), {}, "%"};
+  ValueName value{text.position(), {}, "%", false};
   if (!text.take("%")) return text.unexpected("expected a value; write '%' and its name");
   if (text.rest().starts_with('"')) {
     MILLRACE_TRY_ASSIGN(value.name, text.read_string());
@@ -18,6 +18,7 @@ Result<ValueName> read_value_name(TextReader& text) {
   value.name = text.take_name_characters();
   if (value.name.empty()) return text.unexpected("expected a value's name after '%'; write it");
   value.spelling += value.name;
+  value.is_number = !is_plain_name(value.name);
   return value;
 }
 

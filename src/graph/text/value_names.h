@@ -12,8 +12,9 @@ namespace millrace {
 /// A value's name where it stands in a text.
 struct ValueName {
   std::size_t begin = 0;
-  std::string name;      // "x", "7.1", "my input"
-  std::string spelling;  // "%x", "%7.1", "%\"my input\"": "%7" and "%\"7\"" are two names
+  std::string name;        // "x", "7.1", "my input"
+  std::string spelling;    // "%x", "%7.1", "%\"my input\"": "%7" and "%\"7\"" are two names
+  bool is_number = false;  // "%7", "%7.1": what to_text writes for a value without a name
 };
 
 Result<ValueName> read_value_name(TextReader&);
