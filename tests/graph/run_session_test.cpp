@@ -48,7 +48,8 @@ TEST_CASE("a gather index outside its axis is an error from run that names the n
     for (const std::int32_t wrong : {5, -6, INT32_MAX, INT32_MIN}) {
       indices[1] = wrong;
       CHECK(run().message() ==
-            "run: %5 = gather: an index in operand 1, i32[3], is outside of axis 0 of operand 0, f32[5]; give -5 to 4");
+            "run: %5 = gather: index " + std::to_string(wrong) +
+                " at [1] of operand 1, %i of i32[3], is outside of axis 0 of operand 0, %4 of f32[5]; give -5 to 4");
       CHECK(run().code() == StatusCode::kOutOfRange);
     }
     indices[1] = 1;

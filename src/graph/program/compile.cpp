@@ -96,8 +96,7 @@ Result<Program> compile(Graph graph, const CompileOptions& options) {
                         lower_graph(std::move(graph), target, options.lowering, options.passes));
     MILLRACE_TRY(generate_code(*state, target.spec(), *context, options.progress));
     MILLRACE_TRY(fill_constants(*state));
-    describe_arguments(*state);
-    state->index_checks = describe_index_checks(state->dispatch, state->sequences, state->schedule);
+    state->index_checks = find_index_checks(state->dispatch, state->sequences, state->schedule);
   }
   state->report.total = total;
   return Program(std::move(state));

@@ -1,56 +1,155 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/program/index_checks.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include <fmt/format.h>
 
-#include "graph/text.h"
+#include "graph/program/symbols.h"
+#include "millrace/graph/text.h"
 
 namespace millrace {
 namespace {
 
-std::string describe_node(const Graph& graph, NodeId id, const GatherAttrs& attributes) {
-  const Node& node = graph.nodes[id];
-  const TensorType& x = graph.type(node.operands[0]);
-  const auto rank = static_cast<std::int64_t>(x.shape.rank());
-  const std::int64_t axis = attributes.axis < 0 ? attributes.axis + rank : attributes.axis;
-  const SizeExpr& extent = x.shape[static_cast<std::size_t>(axis)];
-  return fmt::format("{} = {}: an index in operand 1, {}, is outside of axis {} of operand 0, {}; give {} to {}",
-                     value_text(graph, {id, 0}), kind_name(node), graph.type(node.operands[1]).to_text(), axis,
-                     x.to_text(), (SizeExpr(0) - extent).to_text(), (extent - 1).to_text());
+/// A binding of a session: its inputs, then its outputs.
+std::optional<std::size_t> binding_of(const DispatchGraph& dispatch, Value value) {
+  const Graph& graph = dispatch.graph;
+  const auto input = std::ranges::find(graph.inputs, value.node);
+  if (input != graph.inputs.end()) return static_cast<std::size_t>(input - graph.inputs.begin());
+  const auto output = std::ranges::find_if(
+      graph.outputs, [&](const GraphOutput& known) { return dispatch.storage_of(known.value) == value; });
+  if (output == graph.outputs.end()) return {};
+  return graph.inputs.size() + static_cast<std::size_t>(output - graph.outputs.begin());
 }
 
-std::string describe_region(const Graph& graph, const Region& region) {
-  std::string text;
-  for (const NodeId id : region.nodes) {
-    const auto* op = std::get_if<OpNode>(&graph.nodes[id].what);
-    const auto* attributes = op ? std::get_if<GatherAttrs>(&op->attributes) : nullptr;
-    if (attributes) text += (text.empty() ? "" : "; or ") + describe_node(graph, id, *attributes);
-  }
-  return text;
+IndexCheck make_check(const DispatchGraph& dispatch, NodeId id, const GatherAttrs& attributes) {
+  const Graph& graph = dispatch.graph;
+  const Value from = graph.nodes[id].operands[0], indices = graph.nodes[id].operands[1];
+  const TensorType& from_type = graph.type(from);
+  const auto rank = static_cast<std::int64_t>(from_type.shape.rank());
+  IndexCheck check{node_text(graph, id),
+                   value_text(graph, indices),
+                   value_text(graph, from),
+                   graph.type(indices),
+                   from_type,
+                   static_cast<std::size_t>(attributes.axis < 0 ? attributes.axis + rank : attributes.axis)};
+  const Value storage = dispatch.storage_of(indices);
+  const auto* constant = std::get_if<ConstantNode>(&graph.nodes[storage.node].what);
+  if (constant != nullptr) check.constant = constant->data;
+  if (constant == nullptr) check.binding = binding_of(dispatch, storage);
+  return check;
 }
+
+std::vector<IndexCheck> checks_of(const DispatchGraph& dispatch, const Region& region) {
+  std::vector<IndexCheck> checks;
+  for (const NodeId id : region.nodes) {
+    const auto* op = std::get_if<OpNode>(&dispatch.graph.nodes[id].what);
+    const auto* attributes = op ? std::get_if<GatherAttrs>(&op->attributes) : nullptr;
+    if (attributes) checks.push_back(make_check(dispatch, id, *attributes));
+  }
+  return checks;
+}
+
+struct WrongIndex {
+  std::size_t position = 0;  // in row-major order
+  std::int64_t index = 0;
+};
+
+template <class T>
+std::optional<WrongIndex> find_wrong(std::span<const std::byte> bytes, std::int64_t extent) {
+  for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
+    T index;
+    std::memcpy(&index, bytes.data() + i * sizeof index, sizeof index);
+    if (index < -extent || index >= extent) return WrongIndex{i, index};
+  }
+  return {};
+}
+
+/// "[1, 3]", the position as one index per dim.
+std::string position_text(const Shape& shape, std::size_t position) {
+  std::string text;
+  for (std::size_t d = shape.rank(); d-- > 0;) {
+    const auto extent = static_cast<std::size_t>(shape[d].constant());
+    text = fmt::format("{}{}{}", position % extent, text.empty() ? "" : ", ", text);
+    position /= extent;
+  }
+  return "[" + text + "]";
+}
+
+/// One check for one run: types have numbers for symbols.
+class BoundCheck {
+ public:
+  BoundCheck(const IndexCheck& check, const SymbolValues& values)
+      : check_(check),
+        indices_type_(bind_type(check.indices_type, values).value()),
+        from_type_(bind_type(check.from_type, values).value()) {}
+
+  std::optional<WrongIndex> find(std::span<const std::byte> bytes) const {
+    return indices_type_.dtype == DType::kI32 ? find_wrong<std::int32_t>(bytes, extent())
+                                              : find_wrong<std::int64_t>(bytes, extent());
+  }
+
+  /// Without the index: one of them is wrong.
+  std::string text(const std::optional<WrongIndex>& wrong) const {
+    const std::string which =
+        wrong ? fmt::format("index {} at {}", wrong->index, position_text(indices_type_.shape, wrong->position))
+              : "an index";
+    const std::string remedy = extent() == 0 ? "the axis is empty, so no index is valid"
+                                             : fmt::format("give {} to {}", -extent(), extent() - 1);
+    return fmt::format("{}: {} of operand 1, {} of {}, is outside of axis {} of operand 0, {} of {}; {}", check_.node,
+                       which, check_.indices, indices_type_.to_text(), check_.axis, check_.from, from_type_.to_text(),
+                       remedy);
+  }
+
+ private:
+  std::int64_t extent() const { return from_type_.shape[check_.axis].constant(); }
+
+  const IndexCheck& check_;
+  TensorType indices_type_, from_type_;
+};
 
 }  // namespace
 
-std::map<std::string, std::string> describe_index_checks(const DispatchGraph& dispatch,
-                                                         const std::vector<std::vector<KernelSequence>>& sequences,
-                                                         const Schedule& schedule) {
-  std::map<std::string, std::string> of_step;
+std::map<std::string, std::vector<IndexCheck>> find_index_checks(
+    const DispatchGraph& dispatch, const std::vector<std::vector<KernelSequence>>& sequences,
+    const Schedule& schedule) {
+  std::map<std::string, std::vector<IndexCheck>> of_step;
   for (std::size_t i = 0; i < sequences.size(); ++i) {
-    const std::string text = describe_region(dispatch.graph, dispatch.regions[RegionId(i)]);
-    if (text.empty()) continue;
+    const std::vector<IndexCheck> checks = checks_of(dispatch, dispatch.regions[RegionId(i)]);
+    if (checks.empty()) continue;
     for (const KernelSequence& sequence : sequences[i]) {
-      for (const SequenceKernel& part : sequence.kernels) of_step[part.kernel.name] = text;
+      for (const SequenceKernel& part : sequence.kernels) of_step[part.kernel.name] = checks;
     }
   }
   // Equal kernels are one, of the name of the first: it reports for all of its steps.
-  std::map<std::string, std::string> of_kernel;
+  std::map<std::string, std::vector<IndexCheck>> of_kernel;
   for (const Step& step : schedule.steps) {
     const auto found = of_step.find(step.name);
     if (!step.kernel || found == of_step.end()) continue;
-    std::string& text = of_kernel[schedule.kernels[*step.kernel].info.name];
-    if (text.find(found->second) == std::string::npos) text += (text.empty() ? "" : "; or ") + found->second;
+    std::vector<IndexCheck>& checks = of_kernel[schedule.kernels[*step.kernel].info.name];
+    for (IndexCheck& check : found->second) checks.push_back(std::move(check));
+    of_step.erase(found);  // a sequence's kernels may have one name
   }
   return of_kernel;
+}
+
+std::string describe_wrong_index(const std::vector<IndexCheck>& checks, const SymbolValues& values,
+                                 std::span<const BufferBinding> bindings) {
+  std::string unknown;  // those whose indices are not there any more
+  for (const IndexCheck& check : checks) {
+    const BoundCheck bound(check, values);
+    if (!check.binding && !check.constant) {
+      unknown += (unknown.empty() ? "" : "; or ") + bound.text({});
+      continue;
+    }
+    const std::span<const std::byte> bytes =
+        check.constant ? std::span<const std::byte>(*check.constant)
+                       : std::span(static_cast<const std::byte*>(bindings[*check.binding].data),
+                                   static_cast<std::size_t>(bindings[*check.binding].size_bytes));
+    if (const std::optional<WrongIndex> wrong = bound.find(bytes)) return bound.text(wrong);
+  }
+  return unknown.empty() ? BoundCheck(checks.front(), values).text({}) : unknown;
 }
 
 }  // namespace millrace

@@ -2,16 +2,34 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "millrace/graph/binding.h"
 #include "millrace/graph/schedule.h"
 
 namespace millrace {
 
-/// For each kernel that checks indices, by name: the nodes that it may report, as the message of a run names them:
-/// "%2 = gather: an index in operand 1, i32[3], is outside of axis 0 of operand 0, f32[5]; give -5 to 4".
-std::map<std::string, std::string> describe_index_checks(const DispatchGraph&,
-                                                         const std::vector<std::vector<KernelSequence>>& sequences,
-                                                         const Schedule&);
+/// A gather or a scatter, whose kernel reports that an index was wrong, but not which.
+struct IndexCheck {
+  std::string node;           // "%y = gather"
+  std::string indices, from;  // the operands: "%i", "%x"
+  TensorType indices_type, from_type;
+  std::size_t axis = 0;  // of `from`
+  /// Where the indices are to read after a run: a binding of the session, or a constant. Neither: in the slab, or
+  /// nowhere.
+  std::optional<std::size_t> binding = {};
+  std::shared_ptr<const std::vector<std::byte>> constant = {};
+};
+
+/// For each kernel that checks indices, by name: what it may report.
+std::map<std::string, std::vector<IndexCheck>> find_index_checks(
+    const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences, const Schedule&);
+
+/// What was wrong, for a kernel that reported it: "%y = gather: index 7 at [2] of operand 1, %i of i32[3], is outside
+/// of axis 0 of operand 0, %x of f32[5]; give -5 to 4".
+std::string describe_wrong_index(const std::vector<IndexCheck>&, const SymbolValues&,
+                                 std::span<const BufferBinding> bindings);
 
 }  // namespace millrace

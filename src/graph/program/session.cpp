@@ -110,16 +110,18 @@ Status check_overlaps(std::span<const TensorBinding> inputs, std::span<const Ten
 }
 
 /// A device knows kernels; who runs a program knows nodes.
-Status name_nodes(Status status, const Program::State& program) {
+Status name_nodes(Status status, const Program::State& program, const SymbolValues& values,
+                  std::span<const BufferBinding> bindings) {
   if (status.code() != StatusCode::kOutOfRange) return status;
-  for (const auto& [kernel, nodes] : program.index_checks) {
-    if (status.message().starts_with("kernel '" + kernel + "'")) return out_of_range("run: " + nodes);
+  for (const auto& [kernel, checks] : program.index_checks) {
+    if (!status.message().starts_with("kernel '" + kernel + "'")) continue;
+    return out_of_range("run: " + describe_wrong_index(checks, values, bindings));
   }
   return status;
 }
 
 /// The extents that came, or those of a type without symbols.
-Result<Extents> extents_of(const TensorBinding& given, const Program::Argument& input) {
+Result<Extents> extents_of(const TensorBinding& given, const Argument& input) {
   if (given.has_extents) return given.extents;
   std::array<std::int64_t, kMaxRank> extents{};
   const Shape& shape = input.type.shape;
@@ -220,7 +222,7 @@ Status Session::run(std::span<const TensorBinding> inputs, std::span<const Tenso
   return name_nodes(
       program.device->submit(*state_->recording,
                              {.bindings = state_->bindings, .sizes = state_->sizes, .observer = state_->observer}),
-      program);
+      program, state_->values, state_->bindings);
 }
 
 void Session::observe(SubmissionObserver* observer) {
