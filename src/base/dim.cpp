@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/promise_text.h"
 #include "base/size_expr_node.h"
 #include "base/text_reader.h"
 
@@ -23,7 +24,7 @@ Status collect(const Atom& atom, std::map<std::string, Dim>& symbols) {
   const auto [known, inserted] = symbols.emplace(atom.symbol.name(), atom.symbol);
   if (inserted || known->second == atom.symbol) return {};
   return invalid_argument(fmt::format("dim '{}': promised {}, expected {} as elsewhere; give one name one set of facts",
-                                      atom.symbol.name(), atom.symbol.facts_to_text(), known->second.facts_to_text()));
+                                      atom.symbol.name(), promise_text(atom.symbol), promise_text(known->second)));
 }
 
 Status collect(const SizeExpr& expr, std::map<std::string, Dim>& symbols) {
@@ -68,8 +69,10 @@ Status Dim::check() const {
   const std::int64_t largest = saturating::multiply(saturating::floor_divide(max_, multiple_), multiple_);
   if (min_ <= largest) return {};
   return invalid_argument(
-      fmt::format("dim '{}': no value keeps {}, expected at least one; loosen a fact", name_, facts_to_text()));
+      fmt::format("dim '{}': no value keeps {}, expected at least one; loosen a fact", name_, promise_text(*this)));
 }
+
+std::string promise_text(const Dim& dim) { return dim == Dim(dim.name()) ? dim.name() + " in 0.." : dim.to_text(); }
 
 std::string Dim::facts_to_text() const {
   std::string text;

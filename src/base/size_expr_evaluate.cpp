@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/promise_text.h"
 #include "base/size_expr_node.h"
 
 namespace millrace {
@@ -62,7 +63,7 @@ struct Evaluation {
     // Checked here too, because the form was simplified by the facts and would give a wrong value quietly.
     if (symbol.allows(found->second)) return found->second / symbol_multiple(symbol);
     return invalid_argument(fmt::format("size {}: symbol '{}' is {}, expected {}; bind a value that keeps the promise",
-                                        whole.to_text(), symbol.name(), found->second, symbol.facts_to_text()));
+                                        whole.to_text(), symbol.name(), found->second, promise_text(symbol)));
   }
 
   Result<std::int64_t> division(const SizeExpr& a, const SizeExpr& b) const {

@@ -39,9 +39,9 @@ TEST_CASE("a dim whose facts some value keeps is good") {
 
 TEST_CASE("a dim whose facts no value keeps is refused with them") {
   CHECK(Dim("n").at_most(-1).check().message() ==
-        "dim 'n': no value keeps at_least(0).at_most(-1), expected at least one; loosen a fact");
+        "dim 'n': no value keeps n in 0..-1, expected at least one; loosen a fact");
   CHECK(Dim("n").at_least(129).at_most(255).multiple_of(128).check().message() ==
-        "dim 'n': no value keeps at_least(129).at_most(255).multiple_of(128), expected at least one; loosen a fact");
+        "dim 'n': no value keeps n in 129..255 multiple_of 128, expected at least one; loosen a fact");
 }
 
 TEST_CASE("a multiple below 1, or too large for int64, is refused and harmless") {

@@ -40,13 +40,13 @@ TEST_CASE("an unbound symbol is named, beside what is bound") {
 TEST_CASE("a value that breaks a fact is refused, with the promise") {
   const SizeExpr rows = Dim("rows").at_least(1).at_most(524160).multiple_of(128);
   CHECK(message_of(rows * 2, {{"rows", 129}}) ==
-        "size 2*rows: symbol 'rows' is 129, expected at_least(1).at_most(524160).multiple_of(128); bind a value that "
+        "size 2*rows: symbol 'rows' is 129, expected rows in 1..524160 multiple_of 128; bind a value that "
         "keeps the promise");
   CHECK(message_of(rows, {{"rows", 0}}) ==
-        "size rows: symbol 'rows' is 0, expected at_least(1).at_most(524160).multiple_of(128); bind a value that keeps "
+        "size rows: symbol 'rows' is 0, expected rows in 1..524160 multiple_of 128; bind a value that keeps "
         "the promise");
   CHECK(message_of(n, {{"n", -1}}) ==
-        "size n: symbol 'n' is -1, expected at_least(0); bind a value that keeps the promise");
+        "size n: symbol 'n' is -1, expected n in 0..; bind a value that keeps the promise");
   CHECK(*rows.evaluate({{"rows", 524160}}) == 524160);
 }
 

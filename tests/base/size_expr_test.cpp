@@ -196,7 +196,7 @@ TEST_CASE("the symbols of a form are collected from everywhere in it") {
 TEST_CASE("a symbol with two sets of facts is refused, inside one form and between two") {
   const SizeExpr other = Dim("n").at_least(1).multiple_of(8);
   const char* const message =
-      "dim 'n': promised at_least(1).multiple_of(8), expected at_least(0) as elsewhere; give one name one set of facts";
+      "dim 'n': promised n in 1.. multiple_of 8, expected n in 0.. as elsewhere; give one name one set of facts";
   std::map<std::string, Dim> symbols;
   REQUIRE(n.collect_symbols(symbols).ok());
   CHECK(n.collect_symbols(symbols).ok());
@@ -208,7 +208,7 @@ TEST_CASE("a symbol with two sets of facts is refused, inside one form and betwe
 TEST_CASE("collecting refuses a symbol that contradicts itself") {
   std::map<std::string, Dim> symbols;
   CHECK(SizeExpr(Dim("n").at_least(5).at_most(4)).collect_symbols(symbols).message() ==
-        "dim 'n': no value keeps at_least(5).at_most(4), expected at least one; loosen a fact");
+        "dim 'n': no value keeps n in 5..4, expected at least one; loosen a fact");
 }
 
 }  // namespace millrace

@@ -107,7 +107,7 @@ TEST_CASE("what is wrong with a symbol's facts is said with its place") {
         "n multiple_of m\n"
         "              ^");
   CHECK(reread("n + (k in 5..4)") ==
-        "size:1:6: dim 'k': no value keeps at_least(5).at_most(4), expected at least one; loosen a fact\n"
+        "size:1:6: dim 'k': no value keeps k in 5..4, expected at least one; loosen a fact\n"
         "n + (k in 5..4)\n"
         "     ^");
   CHECK(reread("n multiple_of 0") ==
@@ -115,7 +115,7 @@ TEST_CASE("what is wrong with a symbol's facts is said with its place") {
         "n multiple_of 0\n"
         "^");
   CHECK(reread("n + (n in 1..4)") ==
-        "size:1:6: dim 'n': promised at_least(1).at_most(4), expected at_least(0) as elsewhere; give one name one set "
+        "size:1:6: dim 'n': promised n in 1..4, expected n in 0.. as elsewhere; give one name one set "
         "of facts\n"
         "n + (n in 1..4)\n"
         "     ^");

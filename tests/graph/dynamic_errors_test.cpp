@@ -47,8 +47,7 @@ TEST_CASE("right sizes run, others with the reason, and right ones after them") 
   Run run;
   CHECK(run.error() == "");
   run.dims = {};
-  CHECK(run.error() ==
-        "run: dim 'k' has no value, expected one with at_least(0).at_most(6).multiple_of(2); bind it by name");
+  CHECK(run.error() == "run: dim 'k' has no value, expected k in 0..6 multiple_of 2; bind it by name");
   run.dims = {{"k", 2}};
   CHECK(run.error() == "");
 }
@@ -57,11 +56,11 @@ TEST_CASE("a broken promise names the input, the dim and the fact") {
   Run run;
   run.inputs[0] = {9, 4};
   CHECK(run.error() ==
-        "run: input 'x': dim 0 is 9, expected rows with at_least(1).at_most(8); keep the promise, or build the graph "
+        "run: input 'x': dim 0 is 9, expected rows in 1..8; keep the promise, or build the graph "
         "with another");
   run.inputs[0] = {-1, 4};
   CHECK(run.error() ==
-        "run: input 'x': dim 0 is -1, expected rows with at_least(1).at_most(8); keep the promise, or build the graph "
+        "run: input 'x': dim 0 is -1, expected rows in 1..8; keep the promise, or build the graph "
         "with another");
 }
 
@@ -92,10 +91,9 @@ TEST_CASE("dims bound by name are those that no input tells, each once") {
   run.dims = {{"k", 2}, {"k", 2}};
   CHECK(run.error() == "run: dim 'k' is bound twice, expected once; leave one out");
   run.dims = {{"k", 3}};
-  CHECK(
-      run.error() ==
-      "run: dim 'k' is 3, expected k with at_least(0).at_most(6).multiple_of(2); keep the promise, or build the graph "
-      "with another");
+  CHECK(run.error() ==
+        "run: dim 'k' is 3, expected k in 0..6 multiple_of 2; keep the promise, or build the graph "
+        "with another");
 }
 
 TEST_CASE("what an op needs of sizes is checked by the run") {
@@ -138,14 +136,15 @@ TEST_CASE("a program tells the types of its outputs, and refuses as a run does")
   CHECK(program.output_types(std::span(inputs, 2)).status().message() ==
         "output types: extents of 2 inputs given, expected 4; give each input's");
   CHECK(program.output_types(inputs).status().message() ==
-        "output types: dim 'k' has no value, expected one with at_least(0).at_most(6).multiple_of(2); bind it by name");
+        "output types: dim 'k' has no value, expected k in 0..6 multiple_of 2; bind it by name");
 }
 
 TEST_CASE("a symbol that no input tells needs an upper bound") {
   GraphBuilder graph;
   graph.output("top", topk(graph.input("x", DType::kF32, {Dim("n")}), Dim("k")).values);
   CHECK(compile(graph.finish().value(), options()).status().message() ==
-        "dim 'k' is no input's extent, so a run binds it by name, and has no upper bound; promise one with at_most");
+        "dim 'k' is no input's extent, so a run binds it by name, and has no upper bound; promise one: 'k in 0..N' in "
+        "text, at_most(N) in C++");
 }
 
 TEST_CASE("what nothing uses asks for nothing") {
@@ -211,7 +210,7 @@ TEST_CASE("rows by 14336 f32 to f16 are one dispatch at every number of rows tha
         const Status status = session.run(in, out);
         if (promised && n % 128 != 0) {
           CHECK(status.message() == "run: input 'x': dim 0 is " + std::to_string(n) +
-                                        ", expected rows with at_least(128).at_most(524160).multiple_of(128); keep the "
+                                        ", expected rows in 128..524160 multiple_of 128; keep the "
                                         "promise, or build the graph with another");
           continue;
         }

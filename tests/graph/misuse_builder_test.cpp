@@ -60,19 +60,19 @@ constexpr Misuse kInputs[] = {
      "%0 = input: dim '': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it"},
     {"facts that no value keeps",
      [](GraphBuilder& g) { g.output("y", f32(g, {Dim("n").at_least(5).at_most(7).multiple_of(4)})); },
-     "%0 = input: dim 'n': no value keeps at_least(5).at_most(7).multiple_of(4), expected at least one; loosen a fact"},
+     "%0 = input: dim 'n': no value keeps n in 5..7 multiple_of 4, expected at least one; loosen a fact"},
     {"a dim with two sets of facts",
      [](GraphBuilder& g) {
        f32(g, {Dim("n")});
        g.output("y", g.input("y", DType::kF32, {Dim("n").at_least(1)}));
      },
-     "%1 = input: dim 'n': promised at_least(1), expected at_least(0) as elsewhere; give one name one set of facts"},
+     "%1 = input: dim 'n': promised n in 1.., expected n in 0.. as elsewhere; give one name one set of facts"},
     {"an attribute with other facts than the input",
      [](GraphBuilder& g) {
        f32(g, {Dim("k").at_most(4)});
        g.output("y", topk(g.input("z", DType::kF32, {8}), Dim("k").at_most(8)).values);
      },
-     "%2 = topk: dim 'k': promised at_least(0).at_most(8), expected at_least(0).at_most(4) as elsewhere; give one name "
+     "%2 = topk: dim 'k': promised k in 0..8, expected k in 0..4 as elsewhere; give one name "
      "one set of facts"},
 };
 

@@ -269,7 +269,8 @@ constexpr Mistake kConstants[] = {
      "  %y = constant(1, 2, 3, 4, 5, 6, 7, 8, ... 9 more) : f32[17]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:41: found a constant that is cut short, expected all its elements; print it with LargeConstants::kBytes\n"
+     "g.mr:2:41: found a constant that is cut short, expected all its elements; print it to a file with dump -o, "
+     "or in C++ with LargeConstants::kBytes\n"
      "  %y = constant(1, 2, 3, 4, 5, 6, 7, 8, ... 9 more) : f32[17]\n"
      "                                        ^"},
     {"graph g(%x: f32[4]) {\n"

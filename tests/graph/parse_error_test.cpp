@@ -195,17 +195,17 @@ constexpr Mistake kTypes[] = {
      "graph g(%x: f32[99999999999999999999]) {}\n"
      "                ^"},
     {"graph g(%x: f32[n in 1..4], %y: f32[n in 1..5]) {}",
-     "g.mr:1:37: dim 'n': promised at_least(1).at_most(5), expected at_least(1).at_most(4) as elsewhere; give one name "
+     "g.mr:1:37: dim 'n': promised n in 1..5, expected n in 1..4 as elsewhere; give one name "
      "one set of facts\n"
      "graph g(%x: f32[n in 1..4], %y: f32[n in 1..5]) {}\n"
      "                                    ^"},
     {"graph g(%x: f32[n], %y: f32[n in 1..5]) {}",
-     "g.mr:1:29: dim 'n': promised at_least(1).at_most(5), expected at_least(0) as elsewhere; give one name one set of "
+     "g.mr:1:29: dim 'n': promised n in 1..5, expected n in 0.. as elsewhere; give one name one set of "
      "facts\n"
      "graph g(%x: f32[n], %y: f32[n in 1..5]) {}\n"
      "                            ^"},
     {"graph g(%x: f32[n in 5..4]) {}",
-     "g.mr:1:17: dim 'n': no value keeps at_least(5).at_most(4), expected at least one; loosen a fact\n"
+     "g.mr:1:17: dim 'n': no value keeps n in 5..4, expected at least one; loosen a fact\n"
      "graph g(%x: f32[n in 5..4]) {}\n"
      "                ^"},
     {"graph g(%x: f32[2*n in 1..4]) {}",
@@ -240,14 +240,14 @@ constexpr Mistake kNodes[] = {
      "  %y = 3\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:8: found '3', expected an op, 'constant' or 'kernel'; write one of millrace/ops/op_table.inc\n"
+     "g.mr:2:8: found '3', expected an op, 'constant' or 'kernel'; 'millrace ops' lists the ops\n"
      "  %y = 3\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = convolve(%x)\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:8: found 'convolve', expected an op, 'constant' or 'kernel'; write one of millrace/ops/op_table.inc\n"
+     "g.mr:2:8: found 'convolve', expected an op, 'constant' or 'kernel'; 'millrace ops' lists the ops\n"
      "  %y = convolve(%x)\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n"
@@ -375,7 +375,8 @@ constexpr Mistake kNodes[] = {
      "  %y = kernel swish(%x)\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:15: found kernel \"swish\", expected one of ParseOptions::kernels; give it there\n"
+     "g.mr:2:15: found kernel \"swish\", expected one that the application gives as ParseOptions::kernels; give it "
+     "there, or use ops alone\n"
      "  %y = kernel swish(%x)\n"
      "              ^"},
     {"graph g(%x: f32[4]) {\n"
@@ -399,7 +400,8 @@ TEST_CASE("a kernel that is not given is refused, with the name of one that is n
   const ParseOptions options{.name = "g.mr", .kernels = {make_custom_kernel<Same>("swish")}};
   const char* text = "graph g(%x: f32[4]) {\n  %y = kernel \"swich\"(%x)\n  return y = %y\n}";
   CHECK(parse_graph(text, options).status().message() ==
-        "g.mr:2:15: found kernel \"swich\", expected one of ParseOptions::kernels; did you mean 'swish'?\n"
+        "g.mr:2:15: found kernel \"swich\", expected one that the application gives as ParseOptions::kernels; did you "
+        "mean 'swish'?\n"
         "  %y = kernel \"swich\"(%x)\n"
         "              ^");
 }

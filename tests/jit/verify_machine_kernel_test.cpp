@@ -145,7 +145,7 @@ TEST_CASE("declarations are checked, and every block has its place") {
         "%0 has 0 lanes, expected at least 1\n"
         "slot #1 ('odd') is a buffer, expected workgroup or private memory\n"
         "slot #2 ('none') has 0 elements, expected at least 1\n"
-        "size argument s0: dim 'n': promised at_least(0), expected at_least(0).at_most(4) as elsewhere; give one name "
+        "size argument s0: dim 'n': promised n in 0.., expected n in 0..4 as elsewhere; give one name "
         "one set of facts\n"
         "the body has 1 parameters, expected none\n"
         "the body yields 1 values, expected none\n"

@@ -170,7 +170,7 @@ TEST_CASE("mistakes in sizes are named") {
   CHECK(error("top.mr --input x=ones,5x11") ==
         "millrace: input 'x' is [5x11], expected 10 in dim 1 of f32[rows, 10]; bind tensors that agree\n");
   CHECK(error("top.mr --input x=ones,65x10") ==
-        "millrace: input 'x': dim 0 is 65, expected rows with at_least(1).at_most(64); keep the promise, or build the "
+        "millrace: input 'x': dim 0 is 65, expected rows in 1..64; keep the promise, or build the "
         "graph with another\n");
   CHECK(error("some.mr --input x=ones,9") == "millrace: the size k in 0..8 is told by no input; say --dim k=N\n");
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/promise_text.h"
 #include "graph/infer.h"
 
 #include "millrace/graph/text.h"
@@ -47,9 +48,8 @@ Status add_requirements(const Graph& graph, NodeId id, SymbolTable& table) {
 
 Status check_fact(const Dim& dim, std::int64_t value, const std::string& who) {
   if (dim.allows(value)) return {};
-  return invalid_argument(
-      fmt::format("{} is {}, expected {} with {}; keep the promise, or build the graph with another", who, value,
-                  dim.name(), dim.facts_to_text()));
+  return invalid_argument(fmt::format("{} is {}, expected {}; keep the promise, or build the graph with another", who,
+                                      value, promise_text(dim)));
 }
 
 Status bind_by_name(const SymbolTable& table, std::span<const DimBinding> dims, SymbolValues& values) {
@@ -57,8 +57,8 @@ Status bind_by_name(const SymbolTable& table, std::span<const DimBinding> dims, 
     if (symbol.input) continue;
     const auto given = std::ranges::find(dims, symbol.dim.name(), &DimBinding::name);
     if (given == dims.end()) {
-      return invalid_argument(fmt::format("dim '{}' has no value, expected one with {}; bind it by name",
-                                          symbol.dim.name(), symbol.dim.facts_to_text()));
+      return invalid_argument(fmt::format("dim '{}' has no value, expected {}; bind it by name", symbol.dim.name(),
+                                          promise_text(symbol.dim)));
     }
     MILLRACE_TRY(check_fact(symbol.dim, given->value, fmt::format("dim '{}'", given->name)));
     values[symbol.dim.name()] = given->value;
@@ -129,9 +129,10 @@ Result<SymbolTable> make_symbol_table(const Graph& graph) {
       }
     }
     if (!symbol.input && dim.max() == saturating::kMax) {
-      return invalid_argument(fmt::format(
-          "dim '{}' is no input's extent, so a run binds it by name, and has no upper bound; promise one with at_most",
-          name));
+      return invalid_argument(
+          fmt::format("dim '{0}' is no input's extent, so a run binds it by name, and has no upper bound; promise one: "
+                      "'{0} in {1}..N' in text, at_most(N) in C++",
+                      name, dim.min()));
     }
     table.symbols.push_back(std::move(symbol));
   }

@@ -36,7 +36,8 @@ Status read_list(TextReader& text, std::vector<std::byte>& bytes) {
     if (text.rest().starts_with("...")) {
       return text.error(
           text.position(),
-          "found a constant that is cut short, expected all its elements; print it with LargeConstants::kBytes");
+          "found a constant that is cut short, expected all its elements; print it to a file with dump -o, or in C++ "
+          "with LargeConstants::kBytes");
     }
     MILLRACE_TRY_ASSIGN(const T element, read_number<T>(text));
     const auto* first = reinterpret_cast<const std::byte*>(&element);

@@ -181,8 +181,9 @@ class GraphParser {
       if (kernel.name == name) return KernelNode{kernel};
       near.consider(kernel.name);
     }
-    return text_.error(begin, fmt::format("found kernel {}, expected one of ParseOptions::kernels; {}",
-                                          string_text(name), near.remedy("give it there")));
+    return text_.error(begin, fmt::format("found kernel {}, expected one that the application gives as "
+                                          "ParseOptions::kernels; {}",
+                                          string_text(name), near.remedy("give it there, or use ops alone")));
   }
 
   Status read_operands(Node& node) {
