@@ -18,6 +18,7 @@ Action add_explain(CLI::App&);
 Action add_bench(CLI::App&);
 Action add_devices(CLI::App&);
 Action add_check(CLI::App&);
+Action add_ops(CLI::App&);
 Action add_man(CLI::App&);
 
 }  // namespace millrace::tool

@@ -169,8 +169,7 @@ class GraphParser {
     NearName near(name);
     for (const Op op : kAllOps) near.consider(to_text(op));
     text_.move_to(begin);
-    return text_.unexpected("expected an op, 'constant' or 'kernel'; " +
-                            near.remedy("write one of millrace/ops/op_table.inc"));
+    return text_.unexpected("expected an op, 'constant' or 'kernel'; " + near.remedy("'millrace ops' lists the ops"));
   }
 
   Result<KernelNode> read_kernel() {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "millrace/ops/op_def.h"
+#include "tools/millrace/command.h"
+#include "tools/millrace/graph_arguments.h"
+
+namespace millrace::tool {
+namespace {
+
+/// The op as a text writes it, with the attributes that it has when nothing is said; what it means.
+///
+///     %r0, %r1 = topk(%x) {k = 1, axis = -1, largest = true, sorted = true}
+///         values, i64 indices of the k largest (smallest)
+std::string describe(Op op) {
+  constexpr std::string_view kOperands[] = {"", "%x", "%x, %y", "%x, %y, %z"};
+  const OpInfo& row = info(op);
+  const std::string_view operands = row.num_operands < 0 ? "%x, ..." : kOperands[row.num_operands];
+  const std::string attributes = to_text(default_attributes(op));
+  return fmt::format("{} = {}({}){}{}\n    {}\n", row.num_results == 1 ? "%r" : "%r0, %r1", row.name, operands,
+                     attributes.empty() ? "" : " ", attributes, row.meaning);
+}
+
+Status ops(const std::string& name) {
+  std::string text;
+  for (const Op op : kAllOps) {
+    if (name.empty() || name == to_text(op)) text += describe(op);
+  }
+  if (text.empty()) return not_found(fmt::format("ops: '{}' is no op; 'millrace ops' lists all", name));
+  return write_text("", text);
+}
+
+}  // namespace
+
+Action add_ops(CLI::App& app) {
+  const auto name = std::make_shared<std::string>();
+  app.add_option("NAME", *name, "Describe this op alone.")->type_name("");
+  return [name] { return ops(*name); };
+}
+
+}  // namespace millrace::tool
