@@ -94,10 +94,11 @@ TEST_CASE("what is wrong with a file of a constant is said at its place") {
     write(path, "graph g() {\n  %a = constant(" + constant + "\n  return a = %a\n}\n");
     return read_graph(path).status().message();
   };
-  CHECK(error("file(\"b.npy\"))") == path + ":2:21: npy '" + at +
-                                         "/b.npy': the file cannot be opened: No such file or directory; check the path\n"
-                                         "  %a = constant(file(\"b.npy\"))\n"
-                                         "                    ^");
+  CHECK(error("file(\"b.npy\"))") ==
+        path + ":2:21: npy '" + at +
+            "/b.npy': the file cannot be opened: No such file or directory; check the path\n"
+            "  %a = constant(file(\"b.npy\"))\n"
+            "                    ^");
   CHECK(error("file(\"c.npy\"))") == path + ":2:21: npy '" + at +
                                          "/c.npy': does not begin with \\x93NUMPY and a version; is it an .npy file?\n"
                                          "  %a = constant(file(\"c.npy\"))\n"

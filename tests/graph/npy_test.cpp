@@ -100,7 +100,8 @@ TEST_CASE("what is wrong with a file is said with the values") {
         "npy 'f': holds 24 bytes of elements, expected 32 for f32[2x4]; is it whole?");
   CHECK(error_of(dict("'|b1'", "False", "(3,)"), 3) ==
         "npy 'f': has a bool that is neither 0 nor 1; save it as .astype(bool)");
-  CHECK(read_npy("/nowhere/f").status().message() == "npy '/nowhere/f': the file cannot be opened: No such file or directory; check the path");
+  CHECK(read_npy("/nowhere/f").status().message() ==
+        "npy '/nowhere/f': the file cannot be opened: No such file or directory; check the path");
   CHECK(read_npy("/tmp").status().message() == "npy '/tmp': the file cannot be read: Is a directory; check what it is");
 }
 
@@ -176,7 +177,8 @@ TEST_CASE("a file that cannot be written is an error, and leaves nothing behind"
   TemporaryDirectory directory;
   const std::vector<std::byte> bytes(4);
   CHECK(write_npy(directory.path() + "/none/a.npy", {DType::kF32, {1}}, bytes).message() ==
-        "npy '" + directory.path() + "/none/a.npy': the file cannot be written: No such file or directory; check the path and the space");
+        "npy '" + directory.path() +
+            "/none/a.npy': the file cannot be written: No such file or directory; check the path and the space");
   CHECK(write_npy(directory.path(), {DType::kF32, {1}}, bytes).message() ==
         "npy '" + directory.path() + "': the file cannot be written: Is a directory; check the path and the space");
   CHECK(write_npy("/dev/full", {DType::kF32, {1}}, bytes).message() ==

@@ -102,8 +102,9 @@ TEST_CASE("what cannot be written is refused") {
   const std::vector<std::byte> bytes(4);
   CHECK(write_safetensors("w", {{"a", {{DType::kF32, {2}}, bytes}}}).message() ==
         "safetensors 'w': 'a': 4 bytes given, expected 8 for f32[2]; give every element once");
-  CHECK(write_safetensors("/nowhere/w", {}).message() ==
-        "safetensors '/nowhere/w': the file cannot be written: No such file or directory; check the path and the space");
+  CHECK(
+      write_safetensors("/nowhere/w", {}).message() ==
+      "safetensors '/nowhere/w': the file cannot be written: No such file or directory; check the path and the space");
 }
 
 TEST_CASE("no damage is fatal, and what is accepted stays inside the file") {

@@ -127,7 +127,6 @@ TEST_CASE("explain prints expressions, or numbers where --dim gives them") {
         "millrace: --dispatch 7: the graph has 2 dispatches; say less than that\n");
 }
 
-TEST_CASE("devices tells what is here, and what is not") {
 TEST_CASE("ops are listed as a text writes them, with defaults and meanings, all of them or one") {
   const Workplace here;
   CHECK(here.output_of("ops topk") ==
@@ -165,6 +164,7 @@ TEST_CASE("explain and dump tell values by the names of the text") {
   CHECK(contains(here.output_of("dump net.mr --stage dispatch"), "%product"));
 }
 
+TEST_CASE("devices tells what is here, and what is not") {
   const Workplace here;
   const std::string text = here.output_of("devices");
   for (const char* part :
