@@ -16,7 +16,7 @@ std::vector<reference::Tensor> run_once(const Program& program, std::span<const 
   std::vector<TensorBinding> in, out;
   for (const reference::Tensor& input : inputs) in.push_back(bind(input.bytes));
   std::vector<reference::Tensor> outputs;
-  for (const Program::Argument& argument : program.outputs()) outputs.emplace_back(argument.type);
+  for (const Argument& argument : program.outputs()) outputs.emplace_back(argument.type);
   for (reference::Tensor& output : outputs) out.push_back(bind(output.bytes));
   const Status status = session.run(in, out);
   REQUIRE_MESSAGE(status.ok(), status.message());

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "millrace/graph/npy.h"
 #include "tests/tools/workplace.h"
 
 namespace millrace {
@@ -76,3 +77,19 @@ TEST_CASE("bench says what is wrong before it measures") {
 
 }  // namespace
 }  // namespace millrace
+TEST_CASE("bench reads a file once, for all of its inputs") {
+  const Workplace here;
+  const std::vector<float> elements(20, 1.0f);
+  REQUIRE(write_npy(here.path("x.npy"), {DType::kF32, {2, 10}}, std::as_bytes(std::span(elements))).ok());
+  const std::string file = here.read("x.npy");
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  REQUIRE(::write(ends[1], file.data(), file.size()) == static_cast<ssize_t>(file.size()));
+  close(ends[1]);  // who reads again finds nothing
+  const test::ToolRun run =
+      here.run("bench top.mr --min-time 0.001 --input x=@/proc/self/fd/" + std::to_string(ends[0]));
+  close(ends[0]);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.out, "top/real_time "));
+}
+

@@ -2,6 +2,7 @@
 #include "tests/tools/workplace.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sys/wait.h>
@@ -41,6 +42,12 @@ Workplace::Workplace() {
   write("top.mr", kTop);
   write("net.mr", kNet);
   write("some.mr", kSome);
+}
+
+void Workplace::forget_kernels() {
+  for (const auto& entry : std::filesystem::directory_iterator(cache_directory())) {
+    std::filesystem::remove_all(entry.path());
+  }
 }
 
 ToolRun Workplace::run(const std::string& arguments) const {

@@ -24,6 +24,8 @@ struct ToolRun {
 class Workplace {
  public:
   Workplace();
+  /// Empties the cache.
+  static void forget_kernels();
   /// Runs "millrace <arguments>" in a shell.
   ToolRun run(const std::string& arguments) const;
   /// The error message of a run that must exit with `exit_code` and print nothing.

@@ -22,6 +22,8 @@ struct Arguments {
 
 /// A run's inputs and outputs, bound.
 struct BoundRun {
+  explicit BoundRun(RunArguments made)
+      : arguments(std::move(made)), inputs(arguments.bind_inputs()), outputs(arguments.bind_outputs()) {}
   RunArguments arguments;
   std::vector<TensorBinding> inputs, outputs;
 };
@@ -40,15 +42,14 @@ void add_costs(Measurement& measurement, const Schedule& schedule, const SymbolV
 
 Status bench(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
-  MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), arguments.graph));
-  std::vector<BoundRun> runs(kNumInputs);
+  MILLRACE_TRY_ASSIGN(const RunMaker maker, RunMaker::create(graph, arguments.inputs));
+  std::vector<BoundRun> runs;
   for (std::size_t i = 0; i < kNumInputs; ++i) {
-    MILLRACE_TRY_ASSIGN(runs[i].arguments, make_run_arguments(program, arguments.inputs, i * 1000));
-    runs[i].inputs = runs[i].arguments.bind_inputs();
-    runs[i].outputs = runs[i].arguments.bind_outputs();
+    MILLRACE_TRY_ASSIGN(RunArguments made, maker.make(i * 1000));
+    runs.emplace_back(std::move(made));
   }
   MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
-  const std::vector<DimBinding> dims = runs[0].arguments.bind_dims(program);
+  const std::vector<DimBinding> dims = runs[0].arguments.bind_dims();
   Measurement measurement{.name = program.lowered().dispatch.graph.name,
                           .run =
                               [&](std::size_t number) {

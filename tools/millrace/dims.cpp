@@ -26,6 +26,14 @@ void add_dims(CLI::App& app, std::vector<std::string>& dims) {
       ->check(is_assignment);
 }
 
+SymbolValues pinned_values(const std::map<std::string, Dim>& symbols) {
+  SymbolValues values;
+  for (const auto& [name, dim] : symbols) {
+    if (dim.min() == dim.max()) values.emplace(name, dim.min());
+  }
+  return values;
+}
+
 Result<SymbolValues> parse_dims(const std::map<std::string, Dim>& symbols, const std::vector<std::string>& dims) {
   SymbolValues values;
   for (const std::string& argument : dims) {

@@ -14,6 +14,9 @@ namespace millrace::tool {
 /// Adds --dim NAME=VALUE.
 void add_dims(CLI::App&, std::vector<std::string>& dims);
 
+/// The values of symbols whose facts leave one: nobody need say them.
+SymbolValues pinned_values(const std::map<std::string, Dim>& symbols);
+
 /// The values of --dim. Fails for a name that is none of the graph's symbols, for one said twice, and for a value that
 /// the symbol's facts do not allow.
 Result<SymbolValues> parse_dims(const std::map<std::string, Dim>& symbols, const std::vector<std::string>& dims);

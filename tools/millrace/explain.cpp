@@ -111,7 +111,8 @@ Status explain(const Arguments& arguments) {
   const std::shared_ptr<const Context> context = make_default_context();
   MILLRACE_TRY_ASSIGN(const Target target, context->target(arguments.graph.target));
   MILLRACE_TRY_ASSIGN(const auto known, collect_symbols(graph));
-  MILLRACE_TRY_ASSIGN(const SymbolValues symbols, parse_dims(known, arguments.dims));
+  MILLRACE_TRY_ASSIGN(SymbolValues symbols, parse_dims(known, arguments.dims));
+  symbols.merge(pinned_values(known));
   MILLRACE_TRY_ASSIGN(const LoweredGraph lowered, lower_graph(std::move(graph), arguments.graph, *context));
   const std::size_t count = lowered.dispatch.regions.size();
   const Explainer explainer(lowered, symbols);

@@ -27,16 +27,15 @@ struct OutputFile {
   std::string path;
 };
 
-Result<std::vector<OutputFile>> parse_outputs(const Program& program, const std::vector<std::string>& arguments) {
+Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outputs,
+                                              const std::vector<std::string>& arguments) {
   std::vector<OutputFile> files;
   for (const std::string& argument : arguments) {
     const auto [name, value] = split_assignment(argument);
-    const auto& outputs = program.outputs();
-    const auto output = std::ranges::find(outputs, name, &Program::Argument::name);
+    const auto output = std::ranges::find(outputs, name, &Argument::name);
     if (output == outputs.end()) {
-      std::string names;
-      for (const Program::Argument& known : outputs) names += (names.empty() ? "" : ", ") + known.name;
-      return not_found(fmt::format("--output {}: the graph has no output '{}'; it has: {}", argument, name, names));
+      return not_found(
+          fmt::format("--output {}: the graph has no output '{}'; it has: {}", argument, name, names_text(outputs)));
     }
     if (value.front() != '@' || value.size() == 1) {
       return invalid_argument(fmt::format("--output {}: found '{}', expected @FILE.npy", argument, value));
@@ -47,9 +46,9 @@ Result<std::vector<OutputFile>> parse_outputs(const Program& program, const std:
 }
 
 /// Runs as often as asked, and says on standard error how long that took when it was more than once.
-Status run_session(Session& session, const Program& program, RunArguments& run, std::uint32_t repeat) {
+Status run_session(Session& session, RunArguments& run, std::uint32_t repeat) {
   const auto inputs = run.bind_inputs(), outputs = run.bind_outputs();
-  const auto dims = run.bind_dims(program);
+  const auto dims = run.bind_dims();
   std::vector<double> microseconds;
   for (std::uint32_t i = 0; i < repeat; ++i) {
     const auto begin = TraceClock::now();
@@ -63,7 +62,8 @@ Status run_session(Session& session, const Program& program, RunArguments& run, 
   return {};
 }
 
-Status write_outputs(const Program& program, const RunArguments& run, const std::vector<OutputFile>& files) {
+Status write_outputs(const std::vector<Argument>& outputs, const RunArguments& run,
+                     const std::vector<OutputFile>& files) {
   for (const OutputFile& file : files) {
     const NpyArray& array = run.outputs[file.output];
     MILLRACE_TRY(write_npy(file.path, array.type, array.bytes));
@@ -71,7 +71,7 @@ Status write_outputs(const Program& program, const RunArguments& run, const std:
   if (!files.empty()) return {};
   std::string text;
   for (std::size_t i = 0; i < run.outputs.size(); ++i) {
-    text += describe_array(program.outputs()[i].name, run.outputs[i]);
+    text += describe_array(outputs[i].name, run.outputs[i]);
   }
   return write_text("", text);
 }
@@ -80,18 +80,20 @@ Status run(const Arguments& arguments) {
   TraceTimes times;
   times.start = TraceClock::now();
   MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
+  MILLRACE_TRY_ASSIGN(const RunMaker maker, RunMaker::create(graph, arguments.inputs));
+  MILLRACE_TRY_ASSIGN(RunArguments run, maker.make(0));
+  const std::vector<Argument>& outputs = maker.signature().outputs();
+  MILLRACE_TRY_ASSIGN(const std::vector<OutputFile> files, parse_outputs(outputs, arguments.outputs));
   times.compile_begin = TraceClock::now();
   MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), arguments.graph));
-  MILLRACE_TRY_ASSIGN(const std::vector<OutputFile> files, parse_outputs(program, arguments.outputs));
-  MILLRACE_TRY_ASSIGN(RunArguments run, make_run_arguments(program, arguments.inputs, 0));
   MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
   CommandTimes commands;
   if (!arguments.trace.empty()) session.observe(&commands);
-  MILLRACE_TRY(run_session(session, program, run, arguments.repeat));
+  MILLRACE_TRY(run_session(session, run, arguments.repeat));
   if (!arguments.trace.empty()) {
     MILLRACE_TRY(write_text(arguments.trace, chrome_trace(program, times, commands, run.symbols)));
   }
-  return write_outputs(program, run, files);
+  return write_outputs(outputs, run, files);
 }
 
 }  // namespace

@@ -13,14 +13,6 @@
 namespace millrace::tool {
 namespace {
 
-/// One --input: a file, or a kind of elements with a shape or without.
-struct InputSource {
-  std::string argument;  // as it was said
-  std::string file = {};
-  std::string kind = {};
-  std::optional<std::vector<std::int64_t>> shape = {};
-};
-
 /// "8x32000".
 std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text) {
   std::vector<std::int64_t> extents;
@@ -39,7 +31,7 @@ std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text) {
 Result<InputSource> parse_source(const std::string& argument, const std::string& value) {
   InputSource source{.argument = argument};
   if (value.front() == '@' && value.size() > 1) {
-    source.file = value.substr(1);
+    MILLRACE_TRY_ASSIGN(source.file, read_npy(value.substr(1)));
     return source;
   }
   const std::size_t comma = value.find(',');
@@ -55,59 +47,26 @@ Result<InputSource> parse_source(const std::string& argument, const std::string&
       fmt::format("--input {}: found '{}', expected a shape such as 8x32000", argument, value.substr(comma + 1)));
 }
 
+bool has_extents(const InputSource& source) { return source.file || source.shape; }
+
+/// The inputs of one run. Those that have extents of their own come first: they tell the sizes of the others.
 class InputMaker {
  public:
-  InputMaker(const Program& program, SymbolValues values, std::uint64_t seed)
-      : program_(program), symbols_(std::move(values)), given_(symbols_), seed_(seed) {}
-
-  Status read_arguments(const std::vector<std::string>& arguments) {
-    for (const std::string& argument : arguments) {
-      const auto [name, value] = split_assignment(argument);
-      if (std::ranges::find(program_.inputs(), name, &Program::Argument::name) == program_.inputs().end()) {
-        return not_found(fmt::format("--input {}: the graph has no input '{}'; it has: {}", argument, name, names()));
-      }
-      MILLRACE_TRY_ASSIGN(InputSource source, parse_source(argument, value));
-      if (!sources_.emplace(name, std::move(source)).second) {
-        return invalid_argument(fmt::format("--input {}: '{}' is given already; give each input once", argument, name));
-      }
-    }
-    return {};
+  InputMaker(const SymbolValues& given, const SymbolValues& pinned, std::uint64_t seed)
+      : given_(given), symbols_(given), seed_(seed) {
+    symbols_.insert(pinned.begin(), pinned.end());
   }
 
-  /// First those that have extents of their own, which tell the sizes of the others.
-  Result<std::vector<NpyArray>> make() {
-    std::vector<NpyArray> arrays(program_.inputs().size());
-    for (const bool has_extents : {true, false}) {
-      for (std::size_t i = 0; i < arrays.size(); ++i) {
-        const Program::Argument& input = program_.inputs()[i];
-        const auto source = sources_.find(input.name);
-        if (source == sources_.end()) {
-          return invalid_argument(
-              fmt::format("input '{0}' of {1} is given nothing; say --input {0}=@FILE.npy, or zeros, "
-                          "ones, randn or arange for the file",
-                          input.name, input.type.to_text()));
-        }
-        const bool tells = !source->second.file.empty() || source->second.shape.has_value();
-        if (tells != has_extents) continue;
-        MILLRACE_TRY_ASSIGN(arrays[i], tells ? with_extents(input, source->second) : generated(input, source->second));
-      }
-    }
-    return arrays;
+  Result<NpyArray> make(const Argument& input, const InputSource& source) {
+    return has_extents(source) ? with_extents(input, source) : generated(input, source);
   }
-
   const SymbolValues& symbols() const { return symbols_; }
 
  private:
-  std::string names() const {
-    std::string text;
-    for (const Program::Argument& input : program_.inputs()) text += (text.empty() ? "" : ", ") + input.name;
-    return text.empty() ? "none" : text;
-  }
-
-  Result<NpyArray> with_extents(const Program::Argument& input, const InputSource& source) {
+  Result<NpyArray> with_extents(const Argument& input, const InputSource& source) {
     NpyArray array;
-    if (!source.file.empty()) {
-      MILLRACE_TRY_ASSIGN(array, read_npy(source.file));
+    if (source.file) {
+      array = *source.file;
     } else {
       MILLRACE_TRY_ASSIGN(array,
                           filled({input.type.dtype, Shape({source.shape->begin(), source.shape->end()})}, source));
@@ -131,7 +90,7 @@ class InputMaker {
     return array;
   }
 
-  Result<NpyArray> generated(const Program::Argument& input, const InputSource& source) {
+  Result<NpyArray> generated(const Argument& input, const InputSource& source) {
     std::vector<SizeExpr> extents;
     for (const SizeExpr& size : input.type.shape.dims()) {
       if (const std::optional<std::string> unknown = unknown_symbol(size, symbols_)) {
@@ -158,22 +117,10 @@ class InputMaker {
     return array;
   }
 
-  const Program& program_;
+  const SymbolValues& given_;  // by --dim
   SymbolValues symbols_;
-  const SymbolValues given_;  // by --dim
   std::uint64_t seed_;
-  std::map<std::string, InputSource> sources_;
 };
-
-/// Those that inputs tell, and those that a run binds by name.
-std::map<std::string, Dim> symbols_of(const Program& program) {
-  std::map<std::string, Dim> symbols;
-  for (const Dim& dim : program.named_dims()) symbols.emplace(dim.name(), dim);
-  for (const Program::Argument& input : program.inputs()) {
-    for (const SizeExpr& size : input.type.shape.dims()) MILLRACE_CHECK(size.collect_symbols(symbols).ok());
-  }
-  return symbols;
-}
 
 TensorBinding bind_array(NpyArray& array) {
   std::vector<std::int64_t> extents;
@@ -192,13 +139,9 @@ std::vector<TensorBinding> bind_arrays(std::vector<NpyArray>& arrays) {
 std::vector<TensorBinding> RunArguments::bind_inputs() { return bind_arrays(inputs); }
 std::vector<TensorBinding> RunArguments::bind_outputs() { return bind_arrays(outputs); }
 
-std::vector<DimBinding> RunArguments::bind_dims(const Program& program) const {
+std::vector<DimBinding> RunArguments::bind_dims() const {
   std::vector<DimBinding> bindings;
-  for (const Dim& dim : program.named_dims()) {
-    if (const auto value = symbols.find(dim.name()); value != symbols.end()) {
-      bindings.push_back({dim.name(), value->second});
-    }
-  }
+  for (const std::string& name : named_dims) bindings.push_back({name, symbols.at(name)});
   return bindings;
 }
 
@@ -213,28 +156,72 @@ void add_inputs(CLI::App& app, InputArguments& arguments) {
   add_dims(app, arguments.dims);
 }
 
-Result<RunArguments> make_run_arguments(const Program& program, const InputArguments& arguments, std::uint64_t seed) {
-  MILLRACE_TRY_ASSIGN(SymbolValues values, parse_dims(symbols_of(program), arguments.dims));
-  InputMaker maker(program, std::move(values), seed);
-  MILLRACE_TRY(maker.read_arguments(arguments.inputs));
+Result<RunMaker> RunMaker::create(const Graph& graph, const InputArguments& arguments) {
+  MILLRACE_TRY_ASSIGN(const auto known, collect_symbols(graph));
+  MILLRACE_TRY_ASSIGN(Signature signature, Signature::of(graph));
+  MILLRACE_TRY_ASSIGN(SymbolValues given, parse_dims(known, arguments.dims));
+  RunMaker maker(std::move(signature), std::move(given), pinned_values(known));
+  for (const std::string& argument : arguments.inputs) MILLRACE_TRY(maker.add_source(argument));
+  MILLRACE_TRY(maker.require_sources());
+  return maker;
+}
+
+Status RunMaker::add_source(const std::string& argument) {
+  const auto [name, value] = split_assignment(argument);
+  const std::vector<Argument>& inputs = signature_.inputs();
+  if (std::ranges::find(inputs, name, &Argument::name) == inputs.end()) {
+    return not_found(
+        fmt::format("--input {}: the graph has no input '{}'; it has: {}", argument, name, names_text(inputs)));
+  }
+  if (sources_.contains(name)) {
+    return invalid_argument(fmt::format("--input {}: '{}' is given already; give each input once", argument, name));
+  }
+  MILLRACE_TRY_ASSIGN(sources_[name], parse_source(argument, value));
+  return {};
+}
+
+Status RunMaker::require_sources() const {
+  for (const Argument& input : signature_.inputs()) {
+    if (sources_.contains(input.name)) continue;
+    return invalid_argument(
+        fmt::format("input '{0}' of {1} is given nothing; say --input {0}=@FILE.npy, or zeros, ones, randn or arange "
+                    "for the file",
+                    input.name, input.type.to_text()));
+  }
+  return {};
+}
+
+Result<RunArguments> RunMaker::make(std::uint64_t seed) const {
   RunArguments run;
-  MILLRACE_TRY_ASSIGN(run.inputs, maker.make());
+  InputMaker maker(given_, pinned_, seed);
+  const std::vector<Argument>& inputs = signature_.inputs();
+  run.inputs.resize(inputs.size());
+  for (const bool tells : {true, false}) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const InputSource& source = sources_.at(inputs[i].name);
+      if (has_extents(source) != tells) continue;
+      MILLRACE_TRY_ASSIGN(run.inputs[i], maker.make(inputs[i], source));
+    }
+  }
   run.symbols = maker.symbols();
-  std::vector<Extents> extents;
-  for (const TensorBinding& binding : run.bind_inputs()) extents.push_back(binding.extents);
-  for (const Dim& dim : program.named_dims()) {
+  for (const Dim& dim : signature_.named_dims()) {
+    run.named_dims.push_back(dim.name());
     if (run.symbols.contains(dim.name())) continue;
     return invalid_argument(fmt::format("the size {} is told by no input; say --dim {}=N", dim.to_text(), dim.name()));
   }
-  const Result<std::vector<TensorType>> types = program.output_types(extents, run.bind_dims(program));
-  if (const Status status = types.status(); !status.ok()) {
-    constexpr std::string_view kWho = "output types: ";  // of no interest to a person
-    return Status(status.code(), status.message().substr(status.message().starts_with(kWho) ? kWho.size() : 0));
-  }
-  for (const TensorType& type : *types) {
+  std::vector<Extents> extents;
+  for (const TensorBinding& binding : run.bind_inputs()) extents.push_back(binding.extents);
+  MILLRACE_TRY_ASSIGN(const std::vector<TensorType> types, signature_.output_types(extents, run.bind_dims()));
+  for (const TensorType& type : types) {
     run.outputs.push_back({type, std::vector<std::byte>(static_cast<std::size_t>(size_bytes(type).constant()))});
   }
   return run;
+}
+
+std::string names_text(const std::vector<Argument>& arguments) {
+  std::string text;
+  for (const Argument& argument : arguments) text += (text.empty() ? "" : ", ") + argument.name;
+  return text.empty() ? "none" : text;
 }
 
 }  // namespace millrace::tool

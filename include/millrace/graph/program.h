@@ -14,6 +14,7 @@
 #include "millrace/graph/graph.h"
 #include "millrace/graph/passes.h"
 #include "millrace/graph/schedule.h"
+#include "millrace/graph/signature.h"
 
 namespace millrace {
 
@@ -64,15 +65,10 @@ std::string to_text(const LoweredGraph&, Stage);
 /// A compiled graph. Immutable, cheap to copy, shareable between threads; each thread runs it in its own Session.
 class Program {
  public:
-  struct Argument {
-    std::string name;
-    TensorType type;
-  };
+  // As Signature's.
   const std::vector<Argument>& inputs() const;
   const std::vector<Argument>& outputs() const;
-  /// Symbols that no input's extents tell: a run binds them by name.
   const std::vector<Dim>& named_dims() const;
-  /// The outputs' types when the inputs have these extents. Fails as run() would.
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,
                                                std::span<const DimBinding> dims = {}) const;
   const CompileReport& report() const;

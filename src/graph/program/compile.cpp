@@ -61,20 +61,6 @@ Status fill_constants(Program::State& state) {
   return {};
 }
 
-void describe_arguments(Program::State& state) {
-  const Graph& graph = state.dispatch.graph;
-  const auto argument = [&](const std::string& name, Value value) {
-    return Program::Argument{name, graph.type(value)};
-  };
-  for (NodeId id : graph.inputs) {
-    state.inputs.push_back(argument(std::get<InputNode>(graph.nodes[id].what).name, {id, 0}));
-  }
-  for (const GraphOutput& output : graph.outputs) state.outputs.push_back(argument(output.name, output.value));
-  for (const ProgramSymbol& symbol : state.symbols.symbols) {
-    if (!symbol.input) state.named_dims.push_back(symbol.dim);
-  }
-}
-
 }  // namespace
 
 Result<Program> compile(Graph graph, const CompileOptions& options) {
@@ -83,7 +69,7 @@ Result<Program> compile(Graph graph, const CompileOptions& options) {
   {
     const PhaseTimer timer(total);
     MILLRACE_TRY(verify(graph));
-    MILLRACE_TRY_ASSIGN(state->symbols, make_symbol_table(graph));
+    MILLRACE_TRY_ASSIGN(static_cast<Signature::State&>(*state), Signature::State::of(graph));
     const std::shared_ptr<const Context> context = options.context ? options.context : make_default_context();
     const std::string spec = options.on_device ? options.on_device->target().to_text() : options.device;
     MILLRACE_TRY_ASSIGN(Target target, context->target(spec));

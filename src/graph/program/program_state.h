@@ -3,19 +3,18 @@
 
 #include <map>
 
-#include "graph/program/symbols.h"
+#include "graph/program/index_checks.h"
+#include "graph/program/signature_state.h"
+#include "millrace/graph/program.h"
 
 namespace millrace {
 
 /// Everything that sessions of a program share. Written by compile() only.
-struct Program::State : LoweredGraph {
+struct Program::State : LoweredGraph, Signature::State {
   std::shared_ptr<Device> device;
   std::shared_ptr<Executable> executable;
   std::shared_ptr<Buffer> constants;
-  std::vector<Argument> inputs, outputs;
-  SymbolTable symbols;
-  std::vector<Dim> named_dims;
-  std::map<std::string, std::string> index_checks;  // see describe_index_checks
+  std::map<std::string, std::vector<IndexCheck>> index_checks;  // see find_index_checks
 };
 
 }  // namespace millrace

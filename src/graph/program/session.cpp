@@ -38,8 +38,8 @@ std::string bound_text(const TensorType& type, const SymbolValues& values) {
   return bound.ok() ? bound->to_text() : type.to_text();
 }
 
-Status check_memory(const BufferBinding& given, std::int64_t expected_bytes, const Program::Argument& argument,
-                    const char* what, const SymbolValues& values) {
+Status check_memory(const BufferBinding& given, std::int64_t expected_bytes, const Argument& argument, const char* what,
+                    const SymbolValues& values) {
   if (given.size_bytes != static_cast<std::uint64_t>(expected_bytes)) {
     return invalid_argument(fmt::format("run: {} '{}' has {} bytes, expected {} for {}; bind the whole tensor", what,
                                         argument.name, given.size_bytes, expected_bytes,
@@ -58,7 +58,7 @@ Status check_memory(const BufferBinding& given, std::int64_t expected_bytes, con
   return {};
 }
 
-Status check_output_extents(const TensorBinding& given, const Program::Argument& output, const SymbolValues& values) {
+Status check_output_extents(const TensorBinding& given, const Argument& output, const SymbolValues& values) {
   if (!given.has_extents) return {};
   bool agrees = given.extents.rank() == output.type.shape.rank();
   for (std::size_t d = 0; agrees && d < given.extents.rank(); ++d) {
@@ -71,7 +71,7 @@ Status check_output_extents(const TensorBinding& given, const Program::Argument&
 }
 
 /// Bits of 16-bit floats come as u16 too, and bools as any byte.
-Status check_dtype(const TensorBinding& given, const Program::Argument& argument, const char* what) {
+Status check_dtype(const TensorBinding& given, const Argument& argument, const char* what) {
   const DType expected = argument.type.dtype;
   if (!given.dtype || *given.dtype == expected) return {};
   const bool holds_bits = size_bytes(*given.dtype) == size_bytes(expected) &&
@@ -206,8 +206,7 @@ Status Session::run(std::span<const TensorBinding> inputs, std::span<const Tenso
     if (!bound.ok()) return Status(bound.code(), "run: " + bound.message());
   }
   std::size_t binding = 0;
-  const auto bind_memory = [&](const TensorBinding& given, const Program::Argument& argument,
-                               const char* what) -> Status {
+  const auto bind_memory = [&](const TensorBinding& given, const Argument& argument, const char* what) -> Status {
     MILLRACE_TRY(check_dtype(given, argument, what));
     const Status status = check_memory(given.buffer(), state_->binding_bytes(binding), argument, what, state_->values);
     state_->bindings[binding++] = given.buffer();

@@ -8,8 +8,8 @@
 
 #include "base/promise_text.h"
 #include "graph/infer.h"
-
 #include "millrace/graph/text.h"
+
 namespace millrace {
 namespace {
 
@@ -56,6 +56,10 @@ Status bind_by_name(const SymbolTable& table, std::span<const DimBinding> dims, 
   for (const ProgramSymbol& symbol : table.symbols) {
     if (symbol.input) continue;
     const auto given = std::ranges::find(dims, symbol.dim.name(), &DimBinding::name);
+    if (given == dims.end() && is_pinned(symbol.dim)) {
+      values[symbol.dim.name()] = symbol.dim.min();
+      continue;
+    }
     if (given == dims.end()) {
       return invalid_argument(fmt::format("dim '{}' has no value, expected {}; bind it by name", symbol.dim.name(),
                                           promise_text(symbol.dim)));
@@ -67,8 +71,7 @@ Status bind_by_name(const SymbolTable& table, std::span<const DimBinding> dims, 
 }
 
 /// Each name once, and only such as no input tells.
-Status check_names(const SymbolTable& table, std::span<const Program::Argument> inputs,
-                   std::span<const DimBinding> dims) {
+Status check_names(const SymbolTable& table, std::span<const Argument> inputs, std::span<const DimBinding> dims) {
   for (auto given = dims.begin(); given != dims.end(); ++given) {
     const auto symbol = std::ranges::find_if(
         table.symbols, [&](const ProgramSymbol& known) { return known.dim.name() == given->name; });
@@ -87,7 +90,7 @@ Status check_names(const SymbolTable& table, std::span<const Program::Argument> 
   return {};
 }
 
-Status check_extents(const Program::Argument& input, const Extents& extents, const SymbolValues& values) {
+Status check_extents(const Argument& input, const Extents& extents, const SymbolValues& values) {
   for (std::size_t d = 0; d < extents.rank(); ++d) {
     MILLRACE_TRY_ASSIGN(const std::int64_t expected, input.type.shape[d].evaluate(values));
     if (extents[d] == expected) continue;
@@ -139,8 +142,8 @@ Result<SymbolTable> make_symbol_table(const Graph& graph) {
   return table;
 }
 
-Status bind_symbols(const SymbolTable& table, std::span<const Program::Argument> inputs,
-                    std::span<const Extents> extents, std::span<const DimBinding> dims, SymbolValues& values) {
+Status bind_symbols(const SymbolTable& table, std::span<const Argument> inputs, std::span<const Extents> extents,
+                    std::span<const DimBinding> dims, SymbolValues& values) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (extents[i].rank() == inputs[i].type.shape.rank()) continue;
     return invalid_argument(fmt::format("input '{}' is {}, expected rank {} for {}; bind a tensor of that rank",

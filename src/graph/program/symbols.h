@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/graph/program.h"
+#include "millrace/graph/signature.h"
 #include "millrace/ops/op_def.h"
 
 namespace millrace {
@@ -29,12 +29,15 @@ struct SymbolTable {
   std::vector<NodeRequirement> requirements;
 };
 
+/// Whether its facts leave one value: a run need not say it.
+inline bool is_pinned(const Dim& dim) { return dim.min() == dim.max(); }
+
 /// Fails for a symbol that is no input's extent and has no upper bound. Nodes that nothing uses ask for nothing.
 Result<SymbolTable> make_symbol_table(const Graph&);
 
 /// Writes each symbol's value to `values` and checks facts, extents and requirements. Allocates nothing when it
 /// succeeds and `values` has the table's keys. Messages do not say who binds.
-Status bind_symbols(const SymbolTable&, std::span<const Program::Argument> inputs, std::span<const Extents> extents,
+Status bind_symbols(const SymbolTable&, std::span<const Argument> inputs, std::span<const Extents> extents,
                     std::span<const DimBinding> dims, SymbolValues& values);
 
 /// The type with numbers for symbols. Precondition: the values keep the table's facts.

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "graph/program/symbols.h"
+
+namespace millrace {
+
+/// What a signature tells, and a program's runs check.
+struct Signature::State {
+  std::vector<Argument> inputs, outputs;
+  SymbolTable symbols;
+  std::vector<Dim> named_dims;
+
+  static Result<State> of(const Graph&);
+  Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs, std::span<const DimBinding> dims) const;
+};
+
+}  // namespace millrace
