@@ -36,7 +36,7 @@ void add_costs(Measurement& measurement, const Schedule& schedule, const SymbolV
   for (const Step& step : schedule.steps) {
     const StepCost cost = cost_of(schedule, step);
     measurement.bytes += number(cost.bytes_read + cost.bytes_written);
-    measurement.flops += number(cost.flops);
+    measurement.flops += cost.flops ? number(*cost.flops) : 0;
   }
 }
 

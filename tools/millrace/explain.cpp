@@ -82,7 +82,7 @@ class Explainer {
     text += refusals(4, entry.refusals);
     text += line(4, "reads", number(read) + " bytes");
     text += line(4, "writes", number(written) + " bytes");
-    text += line(4, "flops", number(kernel.flops));
+    text += line(4, "flops", kernel.flops ? number(*kernel.flops) : "n/a, as it only compares");
     if (kernel.info.workgroup_bytes + kernel.info.private_bytes == 0) return text;
     return text + line(4, "memory",
                        fmt::format("{} bytes a workgroup, {} bytes private", kernel.info.workgroup_bytes,

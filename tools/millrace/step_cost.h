@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "millrace/graph/schedule.h"
 
 namespace millrace::tool {
@@ -9,7 +11,7 @@ namespace millrace::tool {
 /// with the whole table.
 struct StepCost {
   SizeExpr bytes_read = 0, bytes_written = 0;
-  SizeExpr flops = 0;
+  std::optional<SizeExpr> flops = 0;  // absent: not a number that is known (sorts)
 };
 StepCost cost_of(const Schedule&, const Step&);
 

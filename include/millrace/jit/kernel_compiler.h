@@ -29,7 +29,9 @@ struct PlannedKernel {
   std::vector<SizeExpr> sizes;  // size arguments
   MemoryPlan memory;
   KernelInfo info;
-  SizeExpr flops = 0;    // of one launch, as count_flops; 0 for what was written as a MachineKernel (sorts)
+  /// Of one launch, as count_flops; of scans and scatters one for each element or update that they combine. Absent
+  /// where no number says it: a sort only compares, as often as its data asks for.
+  std::optional<SizeExpr> flops = {};
   std::string key_text;  // canonical text of `mapped` and whatever else decides the code; enters the cache key
 };
 

@@ -79,6 +79,8 @@ Result<KernelSequence> lower_scan_lines(const KernelRequest& request, const Targ
   const auto lanes = static_cast<std::uint32_t>(target.spec().vector_bytes() / static_cast<std::int64_t>(bytes));
   KernelSequence sequence;
   MILLRACE_TRY(append_kernel(sequence, ScanBuilder(scan, lanes).run(), operands_then_results(1, 1), target, options));
+  sequence.kernels.back().kernel.flops =
+      is_float(scan.input.type.dtype) ? scan.input.type.shape.num_elements() : SizeExpr(0);
   return sequence;
 }
 

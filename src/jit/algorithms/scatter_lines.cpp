@@ -143,6 +143,8 @@ Result<KernelSequence> lower_scatter_lines(const KernelRequest& request, const T
   KernelSequence sequence;
   MILLRACE_TRY(
       append_kernel(sequence, ScatterBuilder(scatter, lanes).run(), operands_then_results(3, 1), target, options));
+  const bool computes = scatter.combine && is_float(scatter.input.type.dtype);
+  sequence.kernels.back().kernel.flops = computes ? scatter.updates.type.shape.num_elements() : SizeExpr(0);
   return sequence;
 }
 
