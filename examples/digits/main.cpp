@@ -50,8 +50,8 @@ Result<Classified> classify(const Program& program, const DigitSet& digits) {
 void print_report(const Program& program) {
   const CompileReport& report = program.report();
   fmt::print("compiled in {:.1f} ms: passes {:.1f}, lowering {:.1f}, code {:.1f}, loading {:.1f}\n",
-             Milliseconds(report.total).count(), Milliseconds(report.passes).count(),
-             Milliseconds(report.lowering).count(), Milliseconds(report.code).count(),
+             Milliseconds(report.total).count(), Milliseconds(report.passes + report.forming).count(),
+             Milliseconds(report.lowering + report.scheduling).count(), Milliseconds(report.code).count(),
              Milliseconds(report.load).count());
   fmt::print("{} dispatches of {} kernels; {} bytes of weights, {} bytes for what lives during a run\n",
              report.num_dispatches, report.num_kernels, report.constant_bytes, report.slab_bytes.to_text());

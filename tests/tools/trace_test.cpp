@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is measured: traces, and benchmarks.
-#include <set>
+#include <unistd.h>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -24,25 +24,77 @@ std::vector<json> events_of(const json& trace, const std::string& category) {
   return events;
 }
 
-TEST_CASE("a trace has the phases of compiling, and each dispatch of each run with its cost") {
-  const Workplace here;
-  here.output_of("run net.mr --input x=ones --input w=ones --trace t.json");
-  const json trace = json::parse(here.read("t.json"));
-  std::set<std::string> phases;
-  for (const json& event : events_of(trace, "compile")) phases.insert(event["name"]);
-  for (const char* phase : {"compile", "passes", "fold_constants", "lowering", "code", "load"}) {
-    CHECK_MESSAGE(phases.contains(phase), phase);
+json trace_of(const Workplace& here, const std::string& run) {
+  here.output_of("run " + run + " --trace t.json");
+  return json::parse(here.read("t.json"));
+}
+
+double begin_of(const json& event) { return event["ts"].get<double>(); }
+double end_of(const json& event) { return begin_of(event) + event["dur"].get<double>(); }
+
+/// The one event of the name.
+json event_of(const json& trace, const std::string& category, const std::string& name) {
+  std::vector<json> found;
+  for (const json& event : events_of(trace, category)) {
+    if (event["name"] == name) found.push_back(event);
   }
+  REQUIRE_MESSAGE(found.size() == 1, name);
+  return found[0];
+}
+
+TEST_CASE("a trace has the phases of compiling in their order, and what each pass and kernel took") {
+  const Workplace here;
+  const json trace = trace_of(here, "net.mr --input x=ones --input w=ones");
+  const json compile = event_of(trace, "compile", "compile");
+  double at = 0;
+  constexpr double kRounding = 0.01;  // of microseconds, in which a trace counts
+  for (const char* phase : {"read", "passes", "form", "lower", "schedule", "code", "load"}) {
+    const json event = event_of(trace, "compile", phase);
+    CHECK_MESSAGE(begin_of(event) >= at - kRounding, phase);
+    CHECK_MESSAGE(end_of(event) > begin_of(event), phase);
+    at = end_of(event);
+  }
+  CHECK(at <= end_of(compile) + kRounding);
+  CHECK(end_of(event_of(trace, "compile", "read")) <= begin_of(compile) + kRounding);
+  const json passes = event_of(trace, "compile", "passes"), code = event_of(trace, "compile", "code");
+  const json fold = event_of(trace, "compile", "fold_constants"), kernel = event_of(trace, "compile", "reduce_max_1");
+  CHECK(begin_of(fold) >= begin_of(passes) - kRounding);
+  CHECK(end_of(fold) <= end_of(passes) + kRounding);
+  CHECK(begin_of(kernel) >= begin_of(code) - kRounding);
+  CHECK(end_of(kernel) <= end_of(code) + kRounding);
+}
+
+TEST_CASE("a trace has each dispatch of a run, with the cost that explain says, and its rates") {
+  const Workplace here;
+  const json trace = trace_of(here, "net.mr --input x=ones --input w=ones");
   const std::vector<json> dispatches = events_of(trace, "dispatch");
   REQUIRE(dispatches.size() == 2);
-  const json& product = dispatches[0];
-  CHECK(contains(product["name"].get<std::string>(), "dot"));
-  CHECK(product["args"]["bytes_read"] == 4 * (16 * 32 + 32 * 24));
-  CHECK(product["args"]["bytes_written"] == 4 * 16 * 24);
-  CHECK(product["args"]["flops"].get<int>() >= 2 * 16 * 24 * 32);
-  CHECK(product["args"]["GB/s"].get<double>() > 0);
-  CHECK(dispatches[1]["args"]["bytes_written"] == 4 * 24);
-  CHECK(dispatches[1]["ts"].get<double>() >= product["ts"].get<double>() + product["dur"].get<double>());
+  double at = end_of(event_of(trace, "compile", "compile"));
+  for (std::size_t i = 0; i < dispatches.size(); ++i) {
+    const json& args = dispatches[i]["args"];
+    const std::string explained = here.output_of("explain net.mr --dispatch " + std::to_string(i));
+    CHECK(contains(explained, "kernel     " + dispatches[i]["name"].get<std::string>() + " by "));
+    CHECK(contains(explained, "\n    reads      " + args["bytes_read"].dump() + " bytes\n"));
+    CHECK(contains(explained, "\n    writes     " + args["bytes_written"].dump() + " bytes\n"));
+    CHECK(contains(explained, "\n    flops      " + args["flops"].dump() + "\n"));
+    const double nanoseconds = dispatches[i]["dur"].get<double>() * 1000;
+    const double bytes = args["bytes_read"].get<double>() + args["bytes_written"].get<double>();
+    CHECK(args["GB/s"].get<double>() == doctest::Approx(bytes / nanoseconds));
+    CHECK(args["GFLOP/s"].get<double>() == doctest::Approx(args["flops"].get<double>() / nanoseconds));
+    CHECK(begin_of(dispatches[i]) >= at);
+    at = end_of(dispatches[i]);
+  }
+  CHECK(dispatches[0]["args"]["bytes_read"] == 4 * (16 * 32 + 32 * 24));
+  CHECK(dispatches[0]["args"]["bytes_written"] == 4 * 16 * 24);
+}
+
+TEST_CASE("a dispatch whose operations have no number has none in its trace") {
+  const Workplace here;
+  const std::vector<json> dispatches = events_of(trace_of(here, "top.mr --input x=ones,2x10"), "dispatch");
+  REQUIRE(dispatches.size() == 2);
+  CHECK(dispatches[0]["args"].contains("flops"));
+  CHECK_FALSE(dispatches[1]["args"].contains("flops"));
+  CHECK_FALSE(dispatches[1]["args"].contains("GFLOP/s"));
 }
 
 TEST_CASE("a trace of repeated runs has all of them, and sizes as they were bound") {
@@ -65,18 +117,6 @@ TEST_CASE("bench prints Google Benchmark's table, and writes its JSON") {
   CHECK(times["benchmarks"][0]["real_time"].get<double>() > 0);
 }
 
-TEST_CASE("bench says what is wrong before it measures") {
-  const Workplace here;
-  CHECK(
-      here.error_of("bench top.mr --input x=randn") ==
-      "millrace: --input x=randn: found f32[rows, 10], whose rows nothing tells; say --dim rows=N, or give a shape, as "
-      "in x=zeros,8x32000\n");
-  CHECK(here.error_of("bench some.mr --input x=randn,9") ==
-        "millrace: the size k in 0..8 is told by no input; say --dim k=N\n");
-}
-
-}  // namespace
-}  // namespace millrace
 TEST_CASE("bench reads a file once, for all of its inputs") {
   const Workplace here;
   const std::vector<float> elements(20, 1.0f);
@@ -93,3 +133,15 @@ TEST_CASE("bench reads a file once, for all of its inputs") {
   CHECK(contains(run.out, "top/real_time "));
 }
 
+TEST_CASE("bench says what is wrong before it measures") {
+  const Workplace here;
+  CHECK(
+      here.error_of("bench top.mr --input x=randn") ==
+      "millrace: --input x=randn: found f32[rows, 10], whose rows nothing tells; say --dim rows=N, or give a shape, as "
+      "in x=zeros,8x32000\n");
+  CHECK(here.error_of("bench some.mr --input x=randn,9") ==
+        "millrace: the size k in 0..8 is told by no input; say --dim k=N\n");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -48,6 +48,7 @@ Status bench(const Arguments& arguments) {
     MILLRACE_TRY_ASSIGN(RunArguments made, maker.make(i * 1000));
     runs.emplace_back(std::move(made));
   }
+  MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), arguments.graph));
   MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
   const std::vector<DimBinding> dims = runs[0].arguments.bind_dims();
   Measurement measurement{.name = program.lowered().dispatch.graph.name,

@@ -36,23 +36,32 @@ Json thread_name(int thread, const char* name) {
   return {{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
+/// Reading, then compiling phase after phase, with what each phase did below it.
 void add_compile_events(Json& events, const CompileReport& report, nanoseconds begin) {
   const auto add = [&](std::string name, nanoseconds at, nanoseconds length) {
     events.push_back(event({std::move(name), "compile", kCompileThread, at, length}));
   };
+  const auto add_parts = [&](const auto& parts, nanoseconds at) {
+    for (const auto& part : parts) {
+      add(std::string(part.name), at, part.time);
+      at += part.time;
+    }
+  };
+  add("read", nanoseconds(0), begin);
   add("compile", begin, report.total);
-  add("passes", begin, report.passes);
   nanoseconds at = begin;
-  for (const PassReport& pass : report.pass_reports) {
-    add(std::string(pass.name), at, pass.time);
-    at += pass.time;
-  }
-  at = begin + report.passes;
-  add("lowering", at, report.lowering);
-  at += report.lowering;
-  add("code", at, report.code);
-  at += report.code;
-  add("load", at, report.load);
+  const auto add_phase = [&](const char* name, nanoseconds length) {
+    add(name, at, length);
+    at += length;
+  };
+  add_parts(report.pass_reports, at);
+  add_phase("passes", report.passes);
+  add_phase("form", report.forming);
+  add_phase("lower", report.lowering);
+  add_phase("schedule", report.scheduling);
+  add_parts(report.kernel_reports, at);
+  add_phase("code", report.code);
+  add_phase("load", report.load);
 }
 
 /// The step that each command is; barriers are none.
@@ -75,14 +84,15 @@ void add_run_events(Json& events, const LoweredGraph& lowered, const TraceTimes&
   for (const CommandTimes::Entry& entry : commands.entries()) {
     const Step& step = *steps[entry.command];
     const StepCost cost = cost_of(lowered.schedule, step);
-    const std::int64_t read = number(cost.bytes_read), written = number(cost.bytes_written), flops = number(cost.flops);
+    const std::int64_t read = number(cost.bytes_read), written = number(cost.bytes_written);
     const nanoseconds length = entry.end - entry.begin;
     const double per_ns = 1 / std::max(1.0, static_cast<double>(length.count()));
-    const Json args = {{"bytes_read", read},
-                       {"bytes_written", written},
-                       {"flops", flops},
-                       {"GB/s", static_cast<double>(read + written) * per_ns},
-                       {"GFLOP/s", static_cast<double>(flops) * per_ns}};
+    Json args = {
+        {"bytes_read", read}, {"bytes_written", written}, {"GB/s", static_cast<double>(read + written) * per_ns}};
+    if (cost.flops) {
+      args["flops"] = number(*cost.flops);
+      args["GFLOP/s"] = static_cast<double>(number(*cost.flops)) * per_ns;
+    }
     const char* category = step.kernel ? "dispatch" : "copy";
     events.push_back(event({step.name, category, kRunThread, entry.begin - times.start, length}, args));
   }

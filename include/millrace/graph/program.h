@@ -36,10 +36,17 @@ struct CompileOptions {
   std::function<void(const CompileProgress&)> progress = {};
 };
 
+struct KernelReport {
+  std::string name;
+  std::chrono::nanoseconds time{};  // to find its code in the cache, or to generate it
+};
+
 /// What compiling did, for people.
 struct CompileReport {
-  std::chrono::nanoseconds total{}, passes{}, lowering{}, code{}, load{};
+  /// The phases follow one another in this order.
+  std::chrono::nanoseconds total{}, passes{}, forming{}, lowering{}, scheduling{}, code{}, load{};
   std::vector<PassReport> pass_reports;
+  std::vector<KernelReport> kernel_reports;
   std::size_t num_regions = 0, num_kernels = 0, num_dispatches = 0;
   SizeExpr slab_bytes = 0;  // of transients; an expression where sizes are
   std::uint64_t constant_bytes = 0;

@@ -35,6 +35,7 @@ Status generate_code(Program::State& state, const TargetSpec& target, const Cont
     const PhaseTimer timer(state.report.code);
     for (const PlannedKernel& kernel : state.schedule.kernels) {
       if (progress) progress({images.size(), state.schedule.kernels.size(), kernel.name});
+      const PhaseTimer kernel_timer(state.report.kernel_reports.emplace_back(KernelReport{kernel.name}).time);
       MILLRACE_TRY_ASSIGN(const KernelCompiler* generator, find_generator(context, kernel.generator));
       if (context.cache == nullptr) {
         MILLRACE_TRY_ASSIGN(ExecutableImage image, generator->emit(kernel, target));

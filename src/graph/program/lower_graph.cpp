@@ -16,6 +16,10 @@ Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOpt
     for (const KernelSequence& sequence : sequences) MILLRACE_TRY(verify(sequence));
     lowered.sequences.push_back(std::move(sequences));
   }
+  return {};
+}
+
+Status schedule_sequences(LoweredGraph& lowered) {
   MILLRACE_TRY_ASSIGN(lowered.schedule, schedule_execution(lowered.dispatch, lowered.sequences));
   MILLRACE_TRY(place_barriers(lowered.schedule));
   MILLRACE_TRY(pack_transients(lowered.schedule));
@@ -60,11 +64,18 @@ Result<LoweredGraph> lower_graph(Graph graph, const Target& target, const LowerO
   {
     const PhaseTimer timer(lowered.report.passes);
     MILLRACE_TRY_ASSIGN(lowered.report.pass_reports, run_passes(graph, kGraphPasses, passes));
+  }
+  {
+    const PhaseTimer timer(lowered.report.forming);
     MILLRACE_TRY_ASSIGN(lowered.dispatch, form_dispatches(std::move(graph)));
   }
   {
     const PhaseTimer timer(lowered.report.lowering);
     MILLRACE_TRY(lower_regions(lowered, target, options));
+  }
+  {
+    const PhaseTimer timer(lowered.report.scheduling);
+    MILLRACE_TRY(schedule_sequences(lowered));
   }
   count_parts(lowered);
   return lowered;
