@@ -13,6 +13,13 @@ std::string kernels_of(GraphBuilder& builder, const std::shared_ptr<const Contex
   return program->to_text(Stage::kKernels);
 }
 
+/// The same for a GPU; it needs no device.
+std::string gpu_kernels_of(GraphBuilder& builder, const std::shared_ptr<const Context>& context) {
+  const auto lowered = lower_graph(builder.finish().value(), context->target("amdgpu:gfx1100").value());
+  REQUIRE_MESSAGE(lowered.ok(), lowered.status().message());
+  return to_text(*lowered, Stage::kKernels);
+}
+
 TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
   const auto context = make_default_context({.cache_directory = ""});
   std::string text;
@@ -40,6 +47,11 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
     Tensor i = graph.input("i", DType::kI32, {8});
     graph.output("y", scatter_add(x, i, cumulative_sum(x), 0));
     text += kernels_of(graph, context);
+  }
+  {
+    GraphBuilder graph;
+    graph.output("y", sort(graph.input("x", DType::kF32, {100})).values);
+    text += gpu_kernels_of(graph, context);
   }
   for (const std::string_view algorithm : algorithm_names()) {
     CAPTURE(std::string(algorithm));

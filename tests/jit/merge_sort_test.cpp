@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numeric>
-#include <random>
 
 #include <doctest/doctest.h>
 
 #include "tests/jit/run_sequence.h"
+#include "tests/jit/sort_cases.h"
 
 namespace millrace {
 namespace {
@@ -16,131 +13,10 @@ using test::forced;
 using test::GuardedMemory;
 using test::interpreted_target;
 
-enum class Pattern { kRandom, kEqual, kAscending, kDescending, kSpecial };
-
-struct SortCase {
-  DType dtype = DType::kF32;
-  std::vector<std::int64_t> extents;
-  std::uint32_t axis = 0;
-  std::int64_t k = 0;
-  bool largest = false;
-  bool wants_values = true;
-  bool wants_indices = true;
-  Pattern pattern = Pattern::kRandom;
-};
-
-Shape shape_of(const std::vector<std::int64_t>& extents) {
-  return Shape(std::vector<SizeExpr>(extents.begin(), extents.end()));
-}
-
-std::size_t num_elements(const std::vector<std::int64_t>& extents) {
-  return static_cast<std::size_t>(
-      std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>()));
-}
-
-SortDescriptor descriptor_of(const SortCase& test) {
-  SortDescriptor sort;
-  sort.name = "sort";
-  const Shape shape = shape_of(test.extents);
-  sort.input = {"x", {test.dtype, shape}, Layout::row_major(shape)};
-  sort.axis = test.axis;
-  sort.k = test.k;
-  sort.largest = test.largest;
-  Shape result = shape;
-  result[test.axis] = test.k;
-  if (test.wants_values) sort.values = {"values", {test.dtype, result}, Layout::row_major(result)};
-  if (test.wants_indices) sort.indices = {"indices", {DType::kI64, result}, Layout::row_major(result)};
-  return sort;
-}
-
-/// Values with many ties; `special` adds infinities, zeros of both signs and NaNs of both signs.
-template <class T>
-std::vector<T> make_input(const SortCase& test) {
-  std::mt19937 random(3);
-  std::vector<T> values(num_elements(test.extents));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto draw = static_cast<double>(random() % 50) - 25;
-    double number = draw;
-    if (test.pattern == Pattern::kEqual) number = 7;
-    if (test.pattern == Pattern::kAscending) number = static_cast<double>(i % 100);
-    if (test.pattern == Pattern::kDescending) number = 100 - static_cast<double>(i % 100);
-    if constexpr (std::is_same_v<T, bool>) {
-      values[i] = number > 0;
-    } else if constexpr (std::is_integral_v<T>) {
-      // The highest bit is used, so that unsigned keys compared as signed would show.
-      values[i] = static_cast<T>(static_cast<std::int64_t>(number) * (test.pattern == Pattern::kSpecial ? 5 : 1));
-    } else {
-      const float infinity = std::numeric_limits<float>::infinity();
-      const float nan = std::numeric_limits<float>::quiet_NaN();
-      const float specials[] = {infinity, -infinity, 0.0f, -0.0f, nan, -nan, 1.5f, -1.5f};
-      const auto pick = static_cast<std::size_t>(draw + 25) % 8;
-      values[i] = static_cast<T>(test.pattern == Pattern::kSpecial ? specials[pick] : static_cast<float>(number) / 4);
-    }
-  }
-  return values;
-}
-
-/// Whether a comes before b in ascending order: NaN is greatest, -0 equals +0.
-template <class T>
-bool is_below(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    return a < b;
-  } else {
-    const auto x = static_cast<double>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(a));
-    const auto y = static_cast<double>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(b));
-    if (std::isnan(x)) return false;
-    return std::isnan(y) || x < y;
-  }
-}
-
-struct Strides {
-  std::int64_t inner = 1;
-  std::int64_t outer = 1;
-};
-Strides strides_of(const std::vector<std::int64_t>& extents, std::size_t axis) {
-  Strides strides;
-  for (std::size_t d = axis + 1; d < extents.size(); ++d) strides.inner *= extents[d];
-  for (std::size_t d = 0; d < axis; ++d) strides.outer *= extents[d];
-  return strides;
-}
-
-/// The expected order of one row. (std::sort with the index as the last word: clang 19 refuses GCC 12's stable_sort.)
-template <class T>
-std::vector<std::int64_t> order_of_row(const SortCase& test, const std::vector<T>& row) {
-  std::vector<std::int64_t> order(row.size());
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    const T x = row[static_cast<std::size_t>(a)], y = row[static_cast<std::size_t>(b)];
-    if (is_below<T>(x, y) || is_below<T>(y, x)) return is_below<T>(x, y) != test.largest;
-    return a < b;
-  });
-  return order;
-}
-
-template <class T>
-void check_results(const SortCase& test, const std::vector<T>& input, const std::byte* values,
-                   const std::byte* indices) {
-  const Strides strides = strides_of(test.extents, test.axis);
-  const std::int64_t n = test.extents[test.axis];
-  std::size_t num_wrong = 0;
-  for (std::int64_t outer = 0; outer < strides.outer; ++outer) {
-    for (std::int64_t inner = 0; inner < strides.inner; ++inner) {
-      std::vector<T> row;
-      for (std::int64_t i = 0; i < n; ++i) {
-        row.push_back(input[static_cast<std::size_t>((outer * n + i) * strides.inner + inner)]);
-      }
-      const std::vector<std::int64_t> order = order_of_row(test, row);
-      for (std::int64_t i = 0; i < test.k; ++i) {
-        const auto place = static_cast<std::size_t>((outer * test.k + i) * strides.inner + inner);
-        const T expected = row[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])];
-        if (values) num_wrong += std::memcmp(values + place * sizeof(T), &expected, sizeof(T)) != 0;
-        const std::int64_t index = order[static_cast<std::size_t>(i)];
-        if (indices) num_wrong += std::memcmp(indices + place * 8, &index, 8) != 0;
-      }
-    }
-  }
-  CHECK(num_wrong == 0);
-}
+using test::descriptor_of;
+using test::num_elements;
+using test::Pattern;
+using test::SortCase;
 
 template <class T>
 void check_sort(const SortCase& test, const std::string& algorithm) {
@@ -150,7 +26,7 @@ void check_sort(const SortCase& test, const std::string& algorithm) {
   const Result<KernelSequence> sequence =
       lower_request(descriptor_of(test), interpreted_target(IsaLevel::kAvx2), forced(algorithm));
   REQUIRE(sequence.status().message() == "");
-  const std::vector<T> input = make_input<T>(test);
+  const std::vector<T> input = test::make_input<T>(test);
   GuardedMemory x(input.size() * sizeof(T), GuardedMemory::Side::kEnd);
   std::copy(input.begin(), input.end(), reinterpret_cast<T*>(x.data()));
   x.make_read_only();
@@ -162,8 +38,8 @@ void check_sort(const SortCase& test, const std::string& algorithm) {
   if (test.wants_values) results.push_back(values.data());
   if (test.wants_indices) results.push_back(indices.data());
   CHECK(test::run_sequence(*sequence, {x.data()}, results, {}) == 0);
-  check_results(test, input, test.wants_values ? values.data() : nullptr,
-                test.wants_indices ? indices.data() : nullptr);
+  CHECK(test::count_wrong(test, input, test.wants_values ? values.data() : nullptr,
+                          test.wants_indices ? indices.data() : nullptr) == 0);
 }
 
 void check_sort_of_dtype(const SortCase& test, const std::string& algorithm) {
@@ -180,8 +56,7 @@ constexpr const char* kAlgorithms[] = {"merge_sort", "merge_sort_scratch"};
 
 TEST_CASE("every dtype and pattern sorts stably, NaN greatest, in both directions") {
   for (const DType dtype : kAllDTypes) {
-    for (const Pattern pattern :
-         {Pattern::kRandom, Pattern::kEqual, Pattern::kAscending, Pattern::kDescending, Pattern::kSpecial}) {
+    for (const Pattern pattern : test::kAllPatterns) {
       for (const bool largest : {false, true}) {
         SortCase test{dtype, {2, 33}, 1, 33, largest};
         test.pattern = pattern;

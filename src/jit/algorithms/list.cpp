@@ -9,18 +9,24 @@ namespace millrace {
 namespace {
 
 constexpr Algorithm kAlgorithms[] = {
-    {"loop_pad_first", RequestKind::kLoop, lower_loop_pad_first},
-    {"loop_direct", RequestKind::kLoop, lower_loop_direct},
-    {"merge_sort", RequestKind::kSort, lower_merge_sort},
-    {"merge_sort_scratch", RequestKind::kSort, lower_merge_sort_scratch},
-    {"scan_lines", RequestKind::kScan, lower_scan_lines},
-    {"scatter_lines", RequestKind::kScatter, lower_scatter_lines},
+    {"loop_pad_first", RequestKind::kLoop, AlgorithmTargets::kAll, lower_loop_pad_first},
+    {"loop_direct", RequestKind::kLoop, AlgorithmTargets::kAll, lower_loop_direct},
+    {"merge_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_merge_sort},
+    {"merge_sort_scratch", RequestKind::kSort, AlgorithmTargets::kCpu, lower_merge_sort_scratch},
+    {"gpu_tile_sort", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_tile_sort},
+    {"scan_lines", RequestKind::kScan, AlgorithmTargets::kCpu, lower_scan_lines},
+    {"scatter_lines", RequestKind::kScatter, AlgorithmTargets::kAll, lower_scatter_lines},
 };
 
 std::string_view plural_of(RequestKind kind) {
   constexpr std::string_view kPlurals[] = {"loops", "sorts", "scans", "scatters"};
   static_assert(std::size(kPlurals) == std::variant_size_v<KernelRequest>);
   return kPlurals[static_cast<std::size_t>(kind)];
+}
+
+bool serves(const Algorithm& algorithm, const TargetSpec& spec) {
+  if (algorithm.targets == AlgorithmTargets::kAll) return true;
+  return (algorithm.targets == AlgorithmTargets::kGpu) == spec.is_gpu();
 }
 
 const std::string& name_of_request(const KernelRequest& request) {
@@ -58,6 +64,14 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
     if (algorithm.takes != kind) {
       if (!forced.empty()) {
         refusals.push_back({forced, fmt::format("takes {}, not {}", plural_of(algorithm.takes), plural_of(kind))});
+      }
+      continue;
+    }
+    if (!serves(algorithm, target.spec())) {
+      if (!forced.empty()) {
+        refusals.push_back(
+            {forced, fmt::format("serves {}, {} is none", algorithm.targets == AlgorithmTargets::kGpu ? "GPUs" : "CPUs",
+                                 target.to_text())});
       }
       continue;
     }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/rows.h"
 #include "jit/algorithms/sort_key.h"
 #include "jit/linear_value.h"
 
@@ -23,15 +24,6 @@ std::int64_t words_per_record(const SortDescriptor& sort) {
 
 SizeExpr words_per_row(const SortDescriptor& sort) {
   return sort.input.type.shape[sort.axis] * (2 * words_per_record(sort));
-}
-
-SizeExpr num_rows(const SortDescriptor& sort) {
-  SizeExpr rows = 1;
-  const Shape& shape = sort.input.type.shape;
-  for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
-    if (axis != sort.axis) rows = rows * shape[axis];
-  }
-  return rows;
 }
 
 struct Record {
@@ -58,7 +50,7 @@ class SortBuilder {
   }
 
   MachineKernel run() {
-    b_.set_num_groups(num_rows(sort_));
+    b_.set_num_groups(num_rows(sort_.input.type.shape, sort_.axis));
     const MachineValue row = b_.workgroup_id();
     base_ = in_scratch_ ? b_.mul(row, size(words_per_row(sort_))) : b_.i64(0);
     // An element of rows of extent 0 has no place to take.
@@ -204,36 +196,12 @@ class SortBuilder {
   MachineValue base_;
 };
 
-Status check_sort(const SortDescriptor& sort) {
-  const Shape& shape = sort.input.type.shape;
-  const auto refuse = [&](std::string why) { return invalid_argument(fmt::format("sort '{}': {}", sort.name, why)); };
-  if (sort.axis >= shape.rank()) {
-    return refuse(fmt::format("axis {}, expected less than {}", sort.axis, shape.rank()));
-  }
-  if (!sort.values && !sort.indices) return refuse("neither values nor indices are wanted");
-  Shape expected = shape;
-  expected[sort.axis] = sort.k;
-  const auto check_result = [&](const std::optional<KernelTensor>& result, DType dtype) -> Status {
-    const TensorType wanted{dtype, expected};
-    if (!result || result->type == wanted) return {};
-    return refuse(
-        fmt::format("result '{}' is {}, expected {}", result->name, result->type.to_text(), wanted.to_text()));
-  };
-  MILLRACE_TRY(check_result(sort.values, sort.input.type.dtype));
-  MILLRACE_TRY(check_result(sort.indices, DType::kI64));
-  if ((shape[sort.axis] - sort.k).upper_bound() < 0) {
-    return refuse(fmt::format("k is {}, expected at most {}", sort.k.to_text(), shape[sort.axis].to_text()));
-  }
-  return {};
-}
-
 Result<KernelSequence> lower(const SortDescriptor& sort, bool in_scratch, const Target& target,
                              const LowerOptions& options) {
   KernelSequence sequence;
-  const std::size_t num_results = (sort.values ? 1u : 0u) + (sort.indices ? 1u : 0u);
-  std::vector<SequenceOperand> buffers = operands_then_results(1, num_results);
+  std::vector<SequenceOperand> buffers = operands_then_results(1, num_results(sort));
   if (in_scratch) {
-    sequence.scratch.push_back({"records", num_rows(sort) * words_per_row(sort) * 8});
+    sequence.scratch.push_back({"records", num_rows(sort.input.type.shape, sort.axis) * words_per_row(sort) * 8});
     buffers.push_back({SequenceOperand::Kind::kScratch, 0});
   }
   MILLRACE_TRY(append_kernel(sequence, SortBuilder(sort, in_scratch).run(), std::move(buffers), target, options));

@@ -55,20 +55,6 @@ class ScanBuilder {
   MemoryHandle input_, result_;
 };
 
-Status check_scan(const ScanDescriptor& scan) {
-  const auto refuse = [&](std::string why) { return invalid_argument(fmt::format("scan '{}': {}", scan.name, why)); };
-  const TensorType& type = scan.input.type;
-  if (scan.axis >= type.shape.rank()) {
-    return refuse(fmt::format("axis {}, expected less than {}", scan.axis, type.shape.rank()));
-  }
-  if (scan.result.type != type) {
-    return refuse(fmt::format("the result is {}, expected {}", scan.result.type.to_text(), type.to_text()));
-  }
-  if (type.dtype == DType::kBool) return refuse("bool has no sum or maximum here");
-  if (scan.kind == ReductionKind::kArgMax) return refuse("an argmax, expected a reduction to a value");
-  return {};
-}
-
 }  // namespace
 
 Result<KernelSequence> lower_scan_lines(const KernelRequest& request, const Target& target,

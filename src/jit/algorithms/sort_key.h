@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstdint>
-#include <type_traits>
 
 #include "millrace/jit/machine_builder.h"
 
 namespace millrace {
 
-/// Bits of a dtype's sort key: u64 for 64-bit dtypes, else u32.
+/// What holds a dtype's sort key: u64 for 64-bit dtypes, else u32.
 constexpr DType sort_key_dtype(DType stored) { return size_bytes(stored) == 8 ? DType::kU64 : DType::kU32; }
 
+/// How many bits the key has, the lowest ones; those above are 0.
+constexpr unsigned sort_key_bits(DType stored) { return static_cast<unsigned>(8 * size_bytes(stored)); }
+
 namespace detail {
+
+constexpr DType unsigned_like(DType stored) {
+  constexpr DType kUnsigned[] = {DType::kU8, DType::kU16, DType::kU32, DType::kU64};
+  return kUnsigned[std::countr_zero(size_bytes(stored))];
+}
 
 /// Floats of `width` bits with `infinity` the bits of +inf: negative ones turned over, so that bits order as values.
 /// -0 becomes +0, and every NaN the greatest key that there is.
@@ -38,6 +46,8 @@ inline MachineValue float_sort_key(MachineBuilder& b, MachineValue bits, unsigne
 inline MachineValue sort_key(MachineBuilder& b, MachineValue loaded, DType stored, bool largest) {
   const DType key_dtype = sort_key_dtype(stored);
   const bool is_wide = key_dtype == DType::kU64;
+  const unsigned width = sort_key_bits(stored);
+  const auto constant = [&](std::uint64_t bits) { return b.constant_int(key_dtype, static_cast<std::int64_t>(bits)); };
   MachineValue key = loaded;
   if (stored == DType::kF16 || stored == DType::kBF16) {
     key = detail::float_sort_key(b, b.convert(key_dtype, loaded), 16, stored == DType::kF16 ? 0x7c00 : 0x7f80);
@@ -45,12 +55,12 @@ inline MachineValue sort_key(MachineBuilder& b, MachineValue loaded, DType store
     const std::uint64_t infinity = is_wide ? std::uint64_t{0x7ff0} << 48 : std::uint64_t{0x7f80} << 16;
     key = detail::float_sort_key(b, b.bitcast(key_dtype, loaded), is_wide ? 64 : 32, infinity);
   } else if (is_signed(stored)) {
-    const MachineValue wide = b.bitcast(key_dtype, b.convert(is_wide ? DType::kI64 : DType::kI32, loaded));
-    key = b.bit_xor(wide, b.shl(b.constant_int(key_dtype, 1), b.constant_int(key_dtype, is_wide ? 63 : 31)));
+    const MachineValue bits = b.convert(key_dtype, b.bitcast(detail::unsigned_like(stored), loaded));
+    key = b.bit_xor(bits, constant(std::uint64_t{1} << (width - 1)));
   } else {
     key = b.convert(key_dtype, loaded);
   }
-  return largest ? b.bit_xor(key, b.sub(b.constant_int(key_dtype, 0), b.constant_int(key_dtype, 1))) : key;
+  return largest ? b.bit_xor(key, constant(UINT64_MAX >> (64 - width))) : key;
 }
 
 }  // namespace millrace

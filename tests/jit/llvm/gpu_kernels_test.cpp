@@ -12,35 +12,6 @@ namespace {
 
 using test::GpuTestKernel;
 
-/// Read from the object itself, not by check_code_object, which emission relies on.
-void check_promises(const EmittedGpuKernel& kernel, const GfxTarget& gfx) {
-  const CodeObjectKernel& code = kernel.code();
-  const MemoryPlan& plan = kernel.planned().memory;
-  CHECK(kernel.info().target == "amdgcn-amd-amdhsa--" + std::string(gfx.name));
-  CHECK(kernel.info().undefined_symbols.empty());
-  CHECK(kernel.info().relocations.empty());
-  CHECK(kernel.info().other_functions.empty());
-  CHECK(code.symbol == kernel_symbol(kernel.planned()));
-  CHECK(code.workgroup_bytes == plan.workgroup_bytes);
-  CHECK(code.workgroup_bytes <= gfx.workgroup_memory_bytes);
-  CHECK(code.private_bytes == 0);  // none of these kernels plans any
-  CHECK(plan.private_bytes == 0);
-  CHECK(code.num_scalar_spills == 0);
-  CHECK(code.num_vector_spills == 0);
-  CHECK(!code.has_dynamic_stack);
-  CHECK(code.hidden_arguments.empty());
-  CHECK(code.argument_bytes == 8 * (1 + kernel.image().info.num_buffers + kernel.image().info.num_sizes));
-  CHECK(code.subgroup_size == gfx.subgroup_size);
-  CHECK(code.workgroup_size == kernel.image().info.workgroup_size);
-  CHECK(code.num_vector_registers > 0);
-  CHECK(occupancy_of(code, gfx).workgroups_per_unit > 0);
-  for (const char* unwanted : {"s_swappc", "s_call", "scratch_", "buffer_store", ".byte"}) {
-    CAPTURE(unwanted);
-    CHECK(!kernel.has(unwanted));
-  }
-  CHECK(kernel.has("s_endpgm"));
-}
-
 /// By name of kernel: what its code holds, and what it does not.
 struct Instructions {
   std::string_view kernel;

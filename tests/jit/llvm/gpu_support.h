@@ -30,6 +30,11 @@ class EmittedGpuKernel {
 };
 
 TargetSpec spec_of(const GfxTarget&);
+
+/// What every object promises whose kernel plans no private memory. Read from the object itself, not by
+/// check_code_object, which emission relies on.
+void check_promises(const EmittedGpuKernel&, const GfxTarget&);
+
 /// RDNA has subgroups of 32, CDNA of 64, and other instructions.
 inline bool is_rdna(const GfxTarget& gfx) { return gfx.subgroup_size == 32; }
 

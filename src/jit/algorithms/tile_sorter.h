@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "jit/algorithms/sort_records.h"
+
+namespace millrace {
+
+/// Threads of a workgroup, as the target runs them.
+struct WorkgroupThreads {
+  std::uint32_t num_threads = 0;
+  std::uint32_t subgroup_size = 0;
+};
+
+/// Bitonic sorting networks: between the lanes of a subgroup in registers, beyond in workgroup memory. Each exchange
+/// leaves the lesser record at the lower place: the first step of a merge compares with the mirrored place, so that no
+/// run has to descend.
+/// Source: Batcher, "Sorting networks and their applications", AFIPS 1968; mirrored as in Knuth 5.3.4, exercise 10.
+class TileSorter {
+ public:
+  /// After set_workgroup; all threads are there.
+  TileSorter(MachineBuilder& b, SortRecords& records, const WorkgroupThreads& threads);
+
+  /// Sorts the records of each `run` neighbouring lanes; a power of two, at most a subgroup.
+  SortRecord sort_lanes(SortRecord mine, std::uint32_t run);
+
+  /// Sorts each `run` neighbouring places of `num_records` in memory, a power of two and more than a subgroup.
+  /// `fill(i)` gives what stands at place i (i32) before. A thread fills, and afterwards may read without a barrier,
+  /// the places of its own share.
+  void sort(const RecordMemory& memory, std::uint32_t num_records, std::uint32_t run,
+            const std::function<SortRecord(MachineValue)>& fill);
+
+ private:
+  /// With the lane whose number differs by `mask`.
+  SortRecord exchange_lanes(const SortRecord& mine, std::uint32_t mask);
+  /// Steps at distances `distance`, half of it, ... 1.
+  SortRecord merge_lanes(SortRecord mine, std::uint32_t distance);
+  void exchange_places(const RecordMemory&, MachineValue pair, MachineValue bit, MachineValue is_first);
+
+  MachineBuilder& b_;
+  SortRecords& records_;
+  WorkgroupThreads threads_;
+  MachineValue lane_;
+};
+
+}  // namespace millrace

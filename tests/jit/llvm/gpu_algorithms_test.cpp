@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of sorts and scans as AMD GPU code objects: what every object promises, on every target.
+#include <doctest/doctest.h>
+
+#include "tests/jit/llvm/gpu_support.h"
+#include "tests/jit/observed_sequence.h"
+#include "tests/jit/run_sequence.h"
+#include "tests/jit/sort_cases.h"
+
+namespace millrace {
+namespace {
+
+constexpr DType kDTypes[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8,  DType::kU8,
+                             DType::kI16, DType::kI32, DType::kU32, DType::kI64,  DType::kU64, DType::kBool};
+
+/// Emits each kernel of what the target chooses by itself.
+void check_emission(const KernelRequest& request, const GfxTarget& gfx, std::string_view algorithm) {
+  Result<KernelSequence> sequence = lower_request(request, test::gpu_target(gfx.name), test::forced(""));
+  REQUIRE_MESSAGE(sequence.ok(), sequence.status().message());
+  CHECK(sequence->algorithm == algorithm);
+  for (const SequenceKernel& entry : sequence->kernels) {
+    const auto& machine = std::get<MachineKernel>(entry.kernel.mapped);
+    CAPTURE(to_text(machine));
+    const EmittedGpuKernel kernel(machine, gfx);
+    check_promises(kernel, gfx);
+    const bool is_one_subgroup = machine.workgroup_size == gfx.subgroup_size;
+    if (!machine.slots.empty() && !is_one_subgroup) CHECK(kernel.has("s_barrier"));
+  }
+}
+
+TEST_CASE("every kernel of a sort is, on every GPU target, an object as planned") {
+  struct Row {
+    std::int64_t n, k;
+    const char* algorithm;
+  };
+  constexpr Row kRows[] = {{20, 20, "gpu_tile_sort"},  {1000, 1000, "gpu_tile_sort"}, {4096, 4096, "gpu_tile_sort"}};
+  std::size_t turn = 0;
+  for (const GfxTarget& gfx : gfx_targets()) {
+    for (const Row& row : kRows) {
+      for (int i = 0; i < 2; ++i) {
+        test::SortCase test{.dtype = kDTypes[turn++ % std::size(kDTypes)], .extents = {7, row.n}, .axis = 1};
+        test.k = row.k;
+        test.largest = turn % 2 == 0;
+        CAPTURE(gfx.name);
+        CAPTURE(to_text(test.dtype));
+        check_emission(test::descriptor_of(test), gfx, row.algorithm);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
