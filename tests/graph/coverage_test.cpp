@@ -53,6 +53,11 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
     graph.output("y", sort(graph.input("x", DType::kF32, {100})).values);
     text += gpu_kernels_of(graph, context);
   }
+  for (const std::int64_t n : {100, 1'000'000}) {
+    GraphBuilder graph;
+    graph.output("y", cumulative_sum(graph.input("x", DType::kF32, {n})));
+    text += gpu_kernels_of(graph, context);
+  }
   for (const std::string_view algorithm : algorithm_names()) {
     CAPTURE(std::string(algorithm));
     CHECK(text.find("sequence \"" + std::string(algorithm) + "\"") != std::string::npos);

@@ -15,6 +15,8 @@ constexpr Algorithm kAlgorithms[] = {
     {"merge_sort_scratch", RequestKind::kSort, AlgorithmTargets::kCpu, lower_merge_sort_scratch},
     {"gpu_tile_sort", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_tile_sort},
     {"scan_lines", RequestKind::kScan, AlgorithmTargets::kCpu, lower_scan_lines},
+    {"gpu_scan_rows", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_rows},
+    {"gpu_scan_pieces", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_pieces},
     {"scatter_lines", RequestKind::kScatter, AlgorithmTargets::kAll, lower_scatter_lines},
 };
 

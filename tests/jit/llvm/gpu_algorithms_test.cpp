@@ -49,5 +49,28 @@ TEST_CASE("every kernel of a sort is, on every GPU target, an object as planned"
   }
 }
 
+TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned") {
+  constexpr ReductionKind kKinds[] = {ReductionKind::kSum, ReductionKind::kProd, ReductionKind::kMin,
+                                      ReductionKind::kMax};
+  std::size_t turn = 0;
+  for (const GfxTarget& gfx : gfx_targets()) {
+    for (const std::int64_t n : {50, 1000, 100000}) {
+      const DType dtype = kDTypes[++turn % (std::size(kDTypes) - 1)];
+      CAPTURE(gfx.name);
+      CAPTURE(to_text(dtype));
+      const Shape shape{7, n};
+      const KernelTensor x{"x", {dtype, shape}, Layout::row_major(shape)};
+      const ScanDescriptor scan{.name = "scan",
+                                .input = x,
+                                .result = x,
+                                .axis = 1,
+                                .kind = kKinds[turn % 4],
+                                .exclusive = turn % 2 == 0,
+                                .reverse = turn % 3 == 0};
+      check_emission(scan, gfx, n > 8192 ? "gpu_scan_pieces" : "gpu_scan_rows");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millrace
