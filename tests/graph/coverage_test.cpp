@@ -53,6 +53,11 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
     graph.output("y", sort(graph.input("x", DType::kF32, {100})).values);
     text += gpu_kernels_of(graph, context);
   }
+  for (const std::int64_t n : {200, 32000}) {
+    GraphBuilder graph;
+    graph.output("y", topk(graph.input("x", DType::kF32, {n}), 10).values);
+    text += gpu_kernels_of(graph, context);
+  }
   for (const std::int64_t n : {100, 1'000'000}) {
     GraphBuilder graph;
     graph.output("y", cumulative_sum(graph.input("x", DType::kF32, {n})));

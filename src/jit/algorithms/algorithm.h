@@ -34,6 +34,8 @@ Result<KernelSequence> lower_merge_sort_scratch(const KernelRequest&, const Targ
 Result<KernelSequence> lower_scan_lines(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_scatter_lines(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_tile_sort(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_gpu_topk_lanes(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_scan_rows(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_scan_pieces(const KernelRequest&, const Target&, const LowerOptions&);
 

@@ -33,7 +33,8 @@ TEST_CASE("every kernel of a sort is, on every GPU target, an object as planned"
     std::int64_t n, k;
     const char* algorithm;
   };
-  constexpr Row kRows[] = {{20, 20, "gpu_tile_sort"},  {1000, 1000, "gpu_tile_sort"}, {4096, 4096, "gpu_tile_sort"}};
+  constexpr Row kRows[] = {{20, 20, "gpu_tile_sort"},  {1000, 1000, "gpu_tile_sort"}, {4096, 4096, "gpu_tile_sort"},
+                           {256, 8, "gpu_topk_lanes"}, {32000, 50, "gpu_topk_parts"}, {100000, 2000, "gpu_topk_parts"}};
   std::size_t turn = 0;
   for (const GfxTarget& gfx : gfx_targets()) {
     for (const Row& row : kRows) {

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first k of long rows. A workgroup walks its part of a row once: what comes before the last record that it keeps
+// is put beside those that it keeps, and when they fill its memory they are sorted, and all but the first k forgotten.
+// One more kernel does the same with what the parts of a row kept.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/control_flow.h"
+#include "jit/algorithms/rows.h"
+#include "jit/algorithms/sort_results.h"
+#include "jit/algorithms/tile_sorter.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kTurns = 4;                 // elements that a thread looks at between two barriers
+constexpr std::uint32_t kStep = kThreads * kTurns;  // elements that a workgroup does
+constexpr std::int64_t kMostKept = 2048;
+constexpr std::int64_t kFewestOfPart = 4096;  // elements that are worth a workgroup
+constexpr std::int64_t kMostGroups = 64;      // that one merge is worth
+
+/// What a kernel reads, and what it writes.
+enum class TopKPart : std::uint8_t {
+  kRow,    // a row; the results
+  kPart,   // a part of a row; the records that it keeps, sorted
+  kMerge,  // what the parts of a row kept; the results
+};
+
+class TopKPartsBuilder {
+ public:
+  TopKPartsBuilder(const SortDescriptor& sort, TopKPart part, const SizeExpr& num_parts, std::uint32_t subgroup_size)
+      : sort_(sort),
+        part_(part),
+        num_parts_(num_parts),
+        b_(sort.name),
+        records_(b_, sort),
+        threads_{.num_threads = kThreads, .subgroup_size = subgroup_size},
+        num_kept_(static_cast<std::uint32_t>(std::max<std::int64_t>(sort.k.upper_bound(), 1))),
+        num_places_(num_kept_ + kStep <= 2048 ? 2048 : 4096) {
+    b_.set_workgroup(kThreads, subgroup_size);
+    if (part != TopKPart::kMerge || sort.values) {
+      input_ = b_.buffer(sort.input.name, sort.input.type.dtype, true, false);
+    }
+    if (part != TopKPart::kRow) parts_ = records_.in_buffer(part == TopKPart::kMerge, part == TopKPart::kPart);
+    memory_ = records_.in_workgroup_memory(num_places_);
+    count_ = b_.workgroup_memory(DType::kI32, 1, "count");
+  }
+
+  MachineKernel run() {
+    place_part();
+    when(b_, b_.eq(b_.thread_id(), b_.i32(0)), [&] { b_.store(count_, b_.i32(0), b_.i32(0)); });
+    b_.barrier();
+    // A part of no elements takes one turn too, which fills its places up.
+    const MachineValue end = b_.max(end_, b_.add(first_, b_.i64(1)));
+    TileSorter sorter(b_, records_, threads_);
+    b_.for_loop(first_, end, b_.i64(kStep), records_.words_of(records_.last()),
+                [&](MachineValue at, const MachineBuilder::Values& threshold) {
+                  append_step(at, records_.record_at(threshold, 0));
+                  const MachineValue is_end = b_.le(end, b_.add(at, b_.i64(kStep)));
+                  return records_.words_of(keep_first(sorter, records_.record_at(threshold, 0), is_end));
+                });
+    write_kept();
+    return b_.finish();
+  }
+
+ private:
+  /// The row, and the part [first, end) of what is read of it.
+  void place_part() {
+    const SizeExpr rows = num_rows(sort_.input.type.shape, sort_.axis);
+    const SizeExpr& n = sort_.input.type.shape[sort_.axis];
+    const MachineValue group = b_.workgroup_id();
+    first_ = b_.i64(0);
+    row_ = group;
+    if (part_ == TopKPart::kPart) {
+      b_.set_num_groups(rows * num_parts_);
+      if (!rows.is(1)) row_ = b_.div(group, b_.size(num_parts_));
+      const MachineValue number = rows.is(1) ? group : b_.rem(group, b_.size(num_parts_));
+      if (rows.is(1)) row_ = b_.i64(0);
+      const MachineValue share = b_.size(ceil_div(n, num_parts_));
+      first_ = b_.mul(number, share);
+      end_ = b_.min(b_.size(n), b_.add(first_, share));
+    } else {
+      b_.set_num_groups(rows);
+      end_ = b_.size(part_ == TopKPart::kRow ? n : num_parts_ * sort_.k);
+    }
+    if (part_ == TopKPart::kMerge) {
+      start_ = b_.mul(row_, end_);
+    } else {
+      start_ = row_start(b_, sort_.input, sort_.axis, row_);
+    }
+  }
+
+  SortRecord load_record(MachineValue position) {
+    if (part_ == TopKPart::kMerge) return records_.load(parts_, b_.add(start_, position));
+    const MachineValue loaded = b_.load(input_, row_element(b_, sort_.input, sort_.axis, start_, position));
+    return records_.make(loaded, b_.convert(records_.index_dtype(), position));
+  }
+
+  /// Puts those of the next kStep elements that come before the threshold beside the records that are kept.
+  void append_step(MachineValue at, const SortRecord& threshold) {
+    for_my_share(b_, kStep, kThreads, [&](MachineValue i) {
+      const MachineValue position = b_.add(at, b_.convert(DType::kI64, i));
+      when(b_, b_.lt(position, end_), [&] {
+        const SortRecord record = load_record(position);
+        when(b_, records_.is_before(record, threshold),
+             [&] { records_.store(memory_, b_.atomic(KernelOp::kAtomicAdd, count_, b_.i32(0), b_.i32(1)), record); });
+      });
+    });
+  }
+
+  /// Sorts what there is, and forgets all but the first, when a next step might not fit or none comes. Gives the
+  /// threshold from then on.
+  SortRecord keep_first(TileSorter& sorter, const SortRecord& threshold, MachineValue is_end) {
+    b_.barrier();
+    // The same for all threads, and known to be: a barrier stands in what follows.
+    const MachineValue count = b_.broadcast(b_.load(count_, b_.i32(0)), 0);
+    const MachineValue room = b_.i32(static_cast<std::int32_t>(num_places_ - kStep));
+    const auto sorted = [&] {
+      sorter.sort(memory_, num_places_, num_places_, [&](MachineValue i) {
+        return records_.make_where(b_.lt(i, count), [&] { return records_.load(memory_, i); });
+      });
+      const MachineValue kept = b_.i32(static_cast<std::int32_t>(num_kept_));
+      when(b_, b_.eq(b_.thread_id(), b_.i32(0)), [&] { b_.store(count_, b_.i32(0), kept); });
+      b_.barrier();
+      return records_.words_of(records_.load(memory_, b_.sub(kept, b_.i32(1))));
+    };
+    const auto unchanged = [&] {
+      b_.barrier();
+      return records_.words_of(threshold);
+    };
+    return records_.record_at(b_.if_else(b_.bit_or(is_end, b_.lt(room, count)), sorted, unchanged), 0);
+  }
+
+  void write_kept() {
+    const MachineValue k = b_.size(sort_.k);
+    std::optional<SortResults> results;
+    if (part_ != TopKPart::kPart) results.emplace(b_, sort_);
+    for_each(b_, b_.convert(DType::kI64, b_.thread_id()), k, b_.i64(kThreads), [&](MachineValue position) {
+      const SortRecord record = records_.load(memory_, b_.convert(DType::kI32, position));
+      if (results) return results->write(input_, row_, position, records_.index_of(record));
+      records_.store(parts_, b_.mul_add(b_.workgroup_id(), k, position), record);
+    });
+  }
+
+  const SortDescriptor& sort_;
+  TopKPart part_;
+  SizeExpr num_parts_;  // of a row
+  MachineBuilder b_;
+  SortRecords records_;
+  WorkgroupThreads threads_;
+  std::uint32_t num_kept_;
+  std::uint32_t num_places_;
+  MemoryHandle input_, count_;
+  RecordMemory parts_, memory_;
+  MachineValue row_, first_, end_, start_;  // i64
+};
+
+/// As many as make use of a GPU, and are worth their merge.
+SizeExpr parts_of_row(const SortDescriptor& sort) {
+  const std::int64_t num_rows_known =
+      std::max<std::int64_t>(num_rows(sort.input.type.shape, sort.axis).lower_bound(), 1);
+  const std::int64_t most = kMostGroups / num_rows_known;
+  return max(min(ceil_div(sort.input.type.shape[sort.axis], kFewestOfPart), std::max<std::int64_t>(most, 1)), 1);
+}
+
+}  // namespace
+
+Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest& request, const Target& target,
+                                            const LowerOptions& options) {
+  const auto& sort = std::get<SortDescriptor>(request);
+  MILLRACE_TRY(check_sort(sort));
+  if (sort.k.upper_bound() > kMostKept) {
+    return resource_exhausted(fmt::format("the first {} of a row; a workgroup keeps {}", sort.k.to_text(), kMostKept));
+  }
+  const std::uint32_t subgroup_size = target.spec().subgroup_size();
+  const SizeExpr parts = parts_of_row(sort);
+  const auto kernel = [&](TopKPart part) { return TopKPartsBuilder(sort, part, parts, subgroup_size).run(); };
+  KernelSequence sequence;
+  if (parts.is(1)) {
+    MILLRACE_TRY(
+        append_kernel(sequence, kernel(TopKPart::kRow), operands_then_results(1, num_results(sort)), target, options));
+    return sequence;
+  }
+  const SizeExpr num_records = num_rows(sort.input.type.shape, sort.axis) * parts * sort.k;
+  const std::vector<SequenceOperand> results = operands_then_results(0, num_results(sort));
+  const SequenceOperand input{SequenceOperand::Kind::kOperand, 0};
+  std::vector<SequenceOperand> kept, of_part{input}, of_merge;
+  for (const std::int64_t bytes : record_form_of(sort).word_bytes()) {
+    kept.push_back({SequenceOperand::Kind::kScratch, static_cast<std::uint32_t>(sequence.scratch.size())});
+    sequence.scratch.push_back({sequence.scratch.empty() ? "keys" : "indices", num_records * bytes});
+  }
+  if (sort.values) of_merge.push_back(input);
+  of_part.insert(of_part.end(), kept.begin(), kept.end());
+  of_merge.insert(of_merge.end(), kept.begin(), kept.end());
+  of_merge.insert(of_merge.end(), results.begin(), results.end());
+  MILLRACE_TRY(append_kernel(sequence, kernel(TopKPart::kPart), std::move(of_part), target, options));
+  MILLRACE_TRY(append_kernel(sequence, kernel(TopKPart::kMerge), std::move(of_merge), target, options));
+  return sequence;
+}
+
+}  // namespace millrace
