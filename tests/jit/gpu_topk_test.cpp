@@ -110,6 +110,27 @@ TEST_CASE("rows and k that a run binds") {
   }
 }
 
+TEST_CASE("as many rows as a run binds") {
+  struct Row {
+    std::int64_t n, k;
+    const char* algorithm;
+  };
+  for (const Row& row : {Row{200, 7, "gpu_topk_lanes"}, Row{40, 40, "gpu_tile_sort"}, Row{5000, 30, "gpu_topk_parts"},
+                         Row{4100, 4100, "gpu_radix_sort"}}) {
+    const Shape shape{Dim("rows"), row.n}, kept{Dim("rows"), row.k};
+    SortDescriptor sort = test::descriptor_of({.dtype = DType::kU8, .extents = {1, row.n}, .axis = 1, .k = row.k});
+    sort.input = {"x", {DType::kU8, shape}, Layout::row_major(shape)};
+    sort.values = {"values", {DType::kU8, kept}, Layout::row_major(kept)};
+    sort.indices = {"indices", {DType::kI64, kept}, Layout::row_major(kept)};
+    const KernelSequence sequence = lowered_sort(sort, "gfx90a");
+    CHECK(sequence.algorithm == row.algorithm);
+    for (const std::int64_t rows : {0, 1, 3}) {
+      const SortCase test{.dtype = DType::kU8, .extents = {rows, row.n}, .axis = 1, .k = row.k};
+      CHECK(complaint_of<std::uint8_t>(sequence, test, {{"rows", rows}}) == "");
+    }
+  }
+}
+
 TEST_CASE("a selection gives the same whatever the order of threads and groups") {
   const SortCase test{.extents = {1, 1000}, .axis = 1, .k = 10};
   for (const char* algorithm : {"gpu_topk_parts", "gpu_tile_sort"}) {

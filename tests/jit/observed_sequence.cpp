@@ -111,35 +111,43 @@ TrafficBytes traffic_of(const KernelSequence& sequence, const SequenceRun& run) 
   return traffic;
 }
 
-Mistakes find_mistakes(const KernelSequence& sequence,
-                       const std::function<std::string(const KernelSequence&)>& complaint_of) {
+Mistakes find_mistakes(const KernelSequence& sequence, std::size_t number, const ComplaintOf& complaint_of) {
   Mistakes mistakes;
+  const PlannedKernel& planned = sequence.kernels[number].kernel;
+  const auto& kernel = std::get<MachineKernel>(planned.mapped);
+  const std::string where = "kernel " + std::to_string(number) + ", ";
   const auto try_one = [&](const KernelSequence& wrong, const std::string& what, bool may_be_harmless) {
     const bool is_found = complaint_of(wrong) != "";
-    CHECK_MESSAGE((is_found || may_be_harmless), what);
+    CHECK_MESSAGE((is_found || may_be_harmless), where << what << "\n" << to_text(kernel));
     ++(is_found ? mistakes.num_found : mistakes.num_harmless);
   };
-  for (std::size_t i = 0; i < sequence.kernels.size(); ++i) {
-    const auto& kernel = std::get<MachineKernel>(sequence.kernels[i].kernel.mapped);
-    const std::string where = "kernel " + std::to_string(i) + ", ";
-    const auto try_all = [&](const char* how, const std::vector<Mutant>& mutants, bool may_be_harmless = false) {
-      for (const Mutant& mutant : mutants) {
-        KernelSequence wrong = sequence;
-        wrong.kernels[i].kernel.mapped = mutant.kernel;
-        try_one(wrong, where + how + mutant.what + "\n" + to_text(kernel), may_be_harmless);
-      }
-    };
-    try_all("without ", without_each_barrier(kernel));
-    try_all("one too far: ", with_each_bound_off_by_one(kernel), /*may_be_harmless=*/true);
-    try_all("one too short: ", with_each_slot_shorter(kernel));
-    try_all("always: ", without_each_guard(kernel), /*may_be_harmless=*/true);
-    for (const MemoryPlan& plan : with_each_pair_of_slots_overlapped(sequence.kernels[i].kernel.memory)) {
+  const auto try_all = [&](const char* how, const std::vector<Mutant>& mutants, bool may_be_harmless = false) {
+    for (const Mutant& mutant : mutants) {
       KernelSequence wrong = sequence;
-      wrong.kernels[i].kernel.memory = plan;
-      try_one(wrong, where + "slots overlap\n" + to_text(plan), false);
+      wrong.kernels[number].kernel.mapped = mutant.kernel;
+      try_one(wrong, how + mutant.what, may_be_harmless);
     }
+  };
+  try_all("without ", without_each_barrier(kernel));
+  try_all("one too far: ", with_each_bound_off_by_one(kernel), /*may_be_harmless=*/true);
+  try_all("one too short: ", with_each_slot_shorter(kernel));
+  try_all("always: ", without_each_guard(kernel), /*may_be_harmless=*/true);
+  for (const MemoryPlan& plan : with_each_pair_of_slots_overlapped(planned.memory)) {
+    KernelSequence wrong = sequence;
+    wrong.kernels[number].kernel.memory = plan;
+    try_one(wrong, "slots overlap\n" + to_text(plan), false);
   }
   return mistakes;
+}
+
+Mistakes find_mistakes(const KernelSequence& sequence, const ComplaintOf& complaint_of) {
+  Mistakes all;
+  for (std::size_t i = 0; i < sequence.kernels.size(); ++i) {
+    const Mistakes mistakes = find_mistakes(sequence, i, complaint_of);
+    all.num_found += mistakes.num_found;
+    all.num_harmless += mistakes.num_harmless;
+  }
+  return all;
 }
 
 }  // namespace millrace::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/mutate_kernel.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace millrace::test {
@@ -81,7 +82,9 @@ std::vector<MemoryPlan> with_each_pair_of_slots_overlapped(const MemoryPlan& pla
     for (std::size_t j = i + 1; j < plan.slots.size(); ++j) {
       if (plan.slots[i].kind != plan.slots[j].kind) continue;
       plans.push_back(plan);
-      plans.back().slots[j].offset_bytes = plan.slots[i].offset_bytes;
+      // The lower place has room for either.
+      const std::uint64_t offset = std::min(plan.slots[i].offset_bytes, plan.slots[j].offset_bytes);
+      plans.back().slots[i].offset_bytes = plans.back().slots[j].offset_bytes = offset;
     }
   }
   return plans;

@@ -24,7 +24,7 @@ std::vector<Mutant> with_each_bound_off_by_one(const MachineKernel&);
 /// One an `if`, which is always taken.
 std::vector<Mutant> without_each_guard(const MachineKernel&);
 
-/// One a pair of slots of one kind: both stand where the first did.
+/// One a pair of slots of one kind: both stand where the lower one did.
 std::vector<MemoryPlan> with_each_pair_of_slots_overlapped(const MemoryPlan&);
 
 }  // namespace millrace::test

@@ -166,6 +166,16 @@ class ScanBuilder {
   MachineValue row_, first_, end_, loop_end_, from_, to_;  // i64
 };
 
+/// Plans a kernel of the scan; it combines each element once.
+Status append_scan(KernelSequence& sequence, const ScanDescriptor& scan, ScanPart part,
+                   std::vector<SequenceOperand> buffers, const Target& target, const LowerOptions& options) {
+  const MachineKernel kernel = ScanBuilder(scan, part, target.spec().subgroup_size()).run();
+  MILLRACE_TRY(append_kernel(sequence, kernel, std::move(buffers), target, options));
+  sequence.kernels.back().kernel.flops =
+      is_float(scan.input.type.dtype) ? scan.input.type.shape.num_elements() : SizeExpr(0);
+  return {};
+}
+
 }  // namespace
 
 Result<KernelSequence> lower_gpu_scan_rows(const KernelRequest& request, const Target& target,
@@ -179,8 +189,7 @@ Result<KernelSequence> lower_gpu_scan_rows(const KernelRequest& request, const T
         rows.to_text(), n.to_text(), kPieceElements, kManyRows));
   }
   KernelSequence sequence;
-  MILLRACE_TRY(append_kernel(sequence, ScanBuilder(scan, ScanPart::kRow, target.spec().subgroup_size()).run(),
-                             operands_then_results(1, 1), target, options));
+  MILLRACE_TRY(append_scan(sequence, scan, ScanPart::kRow, operands_then_results(1, 1), target, options));
   return sequence;
 }
 
@@ -188,7 +197,6 @@ Result<KernelSequence> lower_gpu_scan_pieces(const KernelRequest& request, const
                                              const LowerOptions& options) {
   const auto& scan = std::get<ScanDescriptor>(request);
   MILLRACE_TRY(check_scan(scan));
-  const std::uint32_t subgroup_size = target.spec().subgroup_size();
   const Shape& shape = scan.input.type.shape;
   const Shape pieces{num_rows(shape, scan.axis), ceil_div(shape[scan.axis], kPieceElements)};
   const DType accumulator = body_dtype(scan.input.type.dtype);
@@ -207,12 +215,9 @@ Result<KernelSequence> lower_gpu_scan_pieces(const KernelRequest& request, const
   using Kind = SequenceOperand::Kind;
   const SequenceOperand input{Kind::kOperand, 0}, result{Kind::kResult, 0}, totals{Kind::kScratch, 0},
       starts{Kind::kScratch, 1};
-  MILLRACE_TRY(append_kernel(sequence, ScanBuilder(scan, ScanPart::kReduce, subgroup_size).run(), {input, totals},
-                             target, options));
-  MILLRACE_TRY(append_kernel(sequence, ScanBuilder(of_totals, ScanPart::kRow, subgroup_size).run(), {totals, starts},
-                             target, options));
-  MILLRACE_TRY(append_kernel(sequence, ScanBuilder(scan, ScanPart::kPiece, subgroup_size).run(),
-                             {input, starts, result}, target, options));
+  MILLRACE_TRY(append_scan(sequence, scan, ScanPart::kReduce, {input, totals}, target, options));
+  MILLRACE_TRY(append_scan(sequence, of_totals, ScanPart::kRow, {totals, starts}, target, options));
+  MILLRACE_TRY(append_scan(sequence, scan, ScanPart::kPiece, {input, starts, result}, target, options));
   return sequence;
 }
 

@@ -20,11 +20,16 @@ void check_emission(const KernelRequest& request, const GfxTarget& gfx, std::str
   CHECK(sequence->algorithm == algorithm);
   for (const SequenceKernel& entry : sequence->kernels) {
     const auto& machine = std::get<MachineKernel>(entry.kernel.mapped);
-    CAPTURE(to_text(machine));
+    const std::string text = to_text(machine);
+    CAPTURE(text);
     const EmittedGpuKernel kernel(machine, gfx);
     check_promises(kernel, gfx);
     const bool is_one_subgroup = machine.workgroup_size == gfx.subgroup_size;
     if (!machine.slots.empty() && !is_one_subgroup) CHECK(kernel.has("s_barrier"));
+    const auto uses = [&](const char* op) { return text.find(op) != std::string::npos; };
+    if (uses("shuffle_xor")) CHECK(kernel.has(is_rdna(gfx) ? "row_xmask:1" : "quad_perm:[1,0,3,2]"));
+    if (uses("ballot")) CHECK(kernel.has("v_bcnt_u32_b32"));  // a radix sort's ranks: of many steps one instruction
+    if (uses("atomic_add")) CHECK(kernel.has("ds_add"));
   }
 }
 
@@ -50,6 +55,17 @@ TEST_CASE("every kernel of a sort is, on every GPU target, an object as planned"
   }
 }
 
+TEST_CASE("every kernel of a radix sort is, on every GPU target, an object as planned") {
+  constexpr DType kOfTarget[] = {DType::kF32, DType::kI64, DType::kF16, DType::kI8, DType::kU32, DType::kI16};
+  std::size_t turn = 0;
+  for (const GfxTarget& gfx : gfx_targets()) {
+    test::SortCase test{.dtype = kOfTarget[turn++ % 6], .extents = {7, 30000}, .axis = 1, .k = 30000};
+    test.largest = turn % 2 == 0;
+    CAPTURE(gfx.name);
+    check_emission(test::descriptor_of(test), gfx, "gpu_radix_sort");
+  }
+}
+
 TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned") {
   constexpr ReductionKind kKinds[] = {ReductionKind::kSum, ReductionKind::kProd, ReductionKind::kMin,
                                       ReductionKind::kMax};
@@ -62,12 +78,12 @@ TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned"
       const Shape shape{7, n};
       const KernelTensor x{"x", {dtype, shape}, Layout::row_major(shape)};
       const ScanDescriptor scan{.name = "scan",
-                                .input = x,
-                                .result = x,
-                                .axis = 1,
-                                .kind = kKinds[turn % 4],
-                                .exclusive = turn % 2 == 0,
-                                .reverse = turn % 3 == 0};
+                          .input = x,
+                          .result = x,
+                          .axis = 1,
+                          .kind = kKinds[turn % 4],
+                          .exclusive = turn % 2 == 0,
+                          .reverse = turn % 3 == 0};
       check_emission(scan, gfx, n > 8192 ? "gpu_scan_pieces" : "gpu_scan_rows");
     }
   }
