@@ -63,6 +63,11 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
     graph.output("y", cumulative_sum(graph.input("x", DType::kF32, {n})));
     text += gpu_kernels_of(graph, context);
   }
+  {
+    GraphBuilder graph;
+    graph.output("y", cumulative_sum(graph.input("x", DType::kF32, {100, 2000}), {.axis = 0}));
+    text += gpu_kernels_of(graph, context);
+  }
   for (const std::string_view algorithm : algorithm_names()) {
     CAPTURE(std::string(algorithm));
     CHECK(text.find("sequence \"" + std::string(algorithm) + "\"") != std::string::npos);

@@ -18,6 +18,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"gpu_topk_parts", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_parts},
     {"gpu_radix_sort", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_radix_sort},
     {"scan_lines", RequestKind::kScan, AlgorithmTargets::kCpu, lower_scan_lines},
+    {"gpu_scan_columns", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_columns},
     {"gpu_scan_rows", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_rows},
     {"gpu_scan_pieces", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_pieces},
     {"scatter_lines", RequestKind::kScatter, AlgorithmTargets::kAll, lower_scatter_lines},

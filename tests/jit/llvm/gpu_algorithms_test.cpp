@@ -77,7 +77,7 @@ TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned"
       CAPTURE(to_text(dtype));
       const Shape shape{7, n};
       const KernelTensor x{"x", {dtype, shape}, Layout::row_major(shape)};
-      const ScanDescriptor scan{.name = "scan",
+      ScanDescriptor scan{.name = "scan",
                           .input = x,
                           .result = x,
                           .axis = 1,
@@ -85,6 +85,8 @@ TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned"
                           .exclusive = turn % 2 == 0,
                           .reverse = turn % 3 == 0};
       check_emission(scan, gfx, n > 8192 ? "gpu_scan_pieces" : "gpu_scan_rows");
+      scan.axis = 0;
+      if (n == 100000) check_emission(scan, gfx, "gpu_scan_columns");
     }
   }
 }
