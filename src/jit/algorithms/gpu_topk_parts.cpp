@@ -15,9 +15,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
-constexpr std::uint32_t kTurns = 4;                 // elements that a thread looks at between two barriers
-constexpr std::uint32_t kStep = kThreads * kTurns;  // elements that a workgroup does
+constexpr std::uint32_t kThreads = 512;
+constexpr std::uint32_t kStep = 1024;  // elements that a workgroup looks at between two barriers
 constexpr std::int64_t kMostKept = 2048;
 constexpr std::int64_t kFewestOfPart = 4096;  // elements that are worth a workgroup
 constexpr std::int64_t kMostGroups = 64;      // that one merge is worth
@@ -37,10 +36,10 @@ class TopKPartsBuilder {
         num_parts_(num_parts),
         b_(sort.name),
         records_(b_, sort),
-        threads_{.num_threads = kThreads, .subgroup_size = subgroup_size},
         num_kept_(static_cast<std::uint32_t>(std::max<std::int64_t>(sort.k.upper_bound(), 1))),
-        num_places_(num_kept_ + kStep <= 2048 ? 2048 : 4096) {
-    b_.set_workgroup(kThreads, subgroup_size);
+        num_places_(num_kept_ + kStep <= 2048 ? 2048 : 4096),
+        threads_{.num_threads = kThreads, .subgroup_size = subgroup_size} {
+    b_.set_workgroup(threads_.num_threads, subgroup_size);
     if (part != TopKPart::kMerge || sort.values) {
       input_ = b_.buffer(sort.input.name, sort.input.type.dtype, true, false);
     }
@@ -101,7 +100,7 @@ class TopKPartsBuilder {
 
   /// Puts those of the next kStep elements that come before the threshold beside the records that are kept.
   void append_step(MachineValue at, const SortRecord& threshold) {
-    for_my_share(b_, kStep, kThreads, [&](MachineValue i) {
+    for_my_share(b_, kStep, threads_.num_threads, [&](MachineValue i) {
       const MachineValue position = b_.add(at, b_.convert(DType::kI64, i));
       when(b_, b_.lt(position, end_), [&] {
         const SortRecord record = load_record(position);
@@ -138,7 +137,7 @@ class TopKPartsBuilder {
     const MachineValue k = b_.size(sort_.k);
     std::optional<SortResults> results;
     if (part_ != TopKPart::kPart) results.emplace(b_, sort_);
-    for_each(b_, b_.convert(DType::kI64, b_.thread_id()), k, b_.i64(kThreads), [&](MachineValue position) {
+    for_each(b_, b_.convert(DType::kI64, b_.thread_id()), k, b_.i64(threads_.num_threads), [&](MachineValue position) {
       const SortRecord record = records_.load(memory_, b_.convert(DType::kI32, position));
       if (results) return results->write(input_, row_, position, records_.index_of(record));
       records_.store(parts_, b_.mul_add(b_.workgroup_id(), k, position), record);
@@ -150,9 +149,9 @@ class TopKPartsBuilder {
   SizeExpr num_parts_;  // of a row
   MachineBuilder b_;
   SortRecords records_;
-  WorkgroupThreads threads_;
   std::uint32_t num_kept_;
   std::uint32_t num_places_;
+  WorkgroupThreads threads_;
   MemoryHandle input_, count_;
   RecordMemory parts_, memory_;
   MachineValue row_, first_, end_, start_;  // i64
