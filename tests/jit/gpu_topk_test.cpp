@@ -162,6 +162,22 @@ TEST_CASE("each mistake in a selection is found") {
   }
 }
 
+TEST_CASE("what workgroup memory does not hold is refused with numbers, and passes over scratch are taken") {
+  const Shape shape{2, Dim("n")}, kept{2, 2000};  // records of 16 bytes: no i32 counts n
+  SortDescriptor sort = test::descriptor_of({.extents = {2, 1}, .axis = 1, .k = 1});
+  sort.k = 2000;
+  sort.input = {"x", {DType::kI64, shape}, Layout::row_major(shape)};
+  sort.values = {"values", {DType::kI64, kept}, Layout::row_major(kept)};
+  sort.indices.reset();
+  const KernelSequence sequence = lowered_sort(sort, "gfx1100");
+  CHECK(sequence.algorithm == "gpu_radix_sort");
+  REQUIRE(sequence.refusals.size() == 3);
+  CHECK(sequence.refusals[2] ==
+        Refusal{"gpu_topk_parts",
+                "kernel sort: no generator of amdgpu:gfx1100 takes it:\n  llvm: sort: 65540 bytes of workgroup memory "
+                "planned, amdgpu:gfx1100 has 64 KiB"});
+}
+
 TEST_CASE("a selection refuses what it does not hold") {
   const auto refusal = [](const SortCase& test, const std::string& algorithm) {
     return lower_request(test::descriptor_of(test), test::gpu_target("gfx90a"), test::forced(algorithm))
