@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/llvm_emit.h"
 
+#include <algorithm>
+
 #include <llvm/IR/IRBuilder.h>
 
 #include "jit/llvm_lanewise.h"
@@ -142,13 +144,30 @@ class KernelWalk {
     Value* next = ir_.CreateAdd(phis[0], step);
     phis[0]->addIncoming(next, latch);
     for (std::size_t i = 1; i < phis.size(); ++i) phis[i]->addIncoming(value(body.yields[i - 1]), latch);
-    ir_.CreateCondBr(ir_.CreateICmpSLT(next, upper), loop, after);
+    llvm::BranchInst* back = ir_.CreateCondBr(ir_.CreateICmpSLT(next, upper), loop, after);
+    if (contains(body, KernelOp::kBarrier) && contains(body, KernelOp::kFor)) forbid_unrolling(back);
 
     start_block(after);
     for (std::size_t i = 0; i < instruction.results.size(); ++i) {
       Value* initial = value(instruction.operands[3 + i]);
       merge(instruction.results[i], initial, before, value(body.yields[i]), latch);
     }
+  }
+
+  bool contains(const Block& block, KernelOp op) const {
+    return std::ranges::any_of(block.instructions, [&](const Instruction& instruction) {
+      return instruction.op == op || std::ranges::any_of(instruction.blocks, [&](BlockId inner) {
+               return contains(kernel_.blocks[inner], op);
+             });
+    });
+  }
+
+  /// What stands between barriers gains nothing from copies of it, and the loads of all would be held at once.
+  void forbid_unrolling(llvm::BranchInst* back) {
+    auto* disable = llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.disable"));
+    llvm::MDNode* loop = llvm::MDNode::getDistinct(context_, {nullptr, disable});
+    loop->replaceOperandWith(0, loop);
+    back->setMetadata(llvm::LLVMContext::MD_loop, loop);
   }
 
   void emit_if(const Instruction& instruction) {
