@@ -180,6 +180,7 @@ std::uint32_t GpuMapping::num_threads() const {
 std::int64_t GpuMapping::points_along(std::size_t dim) const { return threads_along(dim) * tile_of(tile, dim); }
 
 GpuMapping choose_gpu_mapping(const LoopKernel& collapsed, const TargetSpec& target) {
+  if (std::optional<GpuMapping> staged = choose_staged_mapping(collapsed)) return *std::move(staged);
   return GpuMappingChoice(collapsed, target).run();
 }
 
@@ -193,6 +194,7 @@ std::string to_text(const GpuMapping& mapping) {
     else if (along.dim == mapping.tile.row_dim)
       text += fmt::format(" x {} rows", mapping.tile.row_unroll);
   }
+  if (mapping.staged_points > 0) text += fmt::format(", d{} by {} staged", mapping.staged_dim, mapping.staged_points);
   return text + " }";
 }
 

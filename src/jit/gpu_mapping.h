@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct GpuMapping {
   Tiling tile;                     // of one thread; points_per_group says nothing here
   std::vector<ThreadDim> threads;  // neighbouring threads along the first; at most one reduction dim
   std::uint32_t workgroup_size = 1;
+  /// Points of a reduction dim whose operands the workgroup's memory holds at a time, for tiles of rows and lanes that
+  /// share them; 0: none.
+  std::uint32_t staged_points = 0;
+  std::uint32_t staged_dim = 0;
   friend bool operator==(const GpuMapping&, const GpuMapping&) = default;
 
   /// Threads along `dim`.
@@ -34,6 +39,9 @@ struct GpuMapping {
 
 /// Precondition: `collapsed` is collapse_dims of a kernel, the target is a GPU.
 GpuMapping choose_gpu_mapping(const LoopKernel& collapsed, const TargetSpec& target);
+/// The part of it for sums of products, and other reductions whose operands have dims of their own: a mapping with
+/// staged points. Nothing where neighbours share too little.
+std::optional<GpuMapping> choose_staged_mapping(const LoopKernel& collapsed);
 /// "256 threads { d1 x 32 threads x 4 lanes, d0 x 8 threads }".
 std::string to_text(const GpuMapping& mapping);
 

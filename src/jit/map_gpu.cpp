@@ -4,6 +4,8 @@
 #include <bit>
 #include <functional>
 
+#include "jit/map_gpu_staged.h"
+#include "jit/map_nest.h"
 #include "jit/map_tile.h"
 
 namespace millrace {
@@ -18,6 +20,8 @@ class GpuNestEmitter {
     b_.set_workgroup(mapping_.workgroup_size, subgroup_size_);
     place_threads();
     enter_group();
+    enter_tile();
+    if (mapping_.staged_points > 0) return emit_staged(context_, mapping_, staged_position());
     if (shared_) return emit_shared_reduction();
     if_active([&] { emit_tile(context_, position_, {}); });
   }
@@ -54,7 +58,7 @@ class GpuNestEmitter {
     return extent.lower_bound() >= 1 && extent.upper_bound() <= points ? SizeExpr(1) : ceil_div(extent, points);
   }
 
-  /// The parallel indices of this thread's tile, and whether they are inside the nest.
+  /// Where this workgroup's points begin, along each parallel dim.
   void enter_group() {
     SizeExpr num_groups = 1;
     std::size_t outermost = kernel_.num_parallel();  // of those that groups share out
@@ -63,7 +67,7 @@ class GpuNestEmitter {
       if (!num_chunks(d).is(1)) outermost = d;
     }
     b_.set_num_groups(num_groups);
-    position_ = context_.start();
+    first_points_.resize(kernel_.num_parallel());
     // There are less than 2^32 groups, so their numbers, and along each dim, are divided as u32.
     MachineValue group = b_.convert(DType::kU32, b_.workgroup_id());
     for (std::size_t d = kernel_.num_parallel(); d-- > 0;) {
@@ -75,18 +79,26 @@ class GpuNestEmitter {
         chunk = LinearValue(b_.convert(DType::kI64, b_.rem(group, count)));
         group = b_.div(group, count);
       }
-      enter_dim(d, chunk);
+      first_points_[d] = LinearValue(0).plus(b_, chunk, mapping_.points_along(d));
     }
   }
 
-  void enter_dim(std::size_t dim, const LinearValue& chunk) {
-    const SizeExpr& extent = kernel_.domain[dim].extent;
-    const std::int64_t points = mapping_.points_along(dim);
-    const LinearValue index =
-        LinearValue(0).plus(b_, chunk, points).plus(b_, places_[dim], points / mapping_.threads_along(dim));
-    position_ = context_.enter(position_, dim, index);
-    if (extent.known_multiple() % points == 0) return;
-    require(b_.lt(index.value(b_), LinearValue::of_size(b_, extent).value(b_)));
+  /// The parallel indices of this thread's tile, and whether they are inside the nest.
+  void enter_tile() {
+    position_ = context_.start();
+    for (std::size_t d = kernel_.num_parallel(); d-- > 0;) {
+      const SizeExpr& extent = kernel_.domain[d].extent;
+      const LinearValue index = first_points_[d].plus(b_, places_[d], tile_of(mapping_.tile, d));
+      position_ = context_.enter(position_, d, index);
+      if (extent.known_multiple() % mapping_.points_along(d) == 0) continue;
+      require(b_.lt(index.value(b_), LinearValue::of_size(b_, extent).value(b_)));
+    }
+  }
+
+  StagedPosition staged_position() {
+    Position group = context_.start();
+    for (std::size_t d = kernel_.num_parallel(); d-- > 0;) group = context_.enter(group, d, first_points_[d]);
+    return {group, position_, places_[mapping_.tile.row_dim], places_[mapping_.tile.vector_dim]};
   }
 
   void require(MachineValue condition) { is_active_ = is_active_ ? b_.bit_and(*is_active_, condition) : condition; }
@@ -113,7 +125,8 @@ class GpuNestEmitter {
   const LoopKernel& kernel_;
   const GpuMapping& mapping_;
   std::uint32_t subgroup_size_;
-  std::vector<LinearValue> places_;  // by dim
+  std::vector<LinearValue> places_;        // of the thread, by dim
+  std::vector<LinearValue> first_points_;  // of the workgroup, by parallel dim
   std::optional<SharedDim> shared_;
   ThreadBits shared_bits_;
   Position position_;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nests as kernels of workgroups: interpreted before the simulator's eyes, and compared with plain loops.
+#include "jit/map_gpu.h"
+
 #include <algorithm>
 
 #include <doctest/doctest.h>
 
 #include "hal/sim/shadow_memory.h"
-#include "millrace/jit/map_kernel.h"
 #include "tests/jit/plain_nest.h"
 #include "tests/support/machine_kernels.h"
 
@@ -40,6 +41,17 @@ std::string run(const MachineKernel& machine, const TargetSpec& target, const Pl
       .message();
 }
 
+/// One run, of threads and groups in the order of `seed`.
+void check_kernel(const PlainNest& nest, const MachineKernel& machine, const TargetSpec& target,
+                  const SymbolValues& symbols, std::uint32_t seed) {
+  REQUIRE(verify(machine).message() == "");
+  const PlainBuffers buffers = make_buffers(nest, GuardedMemory::Side::kEnd, seed);
+  const std::vector<std::byte> expected = expected_result(nest, buffers);
+  const std::string finding = run(machine, target, buffers, symbols, seed);
+  if (finding.empty() && std::equal(expected.begin(), expected.end(), buffers.back().data())) return;
+  FAIL_CHECK(target.gfx, ": ", finding.empty() ? "wrong" : finding, "\n", to_text(nest), to_text(machine));
+}
+
 void check_mapped(const PlainNest& nest, std::uint32_t symbolic, std::uint32_t seed) {
   SymbolValues symbols;
   const LoopKernel kernel = nest.to_kernel(symbolic, symbols);
@@ -48,13 +60,8 @@ void check_mapped(const PlainNest& nest, std::uint32_t symbolic, std::uint32_t s
     const TargetSpec target = target_of(gfx);
     const Result<MachineKernel> machine = map_kernel(kernel, target);
     REQUIRE(machine.status().message() == "");
-    const PlainBuffers buffers = make_buffers(nest, GuardedMemory::Side::kEnd, seed);
-    const std::vector<std::byte> expected = expected_result(nest, buffers);
-    const std::string finding = run(*machine, target, buffers, symbols, seed);
-    if (finding.empty() && std::equal(expected.begin(), expected.end(), buffers.back().data())) continue;
-    FAIL_CHECK(gfx, ", seed ", seed, " symbolic ", symbolic, ": ", finding.empty() ? "wrong" : finding, "\n",
-               to_text(nest), to_text(*machine));
-    return;
+    CAPTURE(symbolic);
+    check_kernel(nest, *machine, target, symbols, seed);
   }
 }
 
@@ -153,6 +160,17 @@ PlainNest window_nest(std::int64_t n, DType dtype) {
   return reduced(nest, dtype, ReductionKind::kSum, {0, 1});
 }
 
+/// y[b, i, j] = sum of x[b, i + p, k] * w[p, k, j]: a convolution along rows.
+PlainNest convolution_nest(std::int64_t n, DType dtype) {
+  PlainNest nest = domain({2, n, 20, 3, 18}, 3);
+  PlainTensor x = tensor(nest, dtype, {0, 1, 4});
+  x.extents[1] = n + 2;
+  x.indices[1].coefficients[3] = 1;
+  x.strides[0] = x.strides[1] * (n + 2);
+  nest.operands = {x, tensor(nest, dtype, {3, 4, 2})};
+  return reduced(nest, dtype, ReductionKind::kSum, {0, 1, 2});
+}
+
 constexpr std::int64_t kSizes[] = {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 3000};
 
 TEST_CASE("maps of every size and dtype") {
@@ -162,6 +180,7 @@ TEST_CASE("maps of every size and dtype") {
     for (const std::int64_t n : kSizes) {
       for (const std::uint32_t symbolic : {0u, 0xffffffffu}) {
         check_mapped(map_nest(n, dtype), symbolic, 1);
+        if (n > 1000) continue;
         check_mapped(broadcast_nest(n, dtype), symbolic, 2);
         check_mapped(transpose_nest(n, dtype), symbolic, 3);
       }
@@ -194,6 +213,61 @@ TEST_CASE("contractions and windows of every size and dtype") {
       check_mapped(window_nest(n, dtype), symbolic, 10);
     }
   }
+}
+
+TEST_CASE("contractions by blocks in workgroup memory, whole and partial") {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kI32}) {
+    for (const std::uint32_t symbolic : {0u, 0xffffffffu}) {
+      for (const std::int64_t n : {16, 31, 64}) check_mapped(convolution_nest(n, dtype), symbolic, 11);
+    }
+  }
+}
+
+/// With tiles that only much larger nests would be given.
+TEST_CASE("blocks of every tile of rows and lanes") {
+  const TargetSpec target = target_of("gfx1100");
+  for (const PlainNest& nest : {product_nest(70, 90, 33, DType::kF32), product_nest(64, 128, 48, DType::kF64),
+                                product_nest(16, 17, 16, DType::kI32), convolution_nest(50, DType::kF32)}) {
+    for (const std::uint32_t symbolic : {0u, 7u}) {
+      SymbolValues symbols;
+      const LoopKernel collapsed = collapse_dims(nest.to_kernel(symbolic, symbols));
+      GpuMapping mapping = choose_staged_mapping(collapsed).value();
+      for (mapping.tile.lanes = 1; mapping.tile.lanes <= 4; mapping.tile.lanes *= 2) {
+        for (mapping.tile.row_unroll = 1; mapping.tile.row_unroll <= 4; mapping.tile.row_unroll *= 2) {
+          CAPTURE(to_text(mapping));
+          check_kernel(nest, map_gpu_kernel(collapsed, target, mapping), target, symbols, 13);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("mappings are chosen by what the accesses walk") {
+  const auto chosen = [](const PlainNest& nest, std::string_view gfx = "gfx1100") {
+    SymbolValues symbols;
+    return to_text(choose_gpu_mapping(collapse_dims(nest.to_kernel(0, symbols)), target_of(gfx)));
+  };
+  CHECK(chosen(map_nest(1 << 20, DType::kF32)) == "256 threads { d0 x 256 threads x 4 lanes }");
+  CHECK(chosen(map_nest(1 << 20, DType::kF16)) == "256 threads { d0 x 256 threads x 4 lanes }");
+  CHECK(chosen(map_nest(1001, DType::kF32)) == "256 threads { d0 x 256 threads }");
+  CHECK(chosen(map_nest(5, DType::kF32)) == "32 threads { d0 x 8 threads }");
+  CHECK(chosen(map_nest(5, DType::kF32), "gfx90a") == "64 threads { d0 x 8 threads }");
+  CHECK(chosen(transpose_nest(1000, DType::kF32)) == "256 threads { d1 x 16 threads, d0 x 16 threads }");
+  CHECK(chosen(row_nest(100, DType::kF32, ReductionKind::kSum)) == "256 threads { d1 x 128 threads, d0 x 2 threads }");
+  CHECK(chosen(row_nest(5000, DType::kF32, ReductionKind::kSum)) == "256 threads { d1 x 256 threads }");
+  CHECK(chosen(column_nest(5000, DType::kF32, ReductionKind::kSum)) ==
+        "256 threads { d0 x 8 threads, d1 x 32 threads }");
+  CHECK(chosen(whole_nest(5000, DType::kF32, ReductionKind::kSum)) == "256 threads { d0 x 256 threads }");
+  CHECK(chosen(product_nest(1, 4096, 4096, DType::kF32)) == "256 threads { d0 x 32 threads, d1 x 8 threads }");
+  CHECK(chosen(product_nest(4096, 1, 4096, DType::kF32)) == "256 threads { d1 x 256 threads }");
+  CHECK(chosen(product_nest(4096, 4096, 4096, DType::kF32)) ==
+        "256 threads { d1 x 16 threads x 4 lanes, d0 x 16 threads x 4 rows, d2 by 16 staged }");
+  CHECK(chosen(product_nest(256, 256, 4096, DType::kF32)) ==
+        "256 threads { d1 x 16 threads x 2 lanes, d0 x 16 threads x 1 rows, d2 by 16 staged }");
+  CHECK(chosen(product_nest(8, 8, 4096, DType::kF32)) == "256 threads { d1 x 8 threads, d2 x 32 threads }");
+  CHECK(chosen(window_nest(1000, DType::kF32)) == "256 threads { d1 x 256 threads }");
+  CHECK(chosen(convolution_nest(1000, DType::kF32)) ==
+        "256 threads { d2 x 16 threads x 1 lanes, d1 x 16 threads x 2 rows, d3 by 16 staged }");
 }
 
 }  // namespace

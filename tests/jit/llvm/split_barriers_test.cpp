@@ -8,7 +8,9 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/jit/map_kernel.h"
 #include "tests/jit/llvm/emit_support.h"
+#include "tests/jit/nest_builder.h"
 #include "tests/support/gpu_kernels.h"
 #include "tests/support/random_machine_kernel.h"
 #include "tests/support/workgroup_kernels.h"
@@ -58,6 +60,30 @@ RandomMachineKernel with_buffers(MachineKernel kernel, std::size_t num_elements,
   problem.num_elements.assign(problem.kernel.buffers.size(), num_elements);
   problem.sizes.assign(problem.kernel.sizes.size(), size);
   return problem;
+}
+
+LoopKernel row_sum_nest(std::int64_t rows, std::int64_t columns) {
+  test::NestBuilder nest("row_sum");
+  nest.parallel("m", rows).reduction("k", columns);
+  nest.operand("x", DType::kF32, {rows, columns}, {nest.dim(0), nest.dim(1)});
+  nest.result("y", DType::kF32, {rows}, {nest.dim(0)});
+  nest.reduce(ReductionKind::kSum, DType::kF32);
+  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
+  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kF32)); });
+  return nest.kernel();
+}
+
+TEST_CASE("nests that are mapped to workgroups do so, too") {
+  const IsaLevel isa = host_isa_levels().back();
+  if (!TargetSpec{.isa = isa}.has_fma()) return;  // mul_add would round twice
+  for (const char* gfx : {"gfx1100", "gfx90a"}) {
+    CAPTURE(gfx);
+    for (const LoopKernel& nest : {row_sum_nest(5, 100), row_sum_nest(3, 1500), test::matmul_nest(20, 33, 40)}) {
+      MachineKernel kernel = map_kernel(nest, {.family = "amdgpu", .gfx = gfx}).value();
+      const auto groups = static_cast<std::uint32_t>(kernel.num_groups.constant());
+      CHECK(difference(with_buffers(std::move(kernel), 4500, 0, groups), isa) == "");
+    }
+  }
 }
 
 TEST_CASE("workgroup kernels do as machine code of one thread what the interpreter does") {
