@@ -5,13 +5,18 @@ namespace millrace {
 namespace {
 
 constexpr std::uint32_t kMemory = 64 * 1024;
+constexpr std::uint32_t kPrivate = 256 * 4;
 
 // Source: LLVM's AMDGPUBaseInfo (granules, registers, waves); the ISA documents (SIMDs, LDS).
 constexpr GfxTarget kTargets[] = {
-    // name, subgroup, workgroup, LDS of a workgroup, registers, granule, waves, SIMDs, LDS of a unit
-    {"gfx90a", 64, 1024, kMemory, 512, 8, 8, 4, kMemory},     {"gfx942", 64, 1024, kMemory, 512, 8, 8, 4, kMemory},
-    {"gfx1030", 32, 1024, kMemory, 1024, 16, 16, 2, kMemory}, {"gfx1100", 32, 1024, kMemory, 1536, 24, 16, 2, kMemory},
-    {"gfx1151", 32, 1024, kMemory, 1536, 24, 16, 2, kMemory}, {"gfx1201", 32, 1024, kMemory, 1536, 24, 16, 2, kMemory},
+    // name, subgroup, workgroup, LDS of a workgroup, registers of a thread, registers of a SIMD, granule, waves, SIMDs,
+    // LDS of a unit
+    {"gfx90a", 64, 1024, kMemory, kPrivate, 512, 8, 8, 4, kMemory},
+    {"gfx942", 64, 1024, kMemory, kPrivate, 512, 8, 8, 4, kMemory},
+    {"gfx1030", 32, 1024, kMemory, kPrivate, 1024, 16, 16, 2, kMemory},
+    {"gfx1100", 32, 1024, kMemory, kPrivate, 1536, 24, 16, 2, kMemory},
+    {"gfx1151", 32, 1024, kMemory, kPrivate, 1536, 24, 16, 2, kMemory},
+    {"gfx1201", 32, 1024, kMemory, kPrivate, 1536, 24, 16, 2, kMemory},
 };
 
 }  // namespace

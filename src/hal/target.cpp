@@ -25,7 +25,7 @@ std::vector<IsaLevel> detect_isa_levels() {
   return levels;
 }
 
-Result<TargetSpec> parse_cpu(std::string_view text, std::string_view level_text) {
+Result<TargetSpec> parse_cpu(std::string_view text, std::string_view /*family*/, std::string_view level_text) {
   for (IsaLevel level : kAllIsaLevels) {
     if (level_text == to_text(level)) return TargetSpec{.family = "cpu", .isa = level};
   }
@@ -35,7 +35,7 @@ Result<TargetSpec> parse_cpu(std::string_view text, std::string_view level_text)
                   text, level_text));
 }
 
-Result<TargetSpec> best_cpu() {
+Result<TargetSpec> best_cpu(std::string_view /*family*/) {
   if (host_isa_levels().empty()) {
     return unavailable(
         "target 'cpu': this host lacks x86-64-v2, the least that code is generated for; say a level, "
@@ -51,13 +51,13 @@ std::string known_gfx_targets() {
 }
 
 /// A GPU has no best level that this host could tell.
-Result<TargetSpec> refuse_amdgpu_alone() {
-  return invalid_argument(fmt::format("target 'amdgpu': which GPU is not said, expected one of: {}; say amdgpu:{}",
-                                      known_gfx_targets(), gfx_targets().front().name));
+Result<TargetSpec> refuse_gpu_alone(std::string_view family) {
+  return invalid_argument(fmt::format("target '{}': which GPU is not said, expected one of: {}; say {}:{}", family,
+                                      known_gfx_targets(), family, gfx_targets().front().name));
 }
 
-Result<TargetSpec> parse_amdgpu(std::string_view text, std::string_view gfx) {
-  if (find_gfx_target(gfx) != nullptr) return TargetSpec{.family = "amdgpu", .gfx = std::string(gfx)};
+Result<TargetSpec> parse_gpu(std::string_view text, std::string_view family, std::string_view gfx) {
+  if (find_gfx_target(gfx) != nullptr) return TargetSpec{.family = std::string(family), .gfx = std::string(gfx)};
   return invalid_argument(
       fmt::format("target '{}': gfx target '{}' is not known, expected one of: {}", text, gfx, known_gfx_targets()));
 }
@@ -65,10 +65,11 @@ Result<TargetSpec> parse_amdgpu(std::string_view text, std::string_view gfx) {
 /// Another family enters as one row.
 struct Family {
   std::string_view name;
-  Result<TargetSpec> (*parse_alone)();
-  Result<TargetSpec> (*parse_variant)(std::string_view text, std::string_view variant);
+  Result<TargetSpec> (*parse_alone)(std::string_view family);
+  Result<TargetSpec> (*parse_variant)(std::string_view text, std::string_view family, std::string_view variant);
 };
-constexpr Family kFamilies[] = {{"cpu", best_cpu, parse_cpu}, {"amdgpu", refuse_amdgpu_alone, parse_amdgpu}};
+constexpr Family kFamilies[] = {
+    {"cpu", best_cpu, parse_cpu}, {"amdgpu", refuse_gpu_alone, parse_gpu}, {"sim", refuse_gpu_alone, parse_gpu}};
 
 std::string known_families() {
   std::string names;
@@ -109,7 +110,8 @@ Result<TargetSpec> TargetSpec::parse(std::string_view text) {
   const std::string_view name = text.substr(0, colon);
   for (const Family& family : kFamilies) {
     if (name != family.name) continue;
-    return colon == std::string_view::npos ? family.parse_alone() : family.parse_variant(text, text.substr(colon + 1));
+    return colon == std::string_view::npos ? family.parse_alone(name)
+                                           : family.parse_variant(text, name, text.substr(colon + 1));
   }
   return invalid_argument(
       fmt::format("target '{}': family '{}' is not known, expected one of: {}; say cpu for the host", text, name,

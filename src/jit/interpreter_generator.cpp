@@ -13,8 +13,8 @@ class InterpreterGenerator final : public KernelCompiler {
   std::string version() const override { return "build " + std::string(build_id()); }
 
   Status supports(const TargetSpec& spec) const override {
-    if (spec.is_cpu()) return {};
-    return unimplemented("target " + spec.to_text() + " is no CPU; the interpreter runs on the host");
+    if (spec.is_cpu() || spec.is_simulated()) return {};
+    return unimplemented("target " + spec.to_text() + " is no CPU and not simulated; the interpreter runs on the host");
   }
 
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {

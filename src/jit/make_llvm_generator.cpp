@@ -38,6 +38,9 @@ class LlvmGenerator final : public KernelCompiler {
 
   Status supports(const TargetSpec& spec) const override {
     // A cached kernel needs no module: that there is none is an error of emit().
+    if (spec.is_simulated()) {
+      return unimplemented("target " + spec.to_text() + " is simulated, from kernel IR; the interpreter serves it");
+    }
     if (spec.is_cpu() || spec.is_gpu()) return {};
     return unimplemented("target " + spec.to_text() + " is no CPU and no GPU that is known; this generator makes " +
                          "x86-64 code and AMD GPU code objects");

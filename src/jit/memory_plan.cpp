@@ -147,7 +147,9 @@ Status check_limit(const MachineKernel& kernel, MemoryKind kind, std::uint64_t p
 
 MemoryLimits memory_limits(const TargetSpec& spec) {
   if (spec.is_cpu()) return {.workgroup_bytes = 512 * 1024, .private_bytes = 64 * 1024};
-  if (spec.is_gpu()) return {.workgroup_bytes = spec.gfx_target()->workgroup_memory_bytes, .private_bytes = 1024};
+  if (const GfxTarget* gfx = spec.gfx_target()) {
+    return {.workgroup_bytes = gfx->workgroup_memory_bytes, .private_bytes = gfx->private_memory_bytes};
+  }
   return {};  // nothing is known of it, so nothing fits
 }
 

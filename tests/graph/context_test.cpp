@@ -122,11 +122,12 @@ TEST_CASE("a driver that cannot give a device says why") {
   CHECK(device_error(context, "cpu") == "device 'cpu': driver 'cpu' lacks available or create; give both");
   context.drivers = {{"vulkan", available, create_nothing}};
   CHECK(target_error(context, "vulkan") ==
-        "device 'vulkan': target 'vulkan': family 'vulkan' is not known, expected one of: cpu, amdgpu; say cpu for the "
-        "host");
-  CHECK(device_error(context, "vulkan:1") ==
-        "device 'vulkan:1': target 'vulkan:1': family 'vulkan' is not known, expected one of: cpu, amdgpu; say cpu "
+        "device 'vulkan': target 'vulkan': family 'vulkan' is not known, expected one of: cpu, amdgpu, sim; say cpu "
         "for the host");
+  CHECK(
+      device_error(context, "vulkan:1") ==
+      "device 'vulkan:1': target 'vulkan:1': family 'vulkan' is not known, expected one of: cpu, amdgpu, sim; say cpu "
+      "for the host");
 }
 
 TEST_CASE(

@@ -26,11 +26,13 @@ TEST_CASE("every target's text parses to the target") {
     CHECK(spec.to_text() == "cpu:" + std::string(to_text(level)));
     CHECK(TargetSpec::parse(spec.to_text()).value() == spec);
   }
-  for (const GfxTarget& gfx : gfx_targets()) {
-    const TargetSpec spec{.family = "amdgpu", .gfx = std::string(gfx.name)};
-    CHECK(spec.to_text() == "amdgpu:" + std::string(gfx.name));
-    CHECK(TargetSpec::parse(spec.to_text()).value() == spec);
-    CHECK(spec.gfx_target() == &gfx);
+  for (const std::string family : {"amdgpu", "sim"}) {
+    for (const GfxTarget& gfx : gfx_targets()) {
+      const TargetSpec spec{.family = family, .gfx = std::string(gfx.name)};
+      CHECK(spec.to_text() == family + ":" + std::string(gfx.name));
+      CHECK(TargetSpec::parse(spec.to_text()).value() == spec);
+      CHECK(spec.gfx_target() == &gfx);
+    }
   }
 }
 
@@ -52,6 +54,16 @@ TEST_CASE("a target is a CPU, or a GPU of the table, or neither") {
   CHECK(!TargetSpec{.family = "amdgpu"}.is_gpu());
   CHECK(!TargetSpec{.family = "amdgpu", .gfx = "gfx803"}.is_gpu());
   CHECK(TargetSpec{.family = "amdgpu"}.subgroup_size() == 1);
+}
+
+TEST_CASE("a simulated GPU is a GPU of the table too") {
+  const TargetSpec sim{.family = "sim", .gfx = "gfx90a"};
+  CHECK(sim.is_simulated());
+  CHECK(sim.is_gpu());
+  CHECK(!sim.is_cpu());
+  CHECK(sim.subgroup_size() == 64);
+  CHECK(!TargetSpec{}.is_simulated());
+  CHECK(!TargetSpec{.family = "amdgpu", .gfx = "gfx90a"}.is_simulated());
 }
 
 TEST_CASE("a target of another family prints its family alone") {
@@ -76,7 +88,7 @@ TEST_CASE("text that names no target says which part is not known and what is") 
   };
   const auto family = [](const std::string& text, const std::string& name) {
     return Case{text, "target '" + text + "': family '" + name +
-                          "' is not known, expected one of: cpu, amdgpu; say cpu for the host"};
+                          "' is not known, expected one of: cpu, amdgpu, sim; say cpu for the host"};
   };
   const auto level = [](const std::string& text, const std::string& name) {
     return Case{text, "target '" + text + "': cpu level '" + name +
@@ -98,6 +110,11 @@ TEST_CASE("text that names no target says which part is not known and what is") 
                         {"amdgpu",
                          "target 'amdgpu': which GPU is not said, expected one of: gfx90a, gfx942, gfx1030, gfx1100, "
                          "gfx1151, gfx1201; say amdgpu:gfx90a"},
+                        {"sim",
+                         "target 'sim': which GPU is not said, expected one of: gfx90a, gfx942, gfx1030, gfx1100, "
+                         "gfx1151, gfx1201; say sim:gfx90a"},
+                        gfx("sim:", ""),
+                        gfx("sim:gfx1101", "gfx1101"),
                         gfx("amdgpu:", ""),
                         gfx("amdgpu:gfx9", "gfx9"),
                         gfx("amdgpu:gfx11000", "gfx11000"),

@@ -128,7 +128,20 @@ TEST_CASE("the interpreter's plan says what a launch must know") {
 
 TEST_CASE("the interpreter runs on the host only") {
   CHECK(make_interpreter_generator()->supports(TargetSpec{.family = "abacus"}).message() ==
-        "target abacus is no CPU; the interpreter runs on the host");
+        "target abacus is no CPU and not simulated; the interpreter runs on the host");
+}
+
+TEST_CASE("a simulated GPU is served by the interpreter alone, as the generator that it has") {
+  const TargetSpec spec = TargetSpec::parse("sim:gfx1100").value();
+  const CodeGeneratorList all = {make_xbyak_generator(), make_llvm_generator(), make_interpreter_generator()};
+  const Target target = Target::create(spec, all).value();
+  REQUIRE(target.generators().size() == 1);
+  CHECK(target.generators()[0]->name() == "interpreter");
+  const PlanOutcome outcome = plan_kernel(MachineBuilder("empty").finish(), target, {}).value();
+  CHECK(outcome.kernel.generator == "interpreter");
+  CHECK(outcome.refusals.empty());
+  CHECK(make_llvm_generator()->supports(spec).message() ==
+        "target sim:gfx1100 is simulated, from kernel IR; the interpreter serves it");
 }
 
 }  // namespace

@@ -24,17 +24,20 @@ std::string driver_text(const Context& context, std::string_view name) {
   return available.ok() ? "available" : available.message();
 }
 
-/// CPU levels, lowest first, then GPUs.
+/// CPU levels, lowest first, then GPUs, then simulated ones.
 std::vector<TargetSpec> all_targets() {
   std::vector<TargetSpec> targets;
   for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     targets.push_back({.isa = level});
   }
-  for (const GfxTarget& gfx : gfx_targets()) targets.push_back({.family = "amdgpu", .gfx = std::string(gfx.name)});
+  for (const char* family : {"amdgpu", "sim"}) {
+    for (const GfxTarget& gfx : gfx_targets()) targets.push_back({.family = family, .gfx = std::string(gfx.name)});
+  }
   return targets;
 }
 
 std::string_view place_text(const TargetSpec& spec) {
+  if (spec.is_simulated()) return "simulated here";
   if (spec.is_gpu()) return "a GPU elsewhere";
   const std::span<const IsaLevel> host = host_isa_levels();
   return std::ranges::find(host, spec.isa) != host.end() ? "runs here" : "this host lacks it";

@@ -36,7 +36,8 @@ using HostKernelEntry = void (*)(const KernelArgs*, std::uint32_t first_group, s
 using HostRoutine = void (*)(const void* microkernel, std::span<const std::int64_t> parameters, const KernelArgs*,
                              std::uint32_t first_group, std::uint32_t end_group);
 
-/// A kernel that the host runs without machine code of its own: the interpreter, behind this interface.
+/// A kernel that the host runs without machine code of its own: the interpreter, behind this interface. An error does
+/// not name the kernel: who runs it does.
 class HostKernel {
  public:
   virtual ~HostKernel() = default;

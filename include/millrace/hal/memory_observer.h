@@ -63,6 +63,9 @@ class MemoryObserver {
   virtual Status access(const MemoryAccess&) = 0;
   /// All threads of the workgroup are there.
   virtual Status barrier(std::uint32_t line) = 0;
+  /// The group begun last has ended. `lane_instructions`: what its threads executed, an instruction as many times as it
+  /// has lanes; constants are none, and a loop is one whatever its turns.
+  virtual void end_group([[maybe_unused]] std::uint64_t lane_instructions) {}
 };
 
 /// How a simulator runs a kernel.
@@ -70,6 +73,8 @@ struct KernelObservation {
   MemoryObserver* observer = nullptr;  // null: none
   /// 0: groups run, and atomics happen, in the order of groups and threads. Else in one that this number shuffles.
   std::uint64_t order_seed = 0;
+  /// Of a run with an observer. More end it, as an error: a way out of loops that do not end.
+  std::uint64_t max_lane_instructions = UINT64_MAX;
 };
 
 }  // namespace millrace

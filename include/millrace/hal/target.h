@@ -26,9 +26,9 @@ std::string_view to_text(IsaLevel);
 /// The levels that this host can execute, lowest first. Never empty on x86-64 hosts that Millrace supports.
 std::span<const IsaLevel> host_isa_levels();
 
-/// What code is generated for, as text: "cpu" (the host's best level), "cpu:avx2", "amdgpu:gfx1100".
+/// What code is generated for, as text: "cpu" (the host's best level), "cpu:avx2", "amdgpu:gfx1100", "sim:gfx1100".
 struct TargetSpec {
-  std::string family = "cpu";          // "cpu", "amdgpu"
+  std::string family = "cpu";          // "cpu", "amdgpu", "sim"
   IsaLevel isa = IsaLevel::kBaseline;  // cpu only
   std::string gfx = {};                // GPUs only: a name of gfx_targets()
 
@@ -36,9 +36,12 @@ struct TargetSpec {
   static Result<TargetSpec> parse(std::string_view text);
   std::string to_text() const;
   bool is_cpu() const { return family == "cpu"; }
+  /// Also a simulated one: kernels are mapped and planned for both alike.
   bool is_gpu() const { return gfx_target() != nullptr; }
+  /// Whether kernels are interpreted, not emitted.
+  bool is_simulated() const { return family == "sim"; }
   /// The GPU's row; null when there is none.
-  const GfxTarget* gfx_target() const { return family == "amdgpu" ? find_gfx_target(gfx) : nullptr; }
+  const GfxTarget* gfx_target() const { return family == "amdgpu" || is_simulated() ? find_gfx_target(gfx) : nullptr; }
   /// Threads that run in step: 1 on a CPU.
   std::uint32_t subgroup_size() const { return is_gpu() ? gfx_target()->subgroup_size : 1; }
   bool has_fma() const { return is_gpu() || isa != IsaLevel::kBaseline; }
