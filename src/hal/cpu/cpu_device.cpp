@@ -8,30 +8,12 @@
 
 #include "hal/cpu/cpu_recording.h"
 #include "hal/device_errors.h"
+#include "hal/record_check.h"
 #include "hal/timepoints.h"
 #include "millrace/hal/device.h"
 
 namespace millrace {
 namespace {
-
-Status check_kernels(const CommandList& list, const CpuExecutable* executable) {
-  const std::size_t loaded = executable == nullptr ? 0 : executable->num_kernels();
-  if (list.kernels.size() != loaded) {
-    return invalid_argument(
-        fmt::format("record: the command list has {} kernels, the executable {}; record it with the "
-                    "executable that it was made for",
-                    list.kernels.size(), loaded));
-  }
-  for (std::uint32_t i = 0; i < loaded; ++i) {
-    const KernelIndex kernel{i};
-    if (list.kernels[kernel] == executable->info(kernel)) continue;
-    return invalid_argument(
-        fmt::format("record: kernel {} is '{}' in the command list and '{}' in the executable, "
-                    "expected equal KernelInfos; record it with the executable that it was made for",
-                    i, list.kernels[kernel].name, executable->info(kernel).name));
-  }
-  return {};
-}
 
 class CpuDevice final : public Device {
  public:
@@ -52,8 +34,7 @@ class CpuDevice final : public Device {
     if (executable != nullptr && (ours == nullptr || ours->device() != target_)) {
       return foreign_executable(name(), target_.to_text());
     }
-    MILLRACE_TRY(validate(list));
-    MILLRACE_TRY(check_kernels(list, ours.get()));
+    MILLRACE_TRY(check_record(list, ours.get()));
     MILLRACE_TRY_ASSIGN(std::unique_ptr<Recording> recording, CpuRecording::create(list, std::move(ours), options_));
     return recording;
   }

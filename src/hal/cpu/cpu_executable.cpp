@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "hal/image_check.h"
+
 namespace millrace {
 namespace {
 
@@ -17,12 +19,6 @@ Status check_target(const TargetSpec& device, const ExecutableImage& image) {
       fmt::format("kernel '{}': its image is for '{}', expected '{}' or a lower level of it; compile "
                   "for the device's target",
                   image.info.name, image.target, device.to_text()));
-}
-
-Status check_info(const KernelInfo& info) {
-  if (info.buffer_is_written.size() == info.num_buffers) return {};
-  return invalid_argument(fmt::format("kernel '{}': buffer_is_written has {} entries, expected {} like num_buffers",
-                                      info.name, info.buffer_is_written.size(), info.num_buffers));
 }
 
 Status check_host_code(const ExecutableImage& image) {
@@ -71,10 +67,7 @@ Result<LoadedKernel> load_host_code(const ExecutableImage& image) {
 }
 
 Result<LoadedKernel> load_interpreted(const ExecutableImage& image) {
-  if (image.kernel == nullptr) {
-    return invalid_argument(
-        fmt::format("kernel '{}': an interpreted image without a kernel, expected a HostKernel", image.info.name));
-  }
+  MILLRACE_TRY(check_interpreted(image));
   return LoadedKernel{.info = image.info, .kernel = image.kernel};
 }
 
@@ -89,8 +82,7 @@ Result<LoadedKernel> load_kernel(const TargetSpec& device, const ExecutableImage
     case ImageFormat::kGpuObject:
       break;
   }
-  return invalid_argument(fmt::format("kernel '{}': image format {} is not known to this device", image.info.name,
-                                      static_cast<int>(image.format)));
+  return unknown_format(image);
 }
 
 }  // namespace

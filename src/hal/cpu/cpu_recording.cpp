@@ -2,166 +2,25 @@
 #include "hal/cpu/cpu_recording.h"
 
 #include <algorithm>
-#include <cstring>
-
-#include <fmt/format.h>
-
-#include "hal/cpu/fill.h"
-#include "hal/cpu/float_environment.h"
-#include "hal/timepoints.h"
 
 namespace millrace {
 
 Result<std::unique_ptr<CpuRecording>> CpuRecording::create(const CommandList& list,
-                                                           std::shared_ptr<CpuExecutable> executable,
+                                                           std::shared_ptr<const CpuExecutable> executable,
                                                            const CpuDeviceOptions& options) {
   std::unique_ptr<CpuRecording> recording(new CpuRecording(list, std::move(executable), options));
-  MILLRACE_TRY(recording->flatten());
+  MILLRACE_TRY(recording->prepare());
   return recording;
 }
 
-Status CpuRecording::flatten() {
-  const std::vector<Command>& commands = check_.list().commands;
-  for (std::uint32_t i = 0; i < commands.size(); ++i) {
-    std::visit([this](const auto& specific) { add_step(specific); }, commands[i]);
-    if (step_commands_.size() < steps_.size()) step_commands_.push_back(i);
-  }
-  MILLRACE_TRY(allocate_workgroup_memory());
-  point_arguments();
-  return {};
-}
-
-std::uint32_t CpuRecording::add_address(const BufferRange& range) {
-  ranges_.push_back(range);
-  return static_cast<std::uint32_t>(ranges_.size() - 1);
-}
-
-void CpuRecording::add_step(const FillCommand& fill) {
-  steps_.push_back(
-      FillStep{add_address(fill.destination), fill.destination.length_bytes, fill.pattern, fill.pattern_bytes});
-}
-
-void CpuRecording::add_step(const CopyCommand& copy) {
-  const std::uint32_t source = add_address(copy.source);
-  steps_.push_back(CopyStep{source, add_address(copy.destination), copy.source.length_bytes});
-}
-
-void CpuRecording::add_step(const DispatchCommand& dispatch) {
-  for (const BufferRange& range : dispatch.buffers) add_address(range);
-  size_sources_.insert(size_sources_.end(), dispatch.sizes.begin(), dispatch.sizes.end());
-  steps_.push_back(DispatchStep{&executable_->kernel(dispatch.kernel), dispatch.num_groups, {}});
-}
-
-/// Once the arrays have their final sizes: dispatches took their shares of them in order.
-void CpuRecording::point_arguments() {
-  addresses_.resize(ranges_.size());
-  size_arguments_.resize(size_sources_.size());
-  void** buffers = addresses_.data();
-  const std::int64_t* sizes = size_arguments_.data();
-  for (Step& step : steps_) {
-    if (std::holds_alternative<FillStep>(step)) buffers += 1;
-    if (std::holds_alternative<CopyStep>(step)) buffers += 2;
-    auto* dispatch = std::get_if<DispatchStep>(&step);
-    if (dispatch == nullptr) continue;
-    dispatch->args = {.status = &status_word_,
-                      .workgroup_memory = workgroup_memory_ ? workgroup_memory_->data() : nullptr,
-                      .buffers = buffers,
-                      .sizes = sizes};
-    buffers += dispatch->kernel->info.num_buffers;
-    sizes += dispatch->kernel->info.num_sizes;
-  }
-}
-
-/// One block serves all dispatches, which run one after another on one thread.
-Status CpuRecording::allocate_workgroup_memory() {
-  const LoadedKernel* largest = nullptr;
-  for (const Step& step : steps_) {
-    const auto* dispatch = std::get_if<DispatchStep>(&step);
-    if (dispatch == nullptr) continue;
-    if (largest == nullptr || dispatch->kernel->info.workgroup_bytes > largest->info.workgroup_bytes) {
-      largest = dispatch->kernel;
-    }
-  }
-  if (largest == nullptr || largest->info.workgroup_bytes == 0) return {};
-  Result<std::shared_ptr<Buffer>> memory = Buffer::allocate(largest->info.workgroup_bytes);
-  if (!memory.ok()) {
-    return Status(memory.status().code(),
-                  fmt::format("kernel '{}': workgroup memory: {}", largest->info.name, memory.status().message()));
-  }
-  workgroup_memory_ = *std::move(memory);
-  return {};
-}
-
-Status CpuRecording::submit(const Submission& submission) {
-  if (is_running_.exchange(true, std::memory_order_acquire)) {
-    return failed_precondition(
-        "submit: the recording is being submitted already, expected one submission at a time; "
-        "make a recording for each thread");
-  }
-  Status status = run(submission);
-  is_running_.store(false, std::memory_order_release);
-  return status;
-}
-
-Status CpuRecording::run(const Submission& submission) {
-  MILLRACE_TRY(check_.check(submission));
-  MILLRACE_TRY(check_timepoints(submission));
-  MILLRACE_TRY(wait_all(submission.wait));
-  resolve(submission);
-  const DefaultFloatEnvironment environment;
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    if (submission.observer != nullptr) submission.observer->begin(step_commands_[i]);
-    MILLRACE_TRY(run_step(steps_[i], submission));
-    if (submission.observer != nullptr) submission.observer->end(step_commands_[i]);
-  }
-  return {};
-}
-
-Status CpuRecording::run_step(const Step& step, const Submission& submission) {
-  if (const auto* dispatch = std::get_if<DispatchStep>(&step)) return run_dispatch(*dispatch, submission);
-  if (const auto* fill = std::get_if<FillStep>(&step)) {
-    run_fill(*fill, submission);
-  } else {
-    run_copy(std::get<CopyStep>(step), submission);
-  }
-  return {};
-}
-
-void CpuRecording::resolve(const Submission& submission) {
-  for (std::size_t i = 0; i < ranges_.size(); ++i) {
-    // As integers: an empty binding may be null, and an offset into it is fine when nothing is read there.
-    const auto base = reinterpret_cast<std::uintptr_t>(submission.bindings[index_of(ranges_[i].binding)].data);
-    const auto offset = static_cast<std::uintptr_t>(submission.sizes[index_of(ranges_[i].offset_bytes)]);
-    addresses_[i] = reinterpret_cast<void*>(base + offset);
-  }
-  for (std::size_t i = 0; i < size_sources_.size(); ++i) {
-    size_arguments_[i] = submission.sizes[index_of(size_sources_[i])];
-  }
-}
-
-void CpuRecording::run_fill(const FillStep& fill, const Submission& submission) const {
-  const auto length = static_cast<std::size_t>(submission.sizes[index_of(fill.length)]);
-  fill_memory(addresses_[fill.destination], length, fill.pattern, fill.pattern_bytes);
-}
-
-void CpuRecording::run_copy(const CopyStep& copy, const Submission& submission) const {
-  const auto length = static_cast<std::size_t>(submission.sizes[index_of(copy.length)]);
-  if (length == 0) return;  // the addresses may be null
-  std::memcpy(addresses_[copy.destination], addresses_[copy.source], length);
-}
-
-Status CpuRecording::run_dispatch(const DispatchStep& dispatch, const Submission& submission) {
-  const auto num_groups = static_cast<std::uint32_t>(submission.sizes[index_of(dispatch.num_groups)]);
-  const LoadedKernel& kernel = *dispatch.kernel;
-  status_word_ = 0;
-  for (std::uint32_t first = 0; first < num_groups;) {
-    const std::uint32_t end = first + std::min(num_groups - first, options_.max_groups_per_call);
-    if (Status status = kernel.run(dispatch.args, first, end); !status.ok()) {
-      return Status(status.code(), fmt::format("kernel '{}': {}", kernel.info.name, status.message()));
-    }
+Status CpuRecording::run_groups(const InlineDispatch& dispatch) {
+  const LoadedKernel& kernel = executable_->kernel(dispatch.kernel);
+  for (std::uint32_t first = 0; first < dispatch.num_groups;) {
+    const std::uint32_t end = first + std::min(dispatch.num_groups - first, options_.max_groups_per_call);
+    MILLRACE_TRY(kernel.run(dispatch.args, first, end));
     first = end;
   }
-  return kernel_status(kernel.info.name, status_word_);
+  return {};
 }
 
 }  // namespace millrace

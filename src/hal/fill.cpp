@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hal/cpu/fill.h"
+#include "hal/fill.h"
 
 #include <algorithm>
 #include <cstring>

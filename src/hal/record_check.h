@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "millrace/hal/command_list.h"
+#include "millrace/hal/executable.h"
+
+namespace millrace {
+
+/// What every driver checks of a list before it records it: validate(), and that its kernels are the executable's,
+/// which may be null without kernels.
+Status check_record(const CommandList&, const Executable*);
+
+}  // namespace millrace
