@@ -85,11 +85,10 @@ ObservedKernel describe(const MachineKernel& kernel, const MemoryPlan& plan) {
   return observed;
 }
 
-/// Says where: "kernel 'sum', line 14 (barrier): 31 threads ...".
+/// Says where: "line 14 (barrier): 31 threads ...".
 Status place_error(const MachineKernel& kernel, const Status& error, std::uint32_t instruction) {
   const std::uint32_t line = instruction_lines(kernel)[instruction];
-  return Status(error.code(), fmt::format("kernel '{}', line {} ({}): {}", kernel.name, line,
-                                          text_of_line(kernel, line), error.message()));
+  return Status(error.code(), fmt::format("line {} ({}): {}", line, text_of_line(kernel, line), error.message()));
 }
 
 class InterpretedKernel final : public HostKernel {
@@ -114,28 +113,40 @@ class InterpretedKernel final : public HostKernel {
 
   Status run_observed(const KernelArgs& args, std::uint32_t first_group, std::uint32_t end_group,
                       const KernelObservation& observation) const override {
-    const bool is_observed = observation.observer != nullptr;
-    const Program program =
-        interpreter::decode(kernel_, is_observed ? ProgramKind::kObservedThreads : ProgramKind::kThreads);
-    const std::vector<std::uint32_t> lines = instruction_lines(kernel_);
-    const ObservedKernel observed = describe(kernel_, plan_);
+    MemoryObserver* observer = observation.observer;
+    std::call_once(is_observation_decoded_, [&] { observed_ = decode_observed(); });
+    const Program& program = observer != nullptr ? observed_.program : program_;
     Workspace workspace(program, kernel_, plan_);
     Frame& frame = workspace.frame;
     frame.observation = observation;
     frame.random = observation.order_seed;
-    frame.lines = lines.data();
+    frame.lines = observed_.lines.data();
     begin_run(program, args, workspace);
     std::vector<std::uint32_t> groups(std::max(end_group, first_group) - first_group);
     std::iota(groups.begin(), groups.end(), first_group);
     frame.shuffle(groups);
     for (const std::uint32_t group : groups) {
-      if (is_observed) MILLRACE_TRY(observation.observer->begin_group(observed, args, group));
+      const std::uint64_t executed = frame.lane_instructions;
+      if (observer != nullptr) MILLRACE_TRY(observer->begin_group(observed_.kernel, args, group));
       MILLRACE_TRY(run_group(program, frame, group));
+      if (observer != nullptr) observer->end_group(frame.lane_instructions - executed);
     }
     return {};
   }
 
  private:
+  /// What only runs before an observer need.
+  struct Observed {
+    Program program;
+    ObservedKernel kernel;
+    std::vector<std::uint32_t> lines;  // by instruction
+  };
+
+  Observed decode_observed() const {
+    return {interpreter::decode(kernel_, ProgramKind::kObservedThreads), describe(kernel_, plan_),
+            instruction_lines(kernel_)};
+  }
+
   void begin_run(const Program& program, const KernelArgs& args, Workspace& workspace) const {
     workspace.frame.args = &args;
     bind_memory(kernel_, plan_, workspace);
@@ -165,6 +176,8 @@ class InterpretedKernel final : public HostKernel {
   MachineKernel kernel_;
   MemoryPlan plan_;
   Program program_;
+  mutable std::once_flag is_observation_decoded_;
+  mutable Observed observed_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics, and what observers are told.
+// Atomics, and what observers are told and count.
 #include <atomic>
 
 #include <fmt/format.h>
@@ -97,6 +97,15 @@ const Step* observe_masked(const Step* step, Frame& frame) {
   });
 }
 
+const Step* run_count(const Step* step, Frame& frame) {
+  frame.lane_instructions += step->immediate * frame.masks[step->mask].num_active;
+  const std::uint64_t most = frame.observation.max_lane_instructions;
+  if (frame.lane_instructions <= most) return step + 1;
+  return frame.stop(step, resource_exhausted(fmt::format("more than {} lane instructions, which is all that this run "
+                                                         "may execute",
+                                                         most)));
+}
+
 template <class Offset>
 Handler pick_observe_handler(KernelOp op) {
   switch (op) {
@@ -122,6 +131,8 @@ Handler atomic_handler(KernelOp op, DType dtype, DType offset) {
     return nullptr;
   });
 }
+
+Handler count_handler() { return run_count; }
 
 Handler observe_handler(KernelOp op, DType offset) {
   return offset == DType::kI32 ? pick_observe_handler<std::int32_t>(op) : pick_observe_handler<std::int64_t>(op);

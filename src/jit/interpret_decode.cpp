@@ -84,7 +84,25 @@ class Decoder {
     return static_cast<std::int32_t>(static_cast<std::int64_t>(to) - static_cast<std::int64_t>(from));
   }
 
+  /// What one thread executes of a block, without the blocks inside.
+  std::uint64_t lane_instructions(const Block& block) const {
+    std::uint64_t sum = 0;
+    for (const MachineInstruction& instruction : block.instructions) {
+      if (instruction.op == KernelOp::kConstant) continue;
+      const bool is_control = !instruction.blocks.empty();
+      std::uint32_t lanes = 1;
+      for (const auto* values : {&instruction.operands, &instruction.results}) {
+        for (const MachineValueId value : *values) lanes = std::max(lanes, kernel_.types[value].lanes);
+      }
+      sum += is_control ? 1 : lanes;
+    }
+    return sum;
+  }
+
   void decode_block(BlockId id, bool is_body) {
+    if (kind_ == ProgramKind::kObservedThreads) {
+      push({.handler = count_handler(), .immediate = lane_instructions(kernel_.blocks[id])});
+    }
     for (const MachineInstruction& instruction : kernel_.blocks[id].instructions) {
       instruction_ = num_instructions_++;
       if (instruction.op == KernelOp::kFor) {

@@ -44,6 +44,7 @@ struct Frame {
   std::uint64_t random = 0;                 // state of the sequence that order_seed begins
   const std::uint32_t* lines = nullptr;     // by instruction; for the observer
   std::vector<ThreadAccess> accesses = {};  // scratch
+  std::uint64_t lane_instructions = 0;      // executed so far, in observed programs
   Status error = {};                        // what ended the run, at instruction number `error_instruction`
   std::uint32_t error_instruction = 0;
 
@@ -94,6 +95,8 @@ Handler memory_handler(KernelOp, DType, DType offset, bool is_threads);
 Handler atomic_handler(KernelOp, DType, DType offset);
 /// Tells the observer what the memory step after it will touch. immediate: an AccessKind.
 Handler observe_handler(KernelOp, DType offset);
+/// Counts what the threads that are there execute until the next one. immediate: lane instructions of a thread.
+Handler count_handler();
 /// Constants, ids, shuffles, reports, barriers; null for others.
 Handler move_handler(KernelOp, DType result);
 Handler copy_handler();                            // immediate: bytes

@@ -18,7 +18,10 @@ class InterpreterGenerator final : public KernelCompiler {
   }
 
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
-    return plan_machine_kernel(kernel, spec, name());
+    MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_machine_kernel(kernel, spec, name()));
+    // With its names, which findings tell.
+    planned.key_text = to_text(std::get<MachineKernel>(planned.mapped));
+    return planned;
   }
 
   Result<ExecutableImage> emit(const PlannedKernel& planned, const TargetSpec& spec) const override {

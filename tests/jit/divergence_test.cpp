@@ -34,7 +34,7 @@ TEST_CASE("a barrier waits for all threads of the workgroup") {
   b.set_workgroup(64, 32);
   below(b, 48, [&] { b.barrier(); });
   CHECK(error_of(b) ==
-        "kernel 'halves', line 9 (barrier): 16 of 64 threads are elsewhere, the first is thread 48; expected all of "
+        "kernel 'halves': line 9 (barrier): 16 of 64 threads are elsewhere, the first is thread 48; expected all of "
         "the workgroup here");
 }
 
@@ -47,7 +47,7 @@ TEST_CASE("a barrier in a loop waits for threads that take fewer turns") {
     return Values{};
   });
   CHECK(error_of(b) ==
-        "kernel 'turns', line 10 (barrier): 1 of 4 threads are elsewhere, the first is thread 0; expected all of the "
+        "kernel 'turns': line 10 (barrier): 1 of 4 threads are elsewhere, the first is thread 0; expected all of the "
         "workgroup here");
 }
 
@@ -64,14 +64,14 @@ TEST_CASE("lanes are exchanged by whole subgroups, which may be some of the work
   CHECK(exchange_below(64, shuffle) == "");
   CHECK(exchange_below(32, ballot) == "");
   CHECK(exchange_below(33, shuffle) ==
-        "kernel 'some', line 9 (%3 = shuffle %0, %0 : i32): 31 of 32 threads are elsewhere, the first is thread 33; "
+        "kernel 'some': line 9 (%3 = shuffle %0, %0 : i32): 31 of 32 threads are elsewhere, the first is thread 33; "
         "expected all of the subgroup here");
   CHECK(exchange_below(1, shuffle_xor) ==
-        "kernel 'some', line 9 (%3 = shuffle_xor %0, 1 : i32): 31 of 32 threads are elsewhere, the first is thread 1; "
+        "kernel 'some': line 9 (%3 = shuffle_xor %0, 1 : i32): 31 of 32 threads are elsewhere, the first is thread 1; "
         "expected all of the subgroup here");
   CHECK(
       exchange_below(95, ballot) ==
-      "kernel 'some', line 10 (%4 = ballot %3 : u64): 1 of 32 threads are elsewhere, the first is thread 95; expected "
+      "kernel 'some': line 10 (%4 = ballot %3 : u64): 1 of 32 threads are elsewhere, the first is thread 95; expected "
       "all of the subgroup here");
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("a thread that leaves a slot, or turns without going on, ends the run"
     const MemoryHandle keys = b.workgroup_memory(DType::kI32, 3, "keys");
     b.store(keys, b.thread_id(), b.thread_id());
     CHECK(error_of(b) ==
-          "kernel 'outside', line 7 (store_vector #0[%0], %0): thread 3 leaves the slot, which has 3 elements");
+          "kernel 'outside': line 7 (store_vector #0[%0], %0): thread 3 leaves the slot, which has 3 elements");
   }
   {
     MachineBuilder b("outside");
@@ -91,7 +91,7 @@ TEST_CASE("a thread that leaves a slot, or turns without going on, ends the run"
     b.atomic(KernelOp::kAtomicAdd, keys, before, before);
     CHECK(
         error_of(b) ==
-        "kernel 'outside', line 6 (%1 = atomic_add #0[%0], %0 : i32): thread 0 leaves the slot, which has 3 elements");
+        "kernel 'outside': line 6 (%1 = atomic_add #0[%0], %0 : i32): thread 0 leaves the slot, which has 3 elements");
   }
   {
     MachineBuilder b("still");
@@ -100,7 +100,7 @@ TEST_CASE("a thread that leaves a slot, or turns without going on, ends the run"
     const MachineValue two = b.i32(2);
     b.for_loop(thread, two, b.sub(two, thread), {}, [](MachineValue, const Values&) { return Values{}; });
     CHECK(error_of(b) ==
-          "kernel 'still', line 8 (for %3 = %0 to %1 step %2): thread 2: a step of 0, expected more than 0");
+          "kernel 'still': line 8 (for %3 = %0 to %1 step %2): thread 2: a step of 0, expected more than 0");
   }
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("a kernel goes on after a run that ended early") {
   std::uint32_t status = 0;
   const KernelArgs args{&status, workgroup_memory, nullptr, nullptr};
   CHECK(kernel->run(args, 0, 3).message() ==
-        "kernel 'late', line 6 (store_vector #0[%0], %0): thread 0 leaves the slot, which has 2 elements");
+        "line 6 (store_vector #0[%0], %0): thread 0 leaves the slot, which has 2 elements");
   CHECK(kernel->run(args, 0, 2).ok());
   CHECK(workgroup_memory[1] == 1);
 }

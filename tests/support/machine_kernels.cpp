@@ -115,7 +115,8 @@ Status run_observed(const MachineKernel& kernel, const MemoryPlan& plan, const s
   WorkgroupMemory workgroup_memory(plan);
   std::uint32_t status = 0;
   const KernelArgs args{&status, workgroup_memory.data(), buffers.data(), sizes.data()};
-  return make_interpreted_kernel(kernel, plan)->run_observed(args, 0, num_groups, observation);
+  const Status ran = make_interpreted_kernel(kernel, plan)->run_observed(args, 0, num_groups, observation);
+  return ran.ok() ? ran : Status(ran.code(), "kernel '" + kernel.name + "': " + ran.message());
 }
 
 }  // namespace millrace::test

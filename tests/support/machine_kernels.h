@@ -38,7 +38,7 @@ bool same_value(Scalar a, Scalar b);
 std::uint32_t run_interpreted(const MachineKernel&, const std::vector<void*>& buffers,
                               const std::vector<std::int64_t>& sizes = {}, std::uint32_t num_groups = 1);
 
-/// Runs all groups before an observer's eyes, or in the order of its seed.
+/// Runs all groups before an observer's eyes, or in the order of its seed. An error names the kernel, as a device's.
 Status run_observed(const MachineKernel&, const MemoryPlan&, const std::vector<void*>& buffers,
                     const std::vector<std::int64_t>& sizes, std::uint32_t num_groups, const KernelObservation&);
 
