@@ -9,14 +9,17 @@ namespace {
 
 class FunctionKernel final : public HostKernel {
  public:
-  using Body = std::function<Status(const KernelArgs&, std::uint32_t, std::uint32_t)>;
-  explicit FunctionKernel(Body body) : body_(std::move(body)) {}
+  explicit FunctionKernel(HostKernelBody body) : body_(std::move(body)) {}
   Status run(const KernelArgs& args, std::uint32_t first, std::uint32_t end) const override {
+    return body_(args, first, end);
+  }
+  Status run_observed(const KernelArgs& args, std::uint32_t first, std::uint32_t end,
+                      const KernelObservation&) const override {
     return body_(args, first, end);
   }
 
  private:
-  Body body_;
+  HostKernelBody body_;
 };
 
 void run_routine(const void* microkernel, std::span<const std::int64_t> parameters, const KernelArgs* args,
@@ -30,11 +33,15 @@ void run_routine(const void* microkernel, std::span<const std::int64_t> paramete
 
 }  // namespace
 
-ExecutableImage host_kernel_image(KernelInfo info, FunctionKernel::Body body) {
+ExecutableImage host_kernel_image(const TargetSpec& target, KernelInfo info, HostKernelBody body) {
   return {.format = ImageFormat::kInterpreted,
-          .target = "cpu:baseline",
+          .target = target.is_cpu() ? "cpu:baseline" : target.to_text(),
           .info = std::move(info),
           .kernel = std::make_shared<FunctionKernel>(std::move(body))};
+}
+
+ExecutableImage host_kernel_image(KernelInfo info, HostKernelBody body) {
+  return host_kernel_image({}, std::move(info), std::move(body));
 }
 
 ExecutableImage code_image(KernelInfo info, std::initializer_list<int> bytes) {
@@ -43,9 +50,11 @@ ExecutableImage code_image(KernelInfo info, std::initializer_list<int> bytes) {
   return image;
 }
 
+namespace {
+
 // Arguments come as rdi = args, esi = first_group, edx = end_group.
 
-ExecutableImage store_ids_image() {
+ExecutableImage store_ids_code() {
   return code_image({.name = "store_ids", .num_buffers = 1, .buffer_is_written = {true}},
                     {
                         0x48, 0x8b, 0x47, 0x10,  //       mov rax, [rdi + 16]     args->buffers
@@ -60,7 +69,7 @@ ExecutableImage store_ids_image() {
                     });
 }
 
-ExecutableImage scale_image() {
+ExecutableImage scale_code() {
   return code_image({.name = "scale", .num_buffers = 2, .num_sizes = 1, .buffer_is_written = {false, true}},
                     {
                         0x48, 0x8b, 0x47, 0x10,  //       mov rax, [rdi + 16]     args->buffers
@@ -80,23 +89,7 @@ ExecutableImage scale_image() {
                     });
 }
 
-ExecutableImage load_constant_image() {
-  ExecutableImage image = code_image({.name = "load_constant", .num_buffers = 1, .buffer_is_written = {true}},
-                                     {
-                                         0x48, 0x8b, 0x47, 0x10,              // mov rax, [rdi + 16]   args->buffers
-                                         0x48, 0x8b, 0x00,                    // mov rax, [rax]        buffers[0]
-                                         0x8b, 0x0d, 0xf3, 0x0f, 0x00, 0x00,  // mov ecx, [rip + 4083] image + 4096
-                                         0x89, 0x08,                          // mov [rax], ecx
-                                         0xc3,                                // ret
-                                     });
-  const std::uint32_t constant = 0x600dcafe;
-  image.bytes.resize(4096 + sizeof(constant));
-  std::memcpy(image.bytes.data() + 4096, &constant, sizeof(constant));
-  image.code_bytes = 4096;
-  return image;
-}
-
-ExecutableImage fail_index_image() {
+ExecutableImage fail_index_code() {
   return code_image({.name = "gather_0"}, {
                                               0x48, 0x8b, 0x07,        // mov rax, [rdi]             args->status
                                               0xf0, 0x83, 0x08, 0x01,  // lock or dword [rax], 1     kIndexOutOfRange
@@ -104,7 +97,7 @@ ExecutableImage fail_index_image() {
                                           });
 }
 
-ExecutableImage workgroup_address_image(std::uint64_t workgroup_bytes) {
+ExecutableImage workgroup_address_code(std::uint64_t workgroup_bytes) {
   return code_image({.name = "workgroup_address",
                      .num_buffers = 1,
                      .num_sizes = 1,
@@ -121,6 +114,66 @@ ExecutableImage workgroup_address_image(std::uint64_t workgroup_bytes) {
                         0xc6, 0x44, 0x01, 0xff, 0x01,  // mov byte [rcx + rax - 1], 1
                         0xc3,                          // ret
                     });
+}
+
+/// The code where the target runs it, else `body`, which does the same.
+ExecutableImage code_or(const TargetSpec& target, ExecutableImage code, HostKernelBody body) {
+  return target.is_cpu() ? std::move(code) : host_kernel_image(target, std::move(code.info), std::move(body));
+}
+
+std::uint32_t* words_of(const KernelArgs& args, std::size_t buffer) {
+  return static_cast<std::uint32_t*>(args.buffers[buffer]);
+}
+
+}  // namespace
+
+ExecutableImage store_ids_image(const TargetSpec& target) {
+  return code_or(target, store_ids_code(), [](const KernelArgs& args, std::uint32_t first, std::uint32_t end) {
+    for (std::uint32_t group = first; group < end; ++group) words_of(args, 0)[group] = group;
+    return Status();
+  });
+}
+
+ExecutableImage scale_image(const TargetSpec& target) {
+  return code_or(target, scale_code(), [](const KernelArgs& args, std::uint32_t first, std::uint32_t end) {
+    const auto factor = static_cast<std::uint32_t>(args.sizes[0]);
+    for (std::uint32_t group = first; group < end; ++group)
+      words_of(args, 1)[group] = words_of(args, 0)[group] * factor;
+    return Status();
+  });
+}
+
+ExecutableImage fail_index_image(const TargetSpec& target) {
+  return code_or(target, fail_index_code(), [](const KernelArgs& args, std::uint32_t, std::uint32_t) {
+    *args.status |= static_cast<std::uint32_t>(KernelError::kIndexOutOfRange);
+    return Status();
+  });
+}
+
+ExecutableImage workgroup_address_image(std::uint64_t workgroup_bytes, const TargetSpec& target) {
+  return code_or(target, workgroup_address_code(workgroup_bytes),
+                 [](const KernelArgs& args, std::uint32_t, std::uint32_t) {
+                   auto* bytes = static_cast<std::uint8_t*>(args.workgroup_memory);
+                   static_cast<std::uint64_t*>(args.buffers[0])[0] = reinterpret_cast<std::uintptr_t>(bytes);
+                   bytes[0] = bytes[args.sizes[0] - 1] = 1;
+                   return Status();
+                 });
+}
+
+ExecutableImage load_constant_image() {
+  ExecutableImage image = code_image({.name = "load_constant", .num_buffers = 1, .buffer_is_written = {true}},
+                                     {
+                                         0x48, 0x8b, 0x47, 0x10,              // mov rax, [rdi + 16]   args->buffers
+                                         0x48, 0x8b, 0x00,                    // mov rax, [rax]        buffers[0]
+                                         0x8b, 0x0d, 0xf3, 0x0f, 0x00, 0x00,  // mov ecx, [rip + 4083] image + 4096
+                                         0x89, 0x08,                          // mov [rax], ecx
+                                         0xc3,                                // ret
+                                     });
+  const std::uint32_t constant = 0x600dcafe;
+  image.bytes.resize(4096 + sizeof(constant));
+  std::memcpy(image.bytes.data() + 4096, &constant, sizeof(constant));
+  image.code_bytes = 4096;
+  return image;
 }
 
 ExecutableImage routine_image(std::int64_t a) {

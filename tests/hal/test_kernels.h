@@ -7,30 +7,32 @@
 #include <string>
 
 #include "millrace/hal/executable.h"
+#include "millrace/hal/target.h"
 
-// Kernels that need no code generator: C++ behind HostKernel, and x86-64 machine code written out. All of the code is
-// in the baseline instruction set, so every device runs it.
+// Kernels that need no code generator: C++ behind HostKernel, and x86-64 machine code written out, in the baseline
+// instruction set, so that every cpu device runs it. For targets that run no machine code of the host they are C++ too.
 
 namespace millrace {
 
-/// A HostKernel from a function.
-ExecutableImage host_kernel_image(KernelInfo info,
-                                  std::function<Status(const KernelArgs&, std::uint32_t, std::uint32_t)> body);
+/// A HostKernel from a function, for every cpu device or another target. It has nothing to tell an observer.
+using HostKernelBody = std::function<Status(const KernelArgs&, std::uint32_t first_group, std::uint32_t end_group)>;
+ExecutableImage host_kernel_image(KernelInfo info, HostKernelBody body);
+ExecutableImage host_kernel_image(const TargetSpec& target, KernelInfo info, HostKernelBody body);
 
 /// An image of cpu:baseline code with its entry at offset 0.
 ExecutableImage code_image(KernelInfo info, std::initializer_list<int> bytes);
 
 /// buffers[0][g] = g for each group g; u32.
-ExecutableImage store_ids_image();
+ExecutableImage store_ids_image(const TargetSpec& target = {});
 /// buffers[1][g] = buffers[0][g] * sizes[0] for each group g; u32.
-ExecutableImage scale_image();
+ExecutableImage scale_image(const TargetSpec& target = {});
 /// buffers[0][0] = 0x600dcafe, a constant that stands in a page after the code.
 ExecutableImage load_constant_image();
 /// Sets KernelError::kIndexOutOfRange.
-ExecutableImage fail_index_image();
+ExecutableImage fail_index_image(const TargetSpec& target = {});
 /// buffers[0][0] = the address of its workgroup memory, of which it writes the first and the last byte; sizes[0] is
 /// how many bytes that is.
-ExecutableImage workgroup_address_image(std::uint64_t workgroup_bytes);
+ExecutableImage workgroup_address_image(std::uint64_t workgroup_bytes, const TargetSpec& target = {});
 /// buffers[0][g] = a * g + 1 through a microkernel; `a` is the image's parameter.
 ExecutableImage routine_image(std::int64_t a);
 

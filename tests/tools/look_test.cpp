@@ -169,8 +169,8 @@ TEST_CASE("devices tells what is here, and what is not") {
   const std::string text = here.output_of("devices");
   for (const char* part :
        {"\n  cpu             this host: available\n", "\n  hip             AMD GPUs: not built in\n",
-        "\n  sim             a simulated GPU: not built in\n",
-        "\n  cpu:baseline    runs here; generators: ", "\n  xbyak           xbyak 0x",
+        "\n  sim             a simulated GPU: available\n", "\n  cpu:baseline    runs here; generators: ",
+        "\n  sim:gfx1100     simulated here; generators: interpreter\n", "\n  xbyak           xbyak 0x",
         "not for cpu:baseline: xbyak: needs FMA, cpu:baseline has none; say cpu:avx2 or cpu:avx512\n",
         "\n  interpreter     "}) {
     CHECK_MESSAGE(contains(text, part), part);

@@ -187,7 +187,7 @@ TEST_CASE("mistakes in outputs and devices are named") {
         "millrace: npy 'none/v.npy': the file cannot be written: No such file or directory; check the path and the "
         "space\n");
   CHECK(error("--device gpu") ==
-        "millrace: device 'gpu' is not known; devices built in: cpu; code generators built in: xbyak, llvm, "
+        "millrace: device 'gpu' is not known; devices built in: cpu, sim; code generators built in: xbyak, llvm, "
         "interpreter; say 'cpu' for this host\n");
   CHECK(error("--generator fast") ==
         "millrace: compile: generator 'fast' is not known; code generators built in: xbyak, llvm, interpreter; force "

@@ -19,8 +19,8 @@ struct Context {
   std::vector<std::shared_ptr<const KernelCompiler>> generators;  // in the order in which they are asked
   std::shared_ptr<KernelCache> cache;                             // null: every kernel is compiled anew
 
-  /// "cpu", "cpu:avx2", "amdgpu:gfx1100". A target needs no device: code can be made here and run elsewhere. Both fail
-  /// naming what was asked, and the devices and generators that there are.
+  /// "cpu", "cpu:avx2", "amdgpu:gfx1100", "sim:gfx1100". A target needs no device: code can be made here and run
+  /// elsewhere. Both fail naming what was asked, and the devices and generators that there are.
   Result<Target> target(std::string_view spec) const;
   Result<std::shared_ptr<Device>> device(std::string_view spec) const;
 };
@@ -30,7 +30,7 @@ struct ContextOptions {
   std::string cache_directory = KernelCache::default_directory();
 };
 
-/// The cpu driver; xbyak, LLVM and the interpreter.
+/// The cpu and sim drivers; xbyak, LLVM and the interpreter.
 std::shared_ptr<const Context> make_default_context(const ContextOptions& = {});
 
 }  // namespace millrace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/graph/context.h"
+#include "millrace/hal/sim_device.h"
 
 namespace millrace {
 
 std::shared_ptr<const Context> make_default_context(const ContextOptions& options) {
   auto context = std::make_shared<Context>();
-  context->drivers = {cpu_driver()};
+  context->drivers = {cpu_driver(), sim_driver()};
   context->generators = {make_xbyak_generator(), make_llvm_generator(), make_interpreter_generator()};
   context->cache = std::make_shared<KernelCache>(KernelCache::Options{.directory = options.cache_directory});
   return context;

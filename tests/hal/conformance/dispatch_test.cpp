@@ -20,12 +20,13 @@ TEST_CASE("device: a host kernel runs every group exactly once, in non-empty run
   on_every_device([](Device& device) {
     for (std::int64_t groups : {0, 1, 2, 3, 4, 100}) {
       std::vector<int> seen(static_cast<std::size_t>(groups));
-      const ExecutableImage image = host_kernel_image(
-          {.name = "count"}, [&](const KernelArgs&, std::uint32_t first_group, std::uint32_t end_group) -> Status {
-            CHECK(first_group < end_group);
-            for (std::uint32_t group = first_group; group < end_group; ++group) ++seen.at(group);
-            return {};
-          });
+      const ExecutableImage image =
+          host_kernel_image(device.target(), {.name = "count"},
+                            [&](const KernelArgs&, std::uint32_t first_group, std::uint32_t end_group) -> Status {
+                              CHECK(first_group < end_group);
+                              for (std::uint32_t group = first_group; group < end_group; ++group) ++seen.at(group);
+                              return {};
+                            });
       ListBuilder b;
       b.dispatch(b.kernel(image.info), groups, {});
       CAPTURE(groups);
@@ -42,7 +43,7 @@ TEST_CASE("device: a host kernel gets its buffers at their offsets, its sizes an
     int calls = 0;
     const KernelInfo info{.name = "look", .num_buffers = 3, .num_sizes = 2, .buffer_is_written = {false, true, false}};
     const ExecutableImage image =
-        host_kernel_image(info, [&](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
+        host_kernel_image(device.target(), info, [&](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
           ++calls;
           CHECK(*args.status == 0);
           CHECK(args.buffers[0] == x.data() + 2);
@@ -61,13 +62,13 @@ TEST_CASE("device: a host kernel gets its buffers at their offsets, its sizes an
   });
 }
 
-TEST_CASE("device: machine code runs every group") {
+TEST_CASE("device: a kernel runs every group") {
   on_every_device([](Device& device) {
     for (std::int64_t groups : {1, 2, 3, 4, 1000}) {
       std::vector<std::uint32_t> y(static_cast<std::size_t>(groups) + 1, 0xffff'ffff);
       std::vector<std::uint32_t> expected = y;
       std::iota(expected.begin(), expected.end() - 1, 0u);
-      const ExecutableImage image = store_ids_image();
+      const ExecutableImage image = store_ids_image(device.target());
       ListBuilder b;
       const BindingIndex out = b.output("y", groups * 4);
       b.dispatch(b.kernel(image.info), groups, {b.range(out, 0, groups * 4)});
@@ -77,11 +78,11 @@ TEST_CASE("device: machine code runs every group") {
   });
 }
 
-TEST_CASE("device: machine code reads its sizes, and buffers that are only element-aligned") {
+TEST_CASE("device: a kernel reads its sizes, and buffers that are only element-aligned") {
   on_every_device([](Device& device) {
     std::vector<std::uint32_t> x = {0, 1, 2, 3, 4};
     std::vector<std::uint32_t> y(5);
-    const ExecutableImage image = scale_image();
+    const ExecutableImage image = scale_image(device.target());
     ListBuilder b;
     const BindingIndex in = b.input("x", 16);
     const BindingIndex out = b.output("y", 16);
@@ -92,7 +93,7 @@ TEST_CASE("device: machine code reads its sizes, and buffers that are only eleme
 }
 
 TEST_CASE("device: machine code reads the constants after its code") {
-  on_every_device([](Device& device) {
+  on_every_host_code_device([](Device& device) {
     std::vector<std::uint32_t> y(1);
     const ExecutableImage image = load_constant_image();
     ListBuilder b;
@@ -104,7 +105,7 @@ TEST_CASE("device: machine code reads the constants after its code") {
 }
 
 TEST_CASE("device: a routine runs around its microkernel, with the image's parameters") {
-  on_every_device([](Device& device) {
+  on_every_host_code_device([](Device& device) {
     std::vector<std::uint32_t> y(5);
     const ExecutableImage image = routine_image(3);
     ListBuilder b;
@@ -117,8 +118,9 @@ TEST_CASE("device: a routine runs around its microkernel, with the image's param
 
 TEST_CASE("device: a kernel gets the workgroup memory of its plan, 64-byte aligned") {
   on_every_device([](Device& device) {
-    const std::vector<ExecutableImage> images = {workgroup_address_image(1), workgroup_address_image(100),
-                                                 workgroup_address_image(70'000)};
+    const std::vector<ExecutableImage> images = {workgroup_address_image(1, device.target()),
+                                                 workgroup_address_image(100, device.target()),
+                                                 workgroup_address_image(65'536, device.target())};
     std::vector<std::uint64_t> y(3);
     ListBuilder b;
     const BindingIndex out = b.output("y", 24);
@@ -137,7 +139,7 @@ TEST_CASE("device: a kernel gets the workgroup memory of its plan, 64-byte align
 
 TEST_CASE("device: a list's kernels are those of one table, by index") {
   on_every_device([](Device& device) {
-    const std::vector<ExecutableImage> images = {store_ids_image(), scale_image()};
+    const std::vector<ExecutableImage> images = {store_ids_image(device.target()), scale_image(device.target())};
     std::vector<std::uint32_t> ids(4);
     std::vector<std::uint32_t> y(4);
     ListBuilder b;
@@ -161,7 +163,7 @@ TEST_CASE("device: a list's kernels are those of one table, by index") {
 
 TEST_CASE("device: an executable lives as long as its recording") {
   on_every_device([](Device& device) {
-    const ExecutableImage image = store_ids_image();
+    const ExecutableImage image = store_ids_image(device.target());
     ListBuilder b;
     const BindingIndex out = b.output("y", 8);
     b.dispatch(b.kernel(image.info), 2, {b.range(out, 0, 8)});

@@ -34,9 +34,9 @@ void or_status(const KernelArgs& args, std::uint32_t bits) {
 
 }  // namespace
 
-TEST_CASE("device: an error that machine code reports names the kernel and what happened, and ends the list") {
+TEST_CASE("device: an error that a kernel reports names the kernel and what happened, and ends the list") {
   on_every_device([](Device& device) {
-    Fixture f(device, fail_index_image());
+    Fixture f(device, fail_index_image(device.target()));
     const Status status = f.submit();
     CHECK(status.code() == StatusCode::kOutOfRange);
     CHECK(status.message() ==
@@ -49,7 +49,7 @@ TEST_CASE("device: an error that any of the groups reports is reported") {
   on_every_device([](Device& device) {
     for (std::uint32_t bad_group = 0; bad_group < 4; ++bad_group) {
       Fixture f(device, host_kernel_image(
-                            {.name = "gather_3"},
+                            device.target(), {.name = "gather_3"},
                             [&](const KernelArgs& args, std::uint32_t first_group, std::uint32_t end_group) -> Status {
                               for (std::uint32_t group = first_group; group < end_group; ++group) {
                                 if (group == bad_group)
@@ -66,7 +66,7 @@ TEST_CASE("device: an error that any of the groups reports is reported") {
 TEST_CASE("device: a status word is cleared between runs") {
   on_every_device([](Device& device) {
     bool fails = true;
-    Fixture f(device, host_kernel_image({.name = "sometimes"},
+    Fixture f(device, host_kernel_image(device.target(), {.name = "sometimes"},
                                         [&](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
                                           if (fails) or_status(args, 1);
                                           return {};
@@ -80,11 +80,11 @@ TEST_CASE("device: a status word is cleared between runs") {
 
 TEST_CASE("device: bits that no error has are ours to fix") {
   on_every_device([](Device& device) {
-    Fixture f(device,
-              host_kernel_image({.name = "wild"}, [](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
-                or_status(args, 0x8000'0001);
-                return {};
-              }));
+    Fixture f(device, host_kernel_image(device.target(), {.name = "wild"},
+                                        [](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
+                                          or_status(args, 0x8000'0001);
+                                          return {};
+                                        }));
     const Status status = f.submit();
     CHECK(status.code() == StatusCode::kInternal);
     CHECK(status.message() ==
@@ -95,10 +95,11 @@ TEST_CASE("device: bits that no error has are ours to fix") {
 TEST_CASE("device: a host kernel's own failure keeps its code, names the kernel and ends the list") {
   on_every_device([](Device& device) {
     int calls = 0;
-    Fixture f(device, host_kernel_image({.name = "sort_0"}, [&](const KernelArgs&, std::uint32_t, std::uint32_t) {
-                ++calls;
-                return resource_exhausted("no lanes left");
-              }));
+    Fixture f(device, host_kernel_image(device.target(), {.name = "sort_0"},
+                                        [&](const KernelArgs&, std::uint32_t, std::uint32_t) {
+                                          ++calls;
+                                          return resource_exhausted("no lanes left");
+                                        }));
     const Status status = f.submit();
     CHECK(status.code() == StatusCode::kResourceExhausted);
     CHECK(status.message() == "kernel 'sort_0': no lanes left");
@@ -111,10 +112,11 @@ TEST_CASE("device: a recording that is submitted while it runs refuses, and the 
   on_every_device([](Device& device) {
     Status inner;
     Fixture* fixture = nullptr;
-    Fixture f(device, host_kernel_image({.name = "again"}, [&](const KernelArgs&, std::uint32_t, std::uint32_t) {
-                inner = fixture->submit();
-                return Status();
-              }));
+    Fixture f(device, host_kernel_image(device.target(), {.name = "again"},
+                                        [&](const KernelArgs&, std::uint32_t, std::uint32_t) {
+                                          inner = fixture->submit();
+                                          return Status();
+                                        }));
     fixture = &f;
     CHECK(f.submit().ok());
     CHECK(inner.code() == StatusCode::kFailedPrecondition);

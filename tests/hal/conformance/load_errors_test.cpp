@@ -8,7 +8,7 @@ namespace millrace {
 namespace {
 
 void expect_refusal(Device& device, const ExecutableImage& image, StatusCode code, const std::string& message) {
-  const std::vector<ExecutableImage> images = {store_ids_image(), image};
+  const std::vector<ExecutableImage> images = {store_ids_image(device.target()), image};
   const auto executable = device.load(images);
   REQUIRE(!executable.ok());
   CHECK(executable.status().code() == code);
@@ -19,32 +19,34 @@ void expect_refusal(Device& device, const ExecutableImage& image, StatusCode cod
 
 TEST_CASE("device: an image for a target that the device does not execute is refused by kernel, image and device") {
   on_every_device([](Device& device) {
+    const std::string end = device.target().is_cpu() ? "' or a lower level of it; compile for the device's target"
+                                                     : "'; compile for the device's target";
     for (const std::string target : {"amdgpu:gfx1100", "cpu:avx9", "cpu", "", "cuda"}) {
-      ExecutableImage image = store_ids_image();
+      ExecutableImage image = store_ids_image(device.target());
       image.info.name = "gelu_0";
       image.target = target;
-      expect_refusal(device, image, StatusCode::kFailedPrecondition,
-                     "kernel 'gelu_0': its image is for '" + target + "', expected '" + device.target().to_text() +
-                         "' or a lower level of it; compile for the device's target");
-      ExecutableImage interpreted = host_kernel_image({.name = "gelu_1"}, nullptr);
+      expect_refusal(
+          device, image, StatusCode::kFailedPrecondition,
+          "kernel 'gelu_0': its image is for '" + target + "', expected '" + device.target().to_text() + end);
+      ExecutableImage interpreted = host_kernel_image(device.target(), {.name = "gelu_1"}, nullptr);
       interpreted.target = target;
-      expect_refusal(device, interpreted, StatusCode::kFailedPrecondition,
-                     "kernel 'gelu_1': its image is for '" + target + "', expected '" + device.target().to_text() +
-                         "' or a lower level of it; compile for the device's target");
+      expect_refusal(
+          device, interpreted, StatusCode::kFailedPrecondition,
+          "kernel 'gelu_1': its image is for '" + target + "', expected '" + device.target().to_text() + end);
     }
   });
 }
 
 TEST_CASE("device: host code above the device's level is refused, an interpreted kernel of that level is not") {
-  on_every_device([](Device& device) {
+  on_every_host_code_device([](Device& device) {
     if (device.target().isa == IsaLevel::kAvx512) return;
-    ExecutableImage code = store_ids_image();
+    ExecutableImage code = store_ids_image(device.target());
     code.target = "cpu:avx512";
     expect_refusal(device, code, StatusCode::kFailedPrecondition,
                    "kernel 'store_ids': its image is for 'cpu:avx512', expected '" + device.target().to_text() +
                        "' or a lower level of it; compile for the device's target");
     ExecutableImage interpreted = host_kernel_image(
-        {.name = "nothing"}, [](const KernelArgs&, std::uint32_t, std::uint32_t) { return Status(); });
+        device.target(), {.name = "nothing"}, [](const KernelArgs&, std::uint32_t, std::uint32_t) { return Status(); });
     interpreted.target = "cpu:avx512";
     const std::vector<ExecutableImage> images = {interpreted};
     CHECK(device.load(images).ok());
@@ -52,7 +54,7 @@ TEST_CASE("device: host code above the device's level is refused, an interpreted
 }
 
 TEST_CASE("device: a damaged image is refused by its kernel") {
-  on_every_device([](Device& device) {
+  on_every_host_code_device([](Device& device) {
     struct Case {
       void (*damage)(ExecutableImage&);
       const char* message;
@@ -84,7 +86,7 @@ TEST_CASE("device: a damaged image is refused by its kernel") {
 }
 
 TEST_CASE("device: a microkernel whose routine was not looked up is refused, not entered") {
-  on_every_device([](Device& device) {
+  on_every_host_code_device([](Device& device) {
     ExecutableImage image = routine_image(1);
     image.routine = nullptr;
     expect_refusal(device, image, StatusCode::kFailedPrecondition,
@@ -94,7 +96,7 @@ TEST_CASE("device: a microkernel whose routine was not looked up is refused, not
 
 TEST_CASE("device: an interpreted image without a kernel is refused") {
   on_every_device([](Device& device) {
-    ExecutableImage image = host_kernel_image({.name = "nothing"}, nullptr);
+    ExecutableImage image = host_kernel_image(device.target(), {.name = "nothing"}, nullptr);
     image.kernel = nullptr;
     expect_refusal(device, image, StatusCode::kInvalidArgument,
                    "kernel 'nothing': an interpreted image without a kernel, expected a HostKernel");

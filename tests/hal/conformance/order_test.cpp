@@ -8,7 +8,7 @@ namespace millrace {
 
 TEST_CASE("device: what stands before a barrier is seen after it, for every pair of commands") {
   on_every_device([](Device& device) {
-    const std::vector<ExecutableImage> images = {scale_image()};
+    const std::vector<ExecutableImage> images = {scale_image(device.target())};
     ListBuilder b;
     const KernelIndex scale = b.kernel(images[0].info);
     const BindingIndex t = b.binding("t", BindingKind::kTransient, 64);
@@ -44,7 +44,7 @@ TEST_CASE("device: barriers with nothing between them are fine") {
 
 TEST_CASE("device: a long chain of dependent commands keeps its order") {
   on_every_device([](Device& device) {
-    const std::vector<ExecutableImage> images = {scale_image()};
+    const std::vector<ExecutableImage> images = {scale_image(device.target())};
     ListBuilder b;
     const KernelIndex scale = b.kernel(images[0].info);
     const BindingIndex y = b.output("y", 8);

@@ -70,7 +70,7 @@ TEST_CASE("device: two threads take turns on one recording through a timeline") 
   on_every_device([](Device& device) {
     constexpr std::uint64_t kTurns = 200;
     const std::vector<ExecutableImage> images = {
-        host_kernel_image({.name = "increment", .num_buffers = 1, .buffer_is_written = {true}},
+        host_kernel_image(device.target(), {.name = "increment", .num_buffers = 1, .buffer_is_written = {true}},
                           [](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
                             ++*static_cast<std::uint64_t*>(args.buffers[0]);
                             return {};
@@ -141,7 +141,7 @@ TEST_CASE("device: a submission that is waiting when the failure comes passes it
 
 TEST_CASE("device: refused and failed submissions give their status to every signal") {
   on_every_device([](Device& device) {
-    const std::vector<ExecutableImage> images = {fail_index_image()};
+    const std::vector<ExecutableImage> images = {fail_index_image(device.target())};
     ListBuilder b;
     b.dispatch(b.kernel(images[0].info), 1, {});
     const auto recording = device.record(b.list, device.load(images).value()).value();

@@ -15,7 +15,7 @@ constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 /// y[0, n) = 3 * x[offset, offset + n), with everything symbolic; sizes and bindings are given by each test.
 struct Fixture {
   explicit Fixture(Device& on) : device(on) {
-    images = {scale_image()};
+    images = {scale_image(device.target())};
     x = builder.input("x", 40);
     y = builder.output("y", Dim("y_bytes"));
     builder.dispatch(builder.kernel(images[0].info), Dim("groups"),

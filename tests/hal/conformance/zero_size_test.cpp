@@ -30,7 +30,7 @@ TEST_CASE("device: an empty buffer is allocated and bound") {
 
 TEST_CASE("device: null may be bound where nothing is asked for, and commands on nothing do nothing") {
   on_every_device([](Device& device) {
-    const ExecutableImage image = scale_image();
+    const ExecutableImage image = scale_image(device.target());
     ListBuilder b;
     const BindingIndex x = b.input("x", 0);
     const BindingIndex y = b.output("y", 0);
@@ -45,8 +45,8 @@ TEST_CASE("device: null may be bound where nothing is asked for, and commands on
 TEST_CASE("device: a dispatch of 0 groups runs nothing") {
   on_every_device([](Device& device) {
     int calls = 0;
-    const std::vector<ExecutableImage> images = {
-        host_kernel_image({.name = "count"}, [&](const KernelArgs&, std::uint32_t, std::uint32_t) -> Status {
+    const std::vector<ExecutableImage> images = {host_kernel_image(
+        device.target(), {.name = "count"}, [&](const KernelArgs&, std::uint32_t, std::uint32_t) -> Status {
           ++calls;
           return {};
         })};

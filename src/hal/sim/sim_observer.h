@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "hal/sim/shadow_memory.h"
+#include "hal/sim/traffic_counter.h"
+#include "millrace/hal/sim_device.h"
+
+namespace millrace {
+
+/// Watches one dispatch: what it may not do is a finding, and what it does is counted.
+class SimObserver final : public MemoryObserver {
+ public:
+  /// One size a buffer argument.
+  SimObserver(const TargetSpec& target, std::vector<std::uint64_t> buffer_bytes)
+      : target_(target), shadow_(std::move(buffer_bytes)) {}
+
+  const SimCounts& counts() const { return counts_; }
+
+  Status begin_group(const ObservedKernel&, const KernelArgs&, std::uint32_t group) override;
+  Status access(const MemoryAccess&) override;
+  Status barrier(std::uint32_t line) override;
+  void end_group(std::uint64_t lane_instructions) override;
+
+ private:
+  const TargetSpec& target_;
+  ShadowMemory shadow_;
+  TrafficCounter traffic_;
+  const ObservedKernel* kernel_ = nullptr;  // of the open group
+  SimCounts counts_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/sim/sim_recording.h"
+
+#include "hal/sim/sim_observer.h"
+
+namespace millrace {
+
+void SimState::begin_submission() {
+  const std::lock_guard lock(mutex_);
+  dispatches_.clear();
+}
+
+KernelObservation SimState::next_observation() {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t number = num_dispatches_++;
+  return {.order_seed = options_.order_seed == 0 ? 0 : options_.order_seed + number,
+          .max_lane_instructions = options_.max_lane_instructions};
+}
+
+void SimState::add(SimDispatch dispatch) {
+  const std::lock_guard lock(mutex_);
+  dispatches_.push_back(std::move(dispatch));
+}
+
+std::vector<SimDispatch> SimState::dispatches() const {
+  const std::lock_guard lock(mutex_);
+  return dispatches_;
+}
+
+Result<std::unique_ptr<SimRecording>> SimRecording::create(const CommandList& list,
+                                                           std::shared_ptr<const SimExecutable> executable,
+                                                           std::shared_ptr<SimState> state) {
+  std::unique_ptr<SimRecording> recording(new SimRecording(list, std::move(executable), std::move(state)));
+  MILLRACE_TRY(recording->prepare());
+  return recording;
+}
+
+Status SimRecording::run_groups(const InlineDispatch& dispatch) {
+  std::vector<std::uint64_t> buffer_bytes;
+  for (const BufferRange& range : dispatch.buffers) {
+    buffer_bytes.push_back(static_cast<std::uint64_t>(dispatch.sizes[index_of(range.length_bytes)]));
+  }
+  SimObserver observer(state_->target(), std::move(buffer_bytes));
+  KernelObservation observation = state_->next_observation();
+  observation.observer = &observer;
+  if (dispatch.num_groups > 0) {
+    MILLRACE_TRY(executable_->kernel(dispatch.kernel).run_observed(dispatch.args, 0, dispatch.num_groups, observation));
+  }
+  state_->add({executable_->info(dispatch.kernel).name, observer.counts()});
+  return {};
+}
+
+}  // namespace millrace
