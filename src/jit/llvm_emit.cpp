@@ -6,6 +6,7 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include "jit/llvm_lanewise.h"
+#include "jit/llvm_lines.h"
 #include "jit/llvm_memory.h"
 
 namespace millrace {
@@ -23,11 +24,14 @@ class KernelWalk {
         ir_(context_),
         memories_(context_, emitted, target),
         values_(kernel_.types.size()) {
+    if (emitted.has_lines) lines_.emplace(module, kernel_);
     target.emit_entry(module, ir_, target, emitted, [&](const LlvmFrame& frame) {
       frame_ = &frame;
       memories_.bind(frame);
+      if (lines_) lines_->begin(*frame.function);
       emit_block(BlockId{0});
     });
+    if (lines_) lines_->finish();
   }
 
  private:
@@ -38,6 +42,8 @@ class KernelWalk {
   }
 
   void emit(const Instruction& instruction) {
+    if (lines_) lines_->set_line(ir_, num_emitted_);
+    ++num_emitted_;
     if (instruction.op == KernelOp::kFor) return emit_for(instruction);
     if (instruction.op == KernelOp::kIf) return emit_if(instruction);
     Value* result = is_lanewise(instruction.op) ? emit_lanes(instruction) : emit_machine(instruction);
@@ -139,7 +145,9 @@ class KernelWalk {
       phis.back()->addIncoming(initial, before);
       values_[index_of(body.parameters[i])] = phis.back();
     }
+    const llvm::DebugLoc line = ir_.getCurrentDebugLocation();
     emit_block(instruction.blocks[0]);
+    ir_.SetCurrentDebugLocation(line);
     llvm::BasicBlock* latch = ir_.GetInsertBlock();
     Value* next = ir_.CreateAdd(phis[0], step);
     phis[0]->addIncoming(next, latch);
@@ -227,6 +235,8 @@ class KernelWalk {
   LlvmMemories memories_;
   std::vector<Value*> values_;  // by MachineValueId
   const LlvmFrame* frame_ = nullptr;
+  std::optional<LlvmLines> lines_;
+  std::size_t num_emitted_ = 0;
 };
 
 }  // namespace

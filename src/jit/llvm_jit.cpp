@@ -78,7 +78,11 @@ class LlvmJit {
     output.image.info = kernel.info;
     const std::string symbol = makes_gpu_objects() ? kernel_symbol(kernel) : kLlvmEntryName;
     auto module = emit_llvm_module(*context, machine_->createDataLayout(),
-                                   {std::get<MachineKernel>(kernel.mapped), kernel.memory, symbol}, target_);
+                                   {.kernel = std::get<MachineKernel>(kernel.mapped),
+                                    .plan = kernel.memory,
+                                    .symbol = symbol,
+                                    .has_lines = options.line_tables && makes_gpu_objects()},
+                                   target_);
     std::string broken;
     llvm::raw_string_ostream broken_stream(broken);
     if (llvm::verifyModule(*module, &broken_stream)) return failure(kernel, "gives invalid IR: " + broken);

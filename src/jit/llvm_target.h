@@ -14,7 +14,8 @@ namespace millrace {
 struct LlvmKernel {
   const MachineKernel& kernel;
   const MemoryPlan& plan;
-  std::string symbol;  // the name of the one symbol that its module defines
+  std::string symbol;      // the name of the one symbol that its module defines
+  bool has_lines = false;  // whether code tells its lines of to_text(kernel)
 };
 
 /// The values that a kernel finds at its start. The body sees nothing else of the target's calling convention.

@@ -30,6 +30,8 @@ Status check_workgroup(const MachineKernel& kernel, const TargetSpec& spec) {
 /// The library's side of the LLVM generator. Only emit() opens the module.
 class LlvmGenerator final : public KernelCompiler {
  public:
+  explicit LlvmGenerator(const LlvmOptions& options) : options_(options) {}
+
   std::string_view name() const override { return "llvm"; }
 
   std::string version() const override {
@@ -49,25 +51,32 @@ class LlvmGenerator final : public KernelCompiler {
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_machine_kernel(kernel, spec, name()));
     MILLRACE_TRY(check_workgroup(std::get<MachineKernel>(planned.mapped), spec));
+    if (options_.line_tables && spec.is_gpu()) planned.key_text += "line tables\n";
     return planned;
   }
 
   Result<ExecutableImage> emit(const PlannedKernel& kernel, const TargetSpec& spec) const override {
-    MILLRACE_TRY_ASSIGN(LlvmEmitOutput output, emit_with_llvm(kernel, spec, {}));
+    MILLRACE_TRY_ASSIGN(LlvmEmitOutput output, emit_with_llvm(kernel, spec, {.line_tables = options_.line_tables}));
     return std::move(output.image);
   }
 
   Result<std::string> listing(const PlannedKernel& kernel, const TargetSpec& spec, ListingKind kind) const override {
-    const LlvmEmitOptions options{.want_ir = kind == ListingKind::kLlvmIr,
+    const LlvmEmitOptions options{.line_tables = options_.line_tables,
+                                  .want_ir = kind == ListingKind::kLlvmIr,
                                   .want_asm = kind == ListingKind::kAssembly,
                                   .want_object = kind == ListingKind::kObject};
     MILLRACE_TRY_ASSIGN(LlvmEmitOutput output, emit_with_llvm(kernel, spec, options));
     return output.ir + output.assembly + output.object;  // one of them
   }
+
+ private:
+  LlvmOptions options_;
 };
 
 }  // namespace
 
-std::shared_ptr<const KernelCompiler> make_llvm_generator() { return std::make_shared<LlvmGenerator>(); }
+std::shared_ptr<const KernelCompiler> make_llvm_generator(const LlvmOptions& options) {
+  return std::make_shared<LlvmGenerator>(options);
+}
 
 }  // namespace millrace

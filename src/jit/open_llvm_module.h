@@ -11,8 +11,9 @@
 
 namespace millrace {
 
-/// What to print beside emitting, for people.
 struct LlvmEmitOptions {
+  bool line_tables = false;  // as LlvmOptions
+  // What to print beside emitting, for people.
   bool want_ir = false;      // LLVM IR, optimised
   bool want_asm = false;     // the target's assembly
   bool want_object = false;  // an object file

@@ -58,8 +58,12 @@ class KernelCompiler : public CodeGenerator {
 std::shared_ptr<const KernelCompiler> make_interpreter_generator();
 /// f32 contractions on AVX2 and AVX-512.
 std::shared_ptr<const KernelCompiler> make_xbyak_generator();
+struct LlvmOptions {
+  /// GPU code objects tell which line of the kernel's text each instruction comes from (DWARF 5, the text included).
+  bool line_tables = false;
+};
 /// Everything, through the module libmillrace_llvm, which is opened by the first emit().
-std::shared_ptr<const KernelCompiler> make_llvm_generator();
+std::shared_ptr<const KernelCompiler> make_llvm_generator(const LlvmOptions& = {});
 
 /// A reason not taken.
 struct Refusal {
