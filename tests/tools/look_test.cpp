@@ -78,6 +78,15 @@ TEST_CASE("code is listed kernel by kernel, or of one kernel") {
                                    "ELF"));
 }
 
+TEST_CASE("code for a GPU tells its lines when it is asked to") {
+  const Workplace here;
+  const std::string listing = "dump top.mr --stage asm --target amdgpu:gfx1100";
+  CHECK_FALSE(contains(here.output_of(listing), ".loc"));
+  const std::string told = here.output_of(listing + " --line-tables");
+  CHECK(contains(told, "\t.loc\t"));
+  CHECK(contains(told, "workgroup_id : i64"));  // the kernel's text
+}
+
 TEST_CASE("code that there is not is refused") {
   const Workplace here;
   const auto error = [&](const std::string& rest) { return here.error_of("dump net.mr --stage " + rest); };

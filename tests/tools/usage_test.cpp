@@ -56,6 +56,8 @@ TEST_CASE("wrong usage exits with 2 and says what is wrong and where help is") {
         "millrace: --format dot: is for --stage graph alone; see 'millrace dump --help'\n");
   CHECK(usage("dump top.mr --stage plan --kernel 0") ==
         "millrace: --kernel: is for the stages llvm, asm and object; see 'millrace dump --help'\n");
+  CHECK(usage("dump top.mr --stage plan --line-tables") ==
+        "millrace: --line-tables: is for the stages llvm, asm and object; see 'millrace dump --help'\n");
   CHECK(usage("run top.mr --input x") ==
         "millrace: --input: found 'x', expected NAME=VALUE; see 'millrace run --help'\n");
   CHECK(usage("run top.mr --dim =3") ==

@@ -17,6 +17,7 @@ struct Arguments {
   GraphArguments graph;
   std::string stage, format = "text", output;
   std::optional<std::uint32_t> kernel;
+  bool line_tables = false;
 };
 
 const std::map<std::string, Stage> kStages = {
@@ -70,7 +71,7 @@ Result<std::string> list_kernels(const LoweredGraph& lowered, const Context& con
 
 Status dump(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
-  const std::shared_ptr<const Context> context = make_default_context();
+  const std::shared_ptr<const Context> context = make_default_context({.llvm = {.line_tables = arguments.line_tables}});
   MILLRACE_TRY_ASSIGN(const Target target, context->target(arguments.graph.target));
   MILLRACE_TRY_ASSIGN(const LoweredGraph lowered, lower_graph(std::move(graph), arguments.graph, *context));
   const Graph& result = lowered.dispatch.graph;
@@ -94,6 +95,9 @@ void check_usage(const Arguments& arguments) {
   if (arguments.kernel && !kListings.contains(arguments.stage)) {
     throw CLI::ValidationError("--kernel", "is for the stages llvm, asm and object");
   }
+  if (arguments.line_tables && !kListings.contains(arguments.stage)) {
+    throw CLI::ValidationError("--line-tables", "is for the stages llvm, asm and object");
+  }
 }
 
 }  // namespace
@@ -113,6 +117,8 @@ Action add_dump(CLI::App& app) {
       ->check(CLI::IsMember({"text", "dot"}).description(""));
   app.add_option("--kernel", arguments->kernel, "List the code of this kernel alone: its number in the schedule.")
       ->type_name("N");
+  app.add_flag("--line-tables", arguments->line_tables,
+               "Code for a GPU tells which line of the kernel's text each instruction\ncomes from.");
   app.add_option("-o,--output", arguments->output, "Write there, not to standard output.")->type_name("FILE");
   app.callback([arguments] { check_usage(*arguments); });
   return [arguments] { return dump(*arguments); };

@@ -28,6 +28,7 @@ struct Context {
 struct ContextOptions {
   /// Empty: kernels are cached in memory only. Default: KernelCache::default_directory().
   std::string cache_directory = KernelCache::default_directory();
+  LlvmOptions llvm = {};
 };
 
 /// The cpu and sim drivers; xbyak, LLVM and the interpreter.
