@@ -100,9 +100,9 @@ class NestEmitter {
     steps.tile = tile_of(context_.tiling, dim);
     steps.tail = is_vector ? lanes : 1;
     steps.main_step = [&](const LinearValue& index, const RangeValues&) { return inside(index, main_shape); };
-    steps.tail_step = [&](const LinearValue& index, MachineValue remaining, const RangeValues&) {
+    steps.tail_step = [&](const LinearValue& index, std::optional<MachineValue> remaining, const RangeValues&) {
       TileShape tail = shape;
-      if (is_vector && lanes > 1) tail.mask = lane_mask(b_, lanes, remaining);
+      if (remaining) tail.mask = lane_mask(b_, lanes, *remaining);
       return inside(index, tail);
     };
     emit_range(b_, range, steps, {});

@@ -32,7 +32,10 @@ class RangeEmitter {
     }
     const std::int64_t left = size - main_size;
     if (left == 0) return carried;
-    if (left <= steps_.tail) return steps_.tail_step(after(main_size), b_.i64(left), carried);
+    if (left <= steps_.tail) {
+      return steps_.tail_step(after(main_size), has_whole_tails() ? std::nullopt : std::optional(b_.i64(left)),
+                              carried);
+    }
     const MachineValue tail_start = after(main_size).value(b_);
     return tail_loop(tail_start, after(size).value(b_), std::move(carried));
   }
@@ -47,9 +50,12 @@ class RangeEmitter {
 
   RangeValues tail_loop(MachineValue lower, MachineValue upper, const RangeValues& carried) {
     return b_.for_loop(lower, upper, b_.i64(steps_.tail), carried, [&](MachineValue index, const RangeValues& values) {
-      return steps_.tail_step(LinearValue(index), b_.sub(upper, index), values);
+      const auto remaining = has_whole_tails() ? std::nullopt : std::optional(b_.sub(upper, index));
+      return steps_.tail_step(LinearValue(index), remaining, values);
     });
   }
+
+  bool has_whole_tails() const { return range_.multiple % steps_.tail == 0; }
 
   MachineBuilder& b_;
   const MapRange& range_;

@@ -22,15 +22,18 @@ MapRange whole_range(MachineBuilder& b, const SizeExpr& extent);
 using RangeValues = MachineBuilder::Values;
 struct RangeSteps {
   std::int64_t tile = 1;  // points of a main step
-  std::int64_t tail = 1;  // points of a remainder step, the last of which may be partial
+  std::int64_t tail = 1;  // points of a remainder step
   /// Carried values through a main step at `index`.
   std::function<RangeValues(const LinearValue& index, const RangeValues& carried)> main_step;
-  /// Through a remainder step of min(tail, remaining) points. Not called when tile == tail == 1.
-  std::function<RangeValues(const LinearValue& index, MachineValue remaining, const RangeValues& carried)> tail_step;
+  /// Through a remainder step of min(tail, remaining) points; of `tail` points where nothing remains to be asked. Not
+  /// called when tile == tail == 1.
+  std::function<RangeValues(const LinearValue& index, std::optional<MachineValue> remaining,
+                            const RangeValues& carried)>
+      tail_step;
 };
 
 /// Walks the range in tiles, then what is left in tail steps. Facts (a constant size, a known multiple) leave out the
-/// loops, or the remainder, that cannot happen.
+/// loops, or the remainder, that cannot happen, and the question of how much remains where no step is partial.
 RangeValues emit_range(MachineBuilder& b, const MapRange& range, const RangeSteps& steps, RangeValues carried);
 
 }  // namespace millrace

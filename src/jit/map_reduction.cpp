@@ -70,7 +70,7 @@ RangeValues ReductionEmitter::emit_loops(std::span<const std::size_t> dims, cons
   if (context_.reduces_lanes() && dims.size() == 1) {
     steps.tile = std::int64_t{context_.tiling.lanes} * shape_.vectors;
     steps.tail = context_.tiling.lanes;
-    steps.tail_step = [&](const LinearValue& index, MachineValue remaining, const RangeValues& values) {
+    steps.tail_step = [&](const LinearValue& index, std::optional<MachineValue> remaining, const RangeValues& values) {
       return pack(accumulate_tail(context_.enter(position, dim, index), remaining, unpack(values)));
     };
   }
@@ -132,10 +132,10 @@ MachineValue ReductionEmitter::argmax_index(Cell cell, const Position& position,
   return b_.add(lane, splat);
 }
 
-Accumulators ReductionEmitter::accumulate_tail(const Position& position, MachineValue remaining,
+Accumulators ReductionEmitter::accumulate_tail(const Position& position, std::optional<MachineValue> remaining,
                                                Accumulators accumulators) {
   TileShape tail{shape_.rows, 1, std::nullopt};
-  if (context_.tiling.lanes > 1) tail.mask = lane_mask(b_, context_.tiling.lanes, remaining);
+  if (remaining) tail.mask = lane_mask(b_, context_.tiling.lanes, *remaining);
   return accumulate(position, std::move(accumulators), tail);
 }
 

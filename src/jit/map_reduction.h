@@ -57,7 +57,7 @@ class ReductionEmitter {
   Accumulators accumulate(const Position&, Accumulators, const TileShape&);
   TileReduction accumulate_cell(BodyEmitter&, std::size_t reduction, const TileReduction& state, Cell, const Position&);
   MachineValue argmax_index(Cell, const Position&, bool has_lanes);
-  Accumulators accumulate_tail(const Position&, MachineValue remaining, Accumulators);
+  Accumulators accumulate_tail(const Position&, std::optional<MachineValue> remaining, Accumulators);
   Accumulators join_lanes(const Accumulators&);
   TileReduction join(ReductionKind, std::span<const TileReduction> vectors);
   TileReduction join_argmax(std::span<const TileReduction> vectors);
