@@ -98,6 +98,14 @@ Result<T> read_float(TextReader& reader) {
   return value;
 }
 
+/// Of ".5", "e3" and the like; 0 for anything else.
+std::size_t fraction_length(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  if (text.size() < 2 || std::string_view(".eE").find(text[0]) == std::string_view::npos) return 0;
+  if (kDigits.find(text[1]) == std::string_view::npos) return 0;
+  return std::min(text.find_first_not_of("0123456789.eE"), text.size());
+}
+
 template <class T>
 Result<T> read_integer(TextReader& reader) {
   const std::size_t begin = reader.position();
@@ -106,6 +114,10 @@ Result<T> read_integer(TextReader& reader) {
   const auto length = std::min(text.find_first_not_of("0123456789"), text.size());
   if (length == 0) {
     return reader.unexpected(fmt::format("expected an integer of {}; correct it", to_text(dtype_of<T>)));
+  }
+  if (const auto all = length + fraction_length(text.substr(length)); all > length) {
+    return reader.error(begin, fmt::format("found {}{}, expected an integer of {}; correct the number or the dtype",
+                                           is_negative ? "-" : "", text.substr(0, all), to_text(dtype_of<T>)));
   }
   reader.skip(length);
   const std::string number = fmt::format("{}{}", is_negative ? "-" : "", text.substr(0, length));

@@ -95,6 +95,10 @@ TEST_CASE("a number that the dtype does not hold is refused") {
         "t:1:1: found 18446744073709551616, expected 0 to 18446744073709551615, which u64 holds; correct the number or "
         "the dtype\n"
         "18446744073709551616\n^");
+  CHECK(error<std::uint8_t>("2.5") ==
+        "t:1:1: found 2.5, expected an integer of u8; correct the number or the dtype\n2.5\n^");
+  CHECK(error<std::int64_t>(" -1e3") ==
+        "t:1:2: found -1e3, expected an integer of i64; correct the number or the dtype\n -1e3\n ^");
   CHECK(error<std::uint8_t>("-1") ==
         "t:1:1: found -1, expected 0 to 255, which u8 holds; correct the number or the dtype\n-1\n^");
 }

@@ -25,6 +25,12 @@ TEST_CASE("clamp, silu and relu") {
   }
 }
 
+TEST_CASE("a bound of clamp beyond the dtype's range is no limit") {
+  const std::vector<double> x = {-100, -1, 0, 7, 127};
+  const auto y = Composed().with("x", {5}, x, DType::kI8).run([](Composed& c) { return clamp(c["x"], -1000, 1e300); });
+  CHECK(y == x);
+}
+
 TEST_CASE("gelu is x times the normal distribution's function") {
   const auto y = Composed().with("x", {12}, kX).run([](Composed& c) { return gelu(c["x"]); });
   for (std::size_t i = 0; i < kX.size(); ++i) {

@@ -77,6 +77,8 @@ constexpr Misuse kArithmeticTypes[] = {
      "%1 = pow: operand 0 is i32[4], expected a float; insert a cast"},
     {"neg of bool", [](GraphBuilder& g) { -flag(g, {}); },
      "%1 = neg: operand 0 is bool[], expected an integer or a float; insert a cast"},
+    {"clamp of integers to a fraction", [](GraphBuilder& g) { clamp(i32(g, {4}), 0, 2.5); },
+     "%1 = clamp: the bound 2.5 beside i32[4], expected an integer; cast the tensor"},
     {"group_norm without channels",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4});

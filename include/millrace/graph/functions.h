@@ -119,7 +119,7 @@ Tensor gelu(Tensor x);
 Tensor relu(Tensor x);
 /// x / (1 + e^-x). Source: Elfwing et al., arXiv:1702.03118.
 Tensor silu(Tensor x);
-/// x limited to [low, high]; NaN stays.
+/// x limited to [low, high]; NaN stays. Bounds of integers are integers, and none beyond the dtype's range.
 Tensor clamp(Tensor x, double low, double high);
 /// select with all three broadcast to one shape, as NumPy does it.
 Tensor where(Tensor condition, Tensor if_true, Tensor if_false);

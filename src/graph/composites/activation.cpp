@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <numbers>
 
-#include "millrace/graph/functions.h"
+#include "graph/composites/composite.h"
 
 namespace millrace {
 
@@ -11,6 +12,13 @@ Tensor silu(Tensor x) { return x * sigmoid(x); }
 
 Tensor clamp(Tensor x, double low, double high) {
   if (!x.is_valid()) return {};
+  for (const double bound : {low, high}) {
+    // Beyond the dtype's range there is no limit; a fraction would be rounded, which nobody asked for.
+    if (is_float(x.dtype()) || std::isinf(bound) || std::trunc(bound) == bound) continue;
+    return refuse(
+        *x.builder(), "clamp",
+        fmt::format("the bound {} beside {}, expected an integer; cast the tensor", bound, x.type().to_text()));
+  }
   const auto all = [&](double value) { return x.builder()->fill(x.dtype(), x.shape(), value); };
   Tensor raised = max(x, all(low));
   return min(raised, all(high));

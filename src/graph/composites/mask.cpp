@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What compares positions: counts along one axis, read by every element through a broadcast.
+#include <algorithm>
+
 #include "graph/composites/composite.h"
 
 namespace millrace {
@@ -38,7 +40,9 @@ Tensor trilu(Tensor x, bool upper, std::int64_t diagonal) {
                   fmt::format("operand is {}, expected rank 2 or more; reshape it", x.type().to_text()));
   }
   Tensor row = positions(graph, DType::kI64, shape, rank - 2), column = positions(graph, DType::kI64, shape, rank - 1);
-  Tensor edge = row + static_cast<double>(diagonal);
+  // Further than any dim is long every diagonal is alike, and double and i64 hold these.
+  constexpr std::int64_t kFar = std::int64_t{1} << 49;
+  Tensor edge = row + static_cast<double>(std::clamp(diagonal, -kFar, kFar));
   Tensor is_kept = upper ? greater_equal(column, edge) : less_equal(column, edge);
   return select(is_kept, x, graph.fill(x.dtype(), shape, 0));
 }
