@@ -87,6 +87,17 @@ TEST_CASE("code for a GPU tells its lines when it is asked to") {
   CHECK(contains(told, "workgroup_id : i64"));  // the kernel's text
 }
 
+TEST_CASE("for a GPU all kernels are one object") {
+  const Workplace here;
+  const std::string all = here.output_of("dump net.mr --stage asm --target amdgpu:gfx1100");
+  CHECK(contains(all, "; kernel 1: "));
+  CHECK(contains(all, "global_load_b32"));
+  CHECK(here.output_of("dump net.mr --stage object --target amdgpu:gfx1100 -o net.hsaco") == "");
+  CHECK(here.read("net.hsaco")
+            .starts_with("\x7f"
+                         "ELF"));
+}
+
 TEST_CASE("code that there is not is refused") {
   const Workplace here;
   const auto error = [&](const std::string& rest) { return here.error_of("dump net.mr --stage " + rest); };
@@ -126,6 +137,14 @@ dispatch 1: reduce_max_1
 
 memory: slab of 0 bytes, constants of 0 bytes
 )");
+}
+
+TEST_CASE("explain says how to launch a kernel for a GPU") {
+  const Workplace here;
+  const std::string text = here.output_of("explain top.mr --target amdgpu:gfx1100 --dispatch 0");
+  CHECK(contains(text, "    symbol     "));
+  CHECK(contains(text, " groups of "));
+  CHECK(contains(text, "    arguments  status word, %x, "));
 }
 
 TEST_CASE("explain prints expressions, or numbers where --dim gives them") {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/graph/code_object.h"
 #include "millrace/graph/text.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
@@ -35,10 +36,17 @@ Result<std::string> list_kernel(const PlannedKernel& kernel, const Context& cont
   return internal_error(fmt::format("generator '{}' planned a kernel and is not in the context", kernel.generator));
 }
 
+/// For a GPU, all kernels: a driver loads such an object as it is.
+Result<std::string> link_kernels(const LoweredGraph& lowered, const Target& target) {
+  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> object, make_code_object(lowered, target));
+  return std::string(reinterpret_cast<const char*>(object.data()), object.size());
+}
+
 /// One kernel's listing alone, or all with a line above each. A kernel that cannot be listed says so in its place;
 /// when no kernel can, the first reason is the error.
-Result<std::string> list_kernels(const LoweredGraph& lowered, const Context& context, const TargetSpec& spec,
+Result<std::string> list_kernels(const LoweredGraph& lowered, const Context& context, const Target& target,
                                  const Arguments& arguments) {
+  const TargetSpec& spec = target.spec();
   const auto& kernels = lowered.schedule.kernels;
   const ListingKind kind = kListings.at(arguments.stage);
   if (arguments.kernel) {
@@ -48,6 +56,7 @@ Result<std::string> list_kernels(const LoweredGraph& lowered, const Context& con
     }
     return list_kernel(kernels[KernelIndex{*arguments.kernel}], context, spec, kind);
   }
+  if (kind == ListingKind::kObject && spec.is_gpu()) return link_kernels(lowered, target);
   if (kind == ListingKind::kObject && kernels.size() != 1) {
     return invalid_argument(
         fmt::format("--stage object: the graph has {} kernels, an object file holds one; say which, with --kernel",
@@ -84,7 +93,7 @@ Status dump(const Arguments& arguments) {
   if (arguments.stage == "object" && arguments.output.empty() && isatty(STDOUT_FILENO) == 1) {
     return invalid_argument("--stage object: standard output is a terminal; say a file, with -o");
   }
-  MILLRACE_TRY_ASSIGN(const std::string text, list_kernels(lowered, *context, target.spec(), arguments));
+  MILLRACE_TRY_ASSIGN(const std::string text, list_kernels(lowered, *context, target, arguments));
   return write_text(arguments.output, text);
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "millrace/graph/text.h"
+#include "millrace/jit/code_object.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/dims.h"
 #include "tools/millrace/graph_arguments.h"
@@ -20,7 +21,8 @@ struct Arguments {
 /// Writes about one lowered graph, with numbers where symbols have values.
 class Explainer {
  public:
-  Explainer(const LoweredGraph& lowered, const SymbolValues& symbols) : lowered_(lowered), symbols_(symbols) {}
+  Explainer(const LoweredGraph& lowered, const SymbolValues& symbols, const TargetSpec& target)
+      : lowered_(lowered), symbols_(symbols), is_gpu_(target.is_gpu()) {}
 
   std::string dispatch(RegionId id) const {
     const Graph& graph = lowered_.dispatch.graph;
@@ -83,10 +85,36 @@ class Explainer {
     text += line(4, "reads", number(read) + " bytes");
     text += line(4, "writes", number(written) + " bytes");
     text += line(4, "flops", kernel.flops ? number(*kernel.flops) : "n/a, as it only compares");
+    if (is_gpu_) text += launch(region, sequence, entry);
     if (kernel.info.workgroup_bytes + kernel.info.private_bytes == 0) return text;
     return text + line(4, "memory",
                        fmt::format("{} bytes a workgroup, {} bytes private", kernel.info.workgroup_bytes,
                                    kernel.info.private_bytes));
+  }
+
+  /// What a program needs that launches the kernel from a code object.
+  std::string launch(const Region& region, const KernelSequence& sequence, const SequenceKernel& entry) const {
+    std::string arguments = "status word";
+    for (const SequenceOperand& buffer : entry.buffers) arguments += ", " + buffer_text(region, sequence, buffer);
+    for (const SizeExpr& size : entry.kernel.sizes) arguments += ", i64 " + number(size);
+    return line(4, "symbol", kernel_symbol(entry.kernel)) +
+           line(4, "grid",
+                fmt::format("{} groups of {} threads", number(entry.kernel.num_groups),
+                            entry.kernel.info.workgroup_size)) +
+           line(4, "arguments", arguments);
+  }
+
+  std::string buffer_text(const Region& region, const KernelSequence& sequence, const SequenceOperand& buffer) const {
+    const Graph& graph = lowered_.dispatch.graph;
+    switch (buffer.kind) {
+      case SequenceOperand::Kind::kOperand:
+        return value_text(graph, region.inputs[buffer.index]);
+      case SequenceOperand::Kind::kResult:
+        return value_text(graph, region.outputs[buffer.index]);
+      case SequenceOperand::Kind::kScratch:
+        return "scratch " + sequence.scratch[buffer.index].name;
+    }
+    return {};
   }
 
   SizeExpr buffer_bytes(const Region& region, const KernelSequence& sequence, const SequenceOperand& buffer) const {
@@ -104,6 +132,7 @@ class Explainer {
 
   const LoweredGraph& lowered_;
   const SymbolValues& symbols_;
+  bool is_gpu_;
 };
 
 Status explain(const Arguments& arguments) {
@@ -115,7 +144,7 @@ Status explain(const Arguments& arguments) {
   symbols.merge(pinned_values(known));
   MILLRACE_TRY_ASSIGN(const LoweredGraph lowered, lower_graph(std::move(graph), arguments.graph, *context));
   const std::size_t count = lowered.dispatch.regions.size();
-  const Explainer explainer(lowered, symbols);
+  const Explainer explainer(lowered, symbols, target.spec());
   if (arguments.dispatch) {
     if (*arguments.dispatch < count) return write_text("", explainer.dispatch(RegionId{*arguments.dispatch}));
     return out_of_range(

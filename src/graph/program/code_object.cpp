@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/graph/code_object.h"
+
+#include <fmt/format.h>
+
+#include "millrace/jit/code_object.h"
+
+namespace millrace {
+namespace {
+
+Result<ExecutableImage> emit_kernel(const PlannedKernel& kernel, const Target& target) {
+  for (const auto& generator : target.generators()) {
+    const auto* compiler = dynamic_cast<const KernelCompiler*>(generator.get());
+    if (compiler != nullptr && compiler->name() == kernel.generator) return compiler->emit(kernel, target.spec());
+  }
+  return invalid_argument(
+      fmt::format("code object: kernel '{}' is planned by '{}', which {} does not have; lower the "
+                  "graph for this target",
+                  kernel.name, kernel.generator, target.to_text()));
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> make_code_object(const LoweredGraph& lowered, const Target& target) {
+  if (!target.spec().is_gpu()) {
+    return invalid_argument(fmt::format(
+        "code object: target {} is no GPU; lower the graph for one, such as amdgpu:gfx1100", target.to_text()));
+  }
+  if (lowered.schedule.kernels.empty()) {
+    return failed_precondition("code object: the graph has no kernel, so there is nothing to launch");
+  }
+  std::vector<ExecutableImage> images;
+  for (const PlannedKernel& kernel : lowered.schedule.kernels) {
+    MILLRACE_TRY_ASSIGN(ExecutableImage image, emit_kernel(kernel, target));
+    images.push_back(std::move(image));
+  }
+  return link_images(images);
+}
+
+}  // namespace millrace

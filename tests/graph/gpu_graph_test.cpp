@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs on their way to GPUs: from lower_region on, the target decides.
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "millrace/graph/code_object.h"
+#include "millrace/jit/code_object.h"
+#include "millrace/millrace.h"
+#include "tests/support/run_graph.h"
+
+namespace millrace {
+namespace {
+
+/// Elementwise ops, the reductions of a softmax, a contraction, a gather and a pool, with a batch that a run binds.
+Graph small_network() {
+  GraphBuilder builder("net");
+  const Dim rows = Dim("rows").at_least(1).at_most(512);
+  Tensor x = builder.input("x", DType::kF32, {rows, 96});
+  Tensor weights = builder.input("weights", DType::kF32, {96, 200});
+  Tensor ids = builder.input("ids", DType::kI64, {rows});
+  Tensor hidden = gelu(dot(x, weights, {.x_contract = {1}, .y_contract = {0}}));
+  builder.output("probabilities", softmax(hidden));
+  builder.output("rows", gather(weights, ids, 0));
+  return builder.finish().value();
+}
+
+TEST_CASE("a graph is one code object for each GPU target") {
+  for (const GfxTarget& gfx : gfx_targets()) {
+    const std::string spec = "amdgpu:" + std::string(gfx.name);
+    CAPTURE(spec);
+    const Target target = test::test_context()->target(spec).value();
+    const auto lowered = lower_graph(small_network(), target);
+    REQUIRE(lowered.status().message() == "");
+    const auto object = make_code_object(*lowered, target);
+    REQUIRE(object.status().message() == "");
+    const CodeObjectInfo info = read_code_object(*object).value();
+    CHECK(info.target == "amdgcn-amd-amdhsa--" + std::string(gfx.name));
+    CHECK(info.undefined_symbols.empty());
+    CHECK(info.relocations.empty());
+    CHECK(info.other_functions.empty());
+    std::set<std::string> expected, found;
+    for (const PlannedKernel& kernel : lowered->schedule.kernels) expected.insert(kernel_symbol(kernel));
+    for (const CodeObjectKernel& kernel : info.kernels) found.insert(kernel.symbol);
+    CHECK(found == expected);
+    CHECK(info.kernels.size() == expected.size());
+  }
+}
+
+TEST_CASE("a code object is for a GPU, and of kernels") {
+  const Target cpu = test::test_context()->target("cpu:avx2").value();
+  const LoweredGraph lowered = lower_graph(small_network(), cpu).value();
+  CHECK(make_code_object(lowered, cpu).status().message() ==
+        "code object: target cpu:avx2 is no GPU; lower the graph for one, such as amdgpu:gfx1100");
+  const Target gpu = test::test_context()->target("amdgpu:gfx1100").value();
+  CHECK(make_code_object(LoweredGraph{}, gpu).status().message() ==
+        "code object: the graph has no kernel, so there is nothing to launch");
+}
+
+}  // namespace
+}  // namespace millrace
