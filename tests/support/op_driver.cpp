@@ -164,6 +164,10 @@ void run_trial(const OpTrial& trial, std::span<const Tensor> expected, DriverTal
   const RunOptions& run = trial.options.run;
   const std::string forced = trial.options.by_definition ? "definition" : run.force_generator + run.force_algorithm;
   auto outcome = run_op(trial.op, trial.attributes, trial.operands, trial.options);
+  if (run.target.is_simulated() && outcome.status().code() == StatusCode::kResourceExhausted) {
+    ++tally.refused["simulated"];
+    return;
+  }
   if (!outcome.ok() && outcome.status().code() == StatusCode::kUnimplemented && !forced.empty()) {
     ++tally.refused[forced];
     return;
@@ -186,6 +190,19 @@ void run_row(const OpCase& row, DriverTally& tally) {
       for (const OpProblem& problem : problems_for(row, turn, lanes)) {
         run_problem(row, problem, dtype, target, number++, tally);
       }
+    }
+  }
+}
+
+void run_row_simulated(const OpCase& row, const TargetSpec& target, DriverTally& tally) {
+  std::size_t number = 0;
+  for (std::size_t turn = 0; turn < row.dtypes.size(); ++turn) {
+    const DType dtype = row.dtypes[turn];
+    const std::int64_t lanes = target.vector_bytes() / static_cast<std::int64_t>(size_bytes(dtype));
+    for (const OpProblem& problem : problems_for(row, turn, lanes)) {
+      SampledProblem sampled = sample_problem(row, problem, dtype, target, number++, tally);
+      sampled.trial.options.run.max_lane_instructions = 1'000'000;
+      run_trial(sampled.trial, sampled.expected, tally);
     }
   }
 }

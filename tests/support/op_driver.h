@@ -41,6 +41,10 @@ void run_row(const OpCase& row, DriverTally& tally);
 /// Runs a row by definition: what its requests mean, before any mapping.
 void run_row_by_definition(const OpCase& row, DriverTally& tally);
 
+/// Runs a row on a simulated GPU over its dtypes and problems, as it lowers by itself. Problems of which a kernel
+/// executes more than a million lane instructions count as refused.
+void run_row_simulated(const OpCase& row, const TargetSpec& target, DriverTally& tally);
+
 /// Names of what can be forced on a target.
 std::vector<std::string> generator_names(const TargetSpec& target);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "millrace/hal/sim_device.h"
 #include "millrace/jit/kernel_cache.h"
 #include "tests/support/guarded_buffer.h"
 
@@ -102,6 +103,13 @@ class PreparedSequence final : public PreparedRequest {
   std::unique_ptr<Recording> recording_;
 };
 
+Result<std::shared_ptr<Device>> create_device(const RunOptions& options) {
+  if (!options.target.is_simulated()) return create_cpu_device(options.target, {options.max_groups_per_call});
+  MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> device,
+                      create_sim_device(options.target, {.max_lane_instructions = options.max_lane_instructions}));
+  return device;
+}
+
 Result<Target> make_target(const TargetSpec& spec) { return Target::create(spec, all_generators()); }
 
 std::vector<std::size_t> sizes_of(std::span<const BufferBinding> bindings) {
@@ -121,7 +129,7 @@ Result<std::unique_ptr<PreparedSequence>> prepare(const KernelRequest& request,
     MILLRACE_TRY_ASSIGN(const auto image, compile(kernel.kernel, target));
     images.push_back(*image);
   }
-  MILLRACE_TRY_ASSIGN(auto device, create_cpu_device(options.target, {options.max_groups_per_call}));
+  MILLRACE_TRY_ASSIGN(auto device, create_device(options));
   MILLRACE_TRY_ASSIGN(auto executable, device->load(images));
   const SequenceRecorder recorder(sequence, operand_bytes, result_bytes);
   MILLRACE_TRY_ASSIGN(auto recording, device->record(recorder.list(), std::move(executable)));

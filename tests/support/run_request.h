@@ -15,8 +15,9 @@ struct RunOptions {
   TargetSpec target;
   std::string force_algorithm = {};
   std::string force_generator = {};
-  std::uint32_t max_groups_per_call = 0xffff'ffff;
-  SymbolValues symbols = {};  // of sizes that are no constants
+  std::uint32_t max_groups_per_call = 0xffff'ffff;   // on a cpu
+  std::uint64_t max_lane_instructions = UINT64_MAX;  // of a kernel, on a simulated GPU
+  SymbolValues symbols = {};                         // of sizes that are no constants
 };
 
 /// What ran.
@@ -44,8 +45,8 @@ Result<std::unique_ptr<PreparedRequest>> prepare_request(const KernelRequest&,
                                                          std::span<const std::size_t> operand_bytes,
                                                          std::span<const std::size_t> result_bytes, const RunOptions&);
 
-/// Lowers, compiles (through a cache in memory), records and submits the request on the cpu device. Bindings are in the
-/// request's order. Scratch stands against a page without access. kUnimplemented when what was forced refuses.
+/// Lowers, compiles (through a cache in memory), records and submits the request on the target's device. Bindings are
+/// in the request's order. Scratch stands against a page without access. kUnimplemented when what was forced refuses.
 Result<RunReport> run_request(const KernelRequest&, std::span<const BufferBinding> operands,
                               std::span<const BufferBinding> results, const RunOptions&);
 
