@@ -1,12 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// TopK in graphs for GPUs: no kernel and no memory for what is not used.
+// Sorts, TopK and scans in graphs on simulated GPUs: the oracle's results, no finding, and no kernel or memory for
+// what is not used.
 #include <doctest/doctest.h>
 
 #include "millrace/millrace.h"
+#include "tests/support/check_graph.h"
 #include "tests/support/run_graph.h"
 
 namespace millrace {
 namespace {
+
+constexpr const char* kDevices[] = {"sim:gfx1100", "sim:gfx90a"};
+
+CompileOptions on(const std::string& device) {
+  CompileOptions options;
+  options.context = test::test_context();
+  options.device = device;
+  return options;
+}
+
+Graph orders_of(const Shape& shape) {
+  GraphBuilder builder("orders");
+  Tensor x = builder.input("x", DType::kF32, shape);
+  const auto [values, indices] = topk(x, 6);
+  builder.output("largest", values);
+  builder.output("largest_at", indices);
+  builder.output("smallest", topk(x, 6, {.largest = false}).values);
+  builder.output("smallest_at", topk(x, 5, {.largest = false}).indices);
+  builder.output("ascending", sort(x).values);
+  builder.output("descending_at", sort(x, -1, /*descending=*/true).indices);
+  builder.output("sums", cumulative_sum(x));
+  builder.output("most", cumulative_max(x, {.axis = 0, .exclusive = true, .reverse = true}));
+  return builder.finish().value();
+}
+
+TEST_CASE("sorts, selections and scans on simulated GPUs are the oracle's") {
+  for (const std::string device : kDevices) {
+    CAPTURE(device);
+    for (const Shape& shape : {Shape{6}, Shape{3, 70}, Shape{2, 5000}}) {
+      CAPTURE(shape.to_text());
+      CHECK(test::check_graph(orders_of(shape), {}, on(device), 1) == "");
+    }
+    const Graph any = orders_of({Dim("rows"), Dim("n").at_least(6)});
+    CHECK(test::check_graph(any, {{"rows", 3}, {"n", 4500}}, on(device), 2) == "");
+    CHECK(test::check_graph(any, {{"rows", 0}, {"n", 6}}, on(device), 3) == "");
+  }
+}
 
 /// What a GPU runs for the wanted ones of TopK's two results.
 LoweredGraph lowered_topk(std::int64_t n, std::int64_t k, bool wants_values, bool wants_indices) {
