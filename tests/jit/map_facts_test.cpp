@@ -112,8 +112,8 @@ void check_values(Kernel kernel, std::int64_t n, const TargetSpec& target) {
   const std::vector<float> y = expected(kernel, static_cast<std::size_t>(n));
   const GuardedMemory found(y.size() * sizeof(float), GuardedMemory::Side::kEnd);
   const BufferBinding results[] = {{found.data(), found.size_bytes()}};
-  const auto run = test::run_request(
-      loops, bindings, results, {.target = target, .force_algorithm = "loop_direct", .symbols = symbols});
+  const auto run = test::run_request(loops, bindings, results,
+                                     {.target = target, .force_algorithm = "loop_direct", .symbols = symbols});
   CHECK(run.status().message() == "");
   CHECK(std::equal(y.begin(), y.end(), reinterpret_cast<const float*>(found.data())));
 }
