@@ -87,4 +87,8 @@ bool require_at_most(const SizeExpr& small, const SizeExpr& large, std::vector<S
   return true;
 }
 
+void require_extents(const Shape& shape, std::vector<SizeRequirement>& requirements) {
+  for (const SizeExpr& extent : shape.dims()) require_at_most(0, extent, requirements);
+}
+
 }  // namespace millrace::ops

@@ -66,5 +66,7 @@ Status expect_at_least(std::string_view attribute, std::span<const std::int64_t>
 
 /// False when no binding has small <= large. What the forms do not prove is added to what a run must check.
 bool require_at_most(const SizeExpr& small, const SizeExpr& large, std::vector<SizeRequirement>& requirements);
+/// 0 <= extent, for each that an attribute says and no form proves. Precondition: broken_limit found nothing.
+void require_extents(const Shape& shape, std::vector<SizeRequirement>& requirements);
 
 }  // namespace millrace::ops

@@ -22,7 +22,9 @@ InferResult infer_iota(Types, const Attributes& attributes) {
     return invalid_argument("axis is " + std::to_string(attrs.axis) + ", which is no axis of the result, " +
                             result[0].to_text() + "; choose one of its axes");
   }
-  return std::vector<TensorType>{result[0]};
+  std::vector<SizeRequirement> needed;
+  require_extents(result[0].shape, needed);
+  return Inference({result[0]}, std::move(needed));
 }
 
 Result<std::vector<KernelRequest>> build_iota(const OpInstance& node) {

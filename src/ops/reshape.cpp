@@ -26,6 +26,7 @@ InferResult infer_reshape(Types operands, const Attributes& attributes) {
   if (!broken.empty()) return invalid_argument("result 0 " + broken);
   const SizeExpr found = operands[0].shape.num_elements(), wanted = shape.num_elements();
   std::vector<SizeRequirement> needed;
+  require_extents(shape, needed);
   if (found != wanted && (!require_at_most(found, wanted, needed) || !require_at_most(wanted, found, needed))) {
     return invalid_argument(fmt::format("operand 0 is {}, with {} elements, expected {} for shape {}; {}",
                                         operands[0].to_text(), found.to_text(), wanted.to_text(), shape.to_text(),
@@ -88,7 +89,9 @@ InferResult infer_broadcast(Types operands, const Attributes& attributes) {
                     "{}; correct dims or shape",
                     operands[0].to_text(), extent.to_text(), d, to, result.to_text()));
   }
-  return std::vector<TensorType>{result};
+  std::vector<SizeRequirement> needed;
+  require_extents(result.shape, needed);
+  return Inference({result}, std::move(needed));
 }
 
 Result<std::vector<KernelRequest>> build_broadcast(const OpInstance& node) {

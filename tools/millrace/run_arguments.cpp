@@ -100,6 +100,10 @@ class InputMaker {
                         source.argument, input.type.to_text(), *unknown, input.name));
       }
       MILLRACE_TRY_ASSIGN(const std::int64_t extent, size.evaluate(symbols_));
+      if (extent < 0) {
+        return invalid_argument(fmt::format("--input {}: found {}, whose {} is {}, expected 0 or more; say other sizes",
+                                            source.argument, input.type.to_text(), size.to_text(), extent));
+      }
       extents.emplace_back(extent);
     }
     return filled({input.type.dtype, Shape(std::move(extents))}, source);
