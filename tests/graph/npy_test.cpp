@@ -173,6 +173,13 @@ TEST_CASE("what is written is read back, and begins as numpy.save begins it") {
                      "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }" + std::string(60, ' ') + "\n");
 }
 
+TEST_CASE("a bool is written as 0 or 1, as NumPy has it") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/a.npy";
+  REQUIRE(write_npy(path, {DType::kBool, {3}}, std::vector{std::byte{2}, std::byte{0}, std::byte{255}}).ok());
+  CHECK(read_npy(path)->bytes == std::vector{std::byte{1}, std::byte{0}, std::byte{1}});
+}
+
 TEST_CASE("a file that cannot be written is an error, and leaves nothing behind") {
   TemporaryDirectory directory;
   const std::vector<std::byte> bytes(4);

@@ -54,6 +54,8 @@ Graph make_graph(const std::vector<std::byte>& constant) {
   g.output("order", sort(a).indices);
   g.output("sum", reduce_sum(cast(b, DType::kI32), {0}));
   g.output("constant", select(c, x, y));
+  const T single = g.constant_bytes({DType::kBool, {1}}, std::vector{*std::ranges::max_element(constant)});
+  g.output("single", logical_xor(a, broadcast(single, {kElements}, {0})));
   g.output("folded", logical_xor(logical_not(c), a));
   g.output("moved", reshape(transpose(reshape(concat(std::vector{a, b}, 0), {2, kElements}), {1, 0}), {2 * kElements}));
   return g.finish().value();

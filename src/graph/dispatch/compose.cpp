@@ -144,13 +144,11 @@ class Composer {
     const auto* constant = std::get_if<ConstantNode>(&node.what);
     if (!constant || constant->data->size() != size_bytes(node.results[0].dtype)) return std::nullopt;
     const DType dtype = node.results[0].dtype;
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, constant->data->data(), constant->data->size());
-    if (dtype == DType::kF16) return Scalar::of(static_cast<float>(Half::from_bits(static_cast<std::uint16_t>(bits))));
-    if (dtype == DType::kBF16) {
-      return Scalar::of(static_cast<float>(BFloat16::from_bits(static_cast<std::uint16_t>(bits))));
-    }
-    return Scalar{dtype, bits};
+    const Scalar stored = load_scalar(dtype, constant->data->data());
+    const auto bits = static_cast<std::uint16_t>(stored.bits);
+    if (dtype == DType::kF16) return Scalar::of(static_cast<float>(Half::from_bits(bits)));
+    if (dtype == DType::kBF16) return Scalar::of(static_cast<float>(BFloat16::from_bits(bits)));
+    return stored;
   }
 
   ComposedRequest finish(BodyBuilder& epilogue, const Indices& point) {

@@ -186,6 +186,11 @@ Status write_npy(const std::string& path, const TensorType& type, std::span<cons
     front += static_cast<char>(byte);
   }
   front += header;
+  std::vector<std::byte> truths;
+  if (type.dtype == DType::kBool) {  // NumPy has no other bools than 0 and 1
+    for (const std::byte byte : bytes) truths.push_back(byte == std::byte{0} ? byte : std::byte{1});
+    bytes = truths;
+  }
   return write_file(where, path, std::array{std::as_bytes(std::span<const char>(front)), bytes});
 }
 
