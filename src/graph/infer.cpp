@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/infer.h"
 
+#include <algorithm>
+
 namespace millrace {
 
 Result<Inference> infer_node(const Node& node, std::span<const TensorType> operands) {
@@ -11,18 +13,21 @@ Result<Inference> infer_node(const Node& node, std::span<const TensorType> opera
 
 // Two of -1 stay: what is wrong is said of the shape as it came.
 Shape with_found_dim(Shape shape, const Shape& from) {
-  SizeExpr others = 1;
   std::size_t unknown = shape.rank();
+  // A dim that stays as it is cancels, so that [n, -1] of [n, 2, 3] is [n, 6], at n = 0 too.
+  std::vector<SizeExpr> left = from.dims();
+  SizeExpr others = 1;
   for (std::size_t d = 0; d < shape.rank(); ++d) {
-    if (!shape[d].is(-1)) {
-      others = others * shape[d];
-    } else if (unknown < shape.rank()) {
-      return shape;
-    } else {
+    if (shape[d].is(-1)) {
+      if (unknown < shape.rank()) return shape;
       unknown = d;
+    } else if (const auto same = std::ranges::find(left, shape[d]); same != left.end()) {
+      left.erase(same);
+    } else {
+      others = others * shape[d];
     }
   }
-  if (unknown < shape.rank() && !others.is(0)) shape[unknown] = floor_div(from.num_elements(), others);
+  if (unknown < shape.rank() && !others.is(0)) shape[unknown] = floor_div(Shape(left).num_elements(), others);
   return shape;
 }
 

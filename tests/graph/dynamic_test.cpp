@@ -99,6 +99,8 @@ const DynamicProgram kPrograms[] = {
        g.output("padded", pad(x, {1, kN}, {0, 2}, 7));
        g.output("cut", slice(joined, {kRows, 0}, {kRows + kN, kColumns}));
        g.output("flat", reshape(x, {-1}) * 2.0);
+       g.output("same_rows", reshape(reshape(x, {kRows, kColumns, 1}), {kRows, -1}) + x);
+       g.output("same_columns", reshape(reshape(x, {1, kRows, kColumns}), {-1, kColumns}) + x);
        g.output("back", reshape(reshape(x, {-1}), {kRows, kColumns}));
        g.output("halves", reshape(concat(std::vector{x, x}, 1), {2, -1}));
        g.output("counted", iota(g, DType::kI64, {kN, kRows + 1}, 0));
