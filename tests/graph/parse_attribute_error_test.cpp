@@ -241,9 +241,9 @@ constexpr Mistake kConstants[] = {
      "  %y = constant(1.5) : i32[]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:18: found '.5', expected ',' or ')'; divide the elements by commas\n"
+     "g.mr:2:17: found 1.5, expected an integer of i32; correct the number or the dtype\n"
      "  %y = constant(1.5) : i32[]\n"
-     "                 ^"},
+     "                ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = constant(2) : bool[]\n"
      "  return y = %y\n"

@@ -36,7 +36,8 @@ TEST_CASE("a gather index outside its axis is an error from run that names the n
     CAPTURE(test::to_text(options));
     GraphBuilder builder;
     Tensor x = f32(builder, {5});
-    builder.output("y", gather(x * 2.0, i32(builder, {3}), 0));
+    Tensor indexed = i32(builder, {3});
+    builder.output("y", gather(x * 2.0, indexed, 0));
     const Program program = compiled(builder, options);
     Session session = Session::create(program).value();
     const std::array<float, 5> values{1, 2, 3, 4, 5};

@@ -130,8 +130,8 @@ void run_problem(const OpCase& row, const OpProblem& problem, DType dtype, const
   trial.options.run.force_generator = "";
   // The other side of the buffer, too.
   trial.options.guard = static_cast<GuardedBuffer::Guard>(1 - static_cast<int>(trial.options.guard));
-  for (const std::string_view algorithm : algorithm_names()) {
-    trial.options.run.force_algorithm = std::string(algorithm);
+  for (const std::string& algorithm : algorithm_names(target)) {
+    trial.options.run.force_algorithm = algorithm;
     run_trial(trial, expected, tally);
   }
 }

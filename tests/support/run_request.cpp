@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "jit/algorithms/algorithm.h"
 #include "millrace/hal/sim_device.h"
 #include "millrace/jit/kernel_cache.h"
 #include "tests/support/guarded_buffer.h"
@@ -143,6 +144,16 @@ const CodeGeneratorList& all_generators() {
   static const CodeGeneratorList generators = {make_xbyak_generator(), make_llvm_generator(),
                                                make_interpreter_generator()};
   return generators;
+}
+
+std::vector<std::string> algorithm_names(const TargetSpec& target) {
+  std::vector<std::string> names;
+  for (const Algorithm& algorithm : algorithms()) {
+    const bool is_for_gpus = algorithm.targets == AlgorithmTargets::kGpu;
+    if (algorithm.targets == AlgorithmTargets::kAll || is_for_gpus == target.is_gpu())
+      names.emplace_back(algorithm.name);
+  }
+  return names;
 }
 
 std::vector<TargetSpec> host_targets() {

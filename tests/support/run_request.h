@@ -28,6 +28,8 @@ struct RunReport {
 
 /// xbyak, llvm, interpreter: those that are built in, in the order in which a target asks them.
 const CodeGeneratorList& all_generators();
+/// Those that serve the target, in the order in which they are asked.
+std::vector<std::string> algorithm_names(const TargetSpec&);
 /// The target of every ISA level that the host has, lowest first.
 std::vector<TargetSpec> host_targets();
 
