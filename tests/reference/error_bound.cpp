@@ -79,6 +79,14 @@ std::vector<long double> accumulation_bound(Op op, const Attributes& attributes,
   const auto points = static_cast<long double>(num_points(op, attributes, operands));
   std::vector<long double> bounds = read_all<long double>(sums[0]);
   for (long double& bound : bounds) bound = points * epsilon * bound + ulp_at(dtype, bound);
+  if (op != Op::reduce_prod) return bounds;
+  // Each partial product may lose the least step of the dtype that it is kept in, which factors above 1 then raise.
+  std::vector<long double> factors = read_all<long double>(absolute[0]);
+  for (long double& factor : factors) factor = std::max(factor, 1.0L);
+  absolute[0] = make_tensor(dtype, absolute[0].extents(), factors);
+  const std::vector<long double> raised = read_all<long double>(evaluate(op, attributes, absolute)[0]);
+  const long double least = ulp_at(dtype == DType::kF64 ? DType::kF64 : DType::kF32, 0);
+  for (std::size_t i = 0; i < bounds.size(); ++i) bounds[i] += points * least * raised[i];
   return bounds;
 }
 
