@@ -32,7 +32,8 @@ struct Fixture {
       body();
       return Values{};
     };
-    b.if_else(b.lt(b.thread_id(), b.i32(end)), then, [] { return Values{}; });
+    const MachineValue thread = b.thread_id();
+    b.if_else(b.lt(thread, b.i32(end)), then, [] { return Values{}; });
   }
 
   MachineBuilder b{"k"};
@@ -42,9 +43,10 @@ struct Fixture {
 
 TEST_CASE("a thread that leaves a buffer is found") {
   Fixture f;
-  f.b.store(f.y, f.b.add(f.b.thread_id(), f.b.i32(1)), f.b.load(f.x, f.b.thread_id()));
+  const MachineValue thread = f.b.thread_id(), next = f.b.add(thread, f.b.i32(1));
+  f.b.store(f.y, next, f.b.load(f.x, thread));
   CHECK(f.finding() ==
-        "kernel 'k': line 11 (store_vector @1[%3], %1): thread 63 of group 0 stores element 64 of @1 ('y'), which has "
+        "kernel 'k': line 11 (store_vector @1[%2], %3): thread 63 of group 0 stores element 64 of @1 ('y'), which has "
         "64");
   CHECK(f.out == std::array<std::int32_t, 64>{});
 }
@@ -65,7 +67,7 @@ TEST_CASE("workgroup memory that nobody wrote is found when it is read") {
   f.b.barrier();
   f.b.store(f.y, f.b.thread_id(), f.b.load(keys, f.b.thread_id()));
   CHECK(f.finding() ==
-        "kernel 'k': line 16 (%3 = load_vector #0[%1] : i32): thread 32 of group 0 loads element 32 of #0 ('keys'), "
+        "kernel 'k': line 16 (%3 = load_vector #0[%0] : i32): thread 32 of group 0 loads element 32 of #0 ('keys'), "
         "byte 128 of workgroup memory, where nothing was stored");
 }
 
@@ -115,7 +117,7 @@ TEST_CASE("a subgroup's instruction that some of its threads do not reach is fou
   Fixture f;
   f.below(33, [&] { f.b.store(f.y, f.b.thread_id(), f.b.shuffle_xor(f.b.thread_id(), 1)); });
   CHECK(f.finding() ==
-        "kernel 'k': line 11 (%3 = shuffle_xor %1, 1 : i32): 31 of 32 threads are elsewhere, the first is thread 33; "
+        "kernel 'k': line 11 (%3 = shuffle_xor %0, 1 : i32): 31 of 32 threads are elsewhere, the first is thread 33; "
         "expected all of the subgroup here");
 }
 
@@ -128,8 +130,8 @@ TEST_CASE("a kernel for subgroups of another size than the target's is found") {
 
 TEST_CASE("a kernel that executes more than it may is stopped") {
   Fixture f;
-  const MachineValue zero = f.b.i32(0);
-  f.b.for_loop(zero, f.b.i32(1 << 30), f.b.i32(1), {}, [&](MachineValue i, const Values&) {
+  const MachineValue zero = f.b.i32(0), one = f.b.i32(1);
+  f.b.for_loop(zero, f.b.i32(1 << 30), one, {}, [&](MachineValue i, const Values&) {
     f.b.add(i, i);
     return Values{};
   });
