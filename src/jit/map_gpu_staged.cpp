@@ -111,7 +111,9 @@ class StagedEmitter {
         const Position point = staged_.enter(inside, dim, LinearValue(index));
         return reductions_.pack(reductions_.accumulate(point, reductions_.unpack(sums)));
       };
-      return b_.for_loop(b_.i64(0), is_whole ? step : b_.min(left, step), b_.i64(1), values, add_point);
+      const MachineValue zero = b_.i64(0), one = b_.i64(1);
+      const MachineValue end = is_whole ? step : b_.min(left, step);
+      return b_.for_loop(zero, end, one, values, add_point);
     });
   }
 
