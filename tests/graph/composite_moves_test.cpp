@@ -103,6 +103,14 @@ TEST_CASE("resize takes the nearest point, or the line between two") {
   CHECK(of(4, 1, linear, ResizeCoordinates::kAlignCorners) == Values{0});
 }
 
+TEST_CASE("a point that resize meets exactly is itself beside an infinity") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Values y = Composed().with("x", {3}, {1, inf, 3}).run([](Composed& c) {
+    return resize(c["x"], {0}, {5}, ResizeMode::kLinear, ResizeCoordinates::kAlignCorners);
+  });
+  CHECK(y == Values{1, inf, inf, inf, 3});
+}
+
 TEST_CASE("resize of two axes, at sizes that a run binds") {
   const SizeExpr h = Dim("h").at_least(1), w = Dim("w").at_least(1);
   const Values y = Composed().with("x", {1, 2, 2}, {0, 1, 2, 3}, DType::kF32, {1, h, w}).run([&](Composed& c) {

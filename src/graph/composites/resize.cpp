@@ -46,7 +46,13 @@ Tensor resize_linear(Tensor x, std::int64_t axis, const ResizedAxis& resized, Re
   if (!below.is_valid()) return {};
   Tensor share = broadcast(cast(at - low, x.dtype()), below.shape(), {axis});
   Tensor low_part = below * (1.0 - share);
-  return low_part + above * share;
+  Tensor between = low_part + above * share;
+  // At a point the other one does not count: 0 times its inf or NaN would be NaN.
+  const auto all = [&](double value) { return resized.graph.fill(share.dtype(), share.shape(), value); };
+  Tensor is_above = equal(share, all(1));
+  Tensor not_below = select(is_above, above, between);
+  Tensor is_below = equal(share, all(0));
+  return select(is_below, below, not_below);
 }
 
 }  // namespace
