@@ -11,6 +11,7 @@ namespace millrace {
 namespace {
 
 using test::Composed;
+using Values = std::vector<double>;
 
 const std::vector<double> kX = {-3, -1.5, -0.25, 0, 0.5, 1, 2.5, 4, 7, -6, 3.5, -0.75};
 
@@ -122,6 +123,74 @@ TEST_CASE("group_norm normalizes groups of channels") {
       CHECK(y[at] == doctest::Approx(expected).epsilon(1e-4));
     }
   }
+}
+
+/// 300s and about: their squares are beyond f16, and even numbers are exact in it.
+Values large_values() {
+  Values x;
+  for (int i = 0; i < 12; ++i) x.push_back(300 + 2 * (i * 5 % 7));
+  return x;
+}
+
+/// Each row of `x` less its mean, over its deviation; by `squares` alone, over the root of its mean square.
+Values normal_rows(const Values& x, std::size_t length, bool squares) {
+  Values y;
+  for (std::size_t begin = 0; begin < x.size(); begin += length) {
+    double mean = 0, square = 0;
+    for (std::size_t i = 0; i < length && !squares; ++i) mean += x[begin + i] / static_cast<double>(length);
+    for (std::size_t i = 0; i < length; ++i) {
+      square += (x[begin + i] - mean) * (x[begin + i] - mean) / static_cast<double>(length);
+    }
+    for (std::size_t i = 0; i < length; ++i) y.push_back((x[begin + i] - mean) / std::sqrt(square + 1e-5));
+  }
+  return y;
+}
+
+void check_near(const Values& found, const Values& expected, double epsilon) {
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == doctest::Approx(expected[i]).epsilon(epsilon));
+}
+
+TEST_CASE("norms of 16-bit floats are computed in f32") {
+  const Values x = large_values(), one(4, 1), zero(4, 0), ones(6, 1), zeros(6, 0);
+  const DType f16 = DType::kF16;
+  const double half_ulp = 0x1p-11;
+  const Values rms = Composed().with("x", {3, 4}, x, f16).with("s", {4}, one, f16).run([](Composed& c) {
+    return rms_norm(c["x"], c["s"]);
+  });
+  check_near(rms, normal_rows(x, 4, true), half_ulp);
+  const auto parts = [&](const reference::Extents& extents, const Values& scale, const Values& bias) {
+    const auto count = static_cast<std::int64_t>(scale.size());
+    return Composed().with("x", extents, x, f16).with("s", {count}, scale, f16).with("b", {count}, bias, f16);
+  };
+  check_near(parts({3, 4}, one, zero).run([](Composed& c) { return layer_norm(c["x"], c["s"], c["b"]); }),
+             normal_rows(x, 4, false), half_ulp);
+  check_near(parts({1, 6, 2}, ones, zeros).run([](Composed& c) { return group_norm(c["x"], 2, c["s"], c["b"]); }),
+             normal_rows(x, 6, false), half_ulp);
+}
+
+TEST_CASE("attention of 16-bit floats has scores beyond f16") {
+  constexpr std::size_t kDepth = 128;
+  Values q(kDepth, 32), k(3 * kDepth, 32), v = {1, 2, 4};
+  k[0] = 31.75;        // scores of rows 0 and 1 differ by less than f16 tells there
+  k[2 * kDepth] = 16;  // row 2 is far below
+  Values weights;
+  double sum = 0, expected = 0;
+  for (std::size_t row = 0; row < 3; ++row) {
+    double score = 0;
+    for (std::size_t i = 0; i < kDepth; ++i) score += q[i] * k[row * kDepth + i];
+    weights.push_back(std::exp((score - 32.0 * 32 * kDepth) / std::sqrt(static_cast<double>(kDepth))));
+    sum += weights[row];
+  }
+  for (std::size_t row = 0; row < 3; ++row) expected += weights[row] / sum * v[row];
+  const DType f16 = DType::kF16;
+  const Values y = Composed()
+                       .with("q", {1, kDepth}, q, f16)
+                       .with("k", {3, kDepth}, k, f16)
+                       .with("v", {3, 1}, v, f16)
+                       .run([](Composed& c) { return attention(c["q"], c["k"], c["v"]); });
+  REQUIRE(y.size() == 1);
+  CHECK(std::fabs(y[0] - expected) <= 0x1p-10);  // an ulp of f16 here, half of it from rounding
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optio
         graph, "attention",
         fmt::format("query is {}, expected a last dim that is a number; give a scale", query.type().to_text()));
   }
+  const DType dtype = query.dtype();
+  query = widen(query, dtype);
+  key = widen(key, dtype);
   DotAttrs attributes;
   for (std::int64_t d = 0; d < rank - 2; ++d) {
     attributes.x_batch.push_back(d);
@@ -41,8 +44,9 @@ Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optio
   attributes.x_contract = attributes.y_contract = {rank - 1};
   Tensor scores =
       dot(query, key, std::move(attributes)) * (scale ? *scale : 1 / std::sqrt(static_cast<double>(depth.constant())));
-  if (mask.is_valid()) scores = masked(scores, mask);
-  return matmul(softmax(scores), value);
+  if (mask.is_valid()) scores = masked(scores, widen(mask, dtype));
+  Tensor weights = softmax(scores);
+  return narrow(matmul(weights, widen(value, dtype)), dtype);
 }
 
 }  // namespace millrace

@@ -15,4 +15,16 @@ inline Tensor refuse(GraphBuilder& graph, std::string_view composite, std::strin
   return graph.fail(invalid_argument(fmt::format("%{} = {}: {}", graph.graph().nodes.size(), composite, what)));
 }
 
+/// What a composite of several steps computes in: 16-bit floats overflow, and lose at each step, where f32 does not.
+inline DType wide_dtype(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
+
+/// A tensor of `dtype` in the dtype to compute in. Others stay: what reads them judges them.
+inline Tensor widen(Tensor x, DType dtype) {
+  const bool is_narrow = x.is_valid() && x.dtype() == dtype && wide_dtype(dtype) != dtype;
+  return is_narrow ? cast(x, wide_dtype(dtype)) : x;
+}
+
+/// The way back, once for the result.
+inline Tensor narrow(Tensor x, DType dtype) { return x.is_valid() && wide_dtype(dtype) != dtype ? cast(x, dtype) : x; }
+
 }  // namespace millrace

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
-#include "millrace/graph/functions.h"
+#include "graph/composites/composite.h"
 
 namespace millrace {
 namespace {
@@ -22,8 +20,11 @@ Tensor log_softmax(Tensor x, std::int64_t axis) {
 }
 
 Tensor rms_norm(Tensor x, Tensor scale, double epsilon) {
+  if (!x.is_valid()) return {};
+  const DType dtype = x.dtype();
+  x = widen(x, dtype);
   Tensor normal = x * spread(rsqrt(reduce_mean(x * x, {-1}, true) + epsilon), x);
-  return normal * spread(scale, x);
+  return narrow(normal * spread(widen(scale, dtype), x), dtype);
 }
 
 Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon) {
@@ -37,22 +38,26 @@ Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, doub
   }
   SizeExpr rest = floor_div(shape[1], groups);
   for (std::size_t d = 2; d < shape.rank(); ++d) rest = rest * shape[d];
-  Tensor grouped = reshape(x, {shape[0], groups, rest});
+  const DType dtype = x.dtype();
+  Tensor grouped = reshape(widen(x, dtype), {shape[0], groups, rest});
   Tensor centred = grouped - spread(reduce_mean(grouped, {2}, true), grouped);
   Tensor variance = reduce_mean(centred * centred, {2}, true);
   Tensor normal = reshape(centred * spread(rsqrt(variance + epsilon), grouped), shape);
-  Tensor scaled = normal * broadcast(scale, shape, {1});
-  return scaled + broadcast(bias, shape, {1});
+  Tensor scaled = normal * broadcast(widen(scale, dtype), shape, {1});
+  return narrow(scaled + broadcast(widen(bias, dtype), shape, {1}), dtype);
 }
 
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) {
+  if (!x.is_valid()) return {};
+  const DType dtype = x.dtype();
+  x = widen(x, dtype);
   Tensor centred = x - spread(reduce_mean(x, {-1}, true), x);
   Tensor variance = reduce_mean(centred * centred, {-1}, true);
   Tensor normal = centred * spread(rsqrt(variance + epsilon), x);
   if (!normal.is_valid()) return {};
   // In two statements: the graph must not depend on the order in which a compiler evaluates operands.
-  Tensor scaled = normal * broadcast_to(scale, x.shape());
-  return scaled + broadcast_to(bias, x.shape());
+  Tensor scaled = normal * broadcast_to(widen(scale, dtype), x.shape());
+  return narrow(scaled + broadcast_to(widen(bias, dtype), x.shape()), dtype);
 }
 
 }  // namespace millrace

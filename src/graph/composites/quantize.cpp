@@ -11,8 +11,6 @@ Tensor per_axis(Tensor parameter, Tensor x, std::int64_t axis) {
   return broadcast(parameter, x.shape(), {axis < 0 ? axis + rank : axis});
 }
 
-DType wide_dtype(DType dtype) { return dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
-
 }  // namespace
 
 Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis) {
