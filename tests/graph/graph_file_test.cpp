@@ -122,6 +122,19 @@ TEST_CASE("what is wrong with a file of a constant is said at its place") {
                                          "                             ^");
 }
 
+TEST_CASE("a byte order mark before a graph is skipped, and columns are counted after it") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/g.mr";
+  write(path, "\xef\xbb\xbfgraph g(%x: f32[]) { return x = %x }");
+  CHECK(read_graph(path).status().message() == "");
+  write(path, "\xef\xbb\xbfgraph g(%x: f32[]) { return x = %y }");
+  CHECK(read_graph(path).status().message() ==
+        path +
+            ":1:33: found '%y', expected a value that is defined above; define it first\n"
+            "graph g(%x: f32[]) { return x = %y }\n"
+            "                                ^");
+}
+
 TEST_CASE("a graph's file that cannot be read or written is an error") {
   CHECK(read_graph("/nowhere/g.mr").status().message() ==
         "graph '/nowhere/g.mr': the file cannot be opened: No such file or directory; check the path");

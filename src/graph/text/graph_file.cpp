@@ -14,7 +14,10 @@ Result<Graph> read_graph(const std::string& path, ParseOptions options) {
   options.name = path;
   options.directory = std::filesystem::path(path).parent_path().string();
   if (options.directory.empty()) options.directory = ".";
-  return parse_graph({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, options);
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // some editors begin UTF-8 with it
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return parse_graph(text, options);
 }
 
 Status write_graph(const Graph& graph, const std::string& path) {
