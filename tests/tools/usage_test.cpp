@@ -90,6 +90,9 @@ TEST_CASE("what cannot be written is an error with its path and the reason, what
   const std::string standard =
       "millrace: standard output: cannot be written: No space left on device; check where it leads\n";
   CHECK(here.error_of("devices > /dev/full") == standard);
+  CHECK(here.error_of("--help > /dev/full") == standard);
+  CHECK(here.error_of("run --help > /dev/full") == standard);
+  CHECK(here.error_of("--version > /dev/full") == standard);
   CHECK(here.error_of(run + "> /dev/full") == standard);
   CHECK(here.run(bench + "> /dev/full").error.ends_with("\n" + standard));
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line. Exit codes: 0, 1 for an error that a message on standard error explains, 2 for wrong usage.
 #include <new>
+#include <sstream>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "tools/millrace/command.h"
+#include "tools/millrace/graph_arguments.h"
 
 namespace millrace::tool {
 namespace {
@@ -49,6 +51,8 @@ int report(int exit_code, const std::string& message) {
   return exit_code;
 }
 
+int exit_code_of(const Status& status) { return status.ok() ? 0 : report(1, status.message()); }
+
 int run_program(int argc, const char* const* argv) {
   CLI::App program("Compiles, runs, shows and measures tensor graphs.", "millrace");
   program.set_version_flag("--version", "millrace " MILLRACE_VERSION, "Print the version and exit.");
@@ -65,7 +69,9 @@ int run_program(int argc, const char* const* argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& asked) {
-    return program.exit(asked);  // --help, --version
+    std::ostringstream text;  // --help, --version
+    program.exit(asked, text);
+    return exit_code_of(write_text("", text.str()));
   } catch (const CLI::ParseError& error) {
     const auto used = program.get_subcommands();
     const bool is_unknown = used.empty() && argc > 1 && argv[1][0] != '-';
@@ -75,8 +81,7 @@ int run_program(int argc, const char* const* argv) {
   }
   for (const auto& [app, action] : actions) {
     if (!*app) continue;
-    const Status status = action();
-    return status.ok() ? 0 : report(1, status.message());
+    return exit_code_of(action());
   }
   return 2;
 }
