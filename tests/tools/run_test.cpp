@@ -200,6 +200,10 @@ TEST_CASE("mistakes in outputs and devices are named") {
   CHECK(error("--output value=@v.npy") ==
         "millrace: --output value=@v.npy: the graph has no output 'value'; it has: values, indices\n");
   CHECK(error("--output values=v.npy") == "millrace: --output values=v.npy: found 'v.npy', expected @FILE.npy\n");
+  CHECK(error("--output values=@v.npy --output values=@w.npy") ==
+        "millrace: --output values=@w.npy: 'values' is given already; give each output once\n");
+  CHECK(error("--output values=@v.npy --output indices=@./v.npy") ==
+        "millrace: --output indices=@./v.npy: 'values' goes to that file; give each output a file of its own\n");
   CHECK(error("--output values=@none/v.npy") ==
         "millrace: npy 'none/v.npy': the file cannot be written: No such file or directory; check the path and the "
         "space\n");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -27,6 +28,13 @@ struct OutputFile {
   std::string path;
 };
 
+/// Through links, too. Paths that lead nowhere are the writer's to refuse.
+bool is_same_path(const std::string& a, const std::string& b) {
+  std::error_code error;
+  const std::filesystem::path resolved = std::filesystem::weakly_canonical(std::filesystem::absolute(a, error), error);
+  return resolved == std::filesystem::weakly_canonical(std::filesystem::absolute(b, error), error) && !error;
+}
+
 Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outputs,
                                               const std::vector<std::string>& arguments) {
   std::vector<OutputFile> files;
@@ -39,6 +47,15 @@ Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outpu
     }
     if (value.front() != '@' || value.size() == 1) {
       return invalid_argument(fmt::format("--output {}: found '{}', expected @FILE.npy", argument, value));
+    }
+    const auto is_given = [&](const OutputFile& file) { return outputs[file.output].name == name; };
+    if (std::ranges::any_of(files, is_given)) {
+      return invalid_argument(fmt::format("--output {}: '{}' is given already; give each output once", argument, name));
+    }
+    const auto is_taken = [&](const OutputFile& file) { return is_same_path(file.path, value.substr(1)); };
+    if (const auto taken = std::ranges::find_if(files, is_taken); taken != files.end()) {
+      return invalid_argument(fmt::format("--output {}: '{}' goes to that file; give each output a file of its own",
+                                          argument, outputs[taken->output].name));
     }
     files.push_back({static_cast<std::size_t>(output - outputs.begin()), value.substr(1)});
   }
