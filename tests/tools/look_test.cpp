@@ -155,6 +155,15 @@ TEST_CASE("explain prints expressions, or numbers where --dim gives them") {
         "millrace: --dispatch 7: the graph has 2 dispatches; say less than that\n");
 }
 
+TEST_CASE("one kernel and one dispatch are told as one") {
+  const Workplace here;
+  here.write("one.mr", "graph one(%x: f32[4]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
+  CHECK(here.error_of("dump one.mr --stage asm --kernel 1") ==
+        "millrace: --kernel 1: the graph has 1 kernel; say less than that\n");
+  CHECK(here.error_of("explain one.mr --dispatch 1") ==
+        "millrace: --dispatch 1: the graph has 1 dispatch; say less than that\n");
+}
+
 TEST_CASE("ops are listed as a text writes them, with defaults and meanings, all of them or one") {
   const Workplace here;
   CHECK(here.output_of("ops topk") ==

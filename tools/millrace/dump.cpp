@@ -51,8 +51,8 @@ Result<std::string> list_kernels(const LoweredGraph& lowered, const Context& con
   const ListingKind kind = kListings.at(arguments.stage);
   if (arguments.kernel) {
     if (*arguments.kernel >= kernels.size()) {
-      return out_of_range(
-          fmt::format("--kernel {}: the graph has {} kernels; say less than that", *arguments.kernel, kernels.size()));
+      return out_of_range(fmt::format("--kernel {}: the graph has {} kernel{}; say less than that", *arguments.kernel,
+                                      kernels.size(), kernels.size() == 1 ? "" : "s"));
     }
     return list_kernel(kernels[KernelIndex{*arguments.kernel}], context, spec, kind);
   }

@@ -147,8 +147,8 @@ Status explain(const Arguments& arguments) {
   const Explainer explainer(lowered, symbols, target.spec());
   if (arguments.dispatch) {
     if (*arguments.dispatch < count) return write_text("", explainer.dispatch(RegionId{*arguments.dispatch}));
-    return out_of_range(
-        fmt::format("--dispatch {}: the graph has {} dispatches; say less than that", *arguments.dispatch, count));
+    return out_of_range(fmt::format("--dispatch {}: the graph has {} dispatch{}; say less than that",
+                                    *arguments.dispatch, count, count == 1 ? "" : "es"));
   }
   std::string text = fmt::format("graph {} for {}: dispatches {}, kernels {}\n", lowered.dispatch.graph.name,
                                  target.to_text(), count, lowered.report.num_kernels);
