@@ -159,14 +159,15 @@ TEST_CASE("norms of 16-bit floats are computed in f32") {
     return rms_norm(c["x"], c["s"]);
   });
   check_near(rms, normal_rows(x, 4, true), half_ulp);
-  const auto parts = [&](const reference::Extents& extents, const Values& scale, const Values& bias) {
+  const auto normalize = [&](const reference::Extents& extents, const Values& scale, const Values& bias,
+                             const std::function<Tensor(Composed&)>& norm) {
     const auto count = static_cast<std::int64_t>(scale.size());
-    return Composed().with("x", extents, x, f16).with("s", {count}, scale, f16).with("b", {count}, bias, f16);
+    return Composed().with("x", extents, x, f16).with("s", {count}, scale, f16).with("b", {count}, bias, f16).run(norm);
   };
-  check_near(parts({3, 4}, one, zero).run([](Composed& c) { return layer_norm(c["x"], c["s"], c["b"]); }),
-             normal_rows(x, 4, false), half_ulp);
-  check_near(parts({1, 6, 2}, ones, zeros).run([](Composed& c) { return group_norm(c["x"], 2, c["s"], c["b"]); }),
-             normal_rows(x, 6, false), half_ulp);
+  const auto layer = [](Composed& c) { return layer_norm(c["x"], c["s"], c["b"]); };
+  check_near(normalize({3, 4}, one, zero, layer), normal_rows(x, 4, false), half_ulp);
+  const auto groups = [](Composed& c) { return group_norm(c["x"], 2, c["s"], c["b"]); };
+  check_near(normalize({1, 6, 2}, ones, zeros, groups), normal_rows(x, 6, false), half_ulp);
 }
 
 TEST_CASE("attention of 16-bit floats has scores beyond f16") {
