@@ -84,6 +84,11 @@ TEST_CASE("rows of sizes that a run binds are cut into pieces") {
   ScanDescriptor columns = descriptor_of(test, {20, 2000});
   columns.axis = 0;
   CHECK(lowered_scan(columns, "gfx1100").algorithm == "gpu_scan_columns");
+  columns = descriptor_of({.extents = {20, 200}});
+  CHECK(lowered_scan(columns, "gfx1100").refusals ==
+        std::vector<Refusal>{{"gpu_scan_columns",
+                              "200 lines whose elements are 200 apart; threads walk a line each where there are 1024 "
+                              "lines that lie side by side"}});
   for (const std::int64_t size : {0, 1, 8192, 8193, 20000}) {
     CHECK(complaint_of<std::int32_t>(sequence, {.dtype = DType::kI32, .extents = {2, size}, .axis = 1},
                                      {{"n", size}}) == "");
@@ -117,10 +122,15 @@ TEST_CASE("a scan reads at most twice and writes once") {
 }
 
 TEST_CASE("a scan gives the same bits whatever the order of threads and groups") {
-  const ScanCase test{.extents = {3, 1000}, .axis = 1};
-  for (const char* algorithm : kAlgorithms) {
-    const KernelSequence sequence = lowered_scan(descriptor_of(test), "gfx1100", algorithm);
-    std::vector<float> input = make_input<float>(test, 3000), first;
+  struct Row {
+    const char* algorithm;
+    ScanCase test;
+  };
+  for (const Row& row :
+       {Row{"gpu_scan_rows", {.extents = {3, 1000}, .axis = 1}},
+        Row{"gpu_scan_pieces", {.extents = {3, 1000}, .axis = 1}}, Row{"gpu_scan_columns", {.extents = {5, 600}}}}) {
+    const KernelSequence sequence = lowered_scan(descriptor_of(row.test), "gfx1100", row.algorithm);
+    std::vector<float> input = make_input<float>(row.test, 3000), first;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
       std::vector<float> results(3000);
       const test::SequenceRun run{

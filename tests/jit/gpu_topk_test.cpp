@@ -132,10 +132,15 @@ TEST_CASE("as many rows as a run binds") {
 }
 
 TEST_CASE("a selection gives the same whatever the order of threads and groups") {
-  const SortCase test{.extents = {1, 1000}, .axis = 1, .k = 10};
-  for (const char* algorithm : {"gpu_topk_parts", "gpu_tile_sort"}) {
-    const KernelSequence sequence = lowered_sort(test::descriptor_of(test), "gfx1100", algorithm);
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) CHECK(complaint_of<float>(sequence, test, {}, seed) == "");
+  struct Row {
+    const char* algorithm;
+    std::int64_t rows, n;
+  };
+  for (const Row& row :
+       {Row{"gpu_topk_lanes", 20, 512}, Row{"gpu_topk_parts", 1, 1000}, Row{"gpu_tile_sort", 1, 1000}}) {
+    const SortCase test{.extents = {row.rows, row.n}, .axis = 1, .k = 10};
+    const KernelSequence sequence = lowered_sort(test::descriptor_of(test), "gfx1100", row.algorithm);
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) CHECK(complaint_of<float>(sequence, test, {}, seed) == "");
   }
 }
 
@@ -189,6 +194,15 @@ TEST_CASE("a selection refuses what it does not hold") {
         where + "gpu_topk_lanes: 17 of rows of 5000 elements; a subgroup selects up to 16 of up to 1024");
   CHECK(refusal({.extents = {5000}, .k = 2049}, "gpu_topk_parts") ==
         where + "gpu_topk_parts: the first 2049 of a row; a workgroup keeps 2048");
+}
+
+TEST_CASE("of a row that is no longer than a subgroup a sort is as fast as a selection") {
+  for (const auto& [gfx, reason] : {std::pair{"gfx1100", "rows of 32 elements; 32 lanes sort them at once"},
+                                    std::pair{"gfx90a", "rows of 32 elements; 64 lanes sort them at once"}}) {
+    const KernelSequence sequence = lowered_sort(test::descriptor_of({.extents = {9, 32}, .axis = 1, .k = 3}), gfx);
+    CHECK(sequence.algorithm == "gpu_tile_sort");
+    CHECK(sequence.refusals == std::vector<Refusal>{{"gpu_topk_lanes", reason}});
+  }
 }
 
 }  // namespace
