@@ -170,6 +170,17 @@ TEST_CASE("norms of 16-bit floats are computed in f32") {
   check_near(normalize({1, 6, 2}, ones, zeros, groups), normal_rows(x, 6, false), half_ulp);
 }
 
+TEST_CASE("softmax of more 16-bit floats than f16 counts") {
+  constexpr std::int64_t kCount = 70000;  // the sum is beyond 65504
+  const Values zeros(kCount, 0);
+  const auto run_on_zeros = [&](Tensor (*function)(Tensor, std::int64_t)) {
+    return Composed().with("x", {kCount}, zeros, DType::kF16).run([&](Composed& c) { return function(c["x"], 0); });
+  };
+  const double share = 1.0 / kCount;
+  for (const double y : run_on_zeros(softmax)) REQUIRE(std::fabs(y - share) <= 0x1p-25);  // half a subnormal step
+  for (const double y : run_on_zeros(log_softmax)) REQUIRE(std::fabs(y - std::log(share)) <= 0x1p-8);
+}
+
 TEST_CASE("attention of 16-bit floats has scores beyond f16") {
   constexpr std::size_t kDepth = 128;
   Values q(kDepth, 32), k(3 * kDepth, 32), v = {1, 2, 4};

@@ -109,7 +109,8 @@ struct ValuesAndIndices {
 ValuesAndIndices sort(Tensor x, std::int64_t axis = -1, bool descending = false);
 ValuesAndIndices topk(Tensor x, SizeExpr k, TopKAttrs attributes = {});
 
-// Composites build smaller ops and are no kind of op. Norms and attention compute 16-bit floats in f32, rounded once.
+// Composites build smaller ops and are no kind of op. Softmax, norms and attention compute 16-bit floats in f32
+// and round once.
 
 /// e^(x - max) / sum over `axis`. Rows of -inf give NaN, as the definition does.
 Tensor softmax(Tensor x, std::int64_t axis = -1);
@@ -128,7 +129,7 @@ Tensor log_softmax(Tensor x, std::int64_t axis = -1);
 /// x / sqrt(mean of x^2 + epsilon) * scale over the last dim. Source: Zhang & Sennrich, arXiv:1910.07467.
 Tensor rms_norm(Tensor x, Tensor scale, double epsilon = 1e-5);
 /// x[n, c, ...] normalized over each of `groups` of channels and all that follows, times scale[c], plus bias[c].
-/// 16-bit floats are computed in f32 and rounded once. Source: Wu & He, arXiv:1803.08494.
+/// Source: Wu & He, arXiv:1803.08494.
 Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon = 1e-5);
 /// [..., depth]: 1 where the index is, else 0; an index outside of [0, depth) is nowhere.
 Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype = DType::kF32);
@@ -167,7 +168,7 @@ Tensor dequantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t
 
 /// softmax(query * key^T * scale + mask) * value of query[..., m, d], key[..., n, d], value[..., n, e]; scale is
 /// 1 / sqrt(d) unless given. A bool mask leaves out where it is false; masks are broadcast to [..., m, n]. A row that
-/// is left out whole is NaN. 16-bit floats: in f32, rounded once. Source: Vaswani et al., arXiv:1706.03762.
+/// is left out whole is NaN. Source: Vaswani et al., arXiv:1706.03762.
 Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask = {}, std::optional<double> scale = {});
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dim. Source: Ba et al., arXiv:1607.06450.
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5);

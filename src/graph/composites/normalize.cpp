@@ -10,13 +10,19 @@ Tensor spread(Tensor reduced, Tensor x) { return x.is_valid() ? broadcast_to(red
 }  // namespace
 
 Tensor softmax(Tensor x, std::int64_t axis) {
+  if (!x.is_valid()) return {};
+  const DType dtype = x.dtype();
+  x = widen(x, dtype);
   Tensor shifted = exp(x - spread(reduce_max(x, {axis}, true), x));
-  return shifted / spread(reduce_sum(shifted, {axis}, true), x);
+  return narrow(shifted / spread(reduce_sum(shifted, {axis}, true), x), dtype);
 }
 
 Tensor log_softmax(Tensor x, std::int64_t axis) {
+  if (!x.is_valid()) return {};
+  const DType dtype = x.dtype();
+  x = widen(x, dtype);
   Tensor shifted = x - spread(reduce_max(x, {axis}, true), x);
-  return shifted - spread(log(reduce_sum(exp(shifted), {axis}, true)), x);
+  return narrow(shifted - spread(log(reduce_sum(exp(shifted), {axis}, true)), x), dtype);
 }
 
 Tensor rms_norm(Tensor x, Tensor scale, double epsilon) {
