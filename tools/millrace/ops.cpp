@@ -10,7 +10,8 @@
 namespace millrace::tool {
 namespace {
 
-/// The op as a text writes it, with the attributes that it has when nothing is said; what it means.
+/// The op as a text writes it, with the attributes that it has when nothing is said; what it means. A list that the
+/// operands' rank decides is [...], for there is nothing that it could be by itself.
 ///
 ///     %r0, %r1 = topk(%x) {k = 1, axis = -1, largest = true, sorted = true}
 ///         values, i64 indices of the k largest (smallest)
@@ -18,7 +19,8 @@ std::string describe(Op op) {
   constexpr std::string_view kOperands[] = {"", "%x", "%x, %y", "%x, %y, %z"};
   const OpInfo& row = info(op);
   const std::string_view operands = row.num_operands < 0 ? "%x, ..." : kOperands[row.num_operands];
-  const std::string attributes = to_text(default_attributes(op));
+  std::string attributes = to_text(default_attributes(op));
+  for (std::size_t at = 0; (at = attributes.find("[]", at)) != std::string::npos;) attributes.insert(at + 1, "...");
   return fmt::format("{} = {}({}){}{}\n    {}\n", row.num_results == 1 ? "%r" : "%r0, %r1", row.name, operands,
                      attributes.empty() ? "" : " ", attributes, row.meaning);
 }
