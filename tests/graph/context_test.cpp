@@ -84,7 +84,8 @@ TEST_CASE("a device without a code generator is refused, with what is missing") 
 TEST_CASE("a context without drivers says that there are none") {
   const Context context{{}, {fake("llvm", "cpu")}, nullptr};
   const std::string message =
-      "device 'cpu' is not known; devices built in: none; code generators built in: llvm; say 'cpu' for this host";
+      "device 'cpu': code can be generated for it, but no driver here runs it; devices built in: none; code generators "
+      "built in: llvm";
   CHECK(device_error(context, "cpu") == message);
   CHECK(device_error({}, "cpu") ==
         "device 'cpu' is not known; devices built in: none; code generators built in: none; say 'cpu' for this host");
@@ -95,8 +96,8 @@ TEST_CASE("a target needs a generator, not a device") {
   CHECK(context.target("cpu:baseline").value().generators().size() == 1);
   CHECK(context.target("amdgpu:gfx1100").value().to_text() == "amdgpu:gfx1100");
   CHECK(device_error(context, "amdgpu:gfx1100") ==
-        "device 'amdgpu:gfx1100' is not known; devices built in: none; code generators built in: llvm, gpu; say 'cpu' "
-        "for this host");
+        "device 'amdgpu:gfx1100': code can be generated for it, but no driver here runs it; devices built in: none; "
+        "code generators built in: llvm, gpu");
   CHECK(target_error(kUsual, "amdgpu:gfx1100") ==
         "device 'amdgpu:gfx1100': target 'amdgpu:gfx1100' has no code generator; built in: llvm (makes code for cpu "
         "only), interpreter (makes code for cpu only); give one that makes code for it, or say another target; devices "

@@ -51,7 +51,12 @@ Result<Target> Context::target(std::string_view spec) const {
 }
 
 Result<std::shared_ptr<Device>> Context::device(std::string_view spec) const {
-  MILLRACE_TRY_ASSIGN(const Driver* driver, find_driver(*this, spec));
+  const Result<const Driver*> found = find_driver(*this, spec);
+  if (found.status().code() == StatusCode::kNotFound && target(spec).ok()) {
+    return not_found(fmt::format("device '{}': code can be generated for it, but no driver here runs it; {}", spec,
+                                 built_in(*this)));
+  }
+  MILLRACE_TRY_ASSIGN(const Driver* driver, found);
   const Status available = driver->available();
   if (!available.ok()) return about(spec, available);
   Result<TargetSpec> parsed = TargetSpec::parse(spec);
