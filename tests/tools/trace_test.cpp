@@ -48,14 +48,19 @@ TEST_CASE("a trace has the phases of compiling in their order, and what each pas
   const json compile = event_of(trace, "compile", "compile");
   double at = 0;
   constexpr double kRounding = 0.01;  // of microseconds, in which a trace counts
-  for (const char* phase : {"read", "passes", "form", "lower", "schedule", "code", "load"}) {
+  for (const char* file : {"read", "inputs"}) {
+    const json event = event_of(trace, "files", file);
+    CHECK_MESSAGE(begin_of(event) >= at - kRounding, file);
+    at = end_of(event);
+  }
+  CHECK(at <= begin_of(compile) + kRounding);
+  for (const char* phase : {"passes", "form", "lower", "schedule", "code", "load"}) {
     const json event = event_of(trace, "compile", phase);
     CHECK_MESSAGE(begin_of(event) >= at - kRounding, phase);
     CHECK_MESSAGE(end_of(event) > begin_of(event), phase);
     at = end_of(event);
   }
   CHECK(at <= end_of(compile) + kRounding);
-  CHECK(end_of(event_of(trace, "compile", "read")) <= begin_of(compile) + kRounding);
   const json passes = event_of(trace, "compile", "passes"), code = event_of(trace, "compile", "code");
   const json fold = event_of(trace, "compile", "fold_constants"), kernel = event_of(trace, "compile", "reduce_max_1");
   CHECK(begin_of(fold) >= begin_of(passes) - kRounding);
@@ -84,6 +89,7 @@ TEST_CASE("a trace has each dispatch of a run, with the cost that explain says, 
     CHECK(begin_of(dispatches[i]) >= at);
     at = end_of(dispatches[i]);
   }
+  CHECK(begin_of(event_of(trace, "files", "outputs")) >= at);
   CHECK(dispatches[0]["args"]["bytes_read"] == 4 * (16 * 32 + 32 * 24));
   CHECK(dispatches[0]["args"]["bytes_written"] == 4 * 16 * 24);
 }

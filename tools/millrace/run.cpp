@@ -97,6 +97,7 @@ Status run(const Arguments& arguments) {
   TraceTimes times;
   times.start = TraceClock::now();
   MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
+  times.inputs_begin = TraceClock::now();
   MILLRACE_TRY_ASSIGN(const RunMaker maker, RunMaker::create(graph, arguments.inputs));
   MILLRACE_TRY_ASSIGN(RunArguments run, maker.make(0));
   const std::vector<Argument>& outputs = maker.signature().outputs();
@@ -107,10 +108,11 @@ Status run(const Arguments& arguments) {
   CommandTimes commands;
   if (!arguments.trace.empty()) session.observe(&commands);
   MILLRACE_TRY(run_session(session, run, arguments.repeat));
-  if (!arguments.trace.empty()) {
-    MILLRACE_TRY(write_text(arguments.trace, chrome_trace(program, times, commands, run.symbols)));
-  }
-  return write_outputs(outputs, run, files);
+  times.outputs_begin = TraceClock::now();
+  MILLRACE_TRY(write_outputs(outputs, run, files));
+  times.outputs_end = TraceClock::now();
+  if (arguments.trace.empty()) return {};
+  return write_text(arguments.trace, chrome_trace(program, times, commands, run.symbols));
 }
 
 }  // namespace

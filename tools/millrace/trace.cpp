@@ -36,7 +36,17 @@ Json thread_name(int thread, const char* name) {
   return {{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
-/// Reading, then compiling phase after phase, with what each phase did below it.
+/// What stands around compiling and running.
+void add_file_events(Json& events, const TraceTimes& times) {
+  const auto add = [&](const char* name, int thread, TraceClock::time_point begin, TraceClock::time_point end) {
+    events.push_back(event({name, "files", thread, begin - times.start, end - begin}));
+  };
+  add("read", kCompileThread, times.start, times.inputs_begin);
+  add("inputs", kCompileThread, times.inputs_begin, times.compile_begin);
+  add("outputs", kRunThread, times.outputs_begin, times.outputs_end);
+}
+
+/// Compiling phase after phase, with what each phase did below it.
 void add_compile_events(Json& events, const CompileReport& report, nanoseconds begin) {
   const auto add = [&](std::string name, nanoseconds at, nanoseconds length) {
     events.push_back(event({std::move(name), "compile", kCompileThread, at, length}));
@@ -47,7 +57,6 @@ void add_compile_events(Json& events, const CompileReport& report, nanoseconds b
       at += part.time;
     }
   };
-  add("read", nanoseconds(0), begin);
   add("compile", begin, report.total);
   nanoseconds at = begin;
   const auto add_phase = [&](const char* name, nanoseconds length) {
@@ -103,6 +112,7 @@ void add_run_events(Json& events, const LoweredGraph& lowered, const TraceTimes&
 std::string chrome_trace(const Program& program, const TraceTimes& times, const CommandTimes& commands,
                          const SymbolValues& symbols) {
   Json events = Json::array({thread_name(kCompileThread, "compile"), thread_name(kRunThread, "run")});
+  add_file_events(events, times);
   add_compile_events(events, program.report(), times.compile_begin - times.start);
   add_run_events(events, program.lowered(), times, commands, symbols);
   const Json trace = {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};

@@ -27,12 +27,15 @@ class CommandTimes final : public SubmissionObserver {
 };
 
 struct TraceTimes {
-  TraceClock::time_point start;          // of the trace
+  TraceClock::time_point start;          // of the trace, and of reading the graph
+  TraceClock::time_point inputs_begin;   // reading or making them
   TraceClock::time_point compile_begin;  // the phases of the program's report follow one another from there
+  TraceClock::time_point outputs_begin;  // writing or printing them
+  TraceClock::time_point outputs_end;
 };
 
-/// Chrome's JSON trace format, which Perfetto opens: the phases of compiling, and every command that ran, with its
-/// bytes, flops and GB/s.
+/// Chrome's JSON trace format, which Perfetto opens: reading and writing, the phases of compiling, and every command
+/// that ran, with its bytes, flops and GB/s.
 std::string chrome_trace(const Program&, const TraceTimes&, const CommandTimes&, const SymbolValues&);
 
 }  // namespace millrace::tool
