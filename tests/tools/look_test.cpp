@@ -21,6 +21,14 @@ TEST_CASE("check reads and verifies, and says where a mistake is") {
         "topq(%x)\n       ^\n");
 }
 
+TEST_CASE("check refuses a graph that no run could bind") {
+  const Workplace here;
+  here.write("free.mr", "graph free() {\n  %i = iota() {shape = [n], dtype = i64, axis = 0}\n  return i = %i\n}\n");
+  CHECK(here.error_of("check free.mr") ==
+        "millrace: dim 'n' is no input's extent, so a run binds it by name, and has no upper bound; promise one: "
+        "'n in 0..N' in text, at_most(N) in C++\n");
+}
+
 TEST_CASE("every stage is printed, for every target") {
   const Workplace here;
   const auto dump = [&](const std::string& rest) { return here.output_of("dump net.mr --stage " + rest); };
@@ -171,6 +179,8 @@ TEST_CASE("ops are listed as a text writes them, with defaults and meanings, all
         "    values, i64 indices of the k largest (smallest)\n");
   CHECK(here.output_of("ops concat") == "%r = concat(%x, ...) {axis = 0}\n    operands side by side along one axis\n");
   CHECK(here.output_of("ops add") == "%r = add(%x, %y)\n    x + y; integers wrap\n");
+  CHECK(here.output_of("ops transpose") ==
+        "%r = transpose(%x) {permutation = [...]}\n    result dim d is operand dim permutation[d]\n");
   const std::string all = here.output_of("ops");
   for (const Op op : kAllOps) CHECK(contains(all, here.output_of("ops " + std::string(to_text(op)))));
   CHECK(here.error_of("ops topq") == "millrace: ops: 'topq' is no op; 'millrace ops' lists all\n");

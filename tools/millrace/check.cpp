@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/graph/signature.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 Status check(const GraphArguments& arguments) {
   MILLRACE_TRY_ASSIGN(const Graph graph, read_graph(arguments));
+  MILLRACE_TRY(Signature::of(graph).status());  // what every run would refuse
   return write_text("", fmt::format("{}: graph '{}' is good: inputs {}, outputs {}, nodes {}\n", arguments.file,
                                     graph.name, graph.inputs.size(), graph.outputs.size(), graph.nodes.size()));
 }
