@@ -52,6 +52,9 @@ TEST_CASE("a code object is for a GPU, and of kernels") {
   const LoweredGraph lowered = lower_graph(small_network(), cpu).value();
   CHECK(make_code_object(lowered, cpu).status().message() ==
         "code object: target cpu:avx2 is no GPU; lower the graph for one, such as amdgpu:gfx1100");
+  const Target simulated = test::test_context()->target("sim:gfx90a").value();
+  CHECK(make_code_object(lower_graph(small_network(), simulated).value(), simulated).status().message() ==
+        "code object: target sim:gfx90a interprets kernels; lower the graph for amdgpu:gfx90a");
   const Target gpu = test::test_context()->target("amdgpu:gfx1100").value();
   CHECK(make_code_object(LoweredGraph{}, gpu).status().message() ==
         "code object: the graph has no kernel, so there is nothing to launch");

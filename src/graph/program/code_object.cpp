@@ -26,6 +26,10 @@ Result<std::vector<std::byte>> make_code_object(const LoweredGraph& lowered, con
     return invalid_argument(fmt::format(
         "code object: target {} is no GPU; lower the graph for one, such as amdgpu:gfx1100", target.to_text()));
   }
+  if (target.spec().is_simulated()) {
+    return invalid_argument(fmt::format("code object: target {} interprets kernels; lower the graph for amdgpu:{}",
+                                        target.to_text(), target.spec().gfx));
+  }
   if (lowered.schedule.kernels.empty()) {
     return failed_precondition("code object: the graph has no kernel, so there is nothing to launch");
   }
