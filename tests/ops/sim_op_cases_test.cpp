@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row of op_cases.h on a simulated GPU: against the oracle, and without a finding.
+// Every row of op_cases.h on simulated GPUs: against the oracle, and without a finding.
 #include <doctest/doctest.h>
 
 #include "tests/support/op_driver.h"
@@ -8,13 +8,15 @@ using namespace millrace;
 using namespace millrace::test;
 
 TEST_CASE("every op on a simulated GPU equals the oracle, with no finding") {
-  const TargetSpec target = TargetSpec::parse("sim:gfx1100").value();
-  DriverTally tally;
-  for (const OpCase& row : op_cases()) {
-    const std::int64_t before = tally.ran;
-    run_row_simulated(row, target, tally);
-    CHECK_MESSAGE(tally.ran > before, to_text(row.op), " was never small enough to run");
+  for (const std::string spec : {"sim:gfx1100", "sim:gfx90a"}) {  // subgroups of 32 and of 64
+    const TargetSpec target = TargetSpec::parse(spec).value();
+    DriverTally tally;
+    for (const OpCase& row : op_cases()) {
+      const std::int64_t before = tally.ran;
+      run_row_simulated(row, target, tally);
+      CHECK_MESSAGE(tally.ran > before, to_text(row.op), " was never small enough to run on ", spec);
+    }
+    for (const std::string& failure : tally.failures) FAIL_CHECK(failure);
+    MESSAGE(spec, ": ", tally.ran, " ran, ", tally.refused["simulated"], " were too large");
   }
-  for (const std::string& failure : tally.failures) FAIL_CHECK(failure);
-  MESSAGE(tally.ran, " ran, ", tally.refused["simulated"], " were too large");
 }
