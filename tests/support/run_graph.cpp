@@ -39,7 +39,7 @@ Extents extents_of(const TensorType& type) {
 }  // namespace
 
 Result<std::vector<reference::Tensor>> run_guarded(const Program& program, std::span<const reference::Tensor> inputs,
-                                                   std::span<const DimBinding> dims) {
+                                                   std::span<const DimBinding> dims, int num_runs) {
   std::vector<GuardedBuffer> in, out;
   std::vector<TensorBinding> in_bindings, out_bindings;
   std::vector<Extents> extents;
@@ -57,7 +57,7 @@ Result<std::vector<reference::Tensor>> run_guarded(const Program& program, std::
   }
   MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
   std::vector<reference::Tensor> outputs;
-  for (int run = 0; run < 2; ++run) {
+  for (int run = 0; run < num_runs; ++run) {
     MILLRACE_TRY(session.run(in_bindings, out_bindings, dims));
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (!out[i].is_slack_intact())
@@ -67,7 +67,8 @@ Result<std::vector<reference::Tensor>> run_guarded(const Program& program, std::
         std::ranges::copy(out[i].bytes(), outputs[i].bytes.begin());
         std::ranges::fill(out[i].bytes(), kUntouched);
       } else if (!std::ranges::equal(out[i].bytes(), outputs[i].bytes)) {
-        return internal_error("output " + std::to_string(i) + " of the second run differs from the first's");
+        return internal_error("output " + std::to_string(i) + " of run " + std::to_string(run + 1) +
+                              " differs from the first's");
       }
     }
   }

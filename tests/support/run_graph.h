@@ -17,9 +17,10 @@ std::vector<CompileOptions> every_way_to_compile();
 /// "cpu:avx2 interpreter", for messages.
 std::string to_text(const CompileOptions&);
 
-/// Runs the program twice in memory that ends at a page without access, inputs mapped read-only. Fails with what run()
-/// says, and with kInternal when bytes around an output have changed or the second run differs from the first.
+/// Runs the program twice, or as often as is said, in memory that ends at a page without access, inputs mapped
+/// read-only. Fails with what run() says, and with kInternal when bytes around an output have changed or a later run
+/// differs from the first.
 Result<std::vector<reference::Tensor>> run_guarded(const Program&, std::span<const reference::Tensor> inputs,
-                                                   std::span<const DimBinding> dims = {});
+                                                   std::span<const DimBinding> dims = {}, int num_runs = 2);
 
 }  // namespace millrace::test
