@@ -105,7 +105,8 @@ class Grower {
       const SizeExpr batch = random_.chance(50) ? random_.any_extent() : 1;
       const SizeExpr channels = random_.chance(20) ? random_.any_extent() : random_.from_1_to(3);
       const SizeExpr rows = random_.chance(30) ? 1 : window_extent(), columns = window_extent();
-      value = new_input({dtype, {batch, channels * groups, rows, columns}});
+      const Shape image = {batch, channels * groups, rows, columns};
+      value = new_input({dtype, random_.is_small(image) ? image : Shape({1, channels * groups, 1, 9})});
     }
     if (op != Op::conv2d) return {value};
     const Shape& image = value.shape();
