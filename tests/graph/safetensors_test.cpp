@@ -46,6 +46,7 @@ TEST_CASE("what is wrong with a file is said with the tensor and the values") {
   CHECK(Safetensors::parse("f", cut).status().message() ==
         "safetensors 'f': a header of 132 bytes, but 92 bytes follow; is it a safetensors file?");
   CHECK(error_of("[]") == "safetensors 'f': the header is no JSON object");
+  CHECK(error_of(R"({"w":3,"v":{"w":1},"w":3})") == "safetensors 'f': the header has 'w' twice");
   CHECK(error_of("{,") == "safetensors 'f': the header is no JSON object");
   CHECK(error_of(R"({"w":3})") == "safetensors 'f': 'w': the entry is no JSON object");
   CHECK(error_of(R"({"w":{"shape":[1]}})") == "safetensors 'f': 'w': has no dtype");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -134,8 +135,16 @@ Result<Safetensors> Safetensors::parse(std::string name, std::vector<std::byte> 
   result.file_ = std::make_shared<const std::vector<std::byte>>(std::move(file));
   const std::span<const std::byte> bytes(*result.file_);
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + sizeof header_bytes;
-  const Json header = Json::parse(text, text + header_bytes, nullptr, /*allow_exceptions=*/false);
+  std::set<std::string> names;
+  std::string repeated;
+  const auto note_name = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    const bool is_name = depth == 1 && event == Json::parse_event_t::key;
+    if (is_name && !names.insert(parsed.get<std::string>()).second) repeated = parsed.get<std::string>();
+    return true;
+  };
+  const Json header = Json::parse(text, text + header_bytes, note_name, /*allow_exceptions=*/false);
   if (!header.is_object()) return data_loss(fmt::format("{}: the header is no JSON object", where));
+  if (!repeated.empty()) return data_loss(fmt::format("{}: the header has '{}' twice", where, repeated));
   for (const auto& [key, json] : header.items()) {
     if (key == "__metadata__") continue;
     MILLRACE_TRY_ASSIGN(Entry entry, read_entry(fmt::format("{}: '{}'", where, key), json,
