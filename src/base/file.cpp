@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <system_error>
 #include <unistd.h>
@@ -37,9 +38,14 @@ int write_parts(const std::string& path, std::span<const std::span<const std::by
 int replace_file(const std::string& path, const fs::file_status& old,
                  std::span<const std::span<const std::byte>> parts) {
   static std::atomic<unsigned> counter = 0;
-  const std::string temporary = fmt::format("{}.{}.{}.tmp", path, getpid(), counter++);
+  // A short name, as a long one of the path's may not grow.
+  const std::string temporary =
+      fs::path(path)
+          .replace_filename(fmt::format(".{:x}.{}.{}.tmp", std::hash<std::string>()(path), getpid(), counter++))
+          .string();
   std::error_code error;
   int failed = write_parts(temporary, parts);
+  if (failed == EACCES) return write_parts(path, parts);  // of the directory: the file may be written all the same
   if (failed == 0 && fs::exists(old)) fs::permissions(temporary, old.permissions(), error);
   if (failed == 0) {
     fs::rename(temporary, path, error);
