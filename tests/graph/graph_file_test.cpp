@@ -45,6 +45,16 @@ TEST_CASE("a graph in a file comes back, large constants from a file of their ow
         "}\n");
 }
 
+TEST_CASE("a graph that is written to no file has its large constants in the text") {
+  TemporaryDirectory directory;
+  const std::string link = directory.path() + "/null.mr";
+  std::filesystem::create_symlink("/dev/null", link);
+  GraphBuilder builder("weights");
+  builder.output("y", builder.constant<float>({17}, counted(17)));
+  CHECK(write_graph(builder.finish().value(), link).message() == "");
+  CHECK(std::distance(std::filesystem::directory_iterator(directory.path()), {}) == 1);
+}
+
 TEST_CASE("a whole network in a file comes back, and one without large constants is one file") {
   TemporaryDirectory directory;
   const Graph network = build_squeezenet(1);

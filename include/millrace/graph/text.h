@@ -84,7 +84,8 @@ Result<Graph> parse_graph(std::string_view text, const ParseOptions& = {});
 
 /// Reads a file of text. Errors name the path, and constants' files are looked for beside it: the options say neither.
 Result<Graph> read_graph(const std::string& path, ParseOptions = {});
-/// Writes the text, and the constants that are large, if any, to one file beside it: "g.mr" and "g.mr.safetensors".
+/// Writes the text, and the constants that are large, if any, to one file beside it: "g.mr" and "g.mr.safetensors". A
+/// pipe or device has nothing beside it: constants stand in the text.
 Status write_graph(const Graph&, const std::string& path);
 
 }  // namespace millrace

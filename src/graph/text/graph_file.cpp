@@ -21,6 +21,11 @@ Result<Graph> read_graph(const std::string& path, ParseOptions options) {
 }
 
 Status write_graph(const Graph& graph, const std::string& path) {
+  const std::string where = fmt::format("graph '{}'", path);
+  std::error_code error;
+  if (std::filesystem::is_other(std::filesystem::status(path, error))) {
+    return write_file(where, path, to_text(graph, {LargeConstants::kBytes}));
+  }
   const std::string constants = path + ".safetensors";
   std::map<std::string, Safetensors::Entry> entries;
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
@@ -33,7 +38,7 @@ Status write_graph(const Graph& graph, const std::string& path) {
   if (!entries.empty()) MILLRACE_TRY(write_safetensors(constants, entries));
   const std::string text =
       to_text(graph, {LargeConstants::kFile, std::filesystem::path(constants).filename().string()});
-  return write_file(fmt::format("graph '{}'", path), path, text);
+  return write_file(where, path, text);
 }
 
 }  // namespace millrace
