@@ -64,7 +64,7 @@ Status Dim::check() const {
   }
   if (multiple_ == 0) {
     return invalid_argument(fmt::format(
-        "dim '{}': its multiple_of facts have no common multiple in int64, expected a positive one; drop one", name_));
+        "dim '{}': its multiple_of facts have no common multiple from 1 to 2^63 - 1; correct or drop one", name_));
   }
   const std::int64_t largest = saturating::multiply(saturating::floor_divide(max_, multiple_), multiple_);
   if (min_ <= largest) return {};

@@ -46,7 +46,7 @@ TEST_CASE("a dim whose facts no value keeps is refused with them") {
 
 TEST_CASE("a multiple below 1, or too large for int64, is refused and harmless") {
   const char* const message =
-      "dim 'n': its multiple_of facts have no common multiple in int64, expected a positive one; drop one";
+      "dim 'n': its multiple_of facts have no common multiple from 1 to 2^63 - 1; correct or drop one";
   const Dim dims[] = {Dim("n").multiple_of(0), Dim("n").multiple_of(-4), Dim("n").multiple_of(0).multiple_of(4),
                       Dim("n").multiple_of((1LL << 62) - 1).multiple_of(1LL << 61)};
   for (const Dim& dim : dims) {

@@ -111,7 +111,7 @@ TEST_CASE("what is wrong with a symbol's facts is said with its place") {
         "n + (k in 5..4)\n"
         "     ^");
   CHECK(reread("n multiple_of 0") ==
-        "size:1:1: dim 'n': its multiple_of facts have no common multiple in int64, expected a positive one; drop one\n"
+        "size:1:1: dim 'n': its multiple_of facts have no common multiple from 1 to 2^63 - 1; correct or drop one\n"
         "n multiple_of 0\n"
         "^");
   CHECK(reread("n + (n in 1..4)") ==
