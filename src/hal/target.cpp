@@ -113,9 +113,8 @@ Result<TargetSpec> TargetSpec::parse(std::string_view text) {
     return colon == std::string_view::npos ? family.parse_alone(name)
                                            : family.parse_variant(text, name, text.substr(colon + 1));
   }
-  return invalid_argument(
-      fmt::format("target '{}': family '{}' is not known, expected one of: {}; say cpu for the host", text, name,
-                  known_families()));
+  return not_found(fmt::format("target '{}': family '{}' is not known, expected one of: {}; say cpu for the host", text,
+                               name, known_families()));
 }
 
 std::string TargetSpec::to_text() const {

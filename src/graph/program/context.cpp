@@ -39,7 +39,8 @@ Status about(std::string_view spec, const Status& status) {
 Result<Target> Context::target(std::string_view spec) const {
   Result<TargetSpec> parsed = TargetSpec::parse(spec);
   if (!parsed.ok()) {
-    MILLRACE_TRY(find_driver(*this, spec).status());
+    const bool is_family = parsed.status().code() != StatusCode::kNotFound;
+    if (!is_family) MILLRACE_TRY(find_driver(*this, spec).status());
     return about(spec, parsed.status());
   }
   Result<Target> target = Target::create(*parsed, CodeGeneratorList(generators.begin(), generators.end()));
