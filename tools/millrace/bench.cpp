@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <cstdlib>
 #include <memory>
+
+#include <fmt/format.h>
 
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
@@ -64,6 +68,11 @@ Status bench(const Arguments& arguments) {
   return measure(measurement);
 }
 
+/// CLI::Range lets it pass.
+std::string is_no_nan(const std::string& text) {
+  return std::isnan(std::strtod(text.c_str(), nullptr)) ? fmt::format("found '{}', expected a number", text) : "";
+}
+
 }  // namespace
 
 Action add_bench(CLI::App& app) {
@@ -74,7 +83,8 @@ Action add_bench(CLI::App& app) {
   app.add_option("--json", arguments->json, "Write Google Benchmark's JSON there, too.")->type_name("FILE");
   app.add_option("--min-time", arguments->min_seconds, "Measure for at least so many seconds.")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 3600.0).description(""));
+      ->check(CLI::Range(0.001, 3600.0).description(""))
+      ->check(is_no_nan);
   return [arguments] { return bench(*arguments); };
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <iterator>
 #include <sstream>
 #include <unistd.h>
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "millrace/base/file.h"
 #include "tools/millrace/measure.h"
@@ -40,16 +42,24 @@ class TextReporter final : public benchmark::BenchmarkReporter {
   benchmark::JSONReporter json_;
 };
 
+/// A graph's name may be any bytes; the benchmark's stands in JSON.
+std::string as_utf8(const std::string& name) {
+  using nlohmann::json;
+  return json::parse(json(name).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+}
+
 }  // namespace
 
 Status measure(const Measurement& measurement) {
-  std::string words[] = {"millrace", fmt::format("--benchmark_min_time={}", measurement.min_seconds)};
-  char* argv[] = {words[0].data(), words[1].data()};  // it keeps these pointers
-  int argc = 2;
+  // What is said here, the environment's BENCHMARK_FILTER and BENCHMARK_LIST_TESTS cannot change.
+  std::string words[] = {"millrace", fmt::format("--benchmark_min_time={}", measurement.min_seconds),
+                         "--benchmark_filter=.", "--benchmark_list_tests=false"};
+  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data()};  // it keeps these pointers
+  int argc = std::ssize(argv);
   benchmark::Initialize(&argc, argv);
   Status failure;
   std::size_t number = 0;
-  benchmark::RegisterBenchmark(measurement.name.c_str(), [&](benchmark::State& state) {
+  benchmark::RegisterBenchmark(as_utf8(measurement.name).c_str(), [&](benchmark::State& state) {
     for (auto _ : state) {
       failure = measurement.run(number++);
       if (failure.ok()) continue;
