@@ -116,7 +116,8 @@ std::string chrome_trace(const Program& program, const TraceTimes& times, const 
   add_compile_events(events, program.report(), times.compile_begin - times.start);
   add_run_events(events, program.lowered(), times, commands, symbols);
   const Json trace = {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
-  return trace.dump(1) + "\n";
+  // Names may be any bytes, JSON is UTF-8.
+  return trace.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace millrace::tool
