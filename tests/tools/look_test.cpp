@@ -21,11 +21,19 @@ TEST_CASE("check reads and verifies, and says where a mistake is") {
         "topq(%x)\n       ^\n");
 }
 
+TEST_CASE("a graph without a kernel has no object") {
+  const Workplace here;
+  here.write("same.mr", "graph same(%x: f32[4]) {\n  return y = %x\n}\n");
+  CHECK(here.error_of("dump same.mr --stage object") ==
+        "millrace: --stage object: the graph has no kernel, so there is no object\n");
+}
+
 TEST_CASE("check refuses a graph that no run could bind") {
   const Workplace here;
   here.write("free.mr", "graph free() {\n  %i = iota() {shape = [n], dtype = i64, axis = 0}\n  return i = %i\n}\n");
   CHECK(here.error_of("check free.mr") ==
-        "millrace: dim 'n' is no input's extent, so a run binds it by name, and has no upper bound; promise one: "
+        "millrace: free.mr: dim 'n' is no input's extent, so a run binds it by name, and has no upper bound; promise "
+        "one: "
         "'n in 0..N' in text, at_most(N) in C++\n");
 }
 

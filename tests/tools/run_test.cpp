@@ -192,6 +192,13 @@ TEST_CASE("sizes below 0 are refused before anything runs") {
         "millrace: --input z=zeros: found f32[n - 5], whose n - 5 is -2, expected 0 or more; say other sizes\n");
 }
 
+TEST_CASE("a file's name may be as long as the system allows") {
+  const Workplace here;
+  const std::string name = std::string(251, 'a') + ".npy";
+  CHECK(here.output_of("run top.mr --input x=ones,1x10 --output values=@" + name) == "");
+  CHECK(here.read(name).size() == 128 + 3 * 4);
+}
+
 TEST_CASE("mistakes in outputs and devices are named") {
   const Workplace here;
   const auto error = [&](const std::string& arguments) {
@@ -204,12 +211,18 @@ TEST_CASE("mistakes in outputs and devices are named") {
         "millrace: --output values=@w.npy: 'values' is given already; give each output once\n");
   CHECK(error("--output values=@v.npy --output indices=@./v.npy") ==
         "millrace: --output indices=@./v.npy: 'values' goes to that file; give each output a file of its own\n");
+  CHECK(error("--output values=@v.npy --trace ./v.npy") ==
+        "millrace: --trace ./v.npy: 'values' goes to that file; give the trace a file of its own\n");
+  CHECK(here.output_of("run top.mr --input x=ones,1x10 --output values=@/dev/null --output indices=@/dev/null") == "");
   CHECK(error("--output values=@none/v.npy") ==
         "millrace: npy 'none/v.npy': the file cannot be written: No such file or directory; check the path and the "
         "space\n");
   CHECK(error("--device gpu") ==
         "millrace: device 'gpu' is not known; devices built in: cpu, sim; code generators built in: xbyak, llvm, "
         "interpreter; say 'cpu' for this host\n");
+  CHECK(error("--device amdgpu:fast")
+            .starts_with("millrace: device 'amdgpu:fast': target 'amdgpu:fast': gfx target 'fast' is not known, "
+                         "expected one of: gfx90a, "));
   CHECK(error("--generator fast") ==
         "millrace: compile: generator 'fast' is not known; code generators built in: xbyak, llvm, interpreter; force "
         "one of these\n");

@@ -103,6 +103,27 @@ TEST_CASE("a dispatch whose operations have no number has none in its trace") {
   CHECK_FALSE(dispatches[1]["args"].contains("GFLOP/s"));
 }
 
+TEST_CASE("names that are no UTF-8 stand in JSON with their bytes replaced") {
+  const Workplace here;
+  here.write("odd.mr", "graph \"g\xff\"(%\"x\xff\": f32[4]) {\n  return \"r\xff\" = %\"x\xff\"\n}\n");
+  const json trace = trace_of(here, "odd.mr --input \"$(printf 'x\\377=ones')\"");
+  CHECK(events_of(trace, "copy").size() == 1);
+  const test::ToolRun bench =
+      here.run("bench odd.mr --input \"$(printf 'x\\377=ones')\" --min-time 0.001 --json odd.json");
+  CHECK(bench.exit_code == 0);
+  CHECK(json::parse(here.read("odd.json"))["benchmarks"][0]["name"] == "g\xef\xbf\xbd/real_time");
+}
+
+TEST_CASE("the environment cannot make a benchmark measure nothing") {
+  const Workplace here;
+  setenv("BENCHMARK_FILTER", "nothing", 1);
+  setenv("BENCHMARK_LIST_TESTS", "true", 1);
+  CHECK(here.run("bench top.mr --input x=randn --dim rows=8 --min-time 0.001 --json times.json").exit_code == 0);
+  unsetenv("BENCHMARK_FILTER");
+  unsetenv("BENCHMARK_LIST_TESTS");
+  CHECK(json::parse(here.read("times.json"))["benchmarks"].size() == 1);
+}
+
 TEST_CASE("a trace of repeated runs has all of them, and sizes as they were bound") {
   const Workplace here;
   CHECK(here.run("run top.mr --input x=ones --dim rows=6 --repeat 4 --trace t.json").exit_code == 0);

@@ -64,8 +64,23 @@ TEST_CASE("wrong usage exits with 2 and says what is wrong and where help is") {
         "millrace: --dim: found '=3', expected NAME=VALUE; see 'millrace run --help'\n");
   CHECK(usage("run top.mr --output x=") ==
         "millrace: --output: found 'x=', expected NAME=VALUE; see 'millrace run --help'\n");
+  CHECK(usage("bench top.mr --min-time nan") ==
+        "millrace: --min-time: found 'nan', expected a number; see 'millrace bench --help'\n");
   CHECK(usage("run top.mr --repeat 0") ==
         "millrace: --repeat: Value 0 not in range 1 to 1000000000; see 'millrace run --help'\n");
+}
+
+TEST_CASE("errors and notices go nowhere when standard error is closed or full, and end nothing") {
+  const Workplace here;
+  for (const std::string nowhere : {" 2>&-", " 2> /dev/full"}) {
+    CAPTURE(nowhere);
+    CHECK(here.run("check none.mr" + nowhere).exit_code == 1);
+    CHECK(here.run("frob" + nowhere).exit_code == 2);
+    CHECK(here.run("run net.mr --input x=ones --input w=ones --repeat 2 --output best=@b.npy" + nowhere).exit_code ==
+          0);
+    CHECK(here.read("b.npy").size() == 128 + 4 * 24);
+    CHECK(here.run("explain none.mr" + nowhere).exit_code == 1);
+  }
 }
 
 TEST_CASE("what cannot be written is an error with its path and the reason, whatever writes it") {

@@ -12,7 +12,9 @@ namespace {
 
 Status check(const GraphArguments& arguments) {
   MILLRACE_TRY_ASSIGN(const Graph graph, read_graph(arguments));
-  MILLRACE_TRY(Signature::of(graph).status());  // what every run would refuse
+  if (const Status refused = Signature::of(graph).status(); !refused.ok()) {  // by every run
+    return {refused.code(), fmt::format("{}: {}", arguments.file, refused.message())};
+  }
   return write_text("", fmt::format("{}: graph '{}' is good: inputs {}, outputs {}, nodes {}\n", arguments.file,
                                     graph.name, graph.inputs.size(), graph.outputs.size(), graph.nodes.size()));
 }

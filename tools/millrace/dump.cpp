@@ -57,6 +57,9 @@ Result<std::string> list_kernels(const LoweredGraph& lowered, const Context& con
     return list_kernel(kernels[KernelIndex{*arguments.kernel}], context, spec, kind);
   }
   if (kind == ListingKind::kObject && spec.is_gpu()) return link_kernels(lowered, target);
+  if (kind == ListingKind::kObject && kernels.empty()) {
+    return failed_precondition("--stage object: the graph has no kernel, so there is no object");
+  }
   if (kind == ListingKind::kObject && kernels.size() != 1) {
     return invalid_argument(
         fmt::format("--stage object: the graph has {} kernels, an object file holds one; say which, with --kernel",
@@ -128,7 +131,10 @@ Action add_dump(CLI::App& app) {
       ->type_name("N");
   app.add_flag("--line-tables", arguments->line_tables,
                "Code for a GPU tells which line of the kernel's text each instruction\ncomes from.");
-  app.add_option("-o,--output", arguments->output, "Write there, not to standard output.")->type_name("FILE");
+  app.add_option(
+         "-o,--output", arguments->output,
+         "Write there, not to standard output. Large constants of a graph\ngo to a second file, FILE.safetensors.")
+      ->type_name("FILE");
   app.callback([arguments] { check_usage(*arguments); });
   return [arguments] { return dump(*arguments); };
 }

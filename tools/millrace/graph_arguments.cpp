@@ -16,14 +16,13 @@ namespace {
 class ProgressLine {
  public:
   ~ProgressLine() {
-    if (is_shown_) fmt::print(stderr, "\r\033[K");
+    if (is_shown_) write_notice("\r\033[K");
   }
   void show(const CompileProgress& progress) {
     constexpr std::chrono::milliseconds kPatience{300};
     if (!is_terminal_ || std::chrono::steady_clock::now() - start_ < kPatience) return;
-    fmt::print(stderr, "\rcompiling kernel {} of {}: {}\033[K", progress.kernel + 1, progress.num_kernels,
-               progress.name);
-    std::fflush(stderr);
+    write_notice(
+        fmt::format("\rcompiling kernel {} of {}: {}\033[K", progress.kernel + 1, progress.num_kernels, progress.name));
     is_shown_ = true;
   }
 
@@ -40,7 +39,8 @@ void add_graph_file(CLI::App& app, GraphArguments& arguments) {
 }
 
 void add_target(CLI::App& app, GraphArguments& arguments, const char* flag) {
-  app.add_option(flag, arguments.target, "cpu (the host's best), cpu:baseline, cpu:avx2 or cpu:avx512.")
+  app.add_option(flag, arguments.target,
+                 "cpu (the host's best), cpu:avx2, sim:gfx1100, ...: 'millrace devices' lists all.")
       ->type_name("TARGET");
   app.add_option("--generator", arguments.generator, "Force a code generator: xbyak, llvm or interpreter.")
       ->type_name("NAME");
@@ -62,6 +62,11 @@ Result<LoweredGraph> lower_graph(Graph graph, const GraphArguments& arguments, c
   LowerOptions options;
   options.compile.force_generator = arguments.generator;
   return millrace::lower_graph(std::move(graph), target, options);
+}
+
+void write_notice(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
 }
 
 Status write_text(const std::string& path, std::string_view text) {

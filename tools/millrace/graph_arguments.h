@@ -25,6 +25,8 @@ Result<Program> compile_graph(Graph, const GraphArguments&);
 /// All but code, for targets that the host need not be able to run.
 Result<LoweredGraph> lower_graph(Graph, const GraphArguments&, const Context&);
 
+/// To standard error, at once. Where that is closed or full, there is nobody to tell.
+void write_notice(std::string_view text);
 /// To the file, or to standard output when the path is empty.
 Status write_text(const std::string& path, std::string_view text);
 

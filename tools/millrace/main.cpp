@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line. Exit codes: 0, 1 for an error that a message on standard error explains, 2 for wrong usage.
+#include <exception>
 #include <new>
 #include <sstream>
 #include <vector>
@@ -47,7 +48,7 @@ constexpr Command kCommands[] = {
 
 int report(int exit_code, const std::string& message) {
   std::fflush(stdout);
-  fmt::print(stderr, "millrace: {}\n", message);
+  write_notice(fmt::format("millrace: {}\n", message));
   return exit_code;
 }
 
@@ -91,4 +92,6 @@ int run_program(int argc, const char* const* argv) {
 
 int main(int argc, char** argv) try { return millrace::tool::run_program(argc, argv); } catch (const std::bad_alloc&) {
   return millrace::tool::report(1, "not enough memory for what was asked; say smaller sizes");
+} catch (const std::exception& error) {
+  return millrace::tool::report(1, fmt::format("{}; this is a mistake of the program", error.what()));
 }

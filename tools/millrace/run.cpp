@@ -28,11 +28,14 @@ struct OutputFile {
   std::string path;
 };
 
-/// Through links, too. Paths that lead nowhere are the writer's to refuse.
-bool is_same_path(const std::string& a, const std::string& b) {
+/// Whether one would replace the other, through links, too. A device takes both. Paths that lead nowhere are the
+/// writer's to refuse.
+bool is_same_file(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
   std::error_code error;
-  const std::filesystem::path resolved = std::filesystem::weakly_canonical(std::filesystem::absolute(a, error), error);
-  return resolved == std::filesystem::weakly_canonical(std::filesystem::absolute(b, error), error) && !error;
+  const fs::path resolved = fs::weakly_canonical(fs::absolute(a, error), error);
+  if (error || resolved != fs::weakly_canonical(fs::absolute(b, error), error)) return false;
+  return !error && !fs::is_other(fs::status(resolved, error));
 }
 
 Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outputs,
@@ -52,7 +55,7 @@ Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outpu
     if (std::ranges::any_of(files, is_given)) {
       return invalid_argument(fmt::format("--output {}: '{}' is given already; give each output once", argument, name));
     }
-    const auto is_taken = [&](const OutputFile& file) { return is_same_path(file.path, value.substr(1)); };
+    const auto is_taken = [&](const OutputFile& file) { return is_same_file(file.path, value.substr(1)); };
     if (const auto taken = std::ranges::find_if(files, is_taken); taken != files.end()) {
       return invalid_argument(fmt::format("--output {}: '{}' goes to that file; give each output a file of its own",
                                           argument, outputs[taken->output].name));
@@ -60,6 +63,16 @@ Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outpu
     files.push_back({static_cast<std::size_t>(output - outputs.begin()), value.substr(1)});
   }
   return files;
+}
+
+Status require_own_file(const std::string& trace, const std::vector<OutputFile>& files,
+                        const std::vector<Argument>& outputs) {
+  for (const OutputFile& file : files) {
+    if (trace.empty() || !is_same_file(file.path, trace)) continue;
+    return invalid_argument(fmt::format("--trace {}: '{}' goes to that file; give the trace a file of its own", trace,
+                                        outputs[file.output].name));
+  }
+  return {};
 }
 
 /// Runs as often as asked, and says on standard error how long that took when it was more than once.
@@ -74,8 +87,8 @@ Status run_session(Session& session, RunArguments& run, std::uint32_t repeat) {
   }
   if (repeat == 1) return {};
   std::ranges::sort(microseconds);
-  fmt::print(stderr, "ran {} times: least {:.2f} us, median {:.2f} us, greatest {:.2f} us\n", repeat,
-             microseconds.front(), microseconds[microseconds.size() / 2], microseconds.back());
+  write_notice(fmt::format("ran {} times: least {:.2f} us, median {:.2f} us, greatest {:.2f} us\n", repeat,
+                           microseconds.front(), microseconds[microseconds.size() / 2], microseconds.back()));
   return {};
 }
 
@@ -102,6 +115,7 @@ Status run(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(RunArguments run, maker.make(0));
   const std::vector<Argument>& outputs = maker.signature().outputs();
   MILLRACE_TRY_ASSIGN(const std::vector<OutputFile> files, parse_outputs(outputs, arguments.outputs));
+  MILLRACE_TRY(require_own_file(arguments.trace, files, outputs));
   times.compile_begin = TraceClock::now();
   MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), arguments.graph));
   MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
