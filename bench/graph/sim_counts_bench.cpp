@@ -20,6 +20,11 @@ void topk_50(GraphBuilder& graph, Tensor x) {
   graph.output("indices", indices);
 }
 void topk_50_values(GraphBuilder& graph, Tensor x) { graph.output("values", topk(x, 50).values); }
+void topk_5000(GraphBuilder& graph, Tensor x) {
+  const auto [values, indices] = topk(x, 5000);
+  graph.output("values", values);
+  graph.output("indices", indices);
+}
 void topk_8(GraphBuilder& graph, Tensor x) {
   const auto [values, indices] = topk(x, 8);
   graph.output("values", values);
@@ -81,6 +86,7 @@ const bool kAdded = [] {
   add("topk_50", topk_50, DType::kF32, 1, 32000);
   add("topk_50_values", topk_50_values, DType::kF32, 1, 32000);
   add("topk_50", topk_50, DType::kF32, 1, 131072);
+  add("topk_5000", topk_5000, DType::kF32, 1, 1 << 20);
   add("topk_8", topk_8, DType::kF32, 4096, 256);
   add("sort", sort_values, DType::kF32, 64, 1024);
   add("sort", sort_values, DType::kU32, 1, 1 << 20);

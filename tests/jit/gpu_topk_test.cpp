@@ -175,7 +175,7 @@ TEST_CASE("what workgroup memory does not hold is refused with numbers, and pass
   sort.values = {"values", {DType::kI64, kept}, Layout::row_major(kept)};
   sort.indices.reset();
   const KernelSequence sequence = lowered_sort(sort, "gfx1100");
-  CHECK(sequence.algorithm == "gpu_radix_sort");
+  CHECK(sequence.algorithm == "gpu_topk_select");
   REQUIRE(sequence.refusals.size() == 3);
   CHECK(sequence.refusals[2] ==
         Refusal{"gpu_topk_parts",

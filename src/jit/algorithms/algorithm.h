@@ -36,6 +36,7 @@ Result<KernelSequence> lower_scatter_lines(const KernelRequest&, const Target&, 
 Result<KernelSequence> lower_gpu_tile_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_topk_lanes(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_gpu_topk_select(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_radix_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_scan_columns(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_scan_rows(const KernelRequest&, const Target&, const LowerOptions&);

@@ -16,6 +16,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"gpu_topk_lanes", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_lanes},
     {"gpu_tile_sort", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_tile_sort},
     {"gpu_topk_parts", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_parts},
+    {"gpu_topk_select", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_select},
     {"gpu_radix_sort", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_radix_sort},
     {"scan_lines", RequestKind::kScan, AlgorithmTargets::kCpu, lower_scan_lines},
     {"gpu_scan_columns", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_columns},

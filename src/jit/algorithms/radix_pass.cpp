@@ -3,9 +3,7 @@
 
 #include <limits>
 
-#include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/radix_pass_builder.h"
-#include "jit/algorithms/workgroup_scan.h"
 
 namespace millrace {
 namespace {
@@ -17,16 +15,11 @@ class CountBuilder : RadixPassBuilder {
   RadixKernel run() {
     read_elements();
     const MemoryHandle counts = buffer("counts", count_, scratch_.counts, false, true);
-    const MemoryHandle mine = b_.workgroup_memory(DType::kI32, kRadixDigits, "counts");
-    place_block();
-    b_.store(mine, b_.thread_id(), b_.i32(0));
-    b_.barrier();
-    for_my_share(b_, kRadixBlock, kRadixThreads, [&](MachineValue i) {
-      const MachineValue at = position(i);
-      when(b_, is_there(at), [&] { b_.atomic(KernelOp::kAtomicAdd, mine, digit_of(load_element(at)), b_.i32(1)); });
+    const MemoryHandle of_block = count_block();
+    for_my_digit([&] {
+      const MachineValue count = b_.convert(count_, b_.load(of_block, b_.thread_id()));
+      b_.store(counts, place_of_count(row_digit()), count);
     });
-    b_.barrier();
-    b_.store(counts, place_of_count(row_digit()), b_.convert(count_, b_.load(mine, b_.thread_id())));
     return finish();
   }
 };
@@ -39,11 +32,10 @@ class ScanBuilder : RadixPassBuilder {
   RadixKernel run() {
     const MemoryHandle counts = buffer("counts", count_, scratch_.counts, true, true);
     const MemoryHandle totals = buffer("totals", count_, scratch_.totals, false, true);
-    b_.set_num_groups(rows_ * kRadixDigits);
+    b_.set_num_groups(rows_ * num_digits_);
     const MachineValue zero = b_.constant_int(count_, 0), blocks = b_.size(blocks_);
     const MachineValue first = b_.mul(b_.workgroup_id(), blocks);
-    WorkgroupScan scan(b_, [this](MachineValue a, MachineValue c) { return b_.add(a, c); }, zero,
-                       {.width = kRadixThreads, .subgroup_size = pass_.subgroup_size});
+    WorkgroupScan scan = thread_sums();
     const auto sum =
         b_.for_loop(b_.i64(0), blocks, b_.i64(kRadixThreads), {zero}, [&](MachineValue at, const auto& sums) {
           const MachineValue block = b_.add(at, b_.convert(DType::kI64, b_.thread_id())), place = b_.add(first, block);

@@ -4,7 +4,6 @@
 #include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/radix_pass_builder.h"
 #include "jit/algorithms/sort_results.h"
-#include "jit/algorithms/workgroup_scan.h"
 
 namespace millrace {
 namespace {
@@ -23,16 +22,19 @@ MachineValue count_ones(MachineBuilder& b, MachineValue x) {
 class ScatterBuilder : RadixPassBuilder {
  public:
   ScatterBuilder(const SortDescriptor& sort, const RadixPass& pass, const RadixScratch& scratch)
-      : RadixPassBuilder(sort, pass, scratch), num_subgroups_(kRadixThreads / pass.subgroup_size) {}
+      : RadixPassBuilder(sort, pass, scratch),
+        num_subgroups_(kRadixThreads / pass.subgroup_size),
+        num_moved_(pass.to && takes_all() ? n_ : sort.k) {}
 
   RadixKernel run() {
     bind_buffers();
     stash_ = b_.workgroup_memory(sort_.input.type.dtype, kRadixBlock, "elements");
-    places_ = b_.workgroup_memory(count_, std::uint64_t{num_subgroups_} * kRadixDigits, "places");
+    places_ = b_.workgroup_memory(count_, static_cast<std::uint64_t>(num_subgroups_ * num_digits_), "places");
     place_block();
-    subgroup_digits_ = b_.mul(b_.subgroup_id(), b_.i32(kRadixDigits));
-    for_my_share(b_, num_subgroups_ * kRadixDigits, kRadixThreads,
-                 [&](MachineValue i) { b_.store(places_, i, b_.constant_int(count_, 0)); });
+    row_in_moved_ = b_.mul(row_, b_.size(num_moved_));
+    subgroup_digits_ = b_.mul(b_.subgroup_id(), b_.i32(static_cast<std::int32_t>(num_digits_)));
+    for_my_digit(
+        [&] { for_my_places([&](MachineValue place) { b_.store(places_, place, b_.constant_int(count_, 0)); }); });
     b_.barrier();
     for_my_elements([&](MachineValue i) { count_element(i); });
     place_digits();
@@ -45,19 +47,16 @@ class ScatterBuilder : RadixPassBuilder {
   void bind_buffers() {
     read_elements();
     const bool wants_indices = sort_.indices.has_value();
-    if (wants_indices && pass_.number > 0) {
-      indices_ = buffer("indices", count_, scratch_.indices[(pass_.number - 1) % 2], true, false);
-    }
+    if (wants_indices && pass_.from) indices_ = buffer("indices", count_, pass_.from->indices, true, false);
     counts_ = buffer("counts", count_, scratch_.counts, true, false);
     totals_ = buffer("totals", count_, scratch_.totals, true, false);
-    if (pass_.is_last) {
+    if (!pass_.to) {
       results_.emplace(b_, sort_);
       for (std::uint32_t i = 0; i < num_results(sort_); ++i) buffers_.push_back({SequenceOperand::Kind::kResult, i});
       return;
     }
-    moved_ = buffer("moved", sort_.input.type.dtype, scratch_.values[pass_.number % 2], false, true);
-    if (wants_indices)
-      moved_indices_ = buffer("moved_indices", count_, scratch_.indices[pass_.number % 2], false, true);
+    moved_ = buffer("moved", sort_.input.type.dtype, pass_.to->values, false, true);
+    if (wants_indices) moved_indices_ = buffer("moved_indices", count_, pass_.to->indices, false, true);
   }
 
   /// Calls body(i) for the elements of this thread: a subgroup takes neighbours, in their order.
@@ -69,6 +68,13 @@ class ScatterBuilder : RadixPassBuilder {
              [&](MachineValue turn) { body(b_.add(b_.mul_add(turn, lanes, first), b_.lane_id())); });
   }
 
+  /// Calls body(place) for the places of this thread's digit, a subgroup's each.
+  template <class F>
+  void for_my_places(F&& body) {
+    for (std::int64_t first = 0; first < num_subgroups_ * num_digits_; first += num_digits_) {
+      body(b_.add(b_.thread_id(), b_.i32(static_cast<std::int32_t>(first))));
+    }
+  }
   MachineValue place_of(MachineValue digit) { return b_.add(subgroup_digits_, digit); }
 
   void count_element(MachineValue i) {
@@ -76,25 +82,27 @@ class ScatterBuilder : RadixPassBuilder {
     when(b_, is_there(at), [&] {
       const MachineValue element = load_element(at);
       b_.store(stash_, i, element);
-      b_.atomic(KernelOp::kAtomicAdd, places_, place_of(digit_of(element)), b_.constant_int(count_, 1));
+      when_taken(key_of(element), [&](MachineValue digit) {
+        b_.atomic(KernelOp::kAtomicAdd, places_, place_of(digit), b_.constant_int(count_, 1));
+      });
     });
   }
 
   /// From the counts of each subgroup and digit, where the first of them goes in the row.
   void place_digits() {
-    const MachineValue digit = row_digit();
-    WorkgroupScan scan(b_, [this](MachineValue a, MachineValue c) { return b_.add(a, c); }, b_.constant_int(count_, 0),
-                       {.width = kRadixThreads, .subgroup_size = pass_.subgroup_size});
+    const MachineValue digit = row_digit(), zero = b_.constant_int(count_, 0);
+    const MachineValue total =
+        has_digit_each() ? b_.load(totals_, digit) : b_.load_masked(totals_, digit, has_digit(), zero);
     // All have counted when the scan is over: it has a barrier.
-    const MachineValue lower_digits = scan.run(b_.load(totals_, digit)).before;
-    MachineValue start = b_.add(lower_digits, b_.load(counts_, place_of_count(digit)));
-    for (std::uint32_t subgroup = 0; subgroup < num_subgroups_; ++subgroup) {
-      const auto first = static_cast<std::int32_t>(subgroup * kRadixDigits);
-      const MachineValue place = b_.add(b_.thread_id(), b_.i32(first));
-      const MachineValue count = b_.load(places_, place);
-      b_.store(places_, place, start);
-      start = b_.add(start, count);
-    }
+    const MachineValue lower_digits = thread_sums().run(total).before;
+    for_my_digit([&] {
+      MachineValue start = b_.add(lower_digits, b_.load(counts_, place_of_count(digit)));
+      for_my_places([&](MachineValue place) {
+        const MachineValue count = b_.load(places_, place);
+        b_.store(places_, place, start);
+        start = b_.add(start, count);
+      });
+    });
   }
 
   /// The lanes with elements of this lane's digit, a bit each.
@@ -102,7 +110,7 @@ class ScatterBuilder : RadixPassBuilder {
     const DType bits = pass_.subgroup_size == 64 ? DType::kU64 : DType::kU32;
     const auto ballot = [&](MachineValue flag) { return b_.convert(bits, b_.ballot(flag)); };
     MachineValue peers = ballot(is_element);
-    for (std::int32_t bit = 1; bit < kRadixDigits; bit *= 2) {
+    for (std::int32_t bit = 1; bit < num_digits_; bit *= 2) {
       const MachineValue has_bit = b_.ne(b_.bit_and(digit, b_.i32(bit)), b_.i32(0));
       const MachineValue others = b_.select(has_bit, b_.constant_int(bits, 0), b_.constant_int(bits, -1));
       peers = b_.bit_and(peers, b_.bit_xor(ballot(has_bit), others));
@@ -112,10 +120,12 @@ class ScatterBuilder : RadixPassBuilder {
 
   /// Lanes of one digit go to neighbouring places, in their order; the first of them takes the places for all.
   void move_element(MachineValue i) {
-    const MachineValue at = position(i), is_element = is_there(at);
+    const MachineValue at = position(i), is_inside = is_there(at);
     const MachineValue nothing = b_.constant_int(register_dtype(stash_.dtype), 0);
-    const MachineValue element = b_.load_masked(stash_, i, is_element, nothing);
-    const MachineValue digit = digit_of(element), peers = peers_of(digit, is_element);
+    const MachineValue element = b_.load_masked(stash_, i, is_inside, nothing);
+    const MachineValue key = key_of(element), digit = digit_of(key);
+    const MachineValue is_element = takes_all() ? is_inside : b_.bit_and(is_inside, is_taken(key));
+    const MachineValue peers = peers_of(digit, is_element);
     const auto constant = [&](std::int64_t value) { return b_.constant_int(peers.dtype, value); };
     const MachineValue my_bit = b_.shl(constant(1), b_.convert(peers.dtype, b_.lane_id()));
     const MachineValue rank = count_ones(b_, b_.bit_and(peers, b_.sub(my_bit, constant(1))));
@@ -135,28 +145,29 @@ class ScatterBuilder : RadixPassBuilder {
 
   void write(MachineValue place, MachineValue element, MachineValue at) {
     const auto index = [&](DType dtype) {
-      return b_.convert(dtype, pass_.number == 0 ? at : b_.load(indices_, b_.add(row_in_scratch_, at)));
+      return b_.convert(dtype, pass_.from ? b_.load(indices_, b_.add(row_start_, at)) : at);
     };
-    if (!pass_.is_last) {
-      const MachineValue to = b_.add(row_in_scratch_, place);
-      b_.store(moved_, to, element);
-      if (sort_.indices) b_.store(moved_indices_, to, index(count_));
-      return;
-    }
-    const auto write_result = [&] {
+    const auto write_wanted = [&] {
+      if (pass_.to) {
+        const MachineValue to = b_.add(row_in_moved_, place);
+        b_.store(moved_, to, element);
+        if (sort_.indices) b_.store(moved_indices_, to, index(count_));
+        return;
+      }
       if (sort_.values) results_->write_value(row_, place, element);
       if (sort_.indices) results_->write_index(row_, place, index(DType::kI64));
     };
-    if (sort_.k == n_) return write_result();
-    when(b_, b_.lt(place, b_.size(sort_.k)), write_result);
+    if (num_moved_ == n_) return write_wanted();
+    when(b_, b_.lt(place, b_.size(num_moved_)), write_wanted);
   }
 
-  std::uint32_t num_subgroups_;
+  std::int64_t num_subgroups_;
+  SizeExpr num_moved_;  // of each row
   MemoryHandle indices_, counts_, totals_, moved_, moved_indices_;
   std::optional<SortResults> results_;
   MemoryHandle stash_;   // the block's elements: read once
   MemoryHandle places_;  // by subgroup and digit: elements; then where the next one goes
-  MachineValue subgroup_digits_;
+  MachineValue row_in_moved_, subgroup_digits_;
 };
 
 }  // namespace

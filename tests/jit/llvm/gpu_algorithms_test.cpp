@@ -66,6 +66,18 @@ TEST_CASE("every kernel of a radix sort is, on every GPU target, an object as pl
   }
 }
 
+TEST_CASE("every kernel of a selection by digits is, on every GPU target, an object as planned") {
+  constexpr DType kOfTarget[] = {DType::kI32, DType::kF64, DType::kBF16, DType::kF32, DType::kU64, DType::kF16};
+  std::size_t turn = 0;
+  for (const GfxTarget& gfx : gfx_targets()) {
+    test::SortCase test{.dtype = kOfTarget[turn++ % 6], .extents = {7, 30000}, .axis = 1, .k = 3000};
+    test.largest = turn % 2 == 0;
+    test.sorted = turn % 3 == 0;
+    CAPTURE(gfx.name);
+    check_emission(test::descriptor_of(test), gfx, "gpu_topk_select");
+  }
+}
+
 TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned") {
   constexpr ReductionKind kKinds[] = {ReductionKind::kSum, ReductionKind::kProd, ReductionKind::kMin,
                                       ReductionKind::kMax};
