@@ -95,22 +95,4 @@ Result<std::vector<std::byte>> link_images(std::span<const ExecutableImage> imag
   return link_with_llvm(objects);
 }
 
-Occupancy occupancy_of(const CodeObjectKernel& kernel, const GfxTarget& gfx) {
-  const auto round_up = [](std::uint64_t value, std::uint64_t granule) {
-    return (value + granule - 1) / granule * granule;
-  };
-  Occupancy occupancy{.subgroups_per_simd = gfx.max_waves};
-  if (const std::uint64_t registers = round_up(kernel.num_vector_registers, gfx.register_granule)) {
-    occupancy.subgroups_per_simd = std::min(gfx.max_waves, static_cast<std::uint32_t>(gfx.num_registers / registers));
-  }
-  const std::uint32_t subgroups = (kernel.workgroup_size + gfx.subgroup_size - 1) / gfx.subgroup_size;
-  occupancy.workgroups_per_unit = occupancy.subgroups_per_simd * gfx.num_simds / std::max(subgroups, 1u);
-  constexpr std::uint64_t kMemoryGranule = 512;
-  if (const std::uint64_t bytes = round_up(kernel.workgroup_bytes, kMemoryGranule)) {
-    occupancy.workgroups_per_unit =
-        std::min(occupancy.workgroups_per_unit, static_cast<std::uint32_t>(gfx.unit_memory_bytes / bytes));
-  }
-  return occupancy;
-}
-
 }  // namespace millrace

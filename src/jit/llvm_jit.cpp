@@ -31,6 +31,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const LlvmTarget& targe
   MILLRACE_CHECK(llvm_target != nullptr);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is fused where mul_add says so, nowhere else
+  // A GPU's assembly tells what a kernel takes, registers and all, and the occupancy.
+  options.MCOptions.AsmVerbose = llvm::Triple(target.triple).isAMDGPU();
   return std::unique_ptr<llvm::TargetMachine>(
       llvm_target->createTargetMachine(target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
                                        llvm::CodeModel::Small, kLlvmCodeGenLevel, true));

@@ -168,6 +168,18 @@ TEST_CASE("explain says how to launch a kernel for a GPU") {
   CHECK(contains(text, "    arguments  status word, %x, "));
 }
 
+TEST_CASE("explain says how much of a kernel a GPU runs at a time, and what limits it") {
+  const Workplace here;
+  here.write("one.mr", "graph one(%x: f32[100000]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
+  const std::string one = here.output_of("explain one.mr --target amdgpu:gfx1100");
+  CHECK(contains(one, "    registers  "));
+  CHECK(contains(one, "    occupancy  16 of 16 subgroups a SIMD; 4 workgroups a compute unit\n"));
+  here.write("sort.mr", "graph sort(%x: i64[7, 4000]) {\n  %y, %i = sort(%x)\n  return y = %y, i = %i\n}\n");
+  CHECK(contains(here.output_of("explain sort.mr --target amdgpu:gfx90a"),
+                 "    occupancy  4 of 8 subgroups a SIMD, limited by workgroup memory; 1 workgroup a compute unit\n"));
+  CHECK_FALSE(contains(here.output_of("explain one.mr --target sim:gfx1100"), "occupancy"));
+}
+
 TEST_CASE("explain prints expressions, or numbers where --dim gives them") {
   const Workplace here;
   CHECK(contains(here.output_of("explain top.mr --dispatch 0"), " 40*rows bytes\n"));

@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "millrace/graph/code_object.h"
 #include "millrace/graph/text.h"
-#include "millrace/jit/code_object.h"
+#include "millrace/jit/occupancy.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/dims.h"
 #include "tools/millrace/graph_arguments.h"
@@ -18,11 +19,19 @@ struct Arguments {
   std::vector<std::string> dims;
 };
 
+/// The kernels' code for a GPU, read back.
+Result<CodeObjectInfo> emit_code(const LoweredGraph& lowered, const Target& target) {
+  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> object, make_code_object(lowered, target));
+  return read_code_object(object);
+}
+
 /// Writes about one lowered graph, with numbers where symbols have values.
 class Explainer {
  public:
-  Explainer(const LoweredGraph& lowered, const SymbolValues& symbols, const TargetSpec& target)
-      : lowered_(lowered), symbols_(symbols), is_gpu_(target.is_gpu()) {}
+  Explainer(const LoweredGraph& lowered, const SymbolValues& symbols, const Target& target)
+      : lowered_(lowered), symbols_(symbols), target_(target) {
+    if (has_code()) code_ = emit_code(lowered, target);
+  }
 
   std::string dispatch(RegionId id) const {
     const Graph& graph = lowered_.dispatch.graph;
@@ -85,7 +94,8 @@ class Explainer {
     text += line(4, "reads", number(read) + " bytes");
     text += line(4, "writes", number(written) + " bytes");
     text += line(4, "flops", kernel.flops ? number(*kernel.flops) : "n/a, as it only compares");
-    if (is_gpu_) text += launch(region, sequence, entry);
+    if (target_.spec().is_gpu()) text += launch(region, sequence, entry);
+    if (has_code()) text += occupancy(kernel);
     if (kernel.info.workgroup_bytes + kernel.info.private_bytes == 0) return text;
     return text + line(4, "memory",
                        fmt::format("{} bytes a workgroup, {} bytes private", kernel.info.workgroup_bytes,
@@ -102,6 +112,25 @@ class Explainer {
                 fmt::format("{} groups of {} threads", number(entry.kernel.num_groups),
                             entry.kernel.info.workgroup_size)) +
            line(4, "arguments", arguments);
+  }
+
+  /// Of a GPU that is not simulated: there kernels have registers.
+  bool has_code() const { return target_.spec().is_gpu() && !target_.spec().is_simulated(); }
+
+  /// What the emitted code takes of a GPU, and how much of the kernel so runs at a time.
+  std::string occupancy(const PlannedKernel& kernel) const {
+    if (!code_.ok()) return line(4, "occupancy", "not known: " + code_.status().message());
+    const auto code = std::ranges::find(code_->kernels, kernel_symbol(kernel), &CodeObjectKernel::symbol);
+    if (code == code_->kernels.end()) return line(4, "occupancy", "not known: its code was not found");
+    const GfxTarget& gfx = *target_.spec().gfx_target();
+    const Occupancy found = occupancy_of(*code, gfx);
+    std::string text = fmt::format("{} of {} subgroups a SIMD", found.subgroups_per_simd, gfx.max_waves);
+    if (found.limit != OccupancyLimit::kNothing) text += fmt::format(", limited by {}", to_text(found.limit));
+    text += fmt::format("; {} workgroup{} a compute unit", found.workgroups_per_unit,
+                        found.workgroups_per_unit == 1 ? "" : "s");
+    return line(4, "registers",
+                fmt::format("{} vector, {} scalar", code->num_vector_registers, code->num_scalar_registers)) +
+           line(4, "occupancy", text);
   }
 
   std::string buffer_text(const Region& region, const KernelSequence& sequence, const SequenceOperand& buffer) const {
@@ -132,7 +161,8 @@ class Explainer {
 
   const LoweredGraph& lowered_;
   const SymbolValues& symbols_;
-  bool is_gpu_;
+  const Target& target_;
+  Result<CodeObjectInfo> code_ = CodeObjectInfo{};
 };
 
 Status explain(const Arguments& arguments) {
@@ -144,7 +174,7 @@ Status explain(const Arguments& arguments) {
   symbols.merge(pinned_values(known));
   MILLRACE_TRY_ASSIGN(const LoweredGraph lowered, lower_graph(std::move(graph), arguments.graph, *context));
   const std::size_t count = lowered.dispatch.regions.size();
-  const Explainer explainer(lowered, symbols, target.spec());
+  const Explainer explainer(lowered, symbols, target);
   if (arguments.dispatch) {
     if (*arguments.dispatch < count) return write_text("", explainer.dispatch(RegionId{*arguments.dispatch}));
     return out_of_range(fmt::format("--dispatch {}: the graph has {} dispatch{}; say less than that",

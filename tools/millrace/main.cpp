@@ -33,7 +33,8 @@ constexpr Command kCommands[] = {
      "  millrace dump top.mr --stage object --kernel 0 -o top.o"},
     {"explain", "Say why each dispatch is one, what runs it and why, and its cost.", add_explain,
      "  millrace explain top.mr\n"
-     "  millrace explain top.mr --dispatch 0 --dim rows=8"},
+     "  millrace explain top.mr --dispatch 0 --dim rows=8\n"
+     "  millrace explain top.mr --target amdgpu:gfx1100    (how to launch it, and its occupancy)"},
     {"bench", "Measure a graph with Google Benchmark, over 16 inputs in rotation.", add_bench,
      "  millrace bench top.mr --input x=randn --dim rows=8\n"
      "  millrace bench top.mr --input x=@x.npy --json times.json"},

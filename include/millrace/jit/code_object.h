@@ -55,12 +55,4 @@ Status check_code_object(const CodeObjectInfo&, const PlannedKernel&, const Targ
 /// Equal kernels are in it once.
 Result<std::vector<std::byte>> link_images(std::span<const ExecutableImage>);
 
-/// How many of a kernel's workgroups a compute unit runs at a time, by what it takes of registers and workgroup memory.
-struct Occupancy {
-  std::uint32_t subgroups_per_simd = 0;   // by registers alone
-  std::uint32_t workgroups_per_unit = 0;  // 0: not even one fits
-  friend bool operator==(const Occupancy&, const Occupancy&) = default;
-};
-Occupancy occupancy_of(const CodeObjectKernel&, const GfxTarget&);
-
 }  // namespace millrace

@@ -159,21 +159,6 @@ TEST_CASE("a kernel whose workgroups the target does not run is refused") {
   CHECK(message(large, spec_of(kGfx)) == "kernel 'axpy': workgroups of 2048 threads, amdgpu:gfx1100 runs 1024 at most");
 }
 
-TEST_CASE("occupancy is what registers, subgroups and workgroup memory leave") {
-  const auto occupancy = [](const char* gfx, std::uint32_t registers, std::uint32_t threads, std::uint64_t bytes) {
-    const CodeObjectKernel kernel{
-        .workgroup_bytes = bytes, .workgroup_size = threads, .num_vector_registers = registers};
-    return occupancy_of(kernel, *find_gfx_target(gfx));
-  };
-  CHECK(occupancy("gfx1100", 36, 512, 8192) == Occupancy{16, 2});      // 16 subgroups a group, 32 in a unit
-  CHECK(occupancy("gfx1100", 97, 256, 0) == Occupancy{12, 3});         // 97 registers are given as 120
-  CHECK(occupancy("gfx1030", 97, 256, 0) == Occupancy{9, 2});          // ... as 112
-  CHECK(occupancy("gfx90a", 128, 256, 33 * 1024) == Occupancy{4, 1});  // by memory
-  CHECK(occupancy("gfx90a", 40, 256, 513) == Occupancy{8, 8});
-  CHECK(occupancy("gfx90a", 512, 1024, 0) == Occupancy{1, 0});
-  CHECK(occupancy("gfx1201", 0, 32, 0) == Occupancy{16, 32});
-}
-
 TEST_CASE("a kernel's IR, assembly and linked object are shown") {
   const TargetSpec spec = spec_of(kGfx);
   const auto generator = make_llvm_generator();

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "jit/open_llvm_module.h"
+#include "millrace/jit/occupancy.h"
 
 namespace millrace {
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/jit/map_kernel.h"
+#include "millrace/jit/occupancy.h"
 #include "tests/jit/llvm/gpu_support.h"
 #include "tests/jit/nest_builder.h"
 
