@@ -18,6 +18,7 @@
 // Without exceptions: every function above returns Status or Result<T>.
 
 #include "millrace/graph/builder.h"      // GraphBuilder, Tensor
+#include "millrace/graph/code_object.h"  // a program's kernels for a GPU as one object
 #include "millrace/graph/context.h"      // devices, generators, the kernel cache
 #include "millrace/graph/functions.h"    // ops and composites as functions on tensors
 #include "millrace/graph/npy.h"          // arrays in NumPy files

@@ -76,19 +76,21 @@ TEST_CASE("a generator or algorithm that there is not is named, with those that 
       compile_error(options("ptx")) ==
       "compile: generator 'ptx' is not known; code generators built in: xbyak, llvm, interpreter; force one of these");
   CHECK(compile_error(options("xbyak")) ==
-        "region add_0: lower 'add_0' for cpu:baseline: no algorithm takes it; loop_pad_first: no operand is padded; "
+        "region add_0 (%3 = add): lower 'add_0' for cpu:baseline: no algorithm takes it; loop_pad_first: no operand is "
+        "padded; "
         "loop_direct: kernel add_0: generator 'xbyak' does not serve cpu:baseline; there are llvm, interpreter; force "
         "one of these or take a target that it serves");
   CompileOptions wrong = options();
   wrong.lowering.force_algorithm = "quicksort";
   CHECK(compile_error(wrong) ==
-        "region add_0: lower 'add_0': algorithm 'quicksort' is not known; there are loop_pad_first, loop_direct, "
-        "merge_sort, merge_sort_scratch, gpu_topk_lanes, gpu_tile_sort, gpu_topk_parts, gpu_topk_select, "
+        "region add_0 (%3 = add): lower 'add_0': algorithm 'quicksort' is not known; there are loop_pad_first, "
+        "loop_direct, merge_sort, merge_sort_scratch, gpu_topk_lanes, gpu_tile_sort, gpu_topk_parts, gpu_topk_select, "
         "gpu_radix_sort, scan_lines, gpu_scan_columns, gpu_scan_rows, gpu_scan_pieces, scatter_lines; force one of "
         "these");
   wrong.lowering.force_algorithm = "merge_sort";
   CHECK(compile_error(wrong) ==
-        "region add_0: lower 'add_0' for cpu:baseline: no algorithm takes it; merge_sort: takes sorts, not loops");
+        "region add_0 (%3 = add): lower 'add_0' for cpu:baseline: no algorithm takes it; merge_sort: takes sorts, not "
+        "loops");
 }
 
 /// A session of sum_graph() with arguments that are right.

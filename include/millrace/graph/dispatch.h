@@ -46,5 +46,8 @@ std::string to_text(const DispatchGraph&);
 /// A region's kernels on one target. The sequences' operands are numbered as Region::inputs, results as
 /// Region::outputs.
 Result<std::vector<KernelSequence>> lower_region(const DispatchGraph&, RegionId, const Target&, const LowerOptions&);
+/// Whether every region has its kernels for the target, each planned by a generator that serves it. `sequences`: a row
+/// per region. Nothing is scheduled before.
+Status verify(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences, const Target&);
 
 }  // namespace millrace

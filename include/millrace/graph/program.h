@@ -27,12 +27,15 @@ struct CompileProgress {
 
 struct CompileOptions {
   std::string device = "cpu";
+  /// What code is made for, "cpu", "amdgpu:gfx1100": the device's target and those of other devices, that Program::on
+  /// takes it to, or that this host lacks. Empty: the device's target.
+  std::vector<std::string> targets = {};
   std::shared_ptr<const Context> context = {};  // null: make_default_context()
   LowerOptions lowering = {};
   PassOptions passes = {};
   /// An already made device (a wrapped one, say); null: made from `device`.
   std::shared_ptr<Device> on_device = {};
-  /// Called before each kernel is looked up or compiled.
+  /// Called before each kernel is looked up or compiled, target by target.
   std::function<void(const CompileProgress&)> progress = {};
 };
 
@@ -43,7 +46,8 @@ struct KernelReport {
 
 /// What compiling did, for people.
 struct CompileReport {
-  /// The phases follow one another in this order.
+  /// The phases follow one another in this order. Of more targets than one each has its own, but for those before
+  /// lowering, which they share, and the total.
   std::chrono::nanoseconds total{}, passes{}, forming{}, lowering{}, scheduling{}, code{}, load{};
   std::vector<PassReport> pass_reports;
   std::vector<KernelReport> kernel_reports;
@@ -66,10 +70,23 @@ struct LoweredGraph {
 /// What compile() does before it needs a device, for whoever wants to look, also at targets that the host cannot run.
 /// Precondition: verify(graph) passed.
 Result<LoweredGraph> lower_graph(Graph graph, const Target&, const LowerOptions& = {}, const PassOptions& = {});
+/// In the targets' order. They share passes and regions; every region has its kernels for every target before anything
+/// is scheduled.
+Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Target>, const LowerOptions& = {},
+                                              const PassOptions& = {});
 /// Every level can be printed.
 std::string to_text(const LoweredGraph&, Stage);
 
-/// A compiled graph. Immutable, cheap to copy, shareable between threads; each thread runs it in its own Session.
+/// A program for one of its targets. How many kernels a region becomes, and which scratch is between them, is the
+/// target's to decide, so each has a schedule, commands and a memory plan of its own beside its code.
+struct ProgramVariant {
+  TargetSpec target;
+  LoweredGraph lowered;
+  std::vector<ExecutableImage> images;  // one per kernel of the schedule
+};
+
+/// A compiled graph on a device. Immutable, cheap to copy, shareable between threads; each thread runs it in its own
+/// Session.
 class Program {
  public:
   // As Signature's.
@@ -78,8 +95,14 @@ class Program {
   const std::vector<Dim>& named_dims() const;
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,
                                                std::span<const DimBinding> dims = {}) const;
+  /// Of the device's variant, as lowered() is.
   const CompileReport& report() const;
   const LoweredGraph& lowered() const;
+  /// In the order of CompileOptions::targets, each target once.
+  std::span<const ProgramVariant> variants() const;
+  /// The same program on another device, which picks the variant for its target. Fails when there is none, naming those
+  /// that there are.
+  Result<Program> on(std::shared_ptr<Device> device) const;
   std::string to_text(Stage stage) const { return millrace::to_text(lowered(), stage); }
 
   struct State;

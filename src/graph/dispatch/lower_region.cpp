@@ -5,6 +5,7 @@
 
 #include "graph/dispatch/compose.h"
 #include "millrace/graph/dispatch.h"
+#include "millrace/graph/text.h"
 
 namespace millrace {
 namespace {
@@ -17,7 +18,45 @@ Result<std::uint32_t> position(const Region& region, const std::vector<Value>& v
                   value.result, index_of(value.node)));
 }
 
+/// "region exp_0 (%y = exp)": the first of its nodes tell where it stands.
+std::string region_text(const DispatchGraph& dispatch, const Region& region) {
+  constexpr std::size_t kMost = 3;
+  std::string nodes;
+  for (std::size_t i = 0; i < std::min(region.nodes.size(), kMost); ++i) {
+    nodes += (nodes.empty() ? "" : ", ") + node_text(dispatch.graph, region.nodes[i]);
+  }
+  if (region.nodes.size() > kMost) nodes += fmt::format(" and {} more", region.nodes.size() - kMost);
+  return fmt::format("region {} ({})", region.name, nodes);
+}
+
+std::string kernel_problem(const SequenceKernel& entry, const Target& target) {
+  const auto serves = [&](const auto& generator) { return generator->name() == entry.kernel.generator; };
+  if (std::ranges::any_of(target.generators(), serves)) return "";
+  return fmt::format("kernel '{}' is planned by '{}', which does not serve {}", entry.kernel.name,
+                     entry.kernel.generator, target.to_text());
+}
+
 }  // namespace
+
+Status verify(const DispatchGraph& dispatch, const std::vector<std::vector<KernelSequence>>& sequences,
+              const Target& target) {
+  std::string problems;
+  for (std::uint32_t i = 0; i < dispatch.regions.size(); ++i) {
+    const auto problem = [&](const std::string& text) {
+      const std::string where = region_text(dispatch, dispatch.regions[RegionId{i}]);
+      if (!text.empty()) problems += fmt::format("{}{}: {}", problems.empty() ? "" : "\n", where, text);
+    };
+    if (i >= sequences.size() || sequences[i].empty()) {
+      problem("has no kernel for " + target.to_text());
+      continue;
+    }
+    for (const KernelSequence& sequence : sequences[i]) {
+      problem(verify(sequence).message());
+      for (const SequenceKernel& entry : sequence.kernels) problem(kernel_problem(entry, target));
+    }
+  }
+  return problems.empty() ? Status() : internal_error(problems);
+}
 
 Result<std::vector<KernelSequence>> lower_region(const DispatchGraph& dispatch, RegionId id, const Target& target,
                                                  const LowerOptions& options) {
@@ -27,7 +66,7 @@ Result<std::vector<KernelSequence>> lower_region(const DispatchGraph& dispatch, 
   for (ComposedRequest& composed : requests) {
     Result<KernelSequence> sequence = lower_request(composed.request, target, options);
     if (!sequence.ok()) {
-      return Status(sequence.status().code(), fmt::format("region {}: {}", region.name, sequence.status().message()));
+      return Status(sequence.status().code(), region_text(dispatch, region) + ": " + sequence.status().message());
     }
     for (SequenceKernel& kernel : sequence->kernels) {
       for (SequenceOperand& buffer : kernel.buffers) {

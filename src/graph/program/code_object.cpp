@@ -19,26 +19,34 @@ Result<ExecutableImage> emit_kernel(const PlannedKernel& kernel, const Target& t
                   kernel.name, kernel.generator, target.to_text()));
 }
 
-}  // namespace
-
-Result<std::vector<std::byte>> make_code_object(const LoweredGraph& lowered, const Target& target) {
-  if (!target.spec().is_gpu()) {
+Status require_gpu_kernels(const LoweredGraph& lowered, const TargetSpec& target) {
+  if (!target.is_gpu()) {
     return invalid_argument(fmt::format(
         "code object: target {} is no GPU; lower the graph for one, such as amdgpu:gfx1100", target.to_text()));
   }
-  if (target.spec().is_simulated()) {
+  if (target.is_simulated()) {
     return invalid_argument(fmt::format("code object: target {} interprets kernels; lower the graph for amdgpu:{}",
-                                        target.to_text(), target.spec().gfx));
+                                        target.to_text(), target.gfx));
   }
-  if (lowered.schedule.kernels.empty()) {
-    return failed_precondition("code object: the graph has no kernel, so there is nothing to launch");
-  }
+  if (!lowered.schedule.kernels.empty()) return {};
+  return failed_precondition("code object: the graph has no kernel, so there is nothing to launch");
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> make_code_object(const LoweredGraph& lowered, const Target& target) {
+  MILLRACE_TRY(require_gpu_kernels(lowered, target.spec()));
   std::vector<ExecutableImage> images;
   for (const PlannedKernel& kernel : lowered.schedule.kernels) {
     MILLRACE_TRY_ASSIGN(ExecutableImage image, emit_kernel(kernel, target));
     images.push_back(std::move(image));
   }
   return link_images(images);
+}
+
+Result<std::vector<std::byte>> make_code_object(const ProgramVariant& variant) {
+  MILLRACE_TRY(require_gpu_kernels(variant.lowered, variant.target));
+  return link_images(variant.images);
 }
 
 }  // namespace millrace

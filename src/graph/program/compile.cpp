@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graph -> passes -> regions -> kernels -> schedule -> commands -> loaded code.
-#include <cstring>
+#include <algorithm>
 
 #include <fmt/format.h>
 
-#include "graph/program/index_checks.h"
 #include "graph/program/phase_timer.h"
 #include "graph/program/program_state.h"
 
@@ -28,38 +27,88 @@ Result<const KernelCompiler*> find_generator(const Context& context, const std::
   return internal_error(fmt::format("generator '{}' planned a kernel and is not in the context", name));
 }
 
-Status generate_code(Program::State& state, const TargetSpec& target, const Context& context,
-                     const std::function<void(const CompileProgress&)>& progress) {
-  std::vector<ExecutableImage> images;
-  {
-    const PhaseTimer timer(state.report.code);
-    for (const PlannedKernel& kernel : state.schedule.kernels) {
-      if (progress) progress({images.size(), state.schedule.kernels.size(), kernel.name});
-      const PhaseTimer kernel_timer(state.report.kernel_reports.emplace_back(KernelReport{kernel.name}).time);
-      MILLRACE_TRY_ASSIGN(const KernelCompiler* generator, find_generator(context, kernel.generator));
-      if (context.cache == nullptr) {
-        MILLRACE_TRY_ASSIGN(ExecutableImage image, generator->emit(kernel, target));
-        images.push_back(std::move(image));
-        continue;
-      }
-      MILLRACE_TRY_ASSIGN(std::shared_ptr<const ExecutableImage> image, context.cache->get(kernel, target, *generator));
-      images.push_back(*image);
-    }
+/// CompileOptions::targets, each once; without any, the one that the device runs.
+Result<std::vector<Target>> find_targets(const CompileOptions& options, const Context& context, const Target& runs) {
+  std::vector<Target> targets;
+  for (const std::string& text : options.targets) {
+    MILLRACE_TRY_ASSIGN(Target target, context.target(text));
+    const auto is_known = [&](const Target& known) { return known.spec() == target.spec(); };
+    if (std::ranges::none_of(targets, is_known)) targets.push_back(std::move(target));
   }
-  const PhaseTimer timer(state.report.load);
-  MILLRACE_TRY_ASSIGN(state.executable, state.device->load(images));
-  return {};
+  if (targets.empty()) targets.push_back(runs);
+  return targets;
 }
 
-Status fill_constants(Program::State& state) {
-  const PhaseTimer timer(state.report.load);
-  MILLRACE_TRY_ASSIGN(state.constants, state.device->allocate(static_cast<std::size_t>(state.schedule.constant_bytes)));
-  for (const Resource& resource : state.schedule.resources) {
-    if (resource.lifetime != Lifetime::kConstant || resource.constant->empty()) continue;
-    std::memcpy(static_cast<std::byte*>(state.constants->data()) + resource.offset_bytes.constant(),
-                resource.constant->data(), resource.constant->size());
+Status require_target(const Device& device, std::span<const Target> targets) {
+  std::vector<TargetSpec> specs;
+  for (const Target& target : targets) specs.push_back(target.spec());
+  return find_target(device, specs).status();
+}
+
+/// Generates the code of variants, one kernel after another.
+class CodeMaker {
+ public:
+  CodeMaker(const Context& context, const CompileOptions& options, std::size_t num_kernels)
+      : context_(context), options_(options), num_kernels_(num_kernels) {}
+
+  Status make(ProgramVariant& variant) {
+    CompileReport& report = variant.lowered.report;
+    const PhaseTimer timer(report.code);
+    for (const PlannedKernel& kernel : variant.lowered.schedule.kernels) {
+      if (options_.progress) options_.progress({kernel_++, num_kernels_, kernel.name});
+      const PhaseTimer kernel_timer(report.kernel_reports.emplace_back(KernelReport{kernel.name}).time);
+      MILLRACE_TRY_ASSIGN(ExecutableImage image, make_image(kernel, variant.target));
+      variant.images.push_back(std::move(image));
+    }
+    return {};
   }
-  return {};
+
+ private:
+  Result<ExecutableImage> make_image(const PlannedKernel& kernel, const TargetSpec& target) const {
+    MILLRACE_TRY_ASSIGN(const KernelCompiler* generator, find_generator(context_, kernel.generator));
+    if (context_.cache == nullptr) return generator->emit(kernel, target);
+    MILLRACE_TRY_ASSIGN(std::shared_ptr<const ExecutableImage> image, context_.cache->get(kernel, target, *generator));
+    return *image;
+  }
+
+  const Context& context_;
+  const CompileOptions& options_;
+  std::size_t num_kernels_;
+  std::size_t kernel_ = 0;
+};
+
+Result<std::vector<ProgramVariant>> make_variants(Graph graph, std::span<const Target> targets, const Context& context,
+                                                  const CompileOptions& options) {
+  MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> lowered,
+                      lower_graph(std::move(graph), targets, options.lowering, options.passes));
+  std::vector<ProgramVariant> variants;
+  std::size_t num_kernels = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    num_kernels += lowered[i].schedule.kernels.size();
+    variants.push_back({targets[i].spec(), std::move(lowered[i]), {}});
+  }
+  CodeMaker maker(context, options, num_kernels);
+  for (ProgramVariant& variant : variants) MILLRACE_TRY(maker.make(variant));
+  return variants;
+}
+
+Status compile_into(Program::State& state, Graph graph, const CompileOptions& options) {
+  MILLRACE_TRY(verify(graph));
+  MILLRACE_TRY_ASSIGN(static_cast<Signature::State&>(state), Signature::State::of(graph));
+  const std::shared_ptr<const Context> context = options.context ? options.context : make_default_context();
+  const std::string spec = options.on_device ? options.on_device->target().to_text() : options.device;
+  MILLRACE_TRY_ASSIGN(const Target runs, context->target(spec));
+  MILLRACE_TRY(require_known_generator(*context, options.lowering.compile.force_generator));
+  std::shared_ptr<Device> device = options.on_device;
+  if (!device) {
+    MILLRACE_TRY_ASSIGN(device, context->device(spec));
+  }
+  MILLRACE_TRY_ASSIGN(const std::vector<Target> targets, find_targets(options, *context, runs));
+  MILLRACE_TRY(require_target(*device, targets));
+  MILLRACE_TRY_ASSIGN(std::vector<ProgramVariant> variants,
+                      make_variants(std::move(graph), targets, *context, options));
+  state.variants = std::make_shared<const std::vector<ProgramVariant>>(std::move(variants));
+  return state.load(std::move(device));
 }
 
 }  // namespace
@@ -69,21 +118,7 @@ Result<Program> compile(Graph graph, const CompileOptions& options) {
   std::chrono::nanoseconds total{};
   {
     const PhaseTimer timer(total);
-    MILLRACE_TRY(verify(graph));
-    MILLRACE_TRY_ASSIGN(static_cast<Signature::State&>(*state), Signature::State::of(graph));
-    const std::shared_ptr<const Context> context = options.context ? options.context : make_default_context();
-    const std::string spec = options.on_device ? options.on_device->target().to_text() : options.device;
-    MILLRACE_TRY_ASSIGN(Target target, context->target(spec));
-    MILLRACE_TRY(require_known_generator(*context, options.lowering.compile.force_generator));
-    state->device = options.on_device;
-    if (!state->device) {
-      MILLRACE_TRY_ASSIGN(state->device, context->device(spec));
-    }
-    MILLRACE_TRY_ASSIGN(static_cast<LoweredGraph&>(*state),
-                        lower_graph(std::move(graph), target, options.lowering, options.passes));
-    MILLRACE_TRY(generate_code(*state, target.spec(), *context, options.progress));
-    MILLRACE_TRY(fill_constants(*state));
-    state->index_checks = find_index_checks(state->dispatch, state->sequences, state->schedule);
+    MILLRACE_TRY(compile_into(*state, std::move(graph), options));
   }
   state->report.total = total;
   return Program(std::move(state));

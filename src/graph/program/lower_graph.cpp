@@ -13,10 +13,9 @@ Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOpt
   for (std::uint32_t i = 0; i < lowered.dispatch.regions.size(); ++i) {
     MILLRACE_TRY_ASSIGN(std::vector<KernelSequence> sequences,
                         lower_region(lowered.dispatch, RegionId{i}, target, options));
-    for (const KernelSequence& sequence : sequences) MILLRACE_TRY(verify(sequence));
     lowered.sequences.push_back(std::move(sequences));
   }
-  return {};
+  return verify(lowered.dispatch, lowered.sequences, target);
 }
 
 Status schedule_sequences(LoweredGraph& lowered) {
@@ -58,27 +57,39 @@ std::string plan_text(const LoweredGraph& lowered) {
 
 }  // namespace
 
+Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Target> targets, const LowerOptions& options,
+                                              const PassOptions& passes) {
+  if (targets.empty()) return invalid_argument("lower: no target given, expected one or more");
+  LoweredGraph common;
+  {
+    const PhaseTimer timer(common.report.passes);
+    MILLRACE_TRY_ASSIGN(common.report.pass_reports, run_passes(graph, kGraphPasses, passes));
+  }
+  {
+    const PhaseTimer timer(common.report.forming);
+    MILLRACE_TRY_ASSIGN(common.dispatch, form_dispatches(std::move(graph)));
+  }
+  std::vector<LoweredGraph> all(targets.size() - 1, common);
+  all.push_back(std::move(common));
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const PhaseTimer timer(all[i].report.lowering);
+    MILLRACE_TRY(lower_regions(all[i], targets[i], options));
+  }
+  for (LoweredGraph& lowered : all) {
+    {
+      const PhaseTimer timer(lowered.report.scheduling);
+      MILLRACE_TRY(schedule_sequences(lowered));
+    }
+    count_parts(lowered);
+  }
+  return all;
+}
+
 Result<LoweredGraph> lower_graph(Graph graph, const Target& target, const LowerOptions& options,
                                  const PassOptions& passes) {
-  LoweredGraph lowered;
-  {
-    const PhaseTimer timer(lowered.report.passes);
-    MILLRACE_TRY_ASSIGN(lowered.report.pass_reports, run_passes(graph, kGraphPasses, passes));
-  }
-  {
-    const PhaseTimer timer(lowered.report.forming);
-    MILLRACE_TRY_ASSIGN(lowered.dispatch, form_dispatches(std::move(graph)));
-  }
-  {
-    const PhaseTimer timer(lowered.report.lowering);
-    MILLRACE_TRY(lower_regions(lowered, target, options));
-  }
-  {
-    const PhaseTimer timer(lowered.report.scheduling);
-    MILLRACE_TRY(schedule_sequences(lowered));
-  }
-  count_parts(lowered);
-  return lowered;
+  MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> all,
+                      lower_graph(std::move(graph), std::span(&target, 1), options, passes));
+  return std::move(all.front());
 }
 
 std::string to_text(const LoweredGraph& lowered, Stage stage) {

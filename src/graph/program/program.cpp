@@ -18,6 +18,19 @@ Result<std::vector<TensorType>> Program::output_types(std::span<const Extents> i
 
 const CompileReport& Program::report() const { return state_->report; }
 
-const LoweredGraph& Program::lowered() const { return *state_; }
+const LoweredGraph& Program::lowered() const { return state_->lowered(); }
+
+std::span<const ProgramVariant> Program::variants() const { return *state_->variants; }
+
+Result<Program> Program::on(std::shared_ptr<Device> device) const {
+  if (state_ == nullptr) return invalid_argument("program: it is empty; give what compile() returned");
+  if (device == nullptr) return invalid_argument("program: the device is null; give one");
+  auto state = std::make_shared<State>();
+  static_cast<Signature::State&>(*state) = *state_;
+  state->variants = state_->variants;
+  MILLRACE_TRY(state->load(std::move(device)));
+  state->report.total = state_->report.total;
+  return Program(std::move(state));
+}
 
 }  // namespace millrace

@@ -9,12 +9,23 @@
 
 namespace millrace {
 
-/// Everything that sessions of a program share. Written by compile() only.
-struct Program::State : LoweredGraph, Signature::State {
+/// Everything that sessions of a program share. Written by compile() and Program::on() only.
+struct Program::State : Signature::State {
+  std::shared_ptr<const std::vector<ProgramVariant>> variants;
+  // What is on the device:
   std::shared_ptr<Device> device;
+  const ProgramVariant* variant = nullptr;  // one of `variants`
   std::shared_ptr<Executable> executable;
   std::shared_ptr<Buffer> constants;
   std::map<std::string, std::vector<IndexCheck>> index_checks;  // see find_index_checks
+  CompileReport report;
+
+  const LoweredGraph& lowered() const { return variant->lowered; }
+  /// Loads the device's variant and fills its constants.
+  Status load(std::shared_ptr<Device>);
 };
+
+/// The number of the target that the device runs. Fails when it is none of these.
+Result<std::size_t> find_target(const Device&, std::span<const TargetSpec>);
 
 }  // namespace millrace

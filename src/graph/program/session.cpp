@@ -20,7 +20,7 @@ struct Session::State {
   Status bind(std::span<const TensorBinding> inputs, std::span<const DimBinding> dims);
   bool is_bound_to(std::span<const TensorBinding> inputs, std::span<const DimBinding> given) const;
   std::int64_t binding_bytes(std::size_t binding) const {
-    return sizes[index_of(program->commands.bindings[BindingIndex(binding)].size_bytes)];
+    return sizes[index_of(program->lowered().commands.bindings[BindingIndex(binding)].size_bytes)];
   }
 };
 
@@ -156,7 +156,7 @@ Status Session::State::bind(std::span<const TensorBinding> inputs, std::span<con
     MILLRACE_TRY_ASSIGN(extents[i], extents_of(inputs[i], program->inputs[i]));
   }
   MILLRACE_TRY(bind_symbols(program->symbols, program->inputs, extents, given, values));
-  const CommandList& commands = program->commands;
+  const CommandList& commands = program->lowered().commands;
   for (std::uint32_t i = 0; i < commands.sizes.size(); ++i) {
     MILLRACE_TRY_ASSIGN(sizes[i], commands.sizes[SizeIndex{i}].evaluate(values));
   }
@@ -182,9 +182,9 @@ Result<Session> Session::create(const Program& program) {
   auto state = std::make_unique<State>();
   state->program = program.state();
   const Program::State& shared = *state->program;
-  MILLRACE_TRY_ASSIGN(state->recording, shared.device->record(shared.commands, shared.executable));
+  MILLRACE_TRY_ASSIGN(state->recording, shared.device->record(shared.lowered().commands, shared.executable));
   for (const ProgramSymbol& symbol : shared.symbols.symbols) state->values[symbol.dim.name()] = 0;
-  state->sizes.resize(shared.commands.sizes.size());
+  state->sizes.resize(shared.lowered().commands.sizes.size());
   state->extents.resize(shared.inputs.size());
   state->bindings.resize(shared.inputs.size() + shared.outputs.size());
   state->bindings.push_back({shared.constants->data(), shared.constants->size_bytes()});

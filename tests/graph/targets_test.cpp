@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several targets in one program: code and a schedule for each, of which a device picks its own.
+#include <doctest/doctest.h>
+
+#include "millrace/graph/code_object.h"
+#include "millrace/jit/code_object.h"
+#include "millrace/millrace.h"
+#include "tests/support/difference.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/reference_graph.h"
+#include "tests/support/run_graph.h"
+
+namespace millrace {
+namespace {
+
+CompileOptions for_targets(std::vector<std::string> targets, const std::string& device = "cpu:baseline") {
+  CompileOptions options;
+  options.context = test::test_context();
+  options.device = device;
+  options.targets = std::move(targets);
+  return options;
+}
+
+/// A selection, which a GPU makes in two passes, and ops whose results are exact on every target.
+Graph selection() {
+  GraphBuilder builder("selection");
+  const Tensor x = builder.input("x", DType::kF32, {Dim("rows").at_least(1).at_most(8), 9000});
+  const auto [values, indices] = topk(x, 20);
+  builder.output("values", values);
+  builder.output("indices", indices);
+  builder.output("most", reduce_max(-x, {1}));
+  builder.output("sums", cumulative_sum(indices));
+  return builder.finish().value();
+}
+
+TEST_CASE("one program runs on the device of each of its targets, and its values are the oracle's") {
+  const Program program =
+      compile(selection(), for_targets({"cpu:baseline", "sim:gfx1100", "sim:gfx90a", "amdgpu:gfx1100"})).value();
+  const Graph bound = bind_graph(selection(), {{"rows", 3}});
+  const std::vector<reference::Tensor> inputs = test::random_inputs(bound, 1);
+  const std::vector<reference::Tensor> expected = evaluate_graph(bound, inputs);
+  for (const char* device : {"cpu:baseline", "sim:gfx1100", "sim:gfx90a"}) {
+    CAPTURE(device);
+    const Program there = program.on(test::test_context()->device(device).value()).value();
+    const auto found = test::run_guarded(there, inputs);
+    REQUIRE(found.status().message() == "");
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      CAPTURE(i);
+      CHECK(test::find_difference((*found)[i], expected[i], {}) == "");
+    }
+  }
+}
+
+TEST_CASE("each target has kernels, a schedule and code of its own, each target once") {
+  const Program program =
+      compile(selection(), for_targets({"sim:gfx1100", "cpu:baseline", "sim:gfx1100"}, "sim:gfx1100")).value();
+  REQUIRE(program.variants().size() == 2);
+  const ProgramVariant &gpu = program.variants()[0], &cpu = program.variants()[1];
+  CHECK(gpu.target.to_text() == "sim:gfx1100");
+  CHECK(cpu.target.to_text() == "cpu:baseline");
+  for (const ProgramVariant& variant : program.variants()) {
+    REQUIRE(variant.images.size() == variant.lowered.schedule.kernels.size());
+    for (const ExecutableImage& image : variant.images) CHECK(image.target == variant.target.to_text());
+  }
+  CHECK(gpu.lowered.report.num_regions == cpu.lowered.report.num_regions);
+  CHECK(gpu.lowered.report.num_dispatches > cpu.lowered.report.num_dispatches);
+  CHECK(&program.lowered() == &gpu.lowered);
+  CHECK(program.report().num_dispatches == gpu.lowered.report.num_dispatches);
+  const Program there = program.on(test::test_context()->device("cpu:baseline").value()).value();
+  CHECK(&there.lowered() == &cpu.lowered);
+  CHECK(there.report().num_dispatches == cpu.lowered.report.num_dispatches);
+}
+
+TEST_CASE("without a list a program is for its device") {
+  const Program program = compile(selection(), for_targets({})).value();
+  REQUIRE(program.variants().size() == 1);
+  CHECK(program.variants()[0].target.to_text() == "cpu:baseline");
+}
+
+TEST_CASE("the kernels of a GPU's variant are one code object") {
+  const Program program =
+      compile(selection(), for_targets({"cpu:baseline", "amdgpu:gfx90a", "amdgpu:gfx1100"})).value();
+  for (const ProgramVariant& variant : program.variants().subspan(1)) {
+    const CodeObjectInfo info = read_code_object(make_code_object(variant).value()).value();
+    CHECK(info.target == "amdgcn-amd-amdhsa--" + variant.target.gfx);
+    CHECK(info.undefined_symbols.empty());
+    for (const PlannedKernel& kernel : variant.lowered.schedule.kernels) {
+      CHECK(check_code_object(info, kernel, variant.target).ok());
+    }
+  }
+  CHECK(make_code_object(program.variants()[0]).status().message() ==
+        "code object: target cpu:baseline is no GPU; lower the graph for one, such as amdgpu:gfx1100");
+}
+
+TEST_CASE("a device that a program is not for is refused, with the targets that there are") {
+  const Program program = compile(selection(), for_targets({"cpu:baseline", "sim:gfx1100"})).value();
+  const auto error = [&](std::shared_ptr<Device> device) { return program.on(std::move(device)).status().message(); };
+  CHECK(
+      error(test::test_context()->device("sim:gfx90a").value()) ==
+      "device 'sim' runs sim:gfx90a, and the program is for cpu:baseline, sim:gfx1100; name the device's target among "
+      "CompileOptions::targets, or take another device");
+  CHECK(error(nullptr) == "program: the device is null; give one");
+  CHECK(Program(nullptr).on(test::test_context()->device("cpu").value()).status().message() ==
+        "program: it is empty; give what compile() returned");
+}
+
+TEST_CASE("what cannot be compiled for is refused, whichever target it is") {
+  const auto error = [](const CompileOptions& options) { return compile(selection(), options).status().message(); };
+  CHECK(error(for_targets({"sim:gfx1100"})) ==
+        "device 'cpu' runs cpu:baseline, and the program is for sim:gfx1100; name the device's target among "
+        "CompileOptions::targets, or take another device");
+  CHECK(error(for_targets({"cpu:baseline", "sim:gfx906"})) ==
+        "device 'sim:gfx906': target 'sim:gfx906': gfx target 'gfx906' is not known, expected one of: gfx90a, "
+        "gfx942, gfx1030, gfx1100, gfx1151, gfx1201");
+}
+
+TEST_CASE("where one target lacks a kernel, the error names it, the node, and the reason that each algorithm gave") {
+  GraphBuilder builder("order");
+  builder.output("largest", sort(builder.input("x", DType::kF32, {5000}), -1, /*descending=*/true).values);
+  const Graph graph = builder.finish().value();
+  CompileOptions options = for_targets({"cpu:baseline", "amdgpu:gfx1100"});
+  options.lowering.force_algorithm = "merge_sort_scratch";
+  CHECK(
+      compile(graph, options).status().message() ==
+      "region sort_0 (%1 = sort): lower 'sort_0' for amdgpu:gfx1100: no algorithm takes it; merge_sort_scratch: serves "
+      "CPUs, amdgpu:gfx1100 is none");
+  options.lowering.force_algorithm = "gpu_tile_sort";
+  options.targets = {"cpu:baseline"};
+  CHECK(
+      compile(graph, options).status().message() ==
+      "region sort_0 (%1 = sort): lower 'sort_0' for cpu:baseline: no algorithm takes it; gpu_tile_sort: serves GPUs, "
+      "cpu:baseline is none");
+  options.lowering.force_algorithm = "";
+  options.lowering.compile.force_generator = "llvm";
+  options.targets = {"cpu:baseline", "sim:gfx1100"};
+  const std::string message = compile(graph, options).status().message();
+  CHECK(message.starts_with("region sort_0 (%1 = sort): lower 'sort_0' for sim:gfx1100: no algorithm takes it; "));
+  for (const char* algorithm : {"gpu_topk_lanes: ", "gpu_tile_sort: ", "gpu_topk_parts: ", "gpu_radix_sort: "}) {
+    CHECK(message.find(algorithm) != std::string::npos);
+  }
+}
+
+TEST_CASE("a region without kernels for a target is found before anything is scheduled") {
+  const auto context = test::test_context();
+  const Target cpu = context->target("cpu:baseline").value(), gpu = context->target("sim:gfx90a").value();
+  LoweredGraph lowered = lower_graph(selection(), cpu).value();
+  CHECK(verify(lowered.dispatch, lowered.sequences, cpu).ok());
+  lowered.sequences.pop_back();
+  const std::string last = lowered.dispatch.regions[RegionId(lowered.dispatch.regions.size() - 1)].name;
+  CHECK(verify(lowered.dispatch, lowered.sequences, cpu).message() ==
+        "region " + last + " (%4 = cumulative_sum): has no kernel for cpu:baseline");
+  lowered = lower_graph(selection(), cpu).value();
+  lowered.sequences.resize(1);
+  const std::string message = verify(lowered.dispatch, lowered.sequences, gpu).message();
+  CHECK(
+      message.starts_with("region topk_0 (%1 = topk): kernel 'topk_0' is planned by 'llvm', which does "
+                          "not serve sim:gfx90a\n"));
+  CHECK(lower_graph(selection(), std::span<const Target>()).status().message() ==
+        "lower: no target given, expected one or more");
+}
+
+TEST_CASE("compile() counts the kernels of all targets") {
+  CompileOptions options = for_targets({"cpu:baseline", "sim:gfx1100"});
+  std::size_t expected = 0, num_kernels = 0;
+  options.progress = [&](const CompileProgress& progress) {
+    CHECK(progress.kernel == expected++);
+    num_kernels = progress.num_kernels;
+  };
+  const Program program = compile(selection(), options).value();
+  CHECK(expected == num_kernels);
+  CHECK(num_kernels == program.variants()[0].images.size() + program.variants()[1].images.size());
+}
+
+}  // namespace
+}  // namespace millrace
