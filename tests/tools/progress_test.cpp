@@ -48,7 +48,14 @@ TEST_CASE(
   const Workplace here;
   here.write("slow.mr", slow_graph());
   const std::string run = "run slow.mr --input x=randn";
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  CHECK(error_on(here, run, ends[1], ends[0]) == "");
   int master = -1, slave = -1;
+  if (access("/dev/pts/ptmx", F_OK) != 0) {
+    MESSAGE("not tried on a terminal: no pseudo-terminals are mounted here");
+    return;
+  }
   REQUIRE(openpty(&master, &slave, nullptr, nullptr, nullptr) == 0);
   const std::string shown = error_on(here, run, slave, master);
   // The first kernel is shown too where even what comes before it takes long.
@@ -57,9 +64,6 @@ TEST_CASE(
   const std::string before = shown.substr(0, shown.size() - second.size());
   CHECK((before.empty() || (before.starts_with("\rcompiling kernel 1 of 2: abs_pow_pow_pow_and_117_0") &&
                             before.ends_with("\033[K") && before.find('\n') == std::string::npos)));
-  int ends[2];
-  REQUIRE(pipe(ends) == 0);
-  CHECK(error_on(here, run, ends[1], ends[0]) == "");
 }
 
 }  // namespace

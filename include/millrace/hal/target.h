@@ -32,7 +32,7 @@ struct TargetSpec {
   IsaLevel isa = IsaLevel::kBaseline;  // cpu only
   std::string gfx = {};                // GPUs only: a name of gfx_targets()
 
-  /// Fails naming the part that is not known and what is; "cpu" alone takes the host's highest level.
+  /// Fails naming the part that is not known (kNotFound for a family) and what is; "cpu" alone takes the host's best.
   static Result<TargetSpec> parse(std::string_view text);
   std::string to_text() const;
   bool is_cpu() const { return family == "cpu"; }
