@@ -244,6 +244,7 @@ TEST_CASE("devices tells what is here, and what is not") {
         "\n  sim             a simulated GPU: available\n", "\n  cpu:baseline    runs here; generators: ",
         "\n  sim:gfx1100     simulated here; generators: interpreter\n", "\n  xbyak           xbyak 0x",
         "not for cpu:baseline: xbyak: needs FMA, cpu:baseline has none; say cpu:avx2 or cpu:avx512\n",
+        "not for sim:*: target sim:gfx90a is simulated, from kernel IR; the interpreter serves it\n",
         "\n  interpreter     "}) {
     CHECK_MESSAGE(contains(text, part), part);
   }

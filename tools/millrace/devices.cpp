@@ -58,13 +58,25 @@ std::string targets_text(const Context& context) {
   return text;
 }
 
+/// Whether the generator serves no GPU of the family: one line tells it.
+bool refuses_family(const KernelCompiler& generator, const std::string& family) {
+  return std::ranges::none_of(gfx_targets(), [&](const GfxTarget& gfx) {
+    return generator.supports({.family = family, .gfx = std::string(gfx.name)}).ok();
+  });
+}
+
+/// Each generator, and why it serves no other targets.
 std::string generators_text(const Context& context) {
   std::string text;
   for (const auto& generator : context.generators) {
     text += line(generator->name(), generator->version());
+    std::string told;  // the family of which nothing more is to say
     for (const TargetSpec& spec : all_targets()) {
       const Status supports = generator->supports(spec);
-      if (!supports.ok()) text += line("", fmt::format("not for {}: {}", spec.to_text(), supports.message()));
+      if (supports.ok() || spec.family == told) continue;
+      const bool whole = spec.is_gpu() && refuses_family(*generator, spec.family);
+      if (whole) told = spec.family;
+      text += line("", fmt::format("not for {}: {}", whole ? spec.family + ":*" : spec.to_text(), supports.message()));
     }
   }
   return text;
