@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 #include <span>
-
-#include <fmt/format.h>
+#include <utility>
+#include <vector>
 
 #include "jit/subgroup_code.h"
 
@@ -33,7 +33,7 @@ class BarrierSplitter {
 
  private:
   using Instructions = std::span<const MachineInstruction>;
-  using Values = MachineBuilder::Values;
+  using Values = SubgroupCode::Values;
 
   bool has_barrier(const MachineInstruction& instruction) const {
     if (instruction.op == KernelOp::kBarrier) return true;
@@ -83,7 +83,7 @@ class BarrierSplitter {
       for (const MachineInstruction& instruction : instructions) code_.emit(instruction);
       for (const MachineInstruction& instruction : instructions) {
         for (const MachineValueId id : instruction.results) {
-          if (num_uses_[id] > uses[id] && !is_alike(id)) keep(id, first_thread);
+          if (num_uses_[id] > uses[id] && !is_alike(id)) keep(id, id, first_thread);
         }
       }
     });
@@ -109,33 +109,43 @@ class BarrierSplitter {
     return op == KernelOp::kConstant || op == KernelOp::kSize || op == KernelOp::kWorkgroupId;
   }
 
-  /// Where all threads keep a value that outlives its phase.
-  MemoryHandle kept(MachineValueId id) {
-    const auto [place, is_new] = kept_.try_emplace(id);
-    if (is_new) place->second = builder_.workgroup_memory(source_.types[id].dtype, source_.workgroup_size, "kept");
-    return place->second;
+  /// Where all threads keep a value that outlives its phase: one slot for each of a thread's lanes.
+  const std::vector<MemoryHandle>& kept(MachineValueId id) {
+    std::vector<MemoryHandle>& places = kept_[id];
+    const VectorType& type = source_.types[id];
+    while (places.size() < type.lanes) {
+      places.push_back(builder_.workgroup_memory(type.dtype, source_.workgroup_size, "kept"));
+    }
+    return places;
   }
 
-  void keep(MachineValueId id, MachineValue first_thread) {
-    builder_.store(kept(id), first_thread, code_.value_of_lanes(id));
+  /// This subgroup's `value`, there where `id` is kept.
+  void keep(MachineValueId value, MachineValueId id, MachineValue first_thread) {
+    const Values lanes = code_.spread_values(value);
+    const std::vector<MemoryHandle>& places = kept(id);
+    for (std::size_t i = 0; i < places.size(); ++i) builder_.store(places[i], first_thread, lanes[i]);
   }
 
   void fetch(MachineValueId id, MachineValue first_thread) {
     if (is_alike(id)) {
       code_.emit(*defined_by_.at(id));
     } else if (const auto index = indices_.find(id); index != indices_.end()) {
-      code_.define(id, index->second);
+      code_.define(id, {index->second});
     } else {
-      code_.define(id, builder_.load(kept(id), first_thread, source_.subgroup_size));
+      Values lanes;
+      for (const MemoryHandle place : kept(id)) {
+        lanes.push_back(builder_.load(place, first_thread, source_.subgroup_size));
+      }
+      code_.define(id, std::move(lanes));
     }
   }
 
-  /// A value that is the same in all threads, outside of phases.
+  /// A scalar that is the same in all threads, outside of phases.
   MachineValue alike(MachineValueId id) {
     if (const auto index = indices_.find(id); index != indices_.end()) return index->second;
-    if (!is_alike(id)) return builder_.load(kept(id), builder_.i32(0));
+    if (!is_alike(id)) return builder_.load(kept(id)[0], builder_.i32(0));
     code_.emit(*defined_by_.at(id));
-    return code_.value(id);
+    return code_.values(id)[0];
   }
 
   /// All threads' `from` become their `to`, at once.
@@ -143,9 +153,7 @@ class BarrierSplitter {
     if (to.empty()) return;
     for_each_subgroup([&](MachineValue first_thread) {
       for (const MachineValueId id : from) fetch(id, first_thread);
-      for (std::size_t i = 0; i < to.size(); ++i) {
-        builder_.store(kept(to[i]), first_thread, code_.value_of_lanes(from[i]));
-      }
+      for (std::size_t i = 0; i < to.size(); ++i) keep(from[i], to[i], first_thread);
     });
   }
 
@@ -178,7 +186,7 @@ class BarrierSplitter {
   SubgroupCode code_;
   std::map<MachineValueId, const MachineInstruction*> defined_by_;
   std::map<MachineValueId, unsigned> num_uses_;
-  std::map<MachineValueId, MemoryHandle> kept_;
+  std::map<MachineValueId, std::vector<MemoryHandle>> kept_;
   std::map<MachineValueId, MachineValue> indices_;  // of loops around phases
 };
 
@@ -187,12 +195,6 @@ class BarrierSplitter {
 Result<MachineKernel> split_barriers(const MachineKernel& kernel) {
   MILLRACE_TRY(verify(kernel));
   if (kernel.workgroup_size == 1) return kernel;
-  for (const VectorType& type : kernel.types) {
-    if (type.lanes == 1) continue;
-    return unimplemented(
-        fmt::format("split_barriers: kernel '{}' has values of {}, expected scalars: a thread becomes a lane",
-                    kernel.name, type.to_text()));
-  }
   return BarrierSplitter(kernel).run();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/random_machine_kernel.h"
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -12,7 +13,7 @@ namespace {
 using Values = MachineBuilder::Values;
 
 constexpr std::int64_t kElements = 64;  // of a slot, and of an input: a power of two, so that masks keep offsets inside
-constexpr std::int64_t kMostLanes = 32;
+constexpr std::uint32_t kMostLanes = 32;
 
 class Generator {
  public:
@@ -46,8 +47,7 @@ class Generator {
   bool chance(int percent) { return below(100) < static_cast<std::uint64_t>(percent); }
   std::uint32_t pick_lanes() {
     constexpr std::uint32_t kLanes[] = {1, 2, 4, 8, 16, kMostLanes};
-    if (!options_.has_vectors) return 1;
-    return kLanes[below(std::size(kLanes))];
+    return std::min(kLanes[below(std::size(kLanes))], options_.max_lanes);
   }
   template <class T>
   const T& pick(const std::vector<T>& items) {
@@ -81,9 +81,10 @@ class Generator {
   template <class F>
   void for_whole_slot(F&& f) {
     const MachineValue zero = b_.i64(0);
-    if (options_.has_vectors) return f(zero, static_cast<std::uint32_t>(kElements));
-    b_.for_loop(zero, b_.i64(kElements), b_.i64(1), {}, [&](MachineValue place, const Values&) {
-      f(place, 1);
+    if (options_.max_lanes == kMostLanes) return f(zero, static_cast<std::uint32_t>(kElements));
+    const MachineValue end = b_.i64(kElements), step = b_.i64(options_.max_lanes);
+    b_.for_loop(zero, end, step, {}, [&](MachineValue place, const Values&) {
+      f(place, options_.max_lanes);
       return Values{};
     });
   }

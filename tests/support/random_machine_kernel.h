@@ -24,8 +24,7 @@ struct RandomKernelOptions {
   bool has_float_mul_add = true;
   /// Atomics, shuffles and ids of threads, which for one thread alone are all that they can be.
   bool has_thread_ops = true;
-  /// Values of more than one lane.
-  bool has_vectors = true;
+  std::uint32_t max_lanes = 32;  // of a value: a power of two
   std::uint32_t num_groups = 0;  // 0: one to three
 };
 

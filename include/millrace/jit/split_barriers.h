@@ -12,8 +12,8 @@ namespace millrace {
 /// and not by the interpreter alone.
 /// After "work-group functions" of Jääskeläinen et al., pocl: A Performance-Portable OpenCL Implementation, 2015.
 ///
-/// Bounds and conditions around a barrier must be the same in all threads, as the simulator checks. A kernel of one
-/// thread comes back as it is. Fails when threads have vectors of their own.
+/// Precondition: bounds and conditions around a barrier are the same in all threads, as the simulator checks.
+/// A kernel of one thread comes back as it is. Only what does not verify is refused.
 Result<MachineKernel> split_barriers(const MachineKernel&);
 
 }  // namespace millrace

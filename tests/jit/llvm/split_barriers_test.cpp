@@ -2,8 +2,10 @@
 // Workgroup kernels as machine code of one thread, beside the interpreter that runs them as they are.
 #include "millrace/jit/split_barriers.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -73,13 +75,27 @@ LoopKernel row_sum_nest(std::int64_t rows, std::int64_t columns) {
   return nest.kernel();
 }
 
+bool has_vectors(const MachineKernel& kernel) {
+  return std::ranges::any_of(kernel.types, [](const VectorType& type) { return type.lanes > 1; });
+}
+
 TEST_CASE("nests that are mapped to workgroups do so, too") {
   const IsaLevel isa = host_isa_levels().back();
   if (!TargetSpec{.isa = isa}.has_fma()) return;  // mul_add would round twice
+  const auto square = [](BodyBuilder& b, BodyValue x) { return b.mul(x, x); };
+  const std::pair<LoopKernel, bool> nests[] = {
+      {row_sum_nest(5, 100), false},
+      {row_sum_nest(3, 1500), false},
+      {test::matmul_nest(20, 33, 40), false},
+      {test::matmul_nest(32, 64, 40), false},
+      {test::unary_nest("square", DType::kF32, DType::kF32, {4, 1000}, square), true},
+  };
   for (const char* gfx : {"gfx1100", "gfx90a"}) {
-    CAPTURE(gfx);
-    for (const LoopKernel& nest : {row_sum_nest(5, 100), row_sum_nest(3, 1500), test::matmul_nest(20, 33, 40)}) {
+    for (const auto& [nest, is_wide] : nests) {
+      CAPTURE(gfx);
+      CAPTURE(nest.name);
       MachineKernel kernel = map_kernel(nest, {.family = "amdgpu", .gfx = gfx}).value();
+      CHECK(has_vectors(kernel) == is_wide);
       const auto groups = static_cast<std::uint32_t>(kernel.num_groups.constant());
       CHECK(difference(with_buffers(std::move(kernel), 4500, 0, groups), isa) == "");
     }
@@ -107,23 +123,27 @@ TEST_CASE("workgroup kernels do as machine code of one thread what the interpret
 }
 
 TEST_CASE("threads that diverge at random do as machine code of one thread what the interpreter does") {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
     CAPTURE(seed);
-    RandomMachineKernel threads = test::as_threads(test::make_random_kernel(
-        seed, {.has_float_mul_add = false, .has_thread_ops = false, .has_vectors = false, .num_groups = 64}));
+    const bool is_wide = seed % 2 == 1;
+    RandomMachineKernel threads = test::as_threads(test::make_random_kernel(seed, {.num_statements = is_wide ? 15 : 40,
+                                                                                   .has_float_mul_add = false,
+                                                                                   .has_thread_ops = false,
+                                                                                   .max_lanes = is_wide ? 4u : 1u,
+                                                                                   .num_groups = 64}));
     threads.kernel.subgroup_size = 32;
+    CHECK(has_vectors(threads.kernel) == is_wide);
     CHECK(difference(threads, host_isa_levels().back()) == "");
   }
 }
 
-TEST_CASE("a kernel of one thread comes back as it is, and one of vectors is refused") {
+TEST_CASE("a kernel of one thread comes back as it is, and what does not verify is refused") {
   const MachineKernel one = test::make_random_kernel(3).kernel;
   CHECK(split_barriers(one).value() == one);
-  MachineBuilder b("wide");
-  b.set_workgroup(64, 32);
-  b.splat(b.thread_id(), 4);
-  CHECK(split_barriers(b.finish()).status().message() ==
-        "split_barriers: kernel 'wide' has values of i32x4, expected scalars: a thread becomes a lane");
+  MachineKernel uneven = test::row_sum_kernel(DType::kF32, 32);
+  uneven.workgroup_size = 48;
+  CHECK(split_barriers(uneven).status().message() ==
+        "kernel 'row_sum': workgroups of 48 threads, expected a multiple of the subgroups' 32");
 }
 
 TEST_CASE("what a thread keeps across a barrier stands in memory") {
@@ -169,6 +189,58 @@ body {
     %17 = gather #0[%16], %9, %10 : i32x32
     %18 = sub %14, %17 : i32x32
     scatter @1[%13], %9, %18
+  }
+}
+)");
+}
+
+TEST_CASE("a vector that a thread keeps is as many vectors of its subgroup") {
+  MachineBuilder b("pairs");
+  b.set_workgroup(64, 32);
+  const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
+  const MemoryHandle y = b.buffer("y", DType::kI32, false, true);
+  const MachineValue thread = b.thread_id(), two = b.i32(2);
+  const MachineValue place = b.mul(thread, two);
+  const MachineValue pair = b.load(x, place, 2);
+  b.barrier();
+  b.store(y, place, b.reduce(KernelOp::kReduceMax, pair));
+  CHECK(to_text(split_barriers(b.finish()).value()) ==
+        R"(kernel pairs
+groups 1
+buffer @0 x: i32 read
+buffer @1 y: i32 write
+slot #0 kept: workgroup i32[64]
+slot #1 kept: workgroup i32[64]
+slot #2 kept: workgroup i32[64]
+body {
+  %0 = constant 64 : i32
+  %1 = constant 32 : i32
+  %2 = constant 0 : i32
+  %4 = lane_iota : i32x32
+  %7 = constant 2 : i32
+  %8 = splat %7 : i32x32
+  %10 = constant true : bool
+  %11 = splat %10 : boolx32
+  %12 = splat %2 : i32x32
+  %14 = constant 1 : i32
+  %15 = splat %14 : i32x32
+  for %3 = %2 to %0 step %1 {
+    %5 = splat %3 : i32x32
+    %6 = add %5, %4 : i32x32
+    %9 = mul %6, %8 : i32x32
+    %13 = gather @0[%9], %11, %12 : i32x32
+    %16 = add %9, %15 : i32x32
+    %17 = gather @0[%16], %11, %12 : i32x32
+    store_vector #0[%3], %9
+    store_vector #1[%3], %13
+    store_vector #2[%3], %17
+  }
+  for %18 = %2 to %0 step %1 {
+    %19 = load_vector #0[%18] : i32x32
+    %20 = load_vector #1[%18] : i32x32
+    %21 = load_vector #2[%18] : i32x32
+    %22 = max %20, %21 : i32x32
+    scatter @1[%19], %11, %22
   }
 }
 )");
