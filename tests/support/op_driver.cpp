@@ -207,6 +207,16 @@ void run_row_simulated(const OpCase& row, const TargetSpec& target, DriverTally&
   }
 }
 
+void run_numbered(const OpCase& row, const OpProblem& problem, DType dtype, const RunOptions& run, std::size_t number,
+                  DriverTally& tally) {
+  SampledProblem sampled = sample_problem(row, problem, dtype, run.target, number, tally);
+  sampled.trial.options.run = run;
+  if (info(row.op).num_results == 2) {
+    sampled.trial.options.used_results = 1 + static_cast<std::uint32_t>(number % 3);
+  }
+  run_trial(sampled.trial, sampled.expected, tally);
+}
+
 void run_row_by_definition(const OpCase& row, DriverTally& tally) {
   constexpr std::int64_t kLanes = 4;
   std::size_t number = 0;

@@ -45,6 +45,10 @@ void run_row_by_definition(const OpCase& row, DriverTally& tally);
 /// executes more than a million lane instructions count as refused.
 void run_row_simulated(const OpCase& row, const TargetSpec& target, DriverTally& tally);
 
+/// Runs one problem of a row as `run` says. Strides, guard side, wanted results and the operands go by its number.
+void run_numbered(const OpCase& row, const OpProblem& problem, DType dtype, const RunOptions& run, std::size_t number,
+                  DriverTally& tally);
+
 /// Names of what can be forced on a target.
 std::vector<std::string> generator_names(const TargetSpec& target);
 

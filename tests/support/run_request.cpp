@@ -7,6 +7,7 @@
 #include "millrace/hal/sim_device.h"
 #include "millrace/jit/kernel_cache.h"
 #include "tests/support/guarded_buffer.h"
+#include "tests/support/split_generator.h"
 
 namespace millrace::test {
 namespace {
@@ -142,7 +143,7 @@ Result<std::unique_ptr<PreparedSequence>> prepare(const KernelRequest& request,
 
 const CodeGeneratorList& all_generators() {
   static const CodeGeneratorList generators = {make_xbyak_generator(), make_llvm_generator(),
-                                               make_interpreter_generator()};
+                                               make_interpreter_generator(), make_split_generator()};
   return generators;
 }
 

@@ -26,7 +26,8 @@ struct RunReport {
   std::vector<std::string> generators;  // one per kernel
 };
 
-/// xbyak, llvm, interpreter: those that are built in, in the order in which a target asks them.
+/// xbyak, llvm, interpreter: those that are built in, in the order in which a target asks them; last what tests force
+/// alone, make_split_generator.
 const CodeGeneratorList& all_generators();
 /// Those that serve the target, in the order in which they are asked.
 std::vector<std::string> algorithm_names(const TargetSpec&);
