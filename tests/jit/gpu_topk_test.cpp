@@ -177,10 +177,10 @@ TEST_CASE("what workgroup memory does not hold is refused with numbers, and pass
   const KernelSequence sequence = lowered_sort(sort, "gfx1100");
   CHECK(sequence.algorithm == "gpu_topk_select");
   REQUIRE(sequence.refusals.size() == 3);
-  CHECK(sequence.refusals[2] ==
-        Refusal{"gpu_topk_parts",
-                "kernel sort: no generator of amdgpu:gfx1100 takes it:\n  llvm: sort: 65540 bytes of workgroup memory "
-                "planned, amdgpu:gfx1100 has 64 KiB"});
+  CHECK(sequence.refusals[2] == Refusal{"gpu_topk_parts",
+                                        "kernel sort_part: no generator of amdgpu:gfx1100 takes it:\n  llvm: "
+                                        "sort_part: 65540 bytes of workgroup memory "
+                                        "planned, amdgpu:gfx1100 has 64 KiB"});
 }
 
 TEST_CASE("a selection refuses what it does not hold") {

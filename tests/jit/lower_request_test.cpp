@@ -151,6 +151,10 @@ TEST_CASE("a sequence that binds its buffers wrongly does not verify") {
   CHECK(verify(broken).message() == "sequence 'loop_direct': kernel 'matmul': 2 buffers bound, expected 3");
   broken.kernels.clear();
   CHECK(verify(broken).message() == "sequence 'loop_direct': no kernel");
+  broken = *sequence;
+  broken.scratch = {{"keys", 8}, {"counts", 8}, {"keys", 16}};
+  CHECK(verify(broken).message() ==
+        "sequence 'loop_direct': scratch 'keys' is there twice, expected names that differ");
 }
 
 }  // namespace

@@ -29,12 +29,17 @@ enum class ScanPart : std::uint8_t {
   kPiece,   // of each piece: the result, from what was before it
 };
 
+std::string kernel_name(const ScanDescriptor& scan, ScanPart part) {
+  constexpr std::string_view kSteps[] = {"", "_reduce", "_pieces"};
+  return fmt::format("{}{}", scan.name, kSteps[static_cast<std::size_t>(part)]);
+}
+
 class ScanBuilder {
  public:
   ScanBuilder(const ScanDescriptor& scan, ScanPart part, std::uint32_t subgroup_size)
       : scan_(scan),
         part_(part),
-        b_(scan.name),
+        b_(kernel_name(scan, part)),
         n_(scan.input.type.shape[scan.axis]),
         rows_(num_rows(scan.input.type.shape, scan.axis)),
         accumulator_(body_dtype(scan.input.type.dtype)),
@@ -203,7 +208,7 @@ Result<KernelSequence> lower_gpu_scan_pieces(const KernelRequest& request, const
   const auto tensor = [&](std::string name) {
     return KernelTensor{std::move(name), {accumulator, pieces}, Layout::row_major(pieces)};
   };
-  const ScanDescriptor of_totals{.name = scan.name,
+  const ScanDescriptor of_totals{.name = scan.name + "_totals",
                                  .input = tensor("totals"),
                                  .result = tensor("starts"),
                                  .axis = 1,

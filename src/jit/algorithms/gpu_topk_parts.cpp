@@ -28,13 +28,18 @@ enum class TopKPart : std::uint8_t {
   kMerge,  // what the parts of a row kept; the results
 };
 
+std::string kernel_name(const SortDescriptor& sort, TopKPart part) {
+  constexpr std::string_view kSteps[] = {"", "_part", "_merge"};
+  return fmt::format("{}{}", sort.name, kSteps[static_cast<std::size_t>(part)]);
+}
+
 class TopKPartsBuilder {
  public:
   TopKPartsBuilder(const SortDescriptor& sort, TopKPart part, const SizeExpr& num_parts, std::uint32_t subgroup_size)
       : sort_(sort),
         part_(part),
         num_parts_(num_parts),
-        b_(sort.name),
+        b_(kernel_name(sort, part)),
         records_(b_, sort),
         num_kept_(static_cast<std::uint32_t>(std::max<std::int64_t>(sort.k.upper_bound(), 1))),
         num_places_(num_kept_ + kStep <= 2048 ? 2048 : 4096),

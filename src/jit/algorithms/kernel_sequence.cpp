@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
@@ -41,11 +44,22 @@ void check_kernel(const KernelSequence& sequence, const SequenceKernel& entry, s
   }
 }
 
+/// By its name alone a reader knows scratch again where kernels hand it on.
+void check_scratch(const KernelSequence& sequence, std::string& broken) {
+  std::set<std::string_view> names;
+  for (const SequenceScratch& scratch : sequence.scratch) {
+    if (names.insert(scratch.name).second) continue;
+    broken += fmt::format("{}sequence '{}': scratch '{}' is there twice, expected names that differ",
+                          broken.empty() ? "" : "\n", sequence.algorithm, scratch.name);
+  }
+}
+
 }  // namespace
 
 Status verify(const KernelSequence& sequence) {
   std::string broken;
   if (sequence.kernels.empty()) broken = fmt::format("sequence '{}': no kernel", sequence.algorithm);
+  check_scratch(sequence, broken);
   for (const SequenceKernel& entry : sequence.kernels) check_kernel(sequence, entry, broken);
   if (broken.empty()) return {};
   return internal_error(std::move(broken));

@@ -64,10 +64,10 @@ SizeExpr num_radix_blocks(const SortDescriptor& sort) {
 }
 
 RadixKernel build_radix_count(const SortDescriptor& sort, const RadixPass& pass, const RadixScratch& scratch) {
-  return CountBuilder(sort, pass, scratch).run();
+  return CountBuilder("count", sort, pass, scratch).run();
 }
 RadixKernel build_radix_scan(const SortDescriptor& sort, const RadixPass& pass, const RadixScratch& scratch) {
-  return ScanBuilder(sort, pass, scratch).run();
+  return ScanBuilder("scan", sort, pass, scratch).run();
 }
 
 }  // namespace millrace

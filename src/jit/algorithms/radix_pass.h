@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "millrace/jit/algorithm.h"
 
@@ -36,6 +37,8 @@ struct RadixPass {
   std::optional<RadixElements> from = {};  // absent: the input
   std::optional<RadixElements> to = {};    // absent: the results
   std::uint32_t subgroup_size = 0;
+
+  std::string name() const { return takes == RadixTakes::kUpToThreshold ? "chosen" : std::to_string(number); }
 };
 
 /// How many values 8 bits have, and a key that is compared with the threshold.

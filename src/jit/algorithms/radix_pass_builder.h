@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
 #include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/radix_pass.h"
 #include "jit/algorithms/rows.h"
@@ -16,11 +18,12 @@ inline constexpr std::uint32_t kRadixBlock = kRadixThreads * kRadixTurns;  // el
 /// What the kernels have in common: which row and block, where elements are read, and what their digit is.
 class RadixPassBuilder {
  public:
-  RadixPassBuilder(const SortDescriptor& sort, const RadixPass& pass, const RadixScratch& scratch)
+  RadixPassBuilder(std::string_view step, const SortDescriptor& sort, const RadixPass& pass,
+                   const RadixScratch& scratch)
       : sort_(sort),
         pass_(pass),
         scratch_(scratch),
-        b_(sort.name),
+        b_(fmt::format("{}_{}_{}", sort.name, step, pass.name())),
         n_(sort.input.type.shape[sort.axis]),
         rows_(num_rows(sort.input.type.shape, sort.axis)),
         blocks_(num_radix_blocks(sort)),

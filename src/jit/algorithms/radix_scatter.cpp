@@ -22,7 +22,7 @@ MachineValue count_ones(MachineBuilder& b, MachineValue x) {
 class ScatterBuilder : RadixPassBuilder {
  public:
   ScatterBuilder(const SortDescriptor& sort, const RadixPass& pass, const RadixScratch& scratch)
-      : RadixPassBuilder(sort, pass, scratch),
+      : RadixPassBuilder("scatter", sort, pass, scratch),
         num_subgroups_(kRadixThreads / pass.subgroup_size),
         num_moved_(pass.to && takes_all() ? n_ : sort.k) {}
 

@@ -72,13 +72,13 @@ class SelectBuilder : RadixPassBuilder {
 }  // namespace
 
 RadixKernel build_select_start(const SortDescriptor& sort, const RadixPass& pass, const RadixScratch& scratch) {
-  return SelectBuilder(sort, pass, scratch).start();
+  return SelectBuilder("select_start", sort, pass, scratch).start();
 }
 RadixKernel build_select_count(const SortDescriptor& sort, const RadixPass& pass, const RadixScratch& scratch) {
-  return SelectBuilder(sort, pass, scratch).count();
+  return SelectBuilder("select_count", sort, pass, scratch).count();
 }
 RadixKernel build_select_digit(const SortDescriptor& sort, const RadixPass& pass, const RadixScratch& scratch) {
-  return SelectBuilder(sort, pass, scratch).digit();
+  return SelectBuilder("select_digit", sort, pass, scratch).digit();
 }
 
 }  // namespace millrace

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
 #include "jit/algorithms/rows.h"
 #include "jit/algorithms/sort_key.h"
 
@@ -31,8 +33,9 @@ void RadixSequence::add_threshold() {
 RadixElements RadixSequence::add_elements(const SortDescriptor& sort) {
   const SizeExpr num_elements = rows_ * sort.input.type.shape[sort.axis];
   RadixElements elements;
-  elements.values = add("values", num_elements, sort.input.type.dtype);
-  if (sort.indices) elements.indices = add("indices", num_elements, scratch_.count);
+  const unsigned number = num_elements_added_++;
+  elements.values = add(fmt::format("values_{}", number), num_elements, sort.input.type.dtype);
+  if (sort.indices) elements.indices = add(fmt::format("indices_{}", number), num_elements, scratch_.count);
   return elements;
 }
 

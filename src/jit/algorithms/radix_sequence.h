@@ -34,6 +34,7 @@ class RadixSequence {
   DType key_;
   SizeExpr rows_;
   RadixScratch scratch_;
+  unsigned num_elements_added_ = 0;
   KernelSequence sequence_;
 };
 
