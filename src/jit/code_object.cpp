@@ -47,7 +47,7 @@ void check_kernel(Complaints& complaints, const CodeObjectKernel& found, const P
   complaints.expect_at_most("bytes of private memory", found.private_bytes, private_limit(planned.memory));
   complaints.expect_equal("threads of a workgroup", found.workgroup_size, kernel.workgroup_size);
   complaints.expect_equal("threads of a subgroup", found.subgroup_size, kernel.subgroup_size);
-  complaints.expect_equal("spills of scalar registers", found.num_scalar_spills, 0u);
+  // A scalar register that is spilled goes to a lane of a vector register. Where it went to memory, private bytes tell.
   complaints.expect_equal("spills of vector registers", found.num_vector_spills, 0u);
   complaints.expect_equal("dynamic stack", found.has_dynamic_stack, false);
 }

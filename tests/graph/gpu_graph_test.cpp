@@ -47,6 +47,31 @@ TEST_CASE("a graph is one code object for each GPU target") {
   }
 }
 
+/// Polynomials have more constants and masks than a GPU has scalar registers.
+Graph f64_chain() {
+  GraphBuilder builder("chain");
+  const Tensor x = builder.input("x", DType::kF64, {1000}), y = builder.input("y", DType::kF64, {1000});
+  Tensor z = x;
+  for (int i = 0; i < 4; ++i) z = erf(tanh(cos(pow(z, y))));
+  builder.output("z", z);
+  return builder.finish().value();
+}
+
+TEST_CASE("a region that needs more scalar registers than there are is emitted, and takes no memory for it") {
+  bool has_spills = false;
+  for (const GfxTarget& gfx : gfx_targets()) {
+    const Target target = test::test_context()->target("amdgpu:" + std::string(gfx.name)).value();
+    const auto object = make_code_object(lower_graph(f64_chain(), target).value(), target);
+    REQUIRE(object.status().message() == "");
+    const CodeObjectInfo info = read_code_object(*object).value();
+    REQUIRE(info.kernels.size() == 1);
+    has_spills |= info.kernels[0].num_scalar_spills > 0;
+    CHECK(info.kernels[0].num_vector_spills == 0);
+    CHECK(info.kernels[0].private_bytes == 0);
+  }
+  CHECK(has_spills);
+}
+
 TEST_CASE("a code object is for a GPU, and of kernels") {
   const Target cpu = test::test_context()->target("cpu:avx2").value();
   const LoweredGraph lowered = lower_graph(small_network(), cpu).value();

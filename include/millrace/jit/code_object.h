@@ -47,8 +47,8 @@ Result<CodeObjectInfo> read_code_object(std::span<const std::byte>);
 
 /// Whether the code object holds the kernel as it was planned: every broken promise in one message. Workgroup memory is
 /// just the plan's and private memory no more (but for 16 bytes of LLVM's own where there is any); arguments are the
-/// status pointer, the buffers' pointers and the sizes; nothing spills, nothing is called, nothing is left for the
-/// loader but relative relocations.
+/// status pointer, the buffers' pointers and the sizes; nothing spills to memory (large regions may keep scalars in
+/// lanes of vector registers), nothing is called, nothing is left for the loader but relative relocations.
 Status check_code_object(const CodeObjectInfo&, const PlannedKernel&, const TargetSpec&);
 
 /// Joins images of kernels (ImageFormat::kGpuObject), all for one target, to one code object that a driver loads.
