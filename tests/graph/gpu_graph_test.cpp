@@ -72,6 +72,28 @@ TEST_CASE("a region that needs more scalar registers than there are is emitted, 
   CHECK(has_spills);
 }
 
+/// Each kind of scatter, of rows and of elements.
+Graph scatters() {
+  GraphBuilder builder("scatters");
+  const Dim rows("rows"), count("count");
+  const Tensor x = builder.input("x", DType::kF32, {rows, 33});
+  const Tensor ids = builder.input("ids", DType::kI64, {count});
+  const Tensor by_row = builder.input("by_row", DType::kF32, {count, 33});
+  const Tensor by_column = builder.input("by_column", DType::kF32, {rows, count});
+  builder.output("replaced", scatter(x, ids, by_row, 0));
+  builder.output("added", scatter_add(x, ids, by_column, 1));
+  return builder.finish().value();
+}
+
+TEST_CASE("a scatter is code for every GPU target") {
+  for (const GfxTarget& gfx : gfx_targets()) {
+    const Target target = test::test_context()->target("amdgpu:" + std::string(gfx.name)).value();
+    const auto lowered = lower_graph(scatters(), target);
+    REQUIRE(lowered.status().message() == "");
+    CHECK(make_code_object(*lowered, target).status().message() == "");
+  }
+}
+
 TEST_CASE("a code object is for a GPU, and of kernels") {
   const Target cpu = test::test_context()->target("cpu:avx2").value();
   const LoweredGraph lowered = lower_graph(small_network(), cpu).value();

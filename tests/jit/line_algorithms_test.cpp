@@ -2,6 +2,7 @@
 // What scans and scatters refuse to be lowered, and what they are lowered to. What they compute: tests/ops.
 #include <doctest/doctest.h>
 
+#include "tests/jit/observed_sequence.h"
 #include "tests/jit/run_sequence.h"
 
 namespace millrace {
@@ -51,6 +52,16 @@ TEST_CASE("a group is a line, and across the last dim a vector of them") {
   kernel scatter by interpreter in 3 groups (operand 0, operand 1, operand 2, result 0)
 }
 )");
+}
+
+TEST_CASE("a line is a thread of a GPU, and has a guard") {
+  const Target target = test::gpu_target("gfx1100");
+  const KernelSequence sequence = lower_request(scatter_of(), target, forced("")).value();
+  CHECK(to_text(sequence) == R"(sequence "scatter_lines" {
+  kernel scatter by llvm in 1 groups (operand 0, operand 1, operand 2, result 0)
+}
+)");
+  CHECK(std::get<MachineKernel>(sequence.kernels[0].kernel.mapped).workgroup_size == 256);
 }
 
 TEST_CASE("a scan that is none is refused") {

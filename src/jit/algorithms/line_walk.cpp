@@ -1,30 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/algorithms/line_walk.h"
 
+#include "jit/algorithms/control_flow.h"
 #include "jit/map_tile.h"
 
 namespace millrace {
 
-LineWalk::LineWalk(MachineBuilder& b, const Shape& shape, std::uint32_t axis, std::uint32_t lanes)
-    : b_(b), shape_(shape), axis_(axis), lanes_(axis + 1 == shape.rank() ? 1 : lanes) {}
+LineWalk::LineWalk(MachineBuilder& b, const Shape& shape, std::uint32_t axis, const Threads& threads)
+    : b_(b),
+      shape_(shape),
+      axis_(axis),
+      lanes_(axis + 1 == shape.rank() ? 1 : threads.lanes),
+      workgroup_size_(threads.workgroup_size) {}
+
+SizeExpr LineWalk::num_lines() const {
+  SizeExpr lines = 1;
+  for (std::size_t d = 0; d < shape_.rank(); ++d) {
+    if (d != axis_) lines = lines * steps_of(d);
+  }
+  return lines;
+}
 
 SizeExpr LineWalk::num_groups() const {
-  SizeExpr groups = 1;
-  for (std::size_t d = 0; d < shape_.rank(); ++d) {
-    if (d != axis_) groups = groups * steps_of(d);
-  }
-  return groups;
+  return workgroup_size_ == 1 ? num_lines() : ceil_div(num_lines(), workgroup_size_);
 }
 
 void LineWalk::run(const std::function<void()>& body) {
-  MachineValue group = b_.workgroup_id();
+  const MachineValue group = b_.workgroup_id();
+  if (workgroup_size_ == 1) return walk_line(group, body);
+  const MachineValue thread = b_.convert(DType::kI64, b_.thread_id());
+  const MachineValue line = b_.mul_add(group, b_.i64(workgroup_size_), thread);
+  when(b_, b_.lt(line, b_.size(num_lines())), [&] { walk_line(line, body); });
+}
+
+void LineWalk::walk_line(MachineValue line, const std::function<void()>& body) {
   places_.assign(shape_.rank(), LinearValue());
   for (std::size_t d = shape_.rank(); d-- > 0;) {
     if (d == axis_) continue;
     const MachineValue steps = LinearValue::of_size(b_, steps_of(d)).value(b_);
-    const MachineValue step = b_.rem(group, steps);
+    const MachineValue step = b_.rem(line, steps);
     places_[d] = LinearValue(is_lane_dim(d) ? b_.mul(step, b_.i64(lanes_)) : step);
-    group = b_.div(group, steps);
+    line = b_.div(line, steps);
   }
   if (lanes_ == 1) return body();
   const MachineValue extent = LinearValue::of_size(b_, shape_[shape_.rank() - 1]).value(b_);

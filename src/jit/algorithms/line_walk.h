@@ -10,17 +10,21 @@
 
 namespace millrace {
 
-/// How tensors that are alike but along one axis are walked: a group takes one line along the axis, and with it as many
-/// neighbours in the last dim as a vector has lanes. Where the axis is the last dim a line is alone.
+/// How tensors that are alike but along one axis are walked: a thread takes one line along the axis, and with it as
+/// many neighbours in the last dim as a vector has lanes. Where the axis is the last dim a line is alone.
 class LineWalk {
  public:
+  struct Threads {
+    std::uint32_t lanes = 1;
+    std::uint32_t workgroup_size = 1;
+  };
   /// `shape` is of what is walked; its extent along the axis does not matter.
-  LineWalk(MachineBuilder& b, const Shape& shape, std::uint32_t axis, std::uint32_t lanes);
+  LineWalk(MachineBuilder& b, const Shape& shape, std::uint32_t axis, const Threads& threads);
 
   std::uint32_t lanes() const { return lanes_; }
   SizeExpr num_groups() const;
 
-  /// Finds the group's place in every dim but the axis, then calls `body`: once for whole vectors, and again for the
+  /// Finds the thread's place in every dim but the axis, then calls `body`: once for whole vectors, and again for the
   /// last lanes of the last dim, where loads and stores are masked.
   void run(const std::function<void()>& body);
 
@@ -34,7 +38,10 @@ class LineWalk {
 
  private:
   bool is_lane_dim(std::size_t d) const { return lanes_ > 1 && d + 1 == shape_.rank(); }
-  /// Lines along the axis, counted in groups.
+  /// Finds the line's place, then calls `body`.
+  void walk_line(MachineValue line, const std::function<void()>& body);
+  /// Lines along the axis, counted in those of a thread.
+  SizeExpr num_lines() const;
   SizeExpr steps_of(std::size_t d) const { return is_lane_dim(d) ? ceil_div(shape_[d], lanes_) : shape_[d]; }
   MachineValue mask_or_all();
   MachineValue lane_offsets(MachineValue offset, const SizeExpr& stride);
@@ -43,6 +50,7 @@ class LineWalk {
   Shape shape_;
   std::uint32_t axis_;
   std::uint32_t lanes_;
+  std::uint32_t workgroup_size_;
   std::vector<LinearValue> places_;  // by dim; the axis has none
   std::optional<MachineValue> mask_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scatter copies each line of its operand and then puts the updates into it, in the order of the indices. A group
+// A scatter copies each line of its operand and then puts the updates into it, in the order of the indices. A thread
 // owns its lines, so nothing that it writes is another's: duplicates have one order, whatever the number of threads.
 #include <fmt/format.h>
 
@@ -12,13 +12,16 @@
 namespace millrace {
 namespace {
 
+constexpr std::uint32_t kGpuThreads = 256;
+
 class ScatterBuilder {
  public:
-  ScatterBuilder(const ScatterDescriptor& scatter, std::uint32_t lanes)
+  ScatterBuilder(const ScatterDescriptor& scatter, const TargetSpec& target)
       : scatter_(scatter),
         b_(scatter.name),
         stored_(scatter.input.type.dtype),
-        walk_(b_, scatter.input.type.shape, scatter.axis, lanes) {
+        walk_(b_, scatter.input.type.shape, scatter.axis, threads_for(target)) {
+    if (target.is_gpu()) b_.set_workgroup(kGpuThreads, target.subgroup_size());
     const auto read = [&](const KernelTensor& tensor) {
       return b_.buffer(tensor.name, tensor.type.dtype, true, false);
     };
@@ -38,6 +41,11 @@ class ScatterBuilder {
   }
 
  private:
+  LineWalk::Threads threads_for(const TargetSpec& target) const {
+    const auto lane_bytes = static_cast<std::uint32_t>(size_bytes(body_dtype(stored_)));
+    return {.lanes = target.vector_bytes() / lane_bytes, .workgroup_size = target.is_gpu() ? kGpuThreads : 1};
+  }
+
   MachineValue size(const SizeExpr& expr) { return LinearValue::of_size(b_, expr).value(b_); }
 
   /// Calls f(i) for i in [0, extent).
@@ -138,11 +146,9 @@ Result<KernelSequence> lower_scatter_lines(const KernelRequest& request, const T
                                            const LowerOptions& options) {
   const ScatterDescriptor& scatter = std::get<ScatterDescriptor>(request);
   MILLRACE_TRY(check_scatter(scatter));
-  const std::size_t bytes = size_bytes(body_dtype(scatter.input.type.dtype));
-  const auto lanes = static_cast<std::uint32_t>(target.spec().vector_bytes() / static_cast<std::int64_t>(bytes));
   KernelSequence sequence;
-  MILLRACE_TRY(
-      append_kernel(sequence, ScatterBuilder(scatter, lanes).run(), operands_then_results(3, 1), target, options));
+  MILLRACE_TRY(append_kernel(sequence, ScatterBuilder(scatter, target.spec()).run(), operands_then_results(3, 1),
+                             target, options));
   const bool computes = scatter.combine && is_float(scatter.input.type.dtype);
   sequence.kernels.back().kernel.flops = computes ? scatter.updates.type.shape.num_elements() : SizeExpr(0);
   return sequence;
