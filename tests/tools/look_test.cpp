@@ -162,10 +162,14 @@ memory: slab of 0 bytes, constants of 0 bytes
 
 TEST_CASE("explain says how to launch a kernel for a GPU") {
   const Workplace here;
-  const std::string text = here.output_of("explain top.mr --target amdgpu:gfx1100 --dispatch 0");
+  const std::string text = here.output_of("explain top.mr --target amdgpu:gfx1100");
   CHECK(contains(text, "    symbol     "));
   CHECK(contains(text, " groups of "));
-  CHECK(contains(text, "    arguments  status word, %x, "));
+  CHECK(contains(text, " bytes: u32* status, f32* %x, "));
+  CHECK(contains(text, "launch: the kernels in this order, "));
+  here.write("rows.mr", "graph rows(%x: f16[n]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
+  CHECK(contains(here.output_of("explain rows.mr --target amdgpu:gfx1100"),
+                 "    arguments  32 bytes: u32* status, f16* %x, f16* %y, i64 n\n"));
 }
 
 TEST_CASE("explain says how much of a kernel a GPU runs at a time, and what limits it") {

@@ -46,6 +46,14 @@ class Explainer {
     return text;
   }
 
+  /// How a program launches the kernels of a code object; nothing where there is none.
+  std::string launch_rules() const {
+    if (!has_code()) return {};
+    return "launch: the kernels in this order, each after those before it, in groups along x alone. An argument has 8\n"
+           "  bytes; T* is the address of elements of T. *status is 0 before the first kernel, and after the last one\n"
+           "  unless an index was out of range. What scratch holds at first does not matter.\n";
+  }
+
   std::string memory_plan() const {
     const Schedule& schedule = lowered_.schedule;
     std::string text = fmt::format("memory: slab of {} bytes, constants of {} bytes\n", number(schedule.slab_bytes),
@@ -104,8 +112,13 @@ class Explainer {
 
   /// What a program needs that launches the kernel from a code object.
   std::string launch(const Region& region, const KernelSequence& sequence, const SequenceKernel& entry) const {
-    std::string arguments = "status word";
-    for (const SequenceOperand& buffer : entry.buffers) arguments += ", " + buffer_text(region, sequence, buffer);
+    const auto& kernel = std::get<MachineKernel>(entry.kernel.mapped);
+    const std::size_t count = 1 + entry.buffers.size() + entry.kernel.sizes.size();
+    std::string arguments = fmt::format("{} bytes: u32* status", count * sizeof(std::int64_t));
+    for (std::size_t i = 0; i < entry.buffers.size(); ++i) {
+      arguments +=
+          fmt::format(", {}* {}", to_text(kernel.buffers[i].dtype), buffer_text(region, sequence, entry.buffers[i]));
+    }
     for (const SizeExpr& size : entry.kernel.sizes) arguments += ", i64 " + number(size);
     return line(4, "symbol", kernel_symbol(entry.kernel)) +
            line(4, "grid",
@@ -128,9 +141,9 @@ class Explainer {
     if (found.limit != OccupancyLimit::kNothing) text += fmt::format(", limited by {}", to_text(found.limit));
     text += fmt::format("; {} workgroup{} a compute unit", found.workgroups_per_unit,
                         found.workgroups_per_unit == 1 ? "" : "s");
-    return line(4, "registers",
-                fmt::format("{} vector, {} scalar", code->num_vector_registers, code->num_scalar_registers)) +
-           line(4, "occupancy", text);
+    std::string registers = fmt::format("{} vector, {} scalar", code->num_vector_registers, code->num_scalar_registers);
+    if (code->num_scalar_spills > 0) registers += fmt::format(", {} more in lanes of vectors", code->num_scalar_spills);
+    return line(4, "registers", registers) + line(4, "occupancy", text);
   }
 
   std::string buffer_text(const Region& region, const KernelSequence& sequence, const SequenceOperand& buffer) const {
@@ -183,7 +196,8 @@ Status explain(const Arguments& arguments) {
   std::string text = fmt::format("graph {} for {}: dispatches {}, kernels {}\n", lowered.dispatch.graph.name,
                                  target.to_text(), count, lowered.report.num_kernels);
   for (std::uint32_t i = 0; i < count; ++i) text += "\n" + explainer.dispatch(RegionId{i});
-  return write_text("", text + "\n" + explainer.memory_plan());
+  const std::string rules = explainer.launch_rules();
+  return write_text("", text + (rules.empty() ? "" : "\n" + rules) + "\n" + explainer.memory_plan());
 }
 
 }  // namespace
