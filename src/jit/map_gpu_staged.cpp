@@ -56,7 +56,7 @@ class StagedEmitter {
     const std::int64_t points = mapping_.points_along(dim);
     const std::int64_t pitch = points + kPadding;
     const DType dtype = body_dtype(context_.loads[load].stored);
-    const auto size = static_cast<std::uint64_t>(mapping_.staged_points * pitch);
+    const auto size = static_cast<std::uint64_t>(mapping_.staged_points * pitch - kPadding);
     const MemoryHandle block =
         b_.workgroup_memory(dtype, size, context_.kernel.operands[kernel_.loads[load].tensor].name);
     blocks_.push_back({load, dim, points, pitch, block, {}, {}});

@@ -166,8 +166,8 @@ workgroup 256 threads, subgroups of 32
 buffer @0 a: f32 read
 buffer @1 b: f32 read
 buffer @2 c: f32 write
-slot #0 a: workgroup f32[320]
-slot #1 b: workgroup f32[320]
+slot #0 a: workgroup f32[316]
+slot #1 b: workgroup f32[316]
 body {
   %0 = thread_id : i32
   %1 = constant 15 : i32

@@ -38,12 +38,13 @@ TrafficBytes traffic_of(const KernelSequence&, const SequenceRun&);
 
 struct Mistakes {
   std::size_t num_found = 0;
-  std::size_t num_harmless = 0;  // bounds that may as well hold for equals, guards that only save work
+  std::size_t num_harmless = 0;  // bounds that may as well hold for equals, guards and masks that only save work
 };
 
 /// Calls `complaint_of` with the sequence, one of its kernels made wrong in one place at a time: each barrier left out,
-/// each bound off by one, each slot shorter, each guard always taken, each two slots on one place. It gives what it
-/// finds, be it wrong results, and must find everything but bounds and guards that are harmless.
+/// each bound off by one, each slot shorter, each guard always taken, each mask off by one and left out, each two slots
+/// on one place. It gives what it finds, be it wrong results, and must find everything but bounds, guards and masks
+/// that are harmless.
 using ComplaintOf = std::function<std::string(const KernelSequence&)>;
 Mistakes find_mistakes(const KernelSequence&, std::size_t kernel, const ComplaintOf& complaint_of);
 /// In all of its kernels.

@@ -33,6 +33,31 @@ MachineInstruction* definition(MachineKernel& kernel, MachineValueId value) {
   return nullptr;
 }
 
+bool is_masked(KernelOp op) {
+  return op == KernelOp::kLoadMasked || op == KernelOp::kStoreMasked || op == KernelOp::kGather ||
+         op == KernelOp::kScatter;
+}
+
+/// The comparisons a < b that a condition is, or is joined of.
+void collect_bounds(MachineKernel& kernel, MachineValueId condition, std::vector<MachineInstruction*>& bounds) {
+  MachineInstruction* made = definition(kernel, condition);
+  if (made == nullptr) return;
+  if (made->op == KernelOp::kLt && std::ranges::find(bounds, made) == bounds.end()) bounds.push_back(made);
+  if (made->op != KernelOp::kAnd && made->op != KernelOp::kSplat) return;
+  for (const MachineValueId operand : made->operands) collect_bounds(kernel, operand, bounds);
+}
+
+/// Those of all masks, each once.
+std::vector<MachineInstruction*> mask_bounds(MachineKernel& kernel) {
+  std::vector<MachineInstruction*> bounds;
+  for (std::uint32_t block = 0; block < kernel.blocks.size(); ++block) {
+    for (const MachineInstruction& instruction : kernel.blocks[BlockId{block}].instructions) {
+      if (is_masked(instruction.op)) collect_bounds(kernel, instruction.operands[1], bounds);
+    }
+  }
+  return bounds;
+}
+
 }  // namespace
 
 std::vector<Mutant> without_each_barrier(const MachineKernel& kernel) {
@@ -74,6 +99,37 @@ std::vector<Mutant> without_each_guard(const MachineKernel& kernel) {
                 {.op = KernelOp::kConstant, .operands = {}, .results = {always}, .immediate = 1, .blocks = {}});
     return true;
   });
+}
+
+std::vector<Mutant> without_each_mask(const MachineKernel& kernel) {
+  return mutate_each(kernel, [](MachineKernel& mutant, BlockId block, std::size_t i) {
+    if (!is_masked(mutant.blocks[block].instructions[i].op)) return false;
+    MachineValueId& mask = mutant.blocks[block].instructions[i].operands[1];
+    const std::uint32_t lanes = mutant.types[mask].lanes;
+    const MachineValueId all = mutant.types.push_back({DType::kBool, 1}),
+                         of_lanes = mutant.types.push_back({DType::kBool, lanes});
+    mask = lanes == 1 ? all : of_lanes;
+    auto& body = mutant.blocks[BlockId{}].instructions;
+    if (lanes > 1) {
+      body.insert(body.begin(),
+                  {.op = KernelOp::kSplat, .operands = {all}, .results = {of_lanes}, .immediate = 0, .blocks = {}});
+    }
+    body.insert(body.begin(),
+                {.op = KernelOp::kConstant, .operands = {}, .results = {all}, .immediate = 1, .blocks = {}});
+    return true;
+  });
+}
+
+std::vector<Mutant> with_each_mask_off_by_one(const MachineKernel& kernel) {
+  std::vector<Mutant> mutants;
+  MachineKernel copy = kernel;
+  for (std::size_t i = 0; i < mask_bounds(copy).size(); ++i) {
+    MachineKernel mutant = kernel;
+    MachineInstruction* bound = mask_bounds(mutant)[i];
+    bound->op = KernelOp::kLe;
+    mutants.push_back({"mask's bound " + std::to_string(i), std::move(mutant)});
+  }
+  return mutants;
 }
 
 std::vector<MemoryPlan> with_each_pair_of_slots_overlapped(const MemoryPlan& plan) {
