@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/submission_check.h"
 
-#include <limits>
-
 #include <fmt/format.h>
 
 #include "hal/command_text.h"
+#include "hal/group_limit.h"
 
 namespace millrace {
 namespace {
@@ -53,7 +52,9 @@ void SubmissionCheck::note_symbolic_parts(std::size_t command) {
     ranges_.push_back({command, access, list_.bindings[access.range.binding].size_bytes});
   }
   if (const auto* dispatch = std::get_if<DispatchCommand>(&list_.commands[command])) {
-    if (!list_.sizes[dispatch->num_groups].is_constant()) groups_.push_back({command, dispatch->num_groups});
+    if (!list_.sizes[dispatch->num_groups].is_constant()) {
+      groups_.push_back({command, dispatch->num_groups, most_groups(list_, dispatch->kernel)});
+    }
   }
 }
 
@@ -106,11 +107,10 @@ Status SubmissionCheck::check_range(const SymbolicRange& range, const Submission
 }
 
 Status SubmissionCheck::check_groups(const SymbolicGroups& groups, const Submission& submission) const {
-  constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
   const std::int64_t given = submission.sizes[index_of(groups.num_groups)];
-  if (given >= 0 && given <= kMost) return {};
+  if (given >= 0 && given <= groups.most) return {};
   return invalid_argument(fmt::format("submit: {}: {} groups, expected 0 to {}; bind symbols within their facts",
-                                      describe_command(list_, groups.command), given, kMost));
+                                      describe_command(list_, groups.command), given, groups.most));
 }
 
 }  // namespace millrace

@@ -33,6 +33,7 @@ class SubmissionCheck {
   struct SymbolicGroups {
     std::size_t command;
     SizeIndex num_groups;
+    std::int64_t most;
   };
 
   void note_symbolic_parts(std::size_t command);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "hal/access.h"
 #include "hal/command_text.h"
+#include "hal/group_limit.h"
 #include "hal/hazards.h"
 #include "millrace/hal/command_list.h"
 
@@ -138,7 +138,7 @@ class Validator {
   }
 
   void check_dispatch(const std::string& where, const DispatchCommand& dispatch) {
-    if (check_size_index(dispatch.num_groups, where, "num_groups")) check_num_groups(where, dispatch.num_groups);
+    if (check_size_index(dispatch.num_groups, where, "num_groups")) check_num_groups(where, dispatch);
     for (std::size_t i = 0; i < dispatch.sizes.size(); ++i) {
       check_size_index(dispatch.sizes[i], where, fmt::format("size argument {}", i));
     }
@@ -155,11 +155,11 @@ class Validator {
     }
   }
 
-  void check_num_groups(const std::string& where, SizeIndex index) {
-    const SizeExpr& groups = list_.sizes[index];
-    constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
-    if (groups.upper_bound() < 0 || groups.lower_bound() > kMost) {
-      broken("{}: {} groups, expected 0 to {}", where, size_(index), kMost);
+  void check_num_groups(const std::string& where, const DispatchCommand& dispatch) {
+    const SizeExpr& groups = list_.sizes[dispatch.num_groups];
+    const std::int64_t most = most_groups(list_, dispatch.kernel);
+    if (groups.upper_bound() < 0 || groups.lower_bound() > most) {
+      broken("{}: {} groups, expected 0 to {}", where, size_(dispatch.num_groups), most);
     }
   }
 

@@ -180,7 +180,7 @@ TEST_CASE_FIXTURE(Fixture, "a dispatch's sizes are the list's") {
   expect("command 0 (dispatch 'add'): num_groups is size 78, the list has 4 sizes");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a dispatch has 0 to 2^32 - 1 groups") {
+TEST_CASE_FIXTURE(Fixture, "a dispatch has 0 to 2^32 - 1 groups, and threads") {
   const auto with_groups = [&](const SizeExpr& groups) {
     list.commands.clear();
     dispatch(add, groups, {range(x, 0, 64), range(y, 0, 64)}, {16});
@@ -197,6 +197,11 @@ TEST_CASE_FIXTURE(Fixture, "a dispatch has 0 to 2^32 - 1 groups") {
   expect("command 0 (dispatch 'add'): -1 groups, expected 0 to 4294967295");
   with_groups(SizeExpr(Dim("n").at_least(4294967296)));
   expect("command 0 (dispatch 'add'): n groups, expected 0 to 4294967295");
+  list.kernels[add].workgroup_size = 256;
+  with_groups(16777215);
+  CHECK(validate(list).ok());
+  with_groups(16777216);
+  expect("command 0 (dispatch 'add'): 16777216 groups, expected 0 to 16777215");
 }
 
 TEST_CASE_FIXTURE(Fixture, "every broken rule has its line") {

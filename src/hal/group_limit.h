@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "millrace/hal/command_list.h"
+
+namespace millrace {
+
+/// Most groups of a dispatch: GPUs count all of its threads in 32 bits.
+inline std::int64_t most_groups(const CommandList& list, KernelIndex kernel) {
+  const std::uint32_t threads = list.kernels.contains(kernel) ? list.kernels[kernel].workgroup_size : 1;
+  return std::numeric_limits<std::uint32_t>::max() / std::max(threads, 1u);
+}
+
+}  // namespace millrace
