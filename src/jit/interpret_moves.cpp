@@ -71,7 +71,7 @@ const Step* check_whole(const Step* step, Frame& frame, std::uint32_t size, std:
     const auto num_missing = std::count(begin, begin + size, 0);
     if (num_missing == 0 || num_missing == size) continue;
     const auto thread = std::find(begin, begin + size, 0) - mask.is_active.begin();
-    return frame.stop(step, internal_error(fmt::format("{} of {} threads are elsewhere, the first is thread {}; "
+    return frame.stop(step, internal_error(fmt::format("{} of {} threads missing, the first is thread {}; "
                                                        "expected all of the {} here",
                                                        num_missing, size, thread, what)));
   }

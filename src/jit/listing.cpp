@@ -10,10 +10,12 @@ std::string_view to_text(ListingKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-Result<std::string> KernelCompiler::listing(const PlannedKernel& kernel, const TargetSpec&, ListingKind kind) const {
+Result<std::string> KernelCompiler::listing(const PlannedKernel& kernel, const TargetSpec& spec,
+                                            ListingKind kind) const {
+  const std::string advice = spec.is_simulated() ? "lower the graph for amdgpu:" + spec.gfx
+                                                 : "ask for another form of it, or force another generator";
   return unimplemented(
-      fmt::format("kernel '{}': the generator {} makes no {}; ask for another form of it, or force another generator",
-                  kernel.name, name(), to_text(kind)));
+      fmt::format("kernel '{}': the generator {} makes no {}; {}", kernel.name, name(), to_text(kind), advice));
 }
 
 }  // namespace millrace

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/hal/sim_device.h"
+
 namespace millrace {
 namespace {
 
@@ -98,6 +100,9 @@ TEST_CASE("a target needs a generator, not a device") {
   CHECK(device_error(context, "amdgpu:gfx1100") ==
         "device 'amdgpu:gfx1100': code can be generated for it, but no driver here runs it; devices built in: none; "
         "code generators built in: llvm, gpu");
+  CHECK(device_error({{sim_driver()}, context.generators, nullptr}, "amdgpu:gfx1100") ==
+        "device 'amdgpu:gfx1100': code can be generated for it, but no driver here runs it; say sim:gfx1100 to "
+        "simulate it; devices built in: sim; code generators built in: llvm, gpu");
   CHECK(target_error(kUsual, "amdgpu:gfx1100") ==
         "device 'amdgpu:gfx1100': target 'amdgpu:gfx1100' has no code generator; built in: llvm (makes code for cpu "
         "only), interpreter (makes code for cpu only); give one that makes code for it, or say another target; devices "

@@ -157,7 +157,7 @@ TEST_CASE("buffers that share memory race there") {
   CHECK(watched.store(kY, {2, 8}) == "");
   CHECK(watched.store(kY, {2, 0}) ==
         "thread 2 of group 0 stores element 0 of @1 ('y'), byte 0 of the buffer, which thread 1 of group 0 loaded at "
-        "line 12; nothing orders them");
+        "line 12; nothing orders buffers within a dispatch, no barrier either");
 }
 
 TEST_CASE("nothing orders buffers within a dispatch, neither barriers nor groups") {
@@ -169,12 +169,12 @@ TEST_CASE("nothing orders buffers within a dispatch, neither barriers nor groups
   watched.barrier();
   CHECK(watched.store(kY, {2, 0}) ==
         "thread 2 of group 0 stores element 0 of @1 ('y'), byte 0 of the buffer, which thread 1 of group 0 stored at "
-        "line 13; nothing orders them");
+        "line 13; nothing orders buffers within a dispatch, no barrier either");
   watched.begin_group(1);
   CHECK(watched.update(kY, {1, 3}) == "");
   CHECK(watched.load(kY, {1, 3, 1}) ==
         "thread 1 of group 1 loads element 3 of @1 ('y'), byte 12 of the buffer, which thread 1 of group 0 updated at "
-        "line 14; nothing orders them");
+        "line 14; nothing orders buffers within a dispatch, no barrier either");
 }
 
 TEST_CASE("a kernel that tells nothing of what it does is not observed") {

@@ -34,7 +34,7 @@ TEST_CASE("a barrier waits for all threads of the workgroup") {
   b.set_workgroup(64, 32);
   below(b, 48, [&] { b.barrier(); });
   CHECK(error_of(b) ==
-        "kernel 'halves': line 9 (barrier): 16 of 64 threads are elsewhere, the first is thread 48; expected all of "
+        "kernel 'halves': line 9 (barrier): 16 of 64 threads missing, the first is thread 48; expected all of "
         "the workgroup here");
 }
 
@@ -47,7 +47,7 @@ TEST_CASE("a barrier in a loop waits for threads that take fewer turns") {
     return Values{};
   });
   CHECK(error_of(b) ==
-        "kernel 'turns': line 10 (barrier): 1 of 4 threads are elsewhere, the first is thread 0; expected all of the "
+        "kernel 'turns': line 10 (barrier): 1 of 4 threads missing, the first is thread 0; expected all of the "
         "workgroup here");
 }
 
@@ -64,15 +64,14 @@ TEST_CASE("lanes are exchanged by whole subgroups, which may be some of the work
   CHECK(exchange_below(64, shuffle) == "");
   CHECK(exchange_below(32, ballot) == "");
   CHECK(exchange_below(33, shuffle) ==
-        "kernel 'some': line 9 (%3 = shuffle %0, %0 : i32): 31 of 32 threads are elsewhere, the first is thread 33; "
+        "kernel 'some': line 9 (%3 = shuffle %0, %0 : i32): 31 of 32 threads missing, the first is thread 33; "
         "expected all of the subgroup here");
   CHECK(exchange_below(1, shuffle_xor) ==
-        "kernel 'some': line 9 (%3 = shuffle_xor %0, 1 : i32): 31 of 32 threads are elsewhere, the first is thread 1; "
+        "kernel 'some': line 9 (%3 = shuffle_xor %0, 1 : i32): 31 of 32 threads missing, the first is thread 1; "
         "expected all of the subgroup here");
-  CHECK(
-      exchange_below(95, ballot) ==
-      "kernel 'some': line 10 (%4 = ballot %3 : u64): 1 of 32 threads are elsewhere, the first is thread 95; expected "
-      "all of the subgroup here");
+  CHECK(exchange_below(95, ballot) ==
+        "kernel 'some': line 10 (%4 = ballot %3 : u64): 1 of 32 threads missing, the first is thread 95; expected "
+        "all of the subgroup here");
 }
 
 TEST_CASE("a thread that leaves a slot, or turns without going on, ends the run") {

@@ -99,17 +99,19 @@ TEST_CASE("workgroups that race for a buffer are found, in every order") {
   };
   CHECK(finding(0) ==
         "kernel 'k': line 8 (store_vector @1[%0], %0): thread 0 of group 1 stores element 0 of @1 ('y'), byte 0 of the "
-        "buffer, which thread 0 of group 0 stored at line 8; nothing orders them");
+        "buffer, which thread 0 of group 0 stored at line 8; nothing orders buffers within a dispatch, no barrier "
+        "either");
   CHECK(finding(2) ==
         "kernel 'k': line 8 (store_vector @1[%0], %0): thread 0 of group 0 stores element 0 of @1 ('y'), byte 0 of the "
-        "buffer, which thread 0 of group 1 stored at line 8; nothing orders them");
+        "buffer, which thread 0 of group 1 stored at line 8; nothing orders buffers within a dispatch, no barrier "
+        "either");
 }
 
 TEST_CASE("a barrier that some threads do not reach is found") {
   Fixture f;
   f.below(48, [&] { f.b.barrier(); });
   CHECK(f.finding() ==
-        "kernel 'k': line 11 (barrier): 16 of 64 threads are elsewhere, the first is thread 48; expected all of the "
+        "kernel 'k': line 11 (barrier): 16 of 64 threads missing, the first is thread 48; expected all of the "
         "workgroup here");
 }
 
@@ -117,7 +119,7 @@ TEST_CASE("a subgroup's instruction that some of its threads do not reach is fou
   Fixture f;
   f.below(33, [&] { f.b.store(f.y, f.b.thread_id(), f.b.shuffle_xor(f.b.thread_id(), 1)); });
   CHECK(f.finding() ==
-        "kernel 'k': line 11 (%3 = shuffle_xor %0, 1 : i32): 31 of 32 threads are elsewhere, the first is thread 33; "
+        "kernel 'k': line 11 (%3 = shuffle_xor %0, 1 : i32): 31 of 32 threads missing, the first is thread 33; "
         "expected all of the subgroup here");
 }
 

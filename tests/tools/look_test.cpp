@@ -125,8 +125,8 @@ TEST_CASE("code that there is not is refused") {
   CHECK(error("object --target sim:gfx1100") ==
         "millrace: code object: target sim:gfx1100 interprets kernels; lower the graph for amdgpu:gfx1100\n");
   CHECK(error("object --target sim:gfx1100 --kernel 1") ==
-        "millrace: kernel 'reduce_max_1': the generator interpreter makes no object file; ask for another form of it, "
-        "or force another generator\n");
+        "millrace: kernel 'reduce_max_1': the generator interpreter makes no object file; lower the graph for "
+        "amdgpu:gfx1100\n");
   CHECK(error("plan --target cpu:mmx") ==
         "millrace: device 'cpu:mmx': target 'cpu:mmx': cpu level 'mmx' is not known, expected baseline, avx2 or "
         "avx512; say cpu for the host's best\n");

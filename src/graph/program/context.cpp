@@ -54,8 +54,11 @@ Result<Target> Context::target(std::string_view spec) const {
 Result<std::shared_ptr<Device>> Context::device(std::string_view spec) const {
   const Result<const Driver*> found = find_driver(*this, spec);
   if (found.status().code() == StatusCode::kNotFound && target(spec).ok()) {
-    return not_found(fmt::format("device '{}': code can be generated for it, but no driver here runs it; {}", spec,
-                                 built_in(*this)));
+    const TargetSpec known = TargetSpec::parse(spec).value();
+    const std::string advice =
+        find_driver(*this, "sim").ok() && known.is_gpu() ? fmt::format("say sim:{} to simulate it; ", known.gfx) : "";
+    return not_found(fmt::format("device '{}': code can be generated for it, but no driver here runs it; {}{}", spec,
+                                 advice, built_in(*this)));
   }
   MILLRACE_TRY_ASSIGN(const Driver* driver, found);
   const Status available = driver->available();

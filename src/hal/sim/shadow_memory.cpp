@@ -170,10 +170,10 @@ Status ShadowMemory::check_stored(const MemoryAccess& access, const ThreadAccess
 Status ShadowMemory::race_error(const MemoryAccess& access, const ThreadAccess& thread, std::uint64_t offset_bytes,
                                 const AccessHistory::Race& race) const {
   const bool is_buffer = kernel_.memories[access.memory].kind == MemoryKind::kBuffer;
-  return internal_error(fmt::format("{}, which thread {} of group {} {} at line {}; {}",
-                                    place_text(access, thread, offset_bytes), race.other.thread, race.other.group,
-                                    past(race.kind), race.other.line,
-                                    is_buffer ? "nothing orders them" : "a barrier must stand between"));
+  return internal_error(fmt::format(
+      "{}, which thread {} of group {} {} at line {}; {}", place_text(access, thread, offset_bytes), race.other.thread,
+      race.other.group, past(race.kind), race.other.line,
+      is_buffer ? "nothing orders buffers within a dispatch, no barrier either" : "a barrier must stand between"));
 }
 
 /// `offset_bytes`: in the buffer, or in the memory of the slot's kind.
