@@ -88,6 +88,22 @@ TEST_CASE("repeated runs say their times") {
   CHECK(run.error.starts_with("ran 3 times: least "));
 }
 
+TEST_CASE("a run on a simulated GPU counts what each kernel did, and no other does") {
+  const Workplace here;
+  here.write("neg.mr", "graph neg(%x: f32[512]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
+  const test::ToolRun run = here.run("run neg.mr --input x=ones --device sim:gfx1100 --counts");
+  CHECK(run.exit_code == 0);
+  CHECK(run.error ==
+        "kernel      groups  instructions  bytes read  bytes written  shared read  shared written  bank conflicts    "
+        "barriers\n"
+        "neg_0            1          2176        2048           2048            0               0               0    "
+        "       0\n"
+        "all              1          2176        2048           2048            0               0               0    "
+        "       0\n");
+  CHECK(here.error_of("run neg.mr --input x=ones --counts") ==
+        "millrace: --counts: device 'cpu' counts nothing, expected a simulated one; say --device sim:gfx1100\n");
+}
+
 TEST_CASE("a size that stands in an attribute alone, or that a pass drops, comes by name") {
   const Workplace here;
   here.write("part.mr",

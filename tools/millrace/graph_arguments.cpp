@@ -48,10 +48,11 @@ void add_target(CLI::App& app, GraphArguments& arguments, const char* flag) {
 
 Result<Graph> read_graph(const GraphArguments& arguments) { return millrace::read_graph(arguments.file); }
 
-Result<Program> compile_graph(Graph graph, const GraphArguments& arguments) {
+Result<Program> compile_graph(Graph graph, const GraphArguments& arguments, std::shared_ptr<Device> device) {
   ProgressLine line;
   CompileOptions options;
   options.device = arguments.target;
+  options.on_device = std::move(device);
   options.lowering.compile.force_generator = arguments.generator;
   options.progress = [&](const CompileProgress& progress) { line.show(progress); };
   return compile(std::move(graph), options);

@@ -21,7 +21,8 @@ void add_target(CLI::App&, GraphArguments&, const char* flag);
 
 Result<Graph> read_graph(const GraphArguments&);
 /// Shows progress on standard error when that is a terminal and compiling takes long.
-Result<Program> compile_graph(Graph, const GraphArguments&);
+/// On `device`, or where that is null on one made for the arguments.
+Result<Program> compile_graph(Graph, const GraphArguments&, std::shared_ptr<Device> device = nullptr);
 /// All but code, for targets that the host need not be able to run.
 Result<LoweredGraph> lower_graph(Graph, const GraphArguments&, const Context&);
 

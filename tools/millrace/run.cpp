@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tools/millrace/command.h"
+#include "tools/millrace/counts.h"
 #include "tools/millrace/dims.h"
 #include "tools/millrace/graph_arguments.h"
 #include "tools/millrace/print_array.h"
@@ -20,6 +21,7 @@ struct Arguments {
   InputArguments inputs;
   std::vector<std::string> outputs;
   std::string trace;
+  bool counts = false;
   std::uint32_t repeat = 1;
 };
 
@@ -117,7 +119,11 @@ Status run(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(const std::vector<OutputFile> files, parse_outputs(outputs, arguments.outputs));
   MILLRACE_TRY(require_own_file(arguments.trace, files, outputs));
   times.compile_begin = TraceClock::now();
-  MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), arguments.graph));
+  std::shared_ptr<SimDevice> counting;
+  if (arguments.counts) {
+    MILLRACE_TRY_ASSIGN(counting, counting_device(arguments.graph.target));
+  }
+  MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), arguments.graph, counting));
   MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
   CommandTimes commands;
   if (!arguments.trace.empty()) session.observe(&commands);
@@ -125,6 +131,7 @@ Status run(const Arguments& arguments) {
   times.outputs_begin = TraceClock::now();
   MILLRACE_TRY(write_outputs(outputs, run, files));
   times.outputs_end = TraceClock::now();
+  if (counting) write_notice(counts_text(counting->dispatches()));
   if (arguments.trace.empty()) return {};
   return write_text(arguments.trace, chrome_trace(program, times, commands, run.symbols));
 }
@@ -145,6 +152,9 @@ Action add_run(CLI::App& app) {
   app.add_option("--repeat", arguments->repeat, "Run that often, and say the times on standard error.")
       ->type_name("N")
       ->check(CLI::Range(1u, 1'000'000'000u).description(""));
+  app.add_flag("--counts", arguments->counts,
+               "Say on standard error what the kernels did, on a simulated GPU.\n"
+               "Bytes are those that threads ask for; shared: of workgroup memory.");
   app.add_option("--trace", arguments->trace, "Write what was done when, as JSON that ui.perfetto.dev opens.")
       ->type_name("FILE");
   return [arguments] { return run(*arguments); };
