@@ -121,9 +121,10 @@ std::string complaint_of_scan(const KernelSequence& sequence, std::size_t num_bl
   return counts == expected && totals == expected_totals ? "" : "sums are wrong";
 }
 
-TEST_CASE("each mistake in summing counts up is found") {
-  const std::size_t num_blocks = 257;  // more than a workgroup sums up at a time
-  const SortCase test{.dtype = DType::kI8, .extents = {257 * 4096}, .k = 257 * 4096};
+/// Each mistake in the kernel that sums up the counts of so many blocks.
+void check_mistakes_of_scan(std::size_t num_blocks, std::size_t num_mistakes) {
+  const auto n = static_cast<std::int64_t>(num_blocks) * 4096;
+  const SortCase test{.dtype = DType::kI8, .extents = {n}, .k = n};
   KernelSequence sequence = lowered_sort(test::descriptor_of(test), "gfx1100", kRadix);
   sequence.kernels = {sequence.kernels[1]};
   using Kind = SequenceOperand::Kind;
@@ -131,8 +132,13 @@ TEST_CASE("each mistake in summing counts up is found") {
   CHECK(complaint_of_scan(sequence, num_blocks) == "");
   const test::Mistakes mistakes =
       test::find_mistakes(sequence, [&](const KernelSequence& wrong) { return complaint_of_scan(wrong, num_blocks); });
-  CHECK(mistakes.num_found == 9);
+  CHECK(mistakes.num_found == num_mistakes);
   CHECK(mistakes.num_harmless == 0);
+}
+
+TEST_CASE("each mistake in summing counts up is found") {
+  check_mistakes_of_scan(257, 9);  // more than a workgroup sums up at a time
+  check_mistakes_of_scan(3, 5);    // fewer than a subgroup does
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/algorithms/radix_pass.h"
 
+#include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "jit/algorithms/radix_pass_builder.h"
@@ -28,27 +30,46 @@ class ScanBuilder : RadixPassBuilder {
  public:
   using RadixPassBuilder::RadixPassBuilder;
 
-  /// A workgroup a digit of a row.
+  /// Of each digit of a row, as many threads as there are blocks, or a workgroup.
   RadixKernel run() {
     const MemoryHandle counts = buffer("counts", count_, scratch_.counts, true, true);
     const MemoryHandle totals = buffer("totals", count_, scratch_.totals, false, true);
-    b_.set_num_groups(rows_ * num_digits_);
-    const MachineValue zero = b_.constant_int(count_, 0), blocks = b_.size(blocks_);
-    const MachineValue first = b_.mul(b_.workgroup_id(), blocks);
-    WorkgroupScan scan = thread_sums();
-    const auto sum =
-        b_.for_loop(b_.i64(0), blocks, b_.i64(kRadixThreads), {zero}, [&](MachineValue at, const auto& sums) {
-          const MachineValue block = b_.add(at, b_.convert(DType::kI64, b_.thread_id())), place = b_.add(first, block);
-          const MachineValue is_block = b_.lt(block, blocks);
-          const MachineValue mine = b_.load_masked(counts, place, is_block, zero);
-          scan.next_run();
-          const ScannedValue scanned = scan.run(mine);
-          when(b_, is_block, [&] { b_.store(counts, place, b_.add(sums[0], scanned.before)); });
-          return MachineBuilder::Values{b_.add(sums[0], scanned.total)};
-        });
-    when(b_, b_.eq(b_.thread_id(), b_.i32(0)), [&] { b_.store(totals, b_.workgroup_id(), sum[0]); });
+    const std::uint32_t width = threads_of_digit();
+    const std::int64_t num_together = kRadixThreads / width;  // digits
+    b_.set_num_groups(ceil_div(rows_ * num_digits_, num_together));
+    WorkgroupScan scan = sums_of(width);
+    const MachineValue thread = b_.convert(DType::kI64, b_.thread_id());
+    const MachineValue number = b_.div(thread, b_.i64(width)), place = b_.convert(DType::kI64, scan.place());
+    digit_ = b_.mul_add(b_.workgroup_id(), b_.i64(num_together), number);
+    has_spare_threads_ = num_digits_ % num_together != 0;
+    const MachineValue zero = b_.constant_int(count_, 0), blocks = b_.size(blocks_), first = b_.mul(digit_, blocks);
+    const auto sum = b_.for_loop(b_.i64(0), blocks, b_.i64(width), {zero}, [&](MachineValue at, const auto& sums) {
+      const MachineValue block = b_.add(at, place), place_of_count = b_.add(first, block);
+      const MachineValue is_block = if_digit(b_.lt(block, blocks));
+      const MachineValue mine = b_.load_masked(counts, place_of_count, is_block, zero);
+      scan.next_run();
+      const ScannedValue scanned = scan.run(mine);
+      when(b_, is_block, [&] { b_.store(counts, place_of_count, b_.add(sums[0], scanned.before)); });
+      return MachineBuilder::Values{b_.add(sums[0], scanned.total)};
+    });
+    when(b_, if_digit(b_.eq(scan.place(), b_.i32(0))), [&] { b_.store(totals, digit_, sum[0]); });
     return finish();
   }
+
+ private:
+  std::uint32_t threads_of_digit() const {
+    const std::int64_t most = std::clamp<std::int64_t>(blocks_.upper_bound(), 1, kRadixThreads);
+    const std::uint32_t needed = std::bit_ceil(static_cast<std::uint32_t>(most));
+    return needed <= pass_.subgroup_size ? needed : kRadixThreads;
+  }
+  /// The condition, and where the last workgroup has more threads than there are digits that the thread has one.
+  MachineValue if_digit(MachineValue condition) {
+    if (!has_spare_threads_) return condition;
+    return b_.bit_and(condition, b_.lt(digit_, b_.size(rows_ * num_digits_)));
+  }
+
+  MachineValue digit_;  // of all rows' digits: i64
+  bool has_spare_threads_ = false;
 };
 
 }  // namespace

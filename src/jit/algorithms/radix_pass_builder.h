@@ -113,12 +113,13 @@ class RadixPassBuilder {
     return counts;
   }
 
-  /// Sums up a count of each thread.
-  WorkgroupScan thread_sums() {
+  /// Sums up a count of each thread, of all or of each `width`.
+  WorkgroupScan thread_sums() { return sums_of(kRadixThreads); }
+  WorkgroupScan sums_of(std::uint32_t width) {
     return {b_,
             [this](MachineValue a, MachineValue c) { return b_.add(a, c); },
             b_.constant_int(count_, 0),
-            {.width = kRadixThreads, .subgroup_size = pass_.subgroup_size}};
+            {.width = width, .subgroup_size = pass_.subgroup_size}};
   }
 
   /// Where `counts` has a digit (i64) of this block.
