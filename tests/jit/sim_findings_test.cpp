@@ -130,6 +130,11 @@ TEST_CASE("a kernel for subgroups of another size than the target's is found") {
         "kernel 'k': subgroups of 32 threads, sim:gfx90a has subgroups of 64; build the kernel for the target");
 }
 
+TEST_CASE("a kernel for one thread a workgroup, as CPUs have, is found") {
+  CHECK(test::run_on_sim(MachineBuilder("k").finish(), {}).status.message() ==
+        "kernel 'k': subgroups of 1 threads, sim:gfx1100 has subgroups of 32; build the kernel for the target");
+}
+
 TEST_CASE("a kernel that executes more than it may is stopped") {
   Fixture f;
   const MachineValue zero = f.b.i32(0), one = f.b.i32(1);

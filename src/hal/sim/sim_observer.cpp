@@ -6,9 +6,8 @@
 namespace millrace {
 namespace {
 
-/// A kernel of one thread a workgroup has no subgroups to speak of.
 Status check_subgroups(const ObservedKernel& kernel, const TargetSpec& target) {
-  if (kernel.workgroup_size == 1 || kernel.subgroup_size == target.subgroup_size()) return {};
+  if (kernel.subgroup_size == target.subgroup_size()) return {};
   return internal_error(fmt::format("subgroups of {} threads, {} has subgroups of {}; build the kernel for the target",
                                     kernel.subgroup_size, target.to_text(), target.subgroup_size()));
 }
