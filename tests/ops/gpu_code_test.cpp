@@ -1,54 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every op that is a nest, as AMD GPU code: emission checks that an object calls nothing, spills nothing, and takes no
-// memory but what was planned.
-#include <algorithm>
-
+// Every op, dtype, algorithm and target as AMD GPU code: emission checks that an object calls nothing, spills nothing,
+// and takes no memory but what was planned.
 #include <doctest/doctest.h>
 
 #include "tests/op_cases.h"
+#include "tests/support/gpu_trials.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/run_op.h"
 
 namespace millrace::test {
 namespace {
 
+struct EmitCase {
+  Op op;
+  OpProblem problem;
+  DType dtype;
+  std::string algorithm = {};  // to force
+};
+
+std::string emit_kernel(const PlannedKernel& kernel, const TargetSpec& spec) {
+  if (kernel.generator != "llvm") return "planned by " + kernel.generator;
+  const auto image = make_llvm_generator()->emit(kernel, spec);
+  if (!image.ok()) return image.status().message();
+  return image->format == ImageFormat::kGpuObject ? "" : "no code object";
+}
+
 /// What its requests are compiled to, or why not; empty: everything was emitted.
-std::string emit_row(const OpCase& row, const OpProblem& problem, DType dtype, const Target& target) {
+std::string emit_requests(const EmitCase& row, const Target& target) {
   std::vector<TensorType> operands;
-  for (std::size_t n = 0; n < problem.operands.size(); ++n) {
-    operands.push_back(reference::Tensor(operand_dtype(row.op, n, dtype), problem.operands[n]).type);
+  for (std::size_t n = 0; n < row.problem.operands.size(); ++n) {
+    operands.push_back(reference::Tensor(operand_dtype(row.op, n, row.dtype), row.problem.operands[n]).type);
   }
-  const auto requests = build_requests(row.op, attributes_for(problem, dtype), operands, Strides::kDense);
+  const auto requests = build_requests(row.op, attributes_for(row.problem, row.dtype), operands, Strides::kDense);
   if (!requests.ok()) return requests.status().message();
   for (const KernelRequest& request : *requests) {
-    const auto sequence = lower_request(request, target, {});
+    const auto sequence = lower_request(request, target, {.force_algorithm = row.algorithm});
     if (!sequence.ok()) return sequence.status().message();
     for (const SequenceKernel& kernel : sequence->kernels) {
-      if (kernel.kernel.generator != "llvm") return "planned by " + kernel.kernel.generator;
-      const auto image = make_llvm_generator()->emit(kernel.kernel, target.spec());
-      if (!image.ok()) return image.status().message();
-      if (image->format != ImageFormat::kGpuObject) return "no code object";
+      std::string failure = emit_kernel(kernel.kernel, target.spec());
+      if (!failure.empty()) return failure;
     }
   }
   return {};
 }
 
-void emit_rows(const char* spec, std::span<const DType> dtypes) {
-  const Target target = Target::create(TargetSpec::parse(spec).value(), all_generators()).value();
+void check_emitted(const EmitCase& row, std::string_view gfx) {
+  const Target target =
+      Target::create({.family = "amdgpu", .gfx = std::string(gfx)}, CodeGeneratorList{make_llvm_generator()}).value();
+  const std::string failure = emit_requests(row, target);
+  CHECK_MESSAGE(failure == "", to_text(row.op), " ", to_text(row.dtype), " for ", gfx, ": ", failure);
+}
+
+/// The targets in turn.
+std::string_view gfx_of(std::size_t number) { return gfx_targets()[number % gfx_targets().size()].name; }
+
+TEST_CASE("every op is emitted for GPUs, the dtypes and the targets in turn") {
+  std::size_t row_number = 0;
   for (const OpCase& row : op_cases()) {
-    if ((info(row.op).traits & (kSequence | kOrder)) != 0) continue;
-    for (const DType dtype : dtypes) {
-      if (std::ranges::find(row.dtypes, dtype) == row.dtypes.end()) continue;
-      const std::string failure = emit_row(row, row.problems(8).back(), dtype, target);
-      CHECK_MESSAGE(failure == "", to_text(row.op), " ", to_text(dtype), " for ", spec, ": ", failure);
+    const OpProblem problem = row.problems(8).back();
+    const std::size_t step = has_trait(row.op, kOrder) ? 4 : 1;  // networks of thousands of instructions
+    for (std::size_t i = 0; i < row.dtypes.size(); i += step) {
+      check_emitted({row.op, problem, row.dtypes[i]}, gfx_of(row_number + i));
     }
+    for (const char* gfx : {"gfx1100", "gfx90a"}) check_emitted({row.op, problem, row.dtypes.front()}, gfx);
+    ++row_number;
   }
 }
 
-TEST_CASE("every op that is a nest is emitted for GPUs, without calls") {
-  emit_rows("amdgpu:gfx1100", op_case_dtypes::kAll);
-  const DType dtypes[] = {DType::kF32, DType::kF64, DType::kI8};
-  emit_rows("amdgpu:gfx90a", dtypes);
+TEST_CASE("every algorithm for GPUs is emitted, for the targets in turn") {
+  std::size_t number = 0;
+  for (const GpuTrial& trial : gpu_trials()) {
+    for (const DType dtype : trial.dtypes) {
+      check_emitted({trial.op, trial.problem, dtype, trial.algorithm}, gfx_of(number++));
+    }
+  }
 }
 
 }  // namespace
