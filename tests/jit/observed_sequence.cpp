@@ -133,7 +133,6 @@ Mistakes find_mistakes(const KernelSequence& sequence, std::size_t number, const
   try_all("one too short: ", with_each_slot_shorter(kernel));
   try_all("always: ", without_each_guard(kernel), /*may_be_harmless=*/true);
   try_all("all lanes: ", without_each_mask(kernel), /*may_be_harmless=*/true);
-  try_all("one too far: ", with_each_mask_off_by_one(kernel), /*may_be_harmless=*/true);
   for (const MemoryPlan& plan : with_each_pair_of_slots_overlapped(planned.memory)) {
     KernelSequence wrong = sequence;
     wrong.kernels[number].kernel.memory = plan;

@@ -47,11 +47,12 @@ void collect_bounds(MachineKernel& kernel, MachineValueId condition, std::vector
   for (const MachineValueId operand : made->operands) collect_bounds(kernel, operand, bounds);
 }
 
-/// Those of all masks, each once.
-std::vector<MachineInstruction*> mask_bounds(MachineKernel& kernel) {
+/// Those of all branches and masks, each once.
+std::vector<MachineInstruction*> guard_bounds(MachineKernel& kernel) {
   std::vector<MachineInstruction*> bounds;
   for (std::uint32_t block = 0; block < kernel.blocks.size(); ++block) {
     for (const MachineInstruction& instruction : kernel.blocks[BlockId{block}].instructions) {
+      if (instruction.op == KernelOp::kIf) collect_bounds(kernel, instruction.operands[0], bounds);
       if (is_masked(instruction.op)) collect_bounds(kernel, instruction.operands[1], bounds);
     }
   }
@@ -79,14 +80,15 @@ std::vector<Mutant> with_each_slot_shorter(const MachineKernel& kernel) {
 }
 
 std::vector<Mutant> with_each_bound_off_by_one(const MachineKernel& kernel) {
-  return mutate_each(kernel, [](MachineKernel& mutant, BlockId block, std::size_t i) {
-    const MachineInstruction& branch = mutant.blocks[block].instructions[i];
-    if (branch.op != KernelOp::kIf) return false;
-    MachineInstruction* condition = definition(mutant, branch.operands[0]);
-    if (condition == nullptr || condition->op != KernelOp::kLt) return false;
-    condition->op = KernelOp::kLe;
-    return true;
-  });
+  std::vector<Mutant> mutants;
+  MachineKernel copy = kernel;
+  for (std::size_t i = 0; i < guard_bounds(copy).size(); ++i) {
+    MachineKernel mutant = kernel;
+    MachineInstruction* bound = guard_bounds(mutant)[i];
+    bound->op = KernelOp::kLe;
+    mutants.push_back({"bound " + std::to_string(i), std::move(mutant)});
+  }
+  return mutants;
 }
 
 std::vector<Mutant> without_each_guard(const MachineKernel& kernel) {
@@ -118,18 +120,6 @@ std::vector<Mutant> without_each_mask(const MachineKernel& kernel) {
                 {.op = KernelOp::kConstant, .operands = {}, .results = {all}, .immediate = 1, .blocks = {}});
     return true;
   });
-}
-
-std::vector<Mutant> with_each_mask_off_by_one(const MachineKernel& kernel) {
-  std::vector<Mutant> mutants;
-  MachineKernel copy = kernel;
-  for (std::size_t i = 0; i < mask_bounds(copy).size(); ++i) {
-    MachineKernel mutant = kernel;
-    MachineInstruction* bound = mask_bounds(mutant)[i];
-    bound->op = KernelOp::kLe;
-    mutants.push_back({"mask's bound " + std::to_string(i), std::move(mutant)});
-  }
-  return mutants;
 }
 
 std::vector<MemoryPlan> with_each_pair_of_slots_overlapped(const MemoryPlan& plan) {

@@ -19,15 +19,12 @@ struct Mutant {
 std::vector<Mutant> without_each_barrier(const MachineKernel&);
 /// One a slot, which is an element too short.
 std::vector<Mutant> with_each_slot_shorter(const MachineKernel&);
-/// One an `if` that asks a < b, and now a <= b.
+/// One a comparison a < b that an `if` or a mask depends on, alone or joined to others, which is a <= b.
 std::vector<Mutant> with_each_bound_off_by_one(const MachineKernel&);
 /// One an `if`, which is always taken.
 std::vector<Mutant> without_each_guard(const MachineKernel&);
-
 /// One a masked load or store, all of whose lanes go to memory.
 std::vector<Mutant> without_each_mask(const MachineKernel&);
-/// One a comparison a < b of values that a mask is made of, which is a <= b.
-std::vector<Mutant> with_each_mask_off_by_one(const MachineKernel&);
 
 /// One a pair of slots of one kind: both stand where the lower one did.
 std::vector<MemoryPlan> with_each_pair_of_slots_overlapped(const MemoryPlan&);
