@@ -35,12 +35,13 @@ class ScanBuilder : RadixPassBuilder {
     const MemoryHandle counts = buffer("counts", count_, scratch_.counts, true, true);
     const MemoryHandle totals = buffer("totals", count_, scratch_.totals, false, true);
     const std::uint32_t width = threads_of_digit();
-    const std::int64_t num_together = kRadixThreads / width;  // digits
+    const std::int64_t num_together = kRadixThreads / width;  // digits of a workgroup
     b_.set_num_groups(ceil_div(rows_ * num_digits_, num_together));
     WorkgroupScan scan = sums_of(width);
     const MachineValue thread = b_.convert(DType::kI64, b_.thread_id());
     const MachineValue number = b_.div(thread, b_.i64(width)), place = b_.convert(DType::kI64, scan.place());
-    digit_ = b_.mul_add(b_.workgroup_id(), b_.i64(num_together), number);
+    const MachineValue group = b_.workgroup_id();
+    digit_ = b_.mul_add(group, b_.i64(num_together), number);
     has_spare_threads_ = num_digits_ % num_together != 0;
     const MachineValue zero = b_.constant_int(count_, 0), blocks = b_.size(blocks_), first = b_.mul(digit_, blocks);
     const auto sum = b_.for_loop(b_.i64(0), blocks, b_.i64(width), {zero}, [&](MachineValue at, const auto& sums) {
