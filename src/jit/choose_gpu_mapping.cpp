@@ -131,7 +131,7 @@ class GpuMappingChoice {
 
   /// Vector accesses of a thread, where every tensor is walked in order or not at all and no vector is ever partial.
   void choose_lanes(std::size_t dim) {
-    if (!kernel_.reductions.empty() || kernel_.epilogue.instructions.size() > 40) return;
+    if (!kernel_.reductions.empty() || kernel_.epilogue.instructions.size() > kLongEpilogue) return;
     std::size_t widest = 1;
     for (const Walk& walk : walks_) {
       const SizeExpr& step = walk.offset.coefficients[dim];
@@ -195,6 +195,7 @@ std::string to_text(const GpuMapping& mapping) {
       text += fmt::format(" x {} rows", mapping.tile.row_unroll);
   }
   if (mapping.staged_points > 0) text += fmt::format(", d{} by {} staged", mapping.staged_dim, mapping.staged_points);
+  if (mapping.stores_in_turn) text += ", stores in turn";
   return text + " }";
 }
 

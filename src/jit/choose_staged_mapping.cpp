@@ -93,6 +93,7 @@ class StagedChoice {
     mapping.workgroup_size = mapping.num_threads();
     mapping.staged_dim = static_cast<std::uint32_t>(staged);
     mapping.staged_points = kStagedPoints;
+    mapping.stores_in_turn = kernel_.epilogue.instructions.size() > kLongEpilogue;
     // Larger tiles load less; smaller ones give more workgroups, and keep what they hold in registers.
     const auto grow = [&](std::uint32_t& points, std::size_t dim) {
       points *= 2;

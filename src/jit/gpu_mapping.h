@@ -10,6 +10,9 @@
 
 namespace millrace {
 
+/// Instructions of an epilogue; a longer one is there once, for one point at a time, so that kernels stay small.
+constexpr std::size_t kLongEpilogue = 40;
+
 /// Threads of a workgroup side by side along a dim of the nest. Of a parallel dim each has a tile of its own; the
 /// points of a reduction dim they share out, one after the other.
 struct ThreadDim {
@@ -27,6 +30,8 @@ struct GpuMapping {
   /// share them; 0: none.
   std::uint32_t staged_points = 0;
   std::uint32_t staged_dim = 0;
+  /// Of a staged tile: its results go through the epilogue one after the other.
+  bool stores_in_turn = false;
   friend bool operator==(const GpuMapping&, const GpuMapping&) = default;
 
   /// Threads along `dim`.
@@ -42,7 +47,7 @@ GpuMapping choose_gpu_mapping(const LoopKernel& collapsed, const TargetSpec& tar
 /// The part of it for sums of products, and other reductions whose operands have dims of their own: a mapping with
 /// staged points. Nothing where neighbours share too little.
 std::optional<GpuMapping> choose_staged_mapping(const LoopKernel& collapsed);
-/// "256 threads { d1 x 32 threads x 4 lanes, d0 x 8 threads }".
+/// "256 threads { d1 x 16 threads x 4 lanes, d0 x 16 threads x 4 rows, d2 by 16 staged, stores in turn }".
 std::string to_text(const GpuMapping& mapping);
 
 }  // namespace millrace

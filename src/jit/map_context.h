@@ -50,7 +50,7 @@ struct MapContext {
 
   MachineBuilder& b;
   const LoopKernel& kernel;
-  const Tiling& tiling;
+  Tiling tiling;
   std::vector<AccessPlan> loads;
   std::vector<AccessPlan> stores;
   std::vector<Variance> term_variance;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/map_gpu_staged.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "jit/map_tile.h"
@@ -33,7 +34,9 @@ class StagedEmitter {
         mapping_(mapping),
         position_(position),
         staged_(context),
+        cell_(context),
         reductions_(staged_, {.rows = mapping.tile.row_unroll, .vectors = 1, .mask = {}}) {
+    cell_.tiling.lanes = cell_.tiling.row_unroll = 1;
     for (std::size_t i = 0; i < kernel_.loads.size(); ++i) plan_block(i);
   }
 
@@ -186,46 +189,66 @@ class StagedEmitter {
     return b_.sub(end, position_.thread.indices[dim].value(b_));
   }
 
-  void emit_tile_stores(std::span<const MachineValue> sums) {
-    const Tiling& tile = mapping_.tile;
-    const std::optional<MachineValue> rows_left = points_left(tile.row_dim);
-    const std::optional<MachineValue> lanes_left = points_left(tile.vector_dim);
-    std::optional<MachineValue> is_whole;
-    if (rows_left) is_whole = b_.le(b_.i64(tile.row_unroll), *rows_left);
-    if (lanes_left) {
-      const MachineValue has_lanes = b_.le(b_.i64(tile.lanes), *lanes_left);
-      is_whole = is_whole ? b_.bit_and(*is_whole, has_lanes) : has_lanes;
-    }
-    const TileShape whole{.rows = tile.row_unroll, .vectors = 1, .mask = {}};
+  void emit_tile_stores(const std::vector<MachineValue>& sums) {
+    rows_left_ = points_left(mapping_.tile.row_dim);
+    lanes_left_ = points_left(mapping_.tile.vector_dim);
+    const TileShape whole{.rows = mapping_.tile.row_unroll, .vectors = 1, .mask = {}};
+    if (mapping_.stores_in_turn || whole.rows * mapping_.tile.lanes == 1) return emit_cells(sums);
+    const std::optional<MachineValue> is_whole =
+        is_inside(LinearValue(whole.rows - 1), LinearValue(mapping_.tile.lanes - 1));
     if (!is_whole) return emit_stores(context_, position_.thread, whole, sums);
     using Values = MachineBuilder::Values;
     b_.if_else(
         *is_whole, [&] { return emit_stores(context_, position_.thread, whole, sums), Values{}; },
-        [&] {
-          for (std::uint32_t row = 0; row < tile.row_unroll; ++row) emit_row(row, rows_left, lanes_left, sums);
-          return Values{};
-        });
+        [&] { return emit_cells(sums), Values{}; });
   }
 
-  /// What of a row of the tile is inside the nest.
-  void emit_row(std::uint32_t row, const std::optional<MachineValue>& rows_left,
-                const std::optional<MachineValue>& lanes_left, std::span<const MachineValue> sums) {
-    const std::size_t dim = mapping_.tile.row_dim;
-    std::optional<MachineValue> is_inside;
-    if (rows_left) is_inside = b_.lt(b_.i64(row), *rows_left);
-    if (lanes_left) {
-      const MachineValue has_lane = b_.lt(b_.i64(0), *lanes_left);
-      is_inside = is_inside ? b_.bit_and(*is_inside, has_lane) : has_lane;
+  /// Whether this row and lane of the tile is inside the nest, when it may be outside.
+  std::optional<MachineValue> is_inside(const LinearValue& row, const LinearValue& lane) {
+    std::optional<MachineValue> inside;
+    if (rows_left_) inside = b_.lt(row.value(b_), *rows_left_);
+    if (lanes_left_) {
+      const MachineValue has_lane = b_.lt(lane.value(b_), *lanes_left_);
+      inside = inside ? b_.bit_and(*inside, has_lane) : has_lane;
     }
-    const auto store_row = [&] {
-      Position position = context_.enter(position_.thread, dim, LinearValue(row));
-      position.indices[dim] = position_.thread.indices[dim].plus(b_, LinearValue(row));
-      TileShape shape;
-      if (lanes_left && mapping_.tile.lanes > 1) shape.mask = lane_mask(b_, mapping_.tile.lanes, *lanes_left);
-      emit_stores(context_, position, shape, sums.subspan(row, 1));
-      return MachineBuilder::Values{};
+    return inside;
+  }
+
+  /// The tile's results one after the other, in a loop that has them in registers: a turn takes the first.
+  void emit_cells(const std::vector<MachineValue>& sums) {
+    const std::uint32_t lanes = mapping_.tile.lanes;
+    MachineBuilder::Values cells;
+    for (const MachineValue& sum : sums) {
+      for (std::uint32_t lane = 0; lane < lanes; ++lane) cells.push_back(b_.extract(sum, lane));
+    }
+    if (cells.size() == 1) return emit_cell(LinearValue(0), LinearValue(0), cells[0]);
+    const MachineValue zero = b_.i64(0), one = b_.i64(1), end = b_.i64(static_cast<std::int64_t>(cells.size()));
+    b_.for_loop(zero, end, one, cells, [&](MachineValue turn, MachineBuilder::Values left) {
+      const MachineValue row = b_.shr(turn, b_.i64(std::countr_zero(lanes)));
+      const MachineValue lane = b_.bit_and(turn, b_.i64(lanes - 1));
+      emit_cell(LinearValue(row), LinearValue(lane), left[0]);
+      std::ranges::rotate(left, left.begin() + 1);
+      return left;
+    });
+  }
+
+  void emit_cell(const LinearValue& row, const LinearValue& lane, const MachineValue& sum) {
+    const auto store = [&] {
+      Position position = enter_cell(position_.thread, mapping_.tile.row_dim, row);
+      position = enter_cell(position, mapping_.tile.vector_dim, lane);
+      emit_stores(cell_, position, {}, {&sum, 1});
     };
-    b_.if_else(*is_inside, store_row, [] { return MachineBuilder::Values{}; });
+    const std::optional<MachineValue> inside = is_inside(row, lane);
+    if (!inside) return store();
+    const auto nothing = [] { return MachineBuilder::Values{}; };
+    b_.if_else(*inside, [&] { return store(), nothing(); }, nothing);
+  }
+
+  /// `position`, moved on along a dim that it has entered.
+  Position enter_cell(const Position& position, std::size_t dim, const LinearValue& step) const {
+    Position moved = context_.enter(position, dim, step);
+    moved.indices[dim] = position.indices[dim].plus(b_, step);
+    return moved;
   }
 
   const MapContext& context_;
@@ -234,8 +257,11 @@ class StagedEmitter {
   const GpuMapping& mapping_;
   const StagedPosition& position_;
   MapContext staged_;  // its loads read the blocks
+  MapContext cell_;    // its tile is one point
   ReductionEmitter reductions_;
   std::vector<StagedLoad> blocks_;
+  std::optional<MachineValue> rows_left_;  // of the tile, inside the nest, when that may be fewer than all
+  std::optional<MachineValue> lanes_left_;
 };
 
 }  // namespace

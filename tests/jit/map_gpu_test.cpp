@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "hal/sim/shadow_memory.h"
+#include "tests/jit/nest_builder.h"
 #include "tests/jit/plain_nest.h"
 #include "tests/support/machine_kernels.h"
 
@@ -234,12 +235,42 @@ TEST_CASE("blocks of every tile of rows and lanes") {
       GpuMapping mapping = choose_staged_mapping(collapsed).value();
       for (mapping.tile.lanes = 1; mapping.tile.lanes <= 4; mapping.tile.lanes *= 2) {
         for (mapping.tile.row_unroll = 1; mapping.tile.row_unroll <= 4; mapping.tile.row_unroll *= 2) {
-          CAPTURE(to_text(mapping));
-          check_kernel(nest, map_gpu_kernel(collapsed, target, mapping), target, symbols, 13);
+          for (const bool in_turn : {false, true}) {
+            mapping.stores_in_turn = in_turn;
+            CAPTURE(to_text(mapping));
+            check_kernel(nest, map_gpu_kernel(collapsed, target, mapping), target, symbols, 13);
+          }
         }
       }
     }
   }
+}
+
+/// A product whose sums are negated so often.
+LoopKernel negated_product(const SizeExpr& m, std::size_t num_negations) {
+  LoopKernel nest = test::matmul_nest(m, 4096, 4096);
+  BodyBuilder b;
+  BodyValue value = b.reduced(0, DType::kF32);
+  for (std::size_t i = 0; i < num_negations; ++i) value = b.neg(value);
+  b.yield(value);
+  nest.epilogue = b.finish();
+  return nest;
+}
+
+TEST_CASE("a long epilogue of a block is there once, whatever the tile") {
+  const TargetSpec target = target_of("gfx90a");
+  const auto num_negations = [&](const SizeExpr& m, std::size_t length) {
+    const std::string text = to_text(map_kernel(negated_product(m, length), target).value());
+    std::size_t count = 0;
+    for (auto at = text.find(" = neg "); at != std::string::npos; at = text.find(" = neg ", at + 1)) ++count;
+    return count;
+  };
+  CHECK(to_text(choose_gpu_mapping(negated_product(4096, 40), target)) ==
+        "256 threads { d1 x 16 threads x 4 lanes, d0 x 16 threads x 4 rows, d2 by 16 staged, stores in turn }");
+  CHECK(num_negations(4096, 40) == 40);
+  CHECK(num_negations(Dim("m"), 40) == 40);
+  CHECK(num_negations(4096, 39) == 39 * 4);
+  CHECK(num_negations(4095, 39) == 39 * 4 + 39);
 }
 
 TEST_CASE("mappings are chosen by what the accesses walk") {
