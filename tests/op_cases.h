@@ -102,7 +102,9 @@ inline std::span<const OpCase> op_cases() {
       {Op::scatter_min,     kArithmetic, scatter_problems,    large_scatter,   -9,    9,     0},
       {Op::scatter_max,     kArithmetic, scatter_problems,    large_scatter,   -9,    9,     0},
       {Op::cumulative_sum,  kArithmetic, scan_problems,       large_scan,      -1,    1,     0},
+      {Op::cumulative_prod, kArithmetic, scan_problems,       large_scan,      0.9,   1.1,   0},
       {Op::cumulative_max,  kArithmetic, scan_problems,       large_scan,      -9,    9,     0},
+      {Op::cumulative_min,  kArithmetic, scan_problems,       large_scan,      -9,    9,     0},
       {Op::sort,            kAll,        sort_problems,       large_sort,      -9,    9,     0},
       {Op::topk,            kAll,        topk_problems,       large_topk,      -9,    9,     0},
   };

@@ -189,7 +189,9 @@ Tensor scatter_max(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) 
   return apply(Op::scatter_max, {x, indices, updates}, GatherAttrs{axis});
 }
 Tensor cumulative_sum(Tensor x, ScanAttrs attributes) { return apply(Op::cumulative_sum, {x}, attributes); }
+Tensor cumulative_prod(Tensor x, ScanAttrs attributes) { return apply(Op::cumulative_prod, {x}, attributes); }
 Tensor cumulative_max(Tensor x, ScanAttrs attributes) { return apply(Op::cumulative_max, {x}, attributes); }
+Tensor cumulative_min(Tensor x, ScanAttrs attributes) { return apply(Op::cumulative_min, {x}, attributes); }
 Tensor size_of(GraphBuilder& graph, const SizeExpr& size) {
   if (!size.is_constant()) return graph.op1(Op::size, {}, SizeAttrs{size});
   const std::int64_t value = size.constant();

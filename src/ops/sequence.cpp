@@ -87,6 +87,8 @@ OpDef define_scatter_min() { return combining_scatter<ReductionKind::kMin>(); }
 OpDef define_scatter_max() { return combining_scatter<ReductionKind::kMax>(); }
 
 OpDef define_cumulative_sum() { return {infer_scan, nullptr, nullptr, build_scan<ReductionKind::kSum>}; }
+OpDef define_cumulative_prod() { return {infer_scan, nullptr, nullptr, build_scan<ReductionKind::kProd>}; }
 OpDef define_cumulative_max() { return {infer_scan, nullptr, nullptr, build_scan<ReductionKind::kMax>}; }
+OpDef define_cumulative_min() { return {infer_scan, nullptr, nullptr, build_scan<ReductionKind::kMin>}; }
 
 }  // namespace millrace

@@ -24,7 +24,7 @@ std::vector<std::pair<Op, Attributes>> every_option(std::int64_t n, std::int64_t
       for (const std::int64_t k : {9L, 600L}) {
         all.emplace_back(Op::topk, TopKAttrs{.k = std::min(k, n), .axis = axis, .largest = one, .sorted = other});
       }
-      for (const Op op : {Op::cumulative_sum, Op::cumulative_max}) {
+      for (const Op op : {Op::cumulative_sum, Op::cumulative_prod, Op::cumulative_max, Op::cumulative_min}) {
         all.emplace_back(op, ScanAttrs{.axis = axis, .exclusive = one, .reverse = other});
       }
     }

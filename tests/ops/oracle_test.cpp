@@ -63,6 +63,26 @@ TEST_CASE("sort puts NaN greatest, keeps equals in order in both directions, and
   CHECK(std::signbit(doubles(descending[0])[3]));
 }
 
+TEST_CASE("scans by hand: what stands in a row so far, of nothing what changes nothing") {
+  const Tensor x = make_tensor<double>(DType::kI8, {2, 3}, {3, -5, 100, 7, 2, -1});
+  const auto of = [](Op op, const ScanAttrs& attributes, const Tensor& operand) {
+    return doubles(reference::evaluate(op, attributes, {&operand, 1})[0]);
+  };
+  const ScanAttrs inclusive{.axis = 1}, exclusive{.axis = 1, .exclusive = true};
+  CHECK(of(Op::cumulative_sum, inclusive, x) == std::vector<double>{3, -2, 98, 7, 9, 8});
+  CHECK(of(Op::cumulative_prod, inclusive, x) == std::vector<double>{3, -15, 36, 7, 14, -14});  // -1500 wraps
+  CHECK(of(Op::cumulative_max, {.axis = 0, .reverse = true}, x) == std::vector<double>{7, 2, 100, 7, 2, -1});
+  CHECK(of(Op::cumulative_min, inclusive, x) == std::vector<double>{3, -5, -5, 7, 2, -1});
+  CHECK(of(Op::cumulative_sum, exclusive, x) == std::vector<double>{0, 3, -2, 0, 7, 9});
+  CHECK(of(Op::cumulative_prod, exclusive, x) == std::vector<double>{1, 3, -15, 1, 7, 14});
+  CHECK(of(Op::cumulative_max, exclusive, x) == std::vector<double>{-128, 3, 3, -128, 7, 7});
+  CHECK(of(Op::cumulative_min, exclusive, x) == std::vector<double>{127, 3, -5, 127, 7, 2});
+  const Tensor floats = f32({1, 2}, {NAN, 0});
+  CHECK(of(Op::cumulative_max, exclusive, floats)[0] == -INFINITY);
+  CHECK(of(Op::cumulative_min, exclusive, floats)[0] == INFINITY);
+  CHECK(std::isnan(of(Op::cumulative_min, inclusive, floats)[1]));
+}
+
 TEST_CASE("argmax takes the first of equals, and NaN before all") {
   const Tensor x = f32({2, 3}, {1, 5, 5, 7, NAN, NAN});
   CHECK(doubles(reference::evaluate(Op::argmax, ArgAttrs{1}, {&x, 1})[0]) == std::vector<double>{1, 1});

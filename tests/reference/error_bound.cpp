@@ -42,6 +42,7 @@ bool accumulates(Op op) {
     case Op::conv2d:
     case Op::avg_pool2d:
     case Op::cumulative_sum:
+    case Op::cumulative_prod:
       return true;
     default:
       return false;
@@ -57,7 +58,7 @@ std::int64_t num_points(Op op, const Attributes& attributes, std::span<const Ten
   } else if (op == Op::conv2d) {
     const Extents weights = operands[1].extents();
     points = weights[1] * weights[2] * weights[3];
-  } else if (op == Op::cumulative_sum) {
+  } else if (op == Op::cumulative_sum || op == Op::cumulative_prod) {
     points = x[from_front(std::get<ScanAttrs>(attributes).axis, x.size())];
   } else if (op == Op::avg_pool2d) {
     points = count(std::get<Pool2dAttrs>(attributes).window);
@@ -79,7 +80,7 @@ std::vector<long double> accumulation_bound(Op op, const Attributes& attributes,
   const auto points = static_cast<long double>(num_points(op, attributes, operands));
   std::vector<long double> bounds = read_all<long double>(sums[0]);
   for (long double& bound : bounds) bound = points * epsilon * bound + ulp_at(dtype, bound);
-  if (op != Op::reduce_prod) return bounds;
+  if (op != Op::reduce_prod && op != Op::cumulative_prod) return bounds;
   // Each partial product may lose the least step of the dtype that it is kept in, which factors above 1 then raise.
   std::vector<long double> factors = read_all<long double>(absolute[0]);
   for (long double& factor : factors) factor = std::max(factor, 1.0L);

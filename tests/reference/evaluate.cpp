@@ -92,7 +92,9 @@ std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<cons
     case Op::scatter_max:
       return {scatter(op, std::get<GatherAttrs>(attributes), operands)};
     case Op::cumulative_sum:
+    case Op::cumulative_prod:
     case Op::cumulative_max:
+    case Op::cumulative_min:
       return {scan(op, std::get<ScanAttrs>(attributes), operands[0])};
     case Op::sort: {
       const auto& attrs = std::get<SortAttrs>(attributes);

@@ -14,6 +14,23 @@ W sum_of(W a, W b) {
   return a + b;
 }
 
+/// The scan of nothing.
+template <class W>
+W scan_start(Op op, DType dtype) {
+  if (op == Op::cumulative_prod) return 1;
+  if (op == Op::cumulative_max) return lowest_value<W>(dtype);
+  if (op == Op::cumulative_min) return highest_value<W>(dtype);
+  return 0;
+}
+
+template <class W>
+W scan_step(Op op, DType dtype, W state, W term) {
+  if (op == Op::cumulative_prod) return wrap(dtype, product(state, term));
+  if (op == Op::cumulative_max) return greater(state, term);
+  if (op == Op::cumulative_min) return lesser(state, term);
+  return wrap(dtype, static_cast<W>(state + term));
+}
+
 }  // namespace
 
 Tensor scatter(Op op, const GatherAttrs& attrs, Operands operands) {
@@ -62,13 +79,12 @@ Tensor scan(Op op, const ScanAttrs& attrs, const Tensor& x) {
   if (y.num_elements() == 0) return y;
   for_each_index(lines, [&](const Extents& line) {
     visit_wide(dtype, [&]<class W>() {
-      W state = op == Op::cumulative_sum ? W{0} : lowest_value<W>(dtype);
+      W state = scan_start<W>(op, dtype);
       for (std::int64_t i = 0; i < extents[axis]; ++i) {
         const std::int64_t position = attrs.reverse ? extents[axis] - 1 - i : i;
         const std::int64_t at = offset_of(line, strides) + position * strides[axis];
         if (attrs.exclusive) write_element(dtype, state, y.element(at));
-        const W term = read_element<W>(dtype, x.element(at));
-        state = op == Op::cumulative_sum ? wrap(dtype, static_cast<W>(state + term)) : greater(state, term);
+        state = scan_step(op, dtype, state, read_element<W>(dtype, x.element(at)));
         if (!attrs.exclusive) write_element(dtype, state, y.element(at));
       }
     });

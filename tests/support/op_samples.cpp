@@ -18,6 +18,7 @@ bool takes_specials(Op op) {
     case Op::conv2d:
     case Op::avg_pool2d:
     case Op::cumulative_sum:
+    case Op::cumulative_prod:
       return false;
     default:
       return true;

@@ -26,7 +26,7 @@ bool is_scatter(Op op) {
 /// What has an error bound only while sums stay finite.
 bool has_sum(Op op) {
   return op == Op::reduce_sum || op == Op::reduce_prod || op == Op::reduce_mean || op == Op::avg_pool2d ||
-         has_trait(op, kContraction);
+         op == Op::cumulative_prod || has_trait(op, kContraction);
 }
 
 std::vector<TensorType> types_of(std::span<const Tensor> tensors) {

@@ -96,8 +96,12 @@ Tensor scatter(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_min(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_max(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
+/// Scans along one axis. An exclusive one begins with that of nothing: sum 0, product 1, maximum the lowest value and
+/// minimum the highest, which are -inf and +inf of floats.
 Tensor cumulative_sum(Tensor x, ScanAttrs attributes = {});
+Tensor cumulative_prod(Tensor x, ScanAttrs attributes = {});
 Tensor cumulative_max(Tensor x, ScanAttrs attributes = {});
+Tensor cumulative_min(Tensor x, ScanAttrs attributes = {});
 Tensor iota(GraphBuilder& graph, DType dtype, Shape shape, std::int64_t axis);
 /// An i64 scalar: a constant, or what a run binds.
 Tensor size_of(GraphBuilder& graph, const SizeExpr& size);
