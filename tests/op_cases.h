@@ -95,6 +95,7 @@ inline std::span<const OpCase> op_cases() {
       {Op::pad,             kAll,        pad_problems,        large_pad,       -9,    9,     0},
       {Op::concat,          kAll,        concat_problems,     large_concat,    -9,    9,     0},
       {Op::gather,          kAll,        gather_problems,     large_gather,    -9,    9,     0},
+      {Op::take_along_axis, kAll,        take_problems,       large_take,      -9,    9,     0},
       {Op::iota,            kArithmetic, iota_problems,       large_iota,      0,     0,     0},
       {Op::size,            kIndices,    size_problems,       large_size,      0,     0,     0},
       {Op::scatter,         kAll,        scatter_problems,    large_scatter,   -9,    9,     0},

@@ -176,6 +176,9 @@ Tensor concat(std::span<const Tensor> tensors, std::int64_t axis) {
 Tensor gather(Tensor x, Tensor indices, std::int64_t axis) {
   return apply(Op::gather, {x, indices}, GatherAttrs{axis});
 }
+Tensor take_along_axis(Tensor x, Tensor indices, std::int64_t axis) {
+  return apply(Op::take_along_axis, {x, indices}, GatherAttrs{axis});
+}
 Tensor scatter(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) {
   return apply(Op::scatter, {x, indices, updates}, GatherAttrs{axis});
 }

@@ -25,19 +25,45 @@ InferResult infer_gather(Types operands, const Attributes& attributes) {
   return std::vector<TensorType>{std::move(result)};
 }
 
+InferResult infer_take_along_axis(Types operands, const Attributes& attributes) {
+  MILLRACE_TRY_ASSIGN(const std::size_t axis,
+                      resolve_axis(std::get<GatherAttrs>(attributes).axis, operands, 0, "axis"));
+  MILLRACE_TRY(expect_dtype(operands, 1, kIndices));
+  const Shape& shape = operands[1].shape;
+  Shape expected = operands[0].shape;
+  if (shape.rank() == expected.rank()) expected[axis] = shape[axis];
+  if (shape != expected) {
+    return invalid_argument(
+        fmt::format("operand 1 is {}, expected the shape of operand 0, {}, but along axis {}; reshape or broadcast it",
+                    operands[1].to_text(), operands[0].to_text(), axis));
+  }
+  return std::vector<TensorType>{{operands[0].dtype, shape}};
+}
+
+std::size_t axis_of(const OpInstance& node) {
+  return *resolve_axis(std::get<GatherAttrs>(node.attributes).axis, node.operands, 0, "axis");
+}
+
+/// How dims of the result walk those of the operands, which they do in order.
+struct ResultDims {
+  std::size_t first_of_indices;  // the one that walks dim 0 of the indices
+  std::size_t count_for_axis;    // how many are in place of x's axis
+};
+
 /// The index is checked where it is loaded: out of range it is reported and 0 is read instead, so no address leaves
 /// the operand. An axis that may have extent 0 has nothing to read even then: the load fills.
-Result<std::vector<KernelRequest>> build_gather(const OpInstance& node) {
-  const std::size_t axis = *resolve_axis(std::get<GatherAttrs>(node.attributes).axis, node.operands, 0, "axis");
+Result<std::vector<KernelRequest>> build_indexed(const OpInstance& node, std::string name, const ResultDims& dims) {
+  const std::size_t axis = axis_of(node);
   const Shape& x_shape = node.operands[0].shape;
-  const std::size_t index_rank = node.operands[1].shape.rank();
-  Nest nest("gather");
+  Nest nest(std::move(name));
   nest.parallel_dims(node.results[0].shape);
   const auto x = nest.operand(node.operands[0]), indices = nest.operand(node.operands[1]);
   std::vector<AffineIndex> index_point, x_point;
-  for (std::size_t d = 0; d < index_rank; ++d) index_point.push_back(nest.along(static_cast<std::uint32_t>(axis + d)));
+  for (std::size_t d = 0; d < node.operands[1].shape.rank(); ++d) {
+    index_point.push_back(nest.along(static_cast<std::uint32_t>(dims.first_of_indices + d)));
+  }
   for (std::size_t d = 0; d < x_shape.rank(); ++d) {
-    const std::size_t from = d < axis ? d : d + index_rank - 1;
+    const std::size_t from = d < axis ? d : d + dims.count_for_axis - 1;
     x_point.push_back(d == axis ? nest.index({}) : nest.along(static_cast<std::uint32_t>(from)));
   }
   BodyBuilder& b = nest.epilogue();
@@ -51,8 +77,18 @@ Result<std::vector<KernelRequest>> build_gather(const OpInstance& node) {
   return nest.finish();
 }
 
+Result<std::vector<KernelRequest>> build_gather(const OpInstance& node) {
+  return build_indexed(node, "gather",
+                       {.first_of_indices = axis_of(node), .count_for_axis = node.operands[1].shape.rank()});
+}
+
+Result<std::vector<KernelRequest>> build_take_along_axis(const OpInstance& node) {
+  return build_indexed(node, "take_along_axis", {.first_of_indices = 0, .count_for_axis = 1});
+}
+
 }  // namespace
 
 OpDef define_gather() { return {infer_gather, nullptr, nullptr, build_gather}; }
+OpDef define_take_along_axis() { return {infer_take_along_axis, nullptr, nullptr, build_take_along_axis}; }
 
 }  // namespace millrace

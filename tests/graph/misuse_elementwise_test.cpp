@@ -38,7 +38,7 @@ constexpr Misuse kAttributes[] = {
     {"another op's", [](GraphBuilder& g) { g.op(Op::topk, std::vector{f32(g, {4})}, SortAttrs{}); },
      "%1 = topk: attributes are SortAttrs, expected TopKAttrs; pass what topk takes"},
     {"an op that there is not", [](GraphBuilder& g) { g.op1(static_cast<Op>(200), {f32(g, {4})}); },
-     "%1 = op number 200, expected less than 70; use a name of Op"},
+     "%1 = op number 200, expected less than 71; use a name of Op"},
 };
 
 constexpr Misuse kArithmeticTypes[] = {

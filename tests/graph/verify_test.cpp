@@ -46,7 +46,7 @@ constexpr Damage kNodeDamage[] = {
     {"another op's attributes", [](Graph& g) { std::get<OpNode>(node(g, 3).what).attributes = SortAttrs{}; },
      "%3 = topk: attributes are SortAttrs, expected TopKAttrs; pass what topk takes"},
     {"an op that there is not", [](Graph& g) { std::get<OpNode>(node(g, 2).what).op = static_cast<Op>(250); },
-     "%2 = op: op number 250, expected less than 70; use a name of Op"},
+     "%2 = op: op number 250, expected less than 71; use a name of Op"},
     {"a kernel without a body", [](Graph& g) { node(g, 2).what = KernelNode{{"mine"}}; },
      "%2 = kernel mine: the kernel has no body; make it with make_custom_kernel<Body>()"},
 };

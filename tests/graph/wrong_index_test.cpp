@@ -64,6 +64,22 @@ TEST_CASE("a wrong index among constants or outputs is found, too") {
         "give -6 to 5");
 }
 
+TEST_CASE("what take_along_axis cannot take is told like a gather's") {
+  const Program program = compiled(
+      "graph g(%x: f32[2, n], %i: i32[2, 3]) {\n  %y = take_along_axis(%x, %i) {axis = -1}\n  return y = %y\n}\n");
+  Session session = Session::create(program).value();
+  const std::array<float, 8> x{0, 1, 2, 3, 4, 5, 6, 7};
+  std::array<std::int32_t, 6> i{3, -4, 0, -1, 1, 2};
+  std::array<float, 6> y{};
+  REQUIRE(session.run(std::array{bind(x, {2, 4}), bind(i)}, std::array{bind(y)}).message() == "");
+  CHECK(y == std::array<float, 6>{3, 0, 0, 7, 5, 6});
+  i[4] = -5;
+  CHECK(
+      session.run(std::array{bind(x, {2, 4}), bind(i)}, std::array{bind(y)}).message() ==
+      "run: %y = take_along_axis: index -5 at [1, 1] of operand 1, %i of i32[2x3], is outside of axis 1 of operand 0, "
+      "%x of f32[2x4]; give -4 to 3");
+}
+
 TEST_CASE("indices that are gone after the run are named without the index") {
   const Program program = compiled(
       "graph g(%x: f32[6], %u: f32[2], %j: i32[2]) {\n  %i = cumulative_sum(%j) {axis = 0}\n"

@@ -82,6 +82,8 @@ std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<cons
       return {concat(std::get<AxisAttrs>(attributes), operands)};
     case Op::gather:
       return {gather(std::get<GatherAttrs>(attributes), operands)};
+    case Op::take_along_axis:
+      return {take_along_axis(std::get<GatherAttrs>(attributes), operands)};
     case Op::iota:
       return {iota(std::get<IotaAttrs>(attributes))};
     case Op::size:

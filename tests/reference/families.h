@@ -32,6 +32,7 @@ Tensor pad(const PadAttrs&, const Tensor&);
 Tensor concat(const AxisAttrs&, Operands);
 /// Throws std::out_of_range for an index outside its axis.
 Tensor gather(const GatherAttrs&, Operands);
+Tensor take_along_axis(const GatherAttrs&, Operands);
 Tensor iota(const IotaAttrs&);
 Tensor size(const SizeAttrs&);
 

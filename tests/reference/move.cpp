@@ -25,6 +25,14 @@ Tensor copy_from(const Tensor& x, const Extents& result, const std::function<Ext
   return y;
 }
 
+/// The index at `offset`, counted from the front of an axis of `extent`.
+std::int64_t chosen_index(const Tensor& indices, std::int64_t offset, std::int64_t extent) {
+  auto chosen = static_cast<std::int64_t>(read_element<Int128>(indices.type.dtype, indices.element(offset)));
+  if (chosen < 0) chosen += extent;
+  if (chosen < 0 || chosen >= extent) throw std::out_of_range("gather index");
+  return chosen;
+}
+
 }  // namespace
 
 Tensor reshape(const ShapeAttrs& attrs, const Tensor& x) {
@@ -118,13 +126,21 @@ Tensor gather(const GatherAttrs& attrs, Operands operands) {
   const Extents index_strides = row_major_strides(index_extents);
   return copy_from(operands[0], result, [&](const Extents& index) {
     const Extents at(index.begin() + axis, index.begin() + axis + index_rank);
-    const std::byte* element = operands[1].element(offset_of(at, index_strides));
-    auto chosen = static_cast<std::int64_t>(read_element<Int128>(operands[1].type.dtype, element));
-    if (chosen < 0) chosen += extents[static_cast<std::size_t>(axis)];
-    if (chosen < 0 || chosen >= extents[static_cast<std::size_t>(axis)]) throw std::out_of_range("gather index");
     Extents source(index.begin(), index.begin() + axis);
-    source.push_back(chosen);
+    const std::int64_t extent = extents[static_cast<std::size_t>(axis)];
+    source.push_back(chosen_index(operands[1], offset_of(at, index_strides), extent));
     source.insert(source.end(), index.begin() + axis + index_rank, index.end());
+    return source;
+  });
+}
+
+Tensor take_along_axis(const GatherAttrs& attrs, Operands operands) {
+  const Extents extents = operands[0].extents();
+  const std::size_t axis = from_front(attrs.axis, extents.size());
+  std::int64_t i = 0;
+  return copy_from(operands[0], operands[1].extents(), [&](const Extents& index) {
+    Extents source = index;
+    source[axis] = chosen_index(operands[1], i++, extents[axis]);
     return source;
   });
 }

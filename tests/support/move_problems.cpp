@@ -93,6 +93,18 @@ OpProblems gather_problems(std::int64_t lanes) {
       {{{0, 3}, {0}}, GatherAttrs{0}},        {{{1, 1}, {1}}, GatherAttrs{1}},     {{{100, 37}, {61}}, GatherAttrs{0}}};
 }
 
+OpProblems take_problems(std::int64_t lanes) {
+  return {{{{5}, {lanes + 1}}, GatherAttrs{0}},
+          {{{3, lanes + 1}, {3, 2}}, GatherAttrs{1}},
+          {{{7, lanes + 1}, {4, lanes + 1}}, GatherAttrs{0}},
+          {{{2, 7, 3}, {2, 5, 3}}, GatherAttrs{-2}},
+          {{{4, 3}, {0, 3}}, GatherAttrs{0}},
+          {{{0, 3}, {0, 3}}, GatherAttrs{0}},
+          {{{4, 0}, {2, 0}}, GatherAttrs{0}},
+          {{{1, 1}, {1, 1}}, GatherAttrs{1}},
+          {{{37, 100}, {37, 61}}, GatherAttrs{-1}}};
+}
+
 OpProblems iota_problems(std::int64_t lanes) {
   return {{{}, IotaAttrs{.shape = sizes({lanes + 1}), .axis = 0}},
           {{}, IotaAttrs{.shape = sizes({0}), .axis = 0}},
@@ -150,6 +162,7 @@ OpProblem large_slice() { return slice({1024, 1026}, {0, 1}, {1024, 1025}, {1, 1
 OpProblem large_pad() { return pad({1022, 1022}, {1, 1}, {1, 1}, 0); }
 OpProblem large_concat() { return {{{1024, 512}, {1024, 512}}, AxisAttrs{1}}; }
 OpProblem large_gather() { return {{{4096, 256}, {4096}}, GatherAttrs{0}}; }
+OpProblem large_take() { return {{{1024, 1024}, {1024, 256}}, GatherAttrs{1}}; }
 OpProblem large_iota() { return {{}, IotaAttrs{.shape = sizes({1 << 20}), .axis = 0}}; }
 OpProblem large_size() { return {{}, SizeAttrs{7}}; }
 OpProblem large_scatter() { return {{{4096, 256}, {4096}, {4096, 256}}, GatherAttrs{0}}; }

@@ -74,8 +74,8 @@ void write_usual(const OpCase& row, DType dtype, std::mt19937_64& random, std::b
 
 /// Operand 1 of these names places along an axis of operand 0.
 bool takes_indices(Op op) {
-  return op == Op::gather || op == Op::scatter || op == Op::scatter_add || op == Op::scatter_min ||
-         op == Op::scatter_max;
+  return op == Op::gather || op == Op::take_along_axis || op == Op::scatter || op == Op::scatter_add ||
+         op == Op::scatter_min || op == Op::scatter_max;
 }
 
 Tensor sample_indices(DType dtype, const reference::Extents& extents, std::int64_t axis_extent,

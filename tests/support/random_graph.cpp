@@ -23,6 +23,8 @@ bool is_scatter(Op op) {
   return op == Op::scatter || op == Op::scatter_add || op == Op::scatter_min || op == Op::scatter_max;
 }
 
+bool takes_indices(Op op) { return op == Op::gather || op == Op::take_along_axis || is_scatter(op); }
+
 /// What has an error bound only while sums stay finite.
 bool has_sum(Op op) {
   return op == Op::reduce_sum || op == Op::reduce_prod || op == Op::reduce_mean || op == Op::avg_pool2d ||
@@ -115,6 +117,16 @@ class Grower {
     return {value, new_input({value.dtype(), {filters, channels, rows, columns}})};
   }
 
+  /// take_along_axis takes the shape of x, with another extent along its axis.
+  Shape index_shape(Op op, Shape x) {
+    if (op != Op::take_along_axis) return random_.any_shape();
+    if (x.rank() > 0 && random_.chance(50)) {
+      const std::size_t dim = random_.below(x.rank());
+      x[dim] = random_.any_extent();
+    }
+    return x;
+  }
+
   std::vector<Tensor> choose_operands(Op op) {
     const int count = info(op).num_operands;
     std::vector<Tensor> operands;
@@ -133,9 +145,9 @@ class Grower {
       operands[0] = cast(operands[0], DType::kBool);
     } else if (op == Op::dot_i32) {
       for (Tensor& operand : operands) operand = cast(operand, random_.chance(50) ? DType::kI8 : DType::kU8);
-    } else if (op == Op::gather || is_scatter(op)) {
+    } else if (takes_indices(op)) {
       const DType dtype = random_.chance(50) ? DType::kI32 : DType::kI64;
-      operands[1] = builder_.fill(dtype, random_.any_shape(), 0);
+      operands[1] = builder_.fill(dtype, index_shape(op, operands[0].shape()), 0);
     } else if (op == Op::dot) {
       operands[1] = as_type(operands[1], {operands[0].dtype(), operands[1].shape()});
     }
@@ -198,7 +210,7 @@ class Grower {
     const Op op = random_.one_of(kAllOps);
     std::vector<Tensor> operands = choose_operands(op);
     const Attributes attributes = random_attributes(random_, op, types_of(operands));
-    if (op == Op::gather || is_scatter(op)) {
+    if (takes_indices(op)) {
       const std::int64_t axis = std::get<GatherAttrs>(attributes).axis;
       const std::optional<Tensor> indices = some_indices(operands[1], operands[0], axis);
       if (!indices) return false;

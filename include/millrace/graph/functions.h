@@ -91,6 +91,9 @@ Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, 
 Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, double value = 0);
 Tensor concat(std::span<const Tensor> tensors, std::int64_t axis);
 Tensor gather(Tensor x, Tensor indices, std::int64_t axis);
+/// The elements of x that indices name along the axis, as NumPy does it. Indices are i32 or i64 of the shape of x, but
+/// any extent along the axis; the result has their shape. They wrap once, and are an error from the run, as gather's.
+Tensor take_along_axis(Tensor x, Tensor indices, std::int64_t axis);
 /// Updates have the type of gather(x, indices, axis).
 Tensor scatter(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);

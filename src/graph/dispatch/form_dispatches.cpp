@@ -50,7 +50,7 @@ bool takes_epilogue(const Node& node) {
   const auto* op = std::get_if<OpNode>(&node.what);
   if (!op) return is_elementwise(node);
   return has_trait(op->op, kElementwise) || has_trait(op->op, kReduction) || has_trait(op->op, kContraction) ||
-         op->op == Op::gather || op->op == Op::iota;
+         op->op == Op::gather || op->op == Op::take_along_axis || op->op == Op::iota;
 }
 
 class Former {
