@@ -205,6 +205,22 @@ constexpr Misuse kOrders[] = {
      "%1 = topk: axis is 2, expected -1 to 0 for operand 0, f32[4]; choose one of its axes"},
     {"topk of more than there can be", [](GraphBuilder& g) { topk(f32(g, {4}), Dim("k").at_least(5)); },
      "%1 = topk: k is k, expected 0 to 4, the extent of axis 0 of operand 0, f32[4]; lower it"},
+    {"topk with indices of another shape", [](GraphBuilder& g) { topk(f32(g, {2, 4}), i32(g, {2, 3}), 1); },
+     "%2 = topk: indices are i32[2x3], expected integers of the shape of operand 0, f32[2x4]; reshape or cast them"},
+    {"topk with indices that are floats",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {4});
+       topk(x, x, 1);
+     },
+     "%1 = topk: indices are f32[4], expected integers of the shape of operand 0, f32[4]; reshape or cast them"},
+    {"topk with indices of another graph",
+     [](GraphBuilder& g) {
+       GraphBuilder other;
+       topk(f32(g, {4}), i32(other, {4}), 1);
+     },
+     "%2 = take_along_axis: operand 0 is of another graph; build both in one GraphBuilder"},
+    {"topk with indices that are none", [](GraphBuilder& g) { topk(f32(g, {4}), Tensor(), 1); },
+     "%2 = take_along_axis: operand 0 is an empty tensor; use what a builder returned"},
     {"a reshape with two dims to find", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, -1}); },
      "%1 = reshape: result 0 is f32[-1x-1], expected extents of 0 or more; correct them"},
     {"a reshape with a dim to find beside nothing", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, 0}); },

@@ -192,6 +192,16 @@ RandomComposite choose_attention(RandomChoice& random, const TensorType& like) {
   return chosen;
 }
 
+RandomComposite choose_topk(RandomChoice& random, const TensorType& like) {
+  constexpr DType kIntegers[] = {DType::kI8, DType::kU32, DType::kI64};
+  const TensorType x = with_rank(random, like, 1);
+  const std::size_t dim = random_dim(random, x);
+  const SizeExpr k = min(random.any_extent(), x.shape[dim]);
+  const TopKAttrs attributes{.axis = static_cast<std::int64_t>(dim), .largest = random.chance(50)};
+  const TensorType indices{random.one_of(kIntegers), x.shape};
+  return {{x, indices}, [=](Tensors t) { return topk(t[0], t[1], k, attributes).indices; }};
+}
+
 constexpr CompositeRow kComposites[] = {
     {"softmax", choose_softmax},
     {"log_softmax", choose_log_softmax},
@@ -204,6 +214,7 @@ constexpr CompositeRow kComposites[] = {
     {"one_hot", choose_one_hot},
     {"trilu", choose_trilu},
     {"gather_nd", choose_gather_nd},
+    {"topk", choose_topk},
     {"conv1d", choose_conv1d},
     {"resize", choose_resize},
     {"einsum", choose_einsum},

@@ -111,7 +111,7 @@ Tensor size_of(GraphBuilder& graph, const SizeExpr& size);
 
 struct ValuesAndIndices {
   Tensor values;
-  Tensor indices;  // i64
+  Tensor indices;  // i64, unless the elements came with indices
 };
 ValuesAndIndices sort(Tensor x, std::int64_t axis = -1, bool descending = false);
 ValuesAndIndices topk(Tensor x, SizeExpr k, TopKAttrs attributes = {});
@@ -144,6 +144,10 @@ Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype = DType::kF32);
 Tensor trilu(Tensor x, bool upper, std::int64_t diagonal = 0);
 /// indices[..., m] name elements, or slices, of the first m axes of x, each as gather does.
 Tensor gather_nd(Tensor x, Tensor indices);
+/// topk of elements that come with indices, integers of the shape of x: in their dtype, these are the result's in place
+/// of positions along the axis. So it selects from what shards, or an earlier topk, found. Of equal elements the first
+/// of x comes first, whatever its index.
+ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes = {});
 
 struct Conv1dAttributes {
   std::int64_t stride = 1;

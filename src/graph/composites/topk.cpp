@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/composites/composite.h"
+
+namespace millrace {
+
+ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes) {
+  if (!x.is_valid()) return {};
+  GraphBuilder& graph = *x.builder();
+  // Indices of another graph, or of none, are refused where they are taken.
+  const bool is_known = indices.is_valid() && indices.builder() == &graph;
+  if (is_known && (!is_integer(indices.dtype()) || indices.shape() != x.shape())) {
+    refuse(graph, "topk",
+           fmt::format("indices are {}, expected integers of the shape of operand 0, {}; reshape or cast them",
+                       indices.type().to_text(), x.type().to_text()));
+    return {};
+  }
+  const std::int64_t axis = attributes.axis;
+  ValuesAndIndices top = topk(x, std::move(k), std::move(attributes));
+  top.indices = graph.op1(Op::take_along_axis, {indices, top.indices}, GatherAttrs{axis});
+  return top;
+}
+
+}  // namespace millrace
