@@ -80,6 +80,13 @@ MemoryHandle MachineBuilder::workgroup_memory(DType dtype, std::uint64_t num_ele
   return slot(MemoryKind::kWorkgroup, dtype, num_elements, std::move(name));
 }
 
+MemoryHandle MachineBuilder::workgroup_rows(DType dtype, std::uint64_t num_rows, const PaddedRow& row,
+                                            std::string name) {
+  const MemoryHandle rows = workgroup_memory(dtype, num_rows * row.pitch() - row.padding_elements, std::move(name));
+  kernel_.slots.back().row = row;
+  return rows;
+}
+
 MemoryHandle MachineBuilder::private_memory(DType dtype, std::uint64_t num_elements, std::string name) {
   return slot(MemoryKind::kPrivate, dtype, num_elements, std::move(name));
 }

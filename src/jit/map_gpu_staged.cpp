@@ -10,8 +10,8 @@
 namespace millrace {
 namespace {
 
-/// Elements between the rows of a block: threads that store along the reduction then meet other banks.
-constexpr std::int64_t kPadding = 4;
+/// Between the rows of a block, so that threads that store along the reduction meet other banks.
+constexpr std::uint64_t kPaddingElements = 4;
 
 /// One load of the term, and the block of its tensor in workgroup memory: block[reduction point][point along `dim`].
 struct StagedLoad {
@@ -57,11 +57,11 @@ class StagedEmitter {
     if (!has_rows && context_.vector_coefficient(offset).is(0)) return;
     const std::size_t dim = has_rows ? mapping_.tile.row_dim : mapping_.tile.vector_dim;
     const std::int64_t points = mapping_.points_along(dim);
-    const std::int64_t pitch = points + kPadding;
+    const PaddedRow row{static_cast<std::uint64_t>(points), kPaddingElements};
+    const auto pitch = static_cast<std::int64_t>(row.pitch());
     const DType dtype = body_dtype(context_.loads[load].stored);
-    const auto size = static_cast<std::uint64_t>(mapping_.staged_points * pitch - kPadding);
-    const MemoryHandle block =
-        b_.workgroup_memory(dtype, size, context_.kernel.operands[kernel_.loads[load].tensor].name);
+    const std::string& name = kernel_.operands[kernel_.loads[load].tensor].name;
+    const MemoryHandle block = b_.workgroup_rows(dtype, mapping_.staged_points, row, name);
     blocks_.push_back({load, dim, points, pitch, block, {}, {}});
     place_thread(blocks_.back());
     AccessPlan& plan = staged_.loads[load];

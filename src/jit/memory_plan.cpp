@@ -158,7 +158,7 @@ Result<MemoryPlan> plan_memory(const MachineKernel& kernel, const TargetSpec& sp
   MemoryPlan plan;
   for (std::size_t i = 0; i < kernel.slots.size(); ++i) {
     const MemorySlot& slot = kernel.slots[i];
-    PlannedSlot planned{.name = slot.name, .kind = slot.kind};
+    PlannedSlot planned{.name = slot.name, .kind = slot.kind, .row = slot.row};
     if (lifetimes[i].is_touched()) {
       constexpr std::uint64_t kMost = std::uint64_t{1} << 48;  // so that no sum below wraps
       const std::uint64_t num_elements = std::min(slot.num_elements, kMost);
@@ -183,8 +183,12 @@ std::string to_text(const MemoryPlan& plan) {
       text += fmt::format("#{} {}: {}, not touched\n", i, slot.name, to_text(slot.kind));
       continue;
     }
-    text += fmt::format("#{} {}: {} bytes of {} at {}, phases {} to {}\n", i, slot.name, slot.size_bytes,
+    text += fmt::format("#{} {}: {} bytes of {} at {}, phases {} to {}", i, slot.name, slot.size_bytes,
                         to_text(slot.kind), slot.offset_bytes, slot.first_phase, slot.last_phase);
+    if (slot.row.padding_elements > 0) {
+      text += fmt::format(", {} of {} elements of a row are padding", slot.row.padding_elements, slot.row.pitch());
+    }
+    text += '\n';
   }
   return text;
 }

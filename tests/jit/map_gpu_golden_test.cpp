@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/jit/map_kernel.h"
+#include "millrace/jit/memory_plan.h"
 #include "tests/jit/nest_builder.h"
 
 namespace millrace {
@@ -248,6 +249,15 @@ body {
   store_vector @2[%24], %71
 }
 )");
+}
+
+TEST_CASE("the plan of a contraction tells the padding of its blocks") {
+  const TargetSpec target{.family = "amdgpu", .gfx = "gfx1100"};
+  const MachineKernel machine = map_kernel(test::matmul_nest(64, 64, 40), target).value();
+  CHECK(to_text(plan_memory(machine, target).value()) ==
+        "workgroup 2544 bytes, private 0 bytes\n"
+        "#0 a: 1264 bytes of workgroup at 0, phases 0 to 2, 4 of 20 elements of a row are padding\n"
+        "#1 b: 1264 bytes of workgroup at 1280, phases 0 to 2, 4 of 20 elements of a row are padding\n");
 }
 
 }  // namespace

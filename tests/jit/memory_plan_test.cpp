@@ -34,6 +34,15 @@ TEST_CASE("slots that live between different barriers share bytes") {
         "#1 c: 256 bytes of workgroup at 0, phases 1 to 1\n");
 }
 
+TEST_CASE("a plan tells the padding of rows, which the last one does without") {
+  MachineBuilder b("k");
+  const MemoryHandle tile = b.workgroup_rows(DType::kF32, 16, {.num_elements = 32, .padding_elements = 1}, "tile");
+  touch(b, {tile});
+  CHECK(plan_text(b) ==
+        "workgroup 2108 bytes, private 0 bytes\n"
+        "#0 tile: 2108 bytes of workgroup at 0, phases 0 to 0, 1 of 33 elements of a row are padding\n");
+}
+
 TEST_CASE("slots of one phase stand beside each other, aligned to 64 bytes, the largest first") {
   MachineBuilder b("k");
   const MemoryHandle a = b.workgroup_memory(DType::kI8, 1, "a");

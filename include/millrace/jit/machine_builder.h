@@ -41,6 +41,8 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   /// A constant for a constant expression; else the size argument for it, made once.
   MachineValue size(const SizeExpr&);
   MemoryHandle workgroup_memory(DType dtype, std::uint64_t num_elements, std::string name);
+  /// Row `i` begins at element i * row.pitch(). There is no padding behind the last one.
+  MemoryHandle workgroup_rows(DType dtype, std::uint64_t num_rows, const PaddedRow& row, std::string name);
   MemoryHandle private_memory(DType dtype, std::uint64_t num_elements, std::string name);
 
   MachineValue constant_scalar(Scalar);

@@ -42,12 +42,22 @@ struct SizeArgument {
   friend bool operator==(const SizeArgument&, const SizeArgument&) = default;
 };
 
+/// A row of a slot, and what stands before the next one and holds nothing, so that the elements of a column are in
+/// different banks.
+struct PaddedRow {
+  std::uint64_t num_elements = 0;
+  std::uint64_t padding_elements = 0;
+  std::uint64_t pitch() const { return num_elements + padding_elements; }
+  friend bool operator==(const PaddedRow&, const PaddedRow&) = default;
+};
+
 /// Declared memory of a workgroup or a thread: a slot that plan_memory places. Undefined at the start.
 struct MemorySlot {
   std::string name;
   MemoryKind kind = MemoryKind::kWorkgroup;
   DType dtype = DType::kF32;
   std::uint64_t num_elements = 0;
+  PaddedRow row = {};  // without padding, it says nothing
   friend bool operator==(const MemorySlot&, const MemorySlot&) = default;
 };
 

@@ -18,6 +18,7 @@ struct PlannedSlot {
   std::uint64_t size_bytes = 0;
   std::uint32_t first_phase = 0;  // phases are delimited by barriers, in program order; a loop is one span of phases
   std::uint32_t last_phase = 0;
+  PaddedRow row = {};  // as the slot's
   friend bool operator==(const PlannedSlot&, const PlannedSlot&) = default;
 };
 
