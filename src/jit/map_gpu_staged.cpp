@@ -37,7 +37,9 @@ class StagedEmitter {
         cell_(context),
         reductions_(staged_, {.rows = mapping.tile.row_unroll, .vectors = 1, .mask = {}}) {
     cell_.tiling.lanes = cell_.tiling.row_unroll = 1;
-    for (std::size_t i = 0; i < kernel_.loads.size(); ++i) plan_block(i);
+    for (std::size_t i = 0; i < kernel_.loads.size(); ++i) {
+      if (is_in_term(i)) plan_block(i);
+    }
   }
 
   void run() {
@@ -50,6 +52,12 @@ class StagedEmitter {
   }
 
  private:
+  bool is_in_term(std::size_t load) const {
+    return std::ranges::any_of(kernel_.term.instructions, [load](const BodyInstruction& instruction) {
+      return instruction.op == KernelOp::kLoad && instruction.immediate == load;
+    });
+  }
+
   /// The block of a load whose points neighbours share; the inner loops read that in place of the tensor.
   void plan_block(std::size_t load) {
     const AffineIndex& offset = context_.loads[load].offset;

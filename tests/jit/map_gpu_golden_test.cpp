@@ -251,9 +251,16 @@ body {
 )");
 }
 
-TEST_CASE("the plan of a contraction tells the padding of its blocks") {
+TEST_CASE("the plan of a contraction tells the padding of its blocks, and has none for what the epilogue adds") {
   const TargetSpec target{.family = "amdgpu", .gfx = "gfx1100"};
-  const MachineKernel machine = map_kernel(test::matmul_nest(64, 64, 40), target).value();
+  NestBuilder nest("dot_add");
+  nest.kernel() = test::matmul_nest(64, 64, 40);
+  const std::uint32_t bias = nest.operand("bias", DType::kF32, {64, 64}, {nest.dim(0), nest.dim(1)});
+  nest.epilogue([&](BodyBuilder& b) {
+    const BodyValue sum = b.reduced(0, DType::kF32);
+    b.yield(b.add(sum, b.load(bias, DType::kF32)));
+  });
+  const MachineKernel machine = map_kernel(nest.kernel(), target).value();
   CHECK(to_text(plan_memory(machine, target).value()) ==
         "workgroup 2544 bytes, private 0 bytes\n"
         "#0 a: 1264 bytes of workgroup at 0, phases 0 to 2, 4 of 20 elements of a row are padding\n"
