@@ -3,56 +3,47 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
-#include <functional>
+#include <fcntl.h>
 #include <memory>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "base/replace_file.h"
+
 namespace millrace {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// "No such file or directory".
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
-/// 0, or the number of what failed.
-int write_parts(const std::string& path, std::span<const std::span<const std::byte>> parts) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return errno;
+/// As it comes, into what is there. 0, or the number of what failed.
+int write_in_place(const std::string& path, std::span<const std::span<const std::byte>> parts, int flags) {
+  const int file = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | flags, 0666);
+  if (file < 0) return errno;
   int error = 0;
   for (const auto& part : parts) {
-    if (error == 0 && std::fwrite(part.data(), 1, part.size(), file) != part.size()) error = errno;
+    if (error == 0) error = write_all(file, part);
   }
-  if (std::fclose(file) != 0 && error == 0) error = errno;
+  if (close(file) != 0 && error == 0) error = errno;
   return error;
 }
 
 /// 0, or the number of what failed.
-int replace_file(const std::string& path, const fs::file_status& old,
-                 std::span<const std::span<const std::byte>> parts) {
-  static std::atomic<unsigned> counter = 0;
-  // A short name, as a long one of the path's may not grow.
-  const std::string temporary =
-      fs::path(path)
-          .replace_filename(fmt::format(".{:x}.{}.{}.tmp", std::hash<std::string>()(path), getpid(), counter++))
-          .string();
-  std::error_code error;
-  int failed = write_parts(temporary, parts);
-  if (failed == EACCES) return write_parts(path, parts);  // of the directory: the file may be written all the same
-  if (failed == 0 && fs::exists(old)) fs::permissions(temporary, old.permissions(), error);
-  if (failed == 0) {
-    fs::rename(temporary, path, error);
-    failed = error.value();
-  }
-  if (failed != 0) fs::remove(temporary, error);
-  return failed;
+int write_or_replace(const std::string& path, std::span<const std::span<const std::byte>> parts) {
+  struct stat old{};
+  const bool is_there = lstat(path.c_str(), &old) == 0;
+  // What is written as it comes: a pipe, a device, or a link to either or to a file.
+  if (is_there && !S_ISREG(old.st_mode)) return write_in_place(path, parts, O_CREAT);
+  ReplaceFileOptions options;
+  if (is_there) options = {.mode = old.st_mode & 0777, .sync = true};
+  const int error = replace_file(path, parts, options);
+  if (error != EACCES) return error;
+  return write_in_place(path, parts, O_NOFOLLOW);  // the directory takes no new file, but this one may be writable
 }
 
 }  // namespace
@@ -79,11 +70,7 @@ Result<std::vector<std::byte>> read_file(const std::string& where, const std::st
 
 Status write_file(const std::string& where, const std::string& path,
                   std::span<const std::span<const std::byte>> parts) {
-  std::error_code error;
-  const fs::file_status old = fs::symlink_status(path, error);
-  const bool is_replaced = old.type() == fs::file_type::regular || old.type() == fs::file_type::not_found;
-  // What is written as it comes: a pipe, a device, or a link to either or to a file.
-  const int failed = is_replaced ? replace_file(path, old, parts) : write_parts(path, parts);
+  const int failed = write_or_replace(path, parts);
   if (failed == 0) return {};
   return unavailable(
       fmt::format("{}: the file cannot be written: {}; check the path and the space", where, reason_of(failed)));
