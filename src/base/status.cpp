@@ -4,10 +4,21 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "millrace/base/printable.h"
+
 namespace millrace {
 
 void check_failed(const char* file, int line, const char* condition) {
   std::fprintf(stderr, "%s:%d: millrace broke a promise to itself: %s\n", file, line, condition);
+  std::abort();
+}
+
+void value_missing(const Status& error) {
+  const std::string_view code = to_text(error.code());
+  std::fprintf(stderr,
+               "millrace: a result was used as a value, and is an error, %.*s: %s; test ok() before, or call value(), "
+               "which throws\n",
+               static_cast<int>(code.size()), code.data(), error.message().c_str());
   std::abort();
 }
 
@@ -38,7 +49,7 @@ std::string_view to_text(StatusCode code) {
 }
 
 Status::Status(StatusCode code, std::string message)
-    : detail_(code == StatusCode::kOk ? nullptr : new Detail{code, std::move(message)}) {}
+    : detail_(code == StatusCode::kOk ? nullptr : new Detail{code, printable_lines(message)}) {}
 Status::Status(const Status& other) : detail_(other.detail_ ? new Detail(*other.detail_) : nullptr) {}
 Status& Status::operator=(const Status& other) {
   if (this != &other) detail_.reset(other.detail_ ? new Detail(*other.detail_) : nullptr);

@@ -28,7 +28,8 @@ enum class StatusCode : unsigned char {
 
 std::string_view to_text(StatusCode);
 
-/// Success, or a code and a message. A message reads "where: found, expected; what to do".
+/// Success, or a code and a message. A message reads "where: found, expected; what to do". Control characters in it,
+/// as names from files may have them, are escaped (printable.h).
 /// A successful Status is one null pointer.
 class [[nodiscard]] Status {
  public:
@@ -73,6 +74,9 @@ class StatusError : public std::runtime_error {
   Status status_;
 };
 
+/// Prints the error on stderr and aborts: its value was asked for.
+[[noreturn]] void value_missing(const Status& error);
+
 /// A T, or the Status that says why there is none.
 template <class T>
 class [[nodiscard]] Result {
@@ -93,17 +97,17 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   Status status() const { return ok() ? Status() : std::get<1>(state_); }
 
-  /// Precondition: ok().
+  /// Precondition: ok(). Otherwise the error is printed, and the process aborts.
   T& operator*() & {
-    MILLRACE_CHECK(ok());
+    if (!ok()) value_missing(std::get<1>(state_));
     return std::get<0>(state_);
   }
   const T& operator*() const& {
-    MILLRACE_CHECK(ok());
+    if (!ok()) value_missing(std::get<1>(state_));
     return std::get<0>(state_);
   }
   T&& operator*() && {
-    MILLRACE_CHECK(ok());
+    if (!ok()) value_missing(std::get<1>(state_));
     return std::get<0>(std::move(state_));
   }
   T* operator->() { return &**this; }
