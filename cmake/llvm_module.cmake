@@ -16,6 +16,7 @@ if(MILLRACE_LLVM)
   endforeach()
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/jit/llvm_*.cpp)
   add_library(millrace_llvm MODULE ${sources})
+  add_library(millrace::millrace_llvm ALIAS millrace_llvm)
   target_include_directories(millrace_llvm PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_include_directories(millrace_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
   target_link_libraries(millrace_llvm PRIVATE millrace_flags millrace_llvm_support fmt::fmt lldELF lldCommon LLVM)
@@ -27,4 +28,28 @@ if(MILLRACE_LLVM)
   add_dependencies(millrace millrace_llvm)  # whoever builds the library can use it
 endif()
 set_source_files_properties(src/jit/open_llvm_module.cpp PROPERTIES COMPILE_DEFINITIONS
-  "MILLRACE_LLVM_VERSION=\"${MILLRACE_LLVM_VERSION}\";MILLRACE_BUILD_DIR=\"${PROJECT_BINARY_DIR}\";MILLRACE_INSTALL_LIBDIR=\"${CMAKE_INSTALL_FULL_LIBDIR}\";MILLRACE_RELATIVE_LIBDIR=\"${CMAKE_INSTALL_LIBDIR}\"")
+  "MILLRACE_LLVM_VERSION=\"${MILLRACE_LLVM_VERSION}\"")
+
+# What the library knows of places (jit/module_places.h): how an install's programs find its libraries, and the absolute
+# path only where it is the system's own.
+set(programs "${CMAKE_INSTALL_BINDIR}")
+set(libraries "${CMAKE_INSTALL_LIBDIR}")
+if(IS_ABSOLUTE "${programs}" OR IS_ABSOLUTE "${libraries}")
+  set(programs "")
+endif()
+set(system "")
+if(MILLRACE_INSTALL AND CMAKE_INSTALL_PREFIX MATCHES "^/usr(/local)?/?$")
+  set(system "${CMAKE_INSTALL_FULL_LIBDIR}")
+endif()
+set_source_files_properties(src/jit/module_places.cpp PROPERTIES COMPILE_DEFINITIONS
+  "MILLRACE_PROGRAM_DIRECTORY=\"${programs}\";MILLRACE_LIBRARY_DIRECTORY=\"${libraries}\";MILLRACE_SYSTEM_DIRECTORY=\"${system}\"")
+
+include(${CMAKE_CURRENT_LIST_DIR}/millraceApplication.cmake)
+
+# For the directories of this build's own programs: a link beside them, so that they find the module as any application
+# does. Made when configured, as several programs of one directory would make it at one time.
+function(millrace_link_module)
+  if(TARGET millrace_llvm)
+    file(CREATE_LINK ${PROJECT_BINARY_DIR}/libmillrace_llvm.so ${CMAKE_CURRENT_BINARY_DIR}/libmillrace_llvm.so SYMBOLIC)
+  endif()
+endfunction()

@@ -4,47 +4,43 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <mutex>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
 #include "jit/build_id.h"
+#include "jit/module_places.h"
 
 namespace millrace {
 namespace {
 
-constexpr char kModuleFile[] = "libmillrace_llvm.so";
-
-/// The directory of the shared library or executable that holds this function, with a final '/'; empty if unknown.
-std::string own_directory() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&own_directory), &info) == 0 || info.dli_fname == nullptr) return {};
-  // Of the executable itself, the name is as it was called, perhaps found through PATH.
-  char* resolved = realpath(info.dli_fname, nullptr);
-  if (resolved == nullptr) resolved = realpath("/proc/self/exe", nullptr);
-  if (resolved == nullptr) return {};
-  std::string path = resolved;
-  std::free(resolved);
-  return path.substr(0, path.rfind('/') + 1);
+/// The one that the environment names. Whoever sets that decides what this process loads, so its place is not judged;
+/// but a program that runs with other rights than its caller's takes none.
+std::string chosen_module() {
+  const char* chosen = secure_getenv("MILLRACE_LLVM_MODULE");
+  return chosen != nullptr ? chosen : "";
 }
 
-std::vector<std::string> module_candidates() {
-  if (const char* chosen = std::getenv("MILLRACE_LLVM_MODULE"); chosen != nullptr && *chosen != '\0') return {chosen};
+/// The places in which there is a file.
+Result<std::vector<std::string>> module_candidates() {
+  const std::string chosen = chosen_module();
   std::vector<std::string> candidates;
-  auto add = [&](std::string directory) {
-    if (directory.empty()) return;
-    if (directory.back() != '/') directory += '/';
-    directory += kModuleFile;
-    for (const std::string& known : candidates) {
-      if (known == directory) return;
-    }
-    candidates.push_back(std::move(directory));
-  };
-  const std::string own = own_directory();
-  add(own);
-  if (!own.empty()) add(own + "../" MILLRACE_RELATIVE_LIBDIR);  // of an executable in an install's bin
-  add(MILLRACE_INSTALL_LIBDIR);
-  add(MILLRACE_BUILD_DIR);
-  return candidates;
+  std::string places;
+  for (std::string& place : chosen.empty() ? module_places(own_file()) : std::vector{chosen}) {
+    places += (places.empty() ? "" : ", ") + place;
+    if (access(place.c_str(), R_OK) == 0) candidates.push_back(std::move(place));
+  }
+  if (!candidates.empty()) return candidates;
+  return unavailable("llvm: " + std::string(kLlvmModuleFile) + " not found; looked in " + places +
+                     "; put it there (millrace_deploy_module of the CMake package does), or name it in "
+                     "MILLRACE_LLVM_MODULE");
+}
+
+Status check_place(const std::string& module) {
+  if (!chosen_module().empty()) return {};
+  struct stat library{};
+  if (stat(own_file().c_str(), &library) != 0) library.st_uid = geteuid();
+  return check_module_writers(module, library.st_uid);
 }
 
 /// The module's functions.
@@ -84,13 +80,16 @@ Result<LlvmModule> open_module(const std::string& path) {
 
 /// The first that is of this build: one of an older build may stand before it, where another version was installed.
 Result<LlvmModule> open_first_module() {
-  MILLRACE_TRY(find_llvm_module().status());
+  MILLRACE_TRY_ASSIGN(const std::vector<std::string> candidates, module_candidates());
   Status why;
-  for (const std::string& candidate : module_candidates()) {
-    if (access(candidate.c_str(), R_OK) != 0) continue;
-    Result<LlvmModule> module = open_module(candidate);
-    if (module.ok()) return module;
-    if (why.ok()) why = module.status();
+  for (const std::string& candidate : candidates) {
+    Status status = check_place(candidate);
+    if (status.ok()) {
+      Result<LlvmModule> module = open_module(candidate);
+      if (module.ok()) return module;
+      status = module.status();
+    }
+    if (why.ok()) why = std::move(status);
   }
   return why;
 }
@@ -111,13 +110,8 @@ Result<LlvmModule> llvm_module() {
 std::string_view llvm_version() { return MILLRACE_LLVM_VERSION; }
 
 Result<std::string> find_llvm_module() {
-  std::string places;
-  for (std::string& candidate : module_candidates()) {
-    if (access(candidate.c_str(), R_OK) == 0) return std::move(candidate);
-    places += (places.empty() ? "" : ", ") + candidate;
-  }
-  return unavailable("llvm: " + std::string(kModuleFile) + " not found; looked in " + places +
-                     "; install it there, or name it in MILLRACE_LLVM_MODULE");
+  MILLRACE_TRY_ASSIGN(std::vector<std::string> candidates, module_candidates());
+  return std::move(candidates.front());
 }
 
 Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetSpec& spec,

@@ -29,10 +29,9 @@ struct LlvmEmitOutput {
 /// The LLVM this library was built beside: "19.1.7", or "none".
 std::string_view llvm_version();
 
-/// The module's file: $MILLRACE_LLVM_MODULE and nothing else when that is set; else libmillrace_llvm.so next to this
-/// library (or the executable that holds it), in the library directory of the install that an executable stands in, in
-/// the configured install's, in the build directory. Looks at names only, opens nothing. Fails naming every place
-/// looked in.
+/// The module's file: $MILLRACE_LLVM_MODULE and nothing else when that is set; else the first of module_places that
+/// there is. Looks at names only, opens nothing. Fails naming every place looked in. Opening skips a file of another
+/// build, and one that others can write to.
 Result<std::string> find_llvm_module();
 
 /// Emits through the module, which the first call opens for the rest of the process: 10-15 ms, libLLVM's relocations.

@@ -80,8 +80,8 @@ TEST_CASE("a kernel from the disk cache runs without libLLVM") {
 TEST_CASE("child: has no module" * doctest::skip()) {
   const auto generator = make_llvm_generator();
   const std::string message =
-      "llvm: libmillrace_llvm.so not found; looked in /no/such/module.so; install it there, or name it in "
-      "MILLRACE_LLVM_MODULE";
+      "llvm: libmillrace_llvm.so not found; looked in /no/such/module.so; put it there (millrace_deploy_module "
+      "of the CMake package does), or name it in MILLRACE_LLVM_MODULE";
   CHECK(generator->supports(kSpec).ok());
   const PlannedKernel kernel = generator->plan(doubling_kernel(), kSpec).value();
   CHECK(generator->emit(kernel, kSpec).status().message() == message);

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# What an application's build does with Millrace beyond linking it. find_package(millrace) and add_subdirectory bring it.
+if(CMAKE_SCRIPT_MODE_FILE)
+  # Copies MODULE into DIRECTORY in one step: a program that has the old one open goes on with that.
+  string(RANDOM LENGTH 16 random)
+  get_filename_component(name ${MODULE} NAME)
+  file(COPY_FILE ${MODULE} ${DIRECTORY}/.${name}.${random})
+  file(RENAME ${DIRECTORY}/.${name}.${random} ${DIRECTORY}/${name})
+  return()
+endif()
+
+set(MILLRACE_APPLICATION_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
+
+# millrace_deploy_module(<target> [DESTINATION <directory>] [COMPONENT <name>])
+#
+# Puts the LLVM module beside <target>, the executable or shared library that millrace::millrace is linked into: there
+# the library finds it, wherever both are moved together. The copy is made when <target> is linked. DESTINATION, the
+# directory that <target> is installed in, installs the module there too.
+# Nothing is to be done, and nothing is, where millrace::millrace is a shared library, which has the module beside itself,
+# and where Millrace was built without LLVM.
+function(millrace_deploy_module target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESTINATION;COMPONENT" "")
+  if(arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "millrace_deploy_module: found '${ARGN}', expected [DESTINATION <directory>] [COMPONENT <name>]")
+  endif()
+  get_target_property(library_type millrace::millrace TYPE)
+  if(NOT TARGET millrace::millrace_llvm OR library_type STREQUAL "SHARED_LIBRARY")
+    return()
+  endif()
+  add_custom_command(TARGET ${target} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -DMODULE=$<TARGET_FILE:millrace::millrace_llvm> -DDIRECTORY=$<TARGET_FILE_DIR:${target}>
+            -P ${MILLRACE_APPLICATION_SCRIPT}
+    COMMENT "Putting Millrace's LLVM module beside ${target}" VERBATIM)
+  if(NOT arg_DESTINATION)
+    return()
+  endif()
+  set(component "")
+  if(arg_COMPONENT)
+    set(component COMPONENT ${arg_COMPONENT})
+  endif()
+  get_target_property(is_imported millrace::millrace_llvm IMPORTED)
+  if(is_imported)
+    install(PROGRAMS $<TARGET_FILE:millrace::millrace_llvm> DESTINATION ${arg_DESTINATION} ${component})
+  else()
+    install(TARGETS millrace_llvm LIBRARY DESTINATION ${arg_DESTINATION} ${component})
+  endif()
+endfunction()
+
+# millrace_hide_symbols(<target>)
+#
+# For a plugin, a shared library that links the static millrace::millrace: keeps Millrace's symbols inside it, so that
+# two plugins in one process may have two Millraces. What <target> itself compiles becomes hidden too, except what it
+# marks __attribute__((visibility("default"))).
+function(millrace_hide_symbols target)
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_link_options(${target} PRIVATE "LINKER:--exclude-libs,$<TARGET_FILE_NAME:millrace::millrace>")
+endfunction()
