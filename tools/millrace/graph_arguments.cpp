@@ -1,39 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/millrace/graph_arguments.h"
 
-#include <chrono>
-#include <unistd.h>
+#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "millrace/base/file.h"
+#include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
+#include "tools/millrace/progress_line.h"
 
 namespace millrace::tool {
-namespace {
-
-/// One line on the terminal that is written again and again, and is gone in the end.
-class ProgressLine {
- public:
-  ~ProgressLine() {
-    if (is_shown_) write_notice("\r\033[K");
-  }
-  void show(const CompileProgress& progress) {
-    constexpr std::chrono::milliseconds kPatience{300};
-    if (!is_terminal_ || std::chrono::steady_clock::now() - start_ < kPatience) return;
-    write_notice(
-        fmt::format("\rcompiling kernel {} of {}: {}\033[K", progress.kernel + 1, progress.num_kernels, progress.name));
-    is_shown_ = true;
-  }
-
- private:
-  const bool is_terminal_ = isatty(STDERR_FILENO) == 1;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  bool is_shown_ = false;
-};
-
-}  // namespace
-
 void add_graph_file(CLI::App& app, GraphArguments& arguments) {
   app.add_option("FILE", arguments.file, "The graph, as text.")->type_name("")->required();
 }
@@ -49,7 +26,7 @@ void add_target(CLI::App& app, GraphArguments& arguments, const char* flag) {
 Result<Graph> read_graph(const GraphArguments& arguments) { return millrace::read_graph(arguments.file); }
 
 Result<Program> compile_graph(Graph graph, const GraphArguments& arguments, std::shared_ptr<Device> device) {
-  ProgressLine line;
+  ProgressLine line(stderr);
   CompileOptions options;
   options.device = arguments.target;
   options.on_device = std::move(device);
@@ -71,7 +48,7 @@ void write_notice(std::string_view text) {
 }
 
 Status write_text(const std::string& path, std::string_view text) {
-  return path.empty() ? write_standard_output(text) : write_file(fmt::format("'{}'", path), path, text);
+  return path.empty() ? write_standard_output(text) : write_file(fmt::format("'{}'", printable(path)), path, text);
 }
 
 }  // namespace millrace::tool

@@ -88,6 +88,11 @@ TEST_CASE("child: has no module" * doctest::skip()) {
   CHECK_FALSE(is_llvm_loaded());
 }
 
+TEST_CASE("a child process that matches no test case fails") {
+  CHECK(run_child("", "child: compiles, renamed") != 0);
+  CHECK(run_child("", "a missing module is an error*") == 0);
+}
+
 TEST_CASE("a missing module is an error of emitting alone, and names where it was looked for") {
   CHECK(run_child("MILLRACE_LLVM_MODULE=/no/such/module.so", "child: has no module") == 0);
 }
