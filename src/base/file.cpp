@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
-#include <memory>
+#include <limits>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -48,24 +48,37 @@ int write_or_replace(const std::string& path, std::span<const std::span<const st
 
 }  // namespace
 
-Result<std::vector<std::byte>> read_file(const std::string& where, const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file) {
-    return not_found(fmt::format("{}: the file cannot be opened: {}; check the path", where, reason_of(errno)));
-  }
+Result<FileReader> FileReader::open(std::string where, const std::string& path) {
+  if (std::FILE* file = std::fopen(path.c_str(), "rbe")) return FileReader(std::move(where), file);
+  const std::string reason = reason_of(errno);
+  return not_found(fmt::format("{}: the file cannot be opened: {}; check the path", where, reason));
+}
+
+Result<std::vector<std::byte>> FileReader::read(std::size_t size) {
+  constexpr std::size_t kLeast = std::size_t{1} << 16;
   std::vector<std::byte> bytes;
-  std::size_t size = 0;
-  // Piece by piece, as a pipe has no size to ask for.
-  while (size == bytes.size()) {
-    constexpr std::size_t kLeast = std::size_t{1} << 16;
-    bytes.resize(std::max(kLeast, size * 2));
-    size += std::fread(bytes.data() + size, 1, bytes.size() - size, file.get());
+  std::size_t num_read = 0;
+  while (num_read == bytes.size() && num_read < size) {
+    bytes.resize(std::min(size, std::max(kLeast, num_read * 2)));
+    num_read += std::fread(bytes.data() + num_read, 1, bytes.size() - num_read, file_.get());
   }
-  if (std::ferror(file.get()) != 0) {
-    return data_loss(fmt::format("{}: the file cannot be read: {}; check what it is", where, reason_of(errno)));
+  if (std::ferror(file_.get()) != 0) {
+    return data_loss(fmt::format("{}: the file cannot be read: {}; check what it is", where_, reason_of(errno)));
   }
-  bytes.resize(size);
+  bytes.resize(num_read);
   return bytes;
+}
+
+std::optional<std::uint64_t> FileReader::size_left() const {
+  struct stat info{};
+  const off_t position = ftello(file_.get());
+  if (position < 0 || fstat(fileno(file_.get()), &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  return static_cast<std::uint64_t>(std::max(info.st_size, position) - position);
+}
+
+Result<std::vector<std::byte>> read_file(const std::string& where, const std::string& path) {
+  MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open(where, path));
+  return file.read(std::numeric_limits<std::size_t>::max());
 }
 
 Status write_file(const std::string& where, const std::string& path,

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/graph/npy.h"
 
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <unistd.h>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include "millrace/base/file.h"
 #include "tests/jit/cache/temporary_directory.h"
 
 namespace millrace {
@@ -103,6 +107,43 @@ TEST_CASE("what is wrong with a file is said with the values") {
   CHECK(read_npy("/nowhere/f").status().message() ==
         "npy '/nowhere/f': the file cannot be opened: No such file or directory; check the path");
   CHECK(read_npy("/tmp").status().message() == "npy '/tmp': the file cannot be read: Is a directory; check what it is");
+}
+
+TEST_CASE("a reader tells the type before it reads elements, and a size that is not the header's") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/f.npy";
+  const auto write = [&](std::span<const std::byte> bytes) { REQUIRE(write_file("f", path, std::array{bytes}).ok()); };
+  std::vector<std::byte> file = file_of(dict("'<i2'", "True", "(2, 2)"), 8);
+  write(file);
+  NpyReader reader = NpyReader::open(path).value();
+  CHECK(reader.type().to_text() == "i16[2x2]");
+  CHECK(numbers(reader.read().value()) == std::vector<int>{0, 1, 4, 5, 2, 3, 6, 7});
+  file.push_back({});
+  write(file);
+  CHECK(NpyReader::open(path).status().message() ==
+        fmt::format("npy '{}': holds 9 bytes of elements, expected 8 for i16[2x2]; is it whole?", path));
+}
+
+/// What reading these bytes from a pipe, which has no size to ask for, gives.
+Result<NpyArray> read_from_pipe(std::span<const std::byte> bytes) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  REQUIRE(write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  close(ends[1]);
+  Result<NpyArray> array = read_npy(fmt::format("/dev/fd/{}", ends[0]));
+  close(ends[0]);
+  return array;
+}
+
+TEST_CASE("a pipe is read as a file is, and one that holds more or less is refused") {
+  std::vector<std::byte> file = file_of(dict("'|u1'", "False", "(4,)"), 4);
+  CHECK(numbers(read_from_pipe(file).value()) == std::vector<int>{0, 1, 2, 3});
+  file.resize(file.size() + 100);
+  CHECK(read_from_pipe(file).status().message().ends_with(
+      "': holds 5 bytes or more of elements, expected 4 for u8[4]; is it whole?"));
+  file.resize(file.size() - 101);
+  CHECK(read_from_pipe(file).status().message().ends_with(
+      "': holds 3 bytes of elements, expected 4 for u8[4]; is it whole?"));
 }
 
 TEST_CASE("a header that is no dict of the three keys is refused") {

@@ -2,9 +2,13 @@
 // What `millrace run` and `millrace bench` find before they compile: a compiler that cannot be opened stands in the
 // way.
 #include <cstdlib>
+#include <filesystem>
+#include <unistd.h>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include "millrace/graph/npy.h"
 #include "tests/tools/workplace.h"
 
 namespace millrace {
@@ -43,6 +47,53 @@ TEST_CASE("arguments are checked before anything is compiled") {
   CHECK(here.error_of("run fresh.mr --input x=ones,2x1237 --dim k=2 --output z=@z.npy") ==
         "millrace: --output z=@z.npy: the graph has no output 'z'; it has: y\n");
   unsetenv("MILLRACE_LLVM_MODULE");
+}
+
+/// An .npy file with the header of f32[rows, columns], and a hole in the place of its elements.
+void write_hollow_npy(const Workplace& here, const std::string& name, std::int64_t rows, std::int64_t columns) {
+  REQUIRE(write_npy(here.path(name), {DType::kF32, {0, 1}}, {}).ok());
+  std::string header = here.read(name);
+  const std::string shape = "(0, 1), }", wanted = fmt::format("({}, {}), }}", rows, columns);
+  const std::size_t at = header.find(shape);
+  REQUIRE(header.compare(at + shape.size(), wanted.size() - shape.size(),
+                         std::string(wanted.size() - shape.size(), ' ')) == 0);
+  here.write(name, header.replace(at, wanted.size(), wanted));
+  std::filesystem::resize_file(here.path(name), header.size() + static_cast<std::uintmax_t>(rows * columns * 4));
+}
+
+TEST_CASE("extents of inputs are checked before memory is taken for them") {
+  const Workplace here;
+  here.write("fresh.mr", "graph fresh(%x: f32[rows in 1..64, 1237]) {\n  %s = add(%x, %x)\n  return s = %s\n}\n");
+  write_hollow_npy(here, "rows.npy", 200'000'000, 1237);  // 990 GB
+  write_hollow_npy(here, "columns.npy", 2, 200'000'000'000);
+  for (const std::string command : {"run", "bench"}) {
+    const auto error = [&](const std::string& arguments) { return here.error_of(command + " fresh.mr " + arguments); };
+    const std::string rows =
+        "millrace: input 'x': dim 0 is 200000000, expected rows in 1..64; keep the promise, or build the graph with "
+        "another\n";
+    CHECK(error("--input x=ones,200000000x1237") == rows);
+    CHECK(error("--input x=@rows.npy") == rows);
+    CHECK(error("--input x=@columns.npy") ==
+          "millrace: input 'x' is [2x200000000000], expected 1237 in dim 1 of f32[rows, 1237]; bind tensors that "
+          "agree\n");
+  }
+}
+
+TEST_CASE("inputs and outputs that do not fit the machine's memory are refused before any is taken") {
+  const Workplace here;
+  here.write("any.mr", "graph any(%x: f32[n]) {\n  %s = cast(%x) {dtype = f64}\n  return s = %s\n}\n");
+  const double machine =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 0x1p30;
+  const auto message = [&](const char* times, double gigabytes) {
+    return fmt::format(
+        "millrace: inputs and outputs (x: f32[70368744177664], s: f64[70368744177664]){} take {:.3g} GiB, this machine "
+        "has {:.3g} GiB; say smaller sizes\n",
+        times, gigabytes, machine);
+  };
+  constexpr double kOneRun = 65536 * 12;
+  CHECK(here.error_of("run any.mr --input x=zeros,70368744177664") == message("", kOneRun));
+  CHECK(here.error_of("run any.mr --input x=zeros --dim n=70368744177664") == message("", kOneRun));
+  CHECK(here.error_of("bench any.mr --input x=zeros --dim n=70368744177664") == message(", 16 times,", 16 * kOneRun));
 }
 
 TEST_CASE("a size whose facts leave one value need not be said, and may be") {

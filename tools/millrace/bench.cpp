@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
 #include "tools/millrace/measure.h"
@@ -46,16 +47,13 @@ void add_costs(Measurement& measurement, const Schedule& schedule, const SymbolV
 
 Status bench(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
-  MILLRACE_TRY_ASSIGN(const RunMaker maker, RunMaker::create(graph, arguments.inputs));
+  MILLRACE_TRY_ASSIGN(const RunMaker maker, RunMaker::create(graph, arguments.inputs, kNumInputs));
   std::vector<BoundRun> runs;
-  for (std::size_t i = 0; i < kNumInputs; ++i) {
-    MILLRACE_TRY_ASSIGN(RunArguments made, maker.make(i * 1000));
-    runs.emplace_back(std::move(made));
-  }
+  for (std::size_t i = 0; i < kNumInputs; ++i) runs.emplace_back(maker.make(i * 1000));
   MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), arguments.graph));
   MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
   const std::vector<DimBinding> dims = runs[0].arguments.bind_dims();
-  Measurement measurement{.name = program.lowered().dispatch.graph.name,
+  Measurement measurement{.name = printable(program.lowered().dispatch.graph.name),
                           .run =
                               [&](std::size_t number) {
                                 const BoundRun& run = runs[number % kNumInputs];

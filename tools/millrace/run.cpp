@@ -114,10 +114,10 @@ Status run(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
   times.inputs_begin = TraceClock::now();
   MILLRACE_TRY_ASSIGN(const RunMaker maker, RunMaker::create(graph, arguments.inputs));
-  MILLRACE_TRY_ASSIGN(RunArguments run, maker.make(0));
   const std::vector<Argument>& outputs = maker.signature().outputs();
   MILLRACE_TRY_ASSIGN(const std::vector<OutputFile> files, parse_outputs(outputs, arguments.outputs));
   MILLRACE_TRY(require_own_file(arguments.trace, files, outputs));
+  RunArguments run = maker.make(0);
   times.compile_begin = TraceClock::now();
   std::shared_ptr<SimDevice> counting;
   if (arguments.counts) {

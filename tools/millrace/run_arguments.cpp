@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "tools/millrace/dims.h"
 #include "tools/millrace/generate.h"
 
@@ -31,7 +33,7 @@ std::optional<std::vector<std::int64_t>> parse_shape(std::string_view text) {
 Result<InputSource> parse_source(const std::string& argument, const std::string& value) {
   InputSource source{.argument = argument};
   if (value.front() == '@' && value.size() > 1) {
-    MILLRACE_TRY_ASSIGN(source.file, read_npy(value.substr(1)));
+    MILLRACE_TRY_ASSIGN(source.file, NpyReader::open(value.substr(1)));
     return source;
   }
   const std::size_t comma = value.find(',');
@@ -49,48 +51,43 @@ Result<InputSource> parse_source(const std::string& argument, const std::string&
 
 bool has_extents(const InputSource& source) { return source.file || source.shape; }
 
-/// The inputs of one run. Those that have extents of their own come first: they tell the sizes of the others.
-class InputMaker {
+/// The types of a run's inputs, from what was said alone. Those that have extents of their own come first: they tell
+/// the sizes of the others.
+class InputTypes {
  public:
-  InputMaker(const SymbolValues& given, const SymbolValues& pinned, std::uint64_t seed)
-      : given_(given), symbols_(given), seed_(seed) {
+  InputTypes(const SymbolValues& given, const SymbolValues& pinned) : given_(given), symbols_(given) {
     symbols_.insert(pinned.begin(), pinned.end());
   }
 
-  Result<NpyArray> make(const Argument& input, const InputSource& source) {
-    return has_extents(source) ? with_extents(input, source) : generated(input, source);
+  Result<TensorType> of(const Argument& input, const InputSource& source) {
+    return has_extents(source) ? with_extents(input, source) : from_symbols(input, source);
   }
   const SymbolValues& symbols() const { return symbols_; }
 
  private:
-  Result<NpyArray> with_extents(const Argument& input, const InputSource& source) {
-    NpyArray array;
-    if (source.file) {
-      array = *source.file;
-    } else {
-      MILLRACE_TRY_ASSIGN(array,
-                          filled({input.type.dtype, Shape({source.shape->begin(), source.shape->end()})}, source));
-    }
+  Result<TensorType> with_extents(const Argument& input, const InputSource& source) {
     const TensorType& type = input.type;
-    if (array.type.dtype != type.dtype || array.type.shape.rank() != type.shape.rank()) {
+    const TensorType found =
+        source.file ? source.file->type() : TensorType{type.dtype, Shape({source.shape->begin(), source.shape->end()})};
+    if (found.dtype != type.dtype || found.shape.rank() != type.shape.rank()) {
       return invalid_argument(fmt::format("--input {}: found {}, expected {}; give elements and axes like these",
-                                          source.argument, array.type.to_text(), type.to_text()));
+                                          source.argument, found.to_text(), type.to_text()));
     }
     for (std::size_t axis = 0; axis < type.shape.rank(); ++axis) {
       const std::optional<std::string> symbol = plain_symbol(type.shape[axis]);
       if (!symbol) continue;
-      const std::int64_t extent = array.type.shape[axis].constant();
+      const std::int64_t extent = found.shape[axis].constant();
       symbols_.emplace(*symbol, extent);  // another value of an input before is the run's to refuse
       if (const auto said = given_.find(*symbol); said != given_.end() && said->second != extent) {
         return invalid_argument(
             fmt::format("--input {}: found {}, whose {} is {}; --dim says {}; leave it to the input", source.argument,
-                        array.type.to_text(), *symbol, extent, said->second));
+                        found.to_text(), *symbol, extent, said->second));
       }
     }
-    return array;
+    return found;
   }
 
-  Result<NpyArray> generated(const Argument& input, const InputSource& source) {
+  Result<TensorType> from_symbols(const Argument& input, const InputSource& source) const {
     std::vector<SizeExpr> extents;
     for (const SizeExpr& size : input.type.shape.dims()) {
       if (const std::optional<std::string> unknown = unknown_symbol(size, symbols_)) {
@@ -106,31 +103,24 @@ class InputMaker {
       }
       extents.emplace_back(extent);
     }
-    return filled({input.type.dtype, Shape(std::move(extents))}, source);
-  }
-
-  Result<NpyArray> filled(TensorType type, const InputSource& source) {
-    const SizeExpr bytes = size_bytes(type);
-    constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
-    if (bytes.constant() < 0 || bytes.constant() > kMostBytes) {
-      return resource_exhausted(
-          fmt::format("--input {}: {} has more than 2^40 bytes; say a smaller one", source.argument, type.to_text()));
-    }
-    NpyArray array{std::move(type), std::vector<std::byte>(static_cast<std::size_t>(bytes.constant()))};
-    generate_elements(source.kind, array.type.dtype, seed_++, array.bytes);
-    return array;
+    return TensorType{input.type.dtype, Shape(std::move(extents))};
   }
 
   const SymbolValues& given_;  // by --dim
   SymbolValues symbols_;
-  std::uint64_t seed_;
 };
 
-TensorBinding bind_array(NpyArray& array) {
-  std::vector<std::int64_t> extents;
-  for (const SizeExpr& size : array.type.shape.dims()) extents.push_back(size.constant());
-  return bind(array.bytes, Extents(extents));
+std::vector<std::byte> bytes_for(const TensorType& type) {
+  return std::vector<std::byte>(static_cast<std::size_t>(size_bytes(type).constant()));
 }
+
+Extents extents_of(const TensorType& type) {
+  std::vector<std::int64_t> extents;
+  for (const SizeExpr& size : type.shape.dims()) extents.push_back(size.constant());
+  return Extents(extents);
+}
+
+TensorBinding bind_array(NpyArray& array) { return bind(array.bytes, extents_of(array.type)); }
 
 std::vector<TensorBinding> bind_arrays(std::vector<NpyArray>& arrays) {
   std::vector<TensorBinding> bindings;
@@ -160,13 +150,16 @@ void add_inputs(CLI::App& app, InputArguments& arguments) {
   add_dims(app, arguments.dims);
 }
 
-Result<RunMaker> RunMaker::create(const Graph& graph, const InputArguments& arguments) {
+Result<RunMaker> RunMaker::create(const Graph& graph, const InputArguments& arguments, std::size_t num_runs) {
   MILLRACE_TRY_ASSIGN(const auto known, collect_symbols(graph));
   MILLRACE_TRY_ASSIGN(Signature signature, Signature::of(graph));
   MILLRACE_TRY_ASSIGN(SymbolValues given, parse_dims(known, arguments.dims));
-  RunMaker maker(std::move(signature), std::move(given), pinned_values(known));
+  RunMaker maker(std::move(signature));
   for (const std::string& argument : arguments.inputs) MILLRACE_TRY(maker.add_source(argument));
   MILLRACE_TRY(maker.require_sources());
+  MILLRACE_TRY(maker.resolve(given, pinned_values(known)));
+  MILLRACE_TRY(maker.require_memory(num_runs));
+  MILLRACE_TRY(maker.read_files());
   return maker;
 }
 
@@ -190,41 +183,90 @@ Status RunMaker::require_sources() const {
     return invalid_argument(
         fmt::format("input '{0}' of {1} is given nothing; say --input {0}=@FILE.npy, or zeros, ones, randn or arange "
                     "for the file",
-                    input.name, input.type.to_text()));
+                    printable(input.name), input.type.to_text()));
   }
   return {};
 }
 
-Result<RunArguments> RunMaker::make(std::uint64_t seed) const {
-  RunArguments run;
-  InputMaker maker(given_, pinned_, seed);
+Status RunMaker::resolve(const SymbolValues& given, const SymbolValues& pinned) {
+  InputTypes types(given, pinned);
   const std::vector<Argument>& inputs = signature_.inputs();
-  run.inputs.resize(inputs.size());
+  input_types_.resize(inputs.size());
   for (const bool tells : {true, false}) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const InputSource& source = sources_.at(inputs[i].name);
       if (has_extents(source) != tells) continue;
-      MILLRACE_TRY_ASSIGN(run.inputs[i], maker.make(inputs[i], source));
+      MILLRACE_TRY_ASSIGN(input_types_[i], types.of(inputs[i], source));
     }
   }
-  run.symbols = maker.symbols();
+  symbols_ = types.symbols();
+  std::vector<DimBinding> dims;
   for (const Dim& dim : signature_.named_dims()) {
-    run.named_dims.push_back(dim.name());
-    if (run.symbols.contains(dim.name())) continue;
-    return invalid_argument(fmt::format("the size {} is told by no input; say --dim {}=N", dim.to_text(), dim.name()));
+    const auto value = symbols_.find(dim.name());
+    if (value == symbols_.end()) {
+      return invalid_argument(
+          fmt::format("the size {} is told by no input; say --dim {}=N", dim.to_text(), dim.name()));
+    }
+    dims.push_back({dim.name(), value->second});
   }
   std::vector<Extents> extents;
-  for (const TensorBinding& binding : run.bind_inputs()) extents.push_back(binding.extents);
-  MILLRACE_TRY_ASSIGN(const std::vector<TensorType> types, signature_.output_types(extents, run.bind_dims()));
-  for (const TensorType& type : types) {
-    run.outputs.push_back({type, std::vector<std::byte>(static_cast<std::size_t>(size_bytes(type).constant()))});
+  for (const TensorType& type : input_types_) extents.push_back(extents_of(type));
+  MILLRACE_TRY_ASSIGN(output_types_, signature_.output_types(extents, dims));
+  return {};
+}
+
+Status RunMaker::require_memory(std::size_t num_runs) const {
+  const auto memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  double sum = 0;
+  const auto add = [&](const TensorType& type) {
+    sum += static_cast<double>(num_runs) * static_cast<double>(size_bytes(type).constant());
+  };
+  std::ranges::for_each(input_types_, add);
+  std::ranges::for_each(output_types_, add);
+  if (sum <= memory) return {};
+  std::string types;
+  const auto name = [&](const std::vector<Argument>& arguments, const std::vector<TensorType>& of) {
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      types += fmt::format("{}{}: {}", types.empty() ? "" : ", ", printable(arguments[i].name), of[i].to_text());
+    }
+  };
+  name(signature_.inputs(), input_types_);
+  name(signature_.outputs(), output_types_);
+  return resource_exhausted(
+      fmt::format("inputs and outputs ({}){} take {:.3g} GiB, this machine has {:.3g} GiB; say "
+                  "smaller sizes",
+                  types, num_runs == 1 ? "" : fmt::format(", {} times,", num_runs), sum / 0x1p30, memory / 0x1p30));
+}
+
+Status RunMaker::read_files() {
+  for (auto& [name, source] : sources_) {
+    if (!source.file) continue;
+    MILLRACE_TRY_ASSIGN(source.array, source.file->read());
+    source.file.reset();
   }
+  return {};
+}
+
+RunArguments RunMaker::make(std::uint64_t seed) const {
+  RunArguments run;
+  for (std::size_t i = 0; i < input_types_.size(); ++i) {
+    const InputSource& source = sources_.at(signature_.inputs()[i].name);
+    if (source.array) {
+      run.inputs.push_back(*source.array);
+      continue;
+    }
+    run.inputs.push_back({input_types_[i], bytes_for(input_types_[i])});
+    generate_elements(source.kind, input_types_[i].dtype, seed++, run.inputs.back().bytes);
+  }
+  run.symbols = symbols_;
+  for (const Dim& dim : signature_.named_dims()) run.named_dims.push_back(dim.name());
+  for (const TensorType& type : output_types_) run.outputs.push_back({type, bytes_for(type)});
   return run;
 }
 
 std::string names_text(const std::vector<Argument>& arguments) {
   std::string text;
-  for (const Argument& argument : arguments) text += (text.empty() ? "" : ", ") + argument.name;
+  for (const Argument& argument : arguments) text += (text.empty() ? "" : ", ") + printable(argument.name);
   return text.empty() ? "none" : text;
 }
 

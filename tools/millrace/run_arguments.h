@@ -35,31 +35,36 @@ std::string names_text(const std::vector<Argument>&);
 
 /// One --input: a file, or a kind of elements with a shape or without.
 struct InputSource {
-  std::string argument;  // as it was said
-  std::optional<NpyArray> file = {};
+  std::string argument;                // as it was said
+  std::optional<NpyReader> file = {};  // until it is read
+  std::optional<NpyArray> array = {};  // what was in it
   std::string kind = {};
   std::optional<std::vector<std::int64_t>> shape = {};
 };
 
-/// Makes runs from what was said, all of it checked before anything is compiled.
+/// Makes runs from what was said, all of it checked before memory is taken and before anything is compiled.
 class RunMaker {
  public:
-  /// Reads the files. Fails for arguments that do not fit the graph.
-  static Result<RunMaker> create(const Graph&, const InputArguments&);
+  /// Reads the files, last of all. Fails for arguments that do not fit the graph, and for tensors that, `num_runs`
+  /// times, do not fit this machine's memory.
+  static Result<RunMaker> create(const Graph&, const InputArguments&, std::size_t num_runs = 1);
   /// A run on its own memory: `seed` decides the random elements.
-  Result<RunArguments> make(std::uint64_t seed) const;
+  RunArguments make(std::uint64_t seed) const;
   const Signature& signature() const { return signature_; }
 
  private:
-  RunMaker(Signature signature, SymbolValues given, SymbolValues pinned)
-      : signature_(std::move(signature)), given_(std::move(given)), pinned_(std::move(pinned)) {}
+  explicit RunMaker(Signature signature) : signature_(std::move(signature)) {}
   Status add_source(const std::string& argument);
   Status require_sources() const;
+  /// The types and sizes of a run, given what --dim said and the sizes that facts leave one value.
+  Status resolve(const SymbolValues& given, const SymbolValues& pinned);
+  Status require_memory(std::size_t num_runs) const;
+  Status read_files();
 
   Signature signature_;
-  SymbolValues given_;   // by --dim
-  SymbolValues pinned_;  // by facts that leave one value
   std::map<std::string, InputSource> sources_;
+  std::vector<TensorType> input_types_, output_types_;
+  SymbolValues symbols_;
 };
 
 }  // namespace millrace::tool

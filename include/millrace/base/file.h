@@ -2,9 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "millrace/base/status.h"
@@ -15,6 +20,25 @@ namespace millrace {
 // in it: "npy 'w.npy': the file cannot be opened: No such file or directory; check the path".
 
 Result<std::vector<std::byte>> read_file(const std::string& where, const std::string& path);
+
+/// A file that is read front to back, for what must be judged by its beginning before memory is taken for the rest.
+class FileReader {
+ public:
+  static Result<FileReader> open(std::string where, const std::string& path);
+  /// The next `size` bytes, fewer only where the file ends. Memory is taken as bytes come, whatever `size` is.
+  Result<std::vector<std::byte>> read(std::size_t size);
+  /// The bytes that are left. Empty for what has no size, such as a pipe.
+  std::optional<std::uint64_t> size_left() const;
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  FileReader(std::string where, std::FILE* file) : where_(std::move(where)), file_(file) {}
+
+  std::string where_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
 
 /// The parts one after the other. A file that was there is replaced when all is written, and kept when something fails;
 /// what is no file (a pipe, /dev/stdout) is written as it comes.

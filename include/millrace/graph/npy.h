@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/base/file.h"
 #include "millrace/base/shape.h"
 #include "millrace/base/status.h"
 
@@ -23,6 +24,24 @@ struct NpyArray {
 Result<NpyArray> read_npy(const std::string& path);
 /// `name` is used in messages.
 Result<NpyArray> parse_npy(const std::string& name, std::span<const std::byte> file);
+
+/// The same in two steps: what the array is, before memory is taken for its elements.
+class NpyReader {
+ public:
+  /// Reads the header. Fails too when a file with a size has another than the header tells.
+  static Result<NpyReader> open(const std::string& path);
+  const TensorType& type() const { return type_; }
+  /// Reads the elements. Precondition: called once.
+  Result<NpyArray> read();
+
+ private:
+  NpyReader(std::string where, FileReader file) : where_(std::move(where)), file_(std::move(file)) {}
+
+  std::string where_;
+  FileReader file_;
+  TensorType type_;
+  bool is_fortran_order_ = false;
+};
 
 /// Writes row-major elements as version 1 in C order. A file that was there is replaced when all is written.
 Status write_npy(const std::string& path, const TensorType&, std::span<const std::byte> bytes);

@@ -13,6 +13,7 @@
 #include "base/text_number.h"
 #include "graph/import/tensor_file.h"
 #include "millrace/base/file.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 namespace {
@@ -88,32 +89,65 @@ Result<DType> dtype_of_descr(const std::string& where, const std::string& descr)
   return unimplemented(fmt::format("{}: dtype '{}', expected one of {}; convert it with .astype", where, descr, known));
 }
 
-struct Parts {
-  Header header;
-  std::span<const std::byte> elements;
-};
+/// What stands before the header's dict: the magic number, the version, and the dict's length.
+constexpr std::size_t kVersionEnd = kMagic.size() + 2;
 
-Result<Parts> split_file(const std::string& where, std::span<const std::byte> file) {
-  constexpr std::size_t kVersionEnd = kMagic.size() + 2;
-  if (file.size() < kVersionEnd || std::memcmp(file.data(), kMagic.data(), kMagic.size()) != 0) {
+/// The size of the field that holds the dict's length. `front` holds the file's first kVersionEnd bytes, if it has
+/// them.
+Result<std::size_t> length_bytes(const std::string& where, std::span<const std::byte> front) {
+  if (front.size() < kVersionEnd || std::memcmp(front.data(), kMagic.data(), kMagic.size()) != 0) {
     return data_loss(fmt::format("{}: does not begin with \\x93NUMPY and a version; is it an .npy file?", where));
   }
-  const auto major = std::to_integer<unsigned>(file[6]), minor = std::to_integer<unsigned>(file[7]);
+  const auto major = std::to_integer<unsigned>(front[6]), minor = std::to_integer<unsigned>(front[7]);
   if (major < 1 || major > 3 || minor != 0) {
     return unimplemented(
         fmt::format("{}: version {}.{}, expected 1.0, 2.0 or 3.0; save it with numpy.save", where, major, minor));
   }
-  const std::size_t length_bytes = major == 1 ? 2 : 4;
-  const std::size_t begin = kVersionEnd + length_bytes;
-  std::uint32_t length = 0;
-  if (file.size() >= begin) std::memcpy(&length, file.data() + kVersionEnd, length_bytes);
-  if (file.size() < begin || file.size() - begin < length) {
-    return data_loss(fmt::format("{}: ends inside its header; is it whole?", where));
+  return major == 1 ? 2 : 4;
+}
+
+struct Described {
+  TensorType type;
+  bool is_fortran_order = false;
+};
+
+Result<Described> describe(const std::string& where, std::span<const std::byte> dict) {
+  const auto header = read_header({reinterpret_cast<const char*>(dict.data()), dict.size()});
+  if (!header) {
+    return data_loss(fmt::format(
+        "{}: the header is no dict of 'descr', 'fortran_order' and 'shape'; save it with numpy.save", where));
   }
-  const auto header = read_header({reinterpret_cast<const char*>(file.data()) + begin, length});
-  if (header) return Parts{*header, file.subspan(begin + length)};
-  return data_loss(
-      fmt::format("{}: the header is no dict of 'descr', 'fortran_order' and 'shape'; save it with numpy.save", where));
+  MILLRACE_TRY_ASSIGN(const DType dtype, dtype_of_descr(where, header->descr));
+  MILLRACE_TRY_ASSIGN(Shape shape, shape_of(where, header->shape));
+  return Described{{dtype, std::move(shape)}, header->is_fortran_order};
+}
+
+Status ends_in_header(const std::string& where) {
+  return data_loss(fmt::format("{}: ends inside its header; is it whole?", where));
+}
+
+Status wrong_size(const std::string& where, const TensorType& type, std::string_view found) {
+  return data_loss(fmt::format("{}: holds {} of elements, expected {} for {}; is it whole?", where, found,
+                               size_bytes(type).to_text(), type.to_text()));
+}
+
+Status check_size(const std::string& where, const TensorType& type, std::uint64_t found) {
+  if (size_bytes(type).is(static_cast<std::int64_t>(found))) return {};
+  return wrong_size(where, type, fmt::format("{} bytes", found));
+}
+
+/// The fields before the elements, from a source of bytes: `take(n)` gives the next n, or fewer where they end.
+template <class Take>
+Result<Described> read_front(const std::string& where, Take take) {
+  MILLRACE_TRY_ASSIGN(const auto front, take(kVersionEnd));
+  MILLRACE_TRY_ASSIGN(const std::size_t field_bytes, length_bytes(where, front));
+  MILLRACE_TRY_ASSIGN(const auto field, take(field_bytes));
+  std::uint32_t length = 0;
+  if (field.size() < field_bytes) return ends_in_header(where);
+  std::memcpy(&length, field.data(), field_bytes);
+  MILLRACE_TRY_ASSIGN(const auto dict, take(length));
+  if (dict.size() < length) return ends_in_header(where);
+  return describe(where, dict);
 }
 
 /// `elements` in Fortran order, the first index innermost, as row-major ones.
@@ -140,35 +174,58 @@ std::vector<std::byte> to_row_major(const TensorType& type, std::span<const std:
   return result;
 }
 
-}  // namespace
-
-Result<NpyArray> parse_npy(const std::string& name, std::span<const std::byte> file) {
-  const std::string where = fmt::format("npy '{}'", name);
-  MILLRACE_TRY_ASSIGN(const Parts parts, split_file(where, file));
-  const auto& [header, elements] = parts;
-  MILLRACE_TRY_ASSIGN(const DType dtype, dtype_of_descr(where, header.descr));
-  MILLRACE_TRY_ASSIGN(Shape shape, shape_of(where, header.shape));
-  const TensorType type{dtype, std::move(shape)};
-  if (!size_bytes(type).is(static_cast<std::int64_t>(elements.size()))) {
-    return data_loss(fmt::format("{}: holds {} bytes of elements, expected {} for {}; is it whole?", where,
-                                 elements.size(), size_bytes(type).to_text(), type.to_text()));
-  }
+Result<NpyArray> array_of(const std::string& where, const Described& described, std::span<const std::byte> elements) {
+  const auto& [type, is_fortran_order] = described;
+  MILLRACE_TRY(check_size(where, type, elements.size()));
   const auto is_bool = [](std::byte byte) { return byte <= std::byte{1}; };
-  if (dtype == DType::kBool && !std::ranges::all_of(elements, is_bool)) {
+  if (type.dtype == DType::kBool && !std::ranges::all_of(elements, is_bool)) {
     return data_loss(fmt::format("{}: has a bool that is neither 0 nor 1; save it as .astype(bool)", where));
   }
-  if (header.is_fortran_order) return NpyArray{type, to_row_major(type, elements)};
+  if (is_fortran_order) return NpyArray{type, to_row_major(type, elements)};
   return NpyArray{type, {elements.begin(), elements.end()}};
 }
 
+}  // namespace
+
+Result<NpyArray> parse_npy(const std::string& name, std::span<const std::byte> file) {
+  const std::string where = fmt::format("npy '{}'", printable(name));
+  const auto take = [&](std::size_t size) -> Result<std::span<const std::byte>> {
+    const std::span<const std::byte> taken = file.first(std::min(size, file.size()));
+    file = file.subspan(taken.size());
+    return taken;
+  };
+  MILLRACE_TRY_ASSIGN(const Described described, read_front(where, take));
+  return array_of(where, described, file);
+}
+
+Result<NpyReader> NpyReader::open(const std::string& path) {
+  std::string where = fmt::format("npy '{}'", printable(path));
+  MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open(where, path));
+  NpyReader reader(std::move(where), std::move(file));
+  const auto take = [&](std::size_t size) { return reader.file_.read(size); };
+  MILLRACE_TRY_ASSIGN(Described described, read_front(reader.where_, take));
+  reader.type_ = std::move(described.type);
+  reader.is_fortran_order_ = described.is_fortran_order;
+  if (const auto left = reader.file_.size_left()) MILLRACE_TRY(check_size(reader.where_, reader.type_, *left));
+  return reader;
+}
+
+Result<NpyArray> NpyReader::read() {
+  // One more than there should be: a pipe does not tell before whether it has more.
+  const auto size = static_cast<std::size_t>(size_bytes(type_).constant());
+  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> elements, file_.read(size + 1));
+  if (elements.size() > size) return wrong_size(where_, type_, fmt::format("{} bytes or more", size + 1));
+  return array_of(where_, {type_, is_fortran_order_}, elements);
+}
+
 Result<NpyArray> read_npy(const std::string& path) {
-  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> file, read_file(fmt::format("npy '{}'", path), path));
-  return parse_npy(path, file);
+  MILLRACE_TRY_ASSIGN(NpyReader reader, NpyReader::open(path));
+  return reader.read();
 }
 
 Status write_npy(const std::string& path, const TensorType& type, std::span<const std::byte> bytes) {
   const auto* name = std::ranges::find(kDTypeNames, type.dtype, &DTypeName::dtype);
-  const std::string where = fmt::format("npy '{}'", path);
+  const std::string where = fmt::format("npy '{}'", printable(path));
   if (!type.shape.is_static() || !size_bytes(type).is(static_cast<std::int64_t>(bytes.size()))) {
     return invalid_argument(fmt::format("{}: {} bytes given, expected {} for {}; give every element once", where,
                                         bytes.size(), size_bytes(type).to_text(), type.to_text()));
