@@ -7,6 +7,7 @@
 #include "base/promise_text.h"
 #include "base/size_expr_node.h"
 #include "base/text_reader.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 namespace {
@@ -59,8 +60,9 @@ Dim Dim::multiple_of(std::int64_t value) const {
 
 Status Dim::check() const {
   if (!is_plain_name(name_)) {
-    return invalid_argument(fmt::format(
-        "dim '{}': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it", name_));
+    return invalid_argument(
+        fmt::format("dim '{}': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it",
+                    printable(name_)));
   }
   if (multiple_ == 0) {
     return invalid_argument(fmt::format(

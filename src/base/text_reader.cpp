@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
+
 namespace millrace {
 namespace {
 
@@ -165,7 +167,7 @@ Status TextReader::error(std::size_t position, std::string_view problem) const {
   const std::string_view left = before.substr(line_begin);
   const auto column = left.size() - static_cast<std::size_t>(std::ranges::count_if(left, is_continuation)) + 1;
   return invalid_argument(
-      fmt::format("{}:{}:{}: {}\n{}", name_, line_number, column, problem, excerpt(line, left.size())));
+      fmt::format("{}:{}:{}: {}\n{}", printable(name_), line_number, column, problem, excerpt(line, left.size())));
 }
 
 Status TextReader::unexpected(std::string_view expected) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "graph/infer.h"
+#include "millrace/base/printable.h"
 #include "millrace/jit/scalar.h"
 #include "millrace/ops/op_def.h"
 
@@ -52,7 +53,7 @@ bool GraphBuilder::accept(Tensor tensor, const std::string& what) {
 
 Tensor GraphBuilder::input(std::string name, DType dtype, Shape shape) {
   if (!status_.ok()) return {};
-  const std::string who = fmt::format("%{} = input '{}'", graph_.nodes.size(), name);
+  const std::string who = fmt::format("%{} = input '{}'", graph_.nodes.size(), printable(name));
   if (name.empty()) {
     return fail(invalid_argument(fmt::format("{}: the name is empty; give every input a name", who)));
   }
@@ -132,7 +133,7 @@ Tensor GraphBuilder::op1(Op which, std::initializer_list<Tensor> operands, Attri
 }
 
 Tensor GraphBuilder::custom(CustomKernel kernel, std::initializer_list<Tensor> operands) {
-  const std::string who = fmt::format("%{} = kernel {}", graph_.nodes.size(), kernel.name);
+  const std::string who = fmt::format("%{} = kernel {}", graph_.nodes.size(), printable(kernel.name));
   if (!status_.ok() || !accept(std::span(operands.begin(), operands.size()), who)) return {};
   Node node{KernelNode{std::move(kernel)}, {}, {}};
   std::vector<TensorType> types;
@@ -147,7 +148,7 @@ Tensor GraphBuilder::custom(CustomKernel kernel, std::initializer_list<Tensor> o
 }
 
 void GraphBuilder::output(std::string name, Tensor tensor) {
-  const std::string who = fmt::format("output '{}'", name);
+  const std::string who = fmt::format("output '{}'", printable(name));
   if (!status_.ok() || !accept(tensor, fmt::format("{}: the tensor", who))) return;
   if (name.empty()) {
     fail(invalid_argument("output '': the name is empty; give every output a name"));
@@ -167,7 +168,7 @@ Result<Graph> GraphBuilder::finish() {
   Graph graph = std::move(graph_);
   graph_ = Graph{};
   graph_.name = graph.name;
-  fail(failed_precondition(fmt::format("graph '{}' is finished; start another GraphBuilder", graph.name)));
+  fail(failed_precondition(fmt::format("graph '{}' is finished; start another GraphBuilder", printable(graph.name))));
   MILLRACE_TRY(verify(graph));
   return graph;
 }

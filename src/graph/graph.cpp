@@ -2,6 +2,7 @@
 #include "millrace/graph/graph.h"
 
 #include "graph/infer.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 
@@ -40,7 +41,7 @@ std::string kind_name(const Node& node) {
     std::string operator()(const InputNode&) const { return "input"; }
     std::string operator()(const ConstantNode&) const { return "constant"; }
     std::string operator()(const OpNode& op) const { return is_known(op.op) ? std::string(to_text(op.op)) : "op"; }
-    std::string operator()(const KernelNode& kernel) const { return "kernel " + kernel.kernel.name; }
+    std::string operator()(const KernelNode& kernel) const { return "kernel " + printable(kernel.kernel.name); }
   };
   return std::visit(Visitor{}, node.what);
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "graph/infer.h"
+#include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
 
@@ -76,7 +77,7 @@ class Verifier {
     for (const std::string& name : node.names) {
       if (names_.insert(name).second) continue;
       problem(fmt::format("%{} = {}: the name '{}' is taken; give every value its own", index_of(id), kind_name(node),
-                          name));
+                          printable(name)));
     }
   }
 
@@ -116,7 +117,8 @@ class Verifier {
       const std::string& name = std::get<InputNode>(graph_.nodes[id].what).name;
       if (name.empty()) problem(fmt::format("%{} = input: the name is empty; give every input a name", index_of(id)));
       if (!names.insert(name).second) {
-        problem(fmt::format("%{} = input: the name '{}' is taken; give every input its own", index_of(id), name));
+        problem(fmt::format("%{} = input: the name '{}' is taken; give every input its own", index_of(id),
+                            printable(name)));
       }
     }
     std::size_t nodes = 0;
@@ -133,12 +135,12 @@ class Verifier {
     for (const GraphOutput& output : graph_.outputs) {
       if (output.name.empty()) problem("an output's name is empty; give every output a name");
       if (!names.insert(output.name).second) {
-        problem(fmt::format("output '{}': the name is taken; give every output its own", output.name));
+        problem(fmt::format("output '{}': the name is taken; give every output its own", printable(output.name)));
       }
       if (!graph_.nodes.contains(output.value.node) ||
           output.value.result >= graph_.nodes[output.value.node].results.size()) {
         problem(fmt::format("output '{}': is result {} of %{}, which the graph does not have; name one that it has",
-                            output.name, output.value.result, index_of(output.value.node)));
+                            printable(output.name), output.value.result, index_of(output.value.node)));
       }
     }
   }

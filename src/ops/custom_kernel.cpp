@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "ops/elementwise.h"
 #include "ops/nest.h"
 
@@ -42,7 +43,7 @@ Result<Inference> infer_custom(const CustomKernel& kernel, std::span<const Tenso
 
 Result<std::vector<KernelRequest>> build_custom(const CustomKernel& kernel, const OpInstance& node) {
   MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_elementwise(node, kernel.body));
-  std::get<LoopKernel>(requests.front()).name = kernel.name;
+  std::get<LoopKernel>(requests.front()).name = printable(kernel.name);
   return requests;
 }
 

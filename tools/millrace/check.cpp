@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "millrace/graph/signature.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
@@ -13,10 +14,11 @@ namespace {
 Status check(const GraphArguments& arguments) {
   MILLRACE_TRY_ASSIGN(const Graph graph, read_graph(arguments));
   if (const Status refused = Signature::of(graph).status(); !refused.ok()) {  // by every run
-    return {refused.code(), fmt::format("{}: {}", arguments.file, refused.message())};
+    return {refused.code(), fmt::format("{}: {}", printable(arguments.file), refused.message())};
   }
-  return write_text("", fmt::format("{}: graph '{}' is good: inputs {}, outputs {}, nodes {}\n", arguments.file,
-                                    graph.name, graph.inputs.size(), graph.outputs.size(), graph.nodes.size()));
+  return write_text("",
+                    fmt::format("{}: graph '{}' is good: inputs {}, outputs {}, nodes {}\n", printable(arguments.file),
+                                printable(graph.name), graph.inputs.size(), graph.outputs.size(), graph.nodes.size()));
 }
 
 }  // namespace

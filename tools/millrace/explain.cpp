@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "millrace/graph/code_object.h"
 #include "millrace/graph/text.h"
 #include "millrace/jit/occupancy.h"
@@ -193,7 +194,7 @@ Status explain(const Arguments& arguments) {
     return out_of_range(fmt::format("--dispatch {}: the graph has {} dispatch{}; say less than that",
                                     *arguments.dispatch, count, count == 1 ? "" : "es"));
   }
-  std::string text = fmt::format("graph {} for {}: dispatches {}, kernels {}\n", lowered.dispatch.graph.name,
+  std::string text = fmt::format("graph {} for {}: dispatches {}, kernels {}\n", printable(lowered.dispatch.graph.name),
                                  target.to_text(), count, lowered.report.num_kernels);
   for (std::uint32_t i = 0; i < count; ++i) text += "\n" + explainer.dispatch(RegionId{i});
   const std::string rules = explainer.launch_rules();

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
+
 namespace millrace::tool {
 namespace {
 
@@ -17,7 +19,7 @@ std::string quoted(std::string_view text) {
 
 std::string label(const Node& node) {
   const auto* input = std::get_if<InputNode>(&node.what);
-  if (input != nullptr) return input->name;
+  if (input != nullptr) return printable(input->name);
   const auto* op = std::get_if<OpNode>(&node.what);
   const std::string attributes = op != nullptr ? to_text(op->attributes) : "";
   return kind_name(node) + (attributes.empty() ? "" : "\n" + attributes);
@@ -35,14 +37,14 @@ std::string arrow(const Graph& graph, Value from, const std::string& to) {
 }  // namespace
 
 std::string graph_dot(const Graph& graph) {
-  std::string text = fmt::format("digraph {} {{\n", quoted(graph.name));
+  std::string text = fmt::format("digraph {} {{\n", quoted(printable(graph.name)));
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[NodeId{i}];
     text += fmt::format("  n{} [label={}, shape={}];\n", i, quoted(label(node)), shape_of(node));
     for (const Value& operand : node.operands) text += arrow(graph, operand, fmt::format("n{}", i));
   }
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-    text += fmt::format("  out{} [label={}, shape=ellipse];\n", i, quoted(graph.outputs[i].name));
+    text += fmt::format("  out{} [label={}, shape=ellipse];\n", i, quoted(printable(graph.outputs[i].name)));
     text += arrow(graph, graph.outputs[i].value, fmt::format("out{}", i));
   }
   return text + "}\n";

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
 
@@ -49,7 +50,7 @@ constexpr Command kCommands[] = {
 
 int report(int exit_code, const std::string& message) {
   std::fflush(stdout);
-  write_notice(fmt::format("millrace: {}\n", message));
+  write_notice(fmt::format("millrace: {}\n", printable_lines(message)));
   return exit_code;
 }
 

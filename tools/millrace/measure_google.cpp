@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "millrace/base/file.h"
+#include "millrace/base/printable.h"
 #include "tools/millrace/measure.h"
 
 namespace millrace::tool {
@@ -78,7 +79,7 @@ Status measure(const Measurement& measurement) {
   MILLRACE_TRY(write_standard_output(reporter.table()));
   MILLRACE_TRY(failure);
   if (measurement.json_file.empty()) return {};
-  return write_file(fmt::format("'{}'", measurement.json_file), measurement.json_file, reporter.json());
+  return write_file(fmt::format("'{}'", printable(measurement.json_file)), measurement.json_file, reporter.json());
 }
 
 }  // namespace millrace::tool

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "millrace/jit/scalar.h"
 
 namespace millrace::tool {
@@ -66,7 +67,7 @@ std::string summary(const NpyArray& array, std::size_t count) {
 }  // namespace
 
 std::string describe_array(std::string_view name, const NpyArray& array) {
-  const std::string head = fmt::format("{}: {}", name, array.type.to_text());
+  const std::string head = fmt::format("{}: {}", printable(name), array.type.to_text());
   const std::size_t count = array.bytes.size() / size_bytes(array.type.dtype);
   if (count == 0) return head + ", no elements\n";
   if (count > kMostElements) return head + "\n" + summary(array, count);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "millrace/graph/dispatch.h"
 #include "millrace/graph/text.h"
 
@@ -40,7 +41,8 @@ Status verify(const DispatchGraph& dispatch) {
   }
   for (const GraphOutput& output : dispatch.graph.outputs) {
     if (!ready.contains(dispatch.storage_of(output.value))) {
-      problem(fmt::format("output '{}': no region stores {}", output.name, value_text(dispatch.graph, output.value)));
+      problem(fmt::format("output '{}': no region stores {}", printable(output.name),
+                          value_text(dispatch.graph, output.value)));
     }
   }
   return problems.empty() ? Status() : internal_error(problems);
@@ -55,7 +57,7 @@ std::string to_text(const DispatchGraph& dispatch) {
     }
     return text;
   };
-  std::string text = fmt::format("dispatches of {}: {}\n", graph.name, dispatch.regions.size());
+  std::string text = fmt::format("dispatches of {}: {}\n", printable(graph.name), dispatch.regions.size());
   for (const Region& region : dispatch.regions) {
     text +=
         fmt::format("{}\n  reads  {}\n  stores {}\n  nodes ", region.name, list(region.inputs), list(region.outputs));

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "graph/dispatch/views.h"
+#include "millrace/base/printable.h"
 #include "millrace/graph/dispatch.h"
 #include "millrace/graph/text.h"
 
@@ -284,7 +285,7 @@ Region Former::make_region(std::uint32_t group, const std::set<Value>& needed) {
       break;
     }
     const auto* kernel = std::get_if<KernelNode>(&node(member).what);
-    name += (name.empty() ? "" : "_") + (kernel ? kernel->kernel.name : kind_name(node(member)));
+    name += (name.empty() ? "" : "_") + (kernel ? printable(kernel->kernel.name) : kind_name(node(member)));
   }
   region.name = name;
   return region;

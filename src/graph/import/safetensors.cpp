@@ -12,6 +12,7 @@
 
 #include "graph/import/tensor_file.h"
 #include "millrace/base/file.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 namespace {
@@ -114,12 +115,12 @@ Status check_coverage(const std::string& where, const std::map<std::string, Safe
 }  // namespace
 
 Result<Safetensors> Safetensors::read(const std::string& path) {
-  MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, read_file(fmt::format("safetensors '{}'", path), path));
+  MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, read_file(fmt::format("safetensors '{}'", printable(path)), path));
   return parse(path, std::move(bytes));
 }
 
 Result<Safetensors> Safetensors::parse(std::string name, std::vector<std::byte> file) {
-  const std::string where = fmt::format("safetensors '{}'", name);
+  const std::string where = fmt::format("safetensors '{}'", printable(name));
   std::uint64_t header_bytes = 0;
   if (file.size() < sizeof header_bytes) {
     return data_loss(fmt::format("{}: has {} bytes, expected at least 8 for the header's length", where, file.size()));
@@ -144,10 +145,10 @@ Result<Safetensors> Safetensors::parse(std::string name, std::vector<std::byte> 
   };
   const Json header = Json::parse(text, text + header_bytes, note_name, /*allow_exceptions=*/false);
   if (!header.is_object()) return data_loss(fmt::format("{}: the header is no JSON object", where));
-  if (!repeated.empty()) return data_loss(fmt::format("{}: the header has '{}' twice", where, repeated));
+  if (!repeated.empty()) return data_loss(fmt::format("{}: the header has '{}' twice", where, printable(repeated)));
   for (const auto& [key, json] : header.items()) {
     if (key == "__metadata__") continue;
-    MILLRACE_TRY_ASSIGN(Entry entry, read_entry(fmt::format("{}: '{}'", where, key), json,
+    MILLRACE_TRY_ASSIGN(Entry entry, read_entry(fmt::format("{}: '{}'", where, printable(key)), json,
                                                 bytes.subspan(sizeof header_bytes + header_bytes)));
     result.entries_.emplace(key, std::move(entry));
   }
@@ -159,12 +160,12 @@ Result<Safetensors::Entry> Safetensors::get(const std::string& name) const {
   const auto it = entries_.find(name);
   if (it != entries_.end()) return it->second;
   std::string known;
-  for (const auto& [key, entry] : entries_) known += (known.empty() ? "" : ", ") + key;
-  return not_found(fmt::format("safetensors '{}': has no '{}'; it has: {}", name_, name, known));
+  for (const auto& [key, entry] : entries_) known += (known.empty() ? "" : ", ") + printable(key);
+  return not_found(fmt::format("safetensors '{}': has no '{}'; it has: {}", printable(name_), printable(name), known));
 }
 
 Status write_safetensors(const std::string& path, const std::map<std::string, Safetensors::Entry>& entries) {
-  const std::string where = fmt::format("safetensors '{}'", path);
+  const std::string where = fmt::format("safetensors '{}'", printable(path));
   Json header = Json::object();
   std::vector<std::span<const std::byte>> parts(1);  // the header's place
   std::size_t offset = 0;

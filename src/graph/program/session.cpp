@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "graph/program/program_state.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 
@@ -67,7 +68,7 @@ Status check_output_extents(const TensorBinding& given, const Argument& output, 
   }
   if (agrees) return {};
   return invalid_argument(fmt::format("run: output '{}' was bound with other extents, expected {}; ask output_types()",
-                                      output.name, bound_text(output.type, values)));
+                                      printable(output.name), bound_text(output.type, values)));
 }
 
 /// Bits of 16-bit floats come as u16 too, and bools as any byte.
@@ -96,13 +97,14 @@ Status check_overlaps(std::span<const TensorBinding> inputs, std::span<const Ten
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (overlap(outputs[o].buffer(), inputs[i].buffer())) {
         return invalid_argument(fmt::format("run: output '{}' shares memory with input '{}'; give it its own",
-                                            program.outputs[o].name, program.inputs[i].name));
+                                            printable(program.outputs[o].name), printable(program.inputs[i].name)));
       }
     }
     for (std::size_t other = 0; other < o; ++other) {
       if (overlap(outputs[o].buffer(), outputs[other].buffer())) {
         return invalid_argument(fmt::format("run: output '{}' shares memory with output '{}'; give it its own",
-                                            program.outputs[o].name, program.outputs[other].name));
+                                            printable(program.outputs[o].name),
+                                            printable(program.outputs[other].name)));
       }
     }
   }
@@ -128,7 +130,7 @@ Result<Extents> extents_of(const TensorBinding& given, const Argument& input) {
   for (std::size_t d = 0; d < shape.rank(); ++d) {
     if (!shape[d].is_constant()) {
       return invalid_argument(fmt::format("input '{}' came without extents, expected them for {}; say bind(x, {{...}})",
-                                          input.name, input.type.to_text()));
+                                          printable(input.name), input.type.to_text()));
     }
     extents[d] = shape[d].constant();
   }

@@ -8,6 +8,7 @@
 
 #include "base/promise_text.h"
 #include "graph/infer.h"
+#include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
 
 namespace millrace {
@@ -76,12 +77,13 @@ Status check_names(const SymbolTable& table, std::span<const Argument> inputs, s
     const auto symbol = std::ranges::find_if(
         table.symbols, [&](const ProgramSymbol& known) { return known.dim.name() == given->name; });
     if (symbol == table.symbols.end()) {
-      return not_found(fmt::format("dim '{}' is bound, and the program has no such symbol; leave it out", given->name));
+      return not_found(
+          fmt::format("dim '{}' is bound, and the program has no such symbol; leave it out", printable(given->name)));
     }
     if (symbol->input) {
       return invalid_argument(
           fmt::format("dim '{}' is bound by name, and input '{}' tells it by its dim {}; leave it out", given->name,
-                      inputs[*symbol->input].name, symbol->axis));
+                      printable(inputs[*symbol->input].name), symbol->axis));
     }
     if (std::find_if(dims.begin(), given, [&](const DimBinding& d) { return d.name == given->name; }) != given) {
       return invalid_argument(fmt::format("dim '{}' is bound twice, expected once; leave one out", given->name));
@@ -95,7 +97,7 @@ Status check_extents(const Argument& input, const Extents& extents, const Symbol
     MILLRACE_TRY_ASSIGN(const std::int64_t expected, input.type.shape[d].evaluate(values));
     if (extents[d] == expected) continue;
     return invalid_argument(fmt::format("input '{}' is {}, expected {} in dim {} of {}{}; bind tensors that agree",
-                                        input.name, extents_text(extents), expected, d, input.type.to_text(),
+                                        printable(input.name), extents_text(extents), expected, d, input.type.to_text(),
                                         values_text(std::span(&input.type.shape[d], 1), values)));
   }
   return {};
@@ -147,14 +149,15 @@ Status bind_symbols(const SymbolTable& table, std::span<const Argument> inputs, 
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (extents[i].rank() == inputs[i].type.shape.rank()) continue;
     return invalid_argument(fmt::format("input '{}' is {}, expected rank {} for {}; bind a tensor of that rank",
-                                        inputs[i].name, extents_text(extents[i]), inputs[i].type.shape.rank(),
-                                        inputs[i].type.to_text()));
+                                        printable(inputs[i].name), extents_text(extents[i]),
+                                        inputs[i].type.shape.rank(), inputs[i].type.to_text()));
   }
   for (const ProgramSymbol& symbol : table.symbols) {
     if (!symbol.input) continue;
     const std::int64_t value = extents[*symbol.input][symbol.axis];
     if (!symbol.dim.allows(value)) {
-      return check_fact(symbol.dim, value, fmt::format("input '{}': dim {}", inputs[*symbol.input].name, symbol.axis));
+      return check_fact(symbol.dim, value,
+                        fmt::format("input '{}': dim {}", printable(inputs[*symbol.input].name), symbol.axis));
     }
     values[symbol.dim.name()] = value;
   }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "millrace/graph/schedule.h"
 #include "millrace/graph/text.h"
 
@@ -31,7 +32,8 @@ class Scheduler {
   void add_inputs() {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       const Node& node = graph_.nodes[graph_.inputs[i]];
-      Resource resource{std::get<InputNode>(node.what).name, Lifetime::kExternal, size_bytes(node.results[0])};
+      Resource resource{printable(std::get<InputNode>(node.what).name), Lifetime::kExternal,
+                        size_bytes(node.results[0])};
       resource.input = static_cast<std::uint32_t>(i);
       resources_[{graph_.inputs[i], 0}] = schedule_.resources.push_back(std::move(resource));
     }
@@ -43,7 +45,7 @@ class Scheduler {
     std::vector<std::size_t> copied;
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const GraphOutput& output = graph_.outputs[i];
-      Resource resource{output.name, Lifetime::kExternal, size_bytes(graph_.type(output.value))};
+      Resource resource{printable(output.name), Lifetime::kExternal, size_bytes(graph_.type(output.value))};
       resource.output = static_cast<std::uint32_t>(i);
       const ResourceId id = schedule_.resources.push_back(std::move(resource));
       output_resources_.push_back(id);
@@ -105,7 +107,7 @@ class Scheduler {
     const ResourceId to = output_resources_[output];
     const SizeExpr bytes = schedule_.resources[to].size_bytes;
     Step step;
-    step.name = fmt::format("copy to {}", graph_.outputs[output].name);
+    step.name = fmt::format("copy to {}", printable(graph_.outputs[output].name));
     step.ranges = {{from, 0, bytes}, {to, 0, bytes}};
     step.writes = {false, true};
     schedule_.steps.push_back(std::move(step));

@@ -5,12 +5,13 @@
 
 #include "graph/text/constant_text.h"
 #include "millrace/base/file.h"
+#include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
 
 namespace millrace {
 
 Result<Graph> read_graph(const std::string& path, ParseOptions options) {
-  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes, read_file(fmt::format("graph '{}'", path), path));
+  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes, read_file(fmt::format("graph '{}'", printable(path)), path));
   options.name = path;
   options.directory = std::filesystem::path(path).parent_path().string();
   if (options.directory.empty()) options.directory = ".";
@@ -21,7 +22,7 @@ Result<Graph> read_graph(const std::string& path, ParseOptions options) {
 }
 
 Status write_graph(const Graph& graph, const std::string& path) {
-  const std::string where = fmt::format("graph '{}'", path);
+  const std::string where = fmt::format("graph '{}'", printable(path));
   std::error_code error;
   if (std::filesystem::is_other(std::filesystem::status(path, error))) {
     return write_file(where, path, to_text(graph, {LargeConstants::kBytes}));
