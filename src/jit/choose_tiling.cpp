@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "jit/affine.h"
+#include "jit/code_estimate.h"
 #include "jit/map_nest.h"
 
 namespace millrace {
@@ -11,6 +12,8 @@ namespace {
 /// Reduction loops times parallel points of one workgroup: enough that launching it costs nothing beside it.
 constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
 constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
+/// Of the epilogue's copies, one for each cell of a tile; the tile's remainders are up to three more tiles.
+constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 
 /// One access as the tiling sees it: the walk of its address, and whether the term or the epilogue makes it.
 struct Walk {
@@ -51,6 +54,8 @@ class TilingChoice {
       choose_unrolls(tiling);
       tiling.points_per_group =
           std::clamp<std::int64_t>(kReductionPointsPerGroup / reduction_points_, 1, kPointsPerGroup);
+      tiling.loops_epilogue = num_cells(tiling) > 1 &&
+                              num_cells(tiling) * estimate_instructions(kernel_.epilogue) > kMaxEpilogueInstructions;
     }
     // A small kernel is one group.
     std::int64_t points = 1;
@@ -165,6 +170,11 @@ class TilingChoice {
     const std::size_t size = kernel_.epilogue.instructions.size();
     if (size > 40) return 1;  // long bodies have enough to overlap, and every copy costs compile time
     return size > 12 ? 2 : 4;
+  }
+
+  /// Cells of a tile that have an epilogue of their own.
+  std::int64_t num_cells(const Tiling& tiling) const {
+    return tiling.row_unroll * (tiling.vector_dim < num_parallel_ ? std::int64_t{tiling.vector_unroll} : 1);
   }
 
   /// At most `wanted` vectors, and no more than the dim fills.

@@ -55,6 +55,14 @@ MapContext::MapContext(MachineBuilder& builder, const LoopKernel& collapsed, con
     const MemoryHandle memory = b.buffer(tensor.name, tensor.type.dtype, /*is_read=*/false, /*is_written=*/true);
     stores.push_back(plan_access(store, tensor, memory));
   }
+  if (tiling.loops_epilogue) {
+    const std::uint64_t cells_of_tile =
+        std::uint64_t{tiling.row_unroll} * (reduces_lanes() ? 1 : tiling.vector_unroll) * cell_lanes();
+    for (const Reduction& reduction : kernel.reductions) {
+      const DType dtype = reduction.kind == ReductionKind::kArgMax ? DType::kI64 : reduction.dtype;
+      cells.push_back(b.private_memory(dtype, cells_of_tile, "cells"));
+    }
+  }
   term_variance = find_variance(kernel.term, false);
   epilogue_variance = find_variance(kernel.epilogue, true);
 }
@@ -118,6 +126,12 @@ Position MapContext::enter(const Position& position, std::size_t dim, const Line
   for (std::size_t i = 0; i < loads.size(); ++i) enter_access(b, entered.loads[i], loads[i], dim, index);
   for (std::size_t i = 0; i < stores.size(); ++i) enter_access(b, entered.stores[i], stores[i], dim, index);
   return entered;
+}
+
+Position MapContext::move(const Position& position, std::size_t dim, const LinearValue& step) const {
+  Position moved = enter(position, dim, step);
+  moved.indices[dim] = position.indices[dim].plus(b, step);
+  return moved;
 }
 
 LinearValue MapContext::in_tile(const LinearValue& base, const AffineIndex& index, std::uint32_t row,

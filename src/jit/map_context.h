@@ -53,11 +53,14 @@ struct MapContext {
   Tiling tiling;
   std::vector<AccessPlan> loads;
   std::vector<AccessPlan> stores;
+  std::vector<MemoryHandle> cells;  // per reduction, the cells of a tile whose epilogue is a loop
   std::vector<Variance> term_variance;
   std::vector<Variance> epilogue_variance;
 
   bool has_vector_dim() const { return tiling.vector_dim < kernel.domain.size(); }
   bool has_row_dim() const { return tiling.row_dim < kernel.domain.size() && tiling.row_dim != tiling.vector_dim; }
+  /// Elements of a cell: a vector, or what its lanes are joined to.
+  std::uint32_t cell_lanes() const { return reduces_lanes() ? 1 : tiling.lanes; }
   /// Lanes along a reduction dim: accumulators are joined across lanes before the epilogue.
   bool reduces_lanes() const { return has_vector_dim() && kernel.domain[tiling.vector_dim].is_reduction; }
   SizeExpr row_coefficient(const AffineIndex& index) const {
@@ -70,6 +73,8 @@ struct MapContext {
   Position start() const;
   /// `position` with domain dim `dim` at `index`.
   Position enter(const Position& position, std::size_t dim, const LinearValue& index) const;
+  /// `position`, moved on along a dim that it has entered.
+  Position move(const Position& position, std::size_t dim, const LinearValue& step) const;
   /// `offset` moved to a row and a vector of the tile.
   LinearValue in_tile(const LinearValue& base, const AffineIndex& index, std::uint32_t row, std::uint32_t vector) const;
 

@@ -242,21 +242,14 @@ class StagedEmitter {
 
   void emit_cell(const LinearValue& row, const LinearValue& lane, const MachineValue& sum) {
     const auto store = [&] {
-      Position position = enter_cell(position_.thread, mapping_.tile.row_dim, row);
-      position = enter_cell(position, mapping_.tile.vector_dim, lane);
+      Position position = context_.move(position_.thread, mapping_.tile.row_dim, row);
+      position = context_.move(position, mapping_.tile.vector_dim, lane);
       emit_stores(cell_, position, {}, {&sum, 1});
     };
     const std::optional<MachineValue> inside = is_inside(row, lane);
     if (!inside) return store();
     const auto nothing = [] { return MachineBuilder::Values{}; };
     b_.if_else(*inside, [&] { return store(), nothing(); }, nothing);
-  }
-
-  /// `position`, moved on along a dim that it has entered.
-  Position enter_cell(const Position& position, std::size_t dim, const LinearValue& step) const {
-    Position moved = context_.enter(position, dim, step);
-    moved.indices[dim] = position.indices[dim].plus(b_, step);
-    return moved;
   }
 
   const MapContext& context_;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/code_estimate.h"
 #include "jit/map_gpu.h"
 #include "jit/map_nest.h"
 #include "jit/map_range.h"
@@ -113,15 +114,60 @@ class NestEmitter {
   NestSplit split_;
 };
 
+/// One way to shorter code; false where the tiling has gone it to its end.
+using CutDown = bool (*)(const LoopKernel&, Tiling&);
+
+bool loop_over_cells(const LoopKernel& kernel, Tiling& tiling) {
+  if (kernel.reductions.empty() || tiling.loops_epilogue) return false;
+  return tiling.loops_epilogue = true;
+}
+
+bool halve_tile(const LoopKernel&, Tiling& tiling) {
+  std::uint32_t& longest = tiling.row_unroll >= tiling.vector_unroll ? tiling.row_unroll : tiling.vector_unroll;
+  if (longest == 1) return false;
+  longest = (longest + 1) / 2;
+  return true;
+}
+
+/// Helps where LLVM takes vectors apart: code is then in proportion to lanes.
+bool halve_lanes(const LoopKernel&, Tiling& tiling) {
+  if (tiling.lanes == 1) return false;
+  tiling.lanes /= 2;
+  return true;
+}
+
+/// In this order: the first costs least when the kernel runs. A step that saves less than a tenth is not taken.
+constexpr CutDown kCutDowns[] = {loop_over_cells, halve_tile, halve_lanes};
+
+Result<MachineKernel> map_short_kernel(const LoopKernel& kernel, const TargetSpec& target) {
+  Tiling tiling = choose_tiling(kernel, target);
+  MILLRACE_TRY_ASSIGN(MachineKernel mapped, map_kernel(kernel, target, tiling));
+  std::int64_t instructions = estimate_instructions(mapped, target);
+  for (const CutDown cut_down : kCutDowns) {
+    while (instructions > kMaxKernelInstructions) {
+      Tiling shorter = tiling;
+      if (!cut_down(kernel, shorter)) break;
+      MILLRACE_TRY_ASSIGN(MachineKernel candidate, map_kernel(kernel, target, shorter));
+      const std::int64_t left = estimate_instructions(candidate, target);
+      if (left > instructions - instructions / 10) break;
+      tiling = shorter;
+      mapped = std::move(candidate);
+      instructions = left;
+    }
+  }
+  return mapped;
+}
+
 }  // namespace
 
 std::string to_text(const Tiling& tiling) {
-  return fmt::format("tiling {{ d{} x {} lanes x {}, rows d{} x {}, {} points a group }}", tiling.vector_dim,
-                     tiling.lanes, tiling.vector_unroll, tiling.row_dim, tiling.row_unroll, tiling.points_per_group);
+  return fmt::format("tiling {{ d{} x {} lanes x {}, rows d{} x {}, {} points a group{} }}", tiling.vector_dim,
+                     tiling.lanes, tiling.vector_unroll, tiling.row_dim, tiling.row_unroll, tiling.points_per_group,
+                     tiling.loops_epilogue ? ", epilogue in a loop" : "");
 }
 
 Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target) {
-  if (!target.is_gpu()) return map_kernel(kernel, target, choose_tiling(kernel, target));
+  if (!target.is_gpu()) return map_short_kernel(kernel, target);
   MILLRACE_TRY(verify(kernel));
   const LoopKernel collapsed = collapse_dims(kernel);
   return map_gpu_kernel(collapsed, target, choose_gpu_mapping(collapsed, target));

@@ -26,12 +26,67 @@ void emit_stores(const MapContext& context, const Position& position, TileShape 
   }
 }
 
+namespace {
+
+/// The tile's results one after the other: they go to private memory, and a loop over its cells has the epilogue once.
+class CellLoop {
+ public:
+  CellLoop(const MapContext& context, const TileShape& shape)
+      : context_(context), b_(context.b), shape_(shape), vectors_(context.reduces_lanes() ? 1 : shape.vectors) {}
+
+  void run(const Position& position, std::span<const MachineValue> reduced) {
+    const std::uint32_t num_cells = shape_.rows * vectors_;
+    for (std::size_t i = 0; i < reduced.size(); ++i) {
+      const auto cell = static_cast<std::int64_t>(i % num_cells) * context_.cell_lanes();
+      b_.store(context_.cells[i / num_cells], b_.i64(cell), reduced[i]);
+    }
+    const MachineValue zero = b_.i64(0), one = b_.i64(1);
+    using Values = MachineBuilder::Values;
+    if (shape_.rows == 1) return emit_row(position, LinearValue(0));
+    b_.for_loop(zero, b_.i64(shape_.rows), one, {}, [&](MachineValue row, const Values&) -> Values {
+      emit_row(context_.move(position, context_.tiling.row_dim, LinearValue(row)), LinearValue(row));
+      return {};
+    });
+  }
+
+ private:
+  void emit_row(const Position& position, const LinearValue& row) {
+    const LinearValue first = LinearValue(0).plus(b_, row, std::int64_t{vectors_} * context_.cell_lanes());
+    if (vectors_ == 1) return emit_cell(position, first);
+    const std::int64_t lanes = context_.tiling.lanes;
+    using Values = MachineBuilder::Values;
+    b_.for_loop(b_.i64(0), b_.i64(vectors_ * lanes), b_.i64(lanes), {},
+                [&](MachineValue point, const Values&) -> Values {
+                  emit_cell(context_.move(position, context_.tiling.vector_dim, LinearValue(point)),
+                            first.plus(b_, LinearValue(point)));
+                  return {};
+                });
+  }
+
+  void emit_cell(const Position& position, const LinearValue& offset) {
+    std::vector<MachineValue> reduced;
+    for (const MemoryHandle& cells : context_.cells) {
+      reduced.push_back(b_.load(cells, offset.value(b_), context_.cell_lanes()));
+    }
+    emit_stores(context_, position, {.rows = 1, .vectors = 1, .mask = shape_.mask}, reduced);
+  }
+
+  const MapContext& context_;
+  MachineBuilder& b_;
+  const TileShape& shape_;
+  std::uint32_t vectors_;
+};
+
+}  // namespace
+
 void emit_tile(const MapContext& context, const Position& position, const TileShape& shape) {
   std::vector<MachineValue> reduced;
   if (!context.kernel.reductions.empty()) {
     ReductionEmitter reductions(context, shape);
     reduced = reductions.results(reductions.reduce(position));
   }
+  const bool has_cells = shape.rows * shape.vectors > 1;
+  if (context.tiling.loops_epilogue && has_cells) return CellLoop(context, shape).run(position, reduced);
   emit_stores(context, position, shape, reduced);
 }
 

@@ -24,6 +24,7 @@ struct EpilogueStep {
 struct EpilogueProgram {
   std::vector<EpilogueStep> steps;
   int num_slots = 1;
+  bool loops = false;  // over a tile's cells, in place of a copy for each
 };
 
 /// Fails naming the first instruction that has no row in the table of vector ops.

@@ -15,10 +15,9 @@ namespace {
 /// Steps of k in which the prefetches of a tile's surroundings take less than one instruction in fifty.
 constexpr std::int64_t kMinStepsToPrefetch = 192;
 
-/// Room for the largest set of microkernels with a long epilogue; pages that are not written cost nothing. Aligned as
-/// an image is mapped, because xbyak aligns addresses.
+/// More than a kernel may have. Aligned as an image is mapped, because xbyak aligns addresses.
 struct alignas(4096) CodeBuffer {
-  std::array<std::byte, std::size_t{4} << 20> bytes;
+  std::array<std::byte, 2 * kMaxGemmCodeBytes> bytes;
 };
 
 GemmParameters::Access parameters_of(const GemmAccess& access) {
@@ -105,6 +104,7 @@ class GemmImageEmitter {
     spec.b_is_padded = blocking_.pack_b;
     spec.has_partial = blocking_.k_blocks.parts > 1;
     spec.prefetches = blocking_.k_blocks.base >= kMinStepsToPrefetch;
+    spec.loops_epilogue = epilogue_.loops && spec.rows * spec.vectors > 1;
     p_.kernel_offset[tile][kind] = position();
     emit_gemm_kernel(as_, spec, epilogue_, problem_);
   }
@@ -127,6 +127,11 @@ class GemmImageEmitter {
   GemmParameters p_;
 };
 
+Status too_long(std::size_t least_bytes) {
+  return unimplemented(
+      fmt::format("the epilogue makes {} bytes of code or more, takes up to {}", least_bytes, kMaxGemmCodeBytes));
+}
+
 }  // namespace
 
 Result<ExecutableImage> emit_gemm_image(const GemmProblem& problem, const GemmBlocking& blocking,
@@ -140,8 +145,10 @@ Result<ExecutableImage> emit_gemm_image(const GemmProblem& problem, const GemmBl
     image.routine_parameters.resize(sizeof(parameters) / sizeof(std::int64_t));
     std::memcpy(image.routine_parameters.data(), &parameters, sizeof(parameters));
   } catch (const Xbyak::Error& error) {
+    if (static_cast<int>(error) == Xbyak::ERR_CODE_IS_TOO_BIG) return too_long(2 * kMaxGemmCodeBytes);
     return internal_error(fmt::format("xbyak: {}; please report the kernel", error.what()));
   }
+  if (image.bytes.size() > kMaxGemmCodeBytes) return too_long(image.bytes.size());
   image.format = ImageFormat::kHostCode;
   image.generator = "xbyak";
   image.code_bytes = image.bytes.size();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/xbyak_gemm_kernel.h"
 
+#include <memory>
+
 #include "jit/gemm_routine.h"
 
 namespace millrace {
@@ -16,6 +18,9 @@ class GemmKernelEmitter {
       : as_(assembler), spec_(spec), epilogue_(epilogue), problem_(problem) {}
 
   void emit();
+  void run_cell(int row, int vector) {
+    for (const EpilogueStep& step : epilogue_.steps) run_epilogue_step(step, row, vector);
+  }
 
  private:
   bool is_masked(int vector) const { return vector + 1 == spec_.vectors && spec_.valid_lanes < as_.lanes(); }
@@ -36,8 +41,12 @@ class GemmKernelEmitter {
   void load_partial();
   void store_partial();
   void run_epilogue();
+  void loop_over_cells();
+  void run_cell_in_loop(int vector);
+  void step_pointers_to_next_row();
   void run_epilogue_step(const EpilogueStep& step, int row, int vector);
   Xbyak::Xmm slot(int number, int row, int vector) const {
+    if (spec_.loops_epilogue) return sized(number, vector);
     return number == 0 ? accumulator(row, vector) : sized(first_free() + number - 1, vector);
   }
   void load_pointers();
@@ -51,6 +60,11 @@ class GemmKernelEmitter {
   // System V: the one argument comes in rdi; all of these may be overwritten.
   const Reg64 args_ = as_.rdi, a_ = as_.rax, b_ = as_.rcx, k_ = as_.rdx, temporary_ = as_.rsi;
   const Reg64 pointers_[6] = {as_.rax, as_.rcx, as_.rdx, as_.r8, as_.r9, as_.r10};
+  // Of a loop over cells. The last three are the caller's.
+  const Reg64 column_ = as_.r11;    // bytes from the row's first
+  const Reg64 row_ = as_.rbx;       // number
+  const Reg64 cells_ = as_.rbp;     // this row's, on the stack
+  const Reg64 row_step_ = as_.r12;  // scratch
 };
 
 void GemmKernelEmitter::emit() {
@@ -173,15 +187,63 @@ RegExp GemmKernelEmitter::epilogue_address(std::size_t number, const GemmAccess&
   } else {
     as_.mov(base, as_.ptr[args_ + static_cast<int>(offsetof(GemmTile, epilogue) + 8 * number)]);
   }
-  return base + row * access.m * 4 + (access.n != 0 ? vector * as_.vector_bytes() : 0);
+  if (!spec_.loops_epilogue) return base + row * access.m * 4 + (access.n != 0 ? vector * as_.vector_bytes() : 0);
+  if (number >= std::size(pointers_) && access.m != 0) {
+    as_.imul(row_step_, row_, static_cast<int>(access.m * 4));
+    as_.add(base, row_step_);
+  }
+  return access.n != 0 ? base + column_ : RegExp(base);
 }
 
 void GemmKernelEmitter::run_epilogue() {
+  if (spec_.loops_epilogue) return loop_over_cells();
   for (int row = 0; row < spec_.rows; ++row) {
-    for (int vector = 0; vector < spec_.vectors; ++vector) {
-      for (const EpilogueStep& step : epilogue_.steps) run_epilogue_step(step, row, vector);
-    }
+    for (int vector = 0; vector < spec_.vectors; ++vector) run_cell(row, vector);
   }
+}
+
+/// The accumulators go to the stack, where they stay in L1, so that all registers are the epilogue's.
+void GemmKernelEmitter::loop_over_cells() {
+  const int row_bytes = spec_.vectors * as_.vector_bytes();
+  for (const Reg64& reg : {row_, cells_, row_step_}) as_.push(reg);
+  as_.sub(as_.rsp, static_cast<std::uint32_t>(spec_.rows * row_bytes));
+  for (int i = 0; i < first_free(); ++i) as_.store(as_.rsp + i * as_.vector_bytes(), as_.vector(i), false);
+  as_.xor_(row_.cvt32(), row_.cvt32());
+  as_.mov(cells_, as_.rsp);
+  Xbyak::Label next_row, next_vector;
+  as_.L(next_row);
+  as_.xor_(column_.cvt32(), column_.cvt32());
+  const int num_alike = is_masked(spec_.vectors - 1) ? spec_.vectors - 1 : spec_.vectors;
+  if (num_alike > 0) {
+    as_.L(next_vector);
+    run_cell_in_loop(0);
+    as_.add(column_, static_cast<std::uint32_t>(as_.vector_bytes()));
+    as_.cmp(column_, static_cast<std::uint32_t>(num_alike * as_.vector_bytes()));
+    as_.jl(next_vector, VectorAssembler::T_NEAR);
+  }
+  if (num_alike < spec_.vectors) run_cell_in_loop(spec_.vectors - 1);
+  step_pointers_to_next_row();
+  as_.add(cells_, static_cast<std::uint32_t>(row_bytes));
+  as_.inc(row_);
+  as_.cmp(row_, static_cast<std::uint32_t>(spec_.rows));
+  as_.jl(next_row, VectorAssembler::T_NEAR);
+  as_.add(as_.rsp, static_cast<std::uint32_t>(spec_.rows * row_bytes));
+  for (const Reg64& reg : {row_step_, cells_, row_}) as_.pop(reg);
+}
+
+/// `vector` says which vectors the code is for: all whole ones, or the last one.
+void GemmKernelEmitter::run_cell_in_loop(int vector) {
+  as_.load(slot(0, 0, vector), cells_ + column_, false);
+  run_cell(0, vector);
+}
+
+void GemmKernelEmitter::step_pointers_to_next_row() {
+  const auto step = [&](std::size_t number, const GemmAccess& access) {
+    if (number >= std::size(pointers_) || access.m == 0) return;
+    as_.add(pointers_[number], static_cast<std::uint32_t>(static_cast<std::int32_t>(access.m * 4)));
+  };
+  for (std::size_t i = 0; i < problem_.loads.size(); ++i) step(i, problem_.loads[i]);
+  for (std::size_t i = 0; i < problem_.stores.size(); ++i) step(problem_.loads.size() + i, problem_.stores[i]);
 }
 
 void GemmKernelEmitter::run_epilogue_step(const EpilogueStep& step, int row, int vector) {
@@ -218,6 +280,17 @@ void GemmKernelEmitter::run_epilogue_step(const EpilogueStep& step, int row, int
 }
 
 }  // namespace
+
+std::size_t measure_epilogue(const EpilogueProgram& epilogue, const GemmProblem& problem, IsaLevel isa) {
+  constexpr std::size_t kMaxStepBytes = 160;  // ten instructions
+  std::vector<std::byte> buffer(epilogue.steps.size() * kMaxStepBytes + 4096);
+  VectorAssembler assembler(isa, buffer);
+  const GemmKernelSpec spec{.loops_epilogue = true};
+  GemmKernelEmitter(assembler, spec, epilogue, problem).run_cell(0, 0);
+  const std::size_t size = assembler.getSize();
+  assembler.finish();
+  return size;
+}
 
 void emit_gemm_kernel(VectorAssembler& assembler, const GemmKernelSpec& spec, const EpilogueProgram& epilogue,
                       const GemmProblem& problem) {

@@ -16,7 +16,11 @@ struct GemmKernelSpec {
   bool b_is_padded = true;                         // all lanes of the last vector may be read
   bool has_partial = false;                        // k comes in several blocks
   bool prefetches = false;                         // the sum is long enough to hide them
+  bool loops_epilogue = false;                     // over the tile's cells, which go to the stack; else a copy for each
 };
+
+/// Bytes of the epilogue of one cell.
+std::size_t measure_epilogue(const EpilogueProgram&, const GemmProblem&, IsaLevel);
 
 /// Emits a GemmMicrokernel at the present position.
 void emit_gemm_kernel(VectorAssembler&, const GemmKernelSpec&, const EpilogueProgram&, const GemmProblem&);

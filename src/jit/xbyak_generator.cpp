@@ -6,10 +6,14 @@
 #include "jit/build_id.h"
 #include "jit/open_llvm_module.h"
 #include "jit/xbyak_gemm_image.h"
+#include "jit/xbyak_gemm_kernel.h"
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
 namespace {
+
+/// Of a microkernel's epilogue, a copy for each cell of its tile; a longer one is a loop over the cells.
+constexpr std::size_t kMaxEpilogueBytes = 4 << 10;
 
 /// What plan() decides and emit() needs; made anew from the kernel by each of them.
 struct GemmDesign {
@@ -22,12 +26,16 @@ Result<GemmDesign> design_gemm(const LoopKernel& collapsed, const TargetSpec& sp
   GemmDesign design;
   MILLRACE_TRY_ASSIGN(design.problem, match_gemm(collapsed));
   MILLRACE_TRY_ASSIGN(design.epilogue, compile_epilogue(collapsed.epilogue, design.problem));
-  const GemmRegisters registers{spec.num_vector_registers(), design.epilogue.num_slots - 1};
-  if (registers.epilogue + 2 > registers.available) {
+  const std::int64_t registers = spec.num_vector_registers();
+  if (design.epilogue.num_slots + 1 > registers) {
     return unimplemented(fmt::format("the epilogue holds {} vectors at once, {} has {} registers",
-                                     registers.epilogue + 1, spec.to_text(), registers.available));
+                                     design.epilogue.num_slots, spec.to_text(), registers));
   }
-  design.blocking = choose_gemm_blocking(design.problem, registers, spec);
+  const auto usual_cells = static_cast<std::size_t>(registers - registers / 4);
+  const std::size_t cell_bytes = measure_epilogue(design.epilogue, design.problem, spec.isa);
+  design.epilogue.loops = usual_cells * cell_bytes > kMaxEpilogueBytes;
+  const std::int64_t beside_tile = design.epilogue.loops ? 0 : design.epilogue.num_slots - 1;
+  design.blocking = choose_gemm_blocking(design.problem, {registers, beside_tile}, spec);
   return design;
 }
 
@@ -39,15 +47,17 @@ LoopKernel without_names(LoopKernel kernel) {
   return kernel;
 }
 
-MemoryPlan plan_of(const GemmBlocking& blocking) {
+MemoryPlan plan_of(const GemmDesign& design) {
   MemoryPlan plan;
-  const auto add_slot = [&](const char* name, std::int64_t size) {
+  const auto add_slot = [&](const char* name, MemoryKind kind, std::int64_t size) {
     if (size == 0) return;
-    plan.slots.push_back({name, MemoryKind::kWorkgroup, plan.workgroup_bytes, static_cast<std::uint64_t>(size), 0, 0});
-    plan.workgroup_bytes += static_cast<std::uint64_t>(size);
+    std::uint64_t& all = kind == MemoryKind::kPrivate ? plan.private_bytes : plan.workgroup_bytes;
+    plan.slots.push_back({name, kind, all, static_cast<std::uint64_t>(size), 0, 0});
+    all += static_cast<std::uint64_t>(size);
   };
-  add_slot("packed_b", blocking.packed_b_bytes());
-  add_slot("partial_sums", blocking.partial_bytes());
+  add_slot("packed_b", MemoryKind::kWorkgroup, design.blocking.packed_b_bytes());
+  add_slot("partial_sums", MemoryKind::kWorkgroup, design.blocking.partial_bytes());
+  add_slot("cells", MemoryKind::kPrivate, design.epilogue.loops ? design.blocking.partial_tile_bytes() : 0);
   return plan;
 }
 
@@ -87,9 +97,13 @@ class XbyakGenerator final : public KernelCompiler {
     MILLRACE_TRY_ASSIGN(planned.num_groups, count_groups(design));
     planned.name = loop->name;
     planned.generator = name();
-    planned.memory = plan_of(design.blocking);
+    planned.memory = plan_of(design);
     planned.info = describe(*loop, planned.memory);
     planned.key_text = to_text(without_names(collapsed)) + design.blocking.to_text();
+    // A short epilogue leaves the code far below what a kernel may have; of a long one only emission knows.
+    if (design.epilogue.loops) {
+      MILLRACE_TRY(emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa).status());
+    }
     planned.mapped = std::move(collapsed);
     return planned;
   }
@@ -117,6 +131,7 @@ class XbyakGenerator final : public KernelCompiler {
     info.buffer_is_written.assign(kernel.operands.size(), false);
     info.buffer_is_written.resize(info.num_buffers, true);
     info.workgroup_bytes = memory.workgroup_bytes;
+    info.private_bytes = memory.private_bytes;
     return info;
   }
 };

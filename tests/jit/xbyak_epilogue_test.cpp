@@ -199,5 +199,50 @@ TEST_CASE("an epilogue that holds many values gets a smaller tile") {
   }
 }
 
+/// Nine accesses: more than there are registers for their addresses. Small integers: every sum is exact.
+TEST_CASE("a long epilogue is a loop over the tile's cells, whatever ends inside a vector") {
+  constexpr std::size_t kNumAdditions = 60;
+  const std::vector<Spread> spreads = {Spread::kFull, Spread::kPerColumn, Spread::kPerRow,   Spread::kScalar,
+                                       Spread::kFull, Spread::kPerRow,    Spread::kPerColumn};
+  const auto finish = [](BodyBuilder& b, BodyValue sum) {
+    BodyValue value = sum;
+    for (std::uint32_t i = 0; i < kNumAdditions; ++i) value = b.add(value, b.load(2 + i % 7, DType::kF32));
+    b.yield(value);
+    b.yield(b.sub(value, sum));
+  };
+  for (const std::int64_t n : {1, 7, 16, 23, 40, 75}) {
+    for (const GemmCase& c : {GemmCase{.m = 29, .n = n, .k = 20}, GemmCase{.m = 1, .n = n, .k = 20, .padding = 3},
+                              GemmCase{.batch = 2, .m = 100, .n = n, .k = 2000}}) {
+      for (const IsaLevel isa : generated_levels()) {
+        GemmRun run(make_gemm(c, spreads, finish, 2), isa, true,
+                    [](std::size_t operand, std::size_t i) { return static_cast<float>((i * 5 + operand) % 7); });
+        run.run();
+        const auto added = [&](double, std::int64_t m, std::int64_t column) {
+          const std::size_t at[] = {c_at(c, 0, m, column), static_cast<std::size_t>(column),
+                                    static_cast<std::size_t>(m), 0};
+          constexpr std::size_t kPlace[] = {0, 1, 2, 3, 0, 2, 1};
+          double sum = 0;
+          for (std::size_t i = 0; i < kNumAdditions; ++i) sum += run.operand(2 + i % 7).floats()[at[kPlace[i % 7]]];
+          return sum;
+        };
+        INFO(c.to_text(), " ", to_text(isa));
+        CHECK(run.image().code_bytes < 16 << 10);
+        std::string error;
+        for (std::int64_t m = 0; m < c.m && error.empty(); ++m) {
+          for (std::int64_t column = 0; column < c.n && error.empty(); ++column) {
+            const Expected sum = expected_sum(c, run.operand(0).floats(), run.operand(1).floats(), 0, m, column);
+            const std::size_t at = c_at(c, 0, m, column);
+            const double rest = added(0, m, column);
+            if (run.result(0).floats()[at] != sum.sum + rest || run.result(1).floats()[at] != rest) {
+              error = "row " + std::to_string(m) + " column " + std::to_string(column);
+            }
+          }
+        }
+        CHECK(error == "");
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millrace::gemm_test

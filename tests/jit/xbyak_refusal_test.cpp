@@ -109,5 +109,32 @@ TEST_CASE("xbyak names the op of an epilogue that has no vector form") {
            "the epilogue holds 17 vectors at once, cpu:avx2 has 16 registers");
 }
 
+/// Alternates, so that nothing but its length speaks against it.
+LoopKernel long_product(std::size_t num_additions) {
+  return make_gemm({.m = 100, .n = 100, .k = 8}, {Spread::kFull}, [&](BodyBuilder& b, BodyValue sum) {
+    const BodyValue other = b.load(2, DType::kF32);
+    for (std::size_t i = 0; i < num_additions; ++i) sum = b.neg(b.add(sum, other));
+    b.yield(sum);
+  });
+}
+
+TEST_CASE("xbyak refuses an epilogue whose code would be too long, and emits what it took") {
+  for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    const TargetSpec spec{"cpu", isa};
+    const auto generator = make_xbyak_generator();
+    std::size_t num_taken = 0;
+    for (std::size_t length = 1; length <= 4096; length *= 2) {
+      const auto planned = generator->plan(long_product(length), spec);
+      if (!planned.ok()) continue;
+      ++num_taken;
+      const auto image = generator->emit(*planned, spec);
+      REQUIRE_EQ(image.status().message(), "");
+      CHECK_LE(image->code_bytes, 65536);
+    }
+    CHECK_GE(num_taken, 8);
+    CHECK_EQ(refusal(long_product(20000), spec), "the epilogue makes 131072 bytes of code or more, takes up to 65536");
+  }
+}
+
 }  // namespace
 }  // namespace millrace::gemm_test

@@ -38,7 +38,8 @@ struct DispatchGraph {
 
 /// Cuts the graph: elementwise chains become one region; elementwise and views go into the reduction or contraction
 /// that reads them (or, after it, into its epilogue); a node is computed twice only when it is a view or cheaper than a
-/// store; a region has at most 128 nodes. Target-independent. O(nodes * operands).
+/// store; a region has at most 128 nodes, and no more instructions than LLVM turns into code in 100 ms.
+/// Target-independent. O(nodes * operands).
 Result<DispatchGraph> form_dispatches(Graph);
 Status verify(const DispatchGraph&);
 std::string to_text(const DispatchGraph&);

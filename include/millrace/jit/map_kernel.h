@@ -15,6 +15,9 @@ struct Tiling {
   std::uint32_t row_dim = 0;        // second parallel dim held in registers (contractions); == vector_dim for none
   std::uint32_t row_unroll = 1;
   std::int64_t points_per_group = 0;  // parallel points of one workgroup, about
+  /// After a reduction, the epilogue is a loop over the tile's cells, which are in private memory; else a copy for
+  /// each.
+  bool loops_epilogue = false;
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
 
@@ -24,7 +27,7 @@ std::string to_text(const Tiling&);
 /// Tiles the nest (never the shape), maps points to lanes, and writes the remainder as masked lanes, so every element
 /// is computed once and stored once inside the tile body. Facts on extents choose only the remainder code. f16 and
 /// bf16 are widened after loads and narrowed before stores by integer sequences. On a GPU a tile is a thread's, and a
-/// workgroup has the threads of neighbouring tiles.
+/// workgroup has the threads of neighbouring tiles. On a CPU a tiling whose code would be too long is cut down first.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&);
 /// CPUs only.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&, const Tiling&);

@@ -12,9 +12,11 @@
 #include <fmt/format.h>
 
 #include "graph/dispatch/views.h"
+#include "jit/code_estimate.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/dispatch.h"
 #include "millrace/graph/text.h"
+#include "millrace/ops/op_def.h"
 
 namespace millrace {
 namespace {
@@ -22,6 +24,10 @@ namespace {
 constexpr std::uint32_t kNone = ~0u;
 /// Joining groups costs their sizes, and generating a kernel more than in proportion to its own.
 constexpr std::size_t kMaxRegionNodes = 128;
+/// Of a body. A map has two copies of it, whole vectors and the last ones; a reduction or a contraction has four, as
+/// rows have a remainder too. Past so many instructions a pass over memory costs next to nothing beside them.
+constexpr std::int64_t kMaxMapInstructions = kMaxKernelInstructions / 2 - 100;
+constexpr std::int64_t kMaxRootInstructions = kMaxKernelInstructions / 4 - 50;
 
 bool is_elementwise(const Node& node) {
   if (std::holds_alternative<KernelNode>(node.what)) return true;
@@ -31,6 +37,24 @@ bool is_elementwise(const Node& node) {
 
 bool is_source(const Node& node) {
   return std::holds_alternative<InputNode>(node.what) || std::holds_alternative<ConstantNode>(node.what);
+}
+
+/// Instructions that the node adds to the body that it is fused into.
+std::int64_t body_instructions(const Graph& graph, const Node& node) {
+  if (!is_elementwise(node)) return 0;
+  BodyBuilder b;
+  std::vector<BodyValue> operands;
+  for (std::uint32_t i = 0; i < node.operands.size(); ++i) {
+    operands.push_back(b.load(i, body_dtype(graph.type(node.operands[i]).dtype)));
+  }
+  static const Attributes kNoAttributes = NoAttrs{};
+  const auto* kernel = std::get_if<KernelNode>(&node.what);
+  const auto* op = std::get_if<OpNode>(&node.what);
+  BodyValue result =
+      kernel ? kernel->kernel.body(b, operands, kNoAttributes) : definition(op->op).body(b, operands, op->attributes);
+  const DType stored = node.results[0].dtype;
+  if (body_dtype(stored) != stored) result = b.convert(result.dtype, b.convert(stored, result));
+  return estimate_instructions(b.finish());
 }
 
 /// A reduction whose every operand point is read once: elementwise producers may be computed in its term.
@@ -82,6 +106,7 @@ class Former {
     users_.resize(count);
     groups_.resize(count);
     root_.assign(count, kNone);
+    instructions_.assign(count, 0);
     reasons_.resize(count);
     for (std::uint32_t i = 0; i < count; ++i) parent_.push_back(i);
     std::vector<bool> stored(count, false);
@@ -99,6 +124,7 @@ class Former {
       if (used[NodeId{i}] == 0 || is_source(node(i)) || is_storage_view(node(i))) continue;
       if (is_index_view(node(i)) && !stored[i]) continue;
       groups_[i] = {i};
+      instructions_[i] = body_instructions(graph_, node(i));
       if (!is_elementwise(node(i)) && !is_index_view(node(i))) root_[i] = i;
     }
     for (const GraphOutput& output : graph_.outputs) is_output_[index_of(output.value.node)] = true;
@@ -152,7 +178,9 @@ class Former {
   }
 
   bool is_too_large_together(std::uint32_t a, std::uint32_t b) const {
-    return groups_[a].size() + groups_[b].size() > kMaxRegionNodes;
+    const bool has_root = root_[a] != kNone || root_[b] != kNone;
+    return groups_[a].size() + groups_[b].size() > kMaxRegionNodes ||
+           instructions_[a] + instructions_[b] > (has_root ? kMaxRootInstructions : kMaxMapInstructions);
   }
 
   void join(std::uint32_t into, std::uint32_t other, std::string reason) {
@@ -161,6 +189,7 @@ class Former {
                std::back_inserter(members));
     groups_[into] = std::move(members);
     groups_[other].clear();
+    instructions_[into] += instructions_[other];
     parent_[other] = into;
     if (root_[into] == kNone) root_[into] = root_[other];
     for (std::string& earlier : reasons_[other]) reasons_[into].push_back(std::move(earlier));
@@ -218,6 +247,7 @@ class Former {
   Graph graph_;
   std::vector<std::set<std::uint32_t>> users_;
   std::vector<std::vector<std::uint32_t>> groups_;  // members by representative, in graph order
+  std::vector<std::int64_t> instructions_;          // of a group's bodies
   std::vector<std::uint32_t> parent_;
   std::vector<std::uint32_t> root_;  // a group's one node that is neither elementwise nor a view
   std::vector<std::vector<std::string>> reasons_;

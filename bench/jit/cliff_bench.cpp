@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Code generation of the graphs of tests/cliff_cases.h at each level: the kernel that takes longest is the time.
+// The bar is 100 ms and 64 KiB of code for each kernel.
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include <benchmark/benchmark.h>
+
+#include "millrace/graph/text.h"
+#include "millrace/millrace.h"
+#include "tests/cliff_cases.h"
+
+namespace millrace {
+namespace {
+
+const KernelCompiler& generator_of(const PlannedKernel& planned, const Target& target) {
+  const auto it = std::ranges::find_if(target.generators(),
+                                       [&](const auto& generator) { return generator->name() == planned.generator; });
+  return dynamic_cast<const KernelCompiler&>(**it);
+}
+
+struct Worst {
+  double seconds = 0;
+  std::size_t code_bytes = 0;
+  std::set<std::string> kernels;
+};
+
+Status emit_sequence(const KernelSequence& sequence, const Target& target, Worst& worst) {
+  for (const SequenceKernel& entry : sequence.kernels) {
+    const PlannedKernel& planned = entry.kernel;
+    if (!worst.kernels.insert(planned.generator + planned.key_text).second) continue;
+    const auto start = std::chrono::steady_clock::now();
+    MILLRACE_TRY_ASSIGN(const ExecutableImage image, generator_of(planned, target).emit(planned, target.spec()));
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    worst.seconds = std::max(worst.seconds, took.count());
+    worst.code_bytes = std::max<std::size_t>(worst.code_bytes, image.code_bytes);
+  }
+  return {};
+}
+
+void emit_case(benchmark::State& state, const test::CliffCase& row, const std::string& level) {
+  const Target target = make_default_context()->target(level).value();
+  const auto lowered = lower_graph(parse_graph(row.graph).value(), target);
+  if (!lowered.ok()) return state.SkipWithError(lowered.status().message().c_str());
+  Worst worst;
+  for (auto _ : state) {
+    worst = {};
+    for (const auto& sequences : lowered->sequences) {
+      for (const KernelSequence& sequence : sequences) {
+        const Status status = emit_sequence(sequence, target, worst);
+        if (!status.ok()) return state.SkipWithError(status.message().c_str());
+      }
+    }
+    state.SetIterationTime(worst.seconds);
+  }
+  state.counters["bytes"] = static_cast<double>(worst.code_bytes);
+  state.counters["kernels"] = static_cast<double>(worst.kernels.size());
+}
+
+void register_all() {
+  for (const test::CliffCase& row : test::cliff_cases()) {
+    for (const char* level : {"cpu:baseline", "cpu:avx2", "cpu:avx512"}) {
+      benchmark::RegisterBenchmark((row.name + "/" + level).c_str(),
+                                   [row, level](benchmark::State& state) { emit_case(state, row, level); })
+          ->UseManualTime()
+          ->Iterations(1)
+          ->Unit(benchmark::kMillisecond);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  millrace::register_all();
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

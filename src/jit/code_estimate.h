@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "millrace/hal/target.h"
+#include "millrace/jit/body.h"
+#include "millrace/jit/machine_kernel.h"
+
+namespace millrace {
+
+/// What a kernel for a CPU may have of `estimate_instructions`. LLVM takes 30 to 45 us for each, so this is less than
+/// 100 ms, and about 20 KiB of code.
+inline constexpr std::int64_t kMaxKernelInstructions = 1800;
+
+/// Instructions of the target, about: LLVM takes some of ours apart into one piece a lane.
+std::int64_t estimate_instructions(const MachineKernel&, const TargetSpec&);
+
+/// Of one copy of the body in one vector, on any target. Loads and stores are the mapping's.
+std::int64_t estimate_instructions(const Body&);
+
+}  // namespace millrace

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "millrace/graph/text.h"
+#include "millrace/millrace.h"
+#include "tests/cliff_cases.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::size_t kMostCodeBytes = 64 << 10;
+
+const KernelCompiler& generator_of(const PlannedKernel& planned, const Target& target) {
+  const auto it = std::ranges::find_if(target.generators(),
+                                       [&](const auto& generator) { return generator->name() == planned.generator; });
+  REQUIRE(it != target.generators().end());
+  return dynamic_cast<const KernelCompiler&>(**it);
+}
+
+/// Emits each kernel of the graph once; gives how many there are.
+std::size_t check_kernels(const LoweredGraph& lowered, const Target& target) {
+  std::set<std::string> seen;
+  for (const auto& sequences : lowered.sequences) {
+    for (const KernelSequence& sequence : sequences) {
+      for (const SequenceKernel& entry : sequence.kernels) {
+        const PlannedKernel& planned = entry.kernel;
+        if (!seen.insert(planned.generator + planned.key_text).second) continue;
+        const auto image = generator_of(planned, target).emit(planned, target.spec());
+        CHECK_MESSAGE(image.ok(), image.status().message());
+        if (!image.ok()) continue;
+        CHECK_MESSAGE(image->code_bytes <= kMostCodeBytes,
+                      fmt::format("kernel {} by {}: {} bytes", planned.name, planned.generator, image->code_bytes));
+      }
+    }
+  }
+  return seen.size();
+}
+
+TEST_CASE("no graph makes a CPU kernel of more than 64 KiB of code, nor many kernels in place of one") {
+  const auto context = make_default_context();
+  for (const test::CliffCase& row : test::cliff_cases()) {
+    for (const std::string level : {"cpu:baseline", "cpu:avx2", "cpu:avx512"}) {
+      CAPTURE(row.name);
+      CAPTURE(level);
+      const Target target = context->target(level).value();
+      const auto lowered = lower_graph(parse_graph(row.graph).value(), target);
+      REQUIRE_MESSAGE(lowered.ok(), lowered.status().message());
+      CHECK(check_kernels(*lowered, target) <= row.most_kernels);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long the code of a kernel for a CPU becomes.
+#include <doctest/doctest.h>
+
+#include "jit/code_estimate.h"
+#include "millrace/jit/machine_builder.h"
+#include "millrace/jit/map_kernel.h"
+#include "tests/jit/nest_builder.h"
+
+namespace millrace {
+namespace {
+
+using test::NestBuilder;
+
+constexpr IsaLevel kLevels[] = {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512};
+
+std::size_t count(const std::string& text, std::string_view what) {
+  std::size_t found = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+/// A product whose sums are negated so often.
+LoopKernel negated_product(const SizeExpr& m, const SizeExpr& n, std::size_t num_negations) {
+  LoopKernel nest = test::matmul_nest(m, n, 512);
+  BodyBuilder b;
+  BodyValue value = b.reduced(0, DType::kF32);
+  for (std::size_t i = 0; i < num_negations; ++i) value = b.neg(value);
+  b.yield(value);
+  nest.epilogue = b.finish();
+  return nest;
+}
+
+/// y[i, j] = x[j, i].
+LoopKernel transpose(DType dtype, const SizeExpr& m, const SizeExpr& n) {
+  NestBuilder nest("transpose");
+  nest.parallel("n", n).parallel("m", m);
+  nest.operand("x", dtype, {m, n}, {nest.dim(1), nest.dim(0)});
+  nest.result("y", dtype, {n, m}, {nest.dim(0), nest.dim(1)});
+  nest.epilogue([&](BodyBuilder& b) { b.yield(b.load(0, body_dtype(dtype))); });
+  return nest.kernel();
+}
+
+TEST_CASE("a long epilogue of a contraction is there once for each kind of tile") {
+  for (const IsaLevel level : kLevels) {
+    const TargetSpec target{"cpu", level};
+    const auto num_negations = [&](const SizeExpr& m, const SizeExpr& n) {
+      return count(to_text(map_kernel(negated_product(m, n, 100), target).value()), " = neg ");
+    };
+    CAPTURE(target.to_text());
+    CHECK(num_negations(Dim("m").multiple_of(240), Dim("n").multiple_of(240)) == 100);
+    CHECK(num_negations(Dim("m"), Dim("n").multiple_of(240)) == 200);
+    CHECK(num_negations(Dim("m"), Dim("n")) == 400);
+  }
+}
+
+TEST_CASE("a short epilogue of a contraction stays in registers") {
+  for (const IsaLevel level : kLevels) {
+    const Tiling tiling = choose_tiling(negated_product(Dim("m"), Dim("n"), 3), {"cpu", level});
+    CHECK_FALSE(tiling.loops_epilogue);
+    CHECK(tiling.row_unroll * tiling.vector_unroll > 1);
+  }
+}
+
+TEST_CASE("what LLVM takes apart by lanes gets smaller tiles") {
+  for (const IsaLevel level : kLevels) {
+    for (const DType dtype : {DType::kU8, DType::kBool, DType::kI16, DType::kF16, DType::kF32, DType::kF64}) {
+      const TargetSpec target{"cpu", level};
+      CAPTURE(target.to_text());
+      CAPTURE(to_text(dtype));
+      for (const LoopKernel& nest : {transpose(dtype, 1024, 4096), transpose(dtype, Dim("m"), Dim("n"))}) {
+        CHECK(estimate_instructions(map_kernel(nest, target).value(), target) <= kMaxKernelInstructions);
+      }
+    }
+  }
+}
+
+TEST_CASE("an estimate counts the lanes of what the target has no instruction for") {
+  const auto estimate = [](DType dtype, IsaLevel level) {
+    MachineBuilder b("gathers");
+    const MemoryHandle x = b.buffer("x", dtype, true, false), y = b.buffer("y", dtype, false, true);
+    const MachineValue all = b.splat(b.constant_int(DType::kBool, 1), 16);
+    const MachineValue offsets = b.lane_iota(DType::kI64, 16);
+    const std::int64_t before = estimate_instructions(MachineBuilder(b).finish(), {"cpu", level});
+    b.store(y, b.i64(0), b.gather(x, offsets, all, b.splat(b.constant_int(dtype, 0), 16)));
+    return estimate_instructions(b.finish(), {"cpu", level}) - before;
+  };
+  for (const DType dtype : {DType::kU8, DType::kU16}) {
+    CHECK(estimate(dtype, IsaLevel::kAvx512) > 3 * 16);
+    CHECK(estimate(dtype, IsaLevel::kBaseline) > 3 * 16);
+  }
+  CHECK(estimate(DType::kI32, IsaLevel::kBaseline) > 3 * 16);
+  CHECK(estimate(DType::kI32, IsaLevel::kAvx512) < 3 * 16);
+}
+
+}  // namespace
+}  // namespace millrace
