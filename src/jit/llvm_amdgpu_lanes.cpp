@@ -2,6 +2,7 @@
 // Source: the ISA documents of GCN5 to RDNA4, "Data Parallel Processing" and "LDS Permute".
 #include "jit/llvm_amdgpu_lanes.h"
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 
 namespace millrace {
@@ -42,14 +43,26 @@ Value* move_by_dpp(llvm::IRBuilder<>& ir, Value* word, std::uint32_t control) {
               {llvm::PoisonValue::get(word->getType()), word, ir.getInt32(control), all, all, ir.getTrue()}, true);
 }
 
+/// `word` from an empty piece of assembly that LLVM keeps under the EXEC it has here, and with it what makes `word`.
+/// For V_PERMLANE*, which LLVM 19 does not mark convergent (llvm-project PR 142962): machine-sink moves it behind the
+/// next branch when all of its uses are there, and then it reads lanes that are off. The others are marked.
+Value* keep_in_place(llvm::IRBuilder<>& ir, Value* word) {
+  auto* type = llvm::FunctionType::get(word->getType(), {word->getType()}, false);
+  llvm::CallInst* same = ir.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", /*hasSideEffects=*/false), {word});
+  same->setConvergent();
+  same->setDoesNotAccessMemory();
+  same->setDoesNotThrow();
+  return same;
+}
+
 /// Each lane reads, in the other row of its pair of rows, the lane whose number in the row is its own's xor `mask`.
 Value* move_to_other_row(llvm::IRBuilder<>& ir, Value* word, std::uint32_t mask) {
   std::uint32_t selects[2] = {};  // 4 bits a lane
   for (std::uint32_t lane = 0; lane < 16; ++lane) selects[lane / 8] |= (lane ^ mask) << lane % 8 * 4;
-  return call(ir, llvm::Intrinsic::amdgcn_permlanex16,
-              {llvm::PoisonValue::get(word->getType()), word, ir.getInt32(selects[0]), ir.getInt32(selects[1]),
-               ir.getFalse(), ir.getFalse()},
-              true);
+  return keep_in_place(ir, call(ir, llvm::Intrinsic::amdgcn_permlanex16,
+                                {llvm::PoisonValue::get(word->getType()), word, ir.getInt32(selects[0]),
+                                 ir.getInt32(selects[1]), ir.getFalse(), ir.getFalse()},
+                                true));
 }
 
 /// The control word of a DPP that flips lane numbers by `mask`; 0 where there is none.

@@ -111,6 +111,32 @@ TEST_CASE("a flip of lane numbers is the cheapest instruction for it") {
   }
 }
 
+TEST_CASE("a value from another lane is taken before the branch that it is used in, where every lane is on") {
+  for (const GfxTarget& target : gfx_targets()) {
+    if (target.subgroup_size != 32) continue;
+    CAPTURE(target.name);
+    const EmittedGpuKernel kernel(subgroup_kernel(target,
+                                                  [](MachineBuilder& b, MachineValue thread) {
+                                                    const MemoryHandle x = b.buffer("x", DType::kF32, true, false),
+                                                                       y = b.buffer("y", DType::kF32, false, true);
+                                                    const MachineValue mine = b.load(x, thread);
+                                                    const MachineValue sum = b.add(mine, b.shuffle_xor(mine, 16));
+                                                    b.if_else(
+                                                        b.eq(thread, b.i32(0)),
+                                                        [&] {
+                                                          b.store(y, thread, sum);
+                                                          return Values{};
+                                                        },
+                                                        [] { return Values{}; });
+                                                  }),
+                                  target);
+    INFO(kernel.text());
+    const std::size_t branch = std::min(kernel.text().find("s_and_saveexec"), kernel.text().find("v_cmpx"));
+    CHECK(kernel.text().find("v_permlanex16") < branch);
+    CHECK(branch != std::string::npos);
+  }
+}
+
 TEST_CASE("shuffles move every dtype: what is wider than a word as two, what is narrower as one") {
   for (const char* name : {"gfx90a", "gfx1100"}) {
     for (const DType dtype : kAllDTypes) {
