@@ -44,6 +44,9 @@ class LaneBuilder : public BodyVocabulary<LaneBuilder<kFused>, Lanes> {
       case DType::kI64:
         compute<std::int64_t>(op, dtype, x, result);
         break;
+      case DType::kU64:
+        compute<std::uint64_t>(op, dtype, x, result);
+        break;
       case DType::kF32:
         compute<float>(op, dtype, x, result);
         break;
@@ -117,10 +120,14 @@ class LaneBuilder : public BodyVocabulary<LaneBuilder<kFused>, Lanes> {
         return each<T>(result, [&](std::size_t i) { return wrapped(static_cast<U>(a(i)) + static_cast<U>(b(i))); });
       case KernelOp::kSub:
         return each<T>(result, [&](std::size_t i) { return wrapped(static_cast<U>(a(i)) - static_cast<U>(b(i))); });
+      case KernelOp::kMul:
+        return each<T>(result, [&](std::size_t i) { return wrapped(static_cast<U>(a(i)) * static_cast<U>(b(i))); });
       case KernelOp::kAnd:
         return each<T>(result, [&](std::size_t i) { return a(i) & b(i); });
       case KernelOp::kOr:
         return each<T>(result, [&](std::size_t i) { return a(i) | b(i); });
+      case KernelOp::kXor:
+        return each<T>(result, [&](std::size_t i) { return a(i) ^ b(i); });
       case KernelOp::kShl:
         return each<T>(result, [&](std::size_t i) { return wrapped(static_cast<U>(a(i)) << (b(i) & kWidthMask)); });
       case KernelOp::kShr:

@@ -96,6 +96,13 @@ TEST_CASE("floats convert to integers towards zero, saturate, and NaN gives 0") 
   CHECK(doubles(unsigned_longs[0]) == std::vector<double>{0, 2, 0x1p64, 0, 0, 127});
 }
 
+TEST_CASE("sin and cos of large angles are those of the angle itself") {
+  const Tensor x = make_tensor<double>(DType::kF64, {2}, {1e22, 0x1.6ac5b262ca1ffp+849});
+  CHECK(doubles(reference::evaluate(Op::sin, NoAttrs{}, {&x, 1})[0]) == std::vector<double>{-0.85220084976718880, 1});
+  CHECK(doubles(reference::evaluate(Op::cos, NoAttrs{}, {&x, 1})[0]) ==
+        std::vector<double>{0.52321478539513895, -4.6871659242546276e-19});
+}
+
 TEST_CASE("an ulp is that of the expected value") {
   CHECK(reference::ulp_distance(DType::kF32, 1 + 0x1p-23L, 1) == 1);
   CHECK(reference::ulp_distance(DType::kF32, 1 - 0x1p-24L, 1) == 0.5);

@@ -39,13 +39,6 @@ Int128 integer_result(Op op, DType dtype, const Int128* x) {
   }
 }
 
-/// Angles of f64 (long double here) are taken up to 2^27.
-template <class F>
-F within_limit(F angle) {
-  const bool is_beyond = std::is_same_v<F, long double> && std::fabs(angle) > F{0x1p27};
-  return is_beyond ? std::numeric_limits<F>::quiet_NaN() : angle;
-}
-
 /// F is double for f32 and narrower, and long double for f64.
 template <class F>
 F function_result(Op op, const F* x) {
@@ -71,9 +64,9 @@ F function_result(Op op, const F* x) {
     case Op::log1p:
       return std::log1p(x[0]);
     case Op::sin:
-      return std::sin(within_limit(x[0]));
+      return std::sin(x[0]);
     case Op::cos:
-      return std::cos(within_limit(x[0]));
+      return std::cos(x[0]);
     case Op::tanh:
       return std::tanh(x[0]);
     case Op::sigmoid: {

@@ -17,8 +17,8 @@ namespace millrace::math {
 //     pow         1 | 1
 //     expm1       2 | 2
 //     log1p       2 | 2
-//     sin         1 | 1     f64: |x| <= 2^27
-//     cos         1 | 1     f64: |x| <= 2^27
+//     sin         1 | 1
+//     cos         1 | 1
 
 template <class B>
 typename B::Value exp(B& b, typename B::Value x);

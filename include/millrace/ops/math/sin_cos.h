@@ -4,6 +4,7 @@
 #include <array>
 
 #include "millrace/ops/math/float_parts.h"
+#include "millrace/ops/math/large_angle.h"
 
 namespace millrace::math {
 namespace detail {
@@ -29,14 +30,6 @@ inline constexpr double kCosLong[] = {4.16666666666666019037e-02, -1.38888888888
                                       2.48015872894767294178e-05, -2.75573143513906633035e-07,
                                       2.08757232129817482790e-09, -1.13596475577881948265e-11};
 
-/// x = quarters * pi / 2 + high + low, |high| <= pi / 4 and a little, all f64.
-template <class V>
-struct ReducedAngle {
-  V quarters;  // i64
-  V high;
-  V low;
-};
-
 /// Of an f32, widened: in turns, chunk by chunk of 1 / (2 pi), whole turns dropped exactly. Every finite x.
 /// Source: Payne & Hanek, Radian reduction for trigonometric functions, SIGNUM Newsletter 18, 1983.
 template <class B, class V>
@@ -59,7 +52,7 @@ ReducedAngle<V> reduce_f32_angle(B& b, V x) {
 /// Of an f64 up to 2^27.
 /// Source: Cody & Waite, Software Manual for the Elementary Functions, 1980.
 template <class B, class V>
-ReducedAngle<V> reduce_f64_angle(B& b, V x) {
+ReducedAngle<V> reduce_small_angle(B& b, V x) {
   const NearestInteger<V> n = nearest_integer(b, x, kTwoOverPi);
   const auto times = [&](std::size_t part) { return b.mul(n.value, b.constant_like(x, kHalfPiParts[part])); };
   const V first = b.sub(b.sub(x, times(0)), times(1));  // exact
@@ -71,6 +64,15 @@ ReducedAngle<V> reduce_f64_angle(B& b, V x) {
   const V low = b.sub(error, times(3));
   const V sum = b.add(high, low);
   return {n.integer, sum, b.add(b.sub(high, sum), low)};
+}
+
+/// Of an f64. Both reductions run, because a body has no branches.
+template <class B, class V>
+ReducedAngle<V> reduce_f64_angle(B& b, V x) {
+  const ReducedAngle<V> small = reduce_small_angle(b, x), large = reduce_large_angle(b, x);
+  const V is_large = b.lt(b.constant_like(x, 0x1p27), x);
+  const auto pick = [&](V if_large, V if_small) { return b.select(is_large, if_large, if_small); };
+  return {pick(large.quarters, small.quarters), pick(large.high, small.high), pick(large.low, small.low)};
 }
 
 /// sin(x + quarters * pi / 2). Precondition: x >= 0 or NaN.
@@ -91,14 +93,12 @@ V sin_from_quarter(B& b, V x, std::int64_t quarters) {
   const V y = b.select(b.eq(b.bit_and(n, integer(1)), integer(0)), sine, cosine);
   const V signed_y = b.select(b.eq(b.bit_and(n, integer(2)), integer(0)), y, b.neg(y));
   if (!is_f64) return b.convert(DType::kF32, signed_y);
-  const V is_in_range = b.le(x, b.constant_like(x, 0x1p27));
-  return b.select(is_in_range, signed_y, b.constant_like(x, kNaN));
+  return b.select(b.lt(x, b.constant_like(x, kInfinity)), signed_y, b.constant_like(x, kNaN));
 }
 
 }  // namespace detail
 
-/// Sine of x radians: every finite f32; f64 up to 2^27 = 134217728 in magnitude, beyond it NaN. Keeps -0 and
-/// subnormals; of infinities NaN; NaN stays. f32 is computed in f64.
+/// Sine of x radians, of every finite x. Keeps -0 and subnormals; of infinities NaN; NaN stays. f32 is computed in f64.
 /// Error: at most 1 ulp.
 template <class B>
 typename B::Value sin(B& b, typename B::Value x) {
