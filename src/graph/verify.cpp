@@ -34,6 +34,7 @@ class Verifier {
   void check_node(NodeId id) {
     const Node& node = graph_.nodes[id];
     check_names(id);
+    check_kernel_name(id);
     const std::string where = node_text(graph_, id);
     std::vector<TensorType> operands;
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
@@ -79,6 +80,16 @@ class Verifier {
       problem(fmt::format("%{} = {}: the name '{}' is taken; give every value its own", index_of(id), kind_name(node),
                           printable(name)));
     }
+  }
+
+  /// Text tells kernels by their names alone.
+  void check_kernel_name(NodeId id) {
+    const auto* kernel = std::get_if<KernelNode>(&graph_.nodes[id].what);
+    if (kernel == nullptr) return;
+    const auto [first, inserted] = kernels_.emplace(kernel->kernel.name, id);
+    if (inserted || std::get<KernelNode>(graph_.nodes[first->second].what).kernel == kernel->kernel) return;
+    problem(fmt::format("{}: the body is another than that of %{}, expected one body for a name; rename one kernel",
+                        node_text(graph_, id), index_of(first->second)));
   }
 
   /// Inputs and constants.
@@ -160,7 +171,8 @@ class Verifier {
   }
 
   const Graph& graph_;
-  std::set<std::string> names_;  // of inputs, and of the results so far
+  std::set<std::string> names_;            // of inputs, and of the results so far
+  std::map<std::string, NodeId> kernels_;  // by name, the first node
   std::string problems_;
 };
 

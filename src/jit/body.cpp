@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/jit/body.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "millrace/base/check.h"
 
 namespace millrace {
+namespace {
+
+/// "i32, f32"
+std::string dtypes_text(std::initializer_list<BodyValue> values) {
+  std::string text;
+  for (const BodyValue& value : values) text += (text.empty() ? "" : ", ") + std::string(to_text(value.dtype));
+  return text;
+}
+
+}  // namespace
 
 BodyValue BodyBuilder::append(BodyInstruction instruction) {
   const DType dtype = instruction.dtype;
@@ -28,13 +40,21 @@ BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<Body
     instruction.operands[instruction.num_operands++] = operand.id;
   }
   if (are_defined && follows_rule(op, dtype, std::span(dtypes, operands.size()))) return append(instruction);
-  if (mistake_.empty()) {
-    for (const BodyValue& operand : operands)
-      mistake_ += (mistake_.empty() ? "" : ", ") + std::string(to_text(operand.dtype));
-    mistake_ = fmt::format("{}({}) : {}{}", to_text(op), mistake_, to_text(dtype),
-                           are_defined ? "" : " of a value that this body does not compute");
-  }
+  note_mistake(fmt::format("{}({}) : {}{}", to_text(op), dtypes_text(operands), to_text(dtype),
+                           are_defined ? "" : " of a value that this body does not compute"));
   return append({.op = KernelOp::kConstant, .dtype = dtype});
+}
+
+void BodyBuilder::expect_constant(DType dtype, double value) {
+  if (is_float(dtype) || (std::isfinite(value) && std::trunc(value) == value)) return;
+  note_mistake(fmt::format("constant({}) : {}", value, to_text(dtype)));
+}
+
+void BodyBuilder::expect_floats(std::string_view function, std::initializer_list<BodyValue> operands) {
+  for (const BodyValue& operand : operands) {
+    if (operand.dtype == DType::kF32 || operand.dtype == DType::kF64) continue;
+    return note_mistake(fmt::format("{}({}) : {}", function, dtypes_text(operands), to_text(operand.dtype)));
+  }
 }
 
 BodyValue BodyBuilder::load(std::uint32_t access, DType dtype) {

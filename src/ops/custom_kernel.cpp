@@ -34,10 +34,6 @@ Result<Inference> infer_custom(const CustomKernel& kernel, std::span<const Tenso
                     "or convert in the body"));
   }
   if (!b.defines(result)) return invalid_argument("the body returns a value that it does not compute; return one of b");
-  if (result.dtype != body_dtype(result.dtype)) {
-    return invalid_argument(fmt::format("the body returns {}, expected a dtype that registers hold; convert it to {}",
-                                        to_text(result.dtype), to_text(body_dtype(result.dtype))));
-  }
   return std::vector<TensorType>{{result.dtype, operands[0].shape}};
 }
 

@@ -16,7 +16,9 @@ Result<std::vector<KernelRequest>> build_elementwise(const OpInstance& node, Bod
   for (const TensorType& operand : node.operands) {
     values.push_back(nest.load(nest.epilogue(), nest.operand(operand), point));
   }
-  nest.store(result, point, body(nest.epilogue(), values, node.attributes));
+  const BodyValue value = body(nest.epilogue(), values, node.attributes);
+  // Of f16 and bf16 the body has rounded already.
+  nest.store(result, point, nest.epilogue().convert(body_dtype(value.dtype), value));
   return nest.finish();
 }
 

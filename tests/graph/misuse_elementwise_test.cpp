@@ -2,6 +2,7 @@
 // What elementwise ops, and the table as a whole, refuse.
 #include <doctest/doctest.h>
 
+#include "millrace/ops/math-inl.h"
 #include "tests/graph/misuse.h"
 
 namespace millrace {
@@ -144,8 +145,14 @@ struct Double {
 struct Halve {  // right for floats only
   static auto emit(auto& b, auto x) { return b.mul(x[0], b.constant(DType::kF32, 0.5)); }
 };
-struct Truncate {
-  static auto emit(auto& b, auto x) { return b.convert(DType::kF16, x[0]); }
+struct Exp {
+  static auto emit(auto& b, auto x) { return math::exp(b, x[0]); }
+};
+struct ExpOfHalf {
+  static auto emit(auto& b, auto x) { return math::exp(b, b.convert(DType::kF16, x[0])); }
+};
+struct Quarter {
+  static auto emit(auto& b, auto x) { return b.mul(x[0], b.constant_like(x[0], 0.25)); }
 };
 struct Sum {
   static auto emit(auto& b, auto x) { return b.add(x[0], x[1]); }
@@ -157,15 +164,23 @@ constexpr Misuse kOwnKernels[] = {
     {"shapes differ", [](GraphBuilder& g) { g.kernel<Sum>("sum", f32(g, {4}), g.input("y", DType::kF32, {5})); },
      "%2 = kernel sum: operand 1 is f32[5], expected shape [4] like operand 0; insert a broadcast"},
     {"a body that does not take the dtype", [](GraphBuilder& g) { g.kernel<Halve>("halve", i32(g, {4})); },
-     "%1 = kernel halve: the body computes mul(i32, f32) : i32, which that operation does not take; cast the operands, "
-     "or convert in the body"},
+     "%1 = kernel halve: the body computes mul(i32, f32) : i32, which that operation does not take; cast the "
+     "operands, or convert in the body"},
     {"a body that does not take the dtypes together",
      [](GraphBuilder& g) { g.kernel<Sum>("sum", f32(g, {4}), i32(g, {4})); },
      "%2 = kernel sum: the body computes add(f32, i32) : f32, which that operation does not take; cast the operands, "
      "or "
      "convert in the body"},
-    {"a body that returns what no register holds", [](GraphBuilder& g) { g.kernel<Truncate>("to_half", f32(g, {4})); },
-     "%1 = kernel to_half: the body returns f16, expected a dtype that registers hold; convert it to f32"},
+    {"math on floats with integers", [](GraphBuilder& g) { g.kernel<Exp>("mine", i32(g, {4})); },
+     "%1 = kernel mine: the body computes exp(i32) : i32, which that operation does not take; cast the operands, or "
+     "convert in the body"},
+    {"math on floats with a float that no register holds",
+     [](GraphBuilder& g) { g.kernel<ExpOfHalf>("mine", f32(g, {4})); },
+     "%1 = kernel mine: the body computes exp(f16) : f16, which that operation does not take; cast the operands, or "
+     "convert in the body"},
+    {"a fraction as an integer", [](GraphBuilder& g) { g.kernel<Quarter>("quarter", i32(g, {4})); },
+     "%1 = kernel quarter: the body computes constant(0.25) : i32, which that operation does not take; cast the "
+     "operands, or convert in the body"},
     {"a kernel made by hand", [](GraphBuilder& g) { g.custom({"empty"}, {f32(g, {4})}); },
      "%1 = kernel empty: the kernel has no body; make it with make_custom_kernel<Body>()"},
     {"no name", [](GraphBuilder& g) { g.kernel<Double>("", f32(g, {4})); },

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -93,10 +94,17 @@ class BodyVocabulary {
   V select(V condition, V a, V b) { return self().emit(KernelOp::kSelect, a.dtype, {condition, a, b}); }
   V convert(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kConvert, to, {a}); }
   V bitcast(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kBitcast, to, {a}); }
-  V constant(DType dtype, double value) { return self().constant_scalar(Scalar::from_double(dtype, value)); }
+  /// Precondition for an integer dtype or bool: an integral value; a builder that notes mistakes notes this one.
+  V constant(DType dtype, double value) {
+    self().expect_constant(dtype, value);
+    return self().constant_scalar(Scalar::from_double(dtype, value));
+  }
   V constant_int(DType dtype, std::int64_t value) { return self().constant_scalar(Scalar::from_int(dtype, value)); }
   /// A constant of the dtype of `x`.
   V constant_like(V x, double value) { return constant(x.dtype, value); }
+  // What a builder that notes mistakes replaces: see BodyBuilder.
+  void expect_constant(DType, double) {}
+  void expect_floats(std::string_view, std::initializer_list<V>) {}
 
  private:
   Derived& self() { return static_cast<Derived&>(*this); }
@@ -115,6 +123,11 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
   BodyValue reduced(std::uint32_t reduction, DType dtype);
   BodyValue check_index(BodyValue index, BodyValue extent);
   void yield(BodyValue value) { body_.yields.push_back(value.id); }
+  /// A fraction, an infinity or NaN as an integer or a bool is a mistake.
+  void expect_constant(DType dtype, double value);
+  /// Operands of `function` that are not f32 or f64 are a mistake; functions made of several ops ask first, because
+  /// each op may well take integers.
+  void expect_floats(std::string_view function, std::initializer_list<BodyValue> operands);
   /// The first broken rule, "mul(i32, f32) : i32"; empty: none. An application writes bodies too, so whoever records
   /// one asks before finish().
   const std::string& mistake() const { return mistake_; }
@@ -133,6 +146,9 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
 
  private:
   BodyValue append(BodyInstruction);
+  void note_mistake(std::string text) {
+    if (mistake_.empty()) mistake_ = std::move(text);
+  }
   Body body_;
   std::string mistake_;
 };

@@ -16,8 +16,9 @@ namespace millrace {
 ///     };
 ///     Tensor y = graph.kernel<Swish>("swish", x);
 ///
-/// Operands have one shape; the result has that shape and the dtype of the value that emit returns. `name` and the
-/// recorded body identify the kernel.
+/// Operands have one shape; the result has that shape and the dtype of the value that emit returns, f16 and bf16 by
+/// b.convert too. Math on floats refuses integers, which emit converts. A graph, and ParseOptions::kernels, have one
+/// kernel of a name.
 struct CustomKernel {
   std::string name;
   BodyFunction body = nullptr;

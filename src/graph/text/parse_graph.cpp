@@ -176,10 +176,18 @@ class GraphParser {
     const std::size_t begin = text_.position();
     MILLRACE_TRY_ASSIGN(const std::string name, text_.read_name("expected the kernel's name; write it"));
     NearName near(name);
+    const CustomKernel* found = nullptr;
     for (const CustomKernel& kernel : kernels_) {
-      if (kernel.name == name) return KernelNode{kernel};
       near.consider(kernel.name);
+      if (kernel.name != name) continue;
+      if (found != nullptr && kernel != *found) {
+        return text_.error(begin, fmt::format("found kernel {}, expected one of that name in ParseOptions::kernels, "
+                                              "which has two; rename one",
+                                              string_text(name)));
+      }
+      found = &kernel;
     }
+    if (found != nullptr) return KernelNode{*found};
     return text_.error(begin, fmt::format("found kernel {}, expected one that the application gives as "
                                           "ParseOptions::kernels; {}",
                                           string_text(name), near.remedy("give it there, or use ops alone")));

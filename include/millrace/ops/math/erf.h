@@ -29,6 +29,7 @@ inline constexpr double kErfHighF64[] = {
 /// Error: at most 2 ulp.
 template <class B>
 typename B::Value erf(B& b, typename B::Value x) {
+  b.expect_floats("erf", {x});
   using V = typename B::Value;
   const bool is_f64 = x.dtype == DType::kF64;
   const auto pick = [&](std::span<const double> f32, std::span<const double> f64) { return is_f64 ? f64 : f32; };

@@ -53,6 +53,7 @@ ReducedExp<V> reduce_exp(B& b, V x) {
 /// Source: Cody & Waite, Software Manual for the Elementary Functions, 1980 (the reduction).
 template <class B>
 typename B::Value exp(B& b, typename B::Value x) {
+  b.expect_floats("exp", {x});
   const bool is_f64 = x.dtype == DType::kF64;
   const auto limited = is_f64 ? detail::clamp(b, x, -746, 710) : detail::clamp(b, x, -104, 89);
   const auto reduced = detail::reduce_exp(b, limited);

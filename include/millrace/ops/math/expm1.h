@@ -10,6 +10,7 @@ namespace millrace::math {
 /// Error: at most 2 ulp.
 template <class B>
 typename B::Value expm1(B& b, typename B::Value x) {
+  b.expect_floats("expm1", {x});
   using V = typename B::Value;
   const bool is_f64 = x.dtype == DType::kF64;
   const V one = b.constant_like(x, 1);

@@ -63,6 +63,7 @@ V join_log(B& b, V k, V f, V rest) {
 /// Source: fdlibm's e_log.c (the form of the polynomial part).
 template <class B>
 typename B::Value log(B& b, typename B::Value x) {
+  b.expect_floats("log", {x});
   using V = typename B::Value;
   const auto [k, f] = detail::split_log(b, x);
   const V y = detail::join_log(b, k, f, detail::log_rest(b, f));

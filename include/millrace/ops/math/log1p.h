@@ -10,6 +10,7 @@ namespace millrace::math {
 /// Source: fdlibm's s_log1p.c (what 1 + x loses, divided by it, is added to the logarithm).
 template <class B>
 typename B::Value log1p(B& b, typename B::Value x) {
+  b.expect_floats("log1p", {x});
   using V = typename B::Value;
   const V one = b.constant_like(x, 1);
   const V u = b.add(one, x);

@@ -120,6 +120,7 @@ V pow_magnitude_f32(B& b, V x, V y) {
 /// Source: fdlibm's e_pow.c (the split logarithm).
 template <class B>
 typename B::Value pow(B& b, typename B::Value x, typename B::Value y) {
+  b.expect_floats("pow", {x, y});
   using V = typename B::Value;
   const bool is_f64 = x.dtype == DType::kF64;
   const V magnitude_x = b.abs(x);

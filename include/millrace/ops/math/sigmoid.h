@@ -10,6 +10,7 @@ namespace millrace::math {
 /// Error: at most 3 ulp.
 template <class B>
 typename B::Value sigmoid(B& b, typename B::Value x) {
+  b.expect_floats("sigmoid", {x});
   const auto one = b.constant_like(x, 1);
   const auto e = exp(b, b.neg(b.abs(x)));
   return b.div(b.select(b.lt(x, b.constant_like(x, 0)), e, one), b.add(one, e));

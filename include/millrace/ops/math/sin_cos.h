@@ -102,6 +102,7 @@ V sin_from_quarter(B& b, V x, std::int64_t quarters) {
 /// Error: at most 1 ulp.
 template <class B>
 typename B::Value sin(B& b, typename B::Value x) {
+  b.expect_floats("sin", {x});
   const auto y = detail::sin_from_quarter(b, b.abs(x), 0);
   return b.select(b.lt(x, b.constant_like(x, 0)), b.neg(y), b.select(b.eq(x, b.constant_like(x, 0)), x, y));
 }
@@ -110,6 +111,7 @@ typename B::Value sin(B& b, typename B::Value x) {
 /// Error: at most 1 ulp.
 template <class B>
 typename B::Value cos(B& b, typename B::Value x) {
+  b.expect_floats("cos", {x});
   return detail::sin_from_quarter(b, b.abs(x), 1);
 }
 

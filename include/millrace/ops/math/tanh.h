@@ -10,6 +10,7 @@ namespace millrace::math {
 /// Error: at most 2 ulp.
 template <class B>
 typename B::Value tanh(B& b, typename B::Value x) {
+  b.expect_floats("tanh", {x});
   using V = typename B::Value;
   const bool is_f64 = x.dtype == DType::kF64;
   const V magnitude = detail::clamp(b, b.abs(x), 0, is_f64 ? 20 : 10);
