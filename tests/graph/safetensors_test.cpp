@@ -71,6 +71,8 @@ TEST_CASE("what is wrong with a file is said with the tensor and the values") {
                  R"("w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
                  12) ==
         "safetensors 'f': bytes [4, 8) are of two tensors, expected each byte in one; write the file anew");
+  CHECK(error_of(R"({"m":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})", 3) ==
+        "safetensors 'f': 'm': has a bool that is neither 0 nor 1; save it as .to(torch.bool)");
   CHECK(Safetensors::read("/nowhere/f").status().message() ==
         "safetensors '/nowhere/f': the file cannot be opened: No such file or directory; check the path");
   CHECK(Safetensors::parse("f", file_of(kGood, 9)).value().get("v").status().message() ==
@@ -97,6 +99,15 @@ TEST_CASE("what is written is read back, every dtype of it") {
     CHECK(again.type == entry.type);
     CHECK(std::ranges::equal(again.bytes, entry.bytes));
   }
+}
+
+TEST_CASE("a bool is written as 0 or 1") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/w.safetensors";
+  const std::vector bytes{std::byte{2}, std::byte{0}, std::byte{255}};
+  REQUIRE(write_safetensors(path, {{"m", {{DType::kBool, {3}}, bytes}}}).message() == "");
+  const Safetensors file = Safetensors::read(path).value();
+  CHECK(std::ranges::equal(file.get("m")->bytes, std::vector{std::byte{1}, std::byte{0}, std::byte{1}}));
 }
 
 TEST_CASE("what cannot be written is refused") {

@@ -177,8 +177,7 @@ std::vector<std::byte> to_row_major(const TensorType& type, std::span<const std:
 Result<NpyArray> array_of(const std::string& where, const Described& described, std::span<const std::byte> elements) {
   const auto& [type, is_fortran_order] = described;
   MILLRACE_TRY(check_size(where, type, elements.size()));
-  const auto is_bool = [](std::byte byte) { return byte <= std::byte{1}; };
-  if (type.dtype == DType::kBool && !std::ranges::all_of(elements, is_bool)) {
+  if (type.dtype == DType::kBool && !are_bools(elements)) {
     return data_loss(fmt::format("{}: has a bool that is neither 0 nor 1; save it as .astype(bool)", where));
   }
   if (is_fortran_order) return NpyArray{type, to_row_major(type, elements)};
@@ -244,8 +243,8 @@ Status write_npy(const std::string& path, const TensorType& type, std::span<cons
   }
   front += header;
   std::vector<std::byte> truths;
-  if (type.dtype == DType::kBool) {  // NumPy has no other bools than 0 and 1
-    for (const std::byte byte : bytes) truths.push_back(byte == std::byte{0} ? byte : std::byte{1});
+  if (type.dtype == DType::kBool) {
+    truths = to_bools(bytes);
     bytes = truths;
   }
   return write_file(where, path, std::array{std::as_bytes(std::span<const char>(front)), bytes});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <list>
 #include <optional>
 #include <set>
 
@@ -87,7 +88,11 @@ Result<Safetensors::Entry> read_entry(const std::string& where, const Json& json
     return data_loss(fmt::format("{}: holds {} bytes, expected {} for {}", where, end - begin,
                                  size_bytes(type).to_text(), type.to_text()));
   }
-  return Safetensors::Entry{std::move(type), data.subspan(begin, end - begin)};
+  const std::span<const std::byte> elements = data.subspan(begin, end - begin);
+  if (type.dtype == DType::kBool && !are_bools(elements)) {
+    return data_loss(fmt::format("{}: has a bool that is neither 0 nor 1; save it as .to(torch.bool)", where));
+  }
+  return Safetensors::Entry{std::move(type), elements};
 }
 
 /// The format allows no gap, no byte of two tensors, and nothing behind the last.
@@ -168,6 +173,7 @@ Status write_safetensors(const std::string& path, const std::map<std::string, Sa
   const std::string where = fmt::format("safetensors '{}'", printable(path));
   Json header = Json::object();
   std::vector<std::span<const std::byte>> parts(1);  // the header's place
+  std::list<std::vector<std::byte>> bools;
   std::size_t offset = 0;
   for (const auto& [name, entry] : entries) {
     if (!entry.type.shape.is_static() || !size_bytes(entry.type).is(static_cast<std::int64_t>(entry.bytes.size()))) {
@@ -180,7 +186,8 @@ Status write_safetensors(const std::string& path, const std::map<std::string, Sa
     header[name] = {{"dtype", name_of(entry.type.dtype)},
                     {"shape", std::move(shape)},
                     {"data_offsets", {offset, offset + entry.bytes.size()}}};
-    parts.push_back(entry.bytes);
+    const bool is_bool = entry.type.dtype == DType::kBool;
+    parts.push_back(is_bool ? bools.emplace_back(to_bools(entry.bytes)) : entry.bytes);
     offset += entry.bytes.size();
   }
   // A name that is no UTF-8 is written with U+FFFD in its place.

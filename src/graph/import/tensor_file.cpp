@@ -2,7 +2,6 @@
 #include "graph/import/tensor_file.h"
 
 #include <algorithm>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -22,6 +21,16 @@ Result<Shape> shape_of(const std::string& where, std::span<const std::uint64_t> 
     extents.push_back(static_cast<std::int64_t>(dim));
   }
   return Shape(std::move(extents));
+}
+
+bool are_bools(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte <= std::byte{1}; });
+}
+
+std::vector<std::byte> to_bools(std::span<const std::byte> bytes) {
+  std::vector<std::byte> bools(bytes.size());
+  std::ranges::transform(bytes, bools.begin(), [](std::byte byte) { return std::min(byte, std::byte{1}); });
+  return bools;
 }
 
 }  // namespace millrace
