@@ -157,6 +157,32 @@ Result<T> read_number(TextReader& reader) {
   }
 }
 
+Result<Number> read_any_number(TextReader& reader) {
+  const std::string_view text = reader.rest();
+  const std::size_t sign = text.starts_with('-') ? 1 : 0;
+  const auto end = std::min(text.find_first_not_of("0123456789", sign), text.size());
+  const char* last = text.data() + end;
+  if (fraction_length(text.substr(end)) == 0) {
+    std::int64_t value = 0;
+    std::uint64_t large = 0;
+    const auto holds = [&](auto& number) {
+      const auto [stop, problem] = std::from_chars(text.data(), last, number);
+      return problem == std::errc() && stop == last;
+    };
+    // "-0" is a double.
+    if (holds(value) && (value != 0 || sign == 0)) {
+      reader.skip(end);
+      return Number(value);
+    }
+    if (sign == 0 && holds(large)) {
+      reader.skip(end);
+      return Number(large);
+    }
+  }
+  MILLRACE_TRY_ASSIGN(const double value, read_number<double>(reader));
+  return Number(value);
+}
+
 #define MILLRACE_DTYPE(name, text, host, size, kind) \
   template std::string number_text(host);            \
   template Result<host> read_number(TextReader&);

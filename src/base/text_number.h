@@ -5,6 +5,7 @@
 
 #include "base/text_reader.h"
 #include "millrace/base/dtype.h"
+#include "millrace/base/number.h"
 
 namespace millrace {
 
@@ -16,6 +17,9 @@ std::string number_text(T value);
 /// Rounds to nearest. Fails when T does not hold the number, even as a subnormal.
 template <class T>
 Result<T> read_number(TextReader&);
+
+/// An integer of [-2^63, 2^64) exactly, and else as a double.
+Result<Number> read_any_number(TextReader&);
 
 #define MILLRACE_DTYPE(name, text, host, size, kind) \
   extern template std::string number_text(host);     \

@@ -164,7 +164,7 @@ Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, 
   if (step.empty()) step.assign(start.size(), 1);
   return apply(Op::slice, {x}, SliceAttrs{std::move(start), std::move(stop), std::move(step)});
 }
-Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, double value) {
+Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, Number value) {
   return apply(Op::pad, {x}, PadAttrs{std::move(low), std::move(high), value});
 }
 Tensor concat(std::span<const Tensor> tensors, std::int64_t axis) {

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/text_number.h"
-
 namespace millrace {
 namespace {
 
@@ -15,7 +13,7 @@ struct FieldPrinter {
 
   std::string field_text(std::int64_t value) const { return fmt::format("{}", value); }
   std::string field_text(bool value) const { return value ? "true" : "false"; }
-  std::string field_text(double value) const { return number_text(value); }
+  std::string field_text(const Number& value) const { return value.to_text(); }
   std::string field_text(DType value) const { return std::string(to_text(value)); }
   std::string field_text(const SizeExpr& value) const { return stated ? value.to_text(*stated) : value.to_text(); }
   template <class T>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // pad and concat: elements are copied elsewhere.
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "ops/infer.h"
@@ -19,6 +17,11 @@ InferResult infer_pad(Types operands, const Attributes& attributes) {
   const std::string dims_text = fmt::format("the dims of operand 0, {}", operands[0].to_text());
   MILLRACE_TRY(expect_entries("low", attrs.low.size(), shape.rank(), dims_text));
   MILLRACE_TRY(expect_entries("high", attrs.high.size(), shape.rank(), dims_text));
+  const DType dtype = operands[0].dtype;
+  if (!attrs.value.fits(dtype)) {
+    return invalid_argument(fmt::format("value is {}, expected {}, as operand 0 is {}; correct it, or insert a cast",
+                                        attrs.value.to_text(), fitting_numbers_text(dtype), operands[0].to_text()));
+  }
   std::vector<SizeExpr> dims;
   std::vector<SizeRequirement> needed;
   for (std::size_t d = 0; d < shape.rank(); ++d) {
@@ -28,13 +31,16 @@ InferResult infer_pad(Types operands, const Attributes& attributes) {
     }
     dims.push_back(attrs.low[d] + shape[d] + attrs.high[d]);
   }
-  return Inference({{operands[0].dtype, Shape(std::move(dims))}}, std::move(needed));
+  return Inference({{dtype, Shape(std::move(dims))}}, std::move(needed));
 }
 
 /// The value as the operand's dtype has it, in a register.
-Scalar pad_value(DType dtype, double value) {
+Scalar pad_value(DType dtype, const Number& value) {
   HostEval host;
-  return host.convert(body_dtype(dtype), Scalar::from_double(dtype, value));
+  const Scalar exact = !value.is_integer()       ? Scalar::of(value.as_double())
+                       : value.fits(DType::kI64) ? Scalar::of(value.as_i64())
+                                                 : Scalar::of(value.as_u64());
+  return host.convert(body_dtype(dtype), host.convert(dtype, exact));
 }
 
 Result<std::vector<KernelRequest>> build_pad(const OpInstance& node) {

@@ -30,6 +30,8 @@ SizeExpr any_size(Random& random) {
       return Dim("n").at_most(8);
     case 1:
       return SizeExpr(Dim("rows")) * any_int(random);
+    case 2:
+      return floor_div(Dim("rows"), any_int(random));
     default:
       return any_int(random);
   }
@@ -40,7 +42,9 @@ struct Filler {
   Random& random;
   void operator()(std::string_view, std::int64_t& value) const { value = any_int(random); }
   void operator()(std::string_view, bool& value) const { value = random() % 2 == 0; }
-  void operator()(std::string_view, double& value) const { value = static_cast<double>(any_int(random)); }
+  void operator()(std::string_view, Number& value) const {
+    value = random() % 2 == 0 ? Number(any_int(random)) : Number(static_cast<double>(any_int(random)) / 2);
+  }
   void operator()(std::string_view, DType& value) const { value = static_cast<DType>(random() % 16); }
   void operator()(std::string_view, SizeExpr& value) const { value = any_size(random); }
   void operator()(std::string_view, std::vector<std::int64_t>& values) const {

@@ -127,17 +127,23 @@ TEST_CASE("large constants are bytes, or cut short for people") {
 }
 
 TEST_CASE("numbers in attributes come back bit for bit") {
-  for (const double value : {0.1, -0.0, 1e300, -std::numeric_limits<double>::infinity(),
-                             std::numeric_limits<double>::quiet_NaN(), std::bit_cast<double>(0xfff0000000000001)}) {
+  const auto check = [](DType dtype, Number value) {
     GraphBuilder graph("pad");
-    graph.output("y", pad(graph.input("x", DType::kF64, {2}), {1}, {1}, value));
+    graph.output("y", pad(graph.input("x", dtype, {2}), {1}, {1}, value));
     const Graph expected = graph.finish().value();
     const Graph found = parse_graph(to_text(expected)).value();
-    const auto pad_value = [](const Graph& padded) {
-      return std::get<PadAttrs>(std::get<OpNode>(padded.nodes[NodeId{1}].what).attributes).value;
-    };
-    CHECK(std::bit_cast<std::uint64_t>(pad_value(found)) == std::bit_cast<std::uint64_t>(pad_value(expected)));
+    CHECK(std::get<PadAttrs>(std::get<OpNode>(found.nodes[NodeId{1}].what).attributes).value == value);
+    CHECK(round_trip_problem(expected) == "");
+  };
+  for (const double value : {0.1, -0.0, 4.0, 1e300, -std::numeric_limits<double>::infinity(),
+                             std::numeric_limits<double>::quiet_NaN(), std::bit_cast<double>(0xfff0000000000001)}) {
+    check(DType::kF64, value);
   }
+  check(DType::kI64, std::numeric_limits<std::int64_t>::max());
+  check(DType::kI64, std::numeric_limits<std::int64_t>::min());
+  check(DType::kI64, (std::int64_t{1} << 53) + 1);
+  check(DType::kU64, std::numeric_limits<std::uint64_t>::max());
+  check(DType::kBool, true);
 }
 
 TEST_CASE("inputs may come late among the nodes, and in another order than the arguments") {

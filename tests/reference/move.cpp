@@ -84,7 +84,15 @@ Tensor pad(const PadAttrs& attrs, const Tensor& x) {
   for (std::size_t d = 0; d < result.size(); ++d) result[d] += low[d] + high[d];
   Tensor y(x.type.dtype, result);
   const DType dtype = x.type.dtype;
-  const Tensor value = cast(dtype, make_tensor<double>(DType::kF64, {}, {attrs.value}));
+  Tensor value(dtype, {});
+  if (attrs.value.is_integer()) {
+    const bool is_i64 = attrs.value.fits(DType::kI64);
+    const Tensor exact = make_tensor<Int128>(is_i64 ? DType::kI64 : DType::kU64, {},
+                                             {is_i64 ? Int128{attrs.value.as_i64()} : Int128{attrs.value.as_u64()}});
+    value = cast(dtype, exact);
+  } else {
+    value = cast(dtype, make_tensor<double>(DType::kF64, {}, {attrs.value.as_double()}));
+  }
   for (std::int64_t i = 0; i < y.num_elements(); ++i) std::memcpy(y.element(i), value.element(0), size_bytes(dtype));
   const Extents strides = row_major_strides(result);
   std::int64_t i = 0;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views, moves and order.
+#include <limits>
+
 #include "tests/support/op_problems.h"
 
 namespace millrace::test {
@@ -19,7 +21,7 @@ OpProblem slice(Extents from, const Extents& start, const Extents& stop, std::ve
   return {{std::move(from)}, SliceAttrs{sizes(start), sizes(stop), std::move(step)}};
 }
 
-OpProblem pad(Extents from, const Extents& low, const Extents& high, double value) {
+OpProblem pad(Extents from, const Extents& low, const Extents& high, Number value) {
   return {{std::move(from)}, PadAttrs{sizes(low), sizes(high), value}};
 }
 
@@ -73,7 +75,9 @@ OpProblems pad_problems(std::int64_t lanes) {
           pad({}, {}, {}, 1),
           pad({3, lanes + 1}, {1, 2}, {0, 1}, 1e300),
           pad({2, 3, 4}, {1, 0, 2}, {0, 2, 1}, 7),
-          pad({61, 65}, {1, 1}, {1, 1}, -1)};
+          pad({61, 65}, {1, 1}, {1, 1}, -1),
+          pad({3}, {1}, {1}, (std::int64_t{1} << 53) + 1),
+          pad({2}, {0}, {2}, std::numeric_limits<std::uint64_t>::max())};
 }
 
 OpProblems concat_problems(std::int64_t lanes) {

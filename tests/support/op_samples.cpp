@@ -100,6 +100,12 @@ DType operand_dtype(Op op, std::size_t operand, DType dtype) {
 Attributes attributes_for(const OpProblem& problem, DType dtype) {
   Attributes attributes = problem.attributes;
   if (auto* iota = std::get_if<IotaAttrs>(&attributes)) iota->dtype = dtype;
+  if (auto* pad = std::get_if<PadAttrs>(&attributes); pad != nullptr && !pad->value.fits(dtype)) {
+    // No integer of the dtype: then the end of its range on that side.
+    const bool is_low = pad->value.as_double() < 0;
+    const Int128 end = is_low ? reference::lowest_value<Int128>(dtype) : reference::highest_value<Int128>(dtype);
+    pad->value = is_low ? Number(static_cast<std::int64_t>(end)) : Number(static_cast<std::uint64_t>(end));
+  }
   return attributes;
 }
 

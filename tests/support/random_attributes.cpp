@@ -80,7 +80,12 @@ struct Chooser {
       a.low.push_back(static_cast<std::int64_t>(random.below(3)));
       a.high.push_back(random.chance(20) ? random.any_extent() : SizeExpr(static_cast<std::int64_t>(random.below(3))));
     }
-    a.value = static_cast<double>(random.below(9)) / 2 - 2;
+    const auto halves = static_cast<std::int64_t>(random.below(9)) - 4;
+    if (is_float(x[0].dtype)) {
+      a.value = static_cast<double>(halves) / 2;
+    } else {
+      a.value = Number(halves).fits(x[0].dtype) ? halves : 1;
+    }
   }
   void choose(AxisAttrs& a, Types x) { a.axis = random.any_axis(x[0].shape.rank()); }
   void choose(GatherAttrs& a, Types x) { a.axis = random.any_axis(x[0].shape.rank()); }

@@ -88,7 +88,7 @@ Tensor broadcast_to(Tensor x, Shape shape);
 /// Operand dim d becomes result dim dims[d].
 Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims);
 Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step = {});
-Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, double value = 0);
+Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, Number value = 0);
 Tensor concat(std::span<const Tensor> tensors, std::int64_t axis);
 Tensor gather(Tensor x, Tensor indices, std::int64_t axis);
 /// The elements of x that indices name along the axis, as NumPy does it. Indices are i32 or i64 of the shape of x, but

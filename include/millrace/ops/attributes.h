@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "millrace/base/number.h"
 #include "millrace/base/shape.h"
 
 namespace millrace {
@@ -126,7 +127,7 @@ struct SliceAttrs {
 };
 struct PadAttrs {
   std::vector<SizeExpr> low = {}, high = {};
-  double value = 0;  // rounded to the operand's dtype
+  Number value = 0;  // an integer operand's dtype must hold it; rounded to a float one
   template <class V>
   void visit(V&& v) {
     v("low", low);

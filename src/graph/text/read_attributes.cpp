@@ -42,7 +42,7 @@ struct FieldReader {
   }
   Status read(std::int64_t& field) const { return assign(field, read_number<std::int64_t>(text)); }
   Status read(bool& field) const { return assign(field, read_number<bool>(text)); }
-  Status read(double& field) const { return assign(field, read_number<double>(text)); }
+  Status read(Number& field) const { return assign(field, read_any_number(text)); }
   Status read(DType& field) const { return assign(field, read_dtype(text)); }
   Status read(SizeExpr& field) const { return assign(field, read_size_expr(text, symbols)); }
   template <class T>
