@@ -64,12 +64,17 @@ Status Dim::check() const {
         fmt::format("dim '{}': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it",
                     printable(name_)));
   }
+  constexpr std::string_view kWords[] = {"true", "false", "inf", "nan"};
+  if (std::ranges::find(kWords, name_) != std::end(kWords)) {
+    return invalid_argument(fmt::format(
+        "dim '{}': found this name, expected none that text reads as a number or a bool; rename it", name_));
+  }
   if (multiple_ == 0) {
     return invalid_argument(fmt::format(
-        "dim '{}': its multiple_of facts have no common multiple from 1 to 2^63 - 1; correct or drop one", name_));
+        "dim '{}': its multiple_of facts have no common multiple from 1 to 2^63 - 2; correct or drop one", name_));
   }
-  const std::int64_t largest = saturating::multiply(saturating::floor_divide(max_, multiple_), multiple_);
-  if (min_ <= largest) return {};
+  // The largest value is a real one here, where no maximum stands for 2^63 - 1.
+  if (min_ <= max_ && min_ <= max_ - max_ % multiple_) return {};
   return invalid_argument(
       fmt::format("dim '{}': no value keeps {}, expected at least one; loosen a fact", name_, promise_text(*this)));
 }

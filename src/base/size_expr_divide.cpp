@@ -140,6 +140,7 @@ SizeExpr floor_div(const SizeExpr& a, const SizeExpr& b) {
   return division_atom(a, b);  // must stay as it is: evaluate finds out whether the divisor is one
 }
 
-SizeExpr ceil_div(const SizeExpr& a, const SizeExpr& b) { return floor_div(a + b - 1, b); }
+// Not floor_div(a + b - 1, b), whose sum may leave int64 where the quotient does not. The forms are the same.
+SizeExpr ceil_div(const SizeExpr& a, const SizeExpr& b) { return floor_div(a - 1, b) + 1; }
 
 }  // namespace millrace

@@ -9,34 +9,47 @@
 namespace millrace {
 namespace {
 
-/// Evaluates one whole expression; kept beside its parts, because a message names it and its bindings.
+__extension__ typedef __int128 Wide;
+
+/// Evaluates one whole expression; kept beside its parts, because a message names it and its bindings. Parts are wide:
+/// the dividend n + 127 of a quotient may leave int64 where the quotient does not.
 struct Evaluation {
   const SizeExpr& whole;
   const SymbolValues& values;
 
-  Result<std::int64_t> sum(const SizeExpr& expr) const {
+  Result<std::int64_t> value() const {
+    MILLRACE_TRY_ASSIGN(const Wide wide, sum(whole));
+    if (wide < saturating::kMin || wide > saturating::kMax) return overflow();
+    return static_cast<std::int64_t>(wide);
+  }
+
+  Result<Wide> sum(const SizeExpr& expr) const {
     const Sum* sum = SizeExprAccess::node(expr);
-    std::int64_t total = sum == nullptr ? expr.constant() : sum->constant;
-    if (saturating::is_end(total)) return overflow();
+    const std::int64_t constant = sum == nullptr ? expr.constant() : sum->constant;
+    if (saturating::is_end(constant)) return overflow();
+    Wide total = constant;
     if (sum == nullptr) return total;
     for (const Term& term : sum->terms) {
-      MILLRACE_TRY_ASSIGN(const std::int64_t value, product(term));
+      MILLRACE_TRY_ASSIGN(const Wide value, product(term));
       if (__builtin_add_overflow(total, value, &total)) return overflow();
     }
     return total;
   }
 
-  Result<std::int64_t> product(const Term& term) const {
-    std::int64_t total = term.coefficient;
-    if (saturating::is_end(total)) return overflow();
+  Result<Wide> product(const Term& term) const {
+    Wide total = term.coefficient;
+    bool is_lost = saturating::is_end(term.coefficient), is_zero = false;
     for (const auto& factor : term.factors) {
-      MILLRACE_TRY_ASSIGN(const std::int64_t value, atom(*factor));
-      if (__builtin_mul_overflow(total, value, &total)) return overflow();
+      MILLRACE_TRY_ASSIGN(const Wide value, atom(*factor));
+      is_lost |= __builtin_mul_overflow(total, value, &total);
+      is_zero |= value == 0;
     }
-    return total;
+    // Nothing times 0 is too large, so a symbol of a huge multiple may still be 0.
+    if (is_zero) return Wide{0};
+    return is_lost ? Result<Wide>(overflow()) : total;
   }
 
-  Result<std::int64_t> atom(const Atom& atom) const {
+  Result<Wide> atom(const Atom& atom) const {
     switch (atom.kind) {
       case AtomKind::kSymbol:
         return symbol(atom.symbol);
@@ -46,32 +59,33 @@ struct Evaluation {
       case AtomKind::kMax:
         break;
     }
-    MILLRACE_TRY_ASSIGN(std::int64_t best, sum(atom.operands[0]));
+    MILLRACE_TRY_ASSIGN(Wide best, sum(atom.operands[0]));
     for (std::size_t i = 1; i < atom.operands.size(); ++i) {
-      MILLRACE_TRY_ASSIGN(const std::int64_t value, sum(atom.operands[i]));
+      MILLRACE_TRY_ASSIGN(const Wide value, sum(atom.operands[i]));
       best = atom.kind == AtomKind::kMin ? std::min(best, value) : std::max(best, value);
     }
     return best;
   }
 
-  Result<std::int64_t> symbol(const Dim& symbol) const {
+  Result<Wide> symbol(const Dim& symbol) const {
     const auto found = values.find(symbol.name());
     if (found == values.end()) {
       return invalid_argument(fmt::format("size {}: symbol '{}' has no value, bound: {}; bind it", whole.to_text(),
                                           symbol.name(), bindings()));
     }
     // Checked here too, because the form was simplified by the facts and would give a wrong value quietly.
-    if (symbol.allows(found->second)) return found->second / symbol_multiple(symbol);
+    if (symbol.allows(found->second)) return Wide{found->second / symbol_multiple(symbol)};
     return invalid_argument(fmt::format("size {}: symbol '{}' is {}, expected {}; bind a value that keeps the promise",
                                         whole.to_text(), symbol.name(), found->second, promise_text(symbol)));
   }
 
-  Result<std::int64_t> division(const SizeExpr& a, const SizeExpr& b) const {
-    MILLRACE_TRY_ASSIGN(const std::int64_t dividend, sum(a));
-    MILLRACE_TRY_ASSIGN(const std::int64_t divisor, sum(b));
-    if (divisor >= 1) return saturating::floor_divide(dividend, divisor);
-    return invalid_argument(fmt::format("size {}: divisor {} is {} with {}, expected at least 1; bind other values",
-                                        whole.to_text(), b.to_text(), divisor, bindings()));
+  Result<Wide> division(const SizeExpr& a, const SizeExpr& b) const {
+    MILLRACE_TRY_ASSIGN(const Wide dividend, sum(a));
+    MILLRACE_TRY_ASSIGN(const Wide divisor, sum(b));
+    if (divisor >= 1) return dividend / divisor - (dividend % divisor < 0 ? 1 : 0);
+    return invalid_argument(
+        fmt::format("size {}: divisor {} is {} with {}, expected at least 1; bind other values", whole.to_text(),
+                    b.to_text(), static_cast<std::int64_t>(std::max<Wide>(divisor, saturating::kMin)), bindings()));
   }
 
   Status overflow() const {
@@ -91,8 +105,6 @@ struct Evaluation {
 
 }  // namespace
 
-Result<std::int64_t> SizeExpr::evaluate(const SymbolValues& values) const {
-  return Evaluation{*this, values}.sum(*this);
-}
+Result<std::int64_t> SizeExpr::evaluate(const SymbolValues& values) const { return Evaluation{*this, values}.value(); }
 
 }  // namespace millrace

@@ -127,7 +127,9 @@ class SizeExprReader {
       if (text_.rest().starts_with('(')) {
         MILLRACE_TRY_ASSIGN(part, read_call(begin, name));
       } else {
-        part = symbols_.emplace(name, Dim(std::string(name))).first->second;
+        const Dim& symbol = symbols_.emplace(name, Dim(std::string(name))).first->second;
+        if (const Status status = symbol.check(); !status.ok()) return text_.error(begin, status.message());
+        part = symbol;
       }
     }
     return is_negative ? -1 * part : part;
@@ -151,7 +153,13 @@ class SizeExprReader {
     bool is_first = true;
     while (is_first || (takes_more && !text_.rest().starts_with(')'))) {
       if (!text_.take(",")) return text_.unexpected("expected ','; give the function two sizes");
+      const std::size_t operand_begin = text_.position();
       MILLRACE_TRY_ASSIGN(const SizeExpr operand, read_size());
+      if ((function == floor_div || function == ceil_div) && operand.upper_bound() < 1) {
+        return text_.error(operand_begin, fmt::format("found the divisor {}, expected one that can be 1 or more; "
+                                                      "correct it",
+                                                      operand.to_text()));
+      }
       result = function(result, operand);
       MILLRACE_TRY(check_parts(begin, result));
       is_first = false;
@@ -193,6 +201,16 @@ class SizeExprReader {
 };
 
 }  // namespace
+
+bool SizeExpr::divides_by_zero() const {
+  if (is_constant()) return false;
+  return std::ranges::any_of(node_->terms, [](const Term& term) {
+    return std::ranges::any_of(term.factors, [](const auto& factor) {
+      return (factor->kind == AtomKind::kFloorDiv && factor->operands[1].upper_bound() < 1) ||
+             std::ranges::any_of(factor->operands, &SizeExpr::divides_by_zero);
+    });
+  });
+}
 
 bool SizeExpr::is_too_long() const { return count_parts(*this, kMaxParts, kMaxDepth) >= kMaxParts; }
 

@@ -59,6 +59,28 @@ Status check_limits(std::string_view role, std::size_t number, const TensorType&
   return problem.empty() ? Status() : invalid_argument(fmt::format("{} {} {}", role, number, problem));
 }
 
+/// Finds the first size of an attribute that never evaluates.
+struct DivisorCheck {
+  Status& status;
+  void operator()(std::string_view name, const SizeExpr& size) const {
+    if (!status.ok() || size.is_too_long() || !size.divides_by_zero()) return;
+    status =
+        invalid_argument(fmt::format("{} has {}, expected divisors of 1 or more; correct them", name, size.to_text()));
+  }
+  void operator()(std::string_view name, const std::vector<SizeExpr>& sizes) const {
+    for (const SizeExpr& size : sizes) (*this)(name, size);
+  }
+  template <class T>
+  void operator()(std::string_view, const T&) const {}
+};
+
+Status check_divisors(const Attributes& attributes) {
+  Status status;
+  // A copy, because one `visit` serves readers and writers.
+  std::visit([&](auto copy) { copy.visit(DivisorCheck{status}); }, attributes);
+  return status;
+}
+
 Status check_operand_count(Op op, std::size_t found) {
   const int expected = info(op).num_operands;
   if (expected < 0 ? found >= 1 : found == static_cast<std::size_t>(expected)) return {};
@@ -91,6 +113,8 @@ std::string broken_limit(const TensorType& type) {
           "use a symbol for a long sum",
           type.to_text(), kMaxTerms);
     }
+    if (dim.divides_by_zero())
+      return fmt::format("is {}, expected divisors of 1 or more; correct them", type.to_text());
     if (dim.is_constant() && dim.constant() < 0) {
       return fmt::format("is {}, expected extents of 0 or more; correct them", type.to_text());
     }
@@ -114,6 +138,7 @@ Result<Inference> infer_types(Op op, std::span<const TensorType> operands, const
                                         attributes_name(attributes), info(op).attributes, to_text(op)));
   }
   for (std::size_t i = 0; i < operands.size(); ++i) MILLRACE_TRY(check_limits("operand", i, operands[i]));
+  MILLRACE_TRY(check_divisors(attributes));
   MILLRACE_TRY_ASSIGN(Inference inferred, definition(op).infer(operands, attributes));
   const std::vector<TensorType>& results = inferred.results;
   MILLRACE_CHECK(results.size() == static_cast<std::size_t>(info(op).num_results));

@@ -46,7 +46,7 @@ TEST_CASE("a dim whose facts no value keeps is refused with them") {
 
 TEST_CASE("a multiple below 1, or too large for int64, is refused and harmless") {
   const char* const message =
-      "dim 'n': its multiple_of facts have no common multiple from 1 to 2^63 - 1; correct or drop one";
+      "dim 'n': its multiple_of facts have no common multiple from 1 to 2^63 - 2; correct or drop one";
   const Dim dims[] = {Dim("n").multiple_of(0), Dim("n").multiple_of(-4), Dim("n").multiple_of(0).multiple_of(4),
                       Dim("n").multiple_of((1LL << 62) - 1).multiple_of(1LL << 61)};
   for (const Dim& dim : dims) {
@@ -63,6 +63,23 @@ TEST_CASE("a dim's name must be one that text can show") {
           "dim '" + std::string(name) +
               "': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it");
   }
+}
+
+TEST_CASE("a dim's name must not be a number or a bool of text") {
+  for (const char* name : {"true", "false", "inf", "nan"}) {
+    CHECK(Dim(name).check().message() == "dim '" + std::string(name) +
+                                             "': found this name, expected none that text reads as a number or a bool; "
+                                             "rename it");
+  }
+}
+
+TEST_CASE("a multiple of which none is between the bounds is refused, at the end of int64 too") {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  CHECK(Dim("n").multiple_of(kMax - 1).check().ok());
+  CHECK(Dim("n").at_least(1).multiple_of(kMax - 1).check().ok());
+  CHECK(Dim("n").at_least(kMax).check().ok());
+  CHECK(Dim("n").at_least(kMax - 1).multiple_of(128).check().message() ==
+        "dim 'n': no value keeps n in 9223372036854775806.. multiple_of 128, expected at least one; loosen a fact");
 }
 
 TEST_CASE("facts at the ends of int64 do not overflow") {

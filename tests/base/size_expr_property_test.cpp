@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims about every size expression, on random ones: seeds are fixed, failures print the form and the bindings.
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -149,6 +150,57 @@ TEST_CASE("division undoes multiplication, by a constant and by what is known to
     CHECK(floor_div(x * positive, positive) == x);
     CHECK(floor_div(x * blocked, blocked) == x);
     CHECK(floor_div(floor_div(x, factor), 5) == floor_div(x, factor * 5));
+  }
+}
+
+TEST_CASE("a quotient is right wherever it is within int64, at the ends too") {
+  __extension__ typedef __int128 Wide;
+  std::mt19937_64 random(8);
+  const Dim n("n");
+  const auto near_end = [&random](std::int64_t end) {
+    const auto far = static_cast<std::int64_t>(random() >> 1 >> random() % 63);
+    return end < 0 ? end + 2 + std::min(far, saturating::kMax - 1) : end - 1 - std::min(far, end - 2);
+  };
+  for (int i = 0; i < kRepeats; ++i) {
+    const std::int64_t a = near_end(i % 2 == 0 ? saturating::kMax : saturating::kMin);
+    const std::int64_t b = near_end(saturating::kMax);
+    const std::int64_t shift = near_end(saturating::kMax) >> random() % 62;
+    CAPTURE(a);
+    CAPTURE(b);
+    CAPTURE(shift);
+    const auto floor_of = [&](Wide x) { return static_cast<std::int64_t>(x / b - (x % b < 0 ? 1 : 0)); };
+    const auto ceil_of = [&](Wide x) { return static_cast<std::int64_t>(x / b + (x % b > 0 ? 1 : 0)); };
+    CHECK(ceil_div(a, b).is(ceil_of(a)));
+    CHECK(floor_div(a, b).is(floor_of(a)));
+    if (a < 0) continue;
+    const SymbolValues values{{"n", a}};
+    CHECK(ceil_div(n, b).evaluate(values).value() == ceil_of(a));
+    if (b > 1) {
+      CHECK(floor_div(n + shift, b).evaluate(values).value() == floor_of(Wide{a} + shift));
+      CHECK(ceil_div(n + shift, b).evaluate(values).value() == ceil_of(Wide{a} + shift));
+    }
+  }
+  CHECK(ceil_div(n, 128).evaluate({{"n", saturating::kMax}}).value() == saturating::kMax / 128 + 1);
+  CHECK(ceil_div(4, saturating::kMax).is(1));
+  CHECK(ceil_div(0, saturating::kMax).is(0));
+}
+
+TEST_CASE("symbols of huge multiples keep their values, and 0 times anything is 0") {
+  for (const std::int64_t multiple :
+       {std::int64_t{1} << 40, (std::int64_t{1} << 62) - 1, std::int64_t{1} << 62, saturating::kMax - 1}) {
+    CAPTURE(multiple);
+    const Dim n = Dim("n").multiple_of(multiple), m = Dim("m").multiple_of(multiple);
+    REQUIRE(n.check().ok());
+    const SizeExpr size = n, product = SizeExpr(n) * m * 12 + 7 * size;
+    CHECK(size.evaluate({{"n", multiple}}).value() == multiple);
+    CHECK(ceil_div(size + 5, 8).evaluate({{"n", multiple}}).value() ==
+          (multiple - multiple % 8) / 8 + (multiple % 8 + 12) / 8);
+    CHECK(product.evaluate({{"n", 0}, {"m", multiple}}).value() == 0);
+    CHECK(floor_div(product, 5).evaluate({{"n", 0}, {"m", 0}}).value() == 0);
+    CHECK(!product.evaluate({{"n", multiple}, {"m", multiple}}).ok());
+    std::map<std::string, Dim> stated, symbols;
+    const std::string text = product.to_text(stated);
+    CHECK_MESSAGE(parse_size_expr(text, symbols).value() == product, text);
   }
 }
 

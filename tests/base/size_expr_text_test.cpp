@@ -87,6 +87,18 @@ TEST_CASE("what is wrong with a size is said with its place") {
         "size:1:6: found ')', expected ','; give the function two sizes\n"
         "min(n)\n"
         "     ^");
+  CHECK(reread("4 + floor_div(n, 2 - 2)") ==
+        "size:1:18: found the divisor 0, expected one that can be 1 or more; correct it\n"
+        "4 + floor_div(n, 2 - 2)\n"
+        "                 ^");
+  CHECK(reread("ceil_div(n, -(m in 0..3))") ==
+        "size:1:13: found the divisor -m, expected one that can be 1 or more; correct it\n"
+        "ceil_div(n, -(m in 0..3))\n"
+        "            ^");
+  CHECK(reread("2*nan") ==
+        "size:1:3: dim 'nan': found this name, expected none that text reads as a number or a bool; rename it\n"
+        "2*nan\n"
+        "  ^");
   CHECK(reread("floor_div(n, 2, 3)") ==
         "size:1:15: found ',', expected ')'; close the function's operands\n"
         "floor_div(n, 2, 3)\n"
@@ -111,7 +123,7 @@ TEST_CASE("what is wrong with a symbol's facts is said with its place") {
         "n + (k in 5..4)\n"
         "     ^");
   CHECK(reread("n multiple_of 0") ==
-        "size:1:1: dim 'n': its multiple_of facts have no common multiple from 1 to 2^63 - 1; correct or drop one\n"
+        "size:1:1: dim 'n': its multiple_of facts have no common multiple from 1 to 2^63 - 2; correct or drop one\n"
         "n multiple_of 0\n"
         "^");
   CHECK(reread("n + (n in 1..4)") ==

@@ -107,6 +107,22 @@ constexpr Mistake kAttributes[] = {
      "g.mr:2:48: found 1e999, expected a number that f64 holds; correct the number or the dtype\n"
      "  %y = pad(%x) {low = [0], high = [0], value = 1e999}\n"
      "                                               ^"},
+    {"graph g(%x: u64[4]) {\n"
+     "  %y = pad(%x) {low = [0], high = [1], value = 18446744073709551616}\n"
+     "  return y = %y\n"
+     "}\n",
+     "g.mr:2:8: pad: value is 18446744073709552000, expected an integer from 0 to 18446744073709551615, as operand 0 "
+     "is "
+     "u64[4]; correct it, or insert a cast\n"
+     "  %y = pad(%x) {low = [0], high = [1], value = 18446744073709551616}\n"
+     "       ^"},
+    {"graph g(%x: f32[4]) {\n"
+     "  %y = pad(%x) {low = [0], high = [floor_div(4, 0)]}\n"
+     "  return y = %y\n"
+     "}\n",
+     "g.mr:2:49: found the divisor 0, expected one that can be 1 or more; correct it\n"
+     "  %y = pad(%x) {low = [0], high = [floor_div(4, 0)]}\n"
+     "                                                ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = reduce_sum(%x) {axes = 0}\n"
      "  return y = %y\n"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What infer_types says of wrong operands and attributes, in full.
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include "millrace/ops/op_def.h"
@@ -298,6 +300,33 @@ TEST_CASE("views and moves must stay inside") {
        "operand"},
       {Op::slice, {k8}, SliceAttrs{{0}, {8}, {0}}, "step[0] is 0, expected 1 or more; correct it"},
       {Op::pad, {k8}, PadAttrs{{-1}, {0}}, "low[0] is -1 and high[0] is 0, expected 0 or more; use slice to cut"},
+      {Op::pad,
+       {{kI64, {8}}},
+       PadAttrs{{1}, {0}, 0.5},
+       "value is 0.5, expected an integer from -9223372036854775808 to 9223372036854775807, as operand 0 is i64[8]; "
+       "correct it, or insert a cast"},
+      {Op::pad,
+       {{DType::kU8, {8}}},
+       PadAttrs{{1}, {0}, -1},
+       "value is -1, expected an integer from 0 to 255, as operand 0 is u8[8]; correct it, or insert a cast"},
+      {Op::pad,
+       {{DType::kI32, {8}}},
+       PadAttrs{{1}, {0}, NAN},
+       "value is nan, expected an integer from -2147483648 to 2147483647, as operand 0 is i32[8]; correct it, or "
+       "insert "
+       "a cast"},
+      {Op::pad,
+       {{DType::kBool, {8}}},
+       PadAttrs{{1}, {0}, 2},
+       "value is 2, expected 0 or 1, as operand 0 is bool[8]; correct it, or insert a cast"},
+      {Op::pad,
+       {k8},
+       PadAttrs{{1}, {floor_div(Dim("n"), 0)}},
+       "high has floor_div(n, 0), expected divisors of 1 or more; correct them"},
+      {Op::size,
+       {},
+       SizeAttrs{ceil_div(7, -2)},
+       "size has floor_div(6, -2) + 1, expected divisors of 1 or more; correct them"},
       {Op::concat,
        {k4x8, k8},
        AxisAttrs{0},

@@ -21,7 +21,8 @@ namespace millrace {
 ///     auto rows = Dim("rows").at_least(1).at_most(524160).multiple_of(128);
 class Dim {
  public:
-  /// A name is a letter or '_', then letters, digits, '_' and '.'; `check` says what is wrong with another.
+  /// A name is a letter or '_', then letters, digits, '_' and '.', and not a word that text reads as a number or a
+  /// bool (true, false, inf, nan); `check` says what is wrong with another.
   explicit Dim(std::string name) : name_(std::move(name)) {}
   Dim at_least(std::int64_t value) const;
   Dim at_most(std::int64_t value) const;
@@ -30,7 +31,7 @@ class Dim {
   const std::string& name() const { return name_; }
   std::int64_t min() const { return min_; }
   std::int64_t max() const { return max_; }
-  /// 0 when no positive int64 is a multiple of all that was said: `check` then fails.
+  /// 0 when nothing from 1 to 2^63 - 2 is a multiple of all that was said: `check` then fails.
   std::int64_t multiple() const { return multiple_; }
   /// Whether the name can be written and read back, and some value keeps all facts.
   Status check() const;
@@ -80,8 +81,11 @@ class SizeExpr {
   /// inside each other: then parse_size_expr refuses it, and a graph has no such dim.
   bool is_too_long() const;
 
-  /// Fails when a symbol is unbound or its value breaks a fact, when a divisor is below 1, and when the value or a part
-  /// of it leaves int64. Allocates nothing when it succeeds.
+  /// Whether it divides by what is below 1 for every binding: then it never evaluates, and a graph has no such size.
+  bool divides_by_zero() const;
+
+  /// Fails when a symbol is unbound or its value breaks a fact, when a divisor is below 1, and when the value leaves
+  /// int64 or a part of it 128 bits. Allocates nothing when it succeeds.
   Result<std::int64_t> evaluate(const SymbolValues&) const;
   /// Adds the symbols to `symbols`. Fails when one contradicts itself (Dim::check) or has other facts in `symbols`.
   Status collect_symbols(std::map<std::string, Dim>& symbols) const;
@@ -121,7 +125,7 @@ class SizeExpr {
 
 /// Rounds towards minus infinity. A divisor that turns out below 1 is an error of `evaluate`.
 SizeExpr floor_div(const SizeExpr&, const SizeExpr&);
-/// floor_div(a + b - 1, b).
+/// Rounds towards plus infinity; else like floor_div.
 SizeExpr ceil_div(const SizeExpr&, const SizeExpr&);
 SizeExpr min(const SizeExpr&, const SizeExpr&);
 SizeExpr max(const SizeExpr&, const SizeExpr&);
@@ -134,6 +138,7 @@ SizeExpr max(const SizeExpr&, const SizeExpr&);
 ///     part    := number | symbol | "(" size ")" | ("floor_div" | "ceil_div") "(" size "," size ")"
 ///              | ("min" | "max") "(" size "," size {"," size} ")"
 ///
+/// A divisor that is below 1 for every binding is refused.
 /// A symbol's facts stand where it first appears; `symbols` is what appeared before, and gets what appears here. Fails
 /// with line and column; so it does for a number beyond int64, and beyond 64 levels or 500 parts.
 Result<SizeExpr> parse_size_expr(std::string_view text, std::map<std::string, Dim>& symbols);

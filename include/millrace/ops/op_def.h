@@ -56,8 +56,9 @@ const OpDef& definition(Op op);
 Attributes default_attributes(Op op);
 
 /// How a type breaks what every value of a graph keeps (a dtype of the table, at most kMaxRank dims, extents of 0 or
-/// more, fewer than 2^48 elements, whose number has at most 4096 terms; no dim too long), to stand after the name of
-/// what has it: "is f32[-1], expected extents of 0 or more; correct them". Empty when it breaks nothing.
+/// more, fewer than 2^48 elements, whose number has at most 4096 terms; no dim too long or divided by 0), to stand
+/// after the name of what has it: "is f32[-1], expected extents of 0 or more; correct them". Empty when it breaks
+/// nothing.
 std::string broken_limit(const TensorType&);
 
 /// Infers with the checks that the table itself gives: operand count, attribute type, rank limit, element count.
