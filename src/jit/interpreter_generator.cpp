@@ -17,6 +17,9 @@ class InterpreterGenerator final : public KernelCompiler {
     return unimplemented("target " + spec.to_text() + " is no CPU and not simulated; the interpreter runs on the host");
   }
 
+  /// Findings name the kernel, so each has its own.
+  bool emits_code() const override { return false; }
+
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_machine_kernel(kernel, spec, name()));
     // With its names, which findings tell.

@@ -65,7 +65,7 @@ MemoryHandle MachineBuilder::buffer(std::string name, DType dtype, bool is_read,
 
 MachineValue MachineBuilder::size(const SizeExpr& value) {
   if (value.is_constant()) return i64(value.constant());
-  const auto found = std::ranges::find(kernel_.sizes, value, &SizeArgument::value);
+  const auto found = std::ranges::find_if(kernel_.sizes, [&](const SizeArgument& size) { return size.value == value; });
   const auto number = static_cast<std::size_t>(found - kernel_.sizes.begin());
   if (found == kernel_.sizes.end()) kernel_.sizes.push_back({fmt::format("s{}", number), value});
   return head({DType::kI64, 1}, KernelOp::kSize, {}, number);

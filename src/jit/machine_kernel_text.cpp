@@ -35,7 +35,8 @@ class Printer {
             buffer.is_written ? " write" : "");
     }
     for (std::size_t i = 0; i < kernel_.sizes.size(); ++i) {
-      write("size s{}: {}\n", i, kernel_.sizes[i].value.to_text());
+      const std::optional<SizeExpr>& value = kernel_.sizes[i].value;
+      write("size s{}: {}\n", i, value ? value->to_text() : "of each launch");
     }
     for (std::size_t i = 0; i < kernel_.slots.size(); ++i) {
       const MemorySlot& slot = kernel_.slots[i];
@@ -69,7 +70,7 @@ class Printer {
     std::map<std::string, Dim> symbols;
     Status status = kernel_.num_groups.collect_symbols(symbols);
     for (const SizeArgument& size : kernel_.sizes) {
-      if (status.ok()) status = size.value.collect_symbols(symbols);
+      if (status.ok() && size.value) status = size.value->collect_symbols(symbols);
     }
     if (!status.ok()) write("symbols: {}\n", status.message());
     for (const auto& [name, dim] : symbols) write("symbol {}: {}\n", name, dim.facts_to_text());

@@ -29,7 +29,7 @@ Result<PlannedKernel> plan_machine_kernel(const Kernel& kernel, const TargetSpec
   planned.name = machine.name;
   planned.generator = generator;
   planned.num_groups = machine.num_groups;
-  for (const SizeArgument& size : machine.sizes) planned.sizes.push_back(size.value);
+  for (const SizeArgument& size : machine.sizes) planned.sizes.push_back(size.value.value_or(0));
   planned.info.name = machine.name;
   planned.info.num_buffers = static_cast<std::uint32_t>(machine.buffers.size());
   planned.info.num_sizes = static_cast<std::uint32_t>(machine.sizes.size());

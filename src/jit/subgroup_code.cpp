@@ -111,7 +111,8 @@ MachineValue SubgroupCode::emit_value(const MachineInstruction& instruction, std
   if (is_atomic(instruction.op)) return emit_atomic(instruction, mask);
   switch (instruction.op) {
     case KernelOp::kSize:
-      return builder_.size(source_.sizes[instruction.immediate].value);
+      MILLRACE_CHECK(source_.sizes[instruction.immediate].value.has_value());  // kernels share their code afterwards
+      return builder_.size(*source_.sizes[instruction.immediate].value);
     case KernelOp::kWorkgroupId:
       return builder_.workgroup_id();
     case KernelOp::kThreadId:

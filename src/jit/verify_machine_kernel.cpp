@@ -78,7 +78,8 @@ class Verifier {
     std::map<std::string, Dim> symbols;
     check_symbols("the number of groups", kernel_.num_groups, symbols);
     for (std::size_t i = 0; i < kernel_.sizes.size(); ++i) {
-      check_symbols(fmt::format("size argument s{}", i), kernel_.sizes[i].value, symbols);
+      const std::optional<SizeExpr>& value = kernel_.sizes[i].value;
+      if (value) check_symbols(fmt::format("size argument s{}", i), *value, symbols);
     }
   }
 

@@ -35,7 +35,7 @@ std::string run(const MachineKernel& machine, const TargetSpec& target, const Pl
     bytes.push_back(buffer.size_bytes());
   }
   std::vector<std::int64_t> sizes;
-  for (const SizeArgument& size : machine.sizes) sizes.push_back(size.value.evaluate(symbols).value());
+  for (const SizeArgument& size : machine.sizes) sizes.push_back(size.value->evaluate(symbols).value());
   const auto groups = static_cast<std::uint32_t>(machine.num_groups.evaluate(symbols).value());
   ShadowMemory shadow(bytes);
   return test::run_observed(machine, *plan, pointers, sizes, groups, {.observer = &shadow, .order_seed = order_seed})

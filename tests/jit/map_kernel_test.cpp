@@ -30,7 +30,7 @@ std::uint32_t run(const MachineKernel& machine, const TargetSpec& target, const 
   std::vector<void*> pointers;
   for (const GuardedMemory& buffer : buffers) pointers.push_back(buffer.data());
   std::vector<std::int64_t> sizes;
-  for (const SizeArgument& size : machine.sizes) sizes.push_back(size.value.evaluate(symbols).value());
+  for (const SizeArgument& size : machine.sizes) sizes.push_back(size.value->evaluate(symbols).value());
   std::uint32_t status = 0;
   std::vector<std::byte> workgroup_memory(plan->workgroup_bytes + 64);
   const KernelArgs args{&status, workgroup_memory.data(), pointers.data(), sizes.data()};

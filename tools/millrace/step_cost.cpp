@@ -9,7 +9,7 @@ StepCost cost_of(const Schedule& schedule, const Step& step) {
     SizeExpr& bytes = step.writes[i] ? cost.bytes_written : cost.bytes_read;
     bytes = bytes + step.ranges[i].length_bytes;
   }
-  if (step.kernel) cost.flops = schedule.kernels[*step.kernel].flops;
+  if (step.kernel) cost.flops = step.flops;
   return cost;
 }
 

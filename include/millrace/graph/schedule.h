@@ -47,6 +47,7 @@ struct Step {
   std::optional<KernelIndex> kernel;  // nothing: a copy of ranges[0] to ranges[1]
   SizeExpr num_groups = 1;
   std::vector<SizeExpr> sizes;
+  std::optional<SizeExpr> flops = {};  // of this launch, as PlannedKernel::flops
   std::vector<ResourceRange> ranges;  // as the kernel's buffers
   std::vector<bool> writes;           // per range
   std::uint32_t timepoint = 0;        // by place_barriers

@@ -50,6 +50,8 @@ class KernelCompiler : public CodeGenerator {
   virtual Result<PlannedKernel> plan(const Kernel&, const TargetSpec&) const = 0;
   /// Emits code. The image has no undefined symbol.
   virtual Result<ExecutableImage> emit(const PlannedKernel&, const TargetSpec&) const = 0;
+  /// Whether emit() takes time, so that kernels had better share their code (share_kernels).
+  virtual bool emits_code() const { return true; }
   /// The code to look at. Refuses, naming the kernel, where the generator has no such form of it.
   virtual Result<std::string> listing(const PlannedKernel&, const TargetSpec&, ListingKind) const;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,10 +36,11 @@ struct BufferArgument {
   friend bool operator==(const BufferArgument&, const BufferArgument&) = default;
 };
 
-/// An i64 argument: a size expression that the launch evaluates.
+/// An i64 argument: a size expression that the launch evaluates; nothing where kernels share their code (share_kernels)
+/// and each launch gives a number of its own.
 struct SizeArgument {
   std::string name;
-  SizeExpr value;
+  std::optional<SizeExpr> value;
   friend bool operator==(const SizeArgument&, const SizeArgument&) = default;
 };
 

@@ -5,6 +5,7 @@
 #include "graph/program/phase_timer.h"
 #include "millrace/graph/program.h"
 #include "millrace/graph/text.h"
+#include "millrace/jit/share_kernels.h"
 
 namespace millrace {
 namespace {
@@ -15,6 +16,13 @@ Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOpt
                         lower_region(lowered.dispatch, RegionId{i}, target, options));
     lowered.sequences.push_back(std::move(sequences));
   }
+  std::vector<PlannedKernel*> kernels;
+  for (std::vector<KernelSequence>& sequences : lowered.sequences) {
+    for (KernelSequence& sequence : sequences) {
+      for (SequenceKernel& entry : sequence.kernels) kernels.push_back(&entry.kernel);
+    }
+  }
+  share_kernels(kernels, target);
   return verify(lowered.dispatch, lowered.sequences, target);
 }
 

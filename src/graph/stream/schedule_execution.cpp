@@ -83,6 +83,7 @@ class Scheduler {
       step.kernel = kernel_index(part.kernel);
       step.num_groups = part.kernel.num_groups;
       step.sizes = part.kernel.sizes;
+      step.flops = part.kernel.flops;
       for (std::size_t i = 0; i < part.buffers.size(); ++i) {
         const SequenceOperand& buffer = part.buffers[i];
         const ResourceId resource = buffer.kind == SequenceOperand::Kind::kScratch ? scratch[buffer.index]

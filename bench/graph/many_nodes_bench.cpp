@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiling graphs of many small nodes, without a cache, and what each phase takes: no phase may grow faster than the
+// graph.
+#include <benchmark/benchmark.h>
+
+#include "millrace/millrace.h"
+
+namespace millrace {
+namespace {
+
+/// One concat of inputs of 1 to 5 rows.
+Graph concat_inputs(std::int64_t count) {
+  GraphBuilder graph("concat");
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < count; ++i) {
+    parts.push_back(graph.input("x" + std::to_string(i), DType::kF32, {1 + i % 5, 4}));
+  }
+  graph.output("y", concat(parts, 0));
+  return graph.finish().value();
+}
+
+/// An output per number, each of one input.
+template <class F>
+Graph outputs_of(std::int64_t count, Shape shape, F&& output) {
+  GraphBuilder graph("outputs");
+  const Tensor x = graph.input("x", DType::kF32, std::move(shape));
+  for (std::int64_t i = 0; i < count; ++i) graph.output("y" + std::to_string(i), output(x, i));
+  return graph.finish().value();
+}
+
+Graph add_constants(std::int64_t count) {
+  return outputs_of(count, {64}, [](Tensor x, std::int64_t i) { return x + static_cast<double>(i); });
+}
+
+Graph slices(std::int64_t count) {
+  return outputs_of(count, {count + 16}, [](Tensor x, std::int64_t i) { return slice(x, {i}, {i + 16}); });
+}
+
+Graph pads(std::int64_t count) {
+  return outputs_of(count, {16},
+                    [](Tensor x, std::int64_t i) { return pad(x, {i % 97}, {97 - i % 97}, 0.5 * double(i)); });
+}
+
+Graph reductions(std::int64_t count) {
+  return outputs_of(count, {count + 16},
+                    [](Tensor x, std::int64_t i) { return reduce_sum(slice(x, {i}, {i + 16}), {0}); });
+}
+
+/// Products of other rows each, times a number.
+Graph products(std::int64_t count) {
+  GraphBuilder graph("products");
+  const Tensor x = graph.input("x", DType::kF32, {count + 16, 16}), y = graph.input("y", DType::kF32, {16, 16});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Tensor rows = slice(x, {i, 0}, {i + 16, 16});
+    graph.output("y" + std::to_string(i), matmul(rows, y) * static_cast<double>(i + 1));
+  }
+  return graph.finish().value();
+}
+
+/// Values that each wait for the one before: reshapes keep them from being one kernel.
+Graph chain(std::int64_t count) {
+  GraphBuilder graph("chain");
+  Tensor x = graph.input("x", DType::kF32, {16});
+  for (std::int64_t i = 0; i < count; ++i) {
+    x = reshape(x, i % 2 == 0 ? Shape{4, 4} : Shape{16}) + static_cast<double>(i % 1000);
+  }
+  graph.output("y", x);
+  return graph.finish().value();
+}
+
+/// Values that all live until one sum reads them.
+Graph fan(std::int64_t count) {
+  GraphBuilder graph("fan");
+  const Tensor x = graph.input("x", DType::kF32, {16});
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < count; ++i) parts.push_back(exp(x + static_cast<double>(i)));
+  graph.output("y", reduce_sum(concat(parts, 0), {0}));
+  return graph.finish().value();
+}
+
+/// The same of an extent that a run binds.
+Graph symbolic_fan(std::int64_t count) {
+  GraphBuilder graph("symbolic_fan");
+  const Tensor x = graph.input("x", DType::kF32, {Dim("rows").at_least(1).at_most(4096)});
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < count; ++i) parts.push_back(exp(x + static_cast<double>(i)));
+  graph.output("y", concat(parts, 0));
+  return graph.finish().value();
+}
+
+void compiles(benchmark::State& state, Graph (*make)(std::int64_t)) {
+  auto context = std::make_shared<Context>(*make_default_context());
+  context->cache = nullptr;
+  CompileReport last;
+  for (auto _ : state) {
+    state.PauseTiming();
+    Graph graph = make(state.range(0));
+    state.ResumeTiming();
+    const Result<Program> program = compile(std::move(graph), {.context = context});
+    if (!program.ok()) return state.SkipWithError(program.status().message().c_str());
+    const Result<Session> session = Session::create(*program);
+    if (!session.ok()) return state.SkipWithError(session.status().message().c_str());
+    state.PauseTiming();
+    last = program->report();
+    state.ResumeTiming();
+  }
+  const auto add = [&](const char* name, std::chrono::nanoseconds time) {
+    state.counters[name] = std::chrono::duration<double, std::milli>(time).count();
+  };
+  add("ms_passes", last.passes);
+  add("ms_forming", last.forming);
+  add("ms_lowering", last.lowering);
+  add("ms_scheduling", last.scheduling);
+  add("ms_code", last.code);
+  add("ms_load", last.load);
+  state.counters["kernels"] = static_cast<double>(last.num_kernels);
+}
+
+#define MILLRACE_MANY(make)               \
+  BENCHMARK_CAPTURE(compiles, make, make) \
+      ->Arg(1000)                         \
+      ->Arg(5000)                         \
+      ->Arg(10'000)                       \
+      ->Arg(20'000)                       \
+      ->Unit(benchmark::kMillisecond)     \
+      ->Iterations(1)
+MILLRACE_MANY(concat_inputs);
+MILLRACE_MANY(add_constants);
+MILLRACE_MANY(slices);
+MILLRACE_MANY(pads);
+MILLRACE_MANY(reductions);
+MILLRACE_MANY(products);
+MILLRACE_MANY(chain);
+MILLRACE_MANY(fan);
+MILLRACE_MANY(symbolic_fan);
+#undef MILLRACE_MANY
+
+}  // namespace
+}  // namespace millrace
