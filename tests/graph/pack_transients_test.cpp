@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -96,6 +98,40 @@ TEST_CASE("transients that live together never overlap, and the slab is near wha
     sum_of_ratios += least == 0 ? 1 : static_cast<double>(slab) / static_cast<double>(least);
   }
   CHECK(sum_of_ratios / kSchedules < 1.5);
+}
+
+/// Largest first, each at the lowest offset that is free, by comparing each with every one before it.
+std::vector<std::int64_t> pack_one_by_one(const std::vector<Life>& lives) {
+  std::vector<std::size_t> order(lives.size()), placed;
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return lives[i].bytes; });
+  std::vector<std::int64_t> offsets(lives.size());
+  for (const std::size_t i : order) {
+    std::ranges::sort(placed, {}, [&](std::size_t other) { return offsets[other]; });
+    std::int64_t offset = 0;
+    for (const std::size_t other : placed) {
+      if (lives[i].first > lives[other].last || lives[other].first > lives[i].last) continue;
+      if (offset + aligned(lives[i].bytes) <= offsets[other]) break;
+      offset = std::max(offset, offsets[other] + aligned(lives[other].bytes));
+    }
+    offsets[i] = offset;
+    placed.push_back(i);
+  }
+  return offsets;
+}
+
+TEST_CASE("every transient is where comparing it with all others would put it") {
+  std::mt19937 random(3);
+  for (int i = 0; i < 300; ++i) {
+    CAPTURE(i);
+    const std::vector<Life> lives = random_lives(random, 1 + random() % 70);
+    Schedule schedule = schedule_of(lives);
+    REQUIRE(pack_transients(schedule).ok());
+    const std::vector<std::int64_t> expected = pack_one_by_one(lives);
+    for (std::size_t k = 0; k < lives.size(); ++k) {
+      CHECK(schedule.resources[ResourceId(k)].offset_bytes == SizeExpr(expected[k]));
+    }
+  }
 }
 
 TEST_CASE("a chain of equal transients needs room for two") {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hal/hazards.h"
+
 #include <algorithm>
+#include <random>
 
 #include <doctest/doctest.h>
 
+#include "hal/access.h"
 #include "tests/hal/list_builder.h"
 
 namespace millrace {
@@ -129,6 +133,58 @@ TEST_CASE_FIXTURE(Fixture, "each two commands that clash have their line") {
   fill(range(y, 0, 8), 0, 1);
   const std::string text = message();
   CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+}
+
+namespace {
+
+/// The commands of which one writes what the other may touch, by comparing each with every one before it.
+std::size_t count_hazards(const CommandList& list) {
+  std::size_t count = 0;
+  for (std::size_t later = 0; later < list.commands.size(); ++later) {
+    for (std::size_t earlier = later; earlier-- > 0;) {
+      if (std::holds_alternative<BarrierCommand>(list.commands[earlier])) break;
+      for (const RangeAccess& a : accesses_of(list, list.commands[later])) {
+        for (const RangeAccess& b : accesses_of(list, list.commands[earlier])) {
+          const bool is_written = a.writes || b.writes;
+          count += is_written && a.range.binding == b.range.binding && may_overlap(list, a.range, b.range);
+        }
+      }
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("hazards are those that comparing every two commands finds") {
+  std::mt19937 random(5);
+  const auto below = [&](std::uint32_t end) { return static_cast<std::int64_t>(random() % end); };
+  std::size_t num_good = 0;
+  for (int round = 0; round < 300; ++round) {
+    CAPTURE(round);
+    ListBuilder builder;
+    const SizeExpr n = Dim("n").at_least(1).at_most(100);
+    const BindingIndex x = builder.binding("x", BindingKind::kTransient, 64 * n + 4096);
+    const BindingIndex y = builder.binding("y", BindingKind::kTransient, 64 * n + 4096);
+    const auto range = [&] {
+      const bool is_symbolic = random() % 3 == 0;
+      const SizeExpr offset = 8 * below(120) + (is_symbolic ? n * (8 * below(4)) : SizeExpr(0));
+      return builder.range(below(2) == 0 ? x : y, offset, is_symbolic ? n * 8 : SizeExpr(8 * below(4)));
+    };
+    const auto num_commands = 2 + below(14);
+    for (std::int64_t i = 0; i < num_commands; ++i) {
+      if (below(5) == 0) builder.barrier();
+      const std::int64_t kind = below(3);
+      if (kind == 0) builder.fill(range(), 0, 1);
+      if (kind > 0) builder.copy(range(), range());
+    }
+    std::vector<std::string> lines;
+    find_hazards(builder.list, lines);
+    CHECK(lines.size() == count_hazards(builder.list));
+    num_good += lines.empty();
+  }
+  CHECK(num_good > 10);
+  CHECK(num_good < 290);
 }
 
 }  // namespace millrace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 
+#include "graph/stream/slab_space.h"
 #include "millrace/graph/schedule.h"
 #include "millrace/hal/buffer.h"
 
@@ -25,17 +27,14 @@ void find_lives(Schedule& schedule) {
   }
 }
 
-bool live_together(const Resource& a, const Resource& b) {
-  return a.first_timepoint <= b.last_timepoint && b.first_timepoint <= a.last_timepoint;
-}
-
 /// Bytes that transients of run-time sizes use in turn.
 struct Slot {
   SizeExpr bytes = 0;
-  std::vector<Resource*> users;
+  std::map<std::uint32_t, Resource*> users;  // by first timepoint; no two live together
 
   bool is_free_for(const Resource& resource) const {
-    return std::ranges::none_of(users, [&](const Resource* user) { return live_together(*user, resource); });
+    const auto later = users.upper_bound(resource.last_timepoint);
+    return later == users.begin() || std::prev(later)->second->last_timepoint < resource.first_timepoint;
   }
 };
 
@@ -57,10 +56,10 @@ void place_symbolic(Schedule& schedule, const std::vector<Resource*>& symbolic) 
   for (Resource* resource : symbolic) {
     Slot& slot = choose_slot(slots, *resource);
     slot.bytes = max(slot.bytes, aligned(resource->size_bytes));
-    slot.users.push_back(resource);
+    slot.users.emplace(resource->first_timepoint, resource);
   }
   for (const Slot& slot : slots) {
-    for (Resource* user : slot.users) {
+    for (const auto& [first, user] : slot.users) {
       user->offset_bytes = schedule.slab_bytes;
       user->reserved_bytes = slot.bytes;
     }
@@ -68,9 +67,29 @@ void place_symbolic(Schedule& schedule, const std::vector<Resource*>& symbolic) 
   }
 }
 
+/// Largest first, each at the lowest offset that no earlier placed resource with a meeting life occupies.
+void place_fixed(Schedule& schedule, std::vector<Resource*> fixed) {
+  std::sort(fixed.begin(), fixed.end(), [](const Resource* a, const Resource* b) {
+    const std::int64_t a_bytes = a->size_bytes.constant(), b_bytes = b->size_bytes.constant();
+    return a_bytes != b_bytes ? a_bytes > b_bytes : a < b;
+  });
+  std::uint32_t num_timepoints = 1;
+  for (const Resource* resource : fixed) num_timepoints = std::max(num_timepoints, resource->last_timepoint + 1);
+  SlabSpace space(num_timepoints);
+  std::int64_t end_of_all = 0;
+  for (Resource* resource : fixed) {
+    const std::int64_t bytes = aligned(resource->size_bytes).constant();
+    const Lifespan life{resource->first_timepoint, resource->last_timepoint};
+    const std::int64_t offset = space.find_free(bytes, life);
+    space.take(offset, bytes, life);
+    resource->offset_bytes = offset;
+    end_of_all = std::max(end_of_all, saturating::add(offset, bytes));
+  }
+  schedule.slab_bytes = end_of_all;
+}
+
 }  // namespace
 
-// Largest first, each at the lowest offset that no earlier placed resource with a meeting life occupies.
 Status pack_transients(Schedule& schedule) {
   find_lives(schedule);
   std::vector<Resource*> fixed, symbolic;
@@ -83,29 +102,7 @@ Status pack_transients(Schedule& schedule) {
     resource.reserved_bytes = resource.size_bytes;
     (resource.size_bytes.is_constant() ? fixed : symbolic).push_back(&resource);
   }
-  std::sort(fixed.begin(), fixed.end(), [](const Resource* a, const Resource* b) {
-    const std::int64_t a_bytes = a->size_bytes.constant(), b_bytes = b->size_bytes.constant();
-    return a_bytes != b_bytes ? a_bytes > b_bytes : a < b;
-  });
-  std::vector<Resource*> placed;  // by offset
-  std::int64_t end_of_all = 0;
-  for (Resource* resource : fixed) {
-    const std::int64_t bytes = aligned(resource->size_bytes).constant();
-    std::int64_t offset = 0;
-    for (const Resource* other : placed) {
-      if (!live_together(*resource, *other)) continue;
-      if (offset + bytes <= other->offset_bytes.constant()) break;
-      offset = std::max(offset, other->offset_bytes.constant() + aligned(other->size_bytes).constant());
-    }
-    resource->offset_bytes = offset;
-    end_of_all = std::max(end_of_all, offset + bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), resource,
-                                   [](const Resource* a, const Resource* b) {
-                                     return a->offset_bytes.constant() < b->offset_bytes.constant();
-                                   }),
-                  resource);
-  }
-  schedule.slab_bytes = end_of_all;
+  place_fixed(schedule, std::move(fixed));
   place_symbolic(schedule, symbolic);
   return {};
 }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+
+namespace millrace {
+
+/// A set of integers as disjoint intervals [begin, end) that do not touch. Each operation is O(log intervals),
+/// amortised.
+class IntervalSet {
+ public:
+  bool empty() const { return ends_.empty(); }
+
+  /// The end of the first interval that shares an element with [begin, end); nothing when none does.
+  std::optional<std::int64_t> end_of_overlap(std::int64_t begin, std::int64_t end) const {
+    if (begin >= end) return {};
+    const auto after = ends_.upper_bound(begin);
+    if (after != ends_.begin() && std::prev(after)->second > begin) return std::prev(after)->second;
+    if (after != ends_.end() && after->first < end) return after->second;
+    return {};
+  }
+  bool overlaps(std::int64_t begin, std::int64_t end) const { return end_of_overlap(begin, end).has_value(); }
+
+  void insert(std::int64_t begin, std::int64_t end) {
+    if (begin >= end) return;
+    auto at = ends_.upper_bound(begin);
+    if (at != ends_.begin() && std::prev(at)->second >= begin) {
+      at = std::prev(at);
+      if (at->second >= end) return;
+      begin = at->first;
+    }
+    while (at != ends_.end() && at->first <= end) {
+      if (at->second > end) end = at->second;
+      at = ends_.erase(at);
+    }
+    ends_.emplace_hint(at, begin, end);
+  }
+
+ private:
+  std::map<std::int64_t, std::int64_t> ends_;  // by begin
+};
+
+}  // namespace millrace

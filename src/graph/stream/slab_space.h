@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "base/interval_set.h"
+
+namespace millrace {
+
+struct Lifespan {
+  std::uint32_t first = 0, last = 0;  // timepoints
+};
+
+/// Which bytes of a slab are taken, and when: a tree over the timepoints, halved again and again, whose nodes hold what
+/// is taken in all of their timepoints, and what is in any.
+class SlabSpace {
+ public:
+  explicit SlabSpace(std::uint32_t num_timepoints) : num_timepoints_(num_timepoints), nodes_(2 * num_timepoints) {}
+
+  /// The lowest offset at which `bytes` bytes are free in the whole of the lifespan. O(log timepoints * log intervals)
+  /// for each gap that is too small.
+  std::int64_t find_free(std::int64_t bytes, Lifespan) const;
+  /// O(log timepoints * log intervals).
+  void take(std::int64_t offset, std::int64_t bytes, Lifespan);
+
+ private:
+  struct Node {
+    IntervalSet always;     // by lifespans that hold all of the node's timepoints
+    IntervalSet sometimes;  // by those that hold one of them
+  };
+  /// Timepoints [begin, end) and their node; a node's halves stand behind it: the first next to it, then the second.
+  struct Part {
+    std::size_t node = 0;
+    std::uint32_t begin = 0, end = 0;
+
+    bool meets(Lifespan life) const { return begin <= life.last && life.first < end; }
+    bool is_in(Lifespan life) const { return life.first <= begin && end <= life.last + 1; }
+    std::uint32_t middle() const { return begin + (end - begin) / 2; }
+    Part first_half() const { return {node + 1, begin, middle()}; }
+    Part second_half() const { return {node + 2 * std::size_t{middle() - begin}, middle(), end}; }
+  };
+
+  void collect(const Part&, Lifespan, std::vector<const IntervalSet*>& taken) const;
+  void take(const Part&, std::int64_t begin, std::int64_t end, Lifespan);
+
+  std::uint32_t num_timepoints_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace millrace
