@@ -57,14 +57,13 @@ Tensor GraphBuilder::input(std::string name, DType dtype, Shape shape) {
   if (name.empty()) {
     return fail(invalid_argument(fmt::format("{}: the name is empty; give every input a name", who)));
   }
-  for (NodeId id : graph_.inputs) {
-    if (std::get<InputNode>(graph_.nodes[id].what).name == name) {
-      return fail(invalid_argument(fmt::format("{}: the name is taken; give every input its own", who)));
-    }
+  if (input_names_.contains(name)) {
+    return fail(invalid_argument(fmt::format("{}: the name is taken; give every input its own", who)));
   }
   TensorType type{dtype, std::move(shape)};
   const std::string problem = broken_limit(type);
   if (!problem.empty()) return fail(invalid_argument(fmt::format("{}: the type {}", who, problem)));
+  input_names_.insert(name);
   graph_.inputs.push_back(NodeId(graph_.nodes.size()));
   return append({InputNode{std::move(name)}, {}, {std::move(type)}})[0];
 }
@@ -154,11 +153,9 @@ void GraphBuilder::output(std::string name, Tensor tensor) {
     fail(invalid_argument("output '': the name is empty; give every output a name"));
     return;
   }
-  for (const GraphOutput& output : graph_.outputs) {
-    if (output.name == name) {
-      fail(invalid_argument(fmt::format("{}: the name is taken; give every output its own", who)));
-      return;
-    }
+  if (!output_names_.insert(name).second) {
+    fail(invalid_argument(fmt::format("{}: the name is taken; give every output its own", who)));
+    return;
   }
   graph_.outputs.push_back({std::move(name), tensor.value()});
 }

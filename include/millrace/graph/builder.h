@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <initializer_list>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -84,6 +86,7 @@ class GraphBuilder {
   bool accept(std::span<const Tensor> operands, const std::string& who);
   bool accept(Tensor tensor, const std::string& what);
   Graph graph_;
+  std::set<std::string, std::less<>> input_names_, output_names_;
   Status status_;
 };
 

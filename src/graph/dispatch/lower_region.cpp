@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -10,9 +11,17 @@
 namespace millrace {
 namespace {
 
-Result<std::uint32_t> position(const Region& region, const std::vector<Value>& values, Value value) {
-  const auto it = std::find(values.begin(), values.end(), value);
-  if (it != values.end()) return static_cast<std::uint32_t>(it - values.begin());
+using Positions = std::map<Value, std::uint32_t>;
+
+Positions positions_of(const std::vector<Value>& values) {
+  Positions positions;
+  for (std::uint32_t i = 0; i < values.size(); ++i) positions.emplace(values[i], i);
+  return positions;
+}
+
+Result<std::uint32_t> find_position(const Region& region, const Positions& positions, Value value) {
+  const auto it = positions.find(value);
+  if (it != positions.end()) return it->second;
   return internal_error(
       fmt::format("region {}: its kernel touches result {} of node {}, which the region does not name", region.name,
                   value.result, index_of(value.node)));
@@ -62,6 +71,7 @@ Result<std::vector<KernelSequence>> lower_region(const DispatchGraph& dispatch, 
                                                  const LowerOptions& options) {
   const Region& region = dispatch.regions[id];
   MILLRACE_TRY_ASSIGN(std::vector<ComposedRequest> requests, compose_region(dispatch, region));
+  const Positions inputs = positions_of(region.inputs), outputs = positions_of(region.outputs);
   std::vector<KernelSequence> sequences;
   for (ComposedRequest& composed : requests) {
     Result<KernelSequence> sequence = lower_request(composed.request, target, options);
@@ -71,9 +81,9 @@ Result<std::vector<KernelSequence>> lower_region(const DispatchGraph& dispatch, 
     for (SequenceKernel& kernel : sequence->kernels) {
       for (SequenceOperand& buffer : kernel.buffers) {
         if (buffer.kind == SequenceOperand::Kind::kOperand) {
-          MILLRACE_TRY_ASSIGN(buffer.index, position(region, region.inputs, composed.operands[buffer.index]));
+          MILLRACE_TRY_ASSIGN(buffer.index, find_position(region, inputs, composed.operands[buffer.index]));
         } else if (buffer.kind == SequenceOperand::Kind::kResult) {
-          MILLRACE_TRY_ASSIGN(buffer.index, position(region, region.outputs, composed.results[buffer.index]));
+          MILLRACE_TRY_ASSIGN(buffer.index, find_position(region, outputs, composed.results[buffer.index]));
         }
       }
     }

@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "graph/program/program_state.h"
 #include "millrace/base/printable.h"
 
 namespace millrace {
+
+namespace {
+
+/// An argument's bytes, as addresses.
+struct ByteSpan {
+  std::uintptr_t begin = 0, end = 0;
+  bool is_output = false;
+};
+
+}  // namespace
 
 struct Session::State {
   std::shared_ptr<const Program::State> program;
@@ -13,6 +25,7 @@ struct Session::State {
   std::shared_ptr<Buffer> slab;         // as large as the largest binding so far needs
   std::vector<BufferBinding> bindings;  // inputs, outputs, constants, slab: as record_commands binds them
   std::vector<std::int64_t> sizes;      // as CommandList::sizes
+  std::vector<ByteSpan> spans;          // room for check_overlaps
   // What `sizes` was evaluated for.
   bool is_bound = false;
   std::vector<Extents> extents;  // one per input
@@ -88,6 +101,23 @@ bool overlap(const BufferBinding& a, const BufferBinding& b) {
   const auto* a_begin = static_cast<const std::byte*>(a.data);
   const auto* b_begin = static_cast<const std::byte*>(b.data);
   return a_begin < b_begin + b.size_bytes && b_begin < a_begin + a.size_bytes;
+}
+
+/// Whether an output may share bytes with another argument. `spans` is room for one per argument.
+bool have_overlaps(std::span<const BufferBinding> arguments, std::size_t num_inputs, std::vector<ByteSpan>& spans) {
+  spans.clear();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(arguments[i].data);
+    if (arguments[i].size_bytes > 0) spans.push_back({begin, begin + arguments[i].size_bytes, i >= num_inputs});
+  }
+  std::ranges::sort(spans, {}, &ByteSpan::begin);
+  std::uintptr_t end_of_all = 0, end_of_outputs = 0;
+  for (const ByteSpan& span : spans) {
+    if (span.begin < (span.is_output ? end_of_all : end_of_outputs)) return true;
+    end_of_all = std::max(end_of_all, span.end);
+    if (span.is_output) end_of_outputs = std::max(end_of_outputs, span.end);
+  }
+  return false;
 }
 
 /// Inputs are only read and every output is written: no output may share bytes with another argument.
@@ -189,6 +219,7 @@ Result<Session> Session::create(const Program& program) {
   state->sizes.resize(shared.lowered().commands.sizes.size());
   state->extents.resize(shared.inputs.size());
   state->bindings.resize(shared.inputs.size() + shared.outputs.size());
+  state->spans.reserve(state->bindings.size());
   state->bindings.push_back({shared.constants->data(), shared.constants->size_bytes()});
   state->bindings.emplace_back();
   if (shared.symbols.symbols.empty()) {
@@ -219,7 +250,13 @@ Status Session::run(std::span<const TensorBinding> inputs, std::span<const Tenso
     MILLRACE_TRY(check_output_extents(outputs[i], program.outputs[i], state_->values));
     MILLRACE_TRY(bind_memory(outputs[i], program.outputs[i], "output"));
   }
-  MILLRACE_TRY(check_overlaps(inputs, outputs, program));
+  // Many arguments are compared by sorting them, and one by one only to name those that overlap.
+  constexpr std::size_t kFewArguments = 16;
+  const std::size_t num_arguments = inputs.size() + outputs.size();
+  if (num_arguments <= kFewArguments ||
+      have_overlaps(std::span(state_->bindings).first(num_arguments), inputs.size(), state_->spans)) {
+    MILLRACE_TRY(check_overlaps(inputs, outputs, program));
+  }
   return name_nodes(
       program.device->submit(*state_->recording,
                              {.bindings = state_->bindings, .sizes = state_->sizes, .observer = state_->observer}),

@@ -33,8 +33,15 @@ class Recorder {
   }
 
  private:
+  /// As CommandList::add_size, which looks at every size.
+  SizeIndex add_size(const SizeExpr& size) {
+    const auto [place, is_new] = size_indices_.try_emplace(size, SizeIndex{});
+    if (is_new) place->second = list_.sizes.push_back(size);
+    return place->second;
+  }
+
   BindingIndex add_binding(std::string name, BindingKind kind, const SizeExpr& bytes) {
-    return list_.bindings.push_back({std::move(name), kind, list_.add_size(bytes)});
+    return list_.bindings.push_back({std::move(name), kind, add_size(bytes)});
   }
 
   /// In the order of the caller's arguments.
@@ -67,8 +74,8 @@ class Recorder {
   BufferRange range(const ResourceRange& range) {
     const Place& place = places_.at(range.resource);
     const bool is_whole = range.length_bytes == schedule_.resources[range.resource].size_bytes;
-    return {place.binding, list_.add_size(place.offset_bytes + range.offset_bytes),
-            list_.add_size(is_whole ? place.reserved_bytes : range.length_bytes)};
+    return {place.binding, add_size(place.offset_bytes + range.offset_bytes),
+            add_size(is_whole ? place.reserved_bytes : range.length_bytes)};
   }
 
   void add_step(const Step& step) {
@@ -76,15 +83,16 @@ class Recorder {
       list_.commands.emplace_back(CopyCommand{range(step.ranges[0]), range(step.ranges[1])});
       return;
     }
-    DispatchCommand dispatch{*step.kernel, list_.add_size(step.num_groups)};
+    DispatchCommand dispatch{*step.kernel, add_size(step.num_groups)};
     for (const ResourceRange& buffer : step.ranges) dispatch.buffers.push_back(range(buffer));
-    for (const SizeExpr& size : step.sizes) dispatch.sizes.push_back(list_.add_size(size));
+    for (const SizeExpr& size : step.sizes) dispatch.sizes.push_back(add_size(size));
     list_.commands.emplace_back(std::move(dispatch));
   }
 
   const Schedule& schedule_;
   CommandList list_;
   std::map<ResourceId, Place> places_;
+  std::map<SizeExpr, SizeIndex, decltype(&form_less)> size_indices_{&form_less};
 };
 
 }  // namespace
