@@ -68,18 +68,19 @@ TEST_CASE("a scan takes any axis, and no rows at all") {
   }
 }
 
-TEST_CASE("rows of sizes that a run binds are cut into pieces") {
+TEST_CASE("rows of sizes that a run binds are cut into pieces where they are long") {
   const Dim n("n");
   const ScanCase test{.dtype = DType::kI32, .extents = {2, 0}, .axis = 1};
   const KernelSequence sequence = lowered_scan(descriptor_of(test, {2, n}), "gfx1100");
-  CHECK(sequence.algorithm == "gpu_scan_pieces");
+  CHECK(sequence.algorithm == "gpu_scan_rows, gpu_scan_pieces");
   CHECK(sequence.refusals ==
         std::vector<Refusal>{{"gpu_scan_columns",
                               "2 lines whose elements are 1 apart; threads walk a line each where there are 1024 lines "
-                              "that lie side by side"},
-                             {"gpu_scan_rows",
-                              "2 rows of n elements; a workgroup walks a row of up to 8192, or of any size where there "
-                              "are 256 rows"}});
+                              "that lie side by side"}});
+  CHECK(lowered_scan(descriptor_of(test, {2, 9000}), "gfx1100").refusals.back() ==
+        Refusal{"gpu_scan_rows",
+                "2 rows of 9000 elements; a workgroup walks a row of up to 8192, or of any size where there are 256 "
+                "rows"});
   CHECK(lowered_scan(descriptor_of(test, {20, 2000}), "gfx1100").algorithm == "gpu_scan_rows");
   ScanDescriptor columns = descriptor_of(test, {20, 2000});
   columns.axis = 0;
@@ -89,7 +90,7 @@ TEST_CASE("rows of sizes that a run binds are cut into pieces") {
         std::vector<Refusal>{{"gpu_scan_columns",
                               "200 lines whose elements are 200 apart; threads walk a line each where there are 1024 "
                               "lines that lie side by side"}});
-  for (const std::int64_t size : {0, 1, 8192, 8193, 20000}) {
+  for (const std::int64_t size : {0, 1, 4, 5, 128, 129, 8192, 8193, 20000, 600000}) {
     CHECK(complaint_of<std::int32_t>(sequence, {.dtype = DType::kI32, .extents = {2, size}, .axis = 1},
                                      {{"n", size}}) == "");
   }

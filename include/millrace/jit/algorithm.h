@@ -69,8 +69,10 @@ struct SequenceScratch {
 };
 
 /// What a region becomes on one target: kernels in order, and the scratch between them, a transient of the schedule.
+/// Several algorithms may share the sizes that a run binds: those that are not its sizes' have no groups then, and no
+/// bytes of scratch.
 struct KernelSequence {
-  std::string algorithm;
+  std::string algorithm;  // or several: "gpu_tile_sort, gpu_radix_sort"
   std::vector<SequenceKernel> kernels;
   std::vector<SequenceScratch> scratch;
   std::vector<Refusal> refusals;  // algorithms asked before
@@ -84,7 +86,8 @@ struct LowerOptions {
   CompileKernelOptions compile = {};
 };
 
-/// Asks the algorithms for the request in order (kAlgorithms in src/jit/algorithms/list.cpp). Operands are numbered as
+/// Asks the algorithms for the request in order (kAlgorithms in src/jit/algorithms/list.cpp), until every size that a
+/// run may bind has one. Operands are numbered as
 /// the request's (LoopKernel: operands, results; SortDescriptor: input; values if wanted, then indices if wanted;
 /// ScanDescriptor: input; result; ScatterDescriptor: input, indices, updates; result).
 /// Fails naming the request and every reason.

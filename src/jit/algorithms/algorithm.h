@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -14,6 +15,13 @@ enum class RequestKind : std::uint8_t { kLoop, kSort, kScan, kScatter };
 /// What an algorithm makes kernels for: workgroups of one thread, of many, or whichever the target has.
 enum class AlgorithmTargets : std::uint8_t { kAll, kCpu, kGpu };
 
+/// The sizes of a request for which `margin` is at least 1 (size_margin.h), and the request with its sizes bounded by
+/// that. Names differ from those of other cases.
+struct RequestCase {
+  SizeExpr margin;
+  KernelRequest request;
+};
+
 /// A way to lower requests. Takes one kind of them, for targets of one kind, and may refuse one with a reason.
 struct Algorithm {
   std::string_view name;
@@ -22,6 +30,8 @@ struct Algorithm {
   /// `options.force_algorithm` is this name or empty: what is forced refuses only what it cannot do, not what it
   /// thinks that another does better.
   Result<KernelSequence> (*lower)(const KernelRequest&, const Target&, const LowerOptions& options) = nullptr;
+  /// What it takes of requests whose sizes a run binds; of several that hold, the first. Absent: all.
+  std::vector<RequestCase> (*cases)(const KernelRequest&, const TargetSpec&) = nullptr;
 };
 
 /// In the order in which they are asked.
@@ -41,6 +51,20 @@ Result<KernelSequence> lower_gpu_radix_sort(const KernelRequest&, const Target&,
 Result<KernelSequence> lower_gpu_scan_columns(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_scan_rows(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_scan_pieces(const KernelRequest&, const Target&, const LowerOptions&);
+
+std::vector<RequestCase> gpu_tile_sort_cases(const KernelRequest&, const TargetSpec&);
+std::vector<RequestCase> gpu_topk_lanes_cases(const KernelRequest&, const TargetSpec&);
+std::vector<RequestCase> gpu_topk_parts_cases(const KernelRequest&, const TargetSpec&);
+std::vector<RequestCase> gpu_scan_columns_cases(const KernelRequest&, const TargetSpec&);
+std::vector<RequestCase> gpu_scan_rows_cases(const KernelRequest&, const TargetSpec&);
+
+struct SortBounds {
+  std::int64_t n = std::numeric_limits<std::int64_t>::max();
+  std::int64_t k = std::numeric_limits<std::int64_t>::max();
+};
+/// The sort with rows and results of at most so many elements, of that name behind its own: what it is for sizes that
+/// are within the bounds. The sort itself where all are.
+SortDescriptor with_at_most(const SortDescriptor&, const SortBounds&, std::string_view name);
 
 /// Whether the request can be done at all; every algorithm asks.
 Status check_sort(const SortDescriptor&);

@@ -43,7 +43,7 @@ class ScanBuilder {
         n_(scan.input.type.shape[scan.axis]),
         rows_(num_rows(scan.input.type.shape, scan.axis)),
         accumulator_(body_dtype(scan.input.type.dtype)),
-        width_(threads_of_row(subgroup_size)),
+        threads_(part == ScanPart::kRow ? threads_for(ceil_div(n_, kLanes), subgroup_size, kThreads) : all_threads()),
         subgroup_size_(subgroup_size),
         identity_(b_.constant_scalar(identity_of({scan.kind, accumulator_}))) {
     b_.set_workgroup(kThreads, subgroup_size);
@@ -53,10 +53,11 @@ class ScanBuilder {
   }
 
   MachineKernel run() {
+    width_ = threads_.in_kernel(b_);
     place_row();
     WorkgroupScan scan(b_, combiner(), identity_, {.width = width_, .subgroup_size = subgroup_size_});
     const MachineValue carry = part_ == ScanPart::kPiece ? b_.load(totals_, b_.workgroup_id()) : identity_;
-    const MachineValue step = b_.i64(std::int64_t{width_} * kLanes);
+    const MachineValue step = b_.size(max(threads_.value, 1) * kLanes);
     const MachineValue mine = b_.mul(b_.convert(DType::kI64, scan.place()), b_.i64(kLanes));
     const auto total = b_.for_loop(first_, loop_end_, step, {carry}, [&](MachineValue at, const auto& carried) {
       return MachineBuilder::Values{scan_step(scan, b_.add(at, mine), carried[0])};
@@ -72,12 +73,7 @@ class ScanBuilder {
     return [this](MachineValue a, MachineValue c) { return combined(a, c); };
   }
 
-  /// A short row has as many threads as it needs, within a subgroup; others have all.
-  std::uint32_t threads_of_row(std::uint32_t subgroup_size) const {
-    const std::int64_t n = std::clamp<std::int64_t>(n_.upper_bound(), 1, kThreads * kLanes);
-    const auto needed = std::bit_ceil((static_cast<std::uint32_t>(n) + kLanes - 1) / kLanes);
-    return part_ == ScanPart::kRow && needed <= subgroup_size ? needed : kThreads;
-  }
+  static SizePower all_threads() { return {.value = kThreads, .bits = std::countr_zero(kThreads)}; }
 
   /// The row, and the part [first, end) of it. Threads of no row have an empty one, but walk with the others.
   void place_row() {
@@ -91,14 +87,14 @@ class ScanBuilder {
       const MachineValue piece = rows_.is(1) ? group : b_.rem(group, b_.size(pieces));
       first_ = b_.mul(piece, b_.i64(kPieceElements));
       end_ = loop_end_ = b_.min(n, b_.add(first_, b_.i64(kPieceElements)));
-    } else if (width_ == kThreads) {
+    } else if (threads_.value.is(kThreads)) {
       b_.set_num_groups(rows_);
       row_ = group;
     } else {
-      const std::int64_t rows_of_group = kThreads / width_;
-      b_.set_num_groups(ceil_div(rows_, rows_of_group));
-      const MachineValue turn = b_.shr(b_.thread_id(), b_.i32(std::countr_zero(width_)));
-      row_ = b_.mul_add(group, b_.i64(rows_of_group), b_.convert(DType::kI64, turn));
+      b_.set_num_groups(ceil_div(rows_ * threads_.value, kThreads));
+      const MachineValue turn = b_.shr(b_.thread_id(), log2_of(b_, width_));
+      const MachineValue rows_of_group = b_.size(floor_div(kThreads, max(threads_.value, 1)));
+      row_ = b_.mul_add(group, rows_of_group, b_.convert(DType::kI64, turn));
       end_ = b_.select(b_.lt(row_, b_.size(rows_)), n, b_.i64(0));
     }
     from_ = row_start(b_, scan_.input, scan_.axis, row_);
@@ -164,7 +160,8 @@ class ScanBuilder {
   MachineBuilder b_;
   SizeExpr n_, rows_;
   DType accumulator_;
-  std::uint32_t width_;  // threads of a row
+  SizePower threads_;  // of a row
+  PowerOfTwo width_;   // threads_, in the kernel
   std::uint32_t subgroup_size_;
   MachineValue identity_;
   MemoryHandle input_, result_, totals_;
@@ -181,14 +178,27 @@ Status append_scan(KernelSequence& sequence, const ScanDescriptor& scan, ScanPar
   return {};
 }
 
+/// Whether a workgroup walks a row.
+SizeExpr margin_of_rows(const ScanDescriptor& scan) {
+  return max(margin_of_at_most(scan.input.type.shape[scan.axis], kPieceElements),
+             margin_of_at_least(num_rows(scan.input.type.shape, scan.axis), kManyRows));
+}
+
 }  // namespace
+
+std::vector<RequestCase> gpu_scan_rows_cases(const KernelRequest& request, const TargetSpec&) {
+  ScanDescriptor scan = std::get<ScanDescriptor>(request);
+  const SizeExpr margin = margin_of_rows(scan);
+  if (!always_holds(margin)) scan.name += "_rows";
+  return {{margin, scan}};
+}
 
 Result<KernelSequence> lower_gpu_scan_rows(const KernelRequest& request, const Target& target,
                                            const LowerOptions& options) {
   const auto& scan = std::get<ScanDescriptor>(request);
   MILLRACE_TRY(check_scan(scan));
   const SizeExpr n = scan.input.type.shape[scan.axis], rows = num_rows(scan.input.type.shape, scan.axis);
-  if (options.force_algorithm.empty() && n.upper_bound() > kPieceElements && rows.lower_bound() < kManyRows) {
+  if (options.force_algorithm.empty() && never_holds(margin_of_rows(scan))) {
     return resource_exhausted(fmt::format(
         "{} rows of {} elements; a workgroup walks a row of up to {}, or of any size where there are {} rows",
         rows.to_text(), n.to_text(), kPieceElements, kManyRows));

@@ -6,6 +6,7 @@
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/rows.h"
+#include "jit/algorithms/size_margin.h"
 #include "jit/reduction.h"
 #include "millrace/jit/float16_bodies.h"
 
@@ -56,14 +57,27 @@ class ScanColumnsBuilder {
   MemoryHandle input_, result_;
 };
 
+/// Whether a thread walks a line.
+SizeExpr margin_of_columns(const ScanDescriptor& scan) {
+  return margin_of_both(margin_of_at_least(num_rows(scan.input.type.shape, scan.axis), kFewestLines),
+                        margin_of_at_least(scan.input.layout.strides[scan.axis], 2));
+}
+
 }  // namespace
+
+std::vector<RequestCase> gpu_scan_columns_cases(const KernelRequest& request, const TargetSpec&) {
+  ScanDescriptor scan = std::get<ScanDescriptor>(request);
+  const SizeExpr margin = margin_of_columns(scan);
+  if (!always_holds(margin)) scan.name += "_columns";
+  return {{margin, scan}};
+}
 
 Result<KernelSequence> lower_gpu_scan_columns(const KernelRequest& request, const Target& target,
                                               const LowerOptions& options) {
   const auto& scan = std::get<ScanDescriptor>(request);
   MILLRACE_TRY(check_scan(scan));
   const SizeExpr lines = num_rows(scan.input.type.shape, scan.axis), &stride = scan.input.layout.strides[scan.axis];
-  if (options.force_algorithm.empty() && (stride.is(1) || lines.lower_bound() < kFewestLines)) {
+  if (options.force_algorithm.empty() && never_holds(margin_of_columns(scan))) {
     return unimplemented(
         fmt::format("{} lines whose elements are {} apart; threads walk a line each where there are {} "
                     "lines that lie side by side",

@@ -16,55 +16,67 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t kMostRecords = 4096;  // 48 KiB of the largest records
+constexpr std::int64_t kSmallTile = 512;     // records of a workgroup that sorts short rows
 
 class TileSortBuilder {
  public:
   TileSortBuilder(const SortDescriptor& sort, std::uint32_t subgroup_size)
-      : sort_(sort), b_(sort.name), records_(b_, sort) {
-    const std::int64_t n = sort.input.type.shape[sort.axis].upper_bound();
-    run_ = std::bit_ceil(static_cast<std::uint32_t>(std::max<std::int64_t>(n, 1)));
-    num_records_ = std::max(run_, 512u);
-    threads_ = {.num_threads = num_records_ == 512 ? 256 : num_records_ / 4, .subgroup_size = subgroup_size};
+      : sort_(sort), b_(sort.name), records_(b_, sort), rows_(num_rows(sort.input.type.shape, sort.axis)) {
+    const SizeExpr& n = sort.input.type.shape[sort.axis];
+    const bool is_small = n.upper_bound() <= kSmallTile;
+    places_ = bit_ceil_of(n, kMostRecords, is_small ? 0 : std::countr_zero(2 * std::uint64_t{kSmallTile}));
+    has_many_rows_ = is_small && !places_.value.is(kSmallTile);
+    const std::int64_t known = places_.value.is_constant() ? places_.most() / 4 : kSmallTile;
+    const std::int64_t num_threads = is_small ? kSmallTile / 2 : known;
+    threads_ = {.num_threads = static_cast<std::uint32_t>(num_threads), .subgroup_size = subgroup_size};
     b_.set_workgroup(threads_.num_threads, subgroup_size);
     input_ = b_.buffer(sort.input.name, sort.input.type.dtype, true, false);
-    rows_ = num_rows(sort.input.type.shape, sort.axis);
   }
 
   MachineKernel run() {
-    const std::int64_t rows_per_group = num_records_ / run_;
-    b_.set_num_groups(ceil_div(rows_, rows_per_group));
     SortResults results(b_, sort_);
-    first_row_ = b_.mul(b_.workgroup_id(), b_.i64(rows_per_group));
-    TileSorter sorter(b_, records_, threads_);
+    run_ = places_.in_kernel(b_);
+    const TileExtents extents{.run = run_, .num_records = has_many_rows_ ? PowerOfTwo{kSmallTile} : run_};
+    place_rows();
+    TileSorter sorter(b_, records_, threads_, extents);
     const auto fill = [&](MachineValue i) { return load_element(i); };
-    if (run_ <= threads_.subgroup_size) {
-      for_my_share(b_, num_records_, threads_.num_threads,
-                   [&](MachineValue i) { write(results, i, sorter.sort_lanes(fill(i), run_)); });
+    if (run_.most <= threads_.subgroup_size) {
+      for_my_share(b_, extents.num_records, threads_.num_threads,
+                   [&](MachineValue i) { write(results, i, sorter.sort_lanes(fill(i))); });
       return b_.finish();
     }
-    const RecordMemory memory = records_.in_workgroup_memory(num_records_);
-    sorter.sort(memory, num_records_, run_, fill);
-    for_my_share(b_, num_records_, threads_.num_threads,
+    const RecordMemory memory = records_.in_workgroup_memory(extents.num_records.most);
+    sorter.sort(memory, fill);
+    for_my_share(b_, extents.num_records, threads_.num_threads,
                  [&](MachineValue i) { write(results, i, records_.load(memory, i)); });
     return b_.finish();
   }
 
  private:
+  /// Of few elements a workgroup has as many rows as have places in its tile, else one.
+  void place_rows() {
+    first_row_ = b_.workgroup_id();
+    b_.set_num_groups(rows_);
+    if (!has_many_rows_) return;
+    b_.set_num_groups(ceil_div(rows_ * places_.value, kSmallTile));
+    first_row_ = b_.mul(first_row_, b_.size(floor_div(kSmallTile, max(places_.value, 1))));
+    row_bits_ = log2_of(b_, run_);
+    last_position_ = i32_size(b_, places_.value - 1);
+  }
+
   struct Place {
     MachineValue row;       // i64
     MachineValue position;  // in the row: i32
   };
   Place place_of(MachineValue i) {
-    if (run_ == num_records_) return {first_row_, i};
-    const auto row_bits = static_cast<std::int32_t>(std::countr_zero(run_));
-    return {b_.add(first_row_, b_.convert(DType::kI64, b_.shr(i, b_.i32(row_bits)))),
-            b_.bit_and(i, b_.i32(static_cast<std::int32_t>(run_ - 1)))};
+    if (!has_many_rows_) return {first_row_, i};
+    return {b_.add(first_row_, b_.convert(DType::kI64, b_.shr(i, row_bits_))), b_.bit_and(i, last_position_)};
   }
 
   /// Whether the place is one of the first `extent` of a row that there is.
   MachineValue is_there(const Place& place, const SizeExpr& extent) {
     const MachineValue is_inside = b_.lt(b_.convert(DType::kI64, place.position), b_.size(extent));
-    return run_ == num_records_ ? is_inside : b_.bit_and(is_inside, b_.lt(place.row, b_.size(rows_)));
+    return has_many_rows_ ? b_.bit_and(is_inside, b_.lt(place.row, b_.size(rows_))) : is_inside;
   }
 
   SortRecord load_element(MachineValue i) {
@@ -86,15 +98,24 @@ class TileSortBuilder {
   const SortDescriptor& sort_;
   MachineBuilder b_;
   SortRecords records_;
-  WorkgroupThreads threads_;
-  std::uint32_t run_ = 1;            // places of a row, a power of two
-  std::uint32_t num_records_ = 512;  // of a workgroup
   SizeExpr rows_;
+  bool has_many_rows_ = false;
+  SizePower places_;  // of a row
+  WorkgroupThreads threads_;
+  PowerOfTwo run_;  // places_, in the kernel
   MemoryHandle input_;
   MachineValue first_row_;
+  MachineValue row_bits_, last_position_;  // i32, of a run; where a workgroup has many rows
 };
 
 }  // namespace
+
+std::vector<RequestCase> gpu_tile_sort_cases(const KernelRequest& request, const TargetSpec&) {
+  const auto& sort = std::get<SortDescriptor>(request);
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  return {{margin_of_at_most(n, kSmallTile), with_at_most(sort, {.n = kSmallTile}, "_tile")},
+          {margin_of_at_most(n, kMostRecords), with_at_most(sort, {.n = kMostRecords}, "_large_tile")}};
+}
 
 Result<KernelSequence> lower_gpu_tile_sort(const KernelRequest& request, const Target& target,
                                            const LowerOptions& options) {

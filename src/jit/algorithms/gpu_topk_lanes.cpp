@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few of many short rows: a row a subgroup, held in its registers. Each round finds the first record of all and takes
-// it out. No workgroup memory, no barrier; each element is read once.
+// A few of many short rows: a row a subgroup, held in its registers. Each round finds the first record that stands
+// behind the last one found. No workgroup memory, no barrier; each element is read once.
+#include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/rows.h"
+#include "jit/algorithms/size_margin.h"
 #include "jit/algorithms/sort_records.h"
 #include "jit/algorithms/sort_results.h"
 
@@ -17,6 +19,8 @@ namespace {
 constexpr std::uint32_t kThreads = 256;
 constexpr std::int64_t kMostElements = 16;  // of a lane
 constexpr std::int64_t kMostRounds = 16;    // beyond, a sort is as fast
+/// Of those that no element of a short row has, a branch passes so many at a time.
+constexpr std::size_t kPlacesTogether = 2;
 
 class TopKLanesBuilder {
  public:
@@ -34,6 +38,7 @@ class TopKLanesBuilder {
     row_ = b_.mul_add(b_.workgroup_id(), b_.i64(rows_of_group), b_.convert(DType::kI64, b_.subgroup_id()));
     has_row_ = b_.lt(row_, b_.size(rows));
     lane_ = b_.lane_id();
+    find_places();
     const SortRecord mine = select_rounds(load_row());
     const MachineValue position = b_.convert(DType::kI64, lane_);
     when(b_, b_.bit_and(has_row_, b_.lt(position, b_.size(sort_.k))),
@@ -44,47 +49,90 @@ class TopKLanesBuilder {
  private:
   using Row = std::vector<SortRecord>;  // a lane's part
 
-  Row load_row() {
+  /// Whether the row of a run has elements in a lane's place number `i` and beyond; nothing: it has in all of them.
+  void find_places() {
     const SizeExpr& n = sort_.input.type.shape[sort_.axis];
+    num_places_ = static_cast<std::size_t>((n.upper_bound() + subgroup_size_ - 1) / subgroup_size_);
+    if (n.is_constant()) return;
+    for (std::size_t i = kPlacesTogether; i < num_places_; i += kPlacesTogether) {
+      has_places_from_.push_back(b_.lt(b_.i64(static_cast<std::int64_t>(i * subgroup_size_)), b_.size(n)));
+    }
+  }
+  bool is_bound_late() const { return !has_places_from_.empty(); }
+  std::size_t end_of_places(std::size_t first) const {
+    return is_bound_late() ? std::min(first + kPlacesTogether, num_places_) : num_places_;
+  }
+  MachineValue has_places_from(std::size_t first) const { return has_places_from_[first / kPlacesTogether - 1]; }
+
+  Row load_row() {
     const MachineValue start = row_start(b_, sort_.input, sort_.axis, row_);
     Row row;
-    for (std::int64_t first = 0; first < n.upper_bound(); first += subgroup_size_) {
-      const MachineValue i = b_.add(lane_, b_.i32(static_cast<std::int32_t>(first)));
-      const MachineValue position = b_.convert(DType::kI64, i);
-      row.push_back(records_.make_where(b_.bit_and(has_row_, b_.lt(position, b_.size(n))), [&] {
-        const MachineValue loaded = b_.load(input_, row_element(b_, sort_.input, sort_.axis, start, position));
-        return records_.make(loaded, b_.convert(records_.index_dtype(), i));
-      }));
+    for (std::size_t first = 0; first < num_places_; first = end_of_places(first)) {
+      const auto load = [&] { return load_places(start, first, end_of_places(first)); };
+      const auto words = first == 0 ? load() : b_.if_else(has_places_from(first), load, [&] {
+        return nothing_in(end_of_places(first) - first);
+      });
+      for (std::size_t i = 0; i < end_of_places(first) - first; ++i) row.push_back(records_.record_at(words, i));
     }
     return row;
+  }
+  MachineBuilder::Values load_places(MachineValue start, std::size_t first, std::size_t end) {
+    const SizeExpr& n = sort_.input.type.shape[sort_.axis];
+    MachineBuilder::Values words;
+    for (std::size_t place = first; place < end; ++place) {
+      const MachineValue i = b_.add(lane_, b_.i32(static_cast<std::int32_t>(place * subgroup_size_)));
+      const MachineValue position = b_.convert(DType::kI64, i);
+      const SortRecord record = records_.make_where(b_.bit_and(has_row_, b_.lt(position, b_.size(n))), [&] {
+        const MachineValue loaded = b_.load(input_, row_element(b_, sort_.input, sort_.axis, start, position));
+        return records_.make(loaded, b_.convert(records_.index_dtype(), i));
+      });
+      append(words, record);
+    }
+    return words;
+  }
+  MachineBuilder::Values nothing_in(std::size_t num_places) {
+    MachineBuilder::Values words;
+    for (std::size_t i = 0; i < num_places; ++i) append(words, records_.last());
+    return words;
+  }
+  void append(MachineBuilder::Values& words, const SortRecord& record) {
+    for (const MachineValue word : records_.words_of(record)) words.push_back(word);
   }
 
   /// Lane i gets the record that comes at place i, for i < k.
   SortRecord select_rounds(const Row& row) {
     MachineBuilder::Values initial = records_.words_of(records_.last());
-    for (const SortRecord& record : row) {
-      for (const MachineValue word : records_.words_of(record)) initial.push_back(word);
-    }
+    append(initial, records_.first());
     const MachineValue rounds = b_.convert(DType::kI32, b_.size(sort_.k));
-    const auto selected = b_.for_loop(b_.i32(0), rounds, b_.i32(1), initial,
-                                      [&](MachineValue round, const auto& words) { return select_one(round, words); });
+    const auto selected =
+        b_.for_loop(b_.i32(0), rounds, b_.i32(1), initial, [&](MachineValue round, const auto& words) {
+          const SortRecord next = select_one(row, records_.record_at(words, 1));
+          auto kept = records_.words_of(records_.select(b_.eq(lane_, round), next, records_.record_at(words, 0)));
+          append(kept, records_.after(next));
+          return kept;
+        });
     return records_.record_at(selected, 0);
   }
 
-  MachineBuilder::Values select_one(MachineValue round, const MachineBuilder::Values& words) {
-    const std::size_t count = words.size() / records_.num_words();
-    SortRecord first = records_.record_at(words, 1);
-    for (std::size_t i = 2; i < count; ++i) first = earlier(records_.record_at(words, i), first);
+  /// The first record of the row from `least` on, which stands behind all that was selected before.
+  SortRecord select_one(const Row& row, const SortRecord& least) {
+    SortRecord first = first_of_lane(row, 0, records_.last(), least);
     for (std::uint32_t mask = subgroup_size_ / 2; mask > 0; mask /= 2) {
       first = earlier(records_.shuffle_xor(first, mask), first);
     }
-    auto next = records_.words_of(records_.select(b_.eq(lane_, round), first, records_.record_at(words, 0)));
-    for (std::size_t i = 1; i < count; ++i) {
-      const SortRecord record = records_.record_at(words, i);
-      const SortRecord left = records_.select(records_.is_same(record, first), records_.last(), record);
-      for (const MachineValue word : records_.words_of(left)) next.push_back(word);
+    return first;
+  }
+  /// Of `first` and the lane's records in place number `i` and beyond.
+  SortRecord first_of_lane(const Row& row, std::size_t i, SortRecord first, const SortRecord& least) {
+    for (const std::size_t end = end_of_places(i); i < end; ++i) {
+      const SortRecord left = records_.select(records_.is_before(row[i], least), records_.last(), row[i]);
+      first = i == 0 ? left : earlier(left, first);
     }
-    return next;
+    if (i == num_places_) return first;
+    const auto words = b_.if_else(
+        has_places_from(i), [&] { return records_.words_of(first_of_lane(row, i, first, least)); },
+        [&] { return records_.words_of(first); });
+    return records_.record_at(words, 0);
   }
 
   SortRecord earlier(const SortRecord& a, const SortRecord& c) {
@@ -97,9 +145,21 @@ class TopKLanesBuilder {
   std::uint32_t subgroup_size_;
   MemoryHandle input_;
   MachineValue row_, has_row_, lane_;
+  std::size_t num_places_ = 0;  // of a lane
+  std::vector<MachineValue> has_places_from_;
 };
 
 }  // namespace
+
+std::vector<RequestCase> gpu_topk_lanes_cases(const KernelRequest& request, const TargetSpec& spec) {
+  const auto& sort = std::get<SortDescriptor>(request);
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  const std::int64_t most = kMostElements * spec.subgroup_size();
+  const SizeExpr is_few = margin_of_at_most(sort.k, kMostRounds);
+  const SizeExpr is_long = margin_of_at_least(n, spec.subgroup_size() + 1);
+  const SizeExpr margin = margin_of_both(margin_of_both(is_few, is_long), margin_of_at_most(n, most));
+  return {{margin, with_at_most(sort, {.n = most, .k = kMostRounds}, "_lanes")}};
+}
 
 Result<KernelSequence> lower_gpu_topk_lanes(const KernelRequest& request, const Target& target,
                                             const LowerOptions& options) {

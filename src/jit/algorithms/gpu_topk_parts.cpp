@@ -3,6 +3,7 @@
 // is put beside those that it keeps, and when they fill its memory they are sorted, and all but the first k forgotten.
 // One more kernel does the same with what the parts of a row kept.
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,7 @@ namespace {
 constexpr std::uint32_t kThreads = 512;
 constexpr std::uint32_t kStep = 1024;  // elements that a workgroup looks at between two barriers
 constexpr std::int64_t kMostKept = 2048;
+constexpr std::int64_t kMostPlaces = 4096;    // of a workgroup: what it keeps and a step's
 constexpr std::int64_t kFewestOfPart = 4096;  // elements that are worth a workgroup
 constexpr std::int64_t kMostGroups = 64;      // that one merge is worth
 
@@ -33,6 +35,9 @@ std::string kernel_name(const SortDescriptor& sort, TopKPart part) {
   return fmt::format("{}{}", sort.name, kSteps[static_cast<std::size_t>(part)]);
 }
 
+/// 1 where rows are cut into parts, else 0.
+SizeExpr has_parts(const SizeExpr& num_parts) { return indicator(margin_of_at_least(num_parts, 2)); }
+
 class TopKPartsBuilder {
  public:
   TopKPartsBuilder(const SortDescriptor& sort, TopKPart part, const SizeExpr& num_parts, std::uint32_t subgroup_size)
@@ -41,15 +46,15 @@ class TopKPartsBuilder {
         num_parts_(num_parts),
         b_(kernel_name(sort, part)),
         records_(b_, sort),
-        num_kept_(static_cast<std::uint32_t>(std::max<std::int64_t>(sort.k.upper_bound(), 1))),
-        num_places_(num_kept_ + kStep <= 2048 ? 2048 : 4096),
+        num_kept_(max(sort.k, 1)),
+        num_places_(bit_ceil_of(num_kept_ + kStep, kMostPlaces, std::countr_zero(2 * kStep))),
         threads_{.num_threads = kThreads, .subgroup_size = subgroup_size} {
     b_.set_workgroup(threads_.num_threads, subgroup_size);
     if (part != TopKPart::kMerge || sort.values) {
       input_ = b_.buffer(sort.input.name, sort.input.type.dtype, true, false);
     }
     if (part != TopKPart::kRow) parts_ = records_.in_buffer(part == TopKPart::kMerge, part == TopKPart::kPart);
-    memory_ = records_.in_workgroup_memory(num_places_);
+    memory_ = records_.in_workgroup_memory(num_places_.most());
     count_ = b_.workgroup_memory(DType::kI32, 1, "count");
   }
 
@@ -59,7 +64,9 @@ class TopKPartsBuilder {
     b_.barrier();
     // A part of no elements takes one turn too, which fills its places up.
     const MachineValue end = b_.max(end_, b_.add(first_, b_.i64(1)));
-    TileSorter sorter(b_, records_, threads_);
+    places_ = num_places_.in_kernel(b_);
+    room_ = b_.sub(value_of(b_, places_), b_.i32(kStep));
+    TileSorter sorter(b_, records_, threads_, {.run = places_, .num_records = places_});
     b_.for_loop(first_, end, b_.i64(kStep), records_.words_of(records_.last()),
                 [&](MachineValue at, const MachineBuilder::Values& threshold) {
                   append_step(at, records_.record_at(threshold, 0));
@@ -79,7 +86,7 @@ class TopKPartsBuilder {
     first_ = b_.i64(0);
     row_ = group;
     if (part_ == TopKPart::kPart) {
-      b_.set_num_groups(rows * num_parts_);
+      b_.set_num_groups(rows * num_parts_ * has_parts(num_parts_));
       if (!rows.is(1)) row_ = b_.div(group, b_.size(num_parts_));
       const MachineValue number = rows.is(1) ? group : b_.rem(group, b_.size(num_parts_));
       if (rows.is(1)) row_ = b_.i64(0);
@@ -87,7 +94,8 @@ class TopKPartsBuilder {
       first_ = b_.mul(number, share);
       end_ = b_.min(b_.size(n), b_.add(first_, share));
     } else {
-      b_.set_num_groups(rows);
+      const SizeExpr has = has_parts(num_parts_);
+      b_.set_num_groups(rows * (part_ == TopKPart::kRow ? indicator(margin_of_at_most(num_parts_, 1)) : has));
       end_ = b_.size(part_ == TopKPart::kRow ? n : num_parts_ * sort_.k);
     }
     if (part_ == TopKPart::kMerge) {
@@ -121,12 +129,11 @@ class TopKPartsBuilder {
     b_.barrier();
     // The same for all threads, and known to be: a barrier stands in what follows.
     const MachineValue count = b_.broadcast(b_.load(count_, b_.i32(0)), 0);
-    const MachineValue room = b_.i32(static_cast<std::int32_t>(num_places_ - kStep));
     const auto sorted = [&] {
-      sorter.sort(memory_, num_places_, num_places_, [&](MachineValue i) {
+      sorter.sort(memory_, [&](MachineValue i) {
         return records_.make_where(b_.lt(i, count), [&] { return records_.load(memory_, i); });
       });
-      const MachineValue kept = b_.i32(static_cast<std::int32_t>(num_kept_));
+      const MachineValue kept = i32_size(b_, num_kept_);
       when(b_, b_.eq(b_.thread_id(), b_.i32(0)), [&] { b_.store(count_, b_.i32(0), kept); });
       b_.barrier();
       return records_.words_of(records_.load(memory_, b_.sub(kept, b_.i32(1))));
@@ -135,7 +142,7 @@ class TopKPartsBuilder {
       b_.barrier();
       return records_.words_of(threshold);
     };
-    return records_.record_at(b_.if_else(b_.bit_or(is_end, b_.lt(room, count)), sorted, unchanged), 0);
+    return records_.record_at(b_.if_else(b_.bit_or(is_end, b_.lt(room_, count)), sorted, unchanged), 0);
   }
 
   void write_kept() {
@@ -154,23 +161,33 @@ class TopKPartsBuilder {
   SizeExpr num_parts_;  // of a row
   MachineBuilder b_;
   SortRecords records_;
-  std::uint32_t num_kept_;
-  std::uint32_t num_places_;
+  SizeExpr num_kept_;
+  SizePower num_places_;
   WorkgroupThreads threads_;
   MemoryHandle input_, count_;
   RecordMemory parts_, memory_;
   MachineValue row_, first_, end_, start_;  // i64
+  PowerOfTwo places_;                       // num_places_, in the kernel
+  MachineValue room_;                       // places that a step leaves free: i32
 };
 
 /// As many as make use of a GPU, and are worth their merge.
 SizeExpr parts_of_row(const SortDescriptor& sort) {
-  const std::int64_t num_rows_known =
-      std::max<std::int64_t>(num_rows(sort.input.type.shape, sort.axis).lower_bound(), 1);
-  const std::int64_t most = kMostGroups / num_rows_known;
-  return max(min(ceil_div(sort.input.type.shape[sort.axis], kFewestOfPart), std::max<std::int64_t>(most, 1)), 1);
+  const SizeExpr rows = num_rows(sort.input.type.shape, sort.axis);
+  const SizeExpr most = max(floor_div(kMostGroups, max(rows, 1)), 1);
+  return max(min(ceil_div(sort.input.type.shape[sort.axis], kFewestOfPart), most), 1);
 }
 
 }  // namespace
+
+std::vector<RequestCase> gpu_topk_parts_cases(const KernelRequest& request, const TargetSpec&) {
+  constexpr std::int64_t kMostOfI32 = std::numeric_limits<std::int32_t>::max();  // smaller records count them
+  const auto& sort = std::get<SortDescriptor>(request);
+  const SizeExpr is_few = margin_of_at_most(sort.k, kMostKept);
+  const SizeExpr is_narrow = margin_of_at_most(sort.input.type.shape[sort.axis], kMostOfI32);
+  return {{margin_of_both(is_few, is_narrow), with_at_most(sort, {.n = kMostOfI32, .k = kMostKept}, "_few")},
+          {is_few, with_at_most(sort, {.k = kMostKept}, "_long")}};
+}
 
 Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest& request, const Target& target,
                                             const LowerOptions& options) {
@@ -183,12 +200,12 @@ Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest& request, const 
   const SizeExpr parts = parts_of_row(sort);
   const auto kernel = [&](TopKPart part) { return TopKPartsBuilder(sort, part, parts, subgroup_size).run(); };
   KernelSequence sequence;
-  if (parts.is(1)) {
+  if (parts.lower_bound() <= 1) {
     MILLRACE_TRY(
         append_kernel(sequence, kernel(TopKPart::kRow), operands_then_results(1, num_results(sort)), target, options));
-    return sequence;
   }
-  const SizeExpr num_records = num_rows(sort.input.type.shape, sort.axis) * parts * sort.k;
+  if (parts.is(1)) return sequence;
+  const SizeExpr num_records = num_rows(sort.input.type.shape, sort.axis) * parts * has_parts(parts) * sort.k;
   const std::vector<SequenceOperand> results = operands_then_results(0, num_results(sort));
   const SequenceOperand input{SequenceOperand::Kind::kOperand, 0};
   std::vector<SequenceOperand> kept, of_part{input}, of_merge;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/request_cases.h"
 
 namespace millrace {
 namespace {
@@ -13,14 +14,14 @@ constexpr Algorithm kAlgorithms[] = {
     {"loop_direct", RequestKind::kLoop, AlgorithmTargets::kAll, lower_loop_direct},
     {"merge_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_merge_sort},
     {"merge_sort_scratch", RequestKind::kSort, AlgorithmTargets::kCpu, lower_merge_sort_scratch},
-    {"gpu_topk_lanes", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_lanes},
-    {"gpu_tile_sort", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_tile_sort},
-    {"gpu_topk_parts", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_parts},
+    {"gpu_topk_lanes", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_lanes, gpu_topk_lanes_cases},
+    {"gpu_tile_sort", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_tile_sort, gpu_tile_sort_cases},
+    {"gpu_topk_parts", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_parts, gpu_topk_parts_cases},
     {"gpu_topk_select", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_select},
     {"gpu_radix_sort", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_radix_sort},
     {"scan_lines", RequestKind::kScan, AlgorithmTargets::kCpu, lower_scan_lines},
-    {"gpu_scan_columns", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_columns},
-    {"gpu_scan_rows", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_rows},
+    {"gpu_scan_columns", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_columns, gpu_scan_columns_cases},
+    {"gpu_scan_rows", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_rows, gpu_scan_rows_cases},
     {"gpu_scan_pieces", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_pieces},
     {"scatter_lines", RequestKind::kScatter, AlgorithmTargets::kAll, lower_scatter_lines},
 };
@@ -65,6 +66,7 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
                                         name_of_request(request), forced, joined_names()));
   }
   std::vector<Refusal> refusals;
+  CaseSequence all;
   const auto kind = static_cast<RequestKind>(request.index());
   for (const Algorithm& algorithm : kAlgorithms) {
     if (!forced.empty() && algorithm.name != forced) continue;
@@ -82,14 +84,23 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
       }
       continue;
     }
-    Result<KernelSequence> sequence = algorithm.lower(request, target, options);
-    if (sequence.ok()) {
-      sequence->algorithm = algorithm.name;
-      sequence->refusals = std::move(refusals);
-      MILLRACE_TRY(verify(*sequence));
-      return sequence;
+    // What is forced takes all sizes.
+    const auto cases =
+        forced.empty() ? cases_of(algorithm, request, target.spec()) : std::vector{RequestCase{1, request}};
+    for (const RequestCase& one : cases) {
+      if (all.covers(one.margin)) continue;
+      Result<KernelSequence> sequence = algorithm.lower(one.request, target, options);
+      if (!sequence.ok()) {
+        refusals.push_back({std::string(algorithm.name), sequence.status().message()});
+        continue;
+      }
+      all.append(*std::move(sequence), algorithm.name, one.margin);
+      if (!all.covers(1)) continue;
+      KernelSequence complete = all.finish();
+      complete.refusals = std::move(refusals);
+      MILLRACE_TRY(verify(complete));
+      return complete;
     }
-    refusals.push_back({std::string(algorithm.name), sequence.status().message()});
   }
   std::string reasons;
   for (const Refusal& refusal : refusals) reasons += fmt::format("; {}: {}", refusal.who, refusal.reason);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/algorithms/radix_pass.h"
 
-#include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "jit/algorithms/radix_pass_builder.h"
@@ -34,35 +32,31 @@ class ScanBuilder : RadixPassBuilder {
   RadixKernel run() {
     const MemoryHandle counts = buffer("counts", count_, scratch_.counts, true, true);
     const MemoryHandle totals = buffer("totals", count_, scratch_.totals, false, true);
-    const std::uint32_t width = threads_of_digit();
-    const std::int64_t num_together = kRadixThreads / width;  // digits of a workgroup
-    b_.set_num_groups(ceil_div(rows_ * num_digits_, num_together));
+    const SizePower threads = threads_for(blocks_, pass_.subgroup_size, kRadixThreads);
+    const SizeExpr num_threads = rows_ * num_digits_ * threads.value;
+    b_.set_num_groups(ceil_div(num_threads, kRadixThreads));
+    has_spare_threads_ = num_threads.known_multiple() % kRadixThreads != 0;
+    const PowerOfTwo width = threads.in_kernel(b_);
     WorkgroupScan scan = sums_of(width);
-    const MachineValue thread = b_.convert(DType::kI64, b_.thread_id());
-    const MachineValue number = b_.div(thread, b_.i64(width)), place = b_.convert(DType::kI64, scan.place());
-    const MachineValue group = b_.workgroup_id();
-    digit_ = b_.mul_add(group, b_.i64(num_together), number);
-    has_spare_threads_ = num_digits_ % num_together != 0;
+    const MachineValue place = b_.convert(DType::kI64, scan.place());
+    const MachineValue number = b_.convert(DType::kI64, b_.shr(b_.thread_id(), log2_of(b_, width)));
+    digit_ = b_.mul_add(b_.workgroup_id(), b_.size(floor_div(kRadixThreads, max(threads.value, 1))), number);
     const MachineValue zero = b_.constant_int(count_, 0), blocks = b_.size(blocks_), first = b_.mul(digit_, blocks);
-    const auto sum = b_.for_loop(b_.i64(0), blocks, b_.i64(width), {zero}, [&](MachineValue at, const auto& sums) {
-      const MachineValue block = b_.add(at, place), place_of_count = b_.add(first, block);
-      const MachineValue is_block = if_digit(b_.lt(block, blocks));
-      const MachineValue mine = b_.load_masked(counts, place_of_count, is_block, zero);
-      scan.next_run();
-      const ScannedValue scanned = scan.run(mine);
-      when(b_, is_block, [&] { b_.store(counts, place_of_count, b_.add(sums[0], scanned.before)); });
-      return MachineBuilder::Values{b_.add(sums[0], scanned.total)};
-    });
+    const auto sum =
+        b_.for_loop(b_.i64(0), blocks, b_.size(max(threads.value, 1)), {zero}, [&](MachineValue at, const auto& sums) {
+          const MachineValue block = b_.add(at, place), place_of_count = b_.add(first, block);
+          const MachineValue is_block = if_digit(b_.lt(block, blocks));
+          const MachineValue mine = b_.load_masked(counts, place_of_count, is_block, zero);
+          scan.next_run();
+          const ScannedValue scanned = scan.run(mine);
+          when(b_, is_block, [&] { b_.store(counts, place_of_count, b_.add(sums[0], scanned.before)); });
+          return MachineBuilder::Values{b_.add(sums[0], scanned.total)};
+        });
     when(b_, if_digit(b_.eq(scan.place(), b_.i32(0))), [&] { b_.store(totals, digit_, sum[0]); });
     return finish();
   }
 
  private:
-  std::uint32_t threads_of_digit() const {
-    const std::int64_t most = std::clamp<std::int64_t>(blocks_.upper_bound(), 1, kRadixThreads);
-    const std::uint32_t needed = std::bit_ceil(static_cast<std::uint32_t>(most));
-    return needed <= pass_.subgroup_size ? needed : kRadixThreads;
-  }
   /// The condition, and where the last workgroup has more threads than there are digits that the thread has one.
   MachineValue if_digit(MachineValue condition) {
     if (!has_spare_threads_) return condition;

@@ -114,8 +114,8 @@ class RadixPassBuilder {
   }
 
   /// Sums up a count of each thread, of all or of each `width`.
-  WorkgroupScan thread_sums() { return sums_of(kRadixThreads); }
-  WorkgroupScan sums_of(std::uint32_t width) {
+  WorkgroupScan thread_sums() { return sums_of({kRadixThreads}); }
+  WorkgroupScan sums_of(const PowerOfTwo& width) {
     return {b_,
             [this](MachineValue a, MachineValue c) { return b_.add(a, c); },
             b_.constant_int(count_, 0),

@@ -31,11 +31,6 @@ SortRecord SortRecords::record_at(const MachineBuilder::Values& words, std::size
   return {words[i * num_words()], words[(i + 1) * num_words() - 1]};
 }
 
-MachineValue SortRecords::is_same(const SortRecord& a, const SortRecord& c) {
-  const MachineValue same_key = b_.eq(a.key, c.key);
-  return form_.is_packed ? same_key : b_.bit_and(same_key, b_.eq(a.index, c.index));
-}
-
 SortRecord SortRecords::make(MachineValue loaded, MachineValue index) {
   const MachineValue key = sort_key(b_, loaded, stored_, largest_);
   if (!form_.is_packed) return {key, index};
@@ -50,6 +45,16 @@ SortRecord SortRecords::last() {
   const bool is_narrow = form_.index == DType::kI32;
   return {key, b_.constant_int(form_.index, is_narrow ? std::numeric_limits<std::int32_t>::max()
                                                       : std::numeric_limits<std::int64_t>::max())};
+}
+
+SortRecord SortRecords::first() {
+  const MachineValue key = b_.constant_int(form_.key, 0);
+  return {key, form_.is_packed ? key : b_.constant_int(form_.index, 0)};
+}
+
+SortRecord SortRecords::after(const SortRecord& record) {
+  const MachineValue next = b_.add(record.index, b_.constant_int(record.index.dtype, 1));
+  return {form_.is_packed ? next : record.key, next};
 }
 
 MachineValue SortRecords::index_of(const SortRecord& record) {

@@ -39,10 +39,13 @@ class SortRecords {
   SortRecord make(MachineValue loaded, MachineValue index);
   /// Greater than any element's: what fills a tile up.
   SortRecord last();
+  /// As great as the least element's, or less.
+  SortRecord first();
+  /// The least that is greater.
+  SortRecord after(const SortRecord&);
   /// i64.
   MachineValue index_of(const SortRecord&);
   MachineValue is_before(const SortRecord& a, const SortRecord& c);
-  MachineValue is_same(const SortRecord& a, const SortRecord& c);
   SortRecord select(MachineValue condition, const SortRecord& a, const SortRecord& c);
   SortRecord shuffle_xor(const SortRecord&, std::uint32_t mask);
   /// The record of those threads whose `condition` holds, last() of the others.

@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/algorithms/tile_sorter.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "jit/algorithms/control_flow.h"
 
 namespace millrace {
 
-TileSorter::TileSorter(MachineBuilder& b, SortRecords& records, const WorkgroupThreads& threads)
-    : b_(b), records_(records), threads_(threads), lane_(b.lane_id()) {}
+TileSorter::TileSorter(MachineBuilder& b, SortRecords& records, const WorkgroupThreads& threads,
+                       const TileExtents& extents)
+    : b_(b),
+      records_(records),
+      threads_(threads),
+      extents_(extents),
+      lane_(b.lane_id()),
+      num_lane_stages_(static_cast<std::size_t>(std::countr_zero(std::min(extents.run.most, threads.subgroup_size)))) {
+  if (!extents.run.bits) return;
+  for (std::size_t stage = 1; stage <= num_lane_stages_; ++stage) {
+    has_stage_.push_back(b.le(b.i32(static_cast<std::int32_t>(stage)), *extents.run.bits));
+  }
+}
 
 SortRecord TileSorter::exchange_lanes(const SortRecord& mine, std::uint32_t mask) {
   const SortRecord other = records_.shuffle_xor(mine, mask);
@@ -23,9 +35,16 @@ SortRecord TileSorter::merge_lanes(SortRecord mine, std::uint32_t distance) {
   return mine;
 }
 
-SortRecord TileSorter::sort_lanes(SortRecord mine, std::uint32_t run) {
-  for (std::uint32_t size = 2; size <= run; size *= 2) mine = merge_lanes(exchange_lanes(mine, size - 1), size / 4);
-  return mine;
+SortRecord TileSorter::sort_lanes(SortRecord mine, std::size_t stage) {
+  if (stage > num_lane_stages_) return mine;
+  const auto sorted = [&] {
+    const std::uint32_t size = 1u << stage;
+    return sort_lanes(merge_lanes(exchange_lanes(mine, size - 1), size / 4), stage + 1);
+  };
+  if (has_stage_.empty()) return sorted();
+  const auto words = b_.if_else(
+      has_stage_[stage - 1], [&] { return records_.words_of(sorted()); }, [&] { return records_.words_of(mine); });
+  return records_.record_at(words, 0);
 }
 
 /// The places of pair number `pair` differ in bit number `bit`; in a merge's first step in all bits below as well.
@@ -43,23 +62,22 @@ void TileSorter::exchange_places(const RecordMemory& memory, MachineValue pair, 
   });
 }
 
-void TileSorter::sort(const RecordMemory& memory, std::uint32_t num_records, std::uint32_t run,
-                      const std::function<SortRecord(MachineValue)>& fill) {
-  const std::uint32_t lanes = threads_.subgroup_size;
-  for_my_share(b_, num_records, threads_.num_threads,
-               [&](MachineValue i) { records_.store(memory, i, sort_lanes(fill(i), lanes)); });
+void TileSorter::sort(const RecordMemory& memory, const std::function<SortRecord(MachineValue)>& fill) {
+  const PowerOfTwo& records = extents_.num_records;
+  const std::uint32_t threads = threads_.num_threads, lanes = threads_.subgroup_size;
+  for_my_share(b_, records, threads, [&](MachineValue i) { records_.store(memory, i, sort_lanes(fill(i))); });
   const MachineValue lane_bits = b_.i32(std::countr_zero(lanes)), one = b_.i32(1);
   // Stage s merges runs of 2^s: at distances of a subgroup and more in memory, then between lanes.
-  for_each(b_, lane_bits, b_.i32(std::countr_zero(run)), one, [&](MachineValue stage) {
+  for_each(b_, lane_bits, log2_of(b_, extents_.run), one, [&](MachineValue stage) {
     const MachineValue num_steps = b_.add(b_.sub(stage, lane_bits), one);
     for_each(b_, b_.i32(0), num_steps, one, [&](MachineValue step) {
       b_.barrier();
       const MachineValue bit = b_.sub(stage, step), is_first = b_.eq(step, b_.i32(0));
-      for_my_share(b_, num_records / 2, threads_.num_threads,
+      for_my_share(b_, half_of(b_, records), threads,
                    [&](MachineValue pair) { exchange_places(memory, pair, bit, is_first); });
     });
     b_.barrier();
-    for_my_share(b_, num_records, threads_.num_threads,
+    for_my_share(b_, records, threads,
                  [&](MachineValue i) { records_.store(memory, i, merge_lanes(records_.load(memory, i), lanes / 2)); });
   });
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
+#include "jit/algorithms/size_margin.h"
 #include "jit/algorithms/sort_records.h"
 
 namespace millrace {
@@ -13,6 +15,12 @@ struct WorkgroupThreads {
   std::uint32_t subgroup_size = 0;
 };
 
+/// Neighbouring records that are sorted together, and all records of a workgroup: two a thread or more.
+struct TileExtents {
+  PowerOfTwo run;
+  PowerOfTwo num_records;
+};
+
 /// Bitonic sorting networks: between the lanes of a subgroup in registers, beyond in workgroup memory. Each exchange
 /// leaves the lesser record at the lower place: the first step of a merge compares with the mirrored place, so that no
 /// run has to descend.
@@ -20,28 +28,31 @@ struct WorkgroupThreads {
 class TileSorter {
  public:
   /// After set_workgroup; all threads are there.
-  TileSorter(MachineBuilder& b, SortRecords& records, const WorkgroupThreads& threads);
+  TileSorter(MachineBuilder& b, SortRecords& records, const WorkgroupThreads& threads, const TileExtents& extents);
 
-  /// Sorts the records of each `run` neighbouring lanes; a power of two, at most a subgroup.
-  SortRecord sort_lanes(SortRecord mine, std::uint32_t run);
+  /// Sorts the runs of neighbouring lanes, where a run is at most a subgroup.
+  SortRecord sort_lanes(SortRecord mine) { return sort_lanes(mine, 1); }
 
-  /// Sorts each `run` neighbouring places of `num_records` in memory, a power of two and more than a subgroup.
-  /// `fill(i)` gives what stands at place i (i32) before. A thread fills, and afterwards may read without a barrier,
-  /// the places of its own share.
-  void sort(const RecordMemory& memory, std::uint32_t num_records, std::uint32_t run,
-            const std::function<SortRecord(MachineValue)>& fill);
+  /// Sorts the runs in memory. `fill(i)` gives what stands at place i (i32) before. A thread fills, and afterwards may
+  /// read without a barrier, the places of its own share.
+  void sort(const RecordMemory& memory, const std::function<SortRecord(MachineValue)>& fill);
 
  private:
   /// With the lane whose number differs by `mask`.
   SortRecord exchange_lanes(const SortRecord& mine, std::uint32_t mask);
   /// Steps at distances `distance`, half of it, ... 1.
   SortRecord merge_lanes(SortRecord mine, std::uint32_t distance);
+  /// Merges runs of 2^(stage - 1) lanes, and what they become, up to those of a subgroup or the run.
+  SortRecord sort_lanes(SortRecord mine, std::size_t stage);
   void exchange_places(const RecordMemory&, MachineValue pair, MachineValue bit, MachineValue is_first);
 
   MachineBuilder& b_;
   SortRecords& records_;
   WorkgroupThreads threads_;
+  TileExtents extents_;
   MachineValue lane_;
+  std::size_t num_lane_stages_;
+  std::vector<MachineValue> has_stage_;  // by stage from 1 on, where a run decides
 };
 
 }  // namespace millrace

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
-#include "millrace/jit/machine_builder.h"
+#include "jit/algorithms/size_margin.h"
 
 namespace millrace {
 
@@ -19,7 +20,7 @@ class WorkgroupScan {
   using Combine = std::function<MachineValue(MachineValue, MachineValue)>;  // associative
 
   struct Threads {
-    std::uint32_t width = 0;  // a power of two that is at most a subgroup, or the workgroup
+    PowerOfTwo width;  // at most a subgroup, or the workgroup
     std::uint32_t subgroup_size = 0;
   };
   /// After set_workgroup.
@@ -34,15 +35,21 @@ class WorkgroupScan {
   void next_run();
 
  private:
-  MachineValue scan_lanes(MachineValue mine);
+  MachineValue scan_lanes(MachineValue mine, std::uint32_t distance = 1);
+  ScannedValue run_subgroup(MachineValue inclusive, MachineValue before);
+  ScannedValue run_workgroup(MachineValue inclusive, MachineValue before);
+  bool may_be_workgroup() const { return width_.most > subgroup_size_; }
 
   MachineBuilder& b_;
   Combine combine_;
   MachineValue identity_;
-  std::uint32_t width_;
-  std::uint32_t lanes_;  // of a subgroup that scan together
+  PowerOfTwo width_;
+  std::uint32_t subgroup_size_;
   MachineValue lane_;
   MachineValue place_;
+  MachineValue last_;                       // number of the last of the lanes that scan together: i32
+  std::vector<MachineValue> has_distance_;  // by its logarithm; where a run decides on the width
+  MachineValue is_workgroup_;               // likewise
   MemoryHandle totals_;
 };
 

@@ -103,5 +103,34 @@ TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned"
   }
 }
 
+TEST_CASE("every kernel for sizes that a run binds is, on every GPU target, an object as planned") {
+  constexpr DType kOfTarget[] = {DType::kF32, DType::kI64, DType::kF16, DType::kF64, DType::kU32, DType::kI16};
+  const Dim rows("rows"), n("n"), k = Dim("k").at_most(100);
+  const Shape shape{rows, n}, kept{rows, k};
+  std::size_t turn = 0;
+  for (const GfxTarget& gfx : gfx_targets()) {
+    const DType dtype = kOfTarget[turn++ % 6];
+    CAPTURE(gfx.name);
+    CAPTURE(to_text(dtype));
+    const KernelTensor x{"x", {dtype, shape}, Layout::row_major(shape)};
+    const auto indices_of = [](const Shape& of) {
+      return KernelTensor{"at", {DType::kI64, of}, Layout::row_major(of)};
+    };
+    SortDescriptor sort;
+    sort.name = "sort";
+    sort.input = sort.values.emplace(x);
+    sort.axis = 1;
+    sort.k = n;
+    sort.indices = indices_of(shape);
+    check_emission(sort, gfx, "gpu_tile_sort, gpu_radix_sort");
+    sort.k = k;
+    sort.values.reset();
+    sort.indices = indices_of(kept);
+    check_emission(sort, gfx, "gpu_topk_lanes, gpu_tile_sort, gpu_topk_parts");
+    const ScanDescriptor scan{.name = "scan", .input = x, .result = x, .axis = 1, .reverse = turn % 2 == 0};
+    check_emission(scan, gfx, "gpu_scan_rows, gpu_scan_pieces");
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jit/algorithms/algorithm.h"
+
+namespace millrace {
+
+/// Those sizes of a request that an algorithm may take, of which there is one or more; all where it says nothing else.
+std::vector<RequestCase> cases_of(const Algorithm&, const KernelRequest&, const TargetSpec&);
+
+/// Sequences for cases of one request as one sequence: a run has no groups of the kernels of other cases than its own,
+/// and no bytes of their scratch.
+class CaseSequence {
+ public:
+  /// Whether earlier cases are all sizes for which the margin holds.
+  bool covers(const SizeExpr& margin) const;
+  /// Of the sizes that earlier cases leave.
+  void append(KernelSequence sequence, std::string_view algorithm, const SizeExpr& margin);
+  KernelSequence finish() { return std::move(all_); }
+
+ private:
+  KernelSequence all_;
+  SizeExpr taken_ = 0;  // the margin of all cases
+};
+
+}  // namespace millrace
