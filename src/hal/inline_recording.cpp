@@ -84,9 +84,12 @@ Status InlineRecording::submit(const Submission& submission) {
         "submit: the recording is being submitted already, expected one submission at a time; "
         "make a recording for each thread");
   }
-  Status status = run(submission);
-  is_running_.store(false, std::memory_order_release);
-  return status;
+  // Also when `run` throws: for want of memory, or because an observer does.
+  struct Finish {
+    std::atomic<bool>& is_running;
+    ~Finish() { is_running.store(false, std::memory_order_release); }
+  } const finish{is_running_};
+  return run(submission);
 }
 
 Status InlineRecording::run(const Submission& submission) {
@@ -97,14 +100,17 @@ Status InlineRecording::run(const Submission& submission) {
   const DefaultFloatEnvironment environment;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (submission.observer != nullptr) submission.observer->begin(step_commands_[i]);
-    MILLRACE_TRY(run_step(steps_[i], submission));
+    MILLRACE_TRY(run_step(i, submission));
     if (submission.observer != nullptr) submission.observer->end(step_commands_[i]);
   }
   return {};
 }
 
-Status InlineRecording::run_step(const Step& step, const Submission& submission) {
-  if (const auto* dispatch = std::get_if<DispatchStep>(&step)) return run_dispatch(*dispatch, submission);
+Status InlineRecording::run_step(std::size_t number, const Submission& submission) {
+  const Step& step = steps_[number];
+  if (const auto* dispatch = std::get_if<DispatchStep>(&step)) {
+    return run_dispatch(*dispatch, step_commands_[number], submission);
+  }
   if (const auto* fill = std::get_if<FillStep>(&step)) {
     run_fill(*fill, submission);
   } else {
@@ -136,7 +142,7 @@ void InlineRecording::run_copy(const CopyStep& copy, const Submission& submissio
   std::memcpy(addresses_[copy.destination], addresses_[copy.source], length);
 }
 
-Status InlineRecording::run_dispatch(const DispatchStep& dispatch, const Submission& submission) {
+Status InlineRecording::run_dispatch(const DispatchStep& dispatch, std::size_t command, const Submission& submission) {
   const auto num_groups = static_cast<std::uint32_t>(submission.sizes[index_of(dispatch.num_groups)]);
   const KernelInfo& kernel = info(dispatch);
   status_word_ = 0;
@@ -146,6 +152,9 @@ Status InlineRecording::run_dispatch(const DispatchStep& dispatch, const Submiss
                                     .buffers = std::span(ranges_).subspan(dispatch.first_buffer, kernel.num_buffers),
                                     .sizes = submission.sizes});
   if (!status.ok()) return Status(status.code(), fmt::format("kernel '{}': {}", kernel.name, status.message()));
+  if (status_word_ != 0 && submission.failure != nullptr) {
+    *submission.failure = DispatchFailure{command, dispatch.kernel, status_word_};
+  }
   return kernel_status(kernel.name, status_word_);
 }
 

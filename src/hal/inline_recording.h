@@ -71,10 +71,10 @@ class InlineRecording : public Recording {
 
   void resolve(const Submission&);
   Status run(const Submission&);
-  Status run_step(const Step&, const Submission&);
+  Status run_step(std::size_t number, const Submission&);
   void run_fill(const FillStep&, const Submission&) const;
   void run_copy(const CopyStep&, const Submission&) const;
-  Status run_dispatch(const DispatchStep&, const Submission&);
+  Status run_dispatch(const DispatchStep&, std::size_t command, const Submission&);
 
   SubmissionCheck check_;
   std::shared_ptr<const Executable> executable_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run says of a gather or a scatter whose index is outside its axis.
 #include <array>
+#include <string>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -104,6 +106,56 @@ TEST_CASE("of two gathers that are one kernel the wrong one is named") {
   CHECK(session.run(std::array{bind(x), bind(i), bind(j)}, std::array{bind(a), bind(b)}).message() ==
         "run: %b = gather: index 6 at [0] of operand 1, %j of i32[2], is outside of axis 0 of operand 0, %x of f32[6]; "
         "give -6 to 5");
+}
+
+TEST_CASE("of two scatters that are one kernel, and whose indices are gone, the one that ran is named") {
+  const Program program = compiled(
+      "graph g(%x: f32[6], %u: f32[2], %j: i32[2], %k: i32[2]) {\n  %i = cumulative_sum(%j) {axis = 0}\n"
+      "  %a = scatter(%x, %i, %u) {axis = 0}\n  %l = cumulative_sum(%k) {axis = 0}\n"
+      "  %b = scatter(%x, %l, %u) {axis = 0}\n  return a = %a, b = %b\n}\n");
+  Session session = Session::create(program).value();
+  std::array<float, 6> x{}, a{}, b{};
+  std::array<float, 2> u{};
+  std::array<std::int32_t, 2> good{1, 1}, bad{3, 3};
+  const auto run = [&](std::array<std::int32_t, 2>& j, std::array<std::int32_t, 2>& k) {
+    return session.run(std::array{bind(x), bind(u), bind(j), bind(k)}, std::array{bind(a), bind(b)}).message();
+  };
+  CHECK(run(good, good) == "");
+  CHECK(run(bad, good) ==
+        "run: %a = scatter: an index of operand 1, %i of i32[2], is outside of axis 0 of operand 0, %x of f32[6]; give "
+        "-6 to 5");
+  CHECK(run(good, bad) ==
+        "run: %b = scatter: an index of operand 1, %l of i32[2], is outside of axis 0 of operand 0, %x of f32[6]; give "
+        "-6 to 5");
+}
+
+TEST_CASE("two programs of equal kernels that fail at the same time each name their own nodes") {
+  const auto program_of = [](const std::string& name) {
+    return compiled("graph g(%x_" + name + ": f32[6], %i_" + name + ": i32[2]) {\n  %y_" + name + " = gather(%x_" +
+                    name + ", %i_" + name + ") {axis = 0}\n  return y = %y_" + name + "\n}\n");
+  };
+  const auto fails_as_expected = [&](const Program& program, const std::string& name, std::int32_t index) {
+    Session session = Session::create(program).value();
+    std::array<float, 6> x{};
+    std::array<std::int32_t, 2> i{0, index};
+    std::array<float, 2> y{};
+    const std::string expected =
+        "run: %y_" + name + " = gather: index " + std::to_string(index) + " at [1] of operand 1, %i_" + name +
+        " of i32[2], is outside of axis 0 of operand 0, %x_" + name + " of f32[6]; give -6 to 5";
+    int num_wrong = 0;
+    for (int k = 0; k < 1000; ++k) {
+      num_wrong += session.run(std::array{bind(x), bind(i)}, std::array{bind(y)}).message() == expected ? 0 : 1;
+    }
+    return num_wrong == 0;
+  };
+  const Program one = program_of("one"), two = program_of("two");
+  bool one_is_right = false, two_is_right = false;
+  std::thread first([&] { one_is_right = fails_as_expected(one, "one", 6); });
+  std::thread second([&] { two_is_right = fails_as_expected(two, "two", -7); });
+  first.join();
+  second.join();
+  CHECK(one_is_right);
+  CHECK(two_is_right);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ struct ResourceRange {
 struct Step {
   std::string name;
   std::optional<KernelIndex> kernel;  // nothing: a copy of ranges[0] to ranges[1]
+  std::optional<RegionId> region;     // which the kernel is of; nothing: of a copy
   SizeExpr num_groups = 1;
   std::vector<SizeExpr> sizes;
   std::optional<SizeExpr> flops = {};  // of this launch, as PlannedKernel::flops

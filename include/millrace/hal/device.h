@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,14 @@ class SubmissionObserver {
   virtual void end(std::size_t command) = 0;
 };
 
+/// A dispatch whose kernel met errors while it ran.
+struct DispatchFailure {
+  std::size_t command = 0;  // in CommandList::commands
+  KernelIndex kernel{};
+  std::uint32_t errors = 0;  // bits of KernelError
+  friend bool operator==(const DispatchFailure&, const DispatchFailure&) = default;
+};
+
 /// What one replay uses. Spans are only read during submit on devices that finish inline.
 struct Submission {
   std::span<const BufferBinding> bindings = {};  // as CommandList::bindings
@@ -38,6 +47,9 @@ struct Submission {
   std::span<const Timepoint> wait = {};
   std::span<const Timepoint> signal = {};
   SubmissionObserver* observer = nullptr;  // null: nobody watches, and nothing is paid
+  /// Set to the dispatch that met a KernelError, beside the status that says so to people; else left as it is. Null:
+  /// nobody asks.
+  std::optional<DispatchFailure>* failure = nullptr;
 };
 
 class Device {

@@ -111,27 +111,17 @@ class BoundCheck {
 
 }  // namespace
 
-std::map<std::string, std::vector<IndexCheck>> find_index_checks(
-    const DispatchGraph& dispatch, const std::vector<std::vector<KernelSequence>>& sequences,
-    const Schedule& schedule) {
-  std::map<std::string, std::vector<IndexCheck>> of_step;
-  for (std::size_t i = 0; i < sequences.size(); ++i) {
-    const std::vector<IndexCheck> checks = checks_of(dispatch, dispatch.regions[RegionId(i)]);
-    if (checks.empty()) continue;
-    for (const KernelSequence& sequence : sequences[i]) {
-      for (const SequenceKernel& part : sequence.kernels) of_step[part.kernel.name] = checks;
-    }
-  }
-  // Equal kernels are one, of the name of the first: it reports for all of its steps.
-  std::map<std::string, std::vector<IndexCheck>> of_kernel;
+std::vector<std::vector<IndexCheck>> find_index_checks(const DispatchGraph& dispatch, const Schedule& schedule,
+                                                       const CommandList& commands) {
+  std::vector<std::vector<IndexCheck>> of_command(commands.commands.size());
+  std::size_t command = 0;
   for (const Step& step : schedule.steps) {
-    const auto found = of_step.find(step.name);
-    if (!step.kernel || found == of_step.end()) continue;
-    std::vector<IndexCheck>& checks = of_kernel[schedule.kernels[*step.kernel].info.name];
-    for (IndexCheck& check : found->second) checks.push_back(std::move(check));
-    of_step.erase(found);  // a sequence's kernels may have one name
+    // The commands are the steps in their order, and barriers.
+    while (std::holds_alternative<BarrierCommand>(commands.commands[command])) ++command;
+    if (step.region) of_command[command] = checks_of(dispatch, dispatch.regions[*step.region]);
+    ++command;
   }
-  return of_kernel;
+  return of_command;
 }
 
 std::string describe_wrong_index(const std::vector<IndexCheck>& checks, const SymbolValues& values,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "millrace/graph/binding.h"
 #include "millrace/graph/schedule.h"
+#include "millrace/hal/command_list.h"
 
 namespace millrace {
 
@@ -23,11 +23,10 @@ struct IndexCheck {
   std::shared_ptr<const std::vector<std::byte>> constant = {};
 };
 
-/// For each kernel that checks indices, by name: what it may report.
-std::map<std::string, std::vector<IndexCheck>> find_index_checks(
-    const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences, const Schedule&);
+/// For each command: what its kernel may report. Nothing but for dispatches of regions that gather or scatter.
+std::vector<std::vector<IndexCheck>> find_index_checks(const DispatchGraph&, const Schedule&, const CommandList&);
 
-/// What was wrong, for a kernel that reported it: "%y = gather: index 7 at [2] of operand 1, %i of i32[3], is outside
+/// What was wrong, for a dispatch that reported it: "%y = gather: index 7 at [2] of operand 1, %i of i32[3], is outside
 /// of axis 0 of operand 0, %x of f32[5]; give -5 to 4".
 std::string describe_wrong_index(const std::vector<IndexCheck>&, const SymbolValues&,
                                  std::span<const BufferBinding> bindings);

@@ -45,7 +45,7 @@ Status Program::State::load(std::shared_ptr<Device> where) {
   const PhaseTimer timer(report.load);
   MILLRACE_TRY_ASSIGN(executable, device->load(variant->images));
   MILLRACE_TRY_ASSIGN(constants, make_constants(*device, lowered().schedule));
-  index_checks = find_index_checks(lowered().dispatch, lowered().sequences, lowered().schedule);
+  index_checks = find_index_checks(lowered().dispatch, lowered().schedule, lowered().commands);
   return {};
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
-
 #include "graph/program/index_checks.h"
 #include "graph/program/signature_state.h"
 #include "millrace/graph/program.h"
@@ -17,7 +15,7 @@ struct Program::State : Signature::State {
   const ProgramVariant* variant = nullptr;  // one of `variants`
   std::shared_ptr<Executable> executable;
   std::shared_ptr<Buffer> constants;
-  std::map<std::string, std::vector<IndexCheck>> index_checks;  // see find_index_checks
+  std::vector<std::vector<IndexCheck>> index_checks;  // see find_index_checks
   CompileReport report;
 
   const LoweredGraph& lowered() const { return variant->lowered; }

@@ -141,15 +141,12 @@ Status check_overlaps(std::span<const TensorBinding> inputs, std::span<const Ten
   return {};
 }
 
-/// A device knows kernels; who runs a program knows nodes.
-Status name_nodes(Status status, const Program::State& program, const SymbolValues& values,
-                  std::span<const BufferBinding> bindings) {
-  if (status.code() != StatusCode::kOutOfRange) return status;
-  for (const auto& [kernel, checks] : program.index_checks) {
-    if (!status.message().starts_with("kernel '" + kernel + "'")) continue;
-    return out_of_range("run: " + describe_wrong_index(checks, values, bindings));
-  }
-  return status;
+/// A device knows dispatches; who runs a program knows nodes.
+Status name_nodes(const DispatchFailure& failure, Status status, const Program::State& program,
+                  const SymbolValues& values, std::span<const BufferBinding> bindings) {
+  const std::vector<IndexCheck>& checks = program.index_checks[failure.command];
+  if (failure.errors != static_cast<std::uint32_t>(KernelError::kIndexOutOfRange) || checks.empty()) return status;
+  return out_of_range("run: " + describe_wrong_index(checks, values, bindings));
 }
 
 /// The extents that came, or those of a type without symbols.
@@ -257,10 +254,12 @@ Status Session::run(std::span<const TensorBinding> inputs, std::span<const Tenso
       have_overlaps(std::span(state_->bindings).first(num_arguments), inputs.size(), state_->spans)) {
     MILLRACE_TRY(check_overlaps(inputs, outputs, program));
   }
-  return name_nodes(
-      program.device->submit(*state_->recording,
-                             {.bindings = state_->bindings, .sizes = state_->sizes, .observer = state_->observer}),
-      program, state_->values, state_->bindings);
+  std::optional<DispatchFailure> failure;
+  Status status = program.device->submit(
+      *state_->recording,
+      {.bindings = state_->bindings, .sizes = state_->sizes, .observer = state_->observer, .failure = &failure});
+  if (!failure) return status;
+  return name_nodes(*failure, std::move(status), program, state_->values, state_->bindings);
 }
 
 void Session::observe(SubmissionObserver* observer) {

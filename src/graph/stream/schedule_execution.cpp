@@ -20,8 +20,8 @@ class Scheduler {
     add_inputs();
     const std::vector<std::size_t> copied = add_outputs();
     for (std::size_t i = 0; i < sequences.size(); ++i) {
-      const Region& region = dispatch_.regions[RegionId(i)];
-      for (const Value& output : region.outputs) resource_of(output);
+      const auto region = RegionId(i);
+      for (const Value& output : dispatch_.regions[region].outputs) resource_of(output);
       for (const KernelSequence& sequence : sequences[i]) add_sequence(region, sequence);
     }
     for (std::size_t output : copied) add_copy(output);
@@ -71,7 +71,8 @@ class Scheduler {
     return resources_[storage] = schedule_.resources.push_back(std::move(resource));
   }
 
-  void add_sequence(const Region& region, const KernelSequence& sequence) {
+  void add_sequence(RegionId id, const KernelSequence& sequence) {
+    const Region& region = dispatch_.regions[id];
     std::vector<ResourceId> scratch;
     for (const SequenceScratch& needed : sequence.scratch) {
       scratch.push_back(schedule_.resources.push_back(
@@ -81,6 +82,7 @@ class Scheduler {
       Step step;
       step.name = part.kernel.name;
       step.kernel = kernel_index(part.kernel);
+      step.region = id;
       step.num_groups = part.kernel.num_groups;
       step.sizes = part.kernel.sizes;
       step.flops = part.kernel.flops;

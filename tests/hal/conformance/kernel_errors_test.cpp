@@ -45,6 +45,43 @@ TEST_CASE("device: an error that a kernel reports names the kernel and what happ
   });
 }
 
+TEST_CASE("device: which dispatch failed is told as data, and only when a kernel reports an error") {
+  on_every_device([](Device& device) {
+    const auto reports = [&](std::uint32_t& bits) {
+      return host_kernel_image(device.target(), {.name = "reports"},
+                               [&bits](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
+                                 or_status(args, bits);
+                                 return {};
+                               });
+    };
+    std::uint32_t first = 0, second = 0;
+    const std::vector<ExecutableImage> images = {reports(first), reports(second)};
+    ListBuilder builder;
+    const BindingIndex y = builder.output("y", 4);
+    const KernelIndex kernels[] = {builder.kernel(images[0].info), builder.kernel(images[1].info)};
+    builder.fill(builder.range(y, 0, 4), 1, 4);
+    for (const KernelIndex kernel : kernels) builder.dispatch(kernel, 4, {});
+    const auto recording = device.record(builder.list, device.load(images).value()).value();
+    std::vector<std::uint32_t> out(1);
+    const std::vector<BufferBinding> bindings = {bind(out)};
+    const std::vector<std::int64_t> sizes = builder.evaluate();
+    const auto submit = [&] {
+      std::optional<DispatchFailure> failure;
+      const Status status = device.submit(*recording, {.bindings = bindings, .sizes = sizes, .failure = &failure});
+      CHECK(status.ok() == !failure.has_value());
+      return failure;
+    };
+    CHECK(submit() == std::nullopt);
+    second = 1;
+    CHECK(submit() == DispatchFailure{.command = 2, .kernel = kernels[1], .errors = 1});
+    first = 5;
+    CHECK(submit() == DispatchFailure{.command = 1, .kernel = kernels[0], .errors = 5});
+    std::optional<DispatchFailure> untouched;
+    CHECK_FALSE(device.submit(*recording, {.bindings = bindings, .failure = &untouched}).ok());
+    CHECK(untouched == std::nullopt);
+  });
+}
+
 TEST_CASE("device: an error that any of the groups reports is reported") {
   on_every_device([](Device& device) {
     for (std::uint32_t bad_group = 0; bad_group < 4; ++bad_group) {
