@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 #include "millrace/base/printable.h"
 
@@ -48,12 +49,27 @@ std::string_view to_text(StatusCode code) {
   return "unknown";
 }
 
-Status::Status(StatusCode code, std::string message)
-    : detail_(code == StatusCode::kOk ? nullptr : new Detail{code, printable_lines(message)}) {}
-Status::Status(const Status& other) : detail_(other.detail_ ? new Detail(*other.detail_) : nullptr) {}
-Status& Status::operator=(const Status& other) {
-  if (this != &other) detail_.reset(other.detail_ ? new Detail(*other.detail_) : nullptr);
-  return *this;
+Status::Status(StatusCode code, std::string message) noexcept {
+  if (code == StatusCode::kOk) return;
+  try {
+    detail_ = new Detail{code, printable_lines(message)};
+  } catch (const std::bad_alloc&) {
+    *this = out_of_memory();
+  }
+}
+
+Status Status::out_of_memory() noexcept {
+  // Short enough that the string needs no memory. Never destroyed: its first owner is nobody.
+  alignas(Detail) static std::byte storage[sizeof(Detail)];
+  static Detail* const detail = new (storage) Detail{StatusCode::kResourceExhausted, "out of memory"};
+  Status status;
+  status.detail_ = detail;
+  status.retain();
+  return status;
+}
+
+void Status::release() noexcept {
+  if (detail_->num_owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete detail_;
 }
 
 const std::string& Status::message() const {

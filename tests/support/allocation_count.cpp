@@ -8,13 +8,24 @@
 namespace {
 
 thread_local std::uint64_t count = 0;
+thread_local std::int64_t num_live = 0;
+// The numbers of allocations that fail, as `count` counts them.
+thread_local std::uint64_t first_failing = UINT64_MAX, end_failing = UINT64_MAX;
 
 /// Null when there is no memory.
 void* counted_or_null(std::size_t size, std::size_t alignment) {
-  ++count;
+  const std::uint64_t number = count++;
+  if (number >= first_failing && number < end_failing) return nullptr;
   // aligned_alloc wants a multiple of the alignment; operator new gives an address for 0 bytes too.
   const std::size_t rounded = (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
-  return rounded < size ? nullptr : std::aligned_alloc(alignment, rounded);
+  void* memory = rounded < size ? nullptr : std::aligned_alloc(alignment, rounded);
+  num_live += memory != nullptr ? 1 : 0;
+  return memory;
+}
+
+void release(void* memory) {
+  num_live -= memory != nullptr ? 1 : 0;
+  std::free(memory);
 }
 
 void* counted(std::size_t size, std::size_t alignment) {
@@ -27,6 +38,13 @@ void* counted(std::size_t size, std::size_t alignment) {
 
 namespace millrace {
 std::uint64_t num_allocations() { return count; }
+std::int64_t num_live_allocations() { return num_live; }
+
+FailingAllocation::FailingAllocation(std::uint64_t num_before, Failing which) {
+  first_failing = count + num_before;
+  end_failing = which == Failing::kOne ? first_failing + 1 : UINT64_MAX;
+}
+FailingAllocation::~FailingAllocation() { first_failing = end_failing = UINT64_MAX; }
 }  // namespace millrace
 
 // Every form: the standard library's others call the first, but a sanitizer's do not.
@@ -50,15 +68,15 @@ void* operator new(std::size_t size, std::align_val_t alignment, const std::noth
 void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return counted_or_null(size, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { release(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept { release(memory); }
+void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept { release(memory); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -30,16 +32,25 @@ std::string_view to_text(StatusCode);
 
 /// Success, or a code and a message. A message reads "where: found, expected; what to do". Control characters in it,
 /// as names from files may have them, are escaped (printable.h).
-/// A successful Status is one null pointer.
+/// A successful Status is one null pointer. Copies share code and message, so copying allocates nothing.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(StatusCode code, std::string message);
-  Status(const Status& other);
-  Status& operator=(const Status& other);
-  Status(Status&&) noexcept = default;
-  Status& operator=(Status&&) noexcept = default;
-  ~Status() = default;
+  /// Is out_of_memory() when there is no memory for the error itself.
+  Status(StatusCode code, std::string message) noexcept;
+  Status(const Status& other) noexcept : detail_(other.detail_) { retain(); }
+  Status& operator=(const Status& other) noexcept { return *this = Status(other); }
+  Status(Status&& other) noexcept : detail_(std::exchange(other.detail_, nullptr)) {}
+  Status& operator=(Status&& other) noexcept {
+    std::swap(detail_, other.detail_);
+    return *this;
+  }
+  ~Status() {
+    if (detail_ != nullptr) release();
+  }
+
+  /// kResourceExhausted, "out of memory": for where there is not even memory to say more. Allocates nothing.
+  static Status out_of_memory() noexcept;
 
   bool ok() const { return detail_ == nullptr; }
   StatusCode code() const { return detail_ ? detail_->code : StatusCode::kOk; }
@@ -50,8 +61,14 @@ class [[nodiscard]] Status {
   struct Detail {
     StatusCode code;
     std::string message;
+    std::atomic<std::uint32_t> num_owners = 1;
   };
-  std::unique_ptr<const Detail> detail_;
+  void retain() const noexcept {
+    if (detail_ != nullptr) detail_->num_owners.fetch_add(1, std::memory_order_relaxed);
+  }
+  void release() noexcept;
+
+  Detail* detail_ = nullptr;  // never changed but for its owners
 };
 
 Status invalid_argument(std::string message);

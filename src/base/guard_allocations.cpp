@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/guard_allocations.h"
+
+namespace millrace {
+
+Status out_of_memory(std::string_view where) noexcept {
+  try {
+    return resource_exhausted(std::string(where) + ": out of memory; free memory, or ask for less");
+  } catch (const std::bad_alloc&) {
+    return Status::out_of_memory();
+  }
+}
+
+}  // namespace millrace
