@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/jit/kernel_cache.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <list>
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "jit/build_id.h"
 #include "jit/kernel_cache_directory.h"
 
@@ -41,7 +43,10 @@ struct KernelCache::State {
     Image image;
   };
 
-  explicit State(const Options& options) : directory(options.directory), max_entries(options.max_memory_entries) {}
+  explicit State(const Options& options)
+      : directory(options.directory, options.max_bytes), max_entries(options.max_memory_entries) {
+    for (const std::string& path : options.read_only_directories) layers.emplace_back(path, 0);
+  }
 
   /// Precondition: locked.
   Image find(const std::string& key) {
@@ -54,18 +59,25 @@ struct KernelCache::State {
   /// Precondition: locked.
   void insert(const std::string& key, Image image) {
     if (max_entries == 0) return;
-    by_use.push_front({key, std::move(image)});
-    entries[key] = by_use.begin();
+    std::list<Entry> added;
+    added.push_front({key, std::move(image)});
+    entries[key] = added.begin();
+    by_use.splice(by_use.begin(), added);  // last, as it needs no memory: the two are never of two minds
     if (entries.size() > max_entries) {
       entries.erase(by_use.back().key);
       by_use.pop_back();
     }
   }
 
+  // Not locked. An image is null where there is none that can be used.
+  Result<Image> read(const KernelCacheDirectory& from, const std::string& key, CacheFile& file) const;
+  /// From the directory or a layer beneath, in this order. `is_rejected`: some file there could not be used.
+  Result<Image> load(const std::string& key, bool& is_rejected) const;
   /// From disk or compiled; not locked.
   Result<Image> make(const std::string& key, const PlannedKernel&, const TargetSpec&, const KernelCompiler&);
 
   const KernelCacheDirectory directory;
+  std::vector<KernelCacheDirectory> layers;  // only read
   const std::size_t max_entries;
   std::mutex mutex;
   std::condition_variable finished;
@@ -75,17 +87,39 @@ struct KernelCache::State {
   Stats stats;
 };
 
+Result<Image> KernelCache::State::read(const KernelCacheDirectory& from, const std::string& key,
+                                       CacheFile& file) const {
+  file = from.read(key);
+  if (!file.content) return Image();
+  Result<ExecutableImage> image = decode_image(*file.content, key);
+  if (image.ok()) return std::make_shared<const ExecutableImage>(*std::move(image));
+  if (image.status().code() != StatusCode::kDataLoss) return image.status();  // no memory: nothing is known of the file
+  file.is_rejected = true;
+  return Image();
+}
+
+Result<Image> KernelCache::State::load(const std::string& key, bool& is_rejected) const {
+  CacheFile file;
+  MILLRACE_TRY_ASSIGN(Image image, read(directory, key, file));
+  is_rejected = file.is_rejected;
+  if (image != nullptr) directory.note_use(key);
+  for (auto layer = layers.begin(); image == nullptr && layer != layers.end(); ++layer) {
+    MILLRACE_TRY_ASSIGN(image, read(*layer, key, file));
+    if (image != nullptr && is_rejected) directory.write(key, *file.content);  // or it would be rejected again
+    is_rejected = is_rejected || file.is_rejected;
+  }
+  return image;
+}
+
 Result<Image> KernelCache::State::make(const std::string& key, const PlannedKernel& kernel, const TargetSpec& spec,
                                        const KernelCompiler& compiler) {
   bool is_rejected = false;
-  if (const auto file = directory.read(key, is_rejected)) {
-    Result<ExecutableImage> image = decode_image(*file, key);
-    if (image.ok()) {
-      const std::lock_guard lock(mutex);
-      ++stats.disk_hits;
-      return std::make_shared<const ExecutableImage>(*std::move(image));
-    }
-    is_rejected = true;
+  MILLRACE_TRY_ASSIGN(Image loaded, load(key, is_rejected));
+  if (loaded != nullptr) {
+    const std::lock_guard lock(mutex);
+    ++stats.disk_hits;
+    if (is_rejected) ++stats.rejected;
+    return loaded;
   }
   {
     const std::lock_guard lock(mutex);
@@ -95,6 +129,18 @@ Result<Image> KernelCache::State::make(const std::string& key, const PlannedKern
   MILLRACE_TRY_ASSIGN(ExecutableImage image, compiler.emit(kernel, spec));
   if (image.format != ImageFormat::kInterpreted) directory.write(key, encode_image(image, key));
   return std::make_shared<const ExecutableImage>(std::move(image));
+}
+
+std::vector<std::string> KernelCache::default_read_only_directories() {
+  std::vector<std::string> directories;
+  const char* layers = std::getenv("MILLRACE_CACHE_LAYERS");
+  std::string_view rest = layers != nullptr ? layers : "";
+  while (!rest.empty()) {
+    const std::string_view path = rest.substr(0, rest.find(':'));
+    if (path.starts_with('/')) directories.emplace_back(path);
+    rest.remove_prefix(std::min(rest.size(), path.size() + 1));
+  }
+  return directories;
 }
 
 std::string KernelCache::default_directory() {
@@ -112,31 +158,36 @@ KernelCache::KernelCache(Options options) : state_(std::make_unique<State>(optio
 KernelCache::~KernelCache() = default;
 
 Result<Image> KernelCache::get(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
-  const std::string key = key_of(kernel, spec, compiler);
-  std::unique_lock lock(state_->mutex);
-  while (true) {
-    if (Image image = state_->find(key)) {
-      ++state_->stats.memory_hits;
-      return with_info(std::move(image), kernel.info);
-    }
-    if (state_->in_progress.insert(key).second) break;
-    state_->finished.wait(lock);
-  }
-  lock.unlock();
-  // Also when `make` throws, or the others would wait for ever.
-  struct Finish {
-    State& state;
-    const std::string& key;
-    Image image;
-    ~Finish() {
-      const std::lock_guard again(state.mutex);
-      state.in_progress.erase(key);
-      if (image != nullptr) state.insert(key, std::move(image));
-      state.finished.notify_all();
-    }
-  } finish{*state_, key, nullptr};
-  MILLRACE_TRY_ASSIGN(finish.image, state_->make(key, kernel, spec, compiler));
-  return with_info(finish.image, kernel.info);
+  return guard_allocations([&] { return fmt::format("kernel '{}'", kernel.name); },
+                           [&]() -> Result<Image> {
+                             const std::string key = key_of(kernel, spec, compiler);
+                             std::unique_lock lock(state_->mutex);
+                             while (true) {
+                               if (Image image = state_->find(key)) {
+                                 ++state_->stats.memory_hits;
+                                 return with_info(std::move(image), kernel.info);
+                               }
+                               if (state_->in_progress.insert(key).second) break;
+                               state_->finished.wait(lock);
+                             }
+                             lock.unlock();
+                             // Also when something throws, or the others would wait for ever.
+                             struct Finish {
+                               State& state;
+                               const std::string& key;
+                               ~Finish() {
+                                 const std::lock_guard again(state.mutex);
+                                 state.in_progress.erase(key);
+                                 state.finished.notify_all();
+                               }
+                             } const finish{*state_, key};
+                             MILLRACE_TRY_ASSIGN(Image image, state_->make(key, kernel, spec, compiler));
+                             {
+                               const std::lock_guard again(state_->mutex);
+                               state_->insert(key, image);
+                             }
+                             return with_info(std::move(image), kernel.info);
+                           });
 }
 
 KernelCache::Stats KernelCache::stats() const {

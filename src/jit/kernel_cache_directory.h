@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,20 +10,40 @@
 
 namespace millrace {
 
+/// No kernel comes near. A longer file is damaged, and nobody takes memory for it.
+inline constexpr std::uint64_t kMaxCacheFileBytes = std::uint64_t{64} << 20;
+
+/// A file of a cache, as it was found.
+struct CacheFile {
+  /// There is a file, but no code from it may run: another user could have written it, it is no regular file or none
+  /// that can be read, or it is too long, or changed while it was read.
+  bool is_rejected = false;
+  std::optional<std::vector<std::byte>> content = {};
+};
+
+/// Removes what a directory of a cache holds too much: temporaries that their writers left more than an hour ago,
+/// entries that are too long to be any, and, when the others are more than `max_bytes` (0: no limit), those that were
+/// used longest ago. Nothing else in the directory is touched. Any number of processes may do so at once.
+void trim_cache_directory(const std::string& path, std::uint64_t max_bytes);
+
 /// The files of a KernelCache: one per key, written whole or not at all, shared by processes.
 class KernelCacheDirectory {
  public:
-  /// Empty: nothing is found and nothing is kept.
-  explicit KernelCacheDirectory(std::string path) : path_(std::move(path)) {}
+  /// Empty: nothing is found and nothing is kept. `max_bytes` as KernelCache::Options has it.
+  KernelCacheDirectory(std::string path, std::uint64_t max_bytes) : path_(std::move(path)), max_bytes_(max_bytes) {}
 
-  /// The file's content; nothing when there is none. `is_foreign` is set when there is a file that another user could
-  /// have written: code from it must not run.
-  std::optional<std::vector<std::byte>> read(const std::string& key, bool& is_foreign) const;
-  /// Replaces the file, if it can.
+  CacheFile read(const std::string& key) const;
+  /// Remembers that the file is in use, if that was last done more than a day ago: read() alone leaves no trace.
+  void note_use(const std::string& key) const;
+  /// Replaces the file, if it can, and once in a while trims the directory.
   void write(const std::string& key, std::span<const std::byte> content) const;
 
  private:
+  std::string file_of(const std::string& key) const { return path_ + "/" + key; }
+  bool replace(const std::string& key, std::span<const std::byte> content) const;
+
   std::string path_;
+  std::uint64_t max_bytes_;
 };
 
 }  // namespace millrace

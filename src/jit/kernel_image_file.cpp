@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "jit/host_routines.h"
 #include "millrace/jit/kernel_cache.h"
 
@@ -139,47 +140,49 @@ std::vector<std::byte> encode_image(const ExecutableImage& image, const std::str
 }
 
 Result<ExecutableImage> decode_image(std::span<const std::byte> file, const std::string& key) {
-  Checksum found;
-  if (file.size() < sizeof(found)) {
-    return data_loss(
-        fmt::format("kernel image: found {} bytes, expected a checksum of {}", file.size(), sizeof(found)));
-  }
-  const std::span<const std::byte> content = file.first(file.size() - sizeof(found));
-  std::memcpy(&found, file.data() + content.size(), sizeof(found));
-  if (found != checksum_of(content)) {
-    return data_loss(fmt::format("kernel image: the checksum over {} bytes is not the file's", content.size()));
-  }
-  Reader reader(content);
-  if (reader.integer() != kMagic) return data_loss("kernel image: another format or version of it");
-  if (const std::string found_key = reader.string(); found_key != key) {
-    return data_loss(fmt::format("kernel image: found key '{}', expected '{}'", found_key, key));
-  }
-  ExecutableImage image;
-  image.format = static_cast<ImageFormat>(reader.integer());
-  image.target = reader.string();
-  image.generator = reader.string();
-  image.info = read_info(reader);
-  const std::span<const std::byte> code = reader.bytes();
-  image.bytes.assign(code.begin(), code.end());
-  image.code_bytes = reader.integer();
-  image.entry_offset = reader.integer();
-  image.symbol = reader.string();
-  image.routine_name = reader.string();
-  const std::span<const std::byte> parameters = reader.bytes();
-  if (!reader.ok() || !reader.at_end() || parameters.size() % sizeof(std::int64_t) != 0) {
-    return data_loss("kernel image: its parts do not add up to its length");
-  }
-  image.routine_parameters.resize(parameters.size() / sizeof(std::int64_t));
-  if (!parameters.empty()) std::memcpy(image.routine_parameters.data(), parameters.data(), parameters.size());
-  MILLRACE_TRY(check_code(image));
-  if (!image.routine_name.empty()) {
-    image.routine = find_host_routine(image.routine_name);
-    if (image.routine == nullptr) {
+  return guard_allocations("kernel image", [&]() -> Result<ExecutableImage> {
+    Checksum found;
+    if (file.size() < sizeof(found)) {
       return data_loss(
-          fmt::format("kernel image '{}': this build has no host routine '{}'", image.info.name, image.routine_name));
+          fmt::format("kernel image: found {} bytes, expected a checksum of {}", file.size(), sizeof(found)));
     }
-  }
-  return image;
+    const std::span<const std::byte> content = file.first(file.size() - sizeof(found));
+    std::memcpy(&found, file.data() + content.size(), sizeof(found));
+    if (found != checksum_of(content)) {
+      return data_loss(fmt::format("kernel image: the checksum over {} bytes is not the file's", content.size()));
+    }
+    Reader reader(content);
+    if (reader.integer() != kMagic) return data_loss("kernel image: another format or version of it");
+    if (const std::string found_key = reader.string(); found_key != key) {
+      return data_loss(fmt::format("kernel image: found key '{}', expected '{}'", found_key, key));
+    }
+    ExecutableImage image;
+    image.format = static_cast<ImageFormat>(reader.integer());
+    image.target = reader.string();
+    image.generator = reader.string();
+    image.info = read_info(reader);
+    const std::span<const std::byte> code = reader.bytes();
+    image.bytes.assign(code.begin(), code.end());
+    image.code_bytes = reader.integer();
+    image.entry_offset = reader.integer();
+    image.symbol = reader.string();
+    image.routine_name = reader.string();
+    const std::span<const std::byte> parameters = reader.bytes();
+    if (!reader.ok() || !reader.at_end() || parameters.size() % sizeof(std::int64_t) != 0) {
+      return data_loss("kernel image: its parts do not add up to its length");
+    }
+    image.routine_parameters.resize(parameters.size() / sizeof(std::int64_t));
+    if (!parameters.empty()) std::memcpy(image.routine_parameters.data(), parameters.data(), parameters.size());
+    MILLRACE_TRY(check_code(image));
+    if (!image.routine_name.empty()) {
+      image.routine = find_host_routine(image.routine_name);
+      if (image.routine == nullptr) {
+        return data_loss(
+            fmt::format("kernel image '{}': this build has no host routine '{}'", image.info.name, image.routine_name));
+      }
+    }
+    return image;
+  });
 }
 
 }  // namespace millrace

@@ -92,6 +92,7 @@ Status devices() {
   text += "code generators, in the order in which they are asked\n" + generators_text(*context);
   const std::string cache = KernelCache::default_directory();
   text += "kernel cache\n" + line("", cache.empty() ? "in memory only: neither XDG_CACHE_HOME nor HOME is set" : cache);
+  for (const std::string& layer : KernelCache::default_read_only_directories()) text += line("", layer + ", only read");
   return write_text("", text);
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "millrace/hal/executable.h"
 #include "millrace/jit/kernel_compiler.h"
@@ -16,13 +17,24 @@ namespace millrace {
 /// used results), target, generator, its version (LLVM's too) and our own build. Thread-safe.
 class KernelCache {
  public:
+  static constexpr std::uint64_t kDefaultMaxBytes = std::uint64_t{1} << 30;
+
   struct Options {
-    /// Empty: memory only. Files are written to a temporary name and renamed, so a reader never sees a part.
+    /// Where compiled kernels are kept; empty: in memory only. Each is a file that is written under a temporary name
+    /// and renamed, so a reader never sees a part. A file may be read by those who may list the directory: mode 0644 in
+    /// one of 0755, as a system's is, 0600 in one of 0700, as the cache makes it when it is not there.
     std::string directory = {};
+    /// Searched in this order for what `directory` lacks, and never written: a system's kernels, say.
+    std::vector<std::string> read_only_directories = {};
+    /// Of the files in `directory`; 0: no limit. Writers remove those that were used longest ago, to the day, and what
+    /// killed writers left. They count once in a while, so that there may at times be a few percent more.
+    std::uint64_t max_bytes = kDefaultMaxBytes;
     std::size_t max_memory_entries = 4096;
   };
   /// "$XDG_CACHE_HOME/millrace" or "~/.cache/millrace"; empty when neither is set.
   static std::string default_directory();
+  /// The absolute paths of "$MILLRACE_CACHE_LAYERS", which colons separate; none when it is not set.
+  static std::vector<std::string> default_read_only_directories();
 
   explicit KernelCache(Options options);
   ~KernelCache();
@@ -30,8 +42,9 @@ class KernelCache {
   struct Stats {
     std::uint64_t memory_hits = 0, disk_hits = 0, misses = 0, rejected = 0;  // rejected: damaged or foreign files
   };
-  /// From memory, from disk, or compiled by `compiler` and kept. A damaged or foreign file is compiled anew and
-  /// replaced, never trusted. A cache that cannot be written is no error.
+  /// From memory, from disk, or compiled by `compiler` and kept. A damaged file, and one that another user than this
+  /// one or root owns or can write, is compiled anew and replaced, never trusted. A cache that cannot be written is no
+  /// error.
   Result<std::shared_ptr<const ExecutableImage>> get(const PlannedKernel&, const TargetSpec&,
                                                      const KernelCompiler& compiler);
   Stats stats() const;

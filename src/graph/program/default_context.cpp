@@ -8,7 +8,10 @@ std::shared_ptr<const Context> make_default_context(const ContextOptions& option
   auto context = std::make_shared<Context>();
   context->drivers = {cpu_driver(), sim_driver()};
   context->generators = {make_xbyak_generator(), make_llvm_generator(options.llvm), make_interpreter_generator()};
-  context->cache = std::make_shared<KernelCache>(KernelCache::Options{.directory = options.cache_directory});
+  context->cache =
+      std::make_shared<KernelCache>(KernelCache::Options{.directory = options.cache_directory,
+                                                         .read_only_directories = options.read_only_cache_directories,
+                                                         .max_bytes = options.max_cache_bytes});
   return context;
 }
 
