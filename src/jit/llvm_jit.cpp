@@ -18,6 +18,7 @@
 #include "jit/llvm_link.h"
 #include "jit/llvm_lld.h"
 #include "jit/llvm_optimize.h"
+#include "jit/llvm_worker.h"
 #include "jit/open_llvm_module.h"
 
 namespace millrace {
@@ -217,25 +218,92 @@ void initialize_targets() {
 
 extern "C" const char* millrace_llvm_build_id() { return millrace::build_id().data(); }
 
+namespace millrace {
+namespace {
+
+// The entry functions' work, with copies of what they are given: see LlvmWork.
+
+struct EmitWork final : LlvmWork {
+  EmitWork(PlannedKernel given_kernel, TargetSpec given_spec, const LlvmEmitOptions& given_options)
+      : kernel(std::move(given_kernel)), spec(std::move(given_spec)), options(given_options) {}
+  std::string name() const override { return "kernel '" + kernel.name + "'"; }
+  void run() override {
+    initialize_targets();
+    status = jit_pool().emit(kernel, spec, options, output);
+  }
+  PlannedKernel kernel;
+  TargetSpec spec;
+  LlvmEmitOptions options;
+  LlvmEmitOutput output;
+  Status status;
+};
+
+struct DisassembleWork final : LlvmWork {
+  DisassembleWork(std::span<const std::byte> given_code, TargetSpec given_spec)
+      : code(given_code.begin(), given_code.end()), spec(std::move(given_spec)) {}
+  std::string name() const override { return "disassemble"; }
+  void run() override {
+    initialize_targets();
+    text = disassemble(code, llvm_target(spec));
+  }
+  std::vector<std::byte> code;
+  TargetSpec spec;
+  std::string text;
+};
+
+struct LinkWork final : LlvmWork {
+  explicit LinkWork(std::span<const std::span<const std::byte>> given) {
+    for (const auto& object : given) objects.emplace_back(object.begin(), object.end());
+  }
+  std::string name() const override { return "link"; }
+  void run() override {
+    linked = link_gpu_objects(std::vector<std::span<const std::byte>>(objects.begin(), objects.end()));
+  }
+  std::vector<std::vector<std::byte>> objects;
+  Result<std::vector<std::byte>> linked = std::vector<std::byte>();
+};
+
+struct ReadCodeObjectWork final : LlvmWork {
+  explicit ReadCodeObjectWork(std::span<const std::byte> given) : bytes(given.begin(), given.end()) {}
+  std::string name() const override { return "code object"; }
+  void run() override { info = read_llvm_code_object(bytes); }
+  std::vector<std::byte> bytes;
+  Result<CodeObjectInfo> info = CodeObjectInfo();
+};
+
+}  // namespace
+}  // namespace millrace
+
 extern "C" void millrace_llvm_emit(const millrace::PlannedKernel& kernel, const millrace::TargetSpec& spec,
-                                   const millrace::LlvmEmitOptions& options, millrace::LlvmEmitOutput& output,
-                                   millrace::Status& status) {
-  millrace::initialize_targets();
-  status = millrace::jit_pool().emit(kernel, spec, options, output);
+                                   const millrace::LlvmEmitOptions& options,
+                                   millrace::Result<millrace::LlvmEmitOutput>& result) {
+  const auto work = std::make_shared<millrace::EmitWork>(kernel, spec, options);
+  millrace::Status status = millrace::run_on_llvm_thread(work);
+  if (status.ok()) status = work->status;
+  if (status.ok()) {
+    result = std::move(work->output);
+  } else {
+    result = std::move(status);
+  }
 }
 
 extern "C" void millrace_llvm_disassemble(std::span<const std::byte> code, const millrace::TargetSpec& spec,
-                                          std::string& text) {
-  millrace::initialize_targets();
-  text = millrace::disassemble(code, millrace::llvm_target(spec));
+                                          millrace::Result<std::string>& text) {
+  const auto work = std::make_shared<millrace::DisassembleWork>(code, spec);
+  const millrace::Status status = millrace::run_on_llvm_thread(work);
+  text = status.ok() ? millrace::Result(std::move(work->text)) : status;
 }
 
 extern "C" void millrace_llvm_link(std::span<const std::span<const std::byte>> objects,
                                    millrace::Result<std::vector<std::byte>>& linked) {
-  linked = millrace::link_gpu_objects(objects);
+  const auto work = std::make_shared<millrace::LinkWork>(objects);
+  const millrace::Status status = millrace::run_on_llvm_thread(work);
+  linked = status.ok() ? std::move(work->linked) : status;
 }
 
 extern "C" void millrace_llvm_read_code_object(std::span<const std::byte> bytes,
                                                millrace::Result<millrace::CodeObjectInfo>& info) {
-  info = millrace::read_llvm_code_object(bytes);
+  const auto work = std::make_shared<millrace::ReadCodeObjectWork>(bytes);
+  const millrace::Status status = millrace::run_on_llvm_thread(work);
+  info = status.ok() ? std::move(work->info) : status;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/guard_allocations.h"
 #include "jit/build_id.h"
 #include "jit/module_places.h"
 
@@ -116,17 +117,18 @@ Result<std::string> find_llvm_module() {
 
 Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetSpec& spec,
                                       const LlvmEmitOptions& options) {
-  MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
-  LlvmEmitOutput output;
-  Status status;
-  module.emit(kernel, spec, options, output, status);
-  if (!status.ok()) return status;
-  return output;
+  return guard_allocations([&] { return "llvm: kernel '" + kernel.name + "'"; },
+                           [&]() -> Result<LlvmEmitOutput> {
+                             MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+                             Result<LlvmEmitOutput> output = LlvmEmitOutput();
+                             module.emit(kernel, spec, options, output);
+                             return output;
+                           });
 }
 
 Result<std::string> disassemble_with_llvm(std::span<const std::byte> code, const TargetSpec& spec) {
   MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
-  std::string text;
+  Result<std::string> text = std::string();
   module.disassemble(code, spec, text);
   return text;
 }
@@ -139,10 +141,12 @@ Result<std::vector<std::byte>> link_with_llvm(std::span<const std::span<const st
 }
 
 Result<CodeObjectInfo> read_code_object(std::span<const std::byte> bytes) {
-  MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
-  Result<CodeObjectInfo> info = CodeObjectInfo();
-  module.read_code_object(bytes, info);
-  return info;
+  return guard_allocations("code object", [&]() -> Result<CodeObjectInfo> {
+    MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+    Result<CodeObjectInfo> info = CodeObjectInfo();
+    module.read_code_object(bytes, info);
+    return info;
+  });
 }
 
 }  // namespace millrace

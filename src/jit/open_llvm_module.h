@@ -34,6 +34,13 @@ std::string_view llvm_version();
 /// build, and one that others can write to.
 Result<std::string> find_llvm_module();
 
+// A fatal error of LLVM (report_fatal_error, "LLVM ERROR: ...") does not end the application. LLVM never gets control
+// back from one, so the module does all of LLVM's work on threads of its own, one a call: the thread that met the error
+// waits in it for the end of the process, and the call returns kInternal with LLVM's text. LLVM is then broken: all
+// later calls below return the same, at once. Programs that are compiled, and kernels from the cache, work on.
+// What ends the process all the same: a crash, an assertion or an llvm_unreachable in LLVM, and a fatal error that lld
+// itself finds in an object which is no object of LLVM's.
+
 /// Emits through the module, which the first call opens for the rest of the process: 10-15 ms, libLLVM's relocations.
 /// Precondition: `kernel.mapped` is a MachineKernel.
 Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetSpec&, const LlvmEmitOptions&);
@@ -49,10 +56,10 @@ Result<std::vector<std::byte>> link_with_llvm(std::span<const std::span<const st
 inline constexpr char kLlvmBuildIdSymbol[] = "millrace_llvm_build_id";
 using LlvmBuildIdFunction = const char* (*)();
 inline constexpr char kLlvmEmitSymbol[] = "millrace_llvm_emit";
-using LlvmEmitFunction = void (*)(const PlannedKernel&, const TargetSpec&, const LlvmEmitOptions&, LlvmEmitOutput&,
-                                  Status&);
+using LlvmEmitFunction = void (*)(const PlannedKernel&, const TargetSpec&, const LlvmEmitOptions&,
+                                  Result<LlvmEmitOutput>&);
 inline constexpr char kLlvmDisassembleSymbol[] = "millrace_llvm_disassemble";
-using LlvmDisassembleFunction = void (*)(std::span<const std::byte> code, const TargetSpec&, std::string& text);
+using LlvmDisassembleFunction = void (*)(std::span<const std::byte> code, const TargetSpec&, Result<std::string>& text);
 inline constexpr char kLlvmLinkSymbol[] = "millrace_llvm_link";
 using LlvmLinkFunction = void (*)(std::span<const std::span<const std::byte>> objects,
                                   Result<std::vector<std::byte>>& linked);

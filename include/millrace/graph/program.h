@@ -117,6 +117,10 @@ class Program {
 };
 
 /// Graph -> passes -> regions -> kernels -> schedule -> commands -> loaded code.
+/// A fatal error of LLVM does not end the application. All work of LLVM's is done on threads of its own, one for each
+/// kernel: one that meets such an error stays in it until the process ends, as LLVM never gets control back, and
+/// compile() returns kInternal with LLVM's text. LLVM is then broken, so later calls that need it return the same.
+/// Programs that are compiled, and kernels from the cache, work on.
 Result<Program> compile(Graph graph, const CompileOptions& options = {});
 
 /// Memory and bindings of one run at a time.
