@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "graph/infer.h"
 #include "millrace/base/printable.h"
 #include "millrace/jit/scalar.h"
@@ -51,7 +52,7 @@ bool GraphBuilder::accept(Tensor tensor, const std::string& what) {
   return false;
 }
 
-Tensor GraphBuilder::input(std::string name, DType dtype, Shape shape) {
+Tensor GraphBuilder::add_input(std::string name, DType dtype, Shape shape) {
   if (!status_.ok()) return {};
   const std::string who = fmt::format("%{} = input '{}'", graph_.nodes.size(), printable(name));
   if (name.empty()) {
@@ -68,7 +69,7 @@ Tensor GraphBuilder::input(std::string name, DType dtype, Shape shape) {
   return append({InputNode{std::move(name)}, {}, {std::move(type)}})[0];
 }
 
-Tensor GraphBuilder::constant_bytes(TensorType type, std::span<const std::byte> bytes) {
+Tensor GraphBuilder::add_constant(TensorType type, std::span<const std::byte> bytes) {
   if (!status_.ok()) return {};
   const std::string who = fmt::format("%{} = constant", graph_.nodes.size());
   const std::string problem = broken_limit(type);
@@ -85,7 +86,7 @@ Tensor GraphBuilder::constant_bytes(TensorType type, std::span<const std::byte> 
   return append({ConstantNode{std::move(data)}, {}, {std::move(type)}})[0];
 }
 
-Tensor GraphBuilder::fill(DType dtype, Shape shape, double value) {
+Tensor GraphBuilder::add_fill(DType dtype, Shape shape, double value) {
   const std::string problem = broken_limit({dtype, shape});
   if (!problem.empty()) {
     return fail(invalid_argument(fmt::format("%{} = fill: the type {}", graph_.nodes.size(), problem)));
@@ -104,7 +105,7 @@ Tensor GraphBuilder::fill(DType dtype, Shape shape, double value) {
   return op1(Op::broadcast, {scalar}, BroadcastAttrs{shape.dims(), {}});
 }
 
-std::vector<Tensor> GraphBuilder::op(Op op, std::span<const Tensor> operands, Attributes attributes) {
+std::vector<Tensor> GraphBuilder::add_op(Op op, std::span<const Tensor> operands, Attributes attributes) {
   if (!is_known(op)) {
     return {fail(invalid_argument(fmt::format("%{} = op number {}, expected less than {}; use a name of Op",
                                               graph_.nodes.size(), static_cast<unsigned>(op), std::size(kAllOps))))};
@@ -128,12 +129,13 @@ std::vector<Tensor> GraphBuilder::op(Op op, std::span<const Tensor> operands, At
 }
 
 Tensor GraphBuilder::op1(Op which, std::initializer_list<Tensor> operands, Attributes attributes) {
-  return op(which, std::span(operands.begin(), operands.size()), std::move(attributes))[0];
+  const std::vector<Tensor> tensors = op(which, std::span(operands.begin(), operands.size()), std::move(attributes));
+  return tensors.empty() ? Tensor() : tensors[0];
 }
 
-Tensor GraphBuilder::custom(CustomKernel kernel, std::initializer_list<Tensor> operands) {
+Tensor GraphBuilder::add_custom(CustomKernel kernel, std::span<const Tensor> operands) {
   const std::string who = fmt::format("%{} = kernel {}", graph_.nodes.size(), printable(kernel.name));
-  if (!status_.ok() || !accept(std::span(operands.begin(), operands.size()), who)) return {};
+  if (!status_.ok() || !accept(operands, who)) return {};
   Node node{KernelNode{std::move(kernel)}, {}, {}};
   std::vector<TensorType> types;
   for (const Tensor& operand : operands) {
@@ -146,7 +148,7 @@ Tensor GraphBuilder::custom(CustomKernel kernel, std::initializer_list<Tensor> o
   return append(std::move(node))[0];
 }
 
-void GraphBuilder::output(std::string name, Tensor tensor) {
+void GraphBuilder::add_output(std::string name, Tensor tensor) {
   const std::string who = fmt::format("output '{}'", printable(name));
   if (!status_.ok() || !accept(tensor, fmt::format("{}: the tensor", who))) return;
   if (name.empty()) {
@@ -160,7 +162,7 @@ void GraphBuilder::output(std::string name, Tensor tensor) {
   graph_.outputs.push_back({std::move(name), tensor.value()});
 }
 
-Result<Graph> GraphBuilder::finish() {
+Result<Graph> GraphBuilder::take_graph() {
   if (!status_.ok()) return status_;
   Graph graph = std::move(graph_);
   graph_ = Graph{};
@@ -168,6 +170,63 @@ Result<Graph> GraphBuilder::finish() {
   fail(failed_precondition(fmt::format("graph '{}' is finished; start another GraphBuilder", printable(graph.name))));
   MILLRACE_TRY(verify(graph));
   return graph;
+}
+
+// What callers see: without memory that is the builder's mistake, as any other.
+
+namespace {
+
+template <class Body>
+Tensor make_or_fail(GraphBuilder& builder, std::string_view what, Body&& body, std::size_t size_bytes = 0) {
+  const auto where = [&] {
+    const std::string size = size_bytes > 0 ? fmt::format(" of {} bytes", size_bytes) : "";
+    return fmt::format("%{} = {}{}", builder.graph().nodes.size(), what, size);
+  };
+  const Result<Tensor> made = guard_allocations(where, [&]() -> Result<Tensor> { return body(); });
+  return made.ok() ? *made : builder.fail(made.status());
+}
+
+}  // namespace
+
+Tensor GraphBuilder::input(std::string name, DType dtype, Shape shape) {
+  return make_or_fail(*this, "input", [&] { return add_input(std::move(name), dtype, std::move(shape)); });
+}
+
+Tensor GraphBuilder::constant_bytes(TensorType type, std::span<const std::byte> bytes) {
+  return make_or_fail(*this, "constant", [&] { return add_constant(std::move(type), bytes); }, bytes.size());
+}
+
+Tensor GraphBuilder::fill(DType dtype, Shape shape, double value) {
+  return make_or_fail(*this, "fill", [&] { return add_fill(dtype, std::move(shape), value); });
+}
+
+std::vector<Tensor> GraphBuilder::op(Op op, std::span<const Tensor> operands, Attributes attributes) {
+  using Tensors = Result<std::vector<Tensor>>;
+  const std::string_view name = is_known(op) ? to_text(op) : "op";
+  const auto where = [&] { return fmt::format("%{} = {}", graph_.nodes.size(), name); };
+  Tensors made = guard_allocations(where, [&]() -> Tensors { return add_op(op, operands, std::move(attributes)); });
+  if (!made.ok()) {
+    fail(made.status());
+    const std::size_t num_results = is_known(op) ? static_cast<std::size_t>(info(op).num_results) : 1;
+    made = guard_allocations(where, [&]() -> Tensors { return std::vector<Tensor>(num_results); });
+  }
+  return made.ok() ? *std::move(made) : std::vector<Tensor>();
+}
+
+Tensor GraphBuilder::custom(CustomKernel kernel, std::initializer_list<Tensor> operands) {
+  return make_or_fail(*this, "kernel",
+                      [&] { return add_custom(std::move(kernel), std::span(operands.begin(), operands.size())); });
+}
+
+void GraphBuilder::output(std::string name, Tensor tensor) {
+  make_or_fail(*this, "output", [&] {
+    add_output(std::move(name), tensor);
+    return Tensor();
+  });
+}
+
+Result<Graph> GraphBuilder::finish() {
+  return guard_allocations("graph", [&] { return take_graph(); });
 }
 
 }  // namespace millrace

@@ -39,7 +39,7 @@ Tensor like(Tensor x, double value) {
 ValuesAndIndices apply_order(Op op, Tensor x, Attributes attributes) {
   if (!x.is_valid()) return {};
   const std::vector<Tensor> results = x.builder()->op(op, std::span(&x, 1), std::move(attributes));
-  return {results[0], results[1]};
+  return results.size() == 2 ? ValuesAndIndices{results[0], results[1]} : ValuesAndIndices{};
 }
 
 }  // namespace

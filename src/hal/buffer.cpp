@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
+
 namespace millrace {
 
 Result<std::shared_ptr<Buffer>> Buffer::allocate(std::size_t size_bytes) {
@@ -24,7 +26,13 @@ Result<std::shared_ptr<Buffer>> Buffer::allocate(std::size_t size_bytes) {
                     "less",
                     size_bytes));
   }
-  return std::make_shared<Buffer>(data, size_bytes, [](void* memory) { std::free(memory); });
+  std::unique_ptr<void, void (*)(void*)> memory(data, std::free);
+  return guard_allocations([&] { return fmt::format("buffer of {} bytes", size_bytes); },
+                           [&]() -> Result<std::shared_ptr<Buffer>> {
+                             auto buffer = std::make_shared<Buffer>(data, size_bytes, std::free);
+                             memory.release();  // NOLINT(bugprone-unused-return-value): the buffer's now
+                             return buffer;
+                           });
 }
 
 std::shared_ptr<Buffer> Buffer::import_host(void* data, std::size_t size_bytes, Deleter deleter) {

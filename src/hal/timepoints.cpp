@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
+
 namespace millrace {
 namespace {
 
@@ -49,7 +51,7 @@ Status wait_all(std::span<const Timepoint> wait) {
 Status settle(std::span<const Timepoint> signal, Status status) {
   for (const Timepoint& timepoint : signal) {
     if (timepoint.semaphore == nullptr) continue;
-    if (status.ok()) status = timepoint.semaphore->signal(timepoint.value);
+    if (status.ok()) status = guard_allocations("submit", [&] { return timepoint.semaphore->signal(timepoint.value); });
     if (!status.ok()) timepoint.semaphore->fail(status);
   }
   return status;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/guard_allocations.h"
 #include "jit/open_llvm_module.h"
 
 namespace millrace {
@@ -77,22 +78,24 @@ Status check_code_object(const CodeObjectInfo& info, const PlannedKernel& planne
 }
 
 Result<std::vector<std::byte>> link_images(std::span<const ExecutableImage> images) {
-  if (images.empty()) return invalid_argument("link: no image, expected one or more");
-  std::vector<std::span<const std::byte>> objects;
-  std::set<std::string> symbols;
-  for (const ExecutableImage& image : images) {
-    if (image.format != ImageFormat::kGpuObject) {
-      return invalid_argument(
-          fmt::format("link: kernel '{}' is no GPU object; give images for GPU targets only", image.info.name));
+  return guard_allocations("link", [&]() -> Result<std::vector<std::byte>> {
+    if (images.empty()) return invalid_argument("link: no image, expected one or more");
+    std::vector<std::span<const std::byte>> objects;
+    std::set<std::string> symbols;
+    for (const ExecutableImage& image : images) {
+      if (image.format != ImageFormat::kGpuObject) {
+        return invalid_argument(
+            fmt::format("link: kernel '{}' is no GPU object; give images for GPU targets only", image.info.name));
+      }
+      if (image.target != images.front().target) {
+        return invalid_argument(
+            fmt::format("link: kernel '{}' is for {}, kernel '{}' for {}; link each target by itself",
+                        images.front().info.name, images.front().target, image.info.name, image.target));
+      }
+      if (symbols.insert(image.symbol).second) objects.emplace_back(image.bytes);
     }
-    if (image.target != images.front().target) {
-      return invalid_argument(fmt::format("link: kernel '{}' is for {}, kernel '{}' for {}; link each target by itself",
-                                          images.front().info.name, images.front().target, image.info.name,
-                                          image.target));
-    }
-    if (symbols.insert(image.symbol).second) objects.emplace_back(image.bytes);
-  }
-  return link_with_llvm(objects);
+    return link_with_llvm(objects);
+  });
 }
 
 }  // namespace millrace

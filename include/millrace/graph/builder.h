@@ -59,7 +59,7 @@ class GraphBuilder {
   /// Every element `value`, rounded to dtype.
   Tensor fill(DType dtype, Shape shape, double value);
 
-  /// Any op of the table; one tensor per result.
+  /// Any op of the table; one tensor per result. None where there is not even memory for that.
   std::vector<Tensor> op(Op op, std::span<const Tensor> operands, Attributes attributes = NoAttrs{});
   Tensor op1(Op op, std::initializer_list<Tensor> operands, Attributes attributes = NoAttrs{});
 
@@ -82,6 +82,14 @@ class GraphBuilder {
   const Graph& graph() const { return graph_; }
 
  private:
+  // As the public functions, which catch want of memory.
+  Tensor add_input(std::string name, DType dtype, Shape shape);
+  Tensor add_constant(TensorType type, std::span<const std::byte> bytes);
+  Tensor add_fill(DType dtype, Shape shape, double value);
+  std::vector<Tensor> add_op(Op op, std::span<const Tensor> operands, Attributes attributes);
+  Tensor add_custom(CustomKernel kernel, std::span<const Tensor> operands);
+  void add_output(std::string name, Tensor tensor);
+  Result<Graph> take_graph();
   std::vector<Tensor> append(Node node);
   bool accept(std::span<const Tensor> operands, const std::string& who);
   bool accept(Tensor tensor, const std::string& what);

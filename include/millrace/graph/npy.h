@@ -35,7 +35,9 @@ class NpyReader {
   Result<NpyArray> read();
 
  private:
+  friend Result<NpyArray> read_npy(const std::string&);
   NpyReader(std::string where, FileReader file) : where_(std::move(where)), file_(std::move(file)) {}
+  Result<NpyArray> read_elements();
 
   std::string where_;
   FileReader file_;

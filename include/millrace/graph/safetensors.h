@@ -31,6 +31,8 @@ class Safetensors {
   Result<Entry> get(const std::string& name) const;
 
  private:
+  static Result<Safetensors> parse_file(const std::string& name, std::vector<std::byte> file);
+
   std::string name_;
   std::shared_ptr<const std::vector<std::byte>> file_;
   std::map<std::string, Entry> entries_;

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/text_number.h"
 #include "graph/import/tensor_file.h"
 #include "millrace/base/file.h"
@@ -186,7 +187,7 @@ Result<NpyArray> array_of(const std::string& where, const Described& described, 
 
 }  // namespace
 
-Result<NpyArray> parse_npy(const std::string& name, std::span<const std::byte> file) {
+static Result<NpyArray> parse_file(const std::string& name, std::span<const std::byte> file) {
   const std::string where = fmt::format("npy '{}'", printable(name));
   const auto take = [&](std::size_t size) -> Result<std::span<const std::byte>> {
     const std::span<const std::byte> taken = file.first(std::min(size, file.size()));
@@ -210,6 +211,11 @@ Result<NpyReader> NpyReader::open(const std::string& path) {
 }
 
 Result<NpyArray> NpyReader::read() {
+  return guard_allocations([&] { return fmt::format("{}: {} bytes", where_, size_bytes(type_).to_text()); },
+                           [&] { return read_elements(); });
+}
+
+Result<NpyArray> NpyReader::read_elements() {
   // One more than there should be: a pipe does not tell before whether it has more.
   const auto size = static_cast<std::size_t>(size_bytes(type_).constant());
   MILLRACE_TRY_ASSIGN(const std::vector<std::byte> elements, file_.read(size + 1));
@@ -217,12 +223,20 @@ Result<NpyArray> NpyReader::read() {
   return array_of(where_, {type_, is_fortran_order_}, elements);
 }
 
-Result<NpyArray> read_npy(const std::string& path) {
-  MILLRACE_TRY_ASSIGN(NpyReader reader, NpyReader::open(path));
-  return reader.read();
+Result<NpyArray> parse_npy(const std::string& name, std::span<const std::byte> file) {
+  return guard_allocations([&] { return fmt::format("npy '{}' of {} bytes", printable(name), file.size()); },
+                           [&] { return parse_file(name, file); });
 }
 
-Status write_npy(const std::string& path, const TensorType& type, std::span<const std::byte> bytes) {
+Result<NpyArray> read_npy(const std::string& path) {
+  return guard_allocations([&] { return fmt::format("npy '{}'", printable(path)); },
+                           [&]() -> Result<NpyArray> {
+                             MILLRACE_TRY_ASSIGN(NpyReader reader, NpyReader::open(path));
+                             return reader.read_elements();
+                           });
+}
+
+static Status write_file_of(const std::string& path, const TensorType& type, std::span<const std::byte> bytes) {
   const auto* name = std::ranges::find(kDTypeNames, type.dtype, &DTypeName::dtype);
   const std::string where = fmt::format("npy '{}'", printable(path));
   if (!type.shape.is_static() || !size_bytes(type).is(static_cast<std::int64_t>(bytes.size()))) {
@@ -248,6 +262,11 @@ Status write_npy(const std::string& path, const TensorType& type, std::span<cons
     bytes = truths;
   }
   return write_file(where, path, std::array{std::as_bytes(std::span<const char>(front)), bytes});
+}
+
+Status write_npy(const std::string& path, const TensorType& type, std::span<const std::byte> bytes) {
+  return guard_allocations([&] { return fmt::format("npy '{}'", path); },
+                           [&] { return write_file_of(path, type, bytes); });
 }
 
 }  // namespace millrace

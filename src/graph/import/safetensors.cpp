@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/guard_allocations.h"
 #include "graph/import/tensor_file.h"
 #include "millrace/base/file.h"
 #include "millrace/base/printable.h"
@@ -120,11 +121,21 @@ Status check_coverage(const std::string& where, const std::map<std::string, Safe
 }  // namespace
 
 Result<Safetensors> Safetensors::read(const std::string& path) {
-  MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, read_file(fmt::format("safetensors '{}'", printable(path)), path));
-  return parse(path, std::move(bytes));
+  return guard_allocations([&] { return fmt::format("safetensors '{}'", printable(path)); },
+                           [&]() -> Result<Safetensors> {
+                             MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes,
+                                                 read_file(fmt::format("safetensors '{}'", printable(path)), path));
+                             return parse(path, std::move(bytes));
+                           });
 }
 
 Result<Safetensors> Safetensors::parse(std::string name, std::vector<std::byte> file) {
+  const std::size_t size_bytes = file.size();
+  return guard_allocations([&] { return fmt::format("safetensors '{}' of {} bytes", printable(name), size_bytes); },
+                           [&] { return parse_file(name, std::move(file)); });
+}
+
+Result<Safetensors> Safetensors::parse_file(const std::string& name, std::vector<std::byte> file) {
   const std::string where = fmt::format("safetensors '{}'", printable(name));
   std::uint64_t header_bytes = 0;
   if (file.size() < sizeof header_bytes) {
@@ -137,7 +148,7 @@ Result<Safetensors> Safetensors::parse(std::string name, std::vector<std::byte> 
                                  header_bytes, rest));
   }
   Safetensors result;
-  result.name_ = std::move(name);
+  result.name_ = name;
   result.file_ = std::make_shared<const std::vector<std::byte>>(std::move(file));
   const std::span<const std::byte> bytes(*result.file_);
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + sizeof header_bytes;
@@ -169,7 +180,7 @@ Result<Safetensors::Entry> Safetensors::get(const std::string& name) const {
   return not_found(fmt::format("safetensors '{}': has no '{}'; it has: {}", printable(name_), printable(name), known));
 }
 
-Status write_safetensors(const std::string& path, const std::map<std::string, Safetensors::Entry>& entries) {
+static Status write_file_of(const std::string& path, const std::map<std::string, Safetensors::Entry>& entries) {
   const std::string where = fmt::format("safetensors '{}'", printable(path));
   Json header = Json::object();
   std::vector<std::span<const std::byte>> parts(1);  // the header's place
@@ -197,6 +208,11 @@ Status write_safetensors(const std::string& path, const std::map<std::string, Sa
   text.insert(0, reinterpret_cast<const char*>(&length), sizeof length);
   parts[0] = std::as_bytes(std::span<const char>(text));
   return write_file(where, path, parts);
+}
+
+Status write_safetensors(const std::string& path, const std::map<std::string, Safetensors::Entry>& entries) {
+  return guard_allocations([&] { return fmt::format("safetensors '{}'", path); },
+                           [&] { return write_file_of(path, entries); });
 }
 
 }  // namespace millrace

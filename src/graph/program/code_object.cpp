@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "millrace/jit/code_object.h"
 
 namespace millrace {
@@ -35,18 +36,22 @@ Status require_gpu_kernels(const LoweredGraph& lowered, const TargetSpec& target
 }  // namespace
 
 Result<std::vector<std::byte>> make_code_object(const LoweredGraph& lowered, const Target& target) {
-  MILLRACE_TRY(require_gpu_kernels(lowered, target.spec()));
-  std::vector<ExecutableImage> images;
-  for (const PlannedKernel& kernel : lowered.schedule.kernels) {
-    MILLRACE_TRY_ASSIGN(ExecutableImage image, emit_kernel(kernel, target));
-    images.push_back(std::move(image));
-  }
-  return link_images(images);
+  return guard_allocations("code object", [&]() -> Result<std::vector<std::byte>> {
+    MILLRACE_TRY(require_gpu_kernels(lowered, target.spec()));
+    std::vector<ExecutableImage> images;
+    for (const PlannedKernel& kernel : lowered.schedule.kernels) {
+      MILLRACE_TRY_ASSIGN(ExecutableImage image, emit_kernel(kernel, target));
+      images.push_back(std::move(image));
+    }
+    return link_images(images);
+  });
 }
 
 Result<std::vector<std::byte>> make_code_object(const ProgramVariant& variant) {
-  MILLRACE_TRY(require_gpu_kernels(variant.lowered, variant.target));
-  return link_images(variant.images);
+  return guard_allocations("code object", [&]() -> Result<std::vector<std::byte>> {
+    MILLRACE_TRY(require_gpu_kernels(variant.lowered, variant.target));
+    return link_images(variant.images);
+  });
 }
 
 }  // namespace millrace

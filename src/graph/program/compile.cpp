@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "graph/program/phase_timer.h"
 #include "graph/program/program_state.h"
 
@@ -57,7 +58,9 @@ class CodeMaker {
     for (const PlannedKernel& kernel : variant.lowered.schedule.kernels) {
       if (options_.progress) options_.progress({kernel_++, num_kernels_, kernel.name});
       const PhaseTimer kernel_timer(report.kernel_reports.emplace_back(KernelReport{kernel.name}).time);
-      MILLRACE_TRY_ASSIGN(ExecutableImage image, make_image(kernel, variant.target));
+      MILLRACE_TRY_ASSIGN(ExecutableImage image,
+                          guard_allocations([&] { return fmt::format("compile: kernel '{}'", kernel.name); },
+                                            [&] { return make_image(kernel, variant.target); }));
       variant.images.push_back(std::move(image));
     }
     return {};
@@ -114,14 +117,16 @@ Status compile_into(Program::State& state, Graph graph, const CompileOptions& op
 }  // namespace
 
 Result<Program> compile(Graph graph, const CompileOptions& options) {
-  auto state = std::make_shared<Program::State>();
-  std::chrono::nanoseconds total{};
-  {
-    const PhaseTimer timer(total);
-    MILLRACE_TRY(compile_into(*state, std::move(graph), options));
-  }
-  state->report.total = total;
-  return Program(std::move(state));
+  return guard_allocations("compile", [&]() -> Result<Program> {
+    auto state = std::make_shared<Program::State>();
+    std::chrono::nanoseconds total{};
+    {
+      const PhaseTimer timer(total);
+      MILLRACE_TRY(compile_into(*state, std::move(graph), options));
+    }
+    state->report.total = total;
+    return Program(std::move(state));
+  });
 }
 
 }  // namespace millrace

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
+
 namespace millrace {
 namespace {
 
@@ -37,39 +39,49 @@ Status about(std::string_view spec, const Status& status) {
 }  // namespace
 
 Result<Target> Context::target(std::string_view spec) const {
-  Result<TargetSpec> parsed = TargetSpec::parse(spec);
-  if (!parsed.ok()) {
-    const bool is_family = parsed.status().code() != StatusCode::kNotFound;
-    if (!is_family) MILLRACE_TRY(find_driver(*this, spec).status());
-    return about(spec, parsed.status());
-  }
-  Result<Target> target = Target::create(*parsed, CodeGeneratorList(generators.begin(), generators.end()));
-  if (!target.ok()) {
-    return Status(target.status().code(),
-                  fmt::format("device '{}': {}; {}", spec, target.status().message(), built_in(*this)));
-  }
-  return target;
+  return guard_allocations(
+      [&] { return fmt::format("device '{}'", spec); },
+      [&]() -> Result<Target> {
+        Result<TargetSpec> parsed = TargetSpec::parse(spec);
+        if (!parsed.ok()) {
+          const bool is_family = parsed.status().code() != StatusCode::kNotFound;
+          if (!is_family) MILLRACE_TRY(find_driver(*this, spec).status());
+          return about(spec, parsed.status());
+        }
+        Result<Target> target = Target::create(*parsed, CodeGeneratorList(generators.begin(), generators.end()));
+        if (!target.ok()) {
+          return Status(target.status().code(),
+                        fmt::format("device '{}': {}; {}", spec, target.status().message(), built_in(*this)));
+        }
+        return target;
+      });
 }
 
 Result<std::shared_ptr<Device>> Context::device(std::string_view spec) const {
-  const Result<const Driver*> found = find_driver(*this, spec);
-  if (found.status().code() == StatusCode::kNotFound && target(spec).ok()) {
-    const TargetSpec known = TargetSpec::parse(spec).value();
-    const std::string advice =
-        find_driver(*this, "sim").ok() && known.is_gpu() ? fmt::format("say sim:{} to simulate it; ", known.gfx) : "";
-    return not_found(fmt::format("device '{}': code can be generated for it, but no driver here runs it; {}{}", spec,
-                                 advice, built_in(*this)));
-  }
-  MILLRACE_TRY_ASSIGN(const Driver* driver, found);
-  const Status available = driver->available();
-  if (!available.ok()) return about(spec, available);
-  Result<TargetSpec> parsed = TargetSpec::parse(spec);
-  if (!parsed.ok()) return about(spec, parsed.status());
-  Result<std::shared_ptr<Device>> device = driver->create(*parsed);
-  if (device.ok() && *device == nullptr) {
-    return internal_error(fmt::format("device '{}': driver '{}' gave no device and no error", spec, driver->name));
-  }
-  return device;
+  return guard_allocations(
+      [&] { return fmt::format("device '{}'", spec); },
+      [&]() -> Result<std::shared_ptr<Device>> {
+        const Result<const Driver*> found = find_driver(*this, spec);
+        if (found.status().code() == StatusCode::kNotFound && target(spec).ok()) {
+          const TargetSpec known = TargetSpec::parse(spec).value();
+          const std::string advice = find_driver(*this, "sim").ok() && known.is_gpu()
+                                         ? fmt::format("say sim:{} to simulate it; ", known.gfx)
+                                         : "";
+          return not_found(fmt::format("device '{}': code can be generated for it, but no driver here runs it; {}{}",
+                                       spec, advice, built_in(*this)));
+        }
+        MILLRACE_TRY_ASSIGN(const Driver* driver, found);
+        const Status available = driver->available();
+        if (!available.ok()) return about(spec, available);
+        Result<TargetSpec> parsed = TargetSpec::parse(spec);
+        if (!parsed.ok()) return about(spec, parsed.status());
+        Result<std::shared_ptr<Device>> device = driver->create(*parsed);
+        if (device.ok() && *device == nullptr) {
+          return internal_error(
+              fmt::format("device '{}': driver '{}' gave no device and no error", spec, driver->name));
+        }
+        return device;
+      });
 }
 
 }  // namespace millrace

@@ -11,8 +11,9 @@ namespace millrace {
 namespace {
 
 Result<std::shared_ptr<Buffer>> make_constants(Device& device, const Schedule& schedule) {
-  MILLRACE_TRY_ASSIGN(std::shared_ptr<Buffer> constants,
-                      device.allocate(static_cast<std::size_t>(schedule.constant_bytes)));
+  Result<std::shared_ptr<Buffer>> allocated = device.allocate(static_cast<std::size_t>(schedule.constant_bytes));
+  if (!allocated.ok()) return name_largest(allocated.status(), schedule, Lifetime::kConstant, {});
+  std::shared_ptr<Buffer> constants = *std::move(allocated);
   for (const Resource& resource : schedule.resources) {
     if (resource.lifetime != Lifetime::kConstant || resource.constant->empty()) continue;
     std::memcpy(static_cast<std::byte*>(constants->data()) + resource.offset_bytes.constant(),
@@ -22,6 +23,22 @@ Result<std::shared_ptr<Buffer>> make_constants(Device& device, const Schedule& s
 }
 
 }  // namespace
+
+Status name_largest(const Status& status, const Schedule& schedule, Lifetime lifetime, const SymbolValues& values) {
+  std::int64_t largest_bytes = 0;
+  const Resource* largest = nullptr;
+  for (const Resource& resource : schedule.resources) {
+    if (resource.lifetime != lifetime) continue;
+    const Result<std::int64_t> bytes = resource.size_bytes.evaluate(values);
+    if (!bytes.ok() || *bytes <= largest_bytes) continue;
+    largest = &resource;
+    largest_bytes = *bytes;
+  }
+  if (largest == nullptr) return status;
+  const std::string_view what = lifetime == Lifetime::kConstant ? "constants" : "intermediate values";
+  return {status.code(),
+          fmt::format("{}, the largest {} of {} bytes: {}", what, largest->name, largest_bytes, status.message())};
+}
 
 Result<std::size_t> find_target(const Device& device, std::span<const TargetSpec> targets) {
   std::string known;

@@ -2,6 +2,7 @@
 // Graph -> passes -> regions -> kernels -> schedule -> commands.
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "graph/program/phase_timer.h"
 #include "millrace/graph/program.h"
 #include "millrace/graph/text.h"
@@ -12,8 +13,13 @@ namespace {
 
 Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOptions& options) {
   for (std::uint32_t i = 0; i < lowered.dispatch.regions.size(); ++i) {
-    MILLRACE_TRY_ASSIGN(std::vector<KernelSequence> sequences,
-                        lower_region(lowered.dispatch, RegionId{i}, target, options));
+    const auto where = [&] {
+      return fmt::format("lower: {}",
+                         node_text(lowered.dispatch.graph, lowered.dispatch.regions[RegionId{i}].nodes.back()));
+    };
+    MILLRACE_TRY_ASSIGN(std::vector<KernelSequence> sequences, guard_allocations(where, [&] {
+                          return lower_region(lowered.dispatch, RegionId{i}, target, options);
+                        }));
     lowered.sequences.push_back(std::move(sequences));
   }
   std::vector<PlannedKernel*> kernels;
@@ -67,37 +73,41 @@ std::string plan_text(const LoweredGraph& lowered) {
 
 Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Target> targets, const LowerOptions& options,
                                               const PassOptions& passes) {
-  if (targets.empty()) return invalid_argument("lower: no target given, expected one or more");
-  LoweredGraph common;
-  {
-    const PhaseTimer timer(common.report.passes);
-    MILLRACE_TRY_ASSIGN(common.report.pass_reports, run_passes(graph, kGraphPasses, passes));
-  }
-  {
-    const PhaseTimer timer(common.report.forming);
-    MILLRACE_TRY_ASSIGN(common.dispatch, form_dispatches(std::move(graph)));
-  }
-  std::vector<LoweredGraph> all(targets.size() - 1, common);
-  all.push_back(std::move(common));
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    const PhaseTimer timer(all[i].report.lowering);
-    MILLRACE_TRY(lower_regions(all[i], targets[i], options));
-  }
-  for (LoweredGraph& lowered : all) {
+  return guard_allocations("lower", [&]() -> Result<std::vector<LoweredGraph>> {
+    if (targets.empty()) return invalid_argument("lower: no target given, expected one or more");
+    LoweredGraph common;
     {
-      const PhaseTimer timer(lowered.report.scheduling);
-      MILLRACE_TRY(schedule_sequences(lowered));
+      const PhaseTimer timer(common.report.passes);
+      MILLRACE_TRY_ASSIGN(common.report.pass_reports, run_passes(graph, kGraphPasses, passes));
     }
-    count_parts(lowered);
-  }
-  return all;
+    {
+      const PhaseTimer timer(common.report.forming);
+      MILLRACE_TRY_ASSIGN(common.dispatch, form_dispatches(std::move(graph)));
+    }
+    std::vector<LoweredGraph> all(targets.size() - 1, common);
+    all.push_back(std::move(common));
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const PhaseTimer timer(all[i].report.lowering);
+      MILLRACE_TRY(lower_regions(all[i], targets[i], options));
+    }
+    for (LoweredGraph& lowered : all) {
+      {
+        const PhaseTimer timer(lowered.report.scheduling);
+        MILLRACE_TRY(schedule_sequences(lowered));
+      }
+      count_parts(lowered);
+    }
+    return all;
+  });
 }
 
 Result<LoweredGraph> lower_graph(Graph graph, const Target& target, const LowerOptions& options,
                                  const PassOptions& passes) {
-  MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> all,
-                      lower_graph(std::move(graph), std::span(&target, 1), options, passes));
-  return std::move(all.front());
+  return guard_allocations("lower", [&]() -> Result<LoweredGraph> {
+    MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> all,
+                        lower_graph(std::move(graph), std::span(&target, 1), options, passes));
+    return std::move(all.front());
+  });
 }
 
 std::string to_text(const LoweredGraph& lowered, Stage stage) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/graph/program.h"
 
+#include "base/guard_allocations.h"
 #include "graph/program/program_state.h"
 
 namespace millrace {
@@ -11,9 +12,11 @@ const std::vector<Dim>& Program::named_dims() const { return state_->named_dims;
 
 Result<std::vector<TensorType>> Program::output_types(std::span<const Extents> inputs,
                                                       std::span<const DimBinding> dims) const {
-  Result<std::vector<TensorType>> types = static_cast<const Signature::State&>(*state_).output_types(inputs, dims);
-  const Status& status = types.status();
-  return status.ok() ? std::move(types) : Status(status.code(), "output types: " + status.message());
+  return guard_allocations("output types", [&]() -> Result<std::vector<TensorType>> {
+    Result<std::vector<TensorType>> types = static_cast<const Signature::State&>(*state_).output_types(inputs, dims);
+    const Status& status = types.status();
+    return status.ok() ? std::move(types) : Status(status.code(), "output types: " + status.message());
+  });
 }
 
 const CompileReport& Program::report() const { return state_->report; }
@@ -23,14 +26,16 @@ const LoweredGraph& Program::lowered() const { return state_->lowered(); }
 std::span<const ProgramVariant> Program::variants() const { return *state_->variants; }
 
 Result<Program> Program::on(std::shared_ptr<Device> device) const {
-  if (state_ == nullptr) return invalid_argument("program: it is empty; give what compile() returned");
-  if (device == nullptr) return invalid_argument("program: the device is null; give one");
-  auto state = std::make_shared<State>();
-  static_cast<Signature::State&>(*state) = *state_;
-  state->variants = state_->variants;
-  MILLRACE_TRY(state->load(std::move(device)));
-  state->report.total = state_->report.total;
-  return Program(std::move(state));
+  return guard_allocations("program", [&]() -> Result<Program> {
+    if (state_ == nullptr) return invalid_argument("program: it is empty; give what compile() returned");
+    if (device == nullptr) return invalid_argument("program: the device is null; give one");
+    auto state = std::make_shared<State>();
+    static_cast<Signature::State&>(*state) = *state_;
+    state->variants = state_->variants;
+    MILLRACE_TRY(state->load(std::move(device)));
+    state->report.total = state_->report.total;
+    return Program(std::move(state));
+  });
 }
 
 }  // namespace millrace

@@ -26,4 +26,7 @@ struct Program::State : Signature::State {
 /// The number of the target that the device runs. Fails when it is none of these.
 Result<std::size_t> find_target(const Device&, std::span<const TargetSpec>);
 
+/// Why there is no memory for the resources of one lifetime, with the largest of them.
+Status name_largest(const Status&, const Schedule&, Lifetime, const SymbolValues&);
+
 }  // namespace millrace

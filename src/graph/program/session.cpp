@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "graph/program/program_state.h"
 #include "millrace/base/printable.h"
 
@@ -193,7 +194,11 @@ Status Session::State::bind(std::span<const TensorBinding> inputs, std::span<con
   if (slab == nullptr || slab->size_bytes() < slab_bytes) {
     slab.reset();  // before, so that the two are never there at once
     bindings.back() = {};
-    MILLRACE_TRY_ASSIGN(slab, program->device->allocate(slab_bytes));
+    Result<std::shared_ptr<Buffer>> allocated = program->device->allocate(slab_bytes);
+    if (!allocated.ok()) {
+      return name_largest(allocated.status(), program->lowered().schedule, Lifetime::kTransient, values);
+    }
+    slab = *std::move(allocated);
     bindings.back() = {slab->data(), slab->size_bytes()};
   }
   is_bound = true;
@@ -206,60 +211,65 @@ Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
 Result<Session> Session::create(const Program& program) {
-  if (program.state() == nullptr)
-    return invalid_argument("session: the program is empty; give what compile() returned");
-  auto state = std::make_unique<State>();
-  state->program = program.state();
-  const Program::State& shared = *state->program;
-  MILLRACE_TRY_ASSIGN(state->recording, shared.device->record(shared.lowered().commands, shared.executable));
-  for (const ProgramSymbol& symbol : shared.symbols.symbols) state->values[symbol.dim.name()] = 0;
-  state->sizes.resize(shared.lowered().commands.sizes.size());
-  state->extents.resize(shared.inputs.size());
-  state->bindings.resize(shared.inputs.size() + shared.outputs.size());
-  state->spans.reserve(state->bindings.size());
-  state->bindings.push_back({shared.constants->data(), shared.constants->size_bytes()});
-  state->bindings.emplace_back();
-  if (shared.symbols.symbols.empty()) {
-    MILLRACE_TRY(state->bind(std::vector<TensorBinding>(shared.inputs.size()), {}));
-  }
-  return Session(std::move(state));
+  return guard_allocations("session", [&]() -> Result<Session> {
+    if (program.state() == nullptr)
+      return invalid_argument("session: the program is empty; give what compile() returned");
+    auto state = std::make_unique<State>();
+    state->program = program.state();
+    const Program::State& shared = *state->program;
+    MILLRACE_TRY_ASSIGN(state->recording, shared.device->record(shared.lowered().commands, shared.executable));
+    for (const ProgramSymbol& symbol : shared.symbols.symbols) state->values[symbol.dim.name()] = 0;
+    state->sizes.resize(shared.lowered().commands.sizes.size());
+    state->extents.resize(shared.inputs.size());
+    state->bindings.resize(shared.inputs.size() + shared.outputs.size());
+    state->spans.reserve(state->bindings.size());
+    state->bindings.push_back({shared.constants->data(), shared.constants->size_bytes()});
+    state->bindings.emplace_back();
+    if (shared.symbols.symbols.empty()) {
+      MILLRACE_TRY(state->bind(std::vector<TensorBinding>(shared.inputs.size()), {}));
+    }
+    return Session(std::move(state));
+  });
 }
 
 Status Session::run(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
                     std::span<const DimBinding> dims) {
-  if (state_ == nullptr) return failed_precondition("run: the session was moved from; create another");
-  const Program::State& program = *state_->program;
-  MILLRACE_TRY(check_count(inputs.size(), program.inputs.size(), "input"));
-  MILLRACE_TRY(check_count(outputs.size(), program.outputs.size(), "output"));
-  if (!state_->is_bound_to(inputs, dims)) {
-    const Status bound = state_->bind(inputs, dims);
-    if (!bound.ok()) return Status(bound.code(), "run: " + bound.message());
-  }
-  std::size_t binding = 0;
-  const auto bind_memory = [&](const TensorBinding& given, const Argument& argument, const char* what) -> Status {
-    MILLRACE_TRY(check_dtype(given, argument, what));
-    const Status status = check_memory(given.buffer(), state_->binding_bytes(binding), argument, what, state_->values);
-    state_->bindings[binding++] = given.buffer();
-    return status;
-  };
-  for (std::size_t i = 0; i < inputs.size(); ++i) MILLRACE_TRY(bind_memory(inputs[i], program.inputs[i], "input"));
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    MILLRACE_TRY(check_output_extents(outputs[i], program.outputs[i], state_->values));
-    MILLRACE_TRY(bind_memory(outputs[i], program.outputs[i], "output"));
-  }
-  // Many arguments are compared by sorting them, and one by one only to name those that overlap.
-  constexpr std::size_t kFewArguments = 16;
-  const std::size_t num_arguments = inputs.size() + outputs.size();
-  if (num_arguments <= kFewArguments ||
-      have_overlaps(std::span(state_->bindings).first(num_arguments), inputs.size(), state_->spans)) {
-    MILLRACE_TRY(check_overlaps(inputs, outputs, program));
-  }
-  std::optional<DispatchFailure> failure;
-  Status status = program.device->submit(
-      *state_->recording,
-      {.bindings = state_->bindings, .sizes = state_->sizes, .observer = state_->observer, .failure = &failure});
-  if (!failure) return status;
-  return name_nodes(*failure, std::move(status), program, state_->values, state_->bindings);
+  return guard_allocations("run", [&]() -> Status {
+    if (state_ == nullptr) return failed_precondition("run: the session was moved from; create another");
+    const Program::State& program = *state_->program;
+    MILLRACE_TRY(check_count(inputs.size(), program.inputs.size(), "input"));
+    MILLRACE_TRY(check_count(outputs.size(), program.outputs.size(), "output"));
+    if (!state_->is_bound_to(inputs, dims)) {
+      const Status bound = state_->bind(inputs, dims);
+      if (!bound.ok()) return Status(bound.code(), "run: " + bound.message());
+    }
+    std::size_t binding = 0;
+    const auto bind_memory = [&](const TensorBinding& given, const Argument& argument, const char* what) -> Status {
+      MILLRACE_TRY(check_dtype(given, argument, what));
+      const Status status =
+          check_memory(given.buffer(), state_->binding_bytes(binding), argument, what, state_->values);
+      state_->bindings[binding++] = given.buffer();
+      return status;
+    };
+    for (std::size_t i = 0; i < inputs.size(); ++i) MILLRACE_TRY(bind_memory(inputs[i], program.inputs[i], "input"));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      MILLRACE_TRY(check_output_extents(outputs[i], program.outputs[i], state_->values));
+      MILLRACE_TRY(bind_memory(outputs[i], program.outputs[i], "output"));
+    }
+    // Many arguments are compared by sorting them, and one by one only to name those that overlap.
+    constexpr std::size_t kFewArguments = 16;
+    const std::size_t num_arguments = inputs.size() + outputs.size();
+    if (num_arguments <= kFewArguments ||
+        have_overlaps(std::span(state_->bindings).first(num_arguments), inputs.size(), state_->spans)) {
+      MILLRACE_TRY(check_overlaps(inputs, outputs, program));
+    }
+    std::optional<DispatchFailure> failure;
+    Status status = program.device->submit(
+        *state_->recording,
+        {.bindings = state_->bindings, .sizes = state_->sizes, .observer = state_->observer, .failure = &failure});
+    if (!failure) return status;
+    return name_nodes(*failure, std::move(status), program, state_->values, state_->bindings);
+  });
 }
 
 void Session::observe(SubmissionObserver* observer) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "graph/program/signature_state.h"
 
 namespace millrace {
@@ -37,8 +38,10 @@ Result<std::vector<TensorType>> Signature::State::output_types(std::span<const E
 }
 
 Result<Signature> Signature::of(const Graph& graph) {
-  MILLRACE_TRY_ASSIGN(State state, State::of(graph));
-  return Signature(std::make_shared<const State>(std::move(state)));
+  return guard_allocations("signature", [&]() -> Result<Signature> {
+    MILLRACE_TRY_ASSIGN(State state, State::of(graph));
+    return Signature(std::make_shared<const State>(std::move(state)));
+  });
 }
 
 const std::vector<Argument>& Signature::inputs() const { return state_->inputs; }
@@ -47,7 +50,8 @@ const std::vector<Dim>& Signature::named_dims() const { return state_->named_dim
 
 Result<std::vector<TensorType>> Signature::output_types(std::span<const Extents> inputs,
                                                         std::span<const DimBinding> dims) const {
-  return state_->output_types(inputs, dims);
+  return guard_allocations("output types",
+                           [&]() -> Result<std::vector<TensorType>> { return state_->output_types(inputs, dims); });
 }
 
 }  // namespace millrace

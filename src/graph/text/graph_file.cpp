@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "graph/text/constant_text.h"
 #include "millrace/base/file.h"
 #include "millrace/base/printable.h"
@@ -11,35 +12,43 @@
 namespace millrace {
 
 Result<Graph> read_graph(const std::string& path, ParseOptions options) {
-  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes, read_file(fmt::format("graph '{}'", printable(path)), path));
-  options.name = path;
-  options.directory = std::filesystem::path(path).parent_path().string();
-  if (options.directory.empty()) options.directory = ".";
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // some editors begin UTF-8 with it
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  return parse_graph(text, options);
+  return guard_allocations([&] { return fmt::format("graph '{}'", printable(path)); },
+                           [&]() -> Result<Graph> {
+                             MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes,
+                                                 read_file(fmt::format("graph '{}'", printable(path)), path));
+                             options.name = path;
+                             options.directory = std::filesystem::path(path).parent_path().string();
+                             if (options.directory.empty()) options.directory = ".";
+                             std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+                             constexpr std::string_view kByteOrderMark =
+                                 "\xef\xbb\xbf";  // some editors begin UTF-8 with it
+                             if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+                             return parse_graph(text, options);
+                           });
 }
 
 Status write_graph(const Graph& graph, const std::string& path) {
-  const std::string where = fmt::format("graph '{}'", printable(path));
-  std::error_code error;
-  if (std::filesystem::is_other(std::filesystem::status(path, error))) {
-    return write_file(where, path, to_text(graph, {LargeConstants::kBytes}));
-  }
-  const std::string constants = path + ".safetensors";
-  std::map<std::string, Safetensors::Entry> entries;
-  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& node = graph.nodes[NodeId{i}];
-    const auto* constant = std::get_if<ConstantNode>(&node.what);
-    if (constant == nullptr || !is_large(node.results[0], *constant->data)) continue;
-    entries[fmt::format("{}", i)] = {node.results[0], *constant->data};
-  }
-  // Before the text, which names them.
-  if (!entries.empty()) MILLRACE_TRY(write_safetensors(constants, entries));
-  const std::string text =
-      to_text(graph, {LargeConstants::kFile, std::filesystem::path(constants).filename().string()});
-  return write_file(where, path, text);
+  return guard_allocations([&] { return fmt::format("graph '{}'", printable(path)); },
+                           [&]() -> Status {
+                             const std::string where = fmt::format("graph '{}'", printable(path));
+                             std::error_code error;
+                             if (std::filesystem::is_other(std::filesystem::status(path, error))) {
+                               return write_file(where, path, to_text(graph, {LargeConstants::kBytes}));
+                             }
+                             const std::string constants = path + ".safetensors";
+                             std::map<std::string, Safetensors::Entry> entries;
+                             for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+                               const Node& node = graph.nodes[NodeId{i}];
+                               const auto* constant = std::get_if<ConstantNode>(&node.what);
+                               if (constant == nullptr || !is_large(node.results[0], *constant->data)) continue;
+                               entries[fmt::format("{}", i)] = {node.results[0], *constant->data};
+                             }
+                             // Before the text, which names them.
+                             if (!entries.empty()) MILLRACE_TRY(write_safetensors(constants, entries));
+                             const std::string text = to_text(
+                                 graph, {LargeConstants::kFile, std::filesystem::path(constants).filename().string()});
+                             return write_file(where, path, text);
+                           });
 }
 
 }  // namespace millrace

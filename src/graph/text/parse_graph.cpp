@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/near_name.h"
 #include "graph/infer.h"
 #include "graph/text/constant_text.h"
@@ -286,7 +287,8 @@ class GraphParser {
 }  // namespace
 
 Result<Graph> parse_graph(std::string_view text, const ParseOptions& options) {
-  return GraphParser(text, options).parse();
+  return guard_allocations([&] { return fmt::format("graph '{}'", options.name); },
+                           [&]() -> Result<Graph> { return GraphParser(text, options).parse(); });
 }
 
 }  // namespace millrace

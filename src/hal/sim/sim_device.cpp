@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "hal/device_errors.h"
 #include "hal/record_check.h"
 #include "hal/sim/sim_recording.h"
@@ -23,25 +24,31 @@ class InterpretingSimDevice final : public SimDevice {
   Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) override { return Buffer::allocate(size_bytes); }
 
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
-    MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable, SimExecutable::load(target(), images));
-    return executable;
+    return guard_allocations("load", [&]() -> Result<std::shared_ptr<Executable>> {
+      MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable, SimExecutable::load(target(), images));
+      return executable;
+    });
   }
 
   Result<std::unique_ptr<Recording>> record(const CommandList& list, std::shared_ptr<Executable> executable) override {
-    auto ours = std::dynamic_pointer_cast<SimExecutable>(executable);
-    if (executable != nullptr && (ours == nullptr || ours->device() != target())) {
-      return foreign_executable(name(), target().to_text());
-    }
-    MILLRACE_TRY(check_record(list, ours.get()));
-    MILLRACE_TRY_ASSIGN(std::unique_ptr<Recording> recording, SimRecording::create(list, std::move(ours), state_));
-    return recording;
+    return guard_allocations("record", [&]() -> Result<std::unique_ptr<Recording>> {
+      auto ours = std::dynamic_pointer_cast<SimExecutable>(executable);
+      if (executable != nullptr && (ours == nullptr || ours->device() != target())) {
+        return foreign_executable(name(), target().to_text());
+      }
+      MILLRACE_TRY(check_record(list, ours.get()));
+      MILLRACE_TRY_ASSIGN(std::unique_ptr<Recording> recording, SimRecording::create(list, std::move(ours), state_));
+      return recording;
+    });
   }
 
   Status submit(Recording& recording, const Submission& submission) override {
     auto* ours = dynamic_cast<SimRecording*>(&recording);
-    if (ours == nullptr) return settle(submission.signal, foreign_recording(name()));
-    state_->begin_submission();
-    return settle(submission.signal, ours->submit(submission));
+    return settle(submission.signal, guard_allocations("submit", [&]() -> Status {
+                    if (ours == nullptr) return foreign_recording(name());
+                    state_->begin_submission();
+                    return ours->submit(submission);
+                  }));
   }
 
  private:
@@ -58,11 +65,13 @@ Result<std::shared_ptr<Device>> create_default(const TargetSpec& spec) {
 }  // namespace
 
 Result<std::shared_ptr<SimDevice>> create_sim_device(const TargetSpec& spec, const SimDeviceOptions& options) {
-  if (spec.is_simulated() && spec.is_gpu()) {
-    return std::shared_ptr<SimDevice>(std::make_shared<InterpretingSimDevice>(spec, options));
-  }
-  return invalid_argument(fmt::format("device 'sim': target is {}, expected a simulated GPU; say sim:{}",
-                                      spec.to_text(), gfx_targets().front().name));
+  return guard_allocations("device 'sim'", [&]() -> Result<std::shared_ptr<SimDevice>> {
+    if (spec.is_simulated() && spec.is_gpu()) {
+      return std::shared_ptr<SimDevice>(std::make_shared<InterpretingSimDevice>(spec, options));
+    }
+    return invalid_argument(fmt::format("device 'sim': target is {}, expected a simulated GPU; say sim:{}",
+                                        spec.to_text(), gfx_targets().front().name));
+  });
 }
 
 Driver sim_driver() { return {.name = "sim", .available = is_always_available, .create = create_default}; }

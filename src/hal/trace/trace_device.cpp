@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "hal/command_text.h"
 #include "hal/device_errors.h"
 #include "hal/timepoints.h"
@@ -32,20 +33,28 @@ class TraceDevice final : public Device {
   }
 
   Result<std::unique_ptr<Recording>> record(const CommandList& list, std::shared_ptr<Executable> executable) override {
-    append_commands("record", list, {});
-    Result<std::unique_ptr<Recording>> recording = inner_->record(list, std::move(executable));
-    append_failure("record", recording.status());
-    if (!recording.ok()) return recording.status();
-    return std::unique_ptr<Recording>(std::make_unique<TraceRecording>(list, *std::move(recording)));
+    return guard_allocations("record", [&]() -> Result<std::unique_ptr<Recording>> {
+      append_commands("record", list, {});
+      Result<std::unique_ptr<Recording>> recording = inner_->record(list, std::move(executable));
+      append_failure("record", recording.status());
+      if (!recording.ok()) return recording.status();
+      return std::unique_ptr<Recording>(std::make_unique<TraceRecording>(list, *std::move(recording)));
+    });
   }
 
   Status submit(Recording& recording, const Submission& submission) override {
     auto* ours = dynamic_cast<TraceRecording*>(&recording);
-    if (ours == nullptr) return settle(submission.signal, foreign_recording(name_));
-    append_commands("submit", ours->list, submission.sizes);
-    Status status = inner_->submit(*ours->inner, submission);
-    append_failure("submit", status);
-    return status;
+    const Status traced = guard_allocations("submit", [&]() -> Status {
+      if (ours == nullptr) return foreign_recording(name_);
+      append_commands("submit", ours->list, submission.sizes);
+      return {};
+    });
+    if (!traced.ok()) return settle(submission.signal, traced);
+    const Status status = inner_->submit(*ours->inner, submission);
+    return guard_allocations("submit", [&] {
+      append_failure("submit", status);
+      return status;
+    });
   }
 
  private:
