@@ -31,7 +31,7 @@ class HandMade {
 
   void step(std::string name, const std::vector<ResourceId>& reads, const std::vector<ResourceId>& writes) {
     KernelInfo info{.name = name};
-    Step step{.name = std::move(name), .kernel = {}, .sizes = {}, .ranges = {}, .writes = {}};
+    Step step{.name = std::move(name), .kernel = {}, .region = {}, .sizes = {}, .ranges = {}, .writes = {}};
     const auto add = [&](ResourceId id, bool writes_it) {
       step.ranges.push_back({id, 0, schedule.resources[id].size_bytes});
       step.writes.push_back(writes_it);
@@ -52,7 +52,7 @@ class HandMade {
   void copy(ResourceId from, ResourceId to) {
     const SizeExpr bytes = schedule.resources[to].size_bytes;
     schedule.steps.push_back({.name = "copy",
-                              .kernel = {},
+                              .kernel = {}, .region = {},
                               .sizes = {},
                               .ranges = {{from, 0, bytes}, {to, 0, bytes}},
                               .writes = {false, true}});
