@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/guard_allocations.h"
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
@@ -22,46 +21,41 @@ const std::string& name_of(const Kernel& kernel) {
 }
 
 Result<PlanOutcome> plan_kernel(const Kernel& kernel, const Target& target, const CompileKernelOptions& options) {
-  return guard_allocations(
-      [&] { return fmt::format("kernel '{}'", name_of(kernel)); },
-      [&]() -> Result<PlanOutcome> {
-        PlanOutcome outcome;
-        bool has_real_generator = false;
-        for (const auto& generator : target.generators()) {
-          const std::string name(generator->name());
-          has_real_generator |= name != kInterpreter;
-          if (!options.force_generator.empty() && options.force_generator != name) continue;
-          if (name == kInterpreter && has_real_generator && !options.allow_reference &&
-              options.force_generator.empty()) {
-            outcome.refusals.push_back(
-                {name, "it is the slow reference; CompileKernelOptions::allow_reference takes it all the same"});
-            continue;
-          }
-          const auto* compiler = dynamic_cast<const KernelCompiler*>(generator.get());
-          if (!compiler) {  // an application may list a generator of its own
-            outcome.refusals.push_back({name, "it compiles no kernels"});
-            continue;
-          }
-          Result<PlannedKernel> planned = compiler->plan(kernel, target.spec());
-          if (planned.ok()) {
-            outcome.kernel = *std::move(planned);
-            if (const auto* loop = std::get_if<LoopKernel>(&kernel)) outcome.kernel.flops = count_flops(*loop);
-            return outcome;
-          }
-          outcome.refusals.push_back({name, planned.status().message()});
-        }
-        if (outcome.refusals.empty()) {
-          std::string known;
-          for (const auto& generator : target.generators())
-            known += fmt::format("{}{}", known.empty() ? "" : ", ", generator->name());
-          return not_found(fmt::format(
-              "kernel {}: generator '{}' does not serve {}; there are {}; force one of these or take a target "
-              "that it serves",
-              name_of(kernel), options.force_generator, target.to_text(), known));
-        }
-        return unimplemented(fmt::format("kernel {}: no generator of {} takes it:{}", name_of(kernel), target.to_text(),
-                                         reasons(outcome.refusals)));
-      });
+  PlanOutcome outcome;
+  bool has_real_generator = false;
+  for (const auto& generator : target.generators()) {
+    const std::string name(generator->name());
+    has_real_generator |= name != kInterpreter;
+    if (!options.force_generator.empty() && options.force_generator != name) continue;
+    if (name == kInterpreter && has_real_generator && !options.allow_reference && options.force_generator.empty()) {
+      outcome.refusals.push_back(
+          {name, "it is the slow reference; CompileKernelOptions::allow_reference takes it all the same"});
+      continue;
+    }
+    const auto* compiler = dynamic_cast<const KernelCompiler*>(generator.get());
+    if (!compiler) {  // an application may list a generator of its own
+      outcome.refusals.push_back({name, "it compiles no kernels"});
+      continue;
+    }
+    Result<PlannedKernel> planned = compiler->plan(kernel, target.spec());
+    if (planned.ok()) {
+      outcome.kernel = *std::move(planned);
+      if (const auto* loop = std::get_if<LoopKernel>(&kernel)) outcome.kernel.flops = count_flops(*loop);
+      return outcome;
+    }
+    outcome.refusals.push_back({name, planned.status().message()});
+  }
+  if (outcome.refusals.empty()) {
+    std::string known;
+    for (const auto& generator : target.generators())
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", generator->name());
+    return not_found(
+        fmt::format("kernel {}: generator '{}' does not serve {}; there are {}; force one of these or take a target "
+                    "that it serves",
+                    name_of(kernel), options.force_generator, target.to_text(), known));
+  }
+  return unimplemented(fmt::format("kernel {}: no generator of {} takes it:{}", name_of(kernel), target.to_text(),
+                                   reasons(outcome.refusals)));
 }
 
 }  // namespace millrace
