@@ -51,6 +51,7 @@ void check_kernel(Complaints& complaints, const CodeObjectKernel& found, const P
   // A scalar register that is spilled goes to a lane of a vector register. Where it went to memory, private bytes tell.
   complaints.expect_equal("spills of vector registers", found.num_vector_spills, 0u);
   complaints.expect_equal("dynamic stack", found.has_dynamic_stack, false);
+  complaints.expect_none("exchanges with lanes that may be off", found.partial_exchanges);
 }
 
 }  // namespace
@@ -62,6 +63,8 @@ std::string kernel_symbol(const PlannedKernel& kernel) {
 Status check_code_object(const CodeObjectInfo& info, const PlannedKernel& planned, const TargetSpec& spec) {
   Complaints complaints;
   complaints.expect_equal<std::string>("target", info.target, fmt::format("amdgcn-amd-amdhsa--{}", spec.gfx));
+  complaints.expect_equal("version", info.version, 4u);
+  complaints.expect_none("processor features", info.set_features);
   complaints.expect_none("undefined symbols", info.undefined_symbols);
   complaints.expect_none("functions beside kernels", info.other_functions);
   complaints.expect_none("relocations", info.relocations);

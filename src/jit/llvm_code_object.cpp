@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/BinaryFormat/AMDGPUMetadataVerifier.h>
 #include <llvm/BinaryFormat/MsgPackDocument.h>
 #include <llvm/Object/ELF.h>
 #include <llvm/Support/AMDGPUMetadata.h>
+
+#include "jit/llvm_lane_flow.h"
 
 namespace millrace {
 namespace {
@@ -121,12 +124,39 @@ llvm::Error read_relocations(const Elf& elf, const Elf::Elf_Shdr& section, CodeO
   return llvm::Error::success();
 }
 
+/// What the header says beside the metadata: the version, and the features that the loader must find as they are set.
+void read_header(const Elf::Elf_Ehdr& header, CodeObjectInfo& info) {
+  using namespace llvm::ELF;
+  info.version = header.e_ident[EI_ABIVERSION] + 4u - ELFABIVERSION_AMDGPU_HSA_V4;
+  const auto read_feature = [&](const char* name, std::uint32_t mask, std::uint32_t off, std::uint32_t on) {
+    const std::uint32_t setting = header.e_flags & mask;
+    if (setting == off || setting == on) info.set_features.push_back(std::string(name) + (setting == on ? "+" : "-"));
+  };
+  read_feature("xnack", EF_AMDGPU_FEATURE_XNACK_V4, EF_AMDGPU_FEATURE_XNACK_OFF_V4, EF_AMDGPU_FEATURE_XNACK_ON_V4);
+  read_feature("sramecc", EF_AMDGPU_FEATURE_SRAMECC_V4, EF_AMDGPU_FEATURE_SRAMECC_OFF_V4,
+               EF_AMDGPU_FEATURE_SRAMECC_ON_V4);
+}
+
+/// What kernels do in their machine code that nothing else tells.
+llvm::Error read_code(llvm::StringRef bytes, CodeObjectInfo& info) {
+  llvm::StringRef name = info.target;
+  name.consume_front("amdgcn-amd-amdhsa--");
+  const GfxTarget* gfx = find_gfx_target(name.take_until([](char c) { return c == ':'; }));
+  if (gfx == nullptr) return failure("made for a target that is not known");
+  for (CodeObjectKernel& kernel : info.kernels) {
+    const llvm::StringRef code = bytes.substr(kernel.code_offset, kernel.code_bytes);
+    if (!code.empty()) kernel.partial_exchanges = find_partial_exchanges(llvm::arrayRefFromStringRef(code), *gfx);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error read(llvm::StringRef bytes, CodeObjectInfo& info) {
   auto elf = Elf::create(bytes);
   if (!elf) return elf.takeError();
   if (elf->getHeader().e_machine != llvm::ELF::EM_AMDGPU || elf->getHeader().e_type != llvm::ELF::ET_DYN) {
     return failure("no shared object for an AMD GPU");
   }
+  read_header(elf->getHeader(), info);
   if (llvm::Error error = read_notes(*elf, info)) return error;
   auto sections = elf->sections();
   if (!sections) return sections.takeError();
@@ -139,7 +169,7 @@ llvm::Error read(llvm::StringRef bytes, CodeObjectInfo& info) {
       return failure("relocations without addends");
     }
   }
-  return llvm::Error::success();
+  return read_code(bytes, info);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "jit/llvm_lanewise.h"
 #include "jit/llvm_lines.h"
 #include "jit/llvm_memory.h"
+#include "jit/subgroup_flow.h"
 
 namespace millrace {
 namespace {
@@ -23,7 +24,8 @@ class KernelWalk {
         target_(target),
         ir_(context_),
         memories_(context_, emitted, target),
-        values_(kernel_.types.size()) {
+        values_(kernel_.types.size()),
+        flow_(analyze_subgroup_flow(kernel_)) {
     if (emitted.has_lines) lines_.emplace(module, kernel_);
     target.emit_entry(module, ir_, target, emitted, [&](const LlvmFrame& frame) {
       frame_ = &frame;
@@ -135,7 +137,7 @@ class KernelWalk {
     llvm::BasicBlock* before = ir_.GetInsertBlock();
     llvm::BasicBlock* loop = new_block("loop");
     llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "after_loop");
-    ir_.CreateCondBr(ir_.CreateICmpSLT(lower, upper), loop, after);
+    ir_.CreateCondBr(agreed(instruction, ir_.CreateICmpSLT(lower, upper)), loop, after);
 
     ir_.SetInsertPoint(loop);
     std::vector<llvm::PHINode*> phis;
@@ -152,7 +154,7 @@ class KernelWalk {
     Value* next = ir_.CreateAdd(phis[0], step);
     phis[0]->addIncoming(next, latch);
     for (std::size_t i = 1; i < phis.size(); ++i) phis[i]->addIncoming(value(body.yields[i - 1]), latch);
-    llvm::BranchInst* back = ir_.CreateCondBr(ir_.CreateICmpSLT(next, upper), loop, after);
+    llvm::BranchInst* back = ir_.CreateCondBr(agreed(instruction, ir_.CreateICmpSLT(next, upper)), loop, after);
     if (contains(body, KernelOp::kBarrier) && contains(body, KernelOp::kFor)) forbid_unrolling(back);
 
     start_block(after);
@@ -182,7 +184,7 @@ class KernelWalk {
     llvm::BasicBlock* then_block = new_block("then");
     llvm::BasicBlock* else_block = llvm::BasicBlock::Create(context_, "else");
     llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "after_if");
-    ir_.CreateCondBr(value(instruction.operands[0]), then_block, else_block);
+    ir_.CreateCondBr(agreed(instruction, value(instruction.operands[0])), then_block, else_block);
     ir_.SetInsertPoint(then_block);
     emit_block(instruction.blocks[0]);
     llvm::BasicBlock* then_end = ir_.GetInsertBlock();
@@ -196,6 +198,17 @@ class KernelWalk {
       merge(instruction.results[i], value(kernel_.blocks[instruction.blocks[0]].yields[i]), then_end,
             value(kernel_.blocks[instruction.blocks[1]].yields[i]), else_end);
     }
+  }
+
+  /// The condition of a branch around exchanges between lanes. LLVM switches lanes off where it cannot tell that all
+  /// take the same way, and it does not know what the verifier does: here it is told.
+  Value* agreed(const Instruction& branch, Value* condition) {
+    const bool has_exchange =
+        std::ranges::any_of(branch.blocks, [&](BlockId block) { return exchanges_lanes(kernel_, block); });
+    if (!has_exchange || kernel_.subgroup_size == 1 || !spread_of_branch(kernel_, flow_, branch).is_hidden) {
+      return condition;
+    }
+    return ir_.CreateICmpNE(target_.emit_ballot(ir_, target_, condition), ir_.getInt64(0));
   }
 
   void merge(MachineValueId result, Value* a, llvm::BasicBlock* from_a, Value* b, llvm::BasicBlock* from_b) {
@@ -234,6 +247,7 @@ class KernelWalk {
   llvm::IRBuilder<> ir_;
   LlvmMemories memories_;
   std::vector<Value*> values_;  // by MachineValueId
+  SubgroupFlow flow_;
   const LlvmFrame* frame_ = nullptr;
   std::optional<LlvmLines> lines_;
   std::size_t num_emitted_ = 0;

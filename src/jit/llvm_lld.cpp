@@ -13,6 +13,8 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "jit/llvm_metadata_note.h"
+
 LLD_HAS_DRIVER(elf)
 
 namespace millrace {
@@ -93,7 +95,9 @@ Result<std::vector<std::byte>> link_gpu_objects(std::span<const std::span<const 
   auto linked = llvm::MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!linked) return unavailable("link: cannot read what lld left: " + linked.getError().message());
   const auto* begin = reinterpret_cast<const std::byte*>((*linked)->getBufferStart());
-  return std::vector<std::byte>(begin, begin + (*linked)->getBufferSize());
+  std::vector<std::byte> object(begin, begin + (*linked)->getBufferSize());
+  MILLRACE_TRY(join_metadata_notes(object));
+  return object;
 }
 
 }  // namespace millrace

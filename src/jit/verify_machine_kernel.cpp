@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "jit/machine_type_rules.h"
+#include "jit/subgroup_flow.h"
 #include "millrace/jit/machine_kernel.h"
 
 namespace millrace {
@@ -24,6 +25,7 @@ class Verifier {
     } else {
       check_body();
     }
+    if (errors_.empty() && kernel_.subgroup_size > 1) check_exchanges();
     if (errors_.empty()) return {};
     return internal_error(fmt::format("{}", fmt::join(errors_, "\n")));
   }
@@ -95,6 +97,22 @@ class Verifier {
     if (!body.yields.empty()) fail("the body yields {} values, expected none", body.yields.size());
     for (std::size_t i = 0; i < block_is_used_.size(); ++i) {
       if (!block_is_used_[i]) fail("block {} belongs to no instruction", i);
+    }
+  }
+
+  /// What takes values from lanes that are elsewhere takes nothing in particular.
+  void check_exchanges() {
+    if (!exchanges_lanes(kernel_, BlockId{})) return;
+    const SubgroupFlow flow = analyze_subgroup_flow(kernel_);
+    for (std::size_t i = 0; i < kernel_.blocks.size(); ++i) {
+      if (flow.is_together[i]) continue;
+      for (const MachineInstruction& instruction : kernel_.blocks[static_cast<BlockId>(i)].instructions) {
+        if (!exchanges_lanes(instruction.op)) continue;
+        fail(
+            "{}: some threads of a subgroup may not come to block {}, expected all or none; move it out, or broadcast "
+            "what the branch depends on",
+            where(instruction), i);
+      }
     }
   }
 

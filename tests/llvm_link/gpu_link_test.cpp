@@ -1,61 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What linking GPU objects refuses, and what reading them back finds. The modules are LLVM IR as text, because the
-// emitter makes none like these.
-#include <llvm-c/Target.h>
-
+// What linking GPU objects refuses, and what reading them back finds.
 #include <doctest/doctest.h>
-#include <llvm/AsmParser/Parser.h>
-#include <llvm/IR/LegacyPassManager.h>
-#include <llvm/IR/Module.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/SourceMgr.h>
-#include <llvm/Target/TargetMachine.h>
 
-#include "jit/llvm_code_object.h"
-#include "jit/llvm_lld.h"
+#include "gpu_modules.h"
 
 namespace millrace {
 namespace {
 
-constexpr char kTriple[] = "amdgcn-amd-amdhsa";
-
-/// The relocatable object of a module.
-std::string compile(const char* ir) {
-  LLVMInitializeAMDGPUTargetInfo();
-  LLVMInitializeAMDGPUTarget();
-  LLVMInitializeAMDGPUTargetMC();
-  LLVMInitializeAMDGPUAsmPrinter();
-  std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
-  REQUIRE_MESSAGE(target != nullptr, error);
-  const std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(kTriple, "gfx1100", "", {}, llvm::Reloc::PIC_));
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic diagnostic;
-  auto module = llvm::parseAssemblyString(ir, diagnostic, context);
-  REQUIRE_MESSAGE(module != nullptr, diagnostic.getMessage().str());
-  module->setTargetTriple(kTriple);
-  module->setDataLayout(machine->createDataLayout());
-  llvm::SmallString<0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager passes;
-  REQUIRE(!machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile));
-  passes.run(*module);
-  return std::string(object);
-}
-
-Result<std::vector<std::byte>> link(const std::vector<std::string>& objects) {
-  std::vector<std::span<const std::byte>> spans;
-  for (const std::string& object : objects) spans.push_back(std::as_bytes(std::span(object)));
-  return link_gpu_objects(spans);
-}
-
-CodeObjectInfo info_of(const char* ir) { return read_llvm_code_object(link({compile(ir)}).value()).value(); }
+using test::compile_gpu_module, test::info_of_gpu_module, test::link_gpu_modules;
 
 constexpr char kEmpty[] = "define protected amdgpu_kernel void @kernel() { ret void }";
 
 TEST_CASE("an object without anything to resolve is linked") {
-  const CodeObjectInfo info = info_of(kEmpty);
+  const CodeObjectInfo info = info_of_gpu_module(kEmpty);
   REQUIRE(info.kernels.size() == 1);
   CHECK(info.kernels[0].symbol == "kernel");
   CHECK(info.target == "amdgcn-amd-amdhsa--gfx1100");
@@ -65,7 +22,7 @@ TEST_CASE("an object without anything to resolve is linked") {
 }
 
 TEST_CASE("undefined symbols are refused by name") {
-  const std::string object = compile(R"(
+  const std::string object = compile_gpu_module(R"(
     declare ptr @malloc(i64)
     declare void @free(ptr)
     define protected amdgpu_kernel void @kernel() {
@@ -73,25 +30,80 @@ TEST_CASE("undefined symbols are refused by name") {
       call void @free(ptr %memory)
       ret void
     })");
-  const Status status = link({object}).status();
+  const Status status = link_gpu_modules({object}).status();
   CHECK(status.code() == StatusCode::kInternal);
   CHECK(status.message() == "link: undefined symbol: malloc; undefined symbol: free");
-  CHECK(link({compile(kEmpty)}).ok());  // lld runs again
+  CHECK(link_gpu_modules({compile_gpu_module(kEmpty)}).ok());  // lld runs again
 }
 
 TEST_CASE("two kernels of one name are refused") {
-  const std::string object = compile(kEmpty);
-  CHECK(link({object, object}).status().message() == "link: duplicate symbol: kernel; duplicate symbol: kernel.kd");
+  const std::string object = compile_gpu_module(kEmpty);
+  CHECK(link_gpu_modules({object, object}).status().message() ==
+        "link: duplicate symbol: kernel; duplicate symbol: kernel.kd");
 }
 
 TEST_CASE("objects of two targets are refused") {
-  std::string other = compile(kEmpty);
+  std::string other = compile_gpu_module(kEmpty);
   other[18] = 62;  // EM_X86_64
-  CHECK(!link({compile(kEmpty), other}).ok());
+  CHECK(!link_gpu_modules({compile_gpu_module(kEmpty), other}).ok());
+}
+
+std::string kernels(const std::vector<std::string>& names, const std::string& flags = "") {
+  std::string ir = flags;
+  for (const std::string& name : names) ir += "define protected amdgpu_kernel void @" + name + "() { ret void }\n";
+  return ir;
+}
+
+std::size_t num_notes(const std::vector<std::byte>& object) {
+  const std::string_view text(reinterpret_cast<const char*>(object.data()), object.size());
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find("amdhsa.kernels", at)) != std::string_view::npos; ++at) ++count;
+  return count;
+}
+
+TEST_CASE("what is joined has one metadata note, with the kernels of all") {
+  std::vector<std::string> objects, names;
+  for (int i = 0; i < 20; ++i) {  // so many that MessagePack writes an array of them in another form
+    names.push_back("kernel_" + std::to_string(i));
+    objects.push_back(compile_gpu_module(kernels({names.back()})));
+  }
+  objects.push_back(compile_gpu_module(kernels({"first_of_two", "second_of_two"})));
+  names.insert(names.end(), {"first_of_two", "second_of_two"});
+  const std::vector<std::byte> linked = link_gpu_modules(objects).value();
+  CHECK(num_notes(linked) == 1);
+  const CodeObjectInfo info = read_llvm_code_object(linked).value();
+  REQUIRE(info.kernels.size() == names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    CHECK(info.kernels[i].symbol == names[i]);
+    CHECK(info.kernels[i].code_bytes > 0);
+  }
+  CHECK(info.target == "amdgcn-amd-amdhsa--gfx1100");
+}
+
+TEST_CASE("objects whose metadata is of two versions are refused") {
+  const auto of_version = [](const char* name, const char* version) {
+    return compile_gpu_module(kernels({name},
+                                      "!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"amdhsa_code_object_version\", "
+                                      "i32 " +
+                                          std::string(version) + "}\n"));
+  };
+  CHECK(link_gpu_modules({of_version("a", "400"), of_version("b", "400")}).ok());
+  CHECK(!link_gpu_modules({of_version("a", "400"), of_version("b", "500")}).ok());
+}
+
+TEST_CASE("the version of an object, and what it wants of a processor, are read") {
+  const std::string flag = "!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"amdhsa_code_object_version\", i32 ";
+  CHECK(info_of_gpu_module(kernels({"kernel"}, flag + "400}\n")).version == 4);
+  CHECK(info_of_gpu_module(kernels({"kernel"}, flag + "500}\n")).version == 5);
+  CHECK(info_of_gpu_module(kernels({"kernel"}), "gfx90a").set_features.empty());
+  const CodeObjectInfo set = info_of_gpu_module(
+      "define protected amdgpu_kernel void @kernel() \"target-features\"=\"+xnack,-sramecc\" { ret void }", "gfx90a");
+  CHECK(set.set_features == std::vector<std::string>{"xnack+", "sramecc-"});
+  CHECK(set.target == "amdgcn-amd-amdhsa--gfx90a:sramecc-:xnack+");
 }
 
 TEST_CASE("functions that are called, hidden arguments and a stack without bound are found") {
-  const CodeObjectInfo info = info_of(R"(
+  const CodeObjectInfo info = info_of_gpu_module(R"(
     define internal i32 @helper(i32 %n) noinline {
       %twice = add i32 %n, %n
       ret i32 %twice

@@ -31,24 +31,32 @@ struct CodeObjectKernel {
   std::vector<std::string> hidden_arguments = {};  // which the driver would have to fill in
   std::uint64_t code_offset = 0;                   // of its machine code in the object
   std::uint64_t code_bytes = 0;
+  /// Instructions that take values from other lanes where a lane may be off:
+  /// "v_permlanex16_b32 v2, v1, s2, s3 at byte 132".
+  std::vector<std::string> partial_exchanges = {};
 };
 
 /// What a code object (a shared ELF object for one GPU target) holds.
 struct CodeObjectInfo {
   std::string target = {};  // "amdgcn-amd-amdhsa--gfx1100"
+  std::uint32_t version = 0;
+  std::vector<std::string> set_features = {};  // "xnack+", "sramecc-": processors that differ do not take it
   std::vector<CodeObjectKernel> kernels = {};
   std::vector<std::string> other_functions = {};
   std::vector<std::string> undefined_symbols = {};
   std::vector<std::string> relocations = {};  // types, but relative ones
 };
 
-/// Reads a code object back, through the LLVM module. Fails when it is none, or when its metadata is malformed.
+/// Reads a code object back, through the LLVM module. Fails when it is none, when its metadata is malformed, or when it
+/// is for no target of gfx_targets().
 Result<CodeObjectInfo> read_code_object(std::span<const std::byte>);
 
 /// Whether the code object holds the kernel as it was planned: every broken promise in one message. Workgroup memory is
 /// just the plan's and private memory no more (but for 16 bytes of LLVM's own where there is any); arguments are the
 /// status pointer, the buffers' pointers and the sizes; nothing spills to memory (large regions may keep scalars in
-/// lanes of vector registers), nothing is called, nothing is left for the loader but relative relocations.
+/// lanes of vector registers), nothing is called, nothing is left for the loader but relative relocations. Values are
+/// exchanged between lanes only where every lane is on. The version is 4, the least that says all there is to say, so
+/// that older drivers take the object; it runs whatever a processor's xnack and sramecc are.
 Status check_code_object(const CodeObjectInfo&, const PlannedKernel&, const TargetSpec&);
 
 /// Joins images of kernels (ImageFormat::kGpuObject), all for one target, to one code object that a driver loads.

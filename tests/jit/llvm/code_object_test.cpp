@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code objects: what they are checked for, how they are joined, and what is none.
+#include <cstring>
+#include <map>
+
 #include <doctest/doctest.h>
 
 #include "millrace/jit/kernel_cache.h"
@@ -20,6 +23,8 @@ TEST_CASE("an object that is not as planned is refused with all that differs") {
   CHECK(check_code_object(kernel.info(), kernel.planned(), spec_of(kGfx)).ok());
   CodeObjectInfo info = kernel.info();
   info.target = "amdgcn-amd-amdhsa--gfx1030";
+  info.version = 5;
+  info.set_features = {"xnack+"};
   info.undefined_symbols = {"malloc", "free"};
   info.other_functions = {"helper"};
   info.relocations = {"R_AMDGPU_ABS64"};
@@ -32,13 +37,17 @@ TEST_CASE("an object that is not as planned is refused with all that differs") {
   code.subgroup_size = 64;
   code.num_vector_spills = 2;
   code.has_dynamic_stack = true;
-  CHECK(check_code_object(info, kernel.planned(), spec_of(kGfx)).message() ==
-        "kernel 'row_sum' for amdgpu:gfx1100: its code object is not as planned: target amdgcn-amd-amdhsa--gfx1030, "
-        "expected amdgcn-amd-amdhsa--gfx1100; undefined symbols malloc, free, expected none; functions beside kernels "
-        "helper, expected none; relocations R_AMDGPU_ABS64, expected none; bytes of arguments 272, expected 32; hidden "
-        "arguments hidden_block_count_x, expected none; bytes of workgroup memory 64, expected 32; bytes of private "
-        "memory 16, expected at most 0; threads of a workgroup 1024, expected 256; threads of a subgroup 64, expected "
-        "32; spills of vector registers 2, expected 0; dynamic stack true, expected false");
+  code.partial_exchanges = {"v_permlanex16_b32 v2, v1, s2, s3 at byte 132"};
+  CHECK(
+      check_code_object(info, kernel.planned(), spec_of(kGfx)).message() ==
+      "kernel 'row_sum' for amdgpu:gfx1100: its code object is not as planned: target amdgcn-amd-amdhsa--gfx1030, "
+      "expected amdgcn-amd-amdhsa--gfx1100; version 5, expected 4; processor features xnack+, expected none; undefined "
+      "symbols malloc, free, expected none; functions beside kernels helper, expected none; relocations "
+      "R_AMDGPU_ABS64, expected none; bytes of arguments 272, expected 32; hidden arguments hidden_block_count_x, "
+      "expected none; bytes of workgroup memory 64, expected 32; bytes of private memory 16, expected at most 0; "
+      "threads of a workgroup 1024, expected 256; threads of a subgroup 64, expected 32; spills of vector registers 2, "
+      "expected 0; dynamic stack true, expected false; exchanges with lanes that may be off v_permlanex16_b32 v2, v1, "
+      "s2, s3 at byte 132, expected none");
   info = kernel.info();
   info.kernels.clear();
   CHECK(check_code_object(info, kernel.planned(), spec_of(kGfx)).message() ==
@@ -90,6 +99,36 @@ TEST_CASE("the kernels of a program are joined to one object, equal ones once") 
   CHECK(check_code_object(info, sum.planned(), spec_of(kGfx)).ok());
   CHECK(check_code_object(info, scan.planned(), spec_of(kGfx)).ok());
   CHECK(check_code_object(info, again.planned(), spec_of(kGfx)).ok());
+}
+
+TEST_CASE("an object has one metadata note, with all of its kernels") {
+  const std::vector<ExecutableImage> images = {row_sum().image(),
+                                               EmittedGpuKernel(test::block_scan_kernel(DType::kI32, 32), kGfx).image(),
+                                               EmittedGpuKernel(test::axpy_kernel(DType::kF32, 32), kGfx).image()};
+  const std::vector<std::byte> object = link_images(images).value();
+  const std::string_view text(reinterpret_cast<const char*>(object.data()), object.size());
+  CHECK(text.find("amdhsa.kernels") != std::string_view::npos);
+  CHECK(text.find("amdhsa.kernels") == text.rfind("amdhsa.kernels"));
+  CHECK(read_code_object(object).value().kernels.size() == 3);
+}
+
+TEST_CASE("an object is of version 4, and for processors with xnack and sramecc on or off") {
+  // Bytes of the ELF header: the version of the ABI, and of the flags, the processor and the features: bit 8 alone is
+  // "any" of xnack, bit 10 of sramecc. RDNA has neither.
+  const std::map<std::string_view, std::uint32_t> flags = {{"gfx90a", 0x53f}, {"gfx942", 0x54c}, {"gfx1030", 0x36},
+                                                           {"gfx1100", 0x41}, {"gfx1151", 0x4a}, {"gfx1201", 0x4e}};
+  for (const GfxTarget& gfx : gfx_targets()) {
+    CAPTURE(gfx.name);
+    const EmittedGpuKernel kernel(test::row_sum_kernel(DType::kF32, gfx.subgroup_size), gfx);
+    const std::vector<std::byte> object = link_images({{kernel.image()}}).value();
+    std::uint32_t found = 0;
+    std::memcpy(&found, object.data() + 48, sizeof(found));
+    REQUIRE(flags.contains(gfx.name));
+    CHECK(found == flags.at(gfx.name));
+    CHECK(object[8] == std::byte{2});  // ELFABIVERSION_AMDGPU_HSA_V4
+    CHECK(kernel.info().version == 4);
+    CHECK(kernel.info().set_features.empty());
+  }
 }
 
 TEST_CASE("what cannot be joined is refused by name") {
