@@ -77,22 +77,34 @@ std::string complaint(const KernelSequence& sequence, const Problem& problem) {
 
 TEST_CASE("each mistake in a nest that is mapped to a GPU is found") {
   struct Row {
+    const char* gfx;
     Problem problem;
     std::size_t num_found;
+    std::size_t num_in_loops, num_harmless_loops;  // a step past the end that is masked, or finds no greater element
   };
-  const Row rows[] = {{row_reduction(ReductionKind::kSum, 3, 1500), 3},
-                      {row_reduction(ReductionKind::kArgMax, 3, 1500), 5},
-                      {row_reduction(ReductionKind::kSum, 50, 100), 3},
-                      {product(20, 33, 40), 14},
-                      {product(64, 48, 33), 9}};
-  for (const auto& [problem, num_found] : rows) {
-    const KernelSequence sequence = lower_request(problem.nest, test::gpu_target("gfx1100"), test::forced("")).value();
+  // Subgroups of 32, then of 64.
+  const Row rows[] = {{"gfx1100", row_reduction(ReductionKind::kSum, 3, 1500), 3, 2, 0},
+                      {"gfx1100", row_reduction(ReductionKind::kArgMax, 3, 1500), 5, 1, 1},
+                      {"gfx1100", row_reduction(ReductionKind::kSum, 50, 100), 3, 2, 0},
+                      {"gfx1100", product(20, 33, 40), 14, 3, 1},
+                      {"gfx1100", product(64, 48, 33), 9, 3, 1},
+                      {"gfx90a", row_reduction(ReductionKind::kSum, 3, 1500), 3, 2, 0},
+                      {"gfx90a", row_reduction(ReductionKind::kArgMax, 3, 1500), 5, 1, 1},
+                      {"gfx90a", row_reduction(ReductionKind::kSum, 50, 100), 3, 2, 0},
+                      {"gfx90a", product(20, 33, 40), 14, 3, 1},
+                      {"gfx90a", product(64, 48, 33), 9, 3, 1}};
+  for (const auto& [gfx, problem, num_found, num_in_loops, num_harmless_loops] : rows) {
+    CAPTURE(gfx);
+    const KernelSequence sequence = lower_request(problem.nest, test::gpu_target(gfx), test::forced("")).value();
     REQUIRE(complaint(sequence, problem) == "");
-    const test::Mistakes mistakes =
-        test::find_mistakes(sequence, [&](const KernelSequence& wrong) { return complaint(wrong, problem); });
+    const auto complaint_of = [&problem = problem](const KernelSequence& wrong) { return complaint(wrong, problem); };
+    const test::Mistakes mistakes = test::find_mistakes(sequence, complaint_of);
+    const test::Mistakes in_loops = test::find_loop_mistakes(sequence, complaint_of);
     CAPTURE(to_text(std::get<MachineKernel>(sequence.kernels[0].kernel.mapped)));
     CHECK(mistakes.num_found == num_found);
     CHECK(mistakes.num_harmless == 0);
+    CHECK(in_loops.num_found == num_in_loops);
+    CHECK(in_loops.num_harmless == num_harmless_loops);
   }
 }
 

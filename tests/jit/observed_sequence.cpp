@@ -151,4 +151,17 @@ Mistakes find_mistakes(const KernelSequence& sequence, const ComplaintOf& compla
   return all;
 }
 
+Mistakes find_loop_mistakes(const KernelSequence& sequence, const ComplaintOf& complaint_of) {
+  Mistakes mistakes;
+  for (std::size_t i = 0; i < sequence.kernels.size(); ++i) {
+    const auto& kernel = std::get<MachineKernel>(sequence.kernels[i].kernel.mapped);
+    for (const Mutant& mutant : with_each_loop_off_by_one(kernel)) {
+      KernelSequence wrong = sequence;
+      wrong.kernels[i].kernel.mapped = mutant.kernel;
+      ++(complaint_of(wrong) != "" ? mistakes.num_found : mistakes.num_harmless);
+    }
+  }
+  return mistakes;
+}
+
 }  // namespace millrace::test

@@ -49,5 +49,7 @@ using ComplaintOf = std::function<std::string(const KernelSequence&)>;
 Mistakes find_mistakes(const KernelSequence&, std::size_t kernel, const ComplaintOf& complaint_of);
 /// In all of its kernels.
 Mistakes find_mistakes(const KernelSequence&, const ComplaintOf& complaint_of);
+/// The same with each loop of all kernels a step longer, and a step shorter.
+Mistakes find_loop_mistakes(const KernelSequence&, const ComplaintOf& complaint_of);
 
 }  // namespace millrace::test

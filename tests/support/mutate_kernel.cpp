@@ -91,6 +91,24 @@ std::vector<Mutant> with_each_bound_off_by_one(const MachineKernel& kernel) {
   return mutants;
 }
 
+std::vector<Mutant> with_each_loop_off_by_one(const MachineKernel& kernel) {
+  std::vector<Mutant> mutants;
+  for (const KernelOp change : {KernelOp::kAdd, KernelOp::kSub}) {
+    const auto changed = mutate_each(kernel, [&](MachineKernel& mutant, BlockId block, std::size_t i) {
+      auto& body = mutant.blocks[block].instructions;
+      if (body[i].op != KernelOp::kFor) return false;
+      const MachineValueId upper = body[i].operands[1], step = body[i].operands[2];
+      const MachineValueId moved = mutant.types.push_back(mutant.types[upper]);
+      body[i].operands[1] = moved;
+      body.insert(body.begin() + static_cast<std::ptrdiff_t>(i),
+                  {.op = change, .operands = {upper, step}, .results = {moved}, .immediate = 0, .blocks = {}});
+      return true;
+    });
+    mutants.insert(mutants.end(), changed.begin(), changed.end());
+  }
+  return mutants;
+}
+
 std::vector<Mutant> without_each_guard(const MachineKernel& kernel) {
   return mutate_each(kernel, [](MachineKernel& mutant, BlockId block, std::size_t i) {
     if (mutant.blocks[block].instructions[i].op != KernelOp::kIf) return false;

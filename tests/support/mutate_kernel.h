@@ -21,6 +21,8 @@ std::vector<Mutant> without_each_barrier(const MachineKernel&);
 std::vector<Mutant> with_each_slot_shorter(const MachineKernel&);
 /// One a comparison a < b that an `if` or a mask depends on, alone or joined to others, which is a <= b.
 std::vector<Mutant> with_each_bound_off_by_one(const MachineKernel&);
+/// Two a `for`, the one step longer and the one step shorter.
+std::vector<Mutant> with_each_loop_off_by_one(const MachineKernel&);
 /// One an `if`, which is always taken.
 std::vector<Mutant> without_each_guard(const MachineKernel&);
 /// One a masked load or store, all of whose lanes go to memory.
