@@ -40,9 +40,10 @@ OpTrial make_trial(Op op, const Attributes& attributes, const Tensor& keys, std:
   return trial;
 }
 
-void check_none(const DriverTally& tally) {
+/// `refused` is what may be.
+void check_none(const DriverTally& tally, const std::vector<std::string>& refused = {}) {
   for (const std::string& failure : tally.failures) FAIL_CHECK(failure);
-  CHECK(tally.ran > 0);
+  CHECK(refusals(tally) == refused);
 }
 
 constexpr std::uint32_t kValues = 1, kIndices = 2, kBoth = 3;

@@ -14,9 +14,24 @@ namespace millrace::reference {
 /// shapes are its own. Precondition: operands that the op takes.
 std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<const Tensor> operands);
 
-/// How far each element of a floating-point result may be from `evaluate`, for ops that accumulate:
-/// points * eps * sum of the terms' magnitudes, and one rounding to the result's dtype. Empty for other ops.
+/// Whether an op adds or multiplies many points, in an order that floats may feel.
+bool accumulates(Op op);
+
+/// Which elements of an accumulating float op come out the same in every order: all partial results are exact in the
+/// accumulator, f32 or f64. Means never do: they divide.
+std::vector<bool> is_exact_in_any_order(Op op, const Attributes& attributes, std::span<const Tensor> operands);
+
+/// How far an accumulating float op's rounding errors may take each element from `evaluate`: c * sqrt(points) * u * sum
+/// of the terms' magnitudes, linear in the points where terms repeat, and one rounding to the result's dtype. Infinite
+/// where some orders overflow.
+std::vector<long double> rounding_bound(Op op, const Attributes& attributes, std::span<const Tensor> operands);
+
+/// How far each element of a floating-point result may be from `evaluate`, for ops that accumulate: 0 where the order
+/// cannot matter, else rounding_bound(). Empty for other ops.
 std::vector<long double> accumulation_bound(Op op, const Attributes& attributes, std::span<const Tensor> operands);
+
+/// The distance of neighbours in the dtype at a finite value.
+long double ulp_at(DType dtype, long double value);
 
 /// |found - expected| in units in the last place of `expected`; 0 for two NaN and for equal values (-0 equals +0),
 /// infinity when one alone is NaN or infinite. Precondition: a float dtype.

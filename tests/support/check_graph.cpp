@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/check_graph.h"
 
+#include <map>
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "tests/op_cases.h"
-#include "tests/reference/evaluate.h"
+#include "tests/reference/ranges.h"
 #include "tests/support/difference.h"
 #include "tests/support/op_driver.h"
 #include "tests/support/random_graph.h"
@@ -35,32 +38,6 @@ Graph with_every_output(Graph graph) {
   return graph;
 }
 
-Result<std::vector<Tensor>> compile_and_run(const Graph& graph, const CompileOptions& options,
-                                            std::span<const Tensor> inputs, const SymbolValues& values) {
-  MILLRACE_TRY_ASSIGN(const Program program, compile(graph, options));
-  std::vector<DimBinding> dims;
-  for (const Dim& dim : program.named_dims()) dims.push_back({dim.name(), values.at(dim.name())});
-  return run_guarded(program, inputs, dims);
-}
-
-/// Each value of a run of with_every_output().
-using Values = std::map<Value, Tensor>;
-
-/// Whether a float sum, whose order a kernel may choose, is in a value's past.
-std::vector<bool> has_sum_before(const Graph& graph) {
-  std::vector<bool> has_sum;
-  for (const Node& node : graph.nodes) {
-    bool found = false;
-    for (const Value& operand : node.operands) found |= has_sum[index_of(operand.node)];
-    if (const auto* op = std::get_if<OpNode>(&node.what); op && !node.operands.empty()) {
-      found |= is_float(graph.type(node.operands[0]).dtype) &&
-               (has_trait(op->op, kReduction) || has_trait(op->op, kContraction));
-    }
-    has_sum.push_back(found);
-  }
-  return has_sum;
-}
-
 /// Each op against the oracle, on the operands that it had.
 std::string check_nodes(const Graph& bound, const Values& values) {
   for (std::uint32_t i = 0; i < bound.nodes.size(); ++i) {
@@ -78,60 +55,151 @@ std::string check_nodes(const Graph& bound, const Values& values) {
   return "";
 }
 
-/// Where bytes of two runs differ; NaN payloads may.
-std::string check_equal(const Graph& graph, const std::vector<Tensor>& found, const std::vector<Tensor>& expected,
-                        const std::vector<bool>& is_compared) {
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (!is_compared[i]) continue;
-    const std::string wrong = find_difference(found[i], expected[i], {});
-    if (!wrong.empty()) return fmt::format("output {}: {}", graph.outputs[i].name, wrong);
+using reference::Range;
+using Ranges = std::map<Value, Range>;
+
+/// What each value may be in a program that shows the outputs alone. Functions have the bits that `computed` shows.
+Ranges ranges_of(const Graph& bound, const Values& computed) {
+  Ranges ranges;
+  for (std::uint32_t i = 0; i < bound.nodes.size(); ++i) {
+    const Node& node = bound.nodes[NodeId{i}];
+    const auto* op = std::get_if<OpNode>(&node.what);
+    if (op == nullptr) {
+      ranges[{NodeId{i}, 0}] = reference::known(computed.at({NodeId{i}, 0}));
+      continue;
+    }
+    std::vector<const Range*> operands;
+    std::vector<Tensor> shown;
+    for (const Value& operand : node.operands) operands.push_back(&ranges.at(operand));
+    for (std::uint32_t r = 0; r < node.results.size(); ++r) shown.push_back(computed.at({NodeId{i}, r}));
+    const std::vector<Range> results =
+        reference::evaluate_ranges({op->op, op->attributes, operands, max_ulp(op->op), shown});
+    for (std::uint32_t r = 0; r < node.results.size(); ++r) ranges[{NodeId{i}, r}] = results[r];
+  }
+  return ranges;
+}
+
+/// The outputs that an unsorted topk gives, values and indices, are rows in any order: with known keys, those of the
+/// oracle in one order. `found` are the graph's outputs.
+std::string check_unsorted(const Graph& bound, NodeId id, const Ranges& ranges, std::span<const Tensor> found) {
+  const Node& node = bound.nodes[id];
+  const auto& op = std::get<OpNode>(node.what);
+  const Range& keys = ranges.at(node.operands[0]);
+  if (!keys.all_known()) return "";  // find_outside() has seen them
+  const std::vector<Tensor> all = reference::evaluate(op.op, op.attributes, {&keys.low, 1});
+  std::vector<Tensor> results, expected;
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (bound.outputs[i].value != Value{id, r}) continue;
+      results.push_back(found[i]);
+      expected.push_back(all[r]);
+      break;
+    }
+  }
+  const std::int64_t axis = std::get<TopKAttrs>(op.attributes).axis;
+  order_rows(results, axis);
+  order_rows(expected, axis);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string wrong = find_difference(results[i], expected[i], {});
+    if (!wrong.empty()) return fmt::format("%{} = {}, each row in one order: {}", index_of(id), to_text(op.op), wrong);
   }
   return "";
+}
+
+void count_elements(const Range& range, ElementTally& tally) {
+  for (std::int64_t i = 0; i < range.low.num_elements(); ++i) {
+    ++(range.is_known(i) ? tally.known : range.is_open(i) ? tally.open : tally.bounded);
+  }
+}
+
+}  // namespace
+
+std::string check_outputs(const Graph& bound, const Values& computed, std::span<const Tensor> found,
+                          ElementTally* tally) {
+  const Ranges ranges = ranges_of(bound, computed);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Value& value = bound.outputs[i].value;
+    if (tally != nullptr) count_elements(ranges.at(value), *tally);
+    const std::string wrong = find_outside(found[i], ranges.at(value));
+    if (!wrong.empty()) return fmt::format("output {}: {}", bound.outputs[i].name, wrong);
+    const auto* op = std::get_if<OpNode>(&bound.nodes[value.node].what);
+    const auto* topk = op == nullptr ? nullptr : std::get_if<TopKAttrs>(&op->attributes);
+    if (topk == nullptr || topk->sorted) continue;
+    if (std::string mistake = check_unsorted(bound, value.node, ranges, found); !mistake.empty()) return mistake;
+  }
+  return "";
+}
+
+namespace {
+
+/// A graph, compiled in each of its forms.
+struct Forms {
+  std::optional<Program> every, fused, interpreted;
+};
+
+Result<Forms> compile_forms(const Graph& graph, const Graph& every, const CompileOptions& options) {
+  Forms forms;
+  if (!every.outputs.empty()) {
+    MILLRACE_TRY_ASSIGN(forms.every, compile(every, options));
+  }
+  MILLRACE_TRY_ASSIGN(forms.fused, compile(graph, options));
+  // mul_add rounds once where there is FMA, and in the interpreter.
+  const TargetSpec target = TargetSpec::parse(options.device).value();
+  const bool is_interpreted = target.is_simulated() && options.lowering.compile.force_generator.empty();
+  if (!target.has_fma() || is_interpreted) return forms;
+  CompileOptions interpreted = options;
+  interpreted.lowering.compile.force_generator = "interpreter";
+  MILLRACE_TRY_ASSIGN(forms.interpreted, compile(graph, interpreted));
+  return forms;
+}
+
+Result<std::vector<Tensor>> run_form(const Program& program, std::span<const Tensor> inputs,
+                                     const SymbolValues& values) {
+  std::vector<DimBinding> dims;
+  for (const Dim& dim : program.named_dims()) dims.push_back({dim.name(), values.at(dim.name())});
+  return run_guarded(program, inputs, dims);
+}
+
+/// Inputs and constants, which no run shows.
+Values leaves_of(const Graph& graph, const Graph& bound, std::span<const Tensor> inputs) {
+  Values values;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) values[{graph.inputs[i], 0}] = inputs[i];
+  for (std::uint32_t i = 0; i < bound.nodes.size(); ++i) {
+    const auto* constant = std::get_if<ConstantNode>(&bound.nodes[NodeId{i}].what);
+    if (constant == nullptr) continue;
+    Tensor tensor(bound.nodes[NodeId{i}].results[0]);
+    tensor.bytes = *constant->data;
+    values[{NodeId{i}, 0}] = std::move(tensor);
+  }
+  return values;
 }
 
 }  // namespace
 
 std::string check_graph(const Graph& graph, const SymbolValues& values, const CompileOptions& options,
-                        std::uint64_t seed) {
-  const Graph bound = bind_graph(graph, values);
-  const std::vector<Tensor> inputs = random_inputs(bound, seed);
-  const Graph every = with_every_output(graph);
-  Values computed;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) computed[{graph.inputs[i], 0}] = inputs[i];
-  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    const auto* constant = std::get_if<ConstantNode>(&graph.nodes[NodeId{i}].what);
-    if (constant == nullptr) continue;
-    Tensor tensor(graph.nodes[NodeId{i}].results[0]);
-    tensor.bytes = *constant->data;
-    computed[{NodeId{i}, 0}] = std::move(tensor);
+                        std::uint64_t seed, ElementTally* tally) {
+  const Graph bound = bind_graph(graph, values), every = with_every_output(graph);
+  const Result<Forms> forms = compile_forms(graph, every, options);
+  if (!forms.ok()) return forms.status().message();
+  for (const InputStyle style : kInputStyles) {
+    const std::vector<Tensor> inputs = random_inputs(bound, seed, style);
+    Values computed = leaves_of(graph, bound, inputs);
+    if (forms->every) {
+      const Result<std::vector<Tensor>> results = run_form(*forms->every, inputs, values);
+      if (!results.ok()) return "every value: " + results.status().message();
+      for (std::size_t i = 0; i < results->size(); ++i) computed[every.outputs[i].value] = (*results)[i];
+      if (std::string wrong = check_nodes(bound, computed); !wrong.empty()) return "every value: " + wrong;
+    }
+    for (const auto& [name, program] : {std::pair{"as it is", &forms->fused}, {"interpreted", &forms->interpreted}}) {
+      if (!*program) continue;
+      const Result<std::vector<Tensor>> found = run_form(**program, inputs, values);
+      if (!found.ok()) return fmt::format("{}: {}", name, found.status().message());
+      if (std::string wrong = check_outputs(bound, computed, *found, tally); !wrong.empty()) {
+        return fmt::format("{}: {}", name, wrong);
+      }
+    }
   }
-  if (!every.outputs.empty()) {
-    const Result<std::vector<Tensor>> results = compile_and_run(every, options, inputs, values);
-    if (!results.ok()) return "every value: " + results.status().message();
-    for (std::size_t i = 0; i < results->size(); ++i) computed[every.outputs[i].value] = (*results)[i];
-    if (std::string wrong = check_nodes(bound, computed); !wrong.empty()) return "every value: " + wrong;
-  }
-  const Result<std::vector<Tensor>> found = compile_and_run(graph, options, inputs, values);
-  if (!found.ok()) return "as it is: " + found.status().message();
-  const std::vector<bool> has_sum = has_sum_before(graph);
-  std::vector<Tensor> unfused;
-  std::vector<bool> is_exact;
-  for (const GraphOutput& output : graph.outputs) {
-    unfused.push_back(computed.at(output.value));
-    is_exact.push_back(!has_sum[index_of(output.value.node)]);
-  }
-  if (std::string wrong = check_equal(graph, *found, unfused, is_exact); !wrong.empty()) {
-    return "fused against unfused: " + wrong;
-  }
-  // mul_add rounds once where there is FMA, and in the interpreter.
-  if (!TargetSpec::parse(options.device)->has_fma()) return "";
-  CompileOptions interpreted = options;
-  interpreted.lowering.compile.force_generator = "interpreter";
-  const Result<std::vector<Tensor>> reference = compile_and_run(graph, interpreted, inputs, values);
-  if (!reference.ok()) return "interpreted: " + reference.status().message();
-  // The xbyak generator sums in an order of its own.
-  std::string wrong = check_equal(graph, *found, *reference, is_exact);
-  return wrong.empty() ? "" : "against the interpreter: " + wrong;
+  return "";
 }
 
 }  // namespace millrace::test

@@ -28,7 +28,7 @@ std::string compare_float(const reference::Tensor& found, const reference::Tenso
   };
   if (!tolerance.bounds.empty()) {
     const long double bound = tolerance.bounds[static_cast<std::size_t>(i)];
-    if (a == b || std::fabs(a - b) <= bound) return "";
+    if (a == b || std::isinf(bound) || std::fabs(a - b) <= bound) return "";
     return text(fmt::format("at most {} away", static_cast<double>(bound)));
   }
   if (tolerance.max_ulp == 0) return text("not the same bits");
@@ -51,6 +51,27 @@ std::string find_difference(const reference::Tensor& found, const reference::Ten
       return fmt::format("element {}: found {}, expected {}", i, bits_text(found, i), bits_text(expected, i));
     }
     if (std::string text = compare_float(found, expected, i, tolerance); !text.empty()) return text;
+  }
+  return "";
+}
+
+std::string find_outside(const reference::Tensor& found, const reference::Range& expected) {
+  const DType dtype = expected.low.type.dtype;
+  if (found.bytes.size() != expected.low.bytes.size()) {
+    return fmt::format("found {} bytes, expected {}", found.bytes.size(), expected.low.bytes.size());
+  }
+  const auto value_of = [&](const reference::Tensor& tensor, std::int64_t i) {
+    return reference::read_element<long double>(dtype, tensor.element(i));
+  };
+  for (std::int64_t i = 0; i < found.num_elements(); ++i) {
+    if (expected.is_open(i) || std::memcmp(found.element(i), expected.low.element(i), size_bytes(dtype)) == 0) continue;
+    const long double value = value_of(found, i), low = value_of(expected.low, i), high = value_of(expected.high, i);
+    const bool is_known = expected.is_known(i);
+    if (is_known ? std::isnan(value) && std::isnan(low) : low <= value && value <= high) continue;
+    const std::string limit = is_known ? fmt::format("{} ({})", static_cast<double>(low), bits_text(expected.low, i))
+                                       : fmt::format("{} to {}", static_cast<double>(low), static_cast<double>(high));
+    return fmt::format("element {}: found {} ({}), expected {}", i, static_cast<double>(value), bits_text(found, i),
+                       limit);
   }
   return "";
 }

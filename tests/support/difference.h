@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "tests/reference/tensor.h"
+#include "tests/reference/ranges.h"
 
 namespace millrace::test {
 
@@ -17,5 +17,9 @@ struct Tolerance {
 /// The first element that is too far away, "element 7: found 1.5, expected 1.25 (2 ulp, at most 1)"; "" for none.
 /// Precondition: equal dtypes.
 std::string find_difference(const reference::Tensor& found, const reference::Tensor& expected, const Tolerance&);
+
+/// The first element that is not in its range, "element 3: found 1.5, expected 1 to 1.25"; "" for none. Elements that
+/// are known are compared bit for bit, except for the payload of NaN. Precondition: equal types.
+std::string find_outside(const reference::Tensor& found, const reference::Range& expected);
 
 }  // namespace millrace::test

@@ -21,8 +21,8 @@ bool keeps_nan_bits(Op op, DType dtype) {
   return has_trait(op, kOrder) || ((has_trait(op, kView) || has_trait(op, kMove)) && size_bytes(dtype) > 2);
 }
 
-/// Rows of an unsorted topk may come in any order: each row's results are put in the order of the last one, the indices
-/// where they are wanted, else the values' bits.
+}  // namespace
+
 void order_rows(std::vector<Tensor>& results, std::int64_t axis_attribute) {
   const std::vector<Tensor> before = results;
   const Tensor& keys = before.back();
@@ -51,8 +51,6 @@ void order_rows(std::vector<Tensor>& results, std::int64_t axis_attribute) {
     }
   });
 }
-
-}  // namespace
 
 std::string compare_results(const OpTrial& trial, std::vector<Tensor> found, std::span<const Tensor> all_expected) {
   std::vector<Tensor> expected;
@@ -152,6 +150,20 @@ OpProblems problems_for(const OpCase& row, std::size_t turn, std::int64_t lanes)
 
 }  // namespace
 
+namespace {
+
+/// Below this many elements no op executes a million lane instructions.
+constexpr std::int64_t kLeastTooLarge = 1900;
+
+std::int64_t num_elements(const OpTrial& trial, std::span<const Tensor> expected) {
+  std::int64_t elements = 0;
+  for (const Tensor& operand : trial.operands) elements += operand.num_elements();
+  for (const Tensor& result : expected) elements += result.num_elements();
+  return elements;
+}
+
+}  // namespace
+
 std::vector<std::string> generator_names(const TargetSpec& target) {
   std::vector<std::string> names;
   for (const auto& generator : all_generators()) {
@@ -160,17 +172,53 @@ std::vector<std::string> generator_names(const TargetSpec& target) {
   return names;
 }
 
+std::vector<std::string> refusals(const DriverTally& tally) {
+  struct OfOp {
+    std::string counts;
+    std::int64_t tried = 0, refused = 0;
+  };
+  std::map<std::pair<std::string, std::string>, std::map<Op, OfOp>> sections;
+  for (const auto& [key, count] : tally.forced) {
+    OfOp& of_op = sections[{key.target, key.forced}][key.op];
+    of_op.tried += count.tried;
+    of_op.refused += count.refused;
+    if (count.refused != 0) {
+      of_op.counts += fmt::format(" {} {} of {}", to_text(key.dtype), count.refused, count.tried);
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [section, ops] : sections) {
+    const std::string start = fmt::format("{} {}", section.first, section.second);
+    std::string nothing;
+    for (const auto& [op, of_op] : ops) {
+      if (of_op.refused == of_op.tried) nothing += fmt::format(" {}", to_text(op));
+    }
+    if (!nothing.empty()) lines.push_back(start + " takes nothing of:" + nothing);
+    for (const auto& [op, of_op] : ops) {
+      if (of_op.refused != 0 && of_op.refused != of_op.tried) {
+        lines.push_back(fmt::format("{} refuses of {}:{}", start, to_text(op), of_op.counts));
+      }
+    }
+  }
+  return lines;
+}
+
 void run_trial(const OpTrial& trial, std::span<const Tensor> expected, DriverTally& tally) {
   const RunOptions& run = trial.options.run;
   const std::string forced = trial.options.by_definition ? "definition" : run.force_generator + run.force_algorithm;
   auto outcome = run_op(trial.op, trial.attributes, trial.operands, trial.options);
-  if (run.target.is_simulated() && outcome.status().code() == StatusCode::kResourceExhausted) {
-    ++tally.refused["simulated"];
-    return;
-  }
-  if (!outcome.ok() && outcome.status().code() == StatusCode::kUnimplemented && !forced.empty()) {
-    ++tally.refused[forced];
-    return;
+  const bool is_limited = run.target.is_simulated() && run.max_lane_instructions != RunOptions{}.max_lane_instructions;
+  if (is_limited || !forced.empty()) {
+    const bool is_too_large = is_limited && outcome.status().code() == StatusCode::kResourceExhausted &&
+                              num_elements(trial, expected) >= kLeastTooLarge;
+    const bool is_refused = !forced.empty() && outcome.status().code() == StatusCode::kUnimplemented;
+    const DType dtype = (trial.operands.empty() ? expected : trial.operands).front().type.dtype;
+    ForcedCount& count = tally.forced[{run.target.to_text(), is_limited ? "simulated" : forced, trial.op, dtype}];
+    ++count.tried;
+    if (is_too_large || is_refused) {
+      ++count.refused;
+      return;
+    }
   }
   ++tally.ran;
   std::string what =

@@ -10,11 +10,23 @@
 
 namespace millrace::test {
 
+/// What was asked for, and of how many trials it refused how many.
+struct ForcedKey {
+  std::string target;
+  std::string forced;  // generator or algorithm; "simulated": too large for the simulator
+  Op op{};
+  DType dtype{};
+  auto operator<=>(const ForcedKey&) const = default;
+};
+struct ForcedCount {
+  std::int64_t tried = 0, refused = 0;
+};
+
 /// What a run of rows did.
 struct DriverTally {
   std::int64_t ran = 0;
-  std::map<std::string, std::int64_t> refused;  // by what was forced
-  std::vector<std::string> failures;            // "add f32 {..} cpu:avx2 force llvm: element 3: ..."
+  std::map<ForcedKey, ForcedCount> forced;
+  std::vector<std::string> failures;  // "add f32 {..} cpu:avx2 force llvm: element 3: ..."
 };
 
 /// One op on one choice of operands, against the oracle.
@@ -26,6 +38,14 @@ struct OpTrial {
   OpRunOptions options;
   std::string label;
 };
+
+/// Rows of an unsorted topk may come in any order: each row's results are put in the order of the last one, the indices
+/// where they are wanted, else the values' bits.
+void order_rows(std::vector<reference::Tensor>& results, std::int64_t axis);
+
+/// Every refusal as text, by target and by what was forced: the ops of which it took nothing, then each op of which it
+/// took some, with the count for each dtype.
+std::vector<std::string> refusals(const DriverTally&);
 
 /// What is wrong with the results that the trial's options use, or nothing. Differences are judged as the op allows.
 std::string compare_results(const OpTrial& trial, std::vector<reference::Tensor> found,
@@ -42,7 +62,8 @@ void run_row(const OpCase& row, DriverTally& tally);
 void run_row_by_definition(const OpCase& row, DriverTally& tally);
 
 /// Runs a row on a simulated GPU over its dtypes and problems, as it lowers by itself. Problems of which a kernel
-/// executes more than a million lane instructions count as refused.
+/// executes more than a million lane instructions count as refused; that is a failure where operands and results
+/// together have few elements.
 void run_row_simulated(const OpCase& row, const TargetSpec& target, DriverTally& tally);
 
 /// Runs one problem of a row as `run` says. Strides, guard side, wanted results and the operands go by its number.

@@ -95,7 +95,7 @@ struct Chooser {
   }
   void choose(SortAttrs& a, Types x) { a = {random.any_axis(x[0].shape.rank()), random.chance(50)}; }
   void choose(TopKAttrs& a, Types x) {
-    a = {random.any_extent(), random.any_axis(x[0].shape.rank()), random.chance(50), true};
+    a = {random.any_extent(), random.any_axis(x[0].shape.rank()), random.chance(50), random.chance(70)};
   }
 
   void choose(DotAttrs& a, Types x) {

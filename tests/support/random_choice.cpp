@@ -6,11 +6,11 @@
 namespace millrace::test {
 namespace {
 
-constexpr std::int64_t kMostElements = 3000;
+constexpr std::int64_t most_elements(GraphSize size) { return size == GraphSize::kSmall ? 3000 : 20'000; }
 
 }  // namespace
 
-RandomChoice::RandomChoice(std::uint64_t seed) : random_(seed) {
+RandomChoice::RandomChoice(std::uint64_t seed, GraphSize size) : random_(seed), size_(size) {
   // Bounded: one that is left in no input's extents is bound by name.
   const Dim dims[] = {Dim("n").at_most(64), Dim("m").at_least(1).at_most(64), Dim("rows").at_most(40).multiple_of(4),
                       Dim("k").at_most(6)};
@@ -35,6 +35,8 @@ SizeExpr RandomChoice::any_extent() {
     const SizeExpr symbol = one_of(symbols_);
     return chance(80) ? symbol : chance(50) ? symbol + 1 : symbol * 2;
   }
+  constexpr std::int64_t kLong[] = {3001, 4096, 4097, 5000, 9001};
+  if (size_ == GraphSize::kLarge && chance(30)) return one_of(kLong);
   constexpr std::int64_t kExtents[] = {0, 1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 65, 257};
   return one_of(kExtents);
 }
@@ -73,7 +75,7 @@ bool RandomChoice::is_small(const Shape& shape) const {
     if (!extents || std::ranges::any_of(*extents, [](std::int64_t extent) { return extent < 0; })) return false;
   }
   const auto counts = sizes(shape.num_elements());
-  return counts && std::ranges::all_of(*counts, [](std::int64_t count) { return count <= kMostElements; });
+  return counts && std::ranges::all_of(*counts, [&](std::int64_t count) { return count <= most_elements(size_); });
 }
 
 }  // namespace millrace::test

@@ -10,11 +10,16 @@
 
 namespace millrace::test {
 
+enum class GraphSize {
+  kSmall,  // values of up to 3000 elements
+  kLarge,  // up to 20,000, in rows longer than 3000 too
+};
+
 /// What random graphs are made from: numbers, and sizes over up to two symbols with three bindings that keep their
 /// facts. Draw in statements of their own: a compiler may evaluate arguments in any order.
 class RandomChoice {
  public:
-  explicit RandomChoice(std::uint64_t seed);
+  explicit RandomChoice(std::uint64_t seed, GraphSize size = GraphSize::kSmall);
 
   std::uint64_t seed() { return random_(); }
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
@@ -26,7 +31,8 @@ class RandomChoice {
   }
 
   DType any_dtype();
-  /// A number from 0 to 257; or, every other time where there are symbols, one of them, plus 1 or doubled.
+  /// A number from 0 to 257, or to 9001 in large graphs; or, every other time where there are symbols, one of them,
+  /// plus 1 or doubled.
   SizeExpr any_extent();
   /// Of rank 0 to 3.
   Shape any_shape();
@@ -37,11 +43,13 @@ class RandomChoice {
   const std::vector<SymbolValues>& bindings() const { return bindings_; }
   /// The size under every binding; nothing when one cannot be counted.
   std::optional<std::vector<std::int64_t>> sizes(const SizeExpr&) const;
+  GraphSize size() const { return size_; }
   /// Whether every binding gives a shape, and one of few elements.
   bool is_small(const Shape&) const;
 
  private:
   std::mt19937_64 random_;
+  GraphSize size_;
   std::vector<Dim> symbols_;
   std::vector<SymbolValues> bindings_;
 };

@@ -39,7 +39,7 @@ std::vector<TensorType> types_of(std::span<const Tensor> tensors) {
 
 class Grower {
  public:
-  explicit Grower(std::uint64_t seed) : random_(seed), builder_("random") {}
+  Grower(std::uint64_t seed, GraphSize size) : random_(seed, size), builder_("random") {}
 
   RandomGraph run() {
     for (std::uint64_t i = 0, count = 1 + random_.below(3); i < count; ++i) {
@@ -206,8 +206,18 @@ class Grower {
     return random_.chance(50) ? indices - static_cast<double>(least) : indices;
   }
 
+  /// In large graphs mostly one that has other kernels for long rows.
+  Op any_op() {
+    if (random_.size() == GraphSize::kSmall || random_.chance(40)) return random_.one_of(kAllOps);
+    Op op = random_.one_of(kAllOps);
+    while (!has_trait(op, kOrder) && !has_trait(op, kSequence) && !has_trait(op, kReduction)) {
+      op = random_.one_of(kAllOps);
+    }
+    return op;
+  }
+
   bool add_op() {
-    const Op op = random_.one_of(kAllOps);
+    const Op op = any_op();
     std::vector<Tensor> operands = choose_operands(op);
     const Attributes attributes = random_attributes(random_, op, types_of(operands));
     if (takes_indices(op)) {
@@ -256,9 +266,21 @@ class Grower {
 
 }  // namespace
 
-RandomGraph make_random_graph(std::uint64_t seed) { return Grower(seed).run(); }
+RandomGraph make_random_graph(std::uint64_t seed, GraphSize size) { return Grower(seed, size).run(); }
 
-std::vector<reference::Tensor> random_inputs(const Graph& graph, std::uint64_t seed) {
+namespace {
+
+double random_float(std::uint64_t draw, InputStyle style) {
+  if (style == InputStyle::kWhole) return static_cast<double>(draw % 9) - 4;
+  if (style == InputStyle::kReal) return static_cast<double>(draw >> 11) * 0x1p-50 - 4;  // from -4 to 4
+  constexpr double kSpecial[] = {-0.0, INFINITY, -INFINITY, NAN, 1e30, 1e-30, 1e-40, 65519};
+  if (draw % 101 == 0) return kSpecial[draw / 101 % 8];
+  return static_cast<double>(draw % 65) / 8 - 4;
+}
+
+}  // namespace
+
+std::vector<reference::Tensor> random_inputs(const Graph& graph, std::uint64_t seed, InputStyle style) {
   std::vector<reference::Tensor> inputs;
   std::mt19937_64 random(seed);
   for (const NodeId id : graph.inputs) {
@@ -269,9 +291,7 @@ std::vector<reference::Tensor> random_inputs(const Graph& graph, std::uint64_t s
       const bool is_special = draw % 101 == 0;
       const std::uint64_t which = draw / 101;
       if (is_float(dtype)) {
-        constexpr double kSpecial[] = {-0.0, INFINITY, -INFINITY, NAN, 1e30, 1e-30, 1e-40, 65519};
-        const double small = static_cast<double>(draw % 65) / 8 - 4;  // ties are frequent
-        reference::write_element(dtype, is_special ? kSpecial[which % 8] : small, tensor.element(i));
+        reference::write_element(dtype, random_float(draw, style), tensor.element(i));
       } else if (dtype == DType::kBool) {
         reference::write_element(dtype, static_cast<std::int64_t>(draw % 2), tensor.element(i));
       } else {

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests that run code which only LLVM generates. A build without it leaves them out and says so; what else fails there is
+# a mistake, of the library or of this list.
+set(needs_llvm
+  "jit/llvm/.*"
+  "jit/(listing|map_facts|padded_cast)_test.cpp"
+  "ops/(gather_error|gpu_code|gpu_witness|harness|op_cases|order_cases)_test.cpp"
+  "graph/(composite_moves|composite_values|composites|coverage|dynamic|dynamic_errors|gpu_graph|gpu_witness|limits)_test.cpp"
+  "graph/(lower_graph|networks|observe|order_failures|program_text|run_bool|run_session|run|targets)_test.cpp"
+  "graph/(topk_indices|topk_subsets|value_names|wrong_index)_test.cpp")
+list(JOIN needs_llvm "|" needs_llvm)
+
+function(leave_out_what_needs_llvm variable)
+  set(kept ${${variable}})
+  list(FILTER kept EXCLUDE REGEX "^(${needs_llvm})$")
+  list(LENGTH ${variable} all)
+  list(LENGTH kept left)
+  math(EXPR out "${all} - ${left}")
+  message(STATUS "without LLVM: ${out} of ${all} files of tests are left out (tests/needs_llvm.cmake)")
+  set(${variable} ${kept} PARENT_SCOPE)
+endfunction()
