@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Sets up what is missing, builds everything, and runs every test.
-# usage: scripts/test.sh [preset]     release (when nothing is said), clang, debug, asan or tsan
+# usage: scripts/test.sh [preset]            release (when nothing is said), clang, no_llvm, debug, asan or tsan
+#        scripts/test.sh nightly [part...]   what is too long for every commit; all parts, or those that are named
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 preset=${1:-release}
+if [[ $preset == nightly ]]; then
+  exec scripts/nightly.sh "${@:2}"
+fi
 
 scripts/setup.sh
 echo "test: configuring ($preset)"

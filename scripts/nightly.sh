@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What is too long for every commit: scripts/test.sh nightly runs it. Goes on after a part that fails, and ends with a
+# line for each part and its time.
+# usage: scripts/nightly.sh [part...]   matrix, graphs, no_llvm, clang, fuzz, tsan; all of them when nothing is said
+# MILLRACE_FUZZ_SECONDS is the time that each fuzzer has, 600 when nothing is said.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+build() {  # preset, targets
+  cmake --preset "$1"
+  cmake --build --preset "$1" ${2:+--target "${@:2}"}
+}
+
+# The matrix of kernel, target and dtype, of which .ci/run takes a slice.
+part_matrix() {
+  build release test_ops
+  MILLRACE_SLICE=0/1 build/release/tests/test_ops -tc='the matrix of*'
+}
+
+# Thousands of random graphs on the host and on simulated GPUs.
+part_graphs() {
+  build release random_graphs
+  ctest --test-dir build/release -C long -L long --output-on-failure --no-tests=error --parallel "$(nproc)"
+}
+
+part_no_llvm() { scripts/test.sh no_llvm; }
+part_clang() { scripts/test.sh clang; }
+
+part_fuzz() {
+  build fuzz
+  local format
+  for format in graph_text npy safetensors; do
+    mkdir -p "build/fuzz/found/$format"
+    "build/fuzz/tests/fuzz/fuzz_$format" -max_total_time="${MILLRACE_FUZZ_SECONDS:-600}" -print_final_stats=1 \
+      -artifact_prefix="build/fuzz/found/" "build/fuzz/found/$format" "tests/fuzz/corpus/$format"
+  done
+}
+
+# Where threads meet: what is below the code generators, and whole graphs.
+part_tsan() {
+  build tsan test_base test_hal test_graph
+  ctest --test-dir build/tsan -R '^(base|hal|graph)$' --output-on-failure --no-tests=error
+}
+
+parts=("$@")
+((${#parts[@]})) || parts=(matrix graphs no_llvm clang fuzz tsan)
+for part in "${parts[@]}"; do
+  if ! declare -F "part_$part" >/dev/null; then
+    echo "nightly: found part '$part', expected matrix, graphs, no_llvm, clang, fuzz or tsan" >&2
+    exit 2
+  fi
+done
+
+scripts/setup.sh
+report=()
+failed=0
+for part in "${parts[@]}"; do
+  echo "nightly: $part"
+  start=$SECONDS
+  # In a shell of its own: errexit does not hold in a function that is a condition.
+  bash -euo pipefail -c "$(declare -f build "part_$part"); part_$part" && result=passed || { result=FAILED failed=1; }
+  report+=("nightly: $part $result after $((SECONDS - start)) s")
+done
+printf '%s\n' "${report[@]}"
+exit "$failed"
