@@ -62,9 +62,9 @@ struct SortBounds {
   std::int64_t n = std::numeric_limits<std::int64_t>::max();
   std::int64_t k = std::numeric_limits<std::int64_t>::max();
 };
-/// The sort with rows and results of at most so many elements, of that name behind its own: what it is for sizes that
-/// are within the bounds. The sort itself where all are.
-SortDescriptor with_at_most(const SortDescriptor&, const SortBounds&, std::string_view name);
+/// The case of a sort for which the margin holds: rows and results of at most so many elements, and this name behind
+/// the sort's own. The name is the sort's where the margin always holds.
+RequestCase sort_case(const SizeExpr& margin, SortDescriptor, const SortBounds&, std::string_view name);
 
 /// Whether the request can be done at all; every algorithm asks.
 Status check_sort(const SortDescriptor&);

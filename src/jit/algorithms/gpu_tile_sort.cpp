@@ -113,8 +113,8 @@ class TileSortBuilder {
 std::vector<RequestCase> gpu_tile_sort_cases(const KernelRequest& request, const TargetSpec&) {
   const auto& sort = std::get<SortDescriptor>(request);
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  return {{margin_of_at_most(n, kSmallTile), with_at_most(sort, {.n = kSmallTile}, "_tile")},
-          {margin_of_at_most(n, kMostRecords), with_at_most(sort, {.n = kMostRecords}, "_large_tile")}};
+  return {sort_case(margin_of_at_most(n, kSmallTile), sort, {.n = kSmallTile}, "_tile"),
+          sort_case(margin_of_at_most(n, kMostRecords), sort, {.n = kMostRecords}, "_large_tile")};
 }
 
 Result<KernelSequence> lower_gpu_tile_sort(const KernelRequest& request, const Target& target,

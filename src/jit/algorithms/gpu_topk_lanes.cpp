@@ -158,7 +158,7 @@ std::vector<RequestCase> gpu_topk_lanes_cases(const KernelRequest& request, cons
   const SizeExpr is_few = margin_of_at_most(sort.k, kMostRounds);
   const SizeExpr is_long = margin_of_at_least(n, spec.subgroup_size() + 1);
   const SizeExpr margin = margin_of_both(margin_of_both(is_few, is_long), margin_of_at_most(n, most));
-  return {{margin, with_at_most(sort, {.n = most, .k = kMostRounds}, "_lanes")}};
+  return {sort_case(margin, sort, {.n = most, .k = kMostRounds}, "_lanes")};
 }
 
 Result<KernelSequence> lower_gpu_topk_lanes(const KernelRequest& request, const Target& target,

@@ -185,8 +185,8 @@ std::vector<RequestCase> gpu_topk_parts_cases(const KernelRequest& request, cons
   const auto& sort = std::get<SortDescriptor>(request);
   const SizeExpr is_few = margin_of_at_most(sort.k, kMostKept);
   const SizeExpr is_narrow = margin_of_at_most(sort.input.type.shape[sort.axis], kMostOfI32);
-  return {{margin_of_both(is_few, is_narrow), with_at_most(sort, {.n = kMostOfI32, .k = kMostKept}, "_few")},
-          {is_few, with_at_most(sort, {.k = kMostKept}, "_long")}};
+  return {sort_case(margin_of_both(is_few, is_narrow), sort, {.n = kMostOfI32, .k = kMostKept}, "_few"),
+          sort_case(is_few, sort, {.k = kMostKept}, "_long")};
 }
 
 Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest& request, const Target& target,

@@ -23,17 +23,15 @@ std::string free_name(const KernelSequence& sequence, const std::string& name) {
 
 }  // namespace
 
-SortDescriptor with_at_most(const SortDescriptor& sort, const SortBounds& bounds, std::string_view name) {
-  const SizeExpr& n = sort.input.type.shape[sort.axis];
-  if (n.upper_bound() <= bounds.n && sort.k.upper_bound() <= bounds.k) return sort;
-  SortDescriptor limited = sort;
-  limited.name += name;
-  if (n.upper_bound() > bounds.n) limited.input.type.shape[sort.axis] = min(n, bounds.n);
-  limited.k = min(sort.k, std::min(bounds.n, bounds.k));
-  for (std::optional<KernelTensor>* result : {&limited.values, &limited.indices}) {
-    if (*result) (*result)->type.shape[sort.axis] = limited.k;
+RequestCase sort_case(const SizeExpr& margin, SortDescriptor sort, const SortBounds& bounds, std::string_view name) {
+  SizeExpr& n = sort.input.type.shape[sort.axis];
+  if (!always_holds(margin)) sort.name += name;
+  if (n.upper_bound() > bounds.n) n = min(n, bounds.n);
+  if (const std::int64_t most = std::min(bounds.n, bounds.k); sort.k.upper_bound() > most) sort.k = min(sort.k, most);
+  for (std::optional<KernelTensor>* result : {&sort.values, &sort.indices}) {
+    if (*result) (*result)->type.shape[sort.axis] = sort.k;
   }
-  return limited;
+  return {margin, std::move(sort)};
 }
 
 std::vector<RequestCase> cases_of(const Algorithm& algorithm, const KernelRequest& request, const TargetSpec& spec) {
@@ -45,12 +43,15 @@ std::vector<RequestCase> cases_of(const Algorithm& algorithm, const KernelReques
 }
 
 bool CaseSequence::covers(const SizeExpr& margin) const {
-  return never_holds(margin_of_both(margin, margin_of_not(taken_)));
+  return std::ranges::any_of(
+      taken_, [&](const SizeExpr& taken) { return never_holds(margin_of_both(margin, margin_of_not(taken))); });
 }
 
 void CaseSequence::append(KernelSequence sequence, std::string_view algorithm, const SizeExpr& margin) {
-  const SizeExpr factor = indicator(margin_of_both(margin, margin_of_not(taken_)));
-  taken_ = max(taken_, margin);
+  SizeExpr taken = 0;
+  for (const SizeExpr& earlier : taken_) taken = max(taken, earlier);
+  const SizeExpr factor = indicator(margin_of_both(margin, margin_of_not(taken)));
+  taken_.push_back(margin);
   if (!all_.algorithm.ends_with(algorithm)) {
     all_.algorithm += (all_.algorithm.empty() ? "" : ", ") + std::string(algorithm);
   }

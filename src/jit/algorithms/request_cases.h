@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "jit/algorithms/algorithm.h"
 
 namespace millrace {
@@ -12,7 +14,7 @@ std::vector<RequestCase> cases_of(const Algorithm&, const KernelRequest&, const 
 /// and no bytes of their scratch.
 class CaseSequence {
  public:
-  /// Whether earlier cases are all sizes for which the margin holds.
+  /// Whether one of the earlier cases is seen to hold wherever the margin does.
   bool covers(const SizeExpr& margin) const;
   /// Of the sizes that earlier cases leave.
   void append(KernelSequence sequence, std::string_view algorithm, const SizeExpr& margin);
@@ -20,7 +22,7 @@ class CaseSequence {
 
  private:
   KernelSequence all_;
-  SizeExpr taken_ = 0;  // the margin of all cases
+  std::vector<SizeExpr> taken_;  // the margin of each case
 };
 
 }  // namespace millrace
