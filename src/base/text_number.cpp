@@ -102,8 +102,9 @@ Result<T> read_float(TextReader& reader) {
 std::size_t fraction_length(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789";
   if (text.size() < 2 || std::string_view(".eE").find(text[0]) == std::string_view::npos) return 0;
-  if (kDigits.find(text[1]) == std::string_view::npos) return 0;
-  return std::min(text.find_first_not_of("0123456789.eE"), text.size());
+  const bool is_signed = text[0] != '.' && (text[1] == '+' || text[1] == '-');
+  if (text.size() < (is_signed ? 3u : 2u) || kDigits.find(text[is_signed ? 2 : 1]) == std::string_view::npos) return 0;
+  return std::min(text.find_first_not_of("0123456789.eE", is_signed ? 2 : 1), text.size());
 }
 
 template <class T>

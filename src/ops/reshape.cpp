@@ -106,6 +106,9 @@ Result<std::vector<KernelRequest>> build_broadcast(const OpInstance& node) {
   return build_copy(std::move(nest), node.operands[0], std::move(indices), node.results[0]);
 }
 
+/// No dim has more elements (broken_limit).
+constexpr std::int64_t kBeyondExtents = std::int64_t{1} << 48;
+
 InferResult infer_slice(Types operands, const Attributes& attributes) {
   const auto& attrs = std::get<SliceAttrs>(attributes);
   const Shape& shape = operands[0].shape;
@@ -124,7 +127,8 @@ InferResult infer_slice(Types operands, const Attributes& attributes) {
                       attrs.start[d].to_text(), d, attrs.stop[d].to_text(), shape[d].to_text(), operands[0].to_text(),
                       "stay inside the operand"));
     }
-    dims.push_back(ceil_div(attrs.stop[d] - attrs.start[d], attrs.step[d]));
+    // A step beyond every extent takes one element, whatever it is; a size has no room for the largest int64.
+    dims.push_back(ceil_div(attrs.stop[d] - attrs.start[d], std::min(attrs.step[d], kBeyondExtents)));
   }
   return Inference({{operands[0].dtype, Shape(std::move(dims))}}, std::move(needed));
 }

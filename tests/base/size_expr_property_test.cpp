@@ -176,8 +176,8 @@ TEST_CASE("a quotient is right wherever it is within int64, at the ends too") {
     const SymbolValues values{{"n", a}};
     CHECK(ceil_div(n, b).evaluate(values).value() == ceil_of(a));
     if (b > 1) {
-      CHECK(floor_div(n + shift, b).evaluate(values).value() == floor_of(Wide{a} + shift));
-      CHECK(ceil_div(n + shift, b).evaluate(values).value() == ceil_of(Wide{a} + shift));
+      CHECK(floor_div(SizeExpr(n) + shift, b).evaluate(values).value() == floor_of(Wide{a} + shift));
+      CHECK(ceil_div(SizeExpr(n) + shift, b).evaluate(values).value() == ceil_of(Wide{a} + shift));
     }
   }
   CHECK(ceil_div(n, 128).evaluate({{"n", saturating::kMax}}).value() == saturating::kMax / 128 + 1);

@@ -27,6 +27,10 @@ TEST_CASE("reading what the text says gives the form back") {
   for (int i = 0; i < 20000; ++i) {
     const SizeExpr expr = random_expr(random, 1 + i % 5).built;
     const Result<SizeExpr> again = parse_size_expr(expr.to_text(), known);
+    if (expr.divides_by_zero()) {
+      CHECK_MESSAGE(!again.ok(), expr.to_text());
+      continue;
+    }
     CHECK_MESSAGE((again.ok() && *again == expr), expr.to_text());
     Symbols stated, symbols;
     const std::string text = expr.to_text(stated);

@@ -111,10 +111,9 @@ constexpr Mistake kAttributes[] = {
      "  %y = pad(%x) {low = [0], high = [1], value = 18446744073709551616}\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:8: pad: value is 18446744073709552000, expected an integer from 0 to 18446744073709551615, as operand 0 "
-     "is "
-     "u64[4]; correct it, or insert a cast\n"
-     "  %y = pad(%x) {low = [0], high = [1], value = 18446744073709551616}\n"
+     "g.mr:2:8: pad: value is 1.8446744073709552e+19, expected an integer from 0 to 18446744073709551615, as operand 0 "
+     "is u64[4]; correct it, or insert a cast\n"
+     "  %y = pad(%x) {low = [0], high = [1], value = ...\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = pad(%x) {low = [0], high = [floor_div(4, 0)]}\n"
