@@ -53,7 +53,8 @@ std::string page(const CLI::App& program) {
       "wrong usage.\n";
   text +=
       ".SH FILES\nCompiled kernels are kept in \\fI$XDG_CACHE_HOME/millrace\\fR, or in "
-      "\\fI~/.cache/millrace\\fR. The directories in \\fI$MILLRACE_CACHE_LAYERS\\fR, which colons separate, are searched "
+      "\\fI~/.cache/millrace\\fR. The directories in \\fI$MILLRACE_CACHE_LAYERS\\fR, which colons separate, are "
+      "searched "
       "too, and only read.\n";
   return text;
 }

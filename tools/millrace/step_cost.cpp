@@ -3,7 +3,7 @@
 
 namespace millrace::tool {
 
-StepCost cost_of(const Schedule& schedule, const Step& step) {
+StepCost cost_of(const Step& step) {
   StepCost cost;
   for (std::size_t i = 0; i < step.ranges.size(); ++i) {
     SizeExpr& bytes = step.writes[i] ? cost.bytes_written : cost.bytes_read;

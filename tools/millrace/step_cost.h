@@ -13,6 +13,6 @@ struct StepCost {
   SizeExpr bytes_read = 0, bytes_written = 0;
   std::optional<SizeExpr> flops = 0;  // absent: not a number that is known (sorts)
 };
-StepCost cost_of(const Schedule&, const Step&);
+StepCost cost_of(const Step&);
 
 }  // namespace millrace::tool
