@@ -24,7 +24,8 @@ Schedule schedule_of(const std::vector<Life>& lives) {
   for (const Life& life : lives) {
     const ResourceId id = schedule.resources.push_back({.name = "t", .size_bytes = life.bytes});
     for (const std::uint32_t timepoint : {life.first, life.last}) {
-      Step step{.name = "touch", .kernel = {}, .region = {}, .sizes = {}, .ranges = {{id, 0, life.bytes}}, .writes = {true}};
+      Step step{
+          .name = "touch", .kernel = {}, .region = {}, .sizes = {}, .ranges = {{id, 0, life.bytes}}, .writes = {true}};
       step.timepoint = timepoint;
       steps.push_back(std::move(step));
     }
@@ -104,7 +105,7 @@ TEST_CASE("transients that live together never overlap, and the slab is near wha
 std::vector<std::int64_t> pack_one_by_one(const std::vector<Life>& lives) {
   std::vector<std::size_t> order(lives.size()), placed;
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return lives[i].bytes; });
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(-lives[i].bytes, i); });  // the largest first
   std::vector<std::int64_t> offsets(lives.size());
   for (const std::size_t i : order) {
     std::ranges::sort(placed, {}, [&](std::size_t other) { return offsets[other]; });

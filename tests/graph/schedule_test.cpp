@@ -52,7 +52,8 @@ class HandMade {
   void copy(ResourceId from, ResourceId to) {
     const SizeExpr bytes = schedule.resources[to].size_bytes;
     schedule.steps.push_back({.name = "copy",
-                              .kernel = {}, .region = {},
+                              .kernel = {},
+                              .region = {},
                               .sizes = {},
                               .ranges = {{from, 0, bytes}, {to, 0, bytes}},
                               .writes = {false, true}});

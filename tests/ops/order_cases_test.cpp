@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sort and TopK: every subset of results, edge values of k, ties and special values, in every dtype.
+#include <algorithm>
+
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include "tests/reference/evaluate.h"
 #include "tests/support/difference.h"
@@ -43,7 +46,7 @@ OpTrial make_trial(Op op, const Attributes& attributes, const Tensor& keys, std:
 /// `refused` is what may be.
 void check_none(const DriverTally& tally, const std::vector<std::string>& refused = {}) {
   for (const std::string& failure : tally.failures) FAIL_CHECK(failure);
-  CHECK(refusals(tally) == refused);
+  CHECK(fmt::format("{}", fmt::join(refusals(tally), "\n")) == fmt::format("{}", fmt::join(refused, "\n")));
 }
 
 constexpr std::uint32_t kValues = 1, kIndices = 2, kBoth = 3;
@@ -97,7 +100,13 @@ TEST_CASE("every generator and ISA level gives each subset of sort's and topk's 
       }
     }
   }
-  check_none(tally);
+  std::vector<std::string> refused;  // xbyak generates contractions alone
+  for (const TargetSpec& target : host_targets()) {
+    if (std::ranges::count(generator_names(target), "xbyak") == 0) continue;
+    refused.push_back(target.to_text() + " xbyak takes nothing of: sort topk");
+  }
+  std::ranges::sort(refused);
+  check_none(tally, refused);
 }
 
 TEST_CASE("sort orders rows of every length about powers of two, and long ones") {

@@ -102,7 +102,7 @@ std::vector<CliffCase> cliff_cases() {
   for (const char* dtype : {"f16", "bf16", "f32", "f64"}) {
     cases.push_back(dot(dtype, 0, 1));
     cases.push_back(dot(dtype, 1, 1));
-    cases.push_back(dot(dtype, 12, 2));
+    cases.push_back(dot(dtype, 12, std::string_view(dtype) == "f64" ? 3 : 2));  // sines of f64 are long
     cases.push_back(dot(dtype, 120, 10));
   }
   for (const char* dtype : {"i8", "f16", "f32"}) cases.push_back(conv(dtype, 2, 0, 2));

@@ -145,6 +145,7 @@ dispatch 0: dot_tanh_0
     reads      5120 bytes
     writes     1536 bytes
     flops      38784
+    memory     0 bytes a workgroup, 384 bytes private
 
 dispatch 1: reduce_max_1
   nodes      %best = reduce_max

@@ -49,9 +49,9 @@ struct Step {
   SizeExpr num_groups = 1;
   std::vector<SizeExpr> sizes;
   std::optional<SizeExpr> flops = {};  // of this launch, as PlannedKernel::flops
-  std::vector<ResourceRange> ranges;  // as the kernel's buffers
-  std::vector<bool> writes;           // per range
-  std::uint32_t timepoint = 0;        // by place_barriers
+  std::vector<ResourceRange> ranges;   // as the kernel's buffers
+  std::vector<bool> writes;            // per range
+  std::uint32_t timepoint = 0;         // by place_barriers
 };
 
 /// What runs when, on what memory: reads KernelSequences only, never code.
