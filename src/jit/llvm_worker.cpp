@@ -94,11 +94,23 @@ void install_handlers() {
   });
 }
 
+/// LLVM leaves a stack of its own for signals on the thread that calls it first. The one that the thread had comes
+/// back: a sanitizer frees it when the thread ends.
+class KeptSignalStack {
+ public:
+  KeptSignalStack() { sigaltstack(nullptr, &before_); }
+  ~KeptSignalStack() { sigaltstack(&before_, nullptr); }
+
+ private:
+  stack_t before_{};
+};
+
 void* run_job(void* argument) {
   const std::unique_ptr<std::shared_ptr<Job>> owned(static_cast<std::shared_ptr<Job>*>(argument));
   Job& job = **owned;
   current_job = &job;
   try {
+    const KeptSignalStack kept;
     job.work->run();
   } catch (const std::bad_alloc&) {
     // It came through frames of LLVM's, which are not made for it.
