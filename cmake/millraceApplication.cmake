@@ -9,8 +9,6 @@ if(CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-set(MILLRACE_APPLICATION_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
-
 # millrace_deploy_module(<target> [DESTINATION <directory>] [COMPONENT <name>])
 #
 # Puts the LLVM module beside <target>, the executable or shared library that millrace::millrace is linked into: there
@@ -29,7 +27,7 @@ function(millrace_deploy_module target)
   endif()
   add_custom_command(TARGET ${target} POST_BUILD
     COMMAND ${CMAKE_COMMAND} -DMODULE=$<TARGET_FILE:millrace::millrace_llvm> -DDIRECTORY=$<TARGET_FILE_DIR:${target}>
-            -P ${MILLRACE_APPLICATION_SCRIPT}
+            -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE}
     COMMENT "Putting Millrace's LLVM module beside ${target}" VERBATIM)
   if(NOT arg_DESTINATION)
     return()
