@@ -33,7 +33,7 @@ constexpr const char* kGraphs[] = {
     "graph gather(%x: f32[5000, 64], %i: i32[1000]) { %y = gather(%x, %i) {axis = 0} return y = %y }",
 };
 
-/// Of each kernel, seconds.
+/// Seconds, by kernel.
 std::map<std::string, double>& times() {
   static std::map<std::string, double> times;
   return times;

@@ -21,7 +21,7 @@ namespace {
 /// "No such file or directory".
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
-/// As it comes, into what is there. 0, or the number of what failed.
+/// Overwrites the file that is there. Returns 0, or the errno of what failed.
 int write_in_place(const std::string& path, std::span<const std::span<const std::byte>> parts, int flags) {
   const int file = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | flags, 0666);
   if (file < 0) return errno;

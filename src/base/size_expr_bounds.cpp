@@ -22,7 +22,7 @@ SizeBounds product_bounds(const SizeBounds& a, const SizeBounds& b) {
   return {lower, upper};
 }
 
-/// Of the atom: the symbol divided by its multiple.
+/// The atom's bounds: the symbol divided by its multiple.
 SizeBounds symbol_bounds(const Dim& symbol) {
   const std::int64_t multiple = symbol_multiple(symbol);
   const std::int64_t lower = saturating::negate(floor_divide(saturating::negate(symbol.min()), multiple));

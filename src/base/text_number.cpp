@@ -98,7 +98,7 @@ Result<T> read_float(TextReader& reader) {
   return value;
 }
 
-/// Of ".5", "e3" and the like; 0 for anything else.
+/// The length of ".5", "e3" and the like; 0 for anything else.
 std::size_t fraction_length(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789";
   if (text.size() < 2 || std::string_view(".eE").find(text[0]) == std::string_view::npos) return 0;

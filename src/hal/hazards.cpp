@@ -92,7 +92,7 @@ class TouchedBytes {
   }
 
  private:
-  /// Of a range whose place is known.
+  /// The end of a range whose place is known.
   static std::optional<std::int64_t> constant_end(const SizeExpr& offset, const SizeExpr& length) {
     if (!offset.is_constant() || !length.is_constant()) return {};
     return offset.constant() + length.constant();

@@ -121,7 +121,7 @@ Status InlineRecording::run_step(std::size_t number, const Submission& submissio
 
 void InlineRecording::resolve(const Submission& submission) {
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
-    // As integers: an empty binding may be null, and an offset into it is fine when nothing is read there.
+    // Integers, because an empty binding may be null, and an offset into it is fine when nothing is read there.
     const auto base = reinterpret_cast<std::uintptr_t>(submission.bindings[index_of(ranges_[i].binding)].data);
     const auto offset = static_cast<std::uintptr_t>(submission.sizes[index_of(ranges_[i].offset_bytes)]);
     addresses_[i] = reinterpret_cast<void*>(base + offset);

@@ -77,7 +77,7 @@ class GpuMappingChoice {
     return all;
   }
 
-  /// Of one point, when neighbouring threads are neighbours along `dim`.
+  /// One point's cost, when neighbouring threads are neighbours along `dim`.
   double cost_along(std::size_t dim) const {
     double cost = 0;
     for (const Walk& walk : walks_) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kSide = 16;
 /// Points of the reduction in a block.
 constexpr std::uint32_t kStagedPoints = 16;
-/// Of a thread's tile.
+/// The limit of a thread's tile.
 constexpr std::size_t kMostSumBytes = 64;
 /// Fewer workgroups than this leave compute units idle.
 constexpr std::int64_t kManyGroups = 128;

@@ -12,7 +12,7 @@ namespace {
 /// Reduction loops times parallel points of one workgroup: enough that launching it costs nothing beside it.
 constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
 constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
-/// Of the epilogue's copies, one for each cell of a tile; the tile's remainders are up to three more tiles.
+/// The limit of the epilogue's copies, one for each cell of a tile; the tile's remainders are up to three more tiles.
 constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 
 /// One access as the tiling sees it: the walk of its address, and whether the term or the epilogue makes it.
@@ -92,7 +92,7 @@ class TilingChoice {
     return std::bit_ceil(static_cast<std::uint32_t>(std::max<std::int64_t>(size.upper_bound(), 1)));
   }
 
-  /// Of one vector of `walk` along `dim`, in vector loads.
+  /// The cost of one vector of `walk` along `dim`, in vector loads.
   double access_cost(const Walk& walk, std::size_t dim, std::uint32_t lanes) const {
     const SizeExpr& step = walk.offset.coefficients[dim];
     if (walk.is_dynamic && step.is(0)) return lanes;
@@ -101,7 +101,7 @@ class TilingChoice {
     return 0.75 * lanes;
   }
 
-  /// Of one point of the whole domain, with lanes along `dim`.
+  /// The cost of one point of the whole domain, with lanes along `dim`.
   double cost_along(std::size_t dim) const {
     const std::uint32_t lanes = lanes_along(dim);
     const bool is_parallel = dim < num_parallel_;

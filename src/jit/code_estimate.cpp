@@ -10,12 +10,12 @@ namespace {
 // Pieces of a lane that LLVM takes apart: its address, its element, and a branch around it where it is masked.
 constexpr std::int64_t kLanePieces = 3;
 constexpr std::int64_t kMaskedLanePieces = 6;
-/// Of a gather or scatter that the hardware has, for each register of offsets: with its mask, its offsets and joins.
+/// A gather or scatter that the hardware has, for each register of offsets: with its mask, its offsets and joins.
 constexpr std::int64_t kGatherPieces = 8;
 /// A division of integers in a vector: its lanes one by one, with the cases that the hardware traps on.
 constexpr std::int64_t kDivisionPieces = 8;
 constexpr std::int64_t kUsualDivision = 64;
-/// As millrace/jit/float16_bodies.h has them.
+/// The lengths of the bodies in millrace/jit/float16_bodies.h.
 constexpr std::int64_t kNarrowF16 = 28, kWidenF16 = 16, kNarrowBF16 = 10, kWidenBF16 = 2;
 
 bool is_integer_division(KernelOp op, DType dtype) {

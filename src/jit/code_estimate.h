@@ -16,7 +16,7 @@ inline constexpr std::int64_t kMaxKernelInstructions = 1800;
 /// Instructions of the target, about: LLVM takes some of ours apart into one piece a lane.
 std::int64_t estimate_instructions(const MachineKernel&, const TargetSpec&);
 
-/// Of one copy of the body in one vector, on any target. Loads and stores are the mapping's.
+/// Estimates one copy of the body in one vector, on any target. Loads and stores are the mapping's.
 std::int64_t estimate_instructions(const Body&);
 
 }  // namespace millrace

@@ -30,7 +30,7 @@ struct GpuMapping {
   /// share them; 0: none.
   std::uint32_t staged_points = 0;
   std::uint32_t staged_dim = 0;
-  /// Of a staged tile: its results go through the epilogue one after the other.
+  /// True of a staged tile whose results go through the epilogue one after the other.
   bool stores_in_turn = false;
   friend bool operator==(const GpuMapping&, const GpuMapping&) = default;
 

@@ -53,7 +53,7 @@ class Decoder {
     return steps().size() - 1;
   }
 
-  /// Of the threads that are there: others keep what they have.
+  /// Copies for the threads that are there: others keep what they have.
   void copy(std::uint32_t out, std::uint32_t in, std::uint32_t size) {
     if (out == in) return;
     const bool is_masked = mask_ != 0;

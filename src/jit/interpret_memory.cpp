@@ -23,7 +23,7 @@ T* element(const MemoryView& memory, std::uint32_t thread, std::int64_t offset) 
 template <class T>
 void read(T* to, const T* from, std::size_t count) {
   if constexpr (std::same_as<T, bool>) {
-    // As bytes: a bool that is neither 0 nor 1 must not even be looked at.
+    // Read as bytes: a bool that is neither 0 nor 1 must not even be looked at.
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
     for (std::size_t i = 0; i < count; ++i) to[i] = bytes[i] != 0;
   } else {
@@ -119,7 +119,7 @@ auto consecutive(const Step* step, Frame& frame) {
   const Offset* offsets = frame.at<Offset>(step->in[0]);
   return [offsets](std::uint32_t thread, std::uint32_t i) { return std::int64_t{offsets[thread]} + i; };
 }
-/// Of a gather or scatter: each its own.
+/// The addresses of a gather or scatter: each lane has its own.
 template <class Offset>
 auto separate(const Step* step, Frame& frame) {
   const Offset* offsets = frame.at<Offset>(step->in[0]);

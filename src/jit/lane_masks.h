@@ -31,7 +31,7 @@ class LaneMasks {
   bool has_all(MaskId a) const { return facts_.contains({a, a}); }
   bool have_all(MaskId a, MaskId b) const;
 
-  /// Of `count` masks with consecutive ids.
+  /// Forgets `count` masks with consecutive ids.
   void forget(MaskId first, std::uint32_t count = 1);
   void set_all(MaskId);
   /// `to` becomes op(a, b). kMove and kNot take `a` alone.

@@ -11,7 +11,7 @@ namespace {
 using llvm::Value;
 using WordMove = llvm::function_ref<Value*(Value* word)>;
 
-/// Of the targets that there are, RDNA's have subgroups of 32, and CDNA's of 64.
+/// Every RDNA target has subgroups of 32, and every CDNA target of 64.
 bool is_rdna(const LlvmTarget& target) { return target.subgroup_size == 32; }
 
 /// Applies `move` to each 32-bit word of a scalar.

@@ -60,7 +60,7 @@ const LlvmTarget& llvm_target(const TargetSpec&);
 
 /// By IsaLevel.
 std::span<const LlvmTarget> llvm_cpu_targets();
-/// As gfx_targets().
+/// In the order of gfx_targets().
 std::span<const LlvmTarget> llvm_amdgpu_targets();
 
 /// The entry's name in host code.

@@ -31,7 +31,7 @@ struct Job {
   Status failure;
 };
 
-/// Of the process. Never destroyed: threads are parked in it at exit.
+/// The process has one. It is never destroyed: threads are parked in it at exit.
 struct State {
   std::mutex mutex;
   std::condition_variable changed;

@@ -48,7 +48,7 @@ class Printer {
     return std::move(text_);
   }
 
-  /// Of the instructions, in the order in which they were printed.
+  /// The instructions' lines, in the order in which they were printed.
   const std::vector<std::uint32_t>& lines() const { return lines_; }
 
  private:

@@ -60,7 +60,7 @@ struct CellAccess {
   std::optional<MachineValue> dynamic_index;
 };
 
-/// As stored: u16 for 16-bit floats. A scalar when neither the address nor a guard changes along the lanes.
+/// The element as stored: u16 for 16-bit floats. A scalar when neither the address nor a guard changes along the lanes.
 MachineValue load_cell(const MapContext& context, const CellAccess& access, const std::optional<MachineValue>& mask);
 /// `value` as stored: a vector, or a scalar when the tile's lanes are a reduction's.
 void store_cell(const MapContext& context, const CellAccess& access, const std::optional<MachineValue>& mask,

@@ -96,7 +96,7 @@ class CellEmitter {
     return b_.bit_and(b_.splat(*scalar, lanes_), *vector);
   }
 
-  /// As unsigned numbers, a negative index is above every extent: one comparison.
+  /// Compares unsigned numbers, where a negative index is above every extent: one comparison.
   MachineValue is_inside_guard(const GuardPlan& guard, const LinearValue& base) {
     LinearValue linear = context_.in_tile(base, guard.index, access_.row, access_.vector);
     if (guard.has_dynamic_index && !has_vector_index()) {

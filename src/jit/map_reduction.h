@@ -29,7 +29,7 @@ class ReductionEmitter {
     if (context.reduces_lanes()) shape_.vectors = context.tiling.vector_unroll;
   }
 
-  /// Of no term yet.
+  /// What they hold before the first term.
   Accumulators initial();
   /// The loops over all reduction dims, from the parallel indices of `position`.
   Accumulators reduce(const Position& position, const std::optional<SharedDim>& shared = {});

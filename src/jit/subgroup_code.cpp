@@ -161,7 +161,7 @@ MachineValue SubgroupCode::emit_lanewise(const MachineInstruction& instruction, 
   }
 }
 
-/// Of the lanes of each thread: the tree that kernel_ops.inc promises.
+/// Reduces the lanes of each thread by the tree that kernel_ops.inc promises.
 MachineValue SubgroupCode::emit_reduce(const MachineInstruction& instruction) {
   Values lanes = values(instruction.operands[0]);
   for (std::size_t half = lanes.size() / 2; half > 0; half /= 2) {

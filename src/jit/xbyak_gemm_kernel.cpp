@@ -60,7 +60,7 @@ class GemmKernelEmitter {
   // System V: the one argument comes in rdi; all of these may be overwritten.
   const Reg64 args_ = as_.rdi, a_ = as_.rax, b_ = as_.rcx, k_ = as_.rdx, temporary_ = as_.rsi;
   const Reg64 pointers_[6] = {as_.rax, as_.rcx, as_.rdx, as_.r8, as_.r9, as_.r10};
-  // Of a loop over cells. The last three are the caller's.
+  // Registers of a loop over cells. The last three are the caller's.
   const Reg64 column_ = as_.r11;    // bytes from the row's first
   const Reg64 row_ = as_.rbx;       // number
   const Reg64 cells_ = as_.rbp;     // this row's, on the stack

@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-/// Of a microkernel's epilogue, a copy for each cell of its tile; a longer one is a loop over the cells.
+/// The most that copies of an epilogue, one for each cell of the tile, may take; a longer one is a loop over the cells.
 constexpr std::size_t kMaxEpilogueBytes = 4 << 10;
 
 /// What plan() decides and emit() needs; made anew from the kernel by each of them.

@@ -42,7 +42,7 @@ void emit_min(A& a, const O& o) {
   a.vorps(o.result, o.scratch[0], o.scratch[1]);
 }
 
-/// As min; where the two ways differ in the sign only, x - (-0) with x = -0 makes the +0; a NaN stays one.
+/// Like min; where the two ways differ in the sign only, x - (-0) with x = -0 makes the +0; a NaN stays one.
 void emit_max(A& a, const O& o) {
   if (a.is_avx512()) return emit_range(a, o, 0b0101);
   a.vmaxps(o.scratch[0], o.source[0], o.source[1]);

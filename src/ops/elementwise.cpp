@@ -17,7 +17,7 @@ Result<std::vector<KernelRequest>> build_elementwise(const OpInstance& node, Bod
     values.push_back(nest.load(nest.epilogue(), nest.operand(operand), point));
   }
   const BodyValue value = body(nest.epilogue(), values, node.attributes);
-  // Of f16 and bf16 the body has rounded already.
+  // The body has rounded f16 and bf16 already.
   nest.store(result, point, nest.epilogue().convert(body_dtype(value.dtype), value));
   return nest.finish();
 }

@@ -75,7 +75,7 @@ class OnSimulator {
     REQUIRE(outputs.status().message() == "");
     return *outputs;
   }
-  /// Of the last run.
+  /// Counts the last run's.
   std::uint64_t lane_instructions() const {
     std::uint64_t sum = 0;
     for (const SimDispatch& dispatch : device_->dispatches()) sum += dispatch.counts.lane_instructions;

@@ -129,7 +129,7 @@ TEST_CASE("rows of every size and pattern are in the oracle's order on simulated
   for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 1024, 4096, 8000, 32000}) {
     for (const char* device : {"sim:gfx1100", "sim:gfx90a"}) check_size(n, kAll, device);
   }
-  // Of the longest, which take a second each, a pattern is run on one of the two.
+  // The longest take a second each, so each pattern runs on one of the two.
   check_size(100003, std::span(kAll).first(5), "sim:gfx1100");
   check_size(100003, std::span(kAll).last(4), "sim:gfx90a");
 }

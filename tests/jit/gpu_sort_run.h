@@ -54,7 +54,7 @@ inline void check_sort(const SortCase& test, std::string_view gfx, const std::st
   CAPTURE(gfx);
   const KernelSequence sequence = lowered_sort(descriptor_of(test), gfx, algorithm);
   visit_dtype(test.dtype, [&]<class T>() {
-    // Of bool there is no vector of elements; a byte that is 0 or 1 orders as it does.
+    // There is no vector of bool elements; a byte that is 0 or 1 orders as it does.
     using Element = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
     CHECK(complaint_of<Element>(sequence, test) == "");
   });

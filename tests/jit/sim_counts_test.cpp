@@ -63,7 +63,7 @@ TEST_CASE("a loop counts its body once a turn of a thread") {
   CHECK(test::run_on_sim(b.finish(), {}).counts.lane_instructions == 64 + 31 * 16);
 }
 
-/// Of 64 threads, of which thread t touches element t * stride of workgroup memory.
+/// Counts those of 64 threads, of which thread t touches element t * stride of workgroup memory.
 std::uint64_t conflicts_of_stores(DType dtype, std::int32_t stride, const std::string& target = "sim:gfx1100") {
   MachineBuilder b("k");
   b.set_workgroup(64, TargetSpec::parse(target)->subgroup_size());

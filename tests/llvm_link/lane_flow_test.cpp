@@ -25,7 +25,7 @@ const Found kSwapAt8 = {"v_permlanex16_b32 v2, v1, s2, s3 at byte 8"};
 TEST_CASE("a kernel begins with every lane on") { CHECK(exchanges_in(kSwap).empty()); }
 
 TEST_CASE("an exchange that LLVM 19 moved behind a branch is found") {
-  // As of a sum of rows of 30 elements, whose first lane stores it.
+  // The shape of a sum of rows of 30 elements, whose first lane stores it.
   CHECK(exchanges_in("s_and_saveexec_b32 s4, vcc_lo\n"
                      "s_cbranch_execz after\n" +
                      std::string(kSwap) +

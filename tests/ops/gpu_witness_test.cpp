@@ -19,7 +19,7 @@ constexpr const char* kTargets[] = {"sim:gfx1100", "sim:gfx90a"};  // subgroups 
 
 const OpCase& row_of(Op op) { return *std::ranges::find(op_cases(), op, &OpCase::op); }
 
-/// As machine code of the host, or not at all.
+/// Runs as machine code of the host, or not at all.
 RunOptions split_for(const char* target, std::string algorithm = "") {
   return {
       .target = TargetSpec::parse(target).value(), .force_algorithm = std::move(algorithm), .force_generator = "split"};

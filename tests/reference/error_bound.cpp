@@ -37,7 +37,7 @@ Accumulator accumulator_of(DType dtype) {
   return {24, 0x1p-24L, 0x1.fffffep127L, 0x1p-149L};
 }
 
-/// As f64, each finite element mapped; infinities and NaN are 1, for sums of the others.
+/// A tensor of f64, each finite element mapped; infinities and NaN are 1, for sums of the others.
 template <class F>
 Tensor map_finite(const Tensor& tensor, F&& f) {
   std::vector<long double> values = read_all<long double>(tensor);

@@ -34,7 +34,7 @@ class RandomChoice {
   /// A number from 0 to 257, or to 9001 in large graphs; or, every other time where there are symbols, one of them,
   /// plus 1 or doubled.
   SizeExpr any_extent();
-  /// Of rank 0 to 3.
+  /// Rank 0 to 3.
   Shape any_shape();
   /// -rank to rank - 1.
   std::int64_t any_axis(std::size_t rank);

@@ -19,7 +19,7 @@ using test::Workplace;
 
 TEST_CASE("arguments are checked before anything is compiled") {
   const Workplace here;
-  // Of sizes that no other test compiles, so that no cache has them.
+  // No other test compiles these sizes, so no cache has them.
   here.write("fresh.mr",
              "graph fresh(%x: f32[rows in 1..64, 1237]) {\n  %s = add(%x, %x)\n"
              "  %y, %i = topk(%s) {k = k in 0..1237, axis = 1}\n  return y = %y\n}\n");

@@ -128,7 +128,7 @@ class Explainer {
            line(4, "arguments", arguments);
   }
 
-  /// Of a GPU that is not simulated: there kernels have registers.
+  /// True of a GPU that is not simulated: there kernels have registers.
   bool has_code() const { return target_.spec().is_gpu() && !target_.spec().is_simulated(); }
 
   /// What the emitted code takes of a GPU, and how much of the kernel so runs at a time.

@@ -21,7 +21,7 @@ Scalar element(const NpyArray& array, std::size_t position) {
   return load_scalar(dtype, array.bytes.data() + position * size_bytes(dtype));
 }
 
-/// Of NaN without its bits: a person reads it.
+/// NaN is printed without its bits: a person reads it.
 std::string element_text(const NpyArray& array, std::size_t position) {
   const Scalar value = element(array, position);
   return is_float(array.type.dtype) && std::isnan(value.to_double()) ? "nan" : to_text(value);

@@ -82,7 +82,7 @@ class GraphBuilder {
   const Graph& graph() const { return graph_; }
 
  private:
-  // As the public functions, which catch want of memory.
+  // What the public functions do, except that these let std::bad_alloc out.
   Tensor add_input(std::string name, DType dtype, Shape shape);
   Tensor add_constant(TensorType type, std::span<const std::byte> bytes);
   Tensor add_fill(DType dtype, Shape shape, double value);

@@ -28,7 +28,7 @@ struct Context {
 struct ContextOptions {
   /// Empty: kernels are cached in memory only. Default: KernelCache::default_directory().
   std::string cache_directory = KernelCache::default_directory();
-  /// As KernelCache::Options has them.
+  /// See KernelCache::Options.
   std::vector<std::string> read_only_cache_directories = KernelCache::default_read_only_directories();
   std::uint64_t max_cache_bytes = KernelCache::kDefaultMaxBytes;
   LlvmOptions llvm = {};

@@ -89,13 +89,13 @@ struct ProgramVariant {
 /// Session.
 class Program {
  public:
-  // As Signature's.
+  // See Signature.
   const std::vector<Argument>& inputs() const;
   const std::vector<Argument>& outputs() const;
   const std::vector<Dim>& named_dims() const;
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,
                                                std::span<const DimBinding> dims = {}) const;
-  /// Of the device's variant, as lowered() is.
+  /// These two describe the device's variant.
   const CompileReport& report() const;
   const LoweredGraph& lowered() const;
   /// In the order of CompileOptions::targets, each target once.

@@ -55,7 +55,7 @@ struct Submission {
 class Device {
  public:
   virtual ~Device() = default;
-  /// As it was asked for: "cpu", "trace(cpu)".
+  /// The name it was asked for by: "cpu", "trace(cpu)".
   virtual std::string_view name() const = 0;
   virtual const TargetSpec& target() const = 0;
 

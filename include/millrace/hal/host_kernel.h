@@ -42,7 +42,7 @@ class HostKernel {
  public:
   virtual ~HostKernel() = default;
   virtual Status run(const KernelArgs&, std::uint32_t first_group, std::uint32_t end_group) const = 0;
-  /// As `run`, before an observer's eyes. Refused by kernels that cannot say what they do.
+  /// Does what `run` does, before an observer's eyes. Refused by kernels that cannot say what they do.
   virtual Status run_observed(const KernelArgs&, std::uint32_t first_group, std::uint32_t end_group,
                               const KernelObservation&) const;
 };

@@ -73,7 +73,7 @@ struct KernelObservation {
   MemoryObserver* observer = nullptr;  // null: none
   /// 0: groups run, and atomics happen, in the order of groups and threads. Else in one that this number shuffles.
   std::uint64_t order_seed = 0;
-  /// Of a run with an observer. More end it, as an error: a way out of loops that do not end.
+  /// The limit of a run with an observer. More end it, as an error: a way out of loops that do not end.
   std::uint64_t max_lane_instructions = UINT64_MAX;
 };
 

@@ -38,7 +38,7 @@ struct SimDispatch {
 struct SimDeviceOptions {
   /// 0: workgroups run, and atomics happen, in order. Else in one that this number shuffles, another one each dispatch.
   std::uint64_t order_seed = 0;
-  /// Of one dispatch; one that executes more fails.
+  /// A dispatch that executes more fails.
   std::uint64_t max_lane_instructions = UINT64_MAX;
 };
 
@@ -48,7 +48,7 @@ struct SimDeviceOptions {
 /// the line of its text, threads and the place.
 class SimDevice : public Device {
  public:
-  /// Of the last submission, in order, but of a dispatch that failed. Submissions at one time mix theirs.
+  /// Those of the last submission, in order, without one that failed. Submissions at one time mix theirs.
   virtual std::vector<SimDispatch> dispatches() const = 0;
 };
 

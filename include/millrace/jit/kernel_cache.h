@@ -26,8 +26,8 @@ class KernelCache {
     std::string directory = {};
     /// Searched in this order for what `directory` lacks, and never written: a system's kernels, say.
     std::vector<std::string> read_only_directories = {};
-    /// Of the files in `directory`; 0: no limit. Writers remove those that were used longest ago, to the day, and what
-    /// killed writers left. They count once in a while, so that there may at times be a few percent more.
+    /// Limits the files in `directory`; 0: no limit. Writers remove those that were used longest ago, to the day, and
+    /// what killed writers left. They count once in a while, so that there may at times be a few percent more.
     std::uint64_t max_bytes = kDefaultMaxBytes;
     std::size_t max_memory_entries = 4096;
   };

@@ -29,7 +29,7 @@ struct PlannedKernel {
   std::vector<SizeExpr> sizes;  // size arguments
   MemoryPlan memory;
   KernelInfo info;
-  /// Of one launch, as count_flops; of scans and scatters one for each element or update that they combine. Absent
+  /// One launch's, see count_flops; scans and scatters have one for each element or update that they combine. Absent
   /// where no number says it: a sort only compares, as often as its data asks for.
   std::optional<SizeExpr> flops = {};
   std::string key_text;  // canonical text of `mapped` and whatever else decides the code; enters the cache key

@@ -24,8 +24,8 @@ namespace {
 constexpr std::uint32_t kNone = ~0u;
 /// Joining groups costs their sizes, and generating a kernel more than in proportion to its own.
 constexpr std::size_t kMaxRegionNodes = 128;
-/// Of a body. A map has two copies of it, whole vectors and the last ones; a reduction or a contraction has four, as
-/// rows have a remainder too. Past so many instructions a pass over memory costs next to nothing beside them.
+/// Limits of a body. A map has two copies of it, whole vectors and the last ones; a reduction or a contraction has
+/// four, as rows have a remainder too. Past so many instructions a pass over memory costs next to nothing beside them.
 constexpr std::int64_t kMaxMapInstructions = kMaxKernelInstructions / 2 - 100;
 constexpr std::int64_t kMaxRootInstructions = kMaxKernelInstructions / 4 - 50;
 

@@ -33,7 +33,7 @@ class Recorder {
   }
 
  private:
-  /// As CommandList::add_size, which looks at every size.
+  /// Does what CommandList::add_size does, without its look at every size.
   SizeIndex add_size(const SizeExpr& size) {
     const auto [place, is_new] = size_indices_.try_emplace(size, SizeIndex{});
     if (is_new) place->second = list_.sizes.push_back(size);

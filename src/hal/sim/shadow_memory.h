@@ -39,7 +39,7 @@ class ShadowMemory final : public MemoryObserver {
     static constexpr std::size_t kChunk = 512;
     std::vector<std::unique_ptr<AccessHistory[]>> chunks = {};  // of kChunk granules, when touched
   };
-  /// Of slots of one kind. A granule is the smallest element of any of them.
+  /// The state of slots of one kind. A granule is the smallest element of any of them.
   struct Slots {
     std::uint64_t granule_bytes = 8;
     std::uint64_t num_granules = 0;

@@ -15,7 +15,7 @@ class TrafficCounter {
   void add(const ObservedKernel&, const MemoryAccess&, SimCounts&);
 
  private:
-  /// Of one subgroup's instruction.
+  /// Counts those of one subgroup's instruction.
   std::uint64_t conflicts(const ObservedMemory&, AccessKind, std::span<const ThreadAccess>);
   void add_word(std::uint64_t word, bool is_shared);
 

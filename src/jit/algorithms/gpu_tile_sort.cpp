@@ -53,7 +53,7 @@ class TileSortBuilder {
   }
 
  private:
-  /// Of few elements a workgroup has as many rows as have places in its tile, else one.
+  /// A workgroup takes as many rows as its tile has places for, where rows are short, else one.
   void place_rows() {
     first_row_ = b_.workgroup_id();
     b_.set_num_groups(rows_);

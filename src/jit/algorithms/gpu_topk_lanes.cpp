@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t kThreads = 256;
 constexpr std::int64_t kMostElements = 16;  // of a lane
 constexpr std::int64_t kMostRounds = 16;    // beyond, a sort is as fast
-/// Of those that no element of a short row has, a branch passes so many at a time.
+/// One branch skips so many places that no element of a short row has.
 constexpr std::size_t kPlacesTogether = 2;
 
 class TopKLanesBuilder {
@@ -122,7 +122,7 @@ class TopKLanesBuilder {
     }
     return first;
   }
-  /// Of `first` and the lane's records in place number `i` and beyond.
+  /// The first of `first` and the lane's records in place number `i` and beyond.
   SortRecord first_of_lane(const Row& row, std::size_t i, SortRecord first, const SortRecord& least) {
     for (const std::size_t end = end_of_places(i); i < end; ++i) {
       const SortRecord left = records_.select(records_.is_before(row[i], least), records_.last(), row[i]);

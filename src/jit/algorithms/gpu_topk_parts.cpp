@@ -171,7 +171,7 @@ class TopKPartsBuilder {
   MachineValue room_;                       // places that a step leaves free: i32
 };
 
-/// As many as make use of a GPU, and are worth their merge.
+/// So many that they keep a GPU busy and are worth their merge.
 SizeExpr parts_of_row(const SortDescriptor& sort) {
   const SizeExpr rows = num_rows(sort.input.type.shape, sort.axis);
   const SizeExpr most = max(floor_div(kMostGroups, max(rows, 1)), 1);

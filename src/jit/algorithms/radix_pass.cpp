@@ -28,7 +28,7 @@ class ScanBuilder : RadixPassBuilder {
  public:
   using RadixPassBuilder::RadixPassBuilder;
 
-  /// Of each digit of a row, as many threads as there are blocks, or a workgroup.
+  /// Each digit of a row has as many threads as there are blocks, or a workgroup.
   RadixKernel run() {
     const MemoryHandle counts = buffer("counts", count_, scratch_.counts, true, true);
     const MemoryHandle totals = buffer("totals", count_, scratch_.totals, false, true);

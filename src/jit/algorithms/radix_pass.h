@@ -47,7 +47,7 @@ inline constexpr std::int64_t kThresholdDigits = 2;
 
 /// What counts a row's elements.
 DType radix_count_dtype(const SortDescriptor&);
-/// Of a row, each the share of one workgroup.
+/// The blocks of a row, each the share of one workgroup.
 SizeExpr num_radix_blocks(const SortDescriptor&);
 
 struct RadixKernel {

@@ -16,7 +16,7 @@ class CaseSequence {
  public:
   /// Whether one of the earlier cases is seen to hold wherever the margin does.
   bool covers(const SizeExpr& margin) const;
-  /// Of the sizes that earlier cases leave.
+  /// Counts the sizes that earlier cases leave.
   void append(KernelSequence sequence, std::string_view algorithm, const SizeExpr& margin);
   KernelSequence finish() { return std::move(all_); }
 

@@ -35,11 +35,11 @@ class SortRecords {
 
   DType index_dtype() const { return form_.index; }
 
-  /// Of an element as loaded, number `index` (index_dtype) of its row.
+  /// The record of an element as loaded, number `index` (index_dtype) of its row.
   SortRecord make(MachineValue loaded, MachineValue index);
   /// Greater than any element's: what fills a tile up.
   SortRecord last();
-  /// As great as the least element's, or less.
+  /// At most as great as the least element's.
   SortRecord first();
   /// The least that is greater.
   SortRecord after(const SortRecord&);
@@ -52,7 +52,7 @@ class SortRecords {
   template <class F>
   SortRecord make_where(MachineValue condition, F&& make_record);
 
-  /// As values that a loop carries; the record number `i` among those of several.
+  /// Records as values that a loop carries; the record number `i` among those of several.
   std::size_t num_words() const { return form_.is_packed ? 1 : 2; }
   MachineBuilder::Values words_of(const SortRecord&) const;
   SortRecord record_at(const MachineBuilder::Values& words, std::size_t i) const;

@@ -21,7 +21,7 @@ std::span<const DeviceCase> conformance_devices();
 
 /// Calls `test` with a fresh device of each row; a failure in it names the row.
 void on_every_device(const std::function<void(Device&)>& test);
-/// Of those rows whose devices run machine code of the host.
+/// Only those rows whose devices run machine code of the host.
 void on_every_host_code_device(const std::function<void(Device&)>& test);
 
 /// Names memory of the test's own.

@@ -30,7 +30,7 @@ inline constexpr double kCosLong[] = {4.16666666666666019037e-02, -1.38888888888
                                       2.48015872894767294178e-05, -2.75573143513906633035e-07,
                                       2.08757232129817482790e-09, -1.13596475577881948265e-11};
 
-/// Of an f32, widened: in turns, chunk by chunk of 1 / (2 pi), whole turns dropped exactly. Every finite x.
+/// Reduces an f32, widened: in turns, chunk by chunk of 1 / (2 pi), whole turns dropped exactly. Every finite x.
 /// Source: Payne & Hanek, Radian reduction for trigonometric functions, SIGNUM Newsletter 18, 1983.
 template <class B, class V>
 ReducedAngle<V> reduce_f32_angle(B& b, V x) {
@@ -49,7 +49,7 @@ ReducedAngle<V> reduce_f32_angle(B& b, V x) {
   return {quarters.integer, b.mul(rest, b.constant_like(x, kTwoPi)), b.constant_like(x, 0)};
 }
 
-/// Of an f64 up to 2^27.
+/// Reduces an f64 up to 2^27.
 /// Source: Cody & Waite, Software Manual for the Elementary Functions, 1980.
 template <class B, class V>
 ReducedAngle<V> reduce_small_angle(B& b, V x) {
@@ -66,7 +66,7 @@ ReducedAngle<V> reduce_small_angle(B& b, V x) {
   return {n.integer, sum, b.add(b.sub(high, sum), low)};
 }
 
-/// Of an f64. Both reductions run, because a body has no branches.
+/// Reduces any f64. Both reductions run, because a body has no branches.
 template <class B, class V>
 ReducedAngle<V> reduce_f64_angle(B& b, V x) {
   const ReducedAngle<V> small = reduce_small_angle(b, x), large = reduce_large_angle(b, x);
