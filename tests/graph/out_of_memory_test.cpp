@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every allocation of a call fails once.
+// Every allocation of a compilation, a session and its runs fails once: LLVM's aside, whose kernels come from a cache.
 #include <array>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/millrace.h"
+#include "tests/jit/cache/temporary_directory.h"
 #include "tests/support/allocation_count.h"
 
 namespace millrace {
@@ -16,14 +18,38 @@ namespace {
 constexpr std::string_view kText =
     "graph g(%x: f32[rows in 1..8, 8], %w: f32[8, 16], %i: i32[3]) {\n"
     "  %c = constant(2, 3) : f32[2]\n  %n = neg(%c)\n  %m = reduce_sum(%n) {axes = [0]}\n"
-    "  %f = broadcast(%m) {shape = [8, 16]}\n  %v = mul(%w, %f)\n  %p = dot(%x, %v)\n"
+    "  %f = broadcast(%m) {shape = [8, 16]}\n  %v = mul(%w, %f)\n"
+    "  %p = dot(%x, %v) {x_contract = [1], y_contract = [0]}\n"
     "  %g = gather(%p, %i) {axis = 0}\n  %t = tanh(%g)\n  %values, %indices = sort(%t) {axis = 1}\n"
     "  return values = %values, indices = %indices\n}\n";
 
+struct Run {
+  std::array<float, 2 * 8> x{};
+  std::array<float, 8 * 16> w{};
+  std::array<std::int32_t, 3> i{0, 1, -1};
+  std::array<float, 3 * 16> values{};
+  std::array<std::int64_t, 3 * 16> indices{};
+
+  Run() {
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(k % 5) / 8;
+    for (std::size_t k = 0; k < w.size(); ++k) w[k] = static_cast<float>(k % 7) / 8;
+  }
+  Status operator()(Session& session) {
+    return session.run(std::array{bind(x, {2, 8}), bind(w), bind(i)}, std::array{bind(values), bind(indices)});
+  }
+};
+
+CompileOptions options_for(const TemporaryDirectory& cache) {
+  CompileOptions options;
+  options.device = "cpu:avx2";
+  options.context = make_default_context({.cache_directory = cache.path(), .read_only_cache_directories = {}});
+  return options;
+}
+
 /// Has each allocation of `body(prepare())` fail in turn, alone and with all that follow; what `prepare` does never
-/// fails. It succeeds all the same or says kResourceExhausted, and gives back all that it took.
+/// fails. It succeeds all the same or says kResourceExhausted, and gives back all that it took. Returns what it said.
 template <class Prepare, class Body>
-void fail_each_allocation(Prepare prepare, Body body, std::uint64_t stride = 1) {
+std::set<std::string> fail_each_allocation(Prepare prepare, Body body) {
   REQUIRE(body(prepare()).message() == "");
   auto counted = prepare();
   const std::uint64_t before = num_allocations();
@@ -31,11 +57,13 @@ void fail_each_allocation(Prepare prepare, Body body, std::uint64_t stride = 1) 
   const std::uint64_t num = num_allocations() - before;
   REQUIRE(num > 0);
   CAPTURE(num);
-  std::uint64_t num_failed = 0, num_leaks = 0;
+  std::set<std::string> messages;
+  std::uint64_t num_leaks = 0;
   std::string wrong;
   for (const Failing which : {Failing::kOne, Failing::kAllFromThere}) {
-    for (std::uint64_t n = 0; n < num; n += stride) {
+    for (std::uint64_t n = 0; n < num; ++n) {
       const std::int64_t live = num_live_allocations();
+      std::int64_t kept = 0;
       {
         auto prepared = prepare();
         Status status;
@@ -43,17 +71,19 @@ void fail_each_allocation(Prepare prepare, Body body, std::uint64_t stride = 1) 
           const FailingAllocation failing(n, which);
           status = body(std::move(prepared));
         }
-        if (!status.ok()) ++num_failed;
         if (!status.ok() && status.code() != StatusCode::kResourceExhausted) wrong = status.message();
+        kept = num_live_allocations();
+        if (!status.ok()) messages.emplace(status.message());
+        kept = num_live_allocations() - kept;
       }
-      // Wrong messages are kept: they may be longer than the one before.
-      if (wrong.empty() && num_live_allocations() != live) ++num_leaks;
+      if (num_live_allocations() != live + kept) ++num_leaks;
     }
   }
-  CHECK(num_failed > 0);
+  CHECK(!messages.empty());
   CHECK(wrong == "");
   CHECK(num_leaks == 0);
   CHECK(body(prepare()).message() == "");
+  return messages;
 }
 
 int nothing() { return 0; }
@@ -71,6 +101,89 @@ TEST_CASE("parsing and building survive want of memory anywhere") {
     if (!sorted.empty()) graph.output("z", sorted[0]);
     graph.output("y", y);
     return graph.finish().status();
+  });
+}
+
+TEST_CASE("compile survives want of memory anywhere, and the next call works") {
+  const TemporaryDirectory cache;
+  const Graph graph = parse_graph(kText).value();
+  const auto prepare = [&] { return std::pair(graph, options_for(cache)); };
+  const std::set<std::string> messages = fail_each_allocation(prepare, [](std::pair<Graph, CompileOptions> given) {
+    return compile(std::move(given.first), given.second).status();
+  });
+  for (const char* where : {"pass fold_constants", "lower: %p = dot", "kernel 'dot_2'", "compile: kernel 'dot_2'",
+                            "constants, the largest %n of 8 bytes: buffer of 64 bytes"}) {
+    CAPTURE(where);
+    CHECK(messages.contains(std::string(where) + ": out of memory; free memory, or ask for less"));
+  }
+}
+
+TEST_CASE("a context that many calls share is whole after each that found no memory") {
+  const TemporaryDirectory cache;
+  const Graph graph = parse_graph(kText).value();
+  REQUIRE(compile(graph, options_for(cache)).ok());
+  const CompileOptions options = options_for(cache);
+  const std::uint64_t before = num_allocations();
+  REQUIRE(compile(graph, options).ok());
+  const std::uint64_t num = num_allocations() - before;
+  int num_wrong = 0;
+  for (std::uint64_t n = 0; n < num; n += 7) {
+    CompileOptions fresh = options_for(cache);  // its kernels are on disk, none in memory
+    Graph copy = graph;
+    Status status;
+    {
+      const FailingAllocation failing(n);
+      status = compile(std::move(copy), fresh).status();
+    }
+    if (!status.ok() && status.code() != StatusCode::kResourceExhausted) ++num_wrong;
+    if (!compile(graph, fresh).ok()) ++num_wrong;
+    // A file that could not be read for want of memory is a good one.
+    if (fresh.context->cache->stats().misses != 0) ++num_wrong;
+  }
+  CHECK(num_wrong == 0);
+}
+
+TEST_CASE("sessions and runs survive want of memory anywhere, and the next run is right") {
+  const TemporaryDirectory cache;
+  const Program program = compile(parse_graph(kText).value(), options_for(cache)).value();
+  Run expected;
+  Session good = Session::create(program).value();
+  REQUIRE(expected(good).message() == "");
+  const std::set<std::string> messages = fail_each_allocation(nothing, [&](int) {
+    Result<Session> session = Session::create(program);
+    if (!session.ok()) return session.status();
+    Run run;
+    return run(*session);
+  });
+  CHECK(messages.contains(
+      "run: intermediate values, the largest %v of 512 bytes: buffer of 704 bytes: out of memory; free memory, or ask "
+      "for less"));
+  // A session in which a run failed runs on.
+  Run run;
+  const std::uint64_t before = num_allocations();
+  {
+    Session counted = Session::create(program).value();
+    REQUIRE(run(counted).ok());
+  }
+  const std::uint64_t num = num_allocations() - before;
+  for (std::uint64_t n = 0; n < num; ++n) {
+    Session session = Session::create(program).value();
+    Status status;
+    {
+      const FailingAllocation failing(n);
+      status = run(session);
+    }
+    CHECK((status.ok() || status.code() == StatusCode::kResourceExhausted));
+    run.values.fill(0);
+    REQUIRE(run(session).message() == "");
+    CHECK(run.values == expected.values);
+    CHECK(run.indices == expected.indices);
+  }
+  // The message of a run's own error needs memory too.
+  expected.i[0] = 8;
+  fail_each_allocation(nothing, [&](int) {
+    const Status status = expected(good);
+    return status.code() == StatusCode::kOutOfRange ? Status() : status;
   });
 }
 
