@@ -15,7 +15,7 @@ namespace millrace {
 /// "compile: out of memory; free memory, or ask for less", or Status::out_of_memory() when there is none for that.
 Status out_of_memory(std::string_view where) noexcept;
 
-namespace detail {
+/// `where` is text, or a function that makes it.
 template <class Where>
 Status out_of_memory_at(const Where& where) noexcept {
   if constexpr (std::convertible_to<const Where&, std::string_view>) {
@@ -28,7 +28,6 @@ Status out_of_memory_at(const Where& where) noexcept {
     }
   }
 }
-}  // namespace detail
 
 /// What `body` returns, a Status or a Result. Every public entry runs in one: when there is no memory, or a container
 /// is asked for more elements than there can be, that is kResourceExhausted and no exception. `where` begins the
@@ -38,9 +37,9 @@ std::invoke_result_t<Body> guard_allocations(const Where& where, Body&& body) {
   try {
     return body();
   } catch (const std::bad_alloc&) {
-    return detail::out_of_memory_at(where);
+    return out_of_memory_at(where);
   } catch (const std::length_error&) {
-    return detail::out_of_memory_at(where);
+    return out_of_memory_at(where);
   }
 }
 

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ops as functions on tensors.
-#include "millrace/graph/functions.h"
-
-#include <fmt/format.h>
-
+#include "graph/composites/composite.h"
 #include "graph/infer.h"
 
 namespace millrace {
 namespace {
-
-/// The builder of the first tensor that has one. Tensors without a builder come from an earlier mistake, or from a
-/// default-constructed Tensor, which the builder reports when any operand has one.
-GraphBuilder* builder_of(std::initializer_list<Tensor> tensors) {
-  for (const Tensor& tensor : tensors) {
-    if (tensor.is_valid()) return tensor.builder();
-  }
-  return nullptr;
-}
 
 Tensor apply(Op op, std::initializer_list<Tensor> operands, Attributes attributes = NoAttrs{}) {
   GraphBuilder* builder = builder_of(operands);
@@ -24,7 +12,7 @@ Tensor apply(Op op, std::initializer_list<Tensor> operands, Attributes attribute
 }
 
 /// A C++ number as a tensor like `x`. An integer tensor takes only numbers that it can hold.
-Tensor like(Tensor x, double value) {
+Tensor like(Tensor x, double value) try {
   if (!x.is_valid()) return {};
   const Scalar scalar = Scalar::from_double(x.dtype(), value);
   if (!is_float(x.dtype()) && evaluate(KernelOp::kConvert, DType::kF64, std::span(&scalar, 1)).as<double>() != value) {
@@ -34,6 +22,8 @@ Tensor like(Tensor x, double value) {
                     x.builder()->graph().nodes.size(), value, x.type().to_text(), to_text(x.dtype()))));
   }
   return x.builder()->fill(x.dtype(), x.shape(), value);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(x.builder(), "fill");
 }
 
 ValuesAndIndices apply_order(Op op, Tensor x, Attributes attributes) {
@@ -116,7 +106,7 @@ Tensor cast(Tensor x, DType dtype) { return apply(Op::cast, {x}, CastAttrs{dtype
 Tensor argmax(Tensor x, std::int64_t axis, bool keep_dims) { return apply(Op::argmax, {x}, ArgAttrs{axis, keep_dims}); }
 Tensor argmin(Tensor x, std::int64_t axis, bool keep_dims) { return apply(Op::argmin, {x}, ArgAttrs{axis, keep_dims}); }
 
-Tensor matmul(Tensor x, Tensor y) {
+Tensor matmul(Tensor x, Tensor y) try {
   GraphBuilder* builder = builder_of({x, y});
   if (builder == nullptr) return {};
   if (!x.is_valid() || !y.is_valid()) return builder->op1(Op::dot, {x, y}, DotAttrs{});
@@ -134,6 +124,8 @@ Tensor matmul(Tensor x, Tensor y) {
   attributes.x_contract = {rank - 1};
   attributes.y_contract = {rank - 2};
   return builder->op1(Op::dot, {x, y}, std::move(attributes));
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, y}), "matmul");
 }
 
 Tensor dot(Tensor x, Tensor y, DotAttrs attributes) { return apply(Op::dot, {x, y}, std::move(attributes)); }
@@ -144,34 +136,42 @@ Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes) {
 Tensor max_pool2d(Tensor x, Pool2dAttrs attributes) { return apply(Op::max_pool2d, {x}, std::move(attributes)); }
 Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes) { return apply(Op::avg_pool2d, {x}, std::move(attributes)); }
 
-Tensor reshape(Tensor x, Shape shape) {
+Tensor reshape(Tensor x, Shape shape) try {
   return apply(Op::reshape, {x}, ShapeAttrs{with_found_dim(std::move(shape), x.shape()).dims()});
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "reshape");
 }
 Tensor transpose(Tensor x, std::vector<std::int64_t> permutation) {
   return apply(Op::transpose, {x}, PermutationAttrs{std::move(permutation)});
 }
-Tensor broadcast_to(Tensor x, Shape shape) {
+Tensor broadcast_to(Tensor x, Shape shape) try {
   if (!x.is_valid()) return {};
   std::vector<std::int64_t> dims;
   const auto offset = static_cast<std::int64_t>(shape.rank()) - static_cast<std::int64_t>(x.shape().rank());
   for (std::size_t d = 0; d < x.shape().rank(); ++d) dims.push_back(offset + static_cast<std::int64_t>(d));
   return apply(Op::broadcast, {x}, BroadcastAttrs{shape.dims(), std::move(dims)});
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "broadcast_to");
 }
-Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims) {
+Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims) try {
   return apply(Op::broadcast, {x}, BroadcastAttrs{shape.dims(), std::move(dims)});
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "broadcast");
 }
-Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step) {
+Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step) try {
   if (step.empty()) step.assign(start.size(), 1);
   return apply(Op::slice, {x}, SliceAttrs{std::move(start), std::move(stop), std::move(step)});
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "slice");
 }
 Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, Number value) {
   return apply(Op::pad, {x}, PadAttrs{std::move(low), std::move(high), value});
 }
 Tensor concat(std::span<const Tensor> tensors, std::int64_t axis) {
-  for (const Tensor& tensor : tensors) {
-    if (tensor.is_valid()) return tensor.builder()->op(Op::concat, tensors, AxisAttrs{axis})[0];
-  }
-  return {};
+  GraphBuilder* builder = builder_of(tensors);
+  if (builder == nullptr) return {};
+  const std::vector<Tensor> results = builder->op(Op::concat, tensors, AxisAttrs{axis});
+  return results.empty() ? Tensor() : results[0];
 }
 Tensor gather(Tensor x, Tensor indices, std::int64_t axis) {
   return apply(Op::gather, {x, indices}, GatherAttrs{axis});
@@ -195,13 +195,17 @@ Tensor cumulative_sum(Tensor x, ScanAttrs attributes) { return apply(Op::cumulat
 Tensor cumulative_prod(Tensor x, ScanAttrs attributes) { return apply(Op::cumulative_prod, {x}, attributes); }
 Tensor cumulative_max(Tensor x, ScanAttrs attributes) { return apply(Op::cumulative_max, {x}, attributes); }
 Tensor cumulative_min(Tensor x, ScanAttrs attributes) { return apply(Op::cumulative_min, {x}, attributes); }
-Tensor size_of(GraphBuilder& graph, const SizeExpr& size) {
+Tensor size_of(GraphBuilder& graph, const SizeExpr& size) try {
   if (!size.is_constant()) return graph.op1(Op::size, {}, SizeAttrs{size});
   const std::int64_t value = size.constant();
   return graph.constant<std::int64_t>({}, std::span(&value, 1));
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(&graph, "size_of");
 }
-Tensor iota(GraphBuilder& graph, DType dtype, Shape shape, std::int64_t axis) {
+Tensor iota(GraphBuilder& graph, DType dtype, Shape shape, std::int64_t axis) try {
   return graph.op1(Op::iota, {}, IotaAttrs{shape.dims(), dtype, axis});
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(&graph, "iota");
 }
 ValuesAndIndices sort(Tensor x, std::int64_t axis, bool descending) {
   return apply_order(Op::sort, x, SortAttrs{axis, descending});

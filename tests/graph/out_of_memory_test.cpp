@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every allocation of a compilation, a session and its runs fails once: LLVM's aside, whose kernels come from a cache.
 #include <array>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,6 +104,89 @@ TEST_CASE("parsing and building survive want of memory anywhere") {
     graph.output("y", y);
     return graph.finish().status();
   });
+}
+
+struct Twice {
+  template <class B, class V>
+  static V emit(B& b, std::span<const V> x) {
+    return b.add(x[0], x[0]);
+  }
+};
+
+/// What functions are given, lists too: those that a caller makes are the caller's to make.
+struct Given {
+  std::unique_ptr<GraphBuilder> graph = std::make_unique<GraphBuilder>("g");
+  Tensor x = graph->input("x", DType::kF32, {4, 4});
+  Tensor row = graph->input("row", DType::kF32, {4});
+  Tensor i = graph->input("i", DType::kI32, {4, 4});
+  Tensor q = graph->input("q", DType::kI8, {4, 4});
+  Tensor zero_point = graph->input("zero_point", DType::kI8, {4});
+  Tensor places = graph->input("places", DType::kI32, {4, 2});
+  Tensor mask = graph->input("mask", DType::kBool, {4, 4});
+  Tensor image = graph->input("image", DType::kF32, {1, 4, 4});
+  Tensor weights = graph->input("weights", DType::kF32, {4, 4, 2});
+  Shape flat{-1}, square{4, 4}, cube{2, 4, 4};
+  std::vector<SizeExpr> low{1, 0}, high{2, 4};
+  std::vector<std::int64_t> axes{0, 1};
+};
+
+struct Function {
+  const char* name;
+  void (*call)(Given&);
+};
+
+constexpr Function kFunctions[] = {
+    {"number", [](Given& g) { 2.0 * g.x; }},
+    {"matmul", [](Given& g) { matmul(g.x, g.x); }},
+    {"reshape", [](Given& g) { reshape(g.x, std::move(g.flat)); }},
+    {"broadcast_to", [](Given& g) { broadcast_to(g.x, std::move(g.cube)); }},
+    {"broadcast", [](Given& g) { broadcast(g.x, std::move(g.square), std::move(g.axes)); }},
+    {"slice", [](Given& g) { slice(g.x, std::move(g.low), std::move(g.high)); }},
+    {"concat", [](Given& g) { concat(std::array{g.x, g.x}, 0); }},
+    {"iota", [](Given& g) { iota(*g.graph, DType::kI32, std::move(g.square), 0); }},
+    {"size_of", [](Given& g) { size_of(*g.graph, 3); }},
+    {"topk", [](Given& g) { topk(g.x, g.i, 2); }},
+    {"softmax", [](Given& g) { softmax(g.x); }},
+    {"log_softmax", [](Given& g) { log_softmax(g.x); }},
+    {"relu", [](Given& g) { relu(g.x); }},
+    {"gelu", [](Given& g) { gelu(g.x); }},
+    {"silu", [](Given& g) { silu(g.x); }},
+    {"clamp", [](Given& g) { clamp(g.x, -1, 1); }},
+    {"where", [](Given& g) { where(g.mask, g.x, g.row); }},
+    {"rms_norm", [](Given& g) { rms_norm(g.x, g.row); }},
+    {"group_norm", [](Given& g) { group_norm(g.x, 2, g.row, g.row); }},
+    {"layer_norm", [](Given& g) { layer_norm(g.x, g.row, g.row); }},
+    {"one_hot", [](Given& g) { one_hot(g.i, 4); }},
+    {"trilu", [](Given& g) { trilu(g.x, true); }},
+    {"gather_nd", [](Given& g) { gather_nd(g.image, g.places); }},
+    {"conv1d", [](Given& g) { conv1d(g.image, g.weights); }},
+    {"resize", [](Given& g) { resize(g.x, std::move(g.axes), std::move(g.high), ResizeMode::kLinear); }},
+    {"einsum", [](Given& g) { einsum("ij,jk->ki", std::array{g.x, g.x}); }},
+    {"quantize_linear", [](Given& g) { quantize_linear(g.x, g.row, g.zero_point); }},
+    {"dequantize_linear", [](Given& g) { dequantize_linear(g.q, g.row, g.zero_point); }},
+    {"attention", [](Given& g) { attention(g.x, g.x, g.x, g.mask); }},
+    {"kernel", [](Given& g) { g.graph->kernel<Twice>("twice", g.x); }},
+};
+
+TEST_CASE("functions on tensors leave want of memory to the builder") {
+  for (const Function& function : kFunctions) {
+    CAPTURE(function.name);
+    fail_each_allocation([] { return Given(); },
+                         [&](Given given) {
+                           function.call(given);
+                           return given.graph->status();
+                         });
+  }
+}
+
+TEST_CASE("functions on tensors keep an earlier mistake") {
+  for (const Function& function : kFunctions) {
+    CAPTURE(function.name);
+    Given given;
+    given.graph->fail(invalid_argument("a mistake"));
+    function.call(given);
+    CHECK(given.graph->status().message() == "a mistake");
+  }
 }
 
 TEST_CASE("compile survives want of memory anywhere, and the next call works") {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <new>
 #include <set>
 #include <span>
 #include <string>
@@ -66,7 +67,11 @@ class GraphBuilder {
   /// An application's own elementwise kernel; see custom_kernel.h.
   template <class Body, class... Tensors>
   Tensor kernel(std::string name, Tensors... inputs) {
-    return custom(make_custom_kernel<Body>(std::move(name)), {inputs...});
+    try {
+      return custom(make_custom_kernel<Body>(std::move(name)), {inputs...});
+    } catch (const std::bad_alloc&) {
+      return fail(Status::out_of_memory());
+    }
   }
   Tensor custom(CustomKernel kernel, std::initializer_list<Tensor> operands);
 

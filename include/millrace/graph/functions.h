@@ -13,8 +13,7 @@ namespace millrace {
 
 // The ops as functions on tensors; op_table.inc says what each means. Elementwise functions of two tensors take equal
 // shapes; a C++ number stands for a tensor of that shape. Axes may be negative. Errors go to the builder, want of
-// memory too, except std::bad_alloc where a function that builds several nodes finds none for its own lists of axes and
-// sizes.
+// memory too.
 
 Tensor operator+(Tensor x, Tensor y);
 Tensor operator-(Tensor x, Tensor y);

@@ -6,11 +6,15 @@
 
 namespace millrace {
 
-Tensor relu(Tensor x) { return x.is_valid() ? max(x, x.builder()->fill(x.dtype(), x.shape(), 0)) : Tensor(); }
+Tensor relu(Tensor x) try {
+  return x.is_valid() ? max(x, x.builder()->fill(x.dtype(), x.shape(), 0)) : Tensor();
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "relu");
+}
 
 Tensor silu(Tensor x) { return x * sigmoid(x); }
 
-Tensor clamp(Tensor x, double low, double high) {
+Tensor clamp(Tensor x, double low, double high) try {
   if (!x.is_valid()) return {};
   for (const double bound : {low, high}) {
     // Beyond the dtype's range there is no limit; a fraction would be rounded, which nobody asked for.
@@ -22,11 +26,15 @@ Tensor clamp(Tensor x, double low, double high) {
   const auto all = [&](double value) { return x.builder()->fill(x.dtype(), x.shape(), value); };
   Tensor raised = max(x, all(low));
   return min(raised, all(high));
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "clamp");
 }
 
-Tensor gelu(Tensor x) {
+Tensor gelu(Tensor x) try {
   Tensor twice_cdf = erf(x * (1 / std::numbers::sqrt2)) + 1.0;
   return x * 0.5 * twice_cdf;
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "gelu");
 }
 
 }  // namespace millrace

@@ -18,7 +18,7 @@ Tensor masked(Tensor scores, Tensor mask) {
 
 }  // namespace
 
-Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optional<double> scale) {
+Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optional<double> scale) try {
   if (!query.is_valid() || !key.is_valid() || !value.is_valid()) return {};
   GraphBuilder& graph = *query.builder();
   const auto rank = static_cast<std::int64_t>(query.shape().rank());
@@ -47,6 +47,8 @@ Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optio
   if (mask.is_valid()) scores = masked(scores, widen(mask, dtype));
   Tensor weights = softmax(scores);
   return narrow(matmul(weights, widen(value, dtype)), dtype);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({query, key, value, mask}), "attention");
 }
 
 }  // namespace millrace

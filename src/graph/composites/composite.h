@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <new>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,10 +12,19 @@
 
 namespace millrace {
 
-/// Refuses what a composite was given: "%7 = einsum: found, expected; what to do".
-inline Tensor refuse(GraphBuilder& graph, std::string_view composite, std::string_view what) {
-  return graph.fail(invalid_argument(fmt::format("%{} = {}: {}", graph.graph().nodes.size(), composite, what)));
+/// The builder of the first tensor that has one. Tensors without a builder come from an earlier mistake, or from a
+/// default-constructed Tensor, which the builder reports when any operand has one.
+GraphBuilder* builder_of(std::span<const Tensor> tensors);
+inline GraphBuilder* builder_of(std::initializer_list<Tensor> tensors) {
+  return builder_of(std::span(tensors.begin(), tensors.size()));
 }
+
+/// The result of a function that found no memory for its own lists: "%7 = einsum: out of memory; ..." goes to the
+/// builder, if there is one.
+Tensor fail_without_memory(GraphBuilder* builder, std::string_view function);
+
+/// Refuses what a composite was given: "%7 = einsum: found, expected; what to do".
+Tensor refuse(GraphBuilder& graph, std::string_view composite, std::string_view what);
 
 /// What a composite of several steps computes in: 16-bit floats overflow, and lose at each step, where f32 does not.
 inline DType wide_dtype(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }

@@ -3,7 +3,7 @@
 
 namespace millrace {
 
-Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes) {
+Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes) try {
   if (!x.is_valid() || !weights.is_valid()) return {};
   GraphBuilder& graph = *x.builder();
   const Shape from = x.shape();
@@ -22,6 +22,8 @@ Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes) {
                      .groups = attributes.groups});
   if (!y.is_valid()) return {};
   return reshape(y, {y.shape()[0], y.shape()[1], y.shape()[3]});
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, weights}), "conv1d");
 }
 
 }  // namespace millrace

@@ -99,7 +99,7 @@ Tensor put_in_order(const Term& term, std::string_view result) {
 
 }  // namespace
 
-Tensor einsum(std::string_view text, std::span<const Tensor> operands) {
+Tensor einsum(std::string_view text, std::span<const Tensor> operands) try {
   if (operands.empty() || !std::ranges::all_of(operands, &Tensor::is_valid)) return {};
   GraphBuilder& graph = *operands[0].builder();
   const std::optional<Equation> equation = parse_equation(text);
@@ -132,6 +132,8 @@ Tensor einsum(std::string_view text, std::span<const Tensor> operands) {
     product = multiply(x, y, later);
   }
   return put_in_order(sum_out(product, equation->result), equation->result);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of(operands), "einsum");
 }
 
 }  // namespace millrace

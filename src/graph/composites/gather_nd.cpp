@@ -35,7 +35,7 @@ Tensor part_of(Tensor indices, std::int64_t i) {
 
 }  // namespace
 
-Tensor gather_nd(Tensor x, Tensor indices) {
+Tensor gather_nd(Tensor x, Tensor indices) try {
   if (!x.is_valid() || !indices.is_valid()) return {};
   GraphBuilder& graph = *x.builder();
   const Shape shape = x.shape();
@@ -63,6 +63,8 @@ Tensor gather_nd(Tensor x, Tensor indices) {
   dims.insert(dims.end(), shape.dims().begin() + parts.constant(), shape.dims().end());
   Tensor index = select(flat.inside, flat.index, outside);
   return gather(reshape(x, Shape(std::move(dims))), index, 0);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, indices}), "gather_nd");
 }
 
 }  // namespace millrace

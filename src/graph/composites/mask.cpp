@@ -14,10 +14,11 @@ Tensor positions(GraphBuilder& graph, DType dtype, const Shape& shape, std::size
 
 }  // namespace
 
-Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype) {
+Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype) try {
   if (!indices.is_valid()) return {};
+  GraphBuilder& graph = *indices.builder();
   if (!is_integer(indices.dtype())) {
-    return refuse(*indices.builder(), "one_hot",
+    return refuse(graph, "one_hot",
                   fmt::format("indices are {}, expected integers; cast them", indices.type().to_text()));
   }
   indices = cast(indices, DType::kI64);  // counts up to the depth would wrap in a narrow dtype
@@ -26,11 +27,13 @@ Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype) {
   for (std::size_t d = 0; d < dims.size(); ++d) kept.push_back(static_cast<std::int64_t>(d));
   dims.push_back(std::move(depth));
   const Shape shape(std::move(dims));
-  Tensor counts = positions(*indices.builder(), DType::kI64, shape, shape.rank() - 1);
+  Tensor counts = positions(graph, DType::kI64, shape, shape.rank() - 1);
   return cast(equal(broadcast(indices, shape, std::move(kept)), counts), dtype);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({indices}), "one_hot");
 }
 
-Tensor trilu(Tensor x, bool upper, std::int64_t diagonal) {
+Tensor trilu(Tensor x, bool upper, std::int64_t diagonal) try {
   if (!x.is_valid()) return {};
   GraphBuilder& graph = *x.builder();
   const Shape shape = x.shape();
@@ -45,6 +48,8 @@ Tensor trilu(Tensor x, bool upper, std::int64_t diagonal) {
   Tensor edge = row + static_cast<double>(std::clamp(diagonal, -kFar, kFar));
   Tensor is_kept = upper ? greater_equal(column, edge) : less_equal(column, edge);
   return select(is_kept, x, graph.fill(x.dtype(), shape, 0));
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "trilu");
 }
 
 }  // namespace millrace

@@ -9,31 +9,37 @@ Tensor spread(Tensor reduced, Tensor x) { return x.is_valid() ? broadcast_to(red
 
 }  // namespace
 
-Tensor softmax(Tensor x, std::int64_t axis) {
+Tensor softmax(Tensor x, std::int64_t axis) try {
   if (!x.is_valid()) return {};
   const DType dtype = x.dtype();
   x = widen(x, dtype);
   Tensor shifted = exp(x - spread(reduce_max(x, {axis}, true), x));
   return narrow(shifted / spread(reduce_sum(shifted, {axis}, true), x), dtype);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "softmax");
 }
 
-Tensor log_softmax(Tensor x, std::int64_t axis) {
+Tensor log_softmax(Tensor x, std::int64_t axis) try {
   if (!x.is_valid()) return {};
   const DType dtype = x.dtype();
   x = widen(x, dtype);
   Tensor shifted = x - spread(reduce_max(x, {axis}, true), x);
   return narrow(shifted - spread(log(reduce_sum(exp(shifted), {axis}, true)), x), dtype);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "log_softmax");
 }
 
-Tensor rms_norm(Tensor x, Tensor scale, double epsilon) {
+Tensor rms_norm(Tensor x, Tensor scale, double epsilon) try {
   if (!x.is_valid()) return {};
   const DType dtype = x.dtype();
   x = widen(x, dtype);
   Tensor normal = x * spread(rsqrt(reduce_mean(x * x, {-1}, true) + epsilon), x);
   return narrow(normal * spread(widen(scale, dtype), x), dtype);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, scale}), "rms_norm");
 }
 
-Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon) {
+Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon) try {
   if (!x.is_valid()) return {};
   GraphBuilder& graph = *x.builder();
   const Shape shape = x.shape();
@@ -51,9 +57,11 @@ Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, doub
   Tensor normal = reshape(centred * spread(rsqrt(variance + epsilon), grouped), shape);
   Tensor scaled = normal * broadcast(widen(scale, dtype), shape, {1});
   return narrow(scaled + broadcast(widen(bias, dtype), shape, {1}), dtype);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, scale, bias}), "group_norm");
 }
 
-Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) {
+Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) try {
   if (!x.is_valid()) return {};
   const DType dtype = x.dtype();
   x = widen(x, dtype);
@@ -64,6 +72,8 @@ Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) {
   // In two statements: the graph must not depend on the order in which a compiler evaluates operands.
   Tensor scaled = normal * broadcast_to(widen(scale, dtype), x.shape());
   return narrow(scaled + broadcast_to(widen(bias, dtype), x.shape()), dtype);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, scale, bias}), "layer_norm");
 }
 
 }  // namespace millrace

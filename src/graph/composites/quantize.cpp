@@ -13,7 +13,7 @@ Tensor per_axis(Tensor parameter, Tensor x, std::int64_t axis) {
 
 }  // namespace
 
-Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis) {
+Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis) try {
   if (!x.is_valid() || !scale.is_valid() || !zero_point.is_valid()) return {};
   if (!is_float(x.dtype()) || scale.dtype() != x.dtype() || !is_integer(zero_point.dtype())) {
     return refuse(
@@ -26,9 +26,11 @@ Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t a
   Tensor wide_x = cast(x, wide);
   Tensor steps = round(wide_x / per_axis(cast(scale, wide), x, axis));
   return cast(steps + per_axis(cast(zero_point, wide), x, axis), zero_point.dtype());
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, scale, zero_point}), "quantize_linear");
 }
 
-Tensor dequantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis) {
+Tensor dequantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis) try {
   if (!x.is_valid() || !scale.is_valid() || !zero_point.is_valid()) return {};
   if (!is_integer(x.dtype()) || zero_point.dtype() != x.dtype() || !is_float(scale.dtype())) {
     return refuse(*x.builder(), "dequantize_linear",
@@ -40,6 +42,8 @@ Tensor dequantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t
   Tensor wide_x = cast(x, wide);
   Tensor steps = wide_x - per_axis(cast(zero_point, wide), x, axis);
   return cast(steps * per_axis(cast(scale, wide), x, axis), scale.dtype());
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, scale, zero_point}), "dequantize_linear");
 }
 
 }  // namespace millrace

@@ -58,7 +58,7 @@ Tensor resize_linear(Tensor x, std::int64_t axis, const ResizedAxis& resized, Re
 }  // namespace
 
 Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> sizes, ResizeMode mode,
-              ResizeCoordinates coordinates) {
+              ResizeCoordinates coordinates) try {
   if (!x.is_valid()) return {};
   GraphBuilder& graph = *x.builder();
   const auto rank = static_cast<std::int64_t>(x.shape().rank());
@@ -84,6 +84,8 @@ Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> si
     if (!x.is_valid()) return {};
   }
   return x;
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "resize");
 }
 
 }  // namespace millrace

@@ -3,7 +3,7 @@
 
 namespace millrace {
 
-ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes) {
+ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes) try {
   if (!x.is_valid()) return {};
   GraphBuilder& graph = *x.builder();
   // Indices of another graph, or of none, are refused where they are taken.
@@ -18,6 +18,9 @@ ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes
   ValuesAndIndices top = topk(x, std::move(k), std::move(attributes));
   top.indices = graph.op1(Op::take_along_axis, {indices, top.indices}, GatherAttrs{axis});
   return top;
+} catch (const std::bad_alloc&) {
+  fail_without_memory(builder_of({x, indices}), "topk");
+  return {};
 }
 
 }  // namespace millrace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "millrace/graph/functions.h"
+#include "graph/composites/composite.h"
 
 namespace millrace {
 namespace {
@@ -23,11 +23,13 @@ Shape joint_shape(std::initializer_list<Tensor> tensors) {
 
 }  // namespace
 
-Tensor where(Tensor condition, Tensor if_true, Tensor if_false) {
+Tensor where(Tensor condition, Tensor if_true, Tensor if_false) try {
   const Shape shape = joint_shape({condition, if_true, if_false});
   Tensor choice = broadcast_to(condition, shape);
   Tensor chosen = broadcast_to(if_true, shape);
   return select(choice, chosen, broadcast_to(if_false, shape));
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({condition, if_true, if_false}), "where");
 }
 
 }  // namespace millrace
