@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/promise_text.h"
 #include "base/size_expr_node.h"
 #include "base/text_reader.h"
@@ -104,6 +105,10 @@ bool Dim::allows(std::int64_t value) const {
   return min_ <= value && value <= max_ && value % symbol_multiple(*this) == 0;
 }
 
-Status SizeExpr::collect_symbols(std::map<std::string, Dim>& symbols) const { return collect(*this, symbols); }
+Status SizeExpr::collect_symbols(std::map<std::string, Dim>& symbols) const try {
+  return collect(*this, symbols);
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("size");
+}
 
 }  // namespace millrace

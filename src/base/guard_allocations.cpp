@@ -11,4 +11,11 @@ Status out_of_memory(std::string_view where) noexcept {
   }
 }
 
+thread_local int InsideGuard::depth_ = 0;
+
+Status out_of_memory_outside_guards(std::string_view where) {
+  if (InsideGuard::is_any()) throw;
+  return out_of_memory(where);
+}
+
 }  // namespace millrace

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/promise_text.h"
 #include "base/size_expr_node.h"
 
@@ -105,6 +106,10 @@ struct Evaluation {
 
 }  // namespace
 
-Result<std::int64_t> SizeExpr::evaluate(const SymbolValues& values) const { return Evaluation{*this, values}.value(); }
+Result<std::int64_t> SizeExpr::evaluate(const SymbolValues& values) const try {
+  return Evaluation{*this, values}.value();
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("size");
+}
 
 }  // namespace millrace

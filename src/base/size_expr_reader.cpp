@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/near_name.h"
 #include "base/size_expr_node.h"
 
@@ -218,11 +219,14 @@ Result<SizeExpr> read_size_expr(TextReader& text, std::map<std::string, Dim>& sy
   return SizeExprReader(text, symbols).read_size();
 }
 
-Result<SizeExpr> parse_size_expr(std::string_view text, std::map<std::string, Dim>& symbols) {
+Result<SizeExpr> parse_size_expr(std::string_view text, std::map<std::string, Dim>& symbols) try {
+  const InsideGuard inside;
   TextReader reader("size", text);
   MILLRACE_TRY_ASSIGN(SizeExpr size, read_size_expr(reader, symbols));
   if (!reader.at_end()) return reader.unexpected("expected the end of the size; remove what follows");
   return size;
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("size");
 }
 
 }  // namespace millrace

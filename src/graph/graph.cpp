@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/graph/graph.h"
 
+#include "base/guard_allocations.h"
 #include "graph/infer.h"
 #include "millrace/base/printable.h"
 
@@ -28,12 +29,15 @@ std::vector<bool> live_nodes(const Graph& graph) {
   return live;
 }
 
-Result<std::map<std::string, Dim>> collect_symbols(const Graph& graph) {
+Result<std::map<std::string, Dim>> collect_symbols(const Graph& graph) try {
+  const InsideGuard inside;
   std::map<std::string, Dim> symbols;
   for (const Node& node : graph.nodes) {
     for (const SizeExpr& size : sizes_of(node)) MILLRACE_TRY(size.collect_symbols(symbols));
   }
   return symbols;
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("graph");
 }
 
 std::string kind_name(const Node& node) {

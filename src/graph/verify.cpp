@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "graph/infer.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
@@ -178,6 +179,11 @@ class Verifier {
 
 }  // namespace
 
-Status verify(const Graph& graph) { return Verifier(graph).run(); }
+Status verify(const Graph& graph) try {
+  const InsideGuard inside;
+  return Verifier(graph).run();
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("graph");
+}
 
 }  // namespace millrace

@@ -3,15 +3,19 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
+
 namespace millrace {
 
-Result<std::uint64_t> Semaphore::query() const {
+Result<std::uint64_t> Semaphore::query() const try {
   const std::lock_guard lock(mutex_);
   if (!failure_.ok()) return failure_;
   return value_;
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("semaphore");
 }
 
-Status Semaphore::signal(std::uint64_t value) {
+Status Semaphore::signal(std::uint64_t value) try {
   const std::lock_guard lock(mutex_);
   if (!failure_.ok()) return failure_;
   if (value <= value_) {
@@ -24,6 +28,8 @@ Status Semaphore::signal(std::uint64_t value) {
   // Under the lock, so that a waiter which then destroys the semaphore cannot do so before we are done with it.
   changed_.notify_all();
   return {};
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("semaphore");
 }
 
 void Semaphore::fail(Status status) {
@@ -33,7 +39,7 @@ void Semaphore::fail(Status status) {
   changed_.notify_all();
 }
 
-Status Semaphore::wait(std::uint64_t value, std::chrono::nanoseconds timeout) const {
+Status Semaphore::wait(std::uint64_t value, std::chrono::nanoseconds timeout) const try {
   using Clock = std::chrono::steady_clock;
   const auto settled = [&] { return !failure_.ok() || value_ >= value; };
   std::unique_lock lock(mutex_);
@@ -51,6 +57,8 @@ Status Semaphore::wait(std::uint64_t value, std::chrono::nanoseconds timeout) co
       fmt::format("semaphore: value {} after {} ns, expected at least {}; wait longer, or look for the "
                   "signal that did not come",
                   value_, timeout.count(), value));
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("semaphore");
 }
 
 }  // namespace millrace

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
+
 namespace millrace {
 namespace {
 
@@ -105,7 +107,8 @@ std::span<const IsaLevel> host_isa_levels() {
   return kLevels;
 }
 
-Result<TargetSpec> TargetSpec::parse(std::string_view text) {
+Result<TargetSpec> TargetSpec::parse(std::string_view text) try {
+  const InsideGuard inside;
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   for (const Family& family : kFamilies) {
@@ -115,6 +118,8 @@ Result<TargetSpec> TargetSpec::parse(std::string_view text) {
   }
   return not_found(fmt::format("target '{}': family '{}' is not known, expected one of: {}; say cpu for the host", text,
                                name, known_families()));
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("target");
 }
 
 std::string TargetSpec::to_text() const {
@@ -122,7 +127,8 @@ std::string TargetSpec::to_text() const {
   return gfx.empty() ? family : fmt::format("{}:{}", family, gfx);
 }
 
-Result<Target> Target::create(TargetSpec spec, const CodeGeneratorList& generators) {
+Result<Target> Target::create(TargetSpec spec, const CodeGeneratorList& generators) try {
+  const InsideGuard inside;
   if (generators.empty()) {
     return failed_precondition(
         fmt::format("target '{}' has no code generator; built in: none; give one that makes code "
@@ -146,6 +152,8 @@ Result<Target> Target::create(TargetSpec spec, const CodeGeneratorList& generato
                     spec.to_text(), reasons_of_refusal(spec, generators)));
   }
   return Target(std::move(spec), std::move(serving));
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("target");
 }
 
 }  // namespace millrace

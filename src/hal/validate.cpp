@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/guard_allocations.h"
 #include "hal/access.h"
 #include "hal/command_text.h"
 #include "hal/group_limit.h"
@@ -170,10 +171,13 @@ class Validator {
 
 }  // namespace
 
-Status validate(const CommandList& list) {
+Status validate(const CommandList& list) try {
+  const InsideGuard inside;
   const std::vector<std::string> lines = Validator(list).run();
   if (lines.empty()) return {};
   return invalid_argument(fmt::format("{}", fmt::join(lines, "\n")));
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("commands");
 }
 
 }  // namespace millrace

@@ -4,13 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/dispatch.h"
 #include "millrace/graph/text.h"
 
 namespace millrace {
 
-Status verify(const DispatchGraph& dispatch) {
+Status verify(const DispatchGraph& dispatch) try {
+  const InsideGuard inside;
   std::string problems;
   const auto problem = [&](const std::string& text) { problems += (problems.empty() ? "" : "\n") + text; };
   std::set<Value> ready;
@@ -46,6 +48,8 @@ Status verify(const DispatchGraph& dispatch) {
     }
   }
   return problems.empty() ? Status() : internal_error(problems);
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("dispatches");
 }
 
 std::string to_text(const DispatchGraph& dispatch) {

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "graph/dispatch/views.h"
 #include "jit/code_estimate.h"
 #include "millrace/base/printable.h"
@@ -347,11 +348,14 @@ DispatchGraph Former::finish() {
 
 }  // namespace
 
-Result<DispatchGraph> form_dispatches(Graph graph) {
+Result<DispatchGraph> form_dispatches(Graph graph) try {
+  const InsideGuard inside;
   MILLRACE_TRY(verify(graph));
   DispatchGraph result = Former(std::move(graph)).run();
   MILLRACE_TRY(verify(result));
   return result;
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("dispatches");
 }
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "graph/dispatch/compose.h"
 #include "millrace/graph/dispatch.h"
 #include "millrace/graph/text.h"
@@ -48,7 +49,8 @@ std::string kernel_problem(const SequenceKernel& entry, const Target& target) {
 }  // namespace
 
 Status verify(const DispatchGraph& dispatch, const std::vector<std::vector<KernelSequence>>& sequences,
-              const Target& target) {
+              const Target& target) try {
+  const InsideGuard inside;
   std::string problems;
   for (std::uint32_t i = 0; i < dispatch.regions.size(); ++i) {
     const auto problem = [&](const std::string& text) {
@@ -65,10 +67,13 @@ Status verify(const DispatchGraph& dispatch, const std::vector<std::vector<Kerne
     }
   }
   return problems.empty() ? Status() : internal_error(problems);
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("kernels");
 }
 
 Result<std::vector<KernelSequence>> lower_region(const DispatchGraph& dispatch, RegionId id, const Target& target,
-                                                 const LowerOptions& options) {
+                                                 const LowerOptions& options) try {
+  const InsideGuard inside;
   const Region& region = dispatch.regions[id];
   MILLRACE_TRY_ASSIGN(std::vector<ComposedRequest> requests, compose_region(dispatch, region));
   const Positions inputs = positions_of(region.inputs), outputs = positions_of(region.outputs);
@@ -90,6 +95,8 @@ Result<std::vector<KernelSequence>> lower_region(const DispatchGraph& dispatch, 
     sequences.push_back(*std::move(sequence));
   }
   return sequences;
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("lower");
 }
 
 }  // namespace millrace

@@ -172,12 +172,15 @@ Result<Safetensors> Safetensors::parse_file(const std::string& name, std::vector
   return result;
 }
 
-Result<Safetensors::Entry> Safetensors::get(const std::string& name) const {
+Result<Safetensors::Entry> Safetensors::get(const std::string& name) const try {
+  const InsideGuard inside;
   const auto it = entries_.find(name);
   if (it != entries_.end()) return it->second;
   std::string known;
   for (const auto& [key, entry] : entries_) known += (known.empty() ? "" : ", ") + printable(key);
   return not_found(fmt::format("safetensors '{}': has no '{}'; it has: {}", printable(name_), printable(name), known));
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("safetensors");
 }
 
 static Status write_file_of(const std::string& path, const std::map<std::string, Safetensors::Entry>& entries) {

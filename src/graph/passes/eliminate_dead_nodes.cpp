@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/guard_allocations.h"
 #include "graph/passes/rewriter.h"
 #include "millrace/graph/passes.h"
 
 namespace millrace {
 
-Status eliminate_dead_nodes(Graph& graph) {
+Status eliminate_dead_nodes(Graph& graph) try {
+  const InsideGuard inside;
   const std::vector<bool> live = live_nodes(graph);
   GraphRewriter rewriter(graph);
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
@@ -12,6 +14,8 @@ Status eliminate_dead_nodes(Graph& graph) {
   }
   graph = rewriter.finish();
   return {};
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("pass eliminate_dead_nodes");
 }
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/guard_allocations.h"
 #include "graph/infer.h"
 #include "graph/passes/constant_elements.h"
 #include "graph/passes/rewriter.h"
@@ -124,7 +125,8 @@ class Folder {
 
 }  // namespace
 
-Status fold_constants(Graph& graph) {
+Status fold_constants(Graph& graph) try {
+  const InsideGuard inside;
   GraphRewriter rewriter(graph);
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
     Node node = rewriter.mapped(NodeId{i});
@@ -136,6 +138,8 @@ Status fold_constants(Graph& graph) {
   }
   graph = rewriter.finish();
   return {};
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("pass fold_constants");
 }
 
 }  // namespace millrace

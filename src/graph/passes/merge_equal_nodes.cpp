@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "graph/passes/rewriter.h"
 #include "millrace/graph/passes.h"
 
@@ -35,7 +36,8 @@ bool equal(const Node& a, const Node& b) {
 
 }  // namespace
 
-Status merge_equal_nodes(Graph& graph) {
+Status merge_equal_nodes(Graph& graph) try {
+  const InsideGuard inside;
   GraphRewriter rewriter(graph);
   std::multimap<std::string, NodeId> known;
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
@@ -58,6 +60,8 @@ Status merge_equal_nodes(Graph& graph) {
   }
   graph = rewriter.finish();
   return {};
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("pass merge_equal_nodes");
 }
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
+#include "base/guard_allocations.h"
 #include "graph/passes/constant_elements.h"
 #include "graph/passes/rewrite_rule.h"
 #include "graph/passes/rewriter.h"
@@ -78,9 +79,12 @@ class Simplifier {
 
 }  // namespace
 
-Status simplify_algebra(Graph& graph) {
+Status simplify_algebra(Graph& graph) try {
+  const InsideGuard inside;
   graph = Simplifier(graph).run();
   return {};
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("pass simplify_algebra");
 }
 
 }  // namespace millrace

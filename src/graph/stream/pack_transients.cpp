@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/guard_allocations.h"
 #include "graph/stream/slab_space.h"
 #include "millrace/graph/schedule.h"
 #include "millrace/hal/buffer.h"
@@ -90,7 +91,8 @@ void place_fixed(Schedule& schedule, std::vector<Resource*> fixed) {
 
 }  // namespace
 
-Status pack_transients(Schedule& schedule) {
+Status pack_transients(Schedule& schedule) try {
+  const InsideGuard inside;
   find_lives(schedule);
   std::vector<Resource*> fixed, symbolic;
   for (Resource& resource : schedule.resources) {
@@ -105,6 +107,8 @@ Status pack_transients(Schedule& schedule) {
   place_fixed(schedule, std::move(fixed));
   place_symbolic(schedule, symbolic);
   return {};
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("slab");
 }
 
 }  // namespace millrace

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/guard_allocations.h"
 #include "millrace/graph/schedule.h"
 
 namespace millrace {
 
 // A step's timepoint is one after the last step that it must see finished: the last writer of what it reads, and the
 // last writer and readers of what it writes. Steps are then ordered by timepoint; equal ones keep their order.
-Status place_barriers(Schedule& schedule) {
+Status place_barriers(Schedule& schedule) try {
+  const InsideGuard inside;
   struct Last {
     std::int64_t write = -1, read = -1;
   };
@@ -36,6 +38,8 @@ Status place_barriers(Schedule& schedule) {
     for (Step& step : steps) schedule.steps.push_back(std::move(step));
   }
   return {};
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("barriers");
 }
 
 }  // namespace millrace

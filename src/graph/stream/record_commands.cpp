@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
 
+#include "base/guard_allocations.h"
 #include "millrace/graph/schedule.h"
 
 namespace millrace {
@@ -97,10 +98,13 @@ class Recorder {
 
 }  // namespace
 
-Result<CommandList> record_commands(const Schedule& schedule) {
+Result<CommandList> record_commands(const Schedule& schedule) try {
+  const InsideGuard inside;
   CommandList list = Recorder(schedule).run();
   MILLRACE_TRY(validate(list));
   return list;
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("commands");
 }
 
 }  // namespace millrace

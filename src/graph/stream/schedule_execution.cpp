@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/schedule.h"
 #include "millrace/graph/text.h"
@@ -127,8 +128,11 @@ class Scheduler {
 }  // namespace
 
 Result<Schedule> schedule_execution(const DispatchGraph& dispatch,
-                                    const std::vector<std::vector<KernelSequence>>& sequences) {
+                                    const std::vector<std::vector<KernelSequence>>& sequences) try {
+  const InsideGuard inside;
   return Scheduler(dispatch).run(sequences);
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("schedule");
 }
 
 }  // namespace millrace

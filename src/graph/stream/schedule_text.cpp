@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "millrace/graph/schedule.h"
 
 namespace millrace {
@@ -42,7 +43,8 @@ std::string memory_plan_text(const Schedule& schedule) {
 }
 
 // A broken schedule is our own error.
-Status verify(const Schedule& schedule) {
+Status verify(const Schedule& schedule) try {
+  const InsideGuard inside;
   std::string problems;
   const auto problem = [&](const std::string& line) { problems += (problems.empty() ? "" : "\n") + line; };
   for (const Step& step : schedule.steps) {
@@ -79,6 +81,8 @@ Status verify(const Schedule& schedule) {
     }
   }
   return problems.empty() ? Status() : internal_error(problems);
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("schedule");
 }
 
 }  // namespace millrace
