@@ -172,7 +172,7 @@ Result<Graph> GraphBuilder::take_graph() {
   return graph;
 }
 
-// What callers see: without memory that is the builder's mistake, as any other.
+// The public functions. A lack of memory becomes the builder's mistake, like any other.
 
 namespace {
 

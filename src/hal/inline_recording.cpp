@@ -84,7 +84,7 @@ Status InlineRecording::submit(const Submission& submission) {
         "submit: the recording is being submitted already, expected one submission at a time; "
         "make a recording for each thread");
   }
-  // Also when `run` throws: for want of memory, or because an observer does.
+  // Also when `run` throws: for lack of memory, or because an observer does.
   struct Finish {
     std::atomic<bool>& is_running;
     ~Finish() { is_running.store(false, std::memory_order_release); }

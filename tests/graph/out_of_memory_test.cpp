@@ -89,7 +89,7 @@ std::set<std::string> fail_each_allocation(Prepare prepare, Body body) {
 
 int nothing() { return 0; }
 
-TEST_CASE("parsing and building survive want of memory anywhere") {
+TEST_CASE("parsing and building survive a lack of memory anywhere") {
   fail_each_allocation(nothing, [](int) { return parse_graph(kText).status(); });
   const auto operands = [] { return std::pair(Shape{4, 8}, Shape{4, 8}); };
   fail_each_allocation(operands, [](std::pair<Shape, Shape> shapes) {
@@ -167,7 +167,7 @@ constexpr Function kFunctions[] = {
     {"kernel", [](Given& g) { g.graph->kernel<Twice>("twice", g.x); }},
 };
 
-TEST_CASE("functions on tensors leave want of memory to the builder") {
+TEST_CASE("functions on tensors leave a lack of memory to the builder") {
   for (const Function& function : kFunctions) {
     CAPTURE(function.name);
     fail_each_allocation([] { return Given(); },
@@ -188,7 +188,7 @@ TEST_CASE("functions on tensors keep an earlier mistake") {
   }
 }
 
-TEST_CASE("sizes survive want of memory anywhere") {
+TEST_CASE("sizes survive a lack of memory anywhere") {
   const SizeExpr rows = Dim("rows_of_a_long_name").at_least(1);
   fail_each_allocation(nothing, [](int) {
     std::map<std::string, Dim> symbols;
@@ -204,7 +204,7 @@ TEST_CASE("sizes survive want of memory anywhere") {
   });
 }
 
-TEST_CASE("each step of a compilation survives want of memory anywhere") {
+TEST_CASE("each step of a compilation survives a lack of memory anywhere") {
   const Graph graph = parse_graph(kText).value();
   fail_each_allocation(nothing, [&](int) { return verify(graph); });
   fail_each_allocation(nothing, [&](int) { return collect_symbols(graph).status(); });
@@ -235,7 +235,7 @@ TEST_CASE("each step of a compilation survives want of memory anywhere") {
   fail_each_allocation(nothing, [&](int) { return record_commands(schedule).status(); });
 }
 
-TEST_CASE("compile survives want of memory anywhere, and the next call works") {
+TEST_CASE("compile survives a lack of memory anywhere, and the next call works") {
   const TemporaryDirectory cache;
   const Graph graph = parse_graph(kText).value();
   const auto prepare = [&] { return std::pair(graph, options_for(cache)); };
@@ -268,13 +268,13 @@ TEST_CASE("a context that many calls share is whole after each that found no mem
     }
     if (!status.ok() && status.code() != StatusCode::kResourceExhausted) ++num_wrong;
     if (!compile(graph, fresh).ok()) ++num_wrong;
-    // A file that could not be read for want of memory is a good one.
+    // A file that could not be read for a lack of memory is a good one.
     if (fresh.context->cache->stats().misses != 0) ++num_wrong;
   }
   CHECK(num_wrong == 0);
 }
 
-TEST_CASE("sessions and runs survive want of memory anywhere, and the next run is right") {
+TEST_CASE("sessions and runs survive a lack of memory anywhere, and the next run is right") {
   const TemporaryDirectory cache;
   const Program program = compile(parse_graph(kText).value(), options_for(cache)).value();
   Run expected;

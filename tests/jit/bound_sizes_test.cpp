@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests whose sizes a run binds, as several algorithms' kernels, of which a run launches one's.
+// Requests whose sizes a run binds. They have kernels of several algorithms; a run launches those of one.
 #include <algorithm>
 #include <bit>
 

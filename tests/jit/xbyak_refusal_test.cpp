@@ -109,7 +109,7 @@ TEST_CASE("xbyak names the op of an epilogue that has no vector form") {
            "the epilogue holds 17 vectors at once, cpu:avx2 has 16 registers");
 }
 
-/// Alternates, so that nothing but its length speaks against it.
+/// An epilogue that is refused for its length alone.
 LoopKernel long_product(std::size_t num_additions) {
   return make_gemm({.m = 100, .n = 100, .k = 8}, {Spread::kFull}, [&](BodyBuilder& b, BodyValue sum) {
     const BodyValue other = b.load(2, DType::kF32);

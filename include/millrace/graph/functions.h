@@ -12,8 +12,8 @@
 namespace millrace {
 
 // The ops as functions on tensors; op_table.inc says what each means. Elementwise functions of two tensors take equal
-// shapes; a C++ number stands for a tensor of that shape. Axes may be negative. Errors go to the builder, want of
-// memory too.
+// shapes; a C++ number stands for a tensor of that shape. Axes may be negative. Errors go to the builder, a lack
+// of memory too.
 
 Tensor operator+(Tensor x, Tensor y);
 Tensor operator-(Tensor x, Tensor y);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few of many short rows: a row a subgroup, held in its registers. Each round finds the first record that stands
-// behind the last one found. No workgroup memory, no barrier; each element is read once.
+// TopK of many short rows with a small k. A subgroup holds a row in its registers. Each round finds the first record
+// that stands behind the last one found. No workgroup memory, no barrier; each element is read once.
 #include <algorithm>
 #include <bit>
 
