@@ -246,26 +246,15 @@ TEST_CASE("blocks of every tile of rows and lanes") {
   }
 }
 
-/// A product whose sums are negated so often.
-LoopKernel negated_product(const SizeExpr& m, std::size_t num_negations) {
-  LoopKernel nest = test::matmul_nest(m, 4096, 4096);
-  BodyBuilder b;
-  BodyValue value = b.reduced(0, DType::kF32);
-  for (std::size_t i = 0; i < num_negations; ++i) value = b.neg(value);
-  b.yield(value);
-  nest.epilogue = b.finish();
-  return nest;
-}
-
 TEST_CASE("a long epilogue of a block is there once, whatever the tile") {
   const TargetSpec target = target_of("gfx90a");
   const auto num_negations = [&](const SizeExpr& m, std::size_t length) {
-    const std::string text = to_text(map_kernel(negated_product(m, length), target).value());
+    const std::string text = to_text(map_kernel(test::negated_matmul_nest(m, 4096, 4096, length), target).value());
     std::size_t count = 0;
     for (auto at = text.find(" = neg "); at != std::string::npos; at = text.find(" = neg ", at + 1)) ++count;
     return count;
   };
-  CHECK(to_text(choose_gpu_mapping(negated_product(4096, 40), target)) ==
+  CHECK(to_text(choose_gpu_mapping(test::negated_matmul_nest(4096, 4096, 4096, 40), target)) ==
         "256 threads { d1 x 16 threads x 4 lanes, d0 x 16 threads x 4 rows, d2 by 16 staged, stores in turn }");
   CHECK(num_negations(4096, 40) == 40);
   CHECK(num_negations(Dim("m"), 40) == 40);

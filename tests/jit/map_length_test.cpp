@@ -20,17 +20,6 @@ std::size_t count(const std::string& text, std::string_view what) {
   return found;
 }
 
-/// A product whose sums are negated so often.
-LoopKernel negated_product(const SizeExpr& m, const SizeExpr& n, std::size_t num_negations) {
-  LoopKernel nest = test::matmul_nest(m, n, 512);
-  BodyBuilder b;
-  BodyValue value = b.reduced(0, DType::kF32);
-  for (std::size_t i = 0; i < num_negations; ++i) value = b.neg(value);
-  b.yield(value);
-  nest.epilogue = b.finish();
-  return nest;
-}
-
 /// y[i, j] = x[j, i].
 LoopKernel transpose(DType dtype, const SizeExpr& m, const SizeExpr& n) {
   NestBuilder nest("transpose");
@@ -45,7 +34,7 @@ TEST_CASE("a long epilogue of a contraction is there once for each kind of tile"
   for (const IsaLevel level : kLevels) {
     const TargetSpec target{"cpu", level};
     const auto num_negations = [&](const SizeExpr& m, const SizeExpr& n) {
-      return count(to_text(map_kernel(negated_product(m, n, 100), target).value()), " = neg ");
+      return count(to_text(map_kernel(test::negated_matmul_nest(m, n, 512, 100), target).value()), " = neg ");
     };
     CAPTURE(target.to_text());
     CHECK(num_negations(Dim("m").multiple_of(240), Dim("n").multiple_of(240)) == 100);
@@ -56,7 +45,7 @@ TEST_CASE("a long epilogue of a contraction is there once for each kind of tile"
 
 TEST_CASE("a short epilogue of a contraction stays in registers") {
   for (const IsaLevel level : kLevels) {
-    const Tiling tiling = choose_tiling(negated_product(Dim("m"), Dim("n"), 3), {"cpu", level});
+    const Tiling tiling = choose_tiling(test::negated_matmul_nest(Dim("m"), Dim("n"), 512, 3), {"cpu", level});
     CHECK_FALSE(tiling.loops_epilogue);
     CHECK(tiling.row_unroll * tiling.vector_unroll > 1);
   }

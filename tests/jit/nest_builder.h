@@ -92,6 +92,17 @@ inline LoopKernel matmul_nest(SizeExpr m, SizeExpr n, SizeExpr k) {
   return nest.kernel();
 }
 
+/// A matmul_nest whose sums are negated so often.
+inline LoopKernel negated_matmul_nest(SizeExpr m, SizeExpr n, SizeExpr k, std::size_t num_negations) {
+  LoopKernel nest = matmul_nest(std::move(m), std::move(n), std::move(k));
+  BodyBuilder b;
+  BodyValue value = b.reduced(0, DType::kF32);
+  for (std::size_t i = 0; i < num_negations; ++i) value = b.neg(value);
+  b.yield(value);
+  nest.epilogue = b.finish();
+  return nest;
+}
+
 /// An elementwise map of one tensor of `shape`: y = f(b, x).
 template <class F>
 LoopKernel unary_nest(std::string name, DType from, DType to, const Shape& shape, F&& f) {

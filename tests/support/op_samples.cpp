@@ -3,27 +3,13 @@
 
 #include <limits>
 
+#include "tests/reference/evaluate.h"
+
 namespace millrace::test {
 namespace {
 
 using reference::Int128;
 using reference::Tensor;
-
-bool takes_specials(Op op) {
-  switch (op) {
-    case Op::reduce_sum:
-    case Op::reduce_prod:
-    case Op::reduce_mean:
-    case Op::dot:
-    case Op::conv2d:
-    case Op::avg_pool2d:
-    case Op::cumulative_sum:
-    case Op::cumulative_prod:
-      return false;
-    default:
-      return true;
-  }
-}
 
 void write_special_float(DType dtype, unsigned choice, std::byte* element) {
   constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
@@ -119,7 +105,7 @@ Attributes attributes_for(const OpProblem& problem, DType dtype) {
 std::vector<Tensor> sample_operands(const OpCase& row, const OpProblem& problem, DType dtype, std::mt19937_64& random) {
   std::vector<Tensor> operands;
   // Accumulating floats have an error bound, into which small mistakes fit; every other time there is no error.
-  const bool is_exact = is_float(dtype) && !takes_specials(row.op) && random() % 2 == 0;
+  const bool is_exact = is_float(dtype) && reference::accumulates(row.op) && random() % 2 == 0;
   for (std::size_t n = 0; n < problem.operands.size(); ++n) {
     const DType own = operand_dtype(row.op, n, dtype);
     if (takes_indices(row.op) && n == 1) {
@@ -131,7 +117,7 @@ std::vector<Tensor> sample_operands(const OpCase& row, const OpProblem& problem,
     Tensor operand(own, problem.operands[n]);
     for (std::int64_t i = 0; i < operand.num_elements(); ++i) {
       const auto roll = static_cast<unsigned>(random() >> 40);
-      if (takes_specials(row.op) && roll % 4 == 0) {
+      if (!reference::accumulates(row.op) && roll % 4 == 0) {
         write_special(own, roll / 4, operand.element(i));
       } else if (is_exact) {
         reference::write_element(own, exact_number(row.op, random() >> 8), operand.element(i));
