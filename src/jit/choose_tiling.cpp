@@ -12,6 +12,13 @@ namespace {
 /// Reduction loops times parallel points of one workgroup: enough that launching it costs nothing beside it.
 constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
 constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
+/// Blocks that are turned in registers: smaller ones gain nothing, larger ones have more vectors than there are
+/// registers.
+constexpr std::uint32_t kMinTurnedLanes = 4, kMaxTurnedLanes = 16;
+/// A row of turned blocks stores a cache line; a pair, which are fetched together, where so many registers hold it.
+constexpr std::uint32_t kLineBytes = 64, kTurnedRegisters = 32;
+/// What one cell of a turned block takes, with the conversion.
+constexpr std::int64_t kAccessInstructions = 4, kF16AccessInstructions = 24;
 /// The limit of the epilogue's copies, one for each cell of a tile; the tile's remainders are up to three more tiles.
 constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 
@@ -21,6 +28,8 @@ struct Walk {
   bool is_dynamic = false;
   bool is_store = false;
   bool in_term = false;
+  bool is_guarded = false;
+  DType stored = DType::kF32;
 };
 
 class TilingChoice {
@@ -31,7 +40,8 @@ class TilingChoice {
     collect_walks(kernel.epilogue, false);
     for (const Access& store : kernel.stores) {
       const Layout& layout = kernel.results[store.tensor].layout;
-      walks_.push_back({element_offset(store, layout, kernel.domain.size()), false, true, false});
+      walks_.push_back({element_offset(store, layout, kernel.domain.size()), false, true, false, false,
+                        kernel.results[store.tensor].type.dtype});
     }
     for (std::size_t d = num_parallel_; d < kernel.domain.size(); ++d) {
       reduction_points_ *= guess_extent(kernel.domain[d].extent);
@@ -71,19 +81,32 @@ class TilingChoice {
       if (instruction.op != KernelOp::kLoad) continue;
       const Access& load = kernel_.loads[instruction.immediate];
       const Layout& layout = kernel_.operands[load.tensor].layout;
-      walks_.push_back(
-          {element_offset(load, layout, kernel_.domain.size()), load.dynamic_dim.has_value(), false, in_term});
+      walks_.push_back({element_offset(load, layout, kernel_.domain.size()), load.dynamic_dim.has_value(), false,
+                        in_term, load.fill.has_value(), stored_dtype(instruction)});
     }
   }
 
+  DType stored_dtype(const BodyInstruction& load) const {
+    return kernel_.operands[kernel_.loads[load.immediate].tensor].type.dtype;
+  }
+
   std::int64_t extent(std::size_t dim) const { return guess_extent(kernel_.domain[dim].extent); }
+
+  /// Whether the kernel moves elements and nothing else: 16-bit floats are then their bits in registers, too.
+  bool is_copy() const {
+    const Body& body = kernel_.epilogue;
+    return body.instructions.size() == 1 && body.instructions[BodyValueId{0}].op == KernelOp::kLoad &&
+           std::ranges::all_of(kernel_.results, [&](const KernelTensor& result) {
+             return result.type.dtype == stored_dtype(body.instructions[BodyValueId{0}]);
+           });
+  }
 
   /// Lanes of the widest register that the bodies compute in, not more than the dim needs.
   std::uint32_t lanes_along(std::size_t dim) const {
     std::size_t widest = 1;
     for (const Body* body : {&kernel_.term, &kernel_.epilogue}) {
       for (const BodyInstruction& instruction : body->instructions) {
-        widest = std::max(widest, size_bytes(instruction.dtype));
+        widest = std::max(widest, size_bytes(is_copy() ? stored_dtype(instruction) : instruction.dtype));
       }
     }
     const auto full = static_cast<std::uint32_t>(target_.vector_bytes() / widest);
@@ -92,12 +115,22 @@ class TilingChoice {
     return std::bit_ceil(static_cast<std::uint32_t>(std::max<std::int64_t>(size.upper_bound(), 1)));
   }
 
+  /// Whether `choose_block` can have the loads of `walk` turned where lanes go along `dim`.
+  bool can_turn(const Walk& walk, std::size_t dim) const {
+    if (!kernel_.reductions.empty() || walk.is_store || walk.is_guarded || walk.is_dynamic) return false;
+    for (std::size_t other = 0; other < num_parallel_; ++other) {
+      if (other != dim && walk.offset.coefficients[other].is(1)) return extent(other) >= kMaxTurnedLanes;
+    }
+    return false;
+  }
+
   /// The cost of one vector of `walk` along `dim`, in vector loads.
   double access_cost(const Walk& walk, std::size_t dim, std::uint32_t lanes) const {
     const SizeExpr& step = walk.offset.coefficients[dim];
     if (walk.is_dynamic && step.is(0)) return lanes;
     if (step.is(1)) return 1;
     if (step.is(0)) return 0.25;
+    if (can_turn(walk, dim)) return 0.5 * std::bit_width(lanes);
     return 0.75 * lanes;
   }
 
@@ -157,6 +190,7 @@ class TilingChoice {
       if (dim == tiling.vector_dim || !is_transposed) continue;
       tiling.vector_unroll = 1;
       tiling.row_dim = static_cast<std::uint32_t>(dim);
+      if (choose_turned_block(tiling)) return;
       // Every row is a copy of the body.
       const auto affordable = static_cast<std::int64_t>(128 / kernel_.epilogue.instructions.size());
       const std::int64_t rows =
@@ -164,6 +198,40 @@ class TilingChoice {
       tiling.row_unroll = static_cast<std::uint32_t>(std::max<std::int64_t>(rows, 1));
       return;
     }
+  }
+
+  /// Within 16 bytes an interleave is one instruction, beyond them two or three.
+  std::uint32_t turned_lanes(const Tiling& tiling) const {
+    const std::size_t bytes = size_bytes(kernel_.results[0].type.dtype);
+    const bool is_narrow_copy = is_copy() && bytes <= 2;
+    return std::min({tiling.lanes, is_narrow_copy ? static_cast<std::uint32_t>(16 / bytes) : kMaxTurnedLanes});
+  }
+
+  /// Square blocks are read as rows and turned. Not where the block would be most of the matrix, nor with an access
+  /// that has to be asked lane by lane whether it is inside.
+  bool choose_turned_block(Tiling& tiling) const {
+    const std::uint32_t lanes = turned_lanes(tiling);
+    if (lanes < kMinTurnedLanes || extent(tiling.row_dim) < lanes) return false;
+    std::size_t stored_bytes = sizeof(std::uint64_t);
+    std::int64_t cell_instructions = estimate_instructions(kernel_.epilogue);
+    for (const Walk& walk : walks_) {
+      const bool lies_along_rows = walk.offset.coefficients[tiling.row_dim].is(1);
+      if (lies_along_rows && (walk.is_store || walk.is_guarded || walk.is_dynamic)) return false;
+      if (walk.is_store) stored_bytes = std::min(stored_bytes, size_bytes(walk.stored));
+      cell_instructions += walk.stored == DType::kF16 && !is_copy() ? kF16AccessInstructions : kAccessInstructions;
+    }
+    const std::int64_t affordable = kMaxKernelInstructions / 2 / (lanes * cell_instructions);
+    if (affordable < 1) return false;
+    tiling.turns_loads = true;
+    tiling.loops_tail_stores = std::ranges::any_of(
+        kernel_.results, [&](const KernelTensor& result) { return !has_masked_access(target_, result.type.dtype); });
+    tiling.lanes = tiling.row_unroll = lanes;
+    const auto row_bytes = static_cast<std::uint32_t>(lanes * stored_bytes);
+    const std::uint32_t wanted =
+        std::max({kLineBytes / row_bytes, std::min(2 * kLineBytes / row_bytes, kTurnedRegisters / lanes), 1u});
+    tiling.vector_unroll =
+        vectors_within(tiling, static_cast<std::uint32_t>(std::min(std::int64_t{wanted}, affordable)));
+    return true;
   }
 
   std::uint32_t map_unroll() const {

@@ -64,16 +64,13 @@ class KernelEstimate {
     return kernel_.types[i.operands[number]];
   }
 
-  bool has_masked_access(const VectorType& type) const {
-    return target_.isa == IsaLevel::kAvx512 || (target_.has_fma() && size_bytes(type.dtype) >= 4);
-  }
   bool has_gather(const VectorType& type) const { return target_.has_fma() && size_bytes(type.dtype) >= 4; }
   bool has_scatter(const VectorType& type) const {
     return target_.isa == IsaLevel::kAvx512 && size_bytes(type.dtype) >= 4;
   }
 
   std::int64_t masked_pieces(const VectorType& type) const {
-    return has_masked_access(type) ? 2 * registers(type) : kMaskedLanePieces * type.lanes;
+    return has_masked_access(target_, type.dtype) ? 2 * registers(type) : kMaskedLanePieces * type.lanes;
   }
   std::int64_t gather_pieces(const Instruction& i, std::uint32_t lanes, bool is_native) const {
     return is_native ? kGatherPieces * registers(operand(i, 0)) : lane_pieces(i.operands[1]) * lanes;
@@ -96,6 +93,8 @@ class KernelEstimate {
       case KernelOp::kReduceMax:
         return std::bit_width(operand(i, 0).lanes) *
                (1 + lanewise_pieces(KernelOp::kMax, operand(i, 0).dtype, operand(i, 0).dtype));
+      case KernelOp::kInterleave:  // instructions stay within 16 bytes, and more of them join these
+        return operand(i, 0).lanes * size_bytes(operand(i, 0).dtype) <= 16 ? 1 : 2 * registers(operand(i, 0));
       case KernelOp::kFor:
         return 4 + static_cast<std::int64_t>(i.results.size());
       default:
@@ -123,6 +122,14 @@ class KernelEstimate {
   const MachineKernel& kernel_;
   const TargetSpec& target_;
 };
+
+}  // namespace
+
+bool has_masked_access(const TargetSpec& target, DType dtype) {
+  return target.isa == IsaLevel::kAvx512 || (target.has_fma() && size_bytes(dtype) >= 4);
+}
+
+namespace {
 
 std::int64_t narrowing(DType dtype) { return dtype == DType::kF16 ? kNarrowF16 : kNarrowBF16; }
 std::int64_t widening(DType dtype) { return dtype == DType::kF16 ? kWidenF16 : kWidenBF16; }

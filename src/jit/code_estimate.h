@@ -9,6 +9,9 @@
 
 namespace millrace {
 
+/// Whether a masked load or store is an instruction; else it is a branch for each lane.
+bool has_masked_access(const TargetSpec&, DType);
+
 /// What a kernel for a CPU may have of `estimate_instructions`. LLVM takes 30 to 45 us for each, so this is less than
 /// 100 ms, and about 20 KiB of code.
 inline constexpr std::int64_t kMaxKernelInstructions = 1800;

@@ -40,6 +40,22 @@ const Step* run_extract(const Step* step, Frame& frame) {
   return step + 1;
 }
 
+template <class T>
+const Step* run_interleave(const Step* step, Frame& frame) {
+  const std::size_t half = step->lanes / 2, first = step->immediate * half;
+  for (std::uint32_t thread = 0; thread < frame.num_threads; ++thread) {
+    const std::size_t begin = std::size_t{thread} * step->lanes;
+    const T* a = frame.at<const T>(step->in[0]) + begin + first;
+    const T* b = frame.at<const T>(step->in[1]) + begin + first;
+    T* out = frame.at<T>(step->out) + begin;
+    for (std::size_t i = 0; i < half; ++i) {
+      out[2 * i] = a[i];
+      out[2 * i + 1] = b[i];
+    }
+  }
+  return step + 1;
+}
+
 const Step* run_copy(const Step* step, Frame& frame) {
   std::memcpy(frame.at<std::byte>(step->out), frame.at<std::byte>(step->in[0]), step->immediate);
   return step + 1;
@@ -196,6 +212,8 @@ Handler move_handler(KernelOp op, DType result) {
       return run_thread_id;
     case KernelOp::kExtract:
       return for_size(result, []<class T>() -> Handler { return run_extract<T>; });
+    case KernelOp::kInterleave:
+      return for_size(result, []<class T>() -> Handler { return run_interleave<T>; });
     case KernelOp::kShuffle:
       return for_size(result, []<class T>() -> Handler { return run_shuffle<T>; });
     case KernelOp::kShuffleXor:

@@ -76,6 +76,8 @@ class KernelWalk {
         return result_type(instruction).lanes == 1 ? x[0] : ir_.CreateVectorSplat(result_type(instruction).lanes, x[0]);
       case KernelOp::kExtract:
         return x[0]->getType()->isVectorTy() ? ir_.CreateExtractElement(x[0], instruction.immediate) : x[0];
+      case KernelOp::kInterleave:
+        return interleave(x[0], x[1], result_type(instruction).lanes, instruction.immediate == 1);
       case KernelOp::kReduceAdd:
       case KernelOp::kReduceMul:
       case KernelOp::kReduceMin:
@@ -223,6 +225,14 @@ class KernelWalk {
   void start_block(llvm::BasicBlock* block) {
     frame_->function->insert(frame_->function->end(), block);
     ir_.SetInsertPoint(block);
+  }
+
+  Value* interleave(Value* a, Value* b, std::uint32_t lanes, bool is_upper) {
+    std::vector<int> order;
+    for (std::uint32_t i = 0; i < lanes; ++i) {
+      order.push_back(static_cast<int>(i / 2 + (is_upper ? lanes / 2 : 0) + (i % 2) * lanes));
+    }
+    return ir_.CreateShuffleVector(a, b, order);
   }
 
   Value* lane_iota(const VectorType& type) {

@@ -134,6 +134,11 @@ MachineValue MachineBuilder::extract(MachineValue vector, std::uint32_t lane) {
   return append({vector.dtype, 1}, KernelOp::kExtract, {vector.id}, lane);
 }
 
+MachineValue MachineBuilder::interleave(MachineValue a, MachineValue b, bool is_upper) {
+  MILLRACE_CHECK(a.dtype == b.dtype && a.lanes == b.lanes && a.lanes % 2 == 0);
+  return append({a.dtype, a.lanes}, KernelOp::kInterleave, {a.id, b.id}, is_upper ? 1 : 0);
+}
+
 MachineValue MachineBuilder::reduce(KernelOp reduce_op, MachineValue vector) {
   if (vector.lanes == 1) return vector;
   return append({vector.dtype, 1}, reduce_op, {vector.id});

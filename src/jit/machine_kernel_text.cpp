@@ -134,6 +134,9 @@ class Printer {
       case KernelOp::kExtract:
         write(" %{}[{}]", index_of(operands[0]), instruction.immediate);
         return;
+      case KernelOp::kInterleave:
+        write(" %{}, %{}, {}", index_of(operands[0]), index_of(operands[1]), instruction.immediate);
+        return;
       case KernelOp::kReportError:
       case KernelOp::kShuffleXor:
         write(" %{}, {}", index_of(operands[0]), instruction.immediate);

@@ -128,6 +128,12 @@ class TypeCheck {
           fail("lane {}, expected one of {}", instruction_.immediate, operand(0).lanes);
         }
         return;
+      case KernelOp::kInterleave:
+        expect_operand(1, operand(0), kLike[0]);
+        expect_result(operand(0), kLike[0]);
+        if (operand(0).lanes % 2 != 0) fail("operand 0 has {} lanes, expected an even number", operand(0).lanes);
+        if (instruction_.immediate > 1) fail("half {}, expected 0 or 1", instruction_.immediate);
+        return;
       case KernelOp::kReduceAdd:
       case KernelOp::kReduceMul:
       case KernelOp::kReduceMin:

@@ -16,6 +16,7 @@ BodyEmitter::BodyEmitter(const MapContext& context, bool is_epilogue, const Posi
       shape_(shape),
       reduced_(reduced),
       values_(body_.instructions.size() * shape.rows * shape.vectors),
+      loaded_(values_.size()),
       splats_(values_.size()) {}
 
 std::size_t BodyEmitter::slot_of(BodyValueId id, std::uint32_t row, std::uint32_t vector) const {
@@ -27,8 +28,20 @@ std::size_t BodyEmitter::slot_of(BodyValueId id, std::uint32_t row, std::uint32_
 
 MachineValue BodyEmitter::value(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
   const std::size_t slot = slot_of(id, row, vector);
-  if (!values_[slot]) values_[slot] = emit(body_.instructions[id], row, vector);
+  if (!values_[slot]) values_[slot] = emit(id, row, vector);
   return *values_[slot];
+}
+
+MachineValue BodyEmitter::stored_value(BodyValueId id, DType stored, std::uint32_t row, std::uint32_t vector) {
+  const BodyInstruction& instruction = body_.instructions[id];
+  const bool is_moved = instruction.op == KernelOp::kLoad && context_.loads[instruction.immediate].stored == stored;
+  return is_moved ? loaded(id, row, vector) : narrow_to_stored(b_, value(id, row, vector), stored);
+}
+
+MachineValue BodyEmitter::loaded(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
+  std::optional<MachineValue>& found = loaded_[slot_of(id, row, vector)];
+  if (!found) found = emit_load(body_.instructions[id], row, vector);
+  return *found;
 }
 
 MachineValue BodyEmitter::vector_value(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
@@ -39,12 +52,13 @@ MachineValue BodyEmitter::vector_value(BodyValueId id, std::uint32_t row, std::u
   return *splat;
 }
 
-MachineValue BodyEmitter::emit(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector) {
+MachineValue BodyEmitter::emit(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
+  const BodyInstruction& instruction = body_.instructions[id];
   switch (instruction.op) {
     case KernelOp::kConstant:
       return b_.constant_scalar({instruction.dtype, instruction.immediate});
     case KernelOp::kLoad:
-      return emit_load(instruction, row, vector);
+      return widen_stored(b_, loaded(id, row, vector), context_.loads[instruction.immediate].stored);
     case KernelOp::kIndex:
       return emit_index(instruction.immediate, row, vector);
     case KernelOp::kExtent:
@@ -111,11 +125,48 @@ MachineValue BodyEmitter::emit_check_index(const BodyInstruction& instruction, s
   return checked;
 }
 
+/// Whether neighbouring rows of the tile are neighbours in memory, and lanes are not.
+bool BodyEmitter::is_turned(const BodyInstruction& load) const {
+  const AccessPlan& plan = context_.loads[load.immediate];
+  const bool is_square = shape_.rows == context_.tiling.lanes && (!shape_.mask || shape_.points);
+  return context_.tiling.turns_loads && is_square && load.num_operands == 0 && plan.guards.empty() &&
+         context_.row_coefficient(plan.offset).is(1) && !context_.vector_coefficient(plan.offset).is(0);
+}
+
+/// The rows of a square block that lies the other way: each round rotates the bits of (vector, lane) by one. A lane
+/// without a point repeats the last one that has one, so that nothing outside the tensor is read.
+const std::vector<MachineValue>& BodyEmitter::turned_rows(std::uint64_t load, std::uint32_t vector) {
+  std::vector<MachineValue>& block = turned_[{load, vector}];
+  if (!block.empty()) return block;
+  const AccessPlan& plan = context_.loads[load];
+  const LinearValue start = context_.in_tile(position_.loads[load].offset, plan.offset, 0, vector);
+  const std::uint32_t lanes = context_.tiling.lanes;
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+    LinearValue step(lane);
+    if (shape_.points && lane > 0) step = LinearValue(b_.min(b_.i64(lane), b_.sub(*shape_.points, b_.i64(1))));
+    const LinearValue offset = start.plus(b_, step, context_.vector_coefficient(plan.offset));
+    const MachineValue along_rows = b_.load(plan.memory, offset.value(b_), lanes);
+    block.push_back(plan.stored == DType::kBool ? b_.convert(DType::kU8, along_rows) : along_rows);
+  }
+  for (std::uint32_t round = 1; round < lanes; round *= 2) {
+    std::vector<MachineValue> next;
+    for (std::uint32_t i = 0; i < lanes / 2; ++i) {
+      for (const bool is_upper : {false, true}) next.push_back(b_.interleave(block[i], block[i + lanes / 2], is_upper));
+    }
+    block = std::move(next);
+  }
+  return block;
+}
+
 MachineValue BodyEmitter::emit_load(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector) {
+  if (is_turned(instruction)) {
+    const MachineValue turned = turned_rows(instruction.immediate, vector)[row];
+    const bool is_bool = context_.loads[instruction.immediate].stored == DType::kBool;
+    return is_bool ? b_.convert(DType::kBool, turned) : turned;
+  }
   CellAccess access{context_.loads[instruction.immediate], position_.loads[instruction.immediate], row, vector, {}};
   if (instruction.num_operands == 1) access.dynamic_index = value(instruction.operands[0], row, vector);
-  const MachineValue loaded = load_cell(context_, access, shape_.mask);
-  return widen_stored(b_, loaded, access.plan.stored);
+  return load_cell(context_, access, shape_.mask);
 }
 
 }  // namespace millrace

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "jit/map_context.h"
@@ -17,6 +19,7 @@ struct TileShape {
   std::uint32_t rows = 1;
   std::uint32_t vectors = 1;
   std::optional<MachineValue> mask;
+  std::optional<MachineValue> points = {};  // of a map's tile with a mask: how many lanes it marks
 };
 
 /// Emits a body for the cells of one tile, each value once for all cells that share it: a value that does not change
@@ -31,12 +34,19 @@ class BodyEmitter {
   MachineValue value(BodyValueId id, std::uint32_t row, std::uint32_t vector);
   /// `value`, in every lane.
   MachineValue vector_value(BodyValueId id, std::uint32_t row, std::uint32_t vector);
+  /// `value` as a tensor of `stored` keeps it. An element that is moved and nothing else keeps its bits: widening a
+  /// 16-bit float and narrowing it again would be most of a copy.
+  MachineValue stored_value(BodyValueId id, DType stored, std::uint32_t row, std::uint32_t vector);
 
  private:
-  MachineValue emit(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
+  MachineValue emit(BodyValueId id, std::uint32_t row, std::uint32_t vector);
+  /// What `load_cell` gives.
+  MachineValue loaded(BodyValueId id, std::uint32_t row, std::uint32_t vector);
   MachineValue emit_lanewise(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
   MachineValue emit_index(std::uint64_t dim, std::uint32_t row, std::uint32_t vector);
   MachineValue emit_check_index(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
+  bool is_turned(const BodyInstruction& load) const;
+  const std::vector<MachineValue>& turned_rows(std::uint64_t load, std::uint32_t vector);
   MachineValue emit_load(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
   std::size_t slot_of(BodyValueId id, std::uint32_t row, std::uint32_t vector) const;
 
@@ -48,7 +58,10 @@ class BodyEmitter {
   const TileShape& shape_;
   std::span<const MachineValue> reduced_;
   std::vector<std::optional<MachineValue>> values_;
+  std::vector<std::optional<MachineValue>> loaded_;
   std::vector<std::optional<MachineValue>> splats_;
+  /// By load and vector of the tile.
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<MachineValue>> turned_;
 };
 
 /// One load or store of a tile's cell, at `row` and `vector` of it.

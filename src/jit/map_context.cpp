@@ -63,6 +63,10 @@ MapContext::MapContext(MachineBuilder& builder, const LoopKernel& collapsed, con
       cells.push_back(b.private_memory(dtype, cells_of_tile, "cells"));
     }
   }
+  const std::uint64_t block_size = std::uint64_t{tiling.row_unroll} * tiling.lanes;
+  for (std::size_t i = 0; tiling.loops_tail_stores && i < stores.size(); ++i) {
+    tail_blocks.push_back(b.private_memory(register_dtype(stores[i].stored), block_size, "tail"));
+  }
   term_variance = find_variance(kernel.term, false);
   epilogue_variance = find_variance(kernel.epilogue, true);
 }

@@ -53,7 +53,8 @@ struct MapContext {
   Tiling tiling;
   std::vector<AccessPlan> loads;
   std::vector<AccessPlan> stores;
-  std::vector<MemoryHandle> cells;  // per reduction, the cells of a tile whose epilogue is a loop
+  std::vector<MemoryHandle> cells;        // per reduction, the cells of a tile whose epilogue is a loop
+  std::vector<MemoryHandle> tail_blocks;  // per store, a turned block of it
   std::vector<Variance> term_variance;
   std::vector<Variance> epilogue_variance;
 

@@ -23,6 +23,8 @@ Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
   if (!std::has_single_bit(tiling.lanes)) return refuse("lanes must be a power of two");
   if (tiling.vector_unroll == 0 || tiling.row_unroll == 0) return refuse("an unroll is 0");
   if (tiling.points_per_group < 1) return refuse("no points in a group");
+  if (tiling.turns_loads && tiling.row_unroll != tiling.lanes)
+    return refuse("turned loads in a block that is not square");
   const bool has_vector_dim = tiling.vector_dim < kernel.domain.size();
   if (!has_vector_dim && tiling.lanes * tiling.vector_unroll != 1) return refuse("more than one lane along no dim");
   if (tiling.row_dim == tiling.vector_dim || tiling.row_dim >= kernel.domain.size()) {
@@ -103,7 +105,10 @@ class NestEmitter {
     steps.main_step = [&](const LinearValue& index, const RangeValues&) { return inside(index, main_shape); };
     steps.tail_step = [&](const LinearValue& index, std::optional<MachineValue> remaining, const RangeValues&) {
       TileShape tail = shape;
-      if (remaining) tail.mask = lane_mask(b_, lanes, *remaining);
+      if (remaining) {
+        tail.mask = lane_mask(b_, lanes, *remaining);
+        tail.points = remaining;
+      }
       return inside(index, tail);
     };
     emit_range(b_, range, steps, {});
@@ -123,7 +128,13 @@ bool loop_over_cells(const LoopKernel& kernel, Tiling& tiling) {
 }
 
 bool halve_tile(const LoopKernel&, Tiling& tiling) {
-  std::uint32_t& longest = tiling.row_unroll >= tiling.vector_unroll ? tiling.row_unroll : tiling.vector_unroll;
+  if (tiling.turns_loads && tiling.vector_unroll == 1) {  // the block stays square
+    tiling.lanes = tiling.row_unroll = tiling.lanes / 2;
+    tiling.turns_loads = tiling.lanes > 1;
+    return true;
+  }
+  const bool is_rows = tiling.row_unroll >= tiling.vector_unroll && !tiling.turns_loads;
+  std::uint32_t& longest = is_rows ? tiling.row_unroll : tiling.vector_unroll;
   if (longest == 1) return false;
   longest = (longest + 1) / 2;
   return true;
@@ -131,7 +142,7 @@ bool halve_tile(const LoopKernel&, Tiling& tiling) {
 
 /// Helps where LLVM takes vectors apart: code is then in proportion to lanes.
 bool halve_lanes(const LoopKernel&, Tiling& tiling) {
-  if (tiling.lanes == 1) return false;
+  if (tiling.lanes == 1 || tiling.turns_loads) return false;
   tiling.lanes /= 2;
   return true;
 }
@@ -161,9 +172,10 @@ Result<MachineKernel> map_short_kernel(const LoopKernel& kernel, const TargetSpe
 }  // namespace
 
 std::string to_text(const Tiling& tiling) {
-  return fmt::format("tiling {{ d{} x {} lanes x {}, rows d{} x {}, {} points a group{} }}", tiling.vector_dim,
+  return fmt::format("tiling {{ d{} x {} lanes x {}, rows d{} x {}, {} points a group{}{}{} }}", tiling.vector_dim,
                      tiling.lanes, tiling.vector_unroll, tiling.row_dim, tiling.row_unroll, tiling.points_per_group,
-                     tiling.loops_epilogue ? ", epilogue in a loop" : "");
+                     tiling.loops_epilogue ? ", epilogue in a loop" : "", tiling.turns_loads ? ", loads turned" : "",
+                     tiling.loops_tail_stores ? ", tail stores in a loop" : "");
 }
 
 Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target) {

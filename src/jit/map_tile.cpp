@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/map_tile.h"
 
-#include "millrace/jit/float16_bodies.h"
-
 namespace millrace {
 
 MachineValue lane_mask(MachineBuilder& b, std::uint32_t lanes, MachineValue num_points) {
@@ -10,17 +8,58 @@ MachineValue lane_mask(MachineBuilder& b, std::uint32_t lanes, MachineValue num_
   return b.lt(lane, b.splat(b.convert(DType::kI32, num_points), lanes));
 }
 
+namespace {
+
+/// The first `num_points` columns of a block, one element after the other.
+void store_points(const MapContext& context, const AccessPlan& plan, const LinearValue& start,
+                  const MemoryHandle& block, std::uint32_t num_rows, MachineValue num_points) {
+  MachineBuilder& b = context.b;
+  using Values = MachineBuilder::Values;
+  const MachineValue zero = b.i64(0), one = b.i64(1);
+  b.for_loop(zero, b.i64(num_rows), one, {}, [&](MachineValue row, const Values&) -> Values {
+    const LinearValue to = start.plus(b, LinearValue(row), context.row_coefficient(plan.offset));
+    const LinearValue from = LinearValue(0).plus(b, LinearValue(row), std::int64_t{context.tiling.lanes});
+    b.for_loop(zero, num_points, one, {}, [&](MachineValue point, const Values&) -> Values {
+      const MachineValue element = b.load(block, from.plus(b, LinearValue(point)).value(b), 1);
+      b.store(plan.memory, to.plus(b, LinearValue(point), context.vector_coefficient(plan.offset)).value(b), element);
+      return {};
+    });
+    return {};
+  });
+}
+
+/// The stores of a block with `shape.points` columns.
+void emit_tail_stores(const MapContext& context, const Position& position, const TileShape& shape, BodyEmitter& body) {
+  MachineBuilder& b = context.b;
+  const std::uint32_t lanes = context.tiling.lanes;
+  for (std::size_t i = 0; i < context.stores.size(); ++i) {
+    const AccessPlan& plan = context.stores[i];
+    for (std::uint32_t row = 0; row < shape.rows; ++row) {
+      const MachineValue value = body.stored_value(context.kernel.epilogue.yields[i], plan.stored, row, 0);
+      b.store(context.tail_blocks[i], b.i64(std::int64_t{row} * lanes),
+              value.lanes == 1 ? b.splat(value, lanes) : value);
+    }
+    store_points(context, plan, position.stores[i].offset, context.tail_blocks[i], shape.rows,
+                 b.min(*shape.points, b.i64(lanes)));
+  }
+}
+
+}  // namespace
+
 void emit_stores(const MapContext& context, const Position& position, TileShape shape,
                  std::span<const MachineValue> reduced) {
   if (context.reduces_lanes()) shape.vectors = 1;
   BodyEmitter body(context, /*is_epilogue=*/true, position, shape, reduced);
+  const bool is_block = shape.rows > 1 && shape.rows == context.tiling.lanes;
+  if (context.tiling.loops_tail_stores && shape.points && is_block) {
+    return emit_tail_stores(context, position, shape, body);
+  }
   for (std::uint32_t row = 0; row < shape.rows; ++row) {
     for (std::uint32_t vector = 0; vector < shape.vectors; ++vector) {
       for (std::size_t i = 0; i < context.kernel.stores.size(); ++i) {
         const AccessPlan& plan = context.stores[i];
-        const MachineValue value = body.value(context.kernel.epilogue.yields[i], row, vector);
-        store_cell(context, {plan, position.stores[i], row, vector, {}}, shape.mask,
-                   narrow_to_stored(context.b, value, plan.stored));
+        const MachineValue value = body.stored_value(context.kernel.epilogue.yields[i], plan.stored, row, vector);
+        store_cell(context, {plan, position.stores[i], row, vector, {}}, shape.mask, value);
       }
     }
   }

@@ -136,6 +136,10 @@ MachineValue SubgroupCode::emit_value(const MachineInstruction& instruction, std
       return operand(instruction, 0);
     case KernelOp::kExtract:
       return operand(instruction, 0, static_cast<std::uint32_t>(instruction.immediate));
+    case KernelOp::kInterleave: {
+      const auto half = static_cast<std::uint32_t>(instruction.immediate);
+      return operand(instruction, lane % 2, half * (lanes_of(instruction.results[0]) / 2) + lane / 2);
+    }
     case KernelOp::kReduceAdd:
     case KernelOp::kReduceMul:
     case KernelOp::kReduceMin:

@@ -135,6 +135,19 @@ TEST_CASE("reductions wrap, propagate NaN and order zeros as their ops do") {
   CHECK(!std::signbit(reduced<float>(KernelOp::kReduceMax, {-0.0f, 0.0f, -0.0f, -0.0f})));
 }
 
+TEST_CASE("interleaved lanes are those of the lower or of the upper halves in turn") {
+  MachineBuilder b("interleave");
+  const MemoryHandle x = b.buffer("x", DType::kI16, true, false), y = b.buffer("y", DType::kI16, false, true);
+  const MachineValue low = b.load(x, b.i64(0), 4), high = b.load(x, b.i64(4), 4);
+  b.store(y, b.i64(0), b.interleave(low, high, false));
+  b.store(y, b.i64(4), b.interleave(low, high, true));
+  const MachineKernel kernel = b.finish();
+  CHECK(to_text(kernel).find(", 1 : i16x4") != std::string::npos);
+  std::vector<std::int16_t> from = {0, 1, 2, 3, 4, 5, 6, 7}, to(8);
+  CHECK(test::run_interpreted(kernel, {from.data(), to.data()}, {}, 1) == 0);
+  CHECK(to == std::vector<std::int16_t>{0, 4, 1, 5, 2, 6, 3, 7});
+}
+
 TEST_CASE("errors are added to the status word where a lane is true") {
   MachineBuilder b("report");
   const MachineValue flags = b.load(b.buffer("x", DType::kBool, true, false), b.mul(b.workgroup_id(), b.i64(4)), 4);

@@ -240,7 +240,7 @@ TEST_CASE("tilings are chosen by what the accesses walk") {
   nest.result("y", DType::kF32, {64, 64}, {nest.dim(0), nest.dim(1)});
   nest.epilogue([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
   CHECK(to_text(choose_tiling(nest.kernel(), avx2)) ==
-        "tiling { d1 x 8 lanes x 1, rows d0 x 8, 65536 points a group }");
+        "tiling { d1 x 8 lanes x 4, rows d0 x 8, 65536 points a group, loads turned }");
 }
 
 }  // namespace

@@ -20,6 +20,13 @@ std::size_t count(const std::string& text, std::string_view what) {
   return found;
 }
 
+/// The type of the first interleave: "u8x16".
+std::string interleaved_type(const std::string& text) {
+  const std::size_t at = text.find(" = interleave "), end = text.find('\n', at);
+  const std::size_t type = text.rfind(" : ", end);
+  return at == std::string::npos ? "" : text.substr(type + 3, end - type - 3);
+}
+
 /// y[i, j] = x[j, i].
 LoopKernel transpose(DType dtype, const SizeExpr& m, const SizeExpr& n) {
   NestBuilder nest("transpose");
@@ -60,6 +67,31 @@ TEST_CASE("what LLVM takes apart by lanes gets smaller tiles") {
       for (const LoopKernel& nest : {transpose(dtype, 1024, 4096), transpose(dtype, Dim("m"), Dim("n"))}) {
         CHECK(estimate_instructions(map_kernel(nest, target).value(), target) <= kMaxKernelInstructions);
       }
+    }
+  }
+}
+
+TEST_CASE("a transposed operand is read as rows and turned in registers") {
+  for (const IsaLevel level : kLevels) {
+    for (const DType dtype : {DType::kU8, DType::kBool, DType::kI16, DType::kF16, DType::kBF16, DType::kF32}) {
+      const TargetSpec target{"cpu", level};
+      CAPTURE(target.to_text());
+      CAPTURE(to_text(dtype));
+      const std::string whole = to_text(map_kernel(transpose(dtype, 1024, 4096), target).value());
+      CHECK(count(whole, "gather") == 0);
+      REQUIRE(count(whole, " = interleave ") > 0);
+      // The last columns do not make the blocks smaller.
+      const std::string any = to_text(map_kernel(transpose(dtype, Dim("m"), Dim("n")), target).value());
+      CHECK(interleaved_type(any) == interleaved_type(whole));
+    }
+  }
+}
+
+TEST_CASE("16-bit floats that are moved are not converted") {
+  for (const IsaLevel level : kLevels) {
+    for (const DType dtype : {DType::kF16, DType::kBF16}) {
+      const std::string text = to_text(map_kernel(transpose(dtype, Dim("m"), Dim("n")), {"cpu", level}).value());
+      CHECK(count(text, "f32") == 0);
     }
   }
 }

@@ -209,6 +209,11 @@ TEST_CASE("a tiling that a nest cannot have is refused") {
   CHECK(refusal(bad) ==
         "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d2 x 4, 1000 points a group }: rows along a reduction dim");
   bad = good;
+  bad.turns_loads = true;
+  CHECK(refusal(bad) ==
+        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 4, 1000 points a group, loads turned }: turned loads "
+        "in a block that is not square");
+  bad = good;
   bad.row_dim = 1;
   CHECK(refusal(bad) ==
         "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d1 x 4, 1000 points a group }: more than one "

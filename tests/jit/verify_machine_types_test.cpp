@@ -70,6 +70,11 @@ TEST_CASE("values of the machine have the types that their ops say") {
   CHECK(about(KernelOp::kSplat, {kF32x4}, kF32x4) == "operand 0 is f32x4, expected f32, the result's scalar");
   CHECK(about(KernelOp::kExtract, {kF32x4}, kF32x4) == "result is f32x4, expected f32, a lane of operand 0");
   CHECK(about(KernelOp::kExtract, {kF32x4}, kF32, 4) == "lane 4, expected one of 4");
+  CHECK(about(KernelOp::kInterleave, {kF32x4, kF32x4}, kF32x4, 1) == "");
+  CHECK(about(KernelOp::kInterleave, {kF32x4, kI64x4}, kF32x4) == "operand 1 is i64x4, expected f32x4 like operand 0");
+  CHECK(about(KernelOp::kInterleave, {kF32x4, kF32x4}, kF32) == "result is f32, expected f32x4 like operand 0");
+  CHECK(about(KernelOp::kInterleave, {kF32, kF32}, kF32) == "operand 0 has 1 lanes, expected an even number");
+  CHECK(about(KernelOp::kInterleave, {kF32x4, kF32x4}, kF32x4, 2) == "half 2, expected 0 or 1");
   CHECK(about(KernelOp::kReduceAdd, {kBoolx4}, kBool) == "operand 0 is bool, expected an integer, f32 or f64");
   CHECK(about(KernelOp::kReduceMin, {kF32x4}, kF32x4) == "result is f32x4, expected f32, a lane of operand 0");
   CHECK(about(KernelOp::kReduceMax, {{DType::kF32, 6}}, kF32) == "operand 0 has 6 lanes, expected a power of two");

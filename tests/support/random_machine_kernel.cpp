@@ -181,10 +181,17 @@ class Generator {
   void reduce_or_extract() {
     static const std::vector<KernelOp> kOps = {KernelOp::kReduceAdd, KernelOp::kReduceMul, KernelOp::kReduceMin,
                                                KernelOp::kReduceMax, KernelOp::kExtract};
+    if (lanes_ > 1 && chance(20)) return interleave();
     const KernelOp op = pick(kOps);
     const MachineValue vector = value({pick_dtype(op), lanes_});
     const auto lane = static_cast<std::uint32_t>(below(lanes_));
     add(op == KernelOp::kExtract ? b_.extract(vector, lane) : b_.reduce(op, vector));
+  }
+
+  void interleave() {
+    const VectorType type{pick_dtype(KernelOp::kInterleave), lanes_};
+    const MachineValue a = value(type), b = value(type);
+    add(b_.interleave(a, b, chance(50)));
   }
 
   void load() {

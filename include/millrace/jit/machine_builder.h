@@ -58,6 +58,8 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   /// The value itself when it has these lanes already.
   MachineValue splat(MachineValue scalar, std::uint32_t lanes);
   MachineValue extract(MachineValue vector, std::uint32_t lane);
+  /// Lanes of the lower or upper halves of `a` and `b` in turn.
+  MachineValue interleave(MachineValue a, MachineValue b, bool is_upper);
   MachineValue reduce(KernelOp reduce_op, MachineValue vector);
 
   /// Values have the memory's register_dtype. Masks, others and values that are scalars are splat.

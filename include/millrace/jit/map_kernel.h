@@ -18,6 +18,11 @@ struct Tiling {
   /// After a reduction, the epilogue is a loop over the tile's cells, which are in private memory; else a copy for
   /// each.
   bool loops_epilogue = false;
+  /// Loads that lie along the rows are read as rows, and turned in registers: a tile has as many rows as lanes.
+  bool turns_loads = false;
+  /// A turned block that is not whole goes to private memory, and its points from there one by one: code of the same
+  /// length for any block, where the target masks no stores.
+  bool loops_tail_stores = false;
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
 
@@ -26,8 +31,9 @@ std::string to_text(const Tiling&);
 
 /// Tiles the nest (never the shape), maps points to lanes, and writes the remainder as masked lanes, so every element
 /// is computed once and stored once inside the tile body. Facts on extents choose only the remainder code. f16 and
-/// bf16 are widened after loads and narrowed before stores by integer sequences. On a GPU a tile is a thread's, and a
-/// workgroup has the threads of neighbouring tiles. On a CPU a tiling whose code would be too long is cut down first.
+/// bf16 are widened after loads and narrowed before stores by integer sequences, unless they are only moved. On a GPU a
+/// tile is a thread's, and a workgroup has the threads of neighbouring tiles. On a CPU a tiling whose code would be too
+/// long is cut down first.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&);
 /// CPUs only.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&, const Tiling&);
