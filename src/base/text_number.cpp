@@ -160,28 +160,50 @@ Result<T> read_number(TextReader& reader) {
 
 Result<Number> read_any_number(TextReader& reader) {
   const std::string_view text = reader.rest();
-  const std::size_t sign = text.starts_with('-') ? 1 : 0;
-  const auto end = std::min(text.find_first_not_of("0123456789", sign), text.size());
-  const char* last = text.data() + end;
-  if (fraction_length(text.substr(end)) == 0) {
-    std::int64_t value = 0;
-    std::uint64_t large = 0;
-    const auto holds = [&](auto& number) {
-      const auto [stop, problem] = std::from_chars(text.data(), last, number);
-      return problem == std::errc() && stop == last;
-    };
-    // "-0" is a double.
-    if (holds(value) && (value != 0 || sign == 0)) {
-      reader.skip(end);
+  const std::size_t begin = reader.position();
+  MILLRACE_TRY_ASSIGN(const double value, read_number<double>(reader));
+  // Up to the space or comment behind it, which position() goes past.
+  const std::size_t length = std::min(text.find_first_of(" \t\r\n/"), reader.position() - begin);
+  const char* end = text.data() + length;
+  const auto holds = [&](auto& number) {
+    const auto [stop, problem] = std::from_chars(text.data(), end, number);
+    return problem == std::errc() && stop == end;
+  };
+  std::int64_t whole = 0;
+  std::uint64_t large = 0;
+  if (holds(whole) && (whole != 0 || !std::signbit(value))) return Number(whole);  // "-0" is a double
+  if (holds(large)) return Number(large);
+  return Number(value);
+}
+
+Result<Number> read_element(TextReader& reader, DType dtype) {
+  return visit_dtype(dtype, [&]<class T>() -> Result<Number> {
+    const std::size_t begin = reader.position();
+    MILLRACE_TRY_ASSIGN(const T value, read_number<T>(reader));
+    if constexpr (is_float(dtype_of<T>)) {
+      if (is_nan(value)) return Number(static_cast<double>(static_cast<Wide<T>>(value)));  // its bits are of T
+      reader.move_to(begin);
+      return read_any_number(reader);
+    } else {
       return Number(value);
     }
-    if (sign == 0 && holds(large)) {
-      reader.skip(end);
-      return Number(large);
+  });
+}
+
+std::string element_text(const Number& number, DType dtype) {
+  return visit_dtype(dtype, [&]<class T>() -> std::string {
+    if constexpr (std::is_same_v<T, bool>) {
+      return number.fits(dtype) ? number_text(number == Number(1)) : number.to_text();
+    } else if constexpr (is_float(dtype_of<T>)) {
+      const double exact = number.as_double();
+      const T value(exact);
+      const auto wide = static_cast<Wide<T>>(value);
+      const bool is_held = !is_nan(exact) && std::isinf(wide) == std::isinf(exact) && (wide == 0) == (exact == 0);
+      return is_held ? number.to_text() : number_text(value);
+    } else {
+      return number.to_text();
     }
-  }
-  MILLRACE_TRY_ASSIGN(const double value, read_number<double>(reader));
-  return Number(value);
+  });
 }
 
 #define MILLRACE_DTYPE(name, text, host, size, kind) \

@@ -3,17 +3,23 @@
 
 #include <fmt/format.h>
 
+#include "base/text_number.h"
+#include "ops/attributes_text.h"
+
 namespace millrace {
 namespace {
 
-/// The fields as text, one after the other. `stated` is null where symbols stand without facts.
+/// The fields as text, one after the other.
 struct FieldPrinter {
+  std::optional<DType> elements;
   std::map<std::string, Dim>* stated;
   std::string text = {};
 
   std::string field_text(std::int64_t value) const { return fmt::format("{}", value); }
   std::string field_text(bool value) const { return value ? "true" : "false"; }
-  std::string field_text(const Number& value) const { return value.to_text(); }
+  std::string field_text(const Number& value) const {
+    return elements ? element_text(value, *elements) : value.to_text();
+  }
   std::string field_text(DType value) const { return std::string(to_text(value)); }
   std::string field_text(const SizeExpr& value) const { return stated ? value.to_text(*stated) : value.to_text(); }
   template <class T>
@@ -29,19 +35,20 @@ struct FieldPrinter {
   }
 };
 
-std::string attributes_text(const Attributes& attributes, std::map<std::string, Dim>* stated) {
-  FieldPrinter printer{stated};
+}  // namespace
+
+std::string attributes_text(const Attributes& attributes, std::optional<DType> elements,
+                            std::map<std::string, Dim>* stated) {
+  FieldPrinter printer{elements, stated};
   // A copy, because one `visit` serves readers and writers.
   std::visit([&](auto copy) { copy.visit(printer); }, attributes);
   return printer.text.empty() ? "" : "{" + printer.text + "}";
 }
 
-}  // namespace
-
-std::string to_text(const Attributes& attributes) { return attributes_text(attributes, nullptr); }
+std::string to_text(const Attributes& attributes) { return attributes_text(attributes, {}, nullptr); }
 
 std::string to_text(const Attributes& attributes, std::map<std::string, Dim>& stated) {
-  return attributes_text(attributes, &stated);
+  return attributes_text(attributes, {}, &stated);
 }
 
 }  // namespace millrace

@@ -97,24 +97,25 @@ constexpr Mistake kAttributes[] = {
      "  %y = pad(%x) {low = [0], high = [0], value = x}\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:48: found 'x', expected a number of f64; correct it\n"
+     "g.mr:2:48: found 'x', expected a number of f32; correct it\n"
      "  %y = pad(%x) {low = [0], high = [0], value = x}\n"
      "                                               ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = pad(%x) {low = [0], high = [0], value = 1e999}\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:48: found 1e999, expected a number that f64 holds; correct the number or the dtype\n"
+     "g.mr:2:48: found 1e999, expected a number that f32 holds; correct the number or the dtype\n"
      "  %y = pad(%x) {low = [0], high = [0], value = 1e999}\n"
      "                                               ^"},
     {"graph g(%x: u64[4]) {\n"
      "  %y = pad(%x) {low = [0], high = [1], value = 18446744073709551616}\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:8: pad: value is 1.8446744073709552e+19, expected an integer from 0 to 18446744073709551615, as operand 0 "
-     "is u64[4]; correct it, or insert a cast\n"
-     "  %y = pad(%x) {low = [0], high = [1], value = ...\n"
-     "       ^"},
+     "g.mr:2:48: found 18446744073709551616, expected 0 to 18446744073709551615, which u64 holds; correct the number "
+     "or "
+     "the dtype\n"
+     "  %y = pad(%x) {low = [0], high = [1], value = 18446744073709551616}\n"
+     "                                               ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = pad(%x) {low = [0], high = [floor_div(4, 0)]}\n"
      "  return y = %y\n"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs as text: how they read, and that they read back to the same graph.
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -144,6 +145,78 @@ TEST_CASE("numbers in attributes come back bit for bit") {
   check(DType::kI64, (std::int64_t{1} << 53) + 1);
   check(DType::kU64, std::numeric_limits<std::uint64_t>::max());
   check(DType::kBool, true);
+  check(DType::kF32, 0.1);
+}
+
+TEST_CASE("pad's value is written as an element of its operand, and comes back as one") {
+  const auto written = [](DType dtype, Number value) {
+    GraphBuilder graph("pad");
+    graph.output("y", pad(graph.input("x", dtype, {2}), {1}, {1}, value));
+    const std::string text = to_text(graph.finish().value());
+    CHECK(to_text(parse_graph(text).value()) == text);
+    const std::size_t begin = text.find("value = ") + 8;
+    return text.substr(begin, text.find('}', begin) - begin);
+  };
+  CHECK(written(DType::kBool, 1) == "true");
+  CHECK(written(DType::kBool, 0) == "false");
+  CHECK(written(DType::kF32, 0.1) == "0.1");
+  CHECK(written(DType::kF32, 1e300) == "inf");
+  CHECK(written(DType::kF32, -1e-300) == "-0");
+  CHECK(written(DType::kF16, 70000) == "inf");
+  CHECK(written(DType::kF32, std::numeric_limits<double>::quiet_NaN()) == "nan");
+  CHECK(written(DType::kF32, std::bit_cast<double>(0xfff8000020000000)) == "nan(0xffc00001)");
+}
+
+TEST_CASE("pad takes the values that a constant of its operand's dtype takes, with the same errors") {
+  const char* values[] = {"0",
+                          "-0",
+                          "-0.0",
+                          "1",
+                          "-1",
+                          "127",
+                          "128",
+                          "true",
+                          "false",
+                          "x",
+                          "0.1",
+                          "3.0e2",
+                          "4.",
+                          "1e999",
+                          "9007199254740993",
+                          "9007199254740993.0",
+                          "9007199254740993e0",
+                          "70000",
+                          "1e-320",
+                          "-9223372036854775808",
+                          "-9223372036854775809",
+                          "18446744073709551615",
+                          "18446744073709551616",
+                          "inf",
+                          "-inf",
+                          "nan",
+                          "nan(0x7fc00001)",
+                          "nan(0x7e01)",
+                          "+1"};
+  // Without the place in the text and the bracket that closes what is read there, which differ.
+  const auto problem = [](const Result<Graph>& graph) {
+    if (graph.ok()) return std::string();
+    const std::string& message = graph.status().message();
+    const std::size_t begin = message.find(": "), end = std::min(message.find('\n'), message.find("expected ',' or"));
+    return message.substr(begin, end - begin);
+  };
+  for (const DType dtype : kAllDTypes) {
+    for (const std::string value : values) {
+      const std::string type(to_text(dtype));
+      CAPTURE(type);
+      CAPTURE(value);
+      const auto padded =
+          parse_graph("graph g(%x: " + type + "[0]) {\n %y = pad(%x) {low = [1], high = [0], value = " + value +
+                      "}\n return y = %y\n}\n");
+      const auto constant =
+          parse_graph("graph g() {\n %y = constant(" + value + ") : " + type + "[1]\n return y = %y\n}\n");
+      CHECK(problem(padded) == problem(constant));
+    }
+  }
 }
 
 TEST_CASE("inputs may come late among the nodes, and in another order than the arguments") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -144,7 +145,9 @@ class GraphParser {
     } else {
       MILLRACE_TRY_ASSIGN(const Op op, read_op());
       MILLRACE_TRY(read_operands(node));
-      MILLRACE_TRY_ASSIGN(Attributes attributes, read_attributes(text_, op, symbols_));
+      std::optional<DType> elements;
+      if (!node.operands.empty()) elements = graph_.type(node.operands[0]).dtype;
+      MILLRACE_TRY_ASSIGN(Attributes attributes, read_attributes(text_, op, elements, symbols_));
       if (op == Op::reshape && !node.operands.empty()) {
         std::vector<SizeExpr>& shape = std::get<ShapeAttrs>(attributes).shape;
         shape = with_found_dim(Shape(std::move(shape)), graph_.type(node.operands[0]).shape).dims();

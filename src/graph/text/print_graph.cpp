@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "base/text_reader.h"
 #include "graph/text/constant_text.h"
 #include "millrace/graph/text.h"
+#include "ops/attributes_text.h"
 
 namespace millrace {
 
@@ -65,7 +67,9 @@ class GraphPrinter {
     } else if (const auto* constant = std::get_if<ConstantNode>(&node.what)) {
       operands = elements_text(id, node.results[0], *constant);
     } else if (const auto* op = std::get_if<OpNode>(&node.what)) {
-      attributes = to_text(op->attributes, stated_);
+      std::optional<DType> elements;
+      if (!node.operands.empty()) elements = graph_.type(node.operands[0]).dtype;
+      attributes = attributes_text(op->attributes, elements, &stated_);
     }
     std::string types;  // after the attributes, where a symbol may have appeared
     for (const TensorType& type : node.results) types += (types.empty() ? "" : ", ") + type.to_text(stated_);

@@ -26,6 +26,7 @@ struct FieldNames {
 struct FieldReader {
   TextReader& text;
   std::map<std::string, Dim>& symbols;
+  std::optional<DType> elements;
   std::string_view name;
   Status& status;
 
@@ -42,7 +43,7 @@ struct FieldReader {
   }
   Status read(std::int64_t& field) const { return assign(field, read_number<std::int64_t>(text)); }
   Status read(bool& field) const { return assign(field, read_number<bool>(text)); }
-  Status read(Number& field) const { return assign(field, read_any_number(text)); }
+  Status read(Number& field) const { return assign(field, read_element(text, elements.value_or(DType::kF64))); }
   Status read(DType& field) const { return assign(field, read_dtype(text)); }
   Status read(SizeExpr& field) const { return assign(field, read_size_expr(text, symbols)); }
   template <class T>
@@ -60,8 +61,8 @@ struct FieldReader {
 
 class AttributeReader {
  public:
-  AttributeReader(TextReader& text, Op op, std::map<std::string, Dim>& symbols)
-      : text_(text), op_(op), symbols_(symbols), attributes_(default_attributes(op)) {
+  AttributeReader(TextReader& text, Op op, std::optional<DType> elements, std::map<std::string, Dim>& symbols)
+      : text_(text), op_(op), elements_(elements), symbols_(symbols), attributes_(default_attributes(op)) {
     std::visit([&](auto& fields) { fields.visit(FieldNames{names_}); }, attributes_);
   }
 
@@ -88,7 +89,7 @@ class AttributeReader {
     given_.push_back(name);
     if (!text_.take("=")) return text_.unexpected(fmt::format("expected '='; say what {} is", name));
     Status status;
-    std::visit([&](auto& fields) { fields.visit(FieldReader{text_, symbols_, name, status}); }, attributes_);
+    std::visit([&](auto& fields) { fields.visit(FieldReader{text_, symbols_, elements_, name, status}); }, attributes_);
     return status;
   }
 
@@ -105,6 +106,7 @@ class AttributeReader {
 
   TextReader& text_;
   Op op_;
+  std::optional<DType> elements_;
   std::map<std::string, Dim>& symbols_;
   Attributes attributes_;
   std::vector<std::string_view> names_, given_;
@@ -112,8 +114,9 @@ class AttributeReader {
 
 }  // namespace
 
-Result<Attributes> read_attributes(TextReader& text, Op op, std::map<std::string, Dim>& symbols) {
-  return AttributeReader(text, op, symbols).read();
+Result<Attributes> read_attributes(TextReader& text, Op op, std::optional<DType> elements,
+                                   std::map<std::string, Dim>& symbols) {
+  return AttributeReader(text, op, elements, symbols).read();
 }
 
 }  // namespace millrace

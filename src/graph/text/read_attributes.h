@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/text_reader.h"
@@ -9,7 +10,9 @@
 
 namespace millrace {
 
-/// The attributes of `op`: what to_text writes for them, or nothing. What is left out has its default.
-Result<Attributes> read_attributes(TextReader&, Op op, std::map<std::string, Dim>& symbols);
+/// The attributes of `op`: what attributes_text writes for them, or nothing. What is left out has its default.
+/// `elements` is the dtype of operand 0, if there is one.
+Result<Attributes> read_attributes(TextReader&, Op op, std::optional<DType> elements,
+                                   std::map<std::string, Dim>& symbols);
 
 }  // namespace millrace
