@@ -43,7 +43,9 @@ int write_or_replace(const std::string& path, std::span<const std::span<const st
   if (is_there) options = {.mode = old.st_mode & 0777, .sync = true};
   const int error = replace_file(path, parts, options);
   if (error != EACCES) return error;
-  return write_in_place(path, parts, O_NOFOLLOW);  // the directory takes no new file, but this one may be writable
+  // The directory takes no new file, and an old one may be writable. Where there is none, the directory is the reason.
+  const int error_in_place = write_in_place(path, parts, O_NOFOLLOW);
+  return error_in_place == ENOENT ? error : error_in_place;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/replace_file.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <iterator>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -127,6 +129,50 @@ TEST_CASE("a link in the place is replaced by replace_file, and followed by writ
   CHECK(content_of(target) == "through");
   CHECK(content_of(link) == "instead");
   CHECK_FALSE(fs::is_symlink(link));
+}
+
+/// What write_file says in a child that is not root, for whom permissions count.
+std::string error_as_nobody(const std::string& path) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    const bool is_root = geteuid() == 0;
+    const std::string said =
+        is_root && setuid(kNobody) != 0 ? "no other user" : write_file("test", path, "text").message();
+    _exit(write_all(ends[1], std::as_bytes(std::span<const char>(said))));
+  }
+  close(ends[1]);
+  std::string said(1000, '\0');
+  const ssize_t size = read(ends[0], said.data(), said.size());
+  close(ends[0]);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+  said.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return said;
+}
+
+TEST_CASE("a directory that takes no file is the reason said, and a file in it that may be written is written") {
+  const TemporaryDirectory directory;
+  const std::string places = directory.path() + "/places", old = places + "/old", kept = places + "/kept";
+  fs::create_directory(places);
+  std::ofstream(old) << "old";
+  std::ofstream(kept) << "kept";
+  fs::permissions(old, fs::perms(0666));
+  fs::permissions(kept, fs::perms(0444));
+  fs::permissions(directory.path(), fs::perms(0755));
+  fs::permissions(places, fs::perms(0555));
+  const std::string denied = "test: the file cannot be written: Permission denied; check the path and the space";
+  CHECK(error_as_nobody(places + "/new") == denied);
+  CHECK(error_as_nobody(kept) == denied);
+  CHECK(error_as_nobody(old) == "");
+  fs::permissions(places, fs::perms(0755));
+  CHECK(num_entries(places) == 2);
+  CHECK(content_of(old) == "text");
+  CHECK(content_of(kept) == "kept");
 }
 
 TEST_CASE("names of temporaries are told from others") {
