@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "base/replace_file.h"
 
 namespace millrace {
@@ -58,17 +59,26 @@ Result<FileReader> FileReader::open(std::string where, const std::string& path) 
 
 Result<std::vector<std::byte>> FileReader::read(std::size_t size) {
   constexpr std::size_t kLeast = std::size_t{1} << 16;
-  std::vector<std::byte> bytes;
-  std::size_t num_read = 0;
-  while (num_read == bytes.size() && num_read < size) {
-    bytes.resize(std::min(size, std::max(kLeast, num_read * 2)));
-    num_read += std::fread(bytes.data() + num_read, 1, bytes.size() - num_read, file_.get());
-  }
-  if (std::ferror(file_.get()) != 0) {
-    return data_loss(fmt::format("{}: the file cannot be read: {}; check what it is", where_, reason_of(errno)));
-  }
-  bytes.resize(num_read);
-  return bytes;
+  // A byte more than there should be shows that a file grew; /proc has files of size 0 that are not empty.
+  const std::uint64_t left = size_left().value_or(0);
+  std::size_t num_read = 0, wanted = std::min<std::uint64_t>(size, std::max<std::uint64_t>(kLeast, left + 1));
+  const auto where = [&] {
+    const std::uint64_t shown = num_read == 0 && left > 0 ? std::min<std::uint64_t>(wanted, left) : wanted;
+    return fmt::format("{}: {} bytes", where_, shown);
+  };
+  return guard_allocations(where, [&]() -> Result<std::vector<std::byte>> {
+    std::vector<std::byte> bytes;
+    while (num_read == bytes.size() && num_read < size) {
+      bytes.resize(wanted);
+      num_read += std::fread(bytes.data() + num_read, 1, bytes.size() - num_read, file_.get());
+      wanted = num_read < size / 2 ? num_read * 2 : size;
+    }
+    if (std::ferror(file_.get()) != 0) {
+      return data_loss(fmt::format("{}: the file cannot be read: {}; check what it is", where_, reason_of(errno)));
+    }
+    bytes.resize(num_read);
+    return bytes;
+  });
 }
 
 std::optional<std::uint64_t> FileReader::size_left() const {

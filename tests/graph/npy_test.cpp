@@ -146,6 +146,23 @@ TEST_CASE("a pipe is read as a file is, and one that holds more or less is refus
       "': holds 3 bytes of elements, expected 4 for u8[4]; is it whole?"));
 }
 
+TEST_CASE("a header longer than any is refused before it is read, even where a file has as much") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/f.npy";
+  std::vector<std::byte> front = file_of("", 0, 2);
+  constexpr std::uint32_t kLength = 0xfffffff0;
+  std::memcpy(front.data() + front.size() - sizeof kLength, &kLength, sizeof kLength);
+  REQUIRE(write_file("f", path, std::array{std::span<const std::byte>(front)}).ok());
+  std::filesystem::resize_file(path, std::uintmax_t{4} << 40);
+  const std::string problem = "': a header of 4294967280 bytes, expected at most 65536; save it with numpy.save";
+  CHECK(NpyReader::open(path).status().message() == "npy '" + path + problem);
+  CHECK(parse_npy("f", front).status().message() == "npy 'f" + problem);
+  const std::string longest = dict("'<f4'", "False", "(2, 3)") + std::string(65536, ' ');
+  CHECK(error_of(longest.substr(0, 65535)) == "");
+  CHECK(parse_npy("f", file_of(longest.substr(0, 65536), 24, 2)).ok());
+  CHECK_FALSE(parse_npy("f", file_of(longest.substr(0, 65537), 24, 2)).ok());
+}
+
 TEST_CASE("a header that is no dict of the three keys is refused") {
   const std::string good = dict("'<f4'", "False", "(2, 3)");
   REQUIRE(error_of(good) == "");

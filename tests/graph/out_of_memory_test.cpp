@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every allocation of a compilation, a session and its runs fails once: LLVM's aside, whose kernels come from a cache.
 #include <array>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <span>
@@ -10,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/file.h"
 #include "millrace/millrace.h"
 #include "tests/jit/cache/temporary_directory.h"
 #include "tests/support/allocation_count.h"
@@ -316,6 +319,38 @@ TEST_CASE("sessions and runs survive a lack of memory anywhere, and the next run
     const Status status = expected(good);
     return status.code() == StatusCode::kOutOfRange ? Status() : status;
   });
+}
+
+TEST_CASE("a file that is larger than memory is refused with its size, and nothing of it is read") {
+  const TemporaryDirectory directory;
+  constexpr std::uintmax_t kBytes = std::uintmax_t{4} << 40;
+  const auto write = [&](const std::string& name, const std::string& front) {
+    const std::string path = directory.path() + "/" + name;
+    REQUIRE(write_file("test", path, front).ok());
+    std::filesystem::resize_file(path, front.size() + kBytes);
+    return path;
+  };
+  const auto little_endian = [](auto number) {
+    return std::string(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  const std::string kEnd = "4398046511104 bytes: out of memory; free memory, or ask for less";
+  const std::string dict = "{'descr': '|u1', 'fortran_order': False, 'shape': (4398046511104,), }";
+  const std::string npy =
+      write("w.npy", std::string("\x93NUMPY\1\0", 8) + little_endian(static_cast<std::uint16_t>(dict.size())) + dict);
+  const std::string json = R"({"w":{"dtype":"U8","shape":[4398046511104],"data_offsets":[0,4398046511104]}})";
+  const std::string tensors = write("w.safetensors", little_endian(std::uint64_t{json.size()}) + json);
+  const std::string graph = write("w.mr", "");
+  const auto check = [](const Status& status, const std::string& message) {
+    CHECK(status.code() == StatusCode::kResourceExhausted);
+    CHECK(status.message() == message);
+  };
+  check(read_npy(npy).status(), "npy '" + npy + "': " + kEnd);
+  check(NpyReader::open(npy).value().read().status(), "npy '" + npy + "': " + kEnd);
+  check(Safetensors::read(tensors).status(), "safetensors '" + tensors + "': " + kEnd);
+  check(read_graph(graph).status(), "graph '" + graph + "': " + kEnd);
+  const std::string line = "graph g() { %c = constant(file(\"w.npy\"))";
+  check(parse_graph(line + " return c = %c }", {.name = "g.mr", .directory = directory.path()}).status(),
+        "g.mr:1:31: npy '" + npy + "': " + kEnd + "\n" + line + " return c = %c }\n" + std::string(30, ' ') + "^");
 }
 
 }  // namespace

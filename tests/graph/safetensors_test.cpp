@@ -2,11 +2,16 @@
 #include "millrace/graph/safetensors.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <filesystem>
 #include <random>
+#include <string>
+#include <unistd.h>
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/file.h"
 #include "tests/jit/cache/temporary_directory.h"
 
 namespace millrace {
@@ -77,6 +82,48 @@ TEST_CASE("what is wrong with a file is said with the tensor and the values") {
         "safetensors '/nowhere/f': the file cannot be opened: No such file or directory; check the path");
   CHECK(Safetensors::parse("f", file_of(kGood, 9)).value().get("v").status().message() ==
         "safetensors 'f': has no 'v'; it has: n, w");
+}
+
+TEST_CASE("a file's header is judged before its data is read, however much there is") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/f", where = "safetensors '" + path + "': ";
+  const auto error_of_file = [&](std::span<const std::byte> front) {
+    REQUIRE(write_file("f", path, std::array{front}).ok());
+    std::filesystem::resize_file(path, std::uintmax_t{8} << 40);
+    return Safetensors::read(path).status().message();
+  };
+  std::vector<std::byte> front(8);
+  CHECK(error_of_file(front) == where + "the header is no JSON object");
+  std::uint64_t length = 100'000'001;
+  std::memcpy(front.data(), &length, 8);
+  CHECK(error_of_file(front) ==
+        where + "a header of 100000001 bytes, expected at most 100000000; is it a safetensors file?");
+  length = std::uint64_t{1} << 60;
+  std::memcpy(front.data(), &length, 8);
+  CHECK(error_of_file(front) ==
+        where + "a header of 1152921504606846976 bytes, but 8796093022200 bytes follow; is it a safetensors file?");
+  CHECK(error_of_file(file_of(kGood, 9)) ==
+        where + "bytes [9, 8796093022068) are of no tensor, expected each byte in one; write the file anew");
+}
+
+TEST_CASE("a pipe is read as a file is, and one that holds more or less is refused") {
+  const auto read_from_pipe = [](std::span<const std::byte> bytes) {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    REQUIRE(write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+    close(ends[1]);
+    const std::string path = "/dev/fd/" + std::to_string(ends[0]);
+    Result<Safetensors> found = Safetensors::read(path);
+    close(ends[0]);
+    const std::string& message = found.status().message();
+    return found.ok() ? std::to_string(found->get("w")->bytes.size()) : message.substr(message.find("': ") + 3);
+  };
+  CHECK(read_from_pipe(file_of(kGood, 9)) == "8");
+  CHECK(read_from_pipe(file_of(kGood, 8)) == "holds 8 data bytes, expected 9; is it whole?");
+  CHECK(read_from_pipe(file_of(kGood, 100)) == "holds 10 data bytes or more, expected 9; is it whole?");
+  CHECK(read_from_pipe(std::vector<std::byte>(5)) == "has 5 bytes, expected at least 8 for the header's length");
+  CHECK(read_from_pipe(file_of(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4)) ==
+        "'w': data_offsets [4, 0] are not in order");
 }
 
 TEST_CASE("what is written is read back, every dtype of it") {

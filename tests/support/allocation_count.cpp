@@ -12,10 +12,13 @@ thread_local std::int64_t num_live = 0;
 // The numbers of allocations that fail, as `count` counts them.
 thread_local std::uint64_t first_failing = UINT64_MAX, end_failing = UINT64_MAX;
 
+/// No test takes as much. Beyond it, AddressSanitizer would end the process, and some systems promise the memory.
+constexpr std::size_t kMaxBytes = std::size_t{1} << 38;
+
 /// Null when there is no memory.
 void* counted_or_null(std::size_t size, std::size_t alignment) {
   const std::uint64_t number = count++;
-  if (number >= first_failing && number < end_failing) return nullptr;
+  if ((number >= first_failing && number < end_failing) || size > kMaxBytes) return nullptr;
   // aligned_alloc wants a multiple of the alignment; operator new gives an address for 0 bytes too.
   const std::size_t rounded = (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
   void* memory = rounded < size ? nullptr : std::aligned_alloc(alignment, rounded);

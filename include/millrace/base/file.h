@@ -25,7 +25,8 @@ Result<std::vector<std::byte>> read_file(const std::string& where, const std::st
 class FileReader {
  public:
   static Result<FileReader> open(std::string where, const std::string& path);
-  /// The next `size` bytes, fewer only where the file ends. Memory is taken as bytes come, whatever `size` is.
+  /// The next `size` bytes, fewer only where the file ends. Memory for a file's is taken at once, a pipe's as they
+  /// come.
   Result<std::vector<std::byte>> read(std::size_t size);
   /// The bytes that are left. Empty for what has no size, such as a pipe.
   std::optional<std::uint64_t> size_left() const;

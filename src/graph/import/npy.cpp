@@ -20,6 +20,7 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::uint32_t kMaxHeaderBytes = 1 << 16;  // what version 1 can have; a dict of our dtypes takes 200
 
 struct DTypeName {
   std::string_view descr;
@@ -146,6 +147,10 @@ Result<Described> read_front(const std::string& where, Take take) {
   std::uint32_t length = 0;
   if (field.size() < field_bytes) return ends_in_header(where);
   std::memcpy(&length, field.data(), field_bytes);
+  if (length > kMaxHeaderBytes) {
+    return data_loss(fmt::format("{}: a header of {} bytes, expected at most {}; save it with numpy.save", where,
+                                 length, kMaxHeaderBytes));
+  }
   MILLRACE_TRY_ASSIGN(const auto dict, take(length));
   if (dict.size() < length) return ends_in_header(where);
   return describe(where, dict);
@@ -175,14 +180,14 @@ std::vector<std::byte> to_row_major(const TensorType& type, std::span<const std:
   return result;
 }
 
-Result<NpyArray> array_of(const std::string& where, const Described& described, std::span<const std::byte> elements) {
+Result<NpyArray> array_of(const std::string& where, const Described& described, std::vector<std::byte> elements) {
   const auto& [type, is_fortran_order] = described;
   MILLRACE_TRY(check_size(where, type, elements.size()));
   if (type.dtype == DType::kBool && !are_bools(elements)) {
     return data_loss(fmt::format("{}: has a bool that is neither 0 nor 1; save it as .astype(bool)", where));
   }
   if (is_fortran_order) return NpyArray{type, to_row_major(type, elements)};
-  return NpyArray{type, {elements.begin(), elements.end()}};
+  return NpyArray{type, std::move(elements)};
 }
 
 }  // namespace
@@ -195,7 +200,7 @@ static Result<NpyArray> parse_file(const std::string& name, std::span<const std:
     return taken;
   };
   MILLRACE_TRY_ASSIGN(const Described described, read_front(where, take));
-  return array_of(where, described, file);
+  return array_of(where, described, {file.begin(), file.end()});
 }
 
 Result<NpyReader> NpyReader::open(const std::string& path) {
@@ -218,9 +223,9 @@ Result<NpyArray> NpyReader::read() {
 Result<NpyArray> NpyReader::read_elements() {
   // One more than there should be: a pipe does not tell before whether it has more.
   const auto size = static_cast<std::size_t>(size_bytes(type_).constant());
-  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> elements, file_.read(size + 1));
+  MILLRACE_TRY_ASSIGN(std::vector<std::byte> elements, file_.read(size + 1));
   if (elements.size() > size) return wrong_size(where_, type_, fmt::format("{} bytes or more", size + 1));
-  return array_of(where_, {type_, is_fortran_order_}, elements);
+  return array_of(where_, {type_, is_fortran_order_}, std::move(elements));
 }
 
 Result<NpyArray> parse_npy(const std::string& name, std::span<const std::byte> file) {

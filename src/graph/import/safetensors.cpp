@@ -74,39 +74,46 @@ Result<TensorType> read_type(const std::string& where, const Json& json) {
   return type;
 }
 
-Result<Safetensors::Entry> read_entry(const std::string& where, const Json& json, std::span<const std::byte> data) {
+/// A tensor as the header states it: its bytes are [begin, end) of the data.
+struct Stated {
+  TensorType type;
+  std::uint64_t begin = 0, end = 0;
+};
+
+/// `data_bytes`: how many there are; empty when a pipe does not tell.
+Result<Stated> read_entry(const std::string& where, const Json& json, std::optional<std::uint64_t> data_bytes) {
   if (!json.is_object()) return data_loss(fmt::format("{}: the entry is no JSON object", where));
   MILLRACE_TRY_ASSIGN(TensorType type, read_type(where, json));
   const Json* offsets = member(json, "data_offsets");
   const auto range = offsets ? unsigned_array(*offsets) : std::nullopt;
   if (!range || range->size() != 2) return data_loss(fmt::format("{}: data_offsets is no pair of offsets", where));
   const std::uint64_t begin = (*range)[0], end = (*range)[1];
-  if (begin > end || end > data.size()) {
-    return data_loss(
-        fmt::format("{}: data_offsets [{}, {}] are not within the {} data bytes", where, begin, end, data.size()));
+  if (begin > end || end > data_bytes.value_or(end)) {
+    const std::string place = data_bytes ? fmt::format("within the {} data bytes", *data_bytes) : "in order";
+    return data_loss(fmt::format("{}: data_offsets [{}, {}] are not {}", where, begin, end, place));
   }
   if (!size_bytes(type).is(static_cast<std::int64_t>(end - begin))) {
     return data_loss(fmt::format("{}: holds {} bytes, expected {} for {}", where, end - begin,
                                  size_bytes(type).to_text(), type.to_text()));
   }
-  const std::span<const std::byte> elements = data.subspan(begin, end - begin);
-  if (type.dtype == DType::kBool && !are_bools(elements)) {
-    return data_loss(fmt::format("{}: has a bool that is neither 0 nor 1; save it as .to(torch.bool)", where));
-  }
-  return Safetensors::Entry{std::move(type), elements};
+  return Stated{std::move(type), begin, end};
 }
 
+/// The header, and how many bytes of data are to follow it.
+struct Front {
+  std::map<std::string, Stated> entries;
+  std::uint64_t data_bytes = 0;
+};
+
 /// The format allows no gap, no byte of two tensors, and nothing behind the last.
-Status check_coverage(const std::string& where, const std::map<std::string, Safetensors::Entry>& entries,
-                      std::span<const std::byte> data) {
-  std::vector<std::pair<std::size_t, std::size_t>> ranges;
-  for (const auto& [name, entry] : entries) {
-    const auto begin = static_cast<std::size_t>(entry.bytes.data() - data.data());
-    if (!entry.bytes.empty()) ranges.emplace_back(begin, begin + entry.bytes.size());
+Status check_coverage(const std::string& where, const Front& front) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  for (const auto& [name, entry] : front.entries) {
+    if (entry.begin != entry.end) ranges.emplace_back(entry.begin, entry.end);
   }
   std::sort(ranges.begin(), ranges.end());
-  ranges.emplace_back(data.size(), data.size());
-  std::size_t end = 0;
+  ranges.emplace_back(front.data_bytes, front.data_bytes);
+  std::uint64_t end = 0;
   for (const auto& [begin, next] : ranges) {
     if (begin != end) {
       return data_loss(fmt::format("{}: bytes [{}, {}) are of {}, expected each byte in one; write the file anew",
@@ -118,15 +125,92 @@ Status check_coverage(const std::string& where, const std::map<std::string, Safe
   return {};
 }
 
+Result<Front> read_header(const std::string& where, std::span<const std::byte> text,
+                          std::optional<std::uint64_t> data_bytes) {
+  std::set<std::string> names;
+  std::string repeated;
+  const auto note_name = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    const bool is_name = depth == 1 && event == Json::parse_event_t::key;
+    if (is_name && !names.insert(parsed.get<std::string>()).second) repeated = parsed.get<std::string>();
+    return true;
+  };
+  const auto* begin = reinterpret_cast<const char*>(text.data());
+  const Json header = Json::parse(begin, begin + text.size(), note_name, /*allow_exceptions=*/false);
+  if (!header.is_object()) return data_loss(fmt::format("{}: the header is no JSON object", where));
+  if (!repeated.empty()) return data_loss(fmt::format("{}: the header has '{}' twice", where, printable(repeated)));
+  Front front;
+  for (const auto& [key, json] : header.items()) {
+    if (key == "__metadata__") continue;
+    MILLRACE_TRY_ASSIGN(Stated entry, read_entry(fmt::format("{}: '{}'", where, printable(key)), json, data_bytes));
+    front.data_bytes = std::max(front.data_bytes, entry.end);
+    front.entries.emplace(key, std::move(entry));
+  }
+  front.data_bytes = data_bytes.value_or(front.data_bytes);
+  MILLRACE_TRY(check_coverage(where, front));
+  return front;
+}
+
+/// What stands before the data, from a source of bytes: `take(n)` gives the next n, or fewer where they end, and
+/// `left()` says how many are left, if it can.
+template <class Take, class Left>
+Result<Front> read_front(const std::string& where, Take take, Left left) {
+  std::uint64_t header_bytes = 0;
+  MILLRACE_TRY_ASSIGN(const auto field, take(sizeof header_bytes));
+  if (field.size() < sizeof header_bytes) {
+    return data_loss(fmt::format("{}: has {} bytes, expected at least 8 for the header's length", where, field.size()));
+  }
+  std::memcpy(&header_bytes, field.data(), sizeof header_bytes);
+  if (const std::optional<std::uint64_t> rest = left(); rest && header_bytes > *rest) {
+    return data_loss(fmt::format("{}: a header of {} bytes, but {} bytes follow; is it a safetensors file?", where,
+                                 header_bytes, *rest));
+  }
+  if (header_bytes > kMaxHeaderBytes) {
+    return data_loss(fmt::format("{}: a header of {} bytes, expected at most {}; is it a safetensors file?", where,
+                                 header_bytes, kMaxHeaderBytes));
+  }
+  MILLRACE_TRY_ASSIGN(const auto header, take(header_bytes));
+  if (header.size() < header_bytes) {
+    return data_loss(fmt::format("{}: a header of {} bytes, but {} bytes follow; is it a safetensors file?", where,
+                                 header_bytes, header.size()));
+  }
+  return read_header(where, header, left());
+}
+
+Result<std::map<std::string, Safetensors::Entry>> entries_in(const std::string& where, Front front,
+                                                             std::span<const std::byte> data) {
+  if (data.size() != front.data_bytes) {
+    return data_loss(fmt::format("{}: holds {} data bytes{}, expected {}; is it whole?", where, data.size(),
+                                 data.size() > front.data_bytes ? " or more" : "", front.data_bytes));
+  }
+  std::map<std::string, Safetensors::Entry> entries;
+  for (auto& [name, stated] : front.entries) {
+    const std::span<const std::byte> elements = data.subspan(stated.begin, stated.end - stated.begin);
+    if (stated.type.dtype == DType::kBool && !are_bools(elements)) {
+      return data_loss(fmt::format("{}: '{}': has a bool that is neither 0 nor 1; save it as .to(torch.bool)", where,
+                                   printable(name)));
+    }
+    entries.emplace(name, Safetensors::Entry{std::move(stated.type), elements});
+  }
+  return entries;
+}
+
 }  // namespace
 
 Result<Safetensors> Safetensors::read(const std::string& path) {
-  return guard_allocations([&] { return fmt::format("safetensors '{}'", printable(path)); },
-                           [&]() -> Result<Safetensors> {
-                             MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes,
-                                                 read_file(fmt::format("safetensors '{}'", printable(path)), path));
-                             return parse(path, std::move(bytes));
-                           });
+  const auto read_all = [&]() -> Result<Safetensors> {
+    const std::string where = fmt::format("safetensors '{}'", printable(path));
+    MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open(where, path));
+    const auto take = [&](std::size_t size) { return file.read(size); };
+    MILLRACE_TRY_ASSIGN(Front front, read_front(where, take, [&] { return file.size_left(); }));
+    // One more than there should be: a pipe does not tell before whether it has more.
+    MILLRACE_TRY_ASSIGN(std::vector<std::byte> data, file.read(front.data_bytes + 1));
+    Safetensors result;
+    result.name_ = path;
+    result.file_ = std::make_shared<const std::vector<std::byte>>(std::move(data));
+    MILLRACE_TRY_ASSIGN(result.entries_, entries_in(where, std::move(front), *result.file_));
+    return result;
+  };
+  return guard_allocations([&] { return fmt::format("safetensors '{}'", printable(path)); }, read_all);
 }
 
 Result<Safetensors> Safetensors::parse(std::string name, std::vector<std::byte> file) {
@@ -137,38 +221,18 @@ Result<Safetensors> Safetensors::parse(std::string name, std::vector<std::byte> 
 
 Result<Safetensors> Safetensors::parse_file(const std::string& name, std::vector<std::byte> file) {
   const std::string where = fmt::format("safetensors '{}'", printable(name));
-  std::uint64_t header_bytes = 0;
-  if (file.size() < sizeof header_bytes) {
-    return data_loss(fmt::format("{}: has {} bytes, expected at least 8 for the header's length", where, file.size()));
-  }
-  std::memcpy(&header_bytes, file.data(), sizeof header_bytes);
-  const std::uint64_t rest = file.size() - sizeof header_bytes;
-  if (header_bytes > rest || header_bytes > kMaxHeaderBytes) {
-    return data_loss(fmt::format("{}: a header of {} bytes, but {} bytes follow; is it a safetensors file?", where,
-                                 header_bytes, rest));
-  }
   Safetensors result;
   result.name_ = name;
   result.file_ = std::make_shared<const std::vector<std::byte>>(std::move(file));
-  const std::span<const std::byte> bytes(*result.file_);
-  const auto* text = reinterpret_cast<const char*>(bytes.data()) + sizeof header_bytes;
-  std::set<std::string> names;
-  std::string repeated;
-  const auto note_name = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    const bool is_name = depth == 1 && event == Json::parse_event_t::key;
-    if (is_name && !names.insert(parsed.get<std::string>()).second) repeated = parsed.get<std::string>();
-    return true;
+  std::span<const std::byte> rest(*result.file_);
+  const auto take = [&](std::size_t size) -> Result<std::span<const std::byte>> {
+    const std::span<const std::byte> taken = rest.first(std::min(size, rest.size()));
+    rest = rest.subspan(taken.size());
+    return taken;
   };
-  const Json header = Json::parse(text, text + header_bytes, note_name, /*allow_exceptions=*/false);
-  if (!header.is_object()) return data_loss(fmt::format("{}: the header is no JSON object", where));
-  if (!repeated.empty()) return data_loss(fmt::format("{}: the header has '{}' twice", where, printable(repeated)));
-  for (const auto& [key, json] : header.items()) {
-    if (key == "__metadata__") continue;
-    MILLRACE_TRY_ASSIGN(Entry entry, read_entry(fmt::format("{}: '{}'", where, printable(key)), json,
-                                                bytes.subspan(sizeof header_bytes + header_bytes)));
-    result.entries_.emplace(key, std::move(entry));
-  }
-  MILLRACE_TRY(check_coverage(where, result.entries_, bytes.subspan(sizeof header_bytes + header_bytes)));
+  const auto left = [&] { return std::optional<std::uint64_t>(rest.size()); };
+  MILLRACE_TRY_ASSIGN(Front front, read_front(where, take, left));
+  MILLRACE_TRY_ASSIGN(result.entries_, entries_in(where, std::move(front), rest));
   return result;
 }
 

@@ -139,7 +139,8 @@ Result<ConstantFiles::Constant> ConstantFiles::read(TextReader& text) {
                                          string_text(file)));
   }
   Result<Constant> constant = load((std::filesystem::path(directory_) / file).string(), has_entry ? &entry : nullptr);
-  return constant.ok() ? std::move(constant) : text.error(begin, constant.status().message());
+  if (constant.ok()) return constant;
+  return Status(constant.status().code(), text.error(begin, constant.status().message()).message());
 }
 
 Result<ConstantFiles::Constant> ConstantFiles::load(const std::string& file, const std::string* entry) {
