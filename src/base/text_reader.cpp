@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/character.h"
 #include "millrace/base/printable.h"
 
 namespace millrace {
@@ -13,7 +14,6 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_character(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 /// A byte of UTF-8 that is no character of its own.
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
@@ -50,9 +50,12 @@ std::string excerpt(std::string_view line, std::size_t column) {
   while (end < line.size() && is_continuation(line[end])) ++end;
   std::string shown = begin > 0 ? "..." : "";
   std::string caret(shown.size(), ' ');
-  for (std::size_t i = begin; i < end; ++i) {
-    shown += is_control(line[i]) && line[i] != '\t' ? ' ' : line[i];
-    if (i < column && !is_continuation(line[i])) caret += line[i] == '\t' ? '\t' : ' ';
+  while (begin < end) {
+    const auto [num_bytes, is_control] = first_character(line.substr(begin));
+    const bool is_tab = line[begin] == '\t';
+    shown += is_control && !is_tab ? " " : line.substr(begin, num_bytes);
+    if (begin < column) caret += is_tab ? '\t' : ' ';
+    begin += num_bytes;
   }
   return fmt::format("{}{}\n{}^", shown, end < line.size() ? "..." : "", caret);
 }
@@ -71,16 +74,15 @@ int hex_digit(char c) {
 
 std::string string_text(std::string_view text) {
   std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += {'\\', c};
-    } else if (c == '\n' || c == '\t') {
-      result += c == '\n' ? "\\n" : "\\t";
-    } else if (is_control(c)) {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  while (!text.empty()) {
+    const auto [num_bytes, is_control] = first_character(text);
+    if (text[0] == '"' || text[0] == '\\') {
+      result += {'\\', text[0]};
     } else {
-      result += c;
+      // It escapes what read_string takes for escaped.
+      result += is_control ? printable(text.substr(0, num_bytes)) : text.substr(0, num_bytes);
     }
+    text.remove_prefix(num_bytes);
   }
   return result + "\"";
 }
@@ -178,12 +180,12 @@ std::string TextReader::next_token() {
   constexpr std::size_t kShown = 40;
   const std::string_view text = rest();
   if (text.empty()) return "the end of the text";
-  if (is_control(text[0])) return fmt::format("byte 0x{:02x}", static_cast<unsigned>(text[0]));
-  std::size_t length = name_length(text.substr(1)) + 1;
-  if (!is_name_character(text[0]) && text[0] != '%') {
-    length = 1;
-    while (length < text.size() && is_continuation(text[length])) ++length;
+  const auto [num_bytes, is_control] = first_character(text);
+  if (is_control && num_bytes == 1) {
+    return fmt::format("byte 0x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(text[0])));
   }
+  if (!is_name_character(text[0]) && text[0] != '%') return fmt::format("'{}'", printable(text.substr(0, num_bytes)));
+  const std::size_t length = name_length(text.substr(1)) + 1;
   return length > kShown ? fmt::format("'{}...'", text.substr(0, kShown)) : fmt::format("'{}'", text.substr(0, length));
 }
 

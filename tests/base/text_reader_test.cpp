@@ -67,6 +67,11 @@ TEST_CASE("an error shows a part of a long line, whole characters of it, and no 
         "t:1:101: found '!'\n" + shown + "! " + std::string(38, 'b') + "...\n" + std::string(38, ' ') + "^");
 }
 
+TEST_CASE("an error shows a space for each control character and each byte that is no UTF-8") {
+  TextReader reader("t", "\xc2\x9b\x9b\xff!\xc3");
+  CHECK(reader.error(4, "found '!'").message() == "t:1:3: found '!'\n   ! \n   ^");
+}
+
 TEST_CASE("a token is named whole, in part when it is long, and by number when it cannot be shown") {
   const auto token = [](std::string_view text) { return TextReader("t", text).next_token(); };
   CHECK(token("%a.1 b") == "'%a.1'");
@@ -74,6 +79,8 @@ TEST_CASE("a token is named whole, in part when it is long, and by number when i
   CHECK(token("+1") == "'+'");
   CHECK(token("\xc3\xa4\xc3\xa4") == "'\xc3\xa4'");
   CHECK(token("\x01") == "byte 0x01");
+  CHECK(token("\x9b") == "byte 0x9b");
+  CHECK(token("\xc2\x9b") == "'\\xc2\\x9b'");
   CHECK(token(std::string(100, 'a')) == "'" + std::string(40, 'a') + "...'");
 }
 

@@ -95,6 +95,7 @@ TEST_CASE("what is wrong with a file is said with the values") {
   const std::string known =
       "expected one of |b1, |i1, <i2, <i4, <i8, |u1, <u2, <u4, <u8, <f2, <f4, <f8, <V2, |V2; convert it with .astype";
   CHECK(error_of(dict("'<U5'", "False", "(2, 3)")) == "npy 'f': dtype '<U5', " + known);
+  CHECK(error_of(dict("'\n\x9b'", "False", "(2, 3)")) == "npy 'f': dtype '\\n\\x9b', " + known);
   CHECK(error_of(dict("[('a', '<f4'), ('b', '<i4')]", "False", "(2, 3)")) ==
         "npy 'f': dtype '[('a', '<f4'), ('b', '<i4')]', " + known);
   CHECK(error_of(dict("'<f4'", "False", "(1, 1, 1, 1, 1, 1, 1, 1, 1)")) == "npy 'f': rank 9, expected at most 8");

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -351,6 +352,34 @@ TEST_CASE("a file that is larger than memory is refused with its size, and nothi
   const std::string line = "graph g() { %c = constant(file(\"w.npy\"))";
   check(parse_graph(line + " return c = %c }", {.name = "g.mr", .directory = directory.path()}).status(),
         "g.mr:1:31: npy '" + npy + "': " + kEnd + "\n" + line + " return c = %c }\n" + std::string(30, ' ') + "^");
+}
+
+TEST_CASE("want of memory to write a file is said with its path, control characters escaped") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/a\nb", where = directory.path() + "/a\\nb'";
+  const std::vector<std::byte> bytes(4);
+  const TensorType type{DType::kF32, {1}};
+  const std::map<std::string, Safetensors::Entry> entries = {{"w", {type, bytes}}};
+  const auto count_said = [&](const std::string& expected, auto write) {
+    int num_said = 0;
+    bool is_written = false;
+    for (std::uint64_t before = 0; !is_written && before < 1000; ++before) {
+      Status status;
+      {
+        const FailingAllocation failing(before);
+        status = write();
+      }
+      is_written = status.ok();
+      if (is_written) continue;
+      CHECK(status.message() == expected);
+      ++num_said;
+    }
+    CHECK(is_written);
+    return num_said;
+  };
+  const std::string end = ": out of memory; free memory, or ask for less";
+  CHECK(count_said("npy '" + where + end, [&] { return write_npy(path, type, bytes); }) > 0);
+  CHECK(count_said("safetensors '" + where + end, [&] { return write_safetensors(path, entries); }) > 0);
 }
 
 }  // namespace

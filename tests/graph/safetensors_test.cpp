@@ -57,6 +57,8 @@ TEST_CASE("what is wrong with a file is said with the tensor and the values") {
   CHECK(error_of(R"({"w":{"shape":[1]}})") == "safetensors 'f': 'w': has no dtype");
   CHECK(error_of(R"({"w":{"dtype":"F8","shape":[1]}})") ==
         "safetensors 'f': 'w': dtype 'F8' is not known; convert the tensor");
+  CHECK(error_of(R"({"w":{"dtype":"\n\u009b","shape":[1]}})") ==
+        "safetensors 'f': 'w': dtype '\\n\\xc2\\x9b' is not known; convert the tensor");
   CHECK(error_of(R"({"w":{"dtype":"F32","shape":[-1]}})") == "safetensors 'f': 'w': shape is no list of sizes");
   CHECK(error_of(R"({"w":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1]}})") ==
         "safetensors 'f': 'w': rank 9, expected at most 8");

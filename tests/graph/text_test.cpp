@@ -127,6 +127,19 @@ TEST_CASE("large constants are bytes, or cut short for people") {
         "}\n");
 }
 
+TEST_CASE("a name of any bytes comes back, and a terminal gets none that it could take for a command") {
+  std::string bytes = "\xc2\x9b\xc3\xa4\xe2\x82";
+  for (int byte = 255; byte >= 0; --byte) bytes += static_cast<char>(byte);
+  GraphBuilder builder("g" + bytes);
+  const Tensor y = exp(builder.input("x" + bytes, DType::kF32, {2}));
+  builder.output("y" + bytes, y);
+  const Graph graph = builder.finish().value();
+  CHECK(round_trip_problem(graph) == "");
+  const std::string text = to_text(graph);
+  CHECK(text.find("\\xc2\\x9b\xc3\xa4\\xe2\\x82\\xff\\xfe") != text.npos);
+  CHECK(std::ranges::none_of(text, [](char c) { return c == '\x9b' || c == '\xff' || c == '\x1b' || c == '\x7f'; }));
+}
+
 TEST_CASE("numbers in attributes come back bit for bit") {
   const auto check = [](DType dtype, Number value) {
     GraphBuilder graph("pad");

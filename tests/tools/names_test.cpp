@@ -2,6 +2,8 @@
 // Names from a graph's text may hold any bytes. What is printed must not let them act on a terminal, or look like lines
 // of ours.
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 #include <doctest/doctest.h>
 
@@ -13,21 +15,37 @@ namespace {
 using test::contains;
 using test::Workplace;
 
-constexpr const char* kHostile = R"(graph "g\n\x1b[2J" (%"x\n\x1b[2J": f32[n in 1..9, 4]) {
+constexpr std::string_view kHostile = R"(graph "g\n\x1b[2J" (%"x\n\x1b[2J": f32[n in 1..9, 4]) {
   %"s\n\x1b[2J" = exp(%"x\n\x1b[2J")
   return "y\n\x1b[2J" = %"s\n\x1b[2J", "z\n\x1b[2J" = %"s\n\x1b[2J"
 }
 )";
 
+/// The same with another beginning of a terminal's command than ESC and '['.
+std::string hostile_with(std::string_view introducer) {
+  constexpr std::string_view kEscape = "\\x1b[";
+  std::string text(kHostile);
+  for (std::size_t at = text.find(kEscape); at != text.npos; at = text.find(kEscape, at + introducer.size())) {
+    text.replace(at, kEscape.size(), introducer);
+  }
+  return text;
+}
+
 bool is_harmless(const std::string& text) {
-  const auto is_control = [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f; };
+  const auto is_control = [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\n') || static_cast<unsigned char>(c) >= 0x7f;
+  };
   return std::ranges::none_of(text, is_control) && !contains(text, "\n[2J") && !contains(text, "\n\\x1b");
 }
 
 TEST_CASE("every command prints names with their control characters escaped") {
   const Workplace here;
-  here.write("top\x1b.mr", kHostile);
-  const std::string graph = " 'top\x1b.mr'", input = R"( --input "$(printf 'x\n\033[2J')=ones,2x4")";
+  std::string introducer, for_printf;
+  SUBCASE("ESC") { introducer = "\\x1b[", for_printf = "\\033["; }
+  SUBCASE("U+009B") { introducer = "\xc2\x9b", for_printf = "\\302\\233"; }
+  SUBCASE("a byte that is no UTF-8") { introducer = "\x9b", for_printf = "\\233"; }
+  here.write("top\x1b.mr", hostile_with(introducer));
+  const std::string graph = " 'top\x1b.mr'", input = " --input \"$(printf 'x\\n" + for_printf + "2J')=ones,2x4\"";
   for (const std::string& command : {
            "check" + graph,
            "explain" + graph,

@@ -84,11 +84,12 @@ Result<DType> dtype_of_descr(const std::string& where, const std::string& descr)
   }
   if (descr.starts_with('>')) {
     return unimplemented(fmt::format("{}: dtype '{}' is big-endian, expected little-endian; save it as .astype('<{}')",
-                                     where, descr, descr.substr(1)));
+                                     where, printable(descr), printable(descr.substr(1))));
   }
   std::string known;
   for (const DTypeName& name : kDTypeNames) known += (known.empty() ? "" : ", ") + std::string(name.descr);
-  return unimplemented(fmt::format("{}: dtype '{}', expected one of {}; convert it with .astype", where, descr, known));
+  return unimplemented(
+      fmt::format("{}: dtype '{}', expected one of {}; convert it with .astype", where, printable(descr), known));
 }
 
 /// What stands before the header's dict: the magic number, the version, and the dict's length.
@@ -270,7 +271,7 @@ static Status write_file_of(const std::string& path, const TensorType& type, std
 }
 
 Status write_npy(const std::string& path, const TensorType& type, std::span<const std::byte> bytes) {
-  return guard_allocations([&] { return fmt::format("npy '{}'", path); },
+  return guard_allocations([&] { return fmt::format("npy '{}'", printable(path)); },
                            [&] { return write_file_of(path, type, bytes); });
 }
 

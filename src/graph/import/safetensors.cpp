@@ -64,7 +64,7 @@ Result<TensorType> read_type(const std::string& where, const Json& json) {
   const std::optional<DType> known = dtype_named(dtype->get<std::string>());
   if (!known) {
     return unimplemented(
-        fmt::format("{}: dtype '{}' is not known; convert the tensor", where, dtype->get<std::string>()));
+        fmt::format("{}: dtype '{}' is not known; convert the tensor", where, printable(dtype->get<std::string>())));
   }
   const Json* shape = member(json, "shape");
   const auto dims = shape ? unsigned_array(*shape) : std::nullopt;
@@ -247,29 +247,34 @@ Result<Safetensors::Entry> Safetensors::get(const std::string& name) const try {
   return out_of_memory_outside_guards("safetensors");
 }
 
+/// "\"w\":{...}". Written out, as a tree of JSON takes memory to be destroyed and ends the process when there is none.
+/// A name that is no UTF-8 is written with U+FFFD in its place.
+static std::string stated_text(const std::string& name, const TensorType& type, std::size_t begin, std::size_t end) {
+  std::string shape;
+  for (const SizeExpr& dim : type.shape.dims()) shape += (shape.empty() ? "" : ",") + dim.to_text();
+  return fmt::format(R"({}:{{"data_offsets":[{},{}],"dtype":"{}","shape":[{}]}})",
+                     Json(name).dump(-1, ' ', false, Json::error_handler_t::replace), begin, end, name_of(type.dtype),
+                     shape);
+}
+
 static Status write_file_of(const std::string& path, const std::map<std::string, Safetensors::Entry>& entries) {
   const std::string where = fmt::format("safetensors '{}'", printable(path));
-  Json header = Json::object();
+  std::string text;
   std::vector<std::span<const std::byte>> parts(1);  // the header's place
   std::list<std::vector<std::byte>> bools;
   std::size_t offset = 0;
   for (const auto& [name, entry] : entries) {
     if (!entry.type.shape.is_static() || !size_bytes(entry.type).is(static_cast<std::int64_t>(entry.bytes.size()))) {
       return invalid_argument(fmt::format("{}: '{}': {} bytes given, expected {} for {}; give every element once",
-                                          where, name, entry.bytes.size(), size_bytes(entry.type).to_text(),
+                                          where, printable(name), entry.bytes.size(), size_bytes(entry.type).to_text(),
                                           entry.type.to_text()));
     }
-    Json shape = Json::array();
-    for (const SizeExpr& dim : entry.type.shape.dims()) shape.push_back(dim.constant());
-    header[name] = {{"dtype", name_of(entry.type.dtype)},
-                    {"shape", std::move(shape)},
-                    {"data_offsets", {offset, offset + entry.bytes.size()}}};
+    text += (text.empty() ? "{" : ",") + stated_text(name, entry.type, offset, offset + entry.bytes.size());
     const bool is_bool = entry.type.dtype == DType::kBool;
     parts.push_back(is_bool ? bools.emplace_back(to_bools(entry.bytes)) : entry.bytes);
     offset += entry.bytes.size();
   }
-  // A name that is no UTF-8 is written with U+FFFD in its place.
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text += text.empty() ? "{}" : "}";
   text.resize((text.size() + 7) / 8 * 8, ' ');  // what follows is aligned
   const std::uint64_t length = text.size();
   text.insert(0, reinterpret_cast<const char*>(&length), sizeof length);
@@ -278,7 +283,7 @@ static Status write_file_of(const std::string& path, const std::map<std::string,
 }
 
 Status write_safetensors(const std::string& path, const std::map<std::string, Safetensors::Entry>& entries) {
-  return guard_allocations([&] { return fmt::format("safetensors '{}'", path); },
+  return guard_allocations([&] { return fmt::format("safetensors '{}'", printable(path)); },
                            [&] { return write_file_of(path, entries); });
 }
 

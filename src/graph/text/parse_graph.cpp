@@ -12,6 +12,7 @@
 #include "graph/text/read_attributes.h"
 #include "graph/text/read_type.h"
 #include "graph/text/value_names.h"
+#include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
 
@@ -290,7 +291,7 @@ class GraphParser {
 }  // namespace
 
 Result<Graph> parse_graph(std::string_view text, const ParseOptions& options) {
-  return guard_allocations([&] { return fmt::format("graph '{}'", options.name); },
+  return guard_allocations([&] { return fmt::format("graph '{}'", printable(options.name)); },
                            [&]() -> Result<Graph> { return GraphParser(text, options).parse(); });
 }
 
