@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/jit/body.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "millrace/base/check.h"
+#include "millrace/base/number.h"
 
 namespace millrace {
 namespace {
@@ -16,6 +15,9 @@ std::string dtypes_text(std::initializer_list<BodyValue> values) {
   for (const BodyValue& value : values) text += (text.empty() ? "" : ", ") + std::string(to_text(value.dtype));
   return text;
 }
+
+/// No register of a body holds one: it occurs between two conversions only, as a rounding.
+bool is_16_bit_float(DType dtype) { return body_dtype(dtype) != dtype; }
 
 }  // namespace
 
@@ -33,20 +35,23 @@ BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<Body
   BodyInstruction instruction{.op = op, .dtype = dtype};
   DType dtypes[3] = {};
   MILLRACE_CHECK(operands.size() <= instruction.operands.size());
-  bool are_defined = true;
+  bool are_defined = true, are_held = op == KernelOp::kConvert || !is_16_bit_float(dtype);
   for (const BodyValue& operand : operands) {
     are_defined &= defines(operand);
+    are_held &= op == KernelOp::kConvert || !is_16_bit_float(operand.dtype);
     dtypes[instruction.num_operands] = operand.dtype;
     instruction.operands[instruction.num_operands++] = operand.id;
   }
-  if (are_defined && follows_rule(op, dtype, std::span(dtypes, operands.size()))) return append(instruction);
+  if (are_defined && are_held && follows_rule(op, dtype, std::span(dtypes, operands.size())))
+    return append(instruction);
   note_mistake(fmt::format("{}({}) : {}{}", to_text(op), dtypes_text(operands), to_text(dtype),
                            are_defined ? "" : " of a value that this body does not compute"));
   return append({.op = KernelOp::kConstant, .dtype = dtype});
 }
 
 void BodyBuilder::expect_constant(DType dtype, double value) {
-  if (is_float(dtype) || (std::isfinite(value) && std::trunc(value) == value)) return;
+  // -0 is the integer 0.
+  if (is_float(dtype) ? !is_16_bit_float(dtype) : Number(value + 0.0).fits(dtype)) return;
   note_mistake(fmt::format("constant({}) : {}", value, to_text(dtype)));
 }
 

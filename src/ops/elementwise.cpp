@@ -82,7 +82,7 @@ OpDef define_abs() {
 OpDef define_sign() {
   return elementwise<[](auto& b, auto x) {
     const auto zero = b.constant_like(x[0], 0);
-    const auto negative = b.select(b.lt(x[0], zero), b.constant_like(x[0], -1), x[0]);
+    const auto negative = b.select(b.lt(x[0], zero), b.constant_int(x[0].dtype, -1), x[0]);
     return b.select(b.gt(x[0], zero), b.constant_like(x[0], 1), negative);
   }>(infer_arithmetic);
 }

@@ -154,6 +154,27 @@ struct ExpOfHalf {
 struct Quarter {
   static auto emit(auto& b, auto x) { return b.mul(x[0], b.constant_like(x[0], 0.25)); }
 };
+struct ChooseHalf {
+  static auto emit(auto& b, auto x) {
+    auto half = b.convert(DType::kF16, x[0]);
+    return b.select(b.gt(x[0], x[0]), half, half);
+  }
+};
+struct OneHalf {
+  static auto emit(auto& b, auto) { return b.constant(DType::kF16, 1); }
+};
+struct Plus300 {
+  static auto emit(auto& b, auto x) { return b.add(x[0], b.constant_like(x[0], 300)); }
+};
+struct Minus1 {
+  static auto emit(auto& b, auto x) { return b.add(x[0], b.constant_like(x[0], -1)); }
+};
+struct Plus1e30 {
+  static auto emit(auto& b, auto x) { return b.add(x[0], b.constant_like(x[0], 1e30)); }
+};
+struct Or2 {
+  static auto emit(auto& b, auto x) { return b.bit_or(x[0], b.constant(DType::kBool, 2)); }
+};
 struct Sum {
   static auto emit(auto& b, auto x) { return b.add(x[0], x[1]); }
 };
@@ -181,6 +202,24 @@ constexpr Misuse kOwnKernels[] = {
     {"a fraction as an integer", [](GraphBuilder& g) { g.kernel<Quarter>("quarter", i32(g, {4})); },
      "%1 = kernel quarter: the body computes constant(0.25) : i32, which that operation does not take; cast the "
      "operands, or convert in the body"},
+    {"a choice of floats that no register holds", [](GraphBuilder& g) { g.kernel<ChooseHalf>("mine", f32(g, {4})); },
+     "%1 = kernel mine: the body computes select(bool, f16, f16) : f16, which that operation does not take; cast the "
+     "operands, or convert in the body"},
+    {"a constant that no register holds", [](GraphBuilder& g) { g.kernel<OneHalf>("mine", f32(g, {4})); },
+     "%1 = kernel mine: the body computes constant(1) : f16, which that operation does not take; cast the operands, or "
+     "convert in the body"},
+    {"a number above u8", [](GraphBuilder& g) { g.kernel<Plus300>("mine", g.input("x", DType::kU8, {4})); },
+     "%1 = kernel mine: the body computes constant(300) : u8, which that operation does not take; cast the operands, "
+     "or convert in the body"},
+    {"a number below u8", [](GraphBuilder& g) { g.kernel<Minus1>("mine", g.input("x", DType::kU8, {4})); },
+     "%1 = kernel mine: the body computes constant(-1) : u8, which that operation does not take; cast the operands, or "
+     "convert in the body"},
+    {"a number above i32", [](GraphBuilder& g) { g.kernel<Plus1e30>("mine", i32(g, {4})); },
+     "%1 = kernel mine: the body computes constant(1e+30) : i32, which that operation does not take; cast the "
+     "operands, or convert in the body"},
+    {"a number that is no bool", [](GraphBuilder& g) { g.kernel<Or2>("mine", flag(g, {4})); },
+     "%1 = kernel mine: the body computes constant(2) : bool, which that operation does not take; cast the operands, "
+     "or convert in the body"},
     {"a kernel made by hand", [](GraphBuilder& g) { g.custom({"empty"}, {f32(g, {4})}); },
      "%1 = kernel empty: the kernel has no body; make it with make_custom_kernel<Body>()"},
     {"no name", [](GraphBuilder& g) { g.kernel<Double>("", f32(g, {4})); },
