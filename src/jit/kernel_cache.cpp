@@ -77,7 +77,7 @@ struct KernelCache::State {
   Result<Image> make(const std::string& key, const PlannedKernel&, const TargetSpec&, const KernelCompiler&);
 
   const KernelCacheDirectory directory;
-  std::vector<KernelCacheDirectory> layers;  // only read
+  std::list<KernelCacheDirectory> layers;  // only read
   const std::size_t max_entries;
   std::mutex mutex;
   std::condition_variable finished;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
@@ -80,17 +79,6 @@ void make_directories(const std::string& path) {
 bool is_key(std::string_view name) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   return name.size() == kKeyDigits && std::ranges::all_of(name, is_digit);
-}
-
-/// Whether the writer of this entry is to trim the directory. A scan of it costs its length, so it is done about once
-/// in every 64th of the limit that is written. Which writer does it is told by the key, whose digits are random: so
-/// processes need no common count of bytes.
-bool is_to_trim(std::string_view key, std::uint64_t written_bytes, std::uint64_t max_bytes) {
-  constexpr std::uint64_t kLargestStep = std::uint64_t{16} << 20;
-  const std::uint64_t step = max_bytes == 0 ? kLargestStep : std::clamp<std::uint64_t>(max_bytes / 64, 1, kLargestStep);
-  std::uint32_t digits = 0;
-  std::from_chars(key.data(), key.data() + 8, digits, 16);
-  return static_cast<double>(digits) * static_cast<double>(step) < static_cast<double>(written_bytes) * 4294967296.0;
 }
 
 struct Entry {
@@ -170,10 +158,19 @@ bool KernelCacheDirectory::replace(const std::string& key, std::span<const std::
   return replace_file(file_of(key), parts, {.mode = mode_of_entries(directory.st_mode)}) == 0;
 }
 
+/// Whoever writes `size_bytes` more is told whether to trim. A scan costs the directory's length.
+bool KernelCacheDirectory::is_to_trim(std::uint64_t size_bytes) const {
+  constexpr std::uint64_t kLargestStep = std::uint64_t{16} << 20;
+  const std::uint64_t step =
+      max_bytes_ == 0 ? kLargestStep : std::clamp<std::uint64_t>(max_bytes_ / 64, 1, kLargestStep);
+  const std::uint64_t before = written_bytes_.fetch_add(size_bytes);
+  return before == 0 || before / step != (before + size_bytes) / step;
+}
+
 void KernelCacheDirectory::write(const std::string& key, std::span<const std::byte> content) const {
   if (path_.empty() || content.size() > kMaxCacheFileBytes) return;
   make_directories(path_);
-  if (replace(key, content) && is_to_trim(key, content.size(), max_bytes_)) trim_cache_directory(path_, max_bytes_);
+  if (replace(key, content) && is_to_trim(content.size())) trim_cache_directory(path_, max_bytes_);
 }
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -35,15 +36,19 @@ class KernelCacheDirectory {
   CacheFile read(const std::string& key) const;
   /// Remembers that the file is in use, if that was last done more than a day ago: read() alone leaves no trace.
   void note_use(const std::string& key) const;
-  /// Replaces the file, if it can, and once in a while trims the directory.
+  /// Replaces the file, if it can. With the first file, and then whenever another 64th of `max_bytes` (16 MiB at most)
+  /// is written, it trims the directory: so one-off processes do it as well as long ones.
   void write(const std::string& key, std::span<const std::byte> content) const;
 
  private:
   std::string file_of(const std::string& key) const { return path_ + "/" + key; }
   bool replace(const std::string& key, std::span<const std::byte> content) const;
 
+  bool is_to_trim(std::uint64_t size_bytes) const;
+
   std::string path_;
   std::uint64_t max_bytes_;
+  mutable std::atomic<std::uint64_t> written_bytes_ = 0;
 };
 
 }  // namespace millrace

@@ -261,9 +261,20 @@ TEST_CASE("what killed writers left an hour ago goes, and what is being written 
   set_age(young, 59min);
   set_age(foreign, 61min);
   SUBCASE("without a limit") { trim_cache_directory(directory.path(), 0); }
-  SUBCASE("by a writer") {
-    CHECK(get_once({.directory = directory.path(), .max_bytes = 6400}, "text").misses == 1);
-    CHECK(get_once({.directory = directory.path(), .max_bytes = 6400}, "text").disk_hits == 1);
+  SUBCASE("with a writer's first file") {
+    CHECK(get_once({.directory = directory.path()}, "text").misses == 1);
+    CHECK(get_once({.directory = directory.path()}, "text").disk_hits == 1);
+  }
+  SUBCASE("with a later file of a writer") {
+    const KernelCacheDirectory writer(directory.path(), 64'000);
+    const std::vector<std::byte> content(600);
+    writer.write(std::string(32, '0'), content);
+    CHECK_FALSE(fs::exists(old));
+    temporary('0');
+    set_age(old, 61min);
+    writer.write(std::string(32, 'f'), std::span(content).first(300));
+    CHECK(fs::exists(old));
+    writer.write(std::string(32, 'f'), std::span(content).first(100));
   }
   CHECK_FALSE(fs::exists(old));
   CHECK_FALSE(fs::exists(endless));
