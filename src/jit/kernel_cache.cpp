@@ -76,6 +76,9 @@ struct KernelCache::State {
   /// From disk or compiled; not locked.
   Result<Image> make(const std::string& key, const PlannedKernel&, const TargetSpec&, const KernelCompiler&);
 
+  /// From memory, or made; not locked.
+  Result<Image> get(const PlannedKernel&, const TargetSpec&, const KernelCompiler&);
+
   const KernelCacheDirectory directory;
   std::list<KernelCacheDirectory> layers;  // only read
   const std::size_t max_entries;
@@ -131,6 +134,37 @@ Result<Image> KernelCache::State::make(const std::string& key, const PlannedKern
   return std::make_shared<const ExecutableImage>(std::move(image));
 }
 
+Result<Image> KernelCache::State::get(const PlannedKernel& kernel, const TargetSpec& spec,
+                                      const KernelCompiler& compiler) {
+  const std::string key = key_of(kernel, spec, compiler);
+  std::unique_lock lock(mutex);
+  while (true) {
+    if (Image image = find(key)) {
+      ++stats.memory_hits;
+      return with_info(std::move(image), kernel.info);
+    }
+    if (in_progress.insert(key).second) break;
+    finished.wait(lock);
+  }
+  lock.unlock();
+  // Also when something throws, or the others would wait for ever.
+  struct Finish {
+    State& state;
+    const std::string& key;
+    ~Finish() {
+      const std::lock_guard again(state.mutex);
+      state.in_progress.erase(key);
+      state.finished.notify_all();
+    }
+  } const finish{*this, key};
+  MILLRACE_TRY_ASSIGN(Image image, make(key, kernel, spec, compiler));
+  {
+    const std::lock_guard again(mutex);
+    insert(key, image);
+  }
+  return with_info(std::move(image), kernel.info);
+}
+
 std::vector<std::string> KernelCache::default_read_only_directories() {
   std::vector<std::string> directories;
   const char* layers = std::getenv("MILLRACE_CACHE_LAYERS");
@@ -159,35 +193,7 @@ KernelCache::~KernelCache() = default;
 
 Result<Image> KernelCache::get(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
   return guard_allocations([&] { return fmt::format("kernel '{}'", kernel.name); },
-                           [&]() -> Result<Image> {
-                             const std::string key = key_of(kernel, spec, compiler);
-                             std::unique_lock lock(state_->mutex);
-                             while (true) {
-                               if (Image image = state_->find(key)) {
-                                 ++state_->stats.memory_hits;
-                                 return with_info(std::move(image), kernel.info);
-                               }
-                               if (state_->in_progress.insert(key).second) break;
-                               state_->finished.wait(lock);
-                             }
-                             lock.unlock();
-                             // Also when something throws, or the others would wait for ever.
-                             struct Finish {
-                               State& state;
-                               const std::string& key;
-                               ~Finish() {
-                                 const std::lock_guard again(state.mutex);
-                                 state.in_progress.erase(key);
-                                 state.finished.notify_all();
-                               }
-                             } const finish{*state_, key};
-                             MILLRACE_TRY_ASSIGN(Image image, state_->make(key, kernel, spec, compiler));
-                             {
-                               const std::lock_guard again(state_->mutex);
-                               state_->insert(key, image);
-                             }
-                             return with_info(std::move(image), kernel.info);
-                           });
+                           [&] { return state_->get(kernel, spec, compiler); });
 }
 
 KernelCache::Stats KernelCache::stats() const {
