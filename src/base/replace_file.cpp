@@ -9,30 +9,16 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 
 #include <fmt/format.h>
+
+#include "base/descriptor.h"
 
 namespace millrace {
 namespace {
 
 constexpr std::string_view kPrefix = ".millrace-", kSuffix = ".tmp";
 constexpr std::size_t kNumDigits = 32;
-
-/// Closes on destruction, or before, to learn whether that failed.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-  bool is_open() const { return number_ >= 0; }
-  int number() const { return number_; }
-  int close() { return number_ >= 0 && ::close(std::exchange(number_, -1)) != 0 ? errno : 0; }
-
- private:
-  int number_;
-};
 
 /// 128 bits from the kernel. Empty with errno set when it has none.
 std::string random_name() {

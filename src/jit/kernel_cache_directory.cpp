@@ -14,6 +14,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/replace_file.h"
 
 namespace millrace {
@@ -21,22 +22,6 @@ namespace {
 
 constexpr std::time_t kHour = 3600, kDay = 24 * kHour;
 constexpr std::size_t kKeyDigits = 32;
-
-/// Closed on destruction.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  bool is_open() const { return number_ >= 0; }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 /// Whether the file is as long as `content`, which it fills.
 bool read_whole(int descriptor, std::span<std::byte> content) {
