@@ -19,6 +19,29 @@ Graph concat_inputs(std::int64_t count) {
   return graph.finish().value();
 }
 
+Graph concat_of(std::int64_t count, const Shape& shape) {
+  GraphBuilder graph("concat");
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < count; ++i) parts.push_back(graph.input("x" + std::to_string(i), DType::kF32, shape));
+  graph.output("y", concat(parts, 0));
+  return graph.finish().value();
+}
+
+Graph concat_symbolic_columns(std::int64_t count) { return concat_of(count, {3, Dim("m")}); }
+Graph concat_symbolic_rows(std::int64_t count) { return concat_of(count, {Dim("n"), Dim("m")}); }
+
+/// A symbol for each operand, so that the offset of the last one is a sum of all the others.
+Graph concat_of_symbols(std::int64_t count) {
+  GraphBuilder graph("concat");
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::string number = std::to_string(i);
+    parts.push_back(graph.input("x" + number, DType::kF32, {Dim("n" + number), Dim("m")}));
+  }
+  graph.output("y", concat(parts, 0));
+  return graph.finish().value();
+}
+
 /// An output per number, each of one input.
 template <class F>
 Graph outputs_of(std::int64_t count, Shape shape, F&& output) {
@@ -36,9 +59,20 @@ Graph slices(std::int64_t count) {
   return outputs_of(count, {count + 16}, [](Tensor x, std::int64_t i) { return slice(x, {i}, {i + 16}); });
 }
 
+Graph symbolic_slices(std::int64_t count) {
+  const Dim n = Dim("n").at_least(count);
+  return outputs_of(count, {n, 7}, [&](Tensor x, std::int64_t i) { return exp(slice(x, {i, 0}, {n, 7})); });
+}
+
 Graph pads(std::int64_t count) {
   return outputs_of(count, {16},
                     [](Tensor x, std::int64_t i) { return pad(x, {i % 97}, {97 - i % 97}, 0.5 * double(i)); });
+}
+
+Graph symbolic_pads(std::int64_t count) {
+  return outputs_of(count, {Dim("n"), 7}, [](Tensor x, std::int64_t i) {
+    return pad(x, {i % 97 + 1, 0}, {97 - i % 97, 0}, 0.5 * double(i));
+  });
 }
 
 Graph reductions(std::int64_t count) {
@@ -125,15 +159,26 @@ void compiles(benchmark::State& state, Graph (*make)(std::int64_t)) {
       ->Unit(benchmark::kMillisecond)     \
       ->Iterations(1)
 MILLRACE_MANY(concat_inputs);
+MILLRACE_MANY(concat_symbolic_columns);
+MILLRACE_MANY(concat_symbolic_rows);
 MILLRACE_MANY(add_constants);
 MILLRACE_MANY(slices);
+MILLRACE_MANY(symbolic_slices);
 MILLRACE_MANY(pads);
+MILLRACE_MANY(symbolic_pads);
 MILLRACE_MANY(reductions);
 MILLRACE_MANY(products);
 MILLRACE_MANY(chain);
 MILLRACE_MANY(fan);
 MILLRACE_MANY(symbolic_fan);
 #undef MILLRACE_MANY
+// A size of 500 parts or more is refused.
+BENCHMARK_CAPTURE(compiles, concat_of_symbols, concat_of_symbols)
+    ->Arg(100)
+    ->Arg(200)
+    ->Arg(400)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
 
 }  // namespace
 }  // namespace millrace

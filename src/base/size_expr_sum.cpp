@@ -23,6 +23,7 @@ const Atom* indicated_atom(const Atom& atom) {
 /// x >= 0. The second is how a buffer's extent, which must be 0 for an empty shape, becomes the plain product.
 void normalize_factors(Term& term) {
   auto& factors = term.factors;
+  if (factors.size() < 2) return;
   std::sort(factors.begin(), factors.end(), [](const auto& a, const auto& b) { return compare_forms(*a, *b) < 0; });
   const auto repeats_bit = [](const auto& a, const auto& b) {
     return a->bounds.lower >= 0 && a->bounds.upper <= 1 && compare_forms(*a, *b) == 0;
@@ -55,6 +56,39 @@ void merge_equal_terms(Sum& sum) {
   sum.terms = std::move(merged);
 }
 
+SizeExpr make(Sum sum) {
+  if (sum.terms.empty()) return sum.constant;
+  return SizeExprAccess::make(std::make_shared<const Sum>(std::move(sum)));
+}
+
+/// Both are in canonical form, so that nothing is left to sort: the offsets of a concat are long sums, each of them the
+/// one before and one term more.
+Sum add_sums(const Sum& a, const Sum& b) {
+  Sum sum{saturating::add(a.constant, b.constant), {}};
+  sum.terms.reserve(a.terms.size() + b.terms.size());
+  auto left = a.terms.begin();
+  for (const Term& right : b.terms) {
+    while (left != a.terms.end() && compare_factors(*left, right) < 0) sum.terms.push_back(*left++);
+    if (left == a.terms.end() || compare_factors(*left, right) != 0) {
+      sum.terms.push_back(right);
+      continue;
+    }
+    const std::int64_t coefficient = saturating::add(left->coefficient, right.coefficient);
+    if (coefficient != 0) sum.terms.push_back({coefficient, left->factors});
+    ++left;
+  }
+  sum.terms.insert(sum.terms.end(), left, a.terms.end());
+  return sum;
+}
+
+/// Keeps the order of the terms.
+Sum scale(Sum sum, std::int64_t by) {
+  if (by == 0) return {};
+  sum.constant = saturating::multiply(sum.constant, by);
+  for (Term& term : sum.terms) term.coefficient = saturating::multiply(term.coefficient, by);
+  return sum;
+}
+
 /// Appends a * b, not yet in canonical form.
 void append_product(Sum& sum, const Sum& a, const Sum& b) {
   const auto scaled = [&sum](const Term& term, std::int64_t by) {
@@ -81,8 +115,7 @@ Sum to_sum(const SizeExpr& expr) {
 
 SizeExpr finish(Sum sum) {
   merge_equal_terms(sum);
-  if (sum.terms.empty()) return sum.constant;
-  return SizeExprAccess::make(std::make_shared<const Sum>(std::move(sum)));
+  return make(std::move(sum));
 }
 
 SizeExpr finish(Atom atom) {
@@ -107,16 +140,14 @@ std::size_t SizeExpr::num_terms() const {
 SizeExpr SizeExpr::add_forms(const SizeExpr& a, const SizeExpr& b) {
   if (a.is(0)) return b;
   if (b.is(0)) return a;
-  Sum sum = to_sum(a);
-  const Sum other = to_sum(b);
-  sum.constant = saturating::add(sum.constant, other.constant);
-  sum.terms.insert(sum.terms.end(), other.terms.begin(), other.terms.end());
-  return finish(std::move(sum));
+  return make(add_sums(to_sum(a), to_sum(b)));
 }
 
 SizeExpr SizeExpr::multiply_forms(const SizeExpr& a, const SizeExpr& b) {
   if (a.is(1)) return b;
   if (b.is(1)) return a;
+  if (a.is_constant()) return make(scale(to_sum(b), a.constant()));
+  if (b.is_constant()) return make(scale(to_sum(a), b.constant()));
   Sum sum;
   append_product(sum, to_sum(a), to_sum(b));
   return finish(std::move(sum));

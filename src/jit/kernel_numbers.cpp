@@ -65,16 +65,15 @@ class NumberTable {
   std::vector<std::optional<std::uint64_t>> bits_;
 };
 
-/// Everything but the body, without names.
+/// Everything but the body, without names and what each launch gives: sizes and the number of groups.
 std::string declarations_of(const MachineKernel& kernel) {
   MachineKernel empty;
   for (const BufferArgument& buffer : kernel.buffers) {
     empty.buffers.push_back({"", buffer.dtype, buffer.is_written, buffer.is_read});
   }
-  for (const SizeArgument& size : kernel.sizes) empty.sizes.push_back({"", size.value});
+  empty.sizes.resize(kernel.sizes.size());
   empty.slots = kernel.slots;
   for (MemorySlot& slot : empty.slots) slot.name.clear();
-  empty.num_groups = kernel.num_groups;
   empty.workgroup_size = kernel.workgroup_size;
   empty.subgroup_size = kernel.subgroup_size;
   empty.blocks.push_back({});

@@ -6,10 +6,13 @@
 namespace millrace {
 namespace {
 
-MachineKernel without_names(MachineKernel kernel) {
+/// Without names, and without what each launch gives: the code reads size arguments and the number of its group, and is
+/// the same for every expression that stands for them.
+MachineKernel as_code(MachineKernel kernel) {
   kernel.name.clear();
+  kernel.num_groups = 1;
   for (BufferArgument& buffer : kernel.buffers) buffer.name.clear();
-  for (SizeArgument& size : kernel.sizes) size.name.clear();
+  for (SizeArgument& size : kernel.sizes) size = {};
   for (MemorySlot& slot : kernel.slots) slot.name.clear();
   return kernel;
 }
@@ -37,7 +40,7 @@ Result<PlannedKernel> plan_machine_kernel(const Kernel& kernel, const TargetSpec
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   planned.info.private_bytes = planned.memory.private_bytes;
   planned.info.workgroup_size = machine.workgroup_size;
-  planned.key_text = to_text(without_names(machine));
+  planned.key_text = to_text(as_code(machine));
   planned.mapped = std::move(machine);
   return planned;
 }

@@ -91,6 +91,8 @@ class XbyakGenerator final : public KernelCompiler {
     MILLRACE_TRY(supports(spec));
     const auto* loop = std::get_if<LoopKernel>(&kernel);
     if (loop == nullptr) return unimplemented("a machine kernel, takes contractions only");
+    // Collapsing takes time, and a map stays one.
+    if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, takes contractions only");
     LoopKernel collapsed = collapse_dims(*loop);
     MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(collapsed, spec));
     PlannedKernel planned;

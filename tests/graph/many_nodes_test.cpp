@@ -74,6 +74,122 @@ TEST_CASE("operands of a concat that are large or of other extents share kernels
   CHECK(num_kernels(concat_of(1000, [](std::int64_t i) { return Shape{1 + i % 5, 4}; })) <= 5);
 }
 
+struct SymbolicCase {
+  const char* name;
+  std::size_t most_kernels;
+  Graph (*make)(std::int64_t count);
+};
+
+const Dim kRows = Dim("n").at_least(64);
+
+Graph outputs_of_rows(std::int64_t count, Build build) {
+  GraphBuilder graph("outputs");
+  const T x = graph.input("x", DType::kF32, {kRows, 7});
+  for (std::int64_t i = 0; i < count; ++i) graph.output("y" + std::to_string(i), build(x, i));
+  return graph.finish().value();
+}
+
+// The first operands have code of their own: the offset of one is nothing, that of another its extent.
+const SymbolicCase kSymbolicCases[] = {
+    {"operands with symbolic rows", 3,
+     [](std::int64_t count) { return concat_of(count, [](std::int64_t) { return Shape{3, Dim("m")}; }); }},
+    {"a symbolic number of rows", 3,
+     [](std::int64_t count) { return concat_of(count, [](std::int64_t) { return Shape{Dim("n"), 4}; }); }},
+    {"operands of symbols alone", 3,
+     [](std::int64_t count) { return concat_of(count, [](std::int64_t) { return Shape{Dim("n"), Dim("m")}; }); }},
+    {"a symbol for each operand", 3,
+     [](std::int64_t count) {
+       return concat_of(count, [](std::int64_t i) { return Shape{Dim("n" + std::to_string(i)), Dim("m")}; });
+     }},
+    {"slices of a symbolic input", 2,
+     [](std::int64_t count) {
+       return outputs_of_rows(count, [](T x, std::int64_t i) { return exp(slice(x, {i, 0}, {kRows, 7})); });
+     }},
+    {"pads of a symbolic input", 2,
+     [](std::int64_t count) {
+       return outputs_of_rows(count, [](T x, std::int64_t i) { return pad(x, {i + 1, 0}, {2 * i, 0}, 1.0); });
+     }},
+};
+
+TEST_CASE("kernels that differ in size expressions share their code, on CPUs and GPUs") {
+  for (const SymbolicCase& c : kSymbolicCases) {
+    CAPTURE(c.name);
+    const Graph graph = c.make(64);
+    for (const char* target : {"cpu:baseline", "cpu:avx512", "amdgpu:gfx1100"}) {
+      CAPTURE(target);
+      CHECK(num_kernels(graph, target) <= c.most_kernels);
+    }
+  }
+}
+
+/// What concat on axis 0 gives, of inputs of `columns` columns whose numbers go on from one to the next.
+struct Rows {
+  std::vector<reference::Tensor> inputs;
+  std::vector<std::byte> all;
+};
+Rows rows_of(const std::vector<std::int64_t>& rows, std::int64_t columns) {
+  Rows result;
+  double next = 1;
+  for (const std::int64_t count : rows) {
+    std::vector<double> values(static_cast<std::size_t>(count * columns));
+    for (double& value : values) value = next++;
+    result.inputs.push_back(reference::make_tensor(DType::kF32, {count, columns}, values));
+    const std::vector<std::byte>& bytes = result.inputs.back().bytes;
+    result.all.insert(result.all.end(), bytes.begin(), bytes.end());
+  }
+  return result;
+}
+
+TEST_CASE("operands of symbolic extents are stored where plain loops store them") {
+  const Program one_symbol = compiled(concat_of(40, [](std::int64_t) { return Shape{3, Dim("m")}; }));
+  const Program two_symbols = compiled(concat_of(40, [](std::int64_t) { return Shape{Dim("n"), Dim("m")}; }));
+  const Program many_symbols =
+      compiled(concat_of(40, [](std::int64_t i) { return Shape{Dim("n" + std::to_string(i)), Dim("m")}; }));
+  std::vector<std::int64_t> growing(40);
+  for (std::size_t i = 0; i < growing.size(); ++i) growing[i] = static_cast<std::int64_t>(i * 7 % 11);
+  for (const std::int64_t columns : {0, 1, 5, 64}) {
+    CAPTURE(columns);
+    const auto check = [&](const Program& program, const std::vector<std::int64_t>& rows) {
+      const Rows expected = rows_of(rows, columns);
+      const auto outputs = test::run_guarded(program, expected.inputs);
+      REQUIRE(outputs.status().message() == "");
+      CHECK((*outputs)[0].bytes == expected.all);
+    };
+    check(one_symbol, std::vector<std::int64_t>(40, 3));
+    check(two_symbols, std::vector<std::int64_t>(40, 9));
+    check(many_symbols, growing);
+  }
+}
+
+TEST_CASE("slices and pads of a symbolic input hold what plain loops give") {
+  constexpr std::int64_t kCount = 40, kColumns = 7, kBound = 64;
+  const Program slices =
+      compiled(outputs_of_rows(kCount, [](T x, std::int64_t i) { return slice(x, {i, 0}, {kRows, kColumns}) + 1.0; }));
+  const Program pads =
+      compiled(outputs_of_rows(kCount, [](T x, std::int64_t i) { return pad(x, {i + 1, 0}, {2 * i, 0}, -1.0); }));
+  for (const std::int64_t rows : {kBound, kBound + 37}) {
+    CAPTURE(rows);
+    std::vector<double> values(static_cast<std::size_t>(rows * kColumns));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+    const reference::Tensor x = reference::make_tensor(DType::kF32, {rows, kColumns}, values);
+    const auto sliced = test::run_guarded(slices, std::span(&x, 1));
+    const auto padded = test::run_guarded(pads, std::span(&x, 1));
+    REQUIRE(sliced.status().message() == "");
+    REQUIRE(padded.status().message() == "");
+    for (std::int64_t i = 0; i < kCount; ++i) {
+      CAPTURE(i);
+      std::vector<double> cut(values.begin() + i * kColumns, values.end());
+      for (double& value : cut) value += 1;
+      std::vector<double> wide(static_cast<std::size_t>((i + 1) * kColumns), -1.0);
+      wide.insert(wide.end(), values.begin(), values.end());
+      wide.resize(wide.size() + static_cast<std::size_t>(2 * i * kColumns), -1.0);
+      const auto number = static_cast<std::size_t>(i);
+      CHECK((*sliced)[number].bytes == reference::make_tensor(DType::kF32, {rows - i, kColumns}, cut).bytes);
+      CHECK((*padded)[number].bytes == reference::make_tensor(DType::kF32, {rows + 3 * i + 1, kColumns}, wide).bytes);
+    }
+  }
+}
+
 TEST_CASE("a thousand nodes that differ in a constant are one kernel") {
   const Program program =
       compiled(outputs_of(0, 1000, DType::kF32, 40, [](T x, std::int64_t i) { return x + 0.5 * i; }));

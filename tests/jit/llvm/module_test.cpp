@@ -151,14 +151,14 @@ TEST_CASE("the generator says what it is, and whom it does not serve") {
         "target amdgpu is no CPU and no GPU that is known; this generator makes x86-64 code and AMD GPU code objects");
 }
 
-TEST_CASE("a plan tells what launching needs, and kernels that differ in names have one key text") {
+TEST_CASE("a plan tells what launching needs, and kernels that differ in names and sizes have one key text") {
   const auto generator = make_llvm_generator();
-  auto build = [](const std::string& name, DType dtype) {
+  auto build = [](const std::string& name, DType dtype, const SizeExpr& extent = Dim("n")) {
     MachineBuilder b(name);
     const MemoryHandle x = b.buffer("x_" + name, dtype, true, false), y = b.buffer("y_" + name, dtype, false, true);
-    const MachineValue n = b.size(Dim("n"));
+    const MachineValue n = b.size(extent);
     b.store(y, n, b.load(x, n));
-    b.set_num_groups(Dim("n"));
+    b.set_num_groups(extent);
     return b.finish();
   };
   const PlannedKernel one = generator->plan(build("one", DType::kI32), kSpec).value();
@@ -168,6 +168,7 @@ TEST_CASE("a plan tells what launching needs, and kernels that differ in names h
   CHECK(one.num_groups == SizeExpr(Dim("n")));
   CHECK(one.sizes == std::vector<SizeExpr>{Dim("n")});
   CHECK(one.key_text == generator->plan(build("two", DType::kI32), kSpec).value().key_text);
+  CHECK(one.key_text == generator->plan(build("one", DType::kI32, 3 * SizeExpr(Dim("m"))), kSpec).value().key_text);
   CHECK(one.key_text != generator->plan(build("one", DType::kF32), kSpec).value().key_text);
 }
 
