@@ -131,6 +131,7 @@ class LaneFlow {
 
   /// Straight on from a head to the next branch or head.
   void follow(std::uint64_t offset, LaneMasks masks) {
+    std::optional<LongBranch> long_branch;
     for (bool is_first = true;; is_first = false) {
       if (!is_first && at_heads_.contains(offset)) return reach(offset, masks);
       const Decoded* decoded = decode(offset);
@@ -139,6 +140,8 @@ class LaneFlow {
       const llvm::MCInstrDesc& description = machine_.instructions->get(instruction.getOpcode());
       if (exchanges_lanes(decoded->name) && !every_lane_is_on(masks)) note(offset, text_of(instruction));
       if (decoded->name.starts_with("S_ENDPGM")) return;
+      if (long_branch && decoded->name.starts_with("S_SETPC_B64")) return reach(long_branch->target, masks);
+      long_branch = step_long_branch(*decoded, offset, long_branch);
       if (description.isBranch() || description.isTerminator()) {
         std::uint64_t target = 0;
         if (!machine_.analysis->evaluateBranch(instruction, offset, decoded->size, target)) {
@@ -151,6 +154,33 @@ class LaneFlow {
       step(*decoded, description, masks);
       offset += decoded->size;
     }
+  }
+
+  /// LLVM's branch beyond 128 KiB: S_GETPC, S_ADD to the low word, S_ADDC to the high one, S_SETPC.
+  struct LongBranch {
+    std::uint32_t pair = 0;  // the lower scalar register
+    std::uint64_t target = 0;
+  };
+
+  /// What is known of the pair behind an instruction; nothing where that is no part of a long branch.
+  std::optional<LongBranch> step_long_branch(const Decoded& decoded, std::uint64_t offset,
+                                             std::optional<LongBranch> branch) const {
+    const llvm::MCInst& instruction = decoded.instruction;
+    const RegisterWords to = instruction.getNumOperands() > 0 ? words_of_operand(instruction, 0) : RegisterWords{};
+    if (to.kind != RegisterWords::Kind::kScalar) return std::nullopt;
+    if (decoded.name.starts_with("S_GETPC_B64")) return LongBranch{to.first, offset + decoded.size};
+    if (!branch) return std::nullopt;
+    // gfx12 gives 48 bits, which are extended.
+    if (decoded.name.starts_with("S_SEXT_I32_I16") && to.first == branch->pair + 1) return branch;
+    const bool is_low = decoded.name.starts_with("S_ADD_U32") && to.first == branch->pair;
+    const bool is_high = decoded.name.starts_with("S_ADDC_U32") && to.first == branch->pair + 1;
+    if (!is_low && !is_high) return std::nullopt;
+    const RegisterWords from = words_of_operand(instruction, 1);
+    const llvm::MCOperand& distance = instruction.getOperand(2);
+    if (from.kind != to.kind || from.first != to.first || !distance.isImm()) return std::nullopt;
+    const std::uint64_t word = static_cast<std::uint32_t>(distance.getImm());
+    branch->target += is_low ? word : word << 32;
+    return branch;
   }
 
   const Decoded* decode(std::uint64_t offset) {

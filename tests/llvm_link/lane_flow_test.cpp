@@ -127,6 +127,21 @@ TEST_CASE("a loop whose turns all lanes take together is a place for an exchange
             .empty());
 }
 
+TEST_CASE("the branches of code beyond 128 KiB are followed, forwards and back") {
+  const auto branch = [](const std::string& low, const std::string& high) {
+    return "s_getpc_b64 s[4:5]\ns_add_u32 s4, s4, " + low + "\ns_addc_u32 s5, s5, " + high + "\ns_setpc_b64 s[4:5]\n";
+  };
+  const std::string narrow = "s_and_b32 exec_lo, exec_lo, vcc_lo\n";
+  const std::string restore = "s_mov_b32 exec_lo, -1\n";
+  // Over the exchange at byte 20.
+  CHECK(exchanges_in(narrow + branch("20", "0") + kSwap + restore + kSwap).empty());
+  CHECK(exchanges_in(narrow + branch("20", "0") + kSwap + kSwap) ==
+        Found{"v_permlanex16_b32 v2, v1, s2, s3 at byte 28"});
+  // To the beginning, where every lane was on in the first turn alone.
+  CHECK(exchanges_in(kSwap + narrow + branch("-16", "-1")) == Found{"v_permlanex16_b32 v2, v1, s2, s3 at byte 0"});
+  CHECK(exchanges_in("s_mov_b32 s4, s6\ns_setpc_b64 s[4:5]\n") == Found{"s_setpc_b64 s[4:5] at byte 4"});
+}
+
 TEST_CASE("a mask that is spilled to a lane of a vector register is known when it is back") {
   const std::string spill = "s_and_saveexec_b32 s4, vcc_lo\nv_writelane_b32 v40, s4, 3\ns_mov_b32 s4, 0\n";
   const std::string restore = "v_readlane_b32 s6, v40, 3\ns_or_b32 exec_lo, exec_lo, s6\n";
