@@ -140,21 +140,18 @@ std::int64_t estimate_instructions(const MachineKernel& kernel, const TargetSpec
   return KernelEstimate(kernel, target).run();
 }
 
+std::int64_t estimate_instruction(const Body& body, const BodyInstruction& instruction) {
+  if (instruction.num_operands == 0) return 0;
+  const DType from = body.instructions[instruction.operands[instruction.num_operands - 1u]].dtype;
+  if (!is_register_dtype(instruction.dtype)) return narrowing(instruction.dtype);
+  if (!is_register_dtype(from)) return widening(from);
+  if (is_integer_division(instruction.op, from)) return kUsualDivision;
+  return lanewise_pieces(instruction.op, from, instruction.dtype);
+}
+
 std::int64_t estimate_instructions(const Body& body) {
   std::int64_t sum = 0;
-  for (const BodyInstruction& instruction : body.instructions) {
-    if (instruction.num_operands == 0) continue;
-    const DType from = body.instructions[instruction.operands[instruction.num_operands - 1u]].dtype;
-    if (!is_register_dtype(instruction.dtype)) {
-      sum += narrowing(instruction.dtype);
-    } else if (!is_register_dtype(from)) {
-      sum += widening(from);
-    } else if (is_integer_division(instruction.op, from)) {
-      sum += kUsualDivision;
-    } else {
-      sum += lanewise_pieces(instruction.op, from, instruction.dtype);
-    }
-  }
+  for (const BodyInstruction& instruction : body.instructions) sum += estimate_instruction(body, instruction);
   return sum;
 }
 

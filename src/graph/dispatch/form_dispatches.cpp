@@ -25,9 +25,8 @@ namespace {
 constexpr std::uint32_t kNone = ~0u;
 /// Joining groups costs their sizes, and generating a kernel more than in proportion to its own.
 constexpr std::size_t kMaxRegionNodes = 128;
-/// Limits of a body. A map has two copies of it, whole vectors and the last ones; a reduction or a contraction has
-/// four, as rows have a remainder too. Past so many instructions a pass over memory costs next to nothing beside them.
-constexpr std::int64_t kMaxMapInstructions = kMaxKernelInstructions / 2 - 100;
+/// The limit of a body beside that of a map (kMaxMapInstructions): a reduction or a contraction has four copies, as
+/// rows have a remainder too. Past so many instructions a pass over memory costs next to nothing beside them.
 constexpr std::int64_t kMaxRootInstructions = kMaxKernelInstructions / 4 - 50;
 
 bool is_elementwise(const Node& node) {
