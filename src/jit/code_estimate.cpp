@@ -15,6 +15,9 @@ constexpr std::int64_t kGatherPieces = 8;
 /// A division of integers in a vector: its lanes one by one, with the cases that the hardware traps on.
 constexpr std::int64_t kDivisionPieces = 8;
 constexpr std::int64_t kUsualDivision = 64;
+/// An address is a sum of products of indices with strides. LLVM tries many ways to split a sum whose strides are size
+/// arguments, which takes time for each access that no instruction shows: for each argument past the first ones.
+constexpr std::int64_t kUsualSizes = 8, kAddressPieces = 3;
 /// The lengths of the bodies in millrace/jit/float16_bodies.h.
 constexpr std::int64_t kNarrowF16 = 28, kWidenF16 = 16, kNarrowBF16 = 10, kWidenBF16 = 2;
 
@@ -46,9 +49,12 @@ class KernelEstimate {
   KernelEstimate(const MachineKernel& kernel, const TargetSpec& target) : kernel_(kernel), target_(target) {}
 
   std::int64_t run() {
+    const std::int64_t address = kAddressPieces * std::max<std::int64_t>(std::ssize(kernel_.sizes) - kUsualSizes, 0);
     std::int64_t sum = 0;
     for (const Block& block : kernel_.blocks) {
-      for (const MachineInstruction& instruction : block.instructions) sum += pieces(instruction);
+      for (const MachineInstruction& instruction : block.instructions) {
+        sum += pieces(instruction) + (touches_memory(instruction.op) ? address : 0);
+      }
     }
     return sum;
   }

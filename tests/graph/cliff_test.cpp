@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "jit/code_estimate.h"
 #include "millrace/graph/text.h"
 #include "millrace/millrace.h"
 #include "tests/cliff_cases.h"
@@ -51,6 +52,26 @@ TEST_CASE("no graph makes a CPU kernel of more than 64 KiB of code, nor many ker
       CHECK(check_kernels(*lowered, target) <= row.most_kernels);
     }
   }
+}
+
+TEST_CASE("what views take to load counts where nodes are fused") {
+  const auto context = make_default_context();
+  std::size_t num_cases = 0;
+  for (const test::CliffCase& row : test::cliff_cases()) {
+    if (row.name.find("views") == std::string::npos) continue;
+    ++num_cases;
+    for (const std::string level : {"cpu:baseline", "cpu:avx2", "cpu:avx512"}) {
+      CAPTURE(row.name);
+      CAPTURE(level);
+      const Target target = context->target(level).value();
+      const LoweredGraph lowered = lower_graph(parse_graph(row.graph).value(), target).value();
+      for (const PlannedKernel& kernel : lowered.schedule.kernels) {
+        const auto& mapped = std::get<MachineKernel>(kernel.mapped);
+        CHECK(estimate_instructions(mapped, target.spec()) <= kMaxKernelInstructions + kMaxKernelInstructions / 10);
+      }
+    }
+  }
+  CHECK(num_cases >= 9);
 }
 
 }  // namespace

@@ -96,6 +96,27 @@ TEST_CASE("16-bit floats that are moved are not converted") {
   }
 }
 
+TEST_CASE("a transpose of many strides that a run binds is walked in smaller blocks") {
+  const TargetSpec target{"cpu", IsaLevel::kAvx512};
+  NestBuilder nest("transpose");
+  std::vector<SizeExpr> from, to;
+  for (int d = 0; d < 8; ++d) from.push_back(Dim("n" + std::to_string(d)));
+  to.assign(from.rbegin(), from.rend());
+  std::vector<AffineIndex> read, written;
+  for (std::size_t d = 0; d < 8; ++d) nest.parallel("d" + std::to_string(d), to[d]);
+  for (std::size_t d = 0; d < 8; ++d) {
+    read.push_back(nest.dim(7 - d));
+    written.push_back(nest.dim(d));
+  }
+  nest.operand("x", DType::kF32, Shape(from), read);
+  nest.result("y", DType::kF32, Shape(to), written);
+  nest.epilogue([&](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
+  const auto num_gathers = [&](const LoopKernel& kernel) {
+    return count(to_text(map_kernel(kernel, target).value()), " = gather");
+  };
+  CHECK(num_gathers(nest.kernel()) * 2 <= num_gathers(transpose(DType::kF32, Dim("m"), Dim("n"))));
+}
+
 TEST_CASE("an estimate counts the lanes of what the target has no instruction for") {
   const auto estimate = [](DType dtype, IsaLevel level) {
     MachineBuilder b("gathers");

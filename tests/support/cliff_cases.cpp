@@ -72,6 +72,20 @@ CliffCase views(std::string_view dtype, std::string_view view, int count, std::s
   return {fmt::format("{}_views_{}_{}", count, view, dtype), graph(inputs, nodes, last), most_kernels};
 }
 
+/// The same of views whose extents a run binds: the elements of one order, read in another.
+CliffCase symbolic_views(std::string_view dtype, int count, std::size_t most_kernels) {
+  std::string inputs = fmt::format("%x: {}[a, b, c]", dtype), nodes, last = "%x";
+  for (int i = 0; i < count; ++i) {
+    inputs += fmt::format(", %i{}: {}[a, b, c]", i, dtype);
+    nodes += fmt::format(
+        "%r{0} = reshape(%i{0}) {{shape = [b, c, a]}} %v{0} = transpose(%r{0}) {{permutation = [2, 0, 1]}} "
+        "%c{0} = add({1}, %v{0}) ",
+        i, last);
+    last = fmt::format("%c{}", i);
+  }
+  return {fmt::format("{}_symbolic_views_{}", count, dtype), graph(inputs, nodes, last), most_kernels};
+}
+
 void add_moves(std::vector<CliffCase>& cases) {
   for (const char* dtype : {"u8", "bool", "i16", "f16", "bf16", "f32"}) {
     const auto name = [&](const char* what) { return fmt::format("{}_{}", what, dtype); };
@@ -88,9 +102,14 @@ void add_moves(std::vector<CliffCase>& cases) {
                            "max_pool2d(%x) {window = [3, 3], strides = [2, 2], padding = [1, 1, 1, 1]}"));
   }
   for (const char* view : {"transpose", "slice"}) {
-    cases.push_back(views("u8", view, 60, 1));
+    cases.push_back(views("u8", view, 60, 2));
     cases.push_back(views("f16", view, 60, 4));
-    cases.push_back(views("f32", view, 60, 1));
+    cases.push_back(views("f32", view, 60, 2));
+  }
+  for (const char* dtype : {"u8", "f16", "f32"}) {
+    cases.push_back(symbolic_views(dtype, 40, 3));
+    cases.push_back(one_op(fmt::format("transpose_8_dims_{}", dtype), fmt::format("{}[a, b, c, d, e, f, g, h]", dtype),
+                           "transpose(%x) {permutation = [7, 6, 5, 4, 3, 2, 1, 0]}"));
   }
 }
 

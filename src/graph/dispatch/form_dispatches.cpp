@@ -39,13 +39,33 @@ bool is_source(const Node& node) {
   return std::holds_alternative<InputNode>(node.what) || std::holds_alternative<ConstantNode>(node.what);
 }
 
+/// Instructions that loading an operand takes that no node computes: it is widened, and the elements of a view may
+/// stand apart, so that each lane has an address.
+std::int64_t load_instructions(const Graph& graph, Value operand) {
+  constexpr std::int64_t kApart = 26;
+  const Node& node = graph.nodes[operand.node];
+  if (!is_source(node) && !is_index_view(node)) return 0;
+  const Node* source = &node;
+  while (is_index_view(*source)) source = &graph.nodes[source->operands[0].node];
+  const auto* constant = std::get_if<ConstantNode>(&source->what);
+  if (constant && constant->data->size() == size_bytes(source->results[0].dtype)) return 0;  // an immediate
+  const DType stored = graph.type(operand).dtype;
+  BodyBuilder b;
+  if (body_dtype(stored) != stored) b.convert(body_dtype(stored), b.load(0, stored));
+  const auto* op = std::get_if<OpNode>(&node.what);
+  const bool is_apart = op && (op->op == Op::transpose || op->op == Op::slice);
+  return estimate_instructions(b.finish()) + (is_apart ? kApart : 0);
+}
+
 /// Instructions that the node adds to the body that it is fused into.
 std::int64_t body_instructions(const Graph& graph, const Node& node) {
   if (!is_elementwise(node)) return 0;
   BodyBuilder b;
   std::vector<BodyValue> operands;
+  std::int64_t loads = 0;
   for (std::uint32_t i = 0; i < node.operands.size(); ++i) {
     operands.push_back(b.load(i, body_dtype(graph.type(node.operands[i]).dtype)));
+    loads += load_instructions(graph, node.operands[i]);
   }
   static const Attributes kNoAttributes = NoAttrs{};
   const auto* kernel = std::get_if<KernelNode>(&node.what);
@@ -54,7 +74,7 @@ std::int64_t body_instructions(const Graph& graph, const Node& node) {
       kernel ? kernel->kernel.body(b, operands, kNoAttributes) : definition(op->op).body(b, operands, op->attributes);
   const DType stored = node.results[0].dtype;
   if (body_dtype(stored) != stored) result = b.convert(result.dtype, b.convert(stored, result));
-  return estimate_instructions(b.finish());
+  return estimate_instructions(b.finish()) + loads;
 }
 
 /// A reduction whose every operand point is read once: elementwise producers may be computed in its term.
