@@ -10,7 +10,7 @@ namespace millrace::test {
 struct CliffCase {
   std::string name;
   std::string graph;             // as text
-  std::size_t most_kernels = 1;  // that differ, on any CPU
+  std::size_t most_kernels = 1;  // that differ, on any target
 };
 
 /// The worst that are known, a row each. tests/graph/cliff_test.cpp bounds their code, bench/jit/cliff_bench.cpp their
