@@ -94,7 +94,7 @@ class BodyVocabulary {
   V select(V condition, V a, V b) { return self().emit(KernelOp::kSelect, a.dtype, {condition, a, b}); }
   V convert(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kConvert, to, {a}); }
   V bitcast(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kBitcast, to, {a}); }
-  /// Precondition for an integer dtype or bool: an integral value; a builder that notes mistakes notes this one.
+  /// Precondition for an integer dtype or bool: a value that it holds; a builder that notes mistakes notes this one.
   V constant(DType dtype, double value) {
     self().expect_constant(dtype, value);
     return self().constant_scalar(Scalar::from_double(dtype, value));
@@ -114,7 +114,7 @@ class BodyVocabulary {
 class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
  public:
   BodyValue constant_scalar(Scalar);
-  /// Dtypes are as the op's rule says; a call that is not makes a mistake().
+  /// Dtypes are as the op's rule says, f16 and bf16 for conversions only; a call that is not makes a mistake().
   BodyValue emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands);
   BodyValue load(std::uint32_t access, DType dtype);
   BodyValue load(std::uint32_t access, DType dtype, BodyValue dynamic_index);
@@ -123,7 +123,7 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
   BodyValue reduced(std::uint32_t reduction, DType dtype);
   BodyValue check_index(BodyValue index, BodyValue extent);
   void yield(BodyValue value) { body_.yields.push_back(value.id); }
-  /// A fraction, an infinity or NaN as an integer or a bool is a mistake.
+  /// A value that an integer dtype or bool does not hold is a mistake, and so is every f16 and bf16.
   void expect_constant(DType dtype, double value);
   /// Operands of `function` that are not f32 or f64 are a mistake; functions made of several ops ask first, because
   /// each op may well take integers.
