@@ -8,16 +8,16 @@ namespace millrace {
 namespace {
 
 // Pieces of a lane that LLVM takes apart: its address, its element, and a branch around it where it is masked.
-constexpr std::int64_t kLanePieces = 3;
+constexpr std::int64_t kLanePieces = 5;
 constexpr std::int64_t kMaskedLanePieces = 6;
 /// A gather or scatter that the hardware has, for each register of offsets: with its mask, its offsets and joins.
-constexpr std::int64_t kGatherPieces = 8;
+constexpr std::int64_t kGatherPieces = 10;
 /// A division of integers in a vector: its lanes one by one, with the cases that the hardware traps on.
 constexpr std::int64_t kDivisionPieces = 8;
 constexpr std::int64_t kUsualDivision = 64;
 /// An address is a sum of products of indices with strides. LLVM tries many ways to split a sum whose strides are size
 /// arguments, which takes time for each access that no instruction shows: for each argument past the first ones.
-constexpr std::int64_t kUsualSizes = 8, kAddressPieces = 3;
+constexpr std::int64_t kUsualSizes = 8, kAddressPieces = 6;
 /// The lengths of the bodies in millrace/jit/float16_bodies.h.
 constexpr std::int64_t kNarrowF16 = 28, kWidenF16 = 16, kNarrowBF16 = 10, kWidenBF16 = 2;
 
