@@ -57,7 +57,7 @@ int write_all(int descriptor, std::span<const std::byte> bytes) {
 int replace_file(const std::string& path, std::span<const std::span<const std::byte>> parts,
                  const ReplaceFileOptions& options) {
   const std::size_t name_at = path.rfind('/') + 1;  // 0 without a '/'
-  // Held open: whoever may rename directories on the way cannot part the temporary from its place.
+  // Held open, so that the temporary and its final name are in one directory even if the path to it is renamed.
   const Descriptor directory(
       open(name_at == 0 ? "." : path.substr(0, name_at).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!directory.is_open()) return errno;

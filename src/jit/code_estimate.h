@@ -16,7 +16,7 @@ bool has_masked_access(const TargetSpec&, DType);
 /// 100 ms, and about 20 KiB of code.
 inline constexpr std::int64_t kMaxKernelInstructions = 1800;
 
-/// Of the body of a map, which a kernel has two copies of: whole vectors and the last ones.
+/// The limit of a map's body, which a kernel has two copies of: whole vectors and the last ones.
 inline constexpr std::int64_t kMaxMapInstructions = kMaxKernelInstructions / 2 - 100;
 
 /// Instructions of the target, about: LLVM takes some of ours apart into one piece a lane.

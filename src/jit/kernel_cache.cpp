@@ -62,7 +62,7 @@ struct KernelCache::State {
     std::list<Entry> added;
     added.push_front({key, std::move(image)});
     entries[key] = added.begin();
-    by_use.splice(by_use.begin(), added);  // last, as it needs no memory: the two are never of two minds
+    by_use.splice(by_use.begin(), added);  // last: it needs no memory, so the list and the map agree
     if (entries.size() > max_entries) {
       entries.erase(by_use.back().key);
       by_use.pop_back();

@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// No kernel comes near. A longer file is damaged, and nobody takes memory for it.
+/// More than any kernel has. A longer file is damaged and is not read.
 inline constexpr std::uint64_t kMaxCacheFileBytes = std::uint64_t{64} << 20;
 
 /// A file of a cache, as it was found.
@@ -22,8 +22,8 @@ struct CacheFile {
   std::optional<std::vector<std::byte>> content = {};
 };
 
-/// Removes what a directory of a cache holds too much: temporaries that their writers left more than an hour ago,
-/// entries that are too long to be any, and, when the others are more than `max_bytes` (0: no limit), those that were
+/// Cleans a directory of a cache. It removes temporaries that their writers left more than an hour ago,
+/// entries that are too long, and, when the others are more than `max_bytes` (0: no limit), those that were
 /// used longest ago. Nothing else in the directory is touched. Any number of processes may do so at once.
 void trim_cache_directory(const std::string& path, std::uint64_t max_bytes);
 

@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// As to_text(attributes, stated) with numbers as operand 0, whose dtype is `elements`, has them: "{value = true}" for
-/// bool. `stated` is null where symbols stand without facts.
+/// Like to_text(attributes, stated), with numbers as operand 0, whose dtype is `elements`, has them: "{value = true}"
+/// for bool. `stated` is null where symbols stand without facts.
 std::string attributes_text(const Attributes&, std::optional<DType> elements, std::map<std::string, Dim>* stated);
 
 }  // namespace millrace

@@ -50,7 +50,7 @@ class CutFinder {
     for (unsigned o = 0; o < instruction.num_operands; ++o) f(index_of(instruction.operands[o]));
   }
 
-  /// Of the ends in the last quarter of what fits, that with the fewest values to store.
+  /// The end with the fewest values to store, among those in the last quarter of what fits.
   std::size_t find_end(std::size_t begin) const {
     std::int64_t cost = 0, num_stored = 0, fewest = 0;
     std::set<std::size_t> touched;  // operands that are loaded, or that no later instruction reads
@@ -143,7 +143,7 @@ class MapCutter {
     return values_[value] = append(copy);
   }
 
-  /// Of this piece, repeated in it, or from scratch.
+  /// The value in this piece: computed there, repeated in it, or loaded from scratch.
   BodyValueId value_of(std::size_t value) {
     if (const auto known = values_.find(value); known != values_.end()) return known->second;
     if (is_repeated(instruction(value))) return copy(value);
@@ -208,7 +208,7 @@ class MapCutter {
   std::vector<AffineIndex> point_;
   CutMap cut_;
   std::map<std::size_t, std::uint32_t> scratch_;  // by value
-  // Of the piece that is being made:
+  // The piece that is being made:
   CutMap::Piece piece_;
   std::map<std::size_t, BodyValueId> values_;
   std::map<std::pair<Kind, std::uint32_t>, std::uint32_t> operands_;

@@ -110,9 +110,9 @@ ReducedAngle<V> scale_to_angle(B& b, V quarters, V high, V low) {
 
 /// A finite f64 of at least 2 is m * 2^e with an integer m; this reduces m times the bits of 2 / pi from 2^(1 - e)
 /// down, since those above it give multiples of four quarters. 192 bits leave 137 of the fraction, and no f64 is within
-/// 2^-62 quarters of a whole one: the result has 75 good bits. Any result for other x. Source: Payne & Hanek, Radian
-/// reduction for trigonometric functions, SIGNUM Newsletter 18, 1983; Muller et al., Handbook of Floating-Point
-/// Arithmetic, 11.3 (the nearest f64).
+/// 2^-62 quarters of a whole one: the result has 75 good bits. Any result for other x.
+/// Source: Payne & Hanek, Radian reduction for trigonometric functions, SIGNUM Newsletter 18, 1983; Muller et al.,
+/// Handbook of Floating-Point Arithmetic, 11.3 (the nearest f64).
 template <class B, class V>
 ReducedAngle<V> reduce_large_angle(B& b, V x) {
   constexpr std::uint64_t kImplicitBit = std::uint64_t{1} << 52;
