@@ -5,6 +5,7 @@
 #include "jit/affine.h"
 #include "jit/code_estimate.h"
 #include "jit/map_nest.h"
+#include "millrace/base/saturating.h"
 
 namespace millrace {
 namespace {
@@ -44,7 +45,7 @@ class TilingChoice {
                         kernel.results[store.tensor].type.dtype});
     }
     for (std::size_t d = num_parallel_; d < kernel.domain.size(); ++d) {
-      reduction_points_ *= guess_extent(kernel.domain[d].extent);
+      reduction_points_ = saturating::multiply(reduction_points_, guess_extent(kernel.domain[d].extent));
     }
   }
 
@@ -69,8 +70,9 @@ class TilingChoice {
     }
     // A small kernel is one group.
     std::int64_t points = 1;
-    for (std::size_t d = 0; d < num_parallel_; ++d)
-      points *= std::min(guess_extent(kernel_.domain[d].extent), kPointsPerGroup);
+    for (std::size_t d = 0; d < num_parallel_; ++d) {
+      points = saturating::multiply(points, std::min(extent(d), kPointsPerGroup));
+    }
     if (points <= 2 * tiling.points_per_group) tiling.points_per_group *= 2;
     return tiling;
   }

@@ -28,6 +28,7 @@ constexpr std::chrono::seconds kGrace{5};
 struct Job {
   std::shared_ptr<LlvmWork> work;
   bool is_done = false;
+  bool is_ending = false;  // the thread has nothing left to do; others are parked, or busy for good
   Status failure;
 };
 
@@ -118,7 +119,7 @@ void* run_job(void* argument) {
     return nullptr;
   }
   const std::lock_guard lock(state().mutex);
-  job.is_done = true;
+  job.is_done = job.is_ending = true;
   state().changed.notify_all();
   return nullptr;
 }
@@ -138,10 +139,9 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
-Status start_thread(std::shared_ptr<Job> job) {
+Result<pthread_t> start_thread(std::shared_ptr<Job> job) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return Status::out_of_memory();
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, kStackBytes);
   auto owned = std::make_unique<std::shared_ptr<Job>>(std::move(job));
   pthread_t thread{};
@@ -153,7 +153,7 @@ Status start_thread(std::shared_ptr<Job> job) {
                               ": no thread can be started for LLVM; allow this process more threads or memory");
   }
   owned.release();  // NOLINT(bugprone-unused-return-value): the thread's now
-  return {};
+  return thread;
 }
 
 }  // namespace
@@ -165,11 +165,16 @@ Status run_on_llvm_thread(std::shared_ptr<LlvmWork> work) {
   std::unique_lock lock(shared.mutex);
   if (shared.has_failed) return shared.failure;
   lock.unlock();
-  MILLRACE_TRY(start_thread(job));
+  MILLRACE_TRY_ASSIGN(const pthread_t thread, start_thread(job));
   lock.lock();
   shared.changed.wait(lock, [&] { return job->is_done || shared.has_failed; });
   if (!job->is_done) shared.changed.wait_until(lock, shared.failed_at + kGrace, [&] { return job->is_done; });
-  return job->is_done ? job->failure : shared.failure;
+  const Status status = job->is_done ? job->failure : shared.failure;
+  const bool is_ending = job->is_ending;
+  lock.unlock();
+  // A thread that is about to end has ended when the call returns: the process may be at its own end.
+  is_ending ? pthread_join(thread, nullptr) : pthread_detach(thread);
+  return status;
 }
 
 }  // namespace millrace
