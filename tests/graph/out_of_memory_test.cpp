@@ -367,6 +367,34 @@ TEST_CASE("a file that is larger than memory is refused with its size, and nothi
         "g.mr:1:31: npy '" + npy + "': " + kEnd + "\n" + line + " return c = %c }\n" + std::string(30, ' ') + "^");
 }
 
+TEST_CASE("reading a file of tensors survives a lack of memory anywhere") {
+  const TemporaryDirectory directory;
+  const std::string npy = directory.path() + "/w.npy", tensors = directory.path() + "/w.safetensors";
+  const std::vector<std::byte> bytes(24);
+  const TensorType type{DType::kF32, {2, 3}};
+  const std::string name = "a name that is too long to be kept in place";
+  REQUIRE(write_npy(npy, type, bytes).ok());
+  REQUIRE(write_safetensors(tensors, {{name, {type, bytes}}, {"v", {type, bytes}}}).ok());
+  const auto read = [&](int) { return Safetensors::read(tensors).status(); };
+  check_said(fail_each_allocation(nothing, read), "safetensors '" + tensors + "'");
+  check_said(fail_each_allocation(nothing, [&](int) { return read_npy(npy).status(); }), "npy '" + npy + "'");
+  // What is wrong with a header is met while others of its parts are held.
+  const std::string header = R"({"__metadata__":{"format":"pt"},"w":{"dtype":"F32","shape":[[[1,2]]],"data_offsets":)"
+                             R"([0,{"x":[1,2,3,4,5,6,7,8]}]},"v":{"dtype":"F32","shape":[1,2,3,4,5,6]},)";
+  std::string file(8, '\0');
+  file[0] = static_cast<char>(header.size());
+  file += header;
+  fail_each_allocation(
+      [&] {
+        const auto all = std::as_bytes(std::span(file));
+        return std::vector<std::byte>(all.begin(), all.end());
+      },
+      [](std::vector<std::byte> given) {
+        const Status status = Safetensors::parse("f", std::move(given)).status();
+        return status.code() == StatusCode::kDataLoss ? Status() : status;
+      });
+}
+
 TEST_CASE("want of memory to write a file is said with its path, control characters escaped") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/a\nb", where = directory.path() + "/a\\nb'";

@@ -86,6 +86,29 @@ TEST_CASE("what is wrong with a file is said with the tensor and the values") {
         "safetensors 'f': has no 'v'; it has: n, w");
 }
 
+TEST_CASE("a header's members count where they stand, the last of a name, and others are passed over") {
+  const auto type_of = [](const std::string& entry) {
+    const auto file = Safetensors::parse("f", file_of("{\"w\":" + entry + "}", 8));
+    return file.ok() ? file->entries().at("w").type.to_text() : file.status().message();
+  };
+  const std::string kOffsets = R"(,"data_offsets":[0,8]})", kNoList = "safetensors 'f': 'w': shape is no list of sizes";
+  CHECK(type_of(R"({"dtype":"F32","shape":[2])" + kOffsets) == "f32[2]");
+  CHECK(type_of(R"({"more":{"dtype":"U8","shape":[9]},"list":[1,[2,"F64"]],"dtype":"F32","shape":[2])" + kOffsets) ==
+        "f32[2]");
+  CHECK(type_of(R"({"dtype":"F32","shape":[2],"more":[{"shape":[3]},4],"x":-1.5,"y":null,"z":true)" + kOffsets) ==
+        "f32[2]");
+  CHECK(type_of(R"({"dtype":"U8","shape":[2,"x"],"dtype":"F32","shape":[2])" + kOffsets) == "f32[2]");
+  CHECK(type_of(R"({"dtype":"F32","shape":[2],"dtype":[])" + kOffsets) == "safetensors 'f': 'w': has no dtype");
+  CHECK(type_of(R"(["dtype","F32"])") == "safetensors 'f': 'w': the entry is no JSON object");
+  for (const char* shape : {"[2,-1]", "[2,1.0]", "[2,[1]]", "[2,{}]", "[2,null]", "[true]", R"(["2"])", "2", "{}",
+                            R"({"0":2})", "[18446744073709551616]"}) {
+    CAPTURE(shape);
+    CHECK(type_of(R"({"dtype":"F32","shape":)" + std::string(shape) + kOffsets) == kNoList);
+  }
+  CHECK(error_of(R"([{"w":{"dtype":"F32"}}])") == "safetensors 'f': the header is no JSON object");
+  CHECK(error_of(std::string(1'000'000, '[')) == "safetensors 'f': the header is no JSON object");
+}
+
 TEST_CASE("a file's header is judged before its data is read, however much there is") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/f", where = "safetensors '" + path + "': ";

@@ -6,20 +6,18 @@
 #include <cstring>
 #include <list>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/guard_allocations.h"
+#include "graph/import/safetensors_header.h"
 #include "graph/import/tensor_file.h"
 #include "millrace/base/file.h"
 #include "millrace/base/printable.h"
 
 namespace millrace {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
 
@@ -43,34 +41,16 @@ std::string_view name_of(DType dtype) {
   return "";
 }
 
-std::optional<std::vector<std::uint64_t>> unsigned_array(const Json& json) {
-  if (!json.is_array()) return std::nullopt;
-  std::vector<std::uint64_t> values;
-  for (const Json& item : json) {
-    if (!item.is_number_unsigned()) return std::nullopt;
-    values.push_back(item.get<std::uint64_t>());
-  }
-  return values;
-}
-
-const Json* member(const Json& object, const char* name) {
-  const auto it = object.find(name);
-  return it == object.end() ? nullptr : &*it;
-}
-
-Result<TensorType> read_type(const std::string& where, const Json& json) {
-  const Json* dtype = member(json, "dtype");
-  if (dtype == nullptr || !dtype->is_string()) return data_loss(fmt::format("{}: has no dtype", where));
-  const std::optional<DType> known = dtype_named(dtype->get<std::string>());
+Result<TensorType> read_type(const std::string& where, const HeaderEntry& entry) {
+  if (!entry.dtype) return data_loss(fmt::format("{}: has no dtype", where));
+  const std::optional<DType> known = dtype_named(*entry.dtype);
   if (!known) {
     return unimplemented(
-        fmt::format("{}: dtype '{}' is not known; convert the tensor", where, printable(dtype->get<std::string>())));
+        fmt::format("{}: dtype '{}' is not known; convert the tensor", where, printable(*entry.dtype)));
   }
-  const Json* shape = member(json, "shape");
-  const auto dims = shape ? unsigned_array(*shape) : std::nullopt;
-  if (!dims) return data_loss(fmt::format("{}: shape is no list of sizes", where));
+  if (!entry.shape) return data_loss(fmt::format("{}: shape is no list of sizes", where));
   TensorType type{*known, {}};
-  MILLRACE_TRY_ASSIGN(type.shape, shape_of(where, *dims));
+  MILLRACE_TRY_ASSIGN(type.shape, shape_of(where, *entry.shape));
   return type;
 }
 
@@ -81,11 +61,10 @@ struct Stated {
 };
 
 /// `data_bytes`: how many there are; empty when a pipe does not tell.
-Result<Stated> read_entry(const std::string& where, const Json& json, std::optional<std::uint64_t> data_bytes) {
-  if (!json.is_object()) return data_loss(fmt::format("{}: the entry is no JSON object", where));
-  MILLRACE_TRY_ASSIGN(TensorType type, read_type(where, json));
-  const Json* offsets = member(json, "data_offsets");
-  const auto range = offsets ? unsigned_array(*offsets) : std::nullopt;
+Result<Stated> read_entry(const std::string& where, const HeaderEntry& entry, std::optional<std::uint64_t> data_bytes) {
+  if (!entry.is_object) return data_loss(fmt::format("{}: the entry is no JSON object", where));
+  MILLRACE_TRY_ASSIGN(TensorType type, read_type(where, entry));
+  const auto& range = entry.data_offsets;
   if (!range || range->size() != 2) return data_loss(fmt::format("{}: data_offsets is no pair of offsets", where));
   const std::uint64_t begin = (*range)[0], end = (*range)[1];
   if (begin > end || end > data_bytes.value_or(end)) {
@@ -127,23 +106,17 @@ Status check_coverage(const std::string& where, const Front& front) {
 
 Result<Front> read_header(const std::string& where, std::span<const std::byte> text,
                           std::optional<std::uint64_t> data_bytes) {
-  std::set<std::string> names;
-  std::string repeated;
-  const auto note_name = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    const bool is_name = depth == 1 && event == Json::parse_event_t::key;
-    if (is_name && !names.insert(parsed.get<std::string>()).second) repeated = parsed.get<std::string>();
-    return true;
-  };
-  const auto* begin = reinterpret_cast<const char*>(text.data());
-  const Json header = Json::parse(begin, begin + text.size(), note_name, /*allow_exceptions=*/false);
-  if (!header.is_object()) return data_loss(fmt::format("{}: the header is no JSON object", where));
-  if (!repeated.empty()) return data_loss(fmt::format("{}: the header has '{}' twice", where, printable(repeated)));
+  const std::optional<SafetensorsHeader> header = parse_safetensors_header(text);
+  if (!header) return data_loss(fmt::format("{}: the header is no JSON object", where));
+  if (header->repeated) {
+    return data_loss(fmt::format("{}: the header has '{}' twice", where, printable(*header->repeated)));
+  }
   Front front;
-  for (const auto& [key, json] : header.items()) {
-    if (key == "__metadata__") continue;
-    MILLRACE_TRY_ASSIGN(Stated entry, read_entry(fmt::format("{}: '{}'", where, printable(key)), json, data_bytes));
-    front.data_bytes = std::max(front.data_bytes, entry.end);
-    front.entries.emplace(key, std::move(entry));
+  for (const auto& [name, entry] : header->entries) {
+    if (name == "__metadata__") continue;
+    MILLRACE_TRY_ASSIGN(Stated stated, read_entry(fmt::format("{}: '{}'", where, printable(name)), entry, data_bytes));
+    front.data_bytes = std::max(front.data_bytes, stated.end);
+    front.entries.emplace(name, std::move(stated));
   }
   front.data_bytes = data_bytes.value_or(front.data_bytes);
   MILLRACE_TRY(check_coverage(where, front));
@@ -247,14 +220,18 @@ Result<Safetensors::Entry> Safetensors::get(const std::string& name) const try {
   return out_of_memory_outside_guards("safetensors");
 }
 
+/// A string of JSON. What is no UTF-8 becomes U+FFFD.
+static std::string quoted(const std::string& name) {
+  using Json = nlohmann::json;
+  return Json(name).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 /// "\"w\":{...}". Written out, as a tree of JSON takes memory to be destroyed and ends the process when there is none.
-/// A name that is no UTF-8 is written with U+FFFD in its place.
 static std::string stated_text(const std::string& name, const TensorType& type, std::size_t begin, std::size_t end) {
   std::string shape;
   for (const SizeExpr& dim : type.shape.dims()) shape += (shape.empty() ? "" : ",") + dim.to_text();
-  return fmt::format(R"({}:{{"data_offsets":[{},{}],"dtype":"{}","shape":[{}]}})",
-                     Json(name).dump(-1, ' ', false, Json::error_handler_t::replace), begin, end, name_of(type.dtype),
-                     shape);
+  return fmt::format(R"({}:{{"data_offsets":[{},{}],"dtype":"{}","shape":[{}]}})", quoted(name), begin, end,
+                     name_of(type.dtype), shape);
 }
 
 static Status write_file_of(const std::string& path, const std::map<std::string, Safetensors::Entry>& entries) {
