@@ -13,7 +13,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   endforeach()
   string(SHA256 id "${text}")
   file(CONFIGURE OUTPUT ${OUTPUT} CONTENT [[
-#include "jit/build_id.h"
+#include "jit/cache/build_id.h"
 
 std::string_view millrace::build_id() { return "@id@"; }
 ]] @ONLY)  # left alone when nothing changed

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# A layer is a folder of src/. Foreign code is confined by file name: LLVM and LLD in src/jit/llvm_*, which are not part
-# of the library but of a module opened on demand.
+# A layer is a folder of src/. LLVM and LLD are confined to src/jit/llvm/, which is not part of the library but of a
+# module opened on demand.
 function(millrace_layer name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/src/jit/llvm_[^/]*\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "/src/jit/llvm/[^/]*\\.cpp$")
   if(NOT sources)
     return()  # headers only
   endif()

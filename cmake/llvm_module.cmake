@@ -14,7 +14,7 @@ if(MILLRACE_LLVM)
       target_sources(millrace_llvm_support PRIVATE $<TARGET_OBJECTS:millrace_${layer}>)
     endif()
   endforeach()
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/jit/llvm_*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/jit/llvm/*.cpp)
   add_library(millrace_llvm MODULE ${sources})
   add_library(millrace::millrace_llvm ALIAS millrace_llvm)
   target_include_directories(millrace_llvm PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
@@ -27,11 +27,11 @@ if(MILLRACE_LLVM)
                                                  LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/llvm_module.map)
   add_dependencies(millrace millrace_llvm)  # whoever builds the library can use it
 endif()
-set_source_files_properties(src/jit/open_llvm_module.cpp PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties(src/jit/llvm_client/open_module.cpp PROPERTIES COMPILE_DEFINITIONS
   "MILLRACE_LLVM_VERSION=\"${MILLRACE_LLVM_VERSION}\"")
 
-# What the library knows of places (jit/module_places.h): how an install's programs find its libraries, and the absolute
-# path only where it is the system's own.
+# What the library knows of places (jit/llvm_client/module_places.h): how an install's programs find its libraries, and
+# the absolute path only where it is the system's own.
 set(programs "${CMAKE_INSTALL_BINDIR}")
 set(libraries "${CMAKE_INSTALL_LIBDIR}")
 if(IS_ABSOLUTE "${programs}" OR IS_ABSOLUTE "${libraries}")
@@ -41,7 +41,7 @@ set(system "")
 if(MILLRACE_INSTALL AND CMAKE_INSTALL_PREFIX MATCHES "^/usr(/local)?/?$")
   set(system "${CMAKE_INSTALL_FULL_LIBDIR}")
 endif()
-set_source_files_properties(src/jit/module_places.cpp PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties(src/jit/llvm_client/module_places.cpp PROPERTIES COMPILE_DEFINITIONS
   "MILLRACE_PROGRAM_DIRECTORY=\"${programs}\";MILLRACE_LIBRARY_DIRECTORY=\"${libraries}\";MILLRACE_SYSTEM_DIRECTORY=\"${system}\"")
 
 include(${CMAKE_CURRENT_LIST_DIR}/millraceApplication.cmake)

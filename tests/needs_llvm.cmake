@@ -3,7 +3,7 @@
 # a mistake, of the library or of this list.
 set(needs_llvm
   "jit/llvm/.*"
-  "jit/(listing|map_facts|padded_cast)_test.cpp"
+  "jit/(plan/listing|map/facts|algorithms/padded_cast)_test.cpp"
   "ops/(gather_error|gpu_code|gpu_witness|harness|op_cases|order_cases)_test.cpp"
   "graph/(composite_moves|composite_values|composites|coverage|dynamic|dynamic_errors|gpu_graph|gpu_witness|limits)_test.cpp"
   "graph/(cliff|compile_threads|extreme_sizes|gpu_bound_sizes|gpu_rows|many_nodes|out_of_memory|own_kernels)_test.cpp"

@@ -11,7 +11,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "jit/open_llvm_module.h"
+#include "jit/llvm_client/open_module.h"
 #include "millrace/millrace.h"
 
 namespace millrace {

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "jit/code_estimate.h"
+#include "jit/map/code_estimate.h"
 #include "millrace/graph/text.h"
 #include "millrace/millrace.h"
 #include "tests/cliff_cases.h"

@@ -2,7 +2,7 @@
 // What goes along rows, for rows around every width at which its code changes: a lane, a row of 16, a subgroup, two.
 #include <doctest/doctest.h>
 
-#include "jit/open_llvm_module.h"
+#include "jit/llvm_client/open_module.h"
 #include "millrace/graph/code_object.h"
 #include "millrace/jit/code_object.h"
 #include "millrace/millrace.h"

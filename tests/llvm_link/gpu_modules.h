@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/llvm_code_object.h"
+#include "jit/llvm/code_object.h"
 
 namespace millrace::test {
 

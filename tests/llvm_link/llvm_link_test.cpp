@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the linker refuses. The modules are LLVM IR as text, because the emitter makes none like these.
-#include "jit/llvm_link.h"
-
 #include <llvm-c/Target.h>
 
 #include <doctest/doctest.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/SourceMgr.h>
+
+#include "jit/llvm/link.h"
 
 namespace millrace {
 namespace {

@@ -34,8 +34,8 @@ struct ForeignRule {
 };
 
 const ForeignRule kForeignRules[] = {
-    {{"llvm/", "llvm-c/", "lld/", "clang/"}, {"src/jit/llvm_", "tests/llvm_link/"}},
-    {{"xbyak/"}, {"src/jit/xbyak_"}},
+    {{"llvm/", "llvm-c/", "lld/", "clang/"}, {"src/jit/llvm/", "tests/llvm_link/"}},
+    {{"xbyak/"}, {"src/jit/xbyak/"}},
     {{"hip/", "hsa/", "amd_comgr"}, {"src/hal/hip/"}},
     {{"Eigen/"}, {"tests/reference/", "include/millrace/interop", "bench/"}},
     {{"cblas", "openblas"}, {"bench/"}},

@@ -2,8 +2,8 @@
 #include "tests/support/split_generator.h"
 
 #include "hal/cpu/code_loader.h"
-#include "millrace/jit/split_barriers.h"
 #include "tests/support/guarded_buffer.h"
+#include "tests/support/split_barriers.h"
 
 namespace millrace::test {
 namespace {

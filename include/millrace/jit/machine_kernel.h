@@ -105,7 +105,8 @@ struct MachineKernel {
 };
 
 /// Every broken rule, one a line: types as each op's rule, definitions before uses, in scope, immediates in range, no
-/// access that a buffer does not grant, shuffles and ballots only where a subgroup comes whole (jit/subgroup_flow.h).
+/// access that a buffer does not grant, shuffles and ballots only where a subgroup comes whole
+/// (jit/ir/subgroup_flow.h).
 Status verify(const MachineKernel&);
 
 /// All of the kernel, and nothing that does not decide its code but names: equal kernels have equal text. Buffers are

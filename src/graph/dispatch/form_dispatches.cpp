@@ -13,7 +13,7 @@
 
 #include "base/guard_allocations.h"
 #include "graph/dispatch/views.h"
-#include "jit/code_estimate.h"
+#include "jit/map/code_estimate.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/dispatch.h"
 #include "millrace/graph/text.h"

@@ -12,7 +12,8 @@
 
 namespace millrace {
 
-/// What the header says of a tensor, or its `__metadata__`. A member is empty where there is none, or it is of another kind.
+/// What the header says of a tensor, or its `__metadata__`. A member is empty where there is none, or it is of another
+/// kind.
 struct HeaderEntry {
   bool is_object = false;
   std::optional<std::string> dtype;

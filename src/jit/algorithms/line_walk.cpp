@@ -2,7 +2,7 @@
 #include "jit/algorithms/line_walk.h"
 
 #include "jit/algorithms/control_flow.h"
-#include "jit/map_tile.h"
+#include "jit/map/tile.h"
 
 namespace millrace {
 

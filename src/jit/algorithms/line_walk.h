@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "jit/linear_value.h"
+#include "jit/ir/linear_value.h"
 #include "millrace/jit/algorithm.h"
 
 namespace millrace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/algorithms/rows.h"
 
-#include "jit/linear_value.h"
+#include "jit/ir/linear_value.h"
 
 namespace millrace {
 

@@ -13,7 +13,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "jit/kernel_cache_directory.h"
+#include "jit/cache/directory.h"
 #include "millrace/jit/kernel_cache.h"
 #include "tests/jit/cache/counting_generator.h"
 #include "tests/jit/cache/temporary_directory.h"

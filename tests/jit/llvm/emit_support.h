@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hal/cpu/code_loader.h"
-#include "jit/open_llvm_module.h"
+#include "jit/llvm_client/open_module.h"
 #include "millrace/hal/host_kernel.h"
 #include "millrace/jit/machine_kernel.h"
 

@@ -2,10 +2,10 @@
 // The kernels of sorts and scans as AMD GPU code objects: what every object promises, on every target.
 #include <doctest/doctest.h>
 
+#include "tests/jit/algorithms/observed_sequence.h"
+#include "tests/jit/algorithms/run_sequence.h"
+#include "tests/jit/algorithms/sort/sort_cases.h"
 #include "tests/jit/llvm/gpu_support.h"
-#include "tests/jit/observed_sequence.h"
-#include "tests/jit/run_sequence.h"
-#include "tests/jit/sort_cases.h"
 
 namespace millrace {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "jit/open_llvm_module.h"
+#include "jit/llvm_client/open_module.h"
 #include "millrace/jit/occupancy.h"
 
 namespace millrace {

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "jit/instruction_lines.h"
+#include "jit/ir/instruction_lines.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "tests/jit/llvm/gpu_support.h"
 #include "tests/support/gpu_kernels.h"

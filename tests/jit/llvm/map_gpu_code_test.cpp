@@ -5,7 +5,7 @@
 #include "millrace/jit/map_kernel.h"
 #include "millrace/jit/occupancy.h"
 #include "tests/jit/llvm/gpu_support.h"
-#include "tests/jit/nest_builder.h"
+#include "tests/jit/map/nest_builder.h"
 
 namespace millrace {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-#include "jit/build_id.h"
+#include "jit/cache/build_id.h"
 #include "millrace/jit/kernel_cache.h"
 #include "millrace/jit/machine_builder.h"
 #include "tests/jit/cache/temporary_directory.h"

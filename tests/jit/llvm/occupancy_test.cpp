@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "jit/open_llvm_module.h"
+#include "jit/llvm_client/open_module.h"
 #include "millrace/jit/machine_builder.h"
 #include "tests/jit/llvm/gpu_support.h"
 #include "tests/support/gpu_kernels.h"

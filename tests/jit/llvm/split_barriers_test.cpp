@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workgroup kernels as machine code of one thread, beside the interpreter that runs them as they are.
-#include "millrace/jit/split_barriers.h"
+#include "tests/support/split_barriers.h"
 
 #include <algorithm>
 #include <memory>
@@ -12,7 +12,7 @@
 
 #include "millrace/jit/map_kernel.h"
 #include "tests/jit/llvm/emit_support.h"
-#include "tests/jit/nest_builder.h"
+#include "tests/jit/map/nest_builder.h"
 #include "tests/support/gpu_kernels.h"
 #include "tests/support/random_machine_kernel.h"
 #include "tests/support/workgroup_kernels.h"

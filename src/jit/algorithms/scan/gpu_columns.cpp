@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scans of lines that lie side by side: a thread walks a line, and the threads of a workgroup read neighbours. Each
+// element is read once, and nothing is shared.
+#include <fmt/format.h>
+
+#include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/control_flow.h"
+#include "jit/algorithms/rows.h"
+#include "jit/algorithms/size_margin.h"
+#include "jit/ir/reduction.h"
+#include "millrace/jit/float16_bodies.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t kThreads = 256;
+constexpr std::int64_t kFewestLines = 1024;
+
+class ScanColumnsBuilder {
+ public:
+  ScanColumnsBuilder(const ScanDescriptor& scan, std::uint32_t subgroup_size) : scan_(scan), b_(scan.name) {
+    const DType dtype = scan.input.type.dtype;
+    b_.set_workgroup(kThreads, subgroup_size);
+    input_ = b_.buffer(scan.input.name, dtype, true, false);
+    result_ = b_.buffer(scan.result.name, dtype, false, true);
+  }
+
+  MachineKernel run() {
+    const SizeExpr lines = num_rows(scan_.input.type.shape, scan_.axis);
+    b_.set_num_groups(ceil_div(lines, kThreads));
+    const MachineValue thread = b_.convert(DType::kI64, b_.thread_id());
+    const MachineValue line = b_.mul_add(b_.workgroup_id(), b_.i64(kThreads), thread);
+    when(b_, b_.lt(line, b_.size(lines)), [&] { scan_line(line); });
+    return b_.finish();
+  }
+
+ private:
+  void scan_line(MachineValue line) {
+    const DType stored = scan_.input.type.dtype;
+    const MachineValue from = row_start(b_, scan_.input, scan_.axis, line);
+    const MachineValue to = row_start(b_, scan_.result, scan_.axis, line);
+    const MachineValue n = b_.size(scan_.input.type.shape[scan_.axis]), last = b_.sub(n, b_.i64(1));
+    const MachineValue nothing = b_.constant_scalar(identity_of({scan_.kind, body_dtype(stored)}));
+    b_.for_loop(b_.i64(0), n, b_.i64(1), {nothing}, [&](MachineValue step, const MachineBuilder::Values& sums) {
+      const MachineValue position = scan_.reverse ? b_.sub(last, step) : step;
+      const MachineValue loaded = b_.load(input_, row_element(b_, scan_.input, scan_.axis, from, position));
+      const MachineValue term = widen_stored(b_, loaded, stored);
+      const MachineValue next = combine(b_, scan_.kind, {sums[0], sums[0]}, term, term).value;
+      b_.store(result_, row_element(b_, scan_.result, scan_.axis, to, position),
+               narrow_to_stored(b_, scan_.exclusive ? sums[0] : next, stored));
+      return MachineBuilder::Values{next};
+    });
+  }
+
+  const ScanDescriptor& scan_;
+  MachineBuilder b_;
+  MemoryHandle input_, result_;
+};
+
+/// Whether a thread walks a line.
+SizeExpr margin_of_columns(const ScanDescriptor& scan) {
+  return margin_of_both(margin_of_at_least(num_rows(scan.input.type.shape, scan.axis), kFewestLines),
+                        margin_of_at_least(scan.input.layout.strides[scan.axis], 2));
+}
+
+}  // namespace
+
+std::vector<RequestCase> gpu_scan_columns_cases(const KernelRequest& request, const TargetSpec&) {
+  ScanDescriptor scan = std::get<ScanDescriptor>(request);
+  const SizeExpr margin = margin_of_columns(scan);
+  if (!always_holds(margin)) scan.name += "_columns";
+  return {{margin, scan}};
+}
+
+Result<KernelSequence> lower_gpu_scan_columns(const KernelRequest& request, const Target& target,
+                                              const LowerOptions& options) {
+  const auto& scan = std::get<ScanDescriptor>(request);
+  MILLRACE_TRY(check_scan(scan));
+  const SizeExpr lines = num_rows(scan.input.type.shape, scan.axis), &stride = scan.input.layout.strides[scan.axis];
+  if (options.force_algorithm.empty() && never_holds(margin_of_columns(scan))) {
+    return unimplemented(
+        fmt::format("{} lines whose elements are {} apart; threads walk a line each where there are {} "
+                    "lines that lie side by side",
+                    lines.to_text(), stride.to_text(), kFewestLines));
+  }
+  KernelSequence sequence;
+  MILLRACE_TRY(append_kernel(sequence, ScanColumnsBuilder(scan, target.spec().subgroup_size()).run(),
+                             operands_then_results(1, 1), target, options));
+  sequence.kernels.back().kernel.flops =
+      is_float(scan.input.type.dtype) ? scan.input.type.shape.num_elements() : SizeExpr(0);
+  return sequence;
+}
+
+}  // namespace millrace

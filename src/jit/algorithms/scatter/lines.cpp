@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scatter copies each line of its operand and then puts the updates into it, in the order of the indices. A thread
+// owns its lines, so nothing that it writes is another's: duplicates have one order, whatever the number of threads.
+#include <fmt/format.h>
+
+#include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/line_walk.h"
+#include "jit/ir/reduction.h"
+#include "millrace/hal/host_kernel.h"
+#include "millrace/jit/float16_bodies.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::uint32_t kGpuThreads = 256;
+
+class ScatterBuilder {
+ public:
+  ScatterBuilder(const ScatterDescriptor& scatter, const TargetSpec& target)
+      : scatter_(scatter),
+        b_(scatter.name),
+        stored_(scatter.input.type.dtype),
+        walk_(b_, scatter.input.type.shape, scatter.axis, threads_for(target)) {
+    if (target.is_gpu()) b_.set_workgroup(kGpuThreads, target.subgroup_size());
+    const auto read = [&](const KernelTensor& tensor) {
+      return b_.buffer(tensor.name, tensor.type.dtype, true, false);
+    };
+    input_ = read(scatter.input);
+    indices_ = read(scatter.indices);
+    updates_ = read(scatter.updates);
+    result_ = b_.buffer(scatter.result.name, stored_, /*is_read=*/true, /*is_written=*/true);
+  }
+
+  MachineKernel run() {
+    b_.set_num_groups(walk_.num_groups());
+    walk_.run([&] {
+      copy_line();
+      update_line();
+    });
+    return b_.finish();
+  }
+
+ private:
+  LineWalk::Threads threads_for(const TargetSpec& target) const {
+    const auto lane_bytes = static_cast<std::uint32_t>(size_bytes(body_dtype(stored_)));
+    return {.lanes = target.vector_bytes() / lane_bytes, .workgroup_size = target.is_gpu() ? kGpuThreads : 1};
+  }
+
+  MachineValue size(const SizeExpr& expr) { return LinearValue::of_size(b_, expr).value(b_); }
+
+  /// Calls f(i) for i in [0, extent).
+  template <class F>
+  void for_each(const SizeExpr& extent, F&& f) {
+    b_.for_loop(b_.i64(0), size(extent), b_.i64(1), {}, [&](MachineValue i, const MachineBuilder::Values&) {
+      f(LinearValue(i));
+      return MachineBuilder::Values{};
+    });
+  }
+
+  void copy_line() {
+    const Layout& from_layout = scatter_.input.layout;
+    const Layout& to_layout = scatter_.result.layout;
+    const LinearValue from = walk_.start(scatter_.input), to = walk_.start(scatter_.result);
+    for_each(scatter_.input.type.shape[scatter_.axis], [&](const LinearValue& i) {
+      const MachineValue at = from.plus(b_, i, from_layout.strides[scatter_.axis]).value(b_);
+      walk_.store(result_, to_layout, to.plus(b_, i, to_layout.strides[scatter_.axis]).value(b_),
+                  walk_.load(input_, from_layout, at));
+    });
+  }
+
+  /// The updates' dims are the operand's, with the dims of the indices in the place of the axis.
+  void update_line() {
+    const std::size_t index_rank = scatter_.indices.type.shape.rank();
+    const LinearValue updates =
+        walk_.start(scatter_.updates, [&](std::size_t d) { return d < scatter_.axis ? d : d + index_rank - 1; });
+    const LinearValue indices = LinearValue::of_size(b_, scatter_.indices.layout.offset);
+    update_from(0, indices, updates, walk_.start(scatter_.result));
+  }
+
+  /// One loop per dim of the indices, the last one innermost.
+  void update_from(std::size_t dim, const LinearValue& index, const LinearValue& update, const LinearValue& line) {
+    const Shape& shape = scatter_.indices.type.shape;
+    if (dim == shape.rank()) return apply_update(index.value(b_), update.value(b_), line);
+    for_each(shape[dim], [&](const LinearValue& i) {
+      update_from(dim + 1, index.plus(b_, i, scatter_.indices.layout.strides[dim]),
+                  update.plus(b_, i, scatter_.updates.layout.strides[scatter_.axis + dim]), line);
+    });
+  }
+
+  void apply_update(MachineValue index_offset, MachineValue update_offset, const LinearValue& line) {
+    const MachineValue extent = size(scatter_.input.type.shape[scatter_.axis]);
+    const MachineValue raw = b_.convert(DType::kI64, b_.load(indices_, index_offset));
+    const MachineValue index = b_.select(b_.lt(raw, b_.i64(0)), b_.add(raw, extent), raw);
+    const MachineValue bad = b_.bit_or(b_.lt(index, b_.i64(0)), b_.le(extent, index));
+    b_.report_error(bad, static_cast<std::uint32_t>(KernelError::kIndexOutOfRange));
+    b_.if_else(
+        bad, [] { return MachineBuilder::Values{}; },
+        [&] {
+          const Layout& layout = scatter_.result.layout;
+          const MachineValue at = line.plus(b_, LinearValue(index), layout.strides[scatter_.axis]).value(b_);
+          MachineValue value = walk_.load(updates_, scatter_.updates.layout, update_offset);
+          if (scatter_.combine) value = combined(walk_.load(result_, layout, at), value);
+          walk_.store(result_, layout, at, value);
+          return MachineBuilder::Values{};
+        });
+  }
+
+  MachineValue combined(MachineValue old, MachineValue update) {
+    const MachineValue state = widen_stored(b_, old, stored_), term = widen_stored(b_, update, stored_);
+    return narrow_to_stored(b_, combine(b_, *scatter_.combine, {state, state}, term, term).value, stored_);
+  }
+
+  const ScatterDescriptor& scatter_;
+  MachineBuilder b_;
+  DType stored_;
+  LineWalk walk_;
+  MemoryHandle input_, indices_, updates_, result_;
+};
+
+Status check_scatter(const ScatterDescriptor& scatter) {
+  const auto refuse = [&](std::string why) {
+    return invalid_argument(fmt::format("scatter '{}': {}", scatter.name, why));
+  };
+  const Shape& shape = scatter.input.type.shape;
+  if (scatter.axis >= shape.rank()) {
+    return refuse(fmt::format("axis {}, expected less than {}", scatter.axis, shape.rank()));
+  }
+  std::vector<SizeExpr> dims(shape.dims().begin(), shape.dims().begin() + scatter.axis);
+  for (const SizeExpr& dim : scatter.indices.type.shape.dims()) dims.push_back(dim);
+  dims.insert(dims.end(), shape.dims().begin() + scatter.axis + 1, shape.dims().end());
+  const TensorType updates{scatter.input.type.dtype, Shape(std::move(dims))};
+  if (scatter.updates.type != updates) {
+    return refuse(fmt::format("the updates are {}, expected {}", scatter.updates.type.to_text(), updates.to_text()));
+  }
+  if (scatter.result.type != scatter.input.type) {
+    return refuse(
+        fmt::format("the result is {}, expected {}", scatter.result.type.to_text(), scatter.input.type.to_text()));
+  }
+  if (scatter.combine == ReductionKind::kArgMax) return refuse("an argmax, expected a reduction to a value");
+  return {};
+}
+
+}  // namespace
+
+Result<KernelSequence> lower_scatter_lines(const KernelRequest& request, const Target& target,
+                                           const LowerOptions& options) {
+  const ScatterDescriptor& scatter = std::get<ScatterDescriptor>(request);
+  MILLRACE_TRY(check_scatter(scatter));
+  KernelSequence sequence;
+  MILLRACE_TRY(append_kernel(sequence, ScatterBuilder(scatter, target.spec()).run(), operands_then_results(3, 1),
+                             target, options));
+  const bool computes = scatter.combine && is_float(scatter.input.type.dtype);
+  sequence.kernels.back().kernel.flops = computes ? scatter.updates.type.shape.num_elements() : SizeExpr(0);
+  return sequence;
+}
+
+}  // namespace millrace

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts of any size by the digits of their keys, the lowest first: O(n), stable. Elements move as they are, and
+// their keys are computed anew in each pass, so that no value is looked up again; indices move beside them where they
+// are wanted. Each pass reads the elements twice and writes them once.
+// Source: Satish, Harris & Garland, "Designing efficient sorting algorithms for manycore GPUs", IPDPS 2009.
+#include "jit/algorithms/sort/radix_sequence.h"
+
+namespace millrace {
+
+Result<KernelSequence> lower_gpu_radix_sort(const KernelRequest& request, const Target& target,
+                                            const LowerOptions& options) {
+  const auto& sort = std::get<SortDescriptor>(request);
+  MILLRACE_TRY(check_sort(sort));
+  RadixSequence sequence(sort, num_radix_counts(sort, kRadixDigits), target, options);
+  MILLRACE_TRY(sequence.append_sort(sort, {}));
+  return sequence.finish();
+}
+
+}  // namespace millrace

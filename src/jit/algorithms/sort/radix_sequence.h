@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/sort/radix_pass.h"
+
+namespace millrace {
+
+/// The kernels and the scratch of a radix sort or selection, as they are put together.
+class RadixSequence {
+ public:
+  /// `num_counts`: what the pass with the most of them has.
+  RadixSequence(const SortDescriptor& sort, const SizeExpr& num_counts, const Target& target,
+                const LowerOptions& options);
+
+  /// Scratch that only a selection has.
+  void add_threshold();
+  /// Scratch for all elements of `sort`.
+  RadixElements add_elements(const SortDescriptor& sort);
+
+  Status append(BuildRadixKernel* build, const SortDescriptor& sort, RadixPass pass);
+  /// The three kernels of a pass that moves elements.
+  Status append_move(const SortDescriptor& sort, const RadixPass& pass);
+  /// A pass a digit, the lowest first, from the input or from scratch to the results.
+  Status append_sort(const SortDescriptor& sort, const std::optional<RadixElements>& from);
+
+  KernelSequence finish() { return std::move(sequence_); }
+
+ private:
+  SequenceOperand add(std::string name, const SizeExpr& num_elements, DType dtype);
+
+  const Target& target_;
+  const LowerOptions& options_;
+  DType key_;
+  SizeExpr rows_;
+  RadixScratch scratch_;
+  unsigned num_elements_added_ = 0;
+  KernelSequence sequence_;
+};
+
+/// Counts of all rows, digits and blocks.
+SizeExpr num_radix_counts(const SortDescriptor& sort, std::int64_t num_digits);
+
+}  // namespace millrace

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first k of long rows, where k are too many for a workgroup. Finds the k-th key digit by digit, the highest
+// first: each pass counts the elements that have the digits found so far. What comes before that key, and then what
+// equals it, is moved to its place in the order of the row; and where k are wanted in order, they alone are sorted.
+// Reads the row once a digit and twice more, and writes k.
+// Source: Alabi, Blanchard, Gordon & Steinbach, "Fast k-selection algorithms for graphics processing units", ACM
+// Journal of Experimental Algorithmics 17, 2012.
+#include <fmt/format.h>
+
+#include "jit/algorithms/sort/key.h"
+#include "jit/algorithms/sort/radix_sequence.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t kFewestTimesK = 4;  // elements of a row: to sort k of them then costs less than it saves
+
+/// Whether a sort of all moves fewer bytes.
+Status check_worth(const SortDescriptor& sort, unsigned num_digits) {
+  if (num_digits == 1) return unimplemented("keys of 8 bits; one pass sorts them");
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  const std::int64_t most = n.upper_bound() / kFewestTimesK;
+  if (sort.k.upper_bound() <= most) return {};
+  return unimplemented(
+      fmt::format("the first {} of rows of {} elements; worth it up to a quarter", sort.k.to_text(), n.to_text()));
+}
+
+/// The sort of the k elements of each row that are chosen.
+SortDescriptor sort_of_chosen(SortDescriptor sort) {
+  sort.input.type.shape[sort.axis] = sort.k;
+  return sort;
+}
+
+Status append_search(RadixSequence& sequence, const SortDescriptor& sort, unsigned num_digits) {
+  sequence.add_threshold();
+  MILLRACE_TRY(sequence.append(build_select_start, sort, {.number = num_digits}));
+  for (unsigned number = num_digits; number-- > 0;) {
+    const bool is_highest = number + 1 == num_digits;
+    const RadixPass pass{.number = number, .takes = is_highest ? RadixTakes::kAll : RadixTakes::kOfPrefix};
+    MILLRACE_TRY(sequence.append(build_select_count, sort, pass));
+    MILLRACE_TRY(sequence.append(build_select_digit, sort, pass));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<KernelSequence> lower_gpu_topk_select(const KernelRequest& request, const Target& target,
+                                             const LowerOptions& options) {
+  const auto& sort = std::get<SortDescriptor>(request);
+  MILLRACE_TRY(check_sort(sort));
+  const unsigned num_digits = sort_key_bits(sort.input.type.dtype) / 8;
+  if (options.force_algorithm.empty()) MILLRACE_TRY(check_worth(sort, num_digits));
+  const SortDescriptor of_chosen = sort_of_chosen(sort);
+  SizeExpr num_counts = num_radix_counts(sort, kThresholdDigits);
+  if (sort.sorted) num_counts = max(num_counts, num_radix_counts(of_chosen, kRadixDigits));
+  RadixSequence sequence(sort, num_counts, target, options);
+  MILLRACE_TRY(append_search(sequence, sort, num_digits));
+  RadixPass choose{.takes = RadixTakes::kUpToThreshold};
+  if (sort.sorted) choose.to = sequence.add_elements(of_chosen);
+  MILLRACE_TRY(sequence.append_move(sort, choose));
+  if (sort.sorted) MILLRACE_TRY(sequence.append_sort(of_chosen, choose.to));
+  return sequence.finish();
+}
+
+}  // namespace millrace

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/jit/kernel_cache.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <list>
+#include <set>
+#include <xxhash.h>
+
+#include <fmt/format.h>
+
+#include "base/guard_allocations.h"
+#include "jit/cache/build_id.h"
+#include "jit/cache/directory.h"
+
+namespace millrace {
+namespace {
+
+using Image = std::shared_ptr<const ExecutableImage>;
+
+/// 32 hexadecimal digits, also the file's name.
+std::string key_of(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
+  const std::string text = fmt::format("{}\n{}\n{}\n{}\n{}", compiler.name(), compiler.version(), build_id(),
+                                       spec.to_text(), kernel.key_text);
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+/// The key leaves names out, so the image may be of a kernel with another name.
+Image with_info(Image image, const KernelInfo& info) {
+  if (image->info == info) return image;
+  auto renamed = std::make_shared<ExecutableImage>(*image);
+  renamed->info = info;
+  return renamed;
+}
+
+}  // namespace
+
+struct KernelCache::State {
+  struct Entry {
+    std::string key;
+    Image image;
+  };
+
+  explicit State(const Options& options)
+      : directory(options.directory, options.max_bytes), max_entries(options.max_memory_entries) {
+    for (const std::string& path : options.read_only_directories) layers.emplace_back(path, 0);
+  }
+
+  /// Precondition: locked.
+  Image find(const std::string& key) {
+    const auto found = entries.find(key);
+    if (found == entries.end()) return nullptr;
+    by_use.splice(by_use.begin(), by_use, found->second);
+    return found->second->image;
+  }
+
+  /// Precondition: locked.
+  void insert(const std::string& key, Image image) {
+    if (max_entries == 0) return;
+    std::list<Entry> added;
+    added.push_front({key, std::move(image)});
+    entries[key] = added.begin();
+    by_use.splice(by_use.begin(), added);  // last: it needs no memory, so the list and the map agree
+    if (entries.size() > max_entries) {
+      entries.erase(by_use.back().key);
+      by_use.pop_back();
+    }
+  }
+
+  // Not locked. An image is null where there is none that can be used.
+  Result<Image> read(const KernelCacheDirectory& from, const std::string& key, CacheFile& file) const;
+  /// From the directory or a layer beneath, in this order. `is_rejected`: some file there could not be used.
+  Result<Image> load(const std::string& key, bool& is_rejected) const;
+  /// From disk or compiled; not locked.
+  Result<Image> make(const std::string& key, const PlannedKernel&, const TargetSpec&, const KernelCompiler&);
+
+  /// From memory, or made; not locked.
+  Result<Image> get(const PlannedKernel&, const TargetSpec&, const KernelCompiler&);
+
+  const KernelCacheDirectory directory;
+  std::list<KernelCacheDirectory> layers;  // only read
+  const std::size_t max_entries;
+  std::mutex mutex;
+  std::condition_variable finished;
+  std::list<Entry> by_use;  // most recent first
+  std::unordered_map<std::string, std::list<Entry>::iterator> entries;
+  std::set<std::string> in_progress;  // made by some thread just now; others wait for it
+  Stats stats;
+};
+
+Result<Image> KernelCache::State::read(const KernelCacheDirectory& from, const std::string& key,
+                                       CacheFile& file) const {
+  file = from.read(key);
+  if (!file.content) return Image();
+  Result<ExecutableImage> image = decode_image(*file.content, key);
+  if (image.ok()) return std::make_shared<const ExecutableImage>(*std::move(image));
+  if (image.status().code() != StatusCode::kDataLoss) return image.status();  // no memory: nothing is known of the file
+  file.is_rejected = true;
+  return Image();
+}
+
+Result<Image> KernelCache::State::load(const std::string& key, bool& is_rejected) const {
+  CacheFile file;
+  MILLRACE_TRY_ASSIGN(Image image, read(directory, key, file));
+  is_rejected = file.is_rejected;
+  if (image != nullptr) directory.note_use(key);
+  for (auto layer = layers.begin(); image == nullptr && layer != layers.end(); ++layer) {
+    MILLRACE_TRY_ASSIGN(image, read(*layer, key, file));
+    if (image != nullptr && is_rejected) directory.write(key, *file.content);  // or it would be rejected again
+    is_rejected = is_rejected || file.is_rejected;
+  }
+  return image;
+}
+
+Result<Image> KernelCache::State::make(const std::string& key, const PlannedKernel& kernel, const TargetSpec& spec,
+                                       const KernelCompiler& compiler) {
+  bool is_rejected = false;
+  MILLRACE_TRY_ASSIGN(Image loaded, load(key, is_rejected));
+  if (loaded != nullptr) {
+    const std::lock_guard lock(mutex);
+    ++stats.disk_hits;
+    if (is_rejected) ++stats.rejected;
+    return loaded;
+  }
+  {
+    const std::lock_guard lock(mutex);
+    ++stats.misses;
+    if (is_rejected) ++stats.rejected;
+  }
+  MILLRACE_TRY_ASSIGN(ExecutableImage image, compiler.emit(kernel, spec));
+  if (image.format != ImageFormat::kInterpreted) directory.write(key, encode_image(image, key));
+  return std::make_shared<const ExecutableImage>(std::move(image));
+}
+
+Result<Image> KernelCache::State::get(const PlannedKernel& kernel, const TargetSpec& spec,
+                                      const KernelCompiler& compiler) {
+  const std::string key = key_of(kernel, spec, compiler);
+  std::unique_lock lock(mutex);
+  while (true) {
+    if (Image image = find(key)) {
+      ++stats.memory_hits;
+      return with_info(std::move(image), kernel.info);
+    }
+    if (in_progress.insert(key).second) break;
+    finished.wait(lock);
+  }
+  lock.unlock();
+  // Also when something throws, or the others would wait for ever.
+  struct Finish {
+    State& state;
+    const std::string& key;
+    ~Finish() {
+      const std::lock_guard again(state.mutex);
+      state.in_progress.erase(key);
+      state.finished.notify_all();
+    }
+  } const finish{*this, key};
+  MILLRACE_TRY_ASSIGN(Image image, make(key, kernel, spec, compiler));
+  {
+    const std::lock_guard again(mutex);
+    insert(key, image);
+  }
+  return with_info(std::move(image), kernel.info);
+}
+
+std::vector<std::string> KernelCache::default_read_only_directories() {
+  std::vector<std::string> directories;
+  const char* layers = std::getenv("MILLRACE_CACHE_LAYERS");
+  std::string_view rest = layers != nullptr ? layers : "";
+  while (!rest.empty()) {
+    const std::string_view path = rest.substr(0, rest.find(':'));
+    if (path.starts_with('/')) directories.emplace_back(path);
+    rest.remove_prefix(std::min(rest.size(), path.size() + 1));
+  }
+  return directories;
+}
+
+std::string KernelCache::default_directory() {
+  // An XDG_CACHE_HOME that is not absolute is to be ignored, says its specification.
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') {
+    return std::string(cache) + "/millrace";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
+    return std::string(home) + "/.cache/millrace";
+  }
+  return {};
+}
+
+KernelCache::KernelCache(Options options) : state_(std::make_unique<State>(options)) {}
+KernelCache::~KernelCache() = default;
+
+Result<Image> KernelCache::get(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
+  return guard_allocations([&] { return fmt::format("kernel '{}'", kernel.name); },
+                           [&] { return state_->get(kernel, spec, compiler); });
+}
+
+KernelCache::Stats KernelCache::stats() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->stats;
+}
+
+}  // namespace millrace

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "jit/ir/reduction.h"
+#include "millrace/jit/loop_kernel.h"
+
+namespace millrace {
+namespace {
+
+using Point = std::vector<std::int64_t>;
+
+/// An access with its sizes bound.
+struct BoundIndex {
+  std::int64_t offset = 0;
+  std::vector<std::int64_t> coefficients;
+  std::int64_t extent = 0;
+  std::int64_t stride = 0;
+};
+struct BoundAccess {
+  std::vector<BoundIndex> indices;
+  std::int64_t base = 0;
+  DType stored = DType::kF32;
+  std::byte* data = nullptr;
+  std::optional<std::uint32_t> dynamic_dim;
+  std::optional<Scalar> fill;
+};
+
+Scalar convert(DType to, Scalar value) {
+  return value.dtype == to ? value : evaluate(KernelOp::kConvert, to, std::span(&value, 1));
+}
+
+class Evaluator {
+ public:
+  Evaluator(const LoopKernel& kernel, std::span<void* const> data, const SymbolValues& symbols)
+      : kernel_(kernel), data_(data), symbols_(symbols) {}
+
+  Status run() {
+    MILLRACE_TRY(bind());
+    Point point(extents_.size());
+    const std::size_t num_parallel = kernel_.num_parallel();
+    for_each_point(point, 0, num_parallel, [&] {
+      std::vector<ReductionState> states;
+      for (const Reduction& reduction : kernel_.reductions) states.push_back(initial_state(reduction));
+      if (!kernel_.reductions.empty()) {
+        for_each_point(point, num_parallel, extents_.size(), [&] { accumulate(point, states); });
+      }
+      finish_point(point, states);
+    });
+    if (!has_bad_index_) return {};
+    return out_of_range(fmt::format("kernel '{}': an index is outside its axis", kernel_.name));
+  }
+
+ private:
+  Result<BoundAccess> bind(const Access& access, const KernelTensor& tensor, std::size_t buffer) {
+    BoundAccess bound;
+    bound.dynamic_dim = access.dynamic_dim;
+    bound.fill = access.fill;
+    bound.stored = tensor.type.dtype;
+    bound.data = static_cast<std::byte*>(data_[buffer]);
+    MILLRACE_TRY_ASSIGN(bound.base, tensor.layout.offset.evaluate(symbols_));
+    for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
+      BoundIndex index;
+      MILLRACE_TRY_ASSIGN(index.offset, access.indices[axis].offset.evaluate(symbols_));
+      MILLRACE_TRY_ASSIGN(index.extent, tensor.type.shape[axis].evaluate(symbols_));
+      MILLRACE_TRY_ASSIGN(index.stride, tensor.layout.strides[axis].evaluate(symbols_));
+      for (const SizeExpr& coefficient : access.indices[axis].coefficients) {
+        MILLRACE_TRY_ASSIGN(std::int64_t value, coefficient.evaluate(symbols_));
+        index.coefficients.push_back(value);
+      }
+      bound.indices.push_back(std::move(index));
+    }
+    return bound;
+  }
+
+  Status bind() {
+    for (const LoopDim& dim : kernel_.domain) {
+      MILLRACE_TRY_ASSIGN(std::int64_t extent, dim.extent.evaluate(symbols_));
+      extents_.push_back(extent);
+    }
+    for (const SizeExpr& extent : kernel_.extents) {
+      MILLRACE_TRY_ASSIGN(std::int64_t value, extent.evaluate(symbols_));
+      body_extents_.push_back(value);
+    }
+    for (const Access& load : kernel_.loads) {
+      MILLRACE_TRY_ASSIGN(BoundAccess bound, bind(load, kernel_.operands[load.tensor], load.tensor));
+      loads_.push_back(std::move(bound));
+    }
+    for (const Access& store : kernel_.stores) {
+      const std::size_t buffer = kernel_.operands.size() + store.tensor;
+      MILLRACE_TRY_ASSIGN(BoundAccess bound, bind(store, kernel_.results[store.tensor], buffer));
+      stores_.push_back(std::move(bound));
+    }
+    return {};
+  }
+
+  /// Calls f for every value of the dims [first, end), the last one fastest.
+  template <class F>
+  void for_each_point(Point& point, std::size_t first, std::size_t end, F&& f) {
+    if (first == end) return f();
+    for (point[first] = 0; point[first] < extents_[first]; ++point[first]) for_each_point(point, first + 1, end, f);
+  }
+
+  /// Where the access stands; nothing when it is outside.
+  static std::byte* address(const BoundAccess& access, const Point& point, std::int64_t dynamic_index) {
+    std::int64_t offset = access.base;
+    for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
+      const BoundIndex& bound = access.indices[axis];
+      std::int64_t index = bound.offset + (access.dynamic_dim == axis ? dynamic_index : 0);
+      for (std::size_t d = 0; d < point.size(); ++d) index += bound.coefficients[d] * point[d];
+      if (index < 0 || index >= bound.extent) return nullptr;
+      offset += index * bound.stride;
+    }
+    return access.data + offset * static_cast<std::int64_t>(size_bytes(access.stored));
+  }
+
+  Scalar load(const BoundAccess& access, const Point& point, std::int64_t dynamic_index) const {
+    const DType result = body_dtype(access.stored);
+    const std::byte* from = address(access, point, dynamic_index);
+    // Outside without a fill happens only after a bad index into an axis of extent 0, which is reported.
+    if (from == nullptr) return access.fill.value_or(Scalar{result, 0});
+    return convert(result, load_scalar(access.stored, from));
+  }
+
+  static void store(const BoundAccess& access, const Point& point, Scalar value) {
+    std::byte* to = address(access, point, 0);
+    MILLRACE_CHECK(to != nullptr);
+    const Scalar stored = convert(access.stored, value);
+    std::memcpy(to, &stored.bits, size_bytes(access.stored));
+  }
+
+  Scalar check_index(std::int64_t index, std::int64_t extent) {
+    if (index < 0) index += extent;
+    const bool is_bad = index < 0 || index >= extent;
+    has_bad_index_ |= is_bad;
+    return Scalar::of<std::int64_t>(is_bad ? 0 : index);
+  }
+
+  std::vector<Scalar> run_body(const Body& body, const Point& point, std::span<const Scalar> reduced) {
+    std::vector<Scalar> values;
+    std::vector<Scalar> operands;
+    for (const BodyInstruction& instruction : body.instructions) {
+      operands.clear();
+      for (unsigned i = 0; i < instruction.num_operands; ++i) {
+        operands.push_back(values[index_of(instruction.operands[i])]);
+      }
+      switch (instruction.op) {
+        case KernelOp::kConstant:
+          values.push_back({instruction.dtype, instruction.immediate});
+          break;
+        case KernelOp::kLoad:
+          values.push_back(
+              load(loads_[instruction.immediate], point, operands.empty() ? 0 : operands[0].as<std::int64_t>()));
+          break;
+        case KernelOp::kIndex:
+          values.push_back(Scalar::of<std::int64_t>(point[instruction.immediate]));
+          break;
+        case KernelOp::kExtent:
+          values.push_back(Scalar::of<std::int64_t>(body_extents_[instruction.immediate]));
+          break;
+        case KernelOp::kReduced:
+          values.push_back(reduced[instruction.immediate]);
+          break;
+        case KernelOp::kCheckIndex:
+          values.push_back(check_index(operands[0].as<std::int64_t>(), operands[1].as<std::int64_t>()));
+          break;
+        default:
+          values.push_back(evaluate(instruction.op, instruction.dtype, operands));
+      }
+    }
+    std::vector<Scalar> yields;
+    for (const BodyValueId id : body.yields) yields.push_back(values[index_of(id)]);
+    return yields;
+  }
+
+  void accumulate(const Point& point, std::vector<ReductionState>& states) {
+    const std::vector<Scalar> terms = run_body(kernel_.term, point, {});
+    HostEval host;
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const bool is_argmax = kernel_.reductions[i].kind == ReductionKind::kArgMax;
+      const Scalar index = Scalar::of<std::int64_t>(is_argmax ? point.back() : 0);
+      states[i] = combine(host, kernel_.reductions[i].kind, states[i], terms[i], index);
+    }
+  }
+
+  void finish_point(const Point& point, const std::vector<ReductionState>& states) {
+    std::vector<Scalar> reduced;
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      reduced.push_back(kernel_.reductions[i].kind == ReductionKind::kArgMax ? states[i].index : states[i].value);
+    }
+    const std::vector<Scalar> yields = run_body(kernel_.epilogue, point, reduced);
+    for (std::size_t i = 0; i < stores_.size(); ++i) store(stores_[i], point, yields[i]);
+  }
+
+  const LoopKernel& kernel_;
+  std::span<void* const> data_;
+  const SymbolValues& symbols_;
+  std::vector<std::int64_t> extents_;
+  std::vector<std::int64_t> body_extents_;
+  std::vector<BoundAccess> loads_;
+  std::vector<BoundAccess> stores_;
+  bool has_bad_index_ = false;
+};
+
+}  // namespace
+
+Status evaluate_loop_kernel(const LoopKernel& kernel, std::span<void* const> data, const SymbolValues& symbols) {
+  MILLRACE_CHECK(data.size() == kernel.operands.size() + kernel.results.size());
+  return Evaluator(kernel, data, symbols).run();
+}
+
+}  // namespace millrace

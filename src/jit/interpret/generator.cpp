@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/cache/build_id.h"
+#include "jit/plan/plan_machine_kernel.h"
+#include "millrace/jit/interpret.h"
+#include "millrace/jit/kernel_compiler.h"
+
+namespace millrace {
+namespace {
+
+class InterpreterGenerator final : public KernelCompiler {
+ public:
+  std::string_view name() const override { return "interpreter"; }
+  std::string version() const override { return "build " + std::string(build_id()); }
+
+  Status supports(const TargetSpec& spec) const override {
+    if (spec.is_cpu() || spec.is_simulated()) return {};
+    return unimplemented("target " + spec.to_text() + " is no CPU and not simulated; the interpreter runs on the host");
+  }
+
+  /// Findings name the kernel, so each has its own.
+  bool emits_code() const override { return false; }
+
+  Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
+    MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_machine_kernel(kernel, spec, name()));
+    // With its names, which findings tell.
+    planned.key_text = to_text(std::get<MachineKernel>(planned.mapped));
+    return planned;
+  }
+
+  Result<ExecutableImage> emit(const PlannedKernel& planned, const TargetSpec& spec) const override {
+    ExecutableImage image;
+    image.format = ImageFormat::kInterpreted;
+    image.target = spec.to_text();
+    image.generator = std::string(name());
+    image.info = planned.info;
+    image.kernel = make_interpreted_kernel(std::get<MachineKernel>(planned.mapped), planned.memory);
+    return image;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const KernelCompiler> make_interpreter_generator() { return std::make_shared<InterpreterGenerator>(); }
+
+}  // namespace millrace

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/ir/affine.h"
+
+namespace millrace {
+namespace {
+
+/// index += factor * other
+void add_scaled(AffineIndex& index, const AffineIndex& other, const SizeExpr& factor) {
+  index.offset = index.offset + other.offset * factor;
+  for (std::size_t d = 0; d < index.coefficients.size(); ++d) {
+    if (!other.coefficients[d].is(0)) index.coefficients[d] = index.coefficients[d] + other.coefficients[d] * factor;
+  }
+}
+
+}  // namespace
+
+AffineIndex constant_index(std::size_t num_dims, SizeExpr value) {
+  return {std::move(value), std::vector<SizeExpr>(num_dims)};
+}
+
+AffineIndex dim_index(std::size_t num_dims, std::size_t dim) {
+  AffineIndex index = constant_index(num_dims, 0);
+  index.coefficients[dim] = 1;
+  return index;
+}
+
+AffineIndex compose(const AffineIndex& outer, std::span<const AffineIndex> inner, std::size_t num_dims) {
+  MILLRACE_CHECK(outer.coefficients.size() == inner.size());
+  AffineIndex index = constant_index(num_dims, outer.offset);
+  for (std::size_t d = 0; d < inner.size(); ++d) {
+    if (!outer.coefficients[d].is(0)) add_scaled(index, inner[d], outer.coefficients[d]);
+  }
+  return index;
+}
+
+std::optional<std::size_t> as_single_dim(const AffineIndex& index) {
+  if (!index.offset.is(0)) return std::nullopt;
+  std::optional<std::size_t> dim;
+  for (std::size_t d = 0; d < index.coefficients.size(); ++d) {
+    if (index.coefficients[d].is(0)) continue;
+    if (dim || !index.coefficients[d].is(1)) return std::nullopt;
+    dim = d;
+  }
+  return dim;
+}
+
+bool is_inside(const AffineIndex& index, const SizeExpr& extent, std::span<const LoopDim> domain) {
+  SizeExpr least = index.offset;
+  SizeExpr most = index.offset;
+  for (std::size_t d = 0; d < domain.size(); ++d) {
+    const SizeExpr& coefficient = index.coefficients[d];
+    if (coefficient.is(0)) continue;
+    const SizeExpr reach = coefficient * (domain[d].extent - 1);
+    if (coefficient.lower_bound() >= 0) {
+      most = most + reach;
+    } else if (coefficient.upper_bound() <= 0) {
+      least = least + reach;
+    } else {
+      return false;
+    }
+  }
+  return least.lower_bound() >= 0 && (extent - most).lower_bound() >= 1;
+}
+
+std::optional<IndexRange> constant_range(const AffineIndex& index, std::span<const LoopDim> domain) {
+  if (!index.offset.is_constant()) return std::nullopt;
+  IndexRange range{index.offset.constant(), index.offset.constant()};
+  for (std::size_t d = 0; d < domain.size(); ++d) {
+    const SizeExpr& extent = domain[d].extent;
+    const SizeExpr& coefficient = index.coefficients[d];
+    if (!extent.is_constant() || extent.constant() <= 0 || !coefficient.is_constant()) return std::nullopt;
+    const std::int64_t reach = coefficient.constant() * (extent.constant() - 1);
+    (reach < 0 ? range.min : range.max) += reach;
+  }
+  return range;
+}
+
+AffineIndex element_offset(const Access& access, const Layout& layout, std::size_t num_dims) {
+  AffineIndex total = constant_index(num_dims, layout.offset);
+  for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
+    add_scaled(total, access.indices[axis], layout.strides[axis]);
+  }
+  return total;
+}
+
+std::string to_text(const AffineIndex& index) {
+  std::string text;
+  const auto add_term = [&text](const std::string& term) { text += text.empty() ? term : " + " + term; };
+  for (std::size_t d = 0; d < index.coefficients.size(); ++d) {
+    const SizeExpr& coefficient = index.coefficients[d];
+    if (coefficient.is(0)) continue;
+    const std::string dim = "d" + std::to_string(d);
+    if (coefficient.is(1)) {
+      add_term(dim);
+    } else if (coefficient.is_constant()) {
+      add_term(coefficient.to_text() + "*" + dim);
+    } else {
+      add_term("(" + coefficient.to_text() + ")*" + dim);
+    }
+  }
+  if (text.empty() || !index.offset.is(0)) add_term(index.offset.to_text());
+  return text;
+}
+
+}  // namespace millrace

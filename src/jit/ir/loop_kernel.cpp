@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/jit/loop_kernel.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "jit/ir/affine.h"
+
+namespace millrace {
+namespace {
+
+/// A load of f16 or bf16 widens by itself, so the two factors of a product are loads and nothing else.
+bool is_plain_load(const LoopKernel& kernel, const BodyInstruction& instruction) {
+  if (instruction.op != KernelOp::kLoad) return false;
+  const Access& access = kernel.loads[instruction.immediate];
+  return !access.dynamic_dim && !access.fill;
+}
+
+bool is_contraction(const LoopKernel& kernel) {
+  if (kernel.reductions.size() != 1 || kernel.reductions[0].kind != ReductionKind::kSum) return false;
+  const auto& code = kernel.term.instructions;
+  const BodyInstruction& last = code[kernel.term.yields[0]];
+  if (last.op != KernelOp::kMul) return false;
+  return is_plain_load(kernel, code[last.operands[0]]) && is_plain_load(kernel, code[last.operands[1]]);
+}
+
+std::string tensor_text(const KernelTensor& tensor) {
+  return fmt::format("%{} {} {}", tensor.name, tensor.type.to_text(), tensor.layout.to_text());
+}
+
+std::string access_text(const Access& access) {
+  std::string text = "[";
+  for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
+    if (axis > 0) text += ", ";
+    text += to_text(access.indices[axis]);
+    if (access.dynamic_dim == axis) text += " + dynamic";
+  }
+  text += "]";
+  if (access.fill) text += fmt::format(" else {} {:#x}", to_text(access.fill->dtype), access.fill->bits);
+  return text;
+}
+
+/// The lines of `text`, each moved in by four spaces.
+std::string indented(const std::string& text) {
+  std::string result;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    result += "    " + text.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::size_t LoopKernel::num_parallel() const {
+  const auto first = std::find_if(domain.begin(), domain.end(), [](const LoopDim& dim) { return dim.is_reduction; });
+  return static_cast<std::size_t>(first - domain.begin());
+}
+
+LoopKind classify(const LoopKernel& kernel) {
+  if (kernel.reductions.empty()) return LoopKind::kMap;
+  return is_contraction(kernel) ? LoopKind::kContract : LoopKind::kReduce;
+}
+
+std::string_view to_text(LoopKind kind) {
+  constexpr std::string_view kNames[] = {"map", "reduce", "contract"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view to_text(ReductionKind kind) {
+  constexpr std::string_view kNames[] = {"sum", "prod", "min", "max", "argmax"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string to_text(const LoopKernel& kernel) {
+  std::string text = fmt::format("loop_kernel \"{}\" {} {{\n", kernel.name, to_text(classify(kernel)));
+  for (std::size_t d = 0; d < kernel.domain.size(); ++d) {
+    const LoopDim& dim = kernel.domain[d];
+    text +=
+        fmt::format("  d{} {} {} {}\n", d, dim.name, dim.is_reduction ? "reduction" : "parallel", dim.extent.to_text());
+  }
+  for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
+    text += fmt::format("  operand {} {}\n", i, tensor_text(kernel.operands[i]));
+  }
+  for (std::size_t i = 0; i < kernel.results.size(); ++i) {
+    text += fmt::format("  result {} {}\n", i, tensor_text(kernel.results[i]));
+  }
+  for (std::size_t i = 0; i < kernel.loads.size(); ++i) {
+    text += fmt::format("  load {} operand {} {}\n", i, kernel.loads[i].tensor, access_text(kernel.loads[i]));
+  }
+  for (std::size_t i = 0; i < kernel.stores.size(); ++i) {
+    text += fmt::format("  store {} result {} {}\n", i, kernel.stores[i].tensor, access_text(kernel.stores[i]));
+  }
+  for (std::size_t i = 0; i < kernel.reductions.size(); ++i) {
+    text += fmt::format("  reduction {} {} {}\n", i, to_text(kernel.reductions[i].kind),
+                        to_text(kernel.reductions[i].dtype));
+  }
+  for (std::size_t i = 0; i < kernel.extents.size(); ++i) {
+    text += fmt::format("  extent {} {}\n", i, kernel.extents[i].to_text());
+  }
+  if (!kernel.reductions.empty()) text += "  term\n" + indented(to_text(kernel.term));
+  return text + "  epilogue\n" + indented(to_text(kernel.epilogue)) + "}\n";
+}
+
+}  // namespace millrace

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "jit/ir/instruction_lines.h"
+#include "millrace/base/check.h"
+#include "millrace/jit/machine_kernel.h"
+
+namespace millrace {
+
+std::string VectorType::to_text() const {
+  return lanes == 1 ? std::string(millrace::to_text(dtype)) : fmt::format("{}x{}", millrace::to_text(dtype), lanes);
+}
+
+std::string MemoryRef::to_text() const { return fmt::format("{}{}", is_slot ? '#' : '@', index); }
+
+namespace {
+
+class Printer {
+ public:
+  explicit Printer(const MachineKernel& kernel) : kernel_(kernel) {}
+
+  std::string print() {
+    write("kernel {}\ngroups {}\n", kernel_.name, kernel_.num_groups.to_text());
+    if (kernel_.workgroup_size > 1) {
+      write("workgroup {} threads, subgroups of {}\n", kernel_.workgroup_size, kernel_.subgroup_size);
+    }
+    print_symbols();
+    for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
+      const BufferArgument& buffer = kernel_.buffers[i];
+      write("buffer @{} {}: {}{}{}\n", i, buffer.name, to_text(buffer.dtype), buffer.is_read ? " read" : "",
+            buffer.is_written ? " write" : "");
+    }
+    for (std::size_t i = 0; i < kernel_.sizes.size(); ++i) {
+      const std::optional<SizeExpr>& value = kernel_.sizes[i].value;
+      write("size s{}: {}\n", i, value ? value->to_text() : "of each launch");
+    }
+    for (std::size_t i = 0; i < kernel_.slots.size(); ++i) {
+      const MemorySlot& slot = kernel_.slots[i];
+      write("slot #{} {}: {} {}[{}]\n", i, slot.name, to_text(slot.kind), to_text(slot.dtype), slot.num_elements);
+    }
+    write("body {{\n");
+    print_block(BlockId{});
+    write("}}\n");
+    return std::move(text_);
+  }
+
+  /// The instructions' lines, in the order in which they were printed.
+  const std::vector<std::uint32_t>& lines() const { return lines_; }
+
+ private:
+  /// The line that is being printed, from 1.
+  std::uint32_t line() {
+    const auto begin = text_.begin() + static_cast<std::ptrdiff_t>(counted_);
+    num_ended_ += static_cast<std::uint32_t>(std::count(begin, text_.end(), '\n'));
+    counted_ = text_.size();
+    return num_ended_ + 1;
+  }
+
+  template <class... Args>
+  void write(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+  }
+
+  /// Facts choose remainder code, so they are part of what decides the code.
+  void print_symbols() {
+    std::map<std::string, Dim> symbols;
+    Status status = kernel_.num_groups.collect_symbols(symbols);
+    for (const SizeArgument& size : kernel_.sizes) {
+      if (status.ok() && size.value) status = size.value->collect_symbols(symbols);
+    }
+    if (!status.ok()) write("symbols: {}\n", status.message());
+    for (const auto& [name, dim] : symbols) write("symbol {}: {}\n", name, dim.facts_to_text());
+  }
+
+  void print_ids(const std::vector<MachineValueId>& ids, std::size_t first = 0) {
+    for (std::size_t i = first; i < ids.size(); ++i) write("{}%{}", i == first ? "" : ", ", index_of(ids[i]));
+  }
+
+  void print_block(BlockId id) {
+    indent_ += 2;
+    const Block& block = kernel_.blocks[id];
+    for (const MachineInstruction& instruction : block.instructions) print_instruction(instruction);
+    if (!block.yields.empty()) {
+      write("{:{}}yield ", "", indent_);
+      print_ids(block.yields);
+      text_ += '\n';
+    }
+    indent_ -= 2;
+  }
+
+  void print_instruction(const MachineInstruction& instruction) {
+    lines_.push_back(line());
+    write("{:{}}", "", indent_);
+    if (!instruction.results.empty()) {
+      print_ids(instruction.results);
+      text_ += " = ";
+    }
+    text_ += to_text(instruction.op);
+    print_operands(instruction);
+    for (std::size_t i = 0; i < instruction.results.size(); ++i) {
+      write("{}{}", i == 0 ? " : " : ", ", kernel_.types[instruction.results[i]].to_text());
+    }
+    if (!instruction.blocks.empty()) print_blocks(instruction);
+    text_ += '\n';
+  }
+
+  void print_blocks(const MachineInstruction& instruction) {
+    for (std::size_t i = 0; i < instruction.blocks.size(); ++i) {
+      text_ += i == 0 ? " {\n" : " else {\n";
+      print_block(instruction.blocks[i]);
+      write("{:{}}}}", "", indent_);
+    }
+  }
+
+  void print_operands(const MachineInstruction& instruction) {
+    const auto& operands = instruction.operands;
+    if (touches_memory(instruction.op)) {
+      write(" {}[%{}]{}", MemoryRef::decode(instruction.immediate).to_text(), index_of(operands[0]),
+            operands.size() > 1 ? ", " : "");
+      print_ids(operands, 1);
+      return;
+    }
+    switch (instruction.op) {
+      case KernelOp::kConstant:
+        write(" {}", to_text(Scalar{kernel_.types[instruction.results[0]].dtype, instruction.immediate}));
+        return;
+      case KernelOp::kSize:
+        write(" s{}", instruction.immediate);
+        return;
+      case KernelOp::kExtract:
+        write(" %{}[{}]", index_of(operands[0]), instruction.immediate);
+        return;
+      case KernelOp::kInterleave:
+        write(" %{}, %{}, {}", index_of(operands[0]), index_of(operands[1]), instruction.immediate);
+        return;
+      case KernelOp::kReportError:
+      case KernelOp::kShuffleXor:
+        write(" %{}, {}", index_of(operands[0]), instruction.immediate);
+        return;
+      case KernelOp::kFor:
+        print_loop_head(instruction);
+        return;
+      default:
+        if (!operands.empty()) text_ += ' ';
+        print_ids(operands);
+    }
+  }
+
+  void print_loop_head(const MachineInstruction& loop) {
+    const auto& parameters = kernel_.blocks[loop.blocks[0]].parameters;
+    write(" %{} = %{} to %{} step %{}", index_of(parameters[0]), index_of(loop.operands[0]), index_of(loop.operands[1]),
+          index_of(loop.operands[2]));
+    for (std::size_t i = 1; i < parameters.size(); ++i) {
+      write("{}%{} = %{}", i == 1 ? " with " : ", ", index_of(parameters[i]), index_of(loop.operands[i + 2]));
+    }
+  }
+
+  const MachineKernel& kernel_;
+  std::string text_;
+  int indent_ = 0;
+  std::vector<std::uint32_t> lines_;
+  std::size_t counted_ = 0;  // of the text, for num_ended_
+  std::uint32_t num_ended_ = 0;
+};
+
+}  // namespace
+
+std::string to_text(const MachineKernel& kernel) {
+  MILLRACE_CHECK(!kernel.blocks.empty());
+  return Printer(kernel).print();
+}
+
+std::vector<std::uint32_t> instruction_lines(const MachineKernel& kernel) {
+  Printer printer(kernel);
+  printer.print();
+  return printer.lines();
+}
+
+std::string text_of_line(const MachineKernel& kernel, std::uint32_t line) {
+  const std::string text = to_text(kernel);
+  std::size_t begin = 0;
+  for (std::uint32_t i = 1; i < line; ++i) begin = text.find('\n', begin) + 1;
+  begin = text.find_first_not_of(' ', begin);
+  std::string found = text.substr(begin, text.find('\n', begin) - begin);
+  if (found.ends_with(" {")) found.resize(found.size() - 2);
+  return found;
+}
+
+}  // namespace millrace

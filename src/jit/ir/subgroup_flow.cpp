@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// A divergence analysis of structured code, after Coutinho et al., Divergence Analysis and Optimizations, 2011, with
+// windows of numbers in place of their affine values.
+#include "jit/ir/subgroup_flow.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <optional>
+#include <span>
+
+#include "millrace/base/check.h"
+
+namespace millrace {
+namespace {
+
+constexpr LaneSpread kDivergent{.window_bits = LaneSpread::kNoWindow};
+
+/// Either of two, as one thread after the other has it or all at once.
+LaneSpread either(const LaneSpread& a, const LaneSpread& b) {
+  return {.window_bits = std::max(a.window_bits, b.window_bits),
+          .zero_bits = std::min(a.zero_bits, b.zero_bits),
+          .is_natural = a.is_natural && b.is_natural,
+          .is_hidden = a.is_hidden || b.is_hidden};
+}
+
+/// Whether all threads agree on a < b: windows that b does not cut.
+bool agree_on_less(const LaneSpread& a, const LaneSpread& b) {
+  if (a.is_uniform() && b.is_uniform()) return true;
+  return b.is_uniform() && b.zero_bits >= a.window_bits;
+}
+
+class FlowAnalysis {
+ public:
+  explicit FlowAnalysis(const MachineKernel& kernel) : kernel_(kernel), is_known_(kernel.types.size()) {
+    flow_.values.resize(kernel.types.size());
+    flow_.is_together.assign(kernel.blocks.size(), true);
+  }
+
+  SubgroupFlow run() {
+    do {
+      has_changed_ = false;
+      walk_block(BlockId{0}, true);
+    } while (has_changed_);
+    return std::move(flow_);
+  }
+
+ private:
+  using Instruction = MachineInstruction;
+
+  const LaneSpread& value(MachineValueId id) const { return flow_.values[id]; }
+  const LaneSpread& operand(const Instruction& instruction, std::size_t i) const {
+    return value(instruction.operands[i]);
+  }
+  bool are_uniform(std::span<const MachineValueId> ids) const {
+    return std::ranges::all_of(ids, [&](MachineValueId id) { return value(id).is_uniform(); });
+  }
+  bool are_hidden(std::span<const MachineValueId> ids) const {
+    return std::ranges::any_of(ids, [&](MachineValueId id) { return value(id).is_hidden; });
+  }
+
+  /// What is known of a value only ever becomes less.
+  void define(MachineValueId id, LaneSpread spread) {
+    LaneSpread& known = flow_.values[id];
+    if (is_known_[index_of(id)]) spread = either(known, spread);
+    is_known_[index_of(id)] = true;
+    if (known == spread) return;
+    known = spread;
+    has_changed_ = true;
+  }
+
+  void walk_block(BlockId id, bool is_together) {
+    flow_.is_together[index_of(id)] = is_together;
+    for (const Instruction& instruction : kernel_.blocks[id].instructions) {
+      if (instruction.op == KernelOp::kFor) {
+        walk_for(instruction, is_together);
+      } else if (instruction.op == KernelOp::kIf) {
+        walk_if(instruction, is_together);
+      } else if (!instruction.results.empty()) {
+        define(instruction.results[0], spread_of(instruction));
+      }
+    }
+  }
+
+  void walk_for(const Instruction& loop, bool is_together) {
+    const Block& body = kernel_.blocks[loop.blocks[0]];
+    const LaneSpread &lower = operand(loop, 0), &step = operand(loop, 2);
+    define(body.parameters[0], step.is_uniform() ? sum(lower, step) : kDivergent);
+    for (std::size_t i = 1; i < body.parameters.size(); ++i) define(body.parameters[i], operand(loop, 2 + i));
+    const BranchSpread turns = spread_of_branch(kernel_, flow_, loop);
+    walk_block(loop.blocks[0], is_together && turns.agrees);
+    for (std::size_t i = 0; i < body.yields.size(); ++i) {
+      define(body.parameters[i + 1], value(body.yields[i]));
+      define_merged(loop.results[i], turns, operand(loop, 3 + i), value(body.yields[i]));
+    }
+  }
+
+  void walk_if(const Instruction& branch, bool is_together) {
+    const BranchSpread choice = spread_of_branch(kernel_, flow_, branch);
+    for (const BlockId block : branch.blocks) walk_block(block, is_together && choice.agrees);
+    const auto &first = kernel_.blocks[branch.blocks[0]].yields, &second = kernel_.blocks[branch.blocks[1]].yields;
+    for (std::size_t i = 0; i < branch.results.size(); ++i) {
+      define_merged(branch.results[i], choice, value(first[i]), value(second[i]));
+    }
+  }
+
+  /// A value that one way or another gives.
+  void define_merged(MachineValueId id, const BranchSpread& ways, const LaneSpread& a, const LaneSpread& b) {
+    LaneSpread merged = ways.agrees ? either(a, b) : kDivergent;
+    merged.is_hidden |= ways.is_hidden;
+    define(id, merged);
+  }
+
+  std::optional<std::uint64_t> constant(MachineValueId id) {
+    if (constants_.empty()) {
+      for (const Block& block : kernel_.blocks) {
+        for (const Instruction& instruction : block.instructions) {
+          if (instruction.op == KernelOp::kConstant) constants_[instruction.results[0]] = instruction.immediate;
+        }
+      }
+    }
+    const auto found = constants_.find(id);
+    if (found == constants_.end()) return {};
+    return found->second;
+  }
+  /// The n of a constant 2^n.
+  std::optional<std::uint8_t> power_of_two(MachineValueId id) {
+    const std::optional<std::uint64_t> bits = constant(id);
+    const bool is_power = bits && std::has_single_bit(*bits) && is_integer(kernel_.types[id].dtype);
+    return is_power ? std::optional(static_cast<std::uint8_t>(std::countr_zero(*bits))) : std::nullopt;
+  }
+
+  static LaneSpread of_constant(DType dtype, std::uint64_t bits) {
+    if (!is_integer(dtype)) return {};
+    const std::uint32_t width = num_bits(dtype);
+    const auto zeros = static_cast<std::uint32_t>(std::countr_zero(bits));
+    return {.zero_bits = static_cast<std::uint8_t>(std::min(zeros, width)),
+            .is_natural = !is_signed(dtype) || (bits >> (width - 1) & 1) == 0};
+  }
+
+  /// a + b, and a - b: a window is moved whole when the other is a multiple of its size.
+  static LaneSpread sum(const LaneSpread& a, const LaneSpread& b) {
+    LaneSpread spread{.zero_bits = std::min(a.zero_bits, b.zero_bits), .is_hidden = a.is_hidden || b.is_hidden};
+    if (a.is_uniform() && b.is_uniform()) return spread;
+    const LaneSpread& moved = a.is_uniform() ? b : a;
+    const LaneSpread& by = a.is_uniform() ? a : b;
+    spread.window_bits =
+        by.is_uniform() && by.zero_bits >= moved.window_bits ? moved.window_bits : kDivergent.window_bits;
+    return spread;
+  }
+
+  /// x * 2^bits, or x / 2^-bits rounded down.
+  static LaneSpread scaled(LaneSpread x, int bits, DType dtype) {
+    if (x.window_bits == LaneSpread::kNoWindow) return kDivergent;
+    const auto moved = [&](std::uint8_t from) {
+      return static_cast<std::uint8_t>(std::clamp(from + bits, 0, static_cast<int>(num_bits(dtype))));
+    };
+    const bool was_uniform = x.is_uniform();
+    x.window_bits = was_uniform ? std::uint8_t{0} : moved(x.window_bits);
+    x.zero_bits = moved(x.zero_bits);
+    x.is_natural = x.is_natural && bits <= 0;
+    x.is_hidden |= !was_uniform && x.is_uniform();
+    return in_dtype(x, dtype);
+  }
+
+  static std::uint32_t num_bits(DType dtype) { return static_cast<std::uint32_t>(size_bytes(dtype) * 8); }
+
+  /// Numbers wrap, and windows with them; one that would be all numbers is said to be none.
+  static LaneSpread in_dtype(const LaneSpread& spread, DType dtype) {
+    return spread.window_bits < num_bits(dtype) ? spread : kDivergent;
+  }
+
+  /// On b <= a, which is !(a < b).
+  LaneSpread spread_of_compare(const Instruction& compare) const {
+    const LaneSpread &a = operand(compare, 0), &b = operand(compare, 1);
+    if (are_uniform(compare.operands)) return {.is_hidden = are_hidden(compare.operands)};
+    const bool agree = compare.op == KernelOp::kLt   ? agree_on_less(a, b)
+                       : compare.op == KernelOp::kLe ? agree_on_less(b, a)
+                                                     : false;
+    return agree ? LaneSpread{.is_hidden = true} : kDivergent;
+  }
+
+  LaneSpread spread_of_bits(const Instruction& instruction) {
+    const LaneSpread &a = operand(instruction, 0), &b = operand(instruction, 1);
+    LaneSpread spread = either(a, b);
+    if (instruction.op != KernelOp::kAnd) return spread;
+    spread.zero_bits = std::max(a.zero_bits, b.zero_bits);
+    spread.is_natural = a.is_natural || b.is_natural;
+    const LaneSpread &mask = a.is_uniform() ? a : b, &masked = a.is_uniform() ? b : a;
+    const bool drops_window = !spread.is_uniform() && mask.is_uniform() && mask.zero_bits >= masked.window_bits;
+    if (drops_window) spread.window_bits = 0;
+    spread.is_hidden |= drops_window;
+    return spread;
+  }
+
+  LaneSpread spread_of_convert(const Instruction& instruction) const {
+    const DType from = kernel_.types[instruction.operands[0]].dtype, to = kernel_.types[instruction.results[0]].dtype;
+    LaneSpread spread = operand(instruction, 0);
+    if (!is_integer(from) || !is_integer(to)) {
+      return spread.is_uniform() ? LaneSpread{.is_hidden = spread.is_hidden} : kDivergent;
+    }
+    spread.is_natural = spread.is_natural && num_bits(to) > num_bits(from);
+    return in_dtype(spread, to);
+  }
+
+  LaneSpread spread_of_scaling(const Instruction& instruction) {
+    const LaneSpread& x = operand(instruction, 0);
+    const DType dtype = kernel_.types[instruction.results[0]].dtype;
+    switch (instruction.op) {
+      case KernelOp::kMul:
+        if (const auto bits = power_of_two(instruction.operands[1])) return scaled(x, *bits, dtype);
+        if (const auto bits = power_of_two(instruction.operands[0]))
+          return scaled(operand(instruction, 1), *bits, dtype);
+        break;
+      case KernelOp::kDiv:  // towards zero, so as a shift of natural numbers only
+        if (const auto bits = power_of_two(instruction.operands[1]); bits && x.is_natural)
+          return scaled(x, -*bits, dtype);
+        break;
+      default: {
+        const auto count = constant(instruction.operands[1]);
+        if (!count) break;
+        const int bits = static_cast<int>(*count % num_bits(dtype));
+        return scaled(x, instruction.op == KernelOp::kShl ? bits : -bits, dtype);
+      }
+    }
+    return spread_of_any(instruction);
+  }
+
+  /// One value for all when all operands are.
+  LaneSpread spread_of_any(const Instruction& instruction) const {
+    return are_uniform(instruction.operands) ? LaneSpread{.is_hidden = are_hidden(instruction.operands)} : kDivergent;
+  }
+
+  LaneSpread spread_of_memory(const Instruction& load) const {
+    const MemoryRef memory = MemoryRef::decode(load.immediate);
+    const bool is_private = memory.is_slot && kernel_.slots[memory.index].kind == MemoryKind::kPrivate;
+    return is_private ? kDivergent : spread_of_any(load);
+  }
+
+  LaneSpread spread_of(const Instruction& instruction) {
+    switch (instruction.op) {
+      case KernelOp::kConstant:
+        return of_constant(kernel_.types[instruction.results[0]].dtype, instruction.immediate);
+      case KernelOp::kThreadId:
+        return {.window_bits = static_cast<std::uint8_t>(std::countr_zero(kernel_.subgroup_size)), .is_natural = true};
+      case KernelOp::kAdd:
+      case KernelOp::kSub:
+        if (!is_integer(kernel_.types[instruction.results[0]].dtype)) return spread_of_any(instruction);
+        return instruction.op == KernelOp::kSub && operand(instruction, 0).is_uniform()
+                   ? spread_of_any(instruction)  // a window that is turned round is none
+                   : sum(operand(instruction, 0), operand(instruction, 1));
+      case KernelOp::kMul:
+      case KernelOp::kDiv:
+      case KernelOp::kShl:
+      case KernelOp::kShr:
+        return spread_of_scaling(instruction);
+      case KernelOp::kAnd:
+      case KernelOp::kOr:
+      case KernelOp::kXor:
+        return spread_of_bits(instruction);
+      case KernelOp::kEq:
+      case KernelOp::kNe:
+      case KernelOp::kLt:
+      case KernelOp::kLe:
+        return spread_of_compare(instruction);
+      case KernelOp::kConvert:
+        return spread_of_convert(instruction);
+      case KernelOp::kSplat:
+      case KernelOp::kExtract:
+      case KernelOp::kShuffleXor:
+        return operand(instruction, 0);
+      case KernelOp::kShuffle:  // lanes of one subgroup are in one window, whichever they are
+        if (!operand(instruction, 1).is_uniform()) return operand(instruction, 0);
+        return {.is_hidden = !constant(instruction.operands[1])};
+      case KernelOp::kBallot:
+        return {};
+      case KernelOp::kLoadVector:
+      case KernelOp::kLoadMasked:
+      case KernelOp::kGather:
+        return spread_of_memory(instruction);
+      case KernelOp::kAtomicAdd:
+      case KernelOp::kAtomicMin:
+      case KernelOp::kAtomicMax:
+      case KernelOp::kAtomicOr:
+      case KernelOp::kAtomicExchange:
+        return kDivergent;
+      default:
+        return spread_of_any(instruction);
+    }
+  }
+
+  const MachineKernel& kernel_;
+  SubgroupFlow flow_;
+  std::vector<bool> is_known_;
+  std::map<MachineValueId, std::uint64_t> constants_;
+  bool has_changed_ = false;
+};
+
+}  // namespace
+
+BranchSpread spread_of_branch(const MachineKernel& kernel, const SubgroupFlow& flow, const MachineInstruction& branch) {
+  if (branch.op == KernelOp::kIf) {
+    const LaneSpread& condition = flow.values[branch.operands[0]];
+    return {condition.is_uniform(), condition.is_hidden};
+  }
+  const LaneSpread& index = flow.values[kernel.blocks[branch.blocks[0]].parameters[0]];
+  const LaneSpread& upper = flow.values[branch.operands[1]];
+  return {agree_on_less(index, upper), !index.is_uniform() || index.is_hidden || upper.is_hidden};
+}
+
+SubgroupFlow analyze_subgroup_flow(const MachineKernel& kernel) { return FlowAnalysis(kernel).run(); }
+
+bool exchanges_lanes(KernelOp op) {
+  return op == KernelOp::kShuffle || op == KernelOp::kShuffleXor || op == KernelOp::kBallot;
+}
+
+bool exchanges_lanes(const MachineKernel& kernel, BlockId block) {
+  return std::ranges::any_of(kernel.blocks[block].instructions, [&](const MachineInstruction& instruction) {
+    return exchanges_lanes(instruction.op) ||
+           std::ranges::any_of(instruction.blocks, [&](BlockId inner) { return exchanges_lanes(kernel, inner); });
+  });
+}
+
+}  // namespace millrace

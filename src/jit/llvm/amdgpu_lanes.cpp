@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source: the ISA documents of GCN5 to RDNA4, "Data Parallel Processing" and "LDS Permute".
+#include "jit/llvm/amdgpu_lanes.h"
+
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicsAMDGPU.h>
+
+namespace millrace {
+namespace {
+
+using llvm::Value;
+using WordMove = llvm::function_ref<Value*(Value* word)>;
+
+/// Every RDNA target has subgroups of 32, and every CDNA target of 64.
+bool is_rdna(const LlvmTarget& target) { return target.subgroup_size == 32; }
+
+/// Applies `move` to each 32-bit word of a scalar.
+Value* move_words(llvm::IRBuilder<>& ir, Value* value, WordMove move) {
+  llvm::Type* bits = ir.getIntNTy(value->getType()->getScalarSizeInBits());
+  if (bits->getIntegerBitWidth() <= 32) {
+    Value* word = ir.CreateZExt(ir.CreateBitCast(value, bits), ir.getInt32Ty());
+    return ir.CreateBitCast(ir.CreateTrunc(move(word), bits), value->getType());
+  }
+  llvm::Type* pair = llvm::FixedVectorType::get(ir.getInt32Ty(), 2);
+  Value* words = ir.CreateBitCast(value, pair);
+  Value* moved = llvm::PoisonValue::get(pair);
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    moved = ir.CreateInsertElement(moved, move(ir.CreateExtractElement(words, i)), i);
+  }
+  return ir.CreateBitCast(moved, value->getType());
+}
+
+Value* call(llvm::IRBuilder<>& ir, llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> operands, bool is_of_any_type) {
+  llvm::SmallVector<llvm::Type*, 1> types;
+  if (is_of_any_type) types.push_back(ir.getInt32Ty());
+  return ir.CreateIntrinsic(id, types, operands);
+}
+
+/// Data-parallel primitives: an operand read from another lane, within rows of 16.
+Value* move_by_dpp(llvm::IRBuilder<>& ir, Value* word, std::uint32_t control) {
+  Value* all = ir.getInt32(0xf);
+  return call(ir, llvm::Intrinsic::amdgcn_update_dpp,
+              {llvm::PoisonValue::get(word->getType()), word, ir.getInt32(control), all, all, ir.getTrue()}, true);
+}
+
+/// `word` from an empty piece of assembly that LLVM keeps under the EXEC it has here, and with it what makes `word`.
+/// For V_PERMLANE*, which LLVM 19 does not mark convergent (llvm-project PR 142962): machine-sink moves it behind the
+/// next branch when all of its uses are there, and then it reads lanes that are off. The others are marked.
+Value* keep_in_place(llvm::IRBuilder<>& ir, Value* word) {
+  auto* type = llvm::FunctionType::get(word->getType(), {word->getType()}, false);
+  llvm::CallInst* same = ir.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", /*hasSideEffects=*/false), {word});
+  same->setConvergent();
+  same->setDoesNotAccessMemory();
+  same->setDoesNotThrow();
+  return same;
+}
+
+/// Each lane reads, in the other row of its pair of rows, the lane whose number in the row is its own's xor `mask`.
+Value* move_to_other_row(llvm::IRBuilder<>& ir, Value* word, std::uint32_t mask) {
+  std::uint32_t selects[2] = {};  // 4 bits a lane
+  for (std::uint32_t lane = 0; lane < 16; ++lane) selects[lane / 8] |= (lane ^ mask) << lane % 8 * 4;
+  return keep_in_place(ir, call(ir, llvm::Intrinsic::amdgcn_permlanex16,
+                                {llvm::PoisonValue::get(word->getType()), word, ir.getInt32(selects[0]),
+                                 ir.getInt32(selects[1]), ir.getFalse(), ir.getFalse()},
+                                true));
+}
+
+/// The control word of a DPP that flips lane numbers by `mask`; 0 where there is none.
+std::uint32_t dpp_control(const LlvmTarget& target, std::uint32_t mask) {
+  if (is_rdna(target)) return mask < 16 ? 0x160 + mask : 0;  // row_xmask
+  switch (mask) {
+    case 1:
+      return 0b10'11'00'01;  // quad_perm:[1,0,3,2]
+    case 2:
+      return 0b01'00'11'10;  // quad_perm:[2,3,0,1]
+    case 3:
+      return 0b00'01'10'11;  // quad_perm:[3,2,1,0]
+    case 7:
+      return 0x141;  // row_half_mirror
+    case 8:
+      return 0x128;  // row_ror:8
+    case 15:
+      return 0x140;  // row_mirror
+    default:
+      return 0;
+  }
+}
+
+Value* lane_id(llvm::IRBuilder<>& ir) {
+  Value* all = ir.getInt32(0xffff'ffff);
+  Value* below = call(ir, llvm::Intrinsic::amdgcn_mbcnt_lo, {all, ir.getInt32(0)}, false);
+  return call(ir, llvm::Intrinsic::amdgcn_mbcnt_hi, {all, below}, false);
+}
+
+/// Through the permute unit of LDS; it takes byte addresses, and of them only the bits that name a lane.
+Value* move_by_permute(llvm::IRBuilder<>& ir, Value* word, Value* lane) {
+  return call(ir, llvm::Intrinsic::amdgcn_ds_bpermute, {ir.CreateShl(lane, 2), word}, false);
+}
+
+}  // namespace
+
+Value* emit_amdgpu_shuffle(llvm::IRBuilder<>& ir, const LlvmTarget& target, Value* value, Value* lane) {
+  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(lane)) {
+    Value* index = ir.getInt32(static_cast<std::uint32_t>(constant->getZExtValue()) % target.subgroup_size);
+    return move_words(ir, value,
+                      [&](Value* word) { return call(ir, llvm::Intrinsic::amdgcn_readlane, {word, index}, true); });
+  }
+  return move_words(ir, value, [&](Value* word) { return move_by_permute(ir, word, lane); });
+}
+
+Value* emit_amdgpu_shuffle_xor(llvm::IRBuilder<>& ir, const LlvmTarget& target, Value* value, std::uint32_t mask) {
+  if (mask == 0) return value;
+  if (const std::uint32_t control = dpp_control(target, mask)) {
+    return move_words(ir, value, [&](Value* word) { return move_by_dpp(ir, word, control); });
+  }
+  if (is_rdna(target))
+    return move_words(ir, value, [&](Value* word) { return move_to_other_row(ir, word, mask & 15); });
+  if (mask < 32) {
+    Value* pattern = ir.getInt32(mask << 10 | 0x1f);  // ds_swizzle in bit mode: xor, or, and
+    return move_words(
+        ir, value, [&](Value* word) { return call(ir, llvm::Intrinsic::amdgcn_ds_swizzle, {word, pattern}, false); });
+  }
+  Value* lane = ir.CreateXor(lane_id(ir), mask);
+  return move_words(ir, value, [&](Value* word) { return move_by_permute(ir, word, lane); });
+}
+
+Value* emit_amdgpu_ballot(llvm::IRBuilder<>& ir, const LlvmTarget& target, Value* flag) {
+  Value* mask = ir.CreateIntrinsic(llvm::Intrinsic::amdgcn_ballot, {ir.getIntNTy(target.subgroup_size)}, {flag});
+  return ir.CreateZExt(mask, ir.getInt64Ty());
+}
+
+}  // namespace millrace

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jit/llvm/target.h"
+
+namespace millrace {
+
+// Moves between the lanes of an AMD GPU's subgroup. Every lane must be there.
+
+/// The value of lane `lane` modulo the subgroup size.
+llvm::Value* emit_amdgpu_shuffle(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* value, llvm::Value* lane);
+/// The value of the lane whose number is this one's xor `mask`. Precondition: mask < the subgroup size.
+llvm::Value* emit_amdgpu_shuffle_xor(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* value, std::uint32_t mask);
+/// u64: bit i is lane i's flag.
+llvm::Value* emit_amdgpu_ballot(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* flag);
+
+}  // namespace millrace

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/llvm/code_object.h"
+
+#include <algorithm>
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/BinaryFormat/AMDGPUMetadataVerifier.h>
+#include <llvm/BinaryFormat/MsgPackDocument.h>
+#include <llvm/Object/ELF.h>
+#include <llvm/Support/AMDGPUMetadata.h>
+
+#include "jit/llvm/lane_flow.h"
+
+namespace millrace {
+namespace {
+
+using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
+namespace msgpack = llvm::msgpack;
+
+llvm::Error failure(const char* message) { return llvm::createStringError(llvm::inconvertibleErrorCode(), message); }
+
+std::uint64_t integer(msgpack::MapDocNode& map, const char* key) {
+  msgpack::DocNode& node = map[key];
+  return node.getKind() == msgpack::Type::UInt ? node.getUInt() : 0;
+}
+
+CodeObjectKernel read_kernel(msgpack::MapDocNode& map) {
+  const auto small = [&](const char* key) { return static_cast<std::uint32_t>(integer(map, key)); };
+  CodeObjectKernel kernel{.symbol = map[".name"].getString().str(),
+                          .argument_bytes = integer(map, ".kernarg_segment_size"),
+                          .workgroup_bytes = integer(map, ".group_segment_fixed_size"),
+                          .private_bytes = integer(map, ".private_segment_fixed_size"),
+                          .workgroup_size = small(".max_flat_workgroup_size"),
+                          .subgroup_size = small(".wavefront_size"),
+                          .num_scalar_registers = small(".sgpr_count"),
+                          .num_vector_registers = small(".vgpr_count"),
+                          .num_scalar_spills = small(".sgpr_spill_count"),
+                          .num_vector_spills = small(".vgpr_spill_count")};
+  msgpack::DocNode& dynamic_stack = map[".uses_dynamic_stack"];
+  kernel.has_dynamic_stack = dynamic_stack.getKind() == msgpack::Type::Boolean && dynamic_stack.getBool();
+  if (!map[".args"].isArray()) return kernel;
+  for (msgpack::DocNode& argument : map[".args"].getArray()) {
+    const llvm::StringRef kind = argument.getMap()[".value_kind"].getString();
+    if (kind.starts_with("hidden_")) kernel.hidden_arguments.push_back(kind.str());
+  }
+  return kernel;
+}
+
+/// The metadata note: a map, in MessagePack.
+llvm::Error read_metadata(llvm::StringRef blob, CodeObjectInfo& info) {
+  msgpack::Document document;
+  llvm::AMDGPU::HSAMD::V3::MetadataVerifier verifier(/*Strict=*/true);
+  if (!document.readFromBlob(blob, /*Multi=*/false) || !verifier.verify(document.getRoot())) {
+    return failure("malformed metadata");
+  }
+  msgpack::MapDocNode& root = document.getRoot().getMap();
+  if (root["amdhsa.target"].isString()) info.target = root["amdhsa.target"].getString().str();
+  for (msgpack::DocNode& kernel : root["amdhsa.kernels"].getArray()) {
+    info.kernels.push_back(read_kernel(kernel.getMap()));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error read_notes(const Elf& elf, CodeObjectInfo& info) {
+  auto headers = elf.program_headers();
+  if (!headers) return headers.takeError();
+  bool has_metadata = false;
+  for (const auto& header : *headers) {
+    if (header.p_type != llvm::ELF::PT_NOTE) continue;
+    llvm::Error error = llvm::Error::success();
+    for (const auto& note : elf.notes(header, error)) {
+      if (note.getType() != llvm::ELF::NT_AMDGPU_METADATA || note.getName() != "AMDGPU") continue;
+      has_metadata = true;
+      if (llvm::Error broken = read_metadata(note.getDescAsStringRef(header.p_align), info)) {
+        llvm::consumeError(std::move(error));
+        return broken;
+      }
+    }
+    if (error) return error;
+  }
+  return has_metadata ? llvm::Error::success() : failure("no AMDGPU metadata");
+}
+
+/// A function's place in the file.
+llvm::Error place_function(const Elf& elf, const Elf::Elf_Sym& symbol, llvm::StringRef name, CodeObjectInfo& info) {
+  const auto kernel = std::ranges::find(info.kernels, name, &CodeObjectKernel::symbol);
+  if (kernel == info.kernels.end()) {
+    info.other_functions.push_back(name.str());
+    return llvm::Error::success();
+  }
+  auto section = elf.getSection(symbol.st_shndx);
+  if (!section) return section.takeError();
+  kernel->code_offset = symbol.st_value - (*section)->sh_addr + (*section)->sh_offset;
+  kernel->code_bytes = symbol.st_size;
+  const std::uint64_t file_bytes = elf.getBufSize();
+  const bool is_inside = kernel->code_offset <= file_bytes && kernel->code_bytes <= file_bytes - kernel->code_offset;
+  return is_inside ? llvm::Error::success() : failure("a kernel's code lies outside of the file");
+}
+
+llvm::Error read_symbols(const Elf& elf, const Elf::Elf_Shdr& table, CodeObjectInfo& info) {
+  auto names = elf.getStringTableForSymtab(table);
+  if (!names) return names.takeError();
+  auto symbols = elf.symbols(&table);
+  if (!symbols) return symbols.takeError();
+  for (const auto& symbol : symbols->empty() ? *symbols : symbols->drop_front()) {  // the first one is null
+    auto name = symbol.getName(*names);
+    if (!name) return name.takeError();
+    if (symbol.st_shndx == llvm::ELF::SHN_UNDEF) {
+      info.undefined_symbols.push_back(name->str());
+    } else if (symbol.getType() == llvm::ELF::STT_FUNC) {
+      if (llvm::Error error = place_function(elf, symbol, *name, info)) return error;
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error read_relocations(const Elf& elf, const Elf::Elf_Shdr& section, CodeObjectInfo& info) {
+  auto relocations = elf.relas(section);
+  if (!relocations) return relocations.takeError();
+  for (const auto& relocation : *relocations) {
+    const std::uint32_t type = relocation.getType(/*isMips64EL=*/false);
+    if (type != llvm::ELF::R_AMDGPU_RELATIVE64) info.relocations.push_back(elf.getRelocationTypeName(type).str());
+  }
+  return llvm::Error::success();
+}
+
+/// What the header says beside the metadata: the version, and the features that the loader must find as they are set.
+void read_header(const Elf::Elf_Ehdr& header, CodeObjectInfo& info) {
+  using namespace llvm::ELF;
+  info.version = header.e_ident[EI_ABIVERSION] + 4u - ELFABIVERSION_AMDGPU_HSA_V4;
+  const auto read_feature = [&](const char* name, std::uint32_t mask, std::uint32_t off, std::uint32_t on) {
+    const std::uint32_t setting = header.e_flags & mask;
+    if (setting == off || setting == on) info.set_features.push_back(std::string(name) + (setting == on ? "+" : "-"));
+  };
+  read_feature("xnack", EF_AMDGPU_FEATURE_XNACK_V4, EF_AMDGPU_FEATURE_XNACK_OFF_V4, EF_AMDGPU_FEATURE_XNACK_ON_V4);
+  read_feature("sramecc", EF_AMDGPU_FEATURE_SRAMECC_V4, EF_AMDGPU_FEATURE_SRAMECC_OFF_V4,
+               EF_AMDGPU_FEATURE_SRAMECC_ON_V4);
+}
+
+/// What kernels do in their machine code that nothing else tells.
+llvm::Error read_code(llvm::StringRef bytes, CodeObjectInfo& info) {
+  llvm::StringRef name = info.target;
+  name.consume_front("amdgcn-amd-amdhsa--");
+  const GfxTarget* gfx = find_gfx_target(name.take_until([](char c) { return c == ':'; }));
+  if (gfx == nullptr) return failure("made for a target that is not known");
+  for (CodeObjectKernel& kernel : info.kernels) {
+    const llvm::StringRef code = bytes.substr(kernel.code_offset, kernel.code_bytes);
+    if (!code.empty()) kernel.partial_exchanges = find_partial_exchanges(llvm::arrayRefFromStringRef(code), *gfx);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error read(llvm::StringRef bytes, CodeObjectInfo& info) {
+  auto elf = Elf::create(bytes);
+  if (!elf) return elf.takeError();
+  if (elf->getHeader().e_machine != llvm::ELF::EM_AMDGPU || elf->getHeader().e_type != llvm::ELF::ET_DYN) {
+    return failure("no shared object for an AMD GPU");
+  }
+  read_header(elf->getHeader(), info);
+  if (llvm::Error error = read_notes(*elf, info)) return error;
+  auto sections = elf->sections();
+  if (!sections) return sections.takeError();
+  for (const auto& section : *sections) {
+    if (section.sh_type == llvm::ELF::SHT_SYMTAB) {
+      if (llvm::Error error = read_symbols(*elf, section, info)) return error;
+    } else if (section.sh_type == llvm::ELF::SHT_RELA) {
+      if (llvm::Error error = read_relocations(*elf, section, info)) return error;
+    } else if (section.sh_type == llvm::ELF::SHT_REL) {
+      return failure("relocations without addends");
+    }
+  }
+  return read_code(bytes, info);
+}
+
+}  // namespace
+
+Result<CodeObjectInfo> read_llvm_code_object(std::span<const std::byte> bytes) {
+  CodeObjectInfo info;
+  const llvm::StringRef text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (llvm::Error error = read(text, info)) {
+    return data_loss("code object: " + llvm::toString(std::move(error)));
+  }
+  return info;
+}
+
+}  // namespace millrace

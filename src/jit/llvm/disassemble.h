@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "jit/llvm/target.h"
+
+namespace millrace {
+
+/// An instruction a line, with its offset: "  1c:  vfmadd231ps ...". What is no instruction is a ".byte".
+/// Precondition: LLVM's targets are initialised.
+std::string disassemble(std::span<const std::byte> code, const LlvmTarget&);
+
+}  // namespace millrace

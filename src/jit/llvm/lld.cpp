@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// lld takes paths only: objects are shown to it as files in memory, and it leaves a temporary one.
+#include "jit/llvm/lld.h"
+
+#include <lld/Common/Driver.h>
+#include <mutex>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/FileUtilities.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "jit/llvm/metadata_note.h"
+
+LLD_HAS_DRIVER(elf)
+
+namespace millrace {
+namespace {
+
+class MemoryFile {
+ public:
+  MemoryFile() : descriptor_(memfd_create("millrace_object", MFD_CLOEXEC)) {}
+  MemoryFile(MemoryFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  ~MemoryFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  bool write(std::span<const std::byte> bytes) const {
+    while (descriptor_ >= 0 && !bytes.empty()) {
+      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      if (written <= 0) return false;
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    return descriptor_ >= 0;
+  }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+/// lld's errors, without where in which file in memory they are.
+std::string one_line(llvm::StringRef text) {
+  std::string line;
+  llvm::SmallVector<llvm::StringRef> lines;
+  text.split(lines, '\n');
+  for (llvm::StringRef error : lines) {
+    if (error.consume_front("ld.lld: error: ")) line += (line.empty() ? "" : "; ") + error.trim().str();
+  }
+  return line.empty() ? "lld failed and said nothing" : line;
+}
+
+/// lld ends the process on what is no ELF object at all.
+Status check_object(std::span<const std::byte> bytes) {
+  const llvm::StringRef text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  auto object = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(text, "object"));
+  if (object) return {};
+  return invalid_argument("link: no object file: " + llvm::toString(object.takeError()));
+}
+
+Status run_lld(const std::vector<std::string>& arguments) {
+  static std::mutex mutex;
+  static bool can_run = true;
+  const std::lock_guard lock(mutex);
+  if (!can_run) return internal_error("link: lld failed badly before and cannot run again in this process");
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  std::string output, errors;
+  llvm::raw_string_ostream output_stream(output), error_stream(errors);
+  const lld::Result result = lld::lldMain(pointers, output_stream, error_stream, {{lld::Gnu, &lld::elf::link}});
+  can_run = result.canRunAgain;
+  if (result.retCode == 0) return {};
+  return internal_error("link: " + one_line(errors));
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> link_gpu_objects(std::span<const std::span<const std::byte>> objects) {
+  llvm::SmallString<128> output;
+  if (const std::error_code error = llvm::sys::fs::createTemporaryFile("millrace", "hsaco", output)) {
+    return unavailable("link: cannot create a temporary file: " + error.message() + "; set TMPDIR to a directory");
+  }
+  const llvm::FileRemover remover(output);
+  // Without threads: ours may be many, and objects are small.
+  std::vector<std::string> arguments = {"ld.lld", "-shared", "--no-undefined", "--threads=1", "-o", output.str().str()};
+  std::vector<MemoryFile> inputs(objects.size());
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    MILLRACE_TRY(check_object(objects[i]));
+    if (!inputs[i].write(objects[i])) return resource_exhausted("link: cannot hold an object in memory for lld");
+    arguments.push_back(inputs[i].path());
+  }
+  MILLRACE_TRY(run_lld(arguments));
+  auto linked = llvm::MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!linked) return unavailable("link: cannot read what lld left: " + linked.getError().message());
+  const auto* begin = reinterpret_cast<const std::byte*>((*linked)->getBufferStart());
+  std::vector<std::byte> object(begin, begin + (*linked)->getBufferSize());
+  MILLRACE_TRY(join_metadata_notes(object));
+  return object;
+}
+
+}  // namespace millrace

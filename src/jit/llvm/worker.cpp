@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/llvm/worker.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+#include <new>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <llvm/Support/ErrorHandling.h>
+
+#include "base/guard_allocations.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::size_t kStackBytes = std::size_t{16} << 20;  // LLVM recurses; a main thread has 8 MiB
+
+/// How long work under way may go on after a fatal error elsewhere: most of it needs nothing that the parked thread
+/// holds. The slowest kernel takes less than a second.
+constexpr std::chrono::seconds kGrace{5};
+
+/// One call. Guarded by State::mutex, except `work`, which is its thread's until it is done.
+struct Job {
+  std::shared_ptr<LlvmWork> work;
+  bool is_done = false;
+  bool is_ending = false;  // the thread has nothing left to do; others are parked, or busy for good
+  Status failure;
+};
+
+/// The process has one. It is never destroyed: threads are parked in it at exit.
+struct State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool has_failed = false;
+  Status failure;  // of all calls after the failed one
+  std::chrono::steady_clock::time_point failed_at;
+};
+
+State& state() {
+  static State* const only = new State;
+  return *only;
+}
+
+thread_local Job* current_job = nullptr;
+
+/// The first fatal error ends the use of LLVM. Throws nothing: it is called from LLVM.
+void fail(Job& job, StatusCode code, std::string_view error, std::string_view reason) {
+  const auto failure_of = [&](StatusCode kind) {
+    return guard_allocations("llvm", [&] {
+      return Status(kind, fmt::format("llvm: {}: {}{}; restart the process to compile more, and please report it",
+                                      job.work->name(), error, reason));
+    });
+  };
+  const std::lock_guard lock(state().mutex);
+  job.failure = failure_of(code);
+  job.is_done = true;
+  if (!state().has_failed) {
+    state().has_failed = true;
+    state().failure = failure_of(StatusCode::kInternal);
+    state().failed_at = std::chrono::steady_clock::now();
+  }
+  state().changed.notify_all();
+}
+
+[[noreturn]] void park() {
+  while (true) pause();
+}
+
+/// On a thread that is not ours LLVM goes on to end the process, as without a handler.
+void on_fatal_error(void*, const char* reason, bool) {
+  if (current_job == nullptr) {
+    std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
+    return;
+  }
+  fail(*current_job, StatusCode::kInternal, "LLVM ERROR: ", reason);
+  park();
+}
+
+void on_bad_alloc(void*, const char* reason, bool) {
+  if (current_job == nullptr) throw std::bad_alloc();
+  fail(*current_job, StatusCode::kResourceExhausted, "LLVM ERROR: out of memory: ", reason);
+  park();
+}
+
+void install_handlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::install_fatal_error_handler(on_fatal_error);
+    llvm::install_bad_alloc_error_handler(on_bad_alloc);
+  });
+}
+
+/// LLVM leaves a stack of its own for signals on the thread that calls it first. The one that the thread had comes
+/// back: a sanitizer frees it when the thread ends.
+class KeptSignalStack {
+ public:
+  KeptSignalStack() { sigaltstack(nullptr, &before_); }
+  ~KeptSignalStack() { sigaltstack(&before_, nullptr); }
+
+ private:
+  stack_t before_{};
+};
+
+void* run_job(void* argument) {
+  const std::unique_ptr<std::shared_ptr<Job>> owned(static_cast<std::shared_ptr<Job>*>(argument));
+  Job& job = **owned;
+  current_job = &job;
+  try {
+    const KeptSignalStack kept;
+    job.work->run();
+  } catch (const std::bad_alloc&) {
+    // It came through frames of LLVM's, which are not made for it.
+    fail(job, StatusCode::kResourceExhausted, "LLVM ERROR: ", "out of memory");
+    return nullptr;
+  }
+  const std::lock_guard lock(state().mutex);
+  job.is_done = job.is_ending = true;
+  state().changed.notify_all();
+  return nullptr;
+}
+
+/// The application's signal handlers run on its own threads; what a thread itself causes is its own.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (const int caused : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&blocked, caused);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+Result<pthread_t> start_thread(std::shared_ptr<Job> job) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return Status::out_of_memory();
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  auto owned = std::make_unique<std::shared_ptr<Job>>(std::move(job));
+  pthread_t thread{};
+  const BlockedSignals blocked;
+  const int error = pthread_create(&thread, &attributes, run_job, owned.get());
+  pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    return resource_exhausted("llvm: " + (*owned)->work->name() +
+                              ": no thread can be started for LLVM; allow this process more threads or memory");
+  }
+  owned.release();  // NOLINT(bugprone-unused-return-value): the thread's now
+  return thread;
+}
+
+}  // namespace
+
+Status run_on_llvm_thread(std::shared_ptr<LlvmWork> work) {
+  install_handlers();
+  auto job = std::make_shared<Job>(std::move(work));
+  State& shared = state();
+  std::unique_lock lock(shared.mutex);
+  if (shared.has_failed) return shared.failure;
+  lock.unlock();
+  MILLRACE_TRY_ASSIGN(const pthread_t thread, start_thread(job));
+  lock.lock();
+  shared.changed.wait(lock, [&] { return job->is_done || shared.has_failed; });
+  if (!job->is_done) shared.changed.wait_until(lock, shared.failed_at + kGrace, [&] { return job->is_done; });
+  const Status status = job->is_done ? job->failure : shared.failure;
+  const bool is_ending = job->is_ending;
+  lock.unlock();
+  // A thread that is about to end has ended when the call returns: the process may be at its own end.
+  is_ending ? pthread_join(thread, nullptr) : pthread_detach(thread);
+  return status;
+}
+
+}  // namespace millrace

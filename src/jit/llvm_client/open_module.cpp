@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/llvm_client/open_module.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <mutex>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+#include "base/guard_allocations.h"
+#include "jit/cache/build_id.h"
+#include "jit/llvm_client/module_places.h"
+
+namespace millrace {
+namespace {
+
+/// The one that the environment names. Whoever sets that decides what this process loads, so its place is not judged;
+/// but a program that runs with other rights than its caller's takes none.
+std::string chosen_module() {
+  const char* chosen = secure_getenv("MILLRACE_LLVM_MODULE");
+  return chosen != nullptr ? chosen : "";
+}
+
+/// The places in which there is a file.
+Result<std::vector<std::string>> module_candidates() {
+  const std::string chosen = chosen_module();
+  std::vector<std::string> candidates;
+  std::string places;
+  for (std::string& place : chosen.empty() ? module_places(own_file()) : std::vector{chosen}) {
+    places += (places.empty() ? "" : ", ") + place;
+    if (access(place.c_str(), R_OK) == 0) candidates.push_back(std::move(place));
+  }
+  if (!candidates.empty()) return candidates;
+  return unavailable("llvm: " + std::string(kLlvmModuleFile) + " not found; looked in " + places +
+                     "; put it there (millrace_deploy_module of the CMake package does), or name it in "
+                     "MILLRACE_LLVM_MODULE");
+}
+
+Status check_place(const std::string& module) {
+  if (!chosen_module().empty()) return {};
+  struct stat library{};
+  if (stat(own_file().c_str(), &library) != 0) library.st_uid = geteuid();
+  return check_module_writers(module, library.st_uid);
+}
+
+/// The module's functions.
+struct LlvmModule {
+  LlvmEmitFunction emit = nullptr;
+  LlvmDisassembleFunction disassemble = nullptr;
+  LlvmLinkFunction link = nullptr;
+  LlvmReadCodeObjectFunction read_code_object = nullptr;
+};
+
+Result<LlvmModule> open_module(const std::string& path) {
+  // Never closed once it is used: code of LLVM's runs at exit.
+  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) {
+    const char* why = dlerror();
+    return unavailable("llvm: cannot open " + path + ": " + (why != nullptr ? why : "no reason given"));
+  }
+  const auto module_build_id = reinterpret_cast<LlvmBuildIdFunction>(dlsym(module, kLlvmBuildIdSymbol));
+  const LlvmModule functions{
+      reinterpret_cast<LlvmEmitFunction>(dlsym(module, kLlvmEmitSymbol)),
+      reinterpret_cast<LlvmDisassembleFunction>(dlsym(module, kLlvmDisassembleSymbol)),
+      reinterpret_cast<LlvmLinkFunction>(dlsym(module, kLlvmLinkSymbol)),
+      reinterpret_cast<LlvmReadCodeObjectFunction>(dlsym(module, kLlvmReadCodeObjectSymbol)),
+  };
+  if (module_build_id == nullptr || functions.emit == nullptr) {
+    return unavailable("llvm: " + path + " is no module of Millrace: it lacks " + kLlvmBuildIdSymbol + " or " +
+                       kLlvmEmitSymbol);
+  }
+  if (build_id() != module_build_id()) {
+    return unavailable("llvm: " + path + " is of another build: found build id " + module_build_id() + ", expected " +
+                       std::string(build_id()) + "; install the module that was built with this library");
+  }
+  MILLRACE_CHECK(functions.disassemble != nullptr && functions.link != nullptr &&
+                 functions.read_code_object != nullptr);
+  return functions;
+}
+
+/// The first that is of this build: one of an older build may stand before it, where another version was installed.
+Result<LlvmModule> open_first_module() {
+  MILLRACE_TRY_ASSIGN(const std::vector<std::string> candidates, module_candidates());
+  Status why;
+  for (const std::string& candidate : candidates) {
+    Status status = check_place(candidate);
+    if (status.ok()) {
+      Result<LlvmModule> module = open_module(candidate);
+      if (module.ok()) return module;
+      status = module.status();
+    }
+    if (why.ok()) why = std::move(status);
+  }
+  return why;
+}
+
+/// Opened by the first call. A failure is not kept: the next call may find the module that was missing.
+Result<LlvmModule> llvm_module() {
+  static std::mutex mutex;
+  static LlvmModule module;
+  const std::lock_guard lock(mutex);
+  if (module.emit == nullptr) {
+    MILLRACE_TRY_ASSIGN(module, open_first_module());
+  }
+  return module;
+}
+
+}  // namespace
+
+std::string_view llvm_version() { return MILLRACE_LLVM_VERSION; }
+
+Result<std::string> find_llvm_module() {
+  MILLRACE_TRY_ASSIGN(std::vector<std::string> candidates, module_candidates());
+  return std::move(candidates.front());
+}
+
+Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetSpec& spec,
+                                      const LlvmEmitOptions& options) {
+  return guard_allocations([&] { return "llvm: kernel '" + kernel.name + "'"; },
+                           [&]() -> Result<LlvmEmitOutput> {
+                             MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+                             Result<LlvmEmitOutput> output = LlvmEmitOutput();
+                             module.emit(kernel, spec, options, output);
+                             return output;
+                           });
+}
+
+Result<std::string> disassemble_with_llvm(std::span<const std::byte> code, const TargetSpec& spec) {
+  MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+  Result<std::string> text = std::string();
+  module.disassemble(code, spec, text);
+  return text;
+}
+
+Result<std::vector<std::byte>> link_with_llvm(std::span<const std::span<const std::byte>> objects) {
+  MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+  Result<std::vector<std::byte>> linked = std::vector<std::byte>();
+  module.link(objects, linked);
+  return linked;
+}
+
+Result<CodeObjectInfo> read_code_object(std::span<const std::byte> bytes) {
+  return guard_allocations("code object", [&]() -> Result<CodeObjectInfo> {
+    MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+    Result<CodeObjectInfo> info = CodeObjectInfo();
+    module.read_code_object(bytes, info);
+    return info;
+  });
+}
+
+}  // namespace millrace

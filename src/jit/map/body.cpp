@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/map/body.h"
+
+#include "millrace/hal/host_kernel.h"
+#include "millrace/jit/float16_bodies.h"
+
+namespace millrace {
+
+BodyEmitter::BodyEmitter(const MapContext& context, bool is_epilogue, const Position& position, const TileShape& shape,
+                         std::span<const MachineValue> reduced)
+    : context_(context),
+      b_(context.b),
+      body_(is_epilogue ? context.kernel.epilogue : context.kernel.term),
+      variance_(is_epilogue ? context.epilogue_variance : context.term_variance),
+      position_(position),
+      shape_(shape),
+      reduced_(reduced),
+      values_(body_.instructions.size() * shape.rows * shape.vectors),
+      loaded_(values_.size()),
+      splats_(values_.size()) {}
+
+std::size_t BodyEmitter::slot_of(BodyValueId id, std::uint32_t row, std::uint32_t vector) const {
+  const Variance& variance = variance_[index_of(id)];
+  if (!variance.with_row) row = 0;
+  if (!variance.with_vector) vector = 0;
+  return (index_of(id) * shape_.rows + row) * shape_.vectors + vector;
+}
+
+MachineValue BodyEmitter::value(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
+  const std::size_t slot = slot_of(id, row, vector);
+  if (!values_[slot]) values_[slot] = emit(id, row, vector);
+  return *values_[slot];
+}
+
+MachineValue BodyEmitter::stored_value(BodyValueId id, DType stored, std::uint32_t row, std::uint32_t vector) {
+  const BodyInstruction& instruction = body_.instructions[id];
+  const bool is_moved = instruction.op == KernelOp::kLoad && context_.loads[instruction.immediate].stored == stored;
+  return is_moved ? loaded(id, row, vector) : narrow_to_stored(b_, value(id, row, vector), stored);
+}
+
+MachineValue BodyEmitter::loaded(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
+  std::optional<MachineValue>& found = loaded_[slot_of(id, row, vector)];
+  if (!found) found = emit_load(body_.instructions[id], row, vector);
+  return *found;
+}
+
+MachineValue BodyEmitter::vector_value(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
+  const MachineValue plain = value(id, row, vector);
+  if (plain.lanes == context_.tiling.lanes) return plain;
+  std::optional<MachineValue>& splat = splats_[slot_of(id, row, vector)];
+  if (!splat) splat = b_.splat(plain, context_.tiling.lanes);
+  return *splat;
+}
+
+MachineValue BodyEmitter::emit(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
+  const BodyInstruction& instruction = body_.instructions[id];
+  switch (instruction.op) {
+    case KernelOp::kConstant:
+      return b_.constant_scalar({instruction.dtype, instruction.immediate});
+    case KernelOp::kLoad:
+      return widen_stored(b_, loaded(id, row, vector), context_.loads[instruction.immediate].stored);
+    case KernelOp::kIndex:
+      return emit_index(instruction.immediate, row, vector);
+    case KernelOp::kExtent:
+      return b_.size(context_.kernel.extents[instruction.immediate]);
+    case KernelOp::kReduced: {
+      const std::uint32_t column = context_.reduces_lanes() ? 0 : vector;
+      return reduced_[(instruction.immediate * shape_.rows + row) * shape_.vectors + column];
+    }
+    case KernelOp::kCheckIndex:
+      return emit_check_index(instruction, row, vector);
+    default:
+      return emit_lanewise(instruction, row, vector);
+  }
+}
+
+MachineValue BodyEmitter::emit_lanewise(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector) {
+  std::array<MachineValue, 3> operands;
+  bool has_vector = false;
+  for (unsigned i = 0; i < instruction.num_operands; ++i) {
+    operands[i] = value(instruction.operands[i], row, vector);
+    has_vector |= operands[i].lanes > 1;
+  }
+  for (unsigned i = 0; has_vector && i < instruction.num_operands; ++i) {
+    operands[i] = vector_value(instruction.operands[i], row, vector);
+  }
+  if (instruction.op == KernelOp::kConvert) {
+    // A body's 16-bit float is its bits here, as in memory.
+    const DType from = body_.instructions[instruction.operands[0]].dtype;
+    const MachineValue wide = widen_stored(b_, operands[0], from);
+    if (body_dtype(instruction.dtype) != instruction.dtype) return narrow_to_stored(b_, wide, instruction.dtype);
+    return b_.convert(instruction.dtype, wide);
+  }
+  switch (instruction.num_operands) {
+    case 1:
+      return b_.emit(instruction.op, instruction.dtype, {operands[0]});
+    case 2:
+      return b_.emit(instruction.op, instruction.dtype, {operands[0], operands[1]});
+    default:
+      return b_.emit(instruction.op, instruction.dtype, {operands[0], operands[1], operands[2]});
+  }
+}
+
+MachineValue BodyEmitter::emit_index(std::uint64_t dim, std::uint32_t row, std::uint32_t vector) {
+  const AffineIndex index = dim_index(context_.kernel.domain.size(), dim);
+  const MachineValue first = context_.in_tile(position_.indices[dim], index, row, vector).value(b_);
+  const std::uint32_t lanes = context_.tiling.lanes;
+  if (lanes == 1 || context_.vector_coefficient(index).is(0)) return first;
+  const MachineValue lane = b_.lane_iota(DType::kI64, lanes);
+  return b_.add(lane, b_.splat(first, lanes));
+}
+
+MachineValue BodyEmitter::emit_check_index(const BodyInstruction& instruction, std::uint32_t row,
+                                           std::uint32_t vector) {
+  const MachineValue index = value(instruction.operands[0], row, vector);
+  const MachineValue extent = value(instruction.operands[1], row, vector);
+  const MachineValue zero = b_.i64(0);
+  const MachineValue is_negative = b_.lt(index, zero);
+  const MachineValue wrapped = b_.select(is_negative, b_.add(index, extent), index);
+  const MachineValue is_below = b_.lt(wrapped, zero);
+  MachineValue bad = b_.bit_or(is_below, b_.le(extent, wrapped));
+  const MachineValue checked = b_.select(bad, zero, wrapped);
+  if (bad.lanes > 1 && shape_.mask) bad = b_.bit_and(bad, *shape_.mask);
+  b_.report_error(bad, static_cast<std::uint32_t>(KernelError::kIndexOutOfRange));
+  return checked;
+}
+
+/// Whether neighbouring rows of the tile are neighbours in memory, and lanes are not.
+bool BodyEmitter::is_turned(const BodyInstruction& load) const {
+  const AccessPlan& plan = context_.loads[load.immediate];
+  const bool is_square = shape_.rows == context_.tiling.lanes && (!shape_.mask || shape_.points);
+  return context_.tiling.turns_loads && is_square && load.num_operands == 0 && plan.guards.empty() &&
+         context_.row_coefficient(plan.offset).is(1) && !context_.vector_coefficient(plan.offset).is(0);
+}
+
+/// The rows of a square block that lies the other way: each round rotates the bits of (vector, lane) by one. A lane
+/// without a point repeats the last one that has one, so that nothing outside the tensor is read.
+const std::vector<MachineValue>& BodyEmitter::turned_rows(std::uint64_t load, std::uint32_t vector) {
+  std::vector<MachineValue>& block = turned_[{load, vector}];
+  if (!block.empty()) return block;
+  const AccessPlan& plan = context_.loads[load];
+  const LinearValue start = context_.in_tile(position_.loads[load].offset, plan.offset, 0, vector);
+  const std::uint32_t lanes = context_.tiling.lanes;
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+    LinearValue step(lane);
+    if (shape_.points && lane > 0) step = LinearValue(b_.min(b_.i64(lane), b_.sub(*shape_.points, b_.i64(1))));
+    const LinearValue offset = start.plus(b_, step, context_.vector_coefficient(plan.offset));
+    const MachineValue along_rows = b_.load(plan.memory, offset.value(b_), lanes);
+    block.push_back(plan.stored == DType::kBool ? b_.convert(DType::kU8, along_rows) : along_rows);
+  }
+  for (std::uint32_t round = 1; round < lanes; round *= 2) {
+    std::vector<MachineValue> next;
+    for (std::uint32_t i = 0; i < lanes / 2; ++i) {
+      for (const bool is_upper : {false, true}) next.push_back(b_.interleave(block[i], block[i + lanes / 2], is_upper));
+    }
+    block = std::move(next);
+  }
+  return block;
+}
+
+MachineValue BodyEmitter::emit_load(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector) {
+  if (is_turned(instruction)) {
+    const MachineValue turned = turned_rows(instruction.immediate, vector)[row];
+    const bool is_bool = context_.loads[instruction.immediate].stored == DType::kBool;
+    return is_bool ? b_.convert(DType::kBool, turned) : turned;
+  }
+  CellAccess access{context_.loads[instruction.immediate], position_.loads[instruction.immediate], row, vector, {}};
+  if (instruction.num_operands == 1) access.dynamic_index = value(instruction.operands[0], row, vector);
+  return load_cell(context_, access, shape_.mask);
+}
+
+}  // namespace millrace

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads and stores of one cell of a tile.
+#include "jit/map/body.h"
+
+namespace millrace {
+namespace {
+
+class CellEmitter {
+ public:
+  CellEmitter(const MapContext& context, const CellAccess& access, const std::optional<MachineValue>& mask)
+      : context_(context), b_(context.b), access_(access), mask_(mask), lanes_(context.tiling.lanes) {}
+
+  MachineValue load() {
+    const MachineValue offset = scalar_offset();
+    const std::optional<MachineValue> inside = guard();
+    if (!is_vector()) {
+      if (!inside) return b_.load(access_.plan.memory, offset);
+      return b_.load_masked(access_.plan.memory, offset, *inside, other());
+    }
+    const std::optional<MachineValue> mask = joined_mask(inside);
+    if (is_contiguous()) {
+      if (!mask) return b_.load(access_.plan.memory, offset, lanes_);
+      return b_.load_masked(access_.plan.memory, offset, *mask, b_.splat(other(), lanes_));
+    }
+    const MachineValue offsets = lane_offsets(offset);
+    const MachineValue lanes = mask ? *mask : all_lanes();
+    return b_.gather(access_.plan.memory, offsets, lanes, b_.splat(other(), lanes_));
+  }
+
+  void store(MachineValue value) {
+    const MachineValue offset = scalar_offset();
+    if (!is_vector()) return b_.store(access_.plan.memory, offset, value);
+    if (value.lanes == 1) value = b_.splat(value, lanes_);
+    if (!is_contiguous()) {
+      const MachineValue offsets = lane_offsets(offset);
+      return b_.scatter(access_.plan.memory, offsets, mask_ ? *mask_ : all_lanes(), value);
+    }
+    if (mask_) return b_.store_masked(access_.plan.memory, offset, *mask_, value);
+    b_.store(access_.plan.memory, offset, value);
+  }
+
+ private:
+  SizeExpr lane_coefficient(const AffineIndex& index) const { return context_.vector_coefficient(index); }
+  bool has_vector_index() const { return access_.dynamic_index && access_.dynamic_index->lanes > 1; }
+
+  bool is_vector() const {
+    if (lanes_ == 1) return false;
+    if (has_vector_index() || !lane_coefficient(access_.plan.offset).is(0)) return true;
+    for (const GuardPlan& guard : access_.plan.guards) {
+      if (!lane_coefficient(guard.index).is(0)) return true;
+    }
+    return false;
+  }
+  bool is_contiguous() const { return !has_vector_index() && lane_coefficient(access_.plan.offset).is(1); }
+
+  MachineValue other() { return b_.constant_scalar(access_.plan.other); }
+  MachineValue all_lanes() { return b_.splat(b_.constant_int(DType::kBool, 1), lanes_); }
+
+  MachineValue scalar_offset() {
+    LinearValue offset = context_.in_tile(access_.position.offset, access_.plan.offset, access_.row, access_.vector);
+    if (access_.dynamic_index && !has_vector_index()) {
+      offset = offset.plus(b_, LinearValue(*access_.dynamic_index), access_.plan.dynamic_stride);
+    }
+    return offset.value(b_);
+  }
+
+  /// base + lane * coefficient, in every lane.
+  MachineValue along_lanes(MachineValue base, const SizeExpr& coefficient, DType dtype) {
+    if (coefficient.is(0)) return b_.splat(base, lanes_);
+    MachineValue lane = b_.lane_iota(dtype, lanes_);
+    if (!coefficient.is(1)) {
+      const MachineValue step =
+          coefficient.is_constant() ? b_.constant_int(dtype, coefficient.constant()) : b_.size(coefficient);
+      lane = b_.mul(lane, b_.splat(step, lanes_));
+    }
+    return b_.add(lane, b_.splat(base, lanes_));
+  }
+
+  MachineValue lane_offsets(MachineValue offset) {
+    const MachineValue offsets = along_lanes(offset, lane_coefficient(access_.plan.offset), DType::kI64);
+    if (!has_vector_index()) return offsets;
+    const MachineValue stride = LinearValue::of_size(b_, access_.plan.dynamic_stride).value(b_);
+    return b_.add(offsets, b_.mul(*access_.dynamic_index, b_.splat(stride, lanes_)));
+  }
+
+  /// Whether the access is inside its tensor: a scalar, or a vector when that changes along the lanes.
+  std::optional<MachineValue> guard() {
+    std::optional<MachineValue> scalar;
+    std::optional<MachineValue> vector;
+    for (std::size_t g = 0; g < access_.plan.guards.size(); ++g) {
+      const MachineValue inside = is_inside_guard(access_.plan.guards[g], access_.position.guards[g]);
+      std::optional<MachineValue>& all = inside.lanes == 1 ? scalar : vector;
+      all = all ? b_.bit_and(*all, inside) : inside;
+    }
+    if (!scalar || !vector) return scalar ? scalar : vector;
+    return b_.bit_and(b_.splat(*scalar, lanes_), *vector);
+  }
+
+  /// Compares unsigned numbers, where a negative index is above every extent: one comparison.
+  MachineValue is_inside_guard(const GuardPlan& guard, const LinearValue& base) {
+    LinearValue linear = context_.in_tile(base, guard.index, access_.row, access_.vector);
+    if (guard.has_dynamic_index && !has_vector_index()) {
+      linear = linear.plus(b_, LinearValue(*access_.dynamic_index));
+    }
+    const SizeExpr coefficient = lane_coefficient(guard.index);
+    const bool is_narrow = guard.fits_i32 && !coefficient.is(0) && lanes_ > 1;
+    const DType dtype = is_narrow ? DType::kI32 : DType::kI64;
+    const DType unsigned_dtype = is_narrow ? DType::kU32 : DType::kU64;
+    MachineValue index = b_.convert(dtype, linear.value(b_));
+    const bool is_dynamic_vector = guard.has_dynamic_index && has_vector_index();
+    if (lanes_ > 1 && (is_dynamic_vector || !coefficient.is(0))) index = along_lanes(index, coefficient, dtype);
+    if (is_dynamic_vector) index = b_.add(index, *access_.dynamic_index);
+    const MachineValue extent = b_.convert(dtype, LinearValue::of_size(b_, guard.extent).value(b_));
+    index = b_.bitcast(unsigned_dtype, index);
+    return b_.lt(index, b_.bitcast(unsigned_dtype, extent));
+  }
+
+  std::optional<MachineValue> joined_mask(std::optional<MachineValue> inside) {
+    if (!inside) return mask_;
+    if (inside->lanes == 1) inside = b_.splat(*inside, lanes_);
+    return mask_ ? b_.bit_and(*mask_, *inside) : inside;
+  }
+
+  const MapContext& context_;
+  MachineBuilder& b_;
+  const CellAccess& access_;
+  const std::optional<MachineValue>& mask_;
+  std::uint32_t lanes_;
+};
+
+}  // namespace
+
+MachineValue load_cell(const MapContext& context, const CellAccess& access, const std::optional<MachineValue>& mask) {
+  return CellEmitter(context, access, mask).load();
+}
+
+void store_cell(const MapContext& context, const CellAccess& access, const std::optional<MachineValue>& mask,
+                MachineValue value) {
+  CellEmitter(context, access, mask).store(value);
+}
+
+}  // namespace millrace

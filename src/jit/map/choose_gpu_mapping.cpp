@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "jit/ir/affine.h"
+#include "jit/map/gpu_mapping.h"
+#include "jit/map/nest.h"
+#include "millrace/base/saturating.h"
+
+namespace millrace {
+namespace {
+
+/// Enough subgroups to hide each other's waits, and small enough that several workgroups share a compute unit.
+constexpr std::uint32_t kThreads = 256;
+/// Neighbouring threads that are enough for whole cache lines.
+constexpr std::uint32_t kCoalesced = 32;
+/// A reduction of fewer points along a dim is one thread's.
+constexpr std::int64_t kWorthSharing = 16;
+/// Fewer threads than this leave a GPU idle.
+constexpr std::int64_t kManyThreads = std::int64_t{1} << 14;
+
+/// One access as the mapping sees it.
+struct Walk {
+  AffineIndex offset;
+  bool is_plain = true;  // neither guarded nor by a dynamic index
+  bool in_term = false;
+  std::size_t size_bytes = 4;
+};
+
+class GpuMappingChoice {
+ public:
+  GpuMappingChoice(const LoopKernel& kernel, const TargetSpec& target)
+      : kernel_(kernel), num_parallel_(kernel.num_parallel()), target_(target) {
+    collect_walks(kernel.term, true);
+    collect_walks(kernel.epilogue, false);
+    for (const Access& store : kernel.stores) add_walk(store, kernel.results[store.tensor], false);
+    const auto none = static_cast<std::uint32_t>(kernel.domain.size());
+    mapping_.tile = {.vector_dim = none, .row_dim = none};
+  }
+
+  GpuMapping run() {
+    std::vector<std::size_t> dims = cheapest_first();
+    if (!dims.empty() && !kernel_.domain[dims[0]].is_reduction) choose_lanes(dims[0]);
+    if (dims.size() > 1 && is_transposed(dims[0], dims[1])) {
+      add(dims[0], 16);
+      add(dims[1], 16);
+    }
+    const std::optional<std::size_t> shared = shared_dim(dims);
+    if (shared && dims[0] != *shared) add(dims[0], kCoalesced);
+    if (shared) add(*shared, threads_to_share(*shared));
+    for (const std::size_t dim : dims) add(dim, kThreads);
+    mapping_.workgroup_size = std::max(mapping_.num_threads(), target_.subgroup_size());
+    return mapping_;
+  }
+
+ private:
+  void add_walk(const Access& access, const KernelTensor& tensor, bool in_term) {
+    walks_.push_back({element_offset(access, tensor.layout, kernel_.domain.size()), !access.dynamic_dim && !access.fill,
+                      in_term, size_bytes(tensor.type.dtype)});
+  }
+
+  void collect_walks(const Body& body, bool in_term) {
+    for (const BodyInstruction& instruction : body.instructions) {
+      if (instruction.op != KernelOp::kLoad) continue;
+      const Access& load = kernel_.loads[instruction.immediate];
+      add_walk(load, kernel_.operands[load.tensor], in_term);
+    }
+  }
+
+  std::int64_t extent(std::size_t dim) const { return guess_extent(kernel_.domain[dim].extent); }
+
+  std::int64_t points(std::size_t first, std::size_t end) const {
+    std::int64_t all = 1;
+    for (std::size_t d = first; d < end; ++d) all = saturating::multiply(all, extent(d));
+    return all;
+  }
+
+  /// One point's cost, when neighbouring threads are neighbours along `dim`.
+  double cost_along(std::size_t dim) const {
+    double cost = 0;
+    for (const Walk& walk : walks_) {
+      if (!kernel_.reductions.empty() && !walk.in_term) continue;
+      const SizeExpr& step = walk.offset.coefficients[dim];
+      cost += step.is(0) ? 0.1 : step.is(1) ? 1 : 8;
+    }
+    return cost;
+  }
+
+  /// Parallel dims from the innermost, the one that is best for neighbouring threads before all; a reduction dim only
+  /// when it is that one.
+  std::vector<std::size_t> cheapest_first() const {
+    std::vector<std::size_t> dims;
+    for (std::size_t d = num_parallel_; d-- > 0;) dims.push_back(d);
+    std::optional<std::size_t> best;
+    for (std::size_t d = kernel_.domain.size(); d-- > 0;) {
+      if (d >= num_parallel_ && extent(d) < kWorthSharing) continue;
+      if (!best || cost_along(d) < cost_along(*best)) best = d;
+    }
+    if (!best) return dims;
+    std::erase(dims, *best);
+    dims.insert(dims.begin(), *best);
+    return dims;
+  }
+
+  /// Threads along `near` read or write rows that threads along `far` would walk in order: both get some.
+  bool is_transposed(std::size_t near, std::size_t far) const {
+    return kernel_.reductions.empty() && std::ranges::any_of(walks_, [&](const Walk& walk) {
+             const SizeExpr& step = walk.offset.coefficients[near];
+             return walk.offset.coefficients[far].is(1) && !step.is(0) && !step.is(1);
+           });
+  }
+
+  /// The reduction dim whose points threads share out: the one that neighbouring threads walk, or the longest where the
+  /// parallel points are too few for a GPU.
+  std::optional<std::size_t> shared_dim(const std::vector<std::size_t>& dims) const {
+    if (!dims.empty() && kernel_.domain[dims[0]].is_reduction) return dims[0];
+    if (points(0, num_parallel_) >= kManyThreads) return std::nullopt;
+    std::optional<std::size_t> longest;
+    for (std::size_t d = num_parallel_; d < kernel_.domain.size(); ++d) {
+      if (extent(d) >= kWorthSharing && (!longest || extent(d) > extent(*longest))) longest = d;
+    }
+    return longest;
+  }
+
+  std::uint32_t threads_to_share(std::size_t dim) const {
+    const bool is_long = extent(dim) >= 4 * kThreads || points(0, num_parallel_) < kManyThreads / kThreads;
+    return is_long ? kThreads : target_.subgroup_size();
+  }
+
+  /// Vector accesses of a thread, where every tensor is walked in order or not at all and no vector is ever partial.
+  void choose_lanes(std::size_t dim) {
+    if (!kernel_.reductions.empty() || kernel_.epilogue.instructions.size() > kLongEpilogue) return;
+    std::size_t widest = 1;
+    for (const Walk& walk : walks_) {
+      const SizeExpr& step = walk.offset.coefficients[dim];
+      if (!walk.is_plain || (!step.is(0) && !step.is(1))) return;
+      widest = std::max(widest, walk.size_bytes);
+    }
+    const auto lanes = static_cast<std::uint32_t>(target_.vector_bytes() / std::max<std::size_t>(widest, 4));
+    if (kernel_.domain[dim].extent.known_multiple() % lanes != 0) return;
+    mapping_.tile.vector_dim = static_cast<std::uint32_t>(dim);
+    mapping_.tile.row_dim = mapping_.tile.vector_dim;
+    mapping_.tile.lanes = lanes;
+  }
+
+  /// At most `most` threads, what is left of the workgroup's, and what the dim fills.
+  void add(std::size_t dim, std::uint32_t most) {
+    if (mapping_.threads_along(dim) > 1) return;
+    const std::uint32_t left = kThreads / mapping_.num_threads();
+    const std::int64_t fill = kernel_.domain[dim].extent.upper_bound() / tile_of(mapping_.tile, dim);
+    const auto wanted = static_cast<std::uint32_t>(std::clamp<std::int64_t>(fill, 1, kThreads));
+    const std::uint32_t threads = std::min({most, left, std::bit_ceil(wanted)});
+    if (threads > 1) mapping_.threads.push_back({static_cast<std::uint32_t>(dim), threads});
+  }
+
+  const LoopKernel& kernel_;
+  std::size_t num_parallel_;
+  const TargetSpec& target_;
+  std::vector<Walk> walks_;
+  GpuMapping mapping_;
+};
+
+}  // namespace
+
+std::uint32_t GpuMapping::threads_along(std::size_t dim) const {
+  for (const ThreadDim& along : threads) {
+    if (along.dim == dim) return along.threads;
+  }
+  return 1;
+}
+
+std::uint32_t GpuMapping::num_threads() const {
+  std::uint32_t all = 1;
+  for (const ThreadDim& along : threads) all *= along.threads;
+  return all;
+}
+
+std::int64_t GpuMapping::points_along(std::size_t dim) const { return threads_along(dim) * tile_of(tile, dim); }
+
+GpuMapping choose_gpu_mapping(const LoopKernel& collapsed, const TargetSpec& target) {
+  if (std::optional<GpuMapping> staged = choose_staged_mapping(collapsed)) return *std::move(staged);
+  return GpuMappingChoice(collapsed, target).run();
+}
+
+std::string to_text(const GpuMapping& mapping) {
+  std::string text = fmt::format("{} threads {{", mapping.workgroup_size);
+  for (std::size_t i = 0; i < mapping.threads.size(); ++i) {
+    const ThreadDim& along = mapping.threads[i];
+    text += fmt::format("{} d{} x {} threads", i > 0 ? "," : "", along.dim, along.threads);
+    if (along.dim == mapping.tile.vector_dim)
+      text += fmt::format(" x {} lanes", mapping.tile.lanes);
+    else if (along.dim == mapping.tile.row_dim)
+      text += fmt::format(" x {} rows", mapping.tile.row_unroll);
+  }
+  if (mapping.staged_points > 0) text += fmt::format(", d{} by {} staged", mapping.staged_dim, mapping.staged_points);
+  if (mapping.stores_in_turn) text += ", stores in turn";
+  return text + " }";
+}
+
+}  // namespace millrace

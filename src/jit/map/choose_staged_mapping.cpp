@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "jit/ir/affine.h"
+#include "jit/map/gpu_mapping.h"
+#include "jit/map/nest.h"
+#include "millrace/base/saturating.h"
+
+namespace millrace {
+namespace {
+
+/// Threads of a workgroup along the rows, and along the lanes.
+constexpr std::uint32_t kSide = 16;
+/// Points of the reduction in a block.
+constexpr std::uint32_t kStagedPoints = 16;
+/// The limit of a thread's tile.
+constexpr std::size_t kMostSumBytes = 64;
+/// Fewer workgroups than this leave compute units idle.
+constexpr std::int64_t kManyGroups = 128;
+
+class StagedChoice {
+ public:
+  explicit StagedChoice(const LoopKernel& kernel) : kernel_(kernel), num_parallel_(kernel.num_parallel()) {}
+
+  std::optional<GpuMapping> run() {
+    if (kernel_.reductions.size() != 1 || kernel_.reductions[0].kind == ReductionKind::kArgMax) return std::nullopt;
+    if (!collect_loads()) return std::nullopt;
+    std::int64_t best = 0;
+    for (std::size_t row = 0; row < num_parallel_; ++row) {
+      for (std::size_t vector = 0; vector < num_parallel_; ++vector) {
+        if (const std::int64_t benefit = benefit_of(row, vector); benefit > best) {
+          best = benefit;
+          row_ = row;
+          vector_ = vector;
+        }
+      }
+    }
+    const std::optional<std::size_t> staged = longest_reduction();
+    if (best == 0 || !staged) return std::nullopt;
+    return make_mapping(*staged);
+  }
+
+ private:
+  std::int64_t extent(std::size_t dim) const { return guess_extent(kernel_.domain[dim].extent); }
+
+  /// The walks of the term's loads. False when one is guarded, or the term sees more than its loads.
+  bool collect_loads() {
+    for (const BodyInstruction& instruction : kernel_.term.instructions) {
+      if (instruction.op == KernelOp::kIndex || instruction.op == KernelOp::kCheckIndex) return false;
+      if (instruction.op != KernelOp::kLoad) continue;
+      const Access& load = kernel_.loads[instruction.immediate];
+      if (load.dynamic_dim || load.fill) return false;
+      walks_.push_back(element_offset(load, kernel_.operands[load.tensor].layout, kernel_.domain.size()));
+    }
+    return true;
+  }
+
+  /// How often a block's elements are used, about; 0 where rows and lanes do not share loads.
+  std::int64_t benefit_of(std::size_t row, std::size_t vector) const {
+    if (row == vector || extent(row) < kSide || extent(vector) < kSide) return 0;
+    bool has_row = false, has_vector = false;
+    for (const AffineIndex& walk : walks_) {
+      const bool with_row = !walk.coefficients[row].is(0), with_vector = !walk.coefficients[vector].is(0);
+      if (with_row && with_vector) return 0;
+      has_row |= with_row;
+      has_vector |= with_vector;
+    }
+    if (!has_row || !has_vector) return 0;
+    const std::int64_t uses = std::min<std::int64_t>(extent(row), 64) * std::min<std::int64_t>(extent(vector), 64);
+    return 2 * uses + stores_along(vector);
+  }
+
+  bool stores_along(std::size_t dim) const {
+    return std::ranges::all_of(kernel_.stores, [&](const Access& store) {
+      const Layout& layout = kernel_.results[store.tensor].layout;
+      return element_offset(store, layout, kernel_.domain.size()).coefficients[dim].is(1);
+    });
+  }
+
+  std::optional<std::size_t> longest_reduction() const {
+    std::optional<std::size_t> longest;
+    for (std::size_t d = num_parallel_; d < kernel_.domain.size(); ++d) {
+      if (extent(d) >= kStagedPoints && (!longest || extent(d) > extent(*longest))) longest = d;
+    }
+    return longest;
+  }
+
+  GpuMapping make_mapping(std::size_t staged) const {
+    GpuMapping mapping;
+    mapping.tile.vector_dim = static_cast<std::uint32_t>(vector_);
+    mapping.tile.row_dim = static_cast<std::uint32_t>(row_);
+    mapping.threads = {{mapping.tile.vector_dim, kSide}, {mapping.tile.row_dim, kSide}};
+    mapping.workgroup_size = mapping.num_threads();
+    mapping.staged_dim = static_cast<std::uint32_t>(staged);
+    mapping.staged_points = kStagedPoints;
+    mapping.stores_in_turn = kernel_.epilogue.instructions.size() > kLongEpilogue;
+    // Larger tiles load less; smaller ones give more workgroups, and keep what they hold in registers.
+    const auto grow = [&](std::uint32_t& points, std::size_t dim) {
+      points *= 2;
+      const std::uint32_t sums = mapping.tile.lanes * mapping.tile.row_unroll;
+      if (num_groups(mapping) < kManyGroups || mapping.points_along(dim) > extent(dim) ||
+          sums * size_bytes(kernel_.reductions[0].dtype) > kMostSumBytes) {
+        points /= 2;
+      }
+    };
+    for (int i = 0; i < 2; ++i) {
+      grow(mapping.tile.lanes, vector_);
+      grow(mapping.tile.row_unroll, row_);
+    }
+    return mapping;
+  }
+
+  std::int64_t num_groups(const GpuMapping& mapping) const {
+    std::int64_t groups = 1;
+    for (std::size_t d = 0; d < num_parallel_; ++d) {
+      const std::int64_t points = mapping.points_along(d);
+      groups = saturating::multiply(groups, (extent(d) + points - 1) / points);
+    }
+    return groups;
+  }
+
+  const LoopKernel& kernel_;
+  std::size_t num_parallel_;
+  std::vector<AffineIndex> walks_;
+  std::size_t row_ = 0;
+  std::size_t vector_ = 0;
+};
+
+}  // namespace
+
+std::optional<GpuMapping> choose_staged_mapping(const LoopKernel& collapsed) { return StagedChoice(collapsed).run(); }
+
+}  // namespace millrace

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+
+#include "jit/ir/affine.h"
+#include "jit/map/code_estimate.h"
+#include "jit/map/nest.h"
+#include "millrace/base/saturating.h"
+
+namespace millrace {
+namespace {
+
+/// Reduction loops times parallel points of one workgroup: enough that launching it costs nothing beside it.
+constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
+constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
+/// Blocks that are turned in registers: smaller ones gain nothing, larger ones have more vectors than there are
+/// registers.
+constexpr std::uint32_t kMinTurnedLanes = 4, kMaxTurnedLanes = 16;
+/// A row of turned blocks stores a cache line; a pair, which are fetched together, where so many registers hold it.
+constexpr std::uint32_t kLineBytes = 64, kTurnedRegisters = 32;
+/// What one cell of a turned block takes, with the conversion.
+constexpr std::int64_t kAccessInstructions = 4, kF16AccessInstructions = 24;
+/// The limit of the epilogue's copies, one for each cell of a tile; the tile's remainders are up to three more tiles.
+constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
+
+/// One access as the tiling sees it: the walk of its address, and whether the term or the epilogue makes it.
+struct Walk {
+  AffineIndex offset;
+  bool is_dynamic = false;
+  bool is_store = false;
+  bool in_term = false;
+  bool is_guarded = false;
+  DType stored = DType::kF32;
+};
+
+class TilingChoice {
+ public:
+  TilingChoice(const LoopKernel& kernel, const TargetSpec& target)
+      : kernel_(kernel), num_parallel_(kernel.num_parallel()), target_(target) {
+    collect_walks(kernel.term, true);
+    collect_walks(kernel.epilogue, false);
+    for (const Access& store : kernel.stores) {
+      const Layout& layout = kernel.results[store.tensor].layout;
+      walks_.push_back({element_offset(store, layout, kernel.domain.size()), false, true, false, false,
+                        kernel.results[store.tensor].type.dtype});
+    }
+    for (std::size_t d = num_parallel_; d < kernel.domain.size(); ++d) {
+      reduction_points_ = saturating::multiply(reduction_points_, guess_extent(kernel.domain[d].extent));
+    }
+  }
+
+  Tiling run() {
+    Tiling tiling;
+    const std::uint32_t none = static_cast<std::uint32_t>(kernel_.domain.size());
+    tiling.vector_dim = tiling.row_dim = none;
+    tiling.points_per_group = kPointsPerGroup;
+    choose_vector_dim(tiling);
+    if (tiling.vector_dim == none) return tiling;
+    tiling.row_dim = tiling.vector_dim;
+    if (kernel_.reductions.empty()) {
+      tiling.vector_unroll = vectors_within(tiling, map_unroll());
+      choose_block(tiling);
+    } else {
+      choose_row_dim(tiling);
+      choose_unrolls(tiling);
+      tiling.points_per_group =
+          std::clamp<std::int64_t>(kReductionPointsPerGroup / reduction_points_, 1, kPointsPerGroup);
+      tiling.loops_epilogue = num_cells(tiling) > 1 &&
+                              num_cells(tiling) * estimate_instructions(kernel_.epilogue) > kMaxEpilogueInstructions;
+    }
+    // A small kernel is one group.
+    std::int64_t points = 1;
+    for (std::size_t d = 0; d < num_parallel_; ++d) {
+      points = saturating::multiply(points, std::min(extent(d), kPointsPerGroup));
+    }
+    if (points <= 2 * tiling.points_per_group) tiling.points_per_group *= 2;
+    return tiling;
+  }
+
+ private:
+  void collect_walks(const Body& body, bool in_term) {
+    for (const BodyInstruction& instruction : body.instructions) {
+      if (instruction.op != KernelOp::kLoad) continue;
+      const Access& load = kernel_.loads[instruction.immediate];
+      const Layout& layout = kernel_.operands[load.tensor].layout;
+      walks_.push_back({element_offset(load, layout, kernel_.domain.size()), load.dynamic_dim.has_value(), false,
+                        in_term, load.fill.has_value(), stored_dtype(instruction)});
+    }
+  }
+
+  DType stored_dtype(const BodyInstruction& load) const {
+    return kernel_.operands[kernel_.loads[load.immediate].tensor].type.dtype;
+  }
+
+  std::int64_t extent(std::size_t dim) const { return guess_extent(kernel_.domain[dim].extent); }
+
+  /// Whether the kernel moves elements and nothing else: 16-bit floats are then their bits in registers, too.
+  bool is_copy() const {
+    const Body& body = kernel_.epilogue;
+    return body.instructions.size() == 1 && body.instructions[BodyValueId{0}].op == KernelOp::kLoad &&
+           std::ranges::all_of(kernel_.results, [&](const KernelTensor& result) {
+             return result.type.dtype == stored_dtype(body.instructions[BodyValueId{0}]);
+           });
+  }
+
+  /// Lanes of the widest register that the bodies compute in, not more than the dim needs.
+  std::uint32_t lanes_along(std::size_t dim) const {
+    std::size_t widest = 1;
+    for (const Body* body : {&kernel_.term, &kernel_.epilogue}) {
+      for (const BodyInstruction& instruction : body->instructions) {
+        widest = std::max(widest, size_bytes(is_copy() ? stored_dtype(instruction) : instruction.dtype));
+      }
+    }
+    const auto full = static_cast<std::uint32_t>(target_.vector_bytes() / widest);
+    const SizeExpr& size = kernel_.domain[dim].extent;
+    if (size.upper_bound() >= full) return full;
+    return std::bit_ceil(static_cast<std::uint32_t>(std::max<std::int64_t>(size.upper_bound(), 1)));
+  }
+
+  /// Whether `choose_block` can have the loads of `walk` turned where lanes go along `dim`.
+  bool can_turn(const Walk& walk, std::size_t dim) const {
+    if (!kernel_.reductions.empty() || walk.is_store || walk.is_guarded || walk.is_dynamic) return false;
+    for (std::size_t other = 0; other < num_parallel_; ++other) {
+      if (other != dim && walk.offset.coefficients[other].is(1)) return extent(other) >= kMaxTurnedLanes;
+    }
+    return false;
+  }
+
+  /// The cost of one vector of `walk` along `dim`, in vector loads.
+  double access_cost(const Walk& walk, std::size_t dim, std::uint32_t lanes) const {
+    const SizeExpr& step = walk.offset.coefficients[dim];
+    if (walk.is_dynamic && step.is(0)) return lanes;
+    if (step.is(1)) return 1;
+    if (step.is(0)) return 0.25;
+    if (can_turn(walk, dim)) return 0.5 * std::bit_width(lanes);
+    return 0.75 * lanes;
+  }
+
+  /// The cost of one point of the whole domain, with lanes along `dim`.
+  double cost_along(std::size_t dim) const {
+    const std::uint32_t lanes = lanes_along(dim);
+    const bool is_parallel = dim < num_parallel_;
+    double term = 0.25 * static_cast<double>(kernel_.term.instructions.size());
+    double epilogue = 0.25 * static_cast<double>(kernel_.epilogue.instructions.size());
+    for (const Walk& walk : walks_) {
+      (walk.in_term ? term : epilogue) += is_parallel || walk.in_term ? access_cost(walk, dim, lanes) : 1;
+    }
+    const double used_lanes = static_cast<double>(extent(dim)) / static_cast<double>((extent(dim) + lanes - 1) / lanes);
+    // Joining lanes after a reduction is a tree of shuffles.
+    if (is_parallel)
+      epilogue /= used_lanes;
+    else
+      epilogue += 3 * std::bit_width(lanes);
+    return term / used_lanes + epilogue / static_cast<double>(reduction_points_);
+  }
+
+  void choose_vector_dim(Tiling& tiling) const {
+    double best = 0;
+    for (std::size_t dim = kernel_.domain.size(); dim-- > 0;) {
+      const double cost = cost_along(dim);
+      if (tiling.vector_dim < kernel_.domain.size() && cost >= best) continue;
+      best = cost;
+      tiling.vector_dim = static_cast<std::uint32_t>(dim);
+      tiling.lanes = lanes_along(dim);
+    }
+  }
+
+  /// Rows share the loads that change with lanes but not with rows.
+  void choose_row_dim(Tiling& tiling) const {
+    std::int64_t best = 0;
+    for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
+      if (dim == tiling.vector_dim || extent(dim) < 2) continue;
+      const std::int64_t shared = std::count_if(walks_.begin(), walks_.end(), [&](const Walk& walk) {
+        return walk.in_term && walk.offset.coefficients[dim].is(0) &&
+               !walk.offset.coefficients[tiling.vector_dim].is(0);
+      });
+      if (shared == 0) continue;
+      const std::int64_t benefit = shared * (std::int64_t{1} << 40) + std::min(extent(dim), std::int64_t{1} << 20);
+      if (benefit <= best) continue;
+      best = benefit;
+      tiling.row_dim = static_cast<std::uint32_t>(dim);
+    }
+  }
+
+  /// A transposing map is walked in square blocks: the cache lines that one gather touches serve all rows of a block.
+  void choose_block(Tiling& tiling) const {
+    for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
+      const bool is_transposed = std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) {
+        const SizeExpr& step = walk.offset.coefficients[tiling.vector_dim];
+        return walk.offset.coefficients[dim].is(1) && !step.is(0) && !step.is(1);
+      });
+      if (dim == tiling.vector_dim || !is_transposed) continue;
+      tiling.vector_unroll = 1;
+      tiling.row_dim = static_cast<std::uint32_t>(dim);
+      if (choose_turned_block(tiling)) return;
+      // Every row is a copy of the body.
+      const auto affordable = static_cast<std::int64_t>(128 / kernel_.epilogue.instructions.size());
+      const std::int64_t rows =
+          std::min({affordable, std::int64_t{tiling.lanes}, kernel_.domain[dim].extent.upper_bound()});
+      tiling.row_unroll = static_cast<std::uint32_t>(std::max<std::int64_t>(rows, 1));
+      return;
+    }
+  }
+
+  /// Within 16 bytes an interleave is one instruction, beyond them two or three.
+  std::uint32_t turned_lanes(const Tiling& tiling) const {
+    const std::size_t bytes = size_bytes(kernel_.results[0].type.dtype);
+    const bool is_narrow_copy = is_copy() && bytes <= 2;
+    return std::min({tiling.lanes, is_narrow_copy ? static_cast<std::uint32_t>(16 / bytes) : kMaxTurnedLanes});
+  }
+
+  /// Square blocks are read as rows and turned. Not where the block would be most of the matrix, nor with an access
+  /// that has to be asked lane by lane whether it is inside.
+  bool choose_turned_block(Tiling& tiling) const {
+    const std::uint32_t lanes = turned_lanes(tiling);
+    if (lanes < kMinTurnedLanes || extent(tiling.row_dim) < lanes) return false;
+    std::size_t stored_bytes = sizeof(std::uint64_t);
+    std::int64_t cell_instructions = estimate_instructions(kernel_.epilogue);
+    for (const Walk& walk : walks_) {
+      const bool lies_along_rows = walk.offset.coefficients[tiling.row_dim].is(1);
+      if (lies_along_rows && (walk.is_store || walk.is_guarded || walk.is_dynamic)) return false;
+      if (walk.is_store) stored_bytes = std::min(stored_bytes, size_bytes(walk.stored));
+      cell_instructions += walk.stored == DType::kF16 && !is_copy() ? kF16AccessInstructions : kAccessInstructions;
+    }
+    const std::int64_t affordable = kMaxKernelInstructions / 2 / (lanes * cell_instructions);
+    if (affordable < 1) return false;
+    tiling.turns_loads = true;
+    tiling.loops_tail_stores = std::ranges::any_of(
+        kernel_.results, [&](const KernelTensor& result) { return !has_masked_access(target_, result.type.dtype); });
+    tiling.lanes = tiling.row_unroll = lanes;
+    const auto row_bytes = static_cast<std::uint32_t>(lanes * stored_bytes);
+    const std::uint32_t wanted =
+        std::max({kLineBytes / row_bytes, std::min(2 * kLineBytes / row_bytes, kTurnedRegisters / lanes), 1u});
+    tiling.vector_unroll =
+        vectors_within(tiling, static_cast<std::uint32_t>(std::min(std::int64_t{wanted}, affordable)));
+    return true;
+  }
+
+  std::uint32_t map_unroll() const {
+    const std::size_t size = kernel_.epilogue.instructions.size();
+    if (size > 40) return 1;  // long bodies have enough to overlap, and every copy costs compile time
+    return size > 12 ? 2 : 4;
+  }
+
+  /// Cells of a tile that have an epilogue of their own.
+  std::int64_t num_cells(const Tiling& tiling) const {
+    return tiling.row_unroll * (tiling.vector_dim < num_parallel_ ? std::int64_t{tiling.vector_unroll} : 1);
+  }
+
+  /// At most `wanted` vectors, and no more than the dim fills.
+  std::uint32_t vectors_within(const Tiling& tiling, std::uint32_t wanted) const {
+    const std::int64_t fill = kernel_.domain[tiling.vector_dim].extent.upper_bound() / tiling.lanes;
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(fill, 1, wanted));
+  }
+
+  void choose_unrolls(Tiling& tiling) const {
+    const bool has_rows = tiling.row_dim != tiling.vector_dim;
+    const bool is_wide = target_.num_vector_registers() >= 32;
+    const auto num_reductions = static_cast<std::uint32_t>(kernel_.reductions.size());
+    const std::uint32_t accumulators = std::max((is_wide ? 24u : 12u) / num_reductions, 1u);
+    const bool has_argmax = std::any_of(kernel_.reductions.begin(), kernel_.reductions.end(),
+                                        [](const Reduction& r) { return r.kind == ReductionKind::kArgMax; });
+    const bool is_long = kernel_.term.instructions.size() > 12;
+    std::uint32_t wanted = has_argmax || is_long ? 1 : has_rows ? (is_wide ? 3 : 2) : 4;
+    if (tiling.vector_dim >= num_parallel_ && has_rows) wanted = std::min(wanted, 2u);
+    tiling.vector_unroll = std::min(vectors_within(tiling, wanted), accumulators);
+    if (!has_rows) return;
+    tiling.row_unroll = rows_for(tiling.row_dim, accumulators / tiling.vector_unroll, tiling);
+  }
+
+  /// The rows, up to `most`, that make walking all of `dim` cheapest.
+  std::uint32_t rows_for(std::size_t dim, std::uint32_t most, const Tiling& tiling) const {
+    if (tiling.vector_dim >= num_parallel_) most = std::min(most, 4u);  // each row ends in a tree of shuffles
+    // A step of a tile: two multiply-adds a cycle, but no faster than the four cycles that one takes.
+    const auto step_cost = [&](std::int64_t rows) {
+      return std::max(static_cast<double>(rows * tiling.vector_unroll) / 2, 4.0) + 0.5;
+    };
+    const std::int64_t size = extent(dim);
+    std::uint32_t best = 1;
+    double best_cost = 0;
+    for (auto rows = static_cast<std::uint32_t>(std::clamp<std::int64_t>(most, 1, size)); rows > 0; --rows) {
+      const double cost =
+          static_cast<double>(size / rows) * step_cost(rows) + static_cast<double>(size % rows) * step_cost(1);
+      if (best_cost != 0 && cost >= best_cost) continue;
+      best_cost = cost;
+      best = rows;
+    }
+    return best;
+  }
+
+  const LoopKernel& kernel_;
+  std::size_t num_parallel_;
+  const TargetSpec& target_;
+  std::vector<Walk> walks_;
+  std::int64_t reduction_points_ = 1;
+};
+
+}  // namespace
+
+Tiling choose_tiling(const LoopKernel& kernel, const TargetSpec& target) {
+  return TilingChoice(collapse_dims(kernel), target).run();
+}
+
+}  // namespace millrace

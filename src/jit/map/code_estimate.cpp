@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/map/code_estimate.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace millrace {
+namespace {
+
+// Pieces of a lane that LLVM takes apart: its address, its element, and a branch around it where it is masked.
+constexpr std::int64_t kLanePieces = 5;
+constexpr std::int64_t kMaskedLanePieces = 6;
+/// A gather or scatter that the hardware has, for each register of offsets: with its mask, its offsets and joins.
+constexpr std::int64_t kGatherPieces = 10;
+/// A division of integers in a vector: its lanes one by one, with the cases that the hardware traps on.
+constexpr std::int64_t kDivisionPieces = 8;
+constexpr std::int64_t kUsualDivision = 64;
+/// An address is a sum of products of indices with strides. LLVM tries many ways to split a sum whose strides are size
+/// arguments, which takes time for each access that no instruction shows: for each argument past the first ones.
+constexpr std::int64_t kUsualSizes = 8, kAddressPieces = 6;
+/// The lengths of the bodies in millrace/jit/float16_bodies.h.
+constexpr std::int64_t kNarrowF16 = 28, kWidenF16 = 16, kNarrowBF16 = 10, kWidenBF16 = 2;
+
+bool is_integer_division(KernelOp op, DType dtype) {
+  return (op == KernelOp::kDiv || op == KernelOp::kRem) && is_integer(dtype);
+}
+
+/// For each register of the result.
+std::int64_t lanewise_pieces(KernelOp op, DType from, DType to) {
+  const bool is_narrow = size_bytes(from) == 1 && from != DType::kBool;
+  switch (op) {
+    case KernelOp::kMin:
+    case KernelOp::kMax:
+      return is_float(from) ? 6 : 1;
+    case KernelOp::kMul:
+      return is_integer(from) && (is_narrow || size_bytes(from) == 8) ? 4 : 1;
+    case KernelOp::kShl:
+    case KernelOp::kShr:
+      return is_narrow ? 4 : 1;
+    case KernelOp::kConvert:
+      return is_float(from) && is_integer(to) ? 7 : 1;
+    default:
+      return 1;
+  }
+}
+
+class KernelEstimate {
+ public:
+  KernelEstimate(const MachineKernel& kernel, const TargetSpec& target) : kernel_(kernel), target_(target) {}
+
+  std::int64_t run() {
+    const std::int64_t address = kAddressPieces * std::max<std::int64_t>(std::ssize(kernel_.sizes) - kUsualSizes, 0);
+    std::int64_t sum = 0;
+    for (const Block& block : kernel_.blocks) {
+      for (const MachineInstruction& instruction : block.instructions) {
+        sum += pieces(instruction) + (touches_memory(instruction.op) ? address : 0);
+      }
+    }
+    return sum;
+  }
+
+ private:
+  using Instruction = MachineInstruction;
+
+  std::int64_t registers(const VectorType& type) const {
+    const auto bytes = static_cast<std::int64_t>(type.lanes * size_bytes(type.dtype));
+    return std::max<std::int64_t>(bytes / target_.vector_bytes(), 1);
+  }
+  const VectorType& operand(const Instruction& i, std::size_t number) const {
+    return kernel_.types[i.operands[number]];
+  }
+
+  bool has_gather(const VectorType& type) const { return target_.has_fma() && size_bytes(type.dtype) >= 4; }
+  bool has_scatter(const VectorType& type) const {
+    return target_.isa == IsaLevel::kAvx512 && size_bytes(type.dtype) >= 4;
+  }
+
+  std::int64_t masked_pieces(const VectorType& type) const {
+    return has_masked_access(target_, type.dtype) ? 2 * registers(type) : kMaskedLanePieces * type.lanes;
+  }
+  std::int64_t gather_pieces(const Instruction& i, std::uint32_t lanes, bool is_native) const {
+    return is_native ? kGatherPieces * registers(operand(i, 0)) : lane_pieces(i.operands[1]) * lanes;
+  }
+
+  std::int64_t pieces(const Instruction& i) const {
+    if (is_lanewise(i.op)) return lanewise(i);
+    switch (i.op) {
+      case KernelOp::kLoadMasked:
+        return masked_pieces(kernel_.types[i.results[0]]);
+      case KernelOp::kStoreMasked:
+        return masked_pieces(operand(i, 2));
+      case KernelOp::kGather:
+        return gather_pieces(i, operand(i, 0).lanes, has_gather(kernel_.types[i.results[0]]));
+      case KernelOp::kScatter:
+        return gather_pieces(i, operand(i, 0).lanes, has_scatter(operand(i, 2)));
+      case KernelOp::kReduceAdd:
+      case KernelOp::kReduceMul:
+      case KernelOp::kReduceMin:
+      case KernelOp::kReduceMax:
+        return std::bit_width(operand(i, 0).lanes) *
+               (1 + lanewise_pieces(KernelOp::kMax, operand(i, 0).dtype, operand(i, 0).dtype));
+      case KernelOp::kInterleave:  // instructions stay within 16 bytes, and more of them join these
+        return operand(i, 0).lanes * size_bytes(operand(i, 0).dtype) <= 16 ? 1 : 2 * registers(operand(i, 0));
+      case KernelOp::kFor:
+        return 4 + static_cast<std::int64_t>(i.results.size());
+      default:
+        return i.results.empty() ? 1 : registers(kernel_.types[i.results[0]]);
+    }
+  }
+
+  std::int64_t lanewise(const Instruction& i) const {
+    const VectorType& result = kernel_.types[i.results[0]];
+    if (i.operands.empty()) return 1;
+    const VectorType& from = operand(i, i.operands.size() - 1);
+    if (is_integer_division(i.op, from.dtype)) return kDivisionPieces * result.lanes + kDivisionPieces;
+    return std::max(registers(result), registers(from)) * lanewise_pieces(i.op, from.dtype, result.dtype);
+  }
+
+  /// A splat of a constant masks nothing.
+  std::int64_t lane_pieces(MachineValueId mask) const {
+    for (const Instruction& i : kernel_.blocks[BlockId{0}].instructions) {
+      if (i.results.empty() || i.results[0] != mask) continue;
+      return i.op == KernelOp::kSplat ? kLanePieces : kMaskedLanePieces;
+    }
+    return kMaskedLanePieces;
+  }
+
+  const MachineKernel& kernel_;
+  const TargetSpec& target_;
+};
+
+}  // namespace
+
+bool has_masked_access(const TargetSpec& target, DType dtype) {
+  return target.isa == IsaLevel::kAvx512 || (target.has_fma() && size_bytes(dtype) >= 4);
+}
+
+namespace {
+
+std::int64_t narrowing(DType dtype) { return dtype == DType::kF16 ? kNarrowF16 : kNarrowBF16; }
+std::int64_t widening(DType dtype) { return dtype == DType::kF16 ? kWidenF16 : kWidenBF16; }
+
+}  // namespace
+
+std::int64_t estimate_instructions(const MachineKernel& kernel, const TargetSpec& target) {
+  return KernelEstimate(kernel, target).run();
+}
+
+std::int64_t estimate_instruction(const Body& body, const BodyInstruction& instruction) {
+  if (instruction.num_operands == 0) return 0;
+  const DType from = body.instructions[instruction.operands[instruction.num_operands - 1u]].dtype;
+  if (!is_register_dtype(instruction.dtype)) return narrowing(instruction.dtype);
+  if (!is_register_dtype(from)) return widening(from);
+  if (is_integer_division(instruction.op, from)) return kUsualDivision;
+  return lanewise_pieces(instruction.op, from, instruction.dtype);
+}
+
+std::int64_t estimate_instructions(const Body& body) {
+  std::int64_t sum = 0;
+  for (const BodyInstruction& instruction : body.instructions) sum += estimate_instruction(body, instruction);
+  return sum;
+}
+
+}  // namespace millrace

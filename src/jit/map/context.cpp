@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/map/context.h"
+
+#include <limits>
+
+namespace millrace {
+namespace {
+
+/// A fill as the bits that a load gives: 16-bit floats are u16 in registers until they are widened.
+Scalar as_loaded(Scalar fill, DType stored) {
+  if (body_dtype(stored) == stored) return fill;
+  const Scalar narrow = evaluate(KernelOp::kConvert, stored, std::span(&fill, 1));
+  return {DType::kU16, narrow.bits};
+}
+
+bool fits_i32(const GuardPlan& guard, const LoopKernel& kernel) {
+  // Lanes past the end of a masked vector go beyond the range by less than this.
+  constexpr std::int64_t kSlack = std::int64_t{1} << 20;
+  constexpr std::int64_t kLimit = std::numeric_limits<std::int32_t>::max() - kSlack;
+  const std::optional<IndexRange> range = constant_range(guard.index, kernel.domain);
+  if (!range || guard.has_dynamic_index || guard.extent.upper_bound() > kLimit) return false;
+  for (const SizeExpr& coefficient : guard.index.coefficients) {
+    if (coefficient.constant() > 1024 || coefficient.constant() < -1024) return false;
+  }
+  return range->min > -kLimit && range->max < kLimit;
+}
+
+AccessPosition start_of(MachineBuilder& b, const AccessPlan& plan) {
+  AccessPosition position{LinearValue::of_size(b, plan.offset.offset), {}};
+  for (const GuardPlan& guard : plan.guards) position.guards.push_back(LinearValue::of_size(b, guard.index.offset));
+  return position;
+}
+
+void enter_access(MachineBuilder& b, AccessPosition& position, const AccessPlan& plan, std::size_t dim,
+                  const LinearValue& index) {
+  position.offset = position.offset.plus(b, index, plan.offset.coefficients[dim]);
+  for (std::size_t g = 0; g < plan.guards.size(); ++g) {
+    position.guards[g] = position.guards[g].plus(b, index, plan.guards[g].index.coefficients[dim]);
+  }
+}
+
+}  // namespace
+
+MapContext::MapContext(MachineBuilder& builder, const LoopKernel& collapsed, const Tiling& chosen)
+    : b(builder), kernel(collapsed), tiling(chosen) {
+  std::vector<MemoryHandle> operands;
+  for (const KernelTensor& tensor : kernel.operands) {
+    operands.push_back(b.buffer(tensor.name, tensor.type.dtype, /*is_read=*/true, /*is_written=*/false));
+  }
+  for (const Access& load : kernel.loads) {
+    loads.push_back(plan_access(load, kernel.operands[load.tensor], operands[load.tensor]));
+  }
+  for (const Access& store : kernel.stores) {
+    const KernelTensor& tensor = kernel.results[store.tensor];
+    const MemoryHandle memory = b.buffer(tensor.name, tensor.type.dtype, /*is_read=*/false, /*is_written=*/true);
+    stores.push_back(plan_access(store, tensor, memory));
+  }
+  if (tiling.loops_epilogue) {
+    const std::uint64_t cells_of_tile =
+        std::uint64_t{tiling.row_unroll} * (reduces_lanes() ? 1 : tiling.vector_unroll) * cell_lanes();
+    for (const Reduction& reduction : kernel.reductions) {
+      const DType dtype = reduction.kind == ReductionKind::kArgMax ? DType::kI64 : reduction.dtype;
+      cells.push_back(b.private_memory(dtype, cells_of_tile, "cells"));
+    }
+  }
+  const std::uint64_t block_size = std::uint64_t{tiling.row_unroll} * tiling.lanes;
+  for (std::size_t i = 0; tiling.loops_tail_stores && i < stores.size(); ++i) {
+    tail_blocks.push_back(b.private_memory(register_dtype(stores[i].stored), block_size, "tail"));
+  }
+  term_variance = find_variance(kernel.term, false);
+  epilogue_variance = find_variance(kernel.epilogue, true);
+}
+
+AccessPlan MapContext::plan_access(const Access& access, const KernelTensor& tensor, MemoryHandle memory) const {
+  AccessPlan plan{memory, tensor.type.dtype, element_offset(access, tensor.layout, kernel.domain.size()), 0, {}, {}};
+  if (access.dynamic_dim) plan.dynamic_stride = tensor.layout.strides[*access.dynamic_dim];
+  for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
+    const bool is_dynamic = access.dynamic_dim == axis;
+    const SizeExpr& extent = tensor.type.shape[axis];
+    // A checked index is inside, but 0 stands for a bad one, and an axis of extent 0 has no element 0.
+    const bool is_safe = is_dynamic ? !access.fill && extent.lower_bound() >= 1
+                                    : !access.fill || is_inside(access.indices[axis], extent, kernel.domain);
+    if (is_safe) continue;
+    GuardPlan guard{access.indices[axis], extent, is_dynamic, false};
+    guard.fits_i32 = fits_i32(guard, kernel);
+    plan.guards.push_back(std::move(guard));
+  }
+  plan.other = as_loaded(access.fill.value_or(Scalar{body_dtype(plan.stored), 0}), plan.stored);
+  return plan;
+}
+
+std::vector<Variance> MapContext::find_variance(const Body& body, bool is_epilogue) const {
+  std::vector<Variance> variance;
+  for (const BodyInstruction& instruction : body.instructions) {
+    Variance found;
+    for (unsigned i = 0; i < instruction.num_operands; ++i) {
+      const Variance& operand = variance[index_of(instruction.operands[i])];
+      found.with_row |= operand.with_row;
+      found.with_vector |= operand.with_vector;
+    }
+    const auto add_index = [&](const AffineIndex& index) {
+      found.with_row |= !row_coefficient(index).is(0);
+      found.with_vector |= !vector_coefficient(index).is(0);
+    };
+    if (instruction.op == KernelOp::kLoad) {
+      const AccessPlan& load = loads[instruction.immediate];
+      add_index(load.offset);
+      for (const GuardPlan& guard : load.guards) add_index(guard.index);
+    } else if (instruction.op == KernelOp::kIndex) {
+      add_index(dim_index(kernel.domain.size(), instruction.immediate));
+    } else if (instruction.op == KernelOp::kReduced) {
+      found = {has_row_dim(), is_epilogue && has_vector_dim() && !reduces_lanes()};
+    }
+    variance.push_back(found);
+  }
+  return variance;
+}
+
+Position MapContext::start() const {
+  Position position;
+  position.indices.resize(kernel.domain.size());
+  for (const AccessPlan& plan : loads) position.loads.push_back(start_of(b, plan));
+  for (const AccessPlan& plan : stores) position.stores.push_back(start_of(b, plan));
+  return position;
+}
+
+Position MapContext::enter(const Position& position, std::size_t dim, const LinearValue& index) const {
+  Position entered = position;
+  entered.indices[dim] = index;
+  for (std::size_t i = 0; i < loads.size(); ++i) enter_access(b, entered.loads[i], loads[i], dim, index);
+  for (std::size_t i = 0; i < stores.size(); ++i) enter_access(b, entered.stores[i], stores[i], dim, index);
+  return entered;
+}
+
+Position MapContext::move(const Position& position, std::size_t dim, const LinearValue& step) const {
+  Position moved = enter(position, dim, step);
+  moved.indices[dim] = position.indices[dim].plus(b, step);
+  return moved;
+}
+
+LinearValue MapContext::in_tile(const LinearValue& base, const AffineIndex& index, std::uint32_t row,
+                                std::uint32_t vector) const {
+  const LinearValue first_lane(static_cast<std::int64_t>(vector) * tiling.lanes);
+  return base.plus(b, LinearValue(row), row_coefficient(index)).plus(b, first_lane, vector_coefficient(index));
+}
+
+}  // namespace millrace

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions across threads: shuffles within subgroups, then workgroup memory between them.
+#include <algorithm>
+#include <bit>
+
+#include "jit/map/gpu.h"
+
+namespace millrace {
+namespace {
+
+/// The greater of two, which may come in any order; of equals the one with the lower index.
+TileReduction join_argmax(MachineBuilder& b, const TileReduction& a, const TileReduction& other) {
+  MachineValue is_equal = b.eq(a.value, other.value);
+  if (is_float(a.value.dtype)) {
+    const MachineValue are_nan = b.bit_and(b.ne(a.value, a.value), b.ne(other.value, other.value));
+    is_equal = b.bit_or(is_equal, are_nan);
+  }
+  const MachineValue is_earlier = b.bit_and(is_equal, b.lt(other.index, a.index));
+  const MachineValue takes = b.bit_or(is_greater(b, other.value, a.value), is_earlier);
+  return {b.select(takes, other.value, a.value), b.select(takes, other.index, a.index)};
+}
+
+TileReduction join(MachineBuilder& b, ReductionKind kind, const TileReduction& a, const TileReduction& other) {
+  if (kind == ReductionKind::kArgMax) return join_argmax(b, a, other);
+  return combine(b, kind, a, other.value, other.index);
+}
+
+/// All threads' values of one accumulator in workgroup memory.
+class SharedReduction {
+ public:
+  SharedReduction(MachineBuilder& b, bool has_index, DType dtype, std::uint32_t num_threads)
+      : b_(b), has_index_(has_index), values_(b.workgroup_memory(dtype, num_threads, "parts")) {
+    if (has_index) indices_ = b.workgroup_memory(DType::kI64, num_threads, "part_indices");
+  }
+  void store(const TileReduction& mine) {
+    b_.store(values_, b_.thread_id(), mine.value);
+    if (has_index_) b_.store(indices_, b_.thread_id(), mine.index);
+  }
+  TileReduction load(MachineValue thread) {
+    const MachineValue value = b_.load(values_, thread);
+    return {value, has_index_ ? b_.load(indices_, thread) : value};
+  }
+
+ private:
+  MachineBuilder& b_;
+  bool has_index_;
+  MemoryHandle values_;
+  MemoryHandle indices_{};
+};
+
+Accumulators join_subgroups(const MapContext& context, std::uint32_t num_threads, ThreadBits bits,
+                            const Accumulators& accumulators) {
+  MachineBuilder& b = context.b;
+  std::vector<SharedReduction> shared;
+  for (std::size_t i = 0; i < accumulators.size(); ++i) {
+    const bool has_index = context.kernel.reductions[i].kind == ReductionKind::kArgMax;
+    shared.emplace_back(b, has_index, accumulators[i].value.dtype, num_threads);
+    shared.back().store(accumulators[i]);
+  }
+  b.barrier();
+  const std::int32_t step = 1 << bits.first;
+  const std::int32_t end = 1 << bits.end;
+  const MachineValue first = b.bit_and(b.thread_id(), b.i32(~(end - step)));
+  Accumulators joined;
+  for (std::size_t i = 0; i < accumulators.size(); ++i) {
+    TileReduction all = shared[i].load(first);
+    for (std::int32_t at = step; at < end; at += step) {
+      all = join(b, context.kernel.reductions[i].kind, all, shared[i].load(b.add(first, b.i32(at))));
+    }
+    joined.push_back(all);
+  }
+  return joined;
+}
+
+}  // namespace
+
+Accumulators join_threads(const MapContext& context, const GpuMapping& mapping, std::uint32_t subgroup_size,
+                          ThreadBits bits, Accumulators accumulators) {
+  MachineBuilder& b = context.b;
+  const auto subgroup_bits = static_cast<std::uint32_t>(std::countr_zero(subgroup_size));
+  for (std::uint32_t bit = bits.first; bit < std::min(bits.end, subgroup_bits); ++bit) {
+    for (std::size_t i = 0; i < accumulators.size(); ++i) {
+      const TileReduction& mine = accumulators[i];
+      const ReductionKind kind = context.kernel.reductions[i].kind;
+      TileReduction other;
+      other.value = b.shuffle_xor(mine.value, 1u << bit);
+      other.index = kind == ReductionKind::kArgMax ? b.shuffle_xor(mine.index, 1u << bit) : other.value;
+      accumulators[i] = join(b, kind, mine, other);
+    }
+  }
+  bits.first = std::max(bits.first, subgroup_bits);
+  if (bits.first >= bits.end) return accumulators;
+  return join_subgroups(context, mapping.workgroup_size, bits, accumulators);
+}
+
+}  // namespace millrace

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/jit/map_kernel.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "jit/map/code_estimate.h"
+#include "jit/map/gpu.h"
+#include "jit/map/nest.h"
+#include "jit/map/range.h"
+#include "jit/map/tile.h"
+
+namespace millrace {
+namespace {
+
+Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
+  const auto refuse = [&](std::string why) {
+    return invalid_argument(fmt::format("map '{}' with {}: {}", kernel.name, to_text(tiling), why));
+  };
+  if (!std::has_single_bit(tiling.lanes)) return refuse("lanes must be a power of two");
+  if (tiling.vector_unroll == 0 || tiling.row_unroll == 0) return refuse("an unroll is 0");
+  if (tiling.points_per_group < 1) return refuse("no points in a group");
+  if (tiling.turns_loads && tiling.row_unroll != tiling.lanes)
+    return refuse("turned loads in a block that is not square");
+  const bool has_vector_dim = tiling.vector_dim < kernel.domain.size();
+  if (!has_vector_dim && tiling.lanes * tiling.vector_unroll != 1) return refuse("more than one lane along no dim");
+  if (tiling.row_dim == tiling.vector_dim || tiling.row_dim >= kernel.domain.size()) {
+    if (tiling.row_unroll != 1) return refuse("more than one row along no dim");
+  } else if (kernel.domain[tiling.row_dim].is_reduction) {
+    return refuse("rows along a reduction dim");
+  }
+  return {};
+}
+
+/// The loops over the parallel dims: those outside the split are shared out among groups one index each, the split dim
+/// in chunks, those inside are loops of every group.
+class NestEmitter {
+ public:
+  explicit NestEmitter(const MapContext& context)
+      : context_(context), b_(context.b), split_(split_nest(context.kernel, context.tiling)) {}
+
+  void run() {
+    b_.set_num_groups(split_.num_groups);
+    Position position = context_.start();
+    if (split_.order.empty()) return emit_tile(context_, position, {});
+    LinearValue group = split_.num_groups.is(1) ? LinearValue(0) : LinearValue(b_.workgroup_id());
+    const LinearValue chunk = take_index(group, split_.num_chunks, split_.split == 0);
+    for (std::size_t i = split_.split; i-- > 0;) {
+      const std::size_t dim = split_.order[i];
+      position = context_.enter(position, dim, take_index(group, context_.kernel.domain[dim].extent, i == 0));
+    }
+    emit_dim(split_.split, position, chunk_range(chunk), {});
+  }
+
+ private:
+  /// The last digit of `number` in base `extent`, which leaves `number`.
+  LinearValue take_index(LinearValue& number, const SizeExpr& extent, bool is_last) {
+    if (extent.is(1) || number.is_zero()) return LinearValue(0);
+    if (is_last) return number;
+    const MachineValue whole = number.value(b_);
+    const MachineValue base = LinearValue::of_size(b_, extent).value(b_);
+    number = LinearValue(b_.div(whole, base));
+    return LinearValue(b_.rem(whole, base));
+  }
+
+  MapRange chunk_range(const LinearValue& chunk) {
+    const SizeExpr& extent = context_.kernel.domain[split_.order[split_.split]].extent;
+    if (split_.num_chunks.is(1)) return whole_range(b_, extent);
+    MapRange range;
+    range.lower = LinearValue(0).plus(b_, chunk, split_.chunk);
+    range.multiple = std::gcd(split_.chunk, extent.known_multiple());
+    if (extent.known_multiple() % split_.chunk == 0) {
+      range.size = split_.chunk;
+    } else {
+      const MachineValue end = range.lower.plus(b_, LinearValue(split_.chunk)).value(b_);
+      range.upper = b_.min(end, LinearValue::of_size(b_, extent).value(b_));
+    }
+    return range;
+  }
+
+  /// Loops of order[level] and inside it. `shape` collects what the tile holds so far.
+  void emit_dim(std::size_t level, const Position& position, const MapRange& range, const TileShape& shape) {
+    const std::size_t dim = split_.order[level];
+    const auto inside = [this, level, dim, &position](const LinearValue& index, const TileShape& inner) -> RangeValues {
+      const Position entered = context_.enter(position, dim, index);
+      if (level + 1 == split_.order.size()) {
+        emit_tile(context_, entered, inner);
+      } else {
+        emit_dim(level + 1, entered, whole_range(b_, context_.kernel.domain[split_.order[level + 1]].extent), inner);
+      }
+      return {};
+    };
+    const std::uint32_t lanes = context_.tiling.lanes;
+    const bool is_row = context_.has_row_dim() && dim == context_.tiling.row_dim;
+    const bool is_vector = dim == context_.tiling.vector_dim;
+    TileShape main_shape = shape;
+    if (is_row) main_shape.rows = context_.tiling.row_unroll;
+    if (is_vector) main_shape.vectors = context_.tiling.vector_unroll;
+    RangeSteps steps;
+    steps.tile = tile_of(context_.tiling, dim);
+    steps.tail = is_vector ? lanes : 1;
+    steps.main_step = [&](const LinearValue& index, const RangeValues&) { return inside(index, main_shape); };
+    steps.tail_step = [&](const LinearValue& index, std::optional<MachineValue> remaining, const RangeValues&) {
+      TileShape tail = shape;
+      if (remaining) {
+        tail.mask = lane_mask(b_, lanes, *remaining);
+        tail.points = remaining;
+      }
+      return inside(index, tail);
+    };
+    emit_range(b_, range, steps, {});
+  }
+
+  const MapContext& context_;
+  MachineBuilder& b_;
+  NestSplit split_;
+};
+
+/// One way to shorter code; false where the tiling has gone it to its end.
+using CutDown = bool (*)(const LoopKernel&, Tiling&);
+
+bool loop_over_cells(const LoopKernel& kernel, Tiling& tiling) {
+  if (kernel.reductions.empty() || tiling.loops_epilogue) return false;
+  return tiling.loops_epilogue = true;
+}
+
+bool halve_tile(const LoopKernel&, Tiling& tiling) {
+  if (tiling.turns_loads && tiling.vector_unroll == 1) {  // the block stays square
+    tiling.lanes = tiling.row_unroll = tiling.lanes / 2;
+    tiling.turns_loads = tiling.lanes > 1;
+    return true;
+  }
+  const bool is_rows = tiling.row_unroll >= tiling.vector_unroll && !tiling.turns_loads;
+  std::uint32_t& longest = is_rows ? tiling.row_unroll : tiling.vector_unroll;
+  if (longest == 1) return false;
+  longest = (longest + 1) / 2;
+  return true;
+}
+
+/// Helps where LLVM takes vectors apart: code is then in proportion to lanes.
+bool halve_lanes(const LoopKernel&, Tiling& tiling) {
+  if (tiling.lanes == 1 || tiling.turns_loads) return false;
+  tiling.lanes /= 2;
+  return true;
+}
+
+/// In this order: the first costs least when the kernel runs. A step that saves less than a tenth is not taken.
+constexpr CutDown kCutDowns[] = {loop_over_cells, halve_tile, halve_lanes};
+
+Result<MachineKernel> map_short_kernel(const LoopKernel& kernel, const TargetSpec& target) {
+  Tiling tiling = choose_tiling(kernel, target);
+  MILLRACE_TRY_ASSIGN(MachineKernel mapped, map_kernel(kernel, target, tiling));
+  std::int64_t instructions = estimate_instructions(mapped, target);
+  for (const CutDown cut_down : kCutDowns) {
+    while (instructions > kMaxKernelInstructions) {
+      Tiling shorter = tiling;
+      if (!cut_down(kernel, shorter)) break;
+      MILLRACE_TRY_ASSIGN(MachineKernel candidate, map_kernel(kernel, target, shorter));
+      const std::int64_t left = estimate_instructions(candidate, target);
+      if (left > instructions - instructions / 10) break;
+      tiling = shorter;
+      mapped = std::move(candidate);
+      instructions = left;
+    }
+  }
+  return mapped;
+}
+
+}  // namespace
+
+std::string to_text(const Tiling& tiling) {
+  return fmt::format("tiling {{ d{} x {} lanes x {}, rows d{} x {}, {} points a group{}{}{} }}", tiling.vector_dim,
+                     tiling.lanes, tiling.vector_unroll, tiling.row_dim, tiling.row_unroll, tiling.points_per_group,
+                     tiling.loops_epilogue ? ", epilogue in a loop" : "", tiling.turns_loads ? ", loads turned" : "",
+                     tiling.loops_tail_stores ? ", tail stores in a loop" : "");
+}
+
+Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target) {
+  if (!target.is_gpu()) return map_short_kernel(kernel, target);
+  MILLRACE_TRY(verify(kernel));
+  const LoopKernel collapsed = collapse_dims(kernel);
+  return map_gpu_kernel(collapsed, target, choose_gpu_mapping(collapsed, target));
+}
+
+Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target, const Tiling& tiling) {
+  if (!target.is_cpu()) {
+    return unimplemented(
+        fmt::format("map '{}': target {} has no tilings, expected cpu", kernel.name, target.to_text()));
+  }
+  MILLRACE_TRY(verify(kernel));
+  const LoopKernel collapsed = collapse_dims(kernel);
+  MILLRACE_TRY(check_tiling(collapsed, tiling));
+  MachineBuilder builder(kernel.name);
+  const MapContext context(builder, collapsed, tiling);
+  NestEmitter(context).run();
+  return builder.finish();
+}
+
+}  // namespace millrace

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/map/nest.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t kManyPoints = std::int64_t{1} << 31;
+
+/// Vectors inside everything else for a map, so that memory is walked in order. A contraction of many vectors has its
+/// rows innermost: the operand that the vectors walk stays in cache while all rows use it. With few vectors that
+/// operand stays anyway, and rows outside give groups their work.
+std::vector<std::size_t> loop_order(const LoopKernel& kernel, const Tiling& tiling) {
+  std::vector<std::size_t> order;
+  const std::size_t num_parallel = kernel.num_parallel();
+  for (std::size_t d = 0; d < num_parallel; ++d) {
+    if (d != tiling.vector_dim && d != tiling.row_dim) order.push_back(d);
+  }
+  const bool has_vector = tiling.vector_dim < num_parallel;
+  const bool has_row = tiling.row_dim < num_parallel && tiling.row_dim != tiling.vector_dim;
+  const bool has_few_vectors =
+      has_vector && guess_extent(kernel.domain[tiling.vector_dim].extent) <= 4 * tile_of(tiling, tiling.vector_dim);
+  if (has_row && has_few_vectors) order.push_back(tiling.row_dim);
+  if (has_vector) order.push_back(tiling.vector_dim);
+  if (has_row && !has_few_vectors) order.push_back(tiling.row_dim);
+  return order;
+}
+
+std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+std::int64_t tile_of(const Tiling& tiling, std::size_t dim) {
+  if (dim == tiling.vector_dim) return std::int64_t{tiling.lanes} * tiling.vector_unroll;
+  return dim == tiling.row_dim ? tiling.row_unroll : 1;
+}
+
+std::int64_t guess_extent(const SizeExpr& extent) {
+  constexpr std::int64_t kUsual = 1024;
+  if (extent.is_constant()) return std::max<std::int64_t>(extent.constant(), 1);
+  return std::clamp(kUsual, std::max<std::int64_t>(extent.lower_bound(), 1),
+                    std::max<std::int64_t>(extent.upper_bound(), 1));
+}
+
+NestSplit split_nest(const LoopKernel& collapsed, const Tiling& tiling) {
+  NestSplit split;
+  split.order = loop_order(collapsed, tiling);
+  if (split.order.empty()) return split;
+  const auto extent_at = [&](std::size_t i) { return guess_extent(collapsed.domain[split.order[i]].extent); };
+  // Groups outside the split take one index each, so a dim that is walked in tiles is at the split or inside it.
+  const auto first_tiled = std::find_if(split.order.begin(), split.order.end(), [&](std::size_t dim) {
+    return dim == tiling.vector_dim || dim == tiling.row_dim;
+  });
+  const auto innermost =
+      std::min<std::size_t>(static_cast<std::size_t>(first_tiled - split.order.begin()), split.order.size() - 1);
+  std::int64_t inner_points = 1;
+  for (std::size_t i = innermost + 1; i < split.order.size(); ++i) {
+    inner_points = std::min(inner_points * std::min(extent_at(i), kManyPoints), kManyPoints);
+  }
+  split.split = innermost;
+  while (split.split > 0 && extent_at(split.split) <= tiling.points_per_group / inner_points) {
+    inner_points *= extent_at(split.split);
+    --split.split;
+  }
+  const std::size_t dim = split.order[split.split];
+  const SizeExpr& extent = collapsed.domain[dim].extent;
+  const std::int64_t wanted = std::max<std::int64_t>(tiling.points_per_group / inner_points, 1);
+  split.chunk = round_up(wanted, tile_of(tiling, dim));
+  split.num_chunks = extent.upper_bound() <= split.chunk ? SizeExpr(1) : ceil_div(extent, split.chunk);
+  split.num_groups = split.num_chunks;
+  for (std::size_t i = 0; i < split.split; ++i)
+    split.num_groups = split.num_groups * collapsed.domain[split.order[i]].extent;
+  return split;
+}
+
+}  // namespace millrace

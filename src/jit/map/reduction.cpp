@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/map/reduction.h"
+
+#include <limits>
+
+#include "jit/map/tile.h"
+
+namespace millrace {
+
+Accumulators ReductionEmitter::initial() {
+  Accumulators accumulators;
+  const std::uint32_t lanes = context_.tiling.lanes;
+  const auto in_lanes = [&](MachineValue scalar) { return lanes == 1 ? scalar : b_.splat(scalar, lanes); };
+  for (const Reduction& reduction : kernel_.reductions) {
+    const MachineValue identity = in_lanes(b_.constant_scalar(identity_of(reduction)));
+    const bool is_argmax = reduction.kind == ReductionKind::kArgMax;
+    accumulators.insert(accumulators.end(), cells(), {identity, is_argmax ? in_lanes(b_.i64(0)) : identity});
+  }
+  return accumulators;
+}
+
+RangeValues ReductionEmitter::pack(const Accumulators& accumulators) const {
+  RangeValues values;
+  for (std::size_t i = 0; i < accumulators.size(); ++i) {
+    values.push_back(accumulators[i].value);
+    if (reduction_of(i).kind == ReductionKind::kArgMax) values.push_back(accumulators[i].index);
+  }
+  return values;
+}
+
+Accumulators ReductionEmitter::unpack(const RangeValues& values) const {
+  Accumulators accumulators;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < kernel_.reductions.size() * cells(); ++i) {
+    const MachineValue value = values[next++];
+    const bool is_argmax = reduction_of(i).kind == ReductionKind::kArgMax;
+    accumulators.push_back({value, is_argmax ? values[next++] : value});
+  }
+  return accumulators;
+}
+
+std::vector<MachineValue> ReductionEmitter::results(const Accumulators& accumulators) const {
+  std::vector<MachineValue> values;
+  const std::size_t each = accumulators.size() / kernel_.reductions.size();
+  for (std::size_t i = 0; i < accumulators.size(); ++i) {
+    const bool is_argmax = kernel_.reductions[i / each].kind == ReductionKind::kArgMax;
+    values.push_back(is_argmax ? accumulators[i].index : accumulators[i].value);
+  }
+  return values;
+}
+
+Accumulators ReductionEmitter::reduce(const Position& position, const std::optional<SharedDim>& shared) {
+  std::vector<std::size_t> dims;
+  for (std::size_t d = kernel_.num_parallel(); d < kernel_.domain.size(); ++d) {
+    if (d != context_.tiling.vector_dim) dims.push_back(d);
+  }
+  if (context_.reduces_lanes()) dims.push_back(context_.tiling.vector_dim);
+  const RangeValues values = emit_loops(dims, position, shared, pack(initial()));
+  return context_.reduces_lanes() ? join_lanes(unpack(values)) : unpack(values);
+}
+
+RangeValues ReductionEmitter::emit_loops(std::span<const std::size_t> dims, const Position& position,
+                                         const std::optional<SharedDim>& shared, const RangeValues& carried) {
+  if (dims.empty()) return pack(accumulate(position, unpack(carried), shape_));
+  const std::size_t dim = dims[0];
+  RangeSteps steps;
+  steps.main_step = [&](const LinearValue& index, const RangeValues& values) {
+    return emit_loops(dims.subspan(1), context_.enter(position, dim, index), shared, values);
+  };
+  if (context_.reduces_lanes() && dims.size() == 1) {
+    steps.tile = std::int64_t{context_.tiling.lanes} * shape_.vectors;
+    steps.tail = context_.tiling.lanes;
+    steps.tail_step = [&](const LinearValue& index, std::optional<MachineValue> remaining, const RangeValues& values) {
+      return pack(accumulate_tail(context_.enter(position, dim, index), remaining, unpack(values)));
+    };
+  }
+  const SizeExpr& extent = kernel_.domain[dim].extent;
+  if (!shared || shared->dim != dim) return emit_range(b_, whole_range(b_, extent), steps, carried);
+  return b_.for_loop(
+      shared->first, b_.size(extent), b_.i64(shared->step), carried,
+      [&](MachineValue index, const RangeValues& values) { return steps.main_step(LinearValue(index), values); });
+}
+
+Accumulators ReductionEmitter::accumulate(const Position& position, Accumulators accumulators, const TileShape& shape) {
+  BodyEmitter body(context_, /*is_epilogue=*/false, position, shape, {});
+  for (std::uint32_t row = 0; row < shape.rows; ++row) {
+    for (std::uint32_t vector = 0; vector < shape.vectors; ++vector) {
+      for (std::size_t i = 0; i < kernel_.reductions.size(); ++i) {
+        // Laid out for whole tiles; a tail has vector 0 only.
+        TileReduction& state = accumulators[(i * shape_.rows + row) * shape_.vectors + vector];
+        const TileReduction next = accumulate_cell(body, i, state, {row, vector}, position);
+        // A lane without a point keeps what it has; whole vectors have no mask here.
+        const bool is_partial = context_.reduces_lanes() && shape.mask.has_value();
+        const bool has_index = kernel_.reductions[i].kind == ReductionKind::kArgMax;
+        state.value = is_partial ? b_.select(*shape.mask, next.value, state.value) : next.value;
+        if (has_index) state.index = is_partial ? b_.select(*shape.mask, next.index, state.index) : next.index;
+      }
+    }
+  }
+  return accumulators;
+}
+
+TileReduction ReductionEmitter::accumulate_cell(BodyEmitter& body, std::size_t reduction, const TileReduction& state,
+                                                Cell cell, const Position& position) {
+  const Reduction& kind = kernel_.reductions[reduction];
+  const BodyValueId yield = kernel_.term.yields[reduction];
+  const BodyInstruction& last = kernel_.term.instructions[yield];
+  const bool has_lanes = state.value.lanes > 1;
+  const auto in_lanes = [&](BodyValueId id) {
+    return has_lanes ? body.vector_value(id, cell.row, cell.vector) : body.value(id, cell.row, cell.vector);
+  };
+  if (kind.kind == ReductionKind::kSum && last.op == KernelOp::kMul && is_float(kind.dtype)) {
+    const MachineValue left = in_lanes(last.operands[0]);
+    const MachineValue right = in_lanes(last.operands[1]);
+    return {b_.mul_add(left, right, state.value), state.index};
+  }
+  const MachineValue term = in_lanes(yield);
+  if (kind.kind != ReductionKind::kArgMax) return combine(b_, kind.kind, state, term, term);
+  return combine(b_, kind.kind, state, term, argmax_index(cell, position, has_lanes));
+}
+
+/// Where the cell's terms stand along the one reduction dim.
+MachineValue ReductionEmitter::argmax_index(Cell cell, const Position& position, bool has_lanes) {
+  const std::size_t dim = kernel_.num_parallel();
+  const std::uint32_t lanes = context_.tiling.lanes;
+  const AffineIndex index = dim_index(kernel_.domain.size(), dim);
+  const MachineValue first = context_.in_tile(position.indices[dim], index, cell.row, cell.vector).value(b_);
+  if (!has_lanes) return first;
+  const MachineValue splat = b_.splat(first, lanes);
+  if (!context_.reduces_lanes()) return splat;
+  const MachineValue lane = b_.lane_iota(DType::kI64, lanes);
+  return b_.add(lane, splat);
+}
+
+Accumulators ReductionEmitter::accumulate_tail(const Position& position, std::optional<MachineValue> remaining,
+                                               Accumulators accumulators) {
+  TileShape tail{shape_.rows, 1, std::nullopt};
+  if (remaining) tail.mask = lane_mask(b_, context_.tiling.lanes, *remaining);
+  return accumulate(position, std::move(accumulators), tail);
+}
+
+Accumulators ReductionEmitter::join_lanes(const Accumulators& accumulators) {
+  Accumulators joined;
+  for (std::size_t i = 0; i < kernel_.reductions.size(); ++i) {
+    for (std::uint32_t row = 0; row < shape_.rows; ++row) {
+      const std::span<const TileReduction> vectors(&accumulators[(i * shape_.rows + row) * shape_.vectors],
+                                                   shape_.vectors);
+      const ReductionKind kind = kernel_.reductions[i].kind;
+      joined.push_back(kind == ReductionKind::kArgMax ? join_argmax(vectors) : join(kind, vectors));
+    }
+  }
+  shape_.vectors = 1;
+  return joined;
+}
+
+TileReduction ReductionEmitter::join(ReductionKind kind, std::span<const TileReduction> vectors) {
+  TileReduction sum = vectors[0];
+  for (const TileReduction& other : vectors.subspan(1)) sum = combine(b_, kind, sum, other.value, other.value);
+  if (sum.value.lanes == 1) return sum;
+  constexpr KernelOp kOps[] = {KernelOp::kReduceAdd, KernelOp::kReduceMul, KernelOp::kReduceMin, KernelOp::kReduceMax};
+  const MachineValue all = b_.reduce(kOps[static_cast<std::size_t>(kind)], sum.value);
+  return {all, all};
+}
+
+/// The greatest value over all lanes, then the lowest index among the lanes that hold it. A lane that met no point
+/// holds (lowest, 0): where the lowest value is the greatest, index 0 is the answer.
+TileReduction ReductionEmitter::join_argmax(std::span<const TileReduction> vectors) {
+  if (vectors.size() == 1 && vectors[0].value.lanes == 1) return vectors[0];
+  const auto across = [&](KernelOp op, MachineValue value) { return value.lanes > 1 ? b_.reduce(op, value) : value; };
+  MachineValue greatest = vectors[0].value;
+  for (const TileReduction& other : vectors.subspan(1)) greatest = b_.max(greatest, other.value);
+  greatest = across(KernelOp::kReduceMax, greatest);
+  std::optional<MachineValue> index;
+  for (const TileReduction& state : vectors) {
+    MachineValue holds = b_.eq(state.value, greatest);
+    if (is_float(greatest.dtype)) {
+      const MachineValue is_nan = b_.ne(state.value, state.value);
+      holds = b_.bit_or(holds, b_.bit_and(is_nan, b_.ne(greatest, greatest)));
+    }
+    const MachineValue none = b_.i64(std::numeric_limits<std::int64_t>::max());
+    const MachineValue first = b_.select(holds, state.index, none);
+    index = index ? b_.min(*index, first) : first;
+  }
+  return {greatest, across(KernelOp::kReduceMin, *index)};
+}
+
+}  // namespace millrace

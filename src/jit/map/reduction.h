@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "jit/map/body.h"
+#include "jit/map/range.h"
+
+namespace millrace {
+
+/// The accumulators of a tile: [reduction][row][vector].
+using Accumulators = std::vector<TileReduction>;
+
+/// A reduction dim that threads share out: this one takes `first`, first + step, ...
+struct SharedDim {
+  std::size_t dim = 0;
+  MachineValue first;
+  std::int64_t step = 1;
+};
+
+/// Emits what a tile's reductions compute, in registers.
+class ReductionEmitter {
+ public:
+  ReductionEmitter(const MapContext& context, const TileShape& shape)
+      : context_(context), b_(context.b), kernel_(context.kernel), shape_(shape) {
+    // Lanes along a reduction have their own vectors; the cells of the epilogue are scalars.
+    if (context.reduces_lanes()) shape_.vectors = context.tiling.vector_unroll;
+  }
+
+  /// What they hold before the first term.
+  Accumulators initial();
+  /// The loops over all reduction dims, from the parallel indices of `position`.
+  Accumulators reduce(const Position& position, const std::optional<SharedDim>& shared = {});
+  /// One more point of the reduction dims, at `position`.
+  Accumulators accumulate(const Position& position, Accumulators accumulators) {
+    return accumulate(position, std::move(accumulators), shape_);
+  }
+  /// What the epilogue reads of each.
+  std::vector<MachineValue> results(const Accumulators& accumulators) const;
+
+  /// Loops carry values, and of an argmax two.
+  RangeValues pack(const Accumulators& accumulators) const;
+  Accumulators unpack(const RangeValues& values) const;
+
+ private:
+  struct Cell {
+    std::uint32_t row = 0;
+    std::uint32_t vector = 0;
+  };
+
+  const Reduction& reduction_of(std::size_t accumulator) const { return kernel_.reductions[accumulator / cells()]; }
+  std::size_t cells() const { return std::size_t{shape_.rows} * shape_.vectors; }
+  RangeValues emit_loops(std::span<const std::size_t> dims, const Position&, const std::optional<SharedDim>&,
+                         const RangeValues& carried);
+  Accumulators accumulate(const Position&, Accumulators, const TileShape&);
+  TileReduction accumulate_cell(BodyEmitter&, std::size_t reduction, const TileReduction& state, Cell, const Position&);
+  MachineValue argmax_index(Cell, const Position&, bool has_lanes);
+  Accumulators accumulate_tail(const Position&, std::optional<MachineValue> remaining, Accumulators);
+  Accumulators join_lanes(const Accumulators&);
+  TileReduction join(ReductionKind, std::span<const TileReduction> vectors);
+  TileReduction join_argmax(std::span<const TileReduction> vectors);
+
+  const MapContext& context_;
+  MachineBuilder& b_;
+  const LoopKernel& kernel_;
+  TileShape shape_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/map/tile.h"
+
+namespace millrace {
+
+MachineValue lane_mask(MachineBuilder& b, std::uint32_t lanes, MachineValue num_points) {
+  const MachineValue lane = b.lane_iota(DType::kI32, lanes);
+  return b.lt(lane, b.splat(b.convert(DType::kI32, num_points), lanes));
+}
+
+namespace {
+
+/// The first `num_points` columns of a block, one element after the other.
+void store_points(const MapContext& context, const AccessPlan& plan, const LinearValue& start,
+                  const MemoryHandle& block, std::uint32_t num_rows, MachineValue num_points) {
+  MachineBuilder& b = context.b;
+  using Values = MachineBuilder::Values;
+  const MachineValue zero = b.i64(0), one = b.i64(1);
+  b.for_loop(zero, b.i64(num_rows), one, {}, [&](MachineValue row, const Values&) -> Values {
+    const LinearValue to = start.plus(b, LinearValue(row), context.row_coefficient(plan.offset));
+    const LinearValue from = LinearValue(0).plus(b, LinearValue(row), std::int64_t{context.tiling.lanes});
+    b.for_loop(zero, num_points, one, {}, [&](MachineValue point, const Values&) -> Values {
+      const MachineValue element = b.load(block, from.plus(b, LinearValue(point)).value(b), 1);
+      b.store(plan.memory, to.plus(b, LinearValue(point), context.vector_coefficient(plan.offset)).value(b), element);
+      return {};
+    });
+    return {};
+  });
+}
+
+/// The stores of a block with `shape.points` columns.
+void emit_tail_stores(const MapContext& context, const Position& position, const TileShape& shape, BodyEmitter& body) {
+  MachineBuilder& b = context.b;
+  const std::uint32_t lanes = context.tiling.lanes;
+  for (std::size_t i = 0; i < context.stores.size(); ++i) {
+    const AccessPlan& plan = context.stores[i];
+    for (std::uint32_t row = 0; row < shape.rows; ++row) {
+      const MachineValue value = body.stored_value(context.kernel.epilogue.yields[i], plan.stored, row, 0);
+      b.store(context.tail_blocks[i], b.i64(std::int64_t{row} * lanes),
+              value.lanes == 1 ? b.splat(value, lanes) : value);
+    }
+    store_points(context, plan, position.stores[i].offset, context.tail_blocks[i], shape.rows,
+                 b.min(*shape.points, b.i64(lanes)));
+  }
+}
+
+}  // namespace
+
+void emit_stores(const MapContext& context, const Position& position, TileShape shape,
+                 std::span<const MachineValue> reduced) {
+  if (context.reduces_lanes()) shape.vectors = 1;
+  BodyEmitter body(context, /*is_epilogue=*/true, position, shape, reduced);
+  const bool is_block = shape.rows > 1 && shape.rows == context.tiling.lanes;
+  if (context.tiling.loops_tail_stores && shape.points && is_block) {
+    return emit_tail_stores(context, position, shape, body);
+  }
+  for (std::uint32_t row = 0; row < shape.rows; ++row) {
+    for (std::uint32_t vector = 0; vector < shape.vectors; ++vector) {
+      for (std::size_t i = 0; i < context.kernel.stores.size(); ++i) {
+        const AccessPlan& plan = context.stores[i];
+        const MachineValue value = body.stored_value(context.kernel.epilogue.yields[i], plan.stored, row, vector);
+        store_cell(context, {plan, position.stores[i], row, vector, {}}, shape.mask, value);
+      }
+    }
+  }
+}
+
+namespace {
+
+/// The tile's results one after the other: they go to private memory, and a loop over its cells has the epilogue once.
+class CellLoop {
+ public:
+  CellLoop(const MapContext& context, const TileShape& shape)
+      : context_(context), b_(context.b), shape_(shape), vectors_(context.reduces_lanes() ? 1 : shape.vectors) {}
+
+  void run(const Position& position, std::span<const MachineValue> reduced) {
+    const std::uint32_t num_cells = shape_.rows * vectors_;
+    for (std::size_t i = 0; i < reduced.size(); ++i) {
+      const auto cell = static_cast<std::int64_t>(i % num_cells) * context_.cell_lanes();
+      b_.store(context_.cells[i / num_cells], b_.i64(cell), reduced[i]);
+    }
+    const MachineValue zero = b_.i64(0), one = b_.i64(1);
+    using Values = MachineBuilder::Values;
+    if (shape_.rows == 1) return emit_row(position, LinearValue(0));
+    b_.for_loop(zero, b_.i64(shape_.rows), one, {}, [&](MachineValue row, const Values&) -> Values {
+      emit_row(context_.move(position, context_.tiling.row_dim, LinearValue(row)), LinearValue(row));
+      return {};
+    });
+  }
+
+ private:
+  void emit_row(const Position& position, const LinearValue& row) {
+    const LinearValue first = LinearValue(0).plus(b_, row, std::int64_t{vectors_} * context_.cell_lanes());
+    if (vectors_ == 1) return emit_cell(position, first);
+    const std::int64_t lanes = context_.tiling.lanes;
+    using Values = MachineBuilder::Values;
+    b_.for_loop(b_.i64(0), b_.i64(vectors_ * lanes), b_.i64(lanes), {},
+                [&](MachineValue point, const Values&) -> Values {
+                  emit_cell(context_.move(position, context_.tiling.vector_dim, LinearValue(point)),
+                            first.plus(b_, LinearValue(point)));
+                  return {};
+                });
+  }
+
+  void emit_cell(const Position& position, const LinearValue& offset) {
+    std::vector<MachineValue> reduced;
+    for (const MemoryHandle& cells : context_.cells) {
+      reduced.push_back(b_.load(cells, offset.value(b_), context_.cell_lanes()));
+    }
+    emit_stores(context_, position, {.rows = 1, .vectors = 1, .mask = shape_.mask}, reduced);
+  }
+
+  const MapContext& context_;
+  MachineBuilder& b_;
+  const TileShape& shape_;
+  std::uint32_t vectors_;
+};
+
+}  // namespace
+
+void emit_tile(const MapContext& context, const Position& position, const TileShape& shape) {
+  std::vector<MachineValue> reduced;
+  if (!context.kernel.reductions.empty()) {
+    ReductionEmitter reductions(context, shape);
+    reduced = reductions.results(reductions.reduce(position));
+  }
+  const bool has_cells = shape.rows * shape.vectors > 1;
+  if (context.tiling.loops_epilogue && has_cells) return CellLoop(context, shape).run(position, reduced);
+  emit_stores(context, position, shape, reduced);
+}
+
+}  // namespace millrace

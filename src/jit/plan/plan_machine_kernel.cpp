@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/plan/plan_machine_kernel.h"
+
+#include "millrace/jit/map_kernel.h"
+
+namespace millrace {
+namespace {
+
+/// Without names, and without what each launch gives: the code reads size arguments and the number of its group, and is
+/// the same for every expression that stands for them.
+MachineKernel as_code(MachineKernel kernel) {
+  kernel.name.clear();
+  kernel.num_groups = 1;
+  for (BufferArgument& buffer : kernel.buffers) buffer.name.clear();
+  for (SizeArgument& size : kernel.sizes) size = {};
+  for (MemorySlot& slot : kernel.slots) slot.name.clear();
+  return kernel;
+}
+
+}  // namespace
+
+Result<PlannedKernel> plan_machine_kernel(const Kernel& kernel, const TargetSpec& spec, std::string_view generator) {
+  MachineKernel machine;
+  if (const auto* loop = std::get_if<LoopKernel>(&kernel)) {
+    MILLRACE_TRY_ASSIGN(machine, map_kernel(*loop, spec));
+  } else {
+    machine = std::get<MachineKernel>(kernel);
+  }
+  MILLRACE_TRY(verify(machine));
+  PlannedKernel planned;
+  MILLRACE_TRY_ASSIGN(planned.memory, plan_memory(machine, spec));
+  planned.name = machine.name;
+  planned.generator = generator;
+  planned.num_groups = machine.num_groups;
+  for (const SizeArgument& size : machine.sizes) planned.sizes.push_back(size.value.value_or(0));
+  planned.info.name = machine.name;
+  planned.info.num_buffers = static_cast<std::uint32_t>(machine.buffers.size());
+  planned.info.num_sizes = static_cast<std::uint32_t>(machine.sizes.size());
+  for (const BufferArgument& buffer : machine.buffers) planned.info.buffer_is_written.push_back(buffer.is_written);
+  planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
+  planned.info.private_bytes = planned.memory.private_bytes;
+  planned.info.workgroup_size = machine.workgroup_size;
+  planned.key_text = to_text(as_code(machine));
+  planned.mapped = std::move(machine);
+  return planned;
+}
+
+}  // namespace millrace

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "jit/xbyak/gemm_problem.h"
+#include "millrace/hal/target.h"
+
+namespace millrace {
+
+/// `total` cut into `parts` pieces of `base + 1` (the first `extra` ones) and `base` items: no piece is a mere rest.
+struct EvenSplit {
+  std::int64_t parts = 0, base = 0, extra = 0;
+
+  static EvenSplit at_most(std::int64_t total, std::int64_t largest) {
+    const std::int64_t parts = std::max<std::int64_t>((total + largest - 1) / largest, 1);
+    return {parts, total / parts, total % parts};
+  }
+  std::int64_t start(std::int64_t piece) const { return piece * base + std::min(piece, extra); }
+  std::int64_t size(std::int64_t piece) const { return base + (piece < extra); }
+  std::int64_t largest() const { return base + (extra > 0); }
+  friend bool operator==(const EvenSplit&, const EvenSplit&) = default;
+};
+
+/// How a product is cut. A *tile* is a few rows of C and a *panel* a few vectors of its columns; the microkernel keeps
+/// tile x panel in registers over a block of k. A *group* is the workgroup: some tiles by some panels.
+struct GemmBlocking {
+  std::int64_t lanes = 16;  // f32 in a vector
+  EvenSplit tiles;          // of m, in rows
+  EvenSplit panels;         // of n, in vectors
+  EvenSplit k_blocks;       // of k
+  std::int64_t tiles_per_group = 1;
+  std::int64_t panels_per_group = 1;
+  bool pack_b = false;  // panels are copied, k-major, rather than read in place
+
+  std::int64_t tile_groups() const { return (tiles.parts + tiles_per_group - 1) / tiles_per_group; }
+  std::int64_t panel_groups() const { return (panels.parts + panels_per_group - 1) / panels_per_group; }
+
+  // Workgroup memory: packed panels, then partial sums.
+  /// Copies may run past a panel's last row of k, up to a whole transposed block.
+  std::int64_t packed_panel_bytes() const;
+  std::int64_t packed_b_bytes() const { return pack_b ? panels_per_group * packed_panel_bytes() : 0; }
+  std::int64_t partial_tile_bytes() const { return tiles.largest() * panels.largest() * lanes * 4; }
+  std::int64_t partial_bytes() const {
+    return k_blocks.parts > 1 ? tiles_per_group * panels_per_group * partial_tile_bytes() : 0;
+  }
+  std::int64_t workgroup_bytes() const { return packed_b_bytes() + partial_bytes(); }
+  std::string to_text() const;
+  friend bool operator==(const GemmBlocking&, const GemmBlocking&) = default;
+};
+
+/// Vector registers that the microkernel's tile must leave to other uses.
+struct GemmRegisters {
+  std::int64_t available = 32;
+  std::int64_t epilogue = 0;  // beside the accumulators, when the epilogue runs
+};
+
+/// Precondition: the target has FMA.
+GemmBlocking choose_gemm_blocking(const GemmProblem&, const GemmRegisters&, const TargetSpec&);
+
+}  // namespace millrace

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/xbyak/gemm_image.h"
+
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "jit/xbyak/gemm_kernel.h"
+#include "jit/xbyak/gemm_routine.h"
+
+namespace millrace {
+namespace {
+
+/// Steps of k in which the prefetches of a tile's surroundings take less than one instruction in fifty.
+constexpr std::int64_t kMinStepsToPrefetch = 192;
+
+/// More than a kernel may have. Aligned as an image is mapped, because xbyak aligns addresses.
+struct alignas(4096) CodeBuffer {
+  std::array<std::byte, 2 * kMaxGemmCodeBytes> bytes;
+};
+
+GemmParameters::Access parameters_of(const GemmAccess& access) {
+  GemmParameters::Access result{access.buffer, access.offset, access.m, access.n, access.k, {}};
+  std::copy(access.batch.begin(), access.batch.end(), result.batch.begin());
+  return result;
+}
+
+GemmParameters describe(const GemmProblem& problem, const GemmBlocking& blocking) {
+  GemmParameters p{};
+  p.tiles = blocking.tiles;
+  p.panels = blocking.panels;
+  p.k_blocks = blocking.k_blocks;
+  p.lanes = blocking.lanes;
+  p.tiles_per_group = blocking.tiles_per_group;
+  p.panels_per_group = blocking.panels_per_group;
+  p.tile_groups = blocking.tile_groups();
+  p.panel_groups = blocking.panel_groups();
+  p.pack_b = blocking.pack_b;
+  p.packed_panel_bytes = blocking.packed_panel_bytes();
+  p.partial_offset = blocking.packed_b_bytes();
+  p.partial_tile_bytes = blocking.k_blocks.parts > 1 ? blocking.partial_tile_bytes() : 0;
+  p.num_batch = static_cast<std::int64_t>(problem.batch_extents.size());
+  p.num_inner_groups = 1;
+  for (std::size_t i = 0; i < problem.batch_extents.size(); ++i) {
+    p.batch_extents[i] = problem.batch_extents[i];
+    if (i >= problem.num_outer_batch) p.num_inner_groups *= problem.batch_extents[i];
+  }
+  p.a = parameters_of(problem.a);
+  p.b = parameters_of(problem.b);
+  for (const auto* accesses : {&problem.loads, &problem.stores}) {
+    for (const GemmAccess& access : *accesses) p.epilogue[p.num_accesses++] = parameters_of(access);
+  }
+  return p;
+}
+
+class GemmImageEmitter {
+ public:
+  GemmImageEmitter(const GemmProblem& problem, const GemmBlocking& blocking, const EpilogueProgram& epilogue,
+                   VectorAssembler& assembler)
+      : problem_(problem), blocking_(blocking), epilogue_(epilogue), as_(assembler), p_(describe(problem, blocking)) {}
+
+  GemmParameters emit() {
+    for (const bool tall : {true, false}) {
+      const EvenSplit& tiles = blocking_.tiles;
+      if (tall ? tiles.extra == 0 : tiles.extra == tiles.parts) continue;
+      const int rows = static_cast<int>(tiles.base + tall);
+      for (std::size_t kind = 0; kind < 3; ++kind) {
+        if (has_panel(kind)) emit_kernel(tall ? 0 : 1, rows, kind);
+      }
+    }
+    for (std::size_t kind = 0; blocking_.pack_b && kind < 3; ++kind) {
+      if (has_panel(kind)) emit_pack_b(kind);
+    }
+    as_.finish();
+    return p_;
+  }
+
+ private:
+  /// Wide, narrow, last; where no panel ends inside a vector, the last one is like another of its width.
+  bool has_panel(std::size_t kind) const {
+    const EvenSplit& panels = blocking_.panels;
+    if (kind == 2) return true;
+    return kind == 0 ? panels.extra > 0 && panels.parts > 1 : panels.parts - 1 > panels.extra;
+  }
+  int vectors(std::size_t kind) const {
+    const EvenSplit& panels = blocking_.panels;
+    return static_cast<int>(kind == 2 ? panels.size(panels.parts - 1) : panels.base + (kind == 0));
+  }
+  int valid_lanes(std::size_t kind) const {
+    const int rest = static_cast<int>(problem_.n % blocking_.lanes);
+    return kind == 2 && rest != 0 ? rest : as_.lanes();
+  }
+  std::int64_t position() const { return static_cast<std::int64_t>((as_.getSize() + 63) / 64 * 64); }
+
+  void emit_kernel(std::size_t tile, int rows, std::size_t kind) {
+    GemmKernelSpec spec;
+    spec.rows = rows;
+    spec.vectors = vectors(kind);
+    spec.valid_lanes = valid_lanes(kind);
+    spec.a_row_bytes = problem_.a.m * 4;
+    spec.a_step_bytes = problem_.a.k * 4;
+    spec.b_step_bytes = (blocking_.pack_b ? vectors(kind) * blocking_.lanes : problem_.b.k) * 4;
+    spec.b_is_padded = blocking_.pack_b;
+    spec.has_partial = blocking_.k_blocks.parts > 1;
+    spec.prefetches = blocking_.k_blocks.base >= kMinStepsToPrefetch;
+    spec.loops_epilogue = epilogue_.loops && spec.rows * spec.vectors > 1;
+    p_.kernel_offset[tile][kind] = position();
+    emit_gemm_kernel(as_, spec, epilogue_, problem_);
+  }
+
+  void emit_pack_b(std::size_t kind) {
+    p_.pack_b_offset[kind] = position();
+    const std::int64_t packed_step = vectors(kind) * blocking_.lanes * 4;
+    if (problem_.b.n == 1) {
+      emit_gemm_copy(as_, {vectors(kind), valid_lanes(kind), problem_.b.k * 4, packed_step});
+    } else {
+      const int columns = (vectors(kind) - 1) * as_.lanes() + valid_lanes(kind);
+      emit_gemm_transpose(as_, {columns, problem_.b.n * 4, packed_step});
+    }
+  }
+
+  const GemmProblem& problem_;
+  const GemmBlocking& blocking_;
+  const EpilogueProgram& epilogue_;
+  VectorAssembler& as_;
+  GemmParameters p_;
+};
+
+Status too_long(std::size_t least_bytes) {
+  return unimplemented(
+      fmt::format("the epilogue makes {} bytes of code or more, takes up to {}", least_bytes, kMaxGemmCodeBytes));
+}
+
+}  // namespace
+
+Result<ExecutableImage> emit_gemm_image(const GemmProblem& problem, const GemmBlocking& blocking,
+                                        const EpilogueProgram& epilogue, IsaLevel isa) {
+  ExecutableImage image;
+  const std::unique_ptr<CodeBuffer> buffer(new CodeBuffer);  // uninitialised
+  try {
+    VectorAssembler assembler(isa, buffer->bytes);
+    const GemmParameters parameters = GemmImageEmitter(problem, blocking, epilogue, assembler).emit();
+    image.bytes.assign(buffer->bytes.begin(), buffer->bytes.begin() + assembler.getSize());
+    image.routine_parameters.resize(sizeof(parameters) / sizeof(std::int64_t));
+    std::memcpy(image.routine_parameters.data(), &parameters, sizeof(parameters));
+  } catch (const Xbyak::Error& error) {
+    if (static_cast<int>(error) == Xbyak::ERR_CODE_IS_TOO_BIG) return too_long(2 * kMaxGemmCodeBytes);
+    return internal_error(fmt::format("xbyak: {}; please report the kernel", error.what()));
+  }
+  if (image.bytes.size() > kMaxGemmCodeBytes) return too_long(image.bytes.size());
+  image.format = ImageFormat::kHostCode;
+  image.generator = "xbyak";
+  image.code_bytes = image.bytes.size();
+  image.routine = gemm_f32;
+  image.routine_name = kGemmRoutineName;
+  return image;
+}
+
+}  // namespace millrace

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/xbyak/gemm_routine.h"
+
+namespace millrace {
+namespace {
+
+/// One call's walk over its groups.
+class GemmWalk {
+ public:
+  GemmWalk(const void* code, const GemmParameters& parameters, const KernelArgs& args)
+      : code_(static_cast<const std::byte*>(code)),
+        p_(parameters),
+        args_(args),
+        workgroup_memory_(static_cast<std::byte*>(args.workgroup_memory)) {}
+
+  void run(std::int64_t group);
+
+ private:
+  float* base(const GemmParameters::Access& access) const;
+  void pack_panels(const float* b, std::int64_t k_block);
+  void run_k_block(const float* a, const float* b, std::int64_t k_block);
+
+  template <class Function>
+  Function function(std::int64_t offset) const {
+    return reinterpret_cast<Function>(reinterpret_cast<std::uintptr_t>(code_ + offset));
+  }
+  float* memory(std::int64_t offset_bytes) const { return reinterpret_cast<float*>(workgroup_memory_ + offset_bytes); }
+
+  const std::byte* code_;
+  const GemmParameters& p_;
+  const KernelArgs& args_;
+  std::byte* workgroup_memory_;
+
+  // The group at hand.
+  std::array<std::int64_t, kMaxGemmBatch> batch_{};
+  std::int64_t first_tile_ = 0, end_tile_ = 0, first_panel_ = 0, end_panel_ = 0;
+  std::array<float*, kMaxGemmAccesses> bases_{};
+  // What the packed panels hold: neighbouring groups share them.
+  const float* packed_from_ = nullptr;
+  std::int64_t packed_panel_ = -1, packed_k_block_ = -1;
+};
+
+float* GemmWalk::base(const GemmParameters::Access& access) const {
+  std::int64_t offset = access.offset;
+  for (std::int64_t dim = 0; dim < p_.num_batch; ++dim) offset += access.batch[dim] * batch_[dim];
+  return static_cast<float*>(args_.buffers[access.buffer]) + offset;
+}
+
+/// Groups count tiles fastest, then the batch over which B stays, then panels, then the batch over which B moves.
+void GemmWalk::run(std::int64_t group) {
+  first_tile_ = group % p_.tile_groups * p_.tiles_per_group;
+  group /= p_.tile_groups;
+  std::int64_t inner = group % p_.num_inner_groups;
+  group /= p_.num_inner_groups;
+  first_panel_ = group % p_.panel_groups * p_.panels_per_group;
+  std::int64_t batch = group / p_.panel_groups * p_.num_inner_groups + inner;
+  end_tile_ = std::min(first_tile_ + p_.tiles_per_group, p_.tiles.parts);
+  end_panel_ = std::min(first_panel_ + p_.panels_per_group, p_.panels.parts);
+  for (std::int64_t dim = p_.num_batch; dim-- > 0;) {
+    batch_[dim] = batch % p_.batch_extents[dim];
+    batch /= p_.batch_extents[dim];
+  }
+  for (std::int64_t i = 0; i < p_.num_accesses; ++i) bases_[i] = base(p_.epilogue[i]);
+  const float* a = base(p_.a);
+  const float* b = base(p_.b);
+  for (std::int64_t k_block = 0; k_block < p_.k_blocks.parts; ++k_block) run_k_block(a, b, k_block);
+}
+
+void GemmWalk::pack_panels(const float* b, std::int64_t k_block) {
+  const float* from = b + p_.k_blocks.start(k_block) * p_.b.k + p_.panels.start(first_panel_) * p_.lanes * p_.b.n;
+  if (from == packed_from_ && first_panel_ == packed_panel_ && k_block == packed_k_block_) return;
+  packed_from_ = from;
+  packed_panel_ = first_panel_;
+  packed_k_block_ = k_block;
+  for (std::int64_t panel = first_panel_; panel < end_panel_; ++panel) {
+    const auto pack = function<GemmPack>(p_.pack_b_offset[panel_kind(p_.panels, panel)]);
+    const std::int64_t column = (p_.panels.start(panel) - p_.panels.start(first_panel_)) * p_.lanes;
+    pack(from + column * p_.b.n, memory((panel - first_panel_) * p_.packed_panel_bytes), p_.k_blocks.size(k_block));
+  }
+}
+
+void GemmWalk::run_k_block(const float* a, const float* b, std::int64_t k_block) {
+  if (p_.pack_b) pack_panels(b, k_block);
+  GemmTile tile;
+  tile.k = p_.k_blocks.size(k_block);
+  tile.flags =
+      (k_block > 0 ? GemmTile::kLoadPartial : 0) | (k_block + 1 < p_.k_blocks.parts ? GemmTile::kStorePartial : 0);
+  std::int64_t partial_offset = p_.partial_offset;
+  for (std::int64_t t = first_tile_; t < end_tile_; ++t) {
+    const std::int64_t row = p_.tiles.start(t);
+    tile.a = a + row * p_.a.m + p_.k_blocks.start(k_block) * p_.a.k;
+    for (std::int64_t panel = first_panel_; panel < end_panel_; ++panel) {
+      const std::int64_t column = p_.panels.start(panel) * p_.lanes;
+      tile.b = p_.pack_b ? memory((panel - first_panel_) * p_.packed_panel_bytes)
+                         : b + p_.k_blocks.start(k_block) * p_.b.k + column * p_.b.n;
+      tile.partial = memory(partial_offset);
+      partial_offset += p_.partial_tile_bytes;
+      for (std::int64_t i = 0; i < p_.num_accesses; ++i) {
+        tile.epilogue[i] = bases_[i] + row * p_.epilogue[i].m + column * p_.epilogue[i].n;
+      }
+      function<GemmMicrokernel>(p_.kernel_offset[tile_kind(p_.tiles, t)][panel_kind(p_.panels, panel)])(&tile);
+    }
+  }
+}
+
+}  // namespace
+
+void gemm_f32(const void* microkernel, std::span<const std::int64_t> parameters, const KernelArgs* args,
+              std::uint32_t first_group, std::uint32_t end_group) {
+  static_assert(std::is_standard_layout_v<GemmParameters> && std::is_trivially_copyable_v<GemmParameters>);
+  MILLRACE_CHECK(parameters.size() * sizeof(std::int64_t) == sizeof(GemmParameters));
+  // A struct of i64 only, over an array of i64: read in place, because a copy costs more than a small product's loops.
+  GemmWalk walk(microkernel, *reinterpret_cast<const GemmParameters*>(parameters.data()), *args);
+  for (std::uint32_t group = first_group; group < end_group; ++group) walk.run(group);
+}
+
+}  // namespace millrace

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "jit/cache/build_id.h"
+#include "jit/llvm_client/open_module.h"
+#include "jit/xbyak/gemm_image.h"
+#include "jit/xbyak/gemm_kernel.h"
+#include "millrace/jit/kernel_compiler.h"
+
+namespace millrace {
+namespace {
+
+/// The most that copies of an epilogue, one for each cell of the tile, may take; a longer one is a loop over the cells.
+constexpr std::size_t kMaxEpilogueBytes = 4 << 10;
+
+/// What plan() decides and emit() needs; made anew from the kernel by each of them.
+struct GemmDesign {
+  GemmProblem problem;
+  EpilogueProgram epilogue;
+  GemmBlocking blocking;
+};
+
+Result<GemmDesign> design_gemm(const LoopKernel& collapsed, const TargetSpec& spec) {
+  GemmDesign design;
+  MILLRACE_TRY_ASSIGN(design.problem, match_gemm(collapsed));
+  MILLRACE_TRY_ASSIGN(design.epilogue, compile_epilogue(collapsed.epilogue, design.problem));
+  const std::int64_t registers = spec.num_vector_registers();
+  if (design.epilogue.num_slots + 1 > registers) {
+    return unimplemented(fmt::format("the epilogue holds {} vectors at once, {} has {} registers",
+                                     design.epilogue.num_slots, spec.to_text(), registers));
+  }
+  const auto usual_cells = static_cast<std::size_t>(registers - registers / 4);
+  const std::size_t cell_bytes = measure_epilogue(design.epilogue, design.problem, spec.isa);
+  design.epilogue.loops = usual_cells * cell_bytes > kMaxEpilogueBytes;
+  const std::int64_t beside_tile = design.epilogue.loops ? 0 : design.epilogue.num_slots - 1;
+  design.blocking = choose_gemm_blocking(design.problem, {registers, beside_tile}, spec);
+  return design;
+}
+
+LoopKernel without_names(LoopKernel kernel) {
+  kernel.name.clear();
+  for (LoopDim& dim : kernel.domain) dim.name.clear();
+  for (KernelTensor& tensor : kernel.operands) tensor.name.clear();
+  for (KernelTensor& tensor : kernel.results) tensor.name.clear();
+  return kernel;
+}
+
+MemoryPlan plan_of(const GemmDesign& design) {
+  MemoryPlan plan;
+  const auto add_slot = [&](const char* name, MemoryKind kind, std::int64_t size) {
+    if (size == 0) return;
+    std::uint64_t& all = kind == MemoryKind::kPrivate ? plan.private_bytes : plan.workgroup_bytes;
+    plan.slots.push_back({name, kind, all, static_cast<std::uint64_t>(size), 0, 0});
+    all += static_cast<std::uint64_t>(size);
+  };
+  add_slot("packed_b", MemoryKind::kWorkgroup, design.blocking.packed_b_bytes());
+  add_slot("partial_sums", MemoryKind::kWorkgroup, design.blocking.partial_bytes());
+  add_slot("cells", MemoryKind::kPrivate, design.epilogue.loops ? design.blocking.partial_tile_bytes() : 0);
+  return plan;
+}
+
+Result<std::int64_t> count_groups(const GemmDesign& design) {
+  if (design.problem.is_empty) return 0;
+  double groups =
+      static_cast<double>(design.blocking.tile_groups()) * static_cast<double>(design.blocking.panel_groups());
+  for (const std::int64_t extent : design.problem.batch_extents) groups *= static_cast<double>(extent);
+  if (groups > std::numeric_limits<std::uint32_t>::max()) {
+    return unimplemented(fmt::format("{:.3g} groups, a launch has up to 2^32 - 1", groups));
+  }
+  return static_cast<std::int64_t>(groups);
+}
+
+class XbyakGenerator final : public KernelCompiler {
+ public:
+  std::string_view name() const override { return "xbyak"; }
+  std::string version() const override { return fmt::format("xbyak {:#x} {}", int{Xbyak::VERSION}, build_id()); }
+
+  Status supports(const TargetSpec& spec) const override {
+    if (!spec.is_cpu()) {
+      return unimplemented(fmt::format("xbyak: makes x86-64 code, not code for '{}'", spec.to_text()));
+    }
+    if (!spec.has_fma()) {
+      return unimplemented(fmt::format("xbyak: needs FMA, {} has none; say cpu:avx2 or cpu:avx512", spec.to_text()));
+    }
+    return {};
+  }
+
+  Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
+    MILLRACE_TRY(supports(spec));
+    const auto* loop = std::get_if<LoopKernel>(&kernel);
+    if (loop == nullptr) return unimplemented("a machine kernel, takes contractions only");
+    // Collapsing takes time, and a map stays one.
+    if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, takes contractions only");
+    LoopKernel collapsed = collapse_dims(*loop);
+    MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(collapsed, spec));
+    PlannedKernel planned;
+    MILLRACE_TRY_ASSIGN(planned.num_groups, count_groups(design));
+    planned.name = loop->name;
+    planned.generator = name();
+    planned.memory = plan_of(design);
+    planned.info = describe(*loop, planned.memory);
+    planned.key_text = to_text(without_names(collapsed)) + design.blocking.to_text();
+    // A short epilogue leaves the code far below what a kernel may have; of a long one only emission knows.
+    if (design.epilogue.loops) {
+      MILLRACE_TRY(emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa).status());
+    }
+    planned.mapped = std::move(collapsed);
+    return planned;
+  }
+
+  Result<ExecutableImage> emit(const PlannedKernel& planned, const TargetSpec& spec) const override {
+    MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(std::get<LoopKernel>(planned.mapped), spec));
+    MILLRACE_TRY_ASSIGN(ExecutableImage image,
+                        emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa));
+    image.target = spec.to_text();
+    image.info = planned.info;
+    return image;
+  }
+
+  Result<std::string> listing(const PlannedKernel& planned, const TargetSpec& spec, ListingKind kind) const override {
+    if (kind != ListingKind::kAssembly) return KernelCompiler::listing(planned, spec, kind);
+    MILLRACE_TRY_ASSIGN(const ExecutableImage image, emit(planned, spec));
+    return disassemble_with_llvm(std::span(image.bytes).first(static_cast<std::size_t>(image.code_bytes)), spec);
+  }
+
+ private:
+  static KernelInfo describe(const LoopKernel& kernel, const MemoryPlan& memory) {
+    KernelInfo info;
+    info.name = kernel.name;
+    info.num_buffers = static_cast<std::uint32_t>(kernel.operands.size() + kernel.results.size());
+    info.buffer_is_written.assign(kernel.operands.size(), false);
+    info.buffer_is_written.resize(info.num_buffers, true);
+    info.workgroup_bytes = memory.workgroup_bytes;
+    info.private_bytes = memory.private_bytes;
+    return info;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const KernelCompiler> make_xbyak_generator() { return std::make_shared<XbyakGenerator>(); }
+
+}  // namespace millrace

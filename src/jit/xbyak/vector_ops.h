@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+
+#include "jit/xbyak/assembler.h"
+#include "millrace/base/dtype.h"
+#include "millrace/jit/kernel_op.h"
+
+namespace millrace {
+
+/// Registers of one vector operation. `result` may be one of the others: it is written by the last instruction only.
+struct VectorOperands {
+  Xbyak::Xmm result;
+  std::array<Xbyak::Xmm, 3> source;
+  std::array<Xbyak::Xmm, 2> scratch;
+};
+
+/// One kernel op on whole vectors of 32-bit lanes. A bool is a lane of ones or of zeros.
+struct VectorOp {
+  KernelOp op;
+  DType operand;  // dtype of the last operand
+  DType result;
+  int num_scratch;
+  void (*emit)(VectorAssembler&, const VectorOperands&);
+};
+
+/// The row for the op, or null.
+const VectorOp* find_vector_op(KernelOp op, DType operand, DType result);
+
+}  // namespace millrace

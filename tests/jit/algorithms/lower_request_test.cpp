@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "tests/jit/algorithms/run_sequence.h"
+#include "tests/jit/map/nest_builder.h"
+
+namespace millrace {
+namespace {
+
+using test::forced;
+using test::interpreted_target;
+using test::matmul_nest;
+using test::NestBuilder;
+using test::run_sequence;
+
+struct Conv {
+  std::int64_t channels = 2, size = 7, filters = 3, window = 3, stride = 1, pad = 1;
+  std::int64_t out() const { return (size + 2 * pad - window) / stride + 1; }
+};
+
+/// y[f, i, j] = sum over c, u, v of x[c, i*stride + u - pad, j*stride + v - pad] * w[f, c, u, v]
+LoopKernel conv_nest(const Conv& conv) {
+  NestBuilder nest("conv");
+  nest.parallel("f", conv.filters).parallel("i", conv.out()).parallel("j", conv.out());
+  nest.reduction("c", conv.channels).reduction("u", conv.window).reduction("v", conv.window);
+  nest.operand("x", DType::kF32, {conv.channels, conv.size, conv.size},
+               {nest.dim(3), nest.index({{1, conv.stride}, {4, 1}}, -conv.pad),
+                nest.index({{2, conv.stride}, {5, 1}}, -conv.pad)},
+               Scalar::of<float>(0));
+  nest.operand("w", DType::kF32, {conv.filters, conv.channels, conv.window, conv.window},
+               {nest.dim(0), nest.dim(3), nest.dim(4), nest.dim(5)});
+  nest.result("y", DType::kF32, {conv.filters, conv.out(), conv.out()}, {nest.dim(0), nest.dim(1), nest.dim(2)});
+  nest.reduce(ReductionKind::kSum, DType::kF32);
+  nest.term([](BodyBuilder& b) {
+    const BodyValue x = b.load(0, DType::kF32);
+    b.yield(b.mul(x, b.load(1, DType::kF32)));
+  });
+  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kF32)); });
+  return nest.kernel();
+}
+
+std::vector<float> small_integers(std::int64_t size, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (float& value : values) value = static_cast<float>(random() % 9) - 4;
+  return values;
+}
+
+float conv_at(const Conv& conv, const std::vector<float>& x, const std::vector<float>& w, std::int64_t f,
+              std::int64_t i, std::int64_t j) {
+  double sum = 0;
+  for (std::int64_t c = 0; c < conv.channels; ++c) {
+    for (std::int64_t u = 0; u < conv.window; ++u) {
+      for (std::int64_t v = 0; v < conv.window; ++v) {
+        const std::int64_t row = i * conv.stride + u - conv.pad, column = j * conv.stride + v - conv.pad;
+        if (row < 0 || row >= conv.size || column < 0 || column >= conv.size) continue;
+        const auto weight = static_cast<std::size_t>(((f * conv.channels + c) * conv.window + u) * conv.window + v);
+        sum += double{x[static_cast<std::size_t>((c * conv.size + row) * conv.size + column)]} * w[weight];
+      }
+    }
+  }
+  return static_cast<float>(sum);
+}
+
+void check_conv(const Conv& conv, const std::string& algorithm, IsaLevel level) {
+  const Result<KernelSequence> sequence = lower_request(conv_nest(conv), interpreted_target(level), forced(algorithm));
+  REQUIRE(sequence.status().message() == "");
+  CHECK(sequence->algorithm == algorithm);
+  CHECK(sequence->kernels.size() == (algorithm == "loop_pad_first" ? 2 : 1));
+  std::vector<float> x = small_integers(conv.channels * conv.size * conv.size, 1);
+  std::vector<float> w = small_integers(conv.filters * conv.channels * conv.window * conv.window, 2);
+  std::vector<float> y(static_cast<std::size_t>(conv.filters * conv.out() * conv.out()));
+  CHECK(run_sequence(*sequence, {x.data(), w.data()}, {y.data()}, {}) == 0);
+  std::size_t num_wrong = 0, at = 0;
+  for (std::int64_t f = 0; f < conv.filters; ++f) {
+    for (std::int64_t i = 0; i < conv.out(); ++i) {
+      for (std::int64_t j = 0; j < conv.out(); ++j) num_wrong += y[at++] != conv_at(conv, x, w, f, i, j);
+    }
+  }
+  CHECK(num_wrong == 0);
+}
+
+TEST_CASE("a padded convolution is the same with guarded loads and padded first") {
+  for (const char* algorithm : {"loop_direct", "loop_pad_first"}) {
+    for (const IsaLevel level : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+      check_conv({}, algorithm, level);
+      check_conv({.channels = 3, .size = 20, .filters = 9, .pad = 2}, algorithm, level);
+      check_conv({.size = 9, .filters = 1, .window = 5, .stride = 2, .pad = 2}, algorithm, level);
+      check_conv({.size = 6, .window = 1, .stride = 3, .pad = 1}, algorithm, level);
+    }
+  }
+}
+
+TEST_CASE("a big padded convolution pads first by itself, a small one does not, and says why") {
+  const Target target = interpreted_target(IsaLevel::kAvx2);
+  const Result<KernelSequence> big =
+      lower_request(conv_nest({.channels = 16, .size = 28, .filters = 16}), target, forced(""));
+  REQUIRE(big.status().message() == "");
+  CHECK(to_text(*big) == R"(sequence "loop_pad_first" {
+  scratch 0 conv_pad_x 57600 bytes
+  kernel conv_pad_x by interpreter in 1 groups (operand 0, scratch 0)
+  kernel conv by interpreter in 7 groups (scratch 0, operand 1, result 0)
+}
+)");
+  const Result<KernelSequence> small = lower_request(conv_nest({}), target, forced(""));
+  REQUIRE(small.status().message() == "");
+  CHECK(to_text(*small) == R"(sequence "loop_direct" {
+  refused loop_pad_first: 2646 products, worth it from 262144
+  kernel conv by interpreter in 1 groups (operand 0, operand 1, result 0)
+}
+)");
+}
+
+TEST_CASE("what cannot be lowered is refused with every reason") {
+  const Target target = interpreted_target(IsaLevel::kAvx2);
+  CHECK(lower_request(matmul_nest(2, 2, 2), target, forced("loop_pad_first")).status().message() ==
+        "lower 'matmul' for cpu:avx2: no algorithm takes it; loop_pad_first: no operand is padded");
+  CHECK(lower_request(matmul_nest(2, 2, 2), target, forced("merge_sort")).status().message() ==
+        "lower 'matmul' for cpu:avx2: no algorithm takes it; merge_sort: takes sorts, not loops");
+  CHECK(lower_request(matmul_nest(2, 2, 2), target, forced("magic")).status().message() ==
+        "lower 'matmul': algorithm 'magic' is not known; there are loop_pad_first, loop_direct, merge_sort, "
+        "merge_sort_scratch, gpu_topk_lanes, gpu_tile_sort, gpu_topk_parts, gpu_topk_select, gpu_radix_sort, "
+        "scan_lines, gpu_scan_columns, gpu_scan_rows, gpu_scan_pieces, scatter_lines; force one of these");
+  LoopKernel maximum = conv_nest({});
+  maximum.reductions[0].kind = ReductionKind::kMax;
+  CHECK(lower_request(maximum, target, forced("loop_pad_first")).status().message() ==
+        "lower 'conv' for cpu:avx2: no algorithm takes it; loop_pad_first: a reduce, not a sum of products");
+  LoopKernel symbolic = conv_nest({});
+  symbolic.domain[1].extent = Dim("i").at_least(1);
+  CHECK(lower_request(symbolic, target, forced("loop_pad_first")).status().message() ==
+        "lower 'conv' for cpu:avx2: no algorithm takes it; loop_pad_first: how far axis 1 of 'x' is left is known only "
+        "when it runs");
+}
+
+TEST_CASE("a sequence that binds its buffers wrongly does not verify") {
+  const Result<KernelSequence> sequence =
+      lower_request(matmul_nest(2, 2, 2), interpreted_target(IsaLevel::kAvx2), forced("loop_direct"));
+  REQUIRE(sequence.ok());
+  KernelSequence broken = *sequence;
+  broken.kernels[0].buffers[2] = {SequenceOperand::Kind::kOperand, 1};
+  CHECK(verify(broken).message() ==
+        "sequence 'loop_direct': kernel 'matmul': writes buffer 2, which is operand 1; only results and scratch are "
+        "written");
+  broken.kernels[0].buffers[0] = {SequenceOperand::Kind::kScratch, 0};
+  broken.kernels[0].buffers[2] = {SequenceOperand::Kind::kResult, 0};
+  CHECK(verify(broken).message() ==
+        "sequence 'loop_direct': kernel 'matmul': buffer 0 is scratch 0, expected less than 0");
+  broken.kernels[0].buffers.pop_back();
+  CHECK(verify(broken).message() == "sequence 'loop_direct': kernel 'matmul': 2 buffers bound, expected 3");
+  broken.kernels.clear();
+  CHECK(verify(broken).message() == "sequence 'loop_direct': no kernel");
+  broken = *sequence;
+  broken.scratch = {{"keys", 8}, {"counts", 8}, {"keys", 16}};
+  CHECK(verify(broken).message() ==
+        "sequence 'loop_direct': scratch 'keys' is there twice, expected names that differ");
+}
+
+}  // namespace
+}  // namespace millrace

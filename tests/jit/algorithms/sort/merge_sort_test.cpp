@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "tests/jit/algorithms/run_sequence.h"
+#include "tests/jit/algorithms/sort/sort_cases.h"
+
+namespace millrace {
+namespace {
+
+using test::forced;
+using test::GuardedMemory;
+using test::interpreted_target;
+
+using test::descriptor_of;
+using test::num_elements;
+using test::Pattern;
+using test::SortCase;
+
+template <class T>
+void check_sort(const SortCase& test, const std::string& algorithm) {
+  CAPTURE(to_text(test.dtype));
+  CAPTURE(test.k);
+  CAPTURE(algorithm);
+  const Result<KernelSequence> sequence =
+      lower_request(descriptor_of(test), interpreted_target(IsaLevel::kAvx2), forced(algorithm));
+  REQUIRE(sequence.status().message() == "");
+  const std::vector<T> input = test::make_input<T>(test);
+  GuardedMemory x(input.size() * sizeof(T), GuardedMemory::Side::kEnd);
+  std::copy(input.begin(), input.end(), reinterpret_cast<T*>(x.data()));
+  x.make_read_only();
+  std::vector<std::int64_t> kept = test.extents;
+  kept[test.axis] = test.k;
+  const GuardedMemory values(num_elements(kept) * sizeof(T), GuardedMemory::Side::kEnd);
+  const GuardedMemory indices(num_elements(kept) * 8, GuardedMemory::Side::kStart);
+  std::vector<void*> results;
+  if (test.wants_values) results.push_back(values.data());
+  if (test.wants_indices) results.push_back(indices.data());
+  CHECK(test::run_sequence(*sequence, {x.data()}, results, {}) == 0);
+  CHECK(test::count_wrong(test, input, test.wants_values ? values.data() : nullptr,
+                          test.wants_indices ? indices.data() : nullptr) == 0);
+}
+
+void check_sort_of_dtype(const SortCase& test, const std::string& algorithm) {
+  visit_dtype(test.dtype, [&]<class T>() {
+    if constexpr (std::is_same_v<T, bool>) {
+      return;  // std::vector<bool> has no elements in memory: see the test of its own
+    } else {
+      check_sort<T>(test, algorithm);
+    }
+  });
+}
+
+constexpr const char* kAlgorithms[] = {"merge_sort", "merge_sort_scratch"};
+
+TEST_CASE("every dtype and pattern sorts stably, NaN greatest, in both directions") {
+  for (const DType dtype : kAllDTypes) {
+    for (const Pattern pattern : test::kAllPatterns) {
+      for (const bool largest : {false, true}) {
+        SortCase test{dtype, {2, 33}, 1, 33, largest};
+        test.pattern = pattern;
+        check_sort_of_dtype(test, kAlgorithms[largest]);
+      }
+    }
+  }
+}
+
+TEST_CASE("any axis, any size, any k, each subset of wanted results") {
+  for (const char* algorithm : kAlgorithms) {
+    for (std::uint32_t axis = 0; axis < 3; ++axis)
+      check_sort<float>({DType::kF32, {5, 3, 4}, axis, 2, true}, algorithm);
+    for (const std::int64_t n : {0, 1, 2, 3, 31, 32, 33, 64, 65}) {
+      for (const std::int64_t k : {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, n}) {
+        if (k > n) continue;
+        for (const int wanted : {1, 2, 3}) {
+          SortCase test{DType::kF64, {3, n}, 1, k, true, (wanted & 1) != 0, (wanted & 2) != 0};
+          check_sort<double>(test, algorithm);
+          test.dtype = DType::kI16;
+          check_sort<std::int16_t>(test, algorithm);
+        }
+      }
+    }
+    check_sort<float>({DType::kF32, {0, 4}, 1, 4}, algorithm);
+  }
+  check_sort<float>({DType::kF32, {1, 1000}, 1, 1000}, "merge_sort");
+}
+
+TEST_CASE("bools sort, false first") {
+  SortCase test{DType::kBool, {6}, 0, 6};
+  const Result<KernelSequence> sequence =
+      lower_request(descriptor_of(test), interpreted_target(IsaLevel::kAvx512), forced("merge_sort"));
+  REQUIRE(sequence.status().message() == "");
+  bool x[] = {true, false, true, true, false, false}, values[6];
+  std::int64_t indices[6];
+  CHECK(test::run_sequence(*sequence, {x}, {values, indices}, {}) == 0);
+  CHECK(std::vector<bool>(values, values + 6) == std::vector<bool>{false, false, false, true, true, true});
+  CHECK(std::vector<std::int64_t>(indices, indices + 6) == std::vector<std::int64_t>{1, 4, 5, 0, 2, 3});
+}
+
+TEST_CASE("rows and k that only a run knows take scratch") {
+  SortDescriptor sort = descriptor_of({DType::kI32, {2, 9}, 1, 4, true});
+  const Dim n = Dim("n").at_least(1), k = Dim("k").at_most(100);
+  const Shape shape{2, n}, kept{2, k};
+  sort.input = {"x", {DType::kI32, shape}, Layout::row_major(shape)};
+  sort.k = k;
+  sort.values = {"values", {DType::kI32, kept}, Layout::row_major(kept)};
+  sort.indices = {"indices", {DType::kI64, kept}, Layout::row_major(kept)};
+  const Result<KernelSequence> sequence = lower_request(sort, interpreted_target(IsaLevel::kAvx2), forced(""));
+  REQUIRE(sequence.status().message() == "");
+  CHECK(sequence->algorithm == "merge_sort_scratch");
+  CHECK(sequence->refusals ==
+        std::vector<Refusal>{{"merge_sort", "rows of n elements; workgroup memory is sized when the kernel is made"}});
+  std::int32_t x[] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 2, 7, 1, 8, 2, 8, 1, 8, 2}, values[8];
+  std::int64_t indices[8];
+  CHECK(test::run_sequence(*sequence, {x}, {values, indices}, {{"n", 9}, {"k", 4}}) == 0);
+  CHECK(std::vector<std::int32_t>(values, values + 8) == std::vector<std::int32_t>{9, 6, 5, 5, 8, 8, 8, 7});
+  CHECK(std::vector<std::int64_t>(indices, indices + 8) == std::vector<std::int64_t>{5, 7, 4, 8, 3, 5, 7, 1});
+}
+
+TEST_CASE("an impossible sort is refused with the reason") {
+  const auto refusal = [](const SortDescriptor& sort) {
+    return lower_request(sort, interpreted_target(IsaLevel::kAvx2), forced("merge_sort_scratch")).status().message();
+  };
+  const std::string where = "lower 'sort' for cpu:avx2: no algorithm takes it; merge_sort_scratch: sort 'sort': ";
+  SortDescriptor sort = descriptor_of({DType::kF32, {2, 8}, 1, 9});
+  CHECK(refusal(sort) == where + "k is 9, expected at most 8");
+  sort = descriptor_of({DType::kF32, {2, 8}, 1, 4});
+  sort.axis = 2;
+  CHECK(refusal(sort) == where + "axis 2, expected less than 2");
+  sort = descriptor_of({DType::kF32, {2, 8}, 1, 4, false, false, false});
+  CHECK(refusal(sort) == where + "neither values nor indices are wanted");
+  sort = descriptor_of({DType::kF32, {2, 8}, 1, 4});
+  sort.indices->type.dtype = DType::kI32;
+  CHECK(refusal(sort) == where + "result 'indices' is i32[2x4], expected i64[2x4]");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "tests/jit/map/nest_builder.h"
+
+namespace millrace {
+namespace {
+
+using test::matmul_nest;
+using test::NestBuilder;
+using test::unary_nest;
+
+TEST_CASE("a loop kernel's text says its whole meaning") {
+  const LoopKernel kernel = matmul_nest(4, 8, 3);
+  REQUIRE(verify(kernel).ok());
+  CHECK(to_text(kernel) == R"(loop_kernel "matmul" contract {
+  d0 m parallel 4
+  d1 n parallel 8
+  d2 k reduction 3
+  operand 0 %a f32[4x3] offset 0 strides [3, 1]
+  operand 1 %b f32[3x8] offset 0 strides [8, 1]
+  result 0 %c f32[4x8] offset 0 strides [8, 1]
+  load 0 operand 0 [d0, d2]
+  load 1 operand 1 [d2, d1]
+  store 0 result 0 [d0, d1]
+  reduction 0 sum f32
+  term
+    %0 = load 0 : f32
+    %1 = load 1 : f32
+    %2 = mul %0, %1 : f32
+    yield %2
+  epilogue
+    %0 = reduced 0 : f32
+    yield %0
+}
+)");
+}
+
+TEST_CASE("a padded access prints its fill, and a gathered one its dynamic dim") {
+  NestBuilder nest("window");
+  nest.parallel("o", 4);
+  nest.operand("x", DType::kF32, {6}, {nest.index({{0, 2}}, -1)}, Scalar::of<float>(0));
+  nest.operand("t", DType::kF16, {6, 4}, {nest.index({}), nest.dim(0)});
+  nest.kernel().loads[1].dynamic_dim = 0;
+  nest.result("y", DType::kF32, {4}, {nest.dim(0)});
+  nest.epilogue([](BodyBuilder& b) {
+    const BodyValue row = b.check_index(b.constant_int(DType::kI64, 3), b.constant_int(DType::kI64, 6));
+    b.yield(b.add(b.load(0, DType::kF32), b.load(1, DType::kF32, row)));
+  });
+  REQUIRE(verify(nest.kernel()).message() == "");
+  const std::string text = to_text(nest.kernel());
+  CHECK(text.find("  load 0 operand 0 [2*d0 + -1] else f32 0x0\n") != std::string::npos);
+  CHECK(text.find("  load 1 operand 1 [0 + dynamic, d0]\n") != std::string::npos);
+}
+
+TEST_CASE("a kernel's kind follows from its structure") {
+  CHECK(classify(matmul_nest(4, 8, 3)) == LoopKind::kContract);
+  CHECK(classify(unary_nest("neg", DType::kF32, DType::kF32, {4}, [](auto& b, auto x) { return b.neg(x); })) ==
+        LoopKind::kMap);
+
+  LoopKernel maximum = matmul_nest(4, 8, 3);
+  maximum.reductions[0].kind = ReductionKind::kMax;
+  CHECK(classify(maximum) == LoopKind::kReduce);
+
+  LoopKernel padded = matmul_nest(4, 8, 3);
+  padded.loads[0].fill = Scalar::of<float>(0);
+  CHECK(classify(padded) == LoopKind::kReduce);
+}
+
+}  // namespace
+}  // namespace millrace

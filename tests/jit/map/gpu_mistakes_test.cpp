@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes in the kernels that nests are mapped to, before the simulator's eyes.
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <span>
+
+#include <doctest/doctest.h>
+
+#include "tests/jit/algorithms/observed_sequence.h"
+#include "tests/jit/algorithms/run_sequence.h"
+#include "tests/jit/map/nest_builder.h"
+
+namespace millrace {
+namespace {
+
+/// A nest over numbers that sums keep exactly, and what plain loops make of them.
+struct Problem {
+  LoopKernel nest;
+  std::vector<std::vector<float>> operands;
+  std::vector<std::byte> expected;
+};
+
+std::vector<float> numbers(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>((i * 7 + i / 5) % 23 + 1);
+  return values;
+}
+
+template <class T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+Problem row_reduction(ReductionKind kind, std::int64_t rows, std::int64_t columns) {
+  const DType dtype = kind == ReductionKind::kArgMax ? DType::kI64 : DType::kF32;
+  test::NestBuilder nest("rows");
+  nest.parallel("m", rows).reduction("k", columns);
+  nest.operand("x", DType::kF32, {rows, columns}, {nest.dim(0), nest.dim(1)});
+  nest.result("y", dtype, {rows}, {nest.dim(0)});
+  nest.reduce(kind, DType::kF32);
+  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
+  nest.epilogue([&](BodyBuilder& b) { b.yield(b.reduced(0, dtype)); });
+  Problem problem{nest.kernel(), {numbers(static_cast<std::size_t>(rows * columns))}, {}};
+  std::vector<float> sums;
+  std::vector<std::int64_t> greatest;
+  for (auto row = problem.operands[0].begin(); row != problem.operands[0].end(); row += columns) {
+    sums.push_back(std::accumulate(row, row + columns, 0.0f));
+    greatest.push_back(std::max_element(row, row + columns) - row);
+  }
+  problem.expected = dtype == DType::kI64 ? bytes_of(greatest) : bytes_of(sums);
+  return problem;
+}
+
+Problem product(std::size_t m, std::size_t n, std::size_t k) {
+  const auto extent = [](std::size_t size) { return SizeExpr(static_cast<std::int64_t>(size)); };
+  Problem problem{test::matmul_nest(extent(m), extent(n), extent(k)), {numbers(m * k), numbers(k * n)}, {}};
+  std::vector<float> c(m * n);
+  for (std::size_t i = 0; i < m * n * k; ++i) {
+    const std::size_t row = i / (n * k), column = i / k % n, at = i % k;
+    c[row * n + column] += problem.operands[0][row * k + at] * problem.operands[1][at * n + column];
+  }
+  problem.expected = bytes_of(c);
+  return problem;
+}
+
+std::string complaint(const KernelSequence& sequence, const Problem& problem) {
+  auto operands = problem.operands;
+  std::vector<std::byte> result(problem.expected.size());
+  test::SequenceRun run{.operands = {}, .results = {{result.data(), result.size()}}};
+  for (auto& operand : operands) run.operands.push_back({operand.data(), operand.size() * sizeof(float)});
+  const std::string finding = test::finding_in(sequence, run);
+  if (!finding.empty()) return finding;
+  return result == problem.expected ? "" : "wrong";
+}
+
+TEST_CASE("each mistake in a nest that is mapped to a GPU is found") {
+  struct Row {
+    const char* gfx;
+    Problem problem;
+    std::size_t num_found;
+    std::size_t num_in_loops, num_harmless_loops;  // a step past the end that is masked, or finds no greater element
+  };
+  // Subgroups of 32, then of 64.
+  const Row rows[] = {{"gfx1100", row_reduction(ReductionKind::kSum, 3, 1500), 3, 2, 0},
+                      {"gfx1100", row_reduction(ReductionKind::kArgMax, 3, 1500), 5, 1, 1},
+                      {"gfx1100", row_reduction(ReductionKind::kSum, 50, 100), 3, 2, 0},
+                      {"gfx1100", product(20, 33, 40), 14, 3, 1},
+                      {"gfx1100", product(64, 48, 33), 9, 3, 1},
+                      {"gfx90a", row_reduction(ReductionKind::kSum, 3, 1500), 3, 2, 0},
+                      {"gfx90a", row_reduction(ReductionKind::kArgMax, 3, 1500), 5, 1, 1},
+                      {"gfx90a", row_reduction(ReductionKind::kSum, 50, 100), 3, 2, 0},
+                      {"gfx90a", product(20, 33, 40), 14, 3, 1},
+                      {"gfx90a", product(64, 48, 33), 9, 3, 1}};
+  for (const auto& [gfx, problem, num_found, num_in_loops, num_harmless_loops] : rows) {
+    CAPTURE(gfx);
+    const KernelSequence sequence = lower_request(problem.nest, test::gpu_target(gfx), test::forced("")).value();
+    REQUIRE(complaint(sequence, problem) == "");
+    const auto complaint_of = [&problem = problem](const KernelSequence& wrong) { return complaint(wrong, problem); };
+    const test::Mistakes mistakes = test::find_mistakes(sequence, complaint_of);
+    const test::Mistakes in_loops = test::find_loop_mistakes(sequence, complaint_of);
+    CAPTURE(to_text(std::get<MachineKernel>(sequence.kernels[0].kernel.mapped)));
+    CHECK(mistakes.num_found == num_found);
+    CHECK(mistakes.num_harmless == 0);
+    CHECK(in_loops.num_found == num_in_loops);
+    CHECK(in_loops.num_harmless == num_harmless_loops);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

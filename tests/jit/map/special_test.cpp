@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <doctest/doctest.h>
+
+#include "millrace/hal/host_kernel.h"
+#include "millrace/jit/map_kernel.h"
+#include "tests/jit/algorithms/run_sequence.h"
+#include "tests/jit/map/nest_builder.h"
+
+namespace millrace {
+namespace {
+
+using test::forced;
+using test::GuardedMemory;
+using test::interpreted_target;
+using test::matmul_nest;
+using test::NestBuilder;
+using test::run_sequence;
+using test::unary_nest;
+
+constexpr IsaLevel kLevels[] = {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512};
+
+std::uint32_t run(const LoopKernel& kernel, IsaLevel level, const std::vector<void*>& operands,
+                  const std::vector<void*>& results, const SymbolValues& symbols = {}) {
+  const Result<KernelSequence> sequence = lower_request(kernel, interpreted_target(level), forced("loop_direct"));
+  REQUIRE(sequence.status().message() == "");
+  return run_sequence(*sequence, operands, results, symbols);
+}
+
+/// y[i, c] = table[ids[i], c], or table[ids[c], i] when the ids change along the lanes.
+LoopKernel gather_nest(std::int64_t rows, std::int64_t count, std::int64_t columns, bool along_lanes) {
+  NestBuilder nest("gather");
+  nest.parallel("i", along_lanes ? columns : count).parallel("c", along_lanes ? count : columns);
+  const std::size_t id_dim = along_lanes ? 1 : 0;
+  nest.operand("table", DType::kF32, {rows, columns}, {nest.index({}), nest.dim(1 - id_dim)});
+  nest.operand("ids", DType::kI64, {count}, {nest.dim(id_dim)});
+  nest.kernel().loads[0].dynamic_dim = 0;
+  nest.result("y", DType::kF32, {nest.kernel().domain[0].extent, nest.kernel().domain[1].extent},
+              {nest.dim(0), nest.dim(1)});
+  nest.epilogue([rows](BodyBuilder& b) {
+    const BodyValue id = b.load(1, DType::kI64);
+    const BodyValue extent = b.constant_int(DType::kI64, rows);
+    b.yield(b.load(0, DType::kF32, b.check_index(id, extent)));
+  });
+  return nest.kernel();
+}
+
+TEST_CASE("gathered rows and lanes wrap once, and a bad index is reported without leaving the table") {
+  std::vector<float> table(5 * 19);
+  std::iota(table.begin(), table.end(), 0.0f);
+  for (const IsaLevel level : kLevels) {
+    for (const bool along_lanes : {false, true}) {
+      std::vector<std::int64_t> ids = {4, -1, 0, 2, -5, 3, 3};
+      std::vector<float> y(7 * 19);
+      const LoopKernel kernel = gather_nest(5, 7, 19, along_lanes);
+      CHECK(run(kernel, level, {table.data(), ids.data()}, {y.data()}) == 0);
+      std::size_t num_wrong = 0;
+      for (std::size_t i = 0; i < 7; ++i) {
+        for (std::size_t c = 0; c < 19; ++c) {
+          const auto row = static_cast<std::size_t>(ids[i] < 0 ? ids[i] + 5 : ids[i]);
+          num_wrong += (along_lanes ? y[c * 7 + i] : y[i * 19 + c]) != table[row * 19 + c];
+        }
+      }
+      CHECK(num_wrong == 0);
+      for (const std::int64_t bad : {std::int64_t{5}, std::int64_t{-6}, std::numeric_limits<std::int64_t>::max()}) {
+        ids[6] = bad;
+        CHECK(run(kernel, level, {table.data(), ids.data()}, {y.data()}) ==
+              static_cast<std::uint32_t>(KernelError::kIndexOutOfRange));
+      }
+    }
+  }
+}
+
+TEST_CASE("a body computes with a size that the launch binds, a verifier knows which there are") {
+  const SizeExpr n = Dim("n");
+  NestBuilder nest("distance_to_end");
+  nest.parallel("d0", n);
+  nest.result("y", DType::kI64, {n}, {nest.dim(0)});
+  nest.kernel().extents = {n * 2};
+  nest.epilogue([](BodyBuilder& b) {
+    const BodyValue end = b.extent(0);
+    b.yield(b.sub(end, b.index(0)));
+  });
+  for (const IsaLevel level : kLevels) {
+    std::vector<std::int64_t> y(37);
+    const Result<KernelSequence> sequence = lower_request(nest.kernel(), interpreted_target(level), forced(""));
+    REQUIRE(sequence.status().message() == "");
+    CHECK(run_sequence(*sequence, {}, {y.data()}, {{"n", 37}}) == 0);
+    std::size_t num_wrong = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) num_wrong += y[i] != 74 - static_cast<std::int64_t>(i);
+    CHECK(num_wrong == 0);
+  }
+  CHECK(to_text(KernelOp::kExtent) == "extent");
+  nest.kernel().extents.clear();
+  CHECK(verify(nest.kernel()).message() ==
+        "loop kernel 'distance_to_end': epilogue: %0 = extent: extent 0, expected less than 0");
+}
+
+TEST_CASE("an index into a table of no rows is reported and touches nothing") {
+  const GuardedMemory table(0, GuardedMemory::Side::kEnd);
+  std::vector<std::int64_t> ids = {0, 3};
+  std::vector<float> y(2 * 5);
+  for (const bool along_lanes : {false, true}) {
+    CHECK(run(gather_nest(0, 2, 5, along_lanes), IsaLevel::kAvx2, {table.data(), ids.data()}, {y.data()}) ==
+          static_cast<std::uint32_t>(KernelError::kIndexOutOfRange));
+  }
+}
+
+LoopKernel argmax_nest(std::int64_t rows, std::int64_t columns, bool along_rows) {
+  NestBuilder nest("argmax");
+  nest.parallel("m", along_rows ? columns : rows).reduction("k", along_rows ? rows : columns);
+  const std::size_t row_dim = along_rows ? 1 : 0;
+  nest.operand("x", DType::kF32, {rows, columns}, {nest.dim(row_dim), nest.dim(1 - row_dim)});
+  nest.result("y", DType::kI64, {nest.kernel().domain[0].extent}, {nest.dim(0)});
+  nest.reduce(ReductionKind::kArgMax, DType::kF32);
+  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
+  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kI64)); });
+  return nest.kernel();
+}
+
+std::int64_t argmax_of(const std::vector<float>& values) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const bool is_above = values[i] > values[best] || (std::isnan(values[i]) && !std::isnan(values[best]));
+    if (is_above) best = i;
+  }
+  return static_cast<std::int64_t>(best);
+}
+
+TEST_CASE("argmax finds the first of equals and NaN above all, along lanes or rows") {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  for (const std::int64_t n : {1, 2, 3, 7, 16, 17, 33, 100}) {
+    const auto size = static_cast<std::size_t>(n);
+    std::vector<std::vector<float>> rows = {std::vector<float>(size, -infinity), std::vector<float>(size, 2.0f),
+                                            std::vector<float>(size, nan), std::vector<float>(size, -3.0f)};
+    rows.push_back(rows[3]);
+    rows.push_back(rows[3]);
+    rows[3][size / 2] = rows[3][size - 1] = 5;
+    rows[4][size / 3] = rows[4][size - 1] = nan;
+    rows[5][size - 1] = infinity;
+    std::vector<float> by_rows, by_columns(6 * size);
+    for (std::size_t r = 0; r < 6; ++r) {
+      by_rows.insert(by_rows.end(), rows[r].begin(), rows[r].end());
+      for (std::size_t i = 0; i < size; ++i) by_columns[i * 6 + r] = rows[r][i];
+    }
+    for (const IsaLevel level : kLevels) {
+      std::vector<std::int64_t> found(6), found_down(6);
+      CHECK(run(argmax_nest(6, n, false), level, {by_rows.data()}, {found.data()}) == 0);
+      CHECK(run(argmax_nest(n, 6, true), level, {by_columns.data()}, {found_down.data()}) == 0);
+      for (std::size_t r = 0; r < 6; ++r) {
+        CHECK(found[r] == argmax_of(rows[r]));
+        CHECK(found_down[r] == argmax_of(rows[r]));
+      }
+    }
+  }
+}
+
+TEST_CASE("two reductions share one pass, and the epilogue stores two results") {
+  NestBuilder nest("range");
+  nest.parallel("m", 3).reduction("k", 37);
+  nest.operand("x", DType::kF32, {3, 37}, {nest.dim(0), nest.dim(1)});
+  nest.result("spread", DType::kF32, {3}, {nest.dim(0)});
+  nest.result("most", DType::kF16, {3}, {nest.dim(0)});
+  nest.reduce(ReductionKind::kMin, DType::kF32);
+  nest.reduce(ReductionKind::kMax, DType::kF32);
+  nest.term([](BodyBuilder& b) {
+    const BodyValue x = b.load(0, DType::kF32);
+    b.yield(x);
+    b.yield(x);
+  });
+  nest.epilogue([](BodyBuilder& b) {
+    const BodyValue least = b.reduced(0, DType::kF32);
+    const BodyValue most = b.reduced(1, DType::kF32);
+    b.yield(b.sub(most, least));
+    b.yield(most);
+  });
+  std::vector<float> x(3 * 37);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 40);
+  for (const IsaLevel level : kLevels) {
+    std::vector<float> spread(3);
+    std::vector<Half> most(3);
+    CHECK(run(nest.kernel(), level, {x.data()}, {spread.data(), most.data()}) == 0);
+    for (std::size_t r = 0; r < 3; ++r) {
+      const auto [low, high] =
+          std::minmax_element(x.begin() + static_cast<long>(r) * 37, x.begin() + static_cast<long>(r + 1) * 37);
+      CHECK(spread[r] == *high - *low);
+      CHECK(static_cast<float>(most[r]) == *high);
+    }
+  }
+}
+
+TEST_CASE("a tiling that a nest cannot have is refused") {
+  const TargetSpec target{"cpu", IsaLevel::kAvx2};
+  const LoopKernel kernel = matmul_nest(8, 16, 4);
+  const auto refusal = [&](Tiling tiling) { return map_kernel(kernel, target, tiling).status().message(); };
+  const Tiling good{1, 8, 2, 0, 4, 1000};
+  CHECK(refusal(good) == "");
+  Tiling bad = good;
+  bad.lanes = 6;
+  CHECK(
+      refusal(bad) ==
+      "map 'matmul' with tiling { d1 x 6 lanes x 2, rows d0 x 4, 1000 points a group }: lanes must be a power of two");
+  bad = good;
+  bad.row_dim = 2;
+  CHECK(refusal(bad) ==
+        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d2 x 4, 1000 points a group }: rows along a reduction dim");
+  bad = good;
+  bad.turns_loads = true;
+  CHECK(refusal(bad) ==
+        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 4, 1000 points a group, loads turned }: turned loads "
+        "in a block that is not square");
+  bad = good;
+  bad.row_dim = 1;
+  CHECK(refusal(bad) ==
+        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d1 x 4, 1000 points a group }: more than one "
+        "row along no dim");
+  bad = good;
+  bad.vector_dim = 3;
+  CHECK(refusal(bad) ==
+        "map 'matmul' with tiling { d3 x 8 lanes x 2, rows d0 x 4, 1000 points a group }: more than one "
+        "lane along no dim");
+  bad = good;
+  bad.points_per_group = 0;
+  CHECK(refusal(bad) ==
+        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 4, 0 points a group }: no points in a group");
+  bad = good;
+  bad.row_unroll = 0;
+  CHECK(refusal(bad) ==
+        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 0, 1000 points a group }: an unroll is 0");
+  CHECK(map_kernel(kernel, {"amdgpu", IsaLevel::kBaseline}).status().code() == StatusCode::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/jit/xbyak/gemm_harness.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <sys/mman.h>
+
+#include <fmt/format.h>
+
+namespace millrace::gemm_test {
+namespace {
+
+/// A tensor of two dims, the second contiguous unless `is_transposed`, and a batch dim before them.
+struct Matrix {
+  std::int64_t batch_stride, row_stride, column_stride;
+};
+
+Matrix matrix_of(std::int64_t rows, std::int64_t columns, bool is_transposed, bool is_broadcast, std::int64_t padding) {
+  const std::int64_t line = (is_transposed ? rows : columns) + padding;
+  const std::int64_t batch = is_broadcast ? 0 : line * (is_transposed ? columns : rows);
+  return is_transposed ? Matrix{batch, 1, line} : Matrix{batch, line, 1};
+}
+
+Matrix a_matrix(const GemmCase& c) { return matrix_of(c.m, c.k, c.a_is_transposed, c.a_is_broadcast, c.padding); }
+Matrix b_matrix(const GemmCase& c) { return matrix_of(c.k, c.n, c.b_is_transposed, c.b_is_broadcast, c.padding); }
+Matrix c_matrix(const GemmCase& c) { return matrix_of(c.m, c.n, c.c_is_transposed, false, c.padding); }
+
+/// Adds tensor and access of a matrix over (batch, row dim, column dim) of the domain.
+class KernelMaker {
+ public:
+  explicit KernelMaker(const GemmCase& c) : case_(c), has_batch_(c.batch > 0) {
+    kernel_.name = "dot";
+    if (has_batch_) kernel_.domain.push_back({"b", c.batch, false});
+    kernel_.domain.push_back({"m", c.m, false});
+    kernel_.domain.push_back({"n", c.n, false});
+    kernel_.domain.push_back({"k", c.k, true});
+  }
+
+  std::size_t m() const { return has_batch_; }
+  std::size_t n() const { return m() + 1; }
+  std::size_t k() const { return m() + 2; }
+
+  AffineIndex index(std::size_t dim) const {
+    AffineIndex result{0, std::vector<SizeExpr>(kernel_.domain.size())};
+    result.coefficients[dim] = 1;
+    return result;
+  }
+
+  void add(bool is_result, std::string name, const Matrix& matrix, std::vector<std::size_t> dims) {
+    KernelTensor tensor{std::move(name), {}, {}};
+    Access access;
+    std::vector<SizeExpr> extents;
+    const bool moves_with_batch = has_batch_ && matrix.batch_stride != 0;
+    if (moves_with_batch) dims.insert(dims.begin(), 0);
+    for (const std::size_t dim : dims) {
+      access.indices.push_back(index(dim));
+      extents.push_back(kernel_.domain[dim].extent);
+    }
+    tensor.type = {DType::kF32, Shape(extents)};
+    std::vector<SizeExpr> strides = {matrix.row_stride, matrix.column_stride};
+    strides.erase(strides.begin(), strides.end() - static_cast<std::ptrdiff_t>(dims.size() - moves_with_batch));
+    if (moves_with_batch) strides.insert(strides.begin(), matrix.batch_stride);
+    tensor.layout = {0, strides};
+    auto& tensors = is_result ? kernel_.results : kernel_.operands;
+    access.tensor = static_cast<std::uint32_t>(tensors.size());
+    tensors.push_back(tensor);
+    (is_result ? kernel_.stores : kernel_.loads).push_back(access);
+  }
+
+  void add_epilogue_operand(Spread spread) {
+    const Matrix full = c_matrix(case_);
+    const std::string name = fmt::format("e{}", kernel_.operands.size() - 2);
+    if (spread == Spread::kFull) add(false, name, full, {m(), n()});
+    if (spread == Spread::kPerColumn) add(false, name, {0, 0, 1}, {n()});
+    if (spread == Spread::kPerRow) add(false, name, {0, 0, 1}, {m()});
+    if (spread == Spread::kScalar) add(false, name, {0, 0, 0}, {});
+  }
+
+  LoopKernel& kernel() { return kernel_; }
+
+ private:
+  const GemmCase& case_;
+  const bool has_batch_;
+  LoopKernel kernel_;
+};
+
+std::size_t position(const Matrix& matrix, std::int64_t batch, std::int64_t row, std::int64_t column) {
+  return static_cast<std::size_t>(batch * matrix.batch_stride + row * matrix.row_stride +
+                                  column * matrix.column_stride);
+}
+
+std::size_t buffer_bytes(const KernelTensor& tensor) {
+  return static_cast<std::size_t>(extent_elements(tensor.type.shape, tensor.layout).constant()) * 4;
+}
+
+}  // namespace
+
+std::vector<IsaLevel> generated_levels() {
+  std::vector<IsaLevel> levels;
+  for (const IsaLevel isa : host_isa_levels()) {
+    if (isa != IsaLevel::kBaseline) levels.push_back(isa);
+  }
+  return levels;
+}
+
+std::string GemmCase::to_text() const {
+  return fmt::format("batch {} m {} n {} k {}{}{}{}{}{} padding {}", batch, m, n, k, a_is_transposed ? " A'" : "",
+                     b_is_transposed ? " B'" : "", c_is_transposed ? " C'" : "", a_is_broadcast ? " one A" : "",
+                     b_is_broadcast ? " one B" : "", padding);
+}
+
+void yield_sum(BodyBuilder& b, BodyValue sum) { b.yield(sum); }
+
+LoopKernel make_gemm(const GemmCase& c, const std::vector<Spread>& operands, const EpilogueBuilder& epilogue,
+                     std::size_t num_results) {
+  KernelMaker maker(c);
+  maker.add(false, "a", a_matrix(c), {maker.m(), maker.k()});
+  maker.add(false, "b", b_matrix(c), {maker.k(), maker.n()});
+  for (const Spread spread : operands) maker.add_epilogue_operand(spread);
+  for (std::size_t i = 0; i < num_results; ++i)
+    maker.add(true, fmt::format("c{}", i), c_matrix(c), {maker.m(), maker.n()});
+  LoopKernel& kernel = maker.kernel();
+  kernel.reductions = {{ReductionKind::kSum, DType::kF32}};
+  BodyBuilder term;
+  const BodyValue a = term.load(0, DType::kF32);
+  term.yield(term.mul(a, term.load(1, DType::kF32)));
+  kernel.term = term.finish();
+  BodyBuilder body;
+  epilogue(body, body.reduced(0, DType::kF32));
+  kernel.epilogue = body.finish();
+  return kernel;
+}
+
+GuardedBuffer::GuardedBuffer(std::size_t size_bytes, bool at_end, std::size_t alignment) : size_bytes_(size_bytes) {
+  constexpr std::size_t kPage = 4096;
+  const std::size_t inside = (size_bytes + kPage - 1) / kPage * kPage;
+  mapped_bytes_ = inside + 2 * kPage;
+  pages_ = static_cast<std::byte*>(mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  MILLRACE_CHECK(pages_ != MAP_FAILED);
+  MILLRACE_CHECK(inside == 0 || mprotect(pages_ + kPage, inside, PROT_READ | PROT_WRITE) == 0);
+  data_ = pages_ + kPage + (at_end ? (inside - size_bytes) / alignment * alignment : 0);
+}
+
+GuardedBuffer::~GuardedBuffer() { munmap(pages_, mapped_bytes_); }
+
+void GuardedBuffer::make_read_only() {
+  constexpr std::size_t kPage = 4096;
+  MILLRACE_CHECK(mprotect(pages_ + kPage, mapped_bytes_ - 2 * kPage, PROT_READ) == 0);
+}
+
+GemmRun::GemmRun(const LoopKernel& kernel, IsaLevel isa, bool guards_at_end, const Fill& fill) {
+  const TargetSpec spec{"cpu", isa};
+  const auto generator = make_xbyak_generator();
+  planned_ = generator->plan(kernel, spec).value();
+  image_ = generator->emit(planned_, spec).value();
+  code_ = MappedCode::map(image_.bytes, image_.code_bytes).value();
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> distribution(-1, 1);
+  for (const KernelTensor& tensor : kernel.operands) {
+    operands_.push_back(std::make_unique<GuardedBuffer>(buffer_bytes(tensor), guards_at_end));
+    GuardedBuffer& buffer = *operands_.back();
+    for (std::size_t i = 0; i < buffer.num_floats(); ++i) {
+      buffer.floats()[i] = fill ? fill(operands_.size() - 1, i) : distribution(random);
+    }
+    if (buffer.num_floats() > 0) buffer.make_read_only();
+    pointers_.push_back(buffer.data());
+  }
+  for (const KernelTensor& tensor : kernel.results) {
+    results_.push_back(std::make_unique<GuardedBuffer>(buffer_bytes(tensor), guards_at_end));
+    pointers_.push_back(results_.back()->data());
+  }
+  workgroup_memory_ = std::make_unique<GuardedBuffer>(planned_.info.workgroup_bytes, guards_at_end, 64);
+  clear_results();
+}
+
+void GemmRun::clear_results() {
+  for (const auto& result : results_) std::fill_n(result->floats(), result->num_floats(), kCanary);
+}
+
+void GemmRun::run(std::uint32_t first, std::uint32_t end, const void* code) {
+  std::uint32_t status = 0;
+  const KernelArgs args{&status, workgroup_memory_->data(), pointers_.data(), nullptr};
+  image_.routine(code != nullptr ? code : code_.data(), image_.routine_parameters, &args, first, end);
+  MILLRACE_CHECK(status == 0);
+}
+
+std::size_t a_at(const GemmCase& c, std::int64_t batch, std::int64_t m, std::int64_t k) {
+  return position(a_matrix(c), batch, m, k);
+}
+std::size_t b_at(const GemmCase& c, std::int64_t batch, std::int64_t k, std::int64_t n) {
+  return position(b_matrix(c), batch, k, n);
+}
+std::size_t c_at(const GemmCase& c, std::int64_t batch, std::int64_t m, std::int64_t n) {
+  return position(c_matrix(c), batch, m, n);
+}
+
+Expected expected_sum(const GemmCase& c, const float* a, const float* b, std::int64_t batch, std::int64_t m,
+                      std::int64_t n) {
+  Expected result;
+  double magnitude = 0;
+  for (std::int64_t k = 0; k < c.k; ++k) {
+    const double product = static_cast<double>(a[a_at(c, batch, m, k)]) * b[b_at(c, batch, k, n)];
+    result.sum += product;
+    magnitude += std::fabs(product);
+  }
+  result.bound = static_cast<double>(c.k) * std::numeric_limits<float>::epsilon() * magnitude;
+  return result;
+}
+
+std::string find_error(const GemmCase& c, const GemmRun& run,
+                       const std::function<double(double, std::int64_t, std::int64_t)>& finish) {
+  const float* result = run.result().floats();
+  std::vector<bool> is_inside(run.result().num_floats());
+  for (std::int64_t batch = 0; batch < std::max<std::int64_t>(c.batch, 1); ++batch) {
+    for (std::int64_t m = 0; m < c.m; ++m) {
+      for (std::int64_t n = 0; n < c.n; ++n) {
+        const std::size_t at = c_at(c, batch, m, n);
+        is_inside[at] = true;
+        Expected expected = expected_sum(c, run.operand(0).floats(), run.operand(1).floats(), batch, m, n);
+        if (finish) {
+          // Epilogues of these tests change no distance by more than a few roundings.
+          expected.sum = finish(expected.sum, m, n);
+          expected.bound += 4 * std::numeric_limits<float>::epsilon() * std::fabs(expected.sum);
+        }
+        if (std::fabs(result[at] - expected.sum) <= expected.bound) continue;
+        return fmt::format("{}: C[{}, {}, {}] is {}, expected {} +- {}", c.to_text(), batch, m, n, result[at],
+                           expected.sum, expected.bound);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < is_inside.size(); ++i) {
+    if (!is_inside[i] && result[i] != GemmRun::kCanary) {
+      return fmt::format("{}: element {} of C's padding was written with {}", c.to_text(), i, result[i]);
+    }
+  }
+  return {};
+}
+
+}  // namespace millrace::gemm_test

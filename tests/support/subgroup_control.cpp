@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Branches and loops: where threads part, and where they do not.
+#include <algorithm>
+#include <iterator>
+
+#include "tests/support/subgroup_code.h"
+
+namespace millrace {
+
+void SubgroupCode::emit_block(BlockId block, const Mask& mask) {
+  for (const MachineInstruction& instruction : source_.blocks[block].instructions) emit(instruction, mask);
+}
+
+SubgroupCode::Values SubgroupCode::carry(std::span<const MachineValueId> ids) {
+  Values carried;
+  for (const MachineValueId id : ids) std::ranges::copy(spread_values(id), std::back_inserter(carried));
+  return carried;
+}
+
+void SubgroupCode::define_carried(std::span<const MachineValueId> ids, std::span<const MachineValue> carried) {
+  for (const MachineValueId id : ids) {
+    const auto mine = carried.first(lanes_of(id));
+    define(id, Values(mine.begin(), mine.end()));
+    carried = carried.subspan(mine.size());
+  }
+}
+
+SubgroupCode::Values SubgroupCode::emit_if(const MachineInstruction& instruction, const Mask& mask) {
+  const MachineValue condition = operand(instruction, 0);
+  if (condition.lanes == 1) {
+    const auto branch = [&](std::size_t i) {
+      emit_block(instruction.blocks[i], mask);
+      return carry(source_.blocks[instruction.blocks[i]].yields);
+    };
+    return builder_.if_else(condition, [&] { return branch(0); }, [&] { return branch(1); });
+  }
+  const MachineValue otherwise = builder_.eq(condition, zero(DType::kBool));
+  Values results = emit_branch(instruction.blocks[0], both(mask, condition), instruction.results);
+  const Values others = emit_branch(instruction.blocks[1], both(mask, otherwise), instruction.results);
+  for (std::size_t i = 0; i < results.size(); ++i) results[i] = builder_.select(condition, results[i], others[i]);
+  return results;
+}
+
+/// The block for these threads, left out when there are none.
+SubgroupCode::Values SubgroupCode::emit_branch(BlockId block, MachineValue threads,
+                                               std::span<const MachineValueId> results) {
+  if (results.empty() && source_.blocks[block].instructions.empty()) return {};
+  const auto taken = [&] {
+    emit_block(block, threads);
+    return carry(source_.blocks[block].yields);
+  };
+  const auto left_out = [&] {
+    Values nothing;
+    for (const MachineValueId id : results) {
+      nothing.insert(nothing.end(), lanes_of(id), builder_.splat(zero(source_.types[id].dtype), num_threads_));
+    }
+    return nothing;
+  };
+  return builder_.if_else(builder_.reduce(KernelOp::kReduceMax, threads), taken, left_out);
+}
+
+/// Each thread has its own number of turns: as many are made as one of them needs.
+SubgroupCode::Values SubgroupCode::emit_for(const MachineInstruction& instruction, const Mask& mask) {
+  const MachineValue lower = operand(instruction, 0), upper = operand(instruction, 1), step = operand(instruction, 2);
+  if (lower.lanes == 1 && upper.lanes == 1 && step.lanes == 1) return emit_uniform_for(instruction, mask);
+  auto& b = builder_;
+  const auto wide = [&](MachineValue bound) { return b.convert(DType::kI64, bound); };
+  const MachineValue one = b.i64(1), nothing = b.i64(0);
+  const MachineValue from = wide(lower), to = wide(upper), by = wide(step);
+  const MachineValue distance = b.sub(to, from), rest = b.sub(by, one);
+  const MachineValue has_turns = both(mask, b.lt(lower, upper));
+  const MachineValue turns = b.select(has_turns, b.div(b.add(distance, rest), by), nothing);
+  const MachineValue most = b.reduce(KernelOp::kReduceMax, turns);
+  const Values initial = carry(std::span(instruction.operands).subspan(3));
+  const Block& body = source_.blocks[instruction.blocks[0]];
+  return b.for_loop(nothing, most, one, initial, [&](MachineValue turn, const Values& carried) {
+    define(body.parameters[0], {b.add(lower, b.mul(step, b.convert(lower.dtype, turn)))});
+    define_carried(std::span(body.parameters).subspan(1), carried);
+    const MachineValue threads = b.lt(turn, turns);
+    emit_block(instruction.blocks[0], threads);
+    Values next = carry(body.yields);
+    for (std::size_t i = 0; i < next.size(); ++i) next[i] = b.select(threads, next[i], carried[i]);
+    return next;
+  });
+}
+
+SubgroupCode::Values SubgroupCode::emit_uniform_for(const MachineInstruction& instruction, const Mask& mask) {
+  const Values initial = carry(std::span(instruction.operands).subspan(3));
+  const Block& body = source_.blocks[instruction.blocks[0]];
+  const auto turn = [&](MachineValue index, const Values& carried) {
+    define(body.parameters[0], {index});
+    define_carried(std::span(body.parameters).subspan(1), carried);
+    emit_block(instruction.blocks[0], mask);
+    return carry(body.yields);
+  };
+  const MachineValue lower = operand(instruction, 0), upper = operand(instruction, 1), step = operand(instruction, 2);
+  return builder_.for_loop(lower, upper, step, initial, turn);
+}
+
+}  // namespace millrace
