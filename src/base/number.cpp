@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text_number.h"
+#include "base/text/number.h"
 
 namespace millrace {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text_number.h"
+#include "base/text/number.h"
 #include "ops/attributes_text.h"
 
 namespace millrace {

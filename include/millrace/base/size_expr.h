@@ -111,7 +111,7 @@ class SizeExpr {
     return equal_forms(a, b);
   }
 
-  struct Node;  // src/base/size_expr_node.h
+  struct Node;  // src/base/size_expr/node.h
 
  private:
   static SizeExpr add_forms(const SizeExpr&, const SizeExpr&);

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
-#include "base/text_number.h"
+#include "base/text/number.h"
 #include "graph/import/tensor_file.h"
 #include "millrace/base/file.h"
 #include "millrace/base/printable.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/promise_text.h"
+#include "base/size_expr/promise_text.h"
 #include "graph/infer.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/text.h"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text_number.h"
+#include "base/text/number.h"
 #include "millrace/graph/npy.h"
 
 namespace millrace {

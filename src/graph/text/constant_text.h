@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/text_reader.h"
+#include "base/text/reader.h"
 #include "millrace/base/shape.h"
 #include "millrace/graph/safetensors.h"
 

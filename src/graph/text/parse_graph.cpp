@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
-#include "base/near_name.h"
+#include "base/text/near_name.h"
 #include "graph/infer.h"
 #include "graph/text/constant_text.h"
 #include "graph/text/read_attributes.h"

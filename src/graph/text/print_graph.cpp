@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text_reader.h"
+#include "base/text/reader.h"
 #include "graph/text/constant_text.h"
 #include "millrace/graph/text.h"
 #include "ops/attributes_text.h"

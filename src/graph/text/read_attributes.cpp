@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "base/near_name.h"
-#include "base/size_expr_reader.h"
-#include "base/text_number.h"
+#include "base/size_expr/reader.h"
+#include "base/text/near_name.h"
+#include "base/text/number.h"
 #include "graph/text/read_type.h"
 #include "millrace/ops/op_def.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/text_reader.h"
+#include "base/text/reader.h"
 #include "millrace/ops/op.h"
 
 namespace millrace {

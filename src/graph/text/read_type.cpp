@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "base/near_name.h"
-#include "base/size_expr_reader.h"
+#include "base/size_expr/reader.h"
+#include "base/text/near_name.h"
 
 namespace millrace {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "base/text_reader.h"
+#include "base/text/reader.h"
 #include "millrace/base/shape.h"
 
 namespace millrace {

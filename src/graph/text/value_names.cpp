@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/near_name.h"
+#include "base/text/near_name.h"
 
 namespace millrace {
 

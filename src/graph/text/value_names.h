@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/text_reader.h"
+#include "base/text/reader.h"
 #include "millrace/graph/graph.h"
 
 namespace millrace {

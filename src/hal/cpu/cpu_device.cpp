@@ -7,9 +7,9 @@
 #include <fmt/ranges.h>
 
 #include "base/guard_allocations.h"
+#include "hal/checks/record.h"
 #include "hal/cpu/cpu_recording.h"
 #include "hal/device_errors.h"
-#include "hal/record_check.h"
 #include "hal/timepoints.h"
 #include "millrace/hal/device.h"
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "hal/image_check.h"
+#include "hal/checks/image.h"
 
 namespace millrace {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "hal/cpu/cpu_executable.h"
-#include "hal/inline_recording.h"
+#include "hal/host/inline_recording.h"
 
 namespace millrace {
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "hal/checks/record.h"
 #include "hal/device_errors.h"
-#include "hal/record_check.h"
 #include "hal/sim/sim_recording.h"
 #include "hal/timepoints.h"
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "hal/inline_recording.h"
+#include "hal/host/inline_recording.h"
 #include "hal/sim/sim_executable.h"
 #include "millrace/hal/sim_device.h"
 

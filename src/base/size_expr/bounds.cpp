@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds by interval arithmetic and divisibility by gcd, from the symbols' facts upwards.
+#include <algorithm>
+#include <numeric>
+
+#include "base/size_expr/node.h"
+
+namespace millrace {
+namespace {
+
+using saturating::floor_divide;
+using saturating::kMax;
+using saturating::kMin;
+
+std::int64_t lower_sum(std::int64_t a, std::int64_t b) { return a == kMin || b == kMin ? kMin : saturating::add(a, b); }
+std::int64_t upper_sum(std::int64_t a, std::int64_t b) { return a == kMax || b == kMax ? kMax : saturating::add(a, b); }
+
+SizeBounds product_bounds(const SizeBounds& a, const SizeBounds& b) {
+  const auto [lower, upper] =
+      std::minmax({saturating::multiply(a.lower, b.lower), saturating::multiply(a.lower, b.upper),
+                   saturating::multiply(a.upper, b.lower), saturating::multiply(a.upper, b.upper)});
+  return {lower, upper};
+}
+
+/// The atom's bounds: the symbol divided by its multiple.
+SizeBounds symbol_bounds(const Dim& symbol) {
+  const std::int64_t multiple = symbol_multiple(symbol);
+  const std::int64_t lower = saturating::negate(floor_divide(saturating::negate(symbol.min()), multiple));
+  return {lower, floor_divide(symbol.max(), multiple)};
+}
+
+SizeBounds division_bounds(const SizeBounds& dividend, SizeBounds divisor) {
+  divisor.lower = std::max<std::int64_t>(divisor.lower, 1);  // a smaller divisor does not evaluate
+  divisor.upper = std::max(divisor.upper, divisor.lower);
+  return {floor_divide(dividend.lower, dividend.lower >= 0 ? divisor.upper : divisor.lower),
+          floor_divide(dividend.upper, dividend.upper >= 0 ? divisor.lower : divisor.upper)};
+}
+
+}  // namespace
+
+std::int64_t common_divisor(std::int64_t a, std::int64_t b) {
+  return saturating::is_end(a) || saturating::is_end(b) ? 1 : std::gcd(a, b);
+}
+
+SizeBounds derive_bounds(const Atom& atom) {
+  if (atom.kind == AtomKind::kSymbol) return symbol_bounds(atom.symbol);
+  SizeBounds bounds = derive_bounds(atom.operands[0]);
+  if (atom.kind == AtomKind::kFloorDiv) return division_bounds(bounds, derive_bounds(atom.operands[1]));
+  for (const SizeExpr& operand : atom.operands) {
+    const auto [lower, upper] = derive_bounds(operand);
+    const bool is_min = atom.kind == AtomKind::kMin;
+    bounds.lower = is_min ? std::min(bounds.lower, lower) : std::max(bounds.lower, lower);
+    bounds.upper = is_min ? std::min(bounds.upper, upper) : std::max(bounds.upper, upper);
+  }
+  return bounds;
+}
+
+SizeBounds derive_bounds(const SizeExpr& expr) {
+  const Sum* sum = SizeExprAccess::node(expr);
+  if (sum == nullptr) return {expr.constant(), expr.constant()};
+  SizeBounds bounds{sum->constant, sum->constant};
+  for (const Term& term : sum->terms) {
+    SizeBounds product{term.coefficient, term.coefficient};
+    for (const auto& factor : term.factors) product = product_bounds(product, factor->bounds);
+    bounds = {lower_sum(bounds.lower, product.lower), upper_sum(bounds.upper, product.upper)};
+  }
+  return bounds;
+}
+
+std::int64_t SizeExpr::lower_bound() const { return derive_bounds(*this).lower; }
+std::int64_t SizeExpr::upper_bound() const { return derive_bounds(*this).upper; }
+
+std::int64_t SizeExpr::known_multiple() const {
+  const Sum* sum = SizeExprAccess::node(*this);
+  std::int64_t multiple = common_divisor(0, sum == nullptr ? constant_ : sum->constant);
+  if (sum == nullptr) return multiple;
+  for (const Term& term : sum->terms) multiple = common_divisor(multiple, term.coefficient);
+  return multiple;
+}
+
+}  // namespace millrace

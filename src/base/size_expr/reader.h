@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/text/reader.h"
+#include "millrace/base/size_expr.h"
+
+namespace millrace {
+
+/// parse_size_expr inside a longer text: takes as much as belongs to the size.
+Result<SizeExpr> read_size_expr(TextReader&, std::map<std::string, Dim>& symbols);
+
+}  // namespace millrace

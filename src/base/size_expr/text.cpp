@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text shows symbols, not the atoms that stand for a part of them: 128 * (rows / 128) reads "rows". The form that text
+// gives when it is built again is the form that it came from.
+#include <algorithm>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/size_expr/node.h"
+
+namespace millrace {
+namespace {
+
+using Symbols = std::map<std::string, Dim>;
+
+std::string sum_text(const SizeExpr&, std::int64_t scale, Symbols* stated);
+std::int64_t display_scale(std::span<const SizeExpr> operands);
+
+/// What an atom must be multiplied by to be shown without a division that its symbols do not need.
+std::int64_t display_scale(const Atom& atom) {
+  if (atom.kind == AtomKind::kSymbol) return symbol_multiple(atom.symbol);
+  return atom.kind == AtomKind::kFloorDiv ? 1 : display_scale(atom.operands);
+}
+
+std::int64_t display_scale(const Term& term) {
+  std::int64_t scale = 1;
+  for (const auto& factor : term.factors) scale = saturating::multiply(scale, display_scale(*factor));
+  return scale / common_divisor(scale, term.coefficient);
+}
+
+/// One scale for all operands; 1 when the scaled numbers would leave int64.
+std::int64_t display_scale(std::span<const SizeExpr> operands) {
+  std::int64_t scale = 1;
+  std::int64_t largest = 1;
+  const auto grow = [&largest](std::int64_t value) { largest = std::max({largest, value, saturating::negate(value)}); };
+  for (const SizeExpr& operand : operands) {
+    const Sum sum = to_sum(operand);
+    grow(sum.constant);
+    for (const Term& term : sum.terms) {
+      grow(term.coefficient);
+      const std::int64_t needed = display_scale(term);
+      scale = saturating::multiply(scale / common_divisor(scale, needed), needed);
+    }
+  }
+  return saturating::is_end(saturating::multiply(scale, largest)) ? 1 : scale;
+}
+
+/// With its facts in parentheses, unless they are stated or nobody asks for them.
+std::string symbol_text(const Dim& symbol, Symbols* stated) {
+  if (stated == nullptr || !stated->emplace(symbol.name(), symbol).second) return symbol.name();
+  const std::string text = symbol.to_text();
+  return text == symbol.name() ? text : fmt::format("({})", text);
+}
+
+std::string call_text(const char* function, const Atom& atom, std::int64_t scale, Symbols* stated) {
+  std::string text;
+  for (const SizeExpr& operand : atom.operands) text += (text.empty() ? "" : ", ") + sum_text(operand, scale, stated);
+  return fmt::format("{}({})", function, text);
+}
+
+/// `scale` is display_scale(atom), and 1 where that is too large for the coefficient.
+std::string atom_text(const Atom& atom, std::int64_t scale, Symbols* stated) {
+  switch (atom.kind) {
+    case AtomKind::kSymbol: {
+      const std::int64_t multiple = symbol_multiple(atom.symbol);
+      const std::string text = symbol_text(atom.symbol, stated);
+      return scale == multiple ? text : fmt::format("floor_div({}, {})", text, multiple);
+    }
+    case AtomKind::kFloorDiv:
+      // Scaling a divisor that may not be positive would build another form.
+      return call_text("floor_div", atom, atom.operands[1].lower_bound() >= 1 ? display_scale(atom.operands) : 1,
+                       stated);
+    case AtomKind::kMin:
+      return call_text("min", atom, scale, stated);
+    case AtomKind::kMax:
+      return call_text("max", atom, scale, stated);
+  }
+  return {};
+}
+
+/// Unsigned, because -INT64_MIN is no int64.
+std::uint64_t magnitude(std::int64_t value) {
+  return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+}
+
+std::string product_text(std::uint64_t coefficient, const Term& term, Symbols* stated) {
+  std::string text;
+  for (const auto& factor : term.factors) {
+    auto scale = static_cast<std::uint64_t>(display_scale(*factor));
+    if (coefficient % scale != 0) scale = 1;
+    coefficient /= scale;
+    text += (text.empty() ? "" : "*") + atom_text(*factor, static_cast<std::int64_t>(scale), stated);
+  }
+  return coefficient == 1 ? text : fmt::format("{}*{}", coefficient, text);
+}
+
+/// The sign of a part goes between the parts, so that it reads "n - 4" rather than "n + -4".
+void append_signed(std::string& text, std::int64_t sign, const std::string& part) {
+  if (text.empty()) {
+    text = sign < 0 ? "-" : "";
+  } else {
+    text += sign < 0 ? " - " : " + ";
+  }
+  text += part;
+}
+
+std::string sum_text(const SizeExpr& expr, std::int64_t scale, Symbols* stated) {
+  const Sum sum = to_sum(expr);
+  std::string text;
+  for (const Term& term : sum.terms) {
+    const std::int64_t coefficient = saturating::multiply(term.coefficient, scale);
+    append_signed(text, coefficient, product_text(magnitude(coefficient), term, stated));
+  }
+  const std::int64_t constant = saturating::multiply(sum.constant, scale);
+  if (constant != 0 || text.empty()) append_signed(text, constant, fmt::format("{}", magnitude(constant)));
+  return text;
+}
+
+}  // namespace
+
+std::string SizeExpr::to_text() const { return sum_text(*this, 1, nullptr); }
+
+std::string SizeExpr::to_text(std::map<std::string, Dim>& stated) const {
+  std::string text = sum_text(*this, 1, &stated);
+  // A symbol alone needs no parentheses around its facts; only they begin a text with one.
+  const Sum sum = to_sum(*this);
+  const bool is_one_part = sum.constant == 0 && sum.terms.size() == 1 && sum.terms[0].factors.size() == 1;
+  return is_one_part && text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
+}
+
+}  // namespace millrace

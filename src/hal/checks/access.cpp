@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/checks/access.h"
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+struct AccessesOf {
+  const CommandList& list;
+
+  std::vector<RangeAccess> operator()(const FillCommand& fill) const {
+    return {{.range = fill.destination, .role = RangeAccess::Role::kDestination, .writes = true}};
+  }
+  std::vector<RangeAccess> operator()(const CopyCommand& copy) const {
+    return {{.range = copy.source, .role = RangeAccess::Role::kSource},
+            {.range = copy.destination, .role = RangeAccess::Role::kDestination, .writes = true}};
+  }
+  std::vector<RangeAccess> operator()(const DispatchCommand& dispatch) const {
+    static const std::vector<bool> kUnknown;
+    const auto& is_written =
+        list.kernels.contains(dispatch.kernel) ? list.kernels[dispatch.kernel].buffer_is_written : kUnknown;
+    std::vector<RangeAccess> accesses;
+    for (std::uint32_t i = 0; i < dispatch.buffers.size(); ++i) {
+      accesses.push_back({.range = dispatch.buffers[i],
+                          .role = RangeAccess::Role::kArgument,
+                          .argument = i,
+                          .writes = i < is_written.size() && is_written[i]});
+    }
+    return accesses;
+  }
+  std::vector<RangeAccess> operator()(const BarrierCommand&) const { return {}; }
+};
+
+}  // namespace
+
+std::vector<RangeAccess> accesses_of(const CommandList& list, const Command& command) {
+  return std::visit(AccessesOf{list}, command);
+}
+
+std::string to_text(const RangeAccess& access) {
+  switch (access.role) {
+    case RangeAccess::Role::kSource:
+      return "source";
+    case RangeAccess::Role::kDestination:
+      return "destination";
+    case RangeAccess::Role::kArgument:
+      break;
+  }
+  return fmt::format("buffer {}", access.argument);
+}
+
+}  // namespace millrace

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/checks/hazards.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/interval_set.h"
+#include "hal/checks/access.h"
+#include "hal/command_text.h"
+
+namespace millrace {
+namespace {
+
+/// Ends are computed in 128 bits: offset + length may leave int64 in a list that is not valid.
+bool constants_overlap(std::int64_t a_offset, std::int64_t a_length, std::int64_t b_offset, std::int64_t b_length) {
+  if (a_length <= 0 || b_length <= 0) return false;
+  __extension__ using Wide = __int128;
+  return a_offset < Wide{b_offset} + b_length && b_offset < Wide{a_offset} + a_length;
+}
+
+bool in_range(const CommandList& list, const BufferRange& range) {
+  return list.bindings.contains(range.binding) && list.sizes.contains(range.offset_bytes) &&
+         list.sizes.contains(range.length_bytes);
+}
+
+struct Touch {
+  std::size_t command;
+  RangeAccess access;
+};
+
+std::string hazard_line(const CommandList& list, const Touch& earlier, const Touch& later) {
+  const SizeText size(list);
+  const auto verb = [](const Touch& touch) { return touch.access.writes ? "writes" : "reads"; };
+  return fmt::format("{} {}: {} {} at {}, which {} {} {} at {}; put a barrier between them",
+                     describe_command(list, later.command), to_text(later.access), verb(later),
+                     describe(list, later.access.range.binding), size.interval(later.access.range),
+                     describe_command(list, earlier.command), to_text(earlier.access), verb(earlier),
+                     size.interval(earlier.access.range));
+}
+
+}  // namespace
+
+bool may_overlap(const CommandList& list, const BufferRange& a, const BufferRange& b) {
+  const SizeExpr& a_offset = list.sizes[a.offset_bytes];
+  const SizeExpr& a_length = list.sizes[a.length_bytes];
+  const SizeExpr& b_offset = list.sizes[b.offset_bytes];
+  const SizeExpr& b_length = list.sizes[b.length_bytes];
+  if (a_offset.is_constant() && a_length.is_constant() && b_offset.is_constant() && b_length.is_constant()) {
+    return constants_overlap(a_offset.constant(), a_length.constant(), b_offset.constant(), b_length.constant());
+  }
+  if (a_length.upper_bound() <= 0 || b_length.upper_bound() <= 0) return false;
+  const bool a_before_b = (b_offset - (a_offset + a_length)).lower_bound() >= 0;
+  const bool b_before_a = (a_offset - (b_offset + b_length)).lower_bound() >= 0;
+  return !a_before_b && !b_before_a;
+}
+
+namespace {
+
+/// Bytes whose place is an expression: [begin, end).
+struct SymbolicSpan {
+  SizeExpr begin, end;
+};
+
+/// The bytes of one binding that were touched, or written, since the last barrier. It may take bytes for touched that
+/// were not, never the other way round.
+class TouchedBytes {
+ public:
+  bool may_overlap(const SizeExpr& offset, const SizeExpr& length) const {
+    if (length.upper_bound() <= 0) return false;
+    if (has_unbounded_ || leaves_int64(offset, length)) return true;
+    const std::optional<std::int64_t> end = constant_end(offset, length);
+    if (end && constants_.overlaps(offset.constant(), *end)) return true;
+    const SymbolicSpan span{offset, offset + length};
+    if (!end && !constants_.empty() && may_meet(span, {least_, greatest_})) return true;
+    return std::ranges::any_of(symbolic_, [&](const SymbolicSpan& other) { return may_meet(span, other); });
+  }
+
+  void add(const SizeExpr& offset, const SizeExpr& length) {
+    if (length.upper_bound() <= 0) return;
+    if (leaves_int64(offset, length)) {
+      has_unbounded_ = true;
+      return;
+    }
+    const std::optional<std::int64_t> end = constant_end(offset, length);
+    if (!end) return add_symbolic({offset, offset + length}, length.lower_bound() >= 0);
+    constants_.insert(offset.constant(), *end);
+    least_ = std::min(least_, offset.constant());
+    greatest_ = std::max(greatest_, *end);
+  }
+
+ private:
+  /// The end of a range whose place is known.
+  static std::optional<std::int64_t> constant_end(const SizeExpr& offset, const SizeExpr& length) {
+    if (!offset.is_constant() || !length.is_constant()) return {};
+    return offset.constant() + length.constant();
+  }
+
+  static bool leaves_int64(const SizeExpr& offset, const SizeExpr& length) {
+    std::int64_t end = 0;
+    return offset.is_constant() && length.is_constant() &&
+           __builtin_add_overflow(offset.constant(), length.constant(), &end);
+  }
+
+  static bool may_meet(const SymbolicSpan& a, const SymbolicSpan& b) {
+    return (b.begin - a.end).lower_bound() < 0 && (a.begin - b.end).lower_bound() < 0;
+  }
+
+  /// Neighbours become one: what is packed side by side stays a single span.
+  void add_symbolic(SymbolicSpan span, bool may_grow) {
+    for (std::size_t i = 0; may_grow && i < symbolic_.size();) {
+      SymbolicSpan& other = symbolic_[i];
+      if (other.begin == span.begin && other.end == span.end) return;
+      if (other.end == span.begin) {
+        span.begin = std::move(other.begin);
+      } else if (span.end == other.begin) {
+        span.end = std::move(other.end);
+      } else {
+        ++i;
+        continue;
+      }
+      other = std::move(symbolic_.back());
+      symbolic_.pop_back();
+    }
+    symbolic_.push_back(std::move(span));
+  }
+
+  IntervalSet constants_;
+  std::int64_t least_ = std::numeric_limits<std::int64_t>::max();  // of `constants_`
+  std::int64_t greatest_ = std::numeric_limits<std::int64_t>::min();
+  std::vector<SymbolicSpan> symbolic_;
+  bool has_unbounded_ = false;
+};
+
+/// The accesses of one binding since the last barrier.
+struct BindingTouches {
+  std::vector<Touch> touches;
+  TouchedBytes touched, written;
+};
+
+class HazardFinder {
+ public:
+  HazardFinder(const CommandList& list, std::vector<std::string>& lines)
+      : list_(list), lines_(lines), bindings_(list.bindings.size()) {}
+
+  void run() {
+    for (std::size_t i = 0; i < list_.commands.size(); ++i) {
+      if (std::holds_alternative<BarrierCommand>(list_.commands[i])) {
+        pass_barrier();
+        continue;
+      }
+      const std::vector<RangeAccess> accesses = accesses_of(list_, list_.commands[i]);
+      for (const RangeAccess& access : accesses) {
+        if (in_range(list_, access.range)) check({i, access});
+      }
+      for (const RangeAccess& access : accesses) {
+        if (in_range(list_, access.range)) add({i, access});
+      }
+    }
+  }
+
+ private:
+  void pass_barrier() {
+    for (const BindingIndex binding : open_) bindings_[index_of(binding)] = {};
+    open_.clear();
+  }
+
+  /// Only what may be wrong is compared with every access before it.
+  void check(const Touch& later) {
+    const BufferRange& range = later.access.range;
+    const BindingTouches& before = bindings_[index_of(range.binding)];
+    const TouchedBytes& bytes = later.access.writes ? before.touched : before.written;
+    if (!bytes.may_overlap(list_.sizes[range.offset_bytes], list_.sizes[range.length_bytes])) return;
+    for (const Touch& earlier : before.touches) {
+      if (!(earlier.access.writes || later.access.writes)) continue;
+      if (may_overlap(list_, earlier.access.range, range)) lines_.push_back(hazard_line(list_, earlier, later));
+    }
+  }
+
+  void add(const Touch& touch) {
+    const BufferRange& range = touch.access.range;
+    BindingTouches& before = bindings_[index_of(range.binding)];
+    if (before.touches.empty()) open_.push_back(range.binding);
+    before.touches.push_back(touch);
+    const SizeExpr& offset = list_.sizes[range.offset_bytes];
+    const SizeExpr& length = list_.sizes[range.length_bytes];
+    before.touched.add(offset, length);
+    if (touch.access.writes) before.written.add(offset, length);
+  }
+
+  const CommandList& list_;
+  std::vector<std::string>& lines_;
+  std::vector<BindingTouches> bindings_;
+  std::vector<BindingIndex> open_;  // those with accesses since the last barrier
+};
+
+}  // namespace
+
+void find_hazards(const CommandList& list, std::vector<std::string>& lines) { HazardFinder(list, lines).run(); }
+
+}  // namespace millrace

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/checks/submission.h"
+
+#include <fmt/format.h>
+
+#include "hal/command_text.h"
+#include "hal/group_limit.h"
+
+namespace millrace {
+namespace {
+
+// Messages are built out of line: a good submission pays for the compares alone.
+
+[[gnu::cold, gnu::noinline]] Status wrong_count(std::string_view what, std::size_t found, std::size_t expected) {
+  return invalid_argument(fmt::format("submit: {} {}, expected {} like the command list", found, what, expected));
+}
+
+[[gnu::cold, gnu::noinline]] Status wrong_binding(const CommandList& list, BindingIndex index,
+                                                  const BufferBinding& binding, std::int64_t declared) {
+  const std::string name = describe(list, index);
+  if (declared < 0) {
+    return invalid_argument(
+        fmt::format("submit: {} has a length of {} bytes, expected at least 0; bind the symbols of "
+                    "{} within their facts",
+                    name, declared, list.sizes[list.bindings[index].size_bytes].to_text()));
+  }
+  if (binding.data == nullptr) {
+    return invalid_argument(fmt::format("submit: {} is null, expected {} bytes; bind memory to it", name, declared));
+  }
+  return invalid_argument(fmt::format("submit: {} has {} bytes, expected at least {}; bind more memory to it", name,
+                                      binding.size_bytes, declared));
+}
+
+bool is_constant(const CommandList& list, const BufferRange& range) {
+  return list.sizes[range.offset_bytes].is_constant() && list.sizes[range.length_bytes].is_constant() &&
+         list.sizes[list.bindings[range.binding].size_bytes].is_constant();
+}
+
+}  // namespace
+
+SubmissionCheck::SubmissionCheck(const CommandList& list) : list_(list) {
+  for (std::uint32_t i = 0; i < list_.sizes.size(); ++i) {
+    const SizeExpr& size = list_.sizes[SizeIndex{i}];
+    if (size.is_constant()) constants_.push_back({SizeIndex{i}, size.constant()});
+  }
+  for (std::size_t i = 0; i < list_.commands.size(); ++i) note_symbolic_parts(i);
+}
+
+void SubmissionCheck::note_symbolic_parts(std::size_t command) {
+  for (const RangeAccess& access : accesses_of(list_, list_.commands[command])) {
+    if (is_constant(list_, access.range)) continue;
+    ranges_.push_back({command, access, list_.bindings[access.range.binding].size_bytes});
+  }
+  if (const auto* dispatch = std::get_if<DispatchCommand>(&list_.commands[command])) {
+    if (!list_.sizes[dispatch->num_groups].is_constant()) {
+      groups_.push_back({command, dispatch->num_groups, most_groups(list_, dispatch->kernel)});
+    }
+  }
+}
+
+Status SubmissionCheck::check(const Submission& submission) const {
+  if (submission.bindings.size() != list_.bindings.size()) {
+    return wrong_count("bindings", submission.bindings.size(), list_.bindings.size());
+  }
+  if (submission.sizes.size() != list_.sizes.size()) {
+    return wrong_count("sizes", submission.sizes.size(), list_.sizes.size());
+  }
+  MILLRACE_TRY(check_sizes(submission));
+  for (std::uint32_t i = 0; i < list_.bindings.size(); ++i) MILLRACE_TRY(check_binding(BindingIndex{i}, submission));
+  for (const SymbolicRange& range : ranges_) MILLRACE_TRY(check_range(range, submission));
+  for (const SymbolicGroups& groups : groups_) MILLRACE_TRY(check_groups(groups, submission));
+  return {};
+}
+
+Status SubmissionCheck::check_sizes(const Submission& submission) const {
+  for (const ConstantSize& constant : constants_) {
+    const std::int64_t given = submission.sizes[index_of(constant.index)];
+    if (given == constant.value) continue;
+    return invalid_argument(
+        fmt::format("submit: size {} is {}, expected {} like the command list; give its sizes, "
+                    "evaluated",
+                    index_of(constant.index), given, constant.value));
+  }
+  return {};
+}
+
+Status SubmissionCheck::check_binding(BindingIndex index, const Submission& submission) const {
+  const BufferBinding& binding = submission.bindings[index_of(index)];
+  const std::int64_t declared = submission.sizes[index_of(list_.bindings[index].size_bytes)];
+  // Also false for a negative length, which is a huge one here.
+  const bool is_long_enough = static_cast<std::uint64_t>(declared) <= binding.size_bytes;
+  const bool has_memory = binding.data != nullptr || declared == 0;
+  if (is_long_enough && has_memory) return {};
+  return wrong_binding(list_, index, binding, declared);
+}
+
+Status SubmissionCheck::check_range(const SymbolicRange& range, const Submission& submission) const {
+  const std::int64_t offset = submission.sizes[index_of(range.access.range.offset_bytes)];
+  const std::int64_t length = submission.sizes[index_of(range.access.range.length_bytes)];
+  const std::int64_t binding_bytes = submission.sizes[index_of(range.binding_size)];
+  // binding_bytes is not negative, so nothing here overflows.
+  if (offset >= 0 && length >= 0 && length <= binding_bytes && offset <= binding_bytes - length) return {};
+  return invalid_argument(
+      fmt::format("submit: {} {}: offset {} and length {} in {}, which has {} bytes; bind symbols within their facts",
+                  describe_command(list_, range.command), to_text(range.access), offset, length,
+                  describe(list_, range.access.range.binding), binding_bytes));
+}
+
+Status SubmissionCheck::check_groups(const SymbolicGroups& groups, const Submission& submission) const {
+  const std::int64_t given = submission.sizes[index_of(groups.num_groups)];
+  if (given >= 0 && given <= groups.most) return {};
+  return invalid_argument(fmt::format("submit: {}: {} groups, expected 0 to {}; bind symbols within their facts",
+                                      describe_command(list_, groups.command), given, groups.most));
+}
+
+}  // namespace millrace

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hal/checks/access.h"
+#include "millrace/hal/command_list.h"
+#include "millrace/hal/device.h"
+
+namespace millrace {
+
+/// What every driver checks of a submission before it runs: counts, bindings, and whatever validate() could not decide
+/// because it depends on symbols. Made once per recording; a check of a good submission allocates nothing.
+class SubmissionCheck {
+ public:
+  /// Precondition: validate(list) is ok.
+  explicit SubmissionCheck(const CommandList& list);
+
+  Status check(const Submission&) const;
+  const CommandList& list() const { return list_; }
+
+ private:
+  struct ConstantSize {
+    SizeIndex index;
+    std::int64_t value;
+  };
+  struct SymbolicRange {
+    std::size_t command;
+    RangeAccess access;
+    SizeIndex binding_size;
+  };
+  struct SymbolicGroups {
+    std::size_t command;
+    SizeIndex num_groups;
+    std::int64_t most;
+  };
+
+  void note_symbolic_parts(std::size_t command);
+  Status check_sizes(const Submission&) const;
+  Status check_binding(BindingIndex, const Submission&) const;
+  Status check_range(const SymbolicRange&, const Submission&) const;
+  Status check_groups(const SymbolicGroups&, const Submission&) const;
+
+  CommandList list_;
+  std::vector<ConstantSize> constants_;
+  std::vector<SymbolicRange> ranges_;
+  std::vector<SymbolicGroups> groups_;
+};
+
+}  // namespace millrace

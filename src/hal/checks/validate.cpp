@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/guard_allocations.h"
+#include "hal/checks/access.h"
+#include "hal/checks/hazards.h"
+#include "hal/command_text.h"
+#include "hal/group_limit.h"
+#include "millrace/hal/command_list.h"
+
+namespace millrace {
+namespace {
+
+/// Collects every broken rule of a list; hazards between commands are in hazards.cpp.
+class Validator {
+ public:
+  explicit Validator(const CommandList& list) : list_(list), size_(list) {}
+
+  std::vector<std::string> run() {
+    for (std::uint32_t i = 0; i < list_.bindings.size(); ++i) check_binding(BindingIndex{i});
+    for (std::uint32_t i = 0; i < list_.kernels.size(); ++i) check_kernel(KernelIndex{i});
+    for (std::size_t i = 0; i < list_.commands.size(); ++i) check_command(i);
+    find_hazards(list_, lines_);
+    return std::move(lines_);
+  }
+
+ private:
+  template <class... Args>
+  void broken(fmt::format_string<Args...> format, Args&&... args) {
+    lines_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  /// True when the list has the size and no binding of the symbols can keep it at `least` or more.
+  bool is_below(SizeIndex index, std::int64_t least) const {
+    return list_.sizes.contains(index) && list_.sizes[index].upper_bound() < least;
+  }
+
+  bool check_size_index(SizeIndex index, const std::string& where, std::string_view what) {
+    if (list_.sizes.contains(index)) return true;
+    broken("{}: {} is size {}, the list has {} sizes", where, what, index_of(index), list_.sizes.size());
+    return false;
+  }
+
+  void check_binding(BindingIndex index) {
+    const SizeIndex size = list_.bindings[index].size_bytes;
+    const std::string where = fmt::format("binding {} ({})", index_of(index), describe(list_, index));
+    if (!check_size_index(size, where, "its length")) return;
+    if (is_below(size, 0)) broken("{}: {} bytes, expected at least 0", where, size_(size));
+  }
+
+  void check_kernel(KernelIndex index) {
+    const KernelInfo& info = list_.kernels[index];
+    if (info.buffer_is_written.size() != info.num_buffers) {
+      broken("kernel {} ('{}'): buffer_is_written has {} entries, expected {} like num_buffers", index_of(index),
+             info.name, info.buffer_is_written.size(), info.num_buffers);
+    }
+  }
+
+  void check_command(std::size_t index) {
+    const Command& command = list_.commands[index];
+    const std::string where = describe_command(list_, index);
+    if (const auto* fill = std::get_if<FillCommand>(&command)) check_fill(where, *fill);
+    if (const auto* copy = std::get_if<CopyCommand>(&command)) check_copy(where, *copy);
+    if (const auto* dispatch = std::get_if<DispatchCommand>(&command)) check_dispatch(where, *dispatch);
+    for (const RangeAccess& access : accesses_of(list_, command)) {
+      check_access(fmt::format("{} {}", where, to_text(access)), access);
+    }
+  }
+
+  void check_access(const std::string& where, const RangeAccess& access) {
+    const BufferRange& range = access.range;
+    const bool has_offset = check_size_index(range.offset_bytes, where, "offset");
+    const bool has_length = check_size_index(range.length_bytes, where, "length");
+    if (!list_.bindings.contains(range.binding)) {
+      broken("{}: binding {}, the list has {} bindings", where, index_of(range.binding), list_.bindings.size());
+      return;
+    }
+    const BindingDecl& binding = list_.bindings[range.binding];
+    if (access.writes && (binding.kind == BindingKind::kInput || binding.kind == BindingKind::kConstant)) {
+      broken("{}: writes {}, expected an output or a transient", where, describe(list_, range.binding));
+    }
+    if (has_offset && has_length) check_range(where, range, binding.size_bytes);
+  }
+
+  void check_range(const std::string& where, const BufferRange& range, SizeIndex binding_size) {
+    if (is_below(range.offset_bytes, 0)) broken("{}: offset {}, expected at least 0", where, size_(range.offset_bytes));
+    if (is_below(range.length_bytes, 0)) broken("{}: length {}, expected at least 0", where, size_(range.length_bytes));
+    if (!list_.sizes.contains(binding_size) || is_below(range.offset_bytes, 0) || is_below(range.length_bytes, 0))
+      return;
+    if (leaves_binding(range, list_.sizes[binding_size])) {
+      broken("{}: bytes {} of {}, which has {}", where, size_.interval(range), describe(list_, range.binding),
+             size_(binding_size));
+    }
+  }
+
+  /// Exact for constants; a symbolic range leaves its binding when it does so whatever the symbols are.
+  bool leaves_binding(const BufferRange& range, const SizeExpr& binding_size) const {
+    const SizeExpr& offset = list_.sizes[range.offset_bytes];
+    const SizeExpr& length = list_.sizes[range.length_bytes];
+    if (offset.is_constant() && length.is_constant() && binding_size.is_constant()) {
+      __extension__ using Wide = __int128;  // the end of a range may leave int64
+      return Wide{offset.constant()} + length.constant() > binding_size.constant();
+    }
+    return (binding_size - offset - length).upper_bound() < 0;
+  }
+
+  void check_fill(const std::string& where, const FillCommand& fill) {
+    const std::uint32_t bytes = fill.pattern_bytes;
+    if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) {
+      broken("{}: a pattern of {} bytes, expected 1, 2, 4 or 8", where, bytes);
+      return;
+    }
+    if (bytes < 8 && (fill.pattern >> (8 * bytes)) != 0) {
+      broken("{}: pattern 0x{:x} in {} bytes, expected one that fits", where, fill.pattern, bytes);
+    }
+    const SizeIndex length = fill.destination.length_bytes;
+    if (list_.sizes.contains(length) && list_.sizes[length].known_multiple() % bytes != 0) {
+      broken("{}: {} bytes, expected a multiple of its pattern's {}", where, size_(length), bytes);
+    }
+  }
+
+  void check_copy(const std::string& where, const CopyCommand& copy) {
+    const SizeIndex source = copy.source.length_bytes;
+    const SizeIndex destination = copy.destination.length_bytes;
+    if (!list_.sizes.contains(source) || !list_.sizes.contains(destination)) return;
+    if (list_.sizes[source] != list_.sizes[destination]) {
+      broken("{}: {} bytes from the source, {} to the destination, expected equal lengths", where, size_(source),
+             size_(destination));
+    }
+    const bool comparable = copy.source.binding == copy.destination.binding &&
+                            list_.sizes.contains(copy.source.offset_bytes) &&
+                            list_.sizes.contains(copy.destination.offset_bytes);
+    if (comparable && may_overlap(list_, copy.source, copy.destination)) {
+      broken("{}: source {} and destination {} of {} overlap, expected ranges apart", where,
+             size_.interval(copy.source), size_.interval(copy.destination), describe(list_, copy.source.binding));
+    }
+  }
+
+  void check_dispatch(const std::string& where, const DispatchCommand& dispatch) {
+    if (check_size_index(dispatch.num_groups, where, "num_groups")) check_num_groups(where, dispatch);
+    for (std::size_t i = 0; i < dispatch.sizes.size(); ++i) {
+      check_size_index(dispatch.sizes[i], where, fmt::format("size argument {}", i));
+    }
+    if (!list_.kernels.contains(dispatch.kernel)) {
+      broken("{}: kernel {}, the list has {} kernels", where, index_of(dispatch.kernel), list_.kernels.size());
+      return;
+    }
+    const KernelInfo& info = list_.kernels[dispatch.kernel];
+    if (dispatch.buffers.size() != info.num_buffers) {
+      broken("{}: {} buffers, its kernel takes {}", where, dispatch.buffers.size(), info.num_buffers);
+    }
+    if (dispatch.sizes.size() != info.num_sizes) {
+      broken("{}: {} sizes, its kernel takes {}", where, dispatch.sizes.size(), info.num_sizes);
+    }
+  }
+
+  void check_num_groups(const std::string& where, const DispatchCommand& dispatch) {
+    const SizeExpr& groups = list_.sizes[dispatch.num_groups];
+    const std::int64_t most = most_groups(list_, dispatch.kernel);
+    if (groups.upper_bound() < 0 || groups.lower_bound() > most) {
+      broken("{}: {} groups, expected 0 to {}", where, size_(dispatch.num_groups), most);
+    }
+  }
+
+  const CommandList& list_;
+  SizeText size_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+Status validate(const CommandList& list) try {
+  const InsideGuard inside;
+  const std::vector<std::string> lines = Validator(list).run();
+  if (lines.empty()) return {};
+  return invalid_argument(fmt::format("{}", fmt::join(lines, "\n")));
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("commands");
+}
+
+}  // namespace millrace
