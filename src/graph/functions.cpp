@@ -34,58 +34,19 @@ ValuesAndIndices apply_order(Op op, Tensor x, Attributes attributes) {
 
 }  // namespace
 
-// name on tensors, op of the table
-#define MILLRACE_UNARY(name, op) \
-  Tensor name(Tensor x) { return apply(Op::op, {x}); }
-#define MILLRACE_BINARY(name, op) \
-  Tensor name(Tensor x, Tensor y) { return apply(Op::op, {x, y}); }
-#define MILLRACE_SCALAR(name, op)                                            \
-  Tensor name(Tensor x, double y) { return apply(Op::op, {x, like(x, y)}); } \
-  Tensor name(double x, Tensor y) { return apply(Op::op, {like(y, x), y}); }
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning)
+#define MILLRACE_UNARY(name, meaning) \
+  Tensor name(Tensor x) { return apply(Op::name, {x}); }
+#define MILLRACE_BINARY(name, traits, meaning)                                 \
+  Tensor name(Tensor x, Tensor y) { return apply(Op::name, {x, y}); }          \
+  Tensor name(Tensor x, double y) { return apply(Op::name, {x, like(x, y)}); } \
+  Tensor name(double x, Tensor y) { return apply(Op::name, {like(y, x), y}); }
+#include "millrace/ops/op_table.inc"
+
 #define MILLRACE_REDUCE(name)                                             \
   Tensor name(Tensor x, std::vector<std::int64_t> axes, bool keep_dims) { \
     return apply(Op::name, {x}, ReduceAttrs{std::move(axes), keep_dims}); \
   }
-
-MILLRACE_BINARY(operator+, add)
-MILLRACE_BINARY(operator-, sub)
-MILLRACE_BINARY(operator*, mul)
-MILLRACE_BINARY(operator/, div)
-MILLRACE_SCALAR(operator+, add)
-MILLRACE_SCALAR(operator-, sub)
-MILLRACE_SCALAR(operator*, mul)
-MILLRACE_SCALAR(operator/, div)
-MILLRACE_BINARY(rem, rem)
-MILLRACE_BINARY(min, min)
-MILLRACE_BINARY(max, max)
-MILLRACE_BINARY(pow, pow)
-MILLRACE_BINARY(equal, equal)
-MILLRACE_BINARY(not_equal, not_equal)
-MILLRACE_BINARY(less, less)
-MILLRACE_BINARY(less_equal, less_equal)
-MILLRACE_BINARY(greater, greater)
-MILLRACE_BINARY(greater_equal, greater_equal)
-MILLRACE_BINARY(logical_and, logical_and)
-MILLRACE_BINARY(logical_or, logical_or)
-MILLRACE_BINARY(logical_xor, logical_xor)
-MILLRACE_UNARY(operator-, neg)
-MILLRACE_UNARY(abs, abs)
-MILLRACE_UNARY(sign, sign)
-MILLRACE_UNARY(exp, exp)
-MILLRACE_UNARY(log, log)
-MILLRACE_UNARY(expm1, expm1)
-MILLRACE_UNARY(log1p, log1p)
-MILLRACE_UNARY(sqrt, sqrt)
-MILLRACE_UNARY(rsqrt, rsqrt)
-MILLRACE_UNARY(sin, sin)
-MILLRACE_UNARY(cos, cos)
-MILLRACE_UNARY(tanh, tanh)
-MILLRACE_UNARY(sigmoid, sigmoid)
-MILLRACE_UNARY(erf, erf)
-MILLRACE_UNARY(floor, floor)
-MILLRACE_UNARY(ceil, ceil)
-MILLRACE_UNARY(round, round)
-MILLRACE_UNARY(logical_not, logical_not)
 MILLRACE_REDUCE(reduce_sum)
 MILLRACE_REDUCE(reduce_prod)
 MILLRACE_REDUCE(reduce_max)
@@ -94,9 +55,6 @@ MILLRACE_REDUCE(reduce_mean)
 MILLRACE_REDUCE(reduce_any)
 MILLRACE_REDUCE(reduce_all)
 
-#undef MILLRACE_UNARY
-#undef MILLRACE_BINARY
-#undef MILLRACE_SCALAR
 #undef MILLRACE_REDUCE
 
 Tensor select(Tensor condition, Tensor if_true, Tensor if_false) {

@@ -94,7 +94,7 @@ long double error_growth(std::int64_t points, std::span<const Tensor> operands) 
   return std::min(roundings, kConfidence * std::sqrt(roundings));
 }
 
-bool is_product(Op op) { return op == Op::reduce_prod || op == Op::cumulative_prod; }
+bool is_product(Op op) { return has_trait(op, kMultiplies); }
 
 /// Points that one result element accumulates.
 std::int64_t num_points(Op op, const Attributes& attributes, std::span<const Tensor> operands) {
@@ -116,22 +116,6 @@ std::int64_t num_points(Op op, const Attributes& attributes, std::span<const Ten
 }
 
 }  // namespace
-
-bool accumulates(Op op) {
-  switch (op) {
-    case Op::reduce_sum:
-    case Op::reduce_prod:
-    case Op::reduce_mean:
-    case Op::dot:
-    case Op::conv2d:
-    case Op::avg_pool2d:
-    case Op::cumulative_sum:
-    case Op::cumulative_prod:
-      return true;
-    default:
-      return false;
-  }
-}
 
 long double ulp_at(DType dtype, long double value) {
   const Precision precision = precision_of(dtype);
@@ -196,7 +180,7 @@ std::vector<long double> rounding_bound(Op op, const Attributes& attributes, std
 
 std::vector<long double> accumulation_bound(Op op, const Attributes& attributes, std::span<const Tensor> operands) {
   const DType dtype = operands.empty() ? DType::kI64 : operands[0].type.dtype;
-  if (!accumulates(op) || !is_float(dtype)) return {};
+  if (!has_trait(op, kAccumulates) || !is_float(dtype)) return {};
   std::vector<long double> bounds = rounding_bound(op, attributes, operands);
   const std::vector<bool> exact = is_exact_in_any_order(op, attributes, operands);
   const std::vector<long double> results = read_all<long double>(evaluate(op, attributes, operands)[0]);

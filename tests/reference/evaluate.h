@@ -14,9 +14,6 @@ namespace millrace::reference {
 /// shapes are its own. Precondition: operands that the op takes.
 std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<const Tensor> operands);
 
-/// Whether an op adds or multiplies many points, in an order that floats may feel.
-bool accumulates(Op op);
-
 /// Which elements of an accumulating float op come out the same in every order: all partial results are exact in the
 /// accumulator, f32 or f64. Means never do: they divide.
 std::vector<bool> is_exact_in_any_order(Op op, const Attributes& attributes, std::span<const Tensor> operands);

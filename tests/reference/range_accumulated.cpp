@@ -7,7 +7,7 @@
 namespace millrace::reference {
 namespace {
 
-bool is_product(Op op) { return op == Op::reduce_prod || op == Op::cumulative_prod; }
+bool is_product(Op op) { return has_trait(op, kMultiplies); }
 bool is_contraction(Op op) { return has_trait(op, kContraction); }
 
 /// One number for each element, in f64.

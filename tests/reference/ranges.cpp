@@ -31,9 +31,7 @@ Range all_open(const Tensor& like) {
 /// Ops of which no result falls when an operand rises, so that the ends give the ends. Integers that are added wrap.
 bool is_increasing(Op op, DType dtype) {
   if (op == Op::scatter_add) return is_float(dtype);
-  return has_trait(op, kView) || has_trait(op, kMove) || op == Op::reduce_max || op == Op::reduce_min ||
-         op == Op::reduce_any || op == Op::reduce_all || op == Op::max_pool2d || op == Op::cumulative_max ||
-         op == Op::cumulative_min || op == Op::scatter || op == Op::scatter_min || op == Op::scatter_max;
+  return has_trait(op, kView) || has_trait(op, kMove) || has_trait(op, kPicks);
 }
 
 Range increasing_range(const RangeCase& node) {
@@ -41,11 +39,6 @@ Range increasing_range(const RangeCase& node) {
                  evaluate(node.op, node.attributes, highs(node.operands))[0]};
   settle(range);
   return range;
-}
-
-bool takes_indices(Op op) {
-  return op == Op::gather || op == Op::take_along_axis || op == Op::scatter || op == Op::scatter_add ||
-         op == Op::scatter_min || op == Op::scatter_max;
 }
 
 /// Where any index may be any: the results for the first index.
@@ -114,7 +107,7 @@ std::vector<Tensor> highs(std::span<const Range* const> operands) {
 
 std::vector<Range> evaluate_ranges(const RangeCase& node) {
   const bool all_known = std::ranges::all_of(node.operands, &Range::all_known);
-  const bool is_sum = accumulates(node.op) && is_float(node.operands[0]->low.type.dtype);
+  const bool is_sum = has_trait(node.op, kAccumulates) && is_float(node.operands[0]->low.type.dtype);
   const auto* topk = std::get_if<TopKAttrs>(&node.attributes);
   const bool is_unsorted = topk != nullptr && !topk->sorted;
   if (all_known && !is_sum && node.max_ulp == 0 && !is_unsorted) {
@@ -123,7 +116,7 @@ std::vector<Range> evaluate_ranges(const RangeCase& node) {
       ranges.push_back(known(result));
     return ranges;
   }
-  if (takes_indices(node.op) && !node.operands[1]->all_known()) return ranges_of_unknown_indices(node);
+  if (has_trait(node.op, kTakesIndices) && !node.operands[1]->all_known()) return ranges_of_unknown_indices(node);
   if (has_trait(node.op, kElementwise)) return {elementwise_range(node)};
   if (node.op == Op::argmax || node.op == Op::argmin) return {arg_range(node)};
   if (has_trait(node.op, kOrder)) return order_range(node);

@@ -51,7 +51,7 @@ void write_special(DType dtype, unsigned choice, std::byte* element) {
 /// Numbers of which neither sums nor products are rounded, in any order: for products few but ones.
 double exact_number(Op op, std::uint64_t draw) {
   constexpr double kFactors[] = {1, -1, 1, -1, 1, 1, 2, 0.5};
-  if (op == Op::reduce_prod || op == Op::cumulative_prod) return kFactors[draw % std::size(kFactors)];
+  if (has_trait(op, kMultiplies)) return kFactors[draw % std::size(kFactors)];
   return static_cast<double>(draw % 9) - 4;
 }
 
@@ -63,12 +63,6 @@ void write_usual(const OpCase& row, DType dtype, std::mt19937_64& random, std::b
   const auto bits = static_cast<std::int64_t>(random());
   // Half of them small, so that ties and exact quotients happen.
   reference::write_element(dtype, static_cast<Int128>((bits & 1) != 0 ? bits : (bits >> 1) % 17), element);
-}
-
-/// Operand 1 of these names places along an axis of operand 0.
-bool takes_indices(Op op) {
-  return op == Op::gather || op == Op::take_along_axis || op == Op::scatter || op == Op::scatter_add ||
-         op == Op::scatter_min || op == Op::scatter_max;
 }
 
 Tensor sample_indices(DType dtype, const reference::Extents& extents, std::int64_t axis_extent,
@@ -86,7 +80,7 @@ Tensor sample_indices(DType dtype, const reference::Extents& extents, std::int64
 DType operand_dtype(Op op, std::size_t operand, DType dtype) {
   if (op == Op::select && operand == 0) return DType::kBool;
   if (op == Op::dot_i32 && operand == 1) return DType::kI8;
-  if (takes_indices(op) && operand == 1) return size_bytes(dtype) == 4 ? DType::kI32 : DType::kI64;
+  if (has_trait(op, kTakesIndices) && operand == 1) return size_bytes(dtype) == 4 ? DType::kI32 : DType::kI64;
   return dtype;
 }
 
@@ -105,10 +99,10 @@ Attributes attributes_for(const OpProblem& problem, DType dtype) {
 std::vector<Tensor> sample_operands(const OpCase& row, const OpProblem& problem, DType dtype, std::mt19937_64& random) {
   std::vector<Tensor> operands;
   // Accumulating floats have an error bound, into which small mistakes fit; every other time there is no error.
-  const bool is_exact = is_float(dtype) && reference::accumulates(row.op) && random() % 2 == 0;
+  const bool is_exact = is_float(dtype) && has_trait(row.op, kAccumulates) && random() % 2 == 0;
   for (std::size_t n = 0; n < problem.operands.size(); ++n) {
     const DType own = operand_dtype(row.op, n, dtype);
-    if (takes_indices(row.op) && n == 1) {
+    if (has_trait(row.op, kTakesIndices) && n == 1) {
       const auto axis =
           reference::from_front(std::get<GatherAttrs>(problem.attributes).axis, problem.operands[0].size());
       operands.push_back(sample_indices(own, problem.operands[1], problem.operands[0][axis], random));
@@ -117,7 +111,7 @@ std::vector<Tensor> sample_operands(const OpCase& row, const OpProblem& problem,
     Tensor operand(own, problem.operands[n]);
     for (std::int64_t i = 0; i < operand.num_elements(); ++i) {
       const auto roll = static_cast<unsigned>(random() >> 40);
-      if (!reference::accumulates(row.op) && roll % 4 == 0) {
+      if (!has_trait(row.op, kAccumulates) && roll % 4 == 0) {
         write_special(own, roll / 4, operand.element(i));
       } else if (is_exact) {
         reference::write_element(own, exact_number(row.op, random() >> 8), operand.element(i));

@@ -19,17 +19,8 @@
 namespace millrace::test {
 namespace {
 
-bool is_scatter(Op op) {
-  return op == Op::scatter || op == Op::scatter_add || op == Op::scatter_min || op == Op::scatter_max;
-}
-
-bool takes_indices(Op op) { return op == Op::gather || op == Op::take_along_axis || is_scatter(op); }
-
-/// What has an error bound only while sums stay finite.
-bool has_sum(Op op) {
-  return op == Op::reduce_sum || op == Op::reduce_prod || op == Op::reduce_mean || op == Op::avg_pool2d ||
-         op == Op::cumulative_prod || has_trait(op, kContraction);
-}
+bool takes_indices(Op op) { return has_trait(op, kTakesIndices); }
+bool is_scatter(Op op) { return takes_indices(op) && has_trait(op, kSequence); }
 
 std::vector<TensorType> types_of(std::span<const Tensor> tensors) {
   std::vector<TensorType> types;
@@ -151,7 +142,7 @@ class Grower {
     } else if (op == Op::dot) {
       operands[1] = as_type(operands[1], {operands[0].dtype(), operands[1].shape()});
     }
-    if (has_sum(op)) {
+    if (has_trait(op, kAccumulates)) {  // sums have an error bound only while they stay finite
       for (Tensor& operand : operands) operand = bounded(operand);
     }
     return operands;

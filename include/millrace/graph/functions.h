@@ -11,54 +11,33 @@
 
 namespace millrace {
 
-// The ops as functions on tensors; op_table.inc says what each means. Elementwise functions of two tensors take equal
-// shapes; a C++ number stands for a tensor of that shape. Axes may be negative. Errors go to the builder, a lack
-// of memory too.
+// The ops as functions on tensors; op_table.inc, and `millrace ops`, say what each means. Axes may be negative. Errors
+// go to the builder, a lack of memory too.
 
-Tensor operator+(Tensor x, Tensor y);
-Tensor operator-(Tensor x, Tensor y);
-Tensor operator*(Tensor x, Tensor y);
-Tensor operator/(Tensor x, Tensor y);
-Tensor operator-(Tensor x);
-Tensor operator+(Tensor x, double y);
-Tensor operator-(Tensor x, double y);
-Tensor operator*(Tensor x, double y);
-Tensor operator/(Tensor x, double y);
-Tensor operator+(double x, Tensor y);
-Tensor operator-(double x, Tensor y);
-Tensor operator*(double x, Tensor y);
-Tensor operator/(double x, Tensor y);
+// Elementwise ops: exp(x), max(x, y), ... The two tensors have equal shapes and dtypes. A C++ number stands for a
+// tensor like the other; beside integers it is one that they hold.
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning)
+#define MILLRACE_UNARY(name, meaning) Tensor name(Tensor x);
+#define MILLRACE_BINARY(name, traits, meaning) \
+  Tensor name(Tensor x, Tensor y);             \
+  Tensor name(Tensor x, double y);             \
+  Tensor name(double x, Tensor y);
+#include "millrace/ops/op_table.inc"
 
-Tensor rem(Tensor x, Tensor y);
-Tensor min(Tensor x, Tensor y);
-Tensor max(Tensor x, Tensor y);
-Tensor pow(Tensor x, Tensor y);
-Tensor abs(Tensor x);
-Tensor sign(Tensor x);
-Tensor exp(Tensor x);
-Tensor log(Tensor x);
-Tensor expm1(Tensor x);
-Tensor log1p(Tensor x);
-Tensor sqrt(Tensor x);
-Tensor rsqrt(Tensor x);
-Tensor sin(Tensor x);
-Tensor cos(Tensor x);
-Tensor tanh(Tensor x);
-Tensor sigmoid(Tensor x);
-Tensor erf(Tensor x);
-Tensor floor(Tensor x);
-Tensor ceil(Tensor x);
-Tensor round(Tensor x);
-Tensor equal(Tensor x, Tensor y);
-Tensor not_equal(Tensor x, Tensor y);
-Tensor less(Tensor x, Tensor y);
-Tensor less_equal(Tensor x, Tensor y);
-Tensor greater(Tensor x, Tensor y);
-Tensor greater_equal(Tensor x, Tensor y);
-Tensor logical_and(Tensor x, Tensor y);
-Tensor logical_or(Tensor x, Tensor y);
-Tensor logical_xor(Tensor x, Tensor y);
-Tensor logical_not(Tensor x);
+inline Tensor operator-(Tensor x) { return neg(x); }
+inline Tensor operator+(Tensor x, Tensor y) { return add(x, y); }
+inline Tensor operator+(Tensor x, double y) { return add(x, y); }
+inline Tensor operator+(double x, Tensor y) { return add(x, y); }
+inline Tensor operator-(Tensor x, Tensor y) { return sub(x, y); }
+inline Tensor operator-(Tensor x, double y) { return sub(x, y); }
+inline Tensor operator-(double x, Tensor y) { return sub(x, y); }
+inline Tensor operator*(Tensor x, Tensor y) { return mul(x, y); }
+inline Tensor operator*(Tensor x, double y) { return mul(x, y); }
+inline Tensor operator*(double x, Tensor y) { return mul(x, y); }
+inline Tensor operator/(Tensor x, Tensor y) { return div(x, y); }
+inline Tensor operator/(Tensor x, double y) { return div(x, y); }
+inline Tensor operator/(double x, Tensor y) { return div(x, y); }
+
 Tensor select(Tensor condition, Tensor if_true, Tensor if_false);
 Tensor cast(Tensor x, DType dtype);
 

@@ -13,6 +13,7 @@
 
 #include "base/guard_allocations.h"
 #include "graph/dispatch/views.h"
+#include "jit/ir/affine.h"
 #include "jit/map/code_estimate.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/dispatch.h"
@@ -39,6 +40,20 @@ bool is_source(const Node& node) {
   return std::holds_alternative<InputNode>(node.what) || std::holds_alternative<ConstantNode>(node.what);
 }
 
+/// Whether neighbours in the last dim of a view are none in memory.
+bool stands_apart(const Graph& graph, const Node& node) {
+  const std::size_t rank = node.results[0].shape.rank();
+  if (!is_index_view(node) || rank == 0) return false;
+  std::vector<AffineIndex> point;
+  for (std::size_t d = 0; d < rank; ++d) point.push_back(dim_index(rank, d));
+  const std::vector<AffineIndex> indices = look_through(graph, node, point);
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    const SizeExpr& step = indices[d].coefficients.back();
+    if (!step.is(0) && !(step.is(1) && d + 1 == indices.size())) return true;
+  }
+  return false;
+}
+
 /// Instructions that loading an operand takes that no node computes: it is widened, and the elements of a view may
 /// stand apart, so that each lane has an address.
 std::int64_t load_instructions(const Graph& graph, Value operand) {
@@ -52,9 +67,7 @@ std::int64_t load_instructions(const Graph& graph, Value operand) {
   const DType stored = graph.type(operand).dtype;
   BodyBuilder b;
   if (body_dtype(stored) != stored) b.convert(body_dtype(stored), b.load(0, stored));
-  const auto* op = std::get_if<OpNode>(&node.what);
-  const bool is_apart = op && (op->op == Op::transpose || op->op == Op::slice);
-  return estimate_instructions(b.finish()) + (is_apart ? kApart : 0);
+  return estimate_instructions(b.finish()) + (stands_apart(graph, node) ? kApart : 0);
 }
 
 /// Instructions that the node adds to the body that it is fused into.
@@ -77,26 +90,20 @@ std::int64_t body_instructions(const Graph& graph, const Node& node) {
   return estimate_instructions(b.finish()) + loads;
 }
 
-/// A reduction whose every operand point is read once: elementwise producers may be computed in its term.
-bool takes_term_producers(const Node& node) {
+bool has_trait(const Node& node, OpTraits trait) {
   const auto* op = std::get_if<OpNode>(&node.what);
-  return op && has_trait(op->op, kReduction) && op->op != Op::max_pool2d && op->op != Op::avg_pool2d;
+  return op && has_trait(op->op, trait);
 }
+
+bool takes_term_producers(const Node& node) { return has_trait(node, kTakesTerm); }
 
 /// Reads its operands through index maps that views compose with.
 bool looks_through_views(const Node& node) {
-  const auto* op = std::get_if<OpNode>(&node.what);
-  return is_elementwise(node) || is_index_view(node) || takes_term_producers(node) ||
-         (op && (op->op == Op::dot || op->op == Op::dot_i32));
+  return is_elementwise(node) || is_index_view(node) || takes_term_producers(node) || has_trait(node, kReadsViews);
 }
 
 /// Its kernel has an epilogue at each result point.
-bool takes_epilogue(const Node& node) {
-  const auto* op = std::get_if<OpNode>(&node.what);
-  if (!op) return is_elementwise(node);
-  return has_trait(op->op, kElementwise) || has_trait(op->op, kReduction) || has_trait(op->op, kContraction) ||
-         op->op == Op::gather || op->op == Op::take_along_axis || op->op == Op::iota;
-}
+bool takes_epilogue(const Node& node) { return is_elementwise(node) || has_trait(node, kTakesEpilogue); }
 
 class Former {
  public:

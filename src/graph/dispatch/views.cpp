@@ -24,12 +24,12 @@ std::size_t normal_axis(std::int64_t axis, std::size_t rank) {
 
 bool is_index_view(const Node& node) {
   const OpNode* op = as_op(node);
-  return op && (op->op == Op::transpose || op->op == Op::broadcast || op->op == Op::slice);
+  return op && has_trait(op->op, kIndexView);
 }
 
 bool is_storage_view(const Node& node) {
   const OpNode* op = as_op(node);
-  return op && op->op == Op::reshape;
+  return op && has_trait(op->op, kStorageView);
 }
 
 std::vector<AffineIndex> look_through(const Graph& graph, const Node& view, const std::vector<AffineIndex>& indices) {

@@ -85,7 +85,7 @@ class Folder {
   void fold_view(const Node& node, Bytes& result) const {
     const auto& op = std::get<OpNode>(node.what);
     const Bytes& from = *constant(node.operands[0])->data;
-    if (op.op == Op::reshape) {
+    if (has_trait(op.op, kStorageView)) {
       result = from;
       return;
     }
