@@ -190,10 +190,13 @@ std::vector<std::string> refusals(const DriverTally& tally) {
   for (const auto& [section, ops] : sections) {
     const std::string start = fmt::format("{} {}", section.first, section.second);
     std::string nothing;
+    bool takes_any = false;
     for (const auto& [op, of_op] : ops) {
-      if (of_op.refused == of_op.tried) nothing += fmt::format(" {}", to_text(op));
+      const bool is_refused = of_op.refused == of_op.tried;
+      if (is_refused) nothing += fmt::format(" {}", to_text(op));
+      takes_any |= !is_refused;
     }
-    if (!nothing.empty()) lines.push_back(start + " takes nothing of:" + nothing);
+    if (!nothing.empty()) lines.push_back(start + (takes_any ? " takes nothing of:" + nothing : " takes nothing"));
     for (const auto& [op, of_op] : ops) {
       if (of_op.refused != 0 && of_op.refused != of_op.tried) {
         lines.push_back(fmt::format("{} refuses of {}:{}", start, to_text(op), of_op.counts));
