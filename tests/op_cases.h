@@ -61,6 +61,7 @@ inline std::span<const OpCase> op_cases() {
       {Op::erf,             kFloats,     unary_problems,      large_unary,     -4.5,  4.5,   2},
       {Op::floor,           kFloats,     unary_problems,      large_unary,     -10,   10,    0},
       {Op::ceil,            kFloats,     unary_problems,      large_unary,     -10,   10,    0},
+      {Op::trunc,           kFloats,     unary_problems,      large_unary,     -10,   10,    0},
       {Op::round,           kFloats,     unary_problems,      large_unary,     -10,   10,    0},
       {Op::equal,           kAll,        binary_problems,     large_binary,    -2,    2,     0},
       {Op::not_equal,       kAll,        binary_problems,     large_binary,    -2,    2,     0},

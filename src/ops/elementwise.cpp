@@ -140,6 +140,10 @@ OpDef define_ceil() {
   return elementwise<[](auto& b, auto x) { return b.ceil(x[0]); }>(infer_floats);
 }
 
+OpDef define_trunc() {
+  return elementwise<[](auto& b, auto x) { return b.trunc(x[0]); }>(infer_floats);
+}
+
 OpDef define_round() {
   return elementwise<[](auto& b, auto x) { return b.round_even(x[0]); }>(infer_floats);
 }

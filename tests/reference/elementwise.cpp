@@ -84,6 +84,8 @@ F function_result(Op op, const F* x) {
       return std::floor(x[0]);
     case Op::ceil:
       return std::ceil(x[0]);
+    case Op::trunc:
+      return std::trunc(x[0]);
     case Op::round:
       return std::nearbyint(x[0]);
     default:
