@@ -69,6 +69,7 @@ inline std::span<const OpCase> op_cases() {
       {Op::less_equal,      kArithmetic, binary_problems,     large_binary,    -2,    2,     0},
       {Op::greater,         kArithmetic, binary_problems,     large_binary,    -2,    2,     0},
       {Op::greater_equal,   kArithmetic, binary_problems,     large_binary,    -2,    2,     0},
+      {Op::is_nan,          kFloats,     unary_problems,      large_unary,     -2,    2,     0},
       {Op::logical_and,     kLogical,    binary_problems,     large_binary,    0,     0,     0},
       {Op::logical_or,      kLogical,    binary_problems,     large_binary,    0,     0,     0},
       {Op::logical_xor,     kLogical,    binary_problems,     large_binary,    0,     0,     0},

@@ -15,6 +15,11 @@ InferResult infer_compare(Types operands, const Attributes&) {
   return std::vector<TensorType>{{DType::kBool, operands[0].shape}};
 }
 
+InferResult infer_is_nan(Types operands, const Attributes&) {
+  MILLRACE_TRY(expect_alike(operands, kFloats));
+  return std::vector<TensorType>{{DType::kBool, operands[0].shape}};
+}
+
 InferResult infer_equality(Types operands, const Attributes&) {
   MILLRACE_TRY(expect_like(operands, 1, 0));
   return std::vector<TensorType>{{DType::kBool, operands[0].shape}};
@@ -48,6 +53,10 @@ OpDef define_equal() {
 
 OpDef define_not_equal() {
   return elementwise<[](auto& b, auto x) { return b.ne(x[0], x[1]); }>(infer_equality);
+}
+
+OpDef define_is_nan() {
+  return elementwise<[](auto& b, auto x) { return b.ne(x[0], x[0]); }>(infer_is_nan);
 }
 
 OpDef define_less() {

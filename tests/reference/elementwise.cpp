@@ -149,6 +149,8 @@ bool comparison(Op op, W a, W b) {
       return a > b;
     case Op::greater_equal:
       return a >= b;
+    case Op::is_nan:
+      return a != a;
     default:
       refuse(op);
   }

@@ -13,6 +13,7 @@ std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<cons
     case Op::less_equal:
     case Op::greater:
     case Op::greater_equal:
+    case Op::is_nan:
       return {compare(op, operands)};
     case Op::select:
       return {select(operands)};
