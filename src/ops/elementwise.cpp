@@ -112,6 +112,14 @@ OpDef define_rsqrt() {
   return elementwise<[](auto& b, auto x) { return b.div(b.constant_like(x[0], 1), b.sqrt(x[0])); }>(infer_floats);
 }
 
+/// Source: Maas et al., Rectifier nonlinearities improve neural network acoustic models, ICML 2013; with a slope for
+/// each element He et al., arXiv:1502.01852.
+OpDef define_leaky_relu() {
+  return elementwise<[](auto& b, auto x) {
+    return b.select(b.lt(x[0], b.constant_like(x[0], 0)), b.mul(x[0], x[1]), x[0]);
+  }>(infer_floats);
+}
+
 OpDef define_sin() {
   return elementwise<[](auto& b, auto x) { return math::sin(b, x[0]); }>(infer_floats);
 }
