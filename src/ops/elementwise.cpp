@@ -136,6 +136,16 @@ OpDef define_sigmoid() {
   return elementwise<[](auto& b, auto x) { return math::sigmoid(b, x[0]); }>(infer_floats);
 }
 
+/// 0 from -3 down, of -inf too. Source: Howard et al., arXiv:1905.02244.
+OpDef define_hard_swish() {
+  return elementwise<[](auto& b, auto x) {
+    const auto like = [&](double value) { return b.constant_like(x[0], value); };
+    const auto raised = b.add(x[0], like(3));
+    const auto gate = b.div(b.select(b.lt(raised, like(6)), raised, like(6)), like(6));
+    return b.select(b.le(x[0], like(-3)), like(0), b.mul(x[0], gate));
+  }>(infer_floats);
+}
+
 OpDef define_erf() {
   return elementwise<[](auto& b, auto x) { return math::erf(b, x[0]); }>(infer_floats);
 }

@@ -78,6 +78,8 @@ F function_result(Op op, const F* x) {
       const F e = std::exp(-std::fabs(x[0]));
       return x[0] < 0 ? e / (1 + e) : 1 / (1 + e);
     }
+    case Op::hard_swish:
+      return x[0] <= -3 ? 0 : x[0] > 3 ? x[0] : x[0] * (x[0] + 3) / 6;
     case Op::erf:
       return std::erf(x[0]);
     case Op::floor:

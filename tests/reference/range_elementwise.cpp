@@ -69,6 +69,8 @@ bool is_jagged(const RangeCase& node, std::int64_t i) {
       return contains_zero(*node.operands[1], i);
     case Op::leaky_relu:
       return contains_zero(x, i) && low_of(*node.operands[1], i) < 0;
+    case Op::hard_swish:
+      return low_of(x, i) < 0 && high_of(x, i) > -3;
     case Op::pow:
       return low_of(x, i) <= 0;
     case Op::cast: {
