@@ -60,6 +60,7 @@ inline std::span<const OpCase> op_cases() {
       {Op::tanh,            kFloats,     unary_problems,      large_unary,     -10,   10,    2},
       {Op::sigmoid,         kFloats,     unary_problems,      large_unary,     -105,  20,    3},
       {Op::hard_swish,      kFloats,     unary_problems,      large_unary,     -5,    5,     2},
+      {Op::softplus,        kFloats,     unary_problems,      large_unary,     -105,  20,    2},
       {Op::erf,             kFloats,     unary_problems,      large_unary,     -4.5,  4.5,   2},
       {Op::floor,           kFloats,     unary_problems,      large_unary,     -10,   10,    0},
       {Op::ceil,            kFloats,     unary_problems,      large_unary,     -10,   10,    0},

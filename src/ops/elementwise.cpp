@@ -146,6 +146,10 @@ OpDef define_hard_swish() {
   }>(infer_floats);
 }
 
+OpDef define_softplus() {
+  return elementwise<[](auto& b, auto x) { return math::softplus(b, x[0]); }>(infer_floats);
+}
+
 OpDef define_erf() {
   return elementwise<[](auto& b, auto x) { return math::erf(b, x[0]); }>(infer_floats);
 }

@@ -157,6 +157,13 @@ TEST_CASE("sigmoid is within 3 ulp") {
       [](auto& b, auto x, auto) { return math::sigmoid(b, x); });
 }
 
+TEST_CASE("softplus is within 2 ulp") {
+  check_unary(
+      {-105, 20}, {-747, 40}, 2,
+      [](long double x, long double) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x))); },
+      [](auto& b, auto x, auto) { return math::softplus(b, x); });
+}
+
 TEST_CASE("expm1 is within 2 ulp") {
   check_unary(
       {-25, 90}, {-45, 711}, 2, [](long double x, long double) { return std::expm1(x); },

@@ -80,6 +80,8 @@ F function_result(Op op, const F* x) {
     }
     case Op::hard_swish:
       return x[0] <= -3 ? 0 : x[0] > 3 ? x[0] : x[0] * (x[0] + 3) / 6;
+    case Op::softplus:
+      return x[0] > 0 ? x[0] + std::log1p(std::exp(-x[0])) : std::log1p(std::exp(x[0]));
     case Op::erf:
       return std::erf(x[0]);
     case Op::floor:

@@ -9,4 +9,5 @@
 #include "millrace/ops/math/pow.h"
 #include "millrace/ops/math/sigmoid.h"
 #include "millrace/ops/math/sin_cos.h"
+#include "millrace/ops/math/softplus.h"
 #include "millrace/ops/math/tanh.h"
