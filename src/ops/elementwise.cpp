@@ -95,6 +95,10 @@ OpDef define_log() {
   return elementwise<[](auto& b, auto x) { return math::log(b, x[0]); }>(infer_floats);
 }
 
+OpDef define_log2() {
+  return elementwise<[](auto& b, auto x) { return math::log2(b, x[0]); }>(infer_floats);
+}
+
 OpDef define_expm1() {
   return elementwise<[](auto& b, auto x) { return math::expm1(b, x[0]); }>(infer_floats);
 }

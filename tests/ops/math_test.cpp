@@ -135,6 +135,12 @@ TEST_CASE("log is within 1 ulp") {
       [](auto& b, auto x, auto) { return math::log(b, x); });
 }
 
+TEST_CASE("log2 is within 2 ulp") {
+  check_unary(
+      {0, 3}, {0, 3}, 2, [](long double x, long double) { return std::log2(x); },
+      [](auto& b, auto x, auto) { return math::log2(b, x); });
+}
+
 TEST_CASE("tanh is within 2 ulp") {
   check_unary(
       {-10, 10}, {-20, 20}, 2, [](long double x, long double) { return std::tanh(x); },

@@ -64,6 +64,8 @@ F function_result(Op op, const F* x) {
       return std::exp(x[0]);
     case Op::log:
       return std::log(x[0]);
+    case Op::log2:
+      return std::log2(x[0]);
     case Op::expm1:
       return std::expm1(x[0]);
     case Op::log1p:

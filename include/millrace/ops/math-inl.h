@@ -6,6 +6,7 @@
 #include "millrace/ops/math/expm1.h"
 #include "millrace/ops/math/log.h"
 #include "millrace/ops/math/log1p.h"
+#include "millrace/ops/math/log2.h"
 #include "millrace/ops/math/pow.h"
 #include "millrace/ops/math/sigmoid.h"
 #include "millrace/ops/math/sin_cos.h"

@@ -56,6 +56,15 @@ V join_log(B& b, V k, V f, V rest) {
   return b.add(sum, b.add(error, low));
 }
 
+/// `y`, but for x that has no finite logarithm.
+template <class B, class V>
+V finish_log(B& b, V x, V y) {
+  const V zero = b.constant_like(x, 0);
+  const V finite = b.select(b.lt(x, b.constant_like(x, kInfinity)), y, x);
+  const V not_zero = b.select(b.eq(x, zero), b.constant_like(x, -kInfinity), finite);
+  return b.select(b.lt(x, zero), b.constant_like(x, kNaN), not_zero);
+}
+
 }  // namespace detail
 
 /// Natural logarithm. Subnormals are exact inputs; of 0 and -0 -inf, of negatives NaN, of +inf +inf; NaN stays.
@@ -64,13 +73,8 @@ V join_log(B& b, V k, V f, V rest) {
 template <class B>
 typename B::Value log(B& b, typename B::Value x) {
   b.expect_floats("log", {x});
-  using V = typename B::Value;
   const auto [k, f] = detail::split_log(b, x);
-  const V y = detail::join_log(b, k, f, detail::log_rest(b, f));
-  const V zero = b.constant_like(x, 0);
-  const V finite = b.select(b.lt(x, b.constant_like(x, detail::kInfinity)), y, x);
-  const V not_zero = b.select(b.eq(x, zero), b.constant_like(x, -detail::kInfinity), finite);
-  return b.select(b.lt(x, zero), b.constant_like(x, detail::kNaN), not_zero);
+  return detail::finish_log(b, x, detail::join_log(b, k, f, detail::log_rest(b, f)));
 }
 
 }  // namespace millrace::math
