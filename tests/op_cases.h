@@ -50,6 +50,7 @@ inline std::span<const OpCase> op_cases() {
       {Op::sign,            kArithmetic, unary_problems,      large_unary,     -1e3,  1e3,   0},
       {Op::leaky_relu,      kFloats,     binary_problems,     large_binary,    -2,    2,     0},
       {Op::exp,             kFloats,     unary_problems,      large_unary,     -105,  90,    1},
+      {Op::exp2,            kFloats,     unary_problems,      large_unary,     -151,  129,   2},
       {Op::log,             kFloats,     unary_problems,      large_unary,     0,     1e3,   1},
       {Op::log2,            kFloats,     unary_problems,      large_unary,     0,     1e3,   2},
       {Op::expm1,           kFloats,     unary_problems,      large_unary,     -25,   90,    2},

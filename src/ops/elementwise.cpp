@@ -91,6 +91,10 @@ OpDef define_exp() {
   return elementwise<[](auto& b, auto x) { return math::exp(b, x[0]); }>(infer_floats);
 }
 
+OpDef define_exp2() {
+  return elementwise<[](auto& b, auto x) { return math::exp2(b, x[0]); }>(infer_floats);
+}
+
 OpDef define_log() {
   return elementwise<[](auto& b, auto x) { return math::log(b, x[0]); }>(infer_floats);
 }

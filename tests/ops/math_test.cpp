@@ -129,6 +129,12 @@ TEST_CASE("exp is within 1 ulp") {
       [](auto& b, auto x, auto) { return math::exp(b, x); });
 }
 
+TEST_CASE("exp2 is within 2 ulp") {
+  check_unary(
+      {-151, 129}, {-1077, 1025}, 2, [](long double x, long double) { return std::exp2(x); },
+      [](auto& b, auto x, auto) { return math::exp2(b, x); });
+}
+
 TEST_CASE("log is within 1 ulp") {
   check_unary(
       {0, 3}, {0, 3}, 1, [](long double x, long double) { return std::log(x); },

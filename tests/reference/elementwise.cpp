@@ -62,6 +62,8 @@ F function_result(Op op, const F* x) {
       return x[0] > 0 ? 1 : x[0] < 0 ? -1 : x[0];
     case Op::exp:
       return std::exp(x[0]);
+    case Op::exp2:
+      return std::exp2(x[0]);
     case Op::log:
       return std::log(x[0]);
     case Op::log2:

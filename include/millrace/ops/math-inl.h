@@ -3,6 +3,7 @@
 
 #include "millrace/ops/math/erf.h"
 #include "millrace/ops/math/exp.h"
+#include "millrace/ops/math/exp2.h"
 #include "millrace/ops/math/expm1.h"
 #include "millrace/ops/math/log.h"
 #include "millrace/ops/math/log1p.h"
