@@ -136,6 +136,10 @@ OpDef define_cos() {
   return elementwise<[](auto& b, auto x) { return math::cos(b, x[0]); }>(infer_floats);
 }
 
+OpDef define_tan() {
+  return elementwise<[](auto& b, auto x) { return math::tan(b, x[0]); }>(infer_floats);
+}
+
 OpDef define_tanh() {
   return elementwise<[](auto& b, auto x) { return math::tanh(b, x[0]); }>(infer_floats);
 }

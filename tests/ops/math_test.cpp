@@ -190,8 +190,10 @@ TEST_CASE("log1p is within 2 ulp") {
 
 namespace {
 
+enum class AngleFunction { kSin, kCos, kTan };
+
 template <class T>
-void check_angles(long double (*function)(long double), bool is_sine) {
+void check_angles(long double (*function)(long double), AngleFunction which) {
   std::vector<T> x = sweep<T>(-1e5, 1e5, 300000);
   // Nearest to the zeros of sine and cosine, where the reduction is all.
   for (int n = 1; n < 200000; ++n) {
@@ -201,8 +203,11 @@ void check_angles(long double (*function)(long double), bool is_sine) {
   static long double (*reference)(long double);
   reference = function;
   check_bound<T>(
-      x, x, [](long double angle, long double) { return reference(angle); }, 1,
-      [&](auto& b, auto angle, auto) { return is_sine ? math::sin(b, angle) : math::cos(b, angle); });
+      x, x, [](long double angle, long double) { return reference(angle); }, which == AngleFunction::kTan && sizeof(T) == 8 ? 3 : 1,
+      [&](auto& b, auto angle, auto) {
+        if (which == AngleFunction::kTan) return math::tan(b, angle);
+        return which == AngleFunction::kSin ? math::sin(b, angle) : math::cos(b, angle);
+      });
 }
 
 }  // namespace
@@ -210,13 +215,19 @@ void check_angles(long double (*function)(long double), bool is_sine) {
 TEST_CASE("sin and cos are within 1 ulp") {
   const auto sine = [](long double x) { return std::sin(x); };
   const auto cosine = [](long double x) { return std::cos(x); };
-  check_angles<float>(sine, true);
-  check_angles<float>(cosine, false);
-  check_angles<double>(sine, true);
-  check_angles<double>(cosine, false);
+  check_angles<float>(sine, AngleFunction::kSin);
+  check_angles<float>(cosine, AngleFunction::kCos);
+  check_angles<double>(sine, AngleFunction::kSin);
+  check_angles<double>(cosine, AngleFunction::kCos);
 }
 
-TEST_CASE("sin and cos of the f64 that are nearest to multiples of pi / 2 are within 1 ulp") {
+TEST_CASE("tan is within 3 ulp") {
+  const auto tangent = [](long double x) { return std::tan(x); };
+  check_angles<float>(tangent, AngleFunction::kTan);
+  check_angles<double>(tangent, AngleFunction::kTan);
+}
+
+TEST_CASE("sin, cos and tan of the f64 that are nearest to multiples of pi / 2 are within their bounds") {
   // Found among all f64 by the continued fractions of 2^e * 2 / pi.
   const double nearest[] = {0x1.6ac5b262ca1ffp+849, 0x1.6ac5b262ca1ffp+850, 0x1.504cac51f1eafp+131,
                             0x1.6ac5b262ca1ffp+851, 0x1.e009c53148be1p+991, 0x1.4c96c11134d36p+577,
@@ -236,6 +247,9 @@ TEST_CASE("sin and cos of the f64 that are nearest to multiples of pi / 2 are wi
   check_bound<double>(
       x, x, [](long double angle, long double) { return std::cos(angle); }, 1,
       [](auto& b, auto angle, auto) { return math::cos(b, angle); });
+  check_bound<double>(
+      x, x, [](long double angle, long double) { return std::tan(angle); }, 2,
+      [](auto& b, auto angle, auto) { return math::tan(b, angle); });
 }
 
 namespace {

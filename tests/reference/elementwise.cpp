@@ -76,6 +76,8 @@ F function_result(Op op, const F* x) {
       return std::sin(x[0]);
     case Op::cos:
       return std::cos(x[0]);
+    case Op::tan:
+      return std::tan(x[0]);
     case Op::tanh:
       return std::tanh(x[0]);
     case Op::sigmoid: {

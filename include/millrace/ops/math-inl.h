@@ -12,4 +12,5 @@
 #include "millrace/ops/math/sigmoid.h"
 #include "millrace/ops/math/sin_cos.h"
 #include "millrace/ops/math/softplus.h"
+#include "millrace/ops/math/tan.h"
 #include "millrace/ops/math/tanh.h"

@@ -75,9 +75,17 @@ ReducedAngle<V> reduce_f64_angle(B& b, V x) {
   return {pick(large.quarters, small.quarters), pick(large.high, small.high), pick(large.low, small.low)};
 }
 
-/// sin(x + quarters * pi / 2). Precondition: x >= 0 or NaN.
+/// sin and cos of the rest of an angle, whose multiple of pi / 2 is taken off, and that multiple.
+template <class V>
+struct SineAndCosine {
+  V sine;
+  V cosine;
+  V quarters;
+};
+
+/// Of an f32 in f64. Precondition: x >= 0 or NaN.
 template <class B, class V>
-V sin_from_quarter(B& b, V x, std::int64_t quarters) {
+SineAndCosine<V> sine_and_cosine(B& b, V x) {
   const bool is_f64 = x.dtype == DType::kF64;
   const auto pick = [&](std::span<const double> f32, std::span<const double> f64) { return is_f64 ? f64 : f32; };
   const ReducedAngle<V> angle = is_f64 ? reduce_f64_angle(b, x) : reduce_f32_angle(b, b.convert(DType::kF64, x));
@@ -88,12 +96,29 @@ V sin_from_quarter(B& b, V x, std::int64_t quarters) {
   const V first = b.sub(one, half_z);
   const V tail = b.sub(b.mul(b.mul(z, z), horner(b, z, pick(kCosShort, kCosLong))), b.mul(r, angle.low));
   const V cosine = b.add(first, b.add(b.sub(b.sub(one, first), half_z), tail));
-  const auto integer = [&](std::int64_t value) { return b.constant_int(DType::kI64, value); };
-  const V n = b.add(angle.quarters, integer(quarters));
-  const V y = b.select(b.eq(b.bit_and(n, integer(1)), integer(0)), sine, cosine);
-  const V signed_y = b.select(b.eq(b.bit_and(n, integer(2)), integer(0)), y, b.neg(y));
-  if (!is_f64) return b.convert(DType::kF32, signed_y);
-  return b.select(b.lt(x, b.constant_like(x, kInfinity)), signed_y, b.constant_like(x, kNaN));
+  return {sine, cosine, angle.quarters};
+}
+
+/// y in the dtype of x; NaN of infinities. Precondition: x >= 0 or NaN.
+template <class B, class V>
+V finish_angle(B& b, V x, V y) {
+  if (x.dtype != DType::kF64) return b.convert(DType::kF32, y);
+  return b.select(b.lt(x, b.constant_like(x, kInfinity)), y, b.constant_like(x, kNaN));
+}
+
+/// Whether a bit of n is 0.
+template <class B, class V>
+V is_bit_clear(B& b, V n, std::int64_t bit) {
+  return b.eq(b.bit_and(n, b.constant_int(DType::kI64, bit)), b.constant_int(DType::kI64, 0));
+}
+
+/// sin(x + quarters * pi / 2). Precondition: x >= 0 or NaN.
+template <class B, class V>
+V sin_from_quarter(B& b, V x, std::int64_t quarters) {
+  const SineAndCosine<V> of = sine_and_cosine(b, x);
+  const V n = b.add(of.quarters, b.constant_int(DType::kI64, quarters));
+  const V y = b.select(is_bit_clear(b, n, 1), of.sine, of.cosine);
+  return finish_angle(b, x, b.select(is_bit_clear(b, n, 2), y, b.neg(y)));
 }
 
 }  // namespace detail
