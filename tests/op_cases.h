@@ -60,6 +60,7 @@ inline std::span<const OpCase> op_cases() {
       {Op::sin,             kFloats,     unary_problems,      large_unary,     -1e3,  1e3,   1},
       {Op::cos,             kFloats,     unary_problems,      large_unary,     -1e3,  1e3,   1},
       {Op::tan,             kFloats,     unary_problems,      large_unary,     -1e3,  1e3,   3},
+      {Op::atan2,           kFloats,     binary_problems,     large_binary,    -2,    2,     3},
       {Op::tanh,            kFloats,     unary_problems,      large_unary,     -10,   10,    2},
       {Op::sigmoid,         kFloats,     unary_problems,      large_unary,     -105,  20,    3},
       {Op::hard_swish,      kFloats,     unary_problems,      large_unary,     -5,    5,     2},

@@ -140,6 +140,10 @@ OpDef define_tan() {
   return elementwise<[](auto& b, auto x) { return math::tan(b, x[0]); }>(infer_floats);
 }
 
+OpDef define_atan2() {
+  return elementwise<[](auto& b, auto x) { return math::atan2(b, x[0], x[1]); }>(infer_floats);
+}
+
 OpDef define_tanh() {
   return elementwise<[](auto& b, auto x) { return math::tanh(b, x[0]); }>(infer_floats);
 }

@@ -203,7 +203,8 @@ void check_angles(long double (*function)(long double), AngleFunction which) {
   static long double (*reference)(long double);
   reference = function;
   check_bound<T>(
-      x, x, [](long double angle, long double) { return reference(angle); }, which == AngleFunction::kTan && sizeof(T) == 8 ? 3 : 1,
+      x, x, [](long double angle, long double) { return reference(angle); },
+      which == AngleFunction::kTan && sizeof(T) == 8 ? 3 : 1,
       [&](auto& b, auto angle, auto) {
         if (which == AngleFunction::kTan) return math::tan(b, angle);
         return which == AngleFunction::kSin ? math::sin(b, angle) : math::cos(b, angle);
@@ -308,6 +309,56 @@ void check_pow() {
 }
 
 }  // namespace
+
+namespace {
+
+template <class T>
+void check_atan2() {
+  std::mt19937_64 random(22);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  std::vector<T> y, x;
+  const auto add = [&](double a, double b) {
+    y.push_back(static_cast<T>(a));
+    x.push_back(static_cast<T>(b));
+  };
+  const double exponents = sizeof(T) == 4 ? 149 : 1074;
+  for (int i = 0; i < 400000; ++i) {
+    add(unit(random), unit(random));
+    const double scale = std::exp2(unit(random) * exponents);  // any magnitudes, and any ratio of them
+    add(unit(random) * scale, unit(random) * std::exp2(unit(random) * exponents));
+    add(unit(random) * scale, unit(random) * scale);
+    const double near_one = 1 + unit(random) * std::exp2(-40 * std::fabs(unit(random)));
+    add(near_one, std::copysign(1, unit(random)));
+    add(0.41421356237309503 + unit(random) * 1e-6, 1);  // where the reduction changes
+  }
+  constexpr T kInf = std::numeric_limits<T>::infinity();
+  const T special[] = {0,
+                       1,
+                       2,
+                       std::numeric_limits<T>::max(),
+                       std::numeric_limits<T>::min(),
+                       std::numeric_limits<T>::denorm_min(),
+                       kInf,
+                       std::numeric_limits<T>::quiet_NaN()};
+  for (const T a : special) {
+    for (const T b : special) {
+      for (const T sign : {T{1}, T{-1}}) {
+        add(a * sign, b);
+        add(a * sign, -b);
+      }
+    }
+  }
+  check_bound<T>(
+      y, x, [](long double a, long double b) { return std::atan2(a, b); }, sizeof(T) == 4 ? 1 : 3,
+      [](auto& b, auto a, auto c) { return math::atan2(b, a, c); });
+}
+
+}  // namespace
+
+TEST_CASE("atan2 is within 3 ulp") {
+  check_atan2<float>();
+  check_atan2<double>();
+}
 
 TEST_CASE("pow is within 1 ulp, and C's pow on special values") {
   check_pow<float>();

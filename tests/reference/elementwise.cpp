@@ -78,6 +78,8 @@ F function_result(Op op, const F* x) {
       return std::cos(x[0]);
     case Op::tan:
       return std::tan(x[0]);
+    case Op::atan2:
+      return std::atan2(x[0], x[1]);
     case Op::tanh:
       return std::tanh(x[0]);
     case Op::sigmoid: {

@@ -76,6 +76,8 @@ bool is_jagged(const RangeCase& node, std::int64_t i) {
       constexpr long double kPi = std::numbers::pi_v<long double>;
       return std::floor(low_of(x, i) / kPi - 0.5L) != std::floor(high_of(x, i) / kPi - 0.5L);
     }
+    case Op::atan2:
+      return low_of(*node.operands[1], i) <= 0;
     case Op::pow:
       return low_of(x, i) <= 0;
     case Op::cast: {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "millrace/ops/math/atan2.h"
 #include "millrace/ops/math/erf.h"
 #include "millrace/ops/math/exp.h"
 #include "millrace/ops/math/exp2.h"
