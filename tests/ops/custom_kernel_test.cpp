@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/ops/custom_kernel.h"
+#include "millrace/ops/op_def.h"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
+#include <span>
 #include <string>
+#include <utility>
 
-#include "millrace/ops/op_def.h"
+#include "millrace/jit/body.h"
+#include "millrace/ops/attributes.h"
 
 namespace millrace {
+
+/// A body as it is recorded into a kernel, and as it is computed on the host. Operands of f16 and bf16 come as f32.
+using BodyFunction = BodyValue (*)(BodyBuilder&, std::span<const BodyValue>, const Attributes&);
+using HostFunction = Scalar (*)(HostEval&, std::span<const Scalar>, const Attributes&);
 
 /// An application's own elementwise kernel, fused and compiled like ours. `Body` is a builder template:
 ///
@@ -32,9 +38,5 @@ CustomKernel make_custom_kernel(std::string name) {
           [](BodyBuilder& b, std::span<const BodyValue> x, const Attributes&) -> BodyValue { return Body::emit(b, x); },
           [](HostEval& b, std::span<const Scalar> x, const Attributes&) -> Scalar { return Body::emit(b, x); }};
 }
-
-/// Type rule and request of a custom kernel, as OpDef::infer and OpDef::build.
-Result<Inference> infer_custom(const CustomKernel&, std::span<const TensorType> operands);
-Result<std::vector<KernelRequest>> build_custom(const CustomKernel&, const OpInstance&);
 
 }  // namespace millrace

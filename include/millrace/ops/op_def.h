@@ -7,7 +7,7 @@
 
 #include "millrace/base/status.h"
 #include "millrace/jit/algorithm.h"
-#include "millrace/jit/body.h"
+#include "millrace/ops/custom_kernel.h"
 #include "millrace/ops/op.h"
 
 namespace millrace {
@@ -33,9 +33,6 @@ struct Inference {
   std::vector<TensorType> results;
   std::vector<SizeRequirement> requirements;
 };
-
-using BodyFunction = BodyValue (*)(BodyBuilder&, std::span<const BodyValue>, const Attributes&);
-using HostFunction = Scalar (*)(HostEval&, std::span<const Scalar>, const Attributes&);
 
 /// What an op means. One per row of op_table.inc, made by `define_<op>()` in src/ops/.
 struct OpDef {
@@ -63,5 +60,9 @@ std::string broken_limit(const TensorType&);
 
 /// Infers with the checks that the table itself gives: operand count, attribute type, rank limit, element count.
 Result<Inference> infer_types(Op op, std::span<const TensorType> operands, const Attributes&);
+
+/// Type rule and request of a custom kernel, as OpDef::infer and OpDef::build.
+Result<Inference> infer_custom(const CustomKernel&, std::span<const TensorType> operands);
+Result<std::vector<KernelRequest>> build_custom(const CustomKernel&, const OpInstance&);
 
 }  // namespace millrace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/passes/simplify_views.h"
 
+#include "millrace/ops/op_def.h"
+
 namespace millrace {
 namespace {
 
