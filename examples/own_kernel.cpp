@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "millrace/graph/compile_report.h"
 #include "millrace/millrace.h"
 
 using namespace millrace;

@@ -3,6 +3,9 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/graph/tower.h"
+#include "millrace/graph/compile_report.h"
+#include "millrace/graph/lowered_graph.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 
 namespace millrace {

@@ -3,6 +3,9 @@
 // graph.
 #include <benchmark/benchmark.h>
 
+#include "millrace/graph/compile_report.h"
+#include "millrace/hal/device.h"
+#include "millrace/jit/kernel_cache.h"
 #include "millrace/millrace.h"
 
 namespace millrace {

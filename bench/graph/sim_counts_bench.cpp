@@ -6,6 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "millrace/hal/device.h"
 #include "millrace/hal/sim_device.h"
 #include "millrace/millrace.h"
 

@@ -12,6 +12,7 @@
 #include <benchmark/benchmark.h>
 
 #include "jit/llvm_client/open_module.h"
+#include "millrace/graph/compile_report.h"
 #include "millrace/millrace.h"
 
 namespace millrace {

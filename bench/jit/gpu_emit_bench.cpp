@@ -9,7 +9,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/text.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 
 namespace millrace {

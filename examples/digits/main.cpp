@@ -10,6 +10,7 @@
 #include "examples/digits/digit_network.h"
 #include "examples/digits/digit_set.h"
 #include "examples/digits/draw.h"
+#include "millrace/graph/compile_report.h"
 #include "millrace/millrace.h"
 
 namespace digits {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <set>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "jit/map/code_estimate.h"
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/text.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/cliff_cases.h"
 

@@ -8,6 +8,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "millrace/graph/compile_report.h"
+#include "millrace/hal/device.h"
+#include "millrace/jit/kernel_cache.h"
 #include "millrace/millrace.h"
 
 namespace millrace {

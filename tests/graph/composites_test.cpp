@@ -2,6 +2,7 @@
 // What composites build, and what becomes of it: a change here is a change of every program that calls them.
 #include <doctest/doctest.h>
 
+#include "millrace/graph/dispatch.h"
 #include "tests/graph/formed.h"
 #include "tests/support/run_graph.h"
 

@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/hal/device.h"
 #include "millrace/hal/sim_device.h"
+#include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
 namespace {

@@ -2,6 +2,8 @@
 // Nothing is forced here: an algorithm or generator that no ordinary program chooses by itself is dead code.
 #include <doctest/doctest.h>
 
+#include "millrace/graph/lowered_graph.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 
 namespace millrace {

@@ -2,6 +2,7 @@
 // What a run refuses of the sizes that it is given, before anything executes; and what binding costs.
 #include <doctest/doctest.h>
 
+#include "millrace/graph/compile_report.h"
 #include "millrace/millrace.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/run_graph.h"

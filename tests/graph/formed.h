@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "millrace/graph/compile_report.h"
+#include "millrace/graph/dispatch.h"
 #include "millrace/millrace.h"
 
 namespace millrace {

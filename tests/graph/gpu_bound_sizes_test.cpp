@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/hal/device.h"
 #include "millrace/hal/sim_device.h"
 #include "millrace/millrace.h"
 #include "tests/support/run_graph.h"

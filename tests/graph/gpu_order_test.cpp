@@ -3,6 +3,8 @@
 // what is not used.
 #include <doctest/doctest.h>
 
+#include "millrace/graph/lowered_graph.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/support/check_graph.h"
 #include "tests/support/run_graph.h"

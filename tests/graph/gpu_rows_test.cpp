@@ -4,7 +4,9 @@
 
 #include "jit/llvm_client/open_module.h"
 #include "millrace/graph/code_object.h"
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/jit/code_object.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/support/run_graph.h"
 

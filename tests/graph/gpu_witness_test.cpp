@@ -2,7 +2,10 @@
 // The second witness for whole graphs: fused regions for GPUs as machine code of the host.
 #include <doctest/doctest.h>
 
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/hal/sim_device.h"
+#include "millrace/jit/kernel_cache.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/support/check_graph.h"
 #include "tests/support/split_generator.h"

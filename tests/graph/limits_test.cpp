@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/millrace.h"
 #include "tests/support/difference.h"
 #include "tests/support/reference_graph.h"

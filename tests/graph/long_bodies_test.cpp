@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // An application's kernel whose body is too long for one kernel is several, and computes what its body says.
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "millrace/graph/code_object.h"
+#include "millrace/graph/compile_report.h"
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/jit/algorithm.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "millrace/ops/math-inl.h"
 #include "tests/reference/tensor.h"

@@ -2,6 +2,9 @@
 // Looking at a graph on its way to a program.
 #include <doctest/doctest.h>
 
+#include "millrace/graph/compile_report.h"
+#include "millrace/graph/lowered_graph.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/support/run_graph.h"
 

@@ -3,7 +3,10 @@
 #include <doctest/doctest.h>
 
 #include "millrace/graph/code_object.h"
+#include "millrace/graph/compile_report.h"
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/jit/code_object.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/support/run_graph.h"
 

@@ -4,8 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/graph/compile_report.h"
 #include "millrace/graph/dispatch.h"
 #include "millrace/graph/passes.h"
+#include "millrace/hal/device.h"
 #include "tests/graph/misuse.h"
 #include "tests/support/round_trip.h"
 

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/graph/lowered_graph.h"
+#include "millrace/hal/device.h"
 #include "millrace/millrace.h"
 #include "tests/support/run_graph.h"
 

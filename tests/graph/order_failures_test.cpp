@@ -6,6 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/graph/compile_report.h"
+#include "millrace/graph/lowered_graph.h"
+#include "millrace/hal/device.h"
 #include "millrace/hal/sim_device.h"
 #include "millrace/millrace.h"
 #include "tests/reference/evaluate.h"

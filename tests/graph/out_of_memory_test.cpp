@@ -14,6 +14,9 @@
 #include <doctest/doctest.h>
 
 #include "millrace/base/file.h"
+#include "millrace/graph/lowered_graph.h"
+#include "millrace/jit/kernel_cache.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/jit/cache/temporary_directory.h"
 #include "tests/support/allocation_count.h"

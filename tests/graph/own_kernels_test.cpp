@@ -2,6 +2,7 @@
 // Kernels of an application's own: what they may return, and what their names may be.
 #include <doctest/doctest.h>
 
+#include "millrace/graph/compile_report.h"
 #include "millrace/graph/text.h"
 #include "tests/graph/misuse.h"
 #include "tests/reference/evaluate.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include "millrace/graph/compile_report.h"
 #include "millrace/millrace.h"
 
 namespace millrace {

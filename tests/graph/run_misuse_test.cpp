@@ -4,7 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/graph/compile_report.h"
 #include "millrace/graph/program.h"
+#include "millrace/hal/device.h"
+#include "millrace/jit/kernel_cache.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "tests/graph/misuse.h"
 
 namespace millrace {

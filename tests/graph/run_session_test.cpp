@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/graph/compile_report.h"
 #include "tests/graph/misuse.h"
 #include "tests/reference/evaluate.h"
 #include "tests/support/allocation_count.h"

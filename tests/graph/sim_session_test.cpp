@@ -5,7 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/graph/lowered_graph.h"
+#include "millrace/hal/device.h"
 #include "millrace/hal/sim_device.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/support/check_graph.h"
 #include "tests/support/run_graph.h"

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/graph/compile_report.h"
 #include "millrace/millrace.h"
 #include "tests/reference/tensor.h"
 #include "tests/support/run_graph.h"

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/graph/compile_report.h"
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/millrace.h"
 #include "tests/reference/evaluate.h"
 #include "tests/support/op_driver.h"

@@ -2,6 +2,7 @@
 // The names that a text gives to values: kept by the graph, by the passes, and in the messages of a run.
 #include <doctest/doctest.h>
 
+#include "millrace/graph/compile_report.h"
 #include "millrace/millrace.h"
 #include "tests/support/round_trip.h"
 #include "tests/support/run_graph.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/ops/custom_kernel.h"
-#include "millrace/ops/op_def.h"
 
 #include <doctest/doctest.h>
 
 #include "millrace/ops/math-inl.h"
+#include "millrace/ops/op_def.h"
 
 using namespace millrace;
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/structure/include_rules.h"
 
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
 #include <doctest/doctest.h>
 
 using namespace millrace::structure;
@@ -21,6 +26,21 @@ SourceTree good_tree_and(SourceFile file) {
           {"src/jit/llvm/emit.cpp", "#include <llvm/IR/IRBuilder.h>\n"},
           {"tests/reference/dot.cpp", "#include <Eigen/Core>\n#include \"millrace/ops/op.h\"\n"},
           std::move(file)};
+}
+
+/// What including a header includes in turn, as the lines spell it.
+std::set<std::string> reached_from(const SourceTree& tree, const SourceFile& file) {
+  std::set<std::string> reached;
+  std::vector<const SourceFile*> open = {&file};
+  while (!open.empty()) {
+    const SourceFile* from = open.back();
+    open.pop_back();
+    for (const Include& include : includes_of(*from)) {
+      if (!reached.insert(std::string(include.path)).second || !include.quoted) continue;
+      if (const SourceFile* to = resolve_include(tree, *from, include)) open.push_back(to);
+    }
+  }
+  return reached;
 }
 
 }  // namespace
@@ -111,4 +131,20 @@ TEST_CASE("the oracle rule finds an oracle that includes a layer") {
   CHECK(join_lines(check_oracle_independence(tree)) ==
         "tests/reference/sort.cpp:1: includes \"millrace/hal/device.h\"; the oracle includes the standard library, "
         "Eigen, base/ and ops/op.h only\n");
+}
+
+// Each of these costs whoever includes millrace.h a tenth of a second or more.
+TEST_CASE("what an application includes has no machine code, devices, locks, clocks and function objects in it") {
+  const SourceTree& tree = repository();
+  const auto file = std::ranges::find(tree, "include/millrace/millrace.h", &SourceFile::path);
+  REQUIRE(file != tree.end());
+  const std::set<std::string> reached = reached_from(tree, *file);
+  CHECK(reached.contains("millrace/graph/graph.h"));
+  for (const char* heavy :
+       {"millrace/jit/machine_kernel.h", "millrace/jit/memory_plan.h", "millrace/jit/kernel_compiler.h",
+        "millrace/jit/algorithm.h", "millrace/hal/device.h", "millrace/hal/semaphore.h", "chrono", "functional",
+        "iostream", "mutex", "regex", "thread", "unordered_map"}) {
+    CAPTURE(heavy);
+    CHECK_FALSE(reached.contains(heavy));
+  }
 }

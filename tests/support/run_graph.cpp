@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millrace/hal/target.h"
 #include "tests/support/guarded_buffer.h"
 
 namespace millrace::test {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/graph/text.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/ops/op.h"
 #include "tests/tools/workplace.h"
 

@@ -7,6 +7,7 @@
 
 #include "millrace/graph/npy.h"
 #include "millrace/graph/text.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "tests/reference/evaluate.h"
 #include "tests/support/difference.h"
 #include "tests/support/reference_graph.h"

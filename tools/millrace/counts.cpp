@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "millrace/graph/context.h"
+#include "millrace/hal/device.h"
 
 namespace millrace::tool {
 namespace {

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include "millrace/graph/context.h"
+#include "millrace/hal/device.h"
+#include "millrace/jit/cache_defaults.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
 
@@ -90,9 +93,9 @@ Status devices() {
   }
   text += "targets\n" + targets_text(*context);
   text += "code generators, in the order in which they are asked\n" + generators_text(*context);
-  const std::string cache = KernelCache::default_directory();
+  const std::string cache = default_cache_directory();
   text += "kernel cache\n" + line("", cache.empty() ? "in memory only: neither XDG_CACHE_HOME nor HOME is set" : cache);
-  for (const std::string& layer : KernelCache::default_read_only_directories()) text += line("", layer + ", only read");
+  for (const std::string& layer : default_read_only_cache_directories()) text += line("", layer + ", only read");
   return write_text("", text);
 }
 

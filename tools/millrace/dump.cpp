@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "millrace/graph/code_object.h"
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/text.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
 #include "tools/millrace/graph_dot.h"

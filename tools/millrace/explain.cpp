@@ -5,7 +5,9 @@
 
 #include "millrace/base/printable.h"
 #include "millrace/graph/code_object.h"
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/text.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/jit/occupancy.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/dims.h"

@@ -7,7 +7,10 @@
 
 #include "millrace/base/file.h"
 #include "millrace/base/printable.h"
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/text.h"
+#include "millrace/hal/device.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "tools/millrace/progress_line.h"
 
 namespace millrace::tool {

@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/program.h"
+#include "millrace/hal/device.h"
 
 namespace millrace::tool {
 

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "millrace/graph/compile_report.h"
+#include "millrace/graph/lowered_graph.h"
 #include "tools/millrace/step_cost.h"
 
 namespace millrace::tool {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "millrace/graph/program.h"
+#include "millrace/hal/device.h"
 
 namespace millrace::tool {
 

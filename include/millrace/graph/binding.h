@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -10,7 +9,7 @@
 #include <string_view>
 
 #include "millrace/base/shape.h"
-#include "millrace/hal/buffer.h"
+#include "millrace/hal/buffer_binding.h"
 
 namespace millrace {
 
@@ -20,7 +19,7 @@ class Extents {
   Extents() = default;
   Extents(std::initializer_list<std::int64_t> extents) : Extents(std::span(extents.begin(), extents.size())) {}
   explicit Extents(std::span<const std::int64_t> extents) : rank_(extents.size()) {
-    std::copy_n(extents.begin(), std::min(rank_, kMaxRank), extents_.begin());
+    for (std::size_t i = 0; i < rank_ && i < kMaxRank; ++i) extents_[i] = extents[i];
   }
 
   /// More than kMaxRank is kept as a number and fits no argument.

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "millrace/hal/device.h"
-#include "millrace/jit/kernel_cache.h"
-#include "millrace/jit/kernel_compiler.h"
+#include "millrace/base/status.h"
+#include "millrace/jit/cache_defaults.h"
+#include "millrace/jit/options.h"
 
 namespace millrace {
 
+class Device;  // hal/device.h, as Driver
+struct Driver;
+class KernelCache;     // jit/kernel_cache.h
+class KernelCompiler;  // jit/kernel_compiler.h
+class Target;          // hal/target.h
+
 /// What there is to compile with and run on, listed explicitly: nothing registers itself. Shareable between threads
-/// once built.
+/// once built. Whoever makes one includes the headers of what it holds.
 struct Context {
   std::vector<Driver> drivers;
   std::vector<std::shared_ptr<const KernelCompiler>> generators;  // in the order in which they are asked
@@ -26,11 +33,11 @@ struct Context {
 };
 
 struct ContextOptions {
-  /// Empty: kernels are cached in memory only. Default: KernelCache::default_directory().
-  std::string cache_directory = KernelCache::default_directory();
+  /// Empty: kernels are cached in memory only. Default: default_cache_directory().
+  std::string cache_directory = default_cache_directory();
   /// See KernelCache::Options.
-  std::vector<std::string> read_only_cache_directories = KernelCache::default_read_only_directories();
-  std::uint64_t max_cache_bytes = KernelCache::kDefaultMaxBytes;
+  std::vector<std::string> read_only_cache_directories = default_read_only_cache_directories();
+  std::uint64_t max_cache_bytes = kDefaultMaxCacheBytes;
   LlvmOptions llvm = {};
 };
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "millrace/base/callback.h"
 #include "millrace/graph/graph.h"
 
 namespace millrace {
@@ -43,17 +42,12 @@ inline constexpr GraphPass kGraphPasses[] = {
     {"eliminate_dead_nodes", eliminate_dead_nodes},
 };
 
-struct PassReport {
-  std::string_view name;
-  std::chrono::nanoseconds time{};
-  std::size_t nodes_before = 0;
-  std::size_t nodes_after = 0;
-};
+struct PassReport;  // compile_report.h
 
 struct PassOptions {
   bool verify_each = true;
   /// Called after each pass that changed the text, with its name and the graph.
-  std::function<void(std::string_view pass, const Graph&)> dump = {};
+  Callback<std::string_view, const Graph&> dump = {};
 };
 
 /// Runs the passes, and alone verifies, times and dumps. An invalid graph after a pass is our error and names the pass.

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "millrace/base/callback.h"
 #include "millrace/graph/binding.h"
 #include "millrace/graph/context.h"
 #include "millrace/graph/graph.h"
 #include "millrace/graph/passes.h"
-#include "millrace/graph/schedule.h"
 #include "millrace/graph/signature.h"
+#include "millrace/jit/options.h"
 
 namespace millrace {
+
+class Device;              // hal/device.h
+class SubmissionObserver;  // hal/device.h
+struct CompileReport;      // compile_report.h
+struct LoweredGraph;       // lowered_graph.h, as ProgramVariant
+struct ProgramVariant;
 
 /// How far code generation is, for people who wait.
 struct CompileProgress {
@@ -36,54 +41,10 @@ struct CompileOptions {
   /// An already made device (a wrapped one, say); null: made from `device`.
   std::shared_ptr<Device> on_device = {};
   /// Called before each kernel is looked up or compiled, target by target.
-  std::function<void(const CompileProgress&)> progress = {};
-};
-
-struct KernelReport {
-  std::string name;
-  std::chrono::nanoseconds time{};  // to find its code in the cache, or to generate it
-};
-
-/// What compiling did, for people.
-struct CompileReport {
-  /// The phases follow one another in this order. Of more targets than one each has its own, but for those before
-  /// lowering, which they share, and the total.
-  std::chrono::nanoseconds total{}, passes{}, forming{}, lowering{}, scheduling{}, code{}, load{};
-  std::vector<PassReport> pass_reports;
-  std::vector<KernelReport> kernel_reports;
-  std::size_t num_regions = 0, num_kernels = 0, num_dispatches = 0;
-  SizeExpr slab_bytes = 0;  // of transients; an expression where sizes are
-  std::uint64_t constant_bytes = 0;
+  Callback<const CompileProgress&> progress = {};
 };
 
 enum class Stage : std::uint8_t { kGraph, kDispatch, kKernels, kPlan, kSchedule, kCommands };
-
-/// A graph on its way to a program, down to the commands for one target, as data: all but code.
-struct LoweredGraph {
-  DispatchGraph dispatch;                              // of the graph after the passes
-  std::vector<std::vector<KernelSequence>> sequences;  // a row per region
-  Schedule schedule;
-  CommandList commands;  // the schedule's steps in their order, and barriers
-  CompileReport report;  // so far
-};
-
-/// What compile() does before it needs a device, for whoever wants to look, also at targets that the host cannot run.
-/// Precondition: verify(graph) passed.
-Result<LoweredGraph> lower_graph(Graph graph, const Target&, const LowerOptions& = {}, const PassOptions& = {});
-/// In the targets' order. They share passes and regions; every region has its kernels for every target before anything
-/// is scheduled.
-Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Target>, const LowerOptions& = {},
-                                              const PassOptions& = {});
-/// Every level can be printed.
-std::string to_text(const LoweredGraph&, Stage);
-
-/// A program for one of its targets. How many kernels a region becomes, and which scratch is between them, is the
-/// target's to decide, so each has a schedule, commands and a memory plan of its own beside its code.
-struct ProgramVariant {
-  TargetSpec target;
-  LoweredGraph lowered;
-  std::vector<ExecutableImage> images;  // one per kernel of the schedule
-};
 
 /// A compiled graph on a device. Immutable, cheap to copy, shareable between threads; each thread runs it in its own
 /// Session.
@@ -103,7 +64,7 @@ class Program {
   /// The same program on another device, which picks the variant for its target. Fails when there is none, naming those
   /// that there are.
   Result<Program> on(std::shared_ptr<Device> device) const;
-  std::string to_text(Stage stage) const { return millrace::to_text(lowered(), stage); }
+  std::string to_text(Stage stage) const;
 
   struct State;
   explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}

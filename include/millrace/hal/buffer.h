@@ -8,6 +8,7 @@
 #include <span>
 
 #include "millrace/base/status.h"
+#include "millrace/hal/buffer_binding.h"
 
 namespace millrace {
 
@@ -39,13 +40,6 @@ class Buffer {
   void* data_;
   std::size_t size_bytes_;
   Deleter deleter_;
-};
-
-/// What a submission binds: memory and its length. Non-owning; the caller keeps it alive until the submission has
-/// ended.
-struct BufferBinding {
-  void* data = nullptr;
-  std::size_t size_bytes = 0;
 };
 
 }  // namespace millrace

@@ -81,11 +81,6 @@ struct KernelSequence {
 Status verify(const KernelSequence&);
 std::string to_text(const KernelSequence&);
 
-struct LowerOptions {
-  std::string force_algorithm = {};  // empty: in order
-  CompileKernelOptions compile = {};
-};
-
 /// Asks the algorithms for the request in order (kAlgorithms in src/jit/algorithms/list.cpp), until every size that a
 /// run may bind has one. Operands are numbered as
 /// the request's (LoopKernel: operands, results; SortDescriptor: input; values if wanted, then indices if wanted;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millrace/hal/executable.h"
+#include "millrace/jit/cache_defaults.h"
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
@@ -17,8 +18,6 @@ namespace millrace {
 /// used results), target, generator, its version (LLVM's too) and our own build. Thread-safe.
 class KernelCache {
  public:
-  static constexpr std::uint64_t kDefaultMaxBytes = std::uint64_t{1} << 30;
-
   struct Options {
     /// Where compiled kernels are kept; empty: in memory only. Each is a file that is written under a temporary name
     /// and renamed, so a reader never sees a part. A file may be read by those who may list the directory: mode 0644 in
@@ -28,14 +27,9 @@ class KernelCache {
     std::vector<std::string> read_only_directories = {};
     /// Limits the files in `directory`; 0: no limit. Writers remove those that were used longest ago, to the day, and
     /// what killed writers left. They count once in a while, so that there may at times be a few percent more.
-    std::uint64_t max_bytes = kDefaultMaxBytes;
+    std::uint64_t max_bytes = kDefaultMaxCacheBytes;
     std::size_t max_memory_entries = 4096;
   };
-  /// "$XDG_CACHE_HOME/millrace" or "~/.cache/millrace"; empty when neither is set.
-  static std::string default_directory();
-  /// The absolute paths of "$MILLRACE_CACHE_LAYERS", which colons separate; none when it is not set.
-  static std::vector<std::string> default_read_only_directories();
-
   explicit KernelCache(Options options);
   ~KernelCache();
 

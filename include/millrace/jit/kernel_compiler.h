@@ -11,6 +11,7 @@
 #include "millrace/jit/loop_kernel.h"
 #include "millrace/jit/machine_kernel.h"
 #include "millrace/jit/memory_plan.h"
+#include "millrace/jit/options.h"
 
 namespace millrace {
 
@@ -60,10 +61,6 @@ class KernelCompiler : public CodeGenerator {
 std::shared_ptr<const KernelCompiler> make_interpreter_generator();
 /// f32 contractions on AVX2 and AVX-512.
 std::shared_ptr<const KernelCompiler> make_xbyak_generator();
-struct LlvmOptions {
-  /// GPU code objects tell which line of the kernel's text each instruction comes from (DWARF 5, the text included).
-  bool line_tables = false;
-};
 /// Everything, through the module libmillrace_llvm, which is opened by the first emit().
 std::shared_ptr<const KernelCompiler> make_llvm_generator(const LlvmOptions& = {});
 
@@ -72,11 +69,6 @@ struct Refusal {
   std::string who;
   std::string reason;
   friend bool operator==(const Refusal&, const Refusal&) = default;
-};
-
-struct CompileKernelOptions {
-  std::string force_generator = {};  // empty: in order
-  bool allow_reference = false;      // may fall to the interpreter though the target has a real generator
 };
 
 struct PlanOutcome {

@@ -8,6 +8,7 @@
 #include "graph/dispatch/compose.h"
 #include "millrace/graph/dispatch.h"
 #include "millrace/graph/text.h"
+#include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
 namespace {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "millrace/graph/compile_report.h"
 #include "millrace/graph/passes.h"
 #include "millrace/graph/text.h"
 

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/jit/code_object.h"
+#include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/guard_allocations.h"
 #include "graph/program/phase_timer.h"
 #include "graph/program/program_state.h"
+#include "millrace/jit/kernel_cache.h"
 
 namespace millrace {
 namespace {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "millrace/hal/device.h"
+#include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
 namespace {

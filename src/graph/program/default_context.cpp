@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/graph/context.h"
 #include "millrace/hal/sim_device.h"
+#include "millrace/jit/kernel_cache.h"
+#include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
 

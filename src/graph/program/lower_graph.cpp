@@ -4,8 +4,11 @@
 
 #include "base/guard_allocations.h"
 #include "graph/program/phase_timer.h"
+#include "millrace/graph/compile_report.h"
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/program.h"
 #include "millrace/graph/text.h"
+#include "millrace/jit/kernel_compiler.h"
 #include "millrace/jit/share_kernels.h"
 
 namespace millrace {

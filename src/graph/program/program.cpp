@@ -3,6 +3,9 @@
 
 #include "base/guard_allocations.h"
 #include "graph/program/program_state.h"
+#include "millrace/graph/compile_report.h"
+#include "millrace/graph/lowered_graph.h"
+#include "millrace/hal/device.h"
 
 namespace millrace {
 
@@ -22,6 +25,7 @@ Result<std::vector<TensorType>> Program::output_types(std::span<const Extents> i
 const CompileReport& Program::report() const { return state_->report; }
 
 const LoweredGraph& Program::lowered() const { return state_->lowered(); }
+std::string Program::to_text(Stage stage) const { return millrace::to_text(lowered(), stage); }
 
 std::span<const ProgramVariant> Program::variants() const { return *state_->variants; }
 

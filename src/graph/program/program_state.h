@@ -3,7 +3,10 @@
 
 #include "graph/program/index_checks.h"
 #include "graph/program/signature_state.h"
+#include "millrace/graph/compile_report.h"
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/program.h"
+#include "millrace/hal/device.h"
 
 namespace millrace {
 

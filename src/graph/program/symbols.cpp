@@ -2,6 +2,7 @@
 // Symbols get their values from the extents of inputs, or by name; then every promise is checked.
 #include "graph/program/symbols.h"
 
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>

@@ -165,7 +165,7 @@ Result<Image> KernelCache::State::get(const PlannedKernel& kernel, const TargetS
   return with_info(std::move(image), kernel.info);
 }
 
-std::vector<std::string> KernelCache::default_read_only_directories() {
+std::vector<std::string> default_read_only_cache_directories() {
   std::vector<std::string> directories;
   const char* layers = std::getenv("MILLRACE_CACHE_LAYERS");
   std::string_view rest = layers != nullptr ? layers : "";
@@ -177,7 +177,7 @@ std::vector<std::string> KernelCache::default_read_only_directories() {
   return directories;
 }
 
-std::string KernelCache::default_directory() {
+std::string default_cache_directory() {
   // An XDG_CACHE_HOME that is not absolute is to be ignored, says its specification.
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') {
     return std::string(cache) + "/millrace";

@@ -185,10 +185,10 @@ TEST_CASE("layers come from the environment, as absolute paths") {
   for (const auto& [value, expected] :
        {std::pair{"", Paths{}}, {"/a", Paths{"/a"}}, {"/a:/b c", Paths{"/a", "/b c"}}, {":rel::/b:", Paths{"/b"}}}) {
     REQUIRE(setenv(name, value, 1) == 0);
-    CHECK(KernelCache::default_read_only_directories() == expected);
+    CHECK(default_read_only_cache_directories() == expected);
   }
   REQUIRE(unsetenv(name) == 0);
-  CHECK(KernelCache::default_read_only_directories().empty());
+  CHECK(default_read_only_cache_directories().empty());
 }
 
 TEST_CASE("above the limit the entries that were used longest ago go") {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace millrace {
+
+/// A function that an option holds: std::function<void(Args...)> without <functional>, whose containers are a fifth of
+/// what including millrace.h would cost. Empty unless made from one; copies share it. Calling an empty one is
+/// undefined.
+template <class... Args>
+class Callback {
+ public:
+  Callback() = default;
+  template <class F>
+    requires(std::is_invocable_v<F&, Args...> && !std::is_same_v<F, Callback>)
+  Callback(F function)
+      : state_(std::make_shared<F>(std::move(function))),
+        call_([](void* state, Args... args) { (*static_cast<F*>(state))(static_cast<Args>(args)...); }) {}
+
+  explicit operator bool() const { return call_ != nullptr; }
+  void operator()(Args... args) const { call_(state_.get(), static_cast<Args>(args)...); }
+
+ private:
+  std::shared_ptr<void> state_;
+  void (*call_)(void* state, Args...) = nullptr;
+};
+
+}  // namespace millrace

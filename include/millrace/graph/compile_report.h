@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/size_expr.h"
+
+namespace millrace {
+
+struct PassReport {
+  std::string_view name;
+  std::chrono::nanoseconds time{};
+  std::size_t nodes_before = 0;
+  std::size_t nodes_after = 0;
+};
+
+struct KernelReport {
+  std::string name;
+  std::chrono::nanoseconds time{};  // to find its code in the cache, or to generate it
+};
+
+/// What compiling did, for people.
+struct CompileReport {
+  /// The phases follow one another in this order. Of more targets than one each has its own, but for those before
+  /// lowering, which they share, and the total.
+  std::chrono::nanoseconds total{}, passes{}, forming{}, lowering{}, scheduling{}, code{}, load{};
+  std::vector<PassReport> pass_reports;
+  std::vector<KernelReport> kernel_reports;
+  std::size_t num_regions = 0, num_kernels = 0, num_dispatches = 0;
+  SizeExpr slab_bytes = 0;  // of transients; an expression where sizes are
+  std::uint64_t constant_bytes = 0;
+};
+
+}  // namespace millrace
