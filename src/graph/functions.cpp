@@ -35,9 +35,9 @@ ValuesAndIndices apply_order(Op op, Tensor x, Attributes attributes) {
 }  // namespace
 
 #define MILLRACE_OP(name, operands, results, traits, attributes, meaning)
-#define MILLRACE_UNARY(name, meaning) \
+#define MILLRACE_UNARY(name, rule, meaning) \
   Tensor name(Tensor x) { return apply(Op::name, {x}); }
-#define MILLRACE_BINARY(name, traits, meaning)                                 \
+#define MILLRACE_BINARY(name, traits, rule, meaning)                           \
   Tensor name(Tensor x, Tensor y) { return apply(Op::name, {x, y}); }          \
   Tensor name(Tensor x, double y) { return apply(Op::name, {x, like(x, y)}); } \
   Tensor name(double x, Tensor y) { return apply(Op::name, {like(y, x), y}); }

@@ -56,9 +56,4 @@ OpDef elementwise(InferFunction infer) {
   return def;
 }
 
-/// Type rules of elementwise ops: operands alike, the result like them.
-InferResult infer_arithmetic(Types operands, const Attributes&);
-InferResult infer_floats(Types operands, const Attributes&);
-InferResult infer_integers(Types operands, const Attributes&);
-
 }  // namespace millrace::ops

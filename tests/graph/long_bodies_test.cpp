@@ -10,7 +10,7 @@
 #include "millrace/jit/algorithm.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
-#include "millrace/ops/math-inl.h"
+#include "millrace/ops/bodies.h"
 #include "tests/reference/tensor.h"
 #include "tests/support/run_graph.h"
 

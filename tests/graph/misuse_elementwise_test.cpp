@@ -2,7 +2,7 @@
 // What elementwise ops, and the table as a whole, refuse.
 #include <doctest/doctest.h>
 
-#include "millrace/ops/math-inl.h"
+#include "millrace/ops/bodies.h"
 #include "tests/graph/misuse.h"
 
 namespace millrace {

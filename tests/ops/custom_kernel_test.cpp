@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/ops/math-inl.h"
+#include "millrace/ops/bodies.h"
 #include "millrace/ops/op_def.h"
 
 using namespace millrace;

@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/base/check.h"
-#include "millrace/ops/math-inl.h"
+#include "millrace/ops/bodies.h"
 #include "tests/ops/lane_builder.h"
 
 using namespace millrace;

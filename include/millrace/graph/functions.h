@@ -17,10 +17,10 @@ namespace millrace {
 // Elementwise ops: exp(x), max(x, y), ... The two tensors have equal shapes and dtypes. A C++ number stands for a
 // tensor like the other; beside integers it is one that they hold.
 #define MILLRACE_OP(name, operands, results, traits, attributes, meaning)
-#define MILLRACE_UNARY(name, meaning) Tensor name(Tensor x);
-#define MILLRACE_BINARY(name, traits, meaning) \
-  Tensor name(Tensor x, Tensor y);             \
-  Tensor name(Tensor x, double y);             \
+#define MILLRACE_UNARY(name, rule, meaning) Tensor name(Tensor x);
+#define MILLRACE_BINARY(name, traits, rule, meaning) \
+  Tensor name(Tensor x, Tensor y);                   \
+  Tensor name(Tensor x, double y);                   \
   Tensor name(double x, Tensor y);
 #include "millrace/ops/op_table.inc"
 
