@@ -32,7 +32,7 @@ V atan_of_ratio(B& b, V t, bool is_long) {
   return b.select(is_turned, turned, b.sub(r, bend));
 }
 
-/// Of f64, or of f32 in f64.
+/// atan2 of f64; f32 comes widened, with the short polynomial.
 template <class B, class V>
 V atan2_in_f64(B& b, V y, V x, bool is_long) {
   const auto like = [&](double value) { return b.constant_like(y, value); };

@@ -83,7 +83,7 @@ struct SineAndCosine {
   V quarters;
 };
 
-/// Of an f32 in f64. Precondition: x >= 0 or NaN.
+/// An f32 is computed in f64. Precondition: x >= 0 or NaN.
 template <class B, class V>
 SineAndCosine<V> sine_and_cosine(B& b, V x) {
   const bool is_f64 = x.dtype == DType::kF64;
