@@ -17,12 +17,6 @@
 namespace millrace {
 namespace {
 
-const KernelCompiler& generator_of(const PlannedKernel& planned, const Target& target) {
-  const auto it = std::ranges::find_if(target.generators(),
-                                       [&](const auto& generator) { return generator->name() == planned.generator; });
-  return dynamic_cast<const KernelCompiler&>(**it);
-}
-
 struct Worst {
   double seconds = 0;
   std::size_t code_bytes = 0;
@@ -34,7 +28,8 @@ Status emit_sequence(const KernelSequence& sequence, const Target& target, Worst
     const PlannedKernel& planned = entry.kernel;
     if (!worst.kernels.insert(planned.generator + planned.key_text).second) continue;
     const std::clock_t start = std::clock();
-    MILLRACE_TRY_ASSIGN(const ExecutableImage image, generator_of(planned, target).emit(planned, target.spec()));
+    MILLRACE_TRY_ASSIGN(const ExecutableImage image,
+                        target.find_generator(planned.generator)->emit(planned, target.spec()));
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     worst.seconds = std::max(worst.seconds, seconds);
     worst.code_bytes = std::max<std::size_t>(worst.code_bytes, image.code_bytes);

@@ -17,13 +17,6 @@ namespace {
 
 constexpr std::size_t kMostCodeBytes = 64 << 10;
 
-const KernelCompiler& generator_of(const PlannedKernel& planned, const Target& target) {
-  const auto it = std::ranges::find_if(target.generators(),
-                                       [&](const auto& generator) { return generator->name() == planned.generator; });
-  REQUIRE(it != target.generators().end());
-  return dynamic_cast<const KernelCompiler&>(**it);
-}
-
 /// Emits each kernel of the graph once; gives how many there are.
 std::size_t check_kernels(const LoweredGraph& lowered, const Target& target) {
   std::set<std::string> seen;
@@ -32,7 +25,7 @@ std::size_t check_kernels(const LoweredGraph& lowered, const Target& target) {
       for (const SequenceKernel& entry : sequence.kernels) {
         const PlannedKernel& planned = entry.kernel;
         if (!seen.insert(planned.generator + planned.key_text).second) continue;
-        const auto image = generator_of(planned, target).emit(planned, target.spec());
+        const auto image = target.find_generator(planned.generator)->emit(planned, target.spec());
         CHECK_MESSAGE(image.ok(), image.status().message());
         if (!image.ok()) continue;
         // An object for a GPU does not tell its code's size: it is all code but for a few KiB.

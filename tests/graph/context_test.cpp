@@ -7,32 +7,10 @@
 #include "millrace/hal/device.h"
 #include "millrace/hal/sim_device.h"
 #include "millrace/jit/kernel_compiler.h"
+#include "tests/support/fake_generator.h"
 
 namespace millrace {
 namespace {
-
-/// Stands in for a real generator; serves one family.
-class FakeCompiler final : public KernelCompiler {
- public:
-  FakeCompiler(std::string name, std::string family) : name_(std::move(name)), family_(std::move(family)) {}
-  std::string_view name() const override { return name_; }
-  std::string version() const override { return "1"; }
-  Status supports(const TargetSpec& spec) const override {
-    return spec.family == family_ ? Status() : unimplemented("makes code for " + family_ + " only");
-  }
-  Result<PlannedKernel> plan(const Kernel&, const TargetSpec&) const override { return unimplemented("is a fake"); }
-  Result<ExecutableImage> emit(const PlannedKernel&, const TargetSpec&) const override {
-    return unimplemented("is a fake");
-  }
-
- private:
-  std::string name_;
-  std::string family_;
-};
-
-std::shared_ptr<const KernelCompiler> fake(std::string name, std::string family) {
-  return std::make_shared<FakeCompiler>(std::move(name), std::move(family));
-}
 
 Status available() { return {}; }
 Status no_runtime() { return unavailable("libfake.so is not installed; install it"); }
@@ -45,7 +23,7 @@ std::string device_error(const Context& context, std::string_view spec) {
   return context.device(spec).status().message();
 }
 
-const Context kUsual{{cpu_driver()}, {fake("llvm", "cpu"), fake("interpreter", "cpu")}, nullptr};
+const Context kUsual{{cpu_driver()}, {fake_generator("llvm", "cpu"), fake_generator("interpreter", "cpu")}, nullptr};
 constexpr std::string_view kWhatThereIs =
     "devices built in: cpu; code generators built in: llvm, interpreter; say 'cpu' for this host";
 
@@ -77,7 +55,7 @@ TEST_CASE("a device without a code generator is refused, with what is missing") 
   CHECK(target_error(none, "cpu:baseline") ==
         "device 'cpu:baseline': target 'cpu:baseline' has no code generator; built in: none; give one that makes code "
         "for it; devices built in: cpu; code generators built in: none");
-  const Context other{{cpu_driver()}, {fake("gpu", "amdgpu")}, nullptr};
+  const Context other{{cpu_driver()}, {fake_generator("gpu", "amdgpu")}, nullptr};
   CHECK(target_error(other, "cpu:baseline") ==
         "device 'cpu:baseline': target 'cpu:baseline' has no code generator; built in: gpu (makes code for amdgpu "
         "only); give one that makes code for it, or say another target; devices built in: cpu; code generators built "
@@ -86,7 +64,7 @@ TEST_CASE("a device without a code generator is refused, with what is missing") 
 }
 
 TEST_CASE("a context without drivers says that there are none") {
-  const Context context{{}, {fake("llvm", "cpu")}, nullptr};
+  const Context context{{}, {fake_generator("llvm", "cpu")}, nullptr};
   const std::string message =
       "device 'cpu': code can be generated for it, but no driver here runs it; devices built in: none; code generators "
       "built in: llvm";
@@ -96,7 +74,7 @@ TEST_CASE("a context without drivers says that there are none") {
 }
 
 TEST_CASE("a target needs a generator, not a device") {
-  const Context context{{}, {fake("llvm", "cpu"), fake("gpu", "amdgpu")}, nullptr};
+  const Context context{{}, {fake_generator("llvm", "cpu"), fake_generator("gpu", "amdgpu")}, nullptr};
   CHECK(context.target("cpu:baseline").value().generators().size() == 1);
   CHECK(context.target("amdgpu:gfx1100").value().to_text() == "amdgpu:gfx1100");
   CHECK(device_error(context, "amdgpu:gfx1100") ==
@@ -112,7 +90,7 @@ TEST_CASE("a target needs a generator, not a device") {
 }
 
 TEST_CASE("a null generator is refused, not followed") {
-  const Context context{{cpu_driver()}, {nullptr, fake("llvm", "cpu")}, nullptr};
+  const Context context{{cpu_driver()}, {nullptr, fake_generator("llvm", "cpu")}, nullptr};
   CHECK(target_error(context, "cpu:avx2") ==
         "device 'cpu:avx2': target 'cpu:avx2': code generator 0 of 2 is null; give a generator or leave it out; "
         "devices built in: cpu; code generators built in: (null), llvm");
@@ -145,8 +123,9 @@ TEST_CASE(
                                        {"amdgpu", no_runtime, create_nothing},
                                        {"", available, create_nothing},
                                        {"local", nullptr, nullptr}};
-  const std::vector<std::shared_ptr<const KernelCompiler>> generators = {fake("xbyak", "cpu"), fake("gpu", "amdgpu"),
-                                                                         fake("", ""), nullptr, fake("llvm", "cpu")};
+  const std::vector<std::shared_ptr<const KernelCompiler>> generators = {
+      fake_generator("xbyak", "cpu"), fake_generator("gpu", "amdgpu"), fake_generator("", ""), nullptr,
+      fake_generator("llvm", "cpu")};
   for (unsigned subset = 0; subset < 1u << (drivers.size() + generators.size()); ++subset) {
     CAPTURE(subset);
     Context context;

@@ -115,9 +115,7 @@ void check_lengths(const char* target_name, DType dtype, std::size_t most_kernel
   const LoweredGraph lowered = lower_graph(graph_of<Body>(dtype, {4000}), target).value();
   CHECK(lowered.schedule.kernels.size() <= most_kernels);
   for (const PlannedKernel& kernel : lowered.schedule.kernels) {
-    const auto generator =
-        std::ranges::find_if(target.generators(), [&](const auto& each) { return each->name() == kernel.generator; });
-    const auto image = dynamic_cast<const KernelCompiler&>(**generator).emit(kernel, target.spec());
+    const auto image = target.find_generator(kernel.generator)->emit(kernel, target.spec());
     REQUIRE(image.status().message() == "");
     CHECK((target.spec().is_gpu() ? image->bytes.size() : image->code_bytes) <= 64 << 10);
   }

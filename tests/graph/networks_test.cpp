@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 #include "millrace/millrace.h"
 #include "tests/support/reference_graph.h"
 #include "tests/support/squeezenet.h"

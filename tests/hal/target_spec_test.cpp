@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millrace/hal/target_spec.h"
+
 #include <algorithm>
 
 #include <doctest/doctest.h>
-
-#include "millrace/hal/target.h"
 
 namespace millrace {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "millrace/hal/executable.h"
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 
 // Kernels that need no code generator: C++ behind HostKernel, and x86-64 machine code written out, in the baseline
 // instruction set, so that every cpu device runs it. For targets that run no machine code of the host they are C++ too.

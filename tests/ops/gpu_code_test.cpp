@@ -75,7 +75,7 @@ std::string emit_requests(const EmitCase& row, const Target& target) {
 
 void check_emitted(const EmitCase& row, std::string_view gfx) {
   const Target target =
-      Target::create({.family = "amdgpu", .gfx = std::string(gfx)}, CodeGeneratorList{make_llvm_generator()}).value();
+      Target::create({.family = "amdgpu", .gfx = std::string(gfx)}, KernelCompilerList{make_llvm_generator()}).value();
   const std::string failure = emit_requests(row, target);
   CHECK_MESSAGE(failure == "", to_text(row.op), " ", to_text(row.dtype), " for ", gfx, ": ", failure);
 }

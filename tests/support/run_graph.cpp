@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 #include "tests/support/guarded_buffer.h"
 
 namespace millrace::test {

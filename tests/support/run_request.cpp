@@ -20,11 +20,9 @@ KernelCache& cache() {
 }
 
 Result<std::shared_ptr<const ExecutableImage>> compile(const PlannedKernel& kernel, const Target& target) {
-  for (const auto& generator : target.generators()) {
-    if (generator->name() != kernel.generator) continue;
-    return cache().get(kernel, target.spec(), dynamic_cast<const KernelCompiler&>(*generator));
-  }
-  return internal_error("no generator " + kernel.generator);
+  const KernelCompiler* generator = target.find_generator(kernel.generator);
+  if (generator == nullptr) return internal_error("no generator " + kernel.generator);
+  return cache().get(kernel, target.spec(), *generator);
 }
 
 /// A command list that runs a sequence once: operands, results and scratch are bound in this order.
@@ -141,9 +139,9 @@ Result<std::unique_ptr<PreparedSequence>> prepare(const KernelRequest& request,
 
 }  // namespace
 
-const CodeGeneratorList& all_generators() {
-  static const CodeGeneratorList generators = {make_xbyak_generator(), make_llvm_generator(),
-                                               make_interpreter_generator(), make_split_generator()};
+const KernelCompilerList& all_generators() {
+  static const KernelCompilerList generators = {make_xbyak_generator(), make_llvm_generator(),
+                                                make_interpreter_generator(), make_split_generator()};
   return generators;
 }
 

@@ -28,7 +28,7 @@ struct RunReport {
 
 /// xbyak, llvm, interpreter: those that are built in, in the order in which a target asks them; last what tests force
 /// alone, make_split_generator.
-const CodeGeneratorList& all_generators();
+const KernelCompilerList& all_generators();
 /// Those that serve the target, in the order in which they are asked.
 std::vector<std::string> algorithm_names(const TargetSpec&);
 /// The target of every ISA level that the host has, lowest first.

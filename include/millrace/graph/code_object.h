@@ -10,7 +10,7 @@ namespace millrace {
 
 struct LoweredGraph;    // lowered_graph.h
 struct ProgramVariant;  // lowered_graph.h
-class Target;           // hal/target.h
+class Target;           // jit/target.h
 
 /// All kernels of a graph that was lowered for a GPU, as one code object, for programs that launch it themselves:
 /// kernels that are equal are in it once, under the name that follows from what they do (`kernel_symbol`). Their

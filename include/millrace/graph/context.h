@@ -17,7 +17,7 @@ class Device;  // hal/device.h, as Driver
 struct Driver;
 class KernelCache;     // jit/kernel_cache.h
 class KernelCompiler;  // jit/kernel_compiler.h
-class Target;          // hal/target.h
+class Target;          // jit/target.h
 
 /// What there is to compile with and run on, listed explicitly: nothing registers itself. Shareable between threads
 /// once built. Whoever makes one includes the headers of what it holds.

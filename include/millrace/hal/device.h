@@ -12,7 +12,7 @@
 #include "millrace/hal/command_list.h"
 #include "millrace/hal/executable.h"
 #include "millrace/hal/semaphore.h"
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 
 namespace millrace {
 

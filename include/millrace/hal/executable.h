@@ -38,7 +38,7 @@ enum class ImageFormat : std::uint8_t {
 struct ExecutableImage {
   ImageFormat format = ImageFormat::kHostCode;
   std::string target = {};     // TargetSpec::to_text()
-  std::string generator = {};  // CodeGenerator::name()
+  std::string generator = {};  // KernelCompiler::name()
   KernelInfo info = {};
   std::vector<std::byte> bytes = {};
   std::string symbol = {};         // the kernel's name in `bytes`, where it has one

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "millrace/hal/executable.h"
-#include "millrace/hal/target.h"
 #include "millrace/jit/loop_kernel.h"
 #include "millrace/jit/machine_kernel.h"
 #include "millrace/jit/memory_plan.h"
 #include "millrace/jit/options.h"
+#include "millrace/jit/target.h"
 
 namespace millrace {
 
@@ -44,9 +44,18 @@ enum class ListingKind : std::uint8_t {
 };
 std::string_view to_text(ListingKind);
 
-/// A code generator of kernels.
-class KernelCompiler : public CodeGenerator {
+/// Makes the code of kernels.
+class KernelCompiler {
  public:
+  virtual ~KernelCompiler() = default;
+  /// "xbyak", "llvm", "interpreter".
+  virtual std::string_view name() const = 0;
+  /// Enters cache keys; changes whenever the generated code may.
+  virtual std::string version() const = 0;
+  /// Ok, or why this generator makes nothing for the target (a missing module, another family).
+  virtual Status supports(const TargetSpec&) const = 0;
+  /// Whether it is the slow reference, which serves a target that another generator serves only when asked to.
+  virtual bool is_reference() const { return false; }
   /// Maps the kernel for the target, or refuses with a reason. Emits nothing and opens no library.
   virtual Result<PlannedKernel> plan(const Kernel&, const TargetSpec&) const = 0;
   /// Emits code. The image has no undefined symbol.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 #include "millrace/jit/loop_kernel.h"
 #include "millrace/jit/machine_kernel.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "millrace/base/status.h"
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 #include "millrace/jit/machine_kernel.h"
 
 namespace millrace {

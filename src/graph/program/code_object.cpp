@@ -12,10 +12,8 @@ namespace millrace {
 namespace {
 
 Result<ExecutableImage> emit_kernel(const PlannedKernel& kernel, const Target& target) {
-  for (const auto& generator : target.generators()) {
-    const auto* compiler = dynamic_cast<const KernelCompiler*>(generator.get());
-    if (compiler != nullptr && compiler->name() == kernel.generator) return compiler->emit(kernel, target.spec());
-  }
+  const KernelCompiler* generator = target.find_generator(kernel.generator);
+  if (generator != nullptr) return generator->emit(kernel, target.spec());
   return invalid_argument(
       fmt::format("code object: kernel '{}' is planned by '{}', which {} does not have; lower the "
                   "graph for this target",

@@ -50,7 +50,7 @@ Result<Target> Context::target(std::string_view spec) const {
           if (!is_family) MILLRACE_TRY(find_driver(*this, spec).status());
           return about(spec, parsed.status());
         }
-        Result<Target> target = Target::create(*parsed, CodeGeneratorList(generators.begin(), generators.end()));
+        Result<Target> target = Target::create(*parsed, generators);
         if (!target.ok()) {
           return Status(target.status().code(),
                         fmt::format("device '{}': {}; {}", spec, target.status().message(), built_in(*this)));

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 
 namespace millrace {
 

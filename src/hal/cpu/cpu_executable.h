@@ -7,7 +7,7 @@
 
 #include "hal/cpu/code_loader.h"
 #include "millrace/hal/executable.h"
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 
 namespace millrace {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "millrace/hal/executable.h"
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 
 namespace millrace {
 

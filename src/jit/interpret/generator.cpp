@@ -17,6 +17,8 @@ class InterpreterGenerator final : public KernelCompiler {
     return unimplemented("target " + spec.to_text() + " is no CPU and not simulated; the interpreter runs on the host");
   }
 
+  bool is_reference() const override { return true; }
+
   /// Findings name the kernel, so each has its own.
   bool emits_code() const override { return false; }
 

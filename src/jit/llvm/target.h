@@ -4,7 +4,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Support/CodeGen.h>
 
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 #include "millrace/jit/machine_kernel.h"
 #include "millrace/jit/memory_plan.h"
 

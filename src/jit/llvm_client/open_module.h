@@ -5,7 +5,7 @@
 #include <string>
 
 #include "millrace/hal/executable.h"
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 #include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_compiler.h"
 

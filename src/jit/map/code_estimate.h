@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 #include "millrace/jit/body.h"
 #include "millrace/jit/machine_kernel.h"
 

@@ -12,8 +12,6 @@ std::string reasons(const std::vector<Refusal>& refusals) {
   return text;
 }
 
-constexpr std::string_view kInterpreter = "interpreter";
-
 }  // namespace
 
 const std::string& name_of(const Kernel& kernel) {
@@ -25,19 +23,15 @@ Result<PlanOutcome> plan_kernel(const Kernel& kernel, const Target& target, cons
   bool has_real_generator = false;
   for (const auto& generator : target.generators()) {
     const std::string name(generator->name());
-    has_real_generator |= name != kInterpreter;
+    has_real_generator |= !generator->is_reference();
     if (!options.force_generator.empty() && options.force_generator != name) continue;
-    if (name == kInterpreter && has_real_generator && !options.allow_reference && options.force_generator.empty()) {
+    if (generator->is_reference() && has_real_generator && !options.allow_reference &&
+        options.force_generator.empty()) {
       outcome.refusals.push_back(
           {name, "it is the slow reference; CompileKernelOptions::allow_reference takes it all the same"});
       continue;
     }
-    const auto* compiler = dynamic_cast<const KernelCompiler*>(generator.get());
-    if (!compiler) {  // an application may list a generator of its own
-      outcome.refusals.push_back({name, "it compiles no kernels"});
-      continue;
-    }
-    Result<PlannedKernel> planned = compiler->plan(kernel, target.spec());
+    Result<PlannedKernel> planned = generator->plan(kernel, target.spec());
     if (planned.ok()) {
       outcome.kernel = *std::move(planned);
       if (const auto* loop = std::get_if<LoopKernel>(&kernel)) outcome.kernel.flops = count_flops(*loop);

@@ -33,12 +33,8 @@ struct Group {
 
 const KernelCompiler* find_generator(const PlannedKernel& kernel, const Target& target) {
   if (!std::holds_alternative<MachineKernel>(kernel.mapped)) return nullptr;
-  for (const auto& generator : target.generators()) {
-    if (generator->name() != kernel.generator) continue;
-    const auto* compiler = dynamic_cast<const KernelCompiler*>(generator.get());
-    return compiler != nullptr && compiler->emits_code() ? compiler : nullptr;
-  }
-  return nullptr;
+  const KernelCompiler* generator = target.find_generator(kernel.generator);
+  return generator != nullptr && generator->emits_code() ? generator : nullptr;
 }
 
 /// In the order of their first members, so that equal programs have equal kernels.

@@ -8,7 +8,7 @@
 
 #include <xbyak/xbyak.h>
 
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 
 namespace millrace {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "jit/xbyak/gemm_problem.h"
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 
 namespace millrace {
 

@@ -77,7 +77,7 @@ class TrafficCounter final : public MemoryObserver {
 }  // namespace
 
 Target gpu_target(std::string_view gfx) {
-  const CodeGeneratorList generators = {make_llvm_generator()};
+  const KernelCompilerList generators = {make_llvm_generator()};
   return Target::create({.family = "amdgpu", .gfx = std::string(gfx)}, generators).value();
 }
 

@@ -13,7 +13,7 @@ namespace millrace::test {
 
 /// A cpu target whose only generator is the interpreter.
 inline Target interpreted_target(IsaLevel level) {
-  const CodeGeneratorList generators = {make_interpreter_generator()};
+  const KernelCompilerList generators = {make_interpreter_generator()};
   return Target::create({"cpu", level}, generators).value();
 }
 

@@ -13,6 +13,7 @@ class TestGenerator final : public KernelCompiler {
   explicit TestGenerator(std::string name, std::string refusal = {})
       : name_(std::move(name)), refusal_(std::move(refusal)) {}
   std::string_view name() const override { return name_; }
+  bool is_reference() const override { return name_ == "interpreter"; }
   std::string version() const override { return "1"; }
   Status supports(const TargetSpec&) const override { return {}; }
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec&) const override {
@@ -30,22 +31,14 @@ class TestGenerator final : public KernelCompiler {
   std::string name_, refusal_;
 };
 
-/// A generator of an application's that hal takes but the jit cannot ask.
-class ForeignGenerator final : public CodeGenerator {
- public:
-  std::string_view name() const override { return "foreign"; }
-  std::string version() const override { return "1"; }
-  Status supports(const TargetSpec&) const override { return {}; }
-};
-
-std::shared_ptr<const CodeGenerator> generator(std::string name, std::string refusal = {}) {
+std::shared_ptr<const KernelCompiler> generator(std::string name, std::string refusal = {}) {
   return std::make_shared<TestGenerator>(std::move(name), std::move(refusal));
 }
 
 MachineKernel empty_kernel() { return MachineBuilder("empty").finish(); }
 
 /// "name of the generator; refusals", or the error.
-std::string choose(const CodeGeneratorList& generators, const CompileKernelOptions& options = {}) {
+std::string choose(const KernelCompilerList& generators, const CompileKernelOptions& options = {}) {
   const Target target = Target::create(TargetSpec{}, generators).value();
   const auto outcome = plan_kernel(empty_kernel(), target, options);
   if (!outcome.ok()) return outcome.status().message();
@@ -69,7 +62,7 @@ TEST_CASE("the first generator that takes a kernel has it, and the refusals befo
 
 TEST_CASE("the interpreter is taken where it is all there is, or where it is allowed or forced") {
   CHECK(choose({generator("interpreter")}) == "interpreter");
-  const CodeGeneratorList both = {generator("llvm", "too odd"), generator("interpreter")};
+  const KernelCompilerList both = {generator("llvm", "too odd"), generator("interpreter")};
   CHECK(choose(both) ==
         "kernel empty: no generator of cpu:baseline takes it:\n"
         "  llvm: too odd\n"
@@ -79,7 +72,7 @@ TEST_CASE("the interpreter is taken where it is all there is, or where it is all
 }
 
 TEST_CASE("a forced generator is the only one asked") {
-  const CodeGeneratorList generators = {generator("xbyak", "no contraction"), generator("llvm")};
+  const KernelCompilerList generators = {generator("xbyak", "no contraction"), generator("llvm")};
   CHECK(choose(generators, {.force_generator = "llvm"}) == "llvm");
   CHECK(choose(generators, {.force_generator = "xbyak"}) ==
         "kernel empty: no generator of cpu:baseline takes it:\n  xbyak: no contraction");
@@ -87,10 +80,6 @@ TEST_CASE("a forced generator is the only one asked") {
       choose(generators, {.force_generator = "gcc"}) ==
       "kernel empty: generator 'gcc' does not serve cpu:baseline; there are xbyak, llvm; force one of these or take a "
       "target that it serves");
-}
-
-TEST_CASE("a generator that compiles no kernels refuses") {
-  CHECK(choose({std::make_shared<ForeignGenerator>(), generator("llvm")}) == "llvm; foreign: it compiles no kernels");
 }
 
 TEST_CASE("the interpreter's plan says what a launch must know") {
@@ -133,7 +122,7 @@ TEST_CASE("the interpreter runs on the host only") {
 
 TEST_CASE("a simulated GPU is served by the interpreter alone, as the generator that it has") {
   const TargetSpec spec = TargetSpec::parse("sim:gfx1100").value();
-  const CodeGeneratorList all = {make_xbyak_generator(), make_llvm_generator(), make_interpreter_generator()};
+  const KernelCompilerList all = {make_xbyak_generator(), make_llvm_generator(), make_interpreter_generator()};
   const Target target = Target::create(spec, all).value();
   REQUIRE(target.generators().size() == 1);
   CHECK(target.generators()[0]->name() == "interpreter");

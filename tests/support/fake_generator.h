@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "millrace/hal/target.h"
+#include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
 
-/// A generator that serves one family, or one instruction set of it; stands in for the real ones, a GPU's included.
-class FakeGenerator final : public CodeGenerator {
+/// A generator that serves one family, or one instruction set of it, and makes nothing.
+class FakeGenerator final : public KernelCompiler {
  public:
   FakeGenerator(std::string name, std::string family, IsaLevel least = IsaLevel::kBaseline)
       : name_(std::move(name)), family_(std::move(family)), least_(least) {}
@@ -21,6 +21,10 @@ class FakeGenerator final : public CodeGenerator {
     if (spec.isa < least_) return unimplemented("needs " + std::string(to_text(least_)));
     return {};
   }
+  Result<PlannedKernel> plan(const Kernel&, const TargetSpec&) const override { return unimplemented("is a fake"); }
+  Result<ExecutableImage> emit(const PlannedKernel&, const TargetSpec&) const override {
+    return unimplemented("is a fake");
+  }
 
  private:
   std::string name_;
@@ -28,8 +32,8 @@ class FakeGenerator final : public CodeGenerator {
   IsaLevel least_;
 };
 
-inline std::shared_ptr<const CodeGenerator> fake_generator(std::string name, std::string family,
-                                                           IsaLevel least = IsaLevel::kBaseline) {
+inline std::shared_ptr<const KernelCompiler> fake_generator(std::string name, std::string family,
+                                                            IsaLevel least = IsaLevel::kBaseline) {
   return std::make_shared<FakeGenerator>(std::move(name), std::move(family), least);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millrace/hal/target.h"
+#include "millrace/jit/target.h"
 
 #include <doctest/doctest.h>
 
-#include "tests/hal/fake_generator.h"
+#include "tests/support/fake_generator.h"
 
 // What must be impossible: a device without a back end.
 
@@ -25,8 +25,8 @@ TEST_CASE("a target without any generator is refused") {
 }
 
 TEST_CASE("a target that no generator serves is refused with each generator's reason") {
-  const CodeGeneratorList generators = {fake_generator("xbyak", "cpu", IsaLevel::kAvx2),
-                                        fake_generator("gpu", "amdgpu")};
+  const KernelCompilerList generators = {fake_generator("xbyak", "cpu", IsaLevel::kAvx2),
+                                         fake_generator("gpu", "amdgpu")};
   const Result<Target> target = Target::create(kCpuBaseline, generators);
   REQUIRE(!target.ok());
   CHECK(target.status().code() == StatusCode::kUnimplemented);
@@ -36,7 +36,7 @@ TEST_CASE("a target that no generator serves is refused with each generator's re
 }
 
 TEST_CASE("a GPU target is refused where only cpu generators are built in") {
-  const CodeGeneratorList generators = {fake_generator("llvm", "cpu"), fake_generator("interpreter", "cpu")};
+  const KernelCompilerList generators = {fake_generator("llvm", "cpu"), fake_generator("interpreter", "cpu")};
   const Result<Target> target = Target::create(kGpu, generators);
   REQUIRE(!target.ok());
   CHECK(target.status().message() ==
@@ -45,7 +45,7 @@ TEST_CASE("a GPU target is refused where only cpu generators are built in") {
 }
 
 TEST_CASE("a null generator is refused, not followed") {
-  const CodeGeneratorList generators = {fake_generator("llvm", "cpu"), nullptr};
+  const KernelCompilerList generators = {fake_generator("llvm", "cpu"), nullptr};
   const Result<Target> target = Target::create(kCpuBaseline, generators);
   REQUIRE(!target.ok());
   CHECK(target.status().code() == StatusCode::kInvalidArgument);
@@ -54,8 +54,8 @@ TEST_CASE("a null generator is refused, not followed") {
 }
 
 TEST_CASE("a target keeps the generators that serve it, in their order") {
-  const CodeGeneratorList generators = {fake_generator("gpu", "amdgpu"),
-                                        fake_generator("xbyak", "cpu", IsaLevel::kAvx2), fake_generator("llvm", "cpu")};
+  const KernelCompilerList generators = {
+      fake_generator("gpu", "amdgpu"), fake_generator("xbyak", "cpu", IsaLevel::kAvx2), fake_generator("llvm", "cpu")};
   const Target best = Target::create(kCpuAvx512, generators).value();
   REQUIRE(best.generators().size() == 2);
   CHECK(best.generators()[0]->name() == "xbyak");
@@ -73,14 +73,14 @@ TEST_CASE("plain cpu needs nothing else said") {
 }
 
 TEST_CASE("every subset of generators with every target gives a target or names target, generators and reasons") {
-  const CodeGeneratorList all = {fake_generator("xbyak", "cpu", IsaLevel::kAvx2), fake_generator("llvm", "cpu"),
-                                 fake_generator("avx512", "cpu", IsaLevel::kAvx512), fake_generator("gpu", "amdgpu"),
-                                 nullptr};
+  const KernelCompilerList all = {fake_generator("xbyak", "cpu", IsaLevel::kAvx2), fake_generator("llvm", "cpu"),
+                                  fake_generator("avx512", "cpu", IsaLevel::kAvx512), fake_generator("gpu", "amdgpu"),
+                                  nullptr};
   const std::string texts[] = {"",       "cpu",      "cpu:baseline", "cpu:avx2",       "cpu:avx512",
                                "local",  "cpu:avx9", "amdgpu",       "amdgpu:gfx1100", "vulkan",
                                "cpu:\n", "cuda",     "cpu:cpu",      "trace(cpu)"};
   for (unsigned subset = 0; subset < (1u << all.size()); ++subset) {
-    CodeGeneratorList generators;
+    KernelCompilerList generators;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if ((subset >> i & 1) != 0) generators.push_back(all[i]);
     }

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "millrace/base/status.h"
 #include "millrace/hal/gfx_target.h"
@@ -49,39 +47,6 @@ struct TargetSpec {
   std::uint32_t vector_bytes() const { return 16u << static_cast<unsigned>(isa); }
   std::uint32_t num_vector_registers() const { return isa == IsaLevel::kAvx512 ? 32 : 16; }
   friend bool operator==(const TargetSpec&, const TargetSpec&) = default;
-};
-
-/// Something that makes code for targets. The jit layer derives KernelCompiler from it; hal knows only what it needs to
-/// say whether a device can be had.
-class CodeGenerator {
- public:
-  virtual ~CodeGenerator() = default;
-  /// "xbyak", "llvm", "interpreter".
-  virtual std::string_view name() const = 0;
-  /// Enters cache keys; changes whenever the generated code may.
-  virtual std::string version() const = 0;
-  /// Ok, or why this generator makes nothing for the target (a missing module, another family).
-  virtual Status supports(const TargetSpec&) const = 0;
-};
-
-using CodeGeneratorList = std::vector<std::shared_ptr<const CodeGenerator>>;
-
-/// A spec and the generators that serve it, in the order in which they are asked. There is no Target without a
-/// generator: a device without a back end cannot be written down.
-class Target {
- public:
-  /// Keeps the generators that support `spec`. Fails when none does, naming the target, each generator with its
-  /// reason, and what is built in.
-  static Result<Target> create(TargetSpec spec, const CodeGeneratorList& generators);
-
-  const TargetSpec& spec() const { return spec_; }
-  const CodeGeneratorList& generators() const { return generators_; }
-  std::string to_text() const { return spec_.to_text(); }
-
- private:
-  Target(TargetSpec spec, CodeGeneratorList generators) : spec_(std::move(spec)), generators_(std::move(generators)) {}
-  TargetSpec spec_;
-  CodeGeneratorList generators_;
 };
 
 }  // namespace millrace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millrace/hal/target.h"
+#include "millrace/hal/target_spec.h"
 
-#include <algorithm>
 #include <array>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -79,15 +79,6 @@ std::string known_families() {
   return names;
 }
 
-std::string reasons_of_refusal(const TargetSpec& spec, const CodeGeneratorList& generators) {
-  std::string reasons;
-  for (const auto& generator : generators) {
-    reasons +=
-        fmt::format("{}{} ({})", reasons.empty() ? "" : ", ", generator->name(), generator->supports(spec).message());
-  }
-  return reasons;
-}
-
 }  // namespace
 
 std::string_view to_text(IsaLevel level) {
@@ -125,35 +116,6 @@ Result<TargetSpec> TargetSpec::parse(std::string_view text) try {
 std::string TargetSpec::to_text() const {
   if (is_cpu()) return fmt::format("cpu:{}", millrace::to_text(isa));
   return gfx.empty() ? family : fmt::format("{}:{}", family, gfx);
-}
-
-Result<Target> Target::create(TargetSpec spec, const CodeGeneratorList& generators) try {
-  const InsideGuard inside;
-  if (generators.empty()) {
-    return failed_precondition(
-        fmt::format("target '{}' has no code generator; built in: none; give one that makes code "
-                    "for it",
-                    spec.to_text()));
-  }
-  const auto null = std::find(generators.begin(), generators.end(), nullptr);
-  if (null != generators.end()) {
-    return invalid_argument(
-        fmt::format("target '{}': code generator {} of {} is null; give a generator or leave it out", spec.to_text(),
-                    null - generators.begin(), generators.size()));
-  }
-  CodeGeneratorList serving;
-  for (const auto& generator : generators) {
-    if (generator->supports(spec).ok()) serving.push_back(generator);
-  }
-  if (serving.empty()) {
-    return unimplemented(
-        fmt::format("target '{}' has no code generator; built in: {}; give one that makes code for it, "
-                    "or say another target",
-                    spec.to_text(), reasons_of_refusal(spec, generators)));
-  }
-  return Target(std::move(spec), std::move(serving));
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("target");
 }
 
 }  // namespace millrace
