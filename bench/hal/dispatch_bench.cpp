@@ -52,7 +52,7 @@ struct Program {
   std::array<std::array<float, 64>, kNumBuffers> memory{};
   std::vector<BufferBinding> bindings;
   std::vector<std::int64_t> values;
-  std::unique_ptr<Recording> recording;
+  std::shared_ptr<Recording> recording;
 };
 
 void submit_repeatedly(benchmark::State& state, Program& program) {
@@ -78,10 +78,10 @@ BENCHMARK(submit_symbolic_sizes)->Arg(1)->Arg(10)->Arg(100);
 
 void submit_and_signal(benchmark::State& state) {
   Program program(1, 64);
-  Semaphore semaphore;
+  const auto semaphore = Semaphore::create();
   std::uint64_t value = 0;
   for (auto _ : state) {
-    const Timepoint signal[] = {{&semaphore, ++value}};
+    const Timepoint signal[] = {{semaphore, ++value}};
     const Submission submission{.bindings = program.bindings, .sizes = program.values, .signal = signal};
     if (!program.device->submit(*program.recording, submission).ok()) {
       state.SkipWithError("submit failed");

@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "hal/host/host_buffer.h"
 #include "hal/sim/sim_observer.h"
 #include "millrace/jit/interpret.h"
 #include "tests/support/workgroup_kernels.h"
@@ -42,7 +43,7 @@ class Launch {
       std::iota(buffers_[i].begin(), buffers_[i].end(), 0u);
       pointers_.push_back(buffers_[i].data());
     }
-    args_ = {&status_, workgroup_memory_->data(), pointers_.data(), &size_};
+    args_ = {&status_, workgroup_memory_->host_address(), pointers_.data(), &size_};
   }
 
   Status run() { return kernel_->run(args_, 0, kNumGroups); }
@@ -58,7 +59,7 @@ class Launch {
   std::shared_ptr<const HostKernel> kernel_;
   std::vector<std::vector<std::uint32_t>> buffers_;
   std::vector<void*> pointers_;
-  std::shared_ptr<Buffer> workgroup_memory_ = Buffer::allocate(64 * 1024).value();
+  std::shared_ptr<Buffer> workgroup_memory_ = allocate_host_buffer(64 * 1024).value();
   std::int64_t size_ = kShape.num_threads * kNumGroups;
   std::uint32_t status_ = 0;
   KernelArgs args_{};

@@ -8,6 +8,7 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/ops/peers/eigen_dot.h"
+#include "hal/host/host_buffer.h"
 #include "millrace/hal/device.h"
 #include "millrace/jit/kernel_compiler.h"
 
@@ -75,9 +76,10 @@ class Operands {
   }
 
   std::shared_ptr<Buffer> make(std::int64_t num_elements) {
-    auto buffer = Buffer::allocate(static_cast<std::size_t>(num_elements) * 4).value();
+    auto buffer = allocate_host_buffer(static_cast<std::size_t>(num_elements) * 4).value();
     std::uniform_real_distribution<float> distribution(-1, 1);
-    for (std::int64_t i = 0; i < num_elements; ++i) static_cast<float*>(buffer->data())[i] = distribution(random_);
+    for (std::int64_t i = 0; i < num_elements; ++i)
+      static_cast<float*>(buffer->host_address())[i] = distribution(random_);
     return buffer;
   }
 
@@ -87,7 +89,7 @@ class Operands {
   std::size_t position_ = 0;
 };
 
-float* floats(const std::shared_ptr<Buffer>& buffer) { return static_cast<float*>(buffer->data()); }
+float* floats(const std::shared_ptr<Buffer>& buffer) { return static_cast<float*>(buffer->host_address()); }
 
 /// Runs `dot` on one set of operands after another.
 template <class Dot>
@@ -121,16 +123,16 @@ class MillraceDot {
   }
 
   Status run(const Operands::Set& set) {
-    const BufferBinding bindings[] = {{set.a->data(), set.a->size_bytes()},
-                                      {set.b->data(), set.b->size_bytes()},
-                                      {set.c->data(), set.c->size_bytes()}};
+    const BufferBinding bindings[] = {{set.a->host_address(), set.a->size_bytes()},
+                                      {set.b->host_address(), set.b->size_bytes()},
+                                      {set.c->host_address(), set.c->size_bytes()}};
     return device_->submit(*recording_, {.bindings = bindings, .sizes = sizes_});
   }
 
  private:
   std::shared_ptr<Device> device_;
   std::vector<std::int64_t> sizes_;
-  std::unique_ptr<Recording> recording_;
+  std::shared_ptr<Recording> recording_;
 };
 
 void millrace_dot(benchmark::State& state, std::shared_ptr<Operands> operands, DotShape shape, TargetSpec spec) {

@@ -43,6 +43,12 @@ std::string_view to_text(StatusCode code) {
       return "unavailable";
     case StatusCode::kDataLoss:
       return "data loss";
+    case StatusCode::kCancelled:
+      return "cancelled";
+    case StatusCode::kDeadlineExceeded:
+      return "deadline exceeded";
+    case StatusCode::kDeviceLost:
+      return "device lost";
     case StatusCode::kInternal:
       return "internal error";
   }
@@ -84,6 +90,9 @@ Status not_found(std::string message) { return {StatusCode::kNotFound, std::move
 Status unimplemented(std::string message) { return {StatusCode::kUnimplemented, std::move(message)}; }
 Status resource_exhausted(std::string message) { return {StatusCode::kResourceExhausted, std::move(message)}; }
 Status unavailable(std::string message) { return {StatusCode::kUnavailable, std::move(message)}; }
+Status cancelled(std::string message) { return {StatusCode::kCancelled, std::move(message)}; }
+Status deadline_exceeded(std::string message) { return {StatusCode::kDeadlineExceeded, std::move(message)}; }
+Status device_lost(std::string message) { return {StatusCode::kDeviceLost, std::move(message)}; }
 Status data_loss(std::string message) { return {StatusCode::kDataLoss, std::move(message)}; }
 Status internal_error(std::string message) { return {StatusCode::kInternal, std::move(message)}; }
 

@@ -38,6 +38,12 @@ struct CommandText {
   std::string operator()(const CopyCommand& copy) const {
     return fmt::format("copy {} -> {}", range(copy.source), range(copy.destination));
   }
+  std::string operator()(const UploadCommand& upload) const {
+    return fmt::format("upload {} -> {}", range(upload.source), range(upload.destination));
+  }
+  std::string operator()(const DownloadCommand& download) const {
+    return fmt::format("download {} -> {}", range(download.source), range(download.destination));
+  }
   std::string operator()(const DispatchCommand& dispatch) const {
     const auto* info = list.kernels.contains(dispatch.kernel) ? &list.kernels[dispatch.kernel] : nullptr;
     std::string text =
@@ -58,6 +64,8 @@ struct CommandName {
   const CommandList& list;
   std::string operator()(const FillCommand&) const { return "fill"; }
   std::string operator()(const CopyCommand&) const { return "copy"; }
+  std::string operator()(const UploadCommand&) const { return "upload"; }
+  std::string operator()(const DownloadCommand&) const { return "download"; }
   std::string operator()(const DispatchCommand& dispatch) const {
     return fmt::format("dispatch '{}'", kernel_name(list, dispatch.kernel));
   }
@@ -116,8 +124,8 @@ std::string to_text(const CommandList& list) {
   for (std::uint32_t i = 0; i < list.bindings.size(); ++i) {
     const BindingIndex index{i};
     const BindingDecl& binding = list.bindings[index];
-    text +=
-        fmt::format("{} {}: {} bytes\n", to_text(binding.kind), binding_name(list, index), size(binding.size_bytes));
+    text += fmt::format("{} {}: {} bytes{}\n", to_text(binding.kind), binding_name(list, index),
+                        size(binding.size_bytes), binding.place == BindingPlace::kHost ? " of the host" : "");
   }
   for (const Command& command : list.commands) text += to_text(list, command, size) + "\n";
   return text;

@@ -1,64 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/hal/semaphore.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
 
 namespace millrace {
 
-Result<std::uint64_t> Semaphore::query() const try {
+// A reader that finds the value it wants takes no lock. The value changes under the lock alone, so that a waiter which
+// has looked at it and is about to sleep misses nothing.
+
+std::shared_ptr<Semaphore> Semaphore::create(std::uint64_t initial_value) {
+  struct HostSemaphore final : Semaphore {
+    explicit HostSemaphore(std::uint64_t value) : Semaphore(value) {}
+  };
+  return std::make_shared<HostSemaphore>(std::min(initial_value, kMaxValue));
+}
+
+Status Semaphore::failure() const {
   const std::lock_guard lock(mutex_);
-  if (!failure_.ok()) return failure_;
-  return value_;
-} catch (const std::bad_alloc&) {
-  return out_of_memory_outside_guards("semaphore");
+  return failure_;
+}
+
+Result<std::uint64_t> Semaphore::query() const {
+  const std::uint64_t value = value_.load(std::memory_order_acquire);
+  if (value == kFailed) return failure();
+  return value;
+}
+
+std::vector<Semaphore::Waiter> Semaphore::take_due(std::uint64_t value) {
+  if (waiters_.empty()) return {};
+  const auto due = std::stable_partition(waiters_.begin(), waiters_.end(),
+                                         [&](const Waiter& waiter) { return waiter.value > value; });
+  std::vector<Waiter> taken(std::make_move_iterator(due), std::make_move_iterator(waiters_.end()));
+  waiters_.erase(due, waiters_.end());
+  return taken;
 }
 
 Status Semaphore::signal(std::uint64_t value) try {
-  const std::lock_guard lock(mutex_);
-  if (!failure_.ok()) return failure_;
-  if (value <= value_) {
-    return failed_precondition(
-        fmt::format("semaphore: signalled {}, expected more than its value {}; a timeline only "
-                    "grows",
-                    value, value_));
+  std::vector<Waiter> due;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t present = value_.load(std::memory_order_relaxed);
+    if (present == kFailed) return failure_;
+    if (value <= present) {
+      return failed_precondition(fmt::format(
+          "semaphore: signalled {}, expected more than its value {}; a timeline only grows", value, present));
+    }
+    if (value > kMaxValue) {
+      return invalid_argument(fmt::format("semaphore: signalled {}, expected at most {}", value, kMaxValue));
+    }
+    due = take_due(value);
+    value_.store(value, std::memory_order_release);
+    changed_.notify_all();
   }
-  value_ = value;
-  // Under the lock, so that a waiter which then destroys the semaphore cannot do so before we are done with it.
-  changed_.notify_all();
+  for (const Waiter& waiter : due) waiter.callback(Status());
   return {};
 } catch (const std::bad_alloc&) {
   return out_of_memory_outside_guards("semaphore");
 }
 
 void Semaphore::fail(Status status) {
-  const std::lock_guard lock(mutex_);
-  if (!failure_.ok()) return;
-  failure_ = status.ok() ? invalid_argument("semaphore: failed with an ok status; give the error") : std::move(status);
-  changed_.notify_all();
+  if (status.ok()) status = invalid_argument("semaphore: failed with an ok status; give the error");
+  std::vector<Waiter> due;
+  {
+    const std::lock_guard lock(mutex_);
+    if (value_.load(std::memory_order_relaxed) == kFailed) return;
+    failure_ = status;
+    due.swap(waiters_);
+    value_.store(kFailed, std::memory_order_release);
+    changed_.notify_all();
+  }
+  for (const Waiter& waiter : due) waiter.callback(status);
 }
 
 Status Semaphore::wait(std::uint64_t value, std::chrono::nanoseconds timeout) const try {
-  using Clock = std::chrono::steady_clock;
-  const auto settled = [&] { return !failure_.ok() || value_ >= value; };
-  std::unique_lock lock(mutex_);
+  const auto settled = [&] { return value_.load(std::memory_order_acquire) >= value; };  // also when it has failed
   if (!settled()) {
+    std::unique_lock lock(mutex_);
     const Clock::time_point now = Clock::now();
-    if (timeout > Clock::time_point::max() - now) {  // the deadline is beyond the clock: for ever
+    if (timeout > Clock::time_point::max() - now) {  // the deadline is later than the clock can tell: for ever
       changed_.wait(lock, settled);
     } else {
       changed_.wait_until(lock, now + timeout, settled);
     }
   }
-  if (!failure_.ok()) return failure_;
-  if (value_ >= value) return {};
-  return unavailable(
+  const std::uint64_t present = value_.load(std::memory_order_acquire);
+  if (present == kFailed) return failure();
+  if (present >= value) return {};
+  return deadline_exceeded(
       fmt::format("semaphore: value {} after {} ns, expected at least {}; wait longer, or look for the "
                   "signal that did not come",
-                  value_, timeout.count(), value));
+                  present, timeout.count(), value));
 } catch (const std::bad_alloc&) {
   return out_of_memory_outside_guards("semaphore");
+}
+
+void Semaphore::on_reached(std::uint64_t value, OnReached callback) {
+  Status status;
+  {
+    const std::lock_guard lock(mutex_);
+    if (value_.load(std::memory_order_relaxed) < value) {
+      waiters_.push_back({value, std::move(callback)});
+      return;
+    }
+    status = failure_;
+  }
+  callback(status);
 }
 
 }  // namespace millrace

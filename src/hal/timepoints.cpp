@@ -43,8 +43,18 @@ Status check_timepoints(const Submission& submission) {
   return {};
 }
 
-Status wait_all(std::span<const Timepoint> wait) {
-  for (const Timepoint& timepoint : wait) MILLRACE_TRY(timepoint.semaphore->wait(timepoint.value));
+bool are_settled(std::span<const Timepoint> wait) {
+  bool all_reached = true;
+  for (const Timepoint& timepoint : wait) {
+    const Result<std::uint64_t> value = timepoint.semaphore->query();
+    if (!value.ok()) return true;
+    all_reached &= *value >= timepoint.value;
+  }
+  return all_reached;
+}
+
+Status outcome_of(std::span<const Timepoint> wait) {
+  for (const Timepoint& timepoint : wait) MILLRACE_TRY(timepoint.semaphore->query().status());
   return {};
 }
 

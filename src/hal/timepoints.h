@@ -11,8 +11,10 @@ namespace millrace {
 /// above one that the submission itself waits for.
 Status check_timepoints(const Submission&);
 
-/// The first failure among the waits, or ok when all values are reached.
-Status wait_all(std::span<const Timepoint> wait);
+/// Whether all values are reached, or one of the semaphores has failed.
+bool are_settled(std::span<const Timepoint> wait);
+/// The first failure among the waits. Precondition: are_settled(wait).
+Status outcome_of(std::span<const Timepoint> wait);
 
 /// Ends a submission: signals each semaphore, or gives each the status. Returns the submission's status, or why a
 /// signal failed; the semaphores after that one carry that.

@@ -14,7 +14,8 @@ namespace {
 
 Status available() { return {}; }
 Status no_runtime() { return unavailable("libfake.so is not installed; install it"); }
-Result<std::shared_ptr<Device>> create_nothing(const TargetSpec&) { return std::shared_ptr<Device>(); }
+Result<std::vector<DeviceInfo>> enumerate_nothing() { return std::vector<DeviceInfo>(); }
+Result<std::shared_ptr<Device>> open_nothing(const DeviceSpec&) { return std::shared_ptr<Device>(); }
 
 std::string target_error(const Context& context, std::string_view spec) {
   return context.target(spec).status().message();
@@ -98,15 +99,17 @@ TEST_CASE("a null generator is refused, not followed") {
 
 TEST_CASE("a driver that cannot give a device says why") {
   Context context = kUsual;
-  context.drivers = {{"cpu", no_runtime, create_nothing}};
+  context.drivers = {{"cpu", no_runtime, enumerate_nothing, open_nothing}};
   CHECK(device_error(context, "cpu") == "device 'cpu': libfake.so is not installed; install it");
-  context.drivers = {{"cpu", available, create_nothing}};
+  context.drivers = {{"cpu", available, enumerate_nothing, open_nothing}};
   CHECK(device_error(context, "cpu") == "device 'cpu': driver 'cpu' gave no device and no error");
-  context.drivers = {{"cpu", available, nullptr}};
-  CHECK(device_error(context, "cpu") == "device 'cpu': driver 'cpu' lacks available or create; give both");
-  context.drivers = {{"cpu", nullptr, create_nothing}};
-  CHECK(device_error(context, "cpu") == "device 'cpu': driver 'cpu' lacks available or create; give both");
-  context.drivers = {{"vulkan", available, create_nothing}};
+  context.drivers = {{"cpu", available, enumerate_nothing, nullptr}};
+  CHECK(device_error(context, "cpu") ==
+        "device 'cpu': driver 'cpu' lacks available, enumerate or open; give all three");
+  context.drivers = {{"cpu", nullptr, enumerate_nothing, open_nothing}};
+  CHECK(device_error(context, "cpu") ==
+        "device 'cpu': driver 'cpu' lacks available, enumerate or open; give all three");
+  context.drivers = {{"vulkan", available, enumerate_nothing, open_nothing}};
   CHECK(target_error(context, "vulkan") ==
         "device 'vulkan': target 'vulkan': family 'vulkan' is not known, expected one of: cpu, amdgpu, sim; say cpu "
         "for the host");
@@ -119,10 +122,10 @@ TEST_CASE("a driver that cannot give a device says why") {
 TEST_CASE(
     "every subset of drivers and generators gives a device with a generator, or an error that names what was asked") {
   const std::vector<Driver> drivers = {cpu_driver(),
-                                       {"vulkan", available, create_nothing},
-                                       {"amdgpu", no_runtime, create_nothing},
-                                       {"", available, create_nothing},
-                                       {"local", nullptr, nullptr}};
+                                       {"vulkan", available, enumerate_nothing, open_nothing},
+                                       {"amdgpu", no_runtime, enumerate_nothing, open_nothing},
+                                       {"", available, enumerate_nothing, open_nothing},
+                                       {"local", nullptr, nullptr, nullptr}};
   const std::vector<std::shared_ptr<const KernelCompiler>> generators = {
       fake_generator("xbyak", "cpu"), fake_generator("gpu", "amdgpu"), fake_generator("", ""), nullptr,
       fake_generator("llvm", "cpu")};

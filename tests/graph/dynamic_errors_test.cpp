@@ -37,7 +37,7 @@ struct Run {
       std::int64_t count = 1;
       for (std::size_t d = 0; d < std::min(extents.rank(), kMaxRank); ++d)
         count *= std::max<std::int64_t>(extents[d], 0);
-      in.push_back({room.data(), static_cast<std::size_t>(count) * 4, extents, true});
+      in.push_back(bind(std::span(room.data(), static_cast<std::size_t>(count)), extents));
     }
     for (std::vector<float>& output : outputs) out.push_back(bind(output));
     return session.run(in, out, dims).message();
@@ -163,7 +163,7 @@ TEST_CASE("sizes too large to count are an error of the run") {
   graph.output("y", broadcast_to(graph.fill(DType::kF32, {1}, 1), {SizeExpr(Dim("n")) * Dim("n") * Dim("n")}));
   graph.output("x", x);
   Session session = Session::create(compile(graph.finish().value(), options()).value()).value();
-  const TensorBinding inputs[] = {{nullptr, 0, {std::int64_t{1} << 40, 0}, true}};
+  const TensorBinding inputs[] = {bind(std::span<float>(), {std::int64_t{1} << 40, 0})};
   const TensorBinding outputs[2] = {};
   CHECK(session.run(inputs, outputs).message() ==
         "run: size 4*n*n*n: overflows int64 with n = 1099511627776, expected a value below 2^63; bind smaller values");
@@ -177,8 +177,9 @@ TEST_CASE("a run allocates nothing after the first, at smaller sizes too") {
   std::vector<float> x_room(64), y_room(64);
   bool all_ok = true;
   const auto run = [&](std::int64_t n) {
-    const auto bytes = static_cast<std::size_t>(n * n) * 4;
-    const TensorBinding in[] = {{x_room.data(), bytes, {n, n}, true}}, out[] = {{y_room.data(), bytes}};
+    const auto count = static_cast<std::size_t>(n * n);
+    const TensorBinding in[] = {bind(std::span(x_room).first(count), {n, n})},
+                        out[] = {bind(std::span(y_room).first(count))};
     all_ok &= session.run(in, out).ok();
   };
   run(8);
@@ -207,7 +208,7 @@ TEST_CASE("rows by 14336 f32 to f16 are one dispatch at every number of rows tha
         CAPTURE(n);
         const auto count = static_cast<std::size_t>(n) * 14336;
         std::vector<Half> y(count);
-        const TensorBinding in[] = {{x.data(), count * 4, {n, 14336}, true}}, out[] = {bind(y)};
+        const TensorBinding in[] = {bind(std::span(x).first(count), {n, 14336})}, out[] = {bind(y)};
         const Status status = session.run(in, out);
         if (promised && n % 128 != 0) {
           CHECK(status.message() == "run: input 'x': dim 0 is " + std::to_string(n) +

@@ -49,13 +49,13 @@ TEST_CASE("a submission to the cpu device allocates nothing, from the first on")
   const std::vector<BufferBinding> bindings = {bind(in), bind(out), bind(scratch)};
   const std::vector<std::int64_t> few = b.evaluate({{"n", 3}});
   const std::vector<std::int64_t> many = b.evaluate({{"n", 100}});
-  Semaphore before(1);
-  Semaphore after;
+  const auto before = Semaphore::create(1);
+  const auto after = Semaphore::create();
   bool is_ok = true;
   const std::uint64_t allocations = num_allocations();
   for (std::uint64_t i = 1; i <= 10; ++i) {
-    const Timepoint wait[] = {{&before, 1}};
-    const Timepoint signal[] = {{&after, i}};
+    const Timepoint wait[] = {{before, 1}};
+    const Timepoint signal[] = {{after, i}};
     is_ok &= device
                  ->submit(*recording,
                           {.bindings = bindings, .sizes = i % 2 == 0 ? many : few, .wait = wait, .signal = signal})

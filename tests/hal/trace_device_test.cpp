@@ -7,13 +7,17 @@
 namespace millrace {
 namespace {
 
+auto append_to(std::vector<std::string>& log) {
+  return [&log](std::string_view line) { log.emplace_back(line); };
+}
+
 std::shared_ptr<Device> cpu() { return create_cpu_device(TargetSpec::parse("cpu").value()).value(); }
 
 }  // namespace
 
 TEST_CASE("a trace has a line per recorded command with its expressions, and per submitted one with their values") {
   std::vector<std::string> log;
-  const auto device = create_trace_device(cpu(), &log);
+  const auto device = create_trace_device(cpu(), append_to(log));
   const std::vector<ExecutableImage> images = {scale_image()};
   const SizeExpr n = Dim("n");
   ListBuilder b;
@@ -24,7 +28,8 @@ TEST_CASE("a trace has a line per recorded command with its expressions, and per
   b.dispatch(b.kernel(images[0].info), n, {b.range(x, 0, n * 4), b.range(y, 0, n * 4)}, {2});
   std::vector<std::uint32_t> in(3, 4);
   std::vector<std::uint32_t> out(3);
-  REQUIRE(run_once(*device, b, device->load(images).value(), {bind(in), bind(out)}, {{"n", 3}}).ok());
+  TestedDevice tested(device);
+  REQUIRE(run_once(tested, b, device->load(images).value(), {bind(in), bind(out)}, {{"n", 3}}).ok());
   CHECK(out == std::vector<std::uint32_t>{8, 8, 8});
   CHECK(log == std::vector<std::string>{"record copy x[0, 4*n) -> y[0, 4*n)", "record barrier",
                                         "record dispatch scale groups n: x[0, 4*n), write y[0, 4*n); sizes 2",
@@ -34,7 +39,7 @@ TEST_CASE("a trace has a line per recorded command with its expressions, and per
 
 TEST_CASE("a trace shows what failed, after the commands") {
   std::vector<std::string> log;
-  const auto device = create_trace_device(cpu(), &log);
+  const auto device = create_trace_device(cpu(), append_to(log));
   ListBuilder b;
   const BindingIndex y = b.output("y", 4);
   b.fill(b.range(y, 0, 4), 1, 4);
@@ -53,21 +58,22 @@ TEST_CASE("a trace device is named after what it wraps, and may be wrapped") {
   std::vector<std::string> log;
   std::vector<std::string> outer_log;
   const auto inner = cpu();
-  const auto device = create_trace_device(create_trace_device(inner, &log), &outer_log);
+  const auto device = create_trace_device(create_trace_device(inner, append_to(log)), append_to(outer_log));
   CHECK(device->name() == "trace(trace(cpu))");
-  CHECK(device->target() == inner->target());
+  CHECK(device->info().targets == inner->info().targets);
   ListBuilder b;
   b.barrier();
-  CHECK(run_once(*device, b, nullptr, {}).ok());
+  TestedDevice tested(device);
+  CHECK(run_once(tested, b, nullptr, {}).ok());
   CHECK(log == std::vector<std::string>{"record barrier", "submit barrier"});
   CHECK(outer_log == log);
 }
 
-TEST_CASE("without a log or a device there is nothing to trace") {
+TEST_CASE("without a sink or a device there is nothing to trace") {
   std::vector<std::string> log;
   const auto inner = cpu();
-  CHECK(create_trace_device(inner, nullptr) == inner);
-  CHECK(create_trace_device(nullptr, &log) == nullptr);
+  CHECK(create_trace_device(inner, {}) == inner);
+  CHECK(create_trace_device(nullptr, append_to(log)) == nullptr);
 }
 
 }  // namespace millrace

@@ -49,12 +49,12 @@ Result<std::vector<reference::Tensor>> run_guarded(const Program& program, std::
     std::ranges::copy(input.bytes, in.back().data());
     in.back().make_read_only();
     extents.push_back(extents_of(input.type));
-    in_bindings.push_back({in.back().data(), input.bytes.size(), extents.back(), true});
+    in_bindings.push_back(bind(std::span(in.back().data(), input.bytes.size()), extents.back()));
   }
   MILLRACE_TRY_ASSIGN(const std::vector<TensorType> types, program.output_types(extents, dims));
   for (const TensorType& type : types) {
     out.emplace_back(static_cast<std::size_t>(size_bytes(type).constant()), GuardedBuffer::Guard::kAfter);
-    out_bindings.push_back({out.back().data(), out.back().bytes().size()});
+    out_bindings.push_back(bind(out.back().bytes()));
   }
   MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
   std::vector<reference::Tensor> outputs;

@@ -22,7 +22,7 @@ CommandList record_launch(const KernelInfo& info, const SimLaunch& launch) {
   return list;
 }
 
-Result<SimCounts> run(const MachineKernel& kernel, const SimLaunch& launch, Semaphore& done) {
+Result<SimCounts> run(const MachineKernel& kernel, const SimLaunch& launch, const std::shared_ptr<Semaphore>& done) {
   MILLRACE_TRY_ASSIGN(const TargetSpec spec, TargetSpec::parse(launch.target));
   const auto generator = make_interpreter_generator();
   MILLRACE_TRY_ASSIGN(const PlannedKernel planned, generator->plan(kernel, spec));
@@ -30,10 +30,10 @@ Result<SimCounts> run(const MachineKernel& kernel, const SimLaunch& launch, Sema
   MILLRACE_TRY_ASSIGN(const std::shared_ptr<SimDevice> device, create_sim_device(spec, launch.options));
   MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable, device->load(images));
   const CommandList list = record_launch(planned.info, launch);
-  MILLRACE_TRY_ASSIGN(const std::unique_ptr<Recording> recording, device->record(list, std::move(executable)));
+  MILLRACE_TRY_ASSIGN(const std::shared_ptr<Recording> recording, device->record(list, std::move(executable)));
   std::vector<std::int64_t> sizes;
   for (const SizeExpr& size : list.sizes) sizes.push_back(size.constant());
-  const Timepoint signal[] = {{&done, 1}};
+  const Timepoint signal[] = {{done, 1}};
   MILLRACE_TRY(device->submit(*recording, {.bindings = launch.buffers, .sizes = sizes, .signal = signal}));
   MILLRACE_CHECK(device->dispatches().size() == 1 && device->dispatches()[0].kernel == kernel.name);
   return device->dispatches()[0].counts;
@@ -42,10 +42,10 @@ Result<SimCounts> run(const MachineKernel& kernel, const SimLaunch& launch, Sema
 }  // namespace
 
 SimRun run_on_sim(const MachineKernel& kernel, const SimLaunch& launch) {
-  Semaphore done;
+  const auto done = Semaphore::create();
   const Result<SimCounts> counts = run(kernel, launch, done);
-  if (counts.ok()) return {done.wait(1), *counts};
-  const Result<std::uint64_t> signalled = done.query();
+  if (counts.ok()) return {done->wait(1), *counts};
+  const Result<std::uint64_t> signalled = done->query();
   return {signalled.ok() ? counts.status() : signalled.status(), {}};
 }
 

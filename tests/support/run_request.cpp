@@ -70,7 +70,7 @@ class SequenceRecorder {
 class PreparedSequence final : public PreparedRequest {
  public:
   PreparedSequence(const KernelSequence& sequence, const CommandList& list, std::shared_ptr<Device> device,
-                   std::unique_ptr<Recording> recording, const SymbolValues& symbols)
+                   std::shared_ptr<Recording> recording, const SymbolValues& symbols)
       : device_(std::move(device)), recording_(std::move(recording)) {
     report_.algorithm = sequence.algorithm;
     for (const SequenceKernel& kernel : sequence.kernels) report_.generators.push_back(kernel.kernel.generator);
@@ -100,7 +100,7 @@ class PreparedSequence final : public PreparedRequest {
   std::vector<GuardedBuffer> scratch_;
   std::vector<BufferBinding> bindings_;
   std::shared_ptr<Device> device_;
-  std::unique_ptr<Recording> recording_;
+  std::shared_ptr<Recording> recording_;
 };
 
 Result<std::shared_ptr<Device>> create_device(const RunOptions& options) {

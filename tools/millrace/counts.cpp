@@ -35,8 +35,9 @@ std::string line(std::string_view name, std::size_t width, const SimCounts& coun
 }  // namespace
 
 Result<std::shared_ptr<SimDevice>> counting_device(const std::string& name) {
-  MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> device, make_default_context()->device(name));
-  if (auto simulated = std::dynamic_pointer_cast<SimDevice>(std::move(device))) return simulated;
+  MILLRACE_TRY_ASSIGN(const DeviceSpec spec, DeviceSpec::parse(name));
+  if (spec.driver == sim_driver().name) return open_sim_device(spec);
+  MILLRACE_TRY(make_default_context()->device(name).status());
   return invalid_argument(
       fmt::format("--counts: device '{}' counts nothing, expected a simulated one; say --device sim:gfx1100", name));
 }

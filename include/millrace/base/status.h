@@ -25,6 +25,9 @@ enum class StatusCode : unsigned char {
   kResourceExhausted,   // memory, or a limit of the target
   kUnavailable,         // a driver or module that is not here
   kDataLoss,            // a damaged file
+  kCancelled,           // the caller gave it up
+  kDeadlineExceeded,    // a time limit passed; the work may still end
+  kDeviceLost,          // the device is gone until the process ends
   kInternal,            // ours: please report it
 };
 
@@ -78,6 +81,9 @@ Status not_found(std::string message);
 Status unimplemented(std::string message);
 Status resource_exhausted(std::string message);
 Status unavailable(std::string message);
+Status cancelled(std::string message);
+Status deadline_exceeded(std::string message);
+Status device_lost(std::string message);
 Status data_loss(std::string message);
 Status internal_error(std::string message);
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "millrace/base/shape.h"
-#include "millrace/hal/buffer_binding.h"
+#include "millrace/hal/buffer.h"
 
 namespace millrace {
 
@@ -33,15 +33,18 @@ class Extents {
   std::size_t rank_ = 0;
 };
 
-/// Caller memory as an argument of a run: row-major elements, and their extents where the program's are symbols.
+/// An argument of a run: row-major elements in the caller's memory or in a buffer of the program's device, and their
+/// extents where the program's are symbols. Non-owning: the memory stays valid until the run has ended.
 struct TensorBinding {
-  void* data = nullptr;
+  void* data = nullptr;  // of the caller's memory
   std::size_t size_bytes = 0;
+  const Buffer* buffer = nullptr;  // null: caller memory
+  std::size_t offset_bytes = 0;    // of the first element in `buffer`
   Extents extents = {};
   bool has_extents = false;         // an argument of constant extents needs none
   std::optional<DType> dtype = {};  // of the elements that were bound, when C++ knows
 
-  BufferBinding buffer() const { return {data, size_bytes}; }
+  BufferBinding memory() const { return {data, size_bytes, buffer, offset_bytes}; }
 };
 
 /// The value of a symbol that no input's extents tell: a dynamic k.
@@ -63,7 +66,8 @@ constexpr std::optional<DType> element_dtype() {
 /// An input is never written, so const is safe to drop here.
 template <class T>
 TensorBinding bind(std::span<T> elements) {
-  TensorBinding binding{const_cast<void*>(static_cast<const void*>(elements.data())), elements.size_bytes()};
+  TensorBinding binding{.data = const_cast<void*>(static_cast<const void*>(elements.data())),
+                        .size_bytes = elements.size_bytes()};
   binding.dtype = element_dtype<std::remove_const_t<T>>();
   return binding;
 }
@@ -74,6 +78,11 @@ TensorBinding bind(std::span<T> elements, Extents extents) {
   binding.extents = extents;
   binding.has_extents = true;
   return binding;
+}
+/// A whole buffer of the program's device: a run then moves nothing through the host.
+inline TensorBinding bind(const Buffer& buffer) { return {.size_bytes = buffer.size_bytes(), .buffer = &buffer}; }
+inline TensorBinding bind(const Buffer& buffer, Extents extents) {
+  return {.size_bytes = buffer.size_bytes(), .buffer = &buffer, .extents = extents, .has_extents = true};
 }
 template <class Container>
 TensorBinding bind(Container& container) {

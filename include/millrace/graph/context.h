@@ -13,8 +13,8 @@
 
 namespace millrace {
 
-class Device;  // hal/device.h, as Driver
-struct Driver;
+class Device;          // hal/device.h
+struct Driver;         // hal/driver.h
 class KernelCache;     // jit/kernel_cache.h
 class KernelCompiler;  // jit/kernel_compiler.h
 class Target;          // jit/target.h
@@ -26,9 +26,11 @@ struct Context {
   std::vector<std::shared_ptr<const KernelCompiler>> generators;  // in the order in which they are asked
   std::shared_ptr<KernelCache> cache;                             // null: every kernel is compiled anew
 
-  /// "cpu", "cpu:avx2", "amdgpu:gfx1100", "sim:gfx1100". A target needs no device: code can be made here and run
-  /// elsewhere. Both fail naming what was asked, and the devices and generators that there are.
+  /// What code is made for: "cpu", "cpu:avx2", "amdgpu:gfx1100", "sim:gfx1100" (see TargetSpec). A target needs no
+  /// device: code can be made here and run elsewhere. Fails naming what was asked, and the generators that there are.
   Result<Target> target(std::string_view spec) const;
+  /// What runs it: "cpu", "cpu:avx2", "sim:gfx1100,seed=3" (see DeviceSpec), "trace(cpu)", which writes each command to
+  /// the standard error. Fails naming what was asked, and the devices that there are.
   Result<std::shared_ptr<Device>> device(std::string_view spec) const;
 };
 

@@ -19,6 +19,7 @@ namespace millrace {
 
 class Device;              // hal/device.h
 class SubmissionObserver;  // hal/device.h
+struct Timepoint;          // hal/semaphore.h
 struct CompileReport;      // compile_report.h
 struct LoweredGraph;       // lowered_graph.h, as ProgramVariant
 struct ProgramVariant;
@@ -31,9 +32,9 @@ struct CompileProgress {
 };
 
 struct CompileOptions {
-  std::string device = "cpu";
-  /// What code is made for, "cpu", "amdgpu:gfx1100": the device's target and those of other devices, that Program::on
-  /// takes it to, or that this host lacks. Empty: the device's target.
+  std::string device = "cpu";  // see DeviceSpec
+  /// What code is made for, "cpu", "amdgpu:gfx1100" (see TargetSpec): a target of the device's, and those of other
+  /// devices, which Program::on takes the program to, or which this host lacks. Empty: the device's best.
   std::vector<std::string> targets = {};
   std::shared_ptr<const Context> context = {};  // null: make_default_context()
   LowerOptions lowering = {};
@@ -84,7 +85,8 @@ class Program {
 /// Programs that are compiled, and kernels from the cache, work on.
 Result<Program> compile(Graph graph, const CompileOptions& options = {});
 
-/// Memory and bindings of one run at a time.
+/// Memory and bindings of a program's runs, one after another. One thread uses it at a time: a second one gets an
+/// error. Runs overlap where each has a session of its own. Destruction waits for what was submitted.
 class Session {
  public:
   static Result<Session> create(const Program&);
@@ -92,14 +94,23 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// Runs once. Inputs are row-major, in Program::inputs() order, only read; outputs likewise, written. The caller owns
-  /// both. A bool is a byte, of which 0 is false and any other true; one that is computed is 0 or 1.
-  /// An input with a symbol in its type comes with its extents; symbols of no input come in `dims`. Facts,
-  /// extents, bytes and requirements are checked before anything runs; the message names the argument, what came and
-  /// what was expected. Allocates nothing after the first call, but where larger sizes need a larger slab.
+  /// Runs once. Inputs are row-major, in Program::inputs() order, only read; outputs likewise, written. Each is memory
+  /// of the caller's, or a buffer of the program's device. Caller memory is used in place where the device addresses
+  /// it, and else copied to the device and back. A bool is a byte, of which 0 is false and any other true; one that is
+  /// computed is 0 or 1. An input with a symbol in its type comes with its extents; symbols of no input come in `dims`.
+  /// Facts, extents, bytes and requirements are checked before anything runs; the message names the argument, what came
+  /// and what was expected. On the cpu device it allocates nothing after the first call, but where larger sizes need a
+  /// larger slab.
   Status run(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
              std::span<const DimBinding> dims = {});
-  /// Tells `observer` of the commands of each run from now on; null: nobody. It outlives the session.
+  /// Likewise, without waiting where the device works on its own: once `wait` is reached and the session's earlier runs
+  /// have ended. The timepoint that comes back is signalled at the end, and fails with the run's status; what was bound
+  /// stays valid, and outputs are left alone, until then. A run that fails also fails those that were submitted after
+  /// it and had not ended.
+  Result<Timepoint> submit(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
+                           std::span<const DimBinding> dims = {}, std::span<const Timepoint> wait = {});
+  /// Tells `observer` of the commands of each run from now on, on devices that finish inline; null: nobody. It outlives
+  /// the session.
   void observe(SubmissionObserver* observer);
 
  private:

@@ -2,44 +2,44 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
 #include <span>
 
-#include "millrace/base/status.h"
+#include "millrace/base/callback.h"
 #include "millrace/hal/buffer_binding.h"
+#include "millrace/hal/device_id.h"
 
 namespace millrace {
 
-/// A run of bytes that a device can use. Shared, never copied; freed with its last owner.
+/// Memory of one device. Shared, never copied; freed with its last owner. Opaque: only its device knows where it is,
+/// unless the host can address it too.
 class Buffer {
  public:
-  using Deleter = std::function<void(void*)>;
+  /// Frees imported memory; is given its address.
+  using Deleter = Callback<void*>;
+  /// Of the first byte, on every device.
   static constexpr std::size_t kAlignment = 64;
 
-  /// Host memory, 64-byte aligned, uninitialised. Fails with the size when there is no such memory.
-  static Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes);
-  /// Wraps memory that the caller owns; `deleter` (may be empty) runs once, with the last owner.
-  static std::shared_ptr<Buffer> import_host(void* data, std::size_t size_bytes, Deleter deleter = {});
-
-  Buffer(void* data, std::size_t size_bytes, Deleter deleter)
-      : data_(data), size_bytes_(size_bytes), deleter_(std::move(deleter)) {}
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() {
-    if (deleter_) deleter_(data_);
-  }
+  virtual ~Buffer() = default;
 
-  /// The export of the memory: its address on the host.
-  void* data() const { return data_; }
+  DeviceId device() const { return device_; }
   std::size_t size_bytes() const { return size_bytes_; }
-  std::span<std::byte> bytes() const { return {static_cast<std::byte*>(data_), size_bytes_}; }
+  /// Where the host reads and writes it, while no submission uses it. Null where the host cannot.
+  void* host_address() const { return host_address_; }
+  /// Precondition: the host can address it.
+  std::span<std::byte> bytes() const { return {static_cast<std::byte*>(host_address_), size_bytes_}; }
+  /// All of it, for a submission.
+  BufferBinding binding() const { return {.size_bytes = size_bytes_, .buffer = this}; }
+
+ protected:
+  Buffer(DeviceId device, void* host_address, std::size_t size_bytes)
+      : device_(device), host_address_(host_address), size_bytes_(size_bytes) {}
 
  private:
-  void* data_;
+  DeviceId device_;
+  void* host_address_;
   std::size_t size_bytes_;
-  Deleter deleter_;
 };
 
 }  // namespace millrace

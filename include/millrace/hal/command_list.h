@@ -19,11 +19,18 @@ enum class BindingIndex : std::uint32_t {};  // in CommandList::bindings
 /// What a binding is to the program that recorded the list.
 enum class BindingKind : std::uint8_t { kInput, kOutput, kConstant, kTransient };
 
-/// A buffer that each submission provides. Inputs and constants are never written.
+/// Where a binding's memory is.
+enum class BindingPlace : std::uint8_t {
+  kDevice,  // a buffer of the device, or host memory where the device addresses it
+  kHost,    // host memory, which uploads read and downloads write
+};
+
+/// Memory that each submission provides. Inputs and constants are never written.
 struct BindingDecl {
   std::string name = {};
   BindingKind kind = BindingKind::kInput;
   SizeIndex size_bytes{};  // what a submission must provide at least
+  BindingPlace place = BindingPlace::kDevice;
   friend bool operator==(const BindingDecl&, const BindingDecl&) = default;
 };
 
@@ -43,11 +50,25 @@ struct FillCommand {
   friend bool operator==(const FillCommand&, const FillCommand&) = default;
 };
 
-/// Copies; the lengths are equal and the ranges do not overlap.
+/// Copies on the device; the lengths are equal and the ranges do not overlap.
 struct CopyCommand {
   BufferRange source = {};
   BufferRange destination = {};
   friend bool operator==(const CopyCommand&, const CopyCommand&) = default;
+};
+
+/// Copies from the host to the device; the lengths are equal.
+struct UploadCommand {
+  BufferRange source = {};  // of a binding of the host's
+  BufferRange destination = {};
+  friend bool operator==(const UploadCommand&, const UploadCommand&) = default;
+};
+
+/// Copies from the device to the host; the lengths are equal.
+struct DownloadCommand {
+  BufferRange source = {};
+  BufferRange destination = {};  // of a binding of the host's
+  friend bool operator==(const DownloadCommand&, const DownloadCommand&) = default;
 };
 
 struct DispatchCommand {
@@ -63,7 +84,7 @@ struct BarrierCommand {
   friend bool operator==(const BarrierCommand&, const BarrierCommand&) = default;
 };
 
-using Command = std::variant<FillCommand, CopyCommand, DispatchCommand, BarrierCommand>;
+using Command = std::variant<FillCommand, CopyCommand, UploadCommand, DownloadCommand, DispatchCommand, BarrierCommand>;
 
 /// Commands as data. Commands between two barriers may run in any order or at once.
 /// Sizes are expressions that a submission's caller evaluates once when symbols are bound.

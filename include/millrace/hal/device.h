@@ -2,24 +2,34 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "millrace/hal/buffer.h"
 #include "millrace/hal/command_list.h"
+#include "millrace/hal/driver.h"
 #include "millrace/hal/executable.h"
 #include "millrace/hal/semaphore.h"
-#include "millrace/hal/target_spec.h"
 
 namespace millrace {
 
-/// A command list made ready for one device, to be replayed with new bindings. One submission at a time.
-class Recording {
+/// A command list made ready for one device, to be replayed with new bindings. Immutable: any number of submissions
+/// may use it at a time, each with state of its own.
+class Recording : public std::enable_shared_from_this<Recording> {
  public:
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
   virtual ~Recording() = default;
+  DeviceId device() const { return device_; }
+
+ protected:
+  explicit Recording(DeviceId device) : device_(device) {}
+
+ private:
+  DeviceId device_;
 };
 
 /// Is told of a submission's commands as they run, one after another, on a device that finishes inline: for traces and
@@ -40,34 +50,67 @@ struct DispatchFailure {
   friend bool operator==(const DispatchFailure&, const DispatchFailure&) = default;
 };
 
-/// What one replay uses. Spans are only read during submit on devices that finish inline.
+/// Puts a kernel's error into the words of whoever submitted it.
+class FailureExplainer {
+ public:
+  virtual ~FailureExplainer() = default;
+  /// Gives the submission's status; `status` is the device's, which names the kernel. Called at most once, before any
+  /// semaphore fails, while the bindings are valid, on the thread that settles the submission.
+  virtual Status explain(const DispatchFailure&, Status status) = 0;
+};
+
+/// What one replay uses. The spans are read during submit() alone; observer and explainer, and the memory that is
+/// bound, live until the submission has ended.
 struct Submission {
   std::span<const BufferBinding> bindings = {};  // as CommandList::bindings
   std::span<const std::int64_t> sizes = {};      // as CommandList::sizes, evaluated
-  std::span<const Timepoint> wait = {};
-  std::span<const Timepoint> signal = {};
-  SubmissionObserver* observer = nullptr;  // null: nobody watches, and nothing is paid
-  /// Set to the dispatch that met a KernelError, beside the status that says so to people; else left as it is. Null:
-  /// nobody asks.
-  std::optional<DispatchFailure>* failure = nullptr;
+  std::span<const Timepoint> wait = {};          // before anything runs; also for what nobody has submitted yet
+  std::span<const Timepoint> signal = {};        // when all is done, or failed
+  SubmissionObserver* observer = nullptr;        // null: nobody watches, and nothing is paid
+  FailureExplainer* explainer = nullptr;         // null: the device's words will do
 };
 
 class Device {
  public:
   virtual ~Device() = default;
-  /// The name it was asked for by: "cpu", "trace(cpu)".
-  virtual std::string_view name() const = 0;
-  virtual const TargetSpec& target() const = 0;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
 
+  DeviceId id() const { return id_; }
+  const DeviceInfo& info() const { return info_; }
+  const std::string& name() const { return info_.name; }
+  /// Whose code it runs, best first.
+  std::span<const TargetSpec> targets() const { return info_.targets; }
+
+  /// Uninitialised memory. Fails with kResourceExhausted and the size.
   virtual Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) = 0;
+  /// Wraps host memory that the caller owns; `deleter` (may be empty) runs once, with the last owner. Fails with
+  /// kUnimplemented on a device that cannot use host memory in place: copy it with upload commands instead.
+  virtual Result<std::shared_ptr<Buffer>> import_host(void* data, std::size_t size_bytes,
+                                                      Buffer::Deleter deleter = {}) = 0;
+  /// A timeline that this device signals, and waits for, without the host where it can.
+  virtual Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial_value = 0);
   /// Loads images into one table: image i is KernelIndex i. Fails naming the kernel whose image is not for this device.
   virtual Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) = 0;
-  /// Validates the list against the executable and makes it replayable. Allocates all that replays need.
-  virtual Result<std::unique_ptr<Recording>> record(const CommandList&, std::shared_ptr<Executable>) = 0;
-  /// Checks the bindings against the list (count, null, length), waits, runs, signals. On failure the signal
-  /// semaphores carry the status. Run-time errors of kernels (KernelError) come back with the kernel's name.
-  /// The inline cpu device allocates nothing here.
+  /// Validates the list against the executable and makes it replayable. `executable` may be null for a list without
+  /// kernels. Allocates all that the first replay needs.
+  virtual Result<std::shared_ptr<Recording>> record(const CommandList&, std::shared_ptr<Executable>) = 0;
+  /// Checks the submission against the list (counts, sizes, bindings), waits, runs, signals. Returns at once, unless
+  /// the device finishes inline and there is nothing to wait for: then the work is done, and its failure comes back.
+  /// Whatever fails, also a kernel or an observer that throws, the signal semaphores carry the status. Errors of
+  /// kernels (KernelError) name the kernel. The inline cpu device allocates nothing here, unless it has to wait.
   virtual Status submit(Recording&, const Submission&) = 0;
+  /// Copies bytes of a buffer that no submission uses to the host. For diagnostics: it blocks. Any thread, also one
+  /// that explains a failure. Runs move memory by upload and download commands.
+  virtual Status read_back(const Buffer&, std::size_t offset_bytes, std::span<std::byte> destination);
+
+ protected:
+  /// Another id than its own is a wrapper's, whose memory and executables are those of what it wraps.
+  explicit Device(DeviceInfo info, DeviceId id = new_device_id()) : info_(std::move(info)), id_(id) {}
+
+ private:
+  DeviceInfo info_;
+  DeviceId id_;
 };
 
 /// For tests of kernels: results must not depend on how a dispatch's groups are shared out.
@@ -75,21 +118,12 @@ struct CpuDeviceOptions {
   std::uint32_t max_groups_per_call = 0xffff'ffff;  // at least 1
 };
 
-/// Makes devices of one kind.
-struct Driver {
-  std::string name = {};  // "cpu"
-  /// Why no device can be had here (a missing runtime), or ok.
-  Status (*available)() = nullptr;
-  Result<std::shared_ptr<Device>> (*create)(const TargetSpec&) = nullptr;
-};
+/// The inline device for code of `best` and of every level below it. Fails when the host cannot execute it, naming the
+/// levels that it can.
+Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions& = {});
 
-/// Runs host code and interpreted kernels on the calling thread.
-Driver cpu_driver();
-/// The inline device for a spec that the host can execute; fails when it cannot, naming the levels that it can.
-Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec&, const CpuDeviceOptions& = {});
-
-/// Wraps `inner`: appends a line of text per recorded and submitted command to `*log`, and forwards.
-/// `log` outlives the device. Without an inner device or a log there is nothing to trace: returns `inner`.
-std::shared_ptr<Device> create_trace_device(std::shared_ptr<Device> inner, std::vector<std::string>* log);
+/// Wraps `inner`: gives `sink` a line of text per recorded and submitted command, and forwards. Without an inner device
+/// or a sink there is nothing to trace: returns `inner`. Threads take turns at the sink.
+std::shared_ptr<Device> create_trace_device(std::shared_ptr<Device> inner, Callback<std::string_view> sink);
 
 }  // namespace millrace

@@ -9,6 +9,7 @@
 
 #include "millrace/base/ids.h"
 #include "millrace/base/status.h"
+#include "millrace/hal/device_id.h"
 #include "millrace/hal/host_kernel.h"
 
 namespace millrace {
@@ -54,9 +55,18 @@ struct ExecutableImage {
 /// A table of loaded kernels that one device can run.
 class Executable {
  public:
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
   virtual ~Executable() = default;
+  DeviceId device() const { return device_; }
   virtual std::size_t num_kernels() const = 0;
   virtual const KernelInfo& info(KernelIndex) const = 0;
+
+ protected:
+  explicit Executable(DeviceId device) : device_(device) {}
+
+ private:
+  DeviceId device_;
 };
 
 }  // namespace millrace

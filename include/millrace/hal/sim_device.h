@@ -48,12 +48,16 @@ struct SimDeviceOptions {
 /// the line of its text, threads and the place.
 class SimDevice : public Device {
  public:
-  /// Those of the last submission, in order, without one that failed. Submissions at one time mix theirs.
+  /// The dispatches of the last submission that did not fail, in order. Submissions at one time mix theirs.
   virtual std::vector<SimDispatch> dispatches() const = 0;
+
+ protected:
+  using Device::Device;
 };
 
 /// Fails for a target that is not simulated.
 Result<std::shared_ptr<SimDevice>> create_sim_device(const TargetSpec&, const SimDeviceOptions& = {});
-Driver sim_driver();
+/// Of sim_driver()'s specs.
+Result<std::shared_ptr<SimDevice>> open_sim_device(const DeviceSpec&);
 
 }  // namespace millrace

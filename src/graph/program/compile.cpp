@@ -29,22 +29,22 @@ Result<const KernelCompiler*> find_generator(const Context& context, const std::
   return internal_error(fmt::format("generator '{}' planned a kernel and is not in the context", name));
 }
 
-/// CompileOptions::targets, each once; without any, the one that the device runs.
-Result<std::vector<Target>> find_targets(const CompileOptions& options, const Context& context, const Target& runs) {
+/// CompileOptions::targets, each once; without any, the best that the device runs. Fails when the device runs none.
+Result<std::vector<Target>> find_targets(const CompileOptions& options, const Context& context, const Device& device) {
   std::vector<Target> targets;
   for (const std::string& text : options.targets) {
     MILLRACE_TRY_ASSIGN(Target target, context.target(text));
     const auto is_known = [&](const Target& known) { return known.spec() == target.spec(); };
     if (std::ranges::none_of(targets, is_known)) targets.push_back(std::move(target));
   }
-  if (targets.empty()) targets.push_back(runs);
-  return targets;
-}
-
-Status require_target(const Device& device, std::span<const Target> targets) {
+  if (targets.empty()) {
+    MILLRACE_TRY_ASSIGN(Target best, context.target(device.targets().front().to_text()));
+    targets.push_back(std::move(best));
+  }
   std::vector<TargetSpec> specs;
   for (const Target& target : targets) specs.push_back(target.spec());
-  return find_target(device, specs).status();
+  MILLRACE_TRY(find_target(device, specs).status());
+  return targets;
 }
 
 /// Generates the code of variants, one kernel after another.
@@ -100,15 +100,12 @@ Status compile_into(Program::State& state, Graph graph, const CompileOptions& op
   MILLRACE_TRY(verify(graph));
   MILLRACE_TRY_ASSIGN(static_cast<Signature::State&>(state), Signature::State::of(graph));
   const std::shared_ptr<const Context> context = options.context ? options.context : make_default_context();
-  const std::string spec = options.on_device ? options.on_device->target().to_text() : options.device;
-  MILLRACE_TRY_ASSIGN(const Target runs, context->target(spec));
   MILLRACE_TRY(require_known_generator(*context, options.lowering.compile.force_generator));
   std::shared_ptr<Device> device = options.on_device;
   if (!device) {
-    MILLRACE_TRY_ASSIGN(device, context->device(spec));
+    MILLRACE_TRY_ASSIGN(device, context->device(options.device));
   }
-  MILLRACE_TRY_ASSIGN(const std::vector<Target> targets, find_targets(options, *context, runs));
-  MILLRACE_TRY(require_target(*device, targets));
+  MILLRACE_TRY_ASSIGN(const std::vector<Target> targets, find_targets(options, *context, *device));
   MILLRACE_TRY_ASSIGN(std::vector<ProgramVariant> variants,
                       make_variants(std::move(graph), targets, *context, options));
   state.variants = std::make_shared<const std::vector<ProgramVariant>>(std::move(variants));

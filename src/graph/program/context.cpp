@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/graph/context.h"
 
+#include <algorithm>
+#include <cstdio>
+
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
@@ -9,8 +12,6 @@
 
 namespace millrace {
 namespace {
-
-std::string_view family_of(std::string_view spec) { return spec.substr(0, spec.find(':')); }
 
 /// What there is, for a message.
 std::string built_in(const Context& context) {
@@ -23,12 +24,12 @@ std::string built_in(const Context& context) {
                      generators.empty() ? "none" : generators);
 }
 
-Result<const Driver*> find_driver(const Context& context, std::string_view spec) {
+Result<const Driver*> find_driver(const Context& context, std::string_view name, std::string_view spec) {
   for (const Driver& driver : context.drivers) {
-    if (driver.name != family_of(spec)) continue;
-    if (driver.available != nullptr && driver.create != nullptr) return &driver;
+    if (driver.name != name) continue;
+    if (driver.available != nullptr && driver.enumerate != nullptr && driver.open != nullptr) return &driver;
     return invalid_argument(
-        fmt::format("device '{}': driver '{}' lacks available or create; give both", spec, driver.name));
+        fmt::format("device '{}': driver '{}' lacks available, enumerate or open; give all three", spec, driver.name));
   }
   return not_found(fmt::format("device '{}' is not known; {}; say 'cpu' for this host", spec, built_in(context)));
 }
@@ -36,6 +37,35 @@ Result<const Driver*> find_driver(const Context& context, std::string_view spec)
 /// A message of the layer below, with the device in front.
 Status about(std::string_view spec, const Status& status) {
   return {status.code(), fmt::format("device '{}': {}", spec, status.message())};
+}
+
+/// Code can be made for it, but nothing here runs it.
+Status no_driver(const Context& context, std::string_view spec, const TargetSpec& target) {
+  const bool is_simulated =
+      target.is_gpu() && std::ranges::find(context.drivers, "sim", &Driver::name) != context.drivers.end();
+  return not_found(fmt::format("device '{}': code can be generated for it, but no driver here runs it; {}{}", spec,
+                               is_simulated ? fmt::format("say sim:{} to simulate it; ", target.gfx) : "",
+                               built_in(context)));
+}
+
+Result<std::shared_ptr<Device>> open_device(const Context& context, const DeviceSpec& spec, std::string_view text) {
+  const Result<const Driver*> driver = find_driver(context, spec.driver, text);
+  if (driver.status().code() == StatusCode::kNotFound && context.target(text).ok()) {
+    return no_driver(context, text, TargetSpec::parse(text).value());
+  }
+  MILLRACE_TRY(driver.status());
+  const Status available = (*driver)->available();
+  if (!available.ok()) return about(text, available);
+  Result<std::shared_ptr<Device>> device = (*driver)->open(spec);
+  if (device.ok() && *device == nullptr) {
+    return internal_error(fmt::format("device '{}': driver '{}' gave no device and no error", text, spec.driver));
+  }
+  return device;
+}
+
+void write_trace(std::string_view line) {
+  const std::string text = fmt::format("{}\n", line);
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 }  // namespace
@@ -47,7 +77,7 @@ Result<Target> Context::target(std::string_view spec) const {
         Result<TargetSpec> parsed = TargetSpec::parse(spec);
         if (!parsed.ok()) {
           const bool is_family = parsed.status().code() != StatusCode::kNotFound;
-          if (!is_family) MILLRACE_TRY(find_driver(*this, spec).status());
+          if (!is_family) MILLRACE_TRY(find_driver(*this, spec.substr(0, spec.find(':')), spec).status());
           return about(spec, parsed.status());
         }
         Result<Target> target = Target::create(*parsed, generators);
@@ -60,30 +90,14 @@ Result<Target> Context::target(std::string_view spec) const {
 }
 
 Result<std::shared_ptr<Device>> Context::device(std::string_view spec) const {
-  return guard_allocations(
-      [&] { return fmt::format("device '{}'", spec); },
-      [&]() -> Result<std::shared_ptr<Device>> {
-        const Result<const Driver*> found = find_driver(*this, spec);
-        if (found.status().code() == StatusCode::kNotFound && target(spec).ok()) {
-          const TargetSpec known = TargetSpec::parse(spec).value();
-          const std::string advice = find_driver(*this, "sim").ok() && known.is_gpu()
-                                         ? fmt::format("say sim:{} to simulate it; ", known.gfx)
-                                         : "";
-          return not_found(fmt::format("device '{}': code can be generated for it, but no driver here runs it; {}{}",
-                                       spec, advice, built_in(*this)));
-        }
-        MILLRACE_TRY_ASSIGN(const Driver* driver, found);
-        const Status available = driver->available();
-        if (!available.ok()) return about(spec, available);
-        Result<TargetSpec> parsed = TargetSpec::parse(spec);
-        if (!parsed.ok()) return about(spec, parsed.status());
-        Result<std::shared_ptr<Device>> device = driver->create(*parsed);
-        if (device.ok() && *device == nullptr) {
-          return internal_error(
-              fmt::format("device '{}': driver '{}' gave no device and no error", spec, driver->name));
-        }
-        return device;
-      });
+  return guard_allocations([&] { return fmt::format("device '{}'", spec); },
+                           [&]() -> Result<std::shared_ptr<Device>> {
+                             MILLRACE_TRY_ASSIGN(const DeviceSpec parsed, DeviceSpec::parse(spec));
+                             if (parsed.driver != "trace" || parsed.inner.empty())
+                               return open_device(*this, parsed, spec);
+                             MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> inner, device(parsed.inner));
+                             return create_trace_device(std::move(inner), write_trace);
+                           });
 }
 
 }  // namespace millrace

@@ -124,20 +124,33 @@ std::vector<std::vector<IndexCheck>> find_index_checks(const DispatchGraph& disp
   return of_command;
 }
 
+namespace {
+
+/// The bytes of a binding, in place or in `copy`; nothing when the device cannot say.
+std::optional<std::span<const std::byte>> bytes_of(const BufferBinding& binding, Device& device,
+                                                   std::vector<std::byte>& copy) {
+  if (binding.buffer == nullptr) return std::span(static_cast<const std::byte*>(binding.data), binding.size_bytes);
+  copy.resize(binding.size_bytes);
+  if (!device.read_back(*binding.buffer, binding.offset_bytes, copy).ok()) return {};
+  return copy;
+}
+
+}  // namespace
+
 std::string describe_wrong_index(const std::vector<IndexCheck>& checks, const SymbolValues& values,
-                                 std::span<const BufferBinding> bindings) {
+                                 std::span<const BufferBinding> bindings, Device& device) {
   std::string unknown;  // those whose indices are not there any more
   for (const IndexCheck& check : checks) {
     const BoundCheck bound(check, values);
-    if (!check.binding && !check.constant) {
+    std::vector<std::byte> copy;
+    std::optional<std::span<const std::byte>> bytes;
+    if (check.constant) bytes = *check.constant;
+    if (check.binding) bytes = bytes_of(bindings[*check.binding], device, copy);
+    if (!bytes) {
       unknown += (unknown.empty() ? "" : "; or ") + bound.text({});
       continue;
     }
-    const std::span<const std::byte> bytes =
-        check.constant ? std::span<const std::byte>(*check.constant)
-                       : std::span(static_cast<const std::byte*>(bindings[*check.binding].data),
-                                   static_cast<std::size_t>(bindings[*check.binding].size_bytes));
-    if (const std::optional<WrongIndex> wrong = bound.find(bytes)) return bound.text(wrong);
+    if (const std::optional<WrongIndex> wrong = bound.find(*bytes)) return bound.text(wrong);
   }
   return unknown.empty() ? BoundCheck(checks.front(), values).text({}) : unknown;
 }

@@ -8,6 +8,7 @@
 #include "millrace/graph/binding.h"
 #include "millrace/graph/schedule.h"
 #include "millrace/hal/command_list.h"
+#include "millrace/hal/device.h"
 
 namespace millrace {
 
@@ -28,7 +29,8 @@ std::vector<std::vector<IndexCheck>> find_index_checks(const DispatchGraph&, con
 
 /// What was wrong, for a dispatch that reported it: "%y = gather: index 7 at [2] of operand 1, %i of i32[3], is outside
 /// of axis 0 of operand 0, %x of f32[5]; give -5 to 4".
+/// Reads the bindings, with the device's help.
 std::string describe_wrong_index(const std::vector<IndexCheck>&, const SymbolValues&,
-                                 std::span<const BufferBinding> bindings);
+                                 std::span<const BufferBinding> bindings, Device&);
 
 }  // namespace millrace

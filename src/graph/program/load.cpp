@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program's way onto a device: the variant for the device's target, its code and its constants.
-#include <cstring>
+#include <algorithm>
+#include <ranges>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "graph/program/phase_timer.h"
 #include "graph/program/program_state.h"
+#include "millrace/hal/transfer.h"
 
 namespace millrace {
 namespace {
@@ -13,13 +16,13 @@ namespace {
 Result<std::shared_ptr<Buffer>> make_constants(Device& device, const Schedule& schedule) {
   Result<std::shared_ptr<Buffer>> allocated = device.allocate(static_cast<std::size_t>(schedule.constant_bytes));
   if (!allocated.ok()) return name_largest(allocated.status(), schedule, Lifetime::kConstant, {});
-  std::shared_ptr<Buffer> constants = *std::move(allocated);
+  std::vector<UploadPart> parts;
   for (const Resource& resource : schedule.resources) {
-    if (resource.lifetime != Lifetime::kConstant || resource.constant->empty()) continue;
-    std::memcpy(static_cast<std::byte*>(constants->data()) + resource.offset_bytes.constant(),
-                resource.constant->data(), resource.constant->size());
+    if (resource.lifetime != Lifetime::kConstant) continue;
+    parts.push_back({static_cast<std::size_t>(resource.offset_bytes.constant()), *resource.constant});
   }
-  return constants;
+  MILLRACE_TRY(upload(device, **allocated, parts));
+  return *std::move(allocated);
 }
 
 }  // namespace
@@ -41,15 +44,16 @@ Status name_largest(const Status& status, const Schedule& schedule, Lifetime lif
 }
 
 Result<std::size_t> find_target(const Device& device, std::span<const TargetSpec> targets) {
-  std::string known;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (targets[i] == device.target()) return i;
-    known += fmt::format("{}{}", i == 0 ? "" : ", ", targets[i].to_text());
+  for (const TargetSpec& runs : device.targets()) {
+    const auto found = std::ranges::find(targets, runs);
+    if (found != targets.end()) return static_cast<std::size_t>(found - targets.begin());
   }
+  const auto text = [](const TargetSpec& target) { return target.to_text(); };
   return not_found(
-      fmt::format("device '{}' runs {}, and the program is for {}; name the device's target among "
+      fmt::format("device '{}' runs {}, and the program is for {}; name a target of the device's among "
                   "CompileOptions::targets, or take another device",
-                  device.name(), device.target().to_text(), known));
+                  device.name(), fmt::join(device.targets() | std::views::transform(text), ", "),
+                  fmt::join(targets | std::views::transform(text), ", ")));
 }
 
 Status Program::State::load(std::shared_ptr<Device> where) {
@@ -61,6 +65,7 @@ Status Program::State::load(std::shared_ptr<Device> where) {
   report = lowered().report;
   const PhaseTimer timer(report.load);
   MILLRACE_TRY_ASSIGN(executable, device->load(variant->images));
+  MILLRACE_TRY_ASSIGN(recording, device->record(lowered().commands, executable));
   MILLRACE_TRY_ASSIGN(constants, make_constants(*device, lowered().schedule));
   index_checks = find_index_checks(lowered().dispatch, lowered().schedule, lowered().commands);
   return {};

@@ -17,6 +17,7 @@ struct Program::State : Signature::State {
   std::shared_ptr<Device> device;
   const ProgramVariant* variant = nullptr;  // one of `variants`
   std::shared_ptr<Executable> executable;
+  std::shared_ptr<Recording> recording;  // which all sessions replay
   std::shared_ptr<Buffer> constants;
   std::vector<std::vector<IndexCheck>> index_checks;  // see find_index_checks
   CompileReport report;
@@ -26,7 +27,7 @@ struct Program::State : Signature::State {
   Status load(std::shared_ptr<Device>);
 };
 
-/// The number of the target that the device runs. Fails when it is none of these.
+/// The number of the best target that the device runs. Fails when it runs none of these.
 Result<std::size_t> find_target(const Device&, std::span<const TargetSpec>);
 
 /// Why there is no memory for the resources of one lifetime, with the largest of them.

@@ -12,7 +12,9 @@ struct AccessesOf {
   std::vector<RangeAccess> operator()(const FillCommand& fill) const {
     return {{.range = fill.destination, .role = RangeAccess::Role::kDestination, .writes = true}};
   }
-  std::vector<RangeAccess> operator()(const CopyCommand& copy) const {
+  template <class Transfer>
+    requires requires(const Transfer& transfer) { transfer.source; }
+  std::vector<RangeAccess> operator()(const Transfer& copy) const {
     return {{.range = copy.source, .role = RangeAccess::Role::kSource},
             {.range = copy.destination, .role = RangeAccess::Role::kDestination, .writes = true}};
   }

@@ -15,22 +15,6 @@ namespace {
   return invalid_argument(fmt::format("submit: {} {}, expected {} like the command list", found, what, expected));
 }
 
-[[gnu::cold, gnu::noinline]] Status wrong_binding(const CommandList& list, BindingIndex index,
-                                                  const BufferBinding& binding, std::int64_t declared) {
-  const std::string name = describe(list, index);
-  if (declared < 0) {
-    return invalid_argument(
-        fmt::format("submit: {} has a length of {} bytes, expected at least 0; bind the symbols of "
-                    "{} within their facts",
-                    name, declared, list.sizes[list.bindings[index].size_bytes].to_text()));
-  }
-  if (binding.data == nullptr) {
-    return invalid_argument(fmt::format("submit: {} is null, expected {} bytes; bind memory to it", name, declared));
-  }
-  return invalid_argument(fmt::format("submit: {} has {} bytes, expected at least {}; bind more memory to it", name,
-                                      binding.size_bytes, declared));
-}
-
 bool is_constant(const CommandList& list, const BufferRange& range) {
   return list.sizes[range.offset_bytes].is_constant() && list.sizes[range.length_bytes].is_constant() &&
          list.sizes[list.bindings[range.binding].size_bytes].is_constant();
@@ -38,7 +22,11 @@ bool is_constant(const CommandList& list, const BufferRange& range) {
 
 }  // namespace
 
-SubmissionCheck::SubmissionCheck(const CommandList& list) : list_(list) {
+SubmissionCheck::SubmissionCheck(const CommandList& list, const Device& device)
+    : list_(list),
+      device_name_(device.name()),
+      device_(device.id()),
+      addresses_host_memory_(device.info().addresses_host_memory) {
   for (std::uint32_t i = 0; i < list_.sizes.size(); ++i) {
     const SizeExpr& size = list_.sizes[SizeIndex{i}];
     if (size.is_constant()) constants_.push_back({SizeIndex{i}, size.constant()});
@@ -89,9 +77,52 @@ Status SubmissionCheck::check_binding(BindingIndex index, const Submission& subm
   const std::int64_t declared = submission.sizes[index_of(list_.bindings[index].size_bytes)];
   // Also false for a negative length, which is a huge one here.
   const bool is_long_enough = static_cast<std::uint64_t>(declared) <= binding.size_bytes;
-  const bool has_memory = binding.data != nullptr || declared == 0;
-  if (is_long_enough && has_memory) return {};
-  return wrong_binding(list_, index, binding, declared);
+  if (is_long_enough && (declared == 0 || has_memory(list_.bindings[index], binding))) return {};
+  return wrong_memory(index, binding, declared);
+}
+
+bool SubmissionCheck::has_memory(const BindingDecl& declared, const BufferBinding& binding) const {
+  if (binding.buffer == nullptr) {
+    return binding.data != nullptr && (addresses_host_memory_ || declared.place == BindingPlace::kHost);
+  }
+  return declared.place == BindingPlace::kDevice && binding.buffer->device() == device_ &&
+         binding.offset_bytes <= binding.buffer->size_bytes() &&
+         binding.size_bytes <= binding.buffer->size_bytes() - binding.offset_bytes;
+}
+
+// Out of line, as all messages here.
+[[gnu::cold, gnu::noinline]] Status SubmissionCheck::wrong_memory(BindingIndex index, const BufferBinding& binding,
+                                                                  std::int64_t declared) const {
+  const std::string name = describe(list_, index);
+  const bool is_hosts = list_.bindings[index].place == BindingPlace::kHost;
+  if (declared < 0) {
+    return invalid_argument(fmt::format(
+        "submit: {} has a length of {} bytes, expected at least 0; bind the symbols of {} within their facts", name,
+        declared, list_.sizes[list_.bindings[index].size_bytes].to_text()));
+  }
+  if (binding.buffer == nullptr && binding.data == nullptr) {
+    return invalid_argument(fmt::format("submit: {} is null, expected {} bytes; bind memory to it", name, declared));
+  }
+  if (binding.size_bytes < static_cast<std::uint64_t>(declared)) {
+    return invalid_argument(fmt::format("submit: {} has {} bytes, expected at least {}; bind more memory to it", name,
+                                        binding.size_bytes, declared));
+  }
+  if (binding.buffer == nullptr) {
+    return invalid_argument(
+        fmt::format("submit: {} is host memory, which device '{}' does not address; bind a buffer that it allocated, "
+                    "and upload to it",
+                    name, device_name_));
+  }
+  if (is_hosts) {
+    return invalid_argument(fmt::format("submit: {} is a buffer, expected host memory; bind its address", name));
+  }
+  if (binding.buffer->device() != device_) {
+    return invalid_argument(fmt::format("submit: {} is a buffer of another device; bind one that device '{}' allocated",
+                                        name, device_name_));
+  }
+  return invalid_argument(
+      fmt::format("submit: {} is {} bytes at offset {} of a buffer of {}, expected bytes inside of it", name,
+                  binding.size_bytes, binding.offset_bytes, binding.buffer->size_bytes()));
 }
 
 Status SubmissionCheck::check_range(const SymbolicRange& range, const Submission& submission) const {

@@ -14,8 +14,8 @@ namespace millrace {
 /// because it depends on symbols. Made once per recording; a check of a good submission allocates nothing.
 class SubmissionCheck {
  public:
-  /// Precondition: validate(list) is ok.
-  explicit SubmissionCheck(const CommandList& list);
+  /// For a device of this id, which addresses host memory or does not. Precondition: validate(list) is ok.
+  SubmissionCheck(const CommandList& list, const Device& device);
 
   Status check(const Submission&) const;
   const CommandList& list() const { return list_; }
@@ -39,10 +39,15 @@ class SubmissionCheck {
   void note_symbolic_parts(std::size_t command);
   Status check_sizes(const Submission&) const;
   Status check_binding(BindingIndex, const Submission&) const;
+  bool has_memory(const BindingDecl&, const BufferBinding&) const;
+  Status wrong_memory(BindingIndex, const BufferBinding&, std::int64_t declared) const;
   Status check_range(const SymbolicRange&, const Submission&) const;
   Status check_groups(const SymbolicGroups&, const Submission&) const;
 
   CommandList list_;
+  std::string device_name_;
+  DeviceId device_;
+  bool addresses_host_memory_;
   std::vector<ConstantSize> constants_;
   std::vector<SymbolicRange> ranges_;
   std::vector<SymbolicGroups> groups_;

@@ -62,11 +62,29 @@ class Validator {
     const Command& command = list_.commands[index];
     const std::string where = describe_command(list_, index);
     if (const auto* fill = std::get_if<FillCommand>(&command)) check_fill(where, *fill);
-    if (const auto* copy = std::get_if<CopyCommand>(&command)) check_copy(where, *copy);
+    if (const auto* copy = std::get_if<CopyCommand>(&command)) check_copy(where, copy->source, copy->destination);
+    if (const auto* upload = std::get_if<UploadCommand>(&command)) {
+      check_copy(where, upload->source, upload->destination);
+    }
+    if (const auto* download = std::get_if<DownloadCommand>(&command)) {
+      check_copy(where, download->source, download->destination);
+    }
     if (const auto* dispatch = std::get_if<DispatchCommand>(&command)) check_dispatch(where, *dispatch);
     for (const RangeAccess& access : accesses_of(list_, command)) {
       check_access(fmt::format("{} {}", where, to_text(access)), access);
+      check_place(fmt::format("{} {}", where, to_text(access)), command, access);
     }
+  }
+
+  /// Only transfers touch the host's memory, and only at their host's end.
+  void check_place(const std::string& where, const Command& command, const RangeAccess& access) {
+    if (!list_.bindings.contains(access.range.binding)) return;
+    const bool is_hosts_end = access.writes ? std::holds_alternative<DownloadCommand>(command)
+                                            : std::holds_alternative<UploadCommand>(command);
+    const BindingPlace place = list_.bindings[access.range.binding].place;
+    if ((place == BindingPlace::kHost) == is_hosts_end) return;
+    broken("{}: {} is memory of the {}, expected the {}'s", where, describe(list_, access.range.binding),
+           is_hosts_end ? "device" : "host", is_hosts_end ? "host" : "device");
   }
 
   void check_access(const std::string& where, const RangeAccess& access) {
@@ -121,20 +139,19 @@ class Validator {
     }
   }
 
-  void check_copy(const std::string& where, const CopyCommand& copy) {
-    const SizeIndex source = copy.source.length_bytes;
-    const SizeIndex destination = copy.destination.length_bytes;
+  void check_copy(const std::string& where, const BufferRange& from, const BufferRange& to) {
+    const SizeIndex source = from.length_bytes;
+    const SizeIndex destination = to.length_bytes;
     if (!list_.sizes.contains(source) || !list_.sizes.contains(destination)) return;
     if (list_.sizes[source] != list_.sizes[destination]) {
       broken("{}: {} bytes from the source, {} to the destination, expected equal lengths", where, size_(source),
              size_(destination));
     }
-    const bool comparable = copy.source.binding == copy.destination.binding &&
-                            list_.sizes.contains(copy.source.offset_bytes) &&
-                            list_.sizes.contains(copy.destination.offset_bytes);
-    if (comparable && may_overlap(list_, copy.source, copy.destination)) {
-      broken("{}: source {} and destination {} of {} overlap, expected ranges apart", where,
-             size_.interval(copy.source), size_.interval(copy.destination), describe(list_, copy.source.binding));
+    const bool comparable =
+        from.binding == to.binding && list_.sizes.contains(from.offset_bytes) && list_.sizes.contains(to.offset_bytes);
+    if (comparable && may_overlap(list_, from, to)) {
+      broken("{}: source {} and destination {} of {} overlap, expected ranges apart", where, size_.interval(from),
+             size_.interval(to), describe(list_, from.binding));
     }
   }
 

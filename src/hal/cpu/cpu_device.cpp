@@ -2,64 +2,79 @@
 #include "hal/cpu/cpu_device.h"
 
 #include <algorithm>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/guard_allocations.h"
-#include "hal/checks/record.h"
 #include "hal/cpu/cpu_recording.h"
-#include "hal/device_errors.h"
-#include "hal/timepoints.h"
+#include "hal/host/inline_device.h"
 #include "millrace/hal/device.h"
 
 namespace millrace {
 namespace {
 
-class CpuDevice final : public Device {
+std::uint64_t host_memory_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page_bytes > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) : 0;
+}
+
+DeviceInfo cpu_info(std::string name, const TargetSpec& best) {
+  DeviceInfo info{.name = std::move(name),
+                  .description = fmt::format("this host, {}", to_text(best.isa)),
+                  .memory_bytes = host_memory_bytes()};
+  for (int level = static_cast<int>(best.isa); level >= 0; --level) {
+    info.targets.push_back({.family = "cpu", .isa = static_cast<IsaLevel>(level)});
+  }
+  return info;
+}
+
+class CpuDevice final : public InlineDevice<Device> {
  public:
-  CpuDevice(const TargetSpec& target, const CpuDeviceOptions& options) : target_(target), options_(options) {}
-
-  std::string_view name() const override { return "cpu"; }
-  const TargetSpec& target() const override { return target_; }
-
-  Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) override { return Buffer::allocate(size_bytes); }
+  CpuDevice(const TargetSpec& best, const CpuDeviceOptions& options)
+      : InlineDevice(cpu_info("cpu", best)), options_(options) {}
 
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
     return guard_allocations("load", [&]() -> Result<std::shared_ptr<Executable>> {
-      MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable, CpuExecutable::load(target_, images));
+      MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable, CpuExecutable::load(id(), targets().front(), images));
       return executable;
     });
   }
 
-  Result<std::unique_ptr<Recording>> record(const CommandList& list, std::shared_ptr<Executable> executable) override {
-    return guard_allocations("record", [&]() -> Result<std::unique_ptr<Recording>> {
-      auto ours = std::dynamic_pointer_cast<CpuExecutable>(executable);
-      if (executable != nullptr && (ours == nullptr || ours->device() != target_)) {
-        return foreign_executable(name(), target_.to_text());
-      }
-      MILLRACE_TRY(check_record(list, ours.get()));
-      MILLRACE_TRY_ASSIGN(std::unique_ptr<Recording> recording, CpuRecording::create(list, std::move(ours), options_));
-      return recording;
-    });
-  }
-
-  Status submit(Recording& recording, const Submission& submission) override {
-    auto* ours = dynamic_cast<CpuRecording*>(&recording);
-    // Signalled when the recording is free again, so that who waits may submit it.
-    return settle(submission.signal, guard_allocations("submit", [&] {
-                    return ours != nullptr ? ours->submit(submission) : foreign_recording(name());
-                  }));
-  }
-
  private:
-  TargetSpec target_;
+  Result<std::shared_ptr<InlineRecording>> make_recording(const CommandList& list,
+                                                          std::shared_ptr<Executable> executable) const override {
+    MILLRACE_TRY_ASSIGN(std::shared_ptr<InlineRecording> recording,
+                        CpuRecording::create(list, std::static_pointer_cast<const CpuExecutable>(std::move(executable)),
+                                             *this, options_));
+    return recording;
+  }
+
   CpuDeviceOptions options_;
 };
 
 Status host_is_supported() { return TargetSpec::parse("cpu").status(); }
 
-Result<std::shared_ptr<Device>> create_default(const TargetSpec& spec) { return create_cpu_device(spec); }
+Result<std::vector<DeviceInfo>> enumerate_cpu() {
+  MILLRACE_TRY_ASSIGN(const TargetSpec best, TargetSpec::parse("cpu"));
+  return std::vector<DeviceInfo>{cpu_info("cpu", best)};
+}
+
+Result<std::shared_ptr<Device>> open_cpu(const DeviceSpec& spec) {
+  if (!spec.options.empty()) {
+    return invalid_argument(
+        fmt::format("device '{}': option '{}' is not known; cpu takes a level alone: baseline, avx2 or avx512",
+                    spec.to_text(), spec.options.front().key));
+  }
+  if (spec.words.size() > 1) {
+    return invalid_argument(fmt::format("device '{}': '{}' after level '{}', expected one level", spec.to_text(),
+                                        spec.words[1], spec.words[0]));
+  }
+  const Result<TargetSpec> best = TargetSpec::parse(spec.to_text());
+  if (!best.ok()) return about_device(spec.to_text(), best.status());
+  return create_cpu_device(*best);
+}
 
 }  // namespace
 
@@ -77,16 +92,18 @@ Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> lev
                                  executable.empty() ? "none" : fmt::format("{}", fmt::join(executable, ", "))));
 }
 
-Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& spec, const CpuDeviceOptions& options) {
+Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions& options) {
   return guard_allocations("device 'cpu'", [&]() -> Result<std::shared_ptr<Device>> {
-    MILLRACE_TRY(check_host_executes(spec, host_isa_levels()));
+    MILLRACE_TRY(check_host_executes(best, host_isa_levels()));
     if (options.max_groups_per_call == 0) {
       return invalid_argument("device 'cpu': max_groups_per_call is 0, expected at least 1");
     }
-    return std::shared_ptr<Device>(std::make_shared<CpuDevice>(spec, options));
+    return std::shared_ptr<Device>(std::make_shared<CpuDevice>(best, options));
   });
 }
 
-Driver cpu_driver() { return {.name = "cpu", .available = host_is_supported, .create = create_default}; }
+Driver cpu_driver() {
+  return {.name = "cpu", .available = host_is_supported, .enumerate = enumerate_cpu, .open = open_cpu};
+}
 
 }  // namespace millrace

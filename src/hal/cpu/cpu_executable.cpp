@@ -87,11 +87,11 @@ Result<LoadedKernel> load_kernel(const TargetSpec& device, const ExecutableImage
 
 }  // namespace
 
-Result<std::shared_ptr<CpuExecutable>> CpuExecutable::load(const TargetSpec& device,
+Result<std::shared_ptr<CpuExecutable>> CpuExecutable::load(DeviceId device, const TargetSpec& best,
                                                            std::span<const ExecutableImage> images) {
   auto executable = std::make_shared<CpuExecutable>(device);
   for (const ExecutableImage& image : images) {
-    MILLRACE_TRY_ASSIGN(LoadedKernel kernel, load_kernel(device, image));
+    MILLRACE_TRY_ASSIGN(LoadedKernel kernel, load_kernel(best, image));
     executable->kernels_.push_back(std::move(kernel));
   }
   return executable;

@@ -36,19 +36,17 @@ struct LoadedKernel {
 
 class CpuExecutable final : public Executable {
  public:
-  /// Fails naming the kernel whose image is damaged or is not for `device`.
-  static Result<std::shared_ptr<CpuExecutable>> load(const TargetSpec& device, std::span<const ExecutableImage> images);
+  /// Fails naming the kernel whose image is damaged or is above level `best`.
+  static Result<std::shared_ptr<CpuExecutable>> load(DeviceId device, const TargetSpec& best,
+                                                     std::span<const ExecutableImage> images);
 
-  explicit CpuExecutable(TargetSpec device) : device_(std::move(device)) {}
+  explicit CpuExecutable(DeviceId device) : Executable(device) {}
   std::size_t num_kernels() const override { return kernels_.size(); }
   const KernelInfo& info(KernelIndex kernel) const override { return kernels_[kernel].info; }
 
-  /// What it was loaded for.
-  const TargetSpec& device() const { return device_; }
   const LoadedKernel& kernel(KernelIndex kernel) const { return kernels_[kernel]; }
 
  private:
-  TargetSpec device_;
   IdVector<KernelIndex, LoadedKernel> kernels_;
 };
 

@@ -11,15 +11,15 @@ namespace millrace {
 class CpuRecording final : public InlineRecording {
  public:
   /// Precondition: check_record(list, executable) is ok.
-  static Result<std::unique_ptr<CpuRecording>> create(const CommandList& list,
+  static Result<std::shared_ptr<CpuRecording>> create(const CommandList& list,
                                                       std::shared_ptr<const CpuExecutable> executable,
-                                                      const CpuDeviceOptions& options);
+                                                      const Device& device, const CpuDeviceOptions& options);
 
  private:
-  CpuRecording(const CommandList& list, std::shared_ptr<const CpuExecutable> executable,
+  CpuRecording(const CommandList& list, std::shared_ptr<const CpuExecutable> executable, const Device& device,
                const CpuDeviceOptions& options)
-      : InlineRecording(list, executable), executable_(std::move(executable)), options_(options) {}
-  Status run_groups(const InlineDispatch&) override;
+      : InlineRecording(list, executable, device), executable_(std::move(executable)), options_(options) {}
+  Status run_groups(const InlineDispatch&) const override;
 
   std::shared_ptr<const CpuExecutable> executable_;
   CpuDeviceOptions options_;

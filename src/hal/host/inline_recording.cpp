@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "hal/command_text.h"
 #include "hal/host/fill.h"
 #include "hal/host/float_environment.h"
+#include "hal/host/host_buffer.h"
 #include "hal/timepoints.h"
 
 namespace millrace {
@@ -17,8 +19,8 @@ Status InlineRecording::prepare() {
     std::visit([this](const auto& specific) { add_step(specific); }, commands[i]);
     if (step_commands_.size() < steps_.size()) step_commands_.push_back(i);
   }
-  MILLRACE_TRY(allocate_workgroup_memory());
-  point_arguments();
+  MILLRACE_TRY_ASSIGN(std::unique_ptr<InlineRun> run, make_run());
+  runs_.give_back(std::move(run));
   return {};
 }
 
@@ -32,130 +34,130 @@ void InlineRecording::add_step(const FillCommand& fill) {
       FillStep{add_address(fill.destination), fill.destination.length_bytes, fill.pattern, fill.pattern_bytes});
 }
 
-void InlineRecording::add_step(const CopyCommand& copy) {
-  const std::uint32_t source = add_address(copy.source);
-  steps_.push_back(CopyStep{source, add_address(copy.destination), copy.source.length_bytes});
+void InlineRecording::add_copy(const BufferRange& source, const BufferRange& destination) {
+  const std::uint32_t from = add_address(source);
+  steps_.push_back(CopyStep{from, add_address(destination), source.length_bytes});
 }
 
 void InlineRecording::add_step(const DispatchCommand& dispatch) {
-  const auto first_buffer = static_cast<std::uint32_t>(ranges_.size());
+  const DispatchStep step{.kernel = dispatch.kernel,
+                          .num_groups = dispatch.num_groups,
+                          .first_buffer = static_cast<std::uint32_t>(ranges_.size()),
+                          .num_buffers = static_cast<std::uint32_t>(dispatch.buffers.size()),
+                          .first_size = static_cast<std::uint32_t>(size_sources_.size())};
   for (const BufferRange& range : dispatch.buffers) add_address(range);
   size_sources_.insert(size_sources_.end(), dispatch.sizes.begin(), dispatch.sizes.end());
-  steps_.push_back(DispatchStep{dispatch.kernel, dispatch.num_groups, first_buffer, {}});
+  steps_.push_back(step);
+  const KernelInfo& kernel = info(step);
+  if (kernel.workgroup_bytes > (largest_ == nullptr ? 0 : largest_->workgroup_bytes)) largest_ = &kernel;
 }
 
-/// Once the arrays have their final sizes: dispatches took their shares of them in order.
-void InlineRecording::point_arguments() {
-  addresses_.resize(ranges_.size());
-  size_arguments_.resize(size_sources_.size());
-  const std::int64_t* sizes = size_arguments_.data();
-  for (Step& step : steps_) {
-    auto* dispatch = std::get_if<DispatchStep>(&step);
-    if (dispatch == nullptr) continue;
-    dispatch->args = {.status = &status_word_,
-                      .workgroup_memory = workgroup_memory_ ? workgroup_memory_->data() : nullptr,
-                      .buffers = addresses_.data() + dispatch->first_buffer,
-                      .sizes = sizes};
-    sizes += info(*dispatch).num_sizes;
-  }
-}
-
-/// One block serves all dispatches, which run one after another on one thread.
-Status InlineRecording::allocate_workgroup_memory() {
-  const KernelInfo* largest = nullptr;
-  for (const Step& step : steps_) {
-    const auto* dispatch = std::get_if<DispatchStep>(&step);
-    if (dispatch == nullptr) continue;
-    if (largest == nullptr || info(*dispatch).workgroup_bytes > largest->workgroup_bytes) largest = &info(*dispatch);
-  }
-  if (largest == nullptr || largest->workgroup_bytes == 0) return {};
-  Result<std::shared_ptr<Buffer>> memory = Buffer::allocate(largest->workgroup_bytes);
+/// One block of workgroup memory serves all dispatches, which run one after another on one thread.
+Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
+  auto run = std::make_unique<InlineRun>();
+  run->addresses.resize(ranges_.size());
+  run->size_arguments.resize(size_sources_.size());
+  if (largest_ == nullptr) return run;
+  Result<std::shared_ptr<Buffer>> memory = allocate_host_buffer(largest_->workgroup_bytes);
   if (!memory.ok()) {
     return Status(memory.status().code(),
-                  fmt::format("kernel '{}': workgroup memory: {}", largest->name, memory.status().message()));
+                  fmt::format("kernel '{}': workgroup memory: {}", largest_->name, memory.status().message()));
   }
-  workgroup_memory_ = *std::move(memory);
-  return {};
+  run->workgroup_memory = *std::move(memory);
+  return run;
 }
 
-Status InlineRecording::submit(const Submission& submission) {
-  if (is_running_.exchange(true, std::memory_order_acquire)) {
-    return failed_precondition(
-        "submit: the recording is being submitted already, expected one submission at a time; "
-        "make a recording for each thread");
-  }
-  // Also when `run` throws: for lack of memory, or because an observer does.
-  struct Finish {
-    std::atomic<bool>& is_running;
-    ~Finish() { is_running.store(false, std::memory_order_release); }
-  } const finish{is_running_};
-  return run(submission);
-}
-
-Status InlineRecording::run(const Submission& submission) {
+Status InlineRecording::check(const Submission& submission) const {
   MILLRACE_TRY(check_.check(submission));
-  MILLRACE_TRY(check_timepoints(submission));
-  MILLRACE_TRY(wait_all(submission.wait));
-  resolve(submission);
+  return check_timepoints(submission);
+}
+
+Status InlineRecording::run(const Submission& submission) const {
+  MILLRACE_TRY(outcome_of(submission.wait));
+  std::unique_ptr<InlineRun> run = runs_.take();
+  if (run == nullptr) {
+    MILLRACE_TRY_ASSIGN(run, make_run());
+  }
+  resolve(submission, *run);
+  Status status = run_steps(submission, *run);
+  runs_.give_back(std::move(run));
+  return status;
+}
+
+Status InlineRecording::run_steps(const Submission& submission, InlineRun& run) const {
   const DefaultFloatEnvironment environment;
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    if (submission.observer != nullptr) submission.observer->begin(step_commands_[i]);
-    MILLRACE_TRY(run_step(i, submission));
-    if (submission.observer != nullptr) submission.observer->end(step_commands_[i]);
+  std::size_t i = 0;
+  const auto thrown = [&](std::string_view what) {
+    return internal_error(fmt::format("submit: {}: its kernel or the observer threw an exception: {}; catch it there",
+                                      describe_command(check_.list(), step_commands_[i]), what));
+  };
+  try {
+    for (; i < steps_.size(); ++i) {
+      if (submission.observer != nullptr) submission.observer->begin(step_commands_[i]);
+      MILLRACE_TRY(run_step(i, submission, run));
+      if (submission.observer != nullptr) submission.observer->end(step_commands_[i]);
+    }
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& exception) {
+    return thrown(exception.what());
+  } catch (...) {
+    return thrown("not a std::exception");
   }
   return {};
 }
 
-Status InlineRecording::run_step(std::size_t number, const Submission& submission) {
+Status InlineRecording::run_step(std::size_t number, const Submission& submission, InlineRun& run) const {
   const Step& step = steps_[number];
   if (const auto* dispatch = std::get_if<DispatchStep>(&step)) {
-    return run_dispatch(*dispatch, step_commands_[number], submission);
+    return run_dispatch(*dispatch, step_commands_[number], submission, run);
   }
   if (const auto* fill = std::get_if<FillStep>(&step)) {
-    run_fill(*fill, submission);
-  } else {
-    run_copy(std::get<CopyStep>(step), submission);
+    const auto length = static_cast<std::size_t>(submission.sizes[index_of(fill->length)]);
+    fill_memory(run.addresses[fill->destination], length, fill->pattern, fill->pattern_bytes);
+    return {};
   }
+  const auto& copy = std::get<CopyStep>(step);
+  const auto length = static_cast<std::size_t>(submission.sizes[index_of(copy.length)]);
+  // Of nothing, the addresses may be null.
+  if (length > 0) std::memcpy(run.addresses[copy.destination], run.addresses[copy.source], length);
   return {};
 }
 
-void InlineRecording::resolve(const Submission& submission) {
+void InlineRecording::resolve(const Submission& submission, InlineRun& run) const {
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
+    const BufferBinding& binding = submission.bindings[index_of(ranges_[i].binding)];
     // Integers, because an empty binding may be null, and an offset into it is fine when nothing is read there.
-    const auto base = reinterpret_cast<std::uintptr_t>(submission.bindings[index_of(ranges_[i].binding)].data);
+    const auto base = binding.buffer == nullptr
+                          ? reinterpret_cast<std::uintptr_t>(binding.data)
+                          : reinterpret_cast<std::uintptr_t>(binding.buffer->host_address()) + binding.offset_bytes;
     const auto offset = static_cast<std::uintptr_t>(submission.sizes[index_of(ranges_[i].offset_bytes)]);
-    addresses_[i] = reinterpret_cast<void*>(base + offset);
+    run.addresses[i] = reinterpret_cast<void*>(base + offset);
   }
   for (std::size_t i = 0; i < size_sources_.size(); ++i) {
-    size_arguments_[i] = submission.sizes[index_of(size_sources_[i])];
+    run.size_arguments[i] = submission.sizes[index_of(size_sources_[i])];
   }
 }
 
-void InlineRecording::run_fill(const FillStep& fill, const Submission& submission) const {
-  const auto length = static_cast<std::size_t>(submission.sizes[index_of(fill.length)]);
-  fill_memory(addresses_[fill.destination], length, fill.pattern, fill.pattern_bytes);
-}
-
-void InlineRecording::run_copy(const CopyStep& copy, const Submission& submission) const {
-  const auto length = static_cast<std::size_t>(submission.sizes[index_of(copy.length)]);
-  if (length == 0) return;  // the addresses may be null
-  std::memcpy(addresses_[copy.destination], addresses_[copy.source], length);
-}
-
-Status InlineRecording::run_dispatch(const DispatchStep& dispatch, std::size_t command, const Submission& submission) {
-  const auto num_groups = static_cast<std::uint32_t>(submission.sizes[index_of(dispatch.num_groups)]);
-  const KernelInfo& kernel = info(dispatch);
-  status_word_ = 0;
-  const Status status = run_groups({.kernel = dispatch.kernel,
-                                    .args = dispatch.args,
-                                    .num_groups = num_groups,
-                                    .buffers = std::span(ranges_).subspan(dispatch.first_buffer, kernel.num_buffers),
-                                    .sizes = submission.sizes});
-  if (!status.ok()) return Status(status.code(), fmt::format("kernel '{}': {}", kernel.name, status.message()));
-  if (status_word_ != 0 && submission.failure != nullptr) {
-    *submission.failure = DispatchFailure{command, dispatch.kernel, status_word_};
-  }
-  return kernel_status(kernel.name, status_word_);
+Status InlineRecording::run_dispatch(const DispatchStep& dispatch, std::size_t command, const Submission& submission,
+                                     InlineRun& run) const {
+  const KernelArgs args{.status = &run.status_word,
+                        .workgroup_memory = run.workgroup_memory ? run.workgroup_memory->host_address() : nullptr,
+                        .buffers = run.addresses.data() + dispatch.first_buffer,
+                        .sizes = run.size_arguments.data() + dispatch.first_size};
+  run.status_word = 0;
+  const Status status =
+      run_groups({.kernel = dispatch.kernel,
+                  .args = args,
+                  .num_groups = static_cast<std::uint32_t>(submission.sizes[index_of(dispatch.num_groups)]),
+                  .buffers = std::span(ranges_).subspan(dispatch.first_buffer, dispatch.num_buffers),
+                  .sizes = submission.sizes});
+  if (status.ok() && run.status_word == 0) return {};
+  const std::string& name = info(dispatch).name;
+  if (!status.ok()) return Status(status.code(), fmt::format("kernel '{}': {}", name, status.message()));
+  Status failed = kernel_status(name, run.status_word);
+  if (submission.explainer == nullptr) return failed;
+  return submission.explainer->explain({command, dispatch.kernel, run.status_word}, std::move(failed));
 }
 
 }  // namespace millrace

@@ -1,64 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/hal/sim_device.h"
 
+#include <charconv>
+
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
-#include "hal/checks/record.h"
-#include "hal/device_errors.h"
+#include "hal/host/inline_device.h"
 #include "hal/sim/sim_recording.h"
-#include "hal/timepoints.h"
 
 namespace millrace {
 namespace {
 
-class InterpretingSimDevice final : public SimDevice {
+DeviceInfo sim_info(const TargetSpec& target) {
+  return {.name = target.to_text(),
+          .description = fmt::format("a simulated {}, in this host's memory", target.gfx),
+          .targets = {target}};
+}
+
+class InterpretingSimDevice final : public InlineDevice<SimDevice> {
  public:
   InterpretingSimDevice(const TargetSpec& target, const SimDeviceOptions& options)
-      : state_(std::make_shared<SimState>(target, options)) {}
+      : InlineDevice(sim_info(target)), state_(std::make_shared<SimState>(target, options)) {}
 
-  std::string_view name() const override { return "sim"; }
-  const TargetSpec& target() const override { return state_->target(); }
   std::vector<SimDispatch> dispatches() const override { return state_->dispatches(); }
-
-  Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) override { return Buffer::allocate(size_bytes); }
 
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
     return guard_allocations("load", [&]() -> Result<std::shared_ptr<Executable>> {
-      MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable, SimExecutable::load(target(), images));
+      MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable, SimExecutable::load(id(), state_->target(), images));
       return executable;
     });
   }
 
-  Result<std::unique_ptr<Recording>> record(const CommandList& list, std::shared_ptr<Executable> executable) override {
-    return guard_allocations("record", [&]() -> Result<std::unique_ptr<Recording>> {
-      auto ours = std::dynamic_pointer_cast<SimExecutable>(executable);
-      if (executable != nullptr && (ours == nullptr || ours->device() != target())) {
-        return foreign_executable(name(), target().to_text());
-      }
-      MILLRACE_TRY(check_record(list, ours.get()));
-      MILLRACE_TRY_ASSIGN(std::unique_ptr<Recording> recording, SimRecording::create(list, std::move(ours), state_));
-      return recording;
-    });
-  }
-
   Status submit(Recording& recording, const Submission& submission) override {
-    auto* ours = dynamic_cast<SimRecording*>(&recording);
-    return settle(submission.signal, guard_allocations("submit", [&]() -> Status {
-                    if (ours == nullptr) return foreign_recording(name());
-                    state_->begin_submission();
-                    return ours->submit(submission);
-                  }));
+    state_->begin_submission();
+    return InlineDevice::submit(recording, submission);
   }
 
  private:
+  Result<std::shared_ptr<InlineRecording>> make_recording(const CommandList& list,
+                                                          std::shared_ptr<Executable> executable) const override {
+    MILLRACE_TRY_ASSIGN(std::shared_ptr<InlineRecording> recording,
+                        SimRecording::create(list, std::static_pointer_cast<const SimExecutable>(std::move(executable)),
+                                             *this, state_));
+    return recording;
+  }
+
   std::shared_ptr<SimState> state_;
 };
 
 Status is_always_available() { return {}; }
 
-Result<std::shared_ptr<Device>> create_default(const TargetSpec& spec) {
-  MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> device, create_sim_device(spec));
+Result<std::vector<DeviceInfo>> enumerate_sim() {
+  std::vector<DeviceInfo> devices;
+  for (const GfxTarget& gfx : gfx_targets())
+    devices.push_back(sim_info({.family = "sim", .gfx = std::string(gfx.name)}));
+  return devices;
+}
+
+Result<std::uint64_t> parse_seed(const DeviceSpec& spec, const std::string& text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error == std::errc() && end == text.data() + text.size()) return seed;
+  return invalid_argument(fmt::format("device '{}': seed is '{}', expected a number from 0 on", spec.to_text(), text));
+}
+
+Result<std::shared_ptr<Device>> open_any(const DeviceSpec& spec) {
+  MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> device, open_sim_device(spec));
   return device;
 }
 
@@ -74,6 +82,23 @@ Result<std::shared_ptr<SimDevice>> create_sim_device(const TargetSpec& spec, con
   });
 }
 
-Driver sim_driver() { return {.name = "sim", .available = is_always_available, .create = create_default}; }
+Result<std::shared_ptr<SimDevice>> open_sim_device(const DeviceSpec& spec) {
+  SimDeviceOptions options;
+  for (const DeviceSpec::Option& option : spec.options) {
+    if (option.key != "seed") {
+      return invalid_argument(
+          fmt::format("device '{}': option '{}' is not known; sim takes seed", spec.to_text(), option.key));
+    }
+    MILLRACE_TRY_ASSIGN(options.order_seed, parse_seed(spec, option.value));
+  }
+  const DeviceSpec target_alone{.driver = spec.driver, .words = spec.words};
+  const Result<TargetSpec> target = TargetSpec::parse(target_alone.to_text());
+  if (!target.ok()) return about_device(spec.to_text(), target.status());
+  return create_sim_device(*target, options);
+}
+
+Driver sim_driver() {
+  return {.name = "sim", .available = is_always_available, .enumerate = enumerate_sim, .open = open_any};
+}
 
 }  // namespace millrace

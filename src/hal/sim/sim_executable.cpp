@@ -37,11 +37,11 @@ Status check_image(const TargetSpec& device, const ExecutableImage& image) {
 
 }  // namespace
 
-Result<std::shared_ptr<SimExecutable>> SimExecutable::load(const TargetSpec& device,
+Result<std::shared_ptr<SimExecutable>> SimExecutable::load(DeviceId device, const TargetSpec& target,
                                                            std::span<const ExecutableImage> images) {
   auto executable = std::make_shared<SimExecutable>(device);
   for (const ExecutableImage& image : images) {
-    MILLRACE_TRY(check_image(device, image));
+    MILLRACE_TRY(check_image(target, image));
     executable->kernels_.push_back({image.info, image.kernel});
   }
   return executable;

@@ -11,15 +11,14 @@ namespace millrace {
 
 class SimExecutable final : public Executable {
  public:
-  /// Fails naming the kernel whose image is damaged, is not for `device`, or needs more than it has.
-  static Result<std::shared_ptr<SimExecutable>> load(const TargetSpec& device, std::span<const ExecutableImage> images);
+  /// Fails naming the kernel whose image is damaged, is not for `target`, or needs more than it has.
+  static Result<std::shared_ptr<SimExecutable>> load(DeviceId device, const TargetSpec& target,
+                                                     std::span<const ExecutableImage> images);
 
-  explicit SimExecutable(TargetSpec device) : device_(std::move(device)) {}
+  explicit SimExecutable(DeviceId device) : Executable(device) {}
   std::size_t num_kernels() const override { return kernels_.size(); }
   const KernelInfo& info(KernelIndex kernel) const override { return kernels_[kernel].info; }
 
-  /// What it was loaded for.
-  const TargetSpec& device() const { return device_; }
   const HostKernel& kernel(KernelIndex kernel) const { return *kernels_[kernel].kernel; }
 
  private:
@@ -27,7 +26,6 @@ class SimExecutable final : public Executable {
     KernelInfo info;
     std::shared_ptr<const HostKernel> kernel;
   };
-  TargetSpec device_;
   IdVector<KernelIndex, SimKernel> kernels_;
 };
 

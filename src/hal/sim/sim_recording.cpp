@@ -27,15 +27,15 @@ std::vector<SimDispatch> SimState::dispatches() const {
   return dispatches_;
 }
 
-Result<std::unique_ptr<SimRecording>> SimRecording::create(const CommandList& list,
+Result<std::shared_ptr<SimRecording>> SimRecording::create(const CommandList& list,
                                                            std::shared_ptr<const SimExecutable> executable,
-                                                           std::shared_ptr<SimState> state) {
-  std::unique_ptr<SimRecording> recording(new SimRecording(list, std::move(executable), std::move(state)));
+                                                           const Device& device, std::shared_ptr<SimState> state) {
+  std::shared_ptr<SimRecording> recording(new SimRecording(list, std::move(executable), device, std::move(state)));
   MILLRACE_TRY(recording->prepare());
   return recording;
 }
 
-Status SimRecording::run_groups(const InlineDispatch& dispatch) {
+Status SimRecording::run_groups(const InlineDispatch& dispatch) const {
   std::vector<std::uint64_t> buffer_bytes;
   for (const BufferRange& range : dispatch.buffers) {
     buffer_bytes.push_back(static_cast<std::uint64_t>(dispatch.sizes[index_of(range.length_bytes)]));

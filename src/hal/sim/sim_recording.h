@@ -34,15 +34,15 @@ class SimState {
 class SimRecording final : public InlineRecording {
  public:
   /// Precondition: check_record(list, executable) is ok.
-  static Result<std::unique_ptr<SimRecording>> create(const CommandList& list,
+  static Result<std::shared_ptr<SimRecording>> create(const CommandList& list,
                                                       std::shared_ptr<const SimExecutable> executable,
-                                                      std::shared_ptr<SimState> state);
+                                                      const Device& device, std::shared_ptr<SimState> state);
 
  private:
-  SimRecording(const CommandList& list, std::shared_ptr<const SimExecutable> executable,
+  SimRecording(const CommandList& list, std::shared_ptr<const SimExecutable> executable, const Device& device,
                std::shared_ptr<SimState> state)
-      : InlineRecording(list, executable), executable_(std::move(executable)), state_(std::move(state)) {}
-  Status run_groups(const InlineDispatch&) override;
+      : InlineRecording(list, executable, device), executable_(std::move(executable)), state_(std::move(state)) {}
+  Status run_groups(const InlineDispatch&) const override;
 
   std::shared_ptr<const SimExecutable> executable_;
   std::shared_ptr<SimState> state_;

@@ -13,44 +13,56 @@ namespace millrace {
 namespace {
 
 struct TraceRecording final : Recording {
-  TraceRecording(const CommandList& commands, std::unique_ptr<Recording> recording)
-      : list(commands), inner(std::move(recording)) {}
+  TraceRecording(DeviceId tracer, const CommandList& commands, std::shared_ptr<Recording> recording)
+      : Recording(tracer), list(commands), inner(std::move(recording)) {}
   CommandList list;
-  std::unique_ptr<Recording> inner;
+  std::shared_ptr<Recording> inner;
 };
 
-/// Recorded commands show expressions, submitted ones their values. A failure is a line of its own after them.
+DeviceInfo traced(DeviceInfo info) {
+  info.name = fmt::format("trace({})", info.name);
+  return info;
+}
+
+/// Recorded commands show expressions, submitted ones their values. A failure is a line of its own after them; one that
+/// comes after submit() has returned is not told.
 class TraceDevice final : public Device {
  public:
-  TraceDevice(std::shared_ptr<Device> inner, std::vector<std::string>* log)
-      : inner_(std::move(inner)), name_(fmt::format("trace({})", inner_->name())), log_(log) {}
+  TraceDevice(std::shared_ptr<Device> inner, Callback<std::string_view> sink)
+      : Device(traced(inner->info()), inner->id()), inner_(std::move(inner)), sink_(std::move(sink)) {}
 
-  std::string_view name() const override { return name_; }
-  const TargetSpec& target() const override { return inner_->target(); }
   Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) override { return inner_->allocate(size_bytes); }
+  Result<std::shared_ptr<Buffer>> import_host(void* data, std::size_t size_bytes, Buffer::Deleter deleter) override {
+    return inner_->import_host(data, size_bytes, std::move(deleter));
+  }
+  Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial_value) override {
+    return inner_->create_semaphore(initial_value);
+  }
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
     return inner_->load(images);
   }
+  Status read_back(const Buffer& buffer, std::size_t offset_bytes, std::span<std::byte> destination) override {
+    return inner_->read_back(buffer, offset_bytes, destination);
+  }
 
-  Result<std::unique_ptr<Recording>> record(const CommandList& list, std::shared_ptr<Executable> executable) override {
-    return guard_allocations("record", [&]() -> Result<std::unique_ptr<Recording>> {
+  Result<std::shared_ptr<Recording>> record(const CommandList& list, std::shared_ptr<Executable> executable) override {
+    return guard_allocations("record", [&]() -> Result<std::shared_ptr<Recording>> {
       append_commands("record", list, {});
-      Result<std::unique_ptr<Recording>> recording = inner_->record(list, std::move(executable));
+      Result<std::shared_ptr<Recording>> recording = inner_->record(list, std::move(executable));
       append_failure("record", recording.status());
       if (!recording.ok()) return recording.status();
-      return std::unique_ptr<Recording>(std::make_unique<TraceRecording>(list, *std::move(recording)));
+      return std::shared_ptr<Recording>(std::make_shared<TraceRecording>(tracer_, list, *std::move(recording)));
     });
   }
 
   Status submit(Recording& recording, const Submission& submission) override {
-    auto* ours = dynamic_cast<TraceRecording*>(&recording);
     const Status traced = guard_allocations("submit", [&]() -> Status {
-      if (ours == nullptr) return foreign_recording(name_);
-      append_commands("submit", ours->list, submission.sizes);
+      if (recording.device() != tracer_) return foreign_recording(name());
+      append_commands("submit", static_cast<TraceRecording&>(recording).list, submission.sizes);
       return {};
     });
     if (!traced.ok()) return settle(submission.signal, traced);
-    const Status status = inner_->submit(*ours->inner, submission);
+    const Status status = inner_->submit(*static_cast<TraceRecording&>(recording).inner, submission);
     return guard_allocations("submit", [&] {
       append_failure("submit", status);
       return status;
@@ -60,28 +72,27 @@ class TraceDevice final : public Device {
  private:
   void append_commands(std::string_view verb, const CommandList& list, std::span<const std::int64_t> values) {
     const SizeText size(list, values);
-    const std::lock_guard lock(log_mutex_);
-    for (const Command& command : list.commands)
-      log_->push_back(fmt::format("{} {}", verb, to_text(list, command, size)));
+    const std::lock_guard lock(sink_mutex_);
+    for (const Command& command : list.commands) sink_(fmt::format("{} {}", verb, to_text(list, command, size)));
   }
 
   void append_failure(std::string_view verb, const Status& status) {
     if (status.ok()) return;
-    const std::lock_guard lock(log_mutex_);
-    log_->push_back(fmt::format("{} failed: {}", verb, status.message()));
+    const std::lock_guard lock(sink_mutex_);
+    sink_(fmt::format("{} failed: {}", verb, status.message()));
   }
 
+  const DeviceId tracer_ = new_device_id();  // of recordings; all else is the inner device's
   std::shared_ptr<Device> inner_;
-  std::string name_;
-  std::mutex log_mutex_;
-  std::vector<std::string>* log_;
+  std::mutex sink_mutex_;
+  Callback<std::string_view> sink_;
 };
 
 }  // namespace
 
-std::shared_ptr<Device> create_trace_device(std::shared_ptr<Device> inner, std::vector<std::string>* log) {
-  if (inner == nullptr || log == nullptr) return inner;
-  return std::make_shared<TraceDevice>(std::move(inner), log);
+std::shared_ptr<Device> create_trace_device(std::shared_ptr<Device> inner, Callback<std::string_view> sink) {
+  if (inner == nullptr || !sink) return inner;
+  return std::make_shared<TraceDevice>(std::move(inner), std::move(sink));
 }
 
 }  // namespace millrace

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/hal/conformance/devices.h"
 
+#include <algorithm>
 #include <string>
 
 #include <doctest/doctest.h>
 
 #include "millrace/hal/sim_device.h"
+#include "millrace/hal/transfer.h"
+#include "tests/support/far_device.h"
 
 namespace millrace {
 namespace {
@@ -25,8 +28,14 @@ Result<std::shared_ptr<Device>> create_sim(const char* target, const SimDeviceOp
 Result<std::shared_ptr<Device>> create_sim_in_order() { return create_sim("sim:gfx1100"); }
 Result<std::shared_ptr<Device>> create_sim_shuffled() { return create_sim("sim:gfx90a", {.order_seed = 1}); }
 Result<std::shared_ptr<Device>> create_trace() {
-  static std::vector<std::string> log;
-  return create_trace_device(create_cpu().value(), &log);
+  return create_trace_device(create_cpu().value(), [](std::string_view) {});
+}
+Result<std::shared_ptr<Device>> create_far_cpu() { return test::create_far_device(create_cpu().value()); }
+Result<std::shared_ptr<Device>> create_far_sim() {
+  return test::create_far_device(create_sim_in_order().value(), {.seed = 2});
+}
+Result<std::shared_ptr<Device>> create_far_trace() {
+  return create_trace_device(create_far_cpu().value(), [](std::string_view) {});
 }
 
 constexpr DeviceCase kDevices[] = {{"cpu", create_cpu},
@@ -35,31 +44,89 @@ constexpr DeviceCase kDevices[] = {{"cpu", create_cpu},
                                    {"cpu, three groups a call", create_cpu_in_threes},
                                    {"sim:gfx1100", create_sim_in_order},
                                    {"sim:gfx90a, shuffled", create_sim_shuffled},
-                                   {"trace(cpu)", create_trace}};
+                                   {"trace(cpu)", create_trace},
+                                   {"far(cpu)", create_far_cpu},
+                                   {"far(sim:gfx1100)", create_far_sim},
+                                   {"trace(far(cpu))", create_far_trace}};
 
 }  // namespace
 
 std::span<const DeviceCase> conformance_devices() { return kDevices; }
 
-void on_every_device(const std::function<void(Device&)>& test) {
+Result<std::shared_ptr<Recording>> TestedDevice::record(const CommandList& list,
+                                                        std::shared_ptr<Executable> executable) {
+  MILLRACE_TRY_ASSIGN(std::shared_ptr<Recording> recording, device_->record(list, std::move(executable)));
+  std::vector<BindingPlace>& places = places_[recording.get()];
+  places.clear();
+  for (const BindingDecl& binding : list.bindings) places.push_back(binding.place);
+  return recording;
+}
+
+/// The buffers that take the place of host memory, by binding.
+Result<std::vector<std::shared_ptr<Buffer>>> TestedDevice::stage(Recording& recording,
+                                                                 std::vector<BufferBinding>& bindings) {
+  std::vector<std::shared_ptr<Buffer>> staged(bindings.size());
+  const std::vector<BindingPlace>& places = places_[&recording];
+  for (std::size_t i = 0; i < std::min(bindings.size(), places.size()); ++i) {
+    BufferBinding& binding = bindings[i];
+    if (places[i] == BindingPlace::kHost || binding.buffer != nullptr || binding.data == nullptr) continue;
+    MILLRACE_TRY_ASSIGN(staged[i], device_->allocate(binding.size_bytes));
+    MILLRACE_TRY(
+        upload(*device_, *staged[i], std::span(static_cast<const std::byte*>(binding.data), binding.size_bytes)));
+    binding = staged[i]->binding();
+  }
+  return staged;
+}
+
+Status TestedDevice::submit(Recording& recording, const Submission& submission) {
+  std::vector<BufferBinding> bindings(submission.bindings.begin(), submission.bindings.end());
+  std::vector<std::shared_ptr<Buffer>> staged(bindings.size());
+  if (!device_->info().addresses_host_memory) {
+    MILLRACE_TRY_ASSIGN(staged, stage(recording, bindings));
+  }
+  MILLRACE_TRY_ASSIGN(const std::shared_ptr<Semaphore> done, device_->create_semaphore());
+  std::vector<Timepoint> signal(submission.signal.begin(), submission.signal.end());
+  signal.push_back({done, 1});
+  Submission waited = submission;
+  waited.bindings = bindings;
+  waited.signal = signal;
+  const Status submitted = device_->submit(recording, waited);
+  const Status status = done->wait(1);
+  CHECK((submitted.ok() || submitted.message() == status.message()));
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    if (staged[i] == nullptr) continue;
+    const BufferBinding& given = submission.bindings[i];
+    MILLRACE_TRY(download(*device_, *staged[i], std::span(static_cast<std::byte*>(given.data), given.size_bytes)));
+  }
+  return status;
+}
+
+void on_every_device(const std::function<void(TestedDevice&)>& test) {
   for (const DeviceCase& row : conformance_devices()) {
     const std::string name = row.name;  // doctest prints a char* as an address
     CAPTURE(name);
     const Result<std::shared_ptr<Device>> device = row.create();
     REQUIRE(device.ok());
-    test(**device);
+    TestedDevice tested(*device);
+    test(tested);
   }
 }
 
-void on_every_host_code_device(const std::function<void(Device&)>& test) {
-  on_every_device([&](Device& device) {
+void on_every_host_code_device(const std::function<void(TestedDevice&)>& test) {
+  on_every_device([&](TestedDevice& device) {
     if (device.target().is_cpu()) test(device);
   });
 }
 
-Status run_once(Device& device, const ListBuilder& builder, std::shared_ptr<Executable> executable,
+void on_every_host_memory_device(const std::function<void(TestedDevice&)>& test) {
+  on_every_device([&](TestedDevice& device) {
+    if (device.raw().info().addresses_host_memory) test(device);
+  });
+}
+
+Status run_once(TestedDevice& device, const ListBuilder& builder, std::shared_ptr<Executable> executable,
                 std::vector<BufferBinding> bindings, const SymbolValues& symbols) {
-  MILLRACE_TRY_ASSIGN(const std::unique_ptr<Recording> recording, device.record(builder.list, std::move(executable)));
+  MILLRACE_TRY_ASSIGN(const std::shared_ptr<Recording> recording, device.record(builder.list, std::move(executable)));
   const std::vector<std::int64_t> sizes = builder.evaluate(symbols);
   return device.submit(*recording, {.bindings = bindings, .sizes = sizes});
 }

@@ -10,14 +10,14 @@
 namespace millrace {
 namespace {
 
-std::shared_ptr<Executable> load(Device& device, std::vector<ExecutableImage> images) {
+std::shared_ptr<Executable> load(TestedDevice& device, std::vector<ExecutableImage> images) {
   return device.load(images).value();
 }
 
 }  // namespace
 
 TEST_CASE("device: a host kernel runs every group exactly once, in non-empty runs") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     for (std::int64_t groups : {0, 1, 2, 3, 4, 100}) {
       std::vector<int> seen(static_cast<std::size_t>(groups));
       const ExecutableImage image =
@@ -37,7 +37,7 @@ TEST_CASE("device: a host kernel runs every group exactly once, in non-empty run
 }
 
 TEST_CASE("device: a host kernel gets its buffers at their offsets, its sizes and a cleared status word") {
-  on_every_device([](Device& device) {
+  on_every_host_memory_device([](TestedDevice& device) {
     std::vector<float> x(16);
     std::vector<float> y(16);
     int calls = 0;
@@ -63,7 +63,7 @@ TEST_CASE("device: a host kernel gets its buffers at their offsets, its sizes an
 }
 
 TEST_CASE("device: a kernel runs every group") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     for (std::int64_t groups : {1, 2, 3, 4, 1000}) {
       std::vector<std::uint32_t> y(static_cast<std::size_t>(groups) + 1, 0xffff'ffff);
       std::vector<std::uint32_t> expected = y;
@@ -79,7 +79,7 @@ TEST_CASE("device: a kernel runs every group") {
 }
 
 TEST_CASE("device: a kernel reads its sizes, and buffers that are only element-aligned") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     std::vector<std::uint32_t> x = {0, 1, 2, 3, 4};
     std::vector<std::uint32_t> y(5);
     const ExecutableImage image = scale_image(device.target());
@@ -93,7 +93,7 @@ TEST_CASE("device: a kernel reads its sizes, and buffers that are only element-a
 }
 
 TEST_CASE("device: machine code reads the constants after its code") {
-  on_every_host_code_device([](Device& device) {
+  on_every_host_code_device([](TestedDevice& device) {
     std::vector<std::uint32_t> y(1);
     const ExecutableImage image = load_constant_image();
     ListBuilder b;
@@ -105,7 +105,7 @@ TEST_CASE("device: machine code reads the constants after its code") {
 }
 
 TEST_CASE("device: a routine runs around its microkernel, with the image's parameters") {
-  on_every_host_code_device([](Device& device) {
+  on_every_host_code_device([](TestedDevice& device) {
     std::vector<std::uint32_t> y(5);
     const ExecutableImage image = routine_image(3);
     ListBuilder b;
@@ -117,7 +117,7 @@ TEST_CASE("device: a routine runs around its microkernel, with the image's param
 }
 
 TEST_CASE("device: a kernel gets the workgroup memory of its plan, 64-byte aligned") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const std::vector<ExecutableImage> images = {workgroup_address_image(1, device.target()),
                                                  workgroup_address_image(100, device.target()),
                                                  workgroup_address_image(65'536, device.target())};
@@ -138,7 +138,7 @@ TEST_CASE("device: a kernel gets the workgroup memory of its plan, 64-byte align
 }
 
 TEST_CASE("device: a list's kernels are those of one table, by index") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const std::vector<ExecutableImage> images = {store_ids_image(device.target()), scale_image(device.target())};
     std::vector<std::uint32_t> ids(4);
     std::vector<std::uint32_t> y(4);
@@ -162,7 +162,7 @@ TEST_CASE("device: a list's kernels are those of one table, by index") {
 }
 
 TEST_CASE("device: an executable lives as long as its recording") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const ExecutableImage image = store_ids_image(device.target());
     ListBuilder b;
     const BindingIndex out = b.output("y", 8);

@@ -9,7 +9,7 @@ namespace millrace {
 
 TEST_CASE("device: a fill repeats its pattern, low byte first, and touches nothing else") {
   constexpr std::uint64_t kPattern = 0x8877665544332211;
-  on_every_device([&](Device& device) {
+  on_every_device([&](TestedDevice& device) {
     for (std::uint32_t pattern_bytes : {1u, 2u, 4u, 8u}) {
       for (std::int64_t count : {1, 2, 3, 7, 64, 1001, 5000}) {
         for (std::int64_t offset : {0, 1, 5}) {  // ranges may start anywhere
@@ -36,7 +36,7 @@ TEST_CASE("device: a fill repeats its pattern, low byte first, and touches nothi
 }
 
 TEST_CASE("device: a fill with zeros of any pattern size clears") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     for (std::uint32_t pattern_bytes : {1u, 2u, 4u, 8u}) {
       std::vector<std::uint8_t> memory(24, 0xff);
       ListBuilder b;
@@ -50,7 +50,7 @@ TEST_CASE("device: a fill with zeros of any pattern size clears") {
 }
 
 TEST_CASE("device: a copy moves a range between bindings at any offsets") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     std::vector<std::uint8_t> source(100);
     std::iota(source.begin(), source.end(), 0);
     std::vector<std::uint8_t> destination(50, 0xff);
@@ -64,7 +64,7 @@ TEST_CASE("device: a copy moves a range between bindings at any offsets") {
 }
 
 TEST_CASE("device: a copy moves a range within one binding") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     std::vector<std::uint16_t> memory = {1, 2, 3, 0, 0, 0};
     ListBuilder b;
     const BindingIndex y = b.output("y", 12);
@@ -75,7 +75,7 @@ TEST_CASE("device: a copy moves a range within one binding") {
 }
 
 TEST_CASE("device: the source of a copy is not changed") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     std::vector<std::uint64_t> source(1000);
     std::iota(source.begin(), source.end(), 1);
     const std::vector<std::uint64_t> before = source;

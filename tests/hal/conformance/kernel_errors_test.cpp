@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <optional>
+#include <stdexcept>
 
 #include <doctest/doctest.h>
 
@@ -11,7 +13,7 @@ namespace {
 
 /// Dispatches the first image, then fills `y`, which shows whether the list went on.
 struct Fixture {
-  Fixture(Device& on, const ExecutableImage& image) : device(on) {
+  Fixture(TestedDevice& on, const ExecutableImage& image) : device(on) {
     const std::vector<ExecutableImage> images = {image};
     const BindingIndex y = builder.output("y", 4);
     builder.dispatch(builder.kernel(image.info), 4, {});
@@ -22,10 +24,20 @@ struct Fixture {
     const std::vector<BufferBinding> bindings = {bind(out)};
     return device.submit(*recording, {.bindings = bindings, .sizes = builder.evaluate()});
   }
-  Device& device;
+  TestedDevice& device;
   ListBuilder builder;
-  std::unique_ptr<Recording> recording;
+  std::shared_ptr<Recording> recording;
   std::vector<std::uint32_t> out = std::vector<std::uint32_t>(1);
+};
+
+/// Keeps what it is told.
+struct Explainer final : FailureExplainer {
+  Status explain(const DispatchFailure& what, Status status) override {
+    CHECK(status.message().starts_with("kernel 'reports': "));
+    failure = what;
+    return out_of_range("explained");
+  }
+  std::optional<DispatchFailure> failure;
 };
 
 void or_status(const KernelArgs& args, std::uint32_t bits) {
@@ -35,7 +47,7 @@ void or_status(const KernelArgs& args, std::uint32_t bits) {
 }  // namespace
 
 TEST_CASE("device: an error that a kernel reports names the kernel and what happened, and ends the list") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     Fixture f(device, fail_index_image(device.target()));
     const Status status = f.submit();
     CHECK(status.code() == StatusCode::kOutOfRange);
@@ -46,7 +58,7 @@ TEST_CASE("device: an error that a kernel reports names the kernel and what happ
 }
 
 TEST_CASE("device: which dispatch failed is told as data, and only when a kernel reports an error") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const auto reports = [&](std::uint32_t& bits) {
       return host_kernel_image(device.target(), {.name = "reports"},
                                [&bits](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
@@ -66,24 +78,24 @@ TEST_CASE("device: which dispatch failed is told as data, and only when a kernel
     const std::vector<BufferBinding> bindings = {bind(out)};
     const std::vector<std::int64_t> sizes = builder.evaluate();
     const auto submit = [&] {
-      std::optional<DispatchFailure> failure;
-      const Status status = device.submit(*recording, {.bindings = bindings, .sizes = sizes, .failure = &failure});
-      CHECK(status.ok() == !failure.has_value());
-      return failure;
+      Explainer explainer;
+      const Status status = device.submit(*recording, {.bindings = bindings, .sizes = sizes, .explainer = &explainer});
+      CHECK(status.message() == (explainer.failure ? "explained" : ""));
+      return explainer.failure;
     };
     CHECK(submit() == std::nullopt);
     second = 1;
     CHECK(submit() == DispatchFailure{.command = 2, .kernel = kernels[1], .errors = 1});
     first = 5;
     CHECK(submit() == DispatchFailure{.command = 1, .kernel = kernels[0], .errors = 5});
-    std::optional<DispatchFailure> untouched;
-    CHECK_FALSE(device.submit(*recording, {.bindings = bindings, .failure = &untouched}).ok());
-    CHECK(untouched == std::nullopt);
+    Explainer untouched;
+    CHECK_FALSE(device.submit(*recording, {.bindings = bindings, .explainer = &untouched}).ok());
+    CHECK(untouched.failure == std::nullopt);
   });
 }
 
 TEST_CASE("device: an error that any of the groups reports is reported") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     for (std::uint32_t bad_group = 0; bad_group < 4; ++bad_group) {
       Fixture f(device, host_kernel_image(
                             device.target(), {.name = "gather_3"},
@@ -101,7 +113,7 @@ TEST_CASE("device: an error that any of the groups reports is reported") {
 }
 
 TEST_CASE("device: a status word is cleared between runs") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     bool fails = true;
     Fixture f(device, host_kernel_image(device.target(), {.name = "sometimes"},
                                         [&](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
@@ -116,7 +128,7 @@ TEST_CASE("device: a status word is cleared between runs") {
 }
 
 TEST_CASE("device: bits that no error has are ours to fix") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     Fixture f(device, host_kernel_image(device.target(), {.name = "wild"},
                                         [](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
                                           or_status(args, 0x8000'0001);
@@ -130,7 +142,7 @@ TEST_CASE("device: bits that no error has are ours to fix") {
 }
 
 TEST_CASE("device: a host kernel's own failure keeps its code, names the kernel and ends the list") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     int calls = 0;
     Fixture f(device, host_kernel_image(device.target(), {.name = "sort_0"},
                                         [&](const KernelArgs&, std::uint32_t, std::uint32_t) {
@@ -145,22 +157,80 @@ TEST_CASE("device: a host kernel's own failure keeps its code, names the kernel 
   });
 }
 
-TEST_CASE("device: a recording that is submitted while it runs refuses, and the first goes on") {
-  on_every_device([](Device& device) {
-    Status inner;
+TEST_CASE("device: a recording may be submitted while it runs; each submission has its own state") {
+  on_every_host_memory_device([](TestedDevice& device) {
+    int depth = 0;
+    std::uint32_t greatest_status = 0;
     Fixture* fixture = nullptr;
     Fixture f(device, host_kernel_image(device.target(), {.name = "again"},
-                                        [&](const KernelArgs&, std::uint32_t, std::uint32_t) {
-                                          inner = fixture->submit();
+                                        [&](const KernelArgs& args, std::uint32_t, std::uint32_t) {
+                                          greatest_status = std::max(greatest_status, *args.status);
+                                          if (++depth < 5) CHECK(fixture->submit().ok());
                                           return Status();
                                         }));
     fixture = &f;
     CHECK(f.submit().ok());
-    CHECK(inner.code() == StatusCode::kFailedPrecondition);
-    CHECK(inner.message() ==
-          "submit: the recording is being submitted already, expected one submission at a time; make a recording for "
-          "each thread");
+    CHECK(depth >= 5);
+    CHECK(greatest_status == 0);
     CHECK(f.out[0] == 1);
+  });
+}
+
+TEST_CASE("device: a kernel that throws ends its submission with an error, and the device goes on") {
+  on_every_device([](TestedDevice& device) {
+    int what = 0;
+    Fixture f(device, host_kernel_image(device.target(), {.name = "throws"},
+                                        [&](const KernelArgs&, std::uint32_t, std::uint32_t) -> Status {
+                                          if (what == 1) throw std::runtime_error("out of tune");
+                                          if (what == 2) throw 7;
+                                          if (what == 3) throw std::bad_alloc();
+                                          return {};
+                                        }));
+    what = 1;
+    CHECK(f.submit().message() ==
+          "submit: command 0 (dispatch 'throws'): its kernel or the observer threw an exception: out of tune; catch it "
+          "there");
+    what = 2;
+    CHECK(f.submit().message() ==
+          "submit: command 0 (dispatch 'throws'): its kernel or the observer threw an exception: not a std::exception; "
+          "catch it there");
+    what = 3;
+    const Status no_memory = f.submit();
+    CHECK(no_memory.code() == StatusCode::kResourceExhausted);
+    CHECK(no_memory.message() == "submit: out of memory; free memory, or ask for less");
+    CHECK(f.out[0] == 0);
+    what = 0;
+    CHECK(f.submit().ok());
+    CHECK(f.out[0] == 1);
+  });
+}
+
+TEST_CASE("device: an observer that throws ends the submission too") {
+  struct Thrower final : SubmissionObserver {
+    void begin(std::size_t) override {
+      if (at_begin) throw std::runtime_error("at begin");
+    }
+    void end(std::size_t) override { throw std::runtime_error("at end"); }
+    bool at_begin = true;
+  };
+  on_every_host_memory_device([](TestedDevice& device) {
+    ListBuilder b;
+    const BindingIndex y = b.output("y", 4);
+    b.fill(b.range(y, 0, 4), 7, 4);
+    const auto recording = device.record(b.list, nullptr).value();
+    std::vector<std::uint32_t> out(1);
+    const std::vector<BufferBinding> bindings = {bind(out)};
+    Thrower thrower;
+    const auto submit = [&] {
+      return device.submit(*recording, {.bindings = bindings, .sizes = b.evaluate(), .observer = &thrower}).message();
+    };
+    CHECK(submit() ==
+          "submit: command 0 (fill): its kernel or the observer threw an exception: at begin; catch it there");
+    CHECK(out[0] == 0);
+    thrower.at_begin = false;
+    CHECK(submit() ==
+          "submit: command 0 (fill): its kernel or the observer threw an exception: at end; catch it there");
+    CHECK(out[0] == 7);
   });
 }
 

@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-void expect_refusal(Device& device, const ExecutableImage& image, StatusCode code, const std::string& message) {
+void expect_refusal(TestedDevice& device, const ExecutableImage& image, StatusCode code, const std::string& message) {
   const std::vector<ExecutableImage> images = {store_ids_image(device.target()), image};
   const auto executable = device.load(images);
   REQUIRE(!executable.ok());
@@ -18,7 +18,7 @@ void expect_refusal(Device& device, const ExecutableImage& image, StatusCode cod
 }  // namespace
 
 TEST_CASE("device: an image for a target that the device does not execute is refused by kernel, image and device") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const std::string end = device.target().is_cpu() ? "' or a lower level of it; compile for the device's target"
                                                      : "'; compile for the device's target";
     for (const std::string target : {"amdgpu:gfx1100", "cpu:avx9", "cpu", "", "cuda"}) {
@@ -38,7 +38,7 @@ TEST_CASE("device: an image for a target that the device does not execute is ref
 }
 
 TEST_CASE("device: host code above the device's level is refused, an interpreted kernel of that level is not") {
-  on_every_host_code_device([](Device& device) {
+  on_every_host_code_device([](TestedDevice& device) {
     if (device.target().isa == IsaLevel::kAvx512) return;
     ExecutableImage code = store_ids_image(device.target());
     code.target = "cpu:avx512";
@@ -54,7 +54,7 @@ TEST_CASE("device: host code above the device's level is refused, an interpreted
 }
 
 TEST_CASE("device: a damaged image is refused by its kernel") {
-  on_every_host_code_device([](Device& device) {
+  on_every_host_code_device([](TestedDevice& device) {
     struct Case {
       void (*damage)(ExecutableImage&);
       const char* message;
@@ -86,7 +86,7 @@ TEST_CASE("device: a damaged image is refused by its kernel") {
 }
 
 TEST_CASE("device: a microkernel whose routine was not looked up is refused, not entered") {
-  on_every_host_code_device([](Device& device) {
+  on_every_host_code_device([](TestedDevice& device) {
     ExecutableImage image = routine_image(1);
     image.routine = nullptr;
     expect_refusal(device, image, StatusCode::kFailedPrecondition,
@@ -95,7 +95,7 @@ TEST_CASE("device: a microkernel whose routine was not looked up is refused, not
 }
 
 TEST_CASE("device: an interpreted image without a kernel is refused") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     ExecutableImage image = host_kernel_image(device.target(), {.name = "nothing"}, nullptr);
     image.kernel = nullptr;
     expect_refusal(device, image, StatusCode::kInvalidArgument,

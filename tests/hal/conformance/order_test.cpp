@@ -7,7 +7,7 @@
 namespace millrace {
 
 TEST_CASE("device: what stands before a barrier is seen after it, for every pair of commands") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const std::vector<ExecutableImage> images = {scale_image(device.target())};
     ListBuilder b;
     const KernelIndex scale = b.kernel(images[0].info);
@@ -34,7 +34,7 @@ TEST_CASE("device: what stands before a barrier is seen after it, for every pair
 }
 
 TEST_CASE("device: barriers with nothing between them are fine") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     ListBuilder b;
     b.barrier();
     b.barrier();
@@ -43,7 +43,7 @@ TEST_CASE("device: barriers with nothing between them are fine") {
 }
 
 TEST_CASE("device: a long chain of dependent commands keeps its order") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const std::vector<ExecutableImage> images = {scale_image(device.target())};
     ListBuilder b;
     const KernelIndex scale = b.kernel(images[0].info);

@@ -7,7 +7,7 @@
 namespace millrace {
 
 TEST_CASE("device: a recording is replayed with new bindings, and keeps nothing of the old ones") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const std::vector<ExecutableImage> images = {scale_image(device.target())};
     ListBuilder b;
     const BindingIndex x = b.input("x", 12);
@@ -27,7 +27,7 @@ TEST_CASE("device: a recording is replayed with new bindings, and keeps nothing 
 }
 
 TEST_CASE("device: a recording is replayed with new sizes: groups, ranges and arguments follow") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const std::vector<ExecutableImage> images = {scale_image(device.target())};
     const SizeExpr n = Dim("n").at_most(100);
     ListBuilder b;
@@ -49,7 +49,7 @@ TEST_CASE("device: a recording is replayed with new sizes: groups, ranges and ar
 }
 
 TEST_CASE("device: a submission that was refused does not harm the next") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const std::vector<ExecutableImage> images = {store_ids_image(device.target())};
     ListBuilder b;
     const BindingIndex y = b.output("y", 12);
@@ -67,7 +67,7 @@ TEST_CASE("device: a submission that was refused does not harm the next") {
 }
 
 TEST_CASE("device: two recordings of one list and executable do not know of each other") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const std::vector<ExecutableImage> images = {store_ids_image(device.target())};
     ListBuilder b;
     const BindingIndex y = b.output("y", 8);

@@ -14,7 +14,7 @@ constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 
 /// y[0, n) = 3 * x[offset, offset + n), with everything symbolic; sizes and bindings are given by each test.
 struct Fixture {
-  explicit Fixture(Device& on) : device(on) {
+  explicit Fixture(TestedDevice& on) : device(on) {
     images = {scale_image(device.target())};
     x = builder.input("x", 40);
     y = builder.output("y", Dim("y_bytes"));
@@ -44,12 +44,12 @@ struct Fixture {
     CHECK(out == std::vector<std::uint32_t>(10));
   }
 
-  Device& device;
+  TestedDevice& device;
   ListBuilder builder;
   std::vector<ExecutableImage> images;
   BindingIndex x{};
   BindingIndex y{};
-  std::unique_ptr<Recording> recording;
+  std::shared_ptr<Recording> recording;
   SymbolValues symbols;
   std::vector<std::uint32_t> in = std::vector<std::uint32_t>(10, 2);
   std::vector<std::uint32_t> out = std::vector<std::uint32_t>(10);
@@ -59,7 +59,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("device: the submission that the tests below break is good") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     Fixture f(device);
     CHECK(f.submit().ok());
     CHECK(f.out == std::vector<std::uint32_t>{6, 6, 6, 6, 0, 0, 0, 0, 0, 0});
@@ -67,7 +67,7 @@ TEST_CASE("device: the submission that the tests below break is good") {
 }
 
 TEST_CASE("device: a submission has as many bindings and sizes as the list") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     Fixture f(device);
     f.bindings.pop_back();
     f.expect("submit: 1 bindings, expected 2 like the command list");
@@ -82,7 +82,7 @@ TEST_CASE("device: a submission has as many bindings and sizes as the list") {
 }
 
 TEST_CASE("device: a size that is a constant of the list is given as that constant") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     Fixture f(device);
     std::vector<std::int64_t> sizes = f.sizes();
     REQUIRE(sizes[0] == 40);
@@ -94,7 +94,7 @@ TEST_CASE("device: a size that is a constant of the list is given as that consta
 }
 
 TEST_CASE("device: null is no memory for a binding that has a length") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     Fixture f(device);
     f.bindings[0] = {nullptr, 40};
     f.expect("submit: input 'x' is null, expected 40 bytes; bind memory to it");
@@ -107,7 +107,7 @@ TEST_CASE("device: null is no memory for a binding that has a length") {
 }
 
 TEST_CASE("device: a binding has at least the length that is declared") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     Fixture f(device);
     f.bindings[0].size_bytes = 39;
     f.expect("submit: input 'x' has 39 bytes, expected at least 40; bind more memory to it");
@@ -120,7 +120,7 @@ TEST_CASE("device: a binding has at least the length that is declared") {
 }
 
 TEST_CASE("device: a declared length that comes out negative is refused") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     Fixture f(device);
     f.symbols["y_bytes"] = -1;
     f.expect(
@@ -130,7 +130,7 @@ TEST_CASE("device: a declared length that comes out negative is refused") {
 }
 
 TEST_CASE("device: every range stays inside its binding, whatever the symbols are") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     Fixture f(device);
     const std::string where = "submit: command 0 (dispatch 'scale') buffer 0: ";
     const std::string what = " in input 'x', which has 40 bytes; bind symbols within their facts";
@@ -155,7 +155,7 @@ TEST_CASE("device: every range stays inside its binding, whatever the symbols ar
 }
 
 TEST_CASE("device: a constant range is checked against a binding whose length is symbolic") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     Fixture f(device);
     f.symbols["y_bytes"] = 15;
     f.expect(
@@ -165,7 +165,7 @@ TEST_CASE("device: a constant range is checked against a binding whose length is
 }
 
 TEST_CASE("device: the number of groups is 0 to 2^32 - 1") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     Fixture f(device);
     const auto expect = [&](std::int64_t groups) {
       f.symbols["groups"] = groups;

@@ -7,29 +7,29 @@
 namespace millrace {
 
 TEST_CASE("device: an empty list is recorded and submitted") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     CHECK(run_once(device, ListBuilder(), nullptr, {}).ok());
     CHECK(run_once(device, ListBuilder(), device.load({}).value(), {}).ok());
   });
 }
 
 TEST_CASE("device: no images make an executable of no kernels") {
-  on_every_device([](Device& device) { CHECK(device.load({}).value()->num_kernels() == 0); });
+  on_every_device([](TestedDevice& device) { CHECK(device.load({}).value()->num_kernels() == 0); });
 }
 
 TEST_CASE("device: an empty buffer is allocated and bound") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const auto buffer = device.allocate(0).value();
     CHECK(buffer->size_bytes() == 0);
     ListBuilder b;
     const BindingIndex y = b.output("y", 0);
     b.fill(b.range(y, 0, 0), 1, 8);
-    CHECK(run_once(device, b, nullptr, {{buffer->data(), 0}}).ok());
+    CHECK(run_once(device, b, nullptr, {buffer->binding()}).ok());
   });
 }
 
 TEST_CASE("device: null may be bound where nothing is asked for, and commands on nothing do nothing") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     const ExecutableImage image = scale_image(device.target());
     ListBuilder b;
     const BindingIndex x = b.input("x", 0);
@@ -43,7 +43,7 @@ TEST_CASE("device: null may be bound where nothing is asked for, and commands on
 }
 
 TEST_CASE("device: a dispatch of 0 groups runs nothing") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     int calls = 0;
     const std::vector<ExecutableImage> images = {host_kernel_image(
         device.target(), {.name = "count"}, [&](const KernelArgs&, std::uint32_t, std::uint32_t) -> Status {
@@ -59,7 +59,7 @@ TEST_CASE("device: a dispatch of 0 groups runs nothing") {
 }
 
 TEST_CASE("device: an empty range may stand at the end of its binding") {
-  on_every_device([](Device& device) {
+  on_every_device([](TestedDevice& device) {
     std::vector<std::uint8_t> memory(8, 1);
     ListBuilder b;
     const BindingIndex y = b.output("y", 8);

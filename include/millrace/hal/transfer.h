@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "millrace/hal/device.h"
+
+// Copies between the host and a device's buffer that block until they are done: for set-up, and for looking at results.
+// A session stages caller memory by itself.
+
+namespace millrace {
+
+/// One piece of a buffer to be.
+struct UploadPart {
+  std::size_t offset_bytes = 0;
+  std::span<const std::byte> source;
+};
+
+/// Copies the parts, which do not overlap, to `destination`. Fails when one leaves it, and with the device's failure.
+/// Precondition: no submission uses these bytes.
+Status upload(Device&, const Buffer& destination, std::span<const UploadPart> parts);
+Status upload(Device&, const Buffer& destination, std::span<const std::byte> source);
+
+/// Copies the first bytes of `source`.
+Status download(Device&, const Buffer& source, std::span<std::byte> destination);
+
+}  // namespace millrace

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/program/arguments.h"
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "millrace/base/printable.h"
+
+namespace millrace {
+namespace {
+
+/// The type as it is bound, for a message.
+std::string bound_text(const TensorType& type, const SymbolValues& values) {
+  const Result<TensorType> bound = bind_type(type, values);
+  return bound.ok() ? bound->to_text() : type.to_text();
+}
+
+}  // namespace
+
+Status check_count(std::size_t given, std::size_t expected, const char* what) {
+  if (given == expected) return {};
+  return invalid_argument(
+      fmt::format("run: {} {}s given, expected {}; bind each once, in the program's order", given, what, expected));
+}
+
+Result<Extents> extents_of(const TensorBinding& given, const Argument& input) {
+  if (given.has_extents) return given.extents;
+  std::array<std::int64_t, kMaxRank> extents{};
+  const Shape& shape = input.type.shape;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (!shape[d].is_constant()) {
+      return invalid_argument(fmt::format("input '{}' came without extents, expected them for {}; say bind(x, {{...}})",
+                                          printable(input.name), input.type.to_text()));
+    }
+    extents[d] = shape[d].constant();
+  }
+  return Extents(std::span(extents.data(), shape.rank()));
+}
+
+Status check_dtype(const TensorBinding& given, const Argument& argument, const char* what) {
+  const DType expected = argument.type.dtype;
+  if (!given.dtype || *given.dtype == expected) return {};
+  const bool holds_bits = size_bytes(*given.dtype) == size_bytes(expected) &&
+                          (expected == DType::kBool || (is_float(expected) && *given.dtype == DType::kU16));
+  if (holds_bits) return {};
+  return invalid_argument(fmt::format("run: {} '{}' is bound to elements of {}, expected {} for {}; bind those", what,
+                                      argument.name, to_text(*given.dtype), to_text(expected),
+                                      argument.type.to_text()));
+}
+
+Status check_memory(const BufferBinding& given, std::int64_t expected_bytes, const Argument& argument, const char* what,
+                    const SymbolValues& values) {
+  if (given.size_bytes != static_cast<std::uint64_t>(expected_bytes)) {
+    return invalid_argument(fmt::format("run: {} '{}' has {} bytes, expected {} for {}; bind the whole tensor", what,
+                                        argument.name, given.size_bytes, expected_bytes,
+                                        bound_text(argument.type, values)));
+  }
+  if (expected_bytes == 0) return {};
+  if (given.buffer == nullptr && given.data == nullptr) {
+    return invalid_argument(fmt::format("run: {} '{}' is null, expected {} bytes for {}; bind memory", what,
+                                        argument.name, expected_bytes, bound_text(argument.type, values)));
+  }
+  const std::size_t alignment = size_bytes(argument.type.dtype);
+  const std::uintptr_t address =
+      given.buffer == nullptr ? reinterpret_cast<std::uintptr_t>(given.data)
+                              : reinterpret_cast<std::uintptr_t>(given.buffer->host_address()) + given.offset_bytes;
+  if (address % alignment != 0) {
+    return invalid_argument(fmt::format("run: {} '{}' is not aligned to {} bytes, as {} needs; bind memory that is",
+                                        what, argument.name, alignment, to_text(argument.type.dtype)));
+  }
+  return {};
+}
+
+Status check_output_extents(const TensorBinding& given, const Argument& output, const SymbolValues& values) {
+  if (!given.has_extents) return {};
+  bool agrees = given.extents.rank() == output.type.shape.rank();
+  for (std::size_t d = 0; agrees && d < given.extents.rank(); ++d) {
+    MILLRACE_TRY_ASSIGN(const std::int64_t extent, output.type.shape[d].evaluate(values));
+    agrees = given.extents[d] == extent;
+  }
+  if (agrees) return {};
+  return invalid_argument(fmt::format("run: output '{}' was bound with other extents, expected {}; ask output_types()",
+                                      printable(output.name), bound_text(output.type, values)));
+}
+
+OverlapCheck::ByteSpan OverlapCheck::span_of(const BufferBinding& memory, bool is_output) {
+  const bool is_opaque = memory.buffer != nullptr && memory.buffer->host_address() == nullptr;
+  const void* base = memory.buffer == nullptr ? memory.data : memory.buffer->host_address();
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(base) + memory.offset_bytes;
+  return {is_opaque ? memory.buffer : nullptr, begin, begin + memory.size_bytes, is_output};
+}
+
+/// O(arguments * log(arguments)), and quadratic for a few, where that is faster.
+bool OverlapCheck::have_overlaps() {
+  constexpr std::size_t kFew = 16;
+  if (spans_.size() <= kFew) {
+    for (std::size_t i = 0; i < spans_.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if ((spans_[i].is_output || spans_[j].is_output) && spans_[i].meets(spans_[j])) return true;
+      }
+    }
+    return false;
+  }
+  std::ranges::sort(spans_, [](const ByteSpan& a, const ByteSpan& b) {
+    return a.opaque != b.opaque ? std::less<>()(a.opaque, b.opaque) : a.begin < b.begin;
+  });
+  std::uintptr_t end_of_all = 0, end_of_outputs = 0;
+  const Buffer* space = nullptr;
+  for (const ByteSpan& span : spans_) {
+    if (span.opaque != space) end_of_all = end_of_outputs = 0;
+    space = span.opaque;
+    if (span.begin < (span.is_output ? end_of_all : end_of_outputs)) return true;
+    end_of_all = std::max(end_of_all, span.end);
+    if (span.is_output) end_of_outputs = std::max(end_of_outputs, span.end);
+  }
+  return false;
+}
+
+Status OverlapCheck::check(std::span<const BufferBinding> memory, std::span<const Argument> inputs,
+                           std::span<const Argument> outputs) {
+  spans_.clear();
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    if (memory[i].size_bytes > 0) spans_.push_back(span_of(memory[i], i >= inputs.size()));
+  }
+  if (!have_overlaps()) return {};
+  const auto name = [&](std::size_t i) {
+    return i < inputs.size() ? fmt::format("input '{}'", printable(inputs[i].name))
+                             : fmt::format("output '{}'", printable(outputs[i - inputs.size()].name));
+  };
+  for (std::size_t i = inputs.size(); i < memory.size(); ++i) {
+    for (std::size_t other = 0; other < i; ++other) {
+      const bool both = memory[i].size_bytes > 0 && memory[other].size_bytes > 0;
+      if (both && span_of(memory[i], true).meets(span_of(memory[other], true))) {
+        return invalid_argument(fmt::format("run: {} shares memory with {}; give it its own", name(i), name(other)));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "graph/program/symbols.h"
+#include "millrace/graph/binding.h"
+
+// What a run checks of each argument before anything executes. Messages begin with "run: ", but for extents_of.
+
+namespace millrace {
+
+Status check_count(std::size_t given, std::size_t expected, const char* what);
+
+/// The extents that came, or those of a type without symbols.
+Result<Extents> extents_of(const TensorBinding&, const Argument& input);
+
+/// Bits of 16-bit floats come as u16 too, and bools as any byte.
+Status check_dtype(const TensorBinding&, const Argument&, const char* what);
+
+/// Bytes, null and alignment.
+Status check_memory(const BufferBinding&, std::int64_t expected_bytes, const Argument&, const char* what,
+                    const SymbolValues&);
+
+/// That an output which came with extents has those of its type.
+Status check_output_extents(const TensorBinding&, const Argument& output, const SymbolValues&);
+
+/// Whether arguments share memory: inputs are only read and every output is written, so no output may share bytes with
+/// another argument.
+class OverlapCheck {
+ public:
+  explicit OverlapCheck(std::size_t num_arguments) { spans_.reserve(num_arguments); }
+  /// `memory` is the inputs', then the outputs'. Allocates nothing when they are apart.
+  Status check(std::span<const BufferBinding> memory, std::span<const Argument> inputs,
+               std::span<const Argument> outputs);
+
+ private:
+  /// Bytes [begin, end): addresses of the host, or places in a buffer that the host cannot address.
+  struct ByteSpan {
+    const Buffer* opaque = nullptr;
+    std::uintptr_t begin = 0, end = 0;
+    bool is_output = false;
+
+    bool meets(const ByteSpan& other) const { return opaque == other.opaque && begin < other.end && other.begin < end; }
+  };
+  static ByteSpan span_of(const BufferBinding&, bool is_output);
+  bool have_overlaps();
+
+  std::vector<ByteSpan> spans_;
+};
+
+}  // namespace millrace

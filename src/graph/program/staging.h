@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "millrace/graph/signature.h"
+#include "millrace/hal/device.h"
+
+namespace millrace {
+
+/// Copies of caller memory on a device that does not address it: inputs are uploaded before a run, and outputs
+/// downloaded after it. Arguments that are buffers of the device stay where they are.
+class Staging {
+ public:
+  static Result<std::unique_ptr<Staging>> create(Device&, std::span<const Argument> inputs,
+                                                 std::span<const Argument> outputs);
+
+  /// Replaces caller memory among `bindings` (inputs, then outputs) by buffers of the device, and keeps what it was for
+  /// the next upload and download. Buffers that grow leave their old ones in `retired`: earlier runs may still use
+  /// them.
+  Status replace(std::span<BufferBinding> bindings, std::vector<std::shared_ptr<Buffer>>& retired);
+
+  bool has_uploads() const { return inputs_.has_work; }
+  bool has_downloads() const { return outputs_.has_work; }
+  Status submit_uploads(std::span<const Timepoint> wait, std::span<const Timepoint> signal) {
+    return inputs_.submit(device_, wait, signal);
+  }
+  Status submit_downloads(std::span<const Timepoint> wait, std::span<const Timepoint> signal) {
+    return outputs_.submit(device_, wait, signal);
+  }
+
+ private:
+  /// The arguments on one side, and the list that moves them: for each a binding of the host's and one of the device's,
+  /// and a size, which is 0 for those that stay.
+  struct Side {
+    Status record(Device&, std::span<const Argument>, bool is_upload);
+    Status replace(Device&, std::span<BufferBinding>, std::vector<std::shared_ptr<Buffer>>& retired);
+    Status submit(Device&, std::span<const Timepoint> wait, std::span<const Timepoint> signal) const;
+
+    std::shared_ptr<Recording> recording;
+    std::vector<std::shared_ptr<Buffer>> buffers;  // per argument: as large as the largest so far
+    std::vector<BufferBinding> bindings;           // host, device, host, device, ...
+    std::vector<std::int64_t> sizes;               // per argument, then the 0 that offsets are
+    bool has_work = false;
+  };
+
+  explicit Staging(Device& device) : device_(device) {}
+
+  Device& device_;
+  Side inputs_, outputs_;
+};
+
+}  // namespace millrace

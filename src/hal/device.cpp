@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/hal/device.h"
+
+#include <atomic>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/guard_allocations.h"
+#include "hal/device_errors.h"
+
+namespace millrace {
+
+DeviceId new_device_id() {
+  static std::atomic<std::uint64_t> last = 0;
+  return DeviceId{++last};
+}
+
+Result<std::shared_ptr<Semaphore>> Device::create_semaphore(std::uint64_t initial_value) {
+  return guard_allocations("semaphore",
+                           [&]() -> Result<std::shared_ptr<Semaphore>> { return Semaphore::create(initial_value); });
+}
+
+Status Device::read_back(const Buffer& buffer, std::size_t offset_bytes, std::span<std::byte> destination) {
+  MILLRACE_TRY(check_read_back(*this, buffer, offset_bytes, destination.size()));
+  if (destination.empty()) return {};
+  if (buffer.host_address() == nullptr) {
+    return unimplemented(fmt::format("read back: device '{}' does not say how to read its memory", name()));
+  }
+  std::memcpy(destination.data(), buffer.bytes().data() + offset_bytes, destination.size());
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/hal/device_spec.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/guard_allocations.h"
+
+namespace millrace {
+namespace {
+
+Status wrong(std::string_view text, const std::string& reason) {
+  return invalid_argument(fmt::format(
+      "device '{}': {}; say a driver and what it takes, such as cpu, cpu:avx2 or trace(cpu)", text, reason));
+}
+
+Status add_part(std::string_view text, std::string_view part, DeviceSpec& spec) {
+  if (part.empty()) return wrong(text, "a part is empty");
+  const std::size_t equals = part.find('=');
+  if (equals == std::string_view::npos) {
+    spec.words.emplace_back(part);
+    return {};
+  }
+  const std::string_view key = part.substr(0, equals);
+  if (key.empty()) return wrong(text, fmt::format("'{}' has no key before its '='", part));
+  if (std::ranges::find(spec.options, key, &DeviceSpec::Option::key) != spec.options.end()) {
+    return wrong(text, fmt::format("option '{}' is given twice", key));
+  }
+  spec.options.push_back({std::string(key), std::string(part.substr(equals + 1))});
+  return {};
+}
+
+}  // namespace
+
+Result<DeviceSpec> DeviceSpec::parse(std::string_view text) try {
+  const InsideGuard inside;
+  DeviceSpec spec;
+  const std::size_t end_of_name = std::min(text.find_first_of(":("), text.size());
+  spec.driver = text.substr(0, end_of_name);
+  if (spec.driver.empty()) return wrong(text, "it has no driver");
+  if (end_of_name == text.size()) return spec;
+  if (text[end_of_name] == '(') {
+    if (text.back() != ')') return wrong(text, "its '(' is not closed at the end");
+    spec.inner = text.substr(end_of_name + 1, text.size() - end_of_name - 2);
+    if (spec.inner.empty()) return wrong(text, "nothing stands between '(' and ')'");
+    return spec;
+  }
+  for (std::string_view rest = text.substr(end_of_name + 1);;) {
+    const std::size_t comma = rest.find(',');
+    MILLRACE_TRY(add_part(text, rest.substr(0, comma), spec));
+    if (comma == std::string_view::npos) return spec;
+    rest.remove_prefix(comma + 1);
+  }
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("device");
+}
+
+std::string DeviceSpec::to_text() const {
+  if (!inner.empty()) return fmt::format("{}({})", driver, inner);
+  std::string text = driver;
+  char separator = ':';
+  const auto add = [&](const std::string& part) {
+    text += separator + part;
+    separator = ',';
+  };
+  for (const std::string& word : words) add(word);
+  for (const Option& option : options) add(option.key + "=" + option.value);
+  return text;
+}
+
+}  // namespace millrace

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "millrace/base/status.h"
+#include "millrace/hal/buffer.h"
+
+namespace millrace {
+
+/// Host memory as a buffer of a device that addresses it: uninitialised, aligned to Buffer::kAlignment. Fails with
+/// kResourceExhausted and the size when there is no such memory.
+Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, DeviceId device = {});
+
+/// Memory that the caller owns; `deleter` (may be empty) runs once, with the last owner.
+std::shared_ptr<Buffer> import_host_buffer(void* data, std::size_t size_bytes, Buffer::Deleter deleter = {},
+                                           DeviceId device = {});
+
+}  // namespace millrace

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/host/inline_queue.h"
+
+#include <atomic>
+#include <vector>
+
+#include "base/guard_allocations.h"
+#include "hal/timepoints.h"
+
+namespace millrace {
+
+/// A submission that waits, with copies of all that it needs.
+struct InlineQueue::Deferred {
+  Deferred(const InlineRecording& waiting, const Submission& submission)
+      : recording(std::static_pointer_cast<const InlineRecording>(waiting.shared_from_this())),
+        bindings(submission.bindings.begin(), submission.bindings.end()),
+        sizes(submission.sizes.begin(), submission.sizes.end()),
+        wait(submission.wait.begin(), submission.wait.end()),
+        signal(submission.signal.begin(), submission.signal.end()),
+        observer(submission.observer),
+        explainer(submission.explainer),
+        num_open_waits(wait.size()) {}
+
+  void run() const {
+    (void)settle(signal, guard_allocations("submit", [&] {
+                   return recording->run({bindings, sizes, wait, signal, observer, explainer});
+                 }));
+  }
+
+  std::shared_ptr<const InlineRecording> recording;
+  std::vector<BufferBinding> bindings;
+  std::vector<std::int64_t> sizes;
+  std::vector<Timepoint> wait, signal;
+  SubmissionObserver* observer;
+  FailureExplainer* explainer;
+  std::atomic<std::size_t> num_open_waits;
+  std::atomic<bool> is_taken = false;  // for its one run, or given up
+  std::shared_ptr<Deferred> next;      // of those that are ready
+};
+
+Status InlineQueue::submit(const InlineRecording& recording, const Submission& submission) {
+  bool is_deferred = false;
+  Status status = guard_allocations("submit", [&]() -> Status {
+    MILLRACE_TRY(recording.check(submission));
+    if (are_settled(submission.wait)) return recording.run(submission);
+    defer(recording, submission);
+    is_deferred = true;
+    return {};
+  });
+  // A deferred one settles its signals itself. The others are signalled when the run is over, so that who waits may
+  // use what was bound.
+  return is_deferred ? status : settle(submission.signal, std::move(status));
+}
+
+void InlineQueue::defer(const InlineRecording& recording, const Submission& submission) {
+  auto deferred = std::make_shared<Deferred>(recording, submission);
+  try {
+    for (const Timepoint& timepoint : deferred->wait) {
+      timepoint.semaphore->on_reached(timepoint.value, [queue = shared_from_this(), deferred](const Status& status) {
+        const bool is_last = deferred->num_open_waits.fetch_sub(1, std::memory_order_acq_rel) == 1;
+        // A failed wait ends all waiting.
+        if ((is_last || !status.ok()) && !deferred->is_taken.exchange(true)) queue->run_ready(deferred);
+      });
+    }
+  } catch (const std::bad_alloc&) {
+    if (!deferred->is_taken.exchange(true)) throw;
+  }
+}
+
+void InlineQueue::run_ready(std::shared_ptr<Deferred> deferred) {
+  std::unique_lock lock(mutex_);
+  if (last_ready_ != nullptr) last_ready_->next = deferred;
+  if (first_ready_ == nullptr) first_ready_ = deferred;
+  last_ready_ = std::move(deferred);
+  if (is_draining_) return;
+  is_draining_ = true;
+  while (first_ready_ != nullptr) {
+    const std::shared_ptr<Deferred> next = std::move(first_ready_);
+    first_ready_ = std::move(next->next);
+    if (first_ready_ == nullptr) last_ready_ = nullptr;
+    lock.unlock();
+    next->run();
+    lock.lock();
+  }
+  is_draining_ = false;
+}
+
+}  // namespace millrace

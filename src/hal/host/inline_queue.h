@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "hal/host/inline_recording.h"
+
+namespace millrace {
+
+/// Submissions to a device that finishes inline. One that has nothing to wait for runs on the calling thread, at once.
+/// Another is copied, and runs later on a thread that signals what it waits for, so that no order of submissions and
+/// signals can lock up.
+class InlineQueue : public std::enable_shared_from_this<InlineQueue> {
+ public:
+  /// See Device::submit.
+  Status submit(const InlineRecording&, const Submission&);
+
+ private:
+  struct Deferred;
+  void defer(const InlineRecording&, const Submission&);
+  void run_ready(std::shared_ptr<Deferred>);
+
+  std::mutex mutex_;
+  std::shared_ptr<Deferred> first_ready_, last_ready_;  // a list, in the order in which they became ready
+  bool is_draining_ = false;  // a thread runs what is ready; a chain of submissions is a loop in it, no recursion
+};
+
+}  // namespace millrace

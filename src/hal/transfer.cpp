@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/hal/transfer.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/guard_allocations.h"
+
+namespace millrace {
+namespace {
+
+std::int64_t as_size(std::size_t bytes) { return static_cast<std::int64_t>(bytes); }
+
+/// A list that moves bytes between the host and one buffer, and what it binds.
+class TransferList {
+ public:
+  explicit TransferList(const Buffer& buffer, BindingKind kind) : bindings_{buffer.binding()} {
+    bind({"buffer", kind}, buffer.size_bytes());
+  }
+
+  void upload(std::size_t offset_bytes, std::span<const std::byte> source) {
+    const BufferRange from = add_host(BindingKind::kInput, const_cast<std::byte*>(source.data()), source.size());
+    list_.commands.emplace_back(UploadCommand{from, {BindingIndex{0}, size(offset_bytes), from.length_bytes}});
+  }
+  void download(std::span<std::byte> destination) {
+    const BufferRange to = add_host(BindingKind::kOutput, destination.data(), destination.size());
+    list_.commands.emplace_back(DownloadCommand{{BindingIndex{0}, size(0), to.length_bytes}, to});
+  }
+
+  Status run(Device& device) const {
+    MILLRACE_TRY_ASSIGN(const std::shared_ptr<Recording> recording, device.record(list_, nullptr));
+    MILLRACE_TRY_ASSIGN(const std::shared_ptr<Semaphore> done, device.create_semaphore());
+    std::vector<std::int64_t> sizes;
+    for (const SizeExpr& each : list_.sizes) sizes.push_back(each.constant());
+    const Timepoint signal[] = {{done, 1}};
+    MILLRACE_TRY(device.submit(*recording, {.bindings = bindings_, .sizes = sizes, .signal = signal}));
+    return done->wait(1);
+  }
+
+ private:
+  SizeIndex size(std::size_t bytes) { return list_.sizes.push_back(as_size(bytes)); }
+  BindingIndex bind(BindingDecl declared, std::size_t bytes) {
+    declared.size_bytes = size(bytes);
+    return list_.bindings.push_back(std::move(declared));
+  }
+  BufferRange add_host(BindingKind kind, std::byte* data, std::size_t bytes) {
+    bindings_.push_back({.data = data, .size_bytes = bytes});
+    const BindingIndex binding = bind({.name = "host", .kind = kind, .place = BindingPlace::kHost}, bytes);
+    return {binding, size(0), size(bytes)};
+  }
+
+  CommandList list_;
+  std::vector<BufferBinding> bindings_;
+};
+
+Status outside(std::string_view verb, std::size_t offset_bytes, std::size_t bytes, const Buffer& buffer) {
+  return invalid_argument(fmt::format("{}: {} bytes at offset {} of a buffer of {}, expected bytes inside of it", verb,
+                                      bytes, offset_bytes, buffer.size_bytes()));
+}
+
+Status check_owner(std::string_view verb, const Device& device, const Buffer& buffer) {
+  if (buffer.device() == device.id()) return {};
+  return invalid_argument(
+      fmt::format("{}: the buffer is another device's; ask that device instead of '{}'", verb, device.name()));
+}
+
+}  // namespace
+
+Status upload(Device& device, const Buffer& destination, std::span<const UploadPart> parts) {
+  return guard_allocations("upload", [&]() -> Status {
+    MILLRACE_TRY(check_owner("upload", device, destination));
+    TransferList list(destination, BindingKind::kOutput);
+    for (const auto& [offset_bytes, source] : parts) {
+      if (offset_bytes > destination.size_bytes() || source.size() > destination.size_bytes() - offset_bytes) {
+        return outside("upload", offset_bytes, source.size(), destination);
+      }
+      if (source.empty()) continue;
+      if (destination.host_address() != nullptr) {
+        std::memcpy(destination.bytes().data() + offset_bytes, source.data(), source.size());
+      } else {
+        list.upload(offset_bytes, source);
+      }
+    }
+    return destination.host_address() != nullptr ? Status() : list.run(device);
+  });
+}
+
+Status upload(Device& device, const Buffer& destination, std::span<const std::byte> source) {
+  const UploadPart part{0, source};
+  return upload(device, destination, std::span(&part, 1));
+}
+
+Status download(Device& device, const Buffer& source, std::span<std::byte> destination) {
+  return guard_allocations("download", [&]() -> Status {
+    MILLRACE_TRY(check_owner("download", device, source));
+    if (destination.size() > source.size_bytes()) return outside("download", 0, destination.size(), source);
+    if (destination.empty()) return {};
+    if (source.host_address() != nullptr) {
+      std::memcpy(destination.data(), source.host_address(), destination.size());
+      return {};
+    }
+    TransferList list(source, BindingKind::kInput);
+    list.download(destination);
+    return list.run(device);
+  });
+}
+
+}  // namespace millrace
