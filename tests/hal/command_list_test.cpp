@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/hal/list_builder.h"
+#include "tests/support/golden.h"
 
 namespace millrace {
 
@@ -33,16 +34,7 @@ TEST_CASE("a list prints its bindings, then a command a line, with names and siz
   b.barrier();
   b.dispatch(add, ceil_div(n, 16), {b.range(x, 0, n * 4), b.range(scratch, 0, 64), b.range(y, 0, n * 4)}, {n, 1});
   b.dispatch(nothing, 1, {});
-  CHECK(to_text(b.list) ==
-        "input x: 4*n bytes\n"
-        "output y: 4*n bytes\n"
-        "transient %2: 64 bytes\n"
-        "constant weights: 8 bytes\n"
-        "fill %2[0, 64) with 0x0000007f\n"
-        "copy weights[0, 8) -> %2[8, 16)\n"
-        "barrier\n"
-        "dispatch add groups floor_div(n + 15, 16): x[0, 4*n), %2[0, 64), write y[0, 4*n); sizes n, 1\n"
-        "dispatch nothing groups 1\n");
+  CHECK(test::golden_problem("command_list.txt", to_text(b.list)) == "");
 }
 
 TEST_CASE("a list that is not valid prints too") {

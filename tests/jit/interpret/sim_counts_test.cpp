@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/jit/machine_builder.h"
+#include "tests/support/golden.h"
 #include "tests/support/run_on_sim.h"
 #include "tests/support/workgroup_kernels.h"
 
@@ -17,15 +18,7 @@ TEST_CASE("counts are printed one a line, and add up") {
   SimCounts sum{.num_groups = 1, .lane_instructions = 2, .barriers = 3};
   sum += {.num_groups = 10, .buffer_bytes_read = 20, .buffer_bytes_written = 30, .workgroup_bytes_read = 40};
   sum += {.workgroup_bytes_written = 50, .bank_conflicts = 60, .barriers = 70};
-  CHECK(to_text(sum) ==
-        "groups                  11\n"
-        "lane instructions       2\n"
-        "buffer bytes read       20\n"
-        "buffer bytes written    30\n"
-        "workgroup bytes read    40\n"
-        "workgroup bytes written 50\n"
-        "bank conflicts          60\n"
-        "barriers                73\n");
+  CHECK(test::golden_problem("sim_counts.txt", to_text(sum)) == "");
 }
 
 TEST_CASE("lane instructions are those of the threads that are there, times lanes, without constants") {

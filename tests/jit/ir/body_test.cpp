@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/llvm/edge_values.h"
+#include "tests/support/golden.h"
 #include "tests/support/machine_kernels.h"
 
 namespace millrace {
@@ -74,15 +75,7 @@ TEST_CASE("a body's text has a line a value") {
   const BodyValue sum = b.reduced(2, DType::kF32);
   b.yield(b.mul_add(x, sum, b.load(3, DType::kF32)));
   b.yield(checked);
-  CHECK(to_text(b.finish()) ==
-        "%0 = index 1 : i64\n"
-        "%1 = constant 10 : i64\n"
-        "%2 = check_index %0, %1 : i64\n"
-        "%3 = load 0[%2] : f32\n"
-        "%4 = reduced 2 : f32\n"
-        "%5 = load 3 : f32\n"
-        "%6 = mul_add %3, %4, %5 : f32\n"
-        "yield %6, %2\n");
+  CHECK(test::golden_problem("body.txt", to_text(b.finish())) == "");
 }
 
 TEST_CASE("inlining a body copies it, but for what is replaced") {

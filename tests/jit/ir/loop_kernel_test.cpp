@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/map/nest_builder.h"
+#include "tests/support/golden.h"
 
 namespace millrace {
 namespace {
@@ -13,27 +14,7 @@ using test::unary_nest;
 TEST_CASE("a loop kernel's text says its whole meaning") {
   const LoopKernel kernel = matmul_nest(4, 8, 3);
   REQUIRE(verify(kernel).ok());
-  CHECK(to_text(kernel) == R"(loop_kernel "matmul" contract {
-  d0 m parallel 4
-  d1 n parallel 8
-  d2 k reduction 3
-  operand 0 %a f32[4x3] offset 0 strides [3, 1]
-  operand 1 %b f32[3x8] offset 0 strides [8, 1]
-  result 0 %c f32[4x8] offset 0 strides [8, 1]
-  load 0 operand 0 [d0, d2]
-  load 1 operand 1 [d2, d1]
-  store 0 result 0 [d0, d1]
-  reduction 0 sum f32
-  term
-    %0 = load 0 : f32
-    %1 = load 1 : f32
-    %2 = mul %0, %1 : f32
-    yield %2
-  epilogue
-    %0 = reduced 0 : f32
-    yield %0
-}
-)");
+  CHECK(test::golden_problem("loop_kernel_matmul.txt", to_text(kernel)) == "");
 }
 
 TEST_CASE("a padded access prints its fill, and a gathered one its dynamic dim") {

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/golden.h"
+
 namespace millrace {
 namespace {
 
@@ -40,19 +42,7 @@ TEST_CASE("what loops ask for that does not change stands before them") {
     b.store(x, i, b.mul(lanes, b.constant_int(DType::kI64, 5)));
     return Values{};
   });
-  CHECK(body_text(b) == R"(body {
-  %0 = constant 0 : i64
-  %1 = constant 9 : i64
-  %2 = constant 1 : i64
-  %4 = lane_iota : i64x2
-  %5 = constant 5 : i64
-  %6 = splat %5 : i64x2
-  for %3 = %0 to %1 step %2 {
-    %7 = mul %4, %6 : i64x2
-    store_vector @0[%3], %7
-  }
-}
-)");
+  CHECK(test::golden_problem("builder_before_loops.txt", body_text(b)) == "");
 }
 
 TEST_CASE("what would change nothing is not written") {
@@ -62,12 +52,7 @@ TEST_CASE("what would change nothing is not written") {
   const MachineValue value = b.load(x, zero);
   const MachineValue same = b.convert(DType::kF32, b.reduce(KernelOp::kReduceAdd, b.extract(b.splat(value, 1), 0)));
   b.store(x, zero, same);
-  CHECK(body_text(b) == R"(body {
-  %0 = constant 0 : i64
-  %1 = load_vector @0[%0] : f32
-  store_vector @0[%0], %1
-}
-)");
+  CHECK(test::golden_problem("builder_no_effect.txt", body_text(b)) == "");
 }
 
 TEST_CASE("16-bit floats are loaded and stored as their bits") {

@@ -13,6 +13,7 @@
 #include "millrace/jit/map_kernel.h"
 #include "tests/jit/llvm/emit_support.h"
 #include "tests/jit/map/nest_builder.h"
+#include "tests/support/golden.h"
 #include "tests/support/gpu_kernels.h"
 #include "tests/support/random_machine_kernel.h"
 #include "tests/support/workgroup_kernels.h"
@@ -156,42 +157,7 @@ TEST_CASE("what a thread keeps across a barrier stands in memory") {
   b.store(shared, thread, mine);
   b.barrier();
   b.store(y, thread, b.sub(mine, b.load(shared, b.bit_xor(thread, b.i32(63)))));
-  CHECK(to_text(split_barriers(b.finish()).value()) ==
-        R"(kernel turn
-groups 1
-buffer @0 x: i32 read
-buffer @1 y: i32 write
-slot #0 shared: workgroup i32[64]
-slot #1 kept: workgroup i32[64]
-slot #2 kept: workgroup i32[64]
-body {
-  %0 = constant 64 : i32
-  %1 = constant 32 : i32
-  %2 = constant 0 : i32
-  %4 = lane_iota : i32x32
-  %7 = constant 63 : i32
-  %8 = constant true : bool
-  %9 = splat %8 : boolx32
-  %10 = splat %2 : i32x32
-  %15 = splat %7 : i32x32
-  for %3 = %2 to %0 step %1 {
-    %5 = splat %3 : i32x32
-    %6 = add %5, %4 : i32x32
-    %11 = gather @0[%6], %9, %10 : i32x32
-    scatter #0[%6], %9, %11
-    store_vector #1[%3], %6
-    store_vector #2[%3], %11
-  }
-  for %12 = %2 to %0 step %1 {
-    %13 = load_vector #1[%12] : i32x32
-    %14 = load_vector #2[%12] : i32x32
-    %16 = xor %13, %15 : i32x32
-    %17 = gather #0[%16], %9, %10 : i32x32
-    %18 = sub %14, %17 : i32x32
-    scatter @1[%13], %9, %18
-  }
-}
-)");
+  CHECK(test::golden_problem("split_scalars.txt", to_text(split_barriers(b.finish()).value())) == "");
 }
 
 TEST_CASE("a vector that a thread keeps is as many vectors of its subgroup") {
@@ -204,46 +170,7 @@ TEST_CASE("a vector that a thread keeps is as many vectors of its subgroup") {
   const MachineValue pair = b.load(x, place, 2);
   b.barrier();
   b.store(y, place, b.reduce(KernelOp::kReduceMax, pair));
-  CHECK(to_text(split_barriers(b.finish()).value()) ==
-        R"(kernel pairs
-groups 1
-buffer @0 x: i32 read
-buffer @1 y: i32 write
-slot #0 kept: workgroup i32[64]
-slot #1 kept: workgroup i32[64]
-slot #2 kept: workgroup i32[64]
-body {
-  %0 = constant 64 : i32
-  %1 = constant 32 : i32
-  %2 = constant 0 : i32
-  %4 = lane_iota : i32x32
-  %7 = constant 2 : i32
-  %8 = splat %7 : i32x32
-  %10 = constant true : bool
-  %11 = splat %10 : boolx32
-  %12 = splat %2 : i32x32
-  %14 = constant 1 : i32
-  %15 = splat %14 : i32x32
-  for %3 = %2 to %0 step %1 {
-    %5 = splat %3 : i32x32
-    %6 = add %5, %4 : i32x32
-    %9 = mul %6, %8 : i32x32
-    %13 = gather @0[%9], %11, %12 : i32x32
-    %16 = add %9, %15 : i32x32
-    %17 = gather @0[%16], %11, %12 : i32x32
-    store_vector #0[%3], %9
-    store_vector #1[%3], %13
-    store_vector #2[%3], %17
-  }
-  for %18 = %2 to %0 step %1 {
-    %19 = load_vector #0[%18] : i32x32
-    %20 = load_vector #1[%18] : i32x32
-    %21 = load_vector #2[%18] : i32x32
-    %22 = max %20, %21 : i32x32
-    scatter @1[%19], %11, %22
-  }
-}
-)");
+  CHECK(test::golden_problem("split_vectors.txt", to_text(split_barriers(b.finish()).value())) == "");
 }
 
 }  // namespace

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "millrace/jit/map_kernel.h"
+#include "tests/jit/map/nest_builder.h"
+#include "tests/support/golden.h"
+
+namespace millrace {
+namespace {
+
+using test::golden_problem;
+using test::matmul_nest;
+using test::NestBuilder;
+using test::unary_nest;
+
+std::string mapped_text(const LoopKernel& kernel, IsaLevel level) {
+  const Result<MachineKernel> machine = map_kernel(kernel, {"cpu", level});
+  REQUIRE(machine.status().message() == "");
+  return to_text(*machine);
+}
+
+LoopKernel relu(const SizeExpr& n) {
+  return unary_nest("relu", DType::kF32, DType::kF32, {n},
+                    [](auto& b, auto x) { return b.max(x, b.constant_like(x, 0)); });
+}
+
+TEST_CASE("a map of unknown size is chunked into groups; whole tiles, then masked vectors") {
+  CHECK(golden_problem("cpu_map_unknown_size.txt", mapped_text(relu(Dim("n").at_least(1)), IsaLevel::kAvx2)) == "");
+}
+
+TEST_CASE("a fact leaves out the remainder") {
+  CHECK(golden_problem("cpu_map_whole_tiles.txt",
+                       mapped_text(relu(Dim("n").at_least(32768).multiple_of(32768)), IsaLevel::kAvx2)) == "");
+}
+
+TEST_CASE("a contraction keeps rows times vectors in registers and shares what they share") {
+  CHECK(golden_problem("cpu_contraction.txt", mapped_text(matmul_nest(2, 16, 5), IsaLevel::kAvx2)) == "");
+}
+
+TEST_CASE("a sum along rows keeps one vector, and joins its lanes at the end") {
+  NestBuilder nest("sum");
+  nest.parallel("m", 3).reduction("k", 75);
+  nest.operand("x", DType::kF32, {3, 75}, {nest.dim(0), nest.dim(1)});
+  nest.result("y", DType::kF32, {3}, {nest.dim(0)});
+  nest.reduce(ReductionKind::kSum, DType::kF32);
+  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
+  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kF32)); });
+  CHECK(golden_problem("cpu_row_sum.txt", mapped_text(nest.kernel(), IsaLevel::kAvx2)) == "");
+}
+
+TEST_CASE("tilings are chosen by what the accesses walk") {
+  const TargetSpec avx512{"cpu", IsaLevel::kAvx512};
+  const TargetSpec avx2{"cpu", IsaLevel::kAvx2};
+  CHECK(to_text(choose_tiling(matmul_nest(512, 512, 512), avx512)) ==
+        "tiling { d1 x 16 lanes x 3, rows d0 x 8, 512 points a group }");
+  CHECK(to_text(choose_tiling(matmul_nest(512, 512, 512), avx2)) ==
+        "tiling { d1 x 8 lanes x 2, rows d0 x 6, 512 points a group }");
+  CHECK(to_text(choose_tiling(relu(1000000), avx2)) ==
+        "tiling { d0 x 8 lanes x 4, rows d0 x 1, 65536 points a group }");
+  NestBuilder nest("transpose");
+  nest.parallel("m", 64).parallel("n", 64);
+  nest.operand("x", DType::kF32, {64, 64}, {nest.dim(1), nest.dim(0)});
+  nest.result("y", DType::kF32, {64, 64}, {nest.dim(0), nest.dim(1)});
+  nest.epilogue([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
+  CHECK(to_text(choose_tiling(nest.kernel(), avx2)) ==
+        "tiling { d1 x 8 lanes x 4, rows d0 x 8, 65536 points a group, loads turned }");
+}
+
+}  // namespace
+}  // namespace millrace
