@@ -8,6 +8,7 @@
 
 #include "millrace/graph/schedule.h"
 #include "millrace/hal/buffer.h"
+#include "tests/support/golden.h"
 
 namespace millrace {
 namespace {
@@ -146,13 +147,7 @@ TEST_CASE("a chain of equal transients needs room for two") {
 TEST_CASE("a hole between two is filled before the slab grows") {
   Schedule schedule = schedule_of({{640, 0, 1}, {320, 1, 2}, {320, 2, 3}, {256, 3, 3}});
   REQUIRE(pack_transients(schedule).ok());
-  CHECK(memory_plan_text(schedule) ==
-        "slab of 960 bytes\n"
-        "    offset      bytes  lives at  resource\n"
-        "         0        640     @0-@1  t\n"
-        "       640        320     @1-@2  t\n"
-        "         0        320     @2-@3  t\n"
-        "       320        256     @3-@3  t\n");
+  CHECK(test::golden_problem("slab_with_hole.txt", memory_plan_text(schedule)) == "");
 }
 
 TEST_CASE("transients of sizes that a run binds stand behind the others and share slots when their lives do not meet") {
@@ -163,15 +158,7 @@ TEST_CASE("transients of sizes that a run binds stand behind the others and shar
   schedule.resources[ResourceId{3}].size_bytes = rows * 4;
   schedule.resources[ResourceId{4}].size_bytes = rows * 8;
   REQUIRE(pack_transients(schedule).ok());
-  CHECK(
-      memory_plan_text(schedule) ==
-      "slab of 64*floor_div(rows + 15, 16) + 64*max(floor_div(columns + 15, 16), floor_div(rows + 7, 8)) + 128 bytes\n"
-      "    offset      bytes  lives at  resource\n"
-      "         0        100     @0-@0  t\n"
-      "       128     4*rows     @0-@1  t\n"
-      "64*floor_div(rows + 15, 16) + 128  4*columns     @1-@2  t\n"
-      "       128     4*rows     @2-@3  t\n"
-      "64*floor_div(rows + 15, 16) + 128     8*rows     @3-@3  t\n");
+  CHECK(test::golden_problem("slab_of_run_sizes.txt", memory_plan_text(schedule)) == "");
 }
 
 TEST_CASE("inputs and outputs have no place in the slab, constants one of their own") {

@@ -3,6 +3,7 @@
 
 #include "millrace/graph/compile_report.h"
 #include "millrace/millrace.h"
+#include "tests/support/golden.h"
 
 namespace millrace {
 namespace {
@@ -23,12 +24,7 @@ TEST_CASE("constants fold element by element, and through views") {
   Graph folded = graph.finish().value();
   REQUIRE(fold_constants(folded).ok());
   REQUIRE(eliminate_dead_nodes(folded).ok());
-  CHECK(to_text(folded) ==
-        "graph fold(%x: f32[2]) {\n"
-        "  %1 = constant(22, 44) : f32[2]\n"
-        "  %2 = add(%x, %1) : f32[2]\n"
-        "  return y = %2\n"
-        "}\n");
+  CHECK(test::golden_problem("folded_constants.txt", to_text(folded)) == "");
 }
 
 TEST_CASE("a cast of constants to 16-bit floats folds to what the kernel gives") {
@@ -50,16 +46,7 @@ TEST_CASE("equal nodes merge, constants by content, inputs never") {
   graph.output("a", exp(x) * 2.0);
   graph.output("b", exp(x) * 2.0);
   graph.output("c", exp(z) * 2.0);
-  CHECK(after(merge_equal_nodes, graph) ==
-        "graph merge(%x: f32[2], %z: f32[2]) {\n"
-        "  %2 = exp(%x) : f32[2]\n"
-        "  %3 = constant(2) : f32[]\n"
-        "  %4 = broadcast(%3) {shape = [2], dims = []} : f32[2]\n"
-        "  %5 = mul(%2, %4) : f32[2]\n"
-        "  %6 = exp(%z) : f32[2]\n"
-        "  %7 = mul(%6, %4) : f32[2]\n"
-        "  return a = %5, b = %5, c = %7\n"
-        "}\n");
+  CHECK(test::golden_problem("merged_nodes.txt", after(merge_equal_nodes, graph)) == "");
 }
 
 TEST_CASE("dead nodes go, inputs and nodes with one live result stay") {

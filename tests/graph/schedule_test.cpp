@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/golden.h"
+
 namespace millrace {
 namespace {
 
@@ -138,16 +140,7 @@ TEST_CASE("steps and copies become commands with a barrier between timepoints, a
   REQUIRE(verify(made.schedule).message() == "");
   CHECK(made.schedule.constant_bytes == 128);
   const CommandList list = record_commands(made.schedule).value();
-  CHECK(to_text(list) ==
-        "input x: 64 bytes\n"
-        "output y: 64 bytes\n"
-        "output z: 64 bytes\n"
-        "constant constants: 128 bytes\n"
-        "transient slab: 64 bytes\n"
-        "dispatch first groups 1: x[0, 64), constants[0, 100), write slab[0, 64)\n"
-        "copy x[0, 64) -> z[0, 64)\n"
-        "barrier\n"
-        "dispatch second groups 1: slab[0, 64), write y[0, 64)\n");
+  CHECK(test::golden_problem("schedule_commands.txt", to_text(list)) == "");
 }
 
 TEST_CASE("a schedule without the barrier that it needs does not become commands") {

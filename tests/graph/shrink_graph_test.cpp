@@ -9,6 +9,7 @@
 
 #include "millrace/graph/text.h"
 #include "tests/support/check_random_graph.h"
+#include "tests/support/golden.h"
 #include "tests/support/random_graph.h"
 
 namespace millrace {
@@ -112,12 +113,7 @@ TEST_CASE("a chain loses its ends, what feeds it, and what stands between") {
     return any_node(candidate, [](const Node& node) { return is_op(node, Op::exp); }) &&
            any_node(candidate, [](const Node& node) { return is_op(node, Op::add); });
   });
-  CHECK(to_text(smallest) == R"(graph chain(%x: f32[4], %cut0: f32[4]) {
-  %2 = exp(%x) : f32[4]
-  %3 = add(%2, %cut0) : f32[4]
-  return y = %3
-}
-)");
+  CHECK(test::golden_problem("shrunk_chain.txt", to_text(smallest)) == "");
 }
 
 TEST_CASE("what fails though no output needs it is kept, and becomes the output") {
@@ -138,14 +134,7 @@ TEST_CASE("the report of a mistake has the smallest graph as text that parses") 
     return any_node(graph, [](const Node& node) { return is_op(node, Op::add); }) ? "add is planted" : "";
   };
   const std::string report = test::report_mistake(parse_graph(kChain).value(), find_planted);
-  CHECK(report == R"(add is planted
-smallest:
-graph chain(%cut0: f32[4], %cut1: f32[4]) {
-  %2 = add(%cut1, %cut0) : f32[4]
-  return y = %2
-}
-add is planted
-)");
+  CHECK(test::golden_problem("shrunk_report.txt", report) == "");
   const std::size_t begin = report.find("graph"), end = report.find("}\n") + 2;
   const Result<Graph> parsed = parse_graph(report.substr(begin, end - begin));
   REQUIRE(parsed.status().message() == "");

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/millrace.h"
+#include "tests/support/golden.h"
 #include "tests/support/round_trip.h"
 #include "tests/support/squeezenet.h"
 
@@ -37,13 +38,10 @@ TEST_CASE("a graph that is written by hand reads as it was meant") {
         "i64[rows, 50]\n"
         "  return values = %values, indices = %indices\n"
         "}\n");
-  CHECK(reprinted("graph defaults(%x:f32[2,8],%i:i64[2x8]){%v,%unused=topk(%x){k=3}%s=add(%x,%x):f32[2,8]"
-                  "return v=%v,s=%s,i=%i}") ==
-        "graph defaults(%x: f32[2x8], %i: i64[2x8]) {\n"
-        "  %v, %unused = topk(%x) {k = 3, axis = -1, largest = true, sorted = true} : f32[2x3], i64[2x3]\n"
-        "  %s = add(%x, %x) : f32[2x8]\n"
-        "  return v = %v, s = %s, i = %i\n"
-        "}\n");
+  const std::string defaults = reprinted(
+      "graph defaults(%x:f32[2,8],%i:i64[2x8]){%v,%unused=topk(%x){k=3}%s=add(%x,%x):f32[2,8]"
+      "return v=%v,s=%s,i=%i}");
+  CHECK(test::golden_problem("text_defaults.txt", defaults) == "");
 }
 
 TEST_CASE("symbols carry their facts where they first appear, be it in an attribute") {
@@ -56,13 +54,7 @@ TEST_CASE("symbols carry their facts where they first appear, be it in an attrib
   graph.output("values", values);
   graph.output("indices", broadcast_to(indices, {k, k, rows}));
   graph.output("y", y);
-  CHECK(text_of(graph) ==
-        "graph facts(%x: f32[2*(n in 2..) + 8, rows in 128..524160 multiple_of 128], %y: f16[rows, free]) {\n"
-        "  %2.0, %2.1 = topk(%x) {k = k in 0..8, axis = 0, largest = true, sorted = true} : f32[k, rows], "
-        "i64[k, rows]\n"
-        "  %3 = broadcast(%2.1) {shape = [k, k, rows], dims = [1, 2]} : i64[k, k, rows]\n"
-        "  return values = %2.0, indices = %3, y = %y\n"
-        "}\n");
+  CHECK(test::golden_problem("text_facts.txt", text_of(graph)) == "");
 }
 
 template <class T>
@@ -84,21 +76,7 @@ TEST_CASE("small constants are listed, element by element and bit by bit") {
   graph.output("no_bool", graph.constant_bytes({DType::kBool, {2}}, std::vector{std::byte{1}, std::byte{2}}));
   graph.output("scalar", graph.fill(DType::kI32, {}, -7));
   graph.output("nothing", graph.constant<float>({0, 3}, std::span<const float>()));
-  CHECK(text_of(graph) ==
-        "graph constants() {\n"
-        "  %0 = constant(0.1, -0, inf, nan(0xffc00001), 1e-45) : f32[5]\n"
-        "  %1 = constant(0.3333333333333333, nan) : f64[2]\n"
-        "  %2 = constant(0.099975586, nan(0xfe01)) : f16[2]\n"
-        "  %3 = constant(3.0040553e+38) : bf16[1]\n"
-        "  %4 = constant(-128, 65) : i8[2]\n"
-        "  %5 = constant(18446744073709551615) : u64[1]\n"
-        "  %6 = constant(true, false) : bool[1x2]\n"
-        "  %7 = constant(bytes \"0102\") : bool[2]\n"
-        "  %8 = constant(-7) : i32[]\n"
-        "  %9 = constant() : f32[0x3]\n"
-        "  return f32 = %0, f64 = %1, f16 = %2, bf16 = %3, i8 = %4, u64 = %5, bool = %6, no_bool = %7, scalar = %8, "
-        "nothing = %9\n"
-        "}\n");
+  CHECK(test::golden_problem("text_constants.txt", text_of(graph)) == "");
 }
 
 TEST_CASE("large constants are bytes, or cut short for people") {
@@ -109,22 +87,8 @@ TEST_CASE("large constants are bytes, or cut short for people") {
   builder.output("more", row<float>(builder, many));
   const Graph graph = builder.finish().value();
   CHECK(round_trip_problem(graph) == "");
-  std::string ones;
-  for (int i = 0; i < 15; ++i) ones += "0000c03f";
-  CHECK(to_text(graph) ==
-        "graph large() {\n"
-        "  %0 = constant(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) : u8[16]\n"
-        "  %1 = constant(bytes \"0000c03f00000080" +
-            ones +
-            "\") : f32[17]\n"
-            "  return most = %0, more = %1\n"
-            "}\n");
-  CHECK(to_text(graph, {LargeConstants::kShortened}) ==
-        "graph large() {\n"
-        "  %0 = constant(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) : u8[16]\n"
-        "  %1 = constant(1.5, -0, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, ... 9 more) : f32[17]\n"
-        "  return most = %0, more = %1\n"
-        "}\n");
+  CHECK(test::golden_problem("text_large_constants.txt", to_text(graph)) == "");
+  CHECK(test::golden_problem("text_shortened_constants.txt", to_text(graph, {LargeConstants::kShortened})) == "");
 }
 
 TEST_CASE("a name of any bytes comes back, and a terminal gets none that it could take for a command") {
@@ -240,23 +204,10 @@ TEST_CASE("inputs may come late among the nodes, and in another order than the a
   builder.output("z", e + y);
   Graph graph = builder.finish().value();
   CHECK(round_trip_problem(graph) == "");
-  CHECK(to_text(graph) ==
-        "graph late(%x: f32[4], %y: f32[4]) {\n"
-        "  %1 = exp(%x) : f32[4]\n"
-        "  input %y\n"
-        "  %3 = add(%1, %y) : f32[4]\n"
-        "  return z = %3\n"
-        "}\n");
+  CHECK(test::golden_problem("text_late_input.txt", to_text(graph)) == "");
   std::swap(graph.inputs[0], graph.inputs[1]);
   CHECK(round_trip_problem(graph) == "");
-  CHECK(to_text(graph) ==
-        "graph late(%y: f32[4], %x: f32[4]) {\n"
-        "  input %x\n"
-        "  %1 = exp(%x) : f32[4]\n"
-        "  input %y\n"
-        "  %3 = add(%1, %y) : f32[4]\n"
-        "  return z = %3\n"
-        "}\n");
+  CHECK(test::golden_problem("text_late_inputs_swapped.txt", to_text(graph)) == "");
 }
 
 TEST_CASE("names may be anything, and are quoted when they are not plain") {
@@ -284,12 +235,7 @@ TEST_CASE("an application's kernels are found by name among those that are given
   Tensor x = builder.input("x", DType::kF32, {4});
   builder.output("y", builder.kernel<Thrice>("three times", builder.kernel<Twice>("twice", x)));
   const Graph graph = builder.finish().value();
-  CHECK(to_text(graph) ==
-        "graph own(%x: f32[4]) {\n"
-        "  %1 = kernel twice(%x) : f32[4]\n"
-        "  %2 = kernel \"three times\"(%1) : f32[4]\n"
-        "  return y = %2\n"
-        "}\n");
+  CHECK(test::golden_problem("text_own_kernels.txt", to_text(graph)) == "");
   CHECK(round_trip_problem(graph, {make_custom_kernel<Twice>("twice"), make_custom_kernel<Thrice>("three times")}) ==
         "");
 }

@@ -5,6 +5,7 @@
 #include "millrace/graph/text.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/ops/op.h"
+#include "tests/support/golden.h"
 #include "tests/tools/workplace.h"
 
 namespace millrace {
@@ -62,22 +63,7 @@ TEST_CASE("a graph that is dumped to a file is read again") {
 
 TEST_CASE("a graph is drawn for Graphviz") {
   const Workplace here;
-  CHECK(here.output_of("dump net.mr --stage graph --format dot") == R"(digraph "net" {
-  n0 [label="x", shape=ellipse];
-  n1 [label="w", shape=ellipse];
-  n2 [label="dot\n{x_batch = [], y_batch = [], x_contract = [1], y_contract = [0]}", shape=box];
-  n0 -> n2 [label="f32[16x32]"];
-  n1 -> n2 [label="f32[32x24]"];
-  n3 [label="tanh", shape=box];
-  n2 -> n3 [label="f32[16x24]"];
-  n4 [label="reduce_max\n{axes = [0], keep_dims = false}", shape=box];
-  n3 -> n4 [label="f32[16x24]"];
-  out0 [label="h", shape=ellipse];
-  n3 -> out0 [label="f32[16x24]"];
-  out1 [label="best", shape=ellipse];
-  n4 -> out1 [label="f32[24]"];
-}
-)");
+  CHECK(test::golden_problem("graphviz.txt", here.output_of("dump net.mr --stage graph --format dot")) == "");
 }
 
 TEST_CASE("code is listed kernel by kernel, or of one kernel") {
@@ -135,31 +121,7 @@ TEST_CASE("code that there is not is refused") {
 
 TEST_CASE("explain says of each dispatch why it is one, what runs it, and what it costs") {
   const Workplace here;
-  CHECK(here.output_of("explain net.mr --target cpu:avx2") == R"(graph net for cpu:avx2: dispatches 2, kernels 2
-
-dispatch 0: dot_tanh_0
-  nodes      %product = dot, %h = tanh
-  because    %h at the points of %product: no store and load between them
-  algorithm  loop_direct
-    refused    loop_pad_first: no operand is padded
-  kernel     dot_tanh_0 by xbyak, groups: 1
-    reads      5120 bytes
-    writes     1536 bytes
-    flops      38784
-    memory     0 bytes a workgroup, 384 bytes private
-
-dispatch 1: reduce_max_1
-  nodes      %best = reduce_max
-  algorithm  loop_direct
-    refused    loop_pad_first: no operand is padded
-  kernel     reduce_max_1 by llvm, groups: 1
-    refused    xbyak: a reduce nest, takes contractions only
-    reads      1536 bytes
-    writes     96 bytes
-    flops      384
-
-memory: slab of 0 bytes, constants of 0 bytes
-)");
+  CHECK(test::golden_problem("explain.txt", here.output_of("explain net.mr --target cpu:avx2")) == "");
 }
 
 TEST_CASE("explain says how to launch a kernel for a GPU") {
