@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// A file descriptor. Closes on destruction, or before, to learn whether that failed.
+/// Owns a file descriptor. The destructor closes it; call close() to learn whether closing failed.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}

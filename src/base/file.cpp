@@ -22,7 +22,7 @@ namespace {
 /// "No such file or directory".
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
-/// Overwrites the file that is there. Returns 0, or the errno of what failed.
+/// Overwrites the existing file. Returns 0 or an errno.
 int write_in_place(const std::string& path, std::span<const std::span<const std::byte>> parts, int flags) {
   const int file = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | flags, 0666);
   if (file < 0) return errno;
@@ -34,17 +34,17 @@ int write_in_place(const std::string& path, std::span<const std::span<const std:
   return error;
 }
 
-/// 0, or the number of what failed.
+/// Returns 0 or an errno.
 int write_or_replace(const std::string& path, std::span<const std::span<const std::byte>> parts) {
   struct stat old{};
   const bool is_there = lstat(path.c_str(), &old) == 0;
-  // What is written as it comes: a pipe, a device, or a link to either or to a file.
+  // A pipe, a device or a link (even to a regular file) is written in place.
   if (is_there && !S_ISREG(old.st_mode)) return write_in_place(path, parts, O_CREAT);
   ReplaceFileOptions options;
   if (is_there) options = {.mode = old.st_mode & 0777, .sync = true};
   const int error = replace_file(path, parts, options);
   if (error != EACCES) return error;
-  // The directory takes no new file, and an old one may be writable. Where there is none, the directory is the reason.
+  // A file may be writable in a directory that takes no new file. If it does not exist, report the directory's error.
   const int error_in_place = write_in_place(path, parts, O_NOFOLLOW);
   return error_in_place == ENOENT ? error : error_in_place;
 }
@@ -59,7 +59,7 @@ Result<FileReader> FileReader::open(std::string where, const std::string& path) 
 
 Result<std::vector<std::byte>> FileReader::read(std::size_t size) {
   constexpr std::size_t kLeast = std::size_t{1} << 16;
-  // A byte more than there should be shows that a file grew; /proc has files of size 0 that are not empty.
+  // Asking for one byte too many shows whether the file grew; /proc has files of size 0 that are not empty.
   const std::uint64_t left = size_left().value_or(0);
   std::size_t num_read = 0, wanted = std::min<std::uint64_t>(size, std::max<std::uint64_t>(kLeast, left + 1));
   const auto where = [&] {

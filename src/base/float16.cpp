@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers only, so that no target's conversion instruction (bf16 ones flush subnormals) or library call decides.
+// Uses integers only: conversion instructions (bf16 ones flush subnormals) and library calls differ between targets.
 #include "millrace/base/float16.h"
 
 #include <bit>
@@ -21,7 +21,7 @@ constexpr FloatFormat kBF16{7, 8};
 constexpr FloatFormat kF32{23, 8};
 constexpr FloatFormat kF64{52, 11};
 
-/// Divides by 2^shift, 1 <= shift <= 63, to nearest, ties to even.
+/// Divides by 2^shift, 1 <= shift <= 63, rounding to nearest, ties to even.
 constexpr std::uint64_t round_shift(std::uint64_t value, int shift) {
   const std::uint64_t quotient = value >> shift;
   const std::uint64_t rest = value & ((std::uint64_t{1} << shift) - 1);
@@ -38,14 +38,14 @@ constexpr std::uint16_t narrow(std::uint64_t bits) {
   const std::uint64_t fraction = bits & kFrom.fraction_mask();
   std::uint64_t magnitude = 0;
   if (exponent == kFrom.exponent_mask()) {
-    // A NaN becomes quiet and keeps the upper part of its payload, as the processors' own conversions have it.
+    // A NaN becomes quiet and keeps the upper part of its payload, as the processors' own conversions do.
     const std::uint64_t quiet = std::uint64_t{1} << (kTo.fraction_bits - 1);
     magnitude = kTo.infinity() | (fraction == 0 ? 0 : quiet | fraction >> kDropped);
   } else {
     const std::uint64_t hidden = exponent == 0 ? 0 : std::uint64_t{1} << kFrom.fraction_bits;
     const int target = static_cast<int>(exponent == 0 ? 1 : exponent) - kFrom.bias() + kTo.bias();
     const int below_normal = target < 1 ? 1 - target : 0;
-    // Past 63 nothing is left to round; what stands at 63 is already below half of the least subnormal.
+    // A shift of 63 already gives less than half the smallest subnormal, so larger shifts change nothing.
     const int shift = kDropped + below_normal < 63 ? kDropped + below_normal : 63;
     magnitude = round_shift(hidden | fraction, shift);
     // The hidden bit adds the last 1 to the exponent; a carry out of the fraction adds another, up to infinity.
@@ -64,7 +64,7 @@ constexpr std::uint32_t widen_half(std::uint32_t bits) {
   if (magnitude == kF16.infinity()) return sign | kF32.infinity();
   if (magnitude >= 0x0400u) return sign | ((magnitude << kAdded) + kRebias);
   if (magnitude == 0) return sign;
-  // A subnormal is magnitude * 2^-24: its leading bit becomes the hidden one.
+  // A subnormal is magnitude * 2^-24: its leading bit becomes the hidden bit.
   const int leading = std::bit_width(magnitude) - 1;
   const auto exponent = static_cast<std::uint32_t>(leading - 24 + kF32.bias());
   const std::uint32_t fraction = (magnitude << (kF32.fraction_bits - leading)) & kF32.fraction_mask();

@@ -12,15 +12,15 @@
 
 namespace millrace {
 
-/// "compile: out of memory; free memory, or ask for less", or Status::out_of_memory() when there is none for that.
+/// "compile: out of memory; free memory, or ask for less"; Status::out_of_memory() if the message cannot be allocated.
 Status out_of_memory(std::string_view where) noexcept;
 
-/// For the handler of std::bad_alloc of a public function that the library calls too, inside of guards that know more
-/// of the place: there the exception goes on to them, elsewhere this is out_of_memory(where). Such a function makes an
-/// InsideGuard of its own first, if it calls others of its kind.
+/// Call it in the std::bad_alloc handler of a public function that the library also calls itself. Inside an outer
+/// guard, which knows more about the place, it rethrows; otherwise it returns out_of_memory(where). If the function
+/// calls other functions like it, it must first create its own InsideGuard.
 Status out_of_memory_outside_guards(std::string_view where);
 
-/// While it lives, this thread is inside of a guard.
+/// Marks this thread as inside a guard while it lives.
 class InsideGuard {
  public:
   InsideGuard() { ++depth_; }
@@ -33,7 +33,7 @@ class InsideGuard {
   static thread_local int depth_;
 };
 
-/// `where` is text, or a function that makes it.
+/// `where` is text, or a function that returns text.
 template <class Where>
 Status out_of_memory_at(const Where& where) noexcept {
   if constexpr (std::convertible_to<const Where&, std::string_view>) {
@@ -47,9 +47,9 @@ Status out_of_memory_at(const Where& where) noexcept {
   }
 }
 
-/// What `body` returns, a Status or a Result. Every public entry runs in one: when there is no memory, or a container
-/// is asked for more elements than there can be, that is kResourceExhausted and no exception. `where` begins the
-/// message: text, or a function that makes it, called only then.
+/// Runs `body`, which returns a Status or a Result. Every public entry point uses it: running out of memory, or asking
+/// a container for more elements than it can hold, returns kResourceExhausted instead of throwing. `where` begins the
+/// message: text, or a function returning text that is called only on failure.
 template <class Where, class Body>
 std::invoke_result_t<Body> guard_allocations(const Where& where, Body&& body) {
   try {

@@ -8,13 +8,13 @@
 
 namespace millrace {
 
-/// A set of integers as disjoint intervals [begin, end) that do not touch. Each operation is O(log intervals),
+/// A set of integers stored as disjoint intervals [begin, end) that do not touch. Each operation is O(log intervals),
 /// amortised.
 class IntervalSet {
  public:
   bool empty() const { return ends_.empty(); }
 
-  /// The end of the first interval that shares an element with [begin, end); nothing when none does.
+  /// The end of the first interval that overlaps [begin, end); empty if none does.
   std::optional<std::int64_t> end_of_overlap(std::int64_t begin, std::int64_t end) const {
     if (begin >= end) return {};
     const auto after = ends_.upper_bound(begin);
@@ -40,7 +40,7 @@ class IntervalSet {
   }
 
  private:
-  std::map<std::int64_t, std::int64_t> ends_;  // by begin
+  std::map<std::int64_t, std::int64_t> ends_;  // key: begin
 };
 
 }  // namespace millrace

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kPrefix = ".millrace-", kSuffix = ".tmp";
 constexpr std::size_t kNumDigits = 32;
 
-/// 128 bits from the kernel. Empty with errno set when it has none.
+/// 128 random bits from the kernel. Empty, with errno set, on failure.
 std::string random_name() {
   std::array<std::uint64_t, 2> bits{};
   std::size_t size = 0;
@@ -57,13 +57,13 @@ int write_all(int descriptor, std::span<const std::byte> bytes) {
 int replace_file(const std::string& path, std::span<const std::span<const std::byte>> parts,
                  const ReplaceFileOptions& options) {
   const std::size_t name_at = path.rfind('/') + 1;  // 0 without a '/'
-  // Held open, so that the temporary and its final name are in one directory even if the path to it is renamed.
+  // Held open, so that the temporary and the final name are in one directory even if the directory is renamed.
   const Descriptor directory(
       open(name_at == 0 ? "." : path.substr(0, name_at).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!directory.is_open()) return errno;
   const std::string temporary = random_name();
   if (temporary.empty()) return errno;
-  // Until it has the permissions that it shall have, nobody else reads it.
+  // Nobody else may read the file until it has its final permissions.
   const mode_t first_mode = options.mode ? S_IRUSR | S_IWUSR : 0666;
   Descriptor file(
       openat(directory.number(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, first_mode));

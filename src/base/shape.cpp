@@ -77,7 +77,8 @@ SizeExpr extent_elements(const Shape& shape, const Layout& layout) {
   SizeExpr last = layout.offset;
   SizeExpr is_not_empty = 1;
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
-    // A negative stride reaches its highest address at index 0. An extent of 0 makes `last` wrong, but is_not_empty 0.
+    // A negative stride reaches its highest address at index 0. An extent of 0 makes `last` wrong, but then
+    // is_not_empty is 0.
     last = last + (shape[axis] - 1) * max(0, layout.strides[axis]);
     is_not_empty = is_not_empty * min(1, shape[axis]);
   }

@@ -65,7 +65,8 @@ Status::Status(StatusCode code, std::string message) noexcept {
 }
 
 Status Status::out_of_memory() noexcept {
-  // Short enough that the string needs no memory. Never destroyed: its first owner is nobody.
+  // The text is short enough for the string's inline storage. The first reference is never released, so the Detail is
+  // never destroyed.
   alignas(Detail) static std::byte storage[sizeof(Detail)];
   static Detail* const detail = new (storage) Detail{StatusCode::kResourceExhausted, "out of memory"};
   Status status;

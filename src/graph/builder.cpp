@@ -172,7 +172,7 @@ Result<Graph> GraphBuilder::take_graph() {
   return graph;
 }
 
-// The public functions. A lack of memory becomes the builder's mistake, like any other.
+// The public functions. Running out of memory becomes the builder's mistake, like any other.
 
 namespace {
 

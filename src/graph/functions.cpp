@@ -11,7 +11,7 @@ Tensor apply(Op op, std::initializer_list<Tensor> operands, Attributes attribute
   return builder ? builder->op1(op, operands, std::move(attributes)) : Tensor();
 }
 
-/// A C++ number as a tensor like `x`. An integer tensor takes only numbers that it can hold.
+/// Fills a tensor of the type of `x` with a C++ number. An integer dtype must be able to hold the number.
 Tensor like(Tensor x, double value) try {
   if (!x.is_valid()) return {};
   const Scalar scalar = Scalar::from_double(x.dtype(), value);

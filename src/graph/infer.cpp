@@ -11,10 +11,10 @@ Result<Inference> infer_node(const Node& node, std::span<const TensorType> opera
   return node.results;
 }
 
-// Two of -1 stay: what is wrong is said of the shape as it came.
+// Leaves a shape with two dims of -1 unchanged, so that the error shows what the caller gave.
 Shape with_found_dim(Shape shape, const Shape& from) {
   std::size_t unknown = shape.rank();
-  // A dim that stays as it is cancels, so that [n, -1] of [n, 2, 3] is [n, 6], at n = 0 too.
+  // Equal dims cancel, so that reshaping [n, 2, 3] to [n, -1] gives [n, 6] even at n = 0.
   std::vector<SizeExpr> left = from.dims();
   SizeExpr others = 1;
   for (std::size_t d = 0; d < shape.rank(); ++d) {
@@ -46,7 +46,7 @@ struct SizeCollector {
 std::vector<SizeExpr> sizes_of(const Node& node) {
   std::vector<SizeExpr> sizes;
   if (const auto* op = std::get_if<OpNode>(&node.what)) {
-    // A copy, because one `visit` serves readers and writers.
+    // A copy: `visit` also serves writers, so it is not const.
     std::visit([&](auto copy) { copy.visit(SizeCollector{sizes}); }, op->attributes);
   }
   for (const TensorType& type : node.results) {

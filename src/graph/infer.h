@@ -8,14 +8,14 @@
 
 namespace millrace {
 
-/// The result types of an op or kernel node from its operands' types, and what a run must check; the message has no
-/// node name yet.
+/// Infers the result types of an op or kernel node from its operands' types, and the checks left to the run. Messages
+/// do not name the node yet.
 Result<Inference> infer_node(const Node&, std::span<const TensorType> operands);
 
-/// `shape` with its one dim of -1 as what the others leave of the elements of `from`.
+/// Replaces the one dim of -1 in `shape` so that it has as many elements as `from`.
 Shape with_found_dim(Shape shape, const Shape& from);
 
-/// Every size that a node states: in its attributes, and the dims of its results.
+/// Every size in the node's attributes and in the dims of its results.
 std::vector<SizeExpr> sizes_of(const Node&);
 
 }  // namespace millrace

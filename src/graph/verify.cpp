@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph's invariants. Every broken one is reported, one a line.
+// verify(Graph); graph.h lists the invariants.
 #include <map>
 #include <set>
 
@@ -68,7 +68,7 @@ class Verifier {
     }
   }
 
-  /// The text's names of results. Inputs have names of their own.
+  /// Names of results in the text. Input nodes are named by InputNode::name instead.
   void check_names(NodeId id) {
     const Node& node = graph_.nodes[id];
     if (node.names.empty() || std::holds_alternative<InputNode>(node.what)) return;
@@ -83,7 +83,7 @@ class Verifier {
     }
   }
 
-  /// Text tells kernels by their names alone.
+  /// Text identifies a kernel by its name alone.
   void check_kernel_name(NodeId id) {
     const auto* kernel = std::get_if<KernelNode>(&graph_.nodes[id].what);
     if (kernel == nullptr) return;
@@ -157,7 +157,7 @@ class Verifier {
     }
   }
 
-  /// One set of facts a symbol, in types and in attributes (a dynamic k stands in no input).
+  /// Each symbol has one set of facts, in types and in attributes (a dynamic k appears in no input).
   void check_symbols() {
     std::map<std::string, Dim> known;
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -172,8 +172,8 @@ class Verifier {
   }
 
   const Graph& graph_;
-  std::set<std::string> names_;            // of inputs, and of the results so far
-  std::map<std::string, NodeId> kernels_;  // by name, the first node
+  std::set<std::string> names_;            // names of the inputs, and of the results so far
+  std::map<std::string, NodeId> kernels_;  // kernel name -> first node
   std::string problems_;
 };
 

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// The fields as text, one after the other.
+/// Prints the fields one after the other.
 struct FieldPrinter {
   std::optional<DType> elements;
   std::map<std::string, Dim>* stated;
@@ -40,7 +40,7 @@ struct FieldPrinter {
 std::string attributes_text(const Attributes& attributes, std::optional<DType> elements,
                             std::map<std::string, Dim>* stated) {
   FieldPrinter printer{elements, stated};
-  // A copy, because one `visit` serves readers and writers.
+  // A copy: `visit` also serves writers, so it is not const.
   std::visit([&](auto copy) { copy.visit(printer); }, attributes);
   return printer.text.empty() ? "" : "{" + printer.text + "}";
 }

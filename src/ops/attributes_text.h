@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// Like to_text(attributes, stated), with numbers as operand 0, whose dtype is `elements`, has them: "{value = true}"
-/// for bool. `stated` is null where symbols stand without facts.
+/// Like to_text(attributes, stated), but prints numbers as values of operand 0, whose dtype is `elements`: "{value =
+/// true}" for bool. If `stated` is null, symbols are printed without facts.
 std::string attributes_text(const Attributes&, std::optional<DType> elements, std::map<std::string, Dim>* stated);
 
 }  // namespace millrace

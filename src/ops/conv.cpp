@@ -52,9 +52,9 @@ InferResult infer_conv2d(Types operands, const Attributes& attributes) {
   return Inference({{operands[0].dtype, shape}}, std::move(needed));
 }
 
-/// y[n, g, o, i, j] = sum over c, kh, kw of x[n, g, c, i * sh + kh * dh - ph, j * sw + kw * dw - pw] *
-/// weights[g, o, c, kh, kw], where what is outside of x is 0, and g, o and g, c are one dim in memory. Accumulated as
-/// dot is; the same error bound.
+/// y[n, g, o, i, j] = sum over c, kh, kw of x[n, g, c, i * sh + kh * dh - ph, j * sw + kw * dw - pw] * weights[g, o, c,
+/// kh, kw], where elements outside x are 0, and (g, o) and (g, c) are each one dim in memory. Accumulation and error
+/// bound are those of dot.
 Result<std::vector<KernelRequest>> build_conv2d(const OpInstance& node) {
   const auto& attrs = std::get<Conv2dAttrs>(node.attributes);
   const WindowDims dims = window_dims(node.operands, attrs);

@@ -11,7 +11,7 @@ namespace millrace {
 
 using namespace ops;
 
-/// The body is recorded to learn the dtype that it returns.
+/// Records the body to learn the dtype it returns.
 Result<Inference> infer_custom(const CustomKernel& kernel, std::span<const TensorType> operands) {
   if (kernel.name.empty()) return invalid_argument("the name is empty; give every kernel a name");
   if (kernel.body == nullptr || kernel.host == nullptr) {

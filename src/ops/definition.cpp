@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-// A row of the table without its define_<op>() in src/ops/ is a link error that names the op.
+// A row of the table without a define_<op>() in src/ops/ is a link error that names the op.
 #define MILLRACE_OP(name, operands, results, traits, attributes, meaning) OpDef define_##name();
 #include "millrace/ops/op_table.inc"
 
@@ -32,9 +32,9 @@ Attributes default_attributes(Op op) {
 
 namespace {
 
-/// Offsets in bytes stay far inside int64 for every dtype and stride that follows.
+/// Keeps byte offsets far inside int64 for every dtype and stride.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
-/// Eight dims of a hundred terms each would multiply out to 10^16.
+/// Eight dims of a hundred terms each would expand to 10^16 terms.
 constexpr std::size_t kMaxTerms = 4096;
 
 bool holds_attributes_of(Op op, const Attributes& attributes) {
@@ -59,7 +59,7 @@ Status check_limits(std::string_view role, std::size_t number, const TensorType&
   return problem.empty() ? Status() : invalid_argument(fmt::format("{} {} {}", role, number, problem));
 }
 
-/// Finds the first size of an attribute that never evaluates.
+/// Finds the first size in an attribute that always divides by zero.
 struct DivisorCheck {
   Status& status;
   void operator()(std::string_view name, const SizeExpr& size) const {
@@ -76,7 +76,7 @@ struct DivisorCheck {
 
 Status check_divisors(const Attributes& attributes) {
   Status status;
-  // A copy, because one `visit` serves readers and writers.
+  // A copy: `visit` also serves writers, so it is not const.
   std::visit([&](auto copy) { copy.visit(DivisorCheck{status}); }, attributes);
   return status;
 }
@@ -90,7 +90,7 @@ Status check_operand_count(Op op, std::size_t found) {
 
 }  // namespace
 
-// Extents of 0 and unbound symbols count as their least, but at least 1, so that strides keep the limit too.
+// Extents of 0 and unbound symbols count as their lower bound, but as at least 1, so that strides keep the limit too.
 std::string broken_limit(const TensorType& type) {
   if (static_cast<std::size_t>(type.dtype) >= std::size(kAllDTypes)) {
     return fmt::format("has dtype number {}, expected less than {}; use a name of DType",

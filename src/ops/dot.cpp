@@ -12,7 +12,7 @@ using namespace ops;
 
 namespace {
 
-/// The attribute's axes counted from the front, and the dims that are left.
+/// The attributes' axes, counted from the front, and the remaining dims.
 struct DotDims {
   std::vector<std::size_t> batch, contract, free;
 };
@@ -53,7 +53,7 @@ Status expect_equal_extents(Types operands, const std::vector<std::size_t>& x, c
   return {};
 }
 
-/// The rule on dims alone.
+/// Checks the dims only, not the dtypes.
 InferResult infer_shape(Types operands, const Attributes& attributes, DType result) {
   const auto& attrs = std::get<DotAttrs>(attributes);
   MILLRACE_TRY(expect_paired("batch", attrs.x_batch.size(), attrs.y_batch.size()));
@@ -85,10 +85,10 @@ InferResult infer_dot_i32(Types operands, const Attributes& attributes) {
   return infer_shape(operands, attributes, DType::kI32);
 }
 
-/// C[b, m, n] = sum over k of X[b, m, k] * Y[b, k, n], dims in whatever order the operands have them, accumulated in
-/// f32 (f64 for f64, integers wrap); dot_i32 multiplies and adds in i32.
+/// C[b, m, n] = sum over k of X[b, m, k] * Y[b, k, n], for any order of the operands' dims, accumulated in f32 (f64 for
+/// f64; integers wrap). dot_i32 multiplies and adds in i32.
 /// Error: |error| <= K * eps * sum |x||y|; not bit-equal across targets.
-/// A dot without contracted dims sums one product: a reduction dim of extent 1 keeps it a contraction.
+/// A dot without contracted dims has a single product; a reduction dim of extent 1 keeps it a contraction.
 Result<std::vector<KernelRequest>> build_dot(const OpInstance& node) {
   const auto& attrs = std::get<DotAttrs>(node.attributes);
   const DotDims x = *resolve_dims(node.operands, 0, attrs.x_batch, attrs.x_contract);

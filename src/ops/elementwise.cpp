@@ -17,7 +17,7 @@ Result<std::vector<KernelRequest>> build_elementwise(const OpInstance& node, Bod
     values.push_back(nest.load(nest.epilogue(), nest.operand(operand), point));
   }
   const BodyValue value = body(nest.epilogue(), values, node.attributes);
-  // The body has rounded f16 and bf16 already.
+  // The body has already rounded f16 and bf16.
   nest.store(result, point, nest.epilogue().convert(body_dtype(value.dtype), value));
   return nest.finish();
 }

@@ -7,7 +7,7 @@
 
 namespace millrace::ops {
 
-/// Calls a body that takes the attributes, or one that has none.
+/// Calls a body with or without the attributes, whichever it accepts.
 template <auto kBody, class B, class X>
 auto call_body(B& b, X x, const Attributes& attributes) {
   if constexpr (std::is_invocable_v<decltype(kBody), B&, X, const Attributes&>) {
@@ -17,7 +17,8 @@ auto call_body(B& b, X x, const Attributes& attributes) {
   }
 }
 
-/// x as f32: exact, or else the neighbour towards zero with its last bit set, so that rounding on to 16 bits is right.
+/// x as f32: exact, or the neighbour towards zero with its last bit set, so that rounding further to 16 bits is
+/// correct.
 /// Source: Boldo & Melquiond, Emulation of FMA and correctly rounded sums, IEEE TC 57(4), 2008.
 template <class B, class V>
 V round_to_odd(B& b, V x) {
@@ -32,11 +33,11 @@ V round_to_odd(B& b, V x) {
   return b.bitcast(DType::kF32, b.select(b.ne(back, x), b.bit_or(towards_zero, one), bits));
 }
 
-/// A map over the result's shape: every operand is loaded at the result's own point.
+/// A map over the result's shape that loads every operand at the result's point.
 Result<std::vector<KernelRequest>> build_elementwise(const OpInstance& node, BodyFunction body);
 
-/// An op that is its body: `[](auto& b, auto x) { return b.add(x[0], x[1]); }`, or with the attributes as a third
-/// parameter. The body sees f16 and bf16 operands as f32.
+/// Defines an op by its body: `[](auto& b, auto x) { return b.add(x[0], x[1]); }`, with the attributes as an optional
+/// third parameter. The body sees f16 and bf16 operands as f32.
 template <auto kBody>
 OpDef elementwise(InferFunction infer) {
   OpDef def;

@@ -44,14 +44,14 @@ std::size_t axis_of(const OpInstance& node) {
   return *resolve_axis(std::get<GatherAttrs>(node.attributes).axis, node.operands, 0, "axis");
 }
 
-/// How dims of the result walk those of the operands, which they do in order.
+/// How the result's dims map to those of the operands, which keep their order.
 struct ResultDims {
-  std::size_t first_of_indices;  // the one that walks dim 0 of the indices
-  std::size_t count_for_axis;    // how many are in place of x's axis
+  std::size_t first_of_indices;  // the result dim that maps to dim 0 of the indices
+  std::size_t count_for_axis;    // the number of result dims that replace x's axis
 };
 
-/// The index is checked where it is loaded: out of range it is reported and 0 is read instead, so no address leaves
-/// the operand. An axis that may have extent 0 has nothing to read even then: the load fills.
+/// Checks each index when it loads it: an index out of range is reported and 0 is read instead, so no address leaves
+/// the operand. If the axis may have extent 0, there is nothing to read even then, so the load has a fill value.
 Result<std::vector<KernelRequest>> build_indexed(const OpInstance& node, std::string name, const ResultDims& dims) {
   const std::size_t axis = axis_of(node);
   const Shape& x_shape = node.operands[0].shape;

@@ -11,17 +11,18 @@
 
 namespace millrace::ops {
 
-// What the type rules share. Messages read "what: found, expected; what to do"; the caller puts the node in front.
+// Shared by the type rules. Messages read "what: found, expected; what to do"; the caller puts the node's name in
+// front.
 
 using Types = std::span<const TensorType>;
 using InferResult = Result<Inference>;
 using InferFunction = InferResult (*)(Types, const Attributes&);
 
-/// Dtypes that an op takes, with how a message names them.
+/// The dtypes that an op accepts, and their name in messages.
 struct DTypeSet {
   std::uint32_t bits = 0;
   std::string_view text;
-  /// No for a number that is no dtype, too.
+  /// Also false for a number that is not a dtype.
   constexpr bool contains(DType dtype) const {
     return static_cast<unsigned>(dtype) < 32 && (bits >> static_cast<unsigned>(dtype) & 1) != 0;
   }
@@ -47,26 +48,27 @@ Status expect_dtype(Types operands, std::size_t operand, const DTypeSet& set);
 Status expect_like(Types operands, std::size_t operand, std::size_t like);
 /// "operand 0 is f32[8], expected rank 4 (n, c, h, w); reshape it"
 Status expect_rank(Types operands, std::size_t operand, std::size_t rank, std::string_view dims);
-/// Every operand has the dtype and shape of operand 0, which is one of the set.
+/// Checks that every operand has the type of operand 0, and that its dtype is in the set.
 Status expect_alike(Types operands, const DTypeSet& set);
 
-/// The axis counted from the front: "axis is 3, expected -2 to 1 for operand 0, f32[4x8]; choose one of its axes".
+/// The axis, counted from the front; otherwise "axis is 3, expected -2 to 1 for operand 0, f32[4x8]; choose one of its
+/// axes".
 Result<std::size_t> resolve_axis(std::int64_t axis, Types operands, std::size_t operand, std::string_view attribute);
-/// Distinct axes, in the order given.
+/// The axes in the given order, which must be distinct.
 Result<std::vector<std::size_t>> resolve_axes(std::span<const std::int64_t> axes, Types operands, std::size_t operand,
                                               std::string_view attribute);
 
-/// What gather gives of operands 0 and 1: one axis of x replaced by the dims of the indices.
+/// The result type of gather: one axis of operand 0 is replaced by the dims of operand 1, the indices.
 Result<TensorType> gathered_type(Types operands, std::int64_t axis);
 
 /// "padding has 2 entries, expected 4 (h low, w low, h high, w high); give one for each"
 Status expect_entries(std::string_view attribute, std::size_t found, std::size_t expected, std::string_view of_what);
-/// Each entry is at least `least`: "strides[1] is 0, expected 1 or more; correct it".
+/// Checks that each entry is at least `least`: "strides[1] is 0, expected 1 or more; correct it".
 Status expect_at_least(std::string_view attribute, std::span<const std::int64_t> entries, std::int64_t least);
 
-/// False when no binding has small <= large. What the forms do not prove is added to what a run must check.
+/// False if no binding has small <= large. If the forms do not prove it, adds a check for the run.
 bool require_at_most(const SizeExpr& small, const SizeExpr& large, std::vector<SizeRequirement>& requirements);
-/// 0 <= extent, for each that an attribute says and no form proves. Precondition: broken_limit found nothing.
+/// Adds a check 0 <= extent for every extent whose form does not prove it. Precondition: broken_limit is empty.
 void require_extents(const Shape& shape, std::vector<SizeRequirement>& requirements);
 
 }  // namespace millrace::ops

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pad and concat: elements are copied elsewhere.
+// pad and concat: copy elements to other places.
 #include <fmt/format.h>
 
 #include "ops/infer.h"
@@ -34,7 +34,7 @@ InferResult infer_pad(Types operands, const Attributes& attributes) {
   return Inference({{dtype, Shape(std::move(dims))}}, std::move(needed));
 }
 
-/// The value as the operand's dtype has it, in a register.
+/// The pad value rounded to the operand's dtype, as bodies hold it.
 Scalar pad_value(DType dtype, const Number& value) {
   HostEval host;
   const Scalar exact = !value.is_integer()       ? Scalar::of(value.as_double())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort and topk: what they mean; how they are done is chosen by the jit's algorithms.
+// The definitions of sort and topk. The jit's algorithms decide how to compute them.
 #include <fmt/format.h>
 
 #include "ops/infer.h"
@@ -14,7 +14,7 @@ KernelTensor row_major_tensor(std::string name, const TensorType& type) {
   return {std::move(name), type, Layout::row_major(type.shape)};
 }
 
-/// Only what is used is asked for; of nothing used, nothing.
+/// Requests only the used results; no request if neither is used.
 std::vector<KernelRequest> build_order(SortDescriptor sort, const OpInstance& node) {
   sort.input = row_major_tensor("x0", node.operands[0]);
   if ((node.used_results & 1) != 0) sort.values = row_major_tensor("values", node.results[0]);

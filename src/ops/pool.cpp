@@ -17,7 +17,8 @@ WindowDims window_dims(Types operands, const Pool2dAttrs& attrs) {
   return make_window_dims(operands[0].shape, {attrs.window[0], attrs.window[1]}, attrs.strides, attrs.padding);
 }
 
-/// A window that lies in the padding alone has no elements: padding below the window's size rules it out.
+/// A window entirely inside the padding would have no elements; padding less than the window prevents that, unless the
+/// operand is empty.
 Status expect_padding_below_window(const Pool2dAttrs& attrs) {
   for (std::size_t i = 0; i < 4; ++i) {
     if (attrs.padding[i] < attrs.window[i % 2]) continue;
@@ -42,7 +43,7 @@ InferResult infer_pool(Types operands, const Attributes& attributes, const DType
   return Inference({{operands[0].dtype, shape}}, std::move(needed));
 }
 
-/// A nest over n, c, i, j and the window, with the operand's element, or `fill` in the padding.
+/// A loop nest over n, c, i, j and the window that reads the operand's element, or `fill` in the padding.
 struct PoolNest {
   Nest nest;
   WindowDims dims;
@@ -61,7 +62,7 @@ struct PoolNest {
                       is_padded ? std::optional<Scalar>(fill) : std::nullopt);
   }
 
-  /// How many points of the window at output index `dim` are no padding: i64.
+  /// The number of points that are not padding in the window at output index `dim`, as i64.
   BodyValue count(std::uint32_t dim, const WindowDim& window) {
     BodyBuilder& b = nest.epilogue();
     const auto i64 = [&](std::int64_t value) { return b.constant_int(DType::kI64, value); };
@@ -72,7 +73,7 @@ struct PoolNest {
   }
 };
 
-/// Integers saturate there.
+/// -inf for floats; converting to an integer saturates to its lowest value.
 Scalar lowest(DType dtype) { return Scalar::from_double(dtype, -std::numeric_limits<double>::infinity()); }
 
 Result<std::vector<KernelRequest>> build_max_pool(const OpInstance& node) {

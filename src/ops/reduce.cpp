@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over axes, and argmax and argmin along one.
+// Reductions over axes, and argmax and argmin along one axis.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ InferResult infer_reduce(Types operands, const Attributes& attributes, const DTy
   return std::vector<TensorType>{{operands[0].dtype, reduced_shape(operands[0].shape, axes, attrs.keep_dims)}};
 }
 
-/// A nest that loads its operand once per point: kept dims are parallel, in order, and `axes` are reductions.
+/// A loop nest that loads its operand once per point. Kept dims are parallel, in order; `axes` are reductions.
 struct ReduceNest {
   Nest nest;
   BodyValue value;                  // the operand's element, in the term
@@ -91,7 +91,8 @@ Result<std::vector<KernelRequest>> build_mean(const OpInstance& node) {
   return reduce.nest.finish();
 }
 
-/// A reduction accumulates in no bool: 0 and 1 in u8, whose lowest and highest values read back as false and true.
+/// Reductions cannot accumulate in bool. They use 0 and 1 in u8, whose lowest and highest values read back as false and
+/// true.
 template <ReductionKind kKind>
 Result<std::vector<KernelRequest>> build_logical(const OpInstance& node) {
   const bool keep_dims = std::get<ReduceAttrs>(node.attributes).keep_dims;
@@ -130,8 +131,8 @@ InferResult infer_arg(Types operands, const Attributes& attributes, std::string_
   return Inference({{DType::kI64, reduced_shape(operands[0].shape, {axis}, attrs.keep_dims)}}, std::move(needed));
 }
 
-/// argmin is the argmax of -x (NaN stays and is found first), or of an integer's complement, which turns any range
-/// over.
+/// argmin is the argmax of -x for floats (NaN stays NaN and is found first), and of the bitwise complement for
+/// integers, which reverses the order of any range.
 template <bool kIsMin>
 Result<std::vector<KernelRequest>> build_arg(const OpInstance& node) {
   const auto& attrs = std::get<ArgAttrs>(node.attributes);

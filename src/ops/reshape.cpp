@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views: they only rename where elements are. What build() gives is the copy, for where no view can be had.
+// Views: they only rename elements. build() makes the copy that is needed where a view is not possible.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ std::vector<KernelRequest> build_copy(Nest nest, const TensorType& from, std::ve
 
 InferResult infer_reshape(Types operands, const Attributes& attributes) {
   const Shape shape(std::get<ShapeAttrs>(attributes).shape);
-  const std::string broken = broken_limit({operands[0].dtype, shape});  // two negative extents have a fine product
+  const std::string broken = broken_limit({operands[0].dtype, shape});  // two negative extents can have a valid product
   if (!broken.empty()) return invalid_argument("result 0 " + broken);
   const SizeExpr found = operands[0].shape.num_elements(), wanted = shape.num_elements();
   std::vector<SizeRequirement> needed;
@@ -35,7 +35,7 @@ InferResult infer_reshape(Types operands, const Attributes& attributes) {
   return Inference({{operands[0].dtype, shape}}, std::move(needed));
 }
 
-/// Both tensors are row-major, so the copy walks them as flat ones.
+/// Both tensors are row-major, so the copy treats them as flat.
 Result<std::vector<KernelRequest>> build_reshape(const OpInstance& node) {
   const TensorType flat = {node.results[0].dtype, Shape({node.results[0].shape.num_elements()})};
   Nest nest("reshape");
@@ -106,7 +106,7 @@ Result<std::vector<KernelRequest>> build_broadcast(const OpInstance& node) {
   return build_copy(std::move(nest), node.operands[0], std::move(indices), node.results[0]);
 }
 
-/// No dim has more elements (broken_limit).
+/// No dim has as many elements (broken_limit).
 constexpr std::int64_t kBeyondExtents = std::int64_t{1} << 48;
 
 InferResult infer_slice(Types operands, const Attributes& attributes) {
@@ -127,7 +127,8 @@ InferResult infer_slice(Types operands, const Attributes& attributes) {
                       attrs.start[d].to_text(), d, attrs.stop[d].to_text(), shape[d].to_text(), operands[0].to_text(),
                       "stay inside the operand"));
     }
-    // A step beyond every extent takes one element, whatever it is; a size has no room for the largest int64.
+    // A step larger than every extent takes one element regardless of its value. Clamping it keeps the size within
+    // int64.
     dims.push_back(ceil_div(attrs.stop[d] - attrs.start[d], std::min(attrs.step[d], kBeyondExtents)));
   }
   return Inference({{operands[0].dtype, Shape(std::move(dims))}}, std::move(needed));

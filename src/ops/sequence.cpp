@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans and scatters: what they mean; how they are done is chosen by the jit's algorithms.
+// The definitions of scans and scatters. The jit's algorithms decide how to compute them.
 #include <fmt/format.h>
 
 #include "ops/infer.h"
@@ -74,7 +74,7 @@ Result<std::vector<KernelRequest>> build_scan(const OpInstance& node) {
 
 }  // namespace
 
-/// Moves elements of any dtype; combining takes numbers.
+/// Plain scatter moves elements of any dtype; the combining scatters need numbers.
 OpDef define_scatter() {
   OpDef def;
   def.infer = infer_scatter<kEveryDType>;

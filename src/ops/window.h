@@ -16,19 +16,19 @@ struct WindowDim {
   std::int64_t high = 0;
   std::int64_t dilation = 1;
 
-  /// From a window's first point to behind its last.
+  /// The distance from a window's first point to just past its last.
   SizeExpr span() const { return (window - 1) * dilation + 1; }
-  /// Whole windows that fit. Precondition: at least one does.
+  /// The number of whole windows that fit. Precondition: at least one fits.
   SizeExpr output() const { return floor_div(input + low + high - span(), stride) + 1; }
   bool is_padded() const { return low != 0 || high != 0; }
 };
 
 using WindowDims = std::array<WindowDim, 2>;  // h, w
 
-/// Entry counts, strides >= 1, padding >= 0.
+/// Checks the entry counts, strides >= 1 and padding >= 0.
 Status check_window_attributes(const std::vector<std::int64_t>& strides, const std::vector<std::int64_t>& padding);
 
-/// Precondition: check_window_attributes.
+/// Precondition: check_window_attributes passed.
 WindowDims make_window_dims(const Shape& input, const std::array<SizeExpr, 2>& window,
                             const std::vector<std::int64_t>& strides, const std::vector<std::int64_t>& padding);
 

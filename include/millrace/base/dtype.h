@@ -22,7 +22,7 @@ inline constexpr DType kAllDTypes[] = {
 #include "millrace/base/dtype_table.inc"
 };
 
-/// Bytes of one stored element; bool is one byte, 0 or 1.
+/// Bytes of one stored element. A bool is one byte, 0 or 1.
 constexpr std::size_t size_bytes(DType dtype) {
   constexpr std::size_t kSizes[] = {
 #define MILLRACE_DTYPE(name, text, host, size, kind) size,
@@ -52,7 +52,7 @@ constexpr bool is_signed(DType dtype) { return dtype_class(dtype) == DTypeClass:
 constexpr bool is_unsigned(DType dtype) { return dtype_class(dtype) == DTypeClass::kUnsigned; }
 constexpr bool is_integer(DType dtype) { return is_signed(dtype) || is_unsigned(dtype); }
 
-/// "f32" -> kF32; nothing for an unknown name.
+/// "f32" -> kF32; empty for an unknown name.
 std::optional<DType> parse_dtype(std::string_view text);
 
 namespace detail {

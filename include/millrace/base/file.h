@@ -16,19 +16,19 @@
 
 namespace millrace {
 
-// All that is read from and written to files. `where` begins each message, "npy 'w.npy'", and the system's reason is
-// in it: "npy 'w.npy': the file cannot be opened: No such file or directory; check the path".
+// Reads and writes files. `where` begins each message, such as "npy 'w.npy'"; it includes the system's reason:
+// "npy 'w.npy': the file cannot be opened: No such file or directory; check the path".
 
 Result<std::vector<std::byte>> read_file(const std::string& where, const std::string& path);
 
-/// A file that is read front to back, for what must be judged by its beginning before memory is taken for the rest.
+/// Reads a file front to back, for formats whose beginning must be checked before memory is allocated for the rest.
 class FileReader {
  public:
   static Result<FileReader> open(std::string where, const std::string& path);
-  /// The next `size` bytes, fewer only where the file ends. Memory for a file's is taken at once, a pipe's as they
-  /// come.
+  /// Returns the next `size` bytes, or fewer at the end of the file. Allocates once for a regular file, and as the
+  /// bytes arrive for a pipe.
   Result<std::vector<std::byte>> read(std::size_t size);
-  /// The bytes that are left. Empty for what has no size, such as a pipe.
+  /// The number of bytes left; empty if the size is unknown (a pipe).
   std::optional<std::uint64_t> size_left() const;
 
  private:
@@ -41,12 +41,12 @@ class FileReader {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-/// The parts one after the other. A file that was there is replaced when all is written, and kept when something fails;
-/// what is no file (a pipe, /dev/stdout) is written as it comes.
+/// Writes the parts one after the other. An existing file is replaced once everything is written, and kept on failure.
+/// Anything other than a regular file (a pipe, /dev/stdout) is written directly. Fails with kUnavailable.
 Status write_file(const std::string& where, const std::string& path, std::span<const std::span<const std::byte>> parts);
 Status write_file(const std::string& where, const std::string& path, std::string_view text);
 
-/// To standard output, through its buffer.
+/// Writes and flushes. Fails with kUnavailable.
 Status write_standard_output(std::string_view text);
 
 }  // namespace millrace

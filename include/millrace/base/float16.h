@@ -7,8 +7,8 @@
 namespace millrace {
 
 namespace detail {
-/// A double that rounds to any 16-bit float as `value` itself would: exact below 2^53, and beyond it the bits that do
-/// not fit leave a trace in the last place.
+/// Converts to a double that rounds to any 16-bit float as `value` itself would. Exact below 2^53; above that, the bits
+/// that do not fit set the lowest bit (a sticky bit).
 template <std::integral I>
 constexpr double to_double_sticky(I value) {
   auto magnitude = static_cast<std::uint64_t>(value);
@@ -27,13 +27,13 @@ constexpr double to_double_sticky(I value) {
 }
 }  // namespace detail
 
-/// IEEE 754 binary16 storage. Arithmetic is done in f32; conversions round to nearest, ties to even, keep subnormals,
-/// infinities and the sign of NaN (a NaN stays a NaN).
+/// IEEE 754 binary16 storage. Arithmetic is done in f32. Conversions round to nearest, ties to even, and keep
+/// subnormals, infinities, NaN and its sign.
 struct Half {
   std::uint16_t bits = 0;
   Half() = default;
   explicit Half(float value);
-  /// Rounds once; by way of f32 it would round twice.
+  /// Rounds once; going through f32 would round twice.
   explicit Half(double value);
   template <std::integral I>
   explicit Half(I value) : Half(detail::to_double_sticky(value)) {}
@@ -50,7 +50,7 @@ struct BFloat16 {
   std::uint16_t bits = 0;
   BFloat16() = default;
   explicit BFloat16(float value);
-  /// Rounds once; by way of f32 it would round twice.
+  /// Rounds once; going through f32 would round twice.
   explicit BFloat16(double value);
   template <std::integral I>
   explicit BFloat16(I value) : BFloat16(detail::to_double_sticky(value)) {}

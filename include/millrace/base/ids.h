@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// A dense 32-bit index with a type of its own: `enum class NodeId : std::uint32_t {};`.
+/// A dense 32-bit index with its own type: `enum class NodeId : std::uint32_t {};`.
 template <class T>
 concept DenseId = std::is_enum_v<T> && std::same_as<std::underlying_type_t<T>, std::uint32_t>;
 
@@ -19,7 +19,7 @@ constexpr std::uint32_t index_of(Id id) {
   return static_cast<std::uint32_t>(id);
 }
 
-/// A vector that only its own id type indexes.
+/// A vector indexed only by its own id type.
 template <DenseId Id, class T>
 class IdVector {
  public:

@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// A number as the caller wrote it: an integer of [-2^63, 2^64) exactly, any other as a double. 4 and 4.0 are one
-/// number; -0.0 and each NaN are their own.
+/// A number as the caller wrote it: exact if it is an integer in [-2^63, 2^64), otherwise a double. 4 and 4.0 are the
+/// same number; -0.0 and each NaN payload are distinct.
 class Number {
  public:
   Number() = default;
@@ -22,24 +22,25 @@ class Number {
   Number(double value);
 
   bool is_integer() const { return kind_ != Kind::kDouble; }
-  /// Whether an integer dtype holds it, bool 0 and 1. Floats hold every number, rounded.
+  /// Whether the dtype can hold the number: an integer dtype exactly, bool only 0 and 1, a float dtype always
+  /// (rounded).
   bool fits(DType) const;
   /// Precondition: is_integer() and fits(kI64) or fits(kU64).
   std::int64_t as_i64() const { return static_cast<std::int64_t>(bits_); }
   std::uint64_t as_u64() const { return bits_; }
-  /// The nearest one.
+  /// The nearest double.
   double as_double() const;
-  /// Reads back as the same number: "-7", "0.1", "-0", "inf", "nan(0xfff8000000000000)".
+  /// Text that reads back as the same number: "-7", "0.1", "-0", "inf", "nan(0xfff8000000000000)".
   std::string to_text() const;
   friend bool operator==(const Number&, const Number&) = default;
 
  private:
-  enum class Kind : std::uint8_t { kSigned, kUnsigned, kDouble };  // kUnsigned: beyond int64
+  enum class Kind : std::uint8_t { kSigned, kUnsigned, kDouble };  // kUnsigned: above the int64 range
   Kind kind_ = Kind::kSigned;
   std::uint64_t bits_ = 0;
 };
 
-/// "0 or 1" for bool, "an integer from -128 to 127" for i8: what a Number must be to fit an integer dtype.
+/// What a Number must be to fit an integer dtype: "0 or 1" for bool, "an integer from -128 to 127" for i8.
 std::string fitting_numbers_text(DType);
 
 }  // namespace millrace

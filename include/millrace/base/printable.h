@@ -6,11 +6,11 @@
 
 namespace millrace {
 
-/// The text with an escape in the place of each control character: "\n", "\t", "\x1b". A name from a file then neither
-/// ends the line that it is printed in nor moves a terminal's cursor. C1 controls and what is no UTF-8 are escaped too.
+/// Replaces each control character with an escape: "\n", "\t", "\x1b". A name read from a file can then neither break
+/// the line it is printed on nor move a terminal's cursor. Also escapes C1 controls and invalid UTF-8.
 std::string printable(std::string_view);
 
-/// The same, except that line ends and tabs stay: for text of several lines. Every Status does this to its message.
+/// Like printable(), but keeps line ends and tabs, for text of several lines. Every Status applies it to its message.
 std::string printable_lines(std::string_view);
 
 }  // namespace millrace

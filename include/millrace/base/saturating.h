@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <limits>
 
-/// int64 arithmetic that stops at the ends and stays there: an end means "left int64", so no later step can bring a
-/// lost value back as a plausible number. Only multiplying by 0 does, rightly.
+/// int64 arithmetic that saturates. INT64_MIN and INT64_MAX mean "left the int64 range" and stay saturated, so no later
+/// step can turn a lost value into a plausible number. The exception is multiplying by 0, which correctly gives 0.
 namespace millrace::saturating {
 
 inline constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();

@@ -27,9 +27,9 @@ class Shape {
   const std::vector<SizeExpr>& dims() const { return dims_; }
   bool is_static() const;
   SizeExpr num_elements() const;
-  /// "[4x8]" when all dims are numbers, "[]" for a scalar, and otherwise "[rows, n + 1, 8]".
+  /// "[4x8]" when all dims are numbers, "[]" for a scalar, "[rows, n + 1, 8]" when a dim is symbolic.
   std::string to_text() const;
-  /// The same, with the facts of each symbol that is not in `stated`, which gets it: "[rows in 1..64, 8]".
+  /// The same with the facts of symbols that are not in `stated` yet, which it then adds there: "[rows in 1..64, 8]".
   std::string to_text(std::map<std::string, Dim>& stated) const;
   friend bool operator==(const Shape&, const Shape&) = default;
 
@@ -37,7 +37,7 @@ class Shape {
   std::vector<SizeExpr> dims_;
 };
 
-/// What a value is: element type and logical shape. Text: "f32[4x8]".
+/// The type of a tensor: element dtype and logical shape. Text: "f32[4x8]".
 struct TensorType {
   DType dtype = DType::kF32;
   Shape shape;
@@ -46,22 +46,22 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-/// Where a tensor's elements stand in its buffer: element (i0, i1, ...) is at `offset + sum of i_d * strides[d]`.
-/// All counts are in elements, not bytes.
+/// Where a tensor's elements are in its buffer: element (i0, i1, ...) is at `offset + sum of i_d * strides[d]`. All
+/// counts are in elements, not bytes.
 struct Layout {
   SizeExpr offset;
   std::vector<SizeExpr> strides;
 
   /// Dense, offset 0, innermost stride 1.
   static Layout row_major(const Shape&);
-  /// Whether every element stands where `row_major` puts it; the stride of an axis of extent 1 does not matter.
+  /// Whether every element is where `row_major` puts it. The stride of an axis of extent 1 does not matter.
   bool is_row_major(const Shape&) const;
   /// "offset 4 strides [8, 1]".
   std::string to_text() const;
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-/// Elements from the buffer's start to one past the last element; 0 when the shape has no elements.
+/// Elements from the start of the buffer to just past the last element; 0 for an empty shape.
 /// Precondition: one stride per axis.
 SizeExpr extent_elements(const Shape&, const Layout&);
 /// Bytes of a row-major tensor.

@@ -14,15 +14,15 @@
 
 namespace millrace {
 
-/// A size that is known only when a run binds it, and what is promised about it.
-/// Two Dims are the same symbol when their names are equal; a graph refuses one name with two sets of facts.
-/// A fact said twice holds both times: the stricter bound, the least common multiple.
+/// A symbolic size that a run binds, with the facts promised about it. Two Dims with equal names are the same symbol; a
+/// graph rejects one name with two sets of facts. Stating a fact twice keeps both: the stricter bound, or the least
+/// common multiple.
 ///
 ///     auto rows = Dim("rows").at_least(1).at_most(524160).multiple_of(128);
 class Dim {
  public:
-  /// A name is a letter or '_', then letters, digits, '_' and '.', and not a word that text reads as a number or a
-  /// bool (true, false, inf, nan); `check` says what is wrong with another.
+  /// A name is a letter or '_', then letters, digits, '_' and '.'. It must not read as a number or bool (true, false,
+  /// inf, nan). `check` reports an invalid name.
   explicit Dim(std::string name) : name_(std::move(name)) {}
   Dim at_least(std::int64_t value) const;
   Dim at_most(std::int64_t value) const;
@@ -31,14 +31,14 @@ class Dim {
   const std::string& name() const { return name_; }
   std::int64_t min() const { return min_; }
   std::int64_t max() const { return max_; }
-  /// 0 when nothing from 1 to 2^63 - 2 is a multiple of all that was said: `check` then fails.
+  /// 0 when no value from 1 to 2^63 - 2 is a multiple of everything stated; `check` then fails.
   std::int64_t multiple() const { return multiple_; }
-  /// Whether the name can be written and read back, and some value keeps all facts.
+  /// Fails if the name cannot be written and read back, or if no value satisfies all the facts.
   Status check() const;
   bool allows(std::int64_t value) const;
-  /// The facts as they are said in C++, the least value always: "at_least(0).multiple_of(128)".
+  /// The facts as C++ calls, always with the lower bound: "at_least(0).multiple_of(128)".
   std::string facts_to_text() const;
-  /// The name, and the facts as parse_size_expr reads them: "rows in 1..524160 multiple_of 128".
+  /// The name and its facts, in the syntax of parse_size_expr: "rows in 1..524160 multiple_of 128".
   std::string to_text() const;
   friend bool operator==(const Dim&, const Dim&) = default;
 
@@ -51,12 +51,11 @@ class Dim {
 
 using SymbolValues = std::map<std::string, std::int64_t, std::less<>>;
 
-/// An immutable integer expression over symbols, in a canonical form: a sum of products of atoms, where an atom is a
+/// An immutable integer expression over symbols, in canonical form: a sum of products of atoms, where an atom is a
 /// symbol, a floor division, a minimum or a maximum. Equal forms compare equal, so `floor_div(n * 4, 4) == n`;
-/// different forms may still be equal in value. Forms are simplified by the symbols' facts, so a check that only a
-/// broken fact could fail may be gone: whoever binds a symbol asks `Dim::allows`. Constants are stored inline.
-/// Arithmetic saturates at the ends of int64, which stand for "too large to count"; `evaluate` then reports an
-/// overflow.
+/// different forms may still have equal values. Forms are simplified using the symbols' facts, which can remove a check
+/// that only a broken fact would fail: code that binds a symbol must call `Dim::allows`. Constants are stored inline.
+/// Arithmetic saturates at the ends of int64, which mean "too large to count"; `evaluate` then reports an overflow.
 class SizeExpr {
  public:
   SizeExpr(std::int64_t value = 0) : constant_(value) {}
@@ -70,28 +69,28 @@ class SizeExpr {
   }
   bool is(std::int64_t value) const { return is_constant() && constant_ == value; }
 
-  /// Bounds that hold for every binding which keeps the facts and evaluates; the ends of int64 when nothing is known.
+  /// Bounds over all bindings that satisfy the facts and evaluate; the ends of int64 when nothing is known.
   std::int64_t lower_bound() const;
   std::int64_t upper_bound() const;
-  /// The largest known d such that every binding's value is a multiple of d; 0 for the constant 0.
+  /// The largest known d such that the value is a multiple of d for every binding; 0 for the constant 0.
   std::int64_t known_multiple() const;
-  /// How many products it is the sum of: 1 for a constant. A product of expressions may have the product of theirs.
+  /// The number of products in the sum; 1 for a constant. Multiplying two expressions can multiply their counts.
   std::size_t num_terms() const;
-  /// Whether it is written with 500 parts (symbols, constants, operations) or more, or 64 levels or more of operations
-  /// inside each other: then parse_size_expr refuses it, and a graph has no such dim.
+  /// Whether the expression has 500 or more parts (symbols, constants, operations), or nests operations 64 or more
+  /// levels deep. parse_size_expr rejects such text, and a graph rejects such a dim.
   bool is_too_long() const;
 
-  /// Whether it divides by what is below 1 for every binding: then it never evaluates, and a graph has no such size.
+  /// Whether some divisor is below 1 for every binding, so that `evaluate` always fails. A graph rejects such a size.
   bool divides_by_zero() const;
 
-  /// Fails when a symbol is unbound or its value breaks a fact, when a divisor is below 1, and when the value leaves
-  /// int64 or a part of it 128 bits. Allocates nothing when it succeeds.
+  /// Fails if a symbol is unbound or its value breaks a fact, if a divisor is below 1, if the result leaves int64, or
+  /// if an intermediate value leaves 128 bits. Allocates nothing on success.
   Result<std::int64_t> evaluate(const SymbolValues&) const;
-  /// Adds the symbols to `symbols`. Fails when one contradicts itself (Dim::check) or has other facts in `symbols`.
+  /// Adds the symbols to `symbols`. Fails if a symbol contradicts itself (Dim::check) or has other facts in `symbols`.
   Status collect_symbols(std::map<std::string, Dim>& symbols) const;
   /// "4*cols*rows - 1", "floor_div(n + 127, 128)", "min(m, n, 4)".
   std::string to_text() const;
-  /// The same, with the facts of each symbol that is not in `stated`, which gets it: "2*(n in 1..64) + 1".
+  /// The same with the facts of symbols that are not in `stated` yet, which it then adds there: "2*(n in 1..64) + 1".
   std::string to_text(std::map<std::string, Dim>& stated) const;
 
   friend SizeExpr operator+(const SizeExpr& a, const SizeExpr& b) {
@@ -123,27 +122,27 @@ class SizeExpr {
   std::shared_ptr<const Node> node_;  // null for a constant
 };
 
-/// Rounds towards minus infinity. A divisor that turns out below 1 is an error of `evaluate`.
+/// Rounds towards minus infinity. `evaluate` fails if the divisor turns out to be below 1.
 SizeExpr floor_div(const SizeExpr&, const SizeExpr&);
-/// Rounds towards plus infinity; else like floor_div.
+/// Rounds towards plus infinity; otherwise like floor_div.
 SizeExpr ceil_div(const SizeExpr&, const SizeExpr&);
 SizeExpr min(const SizeExpr&, const SizeExpr&);
 SizeExpr max(const SizeExpr&, const SizeExpr&);
-/// Reads what to_text writes, and what people write:
+/// Reads the output of to_text and hand-written text:
 ///
 ///     size    := symbol facts | sum
-///     facts   := ["in" number ".." [number]] ["multiple_of" number]           the least and the largest value
+///     facts   := ["in" number ".." [number]] ["multiple_of" number]           the lower and the upper bound
 ///     sum     := ["-"] product {("+" | "-") product}
 ///     product := part {"*" part}
 ///     part    := number | symbol | "(" size ")" | ("floor_div" | "ceil_div") "(" size "," size ")"
 ///              | ("min" | "max") "(" size "," size {"," size} ")"
 ///
-/// A divisor that is below 1 for every binding is refused.
-/// A symbol's facts stand where it first appears; `symbols` is what appeared before, and gets what appears here. Fails
-/// with line and column; so it does for a number beyond int64, and beyond 64 levels or 500 parts.
+/// A symbol's facts follow its first appearance. `symbols` holds the symbols that appeared before, and receives the new
+/// ones. Fails, with line and column, if a number does not fit int64, a divisor is below 1 for every binding, or the
+/// text has more than 64 levels or 500 parts.
 Result<SizeExpr> parse_size_expr(std::string_view text, std::map<std::string, Dim>& symbols);
 
-/// A total order on forms, for maps and canonical order; says nothing about values.
+/// A total order on forms, for maps and the canonical order. It says nothing about values.
 bool form_less(const SizeExpr&, const SizeExpr&);
 
 }  // namespace millrace

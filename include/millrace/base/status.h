@@ -17,29 +17,29 @@ namespace millrace {
 
 enum class StatusCode : unsigned char {
   kOk,
-  kInvalidArgument,     // the caller's value is wrong, whatever the state
-  kFailedPrecondition,  // right value, wrong moment
-  kOutOfRange,          // an index met while running, such as a gather index
-  kNotFound,            // a file, a device, a name
-  kUnimplemented,       // no algorithm or generator takes it; the message says why each refused
-  kResourceExhausted,   // memory, or a limit of the target
-  kUnavailable,         // a driver or module that is not here
+  kInvalidArgument,     // the caller's value is wrong in any state
+  kFailedPrecondition,  // a valid call at the wrong time
+  kOutOfRange,          // an index found out of range at run time, such as a gather index
+  kNotFound,            // a file, a device or a name
+  kUnimplemented,       // no algorithm or generator accepts it; the message lists each refusal
+  kResourceExhausted,   // out of memory, or over a limit of the target
+  kUnavailable,         // a driver or module is missing
   kDataLoss,            // a damaged file
   kCancelled,           // the caller gave it up
   kDeadlineExceeded,    // a time limit passed; the work may still end
   kDeviceLost,          // the device is gone until the process ends
-  kInternal,            // ours: please report it
+  kInternal,            // a bug in Millrace: please report it
 };
 
 std::string_view to_text(StatusCode);
 
-/// Success, or a code and a message. A message reads "where: found, expected; what to do". Control characters in it,
-/// as names from files may have them, are escaped (printable.h).
-/// A successful Status is one null pointer. Copies share code and message, so copying allocates nothing.
+/// Success, or a code and a message. A message reads "where: found, expected; what to do". Control characters in it
+/// (from names in files) are escaped (printable.h). A successful Status is one null pointer. Copies share the code and
+/// message, so copying allocates nothing.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  /// Is out_of_memory() when there is no memory for the error itself.
+  /// Becomes out_of_memory() if there is no memory for the message.
   Status(StatusCode code, std::string message) noexcept;
   Status(const Status& other) noexcept : detail_(other.detail_) { retain(); }
   Status& operator=(const Status& other) noexcept { return *this = Status(other); }
@@ -52,7 +52,7 @@ class [[nodiscard]] Status {
     if (detail_ != nullptr) release();
   }
 
-  /// kResourceExhausted, "out of memory": for where there is not even memory to say more. Allocates nothing.
+  /// kResourceExhausted, "out of memory". Allocates nothing.
   static Status out_of_memory() noexcept;
 
   bool ok() const { return detail_ == nullptr; }
@@ -71,7 +71,7 @@ class [[nodiscard]] Status {
   }
   void release() noexcept;
 
-  Detail* detail_ = nullptr;  // never changed but for its owners
+  Detail* detail_ = nullptr;  // only the owner count changes
 };
 
 Status invalid_argument(std::string message);
@@ -87,7 +87,7 @@ Status device_lost(std::string message);
 Status data_loss(std::string message);
 Status internal_error(std::string message);
 
-/// Thrown by Result::value() only: the one place where an exception crosses the public API, at the caller's wish.
+/// Thrown only by Result::value(): the one exception that crosses the public API, because the caller asked for it.
 class StatusError : public std::runtime_error {
  public:
   explicit StatusError(Status status) : std::runtime_error(status.message()), status_(std::move(status)) {}
@@ -97,7 +97,7 @@ class StatusError : public std::runtime_error {
   Status status_;
 };
 
-/// Prints the error on stderr and aborts: its value was asked for.
+/// Prints the error on stderr and aborts.
 [[noreturn]] void value_missing(const Status& error);
 
 /// A T, or the Status that says why there is none.
@@ -111,7 +111,7 @@ class [[nodiscard]] Result {
     MILLRACE_CHECK(!std::get<1>(state_).ok());
   }
 
-  /// From what converts to a T.
+  /// Accepts anything that converts to T.
   template <class U>
     requires(std::is_convertible_v<U, T> && !std::is_same_v<std::remove_cvref_t<U>, T> &&
              !std::is_same_v<std::remove_cvref_t<U>, Result> && !std::is_convertible_v<U, Status>)
@@ -120,7 +120,7 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   Status status() const { return ok() ? Status() : std::get<1>(state_); }
 
-  /// Precondition: ok(). Otherwise the error is printed, and the process aborts.
+  /// Precondition: ok(). Otherwise prints the error and aborts.
   T& operator*() & {
     if (!ok()) value_missing(std::get<1>(state_));
     return std::get<0>(state_);
@@ -136,7 +136,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &**this; }
   const T* operator->() const { return &**this; }
 
-  /// The value; throws StatusError when there is none.
+  /// The value; throws StatusError if there is none.
   T& value() & {
     throw_if_error();
     return std::get<0>(state_);

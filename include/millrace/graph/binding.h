@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-/// The extents of a tensor argument, outermost first. Holds them inline: a run that binds them allocates nothing.
+/// The extents of a tensor argument, outermost first, stored inline: binding them for a run allocates nothing.
 class Extents {
  public:
   Extents() = default;
@@ -22,7 +22,7 @@ class Extents {
     for (std::size_t i = 0; i < rank_ && i < kMaxRank; ++i) extents_[i] = extents[i];
   }
 
-  /// More than kMaxRank is kept as a number and fits no argument.
+  /// A rank above kMaxRank is only recorded, and matches no argument.
   std::size_t rank() const { return rank_; }
   /// Precondition: axis < kMaxRank.
   std::int64_t operator[](std::size_t axis) const { return extents_[axis]; }
@@ -41,19 +41,19 @@ struct TensorBinding {
   const Buffer* buffer = nullptr;  // null: caller memory
   std::size_t offset_bytes = 0;    // of the first element in `buffer`
   Extents extents = {};
-  bool has_extents = false;         // an argument of constant extents needs none
-  std::optional<DType> dtype = {};  // of the elements that were bound, when C++ knows
+  bool has_extents = false;         // not needed if the argument's extents are constant
+  std::optional<DType> dtype = {};  // the bound elements' dtype, if their C++ type tells
 
   BufferBinding memory() const { return {data, size_bytes, buffer, offset_bytes}; }
 };
 
-/// The value of a symbol that no input's extents tell: a dynamic k.
+/// The value of a symbol that no input's extents determine, such as a dynamic k.
 struct DimBinding {
   std::string_view name;
   std::int64_t value = 0;
 };
 
-/// The dtype of a C++ element type; nothing for bytes and other types that only hold some.
+/// The dtype of a C++ element type; empty for bytes and other types that are just storage.
 template <class T>
 constexpr std::optional<DType> element_dtype() {
   if constexpr (requires { detail::DTypeOf<T>::value; }) {
@@ -63,7 +63,7 @@ constexpr std::optional<DType> element_dtype() {
   }
 }
 
-/// An input is never written, so const is safe to drop here.
+/// Inputs are never written, so dropping const is safe.
 template <class T>
 TensorBinding bind(std::span<T> elements) {
   TensorBinding binding{.data = const_cast<void*>(static_cast<const void*>(elements.data())),

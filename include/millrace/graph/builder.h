@@ -14,14 +14,14 @@ namespace millrace {
 
 class GraphBuilder;
 
-/// A value of a graph under construction. Cheap to copy; lives as long as its builder. After a mistake the builder
-/// hands out invalid tensors, which every function accepts and passes on: the first mistake is what finish() reports.
+/// A value of a graph under construction. Cheap to copy; valid while its builder lives. After a mistake, the builder
+/// returns invalid tensors, which every function accepts and passes on; finish() reports the first mistake.
 class Tensor {
  public:
   Tensor() = default;
-  /// Not when it stands for a mistake, and no more once the builder has finished.
+  /// False after a mistake, and once the builder has finished.
   bool is_valid() const;
-  /// f32[] for an invalid tensor, so that code after a mistake runs on to finish().
+  /// f32[] for an invalid tensor, so that code after a mistake still reaches finish().
   const TensorType& type() const;
   const Shape& shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
@@ -35,9 +35,9 @@ class Tensor {
   Value value_;
 };
 
-/// Builds a Graph node by node, inferring types as it goes. Functions on tensors (functions.h) read like arithmetic.
-/// Errors do not throw and are not lost: the first is kept, names the node, operand, what was found and expected, and
-/// comes back from finish().
+/// Builds a Graph node by node and infers types on the way. Functions on tensors (functions.h) read like arithmetic.
+/// Mistakes do not throw: finish() returns the first one, which names the node, the operand, what was found and what
+/// was expected.
 ///
 ///     GraphBuilder graph("scale");
 ///     Tensor x = graph.input("x", DType::kF32, {4, 8});
@@ -49,17 +49,18 @@ class GraphBuilder {
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
 
+  /// Adds an input. Its name must be unique and not empty.
   Tensor input(std::string name, DType dtype, Shape shape);
-  /// Copies row-major elements; their number must be the shape's.
+  /// Copies row-major elements. Their number must match the shape.
   template <class T>
   Tensor constant(Shape shape, std::span<const T> elements) {
     return constant_bytes({dtype_of<T>, std::move(shape)}, std::as_bytes(elements));
   }
   Tensor constant_bytes(TensorType type, std::span<const std::byte> bytes);
-  /// Every element `value`, rounded to dtype.
+  /// A tensor with every element equal to `value`, rounded to the dtype.
   Tensor fill(DType dtype, Shape shape, double value);
 
-  /// Any op of the table; one tensor per result. None where there is not even memory for that.
+  /// Adds any op of the table. Returns one tensor per result; empty if there is no memory even for that.
   std::vector<Tensor> op(Op op, std::span<const Tensor> operands, Attributes attributes = NoAttrs{});
   Tensor op1(Op op, std::initializer_list<Tensor> operands, Attributes attributes = NoAttrs{});
 
@@ -74,19 +75,20 @@ class GraphBuilder {
   }
   Tensor custom(CustomKernel kernel, std::initializer_list<Tensor> operands);
 
+  /// Makes the tensor an output. The name must be unique among outputs and not empty.
   void output(std::string name, Tensor tensor);
 
-  /// The first mistake so far.
+  /// The first mistake so far, or ok.
   const Status& status() const { return status_; }
-  /// Records a mistake of a function built on this builder.
+  /// Records a mistake of a function that uses this builder. Returns an invalid tensor.
   Tensor fail(Status status);
-  /// The verified graph, or the first mistake. The builder is empty afterwards.
+  /// Returns the verified graph, after which the builder is empty, or the first mistake.
   Result<Graph> finish();
 
   const Graph& graph() const { return graph_; }
 
  private:
-  // What the public functions do, except that these let std::bad_alloc out.
+  // The public functions call these, which let std::bad_alloc out.
   Tensor add_input(std::string name, DType dtype, Shape shape);
   Tensor add_constant(TensorType type, std::span<const std::byte> bytes);
   Tensor add_fill(DType dtype, Shape shape, double value);

@@ -21,18 +21,18 @@ struct PassReport {
 
 struct KernelReport {
   std::string name;
-  std::chrono::nanoseconds time{};  // to find its code in the cache, or to generate it
+  std::chrono::nanoseconds time{};  // to generate its code or find it in the cache
 };
 
-/// What compiling did, for people.
+/// What compiling did, for people to read.
 struct CompileReport {
-  /// The phases follow one another in this order. Of more targets than one each has its own, but for those before
-  /// lowering, which they share, and the total.
+  /// The phases, in order. With several targets, each target has its own times, except for the shared phases before
+  /// lowering and the total.
   std::chrono::nanoseconds total{}, passes{}, forming{}, lowering{}, scheduling{}, code{}, load{};
   std::vector<PassReport> pass_reports;
   std::vector<KernelReport> kernel_reports;
   std::size_t num_regions = 0, num_kernels = 0, num_dispatches = 0;
-  SizeExpr slab_bytes = 0;  // of transients; an expression where sizes are
+  SizeExpr slab_bytes = 0;  // size of the transients; an expression if sizes are symbolic
   std::uint64_t constant_bytes = 0;
 };
 

@@ -13,42 +13,47 @@ namespace millrace {
 
 enum class RegionId : std::uint32_t {};
 
-/// Nodes that become one kernel (or the planned number of passes of one algorithm).
+/// Nodes that become one kernel, or the kernels of one multi-pass algorithm.
 struct Region {
   std::string name;                  // "conv2d_add_max_3": for text, kernels and traces
   std::vector<NodeId> nodes;         // in graph order
-  std::vector<Value> inputs;         // read from outside, each once
-  std::vector<Value> outputs;        // read from outside or by the graph's outputs; never an unused result
-  std::vector<std::string> reasons;  // why these nodes are together, one a line
+  std::vector<Value> inputs;         // read from outside, each listed once
+  std::vector<Value> outputs;        // read from outside or graph outputs; never an unused result
+  std::vector<std::string> reasons;  // why these nodes are together, one per line
 };
 
-/// A graph cut into regions. A view that renames elements in place (reshape) is no region: its value lives where its
-/// operand lives.
+/// A graph cut into regions. A reshape belongs to no region: its value shares its operand's storage.
 struct DispatchGraph {
   Graph graph;
-  IdVector<RegionId, Region> regions;  // in an order in which inputs are ready
+  IdVector<RegionId, Region> regions;  // producers before their readers
   std::map<Value, Value> aliases;      // reshaped value -> the value whose storage it shares
 
-  /// The value that owns the storage.
+  /// Follows the aliases to the value that owns the storage.
   Value storage_of(Value value) const {
     for (auto it = aliases.find(value); it != aliases.end(); it = aliases.find(value)) value = it->second;
     return value;
   }
 };
 
-/// Cuts the graph: elementwise chains become one region; elementwise and views go into the reduction or contraction
-/// that reads them (or, after it, into its epilogue); a node is computed twice only when it is a view or cheaper than a
-/// store; a region has at most 128 nodes, and no more instructions than LLVM turns into code in 100 ms.
-/// Target-independent. O(nodes * operands).
+/// Cuts the graph into regions. Elementwise chains become one region; elementwise nodes and views move into the
+/// reduction or contraction that reads them, and elementwise nodes after it into its epilogue. Only views are
+/// recomputed. A region has at most 128 nodes, and no more instructions than LLVM compiles in 100 ms
+/// (kMaxMapInstructions). Target-independent. O(nodes * operands), except that each join searches for cycles: quadratic
+/// at worst.
 Result<DispatchGraph> form_dispatches(Graph);
+/// Checks these invariants. Fails with kInternal and one line per failure.
+/// * Every region stores at least one value.
+/// * Every region input is a graph input, a constant or stored by an earlier region, after following aliases.
+/// * Every region output is used, and is stored by one region only.
+/// * Every graph output is a graph input, a constant or stored by a region, after following aliases.
 Status verify(const DispatchGraph&);
 std::string to_text(const DispatchGraph&);
 
-/// A region's kernels on one target. The sequences' operands are numbered as Region::inputs, results as
+/// A region's kernels for one target. The sequences number their operands like Region::inputs, and their results like
 /// Region::outputs.
 Result<std::vector<KernelSequence>> lower_region(const DispatchGraph&, RegionId, const Target&, const LowerOptions&);
-/// Whether every region has its kernels for the target, each planned by a generator that serves it. `sequences`: a row
-/// per region. Nothing is scheduled before.
+/// Checks, before scheduling, that every region has at least one kernel sequence, that verify(KernelSequence) accepts
+/// each, and that a generator of the target planned each kernel. `sequences` has one entry per region.
 Status verify(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences, const Target&);
 
 }  // namespace millrace

@@ -20,7 +20,7 @@ namespace millrace {
 
 enum class NodeId : std::uint32_t {};
 
-/// A result of a node. Immutable: no op writes an operand.
+/// A result of a node. Immutable: no op writes its operands.
 struct Value {
   NodeId node{};
   std::uint32_t result = 0;
@@ -32,7 +32,7 @@ struct InputNode {
   std::string name;
   friend bool operator==(const InputNode&, const InputNode&) = default;
 };
-/// Row-major bytes of the node's result type, shared by graphs and programs and never written.
+/// The row-major bytes of the node's result. Shared by graphs and programs, never written.
 struct ConstantNode {
   std::shared_ptr<const std::vector<std::byte>> data;
 };
@@ -49,7 +49,7 @@ struct Node {
   std::variant<InputNode, ConstantNode, OpNode, KernelNode> what;
   std::vector<Value> operands;
   std::vector<TensorType> results;
-  /// What a text calls the results, for messages and for printing: one per result, or none. No pass depends on them.
+  /// Names of the results in text and messages: one per result, or none. No pass depends on them.
   std::vector<std::string> names = {};
 };
 
@@ -59,7 +59,7 @@ struct GraphOutput {
   friend bool operator==(const GraphOutput&, const GraphOutput&) = default;
 };
 
-/// A tensor graph: nodes in an order in which operands come first. Nodes have any number of results.
+/// A tensor graph. Every node comes after its operands, and may have any number of results.
 struct Graph {
   std::string name = "main";
   IdVector<NodeId, Node> nodes;
@@ -69,20 +69,28 @@ struct Graph {
   const TensorType& type(Value value) const { return nodes[value.node].results[value.result]; }
 };
 
-/// For each node, a bit per result that an operand or an output reads. Unused results get no storage and no code.
+/// For each node, one bit per result that an operand or an output reads. Unused results get no storage and no code.
 IdVector<NodeId, std::uint32_t> used_results(const Graph&);
-/// Whether a node is an input, or what the outputs need; by node number.
+/// For each node, whether it is an input or some output needs it.
 std::vector<bool> live_nodes(const Graph&);
 
-/// The symbols that sizes of the graph are made of, by name. Fails when one name has two sets of facts.
+/// The symbols in the graph's sizes, by name. Fails if one name has two sets of facts.
 Result<std::map<std::string, Dim>> collect_symbols(const Graph&);
 
 /// "exp", "input", "constant", "kernel swish".
 std::string kind_name(const Node&);
 
-/// Every broken rule, one a line, each naming node, operand, found and expected: operands before their users, operand
-/// counts, types as inferred, names unique and (of inputs and outputs) not empty, constants of the right size, one set
-/// of facts a symbol.
+/// Checks these invariants. Fails with kInvalidArgument and one line per failure: node, operand, found, expected.
+/// * Operands name existing results of earlier nodes.
+/// * The op or kernel accepts the operands and attributes, and the result types are the inferred ones.
+/// * Inputs and constants have no operands and one result, whose type is within the limits on rank, extents and
+///   elements.
+/// * Constants have a static shape and data of exactly its size.
+/// * `inputs` lists every input node once. Input names are unique and not empty.
+/// * There is an output. Output names are unique and not empty, and outputs name existing results.
+/// * A node names all its results or none. Result names are unique, also among the inputs.
+/// * Kernels of one name have one body.
+/// * Symbols do not contradict themselves and have one set of facts each, in types and attributes.
 Status verify(const Graph&);
 
 }  // namespace millrace

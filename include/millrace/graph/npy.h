@@ -12,26 +12,26 @@
 
 namespace millrace {
 
-/// An array of a NumPy file, its elements in row-major order.
+/// An array from a NumPy file, with its elements in row-major order.
 struct NpyArray {
   TensorType type;
   std::vector<std::byte> bytes;
 };
 
-/// Reads what numpy.save writes: versions 1 to 3 of the format, little-endian, in C or Fortran order, of each dtype
-/// that Millrace has. NumPy has no bf16; as the ml_dtypes package writes it, it is 2 bytes of no type ('<V2'). Errors
-/// name the file: every size is checked before use. Source: NEP 1 and numpy.lib.format in NumPy's documentation.
+/// Reads what numpy.save writes: format versions 1 to 3, little-endian, C or Fortran order, every dtype that Millrace
+/// has. NumPy has no bf16; the ml_dtypes package writes it as the untyped 2-byte '<V2', which is read as bf16. Errors
+/// name the file. Every size is checked before use. Source: NEP 1 and numpy.lib.format in NumPy's documentation.
 Result<NpyArray> read_npy(const std::string& path);
-/// `name` is used in messages.
+/// `name` stands for the file in messages.
 Result<NpyArray> parse_npy(const std::string& name, std::span<const std::byte> file);
 
-/// The same in two steps: what the array is, before memory is taken for its elements.
+/// The same in two steps: learn the type before allocating memory for the elements.
 class NpyReader {
  public:
-  /// Reads the header. Fails too when a file with a size has another than the header tells.
+  /// Reads the header. Also fails if the size of a regular file does not match its header.
   static Result<NpyReader> open(const std::string& path);
   const TensorType& type() const { return type_; }
-  /// Reads the elements. Precondition: called once.
+  /// Reads the elements. Precondition: not called before.
   Result<NpyArray> read();
 
  private:
@@ -45,7 +45,7 @@ class NpyReader {
   bool is_fortran_order_ = false;
 };
 
-/// Writes row-major elements as version 1 in C order. A file that was there is replaced when all is written.
+/// Writes row-major elements as version 1 in C order. An existing file is replaced once everything is written.
 Status write_npy(const std::string& path, const TensorType&, std::span<const std::byte> bytes);
 
 }  // namespace millrace

@@ -11,22 +11,22 @@
 
 namespace millrace {
 
-/// Computes nodes whose operands are all constants: elementwise ones of at most 64 Ki elements through HostEval;
-/// transposes, slices and reshapes no larger than that or their operand by copying. Broadcasts stay: they cost nothing.
-/// Leaves: constants in place of them. O(elements). Idempotent.
+/// Computes nodes whose operands are all constants: elementwise nodes of at most 64 Ki elements through HostEval;
+/// transposes, slices and reshapes by copying, if the result has at most 64 Ki elements or no more than the operand.
+/// Leaves broadcasts: they cost nothing. O(elements). Idempotent.
 Status fold_constants(Graph&);
 
-/// One node for equal nodes: same op, attributes and operands. Constants by content.
-/// Why here: after folding, so that equal folded constants meet. O(nodes). Idempotent.
+/// Merges nodes with equal ops, attributes and operands; constants are compared by content. Why here: after folding, so
+/// that equal folded constants merge. O(nodes). Idempotent.
 Status merge_equal_nodes(Graph&);
 
-/// Rewrites by the rules of simplify_rules.inc and simplify_views.cpp until none applies. Every rule keeps the written
-/// semantics bit for bit (a NaN stays a NaN). Leaves the nodes of replaced patterns behind, unused.
-/// Why here: after folding, which makes the constants that rules match. O(nodes * rules).
+/// Applies the rules of simplify_rules.inc and simplify_views.cpp until none matches. Every rule keeps the defined
+/// semantics bit for bit (a NaN stays a NaN). Leaves the replaced nodes behind, unused. Why here: after folding, which
+/// creates the constants that rules match. O(nodes * rules).
 Status simplify_algebra(Graph&);
 
-/// Removes nodes without a used result. Inputs stay: they are the caller's contract.
-/// Dead results of nodes that stay need no removal: used_results() is what lowering reads. O(nodes). Idempotent.
+/// Removes nodes that no output needs. Keeps inputs: they are part of the caller's contract. Unused results of the
+/// remaining nodes need no removal: lowering reads used_results(). O(nodes). Idempotent.
 Status eliminate_dead_nodes(Graph&);
 
 struct GraphPass {
@@ -46,11 +46,12 @@ struct PassReport;  // compile_report.h
 
 struct PassOptions {
   bool verify_each = true;
-  /// Called after each pass that changed the text, with its name and the graph.
+  /// Called after each pass that changed the graph's text, with the pass's name and the graph.
   Callback<std::string_view, const Graph&> dump = {};
 };
 
-/// Runs the passes, and alone verifies, times and dumps. An invalid graph after a pass is our error and names the pass.
+/// Runs the passes. Only this function verifies, times and dumps. A graph that a pass made invalid is an internal error
+/// naming the pass.
 Result<std::vector<PassReport>> run_passes(Graph&, std::span<const GraphPass> passes, const PassOptions& = {});
 
 }  // namespace millrace

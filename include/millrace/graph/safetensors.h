@@ -13,8 +13,8 @@
 
 namespace millrace {
 
-/// A safetensors file, whole in memory. Format: u64 header length, JSON header, row-major little-endian data.
-/// Errors name the file, the tensor and what is wrong: every offset, dtype and size is checked before use.
+/// A safetensors file, read whole into memory. Format: u64 header length, JSON header, row-major little-endian data.
+/// Every offset, dtype and size is checked before use. Errors name the file, the tensor and what is wrong.
 /// Source: the format's README at github.com/huggingface/safetensors.
 class Safetensors {
  public:
@@ -23,11 +23,11 @@ class Safetensors {
     std::span<const std::byte> bytes;
   };
   static Result<Safetensors> read(const std::string& path);
-  /// `name` is used in messages.
+  /// `name` stands for the file in messages.
   static Result<Safetensors> parse(std::string name, std::vector<std::byte> file);
 
   const std::map<std::string, Entry>& entries() const { return entries_; }
-  /// Fails naming the file and the entries there are.
+  /// Fails if there is no such entry; the message names the file and its entries.
   Result<Entry> get(const std::string& name) const;
 
  private:
@@ -38,7 +38,7 @@ class Safetensors {
   std::map<std::string, Entry> entries_;
 };
 
-/// Writes the entries in the order of their names. A file that was there is replaced when all is written.
+/// Writes the entries in the order of their names. An existing file is replaced once everything is written.
 Status write_safetensors(const std::string& path, const std::map<std::string, Safetensors::Entry>& entries);
 
 }  // namespace millrace

@@ -17,17 +17,17 @@ struct Argument {
   TensorType type;
 };
 
-/// What a run of a graph takes and gives, known before anything is compiled. Immutable, cheap to copy.
+/// The inputs and outputs of a graph's runs, known before compiling. Immutable, cheap to copy.
 class Signature {
  public:
-  /// Fails for a symbol that is no input's extent and has no upper bound. Precondition: verify(graph) passed.
+  /// Fails if a symbol is neither an input's extent nor bounded above. Precondition: verify(graph) passed.
   static Result<Signature> of(const Graph& graph);
 
   const std::vector<Argument>& inputs() const;
   const std::vector<Argument>& outputs() const;
-  /// Symbols that a run binds by name: no input's extents tell them, and their facts leave a choice.
+  /// Symbols that a run must bind by name: no input's extents determine them, and their facts allow several values.
   const std::vector<Dim>& named_dims() const;
-  /// The outputs' types when the inputs have these extents. Fails where a run would; messages do not say who asks.
+  /// The output types for inputs with these extents. Fails where a run would; the messages do not name the caller.
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,
                                                std::span<const DimBinding> dims = {}) const;
 

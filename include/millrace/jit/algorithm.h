@@ -10,16 +10,16 @@
 
 namespace millrace {
 
-/// Sort or TopK along one axis, as data. Order: NaN greatest, -0 equals +0, equal keys keep the lower index first,
-/// in both directions. Values are bitwise the input's. `k` results per row, k <= n.
+/// Sort or TopK along one axis, as data. Order: NaN is greatest, -0 equals +0, equal keys keep the lower index first,
+/// in both directions. Values are bitwise the input's. Each row has `k` results, k <= n.
 struct SortDescriptor {
   std::string name;
   KernelTensor input;
   std::uint32_t axis = 0;
   SizeExpr k;
   bool largest = false;  // descending
-  bool sorted = true;    // false: any order of the k results
-  /// What is wanted; an absent result has no storage and no code. Indices are i64.
+  bool sorted = true;    // false: the k results may be in any order
+  /// The requested results; an absent one has no storage and no code. Indices are i64.
   std::optional<KernelTensor> values;
   std::optional<KernelTensor> indices;
 };
@@ -31,26 +31,26 @@ struct ScanDescriptor {
   KernelTensor result;
   std::uint32_t axis = 0;
   ReductionKind kind = ReductionKind::kSum;
-  bool exclusive = false;  // an element's result is without itself; the first is the reduction of nothing
+  bool exclusive = false;  // excludes the element itself; the first result is that of an empty reduction
   bool reverse = false;
 };
 
-/// The input with updates put in along one axis, in the row-major order of the indices, as data. Indices are i32 or
-/// i64; they wrap once if negative, and what is out of range is reported and changes nothing.
+/// Scatters updates into the input along one axis, in the row-major order of the indices, as data. Indices are i32 or
+/// i64 and wrap once if negative; an index out of range is reported and changes nothing.
 struct ScatterDescriptor {
   std::string name;
   KernelTensor input;
   KernelTensor indices;
-  KernelTensor updates;  // the input's shape, with the indices' in the place of the axis
+  KernelTensor updates;  // the input's shape with the axis replaced by the indices' dims
   KernelTensor result;
   std::uint32_t axis = 0;
   std::optional<ReductionKind> combine;  // absent: the update replaces
 };
 
-/// What a region asks the jit for.
+/// What a region asks of the jit.
 using KernelRequest = std::variant<LoopKernel, SortDescriptor, ScanDescriptor, ScatterDescriptor>;
 
-/// What a kernel's buffer argument is bound to.
+/// The binding of a kernel's buffer argument.
 struct SequenceOperand {
   enum class Kind : std::uint8_t { kOperand, kResult, kScratch } kind = Kind::kOperand;
   std::uint32_t index = 0;
@@ -60,7 +60,7 @@ struct SequenceOperand {
 struct SequenceKernel {
   PlannedKernel kernel;
   std::vector<SequenceOperand> buffers;  // one per KernelInfo buffer
-  std::vector<Refusal> refusals;         // generators asked before
+  std::vector<Refusal> refusals;         // generators that refused before
 };
 
 struct SequenceScratch {
@@ -68,27 +68,32 @@ struct SequenceScratch {
   SizeExpr size_bytes;
 };
 
-/// What a region becomes on one target: kernels in order, and the scratch between them, a transient of the schedule.
-/// Several algorithms may share the sizes that a run binds: those that are not its sizes' have no groups then, and no
-/// bytes of scratch.
+/// The kernels that compute a region on one target, in order, and the scratch between them, which is a transient of the
+/// schedule. If several algorithms share the sizes that a run may bind, the kernels of an algorithm that does not apply
+/// have 0 groups and its scratch has 0 bytes.
 struct KernelSequence {
   std::string algorithm;  // or several: "gpu_tile_sort, gpu_radix_sort"
   std::vector<SequenceKernel> kernels;
   std::vector<SequenceScratch> scratch;
-  std::vector<Refusal> refusals;  // algorithms asked before
+  std::vector<Refusal> refusals;  // algorithms that refused before
 };
 
+/// Checks these invariants. Fails with kInternal and one line per failure.
+/// * There is at least one kernel.
+/// * Scratch names are unique, so that readers can follow scratch between kernels.
+/// * Each kernel binds as many buffers and sizes as its KernelInfo has.
+/// * Scratch numbers exist.
+/// * Kernels write only results and scratch, never operands.
 Status verify(const KernelSequence&);
 std::string to_text(const KernelSequence&);
 
-/// Asks the algorithms for the request in order (kAlgorithms in src/jit/algorithms/list.cpp), until every size that a
-/// run may bind has one. Operands are numbered as
-/// the request's (LoopKernel: operands, results; SortDescriptor: input; values if wanted, then indices if wanted;
-/// ScanDescriptor: input; result; ScatterDescriptor: input, indices, updates; result).
-/// Fails naming the request and every reason.
+/// Asks the algorithms in order (kAlgorithms in src/jit/algorithms/list.cpp) until one covers every size that a run may
+/// bind. The sequence numbers operands and results like the request (LoopKernel: operands; results. SortDescriptor:
+/// input; values if requested, then indices if requested. ScanDescriptor: input; result. ScatterDescriptor: input,
+/// indices, updates; result). Fails naming the request and every reason.
 Result<KernelSequence> lower_request(const KernelRequest&, const Target&, const LowerOptions&);
 
-/// Names in their order, for tests that force each.
+/// The algorithms' names, in order, for tests that force each one.
 std::vector<std::string_view> algorithm_names();
 
 }  // namespace millrace

@@ -20,8 +20,8 @@
 
 namespace millrace {
 
-/// What a tensor's element is in a body: f16 and bf16 are f32 there, rounded by the store. (A body rounds to them by
-/// converting there and back, and holds them nowhere else.)
+/// The dtype of a tensor's element in a body: f16 and bf16 become f32, and the store rounds. A body rounds to f16 or
+/// bf16 by converting there and back, and holds these dtypes nowhere else.
 constexpr DType body_dtype(DType stored) {
   return stored == DType::kF16 || stored == DType::kBF16 ? DType::kF32 : stored;
 }
@@ -31,7 +31,7 @@ enum class BodyValueId : std::uint32_t {};
 /// Straight-line scalar code in SSA: instruction i defines value i.
 struct BodyInstruction {
   KernelOp op = KernelOp::kConstant;
-  DType dtype = DType::kF32;  // of the value it defines
+  DType dtype = DType::kF32;  // the dtype of its value
   std::uint8_t num_operands = 0;
   std::array<BodyValueId, 3> operands{};
   std::uint64_t immediate = 0;  // constant bits; access, dim or reduction number
@@ -50,8 +50,8 @@ struct BodyValue {
   DType dtype = DType::kF32;
 };
 
-/// What a body template may ask of a builder. BodyBuilder records; HostEval computes. A body is a generic lambda or a
-/// struct with a generic call operator: `auto f(auto& b, std::span<const V> x)` with V the builder's Value.
+/// What a body template needs from a builder. BodyBuilder records; HostEval computes. A body is a generic lambda or a
+/// struct with a generic call operator: `auto f(auto& b, std::span<const V> x)`, where V is the builder's Value.
 template <class B>
 concept ScalarBuilder = requires(B& b, typename B::Value x, double d, std::int64_t i, DType t) {
   { b.constant(t, d) } -> std::same_as<typename B::Value>;
@@ -60,7 +60,7 @@ concept ScalarBuilder = requires(B& b, typename B::Value x, double d, std::int64
   { x.dtype } -> std::convertible_to<DType>;
 };
 
-/// The vocabulary of bodies on top of `emit`, once for every builder (CRTP).
+/// The operations available to bodies, defined once on top of `emit` for every builder (CRTP).
 template <class Derived, class V>
 class BodyVocabulary {
  public:
@@ -94,15 +94,15 @@ class BodyVocabulary {
   V select(V condition, V a, V b) { return self().emit(KernelOp::kSelect, a.dtype, {condition, a, b}); }
   V convert(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kConvert, to, {a}); }
   V bitcast(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kBitcast, to, {a}); }
-  /// Precondition for an integer dtype or bool: a value that it holds; a builder that notes mistakes notes this one.
+  /// Precondition for an integer dtype or bool: it can hold `value`. BodyBuilder records a violation as a mistake().
   V constant(DType dtype, double value) {
     self().expect_constant(dtype, value);
     return self().constant_scalar(Scalar::from_double(dtype, value));
   }
   V constant_int(DType dtype, std::int64_t value) { return self().constant_scalar(Scalar::from_int(dtype, value)); }
-  /// A constant of the dtype of `x`.
+  /// A constant with the dtype of `x`.
   V constant_like(V x, double value) { return constant(x.dtype, value); }
-  // What a builder that notes mistakes replaces: see BodyBuilder.
+  // Hooks for builders that record mistakes; see BodyBuilder.
   void expect_constant(DType, double) {}
   void expect_floats(std::string_view, std::initializer_list<V>) {}
 
@@ -114,7 +114,7 @@ class BodyVocabulary {
 class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
  public:
   BodyValue constant_scalar(Scalar);
-  /// Dtypes are as the op's rule says, f16 and bf16 for conversions only; a call that is not makes a mistake().
+  /// Dtypes must follow the op's rule, with f16 and bf16 only in conversions; otherwise this records a mistake().
   BodyValue emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands);
   BodyValue load(std::uint32_t access, DType dtype);
   BodyValue load(std::uint32_t access, DType dtype, BodyValue dynamic_index);
@@ -123,13 +123,13 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
   BodyValue reduced(std::uint32_t reduction, DType dtype);
   BodyValue check_index(BodyValue index, BodyValue extent);
   void yield(BodyValue value) { body_.yields.push_back(value.id); }
-  /// A value that an integer dtype or bool does not hold is a mistake, and so is every f16 and bf16.
+  /// Records a mistake if an integer dtype or bool cannot hold `value`, or if the dtype is f16 or bf16.
   void expect_constant(DType dtype, double value);
-  /// Operands of `function` that are not f32 or f64 are a mistake; functions made of several ops ask first, because
-  /// each op may well take integers.
+  /// Records a mistake if an operand of `function` is not f32 or f64. Functions made of several ops call this first,
+  /// because the ops themselves may accept integers.
   void expect_floats(std::string_view function, std::initializer_list<BodyValue> operands);
-  /// The first broken rule, "mul(i32, f32) : i32"; empty: none. An application writes bodies too, so whoever records
-  /// one asks before finish().
+  /// The first broken rule, such as "mul(i32, f32) : i32"; empty if there is none. Applications write bodies too, so
+  /// check this before finish().
   const std::string& mistake() const { return mistake_; }
   /// Precondition: no mistake.
   Body finish() {
@@ -139,8 +139,8 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
   bool defines(BodyValue value) const {
     return body_.instructions.contains(value.id) && body_.instructions[value.id].dtype == value.dtype;
   }
-  /// Appends `body`; `replace(instruction)` may give a value in place of an instruction (a load that another body
-  /// computes); else the instruction is copied. Returns the yields.
+  /// Appends `body`. `replace(instruction)` may return a value to use instead of an instruction (such as a load that
+  /// another body computes); otherwise the instruction is copied. Returns the yields.
   template <class Replace>
   std::vector<BodyValue> inline_body(const Body& body, Replace&& replace);
 
@@ -153,7 +153,7 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
   std::string mistake_;
 };
 
-/// Computes at once on host scalars.
+/// Computes immediately, on host scalars.
 class HostEval : public BodyVocabulary<HostEval, Scalar> {
  public:
   Scalar constant_scalar(Scalar value) { return value; }
@@ -162,7 +162,7 @@ class HostEval : public BodyVocabulary<HostEval, Scalar> {
   }
 };
 
-/// One line a value, "%2 = add %0, %1 : f32", then "yield %2".
+/// One line per value, "%2 = add %0, %1 : f32", then "yield %2".
 std::string to_text(const Body&);
 
 template <class Replace>

@@ -12,10 +12,10 @@
 
 namespace millrace {
 
-/// The name of a kernel in code objects. It follows from what the kernel does alone, so equal kernels share one.
+/// The name of a kernel in code objects. It depends only on what the kernel does, so equal kernels share a name.
 std::string kernel_symbol(const PlannedKernel&);
 
-/// What a code object says of one of its kernels.
+/// A code object's description of one of its kernels.
 struct CodeObjectKernel {
   std::string symbol = {};
   std::uint64_t argument_bytes = 0;
@@ -24,43 +24,47 @@ struct CodeObjectKernel {
   std::uint32_t workgroup_size = 0;
   std::uint32_t subgroup_size = 0;
   std::uint32_t num_scalar_registers = 0;
-  std::uint32_t num_vector_registers = 0;  // of each thread, accumulation registers included
+  std::uint32_t num_vector_registers = 0;  // per thread, including accumulation registers
   std::uint32_t num_scalar_spills = 0;
   std::uint32_t num_vector_spills = 0;
   bool has_dynamic_stack = false;
-  std::vector<std::string> hidden_arguments = {};  // which the driver would have to fill in
-  std::uint64_t code_offset = 0;                   // of its machine code in the object
+  std::vector<std::string> hidden_arguments = {};  // arguments that the driver would have to fill in
+  std::uint64_t code_offset = 0;                   // where its machine code begins in the object
   std::uint64_t code_bytes = 0;
-  /// Instructions that take values from other lanes where a lane may be off:
-  /// "v_permlanex16_b32 v2, v1, s2, s3 at byte 132".
+  /// Instructions that read other lanes where a lane may be off: "v_permlanex16_b32 v2, v1, s2, s3 at byte 132".
   std::vector<std::string> partial_exchanges = {};
 };
 
-/// What a code object (a shared ELF object for one GPU target) holds.
+/// The contents of a code object, a shared ELF object for one GPU target.
 struct CodeObjectInfo {
   std::string target = {};  // "amdgcn-amd-amdhsa--gfx1100"
   std::uint32_t version = 0;
-  std::vector<std::string> set_features = {};  // "xnack+", "sramecc-": processors that differ do not take it
+  std::vector<std::string> set_features = {};  // "xnack+", "sramecc-": only such processors accept it
   std::vector<CodeObjectKernel> kernels = {};
   std::vector<std::string> other_functions = {};
   std::vector<std::string> undefined_symbols = {};
-  std::vector<std::string> relocations = {};  // types, but relative ones
+  std::vector<std::string> relocations = {};  // types, except relative ones
 };
 
-/// Reads a code object back, through the LLVM module. Fails when it is none, when its metadata is malformed, or when it
-/// is for no target of gfx_targets().
+/// Reads a code object through the LLVM module. Fails if the bytes are not a code object, if its metadata is malformed,
+/// or if its target is not in gfx_targets().
 Result<CodeObjectInfo> read_code_object(std::span<const std::byte>);
 
-/// Whether the code object holds the kernel as it was planned: every broken promise in one message. Workgroup memory is
-/// just the plan's and private memory no more (but for 16 bytes of LLVM's own where there is any); arguments are the
-/// status pointer, the buffers' pointers and the sizes; nothing spills to memory (large regions may keep scalars in
-/// lanes of vector registers), nothing is called, nothing is left for the loader but relative relocations. Values are
-/// exchanged between lanes only where every lane is on. The version is 4, the least that says all there is to say, so
-/// that older drivers take the object; it runs whatever a processor's xnack and sramecc are.
+/// Checks that the code object holds the kernel as planned. Fails with kInternal and every failure in one message.
+/// * The target is `spec`'s, without required xnack or sramecc settings. The version is 4, the lowest that carries all
+///   we need, so that older drivers accept it.
+/// * The object has the kernel's symbol, no other functions, no undefined symbols and only relative relocations.
+/// * Arguments are the status pointer, the buffers' pointers and the sizes; none are hidden.
+/// * Workgroup memory equals the plan. Private memory is 0 if the plan's is 0; otherwise at most the plan, rounded up
+///   to 16 bytes, plus 16 bytes for LLVM.
+/// * Workgroup size and subgroup size are the kernel's.
+/// * Vector registers do not spill (scalar registers may spill to lanes of vector registers), and the stack is static.
+/// * Values are exchanged between lanes only where every lane is on.
 Status check_code_object(const CodeObjectInfo&, const PlannedKernel&, const TargetSpec&);
 
-/// Joins images of kernels (ImageFormat::kGpuObject), all for one target, to one code object that a driver loads.
-/// Equal kernels are in it once.
+/// Links images of kernels (ImageFormat::kGpuObject) for one target into one code object that a driver loads. Equal
+/// kernels are included once. Fails with kInvalidArgument if there is no image, or if an image has another format or
+/// target.
 Result<std::vector<std::byte>> link_images(std::span<const ExecutableImage>);
 
 }  // namespace millrace

@@ -5,9 +5,9 @@
 
 namespace millrace {
 
-// Conversions between stored f16 and bf16 (u16 bits) and the registers that compute, as integer sequences over any
-// builder: LLVM's own would be library calls, and vcvtneps2bf16 flushes subnormals. Round to nearest, ties to even,
-// once; subnormals, infinities and the sign of NaN are kept.
+// Conversions between stored f16 and bf16 (u16 bits) and computing registers, as integer sequences over any builder:
+// LLVM's own would be library calls, and vcvtneps2bf16 flushes subnormals. They round once, to nearest, ties to even,
+// and keep subnormals, infinities, NaN and its sign.
 
 namespace float16 {
 
@@ -22,7 +22,7 @@ typename B::Value widen_f16(B& b, typename B::Value half) {
   auto sign = b.shl(b.bit_and(x, u32(b, 0x8000)), u32(b, 16));
   auto magnitude = b.bit_and(x, u32(b, 0x7fff));
   auto shifted = b.shl(magnitude, u32(b, 13));
-  // Rebias the exponent: by 112, and by 112 again where it is all ones.
+  // Rebias the exponent by 112, and by another 112 if it is all ones.
   auto normal = b.add(shifted, u32(b, 112u << 23));
   auto special = b.add(shifted, u32(b, 224u << 23));
   auto count = b.convert(DType::kF32, b.bitcast(DType::kI32, magnitude));
@@ -40,7 +40,7 @@ typename B::Value narrow_f16(B& b, typename B::Value f32) {
   auto odd = b.bit_and(b.shr(magnitude, u32(b, 13)), u32(b, 1));
   auto rounded = b.add(b.sub(magnitude, u32(b, 112u << 23)), b.add(odd, u32(b, 0xfff)));
   auto normal = b.shr(rounded, u32(b, 13));
-  // 0.5 has the f16 subnormals' spacing, 2^-24: the addition rounds, and the bits count the spacings.
+  // Floats near 0.5 are 2^-24 apart, like f16 subnormals: the addition rounds, and the low bits count these steps.
   auto sum = b.add(b.bitcast(DType::kF32, magnitude), b.constant(DType::kF32, 0.5));
   auto subnormal = b.sub(b.bitcast(DType::kU32, sum), u32(b, 0x3f000000));
   auto nan = b.bit_or(b.bit_and(b.shr(magnitude, u32(b, 13)), u32(b, 0x3ff)), u32(b, 0x7e00));
@@ -64,7 +64,7 @@ typename B::Value narrow_bf16(B& b, typename B::Value f32) {
   return b.convert(DType::kU16, b.select(b.eq(f32, f32), rounded, nan));
 }
 
-/// f64 to f32, to odd: a later rounding to fewer bits is then right.
+/// f64 to f32, rounded to odd, which makes a later rounding to fewer bits correct.
 /// Source: Boldo & Melquiond, "Emulation of FMA and correctly rounded sums", IEEE TC 57(4), 2008.
 template <ScalarBuilder B>
 typename B::Value round_to_odd(B& b, typename B::Value f64) {
@@ -78,7 +78,7 @@ typename B::Value round_to_odd(B& b, typename B::Value f64) {
   return b.bitcast(DType::kF32, b.select(b.bit_and(is_even, is_inexact), odd, bits));
 }
 
-/// 64-bit integers to f64 with what does not fit in 53 bits kept as one sticky bit.
+/// Converts 64-bit integers to f64, with the bits that do not fit into 53 kept as one sticky bit.
 template <ScalarBuilder B>
 typename B::Value sticky_f64(B& b, typename B::Value x) {
   auto constant = [&](std::int64_t value) { return b.constant_int(x.dtype, value); };
@@ -90,7 +90,7 @@ typename B::Value sticky_f64(B& b, typename B::Value x) {
   return b.select(is_large, scaled, direct);
 }
 
-/// Any register as an f32 from which narrowing to 16 bits rounds once in all.
+/// Converts any register to an f32 from which narrowing to 16 bits rounds only once in total.
 template <ScalarBuilder B>
 typename B::Value for_narrowing(B& b, typename B::Value x) {
   switch (x.dtype) {
@@ -111,7 +111,7 @@ typename B::Value for_narrowing(B& b, typename B::Value x) {
 
 }  // namespace float16
 
-/// A loaded element as a body sees it: f16 and bf16 (u16 bits) as f32, the rest as it is.
+/// Converts a loaded element to its body form: f16 and bf16 (u16 bits) to f32; others are unchanged.
 template <ScalarBuilder B>
 typename B::Value widen_stored(B& b, typename B::Value loaded, DType stored) {
   if (stored == DType::kF16) return float16::widen_f16(b, loaded);
@@ -119,7 +119,7 @@ typename B::Value widen_stored(B& b, typename B::Value loaded, DType stored) {
   return loaded;
 }
 
-/// A register converted to f16 or bf16 as its u16 bits; to the rest as it is.
+/// Converts a register to the u16 bits of f16 or bf16; for other dtypes it is unchanged.
 template <ScalarBuilder B>
 typename B::Value narrow_to_stored(B& b, typename B::Value value, DType stored) {
   if (stored == DType::kF16) return float16::narrow_f16(b, float16::for_narrowing(b, value));

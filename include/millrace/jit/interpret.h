@@ -10,13 +10,13 @@
 
 namespace millrace {
 
-/// Executes workgroups [first_group, end_group) of a verified kernel, an instruction of all threads and lanes at a
-/// time, with the meanings of `evaluate`; the reference that generated code is compared with. `args` as for machine
-/// code. Fails where a thread leaves a slot, or waits at a barrier or in a shuffle for threads that are elsewhere.
+/// Executes workgroups [first_group, end_group) of a verified kernel, one instruction at a time for all threads and
+/// lanes, with the meanings of `evaluate`. Generated code is compared with this. `args` is as for machine code. Fails
+/// if a thread accesses memory outside a slot, or if a barrier or shuffle waits for threads that are elsewhere.
 Status interpret_kernel(const MachineKernel&, const MemoryPlan&, const KernelArgs& args, std::uint32_t first_group,
                         std::uint32_t end_group);
 
-/// The interpreter as a kernel that a device runs.
+/// The interpreter wrapped as a kernel that a device can run.
 std::shared_ptr<const HostKernel> make_interpreted_kernel(MachineKernel, MemoryPlan);
 
 }  // namespace millrace

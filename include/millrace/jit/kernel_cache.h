@@ -14,19 +14,21 @@
 
 namespace millrace {
 
-/// Where compiled kernels are kept. Keyed by a 128-bit XXH3 of the planned kernel's text (facts, strides, alignment,
-/// used results), target, generator, its version (LLVM's too) and our own build. Thread-safe.
+/// Keeps compiled kernels. The key is a 128-bit XXH3 of the planned kernel's text (facts, strides, alignment, used
+/// results), the target, the generator and its version (which includes LLVM's) and our own build. Thread-safe.
 class KernelCache {
  public:
   struct Options {
-    /// Where compiled kernels are kept; empty: in memory only. Each is a file that is written under a temporary name
-    /// and renamed, so a reader never sees a part. A file may be read by those who may list the directory: mode 0644 in
-    /// one of 0755, as a system's is, 0600 in one of 0700, as the cache makes it when it is not there.
+    /// Where compiled kernels are stored; empty for in memory only. Each file is written under a temporary name and
+    /// renamed, so readers never see a partial file. Users who may list the directory may read its files: they get mode
+    /// 0644 in a directory of mode 0755 (such as a system-wide one), and 0600 in one of mode 0700, which is how the
+    /// cache creates a missing directory.
     std::string directory = {};
-    /// Searched in this order for what `directory` lacks, and never written: a system's kernels, say.
+    /// Searched in this order for kernels missing from `directory`, and never written; for example system-wide kernels.
     std::vector<std::string> read_only_directories = {};
-    /// Limits the files in `directory`; 0: no limit. Writers remove those that were used longest ago, to the day, and
-    /// what killed writers left. They count once in a while, so that there may at times be a few percent more.
+    /// Limits the size of the files in `directory`; 0 for no limit. Writers remove the least recently used files (with
+    /// a resolution of one day) and leftovers of killed writers. They count only occasionally, so the limit may be
+    /// exceeded by a few percent.
     std::uint64_t max_bytes = kDefaultMaxCacheBytes;
     std::size_t max_memory_entries = 4096;
   };
@@ -34,11 +36,11 @@ class KernelCache {
   ~KernelCache();
 
   struct Stats {
-    std::uint64_t memory_hits = 0, disk_hits = 0, misses = 0, rejected = 0;  // rejected: damaged or foreign files
+    std::uint64_t memory_hits = 0, disk_hits = 0, misses = 0, rejected = 0;  // rejected: damaged or untrusted files
   };
-  /// From memory, from disk, or compiled by `compiler` and kept. A damaged file, and one that another user than this
-  /// one or root owns or can write, is compiled anew and replaced, never trusted. A cache that cannot be written is no
-  /// error.
+  /// Returns the kernel from memory or disk, or compiles it with `compiler` and stores it. A file is recompiled and
+  /// replaced, never trusted, if it is damaged, or if anyone other than this user or root owns it or can write it. A
+  /// cache that cannot be written is not an error.
   Result<std::shared_ptr<const ExecutableImage>> get(const PlannedKernel&, const TargetSpec&,
                                                      const KernelCompiler& compiler);
   Stats stats() const;
@@ -48,7 +50,7 @@ class KernelCache {
   std::unique_ptr<State> state_;
 };
 
-/// The file format: magic, version, key, info, code, checksum. decode fails on any damage.
+/// The file format: magic, version, key, info, code, checksum. decode_image fails on any damage.
 std::vector<std::byte> encode_image(const ExecutableImage&, const std::string& key);
 Result<ExecutableImage> decode_image(std::span<const std::byte> file, const std::string& key);
 

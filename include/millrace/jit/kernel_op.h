@@ -16,10 +16,11 @@ enum class KernelOp : std::uint8_t {
 
 enum class KernelOpRule : std::uint8_t { kArith, kCompare, kSelect, kConvert, kBody, kMachine };
 
-/// f16 and bf16 are only moved, selected and converted, and that in bodies: a machine register holds their bits as u16.
+/// The dtypes that an op accepts. f16 and bf16 are only moved, selected and converted, and only in bodies: a machine
+/// register holds their bits as u16.
 enum class KernelOpDTypes : std::uint8_t {
   kEvery,
-  kNonBool,  // every dtype but bool
+  kNonBool,  // every dtype except bool
   kOrdered,  // bool, integers, f32, f64
   kNumber,   // integers, f32, f64
   kInteger,
@@ -41,7 +42,7 @@ constexpr std::string_view to_text(KernelOp op) {
   return kNames[static_cast<std::size_t>(op)];
 }
 
-/// Fixed operands; kLoad may have one more, kFor and kIf carry more.
+/// The number of fixed operands. kLoad may have one more; kFor and kIf have further ones.
 constexpr unsigned num_operands(KernelOp op) {
   constexpr unsigned kCounts[] = {
 #define MILLRACE_KERNEL_OP(name, text, operands, rule, dtypes, meaning) operands,
@@ -66,21 +67,21 @@ constexpr KernelOpDTypes dtypes_of(KernelOp op) {
   return kDTypes[static_cast<std::size_t>(op)];
 }
 
-/// Elementwise on lanes, meaningful on host scalars: everything but kBody and kMachine.
+/// Whether the op computes each lane independently and can run on host scalars: every op except kBody and kMachine ops.
 constexpr bool is_lanewise(KernelOp op) { return rule_of(op) < KernelOpRule::kBody; }
 
-/// Operand 0 is an offset, `immediate` says into what memory.
+/// Whether operand 0 is an offset into the memory that `immediate` names.
 constexpr bool touches_memory(KernelOp op) { return KernelOp::kLoadVector <= op && op <= KernelOp::kAtomicExchange; }
-/// Reads and writes, and gives what was there.
+/// Whether the op reads and writes memory in one step and returns the old value.
 constexpr bool is_atomic(KernelOp op) { return KernelOp::kAtomicAdd <= op && op <= KernelOp::kAtomicExchange; }
 
-/// Whether a register of a machine kernel can hold it.
+/// Whether a register of a machine kernel can have this dtype.
 constexpr bool is_register_dtype(DType dtype) { return dtype != DType::kF16 && dtype != DType::kBF16; }
 
-/// What a machine kernel's load of a stored `dtype` gives, and its store takes.
+/// The register dtype that a machine kernel loads from, and stores to, elements of dtype `stored`.
 constexpr DType register_dtype(DType stored) { return is_register_dtype(stored) ? stored : DType::kU16; }
 
-/// Whether `op` is defined on operands of `dtype` (kSelect: on the selected ones).
+/// Whether `op` accepts operands of `dtype` (kSelect: as the selected ones).
 constexpr bool takes(KernelOp op, DType dtype) {
   const bool is_bool = dtype == DType::kBool;
   const bool is_register_float = is_float(dtype) && is_register_dtype(dtype);

@@ -13,11 +13,11 @@
 
 namespace millrace {
 
-/// What a kernel is at heart; generators choose by it. Derived from the structure by `classify`.
+/// The structure of a kernel, as `classify` derives it. Generators choose kernels by it.
 enum class LoopKind : std::uint8_t {
   kMap,       // no reduction
   kReduce,    // reductions of one operand's elements
-  kContract,  // sum of products of two operands, every access a plain strided one
+  kContract,  // sum of products of two operands; every access is a plain strided one
 };
 
 enum class ReductionKind : std::uint8_t { kSum, kProd, kMin, kMax, kArgMax };
@@ -25,11 +25,11 @@ enum class ReductionKind : std::uint8_t { kSum, kProd, kMin, kMax, kArgMax };
 struct LoopDim {
   std::string name;  // "m", "k", "d0": for text only
   SizeExpr extent;
-  bool is_reduction = false;  // reduction dims come after all parallel ones
+  bool is_reduction = false;  // reduction dims follow all parallel ones
   friend bool operator==(const LoopDim&, const LoopDim&) = default;
 };
 
-/// A tensor argument: logical type and where its elements stand in its buffer.
+/// A tensor argument: its logical type, and where its elements are in its buffer.
 struct KernelTensor {
   std::string name;
   TensorType type;
@@ -44,38 +44,38 @@ struct AffineIndex {
   friend bool operator==(const AffineIndex&, const AffineIndex&) = default;
 };
 
-/// How one load or store walks a tensor: one index per tensor dim, in logical coordinates.
+/// How a load or store accesses a tensor: one index per tensor dim, in logical coordinates.
 struct Access {
   std::uint32_t tensor = 0;          // operand number (loads), result number (stores)
   std::vector<AffineIndex> indices;  // one per dim of that tensor
-  /// The tensor dim whose index is the load's operand (added to the affine one); gather.
+  /// The tensor dim whose index is the load's operand, added to the affine one (gather).
   std::optional<std::uint32_t> dynamic_dim;
-  /// When set, an index outside the tensor's extents gives this value and touches no memory (padding).
-  /// When not set, every index of the domain is inside. Its dtype is body_dtype of the tensor's.
+  /// If set, an index outside the tensor's extents gives this value and touches no memory (padding); its dtype is
+  /// body_dtype of the tensor's. If not set, every index of the domain must be inside.
   std::optional<Scalar> fill;
   friend bool operator==(const Access&, const Access&) = default;
 };
 
-/// One accumulator. f32 and narrower floats accumulate in f32, f64 in f64, integers in their dtype (wrapping).
-/// Empty reductions give: sum 0, prod 1, min the highest value (+inf), max the lowest (-inf).
-/// kArgMax gives the i64 index along the one reduction dim; the first of equals; NaN is greatest; of nothing, 0.
+/// One accumulator. 16-bit floats and f32 accumulate in f32, f64 in f64, integers in their dtype (wrapping). Empty
+/// reductions give: sum 0, prod 1, min the highest value (+inf), max the lowest value (-inf). kArgMax gives the i64
+/// index along the one reduction dim: the first of equals, NaN is greatest, 0 if empty.
 struct Reduction {
   ReductionKind kind = ReductionKind::kSum;
-  DType dtype = DType::kF32;  // of the accumulator and of the term's yield; kArgMax: of the values compared
+  DType dtype = DType::kF32;  // the dtype of accumulator and yield; kArgMax: of the compared values
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
-/// A perfect loop nest over an index domain. For each point of the parallel dims: for each point of the reduction dims,
-/// `term` yields one value per reduction; then `epilogue` yields one value per store. A map has no reduction and an
-/// empty `term`. No vector width, thread or address space. Stores are the only writes, one per result, at the parallel
-/// point: `coefficients` of reduction dims are 0.
+/// A perfect loop nest over an index domain. For each point of the parallel dims, `term` runs for each point of the
+/// reduction dims and yields one value per reduction; then `epilogue` yields one value per store. A map has no
+/// reduction and an empty `term`. There is no vector width, thread or address space. Stores are the only writes: one
+/// per result, at the parallel point, so their `coefficients` for reduction dims are 0.
 struct LoopKernel {
   std::string name;
   std::vector<LoopDim> domain;
   std::vector<KernelTensor> operands;
   std::vector<KernelTensor> results;
   std::vector<Access> loads;
-  std::vector<Access> stores;  // stores[i] writes results[i] the i-th yield of the epilogue
+  std::vector<Access> stores;  // stores[i] writes yield i of the epilogue to results[i]
   std::vector<Reduction> reductions;
   std::vector<SizeExpr> extents;  // sizes that bodies compute with
   Body term;
@@ -89,22 +89,37 @@ LoopKind classify(const LoopKernel&);
 std::string_view to_text(LoopKind);
 std::string_view to_text(ReductionKind);
 
-/// Every broken rule, one a line.
+/// Checks these invariants, and those of bodies only if the rest holds. Fails with kInvalidArgument and one line per
+/// failure.
+/// * Parallel dims precede reduction dims. Reduction dims imply a reduction. kArgMax has exactly one reduction dim.
+/// * Reductions accumulate in an integer, f32 or f64.
+/// * Tensors have one stride per dim.
+/// * Accesses name an existing tensor, with one index per tensor dim and one coefficient per domain dim. Where the
+///   domain and the extent are constant, an index without `fill` stays inside; a dynamic index is exempt.
+/// * A load's dynamic dim exists, and its fill has the tensor's body_dtype.
+/// * Store i writes result i, without dynamic dim or fill. It uses no reduction dim, and every parallel dim whose
+///   extent is not 1.
+/// * `term` yields one value per reduction, with its dtype; `epilogue` one per store, with the result's body_dtype.
+/// * Body instructions are not kMachine ops. Their operands are defined earlier, and number and dtypes follow the op's
+///   rule. f16 and bf16 occur only as operand or result of kConvert.
+/// * Access, dim, extent and reduction numbers exist. Loads give the tensor's body_dtype; indices, extents and argmax
+///   results are i64.
+/// * `epilogue` uses no reduction dim, by index or load; only `epilogue` uses kReduced.
 Status verify(const LoopKernel&);
-/// The whole kernel, readable; equal kernels have equal text (names aside, this is the cache key's text).
+/// The whole kernel as text. Equal kernels have equal text; apart from the names, this is the text of the cache key.
 std::string to_text(const LoopKernel&);
 
-/// Floating-point operations of the whole nest: arithmetic on f32 and f64, a mul_add as two, and one for each
-/// term that a reduction takes in; so 2*k*m*n for a contraction. Compares, selects and conversions are none.
+/// The nest's floating-point operations: each arithmetic op on f32 or f64 counts as 1, mul_add as 2, and each term that
+/// enters a reduction as 1, so a contraction has 2*k*m*n. Compares, selects and conversions count as 0.
 SizeExpr count_flops(const LoopKernel&);
 
-/// The same nest with fewer dims, for a generator that walks addresses: tensors without fill or dynamic index become
-/// rank 1 (so an access has one stride per dim), neighbouring dims that all accesses walk as one merge, dims of extent
-/// 1 go. Orders nothing anew; operands, results, loads and stores keep their numbers.
+/// The same nest with fewer dims, for generators that compute addresses. Tensors without fill or dynamic index become
+/// rank 1, so that an access has one stride per dim; neighbouring dims that all accesses traverse as one are merged;
+/// dims of extent 1 are dropped. Keeps the order of dims, and the numbers of operands, results, loads and stores.
 LoopKernel collapse_dims(const LoopKernel&);
 
-/// Runs the nest point by point on host scalars: the definition of a LoopKernel's meaning, slow and plain.
-/// Data pointers: operands then results; symbols must be bound.
+/// Runs the nest point by point on host scalars. This slow version defines the meaning of a LoopKernel. `data` points
+/// to the operands, then the results. `symbols` must bind every symbol.
 Status evaluate_loop_kernel(const LoopKernel&, std::span<void* const> data, const SymbolValues&);
 
 }  // namespace millrace

@@ -28,20 +28,19 @@ struct MemoryHandle {
   DType dtype = DType::kF32;
 };
 
-/// Builds a MachineKernel; workgroup templates (sort, TopK, scan) and map_kernel write through it. Lanewise operations
-/// come from BodyVocabulary and splat a scalar operand that meets a vector; constants are scalars.
-/// What depends on nothing inside the kernel (constants, sizes, ids, iotas, splats of these) is made once and stands at
-/// the head of the body, wherever it was asked for, so that loops hold none of it.
-/// Misuse is our own error: MILLRACE_CHECK.
+/// Builds a MachineKernel. map_kernel and the workgroup templates (sort, TopK, scan) use it. Lanewise operations come
+/// from BodyVocabulary and splat a scalar operand that meets a vector; constants are scalars. Values that depend on
+/// nothing inside the kernel (constants, sizes, ids, iotas, and splats of these) are created once, at the head of the
+/// body, so that loops contain none of them. Misuse is our own error: MILLRACE_CHECK.
 class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
  public:
   explicit MachineBuilder(std::string name);
 
   MemoryHandle buffer(std::string name, DType dtype, bool is_read, bool is_written);
-  /// A constant for a constant expression; else the size argument for it, made once.
+  /// A constant if the expression is constant; otherwise the size argument for it, created once.
   MachineValue size(const SizeExpr&);
   MemoryHandle workgroup_memory(DType dtype, std::uint64_t num_elements, std::string name);
-  /// Row `i` begins at element i * row.pitch(). There is no padding behind the last one.
+  /// Row `i` begins at element i * row.pitch(). The last row has no padding after it.
   MemoryHandle workgroup_rows(DType dtype, std::uint64_t num_rows, const PaddedRow& row, std::string name);
   MemoryHandle private_memory(DType dtype, std::uint64_t num_elements, std::string name);
 
@@ -51,41 +50,42 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   MachineValue i64(std::int64_t value) { return constant_int(DType::kI64, value); }
   MachineValue workgroup_id();
   MachineValue thread_id();
-  /// This thread's number in its subgroup, and the subgroup's in the workgroup: i32. set_workgroup comes first.
+  /// This thread's index in its subgroup, and the subgroup's index in the workgroup: i32. Precondition: set_workgroup
+  /// was called.
   MachineValue lane_id();
   MachineValue subgroup_id();
   MachineValue lane_iota(DType dtype, std::uint32_t lanes);
-  /// The value itself when it has these lanes already.
+  /// Returns the value itself if it already has `lanes` lanes.
   MachineValue splat(MachineValue scalar, std::uint32_t lanes);
   MachineValue extract(MachineValue vector, std::uint32_t lane);
-  /// Lanes of the lower or upper halves of `a` and `b` in turn.
+  /// Interleaves the lower or upper halves of the lanes of `a` and `b`.
   MachineValue interleave(MachineValue a, MachineValue b, bool is_upper);
   MachineValue reduce(KernelOp reduce_op, MachineValue vector);
 
-  /// Values have the memory's register_dtype. Masks, others and values that are scalars are splat.
+  /// Values have the memory's register_dtype. Scalar masks, others and values are splat.
   MachineValue load(MemoryHandle, MachineValue offset, std::uint32_t lanes = 1);
   MachineValue load_masked(MemoryHandle, MachineValue offset, MachineValue mask, MachineValue other);
   MachineValue gather(MemoryHandle, MachineValue offsets, MachineValue mask, MachineValue other);
   void store(MemoryHandle, MachineValue offset, MachineValue value);
   void store_masked(MemoryHandle, MachineValue offset, MachineValue mask, MachineValue value);
   void scatter(MemoryHandle, MachineValue offsets, MachineValue mask, MachineValue value);
-  /// `atomic_op` is one of kAtomic*; gives the old value.
+  /// `atomic_op` is one of kAtomic*. Returns the old value.
   MachineValue atomic(KernelOp atomic_op, MemoryHandle, MachineValue offset, MachineValue value);
   void report_error(MachineValue any_true, std::uint32_t kernel_error);
   void barrier();
 
-  /// Scalars of the subgroup's lanes. All of its threads must be there. set_workgroup comes first.
+  /// These take scalars, and all threads of the subgroup must be there. Precondition: set_workgroup was called.
   MachineValue shuffle(MachineValue value, MachineValue lane);
   MachineValue shuffle_xor(MachineValue value, std::uint32_t mask);
   MachineValue ballot(MachineValue flag);
   MachineValue broadcast(MachineValue value, std::uint32_t lane);
-  /// `op` is lanewise, associative and commutative. All lanes get the result: a tree over neighbours at halving
-  /// distance.
+  /// Combines the threads' values with `op`, which must be lanewise, associative and commutative. Every thread gets the
+  /// result. Uses a butterfly of halving distance.
   MachineValue subgroup_reduce(KernelOp op, MachineValue value);
-  /// Lane i gets the lanes up to i combined, lower ones left: a tree over neighbours at doubling distance. `op` is
-  /// lanewise and associative.
+  /// Thread i gets the values of threads 0 to i combined, lower ones on the left, by doubling distances (Hillis &
+  /// Steele). `op` must be lanewise and associative.
   MachineValue subgroup_inclusive_scan(KernelOp op, MachineValue value);
-  /// Lane i gets the lanes before i combined, lane 0 gets `identity`.
+  /// Thread i gets the values of the threads before it combined; thread 0 gets `identity`.
   MachineValue subgroup_exclusive_scan(KernelOp op, MachineValue value, MachineValue identity);
 
   using Values = std::vector<MachineValue>;
@@ -94,14 +94,14 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   Values if_else(MachineValue condition, const std::function<Values()>& then_body,
                  const std::function<Values()>& else_body);
 
-  /// What kernels for CPUs are: one thread a workgroup. `subgroup_size` is 1, 32 or 64 and divides `num_threads`.
+  /// CPU kernels have one thread per workgroup. `subgroup_size` is 1, 32 or 64 and divides `num_threads`.
   void set_workgroup(std::uint32_t num_threads, std::uint32_t subgroup_size);
   void set_num_groups(SizeExpr groups) { kernel_.num_groups = std::move(groups); }
-  /// The kernel, verified. The last call.
+  /// Returns the verified kernel. Must be the last call.
   MachineKernel finish();
 
  private:
-  /// What makes a value of the head the same: op, operand, immediate, type.
+  /// Identifies a value of the head: op, operand, immediate, type.
   using HeadKey = std::tuple<KernelOp, MachineValueId, std::uint64_t, DType, std::uint32_t>;
 
   MachineValue define(VectorType);
@@ -115,7 +115,7 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   std::vector<MachineValueId> build_block(BlockId, const std::function<Values()>& body);
 
   MachineKernel kernel_;
-  std::vector<BlockId> open_;  // innermost last
+  std::vector<BlockId> open_;  // innermost block last
   std::vector<MachineInstruction> head_;
   std::map<HeadKey, MachineValueId> head_values_;
   std::vector<bool> value_is_in_head_;

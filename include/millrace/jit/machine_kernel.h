@@ -20,7 +20,7 @@ namespace millrace {
 enum class MachineValueId : std::uint32_t {};
 enum class BlockId : std::uint32_t {};
 
-/// A register's type. A scalar has one lane.
+/// The type of a register. A scalar has one lane.
 struct VectorType {
   DType dtype = DType::kF32;
   std::uint32_t lanes = 1;
@@ -30,22 +30,21 @@ struct VectorType {
 
 struct BufferArgument {
   std::string name;
-  DType dtype = DType::kF32;  // as stored; loads of f16 and bf16 give u16 registers, of bool give bool
+  DType dtype = DType::kF32;  // the stored dtype; f16 and bf16 load into u16 registers
   bool is_written = false;
   bool is_read = true;
   friend bool operator==(const BufferArgument&, const BufferArgument&) = default;
 };
 
-/// An i64 argument: a size expression that the launch evaluates; nothing where kernels share their code (share_kernels)
-/// and each launch gives a number of its own.
+/// An i64 argument. `value` is a size expression that the launch evaluates; empty if kernels share their code
+/// (share_kernels) and each launch passes its own number.
 struct SizeArgument {
   std::string name;
   std::optional<SizeExpr> value;
   friend bool operator==(const SizeArgument&, const SizeArgument&) = default;
 };
 
-/// A row of a slot, and what stands before the next one and holds nothing, so that the elements of a column are in
-/// different banks.
+/// A row of a slot, followed by unused padding that places the elements of a column in different banks.
 struct PaddedRow {
   std::uint64_t num_elements = 0;
   std::uint64_t padding_elements = 0;
@@ -53,17 +52,17 @@ struct PaddedRow {
   friend bool operator==(const PaddedRow&, const PaddedRow&) = default;
 };
 
-/// Declared memory of a workgroup or a thread: a slot that plan_memory places. Undefined at the start.
+/// Declared memory of a workgroup or a thread, which plan_memory places. Its contents are undefined at the start.
 struct MemorySlot {
   std::string name;
   MemoryKind kind = MemoryKind::kWorkgroup;
   DType dtype = DType::kF32;
   std::uint64_t num_elements = 0;
-  PaddedRow row = {};  // without padding, it says nothing
+  PaddedRow row = {};  // without padding, it has no effect
   friend bool operator==(const MemorySlot&, const MemorySlot&) = default;
 };
 
-/// What a load or store touches, as an instruction's immediate.
+/// The memory that a load or store accesses, encoded as the instruction's immediate.
 struct MemoryRef {
   bool is_slot = false;
   std::uint32_t index = 0;
@@ -89,8 +88,9 @@ struct Block {
   friend bool operator==(const Block&, const Block&) = default;
 };
 
-/// Structured code for one thread of a workgroup: SSA values with lanes, `for` and `if`, memory only as buffers and
-/// slots. Threads may take different branches and turns. No call, no allocation, no unstructured jump can be written.
+/// Structured code for one thread of a workgroup: SSA values with lanes, `for` and `if`, and memory only as buffers and
+/// slots. Threads may take different branches and trip counts. The form has no calls, allocations or unstructured
+/// jumps.
 struct MachineKernel {
   std::string name;
   std::vector<BufferArgument> buffers;
@@ -98,20 +98,30 @@ struct MachineKernel {
   std::vector<MemorySlot> slots;
   SizeExpr num_groups = 1;
   std::uint32_t workgroup_size = 1;  // threads
-  std::uint32_t subgroup_size = 1;   // threads that run in step: 1, 32 or 64; divides workgroup_size
+  std::uint32_t subgroup_size = 1;   // threads in lockstep: 1, 32 or 64; divides workgroup_size
   IdVector<MachineValueId, VectorType> types;
   IdVector<BlockId, Block> blocks;  // block 0 is the body
   friend bool operator==(const MachineKernel&, const MachineKernel&) = default;
 };
 
-/// Every broken rule, one a line: types as each op's rule, definitions before uses, in scope, immediates in range, no
-/// access that a buffer does not grant, shuffles and ballots only where a subgroup comes whole
-/// (jit/ir/subgroup_flow.h).
+/// Checks these invariants. Fails with kInternal and one line per failure.
+/// * Registers have a register dtype (not f16 or bf16) and at least 1 lane.
+/// * Slots are workgroup or private memory, with at least 1 element.
+/// * A workgroup has at least 1 thread; subgroups have 1, 32 or 64 threads and divide it.
+/// * The symbols of num_groups and the sizes do not contradict themselves or each other.
+/// * Block 0 is the body, without parameters or yields. Every other block belongs to exactly one instruction.
+/// * Every value is defined once, before its uses, which are all inside the block that defines it.
+/// * No op is a kBody op. The numbers of operands, results and blocks, and of the blocks' parameters and yields, are
+///   those of the op; types, lanes and immediates follow its rule (kernel_ops.inc).
+/// * Loads, stores and atomics name an existing buffer or slot, and access buffers only as declared (is_read,
+///   is_written). Atomics do not access private memory.
+/// * If subgroup_size > 1 and all else holds: shuffles and ballots are only in blocks that all threads of a subgroup
+///   enter together, or none (jit/ir/subgroup_flow.h).
 Status verify(const MachineKernel&);
 
-/// All of the kernel, and nothing that does not decide its code but names: equal kernels have equal text. Buffers are
-/// @0, slots #0, size arguments s0. A workgroup of more than one thread is a line of its own after the groups:
-/// "workgroup 256 threads, subgroups of 32".
+/// The kernel as text, with everything that determines its code: equal kernels have equal text, names aside. Buffers
+/// are @0, slots #0, size arguments s0. If a workgroup has more than one thread, a line follows the groups: "workgroup
+/// 256 threads, subgroups of 32".
 ///
 ///     kernel relu
 ///     groups floor_div(n + 15, 16)

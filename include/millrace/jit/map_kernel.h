@@ -7,21 +7,22 @@
 
 namespace millrace {
 
-/// How a nest is laid on a CPU. Chosen by `choose_tiling`; printed by explain; forced in tests.
+/// How a loop nest maps to a CPU. choose_tiling chooses it, explain prints it, tests force it.
 struct Tiling {
-  std::uint32_t vector_dim = 0;  // domain dim whose points are lanes
+  std::uint32_t vector_dim = 0;  // the domain dim whose points are lanes
   std::uint32_t lanes = 1;
   std::uint32_t vector_unroll = 1;  // vectors per tile along vector_dim
-  std::uint32_t row_dim = 0;        // second parallel dim held in registers (contractions); == vector_dim for none
+  std::uint32_t row_dim = 0;        // second parallel dim in registers (contractions); vector_dim if none
   std::uint32_t row_unroll = 1;
-  std::int64_t points_per_group = 0;  // parallel points of one workgroup, about
-  /// After a reduction, the epilogue is a loop over the tile's cells, which are in private memory; else a copy for
-  /// each.
+  std::int64_t points_per_group = 0;  // approximate number of parallel points per workgroup
+  /// Whether the epilogue of a reduction is a loop over the tile's cells, kept in private memory. Otherwise each cell
+  /// has a copy of the epilogue.
   bool loops_epilogue = false;
-  /// Loads that lie along the rows are read as rows, and turned in registers: a tile has as many rows as lanes.
+  /// Whether loads that are contiguous along row_dim are read as vectors along it and transposed in registers. The tile
+  /// then has as many rows as lanes.
   bool turns_loads = false;
-  /// A turned block that is not whole goes to private memory, and its points from there one by one: code of the same
-  /// length for any block, where the target masks no stores.
+  /// Whether a partial transposed block goes to private memory and from there, point by point, to the result. The code
+  /// then has the same length for any block, for targets without masked stores.
   bool loops_tail_stores = false;
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
@@ -29,13 +30,13 @@ struct Tiling {
 Tiling choose_tiling(const LoopKernel&, const TargetSpec&);
 std::string to_text(const Tiling&);
 
-/// Tiles the nest (never the shape), maps points to lanes, and writes the remainder as masked lanes, so every element
-/// is computed once and stored once inside the tile body. Facts on extents choose only the remainder code. f16 and
-/// bf16 are widened after loads and narrowed before stores by integer sequences, unless they are only moved. On a GPU a
-/// tile is a thread's, and a workgroup has the threads of neighbouring tiles. On a CPU a tiling whose code would be too
-/// long is cut down first.
+/// Tiles the nest (never the shape), maps points to lanes, and handles remainders with masked lanes, so that every
+/// element is computed and stored exactly once, inside the tile body. Facts about extents affect only the remainder
+/// code. f16 and bf16 are widened after loads and narrowed before stores by integer sequences, unless they are only
+/// moved. On a GPU, each thread has one tile, and a workgroup's threads have neighbouring tiles. On a CPU, a tiling
+/// whose code would be too long is reduced first.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&);
-/// CPUs only.
+/// The same with a given tiling; for CPUs only.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&, const Tiling&);
 
 }  // namespace millrace

@@ -16,30 +16,31 @@ struct PlannedSlot {
   MemoryKind kind = MemoryKind::kWorkgroup;
   std::uint64_t offset_bytes = 0;
   std::uint64_t size_bytes = 0;
-  std::uint32_t first_phase = 0;  // phases are delimited by barriers, in program order; a loop is one span of phases
+  std::uint32_t first_phase = 0;  // phases are separated by barriers, in program order; a loop is one span of phases
   std::uint32_t last_phase = 0;
-  PaddedRow row = {};  // as the slot's
+  PaddedRow row = {};  // the slot's padded row
   friend bool operator==(const PlannedSlot&, const PlannedSlot&) = default;
 };
 
-/// Where every slot of a kernel stands, before a line is emitted. Slots whose phases do not meet share bytes; one that
-/// nothing touches has none. Offsets are multiples of 64.
+/// The place of every slot of a kernel, fixed before any code is emitted. Slots whose phases do not overlap may share
+/// bytes; an untouched slot has none. Offsets are multiples of 64.
 struct MemoryPlan {
-  std::vector<PlannedSlot> slots;  // as MachineKernel::slots
+  std::vector<PlannedSlot> slots;  // in the order of MachineKernel::slots
   std::uint64_t workgroup_bytes = 0;
   std::uint64_t private_bytes = 0;
   friend bool operator==(const MemoryPlan&, const MemoryPlan&) = default;
 };
 
-/// The target's limits, in bytes. For cpu: half of a usual L2 per workgroup, and a stack that every thread has. For
-/// GPUs: LDS, and what fits the 256 vector registers that a thread can name; more would be slow memory in disguise.
+/// A target's limits in bytes. CPU: half of a common L2 cache per workgroup, and a stack that every thread has. GPU:
+/// LDS, and what fits into the 256 vector registers that a thread can name, because more would silently be slow memory.
 struct MemoryLimits {
   std::uint64_t workgroup_bytes = 0;
   std::uint64_t private_bytes = 0;
 };
 MemoryLimits memory_limits(const TargetSpec&);
 
-/// Fails with numbers when it does not fit: "sort: 96 KiB of workgroup memory planned, amdgpu:gfx1100 has 64 KiB".
+/// Fails with kResourceExhausted if the slots do not fit: "sort: 96 KiB of workgroup memory planned, amdgpu:gfx1100 has
+/// 64 KiB".
 Result<MemoryPlan> plan_memory(const MachineKernel&, const TargetSpec&);
 std::string to_text(const MemoryPlan&);
 

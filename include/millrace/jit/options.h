@@ -5,20 +5,21 @@
 
 namespace millrace {
 
-/// Which generator makes a kernel.
+/// Controls which generator compiles a kernel.
 struct CompileKernelOptions {
-  std::string force_generator = {};  // empty: in order
-  bool allow_reference = false;      // may fall to the interpreter though the target has a real generator
+  std::string force_generator = {};  // empty: the first in order that accepts it
+  bool allow_reference = false;      // may use the interpreter although the target has a real generator
 };
 
-/// Which algorithm answers a request.
+/// Controls which algorithm serves a request.
 struct LowerOptions {
-  std::string force_algorithm = {};  // empty: in order
+  std::string force_algorithm = {};  // empty: the first in order that accepts it
   CompileKernelOptions compile = {};
 };
 
 struct LlvmOptions {
-  /// GPU code objects tell which line of the kernel's text each instruction comes from (DWARF 5, the text included).
+  /// Adds line tables to GPU code objects that map each instruction to a line of the kernel's text (DWARF 5, text
+  /// included).
   bool line_tables = false;
 };
 

@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// One value with its dtype; the value's bits are the low ones, the rest are 0.
+/// One value with its dtype. The value is in the low bits; the other bits are 0.
 struct Scalar {
   DType dtype = DType::kF32;
   std::uint64_t bits = 0;
@@ -28,25 +28,25 @@ struct Scalar {
     std::memcpy(static_cast<void*>(&value), &bits, sizeof(T));
     return value;
   }
-  /// `value` rounded to `dtype` (integers saturate, NaN gives 0).
+  /// `value` rounded to `dtype`; integers saturate, NaN gives 0.
   static Scalar from_double(DType dtype, double value);
-  /// Integers wrap.
+  /// `value` converted to `dtype`; integers wrap.
   static Scalar from_int(DType dtype, std::int64_t value);
   double to_double() const;
   friend bool operator==(const Scalar&, const Scalar&) = default;
 };
 
-/// The element that stands at `from`. A bool is a byte, and true unless that is 0.
+/// Reads the element at `from`. A bool is a byte: nonzero is true.
 Scalar load_scalar(DType, const void* from);
 
-/// Exact: "1.5", "-0", "true", "inf", "nan(0x7fc00000)".
+/// Exact text: "1.5", "-0", "true", "inf", "nan(0x7fc00000)".
 std::string to_text(const Scalar&);
 
-/// Whether a lanewise op may have operands and a result of these dtypes.
+/// Whether a lanewise op accepts operands and a result of these dtypes.
 bool follows_rule(KernelOp op, DType result, std::span<const DType> operands);
 
-/// What each lanewise op means: the definition that the interpreter, constant folding and every generator's tests
-/// share. mul_add is fused. `result` is the result's dtype. Precondition: follows_rule, and op is not kConstant.
+/// Evaluates a lanewise op. This defines its meaning for the interpreter, constant folding and every generator's tests.
+/// mul_add is fused. `result` is the result's dtype. Precondition: follows_rule(op, ...), and op is not kConstant.
 Scalar evaluate(KernelOp op, DType result, std::span<const Scalar> operands);
 
 }  // namespace millrace

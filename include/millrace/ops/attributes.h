@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-// Attributes of ops. `visit` names each field once: printing, parsing, hashing and comparing go through it.
+// Attributes of ops. `visit` names each field once; printing and parsing go through it.
 
 struct NoAttrs {
   template <class V>
@@ -48,7 +48,7 @@ struct ArgAttrs {
   }
   friend bool operator==(const ArgAttrs&, const ArgAttrs&) = default;
 };
-/// Dims are paired in order: x_contract[i] with y_contract[i]. Any transposition is a choice of these.
+/// Dims are paired in order: x_contract[i] with y_contract[i]. This covers every transposed variant.
 struct DotAttrs {
   std::vector<std::int64_t> x_batch = {}, y_batch = {}, x_contract = {}, y_contract = {};
   template <class V>
@@ -64,7 +64,7 @@ struct Conv2dAttrs {
   std::vector<std::int64_t> strides = {1, 1};        // h, w
   std::vector<std::int64_t> padding = {0, 0, 0, 0};  // h low, w low, h high, w high
   std::vector<std::int64_t> dilations = {1, 1};      // h, w
-  std::int64_t groups = 1;  // input channels and filters are split alike; a filter sees its group's channels
+  std::int64_t groups = 1;  // splits input channels and filters alike; a filter sees its group's channels
   template <class V>
   void visit(V&& v) {
     v("strides", strides);
@@ -127,7 +127,7 @@ struct SliceAttrs {
 };
 struct PadAttrs {
   std::vector<SizeExpr> low = {}, high = {};
-  Number value = 0;  // an integer operand's dtype must hold it; rounded to a float one
+  Number value = 0;  // an integer dtype must hold it exactly; a float dtype rounds it
   template <class V>
   void visit(V&& v) {
     v("low", low);
@@ -174,8 +174,8 @@ struct SizeAttrs {
 };
 struct ScanAttrs {
   std::int64_t axis = -1;
-  bool exclusive = false;  // without the element itself
-  bool reverse = false;    // from the end
+  bool exclusive = false;  // excludes the element itself
+  bool reverse = false;    // scans from the end
   template <class V>
   void visit(V&& v) {
     v("axis", axis);
@@ -215,7 +215,8 @@ using Attributes = std::variant<NoAttrs, CastAttrs, ReduceAttrs, ArgAttrs, DotAt
 
 /// "{axis = 1, keep_dims = false}"; "" for NoAttrs.
 std::string to_text(const Attributes&);
-/// The same, with the facts of each symbol that is not in `stated`, which gets it: "{k = k in 0..64, axis = 1}".
+/// The same with the facts of symbols that are not in `stated` yet, which it then adds there:
+/// "{k = k in 0..64, axis = 1}".
 std::string to_text(const Attributes&, std::map<std::string, Dim>& stated);
 
 }  // namespace millrace

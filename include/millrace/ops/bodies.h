@@ -18,15 +18,16 @@
 
 namespace millrace::bodies {
 
-// What the elementwise ops without attributes compute, as templates over a builder (jit/body.h): op_table.inc says what
-// each means. An application's own kernel is made of them:
+// The bodies of the elementwise ops without attributes, as templates over a builder (jit/body.h). op_table.inc says
+// what each op means. Applications build their own kernels from them:
 //
 //     struct Swish {
 //       static auto emit(auto& b, auto x) { return b.mul(x[0], bodies::sigmoid(b, x[0])); }
 //     };
 //
-// Operands are of one dtype, as the op's: f16 and bf16 come as f32. Elementary functions state range, special values
-// and largest error in ops/math/, as tests/ops/math_test.cpp measures them with mul_add fused and unfused.
+// Operands have one dtype, the op's; f16 and bf16 operands are passed as f32. ops/math/ states the range, special
+// values and largest error of each elementary function, as measured by tests/ops/math_test.cpp with mul_add fused and
+// unfused.
 
 using math::atan2;
 using math::cos;
@@ -44,7 +45,7 @@ using math::softplus;
 using math::tan;
 using math::tanh;
 
-// Ops that are one of a builder's.
+// Ops that are a single builder instruction.
 #define MILLRACE_BODY_1(name, builder_name)           \
   template <class B>                                  \
   typename B::Value name(B& b, typename B::Value x) { \
@@ -81,7 +82,7 @@ MILLRACE_BODY_2(logical_xor, bit_xor)
 #undef MILLRACE_BODY_1
 #undef MILLRACE_BODY_2
 
-/// Neither above nor below 0 are 0, -0 and NaN, which stay as they are.
+/// 0, -0 and NaN are neither above nor below 0, and stay as they are.
 template <class B>
 typename B::Value sign(B& b, typename B::Value x) {
   const auto zero = b.constant_like(x, 0);
@@ -89,20 +90,20 @@ typename B::Value sign(B& b, typename B::Value x) {
   return b.select(b.gt(x, zero), b.constant_like(x, 1), negative);
 }
 
-/// Both steps round, so in f32 and f64 it equals div(1, sqrt(x)) bit for bit on every target.
+/// Both steps round, so in f32 and f64 this equals div(1, sqrt(x)) bit for bit on every target.
 template <class B>
 typename B::Value rsqrt(B& b, typename B::Value x) {
   return b.div(b.constant_like(x, 1), b.sqrt(x));
 }
 
-/// Source: Maas et al., Rectifier nonlinearities improve neural network acoustic models, ICML 2013; with a slope for
-/// each element He et al., arXiv:1502.01852.
+/// Source: Maas et al., Rectifier nonlinearities improve neural network acoustic models, ICML 2013; with one slope per
+/// element: He et al., arXiv:1502.01852.
 template <class B>
 typename B::Value leaky_relu(B& b, typename B::Value x, typename B::Value slope) {
   return b.select(b.lt(x, b.constant_like(x, 0)), b.mul(x, slope), x);
 }
 
-/// 0 from -3 down, of -inf too. At most 2 ulp.
+/// 0 for x <= -3 and for -inf. Error: at most 2 ulp.
 /// Source: Howard et al., arXiv:1905.02244.
 template <class B>
 typename B::Value hard_swish(B& b, typename B::Value x) {

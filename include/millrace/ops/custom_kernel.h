@@ -10,21 +10,22 @@
 
 namespace millrace {
 
-/// A body as it is recorded into a kernel, and as it is computed on the host. Operands of f16 and bf16 come as f32.
+/// A body for recording into a kernel, and for evaluation on the host. f16 and bf16 operands are passed as f32.
 using BodyFunction = BodyValue (*)(BodyBuilder&, std::span<const BodyValue>, const Attributes&);
 using HostFunction = Scalar (*)(HostEval&, std::span<const Scalar>, const Attributes&);
 
-/// An application's own elementwise kernel, fused and compiled like ours. `Body` is a builder template:
+/// An application's own elementwise kernel, fused and compiled like the built-in ops. `Body` is a builder template:
 ///
 ///     struct Swish {
-///       static auto emit(auto& b, auto x) { return b.div(x[0], b.add(b.constant_like(x[0], 1), my_exp(b,
-///       b.neg(x[0])))); }
+///       static auto emit(auto& b, auto x) {
+///         return b.div(x[0], b.add(b.constant_like(x[0], 1), my_exp(b, b.neg(x[0]))));
+///       }
 ///     };
 ///     Tensor y = graph.kernel<Swish>("swish", x);
 ///
-/// Operands have one shape; the result has that shape and the dtype of the value that emit returns, f16 and bf16 by
-/// b.convert too. Math on floats refuses integers, which emit converts. A graph, and ParseOptions::kernels, have one
-/// kernel of a name.
+/// All operands have one shape. The result has that shape and the dtype of the value that emit returns; b.convert makes
+/// it f16 or bf16. Math functions of floats reject integers; emit must convert them. Within a graph, and
+/// within ParseOptions::kernels, a name stands for one kernel.
 struct CustomKernel {
   std::string name;
   BodyFunction body = nullptr;

@@ -12,21 +12,21 @@
 
 namespace millrace {
 
-/// A node as its op sees it.
+/// A node as seen by its op.
 struct OpInstance {
   std::span<const TensorType> operands;
   std::span<const TensorType> results;
   const Attributes& attributes;
-  std::uint32_t used_results = ~0u;  // bit per result
+  std::uint32_t used_results = ~0u;  // one bit per result
 };
 
-/// What a run must check before anything executes, because only it knows the sizes: small <= large.
+/// A check that is left to the run, because only the run knows the sizes: small <= large.
 struct SizeRequirement {
   SizeExpr small;
   SizeExpr large;
 };
 
-/// What an op's type rule says of operands that it takes.
+/// The result types that an op's type rule infers, and the checks left to the run.
 struct Inference {
   Inference(std::vector<TensorType> types, std::vector<SizeRequirement> needed = {})
       : results(std::move(types)), requirements(std::move(needed)) {}
@@ -34,34 +34,34 @@ struct Inference {
   std::vector<SizeRequirement> requirements;
 };
 
-/// What an op means. One per row of op_table.inc, made by `define_<op>()` in src/ops/.
+/// The definition of an op. Each row of op_table.inc has one, made by `define_<op>()` in src/ops/.
 struct OpDef {
-  /// Result types and what a run must check, or what is wrong: "operand 1 is f32[8], expected f32[4x8] like operand 0;
-  /// insert a broadcast". The caller puts the node in front.
+  /// Infers the result types and the checks left to the run, or says what is wrong: "operand 1 is f32[8], expected
+  /// f32[4x8] like operand 0; insert a broadcast". The caller puts the node's name in front.
   Result<Inference> (*infer)(std::span<const TensorType> operands, const Attributes&) = nullptr;
-  /// Elementwise ops: one body, recorded and computed.
+  /// Elementwise ops only: one body, for recording and for the host.
   BodyFunction body = nullptr;
   HostFunction host = nullptr;
-  /// What the op asks of the jit, with row-major operands and results: one request; for concat one per operand, each
-  /// storing its slice of the result. Unused results are absent. Operands of a request are numbered as the node's
-  /// (concat: request i has the one operand i), results as the used ones in order.
+  /// The op's requests to the jit, with row-major operands and results. There is one request; concat has one per
+  /// operand, each storing its slice of the result. Unused results are left out. A request numbers its operands like
+  /// the node (for concat, operand i is the only operand of request i), and the used results in order.
   Result<std::vector<KernelRequest>> (*build)(const OpInstance&) = nullptr;
 };
 
 const OpDef& definition(Op op);
-/// The op's alternative of Attributes, as it is when nothing is said.
+/// The op's alternative of Attributes, with default values.
 Attributes default_attributes(Op op);
 
-/// How a type breaks what every value of a graph keeps (a dtype of the table, at most kMaxRank dims, extents of 0 or
-/// more, fewer than 2^48 elements, whose number has at most 4096 terms; no dim too long or divided by 0), to stand
-/// after the name of what has it: "is f32[-1], expected extents of 0 or more; correct them". Empty when it breaks
-/// nothing.
+/// Describes how a type breaks the limits that every value keeps: a dtype of the table, at most kMaxRank dims, extents
+/// of 0 or more, fewer than 2^48 elements, an element count of at most 4096 terms, no dim that is too long or divides
+/// by zero. The text follows the name of the value: "is f32[-1], expected extents of 0 or more; correct them". Empty if
+/// the type is within the limits.
 std::string broken_limit(const TensorType&);
 
-/// Infers with the checks that the table itself gives: operand count, attribute type, rank limit, element count.
+/// Infers an op's types, and checks what the table and the limits imply: operand count, attribute type, broken_limit.
 Result<Inference> infer_types(Op op, std::span<const TensorType> operands, const Attributes&);
 
-/// Type rule and request of a custom kernel, as OpDef::infer and OpDef::build.
+/// The type rule and the request of a custom kernel, like OpDef::infer and OpDef::build.
 Result<Inference> infer_custom(const CustomKernel&, std::span<const TensorType> operands);
 Result<std::vector<KernelRequest>> build_custom(const CustomKernel&, const OpInstance&);
 

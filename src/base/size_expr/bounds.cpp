@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds by interval arithmetic and divisibility by gcd, from the symbols' facts upwards.
+// Bounds by interval arithmetic and divisibility by gcd, bottom-up from the symbols' facts.
 #include <algorithm>
 #include <numeric>
 
@@ -22,7 +22,7 @@ SizeBounds product_bounds(const SizeBounds& a, const SizeBounds& b) {
   return {lower, upper};
 }
 
-/// The atom's bounds: the symbol divided by its multiple.
+/// The bounds of the atom, which is the symbol divided by its multiple.
 SizeBounds symbol_bounds(const Dim& symbol) {
   const std::int64_t multiple = symbol_multiple(symbol);
   const std::int64_t lower = saturating::negate(floor_divide(saturating::negate(symbol.min()), multiple));
@@ -30,7 +30,7 @@ SizeBounds symbol_bounds(const Dim& symbol) {
 }
 
 SizeBounds division_bounds(const SizeBounds& dividend, SizeBounds divisor) {
-  divisor.lower = std::max<std::int64_t>(divisor.lower, 1);  // a smaller divisor does not evaluate
+  divisor.lower = std::max<std::int64_t>(divisor.lower, 1);  // smaller divisors do not evaluate
   divisor.upper = std::max(divisor.upper, divisor.lower);
   return {floor_divide(dividend.lower, dividend.lower >= 0 ? divisor.upper : divisor.lower),
           floor_divide(dividend.upper, dividend.upper >= 0 ? divisor.lower : divisor.upper)};

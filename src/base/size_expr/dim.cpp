@@ -74,7 +74,7 @@ Status Dim::check() const {
     return invalid_argument(fmt::format(
         "dim '{}': its multiple_of facts have no common multiple from 1 to 2^63 - 2; correct or drop one", name_));
   }
-  // The largest value is a real one here, where no maximum stands for 2^63 - 1.
+  // A max_ of 2^63 - 1 means "no maximum", but here it is a valid value too.
   if (min_ <= max_ && min_ <= max_ - max_ % multiple_) return {};
   return invalid_argument(
       fmt::format("dim '{}': no value keeps {}, expected at least one; loosen a fact", name_, promise_text(*this)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// floor_div and ceil_div. Everything rests on floor_div(q * b + r, b) == q + floor_div(r, b) for b >= 1: each rule
-// moves what divides exactly into q, so that equal quotients get equal forms.
+// floor_div and ceil_div. All rules follow from floor_div(q * b + r, b) == q + floor_div(r, b) for b >= 1: each moves
+// the exactly divisible part into q, so that equal quotients get equal forms.
 #include <algorithm>
 #include <optional>
 
@@ -19,8 +19,8 @@ SizeExpr division_atom(SizeExpr dividend, SizeExpr divisor) {
   return finish(Atom{AtomKind::kFloorDiv, Dim(""), {std::move(dividend), std::move(divisor)}, {}});
 }
 
-/// Takes the part that `divisor` divides out of `sum`, which keeps coefficients below the divisor and a constant in
-/// [0, divisor).
+/// Removes the part of `sum` that `divisor` divides and returns its quotient. What stays has coefficients below the
+/// divisor and a constant in [0, divisor).
 Sum take_quotient(Sum& sum, std::int64_t divisor) {
   Sum quotient;
   quotient.constant = saturating::floor_divide(sum.constant, divisor);
@@ -33,8 +33,8 @@ Sum take_quotient(Sum& sum, std::int64_t divisor) {
   return quotient;
 }
 
-/// Divides a remainder's coefficients and the divisor by what they have in common; the constant loses only what could
-/// not change the quotient: floor_div(4*n + 7, 8) is floor_div(n + 1, 2).
+/// Divides the remainder's coefficients and the divisor by their common factor. The constant is rounded down, which
+/// cannot change the quotient: floor_div(4*n + 7, 8) is floor_div(n + 1, 2).
 void reduce_fraction(Sum& sum, std::int64_t& divisor) {
   std::int64_t common = divisor;
   for (const Term& term : sum.terms) common = common_divisor(common, term.coefficient);
@@ -73,7 +73,7 @@ SizeExpr divide_by_constant(const SizeExpr& dividend, std::int64_t divisor) {
   return quotient + division_atom(finish(std::move(remainder)), divisor);
 }
 
-/// term / by, when it leaves no remainder.
+/// term / by, if it leaves no remainder.
 std::optional<Term> divide_term(const Term& term, const Term& by) {
   if (saturating::is_end(term.coefficient) || term.coefficient % by.coefficient != 0) return std::nullopt;
   Term quotient{term.coefficient / by.coefficient, term.factors};
@@ -86,9 +86,9 @@ std::optional<Term> divide_term(const Term& term, const Term& by) {
   return quotient;
 }
 
-/// Polynomial long division by the leading term; nothing unless it leaves no remainder.
+/// Polynomial long division by the leading term; empty if it leaves a remainder.
 std::optional<SizeExpr> divide_exactly(SizeExpr dividend, const SizeExpr& divisor) {
-  // A division that succeeds on shapes takes a step a dim; the simplifications of products could undo a step.
+  // Dividing shapes takes one step per dim; without a limit, simplifying a product could undo a step forever.
   constexpr int kMaxSteps = 16;
   const Term leading = to_sum(divisor).terms.front();
   SizeExpr quotient;
@@ -113,7 +113,7 @@ SizeExpr divide_reduced(const Sum& dividend, const SizeExpr& divisor) {
   return floor_div(floor_div(finish(dividend), common), floor_div(divisor, common));
 }
 
-/// Precondition: divisor is no constant and at least 1.
+/// Precondition: divisor is not constant and is at least 1.
 SizeExpr divide_by_positive(const SizeExpr& dividend, const SizeExpr& divisor) {
   Sum remainder = to_sum(dividend);
   const Sum by = to_sum(divisor);
@@ -137,10 +137,10 @@ SizeExpr floor_div(const SizeExpr& a, const SizeExpr& b) {
     return divide_by_constant(a, b.constant());
   }
   if (!b.is_constant() && b.lower_bound() >= 1) return divide_by_positive(a, b);
-  return division_atom(a, b);  // must stay as it is: evaluate finds out whether the divisor is one
+  return division_atom(a, b);  // keep the division: evaluate reports a divisor below 1
 }
 
-// Not floor_div(a + b - 1, b), whose sum may leave int64 where the quotient does not. The forms are the same.
+// Not floor_div(a + b - 1, b): its sum may leave int64 when the quotient does not. The forms are the same.
 SizeExpr ceil_div(const SizeExpr& a, const SizeExpr& b) { return floor_div(a - 1, b) + 1; }
 
 }  // namespace millrace

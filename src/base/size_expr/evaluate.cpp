@@ -12,8 +12,8 @@ namespace {
 
 __extension__ typedef __int128 Wide;
 
-/// Evaluates one whole expression; kept beside its parts, because a message names it and its bindings. Parts are wide:
-/// the dividend n + 127 of a quotient may leave int64 where the quotient does not.
+/// Evaluates one whole expression, which error messages name together with its bindings. Intermediate values are wide:
+/// the dividend n + 127 may leave int64 when the quotient does not.
 struct Evaluation {
   const SizeExpr& whole;
   const SymbolValues& values;
@@ -45,7 +45,7 @@ struct Evaluation {
       is_lost |= __builtin_mul_overflow(total, value, &total);
       is_zero |= value == 0;
     }
-    // Nothing times 0 is too large, so a symbol of a huge multiple may still be 0.
+    // Anything times 0 is 0, even if a symbol's multiple is huge.
     if (is_zero) return Wide{0};
     return is_lost ? Result<Wide>(overflow()) : total;
   }
@@ -74,7 +74,8 @@ struct Evaluation {
       return invalid_argument(fmt::format("size {}: symbol '{}' has no value, bound: {}; bind it", whole.to_text(),
                                           symbol.name(), bindings()));
     }
-    // Checked here too, because the form was simplified by the facts and would give a wrong value quietly.
+    // Checked here too: the form was simplified using the facts, so a value that breaks one would silently give a wrong
+    // result.
     if (symbol.allows(found->second)) return Wide{found->second / symbol_multiple(symbol)};
     return invalid_argument(fmt::format("size {}: symbol '{}' is {}, expected {}; bind a value that keeps the promise",
                                         whole.to_text(), symbol.name(), found->second, promise_text(symbol)));

@@ -6,7 +6,7 @@
 namespace millrace {
 namespace {
 
-/// min(4 * min(a, b), c) is min(4 * a, 4 * b, c), and so for max.
+/// Turns min(4 * min(a, b), c) into min(4 * a, 4 * b, c), and the same for max.
 void append_operands(std::vector<SizeExpr>& operands, AtomKind kind, const SizeExpr& expr) {
   const Sum sum = to_sum(expr);
   if (sum.constant == 0 && sum.terms.size() == 1 && sum.terms[0].coefficient >= 1 && sum.terms[0].factors.size() == 1 &&
@@ -18,7 +18,7 @@ void append_operands(std::vector<SizeExpr>& operands, AtomKind kind, const SizeE
   }
 }
 
-/// Takes the factor that all operands have in common out of them, and gives it.
+/// Divides all operands by their common factor and returns it.
 std::int64_t take_common_factor(std::vector<SizeExpr>& operands) {
   std::int64_t common = 0;
   for (const SizeExpr& operand : operands) common = common_divisor(common, operand.known_multiple());
@@ -28,7 +28,7 @@ std::int64_t take_common_factor(std::vector<SizeExpr>& operands) {
 
 bool is_never_above(const SizeExpr& a, const SizeExpr& b) { return (b - a).lower_bound() >= 0; }
 
-/// Whether `other` makes `operand` superfluous.
+/// Whether `other` makes `operand` redundant.
 bool is_dominated(AtomKind kind, const SizeExpr& operand, const SizeExpr& other) {
   return kind == AtomKind::kMin ? is_never_above(other, operand) : is_never_above(operand, other);
 }
@@ -39,7 +39,7 @@ SizeExpr extremum(AtomKind kind, const SizeExpr& a, const SizeExpr& b) {
   append_operands(operands, kind, b);
   std::sort(operands.begin(), operands.end(), form_less);
   operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
-  // One at a time, since of two different forms with equal values each makes the other superfluous.
+  // Erase one at a time: two different forms with equal values each make the other redundant.
   for (std::size_t i = 0; i < operands.size();) {
     const bool dominated = std::any_of(operands.begin(), operands.end(), [&](const SizeExpr& other) {
       return &other != &operands[i] && is_dominated(kind, operands[i], other);

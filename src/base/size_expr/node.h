@@ -9,10 +9,10 @@
 
 #include "millrace/base/size_expr.h"
 
-/// What a SizeExpr is made of; for src/base/size_expr_*.cpp only.
+/// The parts of a SizeExpr; only for src/base/size_expr/*.cpp.
 namespace millrace {
 
-/// Hold for every binding that keeps the symbols' facts. The ends of int64 are the infinities.
+/// Bounds over all bindings that satisfy the symbols' facts. The ends of int64 stand for infinity.
 struct SizeBounds {
   std::int64_t lower = saturating::kMin;
   std::int64_t upper = saturating::kMax;
@@ -20,9 +20,9 @@ struct SizeBounds {
 
 enum class AtomKind : std::uint8_t { kSymbol, kFloorDiv, kMin, kMax };
 
-/// A symbol's atom is the symbol divided by what it is known to be a multiple of, so that `rows` is 128 * atom.
-/// Together with dividing out what the operands of an atom have in common, this makes every known multiple visible as a
-/// coefficient, and division exact where the facts say so, without rules of its own.
+/// A symbol's atom is the symbol divided by its known multiple, so that `rows` is 128 * atom. Together with dividing
+/// out the common factor of an atom's operands, this makes every known multiple visible as a coefficient, and makes
+/// division exact wherever the facts allow, with no extra rules.
 struct Atom {
   AtomKind kind = AtomKind::kSymbol;
   Dim symbol{""};                  // kSymbol only
@@ -30,7 +30,7 @@ struct Atom {
   SizeBounds bounds;               // computed once, from the parts
 };
 
-/// `coefficient` * the product of `factors`, which are sorted and never empty in a finished sum.
+/// `coefficient` times the product of `factors`. In a finished sum the factors are sorted and never empty.
 struct Term {
   std::int64_t coefficient = 1;
   std::vector<std::shared_ptr<const Atom>> factors;
@@ -52,9 +52,9 @@ using Sum = SizeExpr::Node;
 Sum to_sum(const SizeExpr&);
 /// Brings any sum into canonical form.
 SizeExpr finish(Sum);
-/// The expression that is this one atom, or a constant when its bounds leave one value.
+/// The expression consisting of this one atom, or a constant if its bounds leave only one value.
 SizeExpr finish(Atom);
-/// What a symbol's atom is multiplied by to give the symbol; 1 for a Dim that `check` refuses.
+/// The factor that turns a symbol's atom into the symbol; 1 for a Dim that `check` rejects.
 std::int64_t symbol_multiple(const Dim&);
 
 /// Orders by form: sums by their terms, constants last; terms by falling degree, then by factors.
@@ -65,7 +65,7 @@ std::strong_ordering compare_factors(const Term&, const Term&);
 
 SizeBounds derive_bounds(const SizeExpr&);
 SizeBounds derive_bounds(const Atom&);
-/// The greatest common divisor; that of 0 and b is b. An end of int64 counts as 1, as nothing is known of a lost value.
+/// The greatest common divisor; gcd(0, b) is b. An end of int64 counts as 1, since nothing is known about a lost value.
 std::int64_t common_divisor(std::int64_t a, std::int64_t b);
 
 }  // namespace millrace

@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// "rows in 1..64 multiple_of 4", and "n in 0.." where nothing more is promised: facts as messages say them, to those
-/// who write graphs as text and to those who write them in C++.
+/// The facts in messages, for authors of both text and C++: "rows in 1..64 multiple_of 4", or "n in 0.." when nothing
+/// more is promised.
 std::string promise_text(const Dim&);
 
 }  // namespace millrace

@@ -13,11 +13,10 @@ namespace millrace {
 namespace {
 
 constexpr int kMaxDepth = 64;
-/// A short text can mean a very large form: a product of n sums of two terms multiplies out to 2^n terms.
+/// Limits short texts with huge forms: a product of n two-term sums expands to 2^n terms.
 constexpr std::size_t kMaxParts = 500;
 
-/// How many atoms and constants an expression is written with, counted up to `limit`, which more than `depth` levels
-/// count as.
+/// Counts the atoms and constants in an expression, up to `limit`. Nesting deeper than `depth` also returns `limit`.
 std::size_t count_parts(const SizeExpr& expr, std::size_t limit, int depth) {
   if (depth == 0) return limit;
   std::size_t parts = 1;
@@ -110,7 +109,7 @@ class SizeExprReader {
     return product;
   }
 
-  /// One factor, or its negative.
+  /// Reads one factor, negated if `is_negative`.
   Result<SizeExpr> read_part(bool is_negative) {
     const std::size_t begin = text_.position();
     const std::string_view rest = text_.rest();
@@ -177,7 +176,7 @@ class SizeExprReader {
     text_.skip(length);
     std::int64_t value = 0;
     for (const char digit : rest.substr(0, length)) {
-      // Downwards, since INT64_MIN has no positive counterpart.
+      // Accumulate downwards, because INT64_MIN has no positive counterpart.
       if (__builtin_mul_overflow(value, 10, &value) || __builtin_sub_overflow(value, digit - '0', &value) ||
           (!is_negative && value == saturating::kMin)) {
         return text_.error(begin, fmt::format("found {}{}, expected a number within int64; lower it",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and products: how any sum of products becomes the canonical one.
+// Sums and products: brings any sum of products into canonical form.
 #include <algorithm>
 #include <iterator>
 
@@ -8,8 +8,8 @@
 namespace millrace {
 namespace {
 
-/// The x of min(k * x, 1), when x is one atom that is at least 0; null otherwise. k is positive, since the minimum
-/// would be k * x itself with another.
+/// Returns x for min(k * x, 1), where x is one atom that is at least 0; otherwise null. k is positive: for any other k
+/// the minimum would be k * x itself.
 const Atom* indicated_atom(const Atom& atom) {
   if (atom.kind != AtomKind::kMin || atom.operands.size() != 2 || !atom.operands[1].is(1)) return nullptr;
   const Sum* sum = SizeExprAccess::node(atom.operands[0]);
@@ -19,8 +19,8 @@ const Atom* indicated_atom(const Atom& atom) {
   return term.factors[0].get();
 }
 
-/// Sorts, and drops factors that cannot change the product: x * x is x for x in [0, 1], and x * min(x, 1) is x for
-/// x >= 0. The second is how a buffer's extent, which must be 0 for an empty shape, becomes the plain product.
+/// Sorts the factors and drops those that cannot change the product: x * x is x for x in [0, 1], and x * min(x, 1) is x
+/// for x >= 0. The second rule turns a buffer's extent, which must be 0 for an empty shape, into the plain product.
 void normalize_factors(Term& term) {
   auto& factors = term.factors;
   if (factors.size() < 2) return;
@@ -61,8 +61,8 @@ SizeExpr make(Sum sum) {
   return SizeExprAccess::make(std::make_shared<const Sum>(std::move(sum)));
 }
 
-/// Both are in canonical form, so that nothing is left to sort: the offsets of a concat are long sums, each of them the
-/// one before and one term more.
+/// Merges two canonical sums, which needs no sorting. This matters for the offsets of a concat: long sums that each
+/// extend the previous one by one term.
 Sum add_sums(const Sum& a, const Sum& b) {
   Sum sum{saturating::add(a.constant, b.constant), {}};
   sum.terms.reserve(a.terms.size() + b.terms.size());
@@ -89,7 +89,7 @@ Sum scale(Sum sum, std::int64_t by) {
   return sum;
 }
 
-/// Appends a * b, not yet in canonical form.
+/// Appends a * b; the result is not canonical yet.
 void append_product(Sum& sum, const Sum& a, const Sum& b) {
   const auto scaled = [&sum](const Term& term, std::int64_t by) {
     sum.terms.push_back({saturating::multiply(term.coefficient, by), term.factors});
@@ -121,7 +121,8 @@ SizeExpr finish(Sum sum) {
 SizeExpr finish(Atom atom) {
   atom.bounds = derive_bounds(atom);
   const auto [lower, upper] = atom.bounds;
-  // A symbol stays, whatever its facts, so that whoever binds it is checked; so does a division that may fail.
+  // Keep a symbol even if only one value fits its facts, so that its binding is checked, and keep a division that may
+  // fail.
   const bool may_fold = atom.kind == AtomKind::kMin || atom.kind == AtomKind::kMax ||
                         (atom.kind == AtomKind::kFloorDiv && atom.operands[1].lower_bound() >= 1);
   if (may_fold && lower == upper) return lower;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text shows symbols, not the atoms that stand for a part of them: 128 * (rows / 128) reads "rows". The form that text
-// gives when it is built again is the form that it came from.
+// Text shows symbols, not the atoms that stand for part of them: 128 * (rows / 128) prints as "rows". Parsing the text
+// gives back the same form.
 #include <algorithm>
 #include <span>
 
@@ -16,7 +16,7 @@ using Symbols = std::map<std::string, Dim>;
 std::string sum_text(const SizeExpr&, std::int64_t scale, Symbols* stated);
 std::int64_t display_scale(std::span<const SizeExpr> operands);
 
-/// What an atom must be multiplied by to be shown without a division that its symbols do not need.
+/// The factor by which an atom must be multiplied to print without a division that its symbols do not need.
 std::int64_t display_scale(const Atom& atom) {
   if (atom.kind == AtomKind::kSymbol) return symbol_multiple(atom.symbol);
   return atom.kind == AtomKind::kFloorDiv ? 1 : display_scale(atom.operands);
@@ -28,7 +28,7 @@ std::int64_t display_scale(const Term& term) {
   return scale / common_divisor(scale, term.coefficient);
 }
 
-/// One scale for all operands; 1 when the scaled numbers would leave int64.
+/// One scale for all operands; 1 if the scaled numbers would leave int64.
 std::int64_t display_scale(std::span<const SizeExpr> operands) {
   std::int64_t scale = 1;
   std::int64_t largest = 1;
@@ -45,7 +45,7 @@ std::int64_t display_scale(std::span<const SizeExpr> operands) {
   return saturating::is_end(saturating::multiply(scale, largest)) ? 1 : scale;
 }
 
-/// With its facts in parentheses, unless they are stated or nobody asks for them.
+/// Adds the facts in parentheses unless they are already stated or `stated` is null.
 std::string symbol_text(const Dim& symbol, Symbols* stated) {
   if (stated == nullptr || !stated->emplace(symbol.name(), symbol).second) return symbol.name();
   const std::string text = symbol.to_text();
@@ -58,7 +58,7 @@ std::string call_text(const char* function, const Atom& atom, std::int64_t scale
   return fmt::format("{}({})", function, text);
 }
 
-/// `scale` is display_scale(atom), and 1 where that is too large for the coefficient.
+/// `scale` is display_scale(atom), or 1 if that is too large for the coefficient.
 std::string atom_text(const Atom& atom, std::int64_t scale, Symbols* stated) {
   switch (atom.kind) {
     case AtomKind::kSymbol: {
@@ -67,7 +67,7 @@ std::string atom_text(const Atom& atom, std::int64_t scale, Symbols* stated) {
       return scale == multiple ? text : fmt::format("floor_div({}, {})", text, multiple);
     }
     case AtomKind::kFloorDiv:
-      // Scaling a divisor that may not be positive would build another form.
+      // Scaling a divisor that may not be positive would give a different form.
       return call_text("floor_div", atom, atom.operands[1].lower_bound() >= 1 ? display_scale(atom.operands) : 1,
                        stated);
     case AtomKind::kMin:
@@ -78,7 +78,7 @@ std::string atom_text(const Atom& atom, std::int64_t scale, Symbols* stated) {
   return {};
 }
 
-/// Unsigned, because -INT64_MIN is no int64.
+/// Unsigned, because -INT64_MIN does not fit int64.
 std::uint64_t magnitude(std::int64_t value) {
   return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
 }
@@ -94,7 +94,7 @@ std::string product_text(std::uint64_t coefficient, const Term& term, Symbols* s
   return coefficient == 1 ? text : fmt::format("{}*{}", coefficient, text);
 }
 
-/// The sign of a part goes between the parts, so that it reads "n - 4" rather than "n + -4".
+/// Puts the sign between the parts: "n - 4" rather than "n + -4".
 void append_signed(std::string& text, std::int64_t sign, const std::string& part) {
   if (text.empty()) {
     text = sign < 0 ? "-" : "";
@@ -122,7 +122,7 @@ std::string SizeExpr::to_text() const { return sum_text(*this, 1, nullptr); }
 
 std::string SizeExpr::to_text(std::map<std::string, Dim>& stated) const {
   std::string text = sum_text(*this, 1, &stated);
-  // A symbol alone needs no parentheses around its facts; only they begin a text with one.
+  // A lone symbol needs no parentheses around its facts; only facts make a text begin with one.
   const Sum sum = to_sum(*this);
   const bool is_one_part = sum.constant == 0 && sum.terms.size() == 1 && sum.terms[0].factors.size() == 1;
   return is_one_part && text.starts_with('(') ? text.substr(1, text.size() - 2) : text;

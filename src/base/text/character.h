@@ -8,7 +8,7 @@ namespace millrace {
 
 struct Character {
   std::size_t num_bytes = 0;
-  /// U+0000 to U+001F, U+007F to U+009F, or a byte that is no UTF-8: no terminal must get it as it is.
+  /// U+0000 to U+001F, U+007F to U+009F, or an invalid UTF-8 byte: must not be sent to a terminal unescaped.
   bool is_control = false;
 };
 

@@ -10,9 +10,9 @@
 namespace millrace {
 namespace {
 
-constexpr std::size_t kMaxLength = 64;  // longer names are compared as far as this
+constexpr std::size_t kMaxLength = 64;  // only this many characters are compared
 
-/// Levenshtein's distance.
+/// Levenshtein distance.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

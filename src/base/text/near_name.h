@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// Finds the one of many names that a mistyped one was meant to be: the fewest letters to change, add or leave out, and
-/// at most a third of them.
+/// Finds the name that a mistyped one most likely meant: the one with the smallest edit distance, which may be at most
+/// a third of the letters.
 class NearName {
  public:
   explicit NearName(std::string_view wanted);
@@ -18,7 +18,7 @@ class NearName {
 
  private:
   std::string wanted_;
-  std::size_t distance_;  // of nearest_, or one more than is allowed
+  std::size_t distance_;  // to nearest_; initially one more than allowed
   std::string nearest_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 template <class T>
 constexpr bool kIsSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-/// What a float is computed in.
+/// The type in which a float is computed.
 template <class T>
 using Wide = std::conditional_t<kIsSmallFloat<T>, float, T>;
 
@@ -44,13 +44,13 @@ bool is_nan(T value) {
   return std::isnan(static_cast<Wide<T>>(value));
 }
 
-/// Quiet, positive and without a payload.
+/// The quiet, positive NaN without payload.
 template <class T>
 T usual_nan() {
   return T(std::numeric_limits<Wide<T>>::quiet_NaN());
 }
 
-/// "(0x7fc00001)", or nothing.
+/// "(0x7fc00001)", or empty.
 template <class T>
 Result<T> read_nan(TextReader& reader) {
   if (!reader.take("(")) return usual_nan<T>();
@@ -71,7 +71,7 @@ Result<T> read_nan(TextReader& reader) {
 
 template <class T>
 Result<T> read_float(TextReader& reader) {
-  using Read = std::conditional_t<kIsSmallFloat<T>, double, T>;  // a 16-bit float rounds once from double
+  using Read = std::conditional_t<kIsSmallFloat<T>, double, T>;  // a 16-bit float rounds once, from double
   const std::size_t begin = reader.position();
   if (reader.take_word("nan")) return read_nan<T>(reader);
   const bool is_negative = reader.take("-");
@@ -162,7 +162,7 @@ Result<Number> read_any_number(TextReader& reader) {
   const std::string_view text = reader.rest();
   const std::size_t begin = reader.position();
   MILLRACE_TRY_ASSIGN(const double value, read_number<double>(reader));
-  // Up to the space or comment behind it, which position() goes past.
+  // Stop at the space or comment after the number, which position() skips.
   const std::size_t length = std::min(text.find_first_of(" \t\r\n/"), reader.position() - begin);
   const char* end = text.data() + length;
   const auto holds = [&](auto& number) {
@@ -181,7 +181,7 @@ Result<Number> read_element(TextReader& reader, DType dtype) {
     const std::size_t begin = reader.position();
     MILLRACE_TRY_ASSIGN(const T value, read_number<T>(reader));
     if constexpr (is_float(dtype_of<T>)) {
-      if (is_nan(value)) return Number(static_cast<double>(static_cast<Wide<T>>(value)));  // its bits are of T
+      if (is_nan(value)) return Number(static_cast<double>(static_cast<Wide<T>>(value)));  // keep the bits of T
       reader.move_to(begin);
       return read_any_number(reader);
     } else {

@@ -9,23 +9,23 @@
 
 namespace millrace {
 
-/// A value as text that reads back to the same bits: "true", "-7", the shortest decimal that a float needs, "-0",
-/// "inf", "nan", and "nan(0xffc00001)" for a NaN that is not the quiet, positive one without a payload.
+/// Text that reads back to the same bits: "true", "-7", the shortest decimal that identifies a float, "-0", "inf",
+/// "nan", and "nan(0xffc00001)" for any NaN other than the quiet, positive one without payload.
 template <class T>
 std::string number_text(T value);
 
-/// Rounds to nearest. Fails when T does not hold the number, even as a subnormal.
+/// Rounds to nearest. Fails if T cannot hold the number, even as a subnormal.
 template <class T>
 Result<T> read_number(TextReader&);
 
-/// An integer of [-2^63, 2^64) exactly, and else as a double.
+/// Exact if it is an integer in [-2^63, 2^64), otherwise a double.
 Result<Number> read_any_number(TextReader&);
 
-/// A number that stands for an element of the dtype: what read_number takes for it, and nothing else. A float's keeps
-/// the digits that the dtype would round away.
+/// Reads an element of the dtype, accepting what read_number accepts for it. For a float, keeps the digits that
+/// rounding to the dtype would drop.
 Result<Number> read_element(TextReader&, DType);
 
-/// What read_element reads as an element of the same value: "true" for bool, "inf" for 1e300 in f32.
+/// Text that read_element reads as an element of the same value: "true" for bool, "inf" for 1e300 in f32.
 std::string element_text(const Number&, DType);
 
 #define MILLRACE_DTYPE(name, text, host, size, kind) \

@@ -14,14 +14,14 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_character(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-/// A byte of UTF-8 that is no character of its own.
+/// Whether the byte continues a UTF-8 character.
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 std::size_t name_length(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::find_if_not(text, is_name_character) - text.begin());
 }
 
-/// The character that the escape at the front of `text` means, and its length; 0 when it is none.
+/// The character for the escape at the start of `text`, and the escape's length; 0 if it is not an escape.
 std::pair<char, std::size_t> read_escape(std::string_view text) {
   if (text.size() < 2) return {0, 0};
   switch (text[1]) {
@@ -41,7 +41,7 @@ std::pair<char, std::size_t> read_escape(std::string_view text) {
   return {static_cast<char>(hex_digit(text[2]) * 16 + hex_digit(text[3])), 4};
 }
 
-/// The part of a line around `column` that fits a screen, and a caret under the column. Both in bytes.
+/// The part of a line around `column` that fits on a screen, with a caret under the column. Both count bytes.
 std::string excerpt(std::string_view line, std::size_t column) {
   constexpr std::size_t kBefore = 70, kAfter = 40;
   std::size_t begin = column > kBefore ? column - kBefore : 0;
@@ -79,7 +79,7 @@ std::string string_text(std::string_view text) {
     if (text[0] == '"' || text[0] == '\\') {
       result += {'\\', text[0]};
     } else {
-      // It escapes what read_string takes for escaped.
+      // Escapes exactly the characters that read_string unescapes.
       result += is_control ? printable(text.substr(0, num_bytes)) : text.substr(0, num_bytes);
     }
     text.remove_prefix(num_bytes);

@@ -9,27 +9,27 @@
 
 namespace millrace {
 
-/// A letter or '_', then letters, digits, '_' and '.': what stands in our texts without quotes.
+/// Whether a name needs no quotes in our texts: a letter or '_', then letters, digits, '_' and '.'.
 bool is_plain_name(std::string_view);
-/// In double quotes, with escapes where read_string needs them.
+/// The text in double quotes, with the escapes that read_string needs.
 std::string string_text(std::string_view);
-/// The name as it is when it is plain, else string_text.
+/// The name itself if it is plain, otherwise string_text.
 std::string name_text(std::string_view);
-/// The value of 0-9 and a-f, else -1.
+/// The value of 0-9 and a-f, otherwise -1.
 int hex_digit(char);
 
-/// A place in a text, and the tokens that our texts are made of. Spaces, line ends and comments ("//" up to the end of
-/// the line) may stand between tokens. Errors say the place and show its line:
+/// A position in a text, and the tokens of our texts. Spaces, line ends and comments ("//" to the end of the line) may
+/// separate tokens. Errors give the position and show its line:
 ///
 ///     g.mr:2:8: found 'topq', expected the name of an op; did you mean 'topk'?
 ///       %y = topq(%x)
 ///            ^
 class TextReader {
  public:
-  /// `name` stands for the text in errors: a path, mostly. Both outlive the reader.
+  /// `name` stands for the text in errors, usually a path. Both must outlive the reader.
   TextReader(std::string_view name, std::string_view text) : name_(name), text_(text) {}
 
-  /// Where the next token begins, in bytes.
+  /// The byte offset of the next token.
   std::size_t position();
   void move_to(std::size_t position) { position_ = position; }
   bool at_end() { return position() == text_.size(); }
@@ -37,20 +37,20 @@ class TextReader {
   std::string_view rest() { return text_.substr(position()); }
   void skip(std::size_t bytes) { position_ += bytes; }
 
-  // Each takes the next token when it is what is asked for, and otherwise nothing.
+  // These take the next token if it matches, otherwise nothing.
   bool take(std::string_view punctuation);
   bool take_word(std::string_view word);
-  /// Empty when there is none.
+  /// Empty if there is none.
   std::string_view take_name();
-  /// Letters, digits, '_' and '.', whatever comes first.
+  /// Takes letters, digits, '_' and '.', with no rule for the first character.
   std::string_view take_name_characters();
 
-  /// A string in double quotes, with the escapes \" \\ \n \t and \x7f. Fails when there is none.
+  /// Reads a string in double quotes, with the escapes \" \\ \n \t and \x7f. Fails if there is none.
   Result<std::string> read_string();
   /// A plain name or a string.
   Result<std::string> read_name(std::string_view expected);
 
-  /// "<name>:<line>:<column>: <problem>", and the line with a caret below the column.
+  /// "<name>:<line>:<column>: <problem>", then the line with a caret below the column.
   Status error(std::size_t position, std::string_view problem) const;
   /// "found <the next token>, <expected>".
   Status unexpected(std::string_view expected);

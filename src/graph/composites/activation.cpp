@@ -17,7 +17,7 @@ Tensor silu(Tensor x) { return x * sigmoid(x); }
 Tensor clamp(Tensor x, double low, double high) try {
   if (!x.is_valid()) return {};
   for (const double bound : {low, high}) {
-    // Beyond the dtype's range there is no limit; a fraction would be rounded, which nobody asked for.
+    // A bound outside the dtype's range has no effect. A fraction would have to be rounded, which nobody asked for.
     if (is_float(x.dtype()) || std::isinf(bound) || std::trunc(bound) == bound) continue;
     return refuse(
         *x.builder(), "clamp",

@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-/// -inf where a bool mask is false; a mask of numbers is added.
+/// Sets scores to -inf where a bool mask is false, and adds a numeric mask.
 Tensor masked(Tensor scores, Tensor mask) {
   if (!scores.is_valid()) return {};
   Tensor spread = broadcast_to(mask, scores.shape());

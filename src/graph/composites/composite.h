@@ -12,30 +12,30 @@
 
 namespace millrace {
 
-/// The builder of the first tensor that has one. Tensors without a builder come from an earlier mistake, or from a
-/// default-constructed Tensor, which the builder reports when any operand has one.
+/// The builder of the first tensor that has one. A tensor without a builder comes from an earlier mistake or is
+/// default-constructed; the builder reports the latter if any operand has a builder.
 GraphBuilder* builder_of(std::span<const Tensor> tensors);
 inline GraphBuilder* builder_of(std::initializer_list<Tensor> tensors) {
   return builder_of(std::span(tensors.begin(), tensors.size()));
 }
 
-/// The result of a function that found no memory for its own lists: "%7 = einsum: out of memory; ..." goes to the
-/// builder, if there is one.
+/// Reports to the builder, if there is one, that a function ran out of memory: "%7 = einsum: out of memory; ...".
 Tensor fail_without_memory(GraphBuilder* builder, std::string_view function);
 
-/// Refuses what a composite was given: "%7 = einsum: found, expected; what to do".
+/// Rejects a composite's arguments: "%7 = einsum: found, expected; what to do".
 Tensor refuse(GraphBuilder& graph, std::string_view composite, std::string_view what);
 
-/// What a composite of several steps computes in: 16-bit floats overflow, and lose at each step, where f32 does not.
+/// The dtype in which a composite of several steps computes. f16 can overflow, and 16-bit floats lose precision at each
+/// step.
 inline DType wide_dtype(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
 
-/// A tensor of `dtype` in the dtype to compute in. Others stay: what reads them judges them.
+/// Casts a 16-bit float tensor of `dtype` to f32. Leaves other dtypes for the reading op to check.
 inline Tensor widen(Tensor x, DType dtype) {
   const bool is_narrow = x.is_valid() && x.dtype() == dtype && wide_dtype(dtype) != dtype;
   return is_narrow ? cast(x, wide_dtype(dtype)) : x;
 }
 
-/// The way back, once for the result.
+/// Casts the result back to `dtype`, rounding once.
 inline Tensor narrow(Tensor x, DType dtype) { return x.is_valid() && wide_dtype(dtype) != dtype ? cast(x, dtype) : x; }
 
 }  // namespace millrace

@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// A tensor with a letter for each dim.
+/// A tensor with one letter per dim.
 struct Term {
   Tensor tensor;
   std::string letters;
@@ -28,7 +28,7 @@ struct Equation {
   std::string result;
 };
 
-/// Nothing when it is not "ij,jk->ik".
+/// Empty if the text does not have the form "ij,jk->ik".
 std::optional<Equation> parse_equation(std::string_view text) {
   std::string plain;
   std::ranges::copy_if(text, std::back_inserter(plain), [](char c) { return c != ' '; });
@@ -54,7 +54,7 @@ std::optional<Equation> parse_equation(std::string_view text) {
   return equation;
 }
 
-/// Sums over what nobody else needs.
+/// Sums over the letters that are no longer needed.
 Term sum_out(const Term& term, std::string_view needed) {
   std::vector<std::int64_t> axes;
   std::string kept;
@@ -68,7 +68,7 @@ Term sum_out(const Term& term, std::string_view needed) {
   return axes.empty() ? term : Term{reduce_sum(term.tensor, std::move(axes)), std::move(kept)};
 }
 
-/// A letter of both is a batch dim when it is needed still, else it is contracted.
+/// A letter in both becomes a batch dim if it is still needed; otherwise it is contracted.
 Term multiply(const Term& x, const Term& y, std::string_view needed) {
   DotAttrs attributes;
   std::string batch, free;

@@ -4,10 +4,10 @@
 namespace millrace {
 namespace {
 
-/// An index over several axes being made one over them all, in row-major order.
+/// Combines indices along several axes into one row-major index over all of them.
 struct FlatIndex {
   Tensor index;   // i64
-  Tensor inside;  // bool: every part so far is in its axis, after wrapping
+  Tensor inside;  // bool: every index so far is within its axis, after wrapping
 };
 
 FlatIndex add_axis(FlatIndex flat, Tensor part, const SizeExpr& extent) {
@@ -23,7 +23,7 @@ FlatIndex add_axis(FlatIndex flat, Tensor part, const SizeExpr& extent) {
   return {flat.index * size + wrapped, logical_and(flat.inside, inside)};  // braces: in this order
 }
 
-/// Part number `i` of every index: one column of the last dim.
+/// Component `i` of every index: one column of the last dim.
 Tensor part_of(Tensor indices, std::int64_t i) {
   const Shape shape = indices.shape();
   std::vector<SizeExpr> start(shape.rank(), 0), stop = shape.dims(), dims = shape.dims();
@@ -57,7 +57,7 @@ Tensor gather_nd(Tensor x, Tensor indices) try {
     if (!flat.index.is_valid()) return {};
     count = count * extent;
   }
-  // What is outside of its axis must be outside of all of them together: then gather reports it.
+  // An index outside its own axis must stay outside the combined axis, so that gather reports it.
   Tensor outside = broadcast_to(size_of(graph, count), flat.index.shape());
   std::vector<SizeExpr> dims = {count};
   dims.insert(dims.end(), shape.dims().begin() + parts.constant(), shape.dims().end());

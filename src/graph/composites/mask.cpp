@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compares positions: counts along one axis, read by every element through a broadcast.
+// Composites that compare positions: each element reads a broadcast count along one axis.
 #include <algorithm>
 
 #include "graph/composites/composite.h"
@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-/// 0, 1, ... along dim `axis` of `shape`.
+/// The index along dim `axis` of each element of `shape`.
 Tensor positions(GraphBuilder& graph, DType dtype, const Shape& shape, std::size_t axis) {
   return broadcast(iota(graph, dtype, {shape[axis]}, 0), shape, {static_cast<std::int64_t>(axis)});
 }
@@ -43,7 +43,7 @@ Tensor trilu(Tensor x, bool upper, std::int64_t diagonal) try {
                   fmt::format("operand is {}, expected rank 2 or more; reshape it", x.type().to_text()));
   }
   Tensor row = positions(graph, DType::kI64, shape, rank - 2), column = positions(graph, DType::kI64, shape, rank - 1);
-  // Further than any dim is long every diagonal is alike, and double and i64 hold these.
+  // Beyond the length of any dim all diagonals are alike; double and i64 hold this bound exactly.
   constexpr std::int64_t kFar = std::int64_t{1} << 49;
   Tensor edge = row + static_cast<double>(std::clamp(diagonal, -kFar, kFar));
   Tensor is_kept = upper ? greater_equal(column, edge) : less_equal(column, edge);

@@ -4,7 +4,7 @@
 namespace millrace {
 namespace {
 
-/// `reduced` has extent 1 along the reduced axes: spread it over the shape of x again.
+/// Broadcasts `reduced`, whose reduced axes have extent 1, to the shape of x.
 Tensor spread(Tensor reduced, Tensor x) { return x.is_valid() ? broadcast_to(reduced, x.shape()) : Tensor(); }
 
 }  // namespace
@@ -69,7 +69,7 @@ Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) try {
   Tensor variance = reduce_mean(centred * centred, {-1}, true);
   Tensor normal = centred * spread(rsqrt(variance + epsilon), x);
   if (!normal.is_valid()) return {};
-  // In two statements: the graph must not depend on the order in which a compiler evaluates operands.
+  // Two statements: the node order must not depend on the order in which the compiler evaluates operands.
   Tensor scaled = normal * broadcast_to(widen(scale, dtype), x.shape());
   return narrow(scaled + broadcast_to(widen(bias, dtype), x.shape()), dtype);
 } catch (const std::bad_alloc&) {

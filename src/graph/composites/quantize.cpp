@@ -4,7 +4,7 @@
 namespace millrace {
 namespace {
 
-/// One value for all of x, or one for each index of its axis.
+/// Broadcasts a scalar, or one value per index of the axis, to the shape of x.
 Tensor per_axis(Tensor parameter, Tensor x, std::int64_t axis) {
   if (parameter.shape().rank() == 0) return broadcast_to(parameter, x.shape());
   const auto rank = static_cast<std::int64_t>(x.shape().rank());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Axis by axis: where each result point stands in the operand is a short vector, which gathers read.
+// Resizes axis by axis: a short vector holds each result point's position in the operand, and gathers read through it.
 #include "graph/composites/composite.h"
 
 namespace millrace {
 namespace {
 
-/// One axis being resized. Coordinates are f64: exact for any extent that memory holds.
+/// One axis of a resize. Positions are f64, exact for any extent that fits in memory.
 struct ResizedAxis {
   GraphBuilder& graph;
   SizeExpr from;
@@ -23,7 +23,7 @@ struct ResizedAxis {
     return mode == ResizeCoordinates::kHalfPixel ? at - 0.5 : at;
   }
 
-  /// Limited to the operand's positions.
+  /// Clamps to the operand's positions.
   Tensor inside(Tensor position) const {
     Tensor lowered = min(position, last());
     return max(lowered, graph.fill(DType::kF64, {to}, 0));
@@ -47,7 +47,7 @@ Tensor resize_linear(Tensor x, std::int64_t axis, const ResizedAxis& resized, Re
   Tensor share = broadcast(cast(at - low, x.dtype()), below.shape(), {axis});
   Tensor low_part = below * (1.0 - share);
   Tensor between = low_part + above * share;
-  // At a point the other one does not count: 0 times its inf or NaN would be NaN.
+  // At an exact point take only that neighbour: 0 times the other's inf or NaN would be NaN.
   const auto all = [&](double value) { return resized.graph.fill(share.dtype(), share.shape(), value); };
   Tensor is_above = equal(share, all(1));
   Tensor not_below = select(is_above, above, between);

@@ -6,7 +6,7 @@ namespace millrace {
 ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes) try {
   if (!x.is_valid()) return {};
   GraphBuilder& graph = *x.builder();
-  // Indices of another graph, or of none, are refused where they are taken.
+  // take_along_axis rejects indices of another graph or an invalid tensor.
   const bool is_known = indices.is_valid() && indices.builder() == &graph;
   if (is_known && (!is_integer(indices.dtype()) || indices.shape() != x.shape())) {
     refuse(graph, "topk",

@@ -6,7 +6,8 @@
 namespace millrace {
 namespace {
 
-/// Dims counted from the last; where two differ, the one that is not 1. What fits neither is refused by broadcast.
+/// Aligns dims at the last one; where two differ, takes the one that is not 1. broadcast rejects operands that do not
+/// fit.
 Shape joint_shape(std::initializer_list<Tensor> tensors) {
   std::size_t rank = 0;
   for (const Tensor& tensor : tensors) rank = std::max(rank, tensor.shape().rank());

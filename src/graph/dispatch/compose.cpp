@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Composes a region into one LoopKernel by pulling: to compute a value at an index, compute its operands at that index
-// (through views: at the mapped index) and run its body; what the region does not compute is loaded.
+// (for a view, at the mapped index) and run its body. Values from outside the region are loaded.
 #include "graph/dispatch/compose.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using Indices = std::vector<AffineIndex>;
 
-/// A 16-bit node rounds to its dtype even when it never meets memory.
+/// A 16-bit node rounds to its dtype even if its value is never stored.
 BodyValue round_to(BodyBuilder& b, DType dtype, BodyValue value) {
   if (dtype == DType::kF16 || dtype == DType::kBF16) return b.convert(DType::kF32, b.convert(dtype, value));
   return value;
@@ -36,7 +36,7 @@ Result<std::vector<KernelRequest>> build_node(const Graph& graph, NodeId id, std
   return definition(op.op).build({operands, node.results, op.attributes, used});
 }
 
-/// Rows of one body under construction: values already computed at an index.
+/// A value of the body under construction that is already computed at an index.
 struct Computed {
   Value value;
   Indices indices;
@@ -48,7 +48,7 @@ class Composer {
   Composer(const Graph& graph, const Region& region)
       : graph_(graph), region_(region), members_(region.nodes.begin(), region.nodes.end()) {}
 
-  /// Elementwise nodes and views only: a map over the points of the outputs.
+  /// For regions of only elementwise nodes and views: a map over the points of the outputs.
   ComposedRequest compose_map() {
     const Shape& shape = graph_.type(region_.outputs[0]).shape;
     for (std::size_t d = 0; d < shape.rank(); ++d) kernel_.domain.push_back({fmt::format("d{}", d), shape[d], false});
@@ -95,7 +95,7 @@ class Composer {
     return static_cast<std::uint32_t>(kernel_.loads.size() - 1);
   }
 
-  /// The root's own body: its plain loads pull, its guarded and dynamic ones stay loads.
+  /// Inlines the root's own body. Plain loads pull their value; guarded and dynamic loads stay loads.
   std::vector<BodyValue> inline_root(BodyBuilder& b, const LoopKernel& loop, const Body& body) {
     const Node& root = graph_.nodes[root_];
     return b.inline_body(body, [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {
@@ -139,7 +139,7 @@ class Composer {
     return b.load(access, body_dtype(graph_.type(value).dtype));
   }
 
-  /// A constant of one element is an immediate.
+  /// A one-element constant becomes an immediate.
   std::optional<Scalar> scalar_constant(const Node& node) const {
     const auto* constant = std::get_if<ConstantNode>(&node.what);
     if (!constant || constant->data->size() != size_bytes(node.results[0].dtype)) return std::nullopt;
@@ -178,7 +178,7 @@ bool is_composed_elementwise(const Node& node) {
   return has_trait(std::get<OpNode>(node.what).op, kElementwise);
 }
 
-/// A root that no node is fused with keeps its own requests: several for concat, a descriptor for sort and topk.
+/// The requests of a root with nothing fused to it: concat has several, sort and topk have a descriptor.
 Result<std::vector<ComposedRequest>> alone(const Graph& graph, const Region& region, NodeId root,
                                            std::vector<KernelRequest> requests) {
   if (region.nodes.size() != 1) {
@@ -210,7 +210,7 @@ Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatc
   if (!root || is_view_alone) return std::vector<ComposedRequest>{Composer(graph, region).compose_map()};
   std::uint32_t used = 0;
   for (const Value& output : region.outputs) used |= output.node == *root ? 1u << output.result : 0;
-  if (used == 0) used = 1;  // read by the epilogue only
+  if (used == 0) used = 1;  // only the epilogue reads it
   MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_node(graph, *root, used));
   const LoopKernel* loop = std::get_if<LoopKernel>(&requests[0]);
   if (requests.size() != 1 || !loop) return alone(graph, region, *root, std::move(requests));

@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-/// The requests of a region: its root's own, with the region's elementwise nodes composed into term and epilogue.
-/// Request operands are numbered as `operands` says, results as `results`.
+/// A kernel request for a region: the root's own request, with the region's elementwise nodes composed into its term
+/// and epilogue. The request numbers its operands and results in the order of `operands` and `results`.
 struct ComposedRequest {
   KernelRequest request;
   std::vector<Value> operands;

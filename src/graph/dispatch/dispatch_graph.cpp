@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a DispatchGraph promises, and how it reads.
+// verify and to_text of a DispatchGraph; dispatch.h lists the invariants.
 #include <set>
 
 #include <fmt/format.h>

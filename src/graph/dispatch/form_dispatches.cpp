@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a graph into regions. Each node that computes starts in a region of its own; regions that are one kernel's work
-// are then joined along the edges between them:
-//   - elementwise after anything that writes the same points: into its epilogue;
-//   - elementwise before a reduction that is its only reader: into its term;
-//   - index views (transpose, broadcast, slice): into every reader, as index maps;
-//   - reshapes: nowhere, they share storage.
+// Cuts a graph into regions. Each computing node starts in its own region; then regions that fit into one kernel are
+// joined along the edges between them:
+//   - an elementwise node joins the epilogue of a producer that writes the same points;
+//   - an elementwise node joins the term of a reduction that is its only reader;
+//   - index views (transpose, broadcast, slice) join every reader, as index maps;
+//   - reshapes join nothing: they share storage.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -24,10 +24,12 @@ namespace millrace {
 namespace {
 
 constexpr std::uint32_t kNone = ~0u;
-/// Joining groups costs their sizes, and generating a kernel more than in proportion to its own.
+/// Joining costs time linear in the region, and generating code grows faster than the kernel. Chosen because forming
+/// and code generation were quadratic without a limit.
 constexpr std::size_t kMaxRegionNodes = 128;
-/// The limit of a body beside that of a map (kMaxMapInstructions): a reduction or a contraction has four copies, as
-/// rows have a remainder too. Past so many instructions a pass over memory costs next to nothing beside them.
+/// The instruction limit for a body with a root; kMaxMapInstructions is the limit for a map. A reduction or contraction
+/// has four copies of the body, for full and remainder rows and columns. A separate pass over memory costs little next
+/// to so many instructions.
 constexpr std::int64_t kMaxRootInstructions = kMaxKernelInstructions / 4 - 50;
 
 bool is_elementwise(const Node& node) {
@@ -40,7 +42,7 @@ bool is_source(const Node& node) {
   return std::holds_alternative<InputNode>(node.what) || std::holds_alternative<ConstantNode>(node.what);
 }
 
-/// Whether neighbours in the last dim of a view are none in memory.
+/// Whether elements that are neighbours in the view's last dim are not neighbours in memory.
 bool stands_apart(const Graph& graph, const Node& node) {
   const std::size_t rank = node.results[0].shape.rank();
   if (!is_index_view(node) || rank == 0) return false;
@@ -54,8 +56,8 @@ bool stands_apart(const Graph& graph, const Node& node) {
   return false;
 }
 
-/// Instructions that loading an operand takes that no node computes: it is widened, and the elements of a view may
-/// stand apart, so that each lane has an address.
+/// The cost of loading an operand that no node accounts for: widening it, and one address per lane if the elements of a
+/// view are not adjacent.
 std::int64_t load_instructions(const Graph& graph, Value operand) {
   constexpr std::int64_t kApart = 26;
   const Node& node = graph.nodes[operand.node];
@@ -70,7 +72,7 @@ std::int64_t load_instructions(const Graph& graph, Value operand) {
   return estimate_instructions(b.finish()) + (stands_apart(graph, node) ? kApart : 0);
 }
 
-/// Instructions that the node adds to the body that it is fused into.
+/// The instructions that the node adds to the body it is fused into.
 std::int64_t body_instructions(const Graph& graph, const Node& node) {
   if (!is_elementwise(node)) return 0;
   BodyBuilder b;
@@ -97,12 +99,12 @@ bool has_trait(const Node& node, OpTraits trait) {
 
 bool takes_term_producers(const Node& node) { return has_trait(node, kTakesTerm); }
 
-/// Reads its operands through index maps that views compose with.
+/// Whether the node reads its operands through index maps, into which views can be composed.
 bool looks_through_views(const Node& node) {
   return is_elementwise(node) || is_index_view(node) || takes_term_producers(node) || has_trait(node, kReadsViews);
 }
 
-/// Its kernel has an epilogue at each result point.
+/// Whether the node's kernel has an epilogue at each result point.
 bool takes_epilogue(const Node& node) { return is_elementwise(node) || has_trait(node, kTakesEpilogue); }
 
 class Former {
@@ -127,7 +129,7 @@ class Former {
     return i;
   }
 
-  /// A view has a region only when somebody needs its elements in memory.
+  /// Creates one group per computing node. An index view gets a group only if somebody needs its elements in memory.
   void prepare() {
     const std::size_t count = graph_.nodes.size();
     users_.resize(count);
@@ -157,7 +159,8 @@ class Former {
     for (const GraphOutput& output : graph_.outputs) is_output_[index_of(output.value.node)] = true;
   }
 
-  /// The group that computes what `operand` is read from, behind views and reshapes; kNone for inputs and constants.
+  /// The group that produces the storage behind `operand`, looking through views and reshapes; kNone for inputs and
+  /// constants.
   std::uint32_t producer_group(Value operand) {
     std::uint32_t i = index_of(operand.node);
     while (groups_of(i) == kNone && !node(i).operands.empty() && !is_source(node(i)))
@@ -169,7 +172,7 @@ class Former {
     return groups_[g].empty() ? kNone : g;
   }
 
-  /// Whether `from` is needed, directly or not, by `to` through some third group: joining the two would make a cycle.
+  /// Whether `to` depends on `from` through a third group, so that joining the two would create a cycle.
   bool is_reached_around(std::uint32_t from, std::uint32_t to) {
     std::set<std::uint32_t> seen;
     std::vector<std::uint32_t> open = {to};
@@ -183,11 +186,11 @@ class Former {
           const std::uint32_t producer = producer_group(operand);
           if (producer == kNone || producer == group) continue;
           if (producer == from) {
-            // Read through a view, `from` is needed at other points than the reader's: it must be in memory.
+            // A reader behind a view needs `from` at other points than its own, so `from` must be in memory.
             if (!is_start || groups_of(index_of(operand.node)) != from) return true;
             continue;
           }
-          // Members are in graph order and no group reads later nodes, so older groups cannot need `from`.
+          // Members are in graph order and no group reads later nodes, so groups before `from` cannot need it.
           if (groups_[producer].back() < first) continue;
           if (seen.insert(producer).second) open.push_back(producer);
         }
@@ -197,7 +200,7 @@ class Former {
     return false;
   }
 
-  /// Whether `group` has a root that reads something of `from`: at points of its own, so that it must be in memory.
+  /// Whether the root of `group` reads from `from`. It reads at points of its own, so `from` must be in memory.
   bool root_reads(std::uint32_t group, std::uint32_t from) {
     return root_[group] != kNone && std::ranges::any_of(node(root_[group]).operands, [&](const Value& operand) {
              return producer_group(operand) == from;
@@ -235,7 +238,7 @@ class Former {
       const std::uint32_t producer = groups_of(index_of(operand.node));
       if (producer == kNone || producer == consumer) continue;
       if (root_[producer] != kNone && (root_[consumer] != kNone || !takes_epilogue(node(root_[producer])))) continue;
-      // A fused reduction's term nodes have other points; only what stands at the result's points can go on.
+      // The term nodes of a fused reduction have other points; only values at the result's points can be extended.
       if (!(points(producer) == node(i).results[0].shape) ||
           !(graph_.type(operand).shape == node(i).results[0].shape)) {
         continue;
@@ -273,10 +276,10 @@ class Former {
 
   Graph graph_;
   std::vector<std::set<std::uint32_t>> users_;
-  std::vector<std::vector<std::uint32_t>> groups_;  // members by representative, in graph order
-  std::vector<std::int64_t> instructions_;          // of a group's bodies
+  std::vector<std::vector<std::uint32_t>> groups_;  // by representative; members in graph order
+  std::vector<std::int64_t> instructions_;          // by group, of its bodies
   std::vector<std::uint32_t> parent_;
-  std::vector<std::uint32_t> root_;  // a group's one node that is neither elementwise nor a view
+  std::vector<std::uint32_t> root_;  // by group: the one node that is neither elementwise nor a view
   std::vector<std::vector<std::string>> reasons_;
   std::vector<bool> is_output_;
 };
@@ -284,7 +287,7 @@ class Former {
 std::vector<std::uint32_t> Former::ordered_groups() {
   std::vector<std::uint32_t> order;
   std::vector<bool> done(graph_.nodes.size(), false);
-  // Depth first with a stack of its own: a chain of groups may be as long as the graph.
+  // Depth first with an explicit stack: a chain of groups may be as long as the graph.
   for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
     if (groups_of(i) == kNone) continue;
     std::vector<std::pair<std::uint32_t, bool>> open = {{find(i), false}};
@@ -309,7 +312,7 @@ std::vector<std::uint32_t> Former::ordered_groups() {
   return order;
 }
 
-/// Follows views (a region's own copies of them) down to what is in memory.
+/// Follows views, which the region gets its own copies of, to the values in memory.
 void Former::collect_inputs(Value operand, std::uint32_t group, Region& region, std::set<Value>& inputs,
                             std::set<NodeId>& nodes) {
   const std::uint32_t i = index_of(operand.node);
@@ -350,7 +353,7 @@ Region Former::make_region(std::uint32_t group, const std::set<Value>& needed) {
 
 DispatchGraph Former::finish() {
   DispatchGraph result;
-  std::set<Value> needed;  // values that something outside their group reads from memory
+  std::set<Value> needed;  // values read from memory outside their group
   for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
     if (is_storage_view(node(i))) result.aliases[{NodeId{i}, 0}] = node(i).operands[0];
     const bool is_pure_view = groups_of(i) == kNone && is_index_view(node(i));

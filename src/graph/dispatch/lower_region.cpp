@@ -29,7 +29,7 @@ Result<std::uint32_t> find_position(const Region& region, const Positions& posit
                   value.result, index_of(value.node)));
 }
 
-/// "region exp_0 (%y = exp)": the first of its nodes tell where it stands.
+/// "region exp_0 (%y = exp)", with the region's first nodes.
 std::string region_text(const DispatchGraph& dispatch, const Region& region) {
   constexpr std::size_t kMost = 3;
   std::string nodes;

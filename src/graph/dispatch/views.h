@@ -8,12 +8,12 @@
 
 namespace millrace {
 
-/// A view that reading kernels look through by composing index maps: transpose, broadcast, slice.
+/// Whether reading kernels can look through the node by composing index maps: transpose, broadcast, slice.
 bool is_index_view(const Node&);
-/// A view that shares its operand's storage: reshape.
+/// Whether the node is a view that shares its operand's storage: reshape.
 bool is_storage_view(const Node&);
 
-/// Where element `indices` of the view's result is in its operand. Precondition: is_index_view(node).
+/// The operand indices of the view's element at `indices`. Precondition: is_index_view(node).
 std::vector<AffineIndex> look_through(const Graph&, const Node& view, const std::vector<AffineIndex>& indices);
 
 }  // namespace millrace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file is "\x93NUMPY", two bytes of version, the header's length (2 bytes in version 1, else 4), the header, and the
-// elements. The header is a Python dict: "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n".
+// A file is "\x93NUMPY", two bytes of version, the header's length (2 bytes in version 1, otherwise 4), the header, and
+// the elements. The header is a Python dict: "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n".
 #include "millrace/graph/npy.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::uint32_t kMaxHeaderBytes = 1 << 16;  // what version 1 can have; a dict of our dtypes takes 200
+constexpr std::uint32_t kMaxHeaderBytes = 1 << 16;  // the most version 1 can have; a dict of our dtypes takes 200
 
 struct DTypeName {
   std::string_view descr;
@@ -49,7 +49,7 @@ bool read_shape(TextReader& text, std::vector<std::uint64_t>& shape) {
   return true;
 }
 
-/// The dict has each key once, in any order.
+/// Parses the dict: each key once, in any order.
 std::optional<Header> read_header(std::string_view dict) {
   TextReader text("", dict);
   Header header;
@@ -92,11 +92,11 @@ Result<DType> dtype_of_descr(const std::string& where, const std::string& descr)
       fmt::format("{}: dtype '{}', expected one of {}; convert it with .astype", where, printable(descr), known));
 }
 
-/// What stands before the header's dict: the magic number, the version, and the dict's length.
+/// The bytes before the length field: the magic number and the version.
 constexpr std::size_t kVersionEnd = kMagic.size() + 2;
 
-/// The size of the field that holds the dict's length. `front` holds the file's first kVersionEnd bytes, if it has
-/// them.
+/// The size of the field that holds the dict's length. `front` holds the file's first kVersionEnd bytes, or fewer if it
+/// is shorter.
 Result<std::size_t> length_bytes(const std::string& where, std::span<const std::byte> front) {
   if (front.size() < kVersionEnd || std::memcmp(front.data(), kMagic.data(), kMagic.size()) != 0) {
     return data_loss(fmt::format("{}: does not begin with \\x93NUMPY and a version; is it an .npy file?", where));
@@ -139,7 +139,7 @@ Status check_size(const std::string& where, const TensorType& type, std::uint64_
   return wrong_size(where, type, fmt::format("{} bytes", found));
 }
 
-/// The fields before the elements, from a source of bytes: `take(n)` gives the next n, or fewer where they end.
+/// Reads the fields before the elements. `take(n)` returns the next n bytes, or fewer at the end.
 template <class Take>
 Result<Described> read_front(const std::string& where, Take take) {
   MILLRACE_TRY_ASSIGN(const auto front, take(kVersionEnd));
@@ -157,7 +157,7 @@ Result<Described> read_front(const std::string& where, Take take) {
   return describe(where, dict);
 }
 
-/// `elements` in Fortran order, the first index innermost, as row-major ones.
+/// Converts elements from Fortran order (first index innermost) to row-major order.
 std::vector<std::byte> to_row_major(const TensorType& type, std::span<const std::byte> elements) {
   const std::size_t size = size_bytes(type.dtype);
   std::vector<std::size_t> extents, steps, index(type.shape.rank(), 0);
@@ -222,7 +222,7 @@ Result<NpyArray> NpyReader::read() {
 }
 
 Result<NpyArray> NpyReader::read_elements() {
-  // One more than there should be: a pipe does not tell before whether it has more.
+  // Ask for one byte too many: only that shows whether a pipe has more.
   const auto size = static_cast<std::size_t>(size_bytes(type_).constant());
   MILLRACE_TRY_ASSIGN(std::vector<std::byte> elements, file_.read(size + 1));
   if (elements.size() > size) return wrong_size(where_, type_, fmt::format("{} bytes or more", size + 1));
@@ -253,7 +253,7 @@ static Status write_file_of(const std::string& path, const TensorType& type, std
   for (const SizeExpr& dim : type.shape.dims()) shape += (shape.empty() ? "" : ", ") + dim.to_text();
   if (type.shape.rank() == 1) shape += ",";
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", name->descr, shape);
-  // Spaces and a line end bring the elements to a multiple of 64 bytes, so that a mapped file is aligned.
+  // Pad with spaces and a line end so that the elements start at a multiple of 64 bytes, aligned in a mapped file.
   constexpr std::size_t kBegin = kMagic.size() + 4, kAlignment = 64;
   header.resize((kBegin + header.size()) / kAlignment * kAlignment + kAlignment - kBegin - 1, ' ');
   header += '\n';

@@ -54,13 +54,13 @@ Result<TensorType> read_type(const std::string& where, const HeaderEntry& entry)
   return type;
 }
 
-/// A tensor as the header states it: its bytes are [begin, end) of the data.
+/// A tensor as the header states it, occupying bytes [begin, end) of the data.
 struct Stated {
   TensorType type;
   std::uint64_t begin = 0, end = 0;
 };
 
-/// `data_bytes`: how many there are; empty when a pipe does not tell.
+/// `data_bytes` is the size of the data, or empty if a pipe does not tell.
 Result<Stated> read_entry(const std::string& where, const HeaderEntry& entry, std::optional<std::uint64_t> data_bytes) {
   if (!entry.is_object) return data_loss(fmt::format("{}: the entry is no JSON object", where));
   MILLRACE_TRY_ASSIGN(TensorType type, read_type(where, entry));
@@ -78,13 +78,13 @@ Result<Stated> read_entry(const std::string& where, const HeaderEntry& entry, st
   return Stated{std::move(type), begin, end};
 }
 
-/// The header, and how many bytes of data are to follow it.
+/// The header, and the number of data bytes that must follow it.
 struct Front {
   std::map<std::string, Stated> entries;
   std::uint64_t data_bytes = 0;
 };
 
-/// The format allows no gap, no byte of two tensors, and nothing behind the last.
+/// The format allows no gap, no byte shared by two tensors, and nothing after the last tensor.
 Status check_coverage(const std::string& where, const Front& front) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   for (const auto& [name, entry] : front.entries) {
@@ -123,8 +123,8 @@ Result<Front> read_header(const std::string& where, std::span<const std::byte> t
   return front;
 }
 
-/// What stands before the data, from a source of bytes: `take(n)` gives the next n, or fewer where they end, and
-/// `left()` says how many are left, if it can.
+/// Reads what precedes the data. `take(n)` returns the next n bytes, or fewer at the end; `left()` returns the number
+/// of bytes left, if known.
 template <class Take, class Left>
 Result<Front> read_front(const std::string& where, Take take, Left left) {
   std::uint64_t header_bytes = 0;
@@ -175,7 +175,7 @@ Result<Safetensors> Safetensors::read(const std::string& path) {
     MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open(where, path));
     const auto take = [&](std::size_t size) { return file.read(size); };
     MILLRACE_TRY_ASSIGN(Front front, read_front(where, take, [&] { return file.size_left(); }));
-    // One more than there should be: a pipe does not tell before whether it has more.
+    // Ask for one byte too many: only that shows whether a pipe has more.
     MILLRACE_TRY_ASSIGN(std::vector<std::byte> data, file.read(front.data_bytes + 1));
     Safetensors result;
     result.name_ = path;
@@ -220,13 +220,14 @@ Result<Safetensors::Entry> Safetensors::get(const std::string& name) const try {
   return out_of_memory_outside_guards("safetensors");
 }
 
-/// A string of JSON. What is no UTF-8 becomes U+FFFD.
+/// A JSON string. Invalid UTF-8 becomes U+FFFD.
 static std::string quoted(const std::string& name) {
   using Json = nlohmann::json;
   return Json(name).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// "\"w\":{...}". Written out, as a tree of JSON takes memory to be destroyed and ends the process when there is none.
+/// Writes "\"w\":{...}" directly: destroying a tree of JSON values allocates, and aborts the process when out of
+/// memory.
 static std::string stated_text(const std::string& name, const TensorType& type, std::size_t begin, std::size_t end) {
   std::string shape;
   for (const SizeExpr& dim : type.shape.dims()) shape += (shape.empty() ? "" : ",") + dim.to_text();
@@ -237,7 +238,7 @@ static std::string stated_text(const std::string& name, const TensorType& type, 
 static Status write_file_of(const std::string& path, const std::map<std::string, Safetensors::Entry>& entries) {
   const std::string where = fmt::format("safetensors '{}'", printable(path));
   std::string text;
-  std::vector<std::span<const std::byte>> parts(1);  // the header's place
+  std::vector<std::span<const std::byte>> parts(1);  // room for the header
   std::list<std::vector<std::byte>> bools;
   std::size_t offset = 0;
   for (const auto& [name, entry] : entries) {
@@ -252,7 +253,7 @@ static Status write_file_of(const std::string& path, const std::map<std::string,
     offset += entry.bytes.size();
   }
   text += text.empty() ? "{}" : "}";
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // what follows is aligned
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns what follows
   const std::uint64_t length = text.size();
   text.insert(0, reinterpret_cast<const char*>(&length), sizeof length);
   parts[0] = std::as_bytes(std::span<const char>(text));

@@ -10,8 +10,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Takes the parser's events: a tree of JSON needs memory to be destroyed, and ends the process when there is none.
-/// The header is at depth 1, a tensor's members at depth 2, and the items of a member that is a list at depth 3.
+/// Receives the parser's events: destroying a tree of JSON values allocates, and aborts the process when out of memory.
+/// The header is at depth 1, a tensor's members at depth 2, and the items of a list member at depth 3.
 class HeaderReader final : public Json::json_sax_t {
  public:
   SafetensorsHeader header;
@@ -71,7 +71,7 @@ class HeaderReader final : public Json::json_sax_t {
     member_.clear();
   }
 
-  /// A value that is of no use where it stands. The last of a member's values counts.
+  /// A value that is not used where it appears. The last of duplicate members counts.
   bool other() {
     if (entry_ == nullptr) return true;
     if (depth_ == 2 && member_ == "dtype") entry_->dtype.reset();

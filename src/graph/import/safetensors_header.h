@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON that a safetensors file begins with, as it stands: nothing is judged but that it is JSON.
+// Parses the JSON header of a safetensors file. It only checks that the text is JSON.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,7 @@
 
 namespace millrace {
 
-/// What the header says of a tensor, or its `__metadata__`. A member is empty where there is none, or it is of another
-/// kind.
+/// The header's entry for a tensor, or its `__metadata__`. A member is empty if it is missing or of the wrong kind.
 struct HeaderEntry {
   bool is_object = false;
   std::optional<std::string> dtype;
@@ -22,10 +21,10 @@ struct HeaderEntry {
 
 struct SafetensorsHeader {
   std::map<std::string, HeaderEntry> entries;
-  std::optional<std::string> repeated;  // the first name that stands twice
+  std::optional<std::string> repeated;  // the first duplicate name
 };
 
-/// Empty where `text` is no JSON object. Throws std::bad_alloc alone, and needs no memory to give back what it took.
+/// Empty if `text` is not a JSON object. Throws only std::bad_alloc, and frees its memory without allocating.
 std::optional<SafetensorsHeader> parse_safetensors_header(std::span<const std::byte> text);
 
 }  // namespace millrace

@@ -12,7 +12,7 @@ Result<Shape> shape_of(const std::string& where, std::span<const std::uint64_t> 
     return unimplemented(fmt::format("{}: rank {}, expected at most {}", where, dims.size(), kMaxRank));
   }
   constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 48;
-  std::uint64_t elements = 1;  // an extent of 0 counts as 1, so that no other is beyond the limit
+  std::uint64_t elements = 1;  // an extent of 0 counts as 1, so that the other extents keep the limit too
   std::vector<SizeExpr> extents;
   for (const std::uint64_t dim : dims) {
     if (__builtin_mul_overflow(elements, std::max<std::uint64_t>(dim, 1), &elements) || elements >= kMaxElements) {

@@ -12,12 +12,12 @@
 
 namespace millrace {
 
-/// The shape that a file states. Fails beyond kMaxRank dims or 2^48 elements; `where` begins the message.
+/// The shape stated by a file. Fails above kMaxRank dims, or at 2^48 elements. `where` begins the message.
 Result<Shape> shape_of(const std::string& where, std::span<const std::uint64_t> dims);
 
-/// Whether each byte of a file's bools is 0 or 1.
+/// Whether every byte is a valid bool, 0 or 1.
 bool are_bools(std::span<const std::byte> bytes);
-/// 1 for every byte except 0, since files have no other bools.
+/// Converts every nonzero byte to 1.
 std::vector<std::byte> to_bools(std::span<const std::byte> bytes);
 
 }  // namespace millrace

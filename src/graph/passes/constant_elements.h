@@ -9,9 +9,9 @@
 
 namespace millrace {
 
-/// Element `index` as bodies see it: f16 and bf16 widened to f32.
+/// Loads element `index` as bodies see it, with f16 and bf16 widened to f32.
 Scalar load_element(DType dtype, const std::vector<std::byte>& data, std::size_t index);
-/// Rounds to `dtype` where that is f16 or bf16.
+/// Stores the value, rounding it if `dtype` is f16 or bf16.
 void store_element(DType dtype, std::vector<std::byte>& data, std::size_t index, Scalar value);
 
 }  // namespace millrace

@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// What is computed here element by element; a kernel is much faster.
+/// The folder computes element by element; for more elements, a kernel is much faster.
 constexpr std::int64_t kMaxFoldedElements = 64 * 1024;
 
 using Bytes = std::vector<std::byte>;
@@ -28,7 +28,7 @@ class Folder {
  public:
   explicit Folder(const Graph& graph) : graph_(graph) {}
 
-  /// The node's one result, when all operands are constants and it is worth it.
+  /// Computes the node's one result if all operands are constants and folding is worthwhile; otherwise null.
   std::shared_ptr<const Bytes> fold(const Node& node) const {
     if (!is_worth_folding(node)) return nullptr;
     const TensorType& type = node.results[0];
@@ -53,7 +53,7 @@ class Folder {
   bool is_worth_folding(const Node& node) const {
     const auto* op = std::get_if<OpNode>(&node.what);
     if (!op && !std::holds_alternative<KernelNode>(node.what)) return false;
-    // A broadcast grows without computing anything: kernels read through it.
+    // Folding a broadcast would only enlarge it: kernels read through it.
     if (op && (!has_trait(op->op, kElementwise) && !has_trait(op->op, kView))) return false;
     if (op && op->op == Op::broadcast) return false;
     if (node.operands.empty() || !std::ranges::all_of(sizes_of(node), &SizeExpr::is_constant)) return false;
@@ -81,7 +81,7 @@ class Folder {
     }
   }
 
-  /// transpose, slice and reshape: element by element from where the view says it is.
+  /// transpose, slice and reshape: copies each element from the place that the view gives it.
   void fold_view(const Node& node, Bytes& result) const {
     const auto& op = std::get<OpNode>(node.what);
     const Bytes& from = *constant(node.operands[0])->data;
@@ -101,7 +101,7 @@ class Folder {
     }
   }
 
-  /// First source element, and the source stride of each result dim.
+  /// The first source element, and the source stride of each result dim.
   std::pair<std::int64_t, std::vector<std::int64_t>> source_walk(const Node& node, const OpNode& op) const {
     const Layout layout = Layout::row_major(graph_.type(node.operands[0]).shape);
     std::vector<std::int64_t> strides;

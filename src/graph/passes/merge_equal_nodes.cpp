@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// Equal nodes have equal keys; unequal nodes with equal keys are told apart by `equal`.
+/// Equal nodes have equal keys. Unequal nodes may share a key; `equal` tells them apart.
 std::string key_of(const Node& node) {
   std::string key = kind_name(node);
   if (const auto* op = std::get_if<OpNode>(&node.what)) key += to_text(op->attributes);

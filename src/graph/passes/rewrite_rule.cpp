@@ -74,7 +74,7 @@ class TermParser {
   std::size_t at_ = 0;
 };
 
-/// Equal with the sign of zero.
+/// Equality that distinguishes -0 from 0.
 bool same_number(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
 bool match_term(const Graph& graph, const RuleTerm& term, Value value, RuleBindings& bindings);
@@ -159,7 +159,7 @@ std::optional<double> splat_value(const Graph& graph, Value value) {
     if (!(load_element(dtype, *constant->data, i) == first)) return std::nullopt;
   }
   const double number = first.to_double();
-  // An integer that double cannot hold equals no number of a rule.
+  // An integer that double cannot represent equals no number in a rule.
   if (!is_float(dtype) && !(Scalar::from_double(first.dtype, number) == first)) return std::nullopt;
   return number;
 }

@@ -28,19 +28,19 @@ struct RewriteRule {
   RuleTerm pattern, replacement;
 };
 
-/// Parses one row. A row that does not parse is our own error: MILLRACE_CHECK.
+/// Parses one row. A row that does not parse fails a MILLRACE_CHECK.
 RewriteRule make_rule(unsigned dtypes, std::string_view pattern, std::string_view replacement);
 /// The rows of simplify_rules.inc.
 const std::vector<RewriteRule>& simplify_rules();
 
 bool accepts(const RewriteRule&, DType dtype);
 
-/// What the variables stand for, by letter.
+/// The value of each variable, by letter.
 using RuleBindings = std::map<char, Value>;
-/// Matches the pattern at node `id`; commutative ops in both orders.
+/// Matches the pattern at node `id`, trying both operand orders of commutative ops.
 std::optional<RuleBindings> match(const Graph&, const RewriteRule&, NodeId id);
 
-/// The one value of all elements, when `value` is a constant, or a broadcast of one.
+/// The one value of all elements, if `value` is a constant, or a broadcast of one, whose elements are equal.
 std::optional<double> splat_value(const Graph&, Value value);
 
 }  // namespace millrace

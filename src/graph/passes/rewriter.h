@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// Rebuilds a graph node by node: a pass looks at each old node, with its operands already new, and says what stands
-/// for its results. Nodes that nothing copies are gone.
+/// Rebuilds a graph node by node. The pass visits each old node, whose operands are already new, and says what replaces
+/// its results. Nodes that it does not copy are dropped.
 class GraphRewriter {
  public:
   explicit GraphRewriter(const Graph& old) : old_(old) {
@@ -17,27 +17,27 @@ class GraphRewriter {
   }
 
   const Graph& graph() const { return new_; }
-  /// The new value of an old one that has been copied or replaced.
+  /// The new value for an old one that has been kept or replaced.
   Value map(Value value) const { return values_[value.node][value.result]; }
-  /// `node` with its operands mapped.
+  /// Node `id` with its operands mapped.
   Node mapped(NodeId id) const {
     Node node = old_.nodes[id];
     for (Value& operand : node.operands) operand = map(operand);
     return node;
   }
-  /// Without names, which a value has once it stands for an old one.
+  /// Appends the node without names; it gets names when it replaces an old node.
   NodeId append(Node node) {
     node.names.clear();
     return new_.nodes.push_back(std::move(node));
   }
-  /// Old node `id` is represented by the results of the new node.
+  /// Lets the results of `as` stand for the results of old node `id`.
   void keep(NodeId id, NodeId as) {
     for (std::uint32_t i = 0; i < old_.nodes[id].results.size(); ++i) values_[id].push_back({as, i});
     if (std::holds_alternative<InputNode>(old_.nodes[id].what)) new_.inputs.push_back(as);
     hand_names(id, as);
   }
   void copy(NodeId id) { keep(id, append(mapped(id))); }
-  /// Old node `id`, of one result, is represented by the value.
+  /// Lets the value stand for old node `id`, which has one result.
   void replace(NodeId id, Value value) {
     values_[id] = {value};
     hand_names(id, value.node);

@@ -33,8 +33,8 @@ class Simplifier {
  private:
   const Graph& graph() const { return rewriter_.graph(); }
 
-  /// Applies rules to the value until none applies. Every rule removes a node, or ends at an op that no rule's
-  /// replacement leads back from, so this ends.
+  /// Applies rules until none matches. This terminates: every rule either removes a node or produces an op that no rule
+  /// rewrites back.
   std::optional<Value> simplify(Value value) {
     std::optional<Value> result;
     while (const std::optional<Value> next = step(result.value_or(value))) result = next;
@@ -55,7 +55,7 @@ class Simplifier {
     return std::nullopt;
   }
 
-  /// The replacement as nodes. Every op of a replacement has the type of the whole.
+  /// Builds the replacement's nodes. Every op in a replacement has the type of the whole.
   Value make(const RuleTerm& term, const RuleBindings& bindings, const TensorType& type) {
     if (term.kind == RuleTerm::Kind::kVariable) return bindings.at(term.variable);
     if (term.kind == RuleTerm::Kind::kNumber) return make_splat(term.number, type);

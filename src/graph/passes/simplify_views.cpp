@@ -42,7 +42,7 @@ Rewrite join_reshapes(const Graph& graph, NodeId id) {
   if (!op_at(graph, id, Op::reshape) || !op_at(graph, node.operands[0].node, Op::reshape)) return std::nullopt;
   Node joined = node;
   joined.operands = graph.nodes[node.operands[0].node].operands;
-  // Sizes that can be equal to one between them may be equal to none without it.
+  // The step between may prove sizes equal that cannot be proven equal without it.
   if (!infer_types(Op::reshape, std::array{graph.type(joined.operands[0])}, op_at(graph, id, Op::reshape)->attributes)
            .ok()) {
     return std::nullopt;

@@ -7,7 +7,8 @@
 
 namespace millrace {
 
-/// A rule on views and casts, whose attributes decide: the value that stands for node `id`, or a node that does.
+/// The result of a rule on views and casts: the value or the node that replaces node `id`. Such rules depend on
+/// attributes.
 struct ViewRewrite {
   std::optional<Value> value;
   std::optional<Node> node;

@@ -13,22 +13,22 @@
 
 namespace millrace {
 
-/// Whether a constant has too many elements to be listed.
+/// Whether a constant has too many elements to list.
 bool is_large(const TensorType&, std::span<const std::byte> data);
 
-/// "0.5, -1, nan"; bytes_text when one of the elements is no value of the dtype, which only a bool can be.
+/// "0.5, -1, nan"; bytes_text if an element is not a valid value of the dtype (possible only for bool).
 std::string listed_text(const TensorType&, std::span<const std::byte> data);
 /// "bytes \"0000003f\"".
 std::string bytes_text(std::span<const std::byte> data);
 /// "1, 2, 3, 4, 5, 6, 7, 8, ... 4 more".
 std::string shortened_text(const TensorType&, std::span<const std::byte> data);
 
-/// Goes past a constant's elements without a look at them, to the ')' that closes them.
+/// Skips a constant's elements up to, but not including, the closing ')'.
 Status skip_elements(TextReader&);
-/// Reads what listed_text and bytes_text write, up to the ')' that closes them.
+/// Reads the output of listed_text and bytes_text, up to, but not including, the closing ')'.
 Result<std::vector<std::byte>> read_elements(TextReader&, const TensorType&);
 
-/// The files that constants of one text are in; each is read once.
+/// The files that hold constants of one text. Each is read once.
 class ConstantFiles {
  public:
   explicit ConstantFiles(std::string directory) : directory_(std::move(directory)) {}

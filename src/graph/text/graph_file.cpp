@@ -21,7 +21,7 @@ Result<Graph> read_graph(const std::string& path, ParseOptions options) {
                              if (options.directory.empty()) options.directory = ".";
                              std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
                              constexpr std::string_view kByteOrderMark =
-                                 "\xef\xbb\xbf";  // some editors begin UTF-8 with it
+                                 "\xef\xbb\xbf";  // UTF-8 byte order mark, which some editors write
                              if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
                              return parse_graph(text, options);
                            });
@@ -43,7 +43,7 @@ Status write_graph(const Graph& graph, const std::string& path) {
                                if (constant == nullptr || !is_large(node.results[0], *constant->data)) continue;
                                entries[fmt::format("{}", i)] = {node.results[0], *constant->data};
                              }
-                             // Before the text, which names them.
+                             // First, so that the text never names a file that does not exist.
                              if (!entries.empty()) MILLRACE_TRY(write_safetensors(constants, entries));
                              const std::string text = to_text(
                                  graph, {LargeConstants::kFile, std::filesystem::path(constants).filename().string()});

@@ -19,7 +19,7 @@
 namespace millrace {
 namespace {
 
-/// The graph with its nodes in another order: those that `order` leaves out come first, as they are.
+/// Reorders the nodes: those missing from `order` come first, in their old order.
 Graph reorder(Graph graph, const std::vector<NodeId>& order) {
   IdVector<NodeId, NodeId> moved;
   moved.resize(graph.nodes.size());
@@ -96,11 +96,11 @@ class GraphParser {
         "expected a node, 'input' or 'return'; begin a node with the names of its results, such as %y");
   }
 
-  /// "input %x"
+  /// Reads the rest of "input %x", which places an input among the nodes.
   Status read_place() {
     const std::size_t begin = text_.position();
     MILLRACE_TRY_ASSIGN(const Value value, values_.read(text_));
-    const std::size_t input = index_of(value.node);  // inputs are the first nodes until all is read
+    const std::size_t input = index_of(value.node);  // inputs are the first nodes until everything is read
     if (input >= graph_.inputs.size() || is_fixed_[input]) {
       text_.move_to(begin);
       return text_.unexpected(input >= graph_.inputs.size()
@@ -209,7 +209,7 @@ class GraphParser {
     return text_.take(")") ? Status() : text_.unexpected("expected ',' or ')'; close the operands");
   }
 
-  /// The types that may stand after an operation.
+  /// Checks the optional types after an operation.
   Status check_types(const Node& node) {
     if (!text_.take(":")) return {};
     for (std::size_t i = 0; i < node.results.size(); ++i) {
@@ -229,7 +229,7 @@ class GraphParser {
     if (!text_.take("(")) return text_.unexpected("expected '('; write the elements in parentheses");
     if (text_.take_word("file")) return read_file_constant(node);
     const std::size_t begin = text_.position();
-    // The elements are read when their type is known.
+    // Skip the elements for now; reading them needs the type, which follows.
     MILLRACE_TRY(skip_elements(text_));
     text_.take(")");
     if (!text_.take(":")) return text_.unexpected("expected ':' and a type; say what the elements are");
@@ -283,8 +283,8 @@ class GraphParser {
   Graph graph_;
   std::map<std::string, Dim> symbols_;
   ValueNames values_;
-  std::vector<NodeId> order_;   // of what stands in braces
-  std::vector<bool> is_fixed_;  // of an input: it is read, or has a line
+  std::vector<NodeId> order_;   // the nodes in braces, in order
+  std::vector<bool> is_fixed_;  // per input: it has been read, or has its own line
   bool has_placed_inputs_ = false;
 };
 

@@ -40,7 +40,7 @@ class GraphPrinter {
                             graph_.type({id, 0}).to_text(stated_));
     }
     std::string text = fmt::format("graph {}({}) {{\n", name_text(graph_.name), inputs);
-    // Inputs that come first need no line of their own.
+    // Leading inputs need no line of their own.
     std::uint32_t num_leading = 0;
     while (num_leading < graph_.inputs.size() && index_of(graph_.inputs[num_leading]) == num_leading) ++num_leading;
     for (std::uint32_t i = num_leading; i < graph_.nodes.size(); ++i) text += statement(NodeId{i});
@@ -71,7 +71,7 @@ class GraphPrinter {
       if (!node.operands.empty()) elements = graph_.type(node.operands[0]).dtype;
       attributes = attributes_text(op->attributes, elements, &stated_);
     }
-    std::string types;  // after the attributes, where a symbol may have appeared
+    std::string types;  // printed after the attributes, which may introduce a symbol
     for (const TensorType& type : node.results) types += (types.empty() ? "" : ", ") + type.to_text(stated_);
     return fmt::format("  {} = {}({}){}{} : {}\n", results, operation, operands, attributes.empty() ? "" : " ",
                        attributes, types);

@@ -22,7 +22,7 @@ struct FieldNames {
   }
 };
 
-/// Reads the setting of the field that is called `name`.
+/// Reads the value of the field called `name`.
 struct FieldReader {
   TextReader& text;
   std::map<std::string, Dim>& symbols;

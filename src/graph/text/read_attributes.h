@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-/// The attributes of `op`: what attributes_text writes for them, or nothing. What is left out has its default.
-/// `elements` is the dtype of operand 0, if there is one.
+/// Reads the attributes of `op` as attributes_text writes them, or nothing. Missing attributes get their defaults.
+/// `elements` is the dtype of operand 0, if any.
 Result<Attributes> read_attributes(TextReader&, Op op, std::optional<DType> elements,
                                    std::map<std::string, Dim>& symbols);
 

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// The 'x' of "4x8".
+/// Takes the 'x' in "4x8".
 bool take_cross(TextReader& text) {
   const std::string_view rest = text.rest();
   const bool is_cross = rest.size() > 1 && rest[0] == 'x' && rest[1] >= '0' && rest[1] <= '9';

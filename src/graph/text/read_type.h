@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// "f32", or an error with the names there are.
+/// Reads "f32"; the error lists the known names.
 Result<DType> read_dtype(TextReader&);
 
 /// "f32[rows in 1..64, 8]" or "f32[4x8]".

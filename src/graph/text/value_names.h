@@ -9,21 +9,21 @@
 
 namespace millrace {
 
-/// A value's name where it stands in a text.
+/// A value's name as it appears in a text.
 struct ValueName {
   std::size_t begin = 0;
   std::string name;        // "x", "7.1", "my input"
-  std::string spelling;    // "%x", "%7.1", "%\"my input\"": "%7" and "%\"7\"" are two names
-  bool is_number = false;  // "%7", "%7.1": what to_text writes for a value without a name
+  std::string spelling;    // "%x", "%7.1", "%\"my input\"": "%7" and "%\"7\"" differ
+  bool is_number = false;  // "%7", "%7.1": how to_text writes unnamed values
 };
 
 Result<ValueName> read_value_name(TextReader&);
 
-/// The values of a text so far.
+/// The values defined so far in a text.
 class ValueNames {
  public:
   Status define(const TextReader&, const ValueName&, Value);
-  /// Reads the name of a value that is defined.
+  /// Reads the name of a defined value.
   Result<Value> read(TextReader&) const;
 
  private:

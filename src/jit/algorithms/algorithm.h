@@ -9,28 +9,28 @@
 
 namespace millrace {
 
-/// The alternatives of KernelRequest, in their order.
+/// The alternatives of KernelRequest, in order.
 enum class RequestKind : std::uint8_t { kLoop, kSort, kScan, kScatter };
 
-/// What an algorithm makes kernels for: workgroups of one thread, of many, or whichever the target has.
+/// The targets that an algorithm serves: workgroups of one thread (CPU), of many (GPU), or both.
 enum class AlgorithmTargets : std::uint8_t { kAll, kCpu, kGpu };
 
-/// The sizes of a request for which `margin` is at least 1 (size_margin.h), and the request with its sizes bounded by
-/// that. Names differ from those of other cases.
+/// The sizes of a request for which `margin` is at least 1 (size_margin.h), and the request with its sizes bounded
+/// accordingly. Its name differs from those of other cases.
 struct RequestCase {
   SizeExpr margin;
   KernelRequest request;
 };
 
-/// A way to lower requests. Takes one kind of them, for targets of one kind, and may refuse one with a reason.
+/// A way to lower requests of one kind, for targets of one kind. It may refuse a request with a reason.
 struct Algorithm {
   std::string_view name;
   RequestKind takes = RequestKind::kLoop;
   AlgorithmTargets targets = AlgorithmTargets::kAll;
-  /// `options.force_algorithm` is this name or empty: what is forced refuses only what it cannot do, not what it
-  /// thinks that another does better.
+  /// `options.force_algorithm` is empty or this algorithm's name. If forced, it refuses only what it cannot do, not
+  /// what another algorithm does better.
   Result<KernelSequence> (*lower)(const KernelRequest&, const Target&, const LowerOptions& options) = nullptr;
-  /// What it takes of requests whose sizes a run binds; of several that hold, the first. Absent: all.
+  /// The sizes that it takes if a run binds them; the first case that holds applies. If absent, it takes all sizes.
   std::vector<RequestCase> (*cases)(const KernelRequest&, const TargetSpec&) = nullptr;
 };
 
@@ -62,11 +62,11 @@ struct SortBounds {
   std::int64_t n = std::numeric_limits<std::int64_t>::max();
   std::int64_t k = std::numeric_limits<std::int64_t>::max();
 };
-/// The case of a sort for which the margin holds: rows and results of at most so many elements, and this name behind
-/// the sort's own. The name is the sort's where the margin always holds.
+/// The case of a sort in which the margin holds: rows and results have at most the given numbers of elements, and
+/// `name` is appended to the sort's name, unless the margin always holds.
 RequestCase sort_case(const SizeExpr& margin, SortDescriptor, const SortBounds&, std::string_view name);
 
-/// Whether the request can be done at all; every algorithm asks.
+/// Checks that a request is valid. Every algorithm calls this.
 Status check_sort(const SortDescriptor&);
 Status check_scan(const ScanDescriptor&);
 
@@ -74,7 +74,7 @@ Status check_scan(const ScanDescriptor&);
 Status append_kernel(KernelSequence& sequence, const Kernel& kernel, std::vector<SequenceOperand> buffers,
                      const Target& target, const LowerOptions& options);
 
-/// Those that are wanted.
+/// The number of requested results.
 std::size_t num_results(const SortDescriptor&);
 
 /// Operands 0, 1, ..., then results 0, 1, ...

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no algorithm can do, whichever it is.
+// Checks that every algorithm needs.
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"

@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// Calls `body` for the threads whose `condition` holds.
+/// Runs `body` in the threads whose `condition` holds.
 template <class F>
 void when(MachineBuilder& b, MachineValue condition, F&& body) {
   const auto then = [&] {
@@ -15,7 +15,7 @@ void when(MachineBuilder& b, MachineValue condition, F&& body) {
   b.if_else(condition, then, [] { return MachineBuilder::Values{}; });
 }
 
-/// Calls body(i) for i in [lower, upper), `step` apart; all of one dtype.
+/// Calls body(i) for i in [lower, upper) with the given step; all have one dtype.
 template <class F>
 void for_each(MachineBuilder& b, MachineValue lower, MachineValue upper, MachineValue step, F&& body) {
   b.for_loop(lower, upper, step, {}, [&](MachineValue i, const MachineBuilder::Values&) {
@@ -24,8 +24,8 @@ void for_each(MachineBuilder& b, MachineValue lower, MachineValue upper, Machine
   });
 }
 
-/// Calls body(i) for the thread's share of [0, count): i = thread, thread + num_threads, ... `count` is a multiple of
-/// `num_threads`, so all threads take as many turns.
+/// Calls body(i) for this thread's share of [0, count): i = thread, thread + num_threads, ... `count` must be a
+/// multiple of `num_threads`, so that all threads run equally many iterations.
 template <class F>
 void for_my_share(MachineBuilder& b, std::uint32_t count, std::uint32_t num_threads, F&& body) {
   if (count == num_threads) return body(b.thread_id());

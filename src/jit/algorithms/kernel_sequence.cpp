@@ -44,7 +44,7 @@ void check_kernel(const KernelSequence& sequence, const SequenceKernel& entry, s
   }
 }
 
-/// By its name alone a reader knows scratch again where kernels hand it on.
+/// Readers identify scratch by its name where one kernel passes it to another.
 void check_scratch(const KernelSequence& sequence, std::string& broken) {
   std::set<std::string_view> names;
   for (const SequenceScratch& scratch : sequence.scratch) {

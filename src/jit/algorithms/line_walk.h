@@ -10,37 +10,38 @@
 
 namespace millrace {
 
-/// How tensors that are alike but along one axis are walked: a thread takes one line along the axis, and with it as
-/// many neighbours in the last dim as a vector has lanes. Where the axis is the last dim a line is alone.
+/// Traverses the rows along one axis of tensors that have equal shapes except for the axis. A thread takes one row,
+/// together with as many of its neighbours in the last dim as a vector has lanes. If the axis is the last dim, it takes
+/// one row alone.
 class LineWalk {
  public:
   struct Threads {
     std::uint32_t lanes = 1;
     std::uint32_t workgroup_size = 1;
   };
-  /// `shape` is of what is walked; its extent along the axis does not matter.
+  /// `shape` is the common shape; its extent along the axis does not matter.
   LineWalk(MachineBuilder& b, const Shape& shape, std::uint32_t axis, const Threads& threads);
 
   std::uint32_t lanes() const { return lanes_; }
   SizeExpr num_groups() const;
 
-  /// Finds the thread's place in every dim but the axis, then calls `body`: once for whole vectors, and again for the
-  /// last lanes of the last dim, where loads and stores are masked.
+  /// Finds the thread's place in every dim except the axis, then emits `body` for whole vectors, and again for the last
+  /// lanes of the last dim, where loads and stores are masked.
   void run(const std::function<void()>& body);
 
-  /// Where the line begins in a tensor: `dim_of(d)` is the tensor's dim for dim d of the walk.
+  /// The start of the row in a tensor. `dim_of(d)` is the tensor's dim for dim d of `shape`.
   LinearValue start(const KernelTensor& tensor, const std::function<std::size_t(std::size_t)>& dim_of) const;
   LinearValue start(const KernelTensor& tensor) const;
 
-  /// The lanes' elements, as far apart as the last dim's are, from `offset` on.
+  /// Loads or stores the lanes' elements, from `offset` on with the stride of the last dim.
   MachineValue load(MemoryHandle memory, const Layout& layout, MachineValue offset);
   void store(MemoryHandle memory, const Layout& layout, MachineValue offset, MachineValue value);
 
  private:
   bool is_lane_dim(std::size_t d) const { return lanes_ > 1 && d + 1 == shape_.rank(); }
-  /// Finds the line's place, then calls `body`.
+  /// Finds the row's place, then calls `body`.
   void walk_line(MachineValue line, const std::function<void()>& body);
-  /// Lines along the axis, counted in those of a thread.
+  /// Rows along the axis; those that one thread takes together count as one.
   SizeExpr num_lines() const;
   SizeExpr steps_of(std::size_t d) const { return is_lane_dim(d) ? ceil_div(shape_[d], lanes_) : shape_[d]; }
   MachineValue mask_or_all();
@@ -51,7 +52,7 @@ class LineWalk {
   std::uint32_t axis_;
   std::uint32_t lanes_;
   std::uint32_t workgroup_size_;
-  std::vector<LinearValue> places_;  // by dim; the axis has none
+  std::vector<LinearValue> places_;  // by dim; unused for the axis
   std::optional<MachineValue> mask_;
 };
 

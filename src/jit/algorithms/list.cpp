@@ -84,7 +84,7 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
       }
       continue;
     }
-    // What is forced takes all sizes.
+    // A forced algorithm takes all sizes.
     const auto cases =
         forced.empty() ? cases_of(algorithm, request, target.spec()) : std::vector{RequestCase{1, request}};
     for (const RequestCase& one : cases) {

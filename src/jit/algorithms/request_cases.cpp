@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests whose sizes a run binds: several algorithms share them, each the sizes that it is best at, and a run
-// launches the kernels of one.
+// Requests whose sizes a run binds: several algorithms share the sizes, each taking those it handles best, and a run
+// launches the kernels of only one.
 #include "jit/algorithms/request_cases.h"
 
 #include <algorithm>

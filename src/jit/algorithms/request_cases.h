@@ -7,16 +7,16 @@
 
 namespace millrace {
 
-/// Those sizes of a request that an algorithm may take, of which there is one or more; all where it says nothing else.
+/// The algorithm's cases that may hold, at least one; the whole request if the algorithm gives no cases.
 std::vector<RequestCase> cases_of(const Algorithm&, const KernelRequest&, const TargetSpec&);
 
-/// Sequences for cases of one request as one sequence: a run has no groups of the kernels of other cases than its own,
-/// and no bytes of their scratch.
+/// Combines the sequences for the cases of one request. In a run, kernels of cases that do not apply have 0 groups, and
+/// their scratch has 0 bytes.
 class CaseSequence {
  public:
-  /// Whether one of the earlier cases is seen to hold wherever the margin does.
+  /// Whether an earlier case provably holds wherever the margin does.
   bool covers(const SizeExpr& margin) const;
-  /// Counts the sizes that earlier cases leave.
+  /// Appends a sequence for the sizes that no earlier case takes.
   void append(KernelSequence sequence, std::string_view algorithm, const SizeExpr& margin);
   KernelSequence finish() { return std::move(all_); }
 

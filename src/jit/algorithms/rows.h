@@ -6,15 +6,15 @@
 
 namespace millrace {
 
-// The rows of a tensor: its lines along one axis, numbered in the order of the other dims.
+// The rows of a tensor: its elements along one axis. Rows are numbered in the order of the other dims.
 
 SizeExpr num_rows(const Shape& shape, std::uint32_t axis);
 
-/// Where row number `row` (i64) begins: i64. Dims that a layout walks as one are one here, so that the rows of a plain
-/// matrix cost no division.
+/// The offset (i64) where row `row` (i64) begins. Dims that the layout makes contiguous are merged first, so that the
+/// rows of a plain matrix need no division.
 MachineValue row_start(MachineBuilder& b, const KernelTensor& tensor, std::uint32_t axis, MachineValue row);
 
-/// Where the row's element number `position` (i64) stands.
+/// The offset of the row's element `position` (i64).
 MachineValue row_element(MachineBuilder& b, const KernelTensor& tensor, std::uint32_t axis, MachineValue start,
                          MachineValue position);
 

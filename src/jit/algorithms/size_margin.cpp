@@ -8,7 +8,7 @@
 namespace millrace {
 
 SizeExpr margin_of_both(const SizeExpr& a, const SizeExpr& b) {
-  // Their bounds alone know nothing of what the two have in common; those of the sum do.
+  // The bounds of a and b alone do not show what they have in common; the bounds of their sum do.
   return (a + b).upper_bound() < 2 ? SizeExpr(0) : min(a, b);
 }
 

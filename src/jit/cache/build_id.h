@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-/// Names the sources of base, hal and jit, the compiler and its flags, as a SHA-256 that the build computes
-/// (cmake/build_id.cmake). Two builds with one id make the same code from a kernel and lay out the same structs.
+/// Identifies the sources of base, hal and jit, the compiler and its flags, by a SHA-256 that the build computes
+/// (cmake/build_id.cmake). Two builds with one id generate the same code for a kernel and lay out structs alike.
 std::string_view build_id();
 
 }  // namespace millrace

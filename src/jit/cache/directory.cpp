@@ -23,11 +23,11 @@ namespace {
 constexpr std::time_t kHour = 3600, kDay = 24 * kHour;
 constexpr std::size_t kKeyDigits = 32;
 
-/// Whether the file is as long as `content`, which it fills.
+/// Fills `content`, and returns whether the file has exactly this length.
 bool read_whole(int descriptor, std::span<std::byte> content) {
   std::size_t size = 0;
   while (true) {
-    // One more byte than there is to be: a file that has grown has it.
+    // Reading one byte too many shows whether the file has grown.
     std::byte beyond{};
     const bool is_full = size == content.size();
     const ssize_t count =
@@ -45,7 +45,7 @@ bool only_we_can_write(const struct stat& info) {
   return S_ISREG(info.st_mode) && is_ours && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// Whoever may list the directory and reach its files may read them.
+/// Users who may list the directory and access its files may read them.
 mode_t mode_of_entries(mode_t directory) {
   mode_t mode = S_IRUSR | S_IWUSR;
   if ((directory & S_IRGRP) != 0 && (directory & S_IXGRP) != 0) mode |= S_IRGRP;
@@ -53,7 +53,7 @@ mode_t mode_of_entries(mode_t directory) {
   return mode;
 }
 
-/// Directories that are not there are made for this user alone, as the XDG specification asks.
+/// Creates missing directories for this user only, as the XDG specification asks.
 void make_directories(const std::string& path) {
   std::error_code ignored;
   if (path.empty() || std::filesystem::is_directory(path, ignored)) return;
@@ -72,7 +72,7 @@ struct Entry {
   timespec used{};
 };
 
-/// The entries, after what is none of them and should go has gone.
+/// Removes leftovers and returns the remaining entries.
 std::vector<Entry> remove_leftovers(DIR* directory) {
   std::vector<Entry> entries;
   const std::time_t now = std::time(nullptr);
@@ -107,7 +107,7 @@ void trim_cache_directory(const std::string& path, std::uint64_t max_bytes) {
   for (const Entry& entry : entries) total += entry.size_bytes;
   if (max_bytes == 0 || total <= max_bytes) return;
   std::ranges::sort(entries, is_older);
-  // A reader that has one of them open keeps it; who looks for it later compiles it again.
+  // A reader that has a file open keeps it; a later reader compiles the kernel again.
   for (const Entry& entry : entries) {
     if (total <= max_bytes) break;
     unlinkat(dirfd(directory.get()), entry.name.c_str(), 0);
@@ -117,13 +117,13 @@ void trim_cache_directory(const std::string& path, std::uint64_t max_bytes) {
 
 CacheFile KernelCacheDirectory::read(const std::string& key) const {
   if (path_.empty()) return {};
-  // Not the target of a link, and without waiting for the other end of a pipe.
+  // Does not follow a link, or wait for the other end of a pipe.
   const Descriptor file(open(file_of(key).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open()) return {.is_rejected = errno != ENOENT && errno != ENOTDIR};
   struct stat info{};
   if (fstat(file.number(), &info) != 0 || !only_we_can_write(info)) return {.is_rejected = true};
   if (static_cast<std::uint64_t>(info.st_size) > kMaxCacheFileBytes) return {.is_rejected = true};
-  // Read, not mapped: a mapping of a file that somebody truncates ends the process.
+  // Reads instead of mapping: if somebody truncates a mapped file, the process crashes.
   std::vector<std::byte> content(static_cast<std::size_t>(info.st_size));
   if (!read_whole(file.number(), content)) return {.is_rejected = true};
   return {.content = std::move(content)};
@@ -143,7 +143,7 @@ bool KernelCacheDirectory::replace(const std::string& key, std::span<const std::
   return replace_file(file_of(key), parts, {.mode = mode_of_entries(directory.st_mode)}) == 0;
 }
 
-/// Whoever writes `size_bytes` more is told whether to trim. A scan costs the directory's length.
+/// Counts `size_bytes` as written and returns whether to trim now. Trimming scans the whole directory.
 bool KernelCacheDirectory::is_to_trim(std::uint64_t size_bytes) const {
   constexpr std::uint64_t kLargestStep = std::uint64_t{16} << 20;
   const std::uint64_t step =

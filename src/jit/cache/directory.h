@@ -11,33 +11,33 @@
 
 namespace millrace {
 
-/// More than any kernel has. A longer file is damaged and is not read.
+/// More than any kernel needs. A longer file is damaged and is not read.
 inline constexpr std::uint64_t kMaxCacheFileBytes = std::uint64_t{64} << 20;
 
-/// A file of a cache, as it was found.
+/// The result of reading a cache file.
 struct CacheFile {
-  /// There is a file, but no code from it may run: another user could have written it, it is no regular file or none
-  /// that can be read, or it is too long, or changed while it was read.
+  /// There is a file, but its code must not run: another user could have written it, it is not a readable regular file,
+  /// it is too long, or it changed while it was read.
   bool is_rejected = false;
   std::optional<std::vector<std::byte>> content = {};
 };
 
-/// Cleans a directory of a cache. It removes temporaries that their writers left more than an hour ago,
-/// entries that are too long, and, when the others are more than `max_bytes` (0: no limit), those that were
-/// used longest ago. Nothing else in the directory is touched. Any number of processes may do so at once.
+/// Cleans a cache directory. Removes temporaries whose writers left them more than an hour ago, entries that are too
+/// long, and, if the others exceed `max_bytes` (0: no limit), the least recently used ones. Touches nothing else in the
+/// directory. Any number of processes may do this at once.
 void trim_cache_directory(const std::string& path, std::uint64_t max_bytes);
 
-/// The files of a KernelCache: one per key, written whole or not at all, shared by processes.
+/// The files of a KernelCache, one per key, shared by processes. Each is written whole or not at all.
 class KernelCacheDirectory {
  public:
-  /// Empty: nothing is found and nothing is kept. `max_bytes` as KernelCache::Options has it.
+  /// With an empty path, finds and keeps nothing. `max_bytes` is as in KernelCache::Options.
   KernelCacheDirectory(std::string path, std::uint64_t max_bytes) : path_(std::move(path)), max_bytes_(max_bytes) {}
 
   CacheFile read(const std::string& key) const;
-  /// Remembers that the file is in use, if that was last done more than a day ago: read() alone leaves no trace.
+  /// Marks the file as used, unless that was done within the last day. read() alone leaves no trace.
   void note_use(const std::string& key) const;
-  /// Replaces the file, if it can. With the first file, and then whenever another 64th of `max_bytes` (16 MiB at most)
-  /// is written, it trims the directory: so one-off processes do it as well as long ones.
+  /// Replaces the file if possible. Trims the directory after the first write, and after each further 64th of
+  /// `max_bytes` written (at most 16 MiB), so that short-lived processes trim as well as long-lived ones.
   void write(const std::string& key, std::span<const std::byte> content) const;
 
  private:

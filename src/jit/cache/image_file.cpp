@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file format of a cached image: magic, version, key, format, target, generator, info, code, symbol, routine, then
-// the checksum of all that. Integers and strings' lengths are 8 bytes, as the host has them; a file never leaves its
-// machine.
+// the checksum of all that. Integers and string lengths have 8 bytes in host order; a file never leaves its machine.
 #include <cstring>
 #include <xxhash.h>
 
@@ -49,7 +48,7 @@ class Writer {
   std::vector<std::byte> file_;
 };
 
-/// Never reads past the end: what is not there is empty, and `ok` says so.
+/// Never reads past the end: missing parts read as empty, and ok() becomes false.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> file) : rest_(file) {}
@@ -106,9 +105,9 @@ KernelInfo read_info(Reader& reader) {
   return info;
 }
 
-/// What a loader relies on.
+/// Checks what a loader relies on.
 Status check_code(const ExecutableImage& image) {
-  if (image.format == ImageFormat::kGpuObject) return {};  // the linker reads it whole
+  if (image.format == ImageFormat::kGpuObject) return {};  // the linker checks it
   const bool fits = image.format == ImageFormat::kHostCode && image.code_bytes > 0 &&
                     image.code_bytes <= image.bytes.size() &&
                     (image.code_bytes % kPage == 0 || image.code_bytes == image.bytes.size()) &&

@@ -19,7 +19,7 @@ namespace {
 
 using Image = std::shared_ptr<const ExecutableImage>;
 
-/// 32 hexadecimal digits, also the file's name.
+/// 32 hexadecimal digits, which also name the file.
 std::string key_of(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
   const std::string text = fmt::format("{}\n{}\n{}\n{}\n{}", compiler.name(), compiler.version(), build_id(),
                                        spec.to_text(), kernel.key_text);
@@ -27,7 +27,7 @@ std::string key_of(const PlannedKernel& kernel, const TargetSpec& spec, const Ke
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-/// The key leaves names out, so the image may be of a kernel with another name.
+/// The key excludes names, so the image may come from a kernel with another name.
 Image with_info(Image image, const KernelInfo& info) {
   if (image->info == info) return image;
   auto renamed = std::make_shared<ExecutableImage>(*image);
@@ -48,7 +48,7 @@ struct KernelCache::State {
     for (const std::string& path : options.read_only_directories) layers.emplace_back(path, 0);
   }
 
-  /// Precondition: locked.
+  /// Precondition: the mutex is locked.
   Image find(const std::string& key) {
     const auto found = entries.find(key);
     if (found == entries.end()) return nullptr;
@@ -56,37 +56,37 @@ struct KernelCache::State {
     return found->second->image;
   }
 
-  /// Precondition: locked.
+  /// Precondition: the mutex is locked.
   void insert(const std::string& key, Image image) {
     if (max_entries == 0) return;
     std::list<Entry> added;
     added.push_front({key, std::move(image)});
     entries[key] = added.begin();
-    by_use.splice(by_use.begin(), added);  // last: it needs no memory, so the list and the map agree
+    by_use.splice(by_use.begin(), added);  // last: it cannot throw, so the list and the map agree
     if (entries.size() > max_entries) {
       entries.erase(by_use.back().key);
       by_use.pop_back();
     }
   }
 
-  // Not locked. An image is null where there is none that can be used.
+  // The functions below must be called unlocked. A null image means that no usable one was found.
   Result<Image> read(const KernelCacheDirectory& from, const std::string& key, CacheFile& file) const;
-  /// From the directory or a layer beneath, in this order. `is_rejected`: some file there could not be used.
+  /// Loads from the directory or the read-only layers, in this order. `is_rejected`: some file there was unusable.
   Result<Image> load(const std::string& key, bool& is_rejected) const;
-  /// From disk or compiled; not locked.
+  /// Loads from disk or compiles.
   Result<Image> make(const std::string& key, const PlannedKernel&, const TargetSpec&, const KernelCompiler&);
 
-  /// From memory, or made; not locked.
+  /// Gets from memory, loads or compiles.
   Result<Image> get(const PlannedKernel&, const TargetSpec&, const KernelCompiler&);
 
   const KernelCacheDirectory directory;
-  std::list<KernelCacheDirectory> layers;  // only read
+  std::list<KernelCacheDirectory> layers;  // read-only
   const std::size_t max_entries;
   std::mutex mutex;
   std::condition_variable finished;
   std::list<Entry> by_use;  // most recent first
   std::unordered_map<std::string, std::list<Entry>::iterator> entries;
-  std::set<std::string> in_progress;  // made by some thread just now; others wait for it
+  std::set<std::string> in_progress;  // keys some thread is making now; others wait for them
   Stats stats;
 };
 
@@ -96,7 +96,7 @@ Result<Image> KernelCache::State::read(const KernelCacheDirectory& from, const s
   if (!file.content) return Image();
   Result<ExecutableImage> image = decode_image(*file.content, key);
   if (image.ok()) return std::make_shared<const ExecutableImage>(*std::move(image));
-  if (image.status().code() != StatusCode::kDataLoss) return image.status();  // no memory: nothing is known of the file
+  if (image.status().code() != StatusCode::kDataLoss) return image.status();  // no memory: the file may be intact
   file.is_rejected = true;
   return Image();
 }
@@ -108,7 +108,7 @@ Result<Image> KernelCache::State::load(const std::string& key, bool& is_rejected
   if (image != nullptr) directory.note_use(key);
   for (auto layer = layers.begin(); image == nullptr && layer != layers.end(); ++layer) {
     MILLRACE_TRY_ASSIGN(image, read(*layer, key, file));
-    if (image != nullptr && is_rejected) directory.write(key, *file.content);  // or it would be rejected again
+    if (image != nullptr && is_rejected) directory.write(key, *file.content);  // otherwise it would be rejected again
     is_rejected = is_rejected || file.is_rejected;
   }
   return image;
@@ -147,7 +147,7 @@ Result<Image> KernelCache::State::get(const PlannedKernel& kernel, const TargetS
     finished.wait(lock);
   }
   lock.unlock();
-  // Also when something throws, or the others would wait for ever.
+  // Also runs if something throws; otherwise the other threads would wait forever.
   struct Finish {
     State& state;
     const std::string& key;
@@ -178,7 +178,7 @@ std::vector<std::string> default_read_only_cache_directories() {
 }
 
 std::string default_cache_directory() {
-  // An XDG_CACHE_HOME that is not absolute is to be ignored, says its specification.
+  // The XDG specification says to ignore a relative XDG_CACHE_HOME.
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') {
     return std::string(cache) + "/millrace";
   }

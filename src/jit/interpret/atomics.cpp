@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics, and what observers are told and count.
+// Atomics, and the steps that inform observers and count.
 #include <atomic>
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ const Step* update(const Step* step, Frame& frame, Combine&& combine) {
       return frame.stop(step, internal_error(fmt::format("thread {} leaves the slot, which has {} elements", thread,
                                                          memory.num_elements)));
     }
-    // Groups may run at the same time on other threads of the host.
+    // Other host threads may run other groups at the same time.
     std::atomic_ref<T> place(reinterpret_cast<T*>(memory.data)[offset]);
     T old = place.load(std::memory_order_relaxed);
     while (!place.compare_exchange_weak(old, combine(old, values[thread]), std::memory_order_relaxed)) {
@@ -60,7 +60,7 @@ Handler pick_atomic_handler(KernelOp op) {
   }
 }
 
-/// Gathers what each thread that is there touches, by `describe(thread)`, and tells the observer.
+/// Collects what each active thread accesses, given by `describe(thread)`, and informs the observer.
 template <class Describe>
 const Step* observe(const Step* step, Frame& frame, Describe&& describe) {
   frame.accesses.clear();

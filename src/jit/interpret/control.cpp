@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops and branches. Threads that leave a loop, or take the other branch, are masked until the others are there.
+// Loops and branches. Threads that leave a loop, or take the other branch, are masked until the others catch up.
 #include <fmt/format.h>
 
 #include "jit/interpret/program.h"
@@ -12,7 +12,7 @@ const Step* stop_at_step(const Step* step, Frame& frame, std::uint32_t thread, I
   return frame.stop(step, internal_error(fmt::format("thread {}: a step of {}, expected more than 0", thread, found)));
 }
 
-/// Whether the index has another turn after this one.
+/// Whether another iteration follows this one.
 template <class Index>
 bool advance(Index& index, Index upper, Index by) {
   const bool has_wrapped = __builtin_add_overflow(index, by, &index);
@@ -39,7 +39,7 @@ const Step* run_unless(const Step* step, Frame& frame) {
 
 const Step* run_jump(const Step* step, Frame&) { return step + step->jump; }
 
-/// immediate: the mask of the threads that take a turn.
+/// immediate: the mask of the threads that run another iteration.
 template <class Index>
 const Step* run_threads_for_begin(const Step* step, Frame& frame) {
   const auto *lower = frame.at<Index>(step->in[0]), *upper = frame.at<Index>(step->in[1]);
@@ -73,7 +73,7 @@ const Step* run_threads_for_end(const Step* step, Frame& frame) {
   return inner.num_active > 0 ? step + step->jump : step + 1;
 }
 
-/// immediate: the mask of the threads that take the first block; the next one is of the others.
+/// immediate: the mask of the threads that take the first block; the next mask is for the other threads.
 const Step* run_threads_if(const Step* step, Frame& frame) {
   const auto* condition = frame.at<const std::uint8_t>(step->in[0]);
   const ThreadMask& outer = frame.masks[step->mask];

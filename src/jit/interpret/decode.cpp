@@ -23,7 +23,7 @@ class Decoder {
  private:
   bool is_threads() const { return kind_ != ProgramKind::kOneThread; }
 
-  /// Bytes of a thread.
+  /// Bytes per thread.
   std::uint32_t size_of(MachineValueId id) const {
     const VectorType& type = kernel_.types[id];
     return static_cast<std::uint32_t>(size_bytes(type.dtype)) * type.lanes;
@@ -53,7 +53,7 @@ class Decoder {
     return steps().size() - 1;
   }
 
-  /// Copies for the threads that are there: others keep what they have.
+  /// Copies only for active threads; the others keep their values.
   void copy(std::uint32_t out, std::uint32_t in, std::uint32_t size) {
     if (out == in) return;
     const bool is_masked = mask_ != 0;
@@ -63,7 +63,7 @@ class Decoder {
           .immediate = is_masked ? size : std::uint64_t{size} * kernel_.workgroup_size});
   }
 
-  /// All at once: a yield may be another carried value, as in a swap.
+  /// Copies as if all at once: a yield may be another carried value, as in a swap.
   void copy_all(const std::vector<MachineValueId>& to, std::size_t first, const std::vector<MachineValueId>& from) {
     std::vector<std::uint32_t> sources;
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -84,7 +84,7 @@ class Decoder {
     return static_cast<std::int32_t>(static_cast<std::int64_t>(to) - static_cast<std::int64_t>(from));
   }
 
-  /// What one thread executes of a block, without the blocks inside.
+  /// The lane instructions that one thread executes in a block, without inner blocks.
   std::uint64_t lane_instructions(const Block& block) const {
     std::uint64_t sum = 0;
     for (const MachineInstruction& instruction : block.instructions) {
@@ -109,13 +109,13 @@ class Decoder {
         decode_for(instruction);
       } else if (instruction.op == KernelOp::kIf) {
         decode_if(instruction);
-      } else if (instruction.op != KernelOp::kBarrier || is_threads()) {  // one thread waits for none
+      } else if (instruction.op != KernelOp::kBarrier || is_threads()) {  // a single thread waits for nobody
         decode_plain(instruction, is_body && runs_once(instruction));
       }
     }
   }
 
-  /// A block of the threads of a mask, then copies of its yields to where they are wanted.
+  /// Decodes a block for the threads of a mask, then copies its yields to their destinations.
   void decode_inner(BlockId id, std::uint64_t mask, const std::vector<MachineValueId>& to, std::size_t first) {
     const std::uint32_t outer_mask = mask_, outer_instruction = instruction_;
     if (is_threads()) mask_ = static_cast<std::uint32_t>(mask);
@@ -137,7 +137,7 @@ class Decoder {
 
   void decode_for(const MachineInstruction& loop) {
     const Block& body = kernel_.blocks[loop.blocks[0]];
-    // The results are what the carried values are when the loop ends: one register serves both.
+    // The results are the carried values at the end of the loop, so they share registers.
     for (std::size_t i = 0; i < loop.results.size(); ++i) {
       registers_[index_of(loop.results[i])] = reg(body.parameters[i + 1]);
     }
@@ -162,7 +162,7 @@ class Decoder {
     decode_inner(branch.blocks[0], mask, branch.results, 0);
     const std::size_t middle = push({.handler = handlers.if_else, .immediate = mask});
     steps()[begin].jump = distance(begin, steps().size());
-    if (is_threads()) steps()[begin].jump = distance(begin, middle);  // the second block may have no thread either
+    if (is_threads()) steps()[begin].jump = distance(begin, middle);  // the second block may have no threads either
     decode_inner(branch.blocks[1], mask + 1, branch.results, 0);
     steps()[middle].jump = distance(middle, steps().size());
   }
@@ -170,7 +170,8 @@ class Decoder {
   void decode_plain(const MachineInstruction& instruction, bool is_once) {
     Step step;
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) step.in[i] = reg(instruction.operands[i]);
-    // What a step runs over: the lanes of its result, or of the last operand where there is none or it is a scalar.
+    // The lanes that a step runs over: those of its result, or of the last operand if there is no result or it is a
+    // scalar.
     VectorType type;
     if (!instruction.operands.empty()) type = kernel_.types[instruction.operands.back()];
     const VectorType operand = type;
@@ -237,7 +238,7 @@ class Decoder {
   Program program_;
   std::vector<std::uint32_t> registers_;
   std::vector<bool> is_once_;
-  std::uint32_t mask_ = 0;  // of the threads that execute the open block
+  std::uint32_t mask_ = 0;  // the threads that execute the open block
   std::uint32_t instruction_ = 0;
   std::uint32_t num_instructions_ = 0;
 };

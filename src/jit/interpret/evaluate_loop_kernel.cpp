@@ -13,7 +13,7 @@ namespace {
 
 using Point = std::vector<std::int64_t>;
 
-/// An access with its sizes bound.
+/// An access whose sizes are bound.
 struct BoundIndex {
   std::int64_t offset = 0;
   std::vector<std::int64_t> coefficients;
@@ -97,14 +97,14 @@ class Evaluator {
     return {};
   }
 
-  /// Calls f for every value of the dims [first, end), the last one fastest.
+  /// Calls f for every point of the dims [first, end), the last dim fastest.
   template <class F>
   void for_each_point(Point& point, std::size_t first, std::size_t end, F&& f) {
     if (first == end) return f();
     for (point[first] = 0; point[first] < extents_[first]; ++point[first]) for_each_point(point, first + 1, end, f);
   }
 
-  /// Where the access stands; nothing when it is outside.
+  /// The address of the access; null if it is outside.
   static std::byte* address(const BoundAccess& access, const Point& point, std::int64_t dynamic_index) {
     std::int64_t offset = access.base;
     for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
@@ -120,7 +120,7 @@ class Evaluator {
   Scalar load(const BoundAccess& access, const Point& point, std::int64_t dynamic_index) const {
     const DType result = body_dtype(access.stored);
     const std::byte* from = address(access, point, dynamic_index);
-    // Outside without a fill happens only after a bad index into an axis of extent 0, which is reported.
+    // Outside without a fill happens only after a bad index into an axis of extent 0, which has been reported.
     if (from == nullptr) return access.fill.value_or(Scalar{result, 0});
     return convert(result, load_scalar(access.stored, from));
   }

@@ -19,12 +19,12 @@ class InterpreterGenerator final : public KernelCompiler {
 
   bool is_reference() const override { return true; }
 
-  /// Findings name the kernel, so each has its own.
+  /// False, so that kernels are not shared: findings name the kernel.
   bool emits_code() const override { return false; }
 
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_machine_kernel(kernel, spec, name()));
-    // With its names, which findings tell.
+    // Includes names, because findings show them.
     planned.key_text = to_text(std::get<MachineKernel>(planned.mapped));
     return planned;
   }

@@ -20,7 +20,7 @@ using interpreter::Program;
 using interpreter::ProgramKind;
 using interpreter::Step;
 
-/// Registers and private memory of one run at a time.
+/// The registers and private memory of one run.
 struct Workspace {
   Workspace(const Program& program, const MachineKernel& kernel, const MemoryPlan& plan)
       : registers(program.register_bytes / sizeof(Chunk) + 1),
@@ -38,7 +38,7 @@ struct Workspace {
     std::byte bytes[64];
   };
   std::vector<Chunk> registers;
-  std::uint64_t private_chunks;  // of a thread
+  std::uint64_t private_chunks;  // per thread
   std::vector<Chunk> private_memory;
   Frame frame;
 };
@@ -59,7 +59,7 @@ void bind_memory(const MachineKernel& kernel, const MemoryPlan& plan, Workspace&
   }
 }
 
-/// The kernel as an observer knows it.
+/// The kernel's description for observers.
 ObservedKernel describe(const MachineKernel& kernel, const MemoryPlan& plan) {
   ObservedKernel observed{.name = kernel.name,
                           .workgroup_size = kernel.workgroup_size,
@@ -85,7 +85,7 @@ ObservedKernel describe(const MachineKernel& kernel, const MemoryPlan& plan) {
   return observed;
 }
 
-/// Says where: "line 14 (barrier): 31 threads ...".
+/// Adds the place: "line 14 (barrier): 31 threads ...".
 Status place_error(const MachineKernel& kernel, const Status& error, std::uint32_t instruction) {
   const std::uint32_t line = instruction_lines(kernel)[instruction];
   return Status(error.code(), fmt::format("line {} ({}): {}", line, text_of_line(kernel, line), error.message()));
@@ -135,7 +135,7 @@ class InterpretedKernel final : public HostKernel {
   }
 
  private:
-  /// What only runs before an observer need.
+  /// Needed only for runs with an observer.
   struct Observed {
     Program program;
     ObservedKernel kernel;
@@ -160,7 +160,8 @@ class InterpretedKernel final : public HostKernel {
     return frame.error.ok() ? Status() : place_error(kernel_, std::exchange(frame.error, {}), frame.error_instruction);
   }
 
-  /// One that an earlier run left, so that runs allocate nothing once as many workspaces exist as run at a time.
+  /// Reuses the workspace of an earlier run, so that runs allocate nothing once there are as many workspaces as
+  /// concurrent runs.
   std::unique_ptr<Workspace> take() const {
     {
       const std::lock_guard lock(mutex_);

@@ -112,7 +112,7 @@ Handler lanewise_handler(KernelOp op, DType operand, DType result) {
   if (op == KernelOp::kConvert) return convert_handler(operand, result);
   return lane_ops::visit_lanewise(op, [&]<KernelOp kOp>() -> Handler {
     if constexpr (rule_of(kOp) == KernelOpRule::kConvert || kOp == KernelOp::kConstant) {
-      return nullptr;  // a copy, made by decode
+      return nullptr;  // decode makes it a copy
     } else {
       return visit_dtype(operand, []<class T>() { return pick_handler<kOp, T>(); });
     }

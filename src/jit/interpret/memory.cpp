@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores move bits, so they are chosen by the size of an element; but a bool is made of any byte.
+// Loads and stores move bits, so the element size selects them; but any nonzero byte loads as the bool true.
 #include <concepts>
 #include <cstring>
 
@@ -23,7 +23,7 @@ T* element(const MemoryView& memory, std::uint32_t thread, std::int64_t offset) 
 template <class T>
 void read(T* to, const T* from, std::size_t count) {
   if constexpr (std::same_as<T, bool>) {
-    // Read as bytes: a bool that is neither 0 nor 1 must not even be looked at.
+    // Read as bytes: inspecting a bool that is neither 0 nor 1 is undefined.
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
     for (std::size_t i = 0; i < count; ++i) to[i] = bytes[i] != 0;
   } else {
@@ -31,13 +31,13 @@ void read(T* to, const T* from, std::size_t count) {
   }
 }
 
-/// A kernel that leaves its own memory is our error, so it ends here rather than overwrite another slot.
+/// A kernel that leaves its own slot is our error. Stop here rather than overwrite another slot.
 const Step* stop_outside(const Step* step, Frame& frame, std::uint32_t thread) {
   return frame.stop(step, internal_error(fmt::format("thread {} leaves the slot, which has {} elements", thread,
                                                      frame.memory[step->memory].num_elements)));
 }
 
-/// Calls `access` with each thread that is there; it gives false where it would leave its memory.
+/// Calls `access` for each active thread; it returns false if it would leave the memory.
 template <bool kThreads, class Access>
 const Step* for_each_thread(const Step* step, Frame& frame, Access&& access) {
   if constexpr (!kThreads) {
@@ -76,7 +76,7 @@ const Step* run_store(const Step* step, Frame& frame) {
   });
 }
 
-/// Loads lane i of a thread from `offset_of(thread, i)` where the mask says so.
+/// Loads lane i of a thread from `offset_of(thread, i)` if the mask is set.
 template <class T, bool kThreads, class OffsetOf>
 const Step* load_lanes(const Step* step, Frame& frame, OffsetOf&& offset_of) {
   const MemoryView& memory = frame.memory[step->memory];
@@ -113,13 +113,13 @@ const Step* store_lanes(const Step* step, Frame& frame, OffsetOf&& offset_of) {
   });
 }
 
-/// Where the lanes of a masked load or store go: on from a thread's offset.
+/// The offsets of a masked load or store: consecutive from the thread's offset.
 template <class Offset>
 auto consecutive(const Step* step, Frame& frame) {
   const Offset* offsets = frame.at<Offset>(step->in[0]);
   return [offsets](std::uint32_t thread, std::uint32_t i) { return std::int64_t{offsets[thread]} + i; };
 }
-/// The addresses of a gather or scatter: each lane has its own.
+/// The offsets of a gather or scatter: one per lane.
 template <class Offset>
 auto separate(const Step* step, Frame& frame) {
   const Offset* offsets = frame.at<Offset>(step->in[0]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that make or move values: constants, ids, copies, exchange between threads; and reports and barriers.
+// Steps that create or move values (constants, ids, copies, exchanges between threads), reports and barriers.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -61,7 +61,7 @@ const Step* run_copy(const Step* step, Frame& frame) {
   return step + 1;
 }
 
-/// kBytes: a thread's; 0 where only `immediate` says how many.
+/// kBytes: bytes per thread; 0 if only `immediate` tells.
 template <std::size_t kBytes>
 const Step* run_masked_copy(const Step* step, Frame& frame) {
   const std::size_t bytes = kBytes != 0 ? kBytes : step->immediate;
@@ -78,7 +78,7 @@ const Step* run_masked_copy(const Step* step, Frame& frame) {
   return step + 1;
 }
 
-/// Stops where some threads of a group of `size` are there and others are not.
+/// Stops if some, but not all, threads of a group of `size` are here.
 const Step* check_whole(const Step* step, Frame& frame, std::uint32_t size, std::string_view what) {
   const ThreadMask& mask = frame.masks[step->mask];
   if (mask.num_active == frame.num_threads) return nullptr;
@@ -149,7 +149,7 @@ const Step* run_barrier(const Step* step, Frame& frame) {
   return status.ok() ? step + 1 : frame.stop(step, std::move(status));
 }
 
-/// Calls `pick` with an unsigned type of the dtype's size.
+/// Calls `pick` with the unsigned type of the dtype's size.
 template <class Pick>
 Handler for_size(DType dtype, Pick&& pick) {
   switch (size_bytes(dtype)) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A MachineKernel decoded for running: a flat list of steps, each a function over registers at fixed byte offsets.
+// A MachineKernel decoded for execution: a flat list of steps, each a function over registers at fixed byte offsets.
 //
 // Most steps run over all lanes of all threads of a workgroup: a register holds the lanes of thread 0, then those of
-// thread 1, and so on. What an instruction computes for threads that are elsewhere is never read, so only steps that
-// touch memory, copy to values that outlive a block or choose the way ahead ask which threads are there.
+// thread 1, and so on. Values computed for inactive threads are never read, so only some steps check which threads are
+// active: those that touch memory, copy to values that outlive a block, or branch.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace millrace::interpreter {
 
-/// Memory as steps see it. A buffer's extent is not known here: only slots are bounded.
+/// Memory as steps see it. The extent of a buffer is unknown here, so only slots have bounds.
 struct MemoryView {
   std::byte* data = nullptr;
   std::uint64_t num_elements = UINT64_MAX;
-  std::uint64_t thread_bytes = 0;  // of private memory: from one thread's to the next one's
+  std::uint64_t thread_bytes = 0;  // private memory: the distance between threads
 };
 
-/// The threads that are at one place of the kernel.
+/// The threads that are active at one place of the kernel.
 struct ThreadMask {
   std::uint32_t num_active = 0;
   std::vector<std::uint8_t> is_active;
@@ -38,71 +38,71 @@ struct Frame {
   std::int64_t group = 0;
   std::uint32_t num_threads = 1;
   std::uint32_t subgroup_size = 1;
-  std::vector<ThreadMask> masks;            // of programs for threads. 0: all
-  std::vector<std::uint32_t> thread_order;  // in which atomics happen
+  std::vector<ThreadMask> masks;            // for thread programs; masks[0]: all threads
+  std::vector<std::uint32_t> thread_order;  // the order in which threads do atomics
   KernelObservation observation;
-  std::uint64_t random = 0;                 // state of the sequence that order_seed begins
+  std::uint64_t random = 0;                 // state of the random sequence seeded by order_seed
   const std::uint32_t* lines = nullptr;     // by instruction; for the observer
   std::vector<ThreadAccess> accesses = {};  // scratch
   std::uint64_t lane_instructions = 0;      // executed so far, in observed programs
-  Status error = {};                        // what ended the run, at instruction number `error_instruction`
+  Status error = {};                        // why the run ended, at `error_instruction`
   std::uint32_t error_instruction = 0;
 
   template <class T>
   T* at(std::uint32_t offset) {
     return reinterpret_cast<T*>(registers + offset);
   }
-  /// Ends the run: gives the last step.
+  /// Ends the run with an error. Returns the last step.
   const Step* stop(const Step* at, Status why);
-  /// By the order_seed, if there is one.
+  /// Shuffles by order_seed, if it is set.
   void shuffle(std::vector<std::uint32_t>& order);
 };
 
-/// Does the step and gives the next one.
+/// Executes the step and returns the next one.
 using Handler = const Step* (*)(const Step*, Frame&);
 
 struct Step {
   Handler handler = nullptr;
-  std::uint32_t lanes = 1;  // of a thread; of all threads in lanewise steps
+  std::uint32_t lanes = 1;  // per thread; in lanewise steps, of all threads
   std::uint32_t out = 0;    // byte offsets of registers
   std::uint32_t in[3] = {};
   std::uint32_t memory = 0;       // index into Frame::memory
-  std::int32_t jump = 0;          // steps from this one, where it may jump
-  std::uint32_t mask = 0;         // the threads that do it, as index into Frame::masks
-  std::uint64_t immediate = 0;    // a constant, a lane, bytes to copy, the first of the masks that a step makes
-  std::uint32_t instruction = 0;  // number in the kernel's text
+  std::int32_t jump = 0;          // relative position of the step to jump to, if any
+  std::uint32_t mask = 0;         // the threads that execute the step: index into Frame::masks
+  std::uint64_t immediate = 0;    // a constant, a lane, bytes to copy, or the first mask that the step sets
+  std::uint32_t instruction = 0;  // instruction number in the kernel's text
 };
 
 struct Program {
-  std::vector<Step> once;   // constants and sizes: the same for every group of a run
-  std::vector<Step> group;  // ends with a step without handler
+  std::vector<Step> once;   // constants and sizes, which all groups of a run share
+  std::vector<Step> group;  // ends with a step without a handler
   std::uint32_t register_bytes = 0;
   std::uint32_t num_masks = 1;
 };
 
-/// For any number of threads, or shorter and faster for the one thread of an unobserved workgroup.
+/// For any number of threads, or a shorter and faster program for an unobserved workgroup of one thread.
 enum class ProgramKind : std::uint8_t { kOneThread, kThreads, kObservedThreads };
 Program decode(const MachineKernel&, ProgramKind);
 
-// Handlers, by instruction. `operand` is the dtype of the last operand, `result` of the result. With `is_threads` they
-// are for programs of that kind, else for one thread.
+// Handlers by instruction. `operand` is the dtype of the last operand, `result` that of the result. `is_threads`
+// selects handlers for thread programs instead of one-thread programs.
 Handler lanewise_handler(KernelOp, DType operand, DType result);
 Handler convert_handler(DType operand, DType result);
-Handler reduce_handler(KernelOp, DType);  // in[1]: scratch of a thread's operand's size
+Handler reduce_handler(KernelOp, DType);  // in[1]: scratch of the size of one thread's operand
 Handler lane_iota_handler(DType);
 Handler splat_handler(DType);
 Handler memory_handler(KernelOp, DType, DType offset, bool is_threads);
 Handler atomic_handler(KernelOp, DType, DType offset);
-/// Tells the observer what the memory step after it will touch. immediate: an AccessKind.
+/// Tells the observer what the next memory step will access. immediate: an AccessKind.
 Handler observe_handler(KernelOp, DType offset);
-/// Counts what the threads that are there execute until the next one. immediate: lane instructions of a thread.
+/// Counts what the active threads execute until the next count step. immediate: lane instructions per thread.
 Handler count_handler();
-/// Constants, ids, shuffles, reports, barriers; null for others.
+/// Handles constants, ids, shuffles, reports and barriers; null for other ops.
 Handler move_handler(KernelOp, DType result);
 Handler copy_handler();                            // immediate: bytes
-Handler masked_copy_handler(std::uint64_t bytes);  // of the threads that are there. immediate: a thread's bytes
+Handler masked_copy_handler(std::uint64_t bytes);  // copies for active threads. immediate: bytes per thread
 
-/// The seams of loops and branches; decode lays them out.
+/// The begin and end steps of loops and branches, which decode places.
 struct ControlHandlers {
   Handler for_begin, for_end;  // in: lower, upper, step; out: index
   Handler if_begin, if_else;   // in: condition

@@ -16,7 +16,7 @@ std::string dtypes_text(std::initializer_list<BodyValue> values) {
   return text;
 }
 
-/// No register of a body holds one: it occurs between two conversions only, as a rounding.
+/// No register of a body has this dtype: it occurs only between two conversions, as a rounding.
 bool is_16_bit_float(DType dtype) { return body_dtype(dtype) != dtype; }
 
 }  // namespace
@@ -30,7 +30,7 @@ BodyValue BodyBuilder::constant_scalar(Scalar value) {
   return append({.op = KernelOp::kConstant, .dtype = value.dtype, .immediate = value.bits});
 }
 
-// A mistake leaves an instruction of the promised dtype, so that what follows can be recorded.
+// After a mistake, appends a constant of the promised dtype, so that recording can go on.
 BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands) {
   BodyInstruction instruction{.op = op, .dtype = dtype};
   DType dtypes[3] = {};
@@ -50,7 +50,7 @@ BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<Body
 }
 
 void BodyBuilder::expect_constant(DType dtype, double value) {
-  // -0 is the integer 0.
+  // -0 counts as the integer 0.
   if (is_float(dtype) ? !is_16_bit_float(dtype) : Number(value + 0.0).fits(dtype)) return;
   note_mistake(fmt::format("constant({}) : {}", value, to_text(dtype)));
 }

@@ -9,11 +9,11 @@
 
 namespace millrace {
 
-/// The line of each instruction in to_text(kernel), counted from 1. Instructions in the order of the text: a loop or
-/// branch, then what is inside.
+/// The line of each instruction in to_text(kernel), counted from 1. Instructions are in text order: a loop or branch
+/// first, then its contents.
 std::vector<std::uint32_t> instruction_lines(const MachineKernel&);
 
-/// A line of to_text(kernel) without its indentation, or a block's opening brace.
+/// A line of to_text(kernel) without its indentation and without a block's opening brace.
 std::string text_of_line(const MachineKernel&, std::uint32_t line);
 
 }  // namespace millrace

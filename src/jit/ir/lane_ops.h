@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each lanewise op computes on host values: `LaneOp<op>::apply`. evaluate() and the interpreter both run these.
+// The meaning of each lanewise op on host values: `LaneOp<op>::apply`. Both evaluate() and the interpreter run these.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,8 @@ concept HostFloat = std::floating_point<T>;
 template <class T>
 concept StoredFloat = std::same_as<T, Half> || std::same_as<T, BFloat16>;
 
-/// The type in which wrapping is defined: unsigned, and no narrower than int, or C++ would promote it to a signed one.
+/// The type in which arithmetic wraps: unsigned, and no narrower than int, because C++ would promote that to a signed
+/// type.
 template <HostInteger T>
 using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
@@ -243,10 +244,10 @@ struct LaneOp<KernelOp::kSelect> {
   }
 };
 
-/// Towards zero; saturates; NaN gives 0. In C++ a value out of range is undefined.
+/// Rounds towards zero, saturates, and turns NaN into 0. A plain C++ conversion of an out-of-range value is undefined.
 template <HostInteger To, HostFloat From>
 constexpr To truncate_saturating(From value) {
-  // 2^digits: one past the highest value, and exact in every float, which the highest value is not.
+  // 2^digits, one past the highest value; unlike that value, it is exact in every float.
   constexpr From kEnd = From(2) * static_cast<From>(std::uint64_t{1} << (std::numeric_limits<To>::digits - 1));
   constexpr From kLowest = std::is_signed_v<To> ? -kEnd : From(0);
   if (value != value) return 0;

@@ -6,8 +6,8 @@
 
 namespace millrace {
 
-/// A sum of i64 scalars whose constant part is kept apart until the value is needed, so that generated code is not
-/// full of additions of 0 and products with 1.
+/// A sum of i64 scalars with a separate constant part, which is added only when the value is needed. This keeps
+/// additions of 0 and multiplications by 1 out of the generated code.
 class LinearValue {
  public:
   LinearValue() = default;
@@ -16,7 +16,7 @@ class LinearValue {
 
   bool is_zero() const { return !has_sum_ && constant_ == 0; }
 
-  /// The value of `expr` in the launch.
+  /// The value of `expr` at launch.
   static LinearValue of_size(MachineBuilder& b, const SizeExpr& expr) {
     return expr.is_constant() ? LinearValue(expr.constant()) : LinearValue(b.size(expr));
   }
@@ -45,7 +45,7 @@ class LinearValue {
     sum_ = has_sum_ ? b.add(sum_, term) : term;
     has_sum_ = true;
   }
-  // Not an optional: GCC 12 takes a copy of an empty one for a use of what is not initialised.
+  // Not an optional: GCC 12 warns that copying an empty one uses an uninitialised value.
   MachineValue sum_{};
   bool has_sum_ = false;
   std::int64_t constant_ = 0;

@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// A load of f16 or bf16 widens by itself, so the two factors of a product are loads and nothing else.
+/// Loads widen f16 and bf16, so the factors of a product need no conversion: they are plain loads.
 bool is_plain_load(const LoopKernel& kernel, const BodyInstruction& instruction) {
   if (instruction.op != KernelOp::kLoad) return false;
   const Access& access = kernel.loads[instruction.immediate];
@@ -41,7 +41,7 @@ std::string access_text(const Access& access) {
   return text;
 }
 
-/// The lines of `text`, each moved in by four spaces.
+/// `text` with each line indented by four spaces.
 std::string indented(const std::string& text) {
   std::string result;
   std::size_t begin = 0;

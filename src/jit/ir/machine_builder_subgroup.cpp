@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of a workgroup, and what subgroups do together, in terms of shuffles.
+// Thread and subgroup numbers, and subgroup operations built from shuffles.
 #include <bit>
 
 #include "millrace/base/check.h"

@@ -48,11 +48,11 @@ class Printer {
     return std::move(text_);
   }
 
-  /// The instructions' lines, in the order in which they were printed.
+  /// The line of each instruction, in printing order.
   const std::vector<std::uint32_t>& lines() const { return lines_; }
 
  private:
-  /// The line that is being printed, from 1.
+  /// The line being printed, counted from 1.
   std::uint32_t line() {
     const auto begin = text_.begin() + static_cast<std::ptrdiff_t>(counted_);
     num_ended_ += static_cast<std::uint32_t>(std::count(begin, text_.end(), '\n'));
@@ -65,7 +65,7 @@ class Printer {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
   }
 
-  /// Facts choose remainder code, so they are part of what decides the code.
+  /// Facts select remainder code, so they are part of what determines the code.
   void print_symbols() {
     std::map<std::string, Dim> symbols;
     Status status = kernel_.num_groups.collect_symbols(symbols);
@@ -163,7 +163,7 @@ class Printer {
   std::string text_;
   int indent_ = 0;
   std::vector<std::uint32_t> lines_;
-  std::size_t counted_ = 0;  // of the text, for num_ended_
+  std::size_t counted_ = 0;  // bytes of the text counted in num_ended_
   std::uint32_t num_ended_ = 0;
 };
 

@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// Checks types, immediates and memory of one instruction whose ids are in range and whose operands, results and
-/// blocks have the right number. Gives what is wrong, one item a broken rule, without saying where.
+/// Checks the types, immediates and memory of one instruction. Returns one message per broken rule, without the place.
+/// Preconditions: ids are in range, and the numbers of operands, results and blocks are right.
 std::vector<std::string> check_machine_types(const MachineKernel&, const MachineInstruction&);
 
 }  // namespace millrace

@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-/// An accumulator while it runs; `index` is kArgMax's only.
+/// The state of an accumulator. Only kArgMax uses `index`.
 template <class V>
 struct ReductionValue {
   V value;
@@ -16,8 +16,8 @@ struct ReductionValue {
 };
 using ReductionState = ReductionValue<Scalar>;
 
-/// What the reduction of nothing gives, and where every one starts. kArgMax starts at the lowest value and index 0:
-/// if nothing is greater, the first element is the greatest.
+/// The result of an empty reduction, and the initial value of every reduction. kArgMax starts at the lowest value and
+/// index 0: if no element is greater, the first element is the greatest.
 inline Scalar identity_of(const Reduction& reduction) {
   return visit_dtype(reduction.dtype, [&]<class T>() -> Scalar {
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
@@ -43,7 +43,7 @@ inline ReductionState initial_state(const Reduction& reduction) {
   return {identity_of(reduction), Scalar::of<std::int64_t>(0)};
 }
 
-/// Whether argmax takes `value` in place of `best`: NaN is greatest, the first of equals stays.
+/// Whether argmax replaces `best` by `value`: NaN is greatest; the first of equals stays.
 template <ScalarBuilder B>
 typename B::Value is_greater(B& b, typename B::Value value, typename B::Value best) {
   const auto above = b.lt(best, value);
@@ -52,7 +52,7 @@ typename B::Value is_greater(B& b, typename B::Value value, typename B::Value be
   return b.bit_or(above, b.bit_and(is_nan, b.eq(best, best)));
 }
 
-/// One more term. `index` is where the term stands along the reduction dim (kArgMax only).
+/// Adds one term. `index` is the term's position along the reduction dim (kArgMax only).
 template <ScalarBuilder B>
 ReductionValue<typename B::Value> combine(B& b, ReductionKind kind, ReductionValue<typename B::Value> state,
                                           typename B::Value term, typename B::Value index) {

@@ -41,7 +41,7 @@ Scalar evaluate_op(DType result, std::span<const Scalar> operands) {
   } else if constexpr (kOp != KernelOp::kConstant) {
     return visit_dtype(operands.back().dtype, [&]<class T>() -> Scalar {
       if constexpr (takes(kOp, dtype_of<T>)) return apply_lane_op<kOp, T>(operands);
-      __builtin_unreachable();  // follows_rule was checked
+      __builtin_unreachable();  // excluded by follows_rule
     });
   }
   MILLRACE_CHECK(kOp != KernelOp::kConstant);  // its value is an immediate

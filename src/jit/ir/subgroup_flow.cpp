@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A divergence analysis of structured code, after Coutinho et al., Divergence Analysis and Optimizations, 2011, with
-// windows of numbers in place of their affine values.
+// windows of numbers instead of affine values.
 #include "jit/ir/subgroup_flow.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr LaneSpread kDivergent{.window_bits = LaneSpread::kNoWindow};
 
-/// Either of two, as one thread after the other has it or all at once.
+/// A value that is `a` or `b`, with the threads agreeing on which.
 LaneSpread either(const LaneSpread& a, const LaneSpread& b) {
   return {.window_bits = std::max(a.window_bits, b.window_bits),
           .zero_bits = std::min(a.zero_bits, b.zero_bits),
@@ -24,7 +24,7 @@ LaneSpread either(const LaneSpread& a, const LaneSpread& b) {
           .is_hidden = a.is_hidden || b.is_hidden};
 }
 
-/// Whether all threads agree on a < b: windows that b does not cut.
+/// Whether all threads agree on a < b: they do if b does not split the window of a.
 bool agree_on_less(const LaneSpread& a, const LaneSpread& b) {
   if (a.is_uniform() && b.is_uniform()) return true;
   return b.is_uniform() && b.zero_bits >= a.window_bits;
@@ -59,7 +59,7 @@ class FlowAnalysis {
     return std::ranges::any_of(ids, [&](MachineValueId id) { return value(id).is_hidden; });
   }
 
-  /// What is known of a value only ever becomes less.
+  /// What is known about a value can only decrease, so the iteration ends.
   void define(MachineValueId id, LaneSpread spread) {
     LaneSpread& known = flow_.values[id];
     if (is_known_[index_of(id)]) spread = either(known, spread);
@@ -104,7 +104,7 @@ class FlowAnalysis {
     }
   }
 
-  /// A value that one way or another gives.
+  /// A value that comes from one of two ways, such as the branches of an `if`.
   void define_merged(MachineValueId id, const BranchSpread& ways, const LaneSpread& a, const LaneSpread& b) {
     LaneSpread merged = ways.agrees ? either(a, b) : kDivergent;
     merged.is_hidden |= ways.is_hidden;
@@ -123,7 +123,7 @@ class FlowAnalysis {
     if (found == constants_.end()) return {};
     return found->second;
   }
-  /// The n of a constant 2^n.
+  /// n, if the value is the constant 2^n.
   std::optional<std::uint8_t> power_of_two(MachineValueId id) {
     const std::optional<std::uint64_t> bits = constant(id);
     const bool is_power = bits && std::has_single_bit(*bits) && is_integer(kernel_.types[id].dtype);
@@ -138,7 +138,7 @@ class FlowAnalysis {
             .is_natural = !is_signed(dtype) || (bits >> (width - 1) & 1) == 0};
   }
 
-  /// a + b, and a - b: a window is moved whole when the other is a multiple of its size.
+  /// a + b or a - b: a window moves as a whole if the other value is a multiple of its size.
   static LaneSpread sum(const LaneSpread& a, const LaneSpread& b) {
     LaneSpread spread{.zero_bits = std::min(a.zero_bits, b.zero_bits), .is_hidden = a.is_hidden || b.is_hidden};
     if (a.is_uniform() && b.is_uniform()) return spread;
@@ -149,7 +149,7 @@ class FlowAnalysis {
     return spread;
   }
 
-  /// x * 2^bits, or x / 2^-bits rounded down.
+  /// x * 2^bits, or x / 2^-bits rounded down if `bits` is negative.
   static LaneSpread scaled(LaneSpread x, int bits, DType dtype) {
     if (x.window_bits == LaneSpread::kNoWindow) return kDivergent;
     const auto moved = [&](std::uint8_t from) {
@@ -165,12 +165,12 @@ class FlowAnalysis {
 
   static std::uint32_t num_bits(DType dtype) { return static_cast<std::uint32_t>(size_bytes(dtype) * 8); }
 
-  /// Numbers wrap, and windows with them; one that would be all numbers is said to be none.
+  /// Numbers wrap, and windows wrap with them. A window of all numbers counts as none.
   static LaneSpread in_dtype(const LaneSpread& spread, DType dtype) {
     return spread.window_bits < num_bits(dtype) ? spread : kDivergent;
   }
 
-  /// On b <= a, which is !(a < b).
+  /// b <= a is !(a < b).
   LaneSpread spread_of_compare(const Instruction& compare) const {
     const LaneSpread &a = operand(compare, 0), &b = operand(compare, 1);
     if (are_uniform(compare.operands)) return {.is_hidden = are_hidden(compare.operands)};
@@ -212,7 +212,7 @@ class FlowAnalysis {
         if (const auto bits = power_of_two(instruction.operands[0]))
           return scaled(operand(instruction, 1), *bits, dtype);
         break;
-      case KernelOp::kDiv:  // towards zero, so as a shift of natural numbers only
+      case KernelOp::kDiv:  // rounds towards zero: a shift only for natural numbers
         if (const auto bits = power_of_two(instruction.operands[1]); bits && x.is_natural)
           return scaled(x, -*bits, dtype);
         break;
@@ -226,7 +226,7 @@ class FlowAnalysis {
     return spread_of_any(instruction);
   }
 
-  /// One value for all when all operands are.
+  /// Uniform if all operands are.
   LaneSpread spread_of_any(const Instruction& instruction) const {
     return are_uniform(instruction.operands) ? LaneSpread{.is_hidden = are_hidden(instruction.operands)} : kDivergent;
   }
@@ -247,7 +247,7 @@ class FlowAnalysis {
       case KernelOp::kSub:
         if (!is_integer(kernel_.types[instruction.results[0]].dtype)) return spread_of_any(instruction);
         return instruction.op == KernelOp::kSub && operand(instruction, 0).is_uniform()
-                   ? spread_of_any(instruction)  // a window that is turned round is none
+                   ? spread_of_any(instruction)  // a reversed window is not aligned
                    : sum(operand(instruction, 0), operand(instruction, 1));
       case KernelOp::kMul:
       case KernelOp::kDiv:
@@ -269,7 +269,7 @@ class FlowAnalysis {
       case KernelOp::kExtract:
       case KernelOp::kShuffleXor:
         return operand(instruction, 0);
-      case KernelOp::kShuffle:  // lanes of one subgroup are in one window, whichever they are
+      case KernelOp::kShuffle:  // any threads of one subgroup lie in one window
         if (!operand(instruction, 1).is_uniform()) return operand(instruction, 0);
         return {.is_hidden = !constant(instruction.operands[1])};
       case KernelOp::kBallot:

@@ -8,39 +8,40 @@
 
 namespace millrace {
 
-/// How a value differs between the threads of a subgroup that are at one place: integers are in one window of
-/// 2^window_bits numbers that begins at a multiple of 2^window_bits. A window of one number is one value for all; the
-/// numbers of a subgroup's threads are a window of its size. Anything else has kNoWindow, or a window of 1.
+/// How a value varies between the threads of a subgroup at one point of the code. Integers lie in one window of
+/// 2^window_bits numbers that begins at a multiple of 2^window_bits. A window of one number means a uniform value; the
+/// numbers of a subgroup's threads are a window of the subgroup's size. Other values are uniform or have kNoWindow.
 struct LaneSpread {
   static constexpr std::uint8_t kNoWindow = 255;
   std::uint8_t window_bits = 0;
-  std::uint8_t zero_bits = 0;  // every number is a multiple of 2^zero_bits; said of constants and what they give
-  bool is_natural = false;     // no number is below 0
-  bool is_hidden = false;      // equal in all threads for a reason that is not that all operands are
+  std::uint8_t zero_bits = 0;  // every number is a multiple of 2^zero_bits; only for constants and results of them
+  bool is_natural = false;     // no number is negative
+  bool is_hidden = false;      // uniform, but not because all operands are uniform
   bool is_uniform() const { return window_bits == 0; }
   friend bool operator==(const LaneSpread&, const LaneSpread&) = default;
 };
 
-/// Which code the threads of a subgroup run together. What is said holds; threads may run more than that together.
+/// Which code the threads of a subgroup run together. The analysis is conservative: threads may run more code together.
 struct SubgroupFlow {
   IdVector<MachineValueId, LaneSpread> values;
-  std::vector<bool> is_together;  // by BlockId: that all of the subgroup are there, or none
+  std::vector<bool> is_together;  // by BlockId: all threads of the subgroup enter it, or none
 };
 
-/// How a subgroup takes an `if` or a `for`: its threads agree on the block, or on when the turns end.
+/// How a subgroup runs an `if` or a `for`: whether its threads agree on the block, or on when the loop ends.
 struct BranchSpread {
   bool agrees = false;
-  bool is_hidden = false;  // as LaneSpread: who knows only of operands that are equal believes that they do not
+  bool is_hidden = false;  // like LaneSpread: an analysis of uniform operands alone would not see it
 };
 BranchSpread spread_of_branch(const MachineKernel&, const SubgroupFlow&, const MachineInstruction&);
 
-/// What is known to be taken together: branches on what does not depend on the thread, on whole subgroups alone
-/// (thread_id / 32, thread_id < 64), or on what a ballot or a broadcast gives. A load at one place gives all the same.
-/// Follows the kernel until nothing changes: O(instructions * depth of loops), as a rule. Precondition: verify()
-/// finds nothing else wrong with it.
+/// Finds branches that all threads of a subgroup take together: those on values that do not depend on the thread, that
+/// distinguish only whole subgroups (thread_id / 32, thread_id < 64), or that come from a ballot or a broadcast. A load
+/// from one address is uniform. Iterates to a fixed point: usually O(instructions * loop depth). Precondition: verify()
+/// finds no other error.
 SubgroupFlow analyze_subgroup_flow(const MachineKernel&);
 
-/// Whether a block, or one within it, has a shuffle or a ballot: these take values from all lanes of the subgroup.
+/// Whether a block, or a block inside it, has a shuffle or a ballot. These exchange values between the subgroup's
+/// threads.
 bool exchanges_lanes(const MachineKernel&, BlockId);
 bool exchanges_lanes(KernelOp);
 

@@ -20,7 +20,7 @@ class Verifier {
     for (std::size_t i = 0; i < kernel_.loads.size(); ++i) check_load(i);
     check_stores();
     check_reductions();
-    // A body names loads and reductions: its rules need theirs to hold.
+    // Bodies refer to loads and reductions, so check them only if those are valid.
     if (broken_.empty()) check_body("term", kernel_.term, false);
     if (broken_.empty()) check_body("epilogue", kernel_.epilogue, true);
     if (broken_.empty()) return {};
@@ -108,7 +108,7 @@ class Verifier {
     }
   }
 
-  /// A necessary condition of "every element is stored once".
+  /// A necessary condition for storing every element exactly once.
   void check_store_covers(std::size_t number, const Access& store) {
     for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
       const bool is_walked = std::any_of(store.indices.begin(), store.indices.end(),
@@ -202,7 +202,7 @@ class Verifier {
     check_16_bit(where, instruction, operands);
   }
 
-  /// 16-bit floats occur only between two conversions: a rounding.
+  /// 16-bit floats occur only between two conversions, as a rounding.
   void check_16_bit(const std::string& where, const BodyInstruction& instruction, std::span<const DType> operands) {
     const auto is_16_bit = [](DType dtype) { return body_dtype(dtype) != dtype; };
     const auto taken = std::find_if(operands.begin(), operands.end(), is_16_bit);

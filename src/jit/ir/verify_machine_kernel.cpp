@@ -38,7 +38,7 @@ class Verifier {
     errors_.push_back(fmt::format("kernel '{}': {}", kernel_.name, fmt::format(format, std::forward<Args>(args)...)));
   }
 
-  /// "%7 = load_masked", or "store_vector %2, %3" for what defines nothing.
+  /// "%7 = load_masked", or "store_vector %2, %3" for an instruction without results.
   static std::string where(const MachineInstruction& instruction) {
     std::string text;
     for (const MachineValueId id : instruction.results) {
@@ -100,7 +100,7 @@ class Verifier {
     }
   }
 
-  /// What takes values from lanes that are elsewhere takes nothing in particular.
+  /// Exchanging values with threads that are elsewhere would give arbitrary results.
   void check_exchanges() {
     if (!exchanges_lanes(kernel_, BlockId{})) return;
     const SubgroupFlow flow = analyze_subgroup_flow(kernel_);
@@ -150,14 +150,14 @@ class Verifier {
   }
 
   void check_instruction(const MachineInstruction& instruction) {
-    const auto place = [&] { return where(instruction); };  // made only for a message: most kernels have no error
+    const auto place = [&] { return where(instruction); };  // formatted only for messages: most kernels have no error
     for (const MachineValueId operand : instruction.operands) use(place, operand);
     const bool counts_are_right = check_counts(place, instruction);
     if (counts_are_right) {
       for (const BlockId block : instruction.blocks) check_block(block);
     }
     for (const MachineValueId result : instruction.results) define(place, result);
-    if (!counts_are_right || !all_exist(instruction)) return;  // there is nothing whose types could be compared
+    if (!counts_are_right || !all_exist(instruction)) return;  // without them there are no types to compare
     for (const std::string& error : check_machine_types(kernel_, instruction)) fail("{}: {}", place(), error);
   }
 
@@ -190,7 +190,7 @@ class Verifier {
     }
   }
 
-  /// Numbers of operands, results, blocks, parameters and yields; takes possession of the blocks.
+  /// Checks the numbers of operands, results, blocks, parameters and yields. Marks the blocks as used.
   bool check_counts(const auto& place, const MachineInstruction& instruction) {
     const KernelOp op = instruction.op;
     if (rule_of(op) == KernelOpRule::kBody) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AMD GPUs: the entry, memory and barriers. An emitted function is one thread of one workgroup.
+// AMD GPUs: the entry, memory and barriers. An emitted function runs one thread of one workgroup.
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
@@ -12,7 +12,7 @@ namespace {
 
 enum AddressSpace : unsigned { kGlobal = 1, kLocal = 3, kPrivate = 5 };
 
-/// Kernel arguments: the status word's address, the buffers' addresses, the sizes.
+/// The kernel's arguments: the address of the status word, the addresses of the buffers, the sizes.
 llvm::FunctionType* entry_type(llvm::LLVMContext& context, const MachineKernel& kernel) {
   std::vector<llvm::Type*> types(1 + kernel.buffers.size(), llvm::PointerType::get(context, kGlobal));
   types.resize(types.size() + kernel.sizes.size(), llvm::Type::getInt64Ty(context));
@@ -29,7 +29,7 @@ llvm::Function* declare_entry(llvm::Module& module, const LlvmTarget& target, co
   function->setDoesNotRecurse();
   function->addFnAttr("target-cpu", target.cpu);
   function->addFnAttr("target-features", target.features);
-  function->addFnAttr("no-builtins");  // nothing here may become a call of memcpy or the like
+  function->addFnAttr("no-builtins");  // nothing may become a call to memcpy or the like
   const std::string threads = std::to_string(kernel.workgroup_size);
   function->addFnAttr("amdgpu-flat-work-group-size", threads + "," + threads);
   function->addFnAttr("uniform-work-group-size", "true");
@@ -43,7 +43,7 @@ llvm::Function* declare_entry(llvm::Module& module, const LlvmTarget& target, co
   return function;
 }
 
-/// One array for all of workgroup memory, so that the code object has just the planned bytes.
+/// One array for all of workgroup memory, so that the code object has exactly the planned bytes.
 llvm::Value* declare_workgroup_memory(llvm::Module& module, const MemoryPlan& plan) {
   if (plan.workgroup_bytes == 0) return nullptr;
   auto* type = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), plan.workgroup_bytes);
@@ -65,8 +65,8 @@ bool shares_bytes(const PlannedSlot& slot, const MemoryPlan& plan) {
   return false;
 }
 
-/// Where the private slots stand. Each has an array of its own type, because only such ones become registers when they
-/// are indexed by variables; where the plan lets some share bytes, one array of bytes holds all.
+/// Places the private slots. Each has an array of its own type, because only such arrays become registers when indexed
+/// by variables. If the plan lets slots share bytes, one byte array holds them all.
 class PrivateMemory {
  public:
   PrivateMemory(llvm::IRBuilder<>& ir, const LlvmKernel& emitted) : ir_(ir), emitted_(emitted) {
@@ -86,7 +86,7 @@ class PrivateMemory {
  private:
   llvm::Value* allocate(llvm::Type* element, std::uint64_t num_elements) {
     auto* array = ir_.CreateAlloca(llvm::ArrayType::get(element, num_elements), kPrivate);
-    array->setAlignment(llvm::Align(16));  // of the widest access
+    array->setAlignment(llvm::Align(16));  // alignment of the widest access
     return array;
   }
 
@@ -121,7 +121,7 @@ llvm::Value* emit_thread_id(llvm::IRBuilder<>& ir, std::uint32_t workgroup_size)
 
 void emit_entry(llvm::Module& module, llvm::IRBuilder<>& ir, const LlvmTarget& target, const LlvmKernel& emitted,
                 llvm::function_ref<void(const LlvmFrame&)> body) {
-  // The least that has all that kernels use. From 5 on, hidden arguments and dynamic stacks are others.
+  // The lowest version with everything that kernels use. From version 5 on, hidden arguments and dynamic stacks differ.
   module.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", 400);
   LlvmFrame frame;
   frame.function = declare_entry(module, target, emitted);
@@ -137,7 +137,7 @@ void emit_entry(llvm::Module& module, llvm::IRBuilder<>& ir, const LlvmTarget& t
   ir.CreateRetVoid();
 }
 
-/// The fences are about workgroup memory alone, and say so: others write back or invalidate caches on some targets.
+/// The fences cover workgroup memory only: on some targets, other fences write back or invalidate caches.
 void emit_barrier(llvm::IRBuilder<>& ir) {
   llvm::LLVMContext& context = ir.getContext();
   const auto fence = [&](llvm::AtomicOrdering order) {
@@ -155,7 +155,7 @@ LlvmTarget make_target(const GfxTarget& gfx) {
   return {.triple = "amdgcn-amd-amdhsa",
           .cpu = std::string(gfx.name),
           .tune = "",
-          // CU mode: a workgroup stays on one compute unit, so its LDS fences need not reach past it.
+          // CU mode: a workgroup stays on one compute unit, so its LDS fences need not reach further.
           .features = gfx.subgroup_size == 32 ? "+wavefrontsize32,+cumode" : "+wavefrontsize64",
           .vector_width = "",
           .has_fma = true,

@@ -11,7 +11,7 @@ namespace {
 using llvm::Value;
 using WordMove = llvm::function_ref<Value*(Value* word)>;
 
-/// Every RDNA target has subgroups of 32, and every CDNA target of 64.
+/// All RDNA targets have subgroups of 32, all CDNA targets subgroups of 64.
 bool is_rdna(const LlvmTarget& target) { return target.subgroup_size == 32; }
 
 /// Applies `move` to each 32-bit word of a scalar.
@@ -36,16 +36,17 @@ Value* call(llvm::IRBuilder<>& ir, llvm::Intrinsic::ID id, llvm::ArrayRef<Value*
   return ir.CreateIntrinsic(id, types, operands);
 }
 
-/// Data-parallel primitives: an operand read from another lane, within rows of 16.
+/// Data-parallel primitives (DPP): the operand is read from another lane within a row of 16.
 Value* move_by_dpp(llvm::IRBuilder<>& ir, Value* word, std::uint32_t control) {
   Value* all = ir.getInt32(0xf);
   return call(ir, llvm::Intrinsic::amdgcn_update_dpp,
               {llvm::PoisonValue::get(word->getType()), word, ir.getInt32(control), all, all, ir.getTrue()}, true);
 }
 
-/// `word` from an empty piece of assembly that LLVM keeps under the EXEC it has here, and with it what makes `word`.
-/// For V_PERMLANE*, which LLVM 19 does not mark convergent (llvm-project PR 142962): machine-sink moves it behind the
-/// next branch when all of its uses are there, and then it reads lanes that are off. The others are marked.
+/// Passes `word` through an empty piece of inline assembly that keeps it, and the code that computes it, under the
+/// current EXEC. Needed for V_PERMLANE*, which LLVM 19 does not mark convergent (llvm-project PR 142962): if all its
+/// uses are after the next branch, machine-sink moves it there, where it reads lanes that are off. The other exchanges
+/// are marked.
 Value* keep_in_place(llvm::IRBuilder<>& ir, Value* word) {
   auto* type = llvm::FunctionType::get(word->getType(), {word->getType()}, false);
   llvm::CallInst* same = ir.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", /*hasSideEffects=*/false), {word});
@@ -55,9 +56,9 @@ Value* keep_in_place(llvm::IRBuilder<>& ir, Value* word) {
   return same;
 }
 
-/// Each lane reads, in the other row of its pair of rows, the lane whose number in the row is its own's xor `mask`.
+/// Each lane reads from the other row of its pair of rows, at its own number in the row xor `mask`.
 Value* move_to_other_row(llvm::IRBuilder<>& ir, Value* word, std::uint32_t mask) {
-  std::uint32_t selects[2] = {};  // 4 bits a lane
+  std::uint32_t selects[2] = {};  // 4 bits per lane
   for (std::uint32_t lane = 0; lane < 16; ++lane) selects[lane / 8] |= (lane ^ mask) << lane % 8 * 4;
   return keep_in_place(ir, call(ir, llvm::Intrinsic::amdgcn_permlanex16,
                                 {llvm::PoisonValue::get(word->getType()), word, ir.getInt32(selects[0]),
@@ -65,7 +66,7 @@ Value* move_to_other_row(llvm::IRBuilder<>& ir, Value* word, std::uint32_t mask)
                                 true));
 }
 
-/// The control word of a DPP that flips lane numbers by `mask`; 0 where there is none.
+/// The DPP control word that flips lane numbers by `mask`; 0 if there is none.
 std::uint32_t dpp_control(const LlvmTarget& target, std::uint32_t mask) {
   if (is_rdna(target)) return mask < 16 ? 0x160 + mask : 0;  // row_xmask
   switch (mask) {
@@ -92,7 +93,7 @@ Value* lane_id(llvm::IRBuilder<>& ir) {
   return call(ir, llvm::Intrinsic::amdgcn_mbcnt_hi, {all, below}, false);
 }
 
-/// Through the permute unit of LDS; it takes byte addresses, and of them only the bits that name a lane.
+/// Uses the permute unit of LDS. It takes byte addresses and ignores the bits above a lane's number.
 Value* move_by_permute(llvm::IRBuilder<>& ir, Value* word, Value* lane) {
   return call(ir, llvm::Intrinsic::amdgcn_ds_bpermute, {ir.CreateShl(lane, 2), word}, false);
 }
@@ -116,7 +117,7 @@ Value* emit_amdgpu_shuffle_xor(llvm::IRBuilder<>& ir, const LlvmTarget& target, 
   if (is_rdna(target))
     return move_words(ir, value, [&](Value* word) { return move_to_other_row(ir, word, mask & 15); });
   if (mask < 32) {
-    Value* pattern = ir.getInt32(mask << 10 | 0x1f);  // ds_swizzle in bit mode: xor, or, and
+    Value* pattern = ir.getInt32(mask << 10 | 0x1f);  // ds_swizzle in bit mode: xor, or, and masks
     return move_words(
         ir, value, [&](Value* word) { return call(ir, llvm::Intrinsic::amdgcn_ds_swizzle, {word, pattern}, false); });
   }

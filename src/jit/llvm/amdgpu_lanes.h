@@ -5,13 +5,14 @@
 
 namespace millrace {
 
-// Moves between the lanes of an AMD GPU's subgroup. Every lane must be there.
+// Exchanges between the threads of an AMD GPU's subgroup. On this target a thread is a lane of the vector registers,
+// and every lane must be on.
 
-/// The value of lane `lane` modulo the subgroup size.
+/// The value of lane `lane`, modulo the subgroup size.
 llvm::Value* emit_amdgpu_shuffle(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* value, llvm::Value* lane);
-/// The value of the lane whose number is this one's xor `mask`. Precondition: mask < the subgroup size.
+/// The value of the lane whose number is this lane's xor `mask`. Precondition: mask < the subgroup size.
 llvm::Value* emit_amdgpu_shuffle_xor(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* value, std::uint32_t mask);
-/// u64: bit i is lane i's flag.
+/// A u64 whose bit i is the flag of lane i.
 llvm::Value* emit_amdgpu_ballot(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* flag);
 
 }  // namespace millrace

@@ -46,7 +46,7 @@ CodeObjectKernel read_kernel(msgpack::MapDocNode& map) {
   return kernel;
 }
 
-/// The metadata note: a map, in MessagePack.
+/// Reads the metadata note, a MessagePack map.
 llvm::Error read_metadata(llvm::StringRef blob, CodeObjectInfo& info) {
   msgpack::Document document;
   llvm::AMDGPU::HSAMD::V3::MetadataVerifier verifier(/*Strict=*/true);
@@ -81,7 +81,7 @@ llvm::Error read_notes(const Elf& elf, CodeObjectInfo& info) {
   return has_metadata ? llvm::Error::success() : failure("no AMDGPU metadata");
 }
 
-/// A function's place in the file.
+/// Records where a function is in the file.
 llvm::Error place_function(const Elf& elf, const Elf::Elf_Sym& symbol, llvm::StringRef name, CodeObjectInfo& info) {
   const auto kernel = std::ranges::find(info.kernels, name, &CodeObjectKernel::symbol);
   if (kernel == info.kernels.end()) {
@@ -102,7 +102,7 @@ llvm::Error read_symbols(const Elf& elf, const Elf::Elf_Shdr& table, CodeObjectI
   if (!names) return names.takeError();
   auto symbols = elf.symbols(&table);
   if (!symbols) return symbols.takeError();
-  for (const auto& symbol : symbols->empty() ? *symbols : symbols->drop_front()) {  // the first one is null
+  for (const auto& symbol : symbols->empty() ? *symbols : symbols->drop_front()) {  // skips the null symbol
     auto name = symbol.getName(*names);
     if (!name) return name.takeError();
     if (symbol.st_shndx == llvm::ELF::SHN_UNDEF) {
@@ -124,7 +124,7 @@ llvm::Error read_relocations(const Elf& elf, const Elf::Elf_Shdr& section, CodeO
   return llvm::Error::success();
 }
 
-/// What the header says beside the metadata: the version, and the features that the loader must find as they are set.
+/// Reads what only the header says: the version, and the features that the processor must match.
 void read_header(const Elf::Elf_Ehdr& header, CodeObjectInfo& info) {
   using namespace llvm::ELF;
   info.version = header.e_ident[EI_ABIVERSION] + 4u - ELFABIVERSION_AMDGPU_HSA_V4;
@@ -137,7 +137,7 @@ void read_header(const Elf::Elf_Ehdr& header, CodeObjectInfo& info) {
                EF_AMDGPU_FEATURE_SRAMECC_ON_V4);
 }
 
-/// What kernels do in their machine code that nothing else tells.
+/// Finds partial exchanges, which only the machine code shows.
 llvm::Error read_code(llvm::StringRef bytes, CodeObjectInfo& info) {
   llvm::StringRef name = info.target;
   name.consume_front("amdgcn-amd-amdhsa--");

@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// read_code_object, on the module's side.
+/// Implements read_code_object inside the module.
 Result<CodeObjectInfo> read_llvm_code_object(std::span<const std::byte>);
 
 }  // namespace millrace

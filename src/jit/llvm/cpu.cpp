@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host code: a workgroup is one thread, and a subgroup is that thread.
+// Host code: a workgroup is one thread, and so is a subgroup.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/MDBuilder.h>
@@ -22,13 +22,13 @@ llvm::Function* declare_entry(llvm::Module& module, const LlvmTarget& target, co
   function->addFnAttr("target-cpu", target.cpu);
   function->addFnAttr("tune-cpu", target.tune);
   function->addFnAttr("prefer-vector-width", target.vector_width);
-  function->addFnAttr("no-builtins");  // nothing here may become a call of memcpy or the like
+  function->addFnAttr("no-builtins");  // nothing may become a call to memcpy or the like
   for (unsigned i = 0; i < 3; ++i) function->addParamAttr(i, llvm::Attribute::NoUndef);
   function->addParamAttr(0, llvm::Attribute::ReadOnly);
   return function;
 }
 
-/// Loads field `index` of an array of 8-byte values; what a kernel is called with does not change while it runs.
+/// Loads field `index` of an array of 8-byte values. Arguments do not change while a kernel runs.
 llvm::Value* load_argument(llvm::IRBuilder<>& ir, llvm::Type* type, llvm::Value* base, std::uint64_t index) {
   llvm::Value* address = ir.CreateConstInBoundsGEP1_64(ir.getInt64Ty(), base, index);
   llvm::LoadInst* load = ir.CreateAlignedLoad(type, address, llvm::Align(8));
@@ -43,7 +43,7 @@ llvm::Value* allocate_private(llvm::IRBuilder<>& ir, const MemoryPlan& plan) {
   return block;
 }
 
-/// A host thread runs workgroups [first, end) one after another; offsets are KernelArgs' (hal/host_kernel.h).
+/// A host thread runs workgroups [first, end) one after another. Offsets follow KernelArgs (hal/host_kernel.h).
 void emit_entry(llvm::Module& module, llvm::IRBuilder<>& ir, const LlvmTarget& target, const LlvmKernel& emitted,
                 llvm::function_ref<void(const LlvmFrame&)> body) {
   const MachineKernel& kernel = emitted.kernel;
@@ -90,7 +90,7 @@ void emit_entry(llvm::Module& module, llvm::IRBuilder<>& ir, const LlvmTarget& t
   ir.CreateRetVoid();
 }
 
-/// A workgroup is one thread: program order is all the order that there is.
+/// Nothing: with one thread per workgroup, program order is enough.
 void emit_barrier(llvm::IRBuilder<>&) {}
 
 llvm::Value* emit_shuffle(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* value, llvm::Value*) { return value; }

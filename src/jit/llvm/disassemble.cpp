@@ -16,7 +16,7 @@ std::string disassemble(std::span<const std::byte> code, const LlvmTarget& targe
   MILLRACE_CHECK(disassembler != nullptr);
   std::string text;
   for (std::size_t offset = 0; offset < code.size();) {
-    // The interface takes what it does not write to as not const.
+    // LLVM's interface takes a non-const pointer but does not write.
     auto* bytes = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(code.data() + offset));
     char line[256];
     const std::size_t length =

@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// An instruction a line, with its offset: "  1c:  vfmadd231ps ...". What is no instruction is a ".byte".
-/// Precondition: LLVM's targets are initialised.
+/// One instruction per line with its offset: "  1c:  vfmadd231ps ...". Bytes that are not an instruction become
+/// ".byte". Precondition: LLVM's targets are initialised.
 std::string disassemble(std::span<const std::byte> code, const LlvmTarget&);
 
 }  // namespace millrace

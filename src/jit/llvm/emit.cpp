@@ -130,7 +130,8 @@ class KernelWalk {
     }
   }
 
-  /// for (i = lower; i < upper; i += step), its test at the end of the body and once before, as loop passes like it.
+  /// for (i = lower; i < upper; i += step), with the test at the end of the body and once before, as loop passes
+  /// prefer.
   void emit_for(const Instruction& instruction) {
     const Block& body = kernel_.blocks[instruction.blocks[0]];
     Value* lower = value(instruction.operands[0]);
@@ -174,7 +175,7 @@ class KernelWalk {
     });
   }
 
-  /// What stands between barriers gains nothing from copies of it, and the loads of all would be held at once.
+  /// Copies of code between barriers gain nothing, and all their loads would be held at once.
   void forbid_unrolling(llvm::BranchInst* back) {
     auto* disable = llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.disable"));
     llvm::MDNode* loop = llvm::MDNode::getDistinct(context_, {nullptr, disable});
@@ -202,8 +203,8 @@ class KernelWalk {
     }
   }
 
-  /// The condition of a branch around exchanges between lanes. LLVM switches lanes off where it cannot tell that all
-  /// take the same way, and it does not know what the verifier does: here it is told.
+  /// The condition of a branch around exchanges between threads. LLVM switches threads off if it cannot prove that all
+  /// take the same way. The verifier has proved it in cases that LLVM does not see; a ballot tells LLVM.
   Value* agreed(const Instruction& branch, Value* condition) {
     const bool has_exchange =
         std::ranges::any_of(branch.blocks, [&](BlockId block) { return exchanges_lanes(kernel_, block); });

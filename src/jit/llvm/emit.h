@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// A module with one function: the kernel for the target, straight from its structure. Values are SSA from the start
-/// (loops and ifs give phis), so nothing has to be found again by analysis.
+/// Emits a module with one function, the kernel for the target, in one walk over its structure. Values are in SSA form
+/// from the start (loops and ifs become phis), so no analysis has to recover it.
 std::unique_ptr<llvm::Module> emit_llvm_module(llvm::LLVMContext&, const llvm::DataLayout&, const LlvmKernel&,
                                                const LlvmTarget&);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module's entry functions. Each thread that emits borrows a JIT of its target, which is kept for the next.
+// The module's entry functions. Each emitting thread borrows a JIT for its target and then returns it for reuse.
 #include <llvm-c/Target.h>
 #include <mutex>
 
@@ -31,15 +31,15 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const LlvmTarget& targe
   const llvm::Target* llvm_target = llvm::TargetRegistry::lookupTarget(target.triple, error);
   MILLRACE_CHECK(llvm_target != nullptr);
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is fused where mul_add says so, nowhere else
-  // A GPU's assembly tells what a kernel takes, registers and all, and the occupancy.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // only mul_add is fused
+  // A GPU's assembly listing then shows the registers and other resources, and the occupancy.
   options.MCOptions.AsmVerbose = llvm::Triple(target.triple).isAMDGPU();
   return std::unique_ptr<llvm::TargetMachine>(
       llvm_target->createTargetMachine(target.triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
                                        llvm::CodeModel::Small, kLlvmCodeGenLevel, true));
 }
 
-/// Keeps LLVM's errors, which else end the process (workgroup memory above the target's, say).
+/// Collects LLVM's errors, which would otherwise end the process, such as too much workgroup memory.
 class ErrorCollector : public llvm::DiagnosticHandler {
  public:
   explicit ErrorCollector(std::string& errors) : errors_(errors) {}
@@ -127,8 +127,8 @@ class LlvmJit {
     return {};
   }
 
-  /// The image stays relocatable, so that a program's kernels can be joined. Linked by itself it is read back, and is
-  /// what people are shown.
+  /// The image stays relocatable, so that a program's kernels can be joined. It is also linked alone, for checking it
+  /// and for showing it to people.
   Status link_gpu_object(llvm::Module& module, const PlannedKernel& kernel, const TargetSpec& spec,
                          const LlvmEmitOptions& options, LlvmEmitOutput& output) {
     const std::string object = print(module, llvm::CodeGenFileType::ObjectFile);
@@ -154,10 +154,10 @@ class LlvmJit {
   const LlvmTarget& target_;
   std::unique_ptr<llvm::TargetMachine> machine_;
   LlvmOptimizer optimizer_;
-  std::unique_ptr<LlvmLinker> linker_;  // of host code
+  std::unique_ptr<LlvmLinker> linker_;  // for host code only
 };
 
-/// JITs that nobody uses just now.
+/// JITs that are not in use.
 class JitPool {
  public:
   Status emit(const PlannedKernel& kernel, const TargetSpec& spec, const LlvmEmitOptions& options,
@@ -167,7 +167,7 @@ class JitPool {
     if (jit == nullptr) {
       MILLRACE_TRY_ASSIGN(jit, LlvmJit::create(target));
     }
-    // One that failed is not used again: a half-linked symbol may be left in it.
+    // A JIT that failed is discarded: it may hold half-linked symbols.
     MILLRACE_TRY(jit->emit(kernel, spec, options, output));
     const std::lock_guard lock(mutex_);
     idle_.emplace_back(&target, std::move(jit));
@@ -191,12 +191,12 @@ class JitPool {
 };
 
 JitPool& jit_pool() {
-  // Never destroyed: at exit libLLVM's own statics may already be gone.
+  // Never destroyed: at exit, libLLVM's own statics may already be gone.
   static JitPool* const pool = new JitPool;
   return *pool;
 }
 
-/// Before anything is asked of LLVM.
+/// Must run before any other use of LLVM.
 void initialize_targets() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -221,7 +221,7 @@ extern "C" const char* millrace_llvm_build_id() { return millrace::build_id().da
 namespace millrace {
 namespace {
 
-// The entry functions' work, with copies of what they are given: see LlvmWork.
+// The work of the entry functions, with copies of their arguments; see LlvmWork.
 
 struct EmitWork final : LlvmWork {
   EmitWork(PlannedKernel given_kernel, TargetSpec given_spec, const LlvmEmitOptions& given_options)

@@ -27,7 +27,7 @@ namespace {
 
 constexpr char kTriple[] = "amdgcn-amd-amdhsa";
 
-/// What LLVM's MC layer knows of one processor.
+/// The MC layer of LLVM for one processor.
 struct Machine {
   explicit Machine(const GfxTarget& gfx) {
     std::string error;
@@ -56,7 +56,7 @@ struct Machine {
   std::unique_ptr<llvm::MCInstPrinter> printer;
 };
 
-// Ids of masks: scalar registers by number, then these, then the lanes of vector registers.
+// Mask ids: scalar registers by number, then these, then the lanes of vector registers.
 constexpr std::uint32_t kVcc = 128, kExec = 130, kScratch = 132, kVectorLanes = 256;
 constexpr std::uint32_t kMostLanes = 64;
 
@@ -65,7 +65,7 @@ MaskId lane_mask(std::uint32_t vector_register, std::uint32_t lane) {
   return mask_id(kVectorLanes + vector_register * kMostLanes + lane);
 }
 
-/// The 32-bit words of a register, as numbers.
+/// The 32-bit words of a register, by number.
 struct RegisterWords {
   enum class Kind : std::uint8_t { kOther, kScalar, kVector };
   Kind kind = Kind::kOther;
@@ -73,7 +73,7 @@ struct RegisterWords {
   std::uint32_t count = 0;
 };
 
-/// By LLVM's name: "SGPR4_SGPR5", "VCC_LO", "EXEC", "VGPR40".
+/// Parses LLVM's name: "SGPR4_SGPR5", "VCC_LO", "EXEC", "VGPR40".
 RegisterWords words_of(llvm::StringRef name) {
   using Kind = RegisterWords::Kind;
   const auto special = [&](std::uint32_t low) {
@@ -90,7 +90,7 @@ RegisterWords words_of(llvm::StringRef name) {
   return words;
 }
 
-/// Follows a kernel's paths.
+/// Follows all paths of a kernel.
 class LaneFlow {
  public:
   LaneFlow(llvm::ArrayRef<std::uint8_t> code, const GfxTarget& gfx)
@@ -117,7 +117,7 @@ class LaneFlow {
     llvm::StringRef name;  // "S_AND_SAVEEXEC_B32_gfx11"
   };
 
-  /// A path arrives there.
+  /// Records that a path arrives at `offset`.
   void reach(std::uint64_t offset, const LaneMasks& masks) {
     const auto [head, is_new] = at_heads_.try_emplace(offset, masks);
     if (!is_new) {
@@ -129,7 +129,7 @@ class LaneFlow {
     pending_.insert(offset);
   }
 
-  /// Straight on from a head to the next branch or head.
+  /// Follows straight-line code from a head to the next branch or head.
   void follow(std::uint64_t offset, LaneMasks masks) {
     std::optional<LongBranch> long_branch;
     for (bool is_first = true;; is_first = false) {
@@ -156,13 +156,13 @@ class LaneFlow {
     }
   }
 
-  /// LLVM's branch beyond 128 KiB: S_GETPC, S_ADD to the low word, S_ADDC to the high one, S_SETPC.
+  /// LLVM's branch over more than 128 KiB: S_GETPC, S_ADD to the low word, S_ADDC to the high word, S_SETPC.
   struct LongBranch {
     std::uint32_t pair = 0;  // the lower scalar register
     std::uint64_t target = 0;
   };
 
-  /// What is known of the pair behind an instruction; nothing where that is no part of a long branch.
+  /// What is known about the register pair after an instruction; empty if the instruction is not part of a long branch.
   std::optional<LongBranch> step_long_branch(const Decoded& decoded, std::uint64_t offset,
                                              std::optional<LongBranch> branch) const {
     const llvm::MCInst& instruction = decoded.instruction;
@@ -170,7 +170,7 @@ class LaneFlow {
     if (to.kind != RegisterWords::Kind::kScalar) return std::nullopt;
     if (decoded.name.starts_with("S_GETPC_B64")) return LongBranch{to.first, offset + decoded.size};
     if (!branch) return std::nullopt;
-    // gfx12 gives 48 bits, which are extended.
+    // gfx12 gives 48 bits, which are then sign-extended.
     if (decoded.name.starts_with("S_SEXT_I32_I16") && to.first == branch->pair + 1) return branch;
     const bool is_low = decoded.name.starts_with("S_ADD_U32") && to.first == branch->pair;
     const bool is_high = decoded.name.starts_with("S_ADDC_U32") && to.first == branch->pair + 1;
@@ -230,7 +230,7 @@ class LaneFlow {
     return is_mask ? MaskSource::of(mask_id(words.first + word)) : MaskSource::unknown();
   }
 
-  /// What an instruction that is no branch leaves.
+  /// The effect of an instruction that is not a branch.
   void step(const Decoded& decoded, const llvm::MCInstrDesc& description, LaneMasks& masks) const {
     const llvm::MCInst& instruction = decoded.instruction;
     if (step_scalar(decoded, masks) || step_spill(decoded, masks)) return;
@@ -247,10 +247,10 @@ class LaneFlow {
   }
 
   struct ScalarRow {
-    llvm::StringLiteral name;  // before "_B32" or "_B64"; from gfx11 on, some have a second
+    llvm::StringLiteral name;  // the name before "_B32" or "_B64"; some have a second name from gfx11 on
     MaskOp op;
-    bool saves_exec = false;   // the result goes to EXEC, and what EXEC was to the destination
-    bool is_reversed = false;  // the operands are (b, a); of the saving ones, a is EXEC then
+    bool saves_exec = false;   // the result goes to EXEC, the old EXEC to the destination
+    bool is_reversed = false;  // the operands are (b, a); if it saves EXEC, a is EXEC
   };
 
   static const ScalarRow* find_row(llvm::StringRef name) {
@@ -305,7 +305,7 @@ class LaneFlow {
     return true;
   }
 
-  /// A scalar that goes to a lane of a vector register, or comes back.
+  /// A scalar that is spilled to a lane of a vector register, or reloaded.
   bool step_spill(const Decoded& decoded, LaneMasks& masks) const {
     const bool is_write = decoded.name.starts_with("V_WRITELANE_B32");
     if (!is_write && !decoded.name.starts_with("V_READLANE_B32")) return false;
@@ -328,7 +328,7 @@ class LaneFlow {
   std::uint32_t num_mask_words_;
   Machine machine_;
   std::map<std::uint64_t, Decoded> decoded_;     // by offset
-  std::map<std::uint64_t, LaneMasks> at_heads_;  // what holds on every path to a place that is branched to
+  std::map<std::uint64_t, LaneMasks> at_heads_;  // what holds on every path to a branch target
   std::set<std::uint64_t> pending_;
   std::map<std::uint64_t, std::string> found_;
 };

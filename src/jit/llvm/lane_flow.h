@@ -11,16 +11,16 @@
 
 namespace millrace {
 
-/// The instructions of a kernel that take values from other lanes where a lane may be off, each as
-/// "v_permlanex16_b32 v2, v1, s2, s3 at byte 132": those that are reachable after an instruction narrowed EXEC, and
-/// before another restored it. Workgroups are whole subgroups, so a kernel begins with every lane on; from there all
-/// paths are followed, with what is known of the masks in scalar registers, and in lanes of vector registers that they
-/// are spilled to (LaneMasks).
+/// Finds the instructions of a kernel that take values from other lanes where a lane may be off: those reachable after
+/// an instruction narrowed EXEC and before another one restored it. Each is listed as "v_permlanex16_b32 v2, v1, s2, s3
+/// at byte 132". Workgroups consist of whole subgroups, so a kernel begins with every lane on. From there, all paths
+/// are followed with what is known about the masks in scalar registers, and in the lanes of vector registers to which
+/// they are spilled (LaneMasks).
 ///
-/// Meant are V_PERMLANE*, DS_PERMUTE, DS_BPERMUTE, DS_SWIZZLE and whatever has a DPP control: a lane that is off gives
-/// them no value. V_READLANE reads a register's lane whether that is on or off, and LLVM itself uses it, and
-/// V_READFIRSTLANE, within branches. A ballot cannot be told from a compare.
-/// What can be reached but is no instruction, or leaves the kernel, is listed too.
+/// Covers V_PERMLANE*, DS_PERMUTE, DS_BPERMUTE, DS_SWIZZLE and every instruction with a DPP control: a lane that is off
+/// gives them no value. Does not cover V_READLANE, which reads lanes that are off too (LLVM itself uses it and
+/// V_READFIRSTLANE within branches), or ballots, which look like compares. Also lists reachable bytes that are not an
+/// instruction, and paths that leave the kernel.
 std::vector<std::string> find_partial_exchanges(llvm::ArrayRef<std::uint8_t> code, const GfxTarget&);
 
 }  // namespace millrace

@@ -28,10 +28,10 @@ void LaneMasks::forget(MaskId first, std::uint32_t count) {
   std::erase_if(facts_, [&](const auto& fact) { return is_among(fact.first) || is_among(fact.second); });
 }
 
-/// Each thing that is known is there in one form, so that equal knowledge compares equal.
+/// Stores each fact in only one form, so that equal knowledge compares equal.
 void LaneMasks::learn(MaskId a, MaskId b) {
   if (has_all(a) || has_all(b)) return;
-  if (a == b) forget(a);  // what says less
+  if (a == b) forget(a);  // drop the weaker facts
   facts_.insert({std::min(a, b), std::max(a, b)});
 }
 
@@ -55,7 +55,7 @@ bool LaneMasks::has_all_after(MaskOp op, MaskSource a, MaskSource b) const {
   return false;
 }
 
-/// Whether op(a, b) and `other`, which stays as it is, have every lane together.
+/// Whether op(a, b) and `other`, which does not change, together have every lane.
 bool LaneMasks::have_all_after(MaskOp op, MaskSource a, MaskSource b, MaskId other) const {
   switch (op) {
     case MaskOp::kMove:

@@ -7,10 +7,10 @@
 
 namespace millrace {
 
-/// A 32-bit register that may hold a mask of lanes. Which one is for the user to say.
+/// A 32-bit register that may hold a mask of lanes. The user decides which number means which register.
 enum class MaskId : std::uint32_t {};
 
-/// A mask that is read: a register, or a constant.
+/// A mask operand: a register or a constant.
 struct MaskSource {
   enum class Kind : std::uint8_t { kRegister, kAll, kUnknown };
   Kind kind = Kind::kUnknown;
@@ -22,10 +22,10 @@ struct MaskSource {
 
 enum class MaskOp : std::uint8_t { kMove, kNot, kAnd, kOr, kXor, kAndNot, kOrNot };  // kAndNot: a & ~b
 
-/// What is known of masks at a place of machine code: which have every lane, alone or two of them together. That is
-/// what it takes to follow the structured branches that a compiler makes of divergent ones: a branch splits EXEC in
-/// two, a loop moves lanes from EXEC to a mask of those that left, and what stands behind takes the union.
-/// Everything that is said holds; not everything that holds is said.
+/// What is known about masks at one place in machine code: which masks have every lane, alone or as the union of two.
+/// This is enough to follow the structured branches that a compiler generates for divergent ones: a branch splits EXEC
+/// in two, a loop moves lanes from EXEC to a mask of those that left, and the code after it takes the union. The
+/// analysis is conservative: every fact holds, but not everything that holds is a fact.
 class LaneMasks {
  public:
   bool has_all(MaskId a) const { return facts_.contains({a, a}); }
@@ -34,9 +34,9 @@ class LaneMasks {
   /// Forgets `count` masks with consecutive ids.
   void forget(MaskId first, std::uint32_t count = 1);
   void set_all(MaskId);
-  /// `to` becomes op(a, b). kMove and kNot take `a` alone.
+  /// Sets `to` to op(a, b). kMove and kNot use only `a`.
   void assign(MaskId to, MaskOp op, MaskSource a, MaskSource b = {});
-  /// Keeps what holds in both: paths that meet.
+  /// Keeps the facts that hold in both, where two paths meet.
   void meet(const LaneMasks&);
 
   friend bool operator==(const LaneMasks&, const LaneMasks&) = default;
@@ -48,7 +48,7 @@ class LaneMasks {
   bool has_all_after(MaskOp op, MaskSource a, MaskSource b) const;
   bool have_all_after(MaskOp op, MaskSource a, MaskSource b, MaskId other) const;
 
-  std::set<std::pair<MaskId, MaskId>> facts_;  // the lower id first; twice the same: that mask alone
+  std::set<std::pair<MaskId, MaskId>> facts_;  // lower id first; equal ids: that mask alone
 };
 
 }  // namespace millrace

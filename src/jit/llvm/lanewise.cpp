@@ -9,7 +9,7 @@ namespace {
 
 using llvm::Value;
 
-/// x / y towards zero; x / 0 = 0; lowest / -1 wraps to lowest. The hardware traps on both, so neither reaches it.
+/// x / y towards zero; x / 0 is 0; lowest / -1 wraps to lowest. The hardware traps on both, so both are avoided.
 Value* emit_integer_divide(llvm::IRBuilder<>& ir, bool is_signed, Value* x, Value* y) {
   llvm::Type* type = x->getType();
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
@@ -22,7 +22,7 @@ Value* emit_integer_divide(llvm::IRBuilder<>& ir, bool is_signed, Value* x, Valu
   return ir.CreateSelect(by_zero, zero, ir.CreateSelect(by_minus_one, ir.CreateNeg(x), quotient));
 }
 
-/// x % 0 = 0 = x % 1, and lowest % -1 = 0 = lowest % 1.
+/// x % 0 is 0, like x % 1; lowest % -1 is 0, like lowest % 1.
 Value* emit_integer_remainder(llvm::IRBuilder<>& ir, bool is_signed, Value* x, Value* y) {
   llvm::Type* type = x->getType();
   Value* replaced = ir.CreateICmpEQ(y, llvm::Constant::getNullValue(type));
@@ -33,7 +33,7 @@ Value* emit_integer_remainder(llvm::IRBuilder<>& ir, bool is_signed, Value* x, V
 
 Value* emit_min_max(llvm::IRBuilder<>& ir, bool is_min, DType dtype, Value* x, Value* y) {
   if (dtype == DType::kBool) return is_min ? ir.CreateAnd(x, y) : ir.CreateOr(x, y);
-  // minimum and maximum, not minnum and maxnum: NaN wins, and -0 is below +0.
+  // minimum and maximum rather than minnum and maxnum: NaN wins, and -0 is below +0.
   llvm::Intrinsic::ID id = is_min ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum;
   if (is_signed(dtype)) id = is_min ? llvm::Intrinsic::smin : llvm::Intrinsic::smax;
   if (is_unsigned(dtype)) id = is_min ? llvm::Intrinsic::umin : llvm::Intrinsic::umax;
@@ -61,8 +61,8 @@ Value* emit_compare(llvm::IRBuilder<>& ir, KernelOp op, DType dtype, Value* x, V
   return nullptr;
 }
 
-/// Towards zero, saturating, NaN gives 0. llvm.fptosi.sat means the same, but LLVM 19 takes vectors of it apart.
-/// The bounds are powers of two, so exact; what is out of range is replaced before it is converted.
+/// Rounds towards zero, saturates, and turns NaN into 0. llvm.fptosi.sat does the same, but LLVM 19 splits it for
+/// vectors. The bounds are powers of two, hence exact. Values out of range are replaced before the conversion.
 Value* emit_float_to_integer(llvm::IRBuilder<>& ir, DType to, Value* x, llvm::Type* type) {
   const auto bits = static_cast<unsigned>(size_bytes(to) * 8);
   const bool has_sign = is_signed(to);
@@ -97,7 +97,7 @@ Value* emit_convert(llvm::IRBuilder<>& ir, DType from, DType to, Value* x) {
   return ir.CreateIntCast(x, type, has_sign);
 }
 
-/// Same bits. bool is stored as a byte 0 or 1, so as an i8 or u8 it is that byte.
+/// Keeps the bits. A bool is stored as a byte 0 or 1, which is its value as i8 or u8.
 Value* emit_bitcast(llvm::IRBuilder<>& ir, DType from, DType to, Value* x) {
   if (from == DType::kBool || to == DType::kBool) return emit_convert(ir, from, to, x);
   llvm::Type* type = llvm_type(ir.getContext(), to);
@@ -155,7 +155,7 @@ Value* emit_integer_arith(llvm::IRBuilder<>& ir, KernelOp op, DType dtype, llvm:
     case KernelOp::kSub:
       return ir.CreateSub(x[0], x[1]);
     case KernelOp::kMul:
-      return ir.CreateMul(x[0], x[1]);  // on i1: and
+      return ir.CreateMul(x[0], x[1]);  // on i1, this is "and"
     case KernelOp::kDiv:
       return emit_integer_divide(ir, is_signed(dtype), x[0], x[1]);
     case KernelOp::kRem:

@@ -12,7 +12,7 @@ namespace millrace {
 LlvmLines::LlvmLines(llvm::Module& module, const MachineKernel& kernel)
     : builder_(module), lines_(instruction_lines(kernel)) {
   module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
-  module.addModuleFlag(llvm::Module::Warning, "Dwarf Version", 5);  // the first that holds source text
+  module.addModuleFlag(llvm::Module::Warning, "Dwarf Version", 5);  // the first version that can hold source text
   const std::string text = to_text(kernel);
   file_ = builder_.createFile(kernel.name + ".kernel", "", std::nullopt, llvm::StringRef(text));
   builder_.createCompileUnit(llvm::dwarf::DW_LANG_C, file_, "millrace", true, "", 0, "",

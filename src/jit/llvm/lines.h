@@ -10,14 +10,14 @@
 
 namespace millrace {
 
-/// Tells debuggers and profilers which line of to_text(kernel) an instruction comes from. The text itself stands in the
-/// debug information, so that nobody has to keep a file of it.
+/// Tells debuggers and profilers which line of to_text(kernel) each instruction comes from. The debug information
+/// contains the text itself, so nobody has to keep a file.
 class LlvmLines {
  public:
   LlvmLines(llvm::Module&, const MachineKernel&);
-  /// The function that holds the kernel's code.
+  /// Starts the function that holds the kernel's code.
   void begin(llvm::Function&);
-  /// What comes next is of instruction `number`, counted as instruction_lines does.
+  /// The following code belongs to instruction `number`, counted as in instruction_lines.
   void set_line(llvm::IRBuilder<>&, std::size_t number) const;
   void finish() { builder_.finalize(); }
 

@@ -15,8 +15,8 @@ using orc::MemProt;
 
 constexpr std::uint64_t kPage = 4096;
 
-/// Where an image stands while it is linked. Nothing is ever mapped there, and nothing depends on it: check_image
-/// refuses every edge that is not relative.
+/// The image's address during linking. Nothing is mapped there and nothing depends on it: check_image rejects every
+/// edge that is not relative.
 constexpr std::uint64_t kImageBase = 0x100000000;
 
 llvm::Error failure(const std::string& message) {
@@ -27,7 +27,7 @@ bool has(MemProt protection, MemProt flag) {
   return (static_cast<unsigned>(protection) & static_cast<unsigned>(flag)) != 0;
 }
 
-/// The layout stays the memory manager's; there is nothing to protect or to free.
+/// Does nothing: the memory manager owns the layout, and there is nothing to protect or free.
 class ImageInFlight : public jitlink::JITLinkMemoryManager::InFlightAlloc {
  public:
   void abandon(OnAbandonedFunction on_abandoned) override { on_abandoned(llvm::Error::success()); }
@@ -36,7 +36,7 @@ class ImageInFlight : public jitlink::JITLinkMemoryManager::InFlightAlloc {
   }
 };
 
-/// The kinds whose value does not change when the whole image moves.
+/// Whether the edge's value stays the same when the whole image moves.
 bool is_relative(jitlink::Edge::Kind kind) {
   namespace x86 = llvm::jitlink::x86_64;
   return kind == x86::Delta64 || kind == x86::Delta32 || kind == x86::Delta8 || kind == x86::NegDelta64 ||
@@ -44,7 +44,7 @@ bool is_relative(jitlink::Edge::Kind kind) {
          kind == jitlink::Edge::KeepAlive;
 }
 
-/// What link() promises of an image, in its contract's order.
+/// Checks what link() promises, in the order of its contract.
 llvm::Error check_image(jitlink::LinkGraph& graph) {
   std::string undefined;
   for (const jitlink::Symbol* symbol : graph.external_symbols()) {
@@ -67,7 +67,7 @@ llvm::Error check_image(jitlink::LinkGraph& graph) {
   return llvm::Error::success();
 }
 
-/// Has each graph checked as it is linked.
+/// Installs check_image for each linked graph.
 class ImageCheck : public orc::ObjectLinkingLayer::Plugin {
  public:
   void modifyPassConfig(orc::MaterializationResponsibility&, jitlink::LinkGraph&,
@@ -81,7 +81,7 @@ class ImageCheck : public orc::ObjectLinkingLayer::Plugin {
 
 }  // namespace
 
-/// A memory manager for JITLink that lays each graph out as one block of ordinary memory and keeps the last one.
+/// A memory manager for JITLink that lays each graph out in one block of ordinary memory, and keeps the last one.
 class LlvmLinker::ImageMemory : public jitlink::JITLinkMemoryManager {
  public:
   void allocate(const jitlink::JITLinkDylib*, jitlink::LinkGraph& graph, OnAllocatedFunction done) override {

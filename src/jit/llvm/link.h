@@ -10,22 +10,23 @@
 
 namespace millrace {
 
-/// One linked kernel: code from offset 0, then, on a page of its own, constants. It works wherever it is mapped.
+/// A linked kernel: code from offset 0, then constants on separate pages. It works at any address.
 struct LlvmImage {
   std::vector<std::byte> bytes;
   std::uint64_t code_bytes = 0;  // a multiple of 4096, or bytes.size()
   std::uint64_t entry_offset = 0;
 };
 
-/// Compiles modules for one target machine and links them, one at a time, into memory that is only ever copied.
+/// Compiles modules for one target machine and links them, one at a time, into memory that is only copied, never
+/// executed.
 class LlvmLinker {
  public:
-  /// The machine outlives the linker.
+  /// The machine must outlive the linker.
   static llvm::Expected<std::unique_ptr<LlvmLinker>> create(llvm::TargetMachine&);
   ~LlvmLinker();
 
-  /// Refuses an undefined symbol (the error names them), a relocation that is not relative to its own place within the
-  /// image, and writable memory. After a failure the linker is used no more: half-linked symbols may be left in it.
+  /// Fails if the code has an undefined symbol (the error names them), a relocation that is not relative within the
+  /// image, or writable memory. After a failure, discard the linker: it may hold half-linked symbols.
   llvm::Expected<LlvmImage> link(llvm::orc::ThreadSafeModule, llvm::StringRef entry);
 
  private:
@@ -35,7 +36,7 @@ class LlvmLinker {
 
   std::unique_ptr<ImageMemory> memory_;
   std::string session_errors_;
-  std::unique_ptr<llvm::orc::LLJIT> jit_;  // last: its end uses the others
+  std::unique_ptr<llvm::orc::LLJIT> jit_;  // last: its destructor uses the others
 };
 
 }  // namespace millrace

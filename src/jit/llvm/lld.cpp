@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lld takes paths only: objects are shown to it as files in memory, and it leaves a temporary one.
+// lld only takes paths, so objects are passed as in-memory files; its output is a temporary file.
 #include "jit/llvm/lld.h"
 
 #include <lld/Common/Driver.h>
@@ -41,7 +41,7 @@ class MemoryFile {
   int descriptor_;
 };
 
-/// lld's errors, without where in which file in memory they are.
+/// Joins lld's errors into one line, without the names of in-memory files.
 std::string one_line(llvm::StringRef text) {
   std::string line;
   llvm::SmallVector<llvm::StringRef> lines;
@@ -52,7 +52,7 @@ std::string one_line(llvm::StringRef text) {
   return line.empty() ? "lld failed and said nothing" : line;
 }
 
-/// lld ends the process on what is no ELF object at all.
+/// Rejects input that is not an ELF object, on which lld would end the process.
 Status check_object(std::span<const std::byte> bytes) {
   const llvm::StringRef text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   auto object = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(text, "object"));
@@ -83,7 +83,7 @@ Result<std::vector<std::byte>> link_gpu_objects(std::span<const std::span<const 
     return unavailable("link: cannot create a temporary file: " + error.message() + "; set TMPDIR to a directory");
   }
   const llvm::FileRemover remover(output);
-  // Without threads: ours may be many, and objects are small.
+  // One thread: callers may have many of their own, and objects are small.
   std::vector<std::string> arguments = {"ld.lld", "-shared", "--no-undefined", "--threads=1", "-o", output.str().str()};
   std::vector<MemoryFile> inputs(objects.size());
   for (std::size_t i = 0; i < objects.size(); ++i) {

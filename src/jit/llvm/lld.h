@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// Links relocatable ELF objects of one GPU target to a shared one, in this process. Undefined symbols are refused by
-/// name. One link at a time, whatever thread asks: lld's state is global.
+/// Links relocatable ELF objects for one GPU target into a shared object, in this process. Fails on undefined symbols,
+/// naming them. Links run one at a time, because lld's state is global.
 Result<std::vector<std::byte>> link_gpu_objects(std::span<const std::span<const std::byte>> objects);
 
 }  // namespace millrace

@@ -12,19 +12,19 @@ namespace {
 
 using llvm::Value;
 
-/// A register of one lane as a vector of one, which is what the masked intrinsics take.
+/// Wraps a scalar into a vector of one lane, which the masked intrinsics need.
 Value* as_vector(llvm::IRBuilder<>& ir, Value* value) {
   if (value->getType()->isVectorTy()) return value;
   auto* type = llvm::FixedVectorType::get(value->getType(), 1);
   return ir.CreateInsertElement(llvm::PoisonValue::get(type), value, std::uint64_t{0});
 }
 
-/// `vector` as the register that `like` is: itself, or its one lane.
+/// Unwraps the vector if `like` is a scalar.
 Value* as_register(llvm::IRBuilder<>& ir, Value* vector, Value* like) {
   return like->getType()->isVectorTy() ? vector : ir.CreateExtractElement(vector, std::uint64_t{0});
 }
 
-/// bool is an i1 in registers and a byte, 0 or 1, in memory.
+/// bool is i1 in registers, and a byte 0 or 1 in memory.
 llvm::Type* stored_type(llvm::Type* type) {
   if (!type->getScalarType()->isIntegerTy(1)) return type;
   llvm::Type* byte = llvm::Type::getInt8Ty(type->getContext());
@@ -43,7 +43,7 @@ Value* from_stored(llvm::IRBuilder<>& ir, Value* value, llvm::Type* type) {
 
 llvm::Align element_align(const LlvmMemory& memory) { return llvm::Align(size_bytes(memory.dtype)); }
 
-/// Not inbounds: the offset of an access that is masked off may lie anywhere.
+/// Not inbounds: the offset of a masked-off access may be anywhere.
 Value* address(llvm::IRBuilder<>& ir, const LlvmMemory& memory, Value* offset) {
   llvm::Type* element = llvm::Type::getIntNTy(ir.getContext(), static_cast<unsigned>(size_bytes(memory.dtype) * 8));
   return ir.CreateGEP(element, memory.base, offset);

@@ -9,20 +9,20 @@
 
 namespace millrace {
 
-/// One buffer or slot while emitting.
+/// A buffer or slot during emission.
 struct LlvmMemory {
   llvm::Value* base = nullptr;
   DType dtype = DType::kF32;
-  llvm::MDNode* scope = nullptr;                             // accesses of this memory
+  llvm::MDNode* scope = nullptr;                             // this memory's accesses
   llvm::MDNode* no_alias = nullptr;                          // the memories that share no byte with it
-  llvm::SyncScope::ID sync_scope = llvm::SyncScope::System;  // of atomics: the threads that see it
+  llvm::SyncScope::ID sync_scope = llvm::SyncScope::System;  // for atomics: the threads that see it
 };
 
-/// Buffers first, then slots. Buffers never share bytes; slots do where the plan says so.
+/// The buffers, then the slots. Buffers never share bytes; slots share where the plan says so.
 class LlvmMemories {
  public:
   LlvmMemories(llvm::LLVMContext&, const LlvmKernel&, const LlvmTarget&);
-  /// Takes the addresses, when the frame is there.
+  /// Sets the addresses, once the frame exists.
   void bind(const LlvmFrame&);
   const LlvmMemory& operator[](MemoryRef ref) const { return memories_[ref.index + (ref.is_slot ? num_buffers_ : 0)]; }
 
@@ -31,8 +31,8 @@ class LlvmMemories {
   std::size_t num_buffers_ = 0;
 };
 
-/// The memory instructions. Registers of `memory`: as machine_kernel.h says (f16 and bf16 as u16, bool as bool).
-/// Offsets are in elements; masks and others are as wide as the value.
+/// The memory instructions. Registers have the memory's register_dtype (f16 and bf16 as u16, bool as bool). Offsets are
+/// in elements; `mask` and `other` have as many lanes as the value.
 llvm::Value* emit_load(llvm::IRBuilder<>&, const LlvmMemory&, const VectorType& result, llvm::Value* offset);
 llvm::Value* emit_load_masked(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offset, llvm::Value* mask,
                               llvm::Value* other);
@@ -42,10 +42,10 @@ void emit_store(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offset, llvm
 void emit_store_masked(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offset, llvm::Value* mask,
                        llvm::Value* value);
 void emit_scatter(llvm::IRBuilder<>&, const LlvmMemory&, llvm::Value* offsets, llvm::Value* mask, llvm::Value* value);
-/// The old value. `op` is one of kAtomic*.
+/// Returns the old value. `op` is one of kAtomic*.
 llvm::Value* emit_atomic(llvm::IRBuilder<>&, const LlvmMemory&, KernelOp op, llvm::Value* offset, llvm::Value* value);
 
-/// ORs `error` into the status word when any lane of `condition` is true.
+/// ORs `error` into the status word if any lane of `condition` is true.
 void emit_report_error(llvm::IRBuilder<>&, const LlvmTarget&, llvm::Value* status, llvm::Value* condition,
                        std::uint32_t error);
 

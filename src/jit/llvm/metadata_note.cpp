@@ -17,7 +17,7 @@ namespace msgpack = llvm::msgpack;
 
 llvm::Error failure(const char* message) { return llvm::createStringError(llvm::inconvertibleErrorCode(), message); }
 
-/// Adds a note's kernels to those of the notes before it. All else that notes say must be equal.
+/// Adds a note's kernels to those of the earlier notes. Everything else in the notes must be equal.
 bool add_metadata(msgpack::Document& document, llvm::StringRef note) {
   return document.readFromBlob(note, /*Multi=*/false,
                                [](msgpack::DocNode* to, const msgpack::DocNode& from, const msgpack::DocNode& key) {
@@ -29,9 +29,9 @@ bool add_metadata(msgpack::Document& document, llvm::StringRef note) {
                                });
 }
 
-/// A note of metadata, as its section holds it.
+/// A metadata note in the form that its section holds.
 std::string make_note(const std::string& metadata) {
-  constexpr char kName[] = "AMDGPU";  // with its final zero, 7 bytes of 8
+  constexpr char kName[] = "AMDGPU";  // with its final zero, 7 of 8 bytes
   Elf::Elf_Nhdr header;
   header.n_namesz = sizeof(kName);
   header.n_descsz = static_cast<std::uint32_t>(metadata.size());
@@ -44,7 +44,8 @@ std::string make_note(const std::string& metadata) {
   return note;
 }
 
-/// The one header that is of notes, to be written to: the object is ours. Null when there is none, or another.
+/// The only header for which `is_of_notes` is true, writable because we own the object. Null if there are none or
+/// several.
 template <class Header>
 Header* find_notes(llvm::ArrayRef<Header> headers, auto is_of_notes) {
   const auto first = std::ranges::find_if(headers, is_of_notes);

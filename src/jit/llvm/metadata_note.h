@@ -8,9 +8,9 @@
 
 namespace millrace {
 
-/// lld puts the metadata notes of the objects that it joins behind each other. AMD's loader merges them, other readers
-/// take the first and miss kernels: this leaves one note of all kernels, in the place of the first. What is left of the
-/// section behind it is zeros, and no longer part of it or of the segment of notes.
+/// lld places the metadata notes of the joined objects one after the other. AMD's loader merges them, but other readers
+/// take the first and miss kernels. This replaces them by one note for all kernels, in the place of the first, and
+/// shrinks the section and the note segment to it. The bytes after it become 0. Fails with kInternal.
 Status join_metadata_notes(std::span<std::byte> linked_object);
 
 }  // namespace millrace

@@ -13,7 +13,7 @@ namespace millrace {
 
 namespace {
 
-/// Few: the kernel comes with its loops tiled and its code in vectors.
+/// Few passes: the kernel's loops are already tiled and its code vectorised.
 llvm::ModulePassManager host_passes() {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
@@ -27,9 +27,9 @@ llvm::ModulePassManager host_passes() {
   return all;
 }
 
-/// The usual ones, to which the target adds its own: they find the kernel's implicit arguments unused, and without them
-/// the code object asks the driver for all. A masked access is a branch on a GPU, and the earlier it is one, the more
-/// of them are joined.
+/// The standard pipeline, to which the target adds its own passes. These find the kernel's implicit arguments unused;
+/// otherwise the code object would ask the driver for all of them. A masked access is a branch on a GPU; making it one
+/// early lets more branches be merged.
 llvm::ModulePassManager gpu_passes(llvm::PassBuilder& builder) {
   llvm::ModulePassManager all;
   all.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizeMaskedMemIntrinPass()));
@@ -49,10 +49,10 @@ LlvmOptimizer::LlvmOptimizer(llvm::TargetMachine& machine)
 }
 
 void LlvmOptimizer::run(llvm::Module& module) {
-  // Anew for each kernel: the inliner's part of the usual passes runs only once.
+  // Built anew for each kernel: the inliner in the standard pipeline runs only once.
   llvm::ModulePassManager passes = is_gpu_ ? gpu_passes(builder_) : host_passes();
   passes.run(module, modules_);
-  // What is known of one kernel must not meet the next, whose functions may have the same address.
+  // Results for one kernel must not be found for the next, whose functions may have the same addresses.
   loops_.clear();
   functions_.clear();
   call_graph_.clear();

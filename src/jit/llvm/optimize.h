@@ -7,8 +7,7 @@
 
 namespace millrace {
 
-/// The passes that run on a kernel, and the analyses behind them, which are set up once for a target machine.
-/// Not thread-safe.
+/// The passes for kernels, and the analyses behind them, which are set up once per target machine. Not thread-safe.
 class LlvmOptimizer {
  public:
   explicit LlvmOptimizer(llvm::TargetMachine&);
@@ -23,7 +22,7 @@ class LlvmOptimizer {
   bool is_gpu_;
 };
 
-/// How hard instruction selection, scheduling and register allocation try, after these passes.
+/// The effort of instruction selection, scheduling and register allocation after these passes.
 inline constexpr llvm::CodeGenOptLevel kLlvmCodeGenLevel = llvm::CodeGenOptLevel::Default;
 
 }  // namespace millrace

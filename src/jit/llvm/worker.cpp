@@ -20,24 +20,24 @@ namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{16} << 20;  // LLVM recurses; a main thread has 8 MiB
 
-/// How long work under way may go on after a fatal error elsewhere: most of it needs nothing that the parked thread
-/// holds. The slowest kernel takes less than a second.
+/// How long work in progress may continue after a fatal error elsewhere. Most of it needs nothing that the parked
+/// thread holds, and the slowest kernel takes less than a second.
 constexpr std::chrono::seconds kGrace{5};
 
-/// One call. Guarded by State::mutex, except `work`, which is its thread's until it is done.
+/// One call. Guarded by State::mutex, except `work`, which belongs to its thread until it is done.
 struct Job {
   std::shared_ptr<LlvmWork> work;
   bool is_done = false;
-  bool is_ending = false;  // the thread has nothing left to do; others are parked, or busy for good
+  bool is_ending = false;  // the thread is about to end; other threads are parked, or stuck
   Status failure;
 };
 
-/// The process has one. It is never destroyed: threads are parked in it at exit.
+/// One per process. Never destroyed: threads may be parked in it at exit.
 struct State {
   std::mutex mutex;
   std::condition_variable changed;
   bool has_failed = false;
-  Status failure;  // of all calls after the failed one
+  Status failure;  // what every call after the first failure returns
   std::chrono::steady_clock::time_point failed_at;
 };
 
@@ -48,7 +48,7 @@ State& state() {
 
 thread_local Job* current_job = nullptr;
 
-/// The first fatal error ends the use of LLVM. Throws nothing: it is called from LLVM.
+/// The first fatal error ends the use of LLVM. Must not throw, because LLVM calls it.
 void fail(Job& job, StatusCode code, std::string_view error, std::string_view reason) {
   const auto failure_of = [&](StatusCode kind) {
     return guard_allocations("llvm", [&] {
@@ -71,7 +71,7 @@ void fail(Job& job, StatusCode code, std::string_view error, std::string_view re
   while (true) pause();
 }
 
-/// On a thread that is not ours LLVM goes on to end the process, as without a handler.
+/// On a thread that is not ours, LLVM then ends the process, as it would without a handler.
 void on_fatal_error(void*, const char* reason, bool) {
   if (current_job == nullptr) {
     std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
@@ -95,8 +95,8 @@ void install_handlers() {
   });
 }
 
-/// LLVM leaves a stack of its own for signals on the thread that calls it first. The one that the thread had comes
-/// back: a sanitizer frees it when the thread ends.
+/// LLVM installs its own signal stack on the first thread that calls it. This restores the thread's own stack, which a
+/// sanitizer frees at the end of the thread.
 class KeptSignalStack {
  public:
   KeptSignalStack() { sigaltstack(nullptr, &before_); }
@@ -114,7 +114,7 @@ void* run_job(void* argument) {
     const KeptSignalStack kept;
     job.work->run();
   } catch (const std::bad_alloc&) {
-    // It came through frames of LLVM's, which are not made for it.
+    // The exception passed through LLVM frames, which do not support exceptions.
     fail(job, StatusCode::kResourceExhausted, "LLVM ERROR: ", "out of memory");
     return nullptr;
   }
@@ -124,7 +124,8 @@ void* run_job(void* argument) {
   return nullptr;
 }
 
-/// The application's signal handlers run on its own threads; what a thread itself causes is its own.
+/// Blocks signals, so that the application's handlers run on its own threads; signals that the thread itself causes
+/// stay enabled.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -152,7 +153,7 @@ Result<pthread_t> start_thread(std::shared_ptr<Job> job) {
     return resource_exhausted("llvm: " + (*owned)->work->name() +
                               ": no thread can be started for LLVM; allow this process more threads or memory");
   }
-  owned.release();  // NOLINT(bugprone-unused-return-value): the thread's now
+  owned.release();  // NOLINT(bugprone-unused-return-value): the thread owns it now
   return thread;
 }
 
@@ -172,7 +173,7 @@ Status run_on_llvm_thread(std::shared_ptr<LlvmWork> work) {
   const Status status = job->is_done ? job->failure : shared.failure;
   const bool is_ending = job->is_ending;
   lock.unlock();
-  // A thread that is about to end has ended when the call returns: the process may be at its own end.
+  // Join a thread that is about to end, so that it has ended when the call returns: the process may be ending too.
   is_ending ? pthread_join(thread, nullptr) : pthread_detach(thread);
   return status;
 }

@@ -8,21 +8,21 @@
 
 namespace millrace {
 
-/// What one call of the module asks of LLVM. The call and the thread that does the work share it: either may leave the
-/// other behind.
+/// The work of one call into the module. The caller and the working thread share it, because either may leave the other
+/// behind.
 class LlvmWork {
  public:
   virtual ~LlvmWork() = default;
-  /// "kernel 'relu'", for the message of a fatal error.
+  /// Names the work in the message of a fatal error, such as "kernel 'relu'".
   virtual std::string name() const = 0;
   virtual void run() = 0;
 };
 
-/// Has a thread of its own do the work, and waits for it. When LLVM meets a fatal error (report_fatal_error), which its
-/// handler must not return from, that thread stays in the handler for the rest of the process, and this returns
-/// kInternal with LLVM's text; without memory, kResourceExhausted. LLVM is then in a state that nobody knows: every
-/// later call fails at once with the same text, and those under way at that time may still end well within a few
-/// seconds. Work that is left behind may go on: nothing of it may be the caller's.
+/// Runs the work on a thread of its own and waits for it. On a fatal LLVM error (report_fatal_error), whose handler
+/// must not return, that thread stays in the handler for the rest of the process, and this returns kInternal with
+/// LLVM's text, or kResourceExhausted if memory ran out. LLVM's state is then unknown: every later call fails
+/// immediately with the same text, and calls in progress get a few seconds to finish. Abandoned work may continue, so
+/// it must not refer to anything that the caller owns.
 Status run_on_llvm_thread(std::shared_ptr<LlvmWork> work);
 
 }  // namespace millrace

@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// The broken promises of one object.
+/// Collects the failed checks of one object.
 class Complaints {
  public:
   template <class T>
@@ -34,7 +34,7 @@ class Complaints {
   std::vector<std::string> lines_;
 };
 
-/// Beside the arrays LLVM keeps a place to save a register in, and all of it is a multiple of 16 bytes.
+/// LLVM may add a place to save a register next to the arrays, and rounds the total up to a multiple of 16 bytes.
 std::uint64_t private_limit(const MemoryPlan& plan) {
   return plan.private_bytes == 0 ? 0 : (plan.private_bytes + 15) / 16 * 16 + 16;
 }
@@ -48,7 +48,7 @@ void check_kernel(Complaints& complaints, const CodeObjectKernel& found, const P
   complaints.expect_at_most("bytes of private memory", found.private_bytes, private_limit(planned.memory));
   complaints.expect_equal("threads of a workgroup", found.workgroup_size, kernel.workgroup_size);
   complaints.expect_equal("threads of a subgroup", found.subgroup_size, kernel.subgroup_size);
-  // A scalar register that is spilled goes to a lane of a vector register. Where it went to memory, private bytes tell.
+  // A spilled scalar register goes to a lane of a vector register. If it went to memory, private_bytes shows that.
   complaints.expect_equal("spills of vector registers", found.num_vector_spills, 0u);
   complaints.expect_equal("dynamic stack", found.has_dynamic_stack, false);
   complaints.expect_none("exchanges with lanes that may be off", found.partial_exchanges);

@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-/// Whether the target runs workgroups like the kernel's.
+/// Checks that the target supports the kernel's workgroup and subgroup size.
 Status check_workgroup(const MachineKernel& kernel, const TargetSpec& spec) {
   const auto refuse = [&](const std::string& found, const std::string& expected) {
     return unimplemented("kernel '" + kernel.name + "': " + found + ", " + spec.to_text() + " runs " + expected);
@@ -27,7 +27,7 @@ Status check_workgroup(const MachineKernel& kernel, const TargetSpec& spec) {
   return {};
 }
 
-/// The library's side of the LLVM generator. Only emit() opens the module.
+/// The library's side of the LLVM generator. Only emit() and the listing functions open the module.
 class LlvmGenerator final : public KernelCompiler {
  public:
   explicit LlvmGenerator(const LlvmOptions& options) : options_(options) {}
@@ -39,7 +39,7 @@ class LlvmGenerator final : public KernelCompiler {
   }
 
   Status supports(const TargetSpec& spec) const override {
-    // A cached kernel needs no module: that there is none is an error of emit().
+    // A cached kernel needs no module, so a missing module is an error of emit() only.
     if (spec.is_simulated()) {
       return unimplemented("target " + spec.to_text() + " is simulated, from kernel IR; the interpreter serves it");
     }
@@ -66,7 +66,7 @@ class LlvmGenerator final : public KernelCompiler {
                                   .want_asm = kind == ListingKind::kAssembly,
                                   .want_object = kind == ListingKind::kObject};
     MILLRACE_TRY_ASSIGN(LlvmEmitOutput output, emit_with_llvm(kernel, spec, options));
-    return output.ir + output.assembly + output.object;  // one of them
+    return output.ir + output.assembly + output.object;  // one of them is set
   }
 
  private:

@@ -22,7 +22,7 @@
 namespace millrace {
 namespace {
 
-/// Whether `address` is in the range that a line of /proc/self/maps begins with: "7f00-7f80 r-xp ...".
+/// Whether `address` is in the range at the start of a line of /proc/self/maps: "7f00-7f80 r-xp ...".
 bool is_in_range(std::string_view line, std::uintptr_t address) {
   std::uintptr_t begin = 0, end = 0;
   const char* const stop = line.data() + line.size();
@@ -32,7 +32,7 @@ bool is_in_range(std::string_view line, std::uintptr_t address) {
   return second.ec == std::errc() && begin <= address && address < end;
 }
 
-/// The convention of user private groups: the user's primary group, and named like the user.
+/// Whether this is a user private group: the user's primary group, with the user's name.
 bool is_private_group(gid_t group) {
   std::array<char, 4096> user_text{}, group_text{};
   passwd user_entry{}, *user = nullptr;
@@ -45,12 +45,12 @@ bool is_private_group(gid_t group) {
   return std::strcmp(found->gr_name, user->pw_name) == 0;
 }
 
-/// "belongs to user 1000", or empty when only those who are trusted can write there.
+/// "belongs to user 1000", or empty if only trusted users can write there.
 std::string foreign_writer(const struct stat& info, uid_t library_owner) {
   if (info.st_uid != 0 && info.st_uid != geteuid() && info.st_uid != library_owner) {
     return fmt::format("belongs to user {}", info.st_uid);
   }
-  // Entries of a sticky directory are moved and removed by their owners alone.
+  // In a sticky directory, only owners can move or remove entries.
   if (S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0) return {};
   if ((info.st_mode & S_IWOTH) != 0) return "can be written by everybody";
   if ((info.st_mode & S_IWGRP) != 0 && info.st_gid != 0 && !is_private_group(info.st_gid)) {
@@ -59,7 +59,7 @@ std::string foreign_writer(const struct stat& info, uid_t library_owner) {
   return {};
 }
 
-/// A place in the library's file. Not a function's address, which may be another library's when both export it.
+/// An address inside the library's file. A function's address may be in another library that exports the same name.
 constexpr char kOfThisFile = 'm';
 
 std::string directory_of(const std::string& path) { return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)); }
@@ -105,7 +105,7 @@ Status check_module_writers(const std::string& module, uid_t library_owner) {
   if (!resolved) {
     return unavailable(fmt::format("llvm: {} is not opened: {}", module, std::generic_category().message(errno)));
   }
-  // The first is another than the second where the module is a link.
+  // The first two differ if the module is a link.
   for (const std::string& path : {directory_of(module), directory_of(resolved.get()), std::string(resolved.get())}) {
     struct stat info{};
     const std::string why =

@@ -12,19 +12,19 @@ namespace millrace {
 
 inline constexpr char kLlvmModuleFile[] = "libmillrace_llvm.so";
 
-/// The file that this code is mapped from: the shared library or executable that holds the library. Empty when /proc
-/// does not tell. Not by the name that the program was called by, which another file in the working directory may have.
+/// The file that this code is mapped from: the shared library or executable that contains the library. Empty if /proc
+/// does not tell. Does not use the program's name, which could match another file in the working directory.
 std::string own_file();
 
-/// Where the module may stand, first to last, for a library in `own_file`: beside it; in an install's library directory
-/// when it stands in that install's directory of programs; where a package of the system puts it, when this build is
-/// one (prefix /usr or /usr/local). No other path is built in: one that is free on another machine may be somebody
-/// else's there.
+/// The paths where the module may be, in search order, for a library in `own_file`: next to it; in the library
+/// directory of an install if the library is in the install's program directory; where a system package puts it, if
+/// this is such a build (prefix /usr or /usr/local). No other path is built in: on another machine it may belong to
+/// somebody else.
 std::vector<std::string> module_places(std::string_view own_file);
 
-/// Ok when nobody can change the file, or what its directory holds, except root, this process's user and
-/// `library_owner`, whose code this process runs already. A directory that everybody may write to, such as /tmp, is
-/// fine if it is sticky and the file is owned as said. A group counts as its user when it is that user's private one.
+/// Ok if nobody can change the file or the contents of its directory, except root, this process's user and
+/// `library_owner`, whose code this process already runs. A world-writable directory such as /tmp is accepted if it is
+/// sticky and one of them owns the file. A group counts as its user if it is that user's private group.
 Status check_module_writers(const std::string& module, uid_t library_owner);
 
 }  // namespace millrace

@@ -15,14 +15,14 @@
 namespace millrace {
 namespace {
 
-/// The one that the environment names. Whoever sets that decides what this process loads, so its place is not judged;
-/// but a program that runs with other rights than its caller's takes none.
+/// The module that the environment names, if any. Whoever sets the variable controls what this process loads, so the
+/// place is not checked; but a program that runs with other rights than its caller ignores the variable.
 std::string chosen_module() {
   const char* chosen = secure_getenv("MILLRACE_LLVM_MODULE");
   return chosen != nullptr ? chosen : "";
 }
 
-/// The places in which there is a file.
+/// The places where a file exists.
 Result<std::vector<std::string>> module_candidates() {
   const std::string chosen = chosen_module();
   std::vector<std::string> candidates;
@@ -44,7 +44,7 @@ Status check_place(const std::string& module) {
   return check_module_writers(module, library.st_uid);
 }
 
-/// The module's functions.
+/// The functions that the module exports.
 struct LlvmModule {
   LlvmEmitFunction emit = nullptr;
   LlvmDisassembleFunction disassemble = nullptr;
@@ -53,7 +53,7 @@ struct LlvmModule {
 };
 
 Result<LlvmModule> open_module(const std::string& path) {
-  // Never closed once it is used: code of LLVM's runs at exit.
+  // Never closed once used: LLVM runs code at exit.
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     const char* why = dlerror();
@@ -79,7 +79,7 @@ Result<LlvmModule> open_module(const std::string& path) {
   return functions;
 }
 
-/// The first that is of this build: one of an older build may stand before it, where another version was installed.
+/// The first module of this build. One of an older build may precede it if another version was installed.
 Result<LlvmModule> open_first_module() {
   MILLRACE_TRY_ASSIGN(const std::vector<std::string> candidates, module_candidates());
   Status why;
@@ -95,7 +95,7 @@ Result<LlvmModule> open_first_module() {
   return why;
 }
 
-/// Opened by the first call. A failure is not kept: the next call may find the module that was missing.
+/// The first call opens the module. A failure is not kept: the next call may find the missing module.
 Result<LlvmModule> llvm_module() {
   static std::mutex mutex;
   static LlvmModule module;

@@ -85,7 +85,7 @@ MachineValue BodyEmitter::emit_lanewise(const BodyInstruction& instruction, std:
     operands[i] = vector_value(instruction.operands[i], row, vector);
   }
   if (instruction.op == KernelOp::kConvert) {
-    // A body's 16-bit float is its bits here, as in memory.
+    // The register of a 16-bit float holds its bits, as in memory.
     const DType from = body_.instructions[instruction.operands[0]].dtype;
     const MachineValue wide = widen_stored(b_, operands[0], from);
     if (body_dtype(instruction.dtype) != instruction.dtype) return narrow_to_stored(b_, wide, instruction.dtype);
@@ -125,7 +125,7 @@ MachineValue BodyEmitter::emit_check_index(const BodyInstruction& instruction, s
   return checked;
 }
 
-/// Whether neighbouring rows of the tile are neighbours in memory, and lanes are not.
+/// Whether neighbouring rows of the tile are neighbours in memory, and neighbouring lanes are not.
 bool BodyEmitter::is_turned(const BodyInstruction& load) const {
   const AccessPlan& plan = context_.loads[load.immediate];
   const bool is_square = shape_.rows == context_.tiling.lanes && (!shape_.mask || shape_.points);
@@ -133,8 +133,8 @@ bool BodyEmitter::is_turned(const BodyInstruction& load) const {
          context_.row_coefficient(plan.offset).is(1) && !context_.vector_coefficient(plan.offset).is(0);
 }
 
-/// The rows of a square block that lies the other way: each round rotates the bits of (vector, lane) by one. A lane
-/// without a point repeats the last one that has one, so that nothing outside the tensor is read.
+/// The rows of a square block, transposed after loading: each round rotates the bits of (vector, lane) by one. Lanes
+/// without a point repeat the last one with a point, so that nothing outside the tensor is read.
 const std::vector<MachineValue>& BodyEmitter::turned_rows(std::uint64_t load, std::uint32_t vector) {
   std::vector<MachineValue>& block = turned_[{load, vector}];
   if (!block.empty()) return block;

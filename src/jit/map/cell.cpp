@@ -83,7 +83,7 @@ class CellEmitter {
     return b_.add(offsets, b_.mul(*access_.dynamic_index, b_.splat(stride, lanes_)));
   }
 
-  /// Whether the access is inside its tensor: a scalar, or a vector when that changes along the lanes.
+  /// Whether the access is inside its tensor: a scalar, or a vector if it changes along the lanes.
   std::optional<MachineValue> guard() {
     std::optional<MachineValue> scalar;
     std::optional<MachineValue> vector;
@@ -96,7 +96,7 @@ class CellEmitter {
     return b_.bit_and(b_.splat(*scalar, lanes_), *vector);
   }
 
-  /// Compares unsigned numbers, where a negative index is above every extent: one comparison.
+  /// Compares unsigned values: a negative index is then above every extent, so one comparison is enough.
   MachineValue is_inside_guard(const GuardPlan& guard, const LinearValue& base) {
     LinearValue linear = context_.in_tile(base, guard.index, access_.row, access_.vector);
     if (guard.has_dynamic_index && !has_vector_index()) {

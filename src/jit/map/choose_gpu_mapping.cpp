@@ -12,19 +12,19 @@
 namespace millrace {
 namespace {
 
-/// Enough subgroups to hide each other's waits, and small enough that several workgroups share a compute unit.
+/// Enough subgroups to hide each other's latency, yet small enough for several workgroups per compute unit.
 constexpr std::uint32_t kThreads = 256;
-/// Neighbouring threads that are enough for whole cache lines.
+/// Enough neighbouring threads to access whole cache lines.
 constexpr std::uint32_t kCoalesced = 32;
-/// A reduction of fewer points along a dim is one thread's.
+/// A reduction with fewer points along a dim stays with one thread.
 constexpr std::int64_t kWorthSharing = 16;
-/// Fewer threads than this leave a GPU idle.
+/// Fewer threads leave a GPU partly idle.
 constexpr std::int64_t kManyThreads = std::int64_t{1} << 14;
 
-/// One access as the mapping sees it.
+/// One access as address arithmetic.
 struct Walk {
   AffineIndex offset;
-  bool is_plain = true;  // neither guarded nor by a dynamic index
+  bool is_plain = true;  // no guard and no dynamic index
   bool in_term = false;
   std::size_t size_bytes = 4;
 };
@@ -77,7 +77,7 @@ class GpuMappingChoice {
     return all;
   }
 
-  /// One point's cost, when neighbouring threads are neighbours along `dim`.
+  /// The cost of one point if neighbouring threads are neighbours along `dim`.
   double cost_along(std::size_t dim) const {
     double cost = 0;
     for (const Walk& walk : walks_) {
@@ -88,8 +88,8 @@ class GpuMappingChoice {
     return cost;
   }
 
-  /// Parallel dims from the innermost, the one that is best for neighbouring threads before all; a reduction dim only
-  /// when it is that one.
+  /// The best dim for neighbouring threads, then the other parallel dims from the innermost. A reduction dim is listed
+  /// only if it is the best.
   std::vector<std::size_t> cheapest_first() const {
     std::vector<std::size_t> dims;
     for (std::size_t d = num_parallel_; d-- > 0;) dims.push_back(d);
@@ -104,7 +104,8 @@ class GpuMappingChoice {
     return dims;
   }
 
-  /// Threads along `near` read or write rows that threads along `far` would walk in order: both get some.
+  /// Whether threads along `near` would read or write with strides where threads along `far` would access neighbouring
+  /// elements. Both dims then get threads.
   bool is_transposed(std::size_t near, std::size_t far) const {
     return kernel_.reductions.empty() && std::ranges::any_of(walks_, [&](const Walk& walk) {
              const SizeExpr& step = walk.offset.coefficients[near];
@@ -112,8 +113,8 @@ class GpuMappingChoice {
            });
   }
 
-  /// The reduction dim whose points threads share out: the one that neighbouring threads walk, or the longest where the
-  /// parallel points are too few for a GPU.
+  /// The reduction dim whose points threads share: the one along which neighbouring threads run, or the longest if
+  /// there are too few parallel points for a GPU.
   std::optional<std::size_t> shared_dim(const std::vector<std::size_t>& dims) const {
     if (!dims.empty() && kernel_.domain[dims[0]].is_reduction) return dims[0];
     if (points(0, num_parallel_) >= kManyThreads) return std::nullopt;
@@ -129,7 +130,8 @@ class GpuMappingChoice {
     return is_long ? kThreads : target_.subgroup_size();
   }
 
-  /// Vector accesses of a thread, where every tensor is walked in order or not at all and no vector is ever partial.
+  /// Chooses vector accesses per thread, if every tensor is contiguous or constant along `dim` and no vector is
+  /// partial.
   void choose_lanes(std::size_t dim) {
     if (!kernel_.reductions.empty() || kernel_.epilogue.instructions.size() > kLongEpilogue) return;
     std::size_t widest = 1;
@@ -145,7 +147,7 @@ class GpuMappingChoice {
     mapping_.tile.lanes = lanes;
   }
 
-  /// At most `most` threads, what is left of the workgroup's, and what the dim fills.
+  /// Adds threads along `dim`: at most `most`, the rest of the workgroup, and what fills the dim.
   void add(std::size_t dim, std::uint32_t most) {
     if (mapping_.threads_along(dim) > 1) return;
     const std::uint32_t left = kThreads / mapping_.num_threads();

@@ -9,13 +9,13 @@
 namespace millrace {
 namespace {
 
-/// Threads of a workgroup along the rows, and along the lanes.
+/// Threads of a workgroup along the rows; also along the lanes.
 constexpr std::uint32_t kSide = 16;
-/// Points of the reduction in a block.
+/// Reduction points per block.
 constexpr std::uint32_t kStagedPoints = 16;
-/// The limit of a thread's tile.
+/// The limit of a thread's accumulators.
 constexpr std::size_t kMostSumBytes = 64;
-/// Fewer workgroups than this leave compute units idle.
+/// Fewer workgroups leave compute units idle.
 constexpr std::int64_t kManyGroups = 128;
 
 class StagedChoice {
@@ -43,7 +43,7 @@ class StagedChoice {
  private:
   std::int64_t extent(std::size_t dim) const { return guess_extent(kernel_.domain[dim].extent); }
 
-  /// The walks of the term's loads. False when one is guarded, or the term sees more than its loads.
+  /// Collects the accesses of the term. False if a load is guarded or dynamic, or if the term reads indices.
   bool collect_loads() {
     for (const BodyInstruction& instruction : kernel_.term.instructions) {
       if (instruction.op == KernelOp::kIndex || instruction.op == KernelOp::kCheckIndex) return false;
@@ -55,7 +55,7 @@ class StagedChoice {
     return true;
   }
 
-  /// How often a block's elements are used, about; 0 where rows and lanes do not share loads.
+  /// A rough count of how often a block's elements are reused; 0 if rows and lanes do not share loads.
   std::int64_t benefit_of(std::size_t row, std::size_t vector) const {
     if (row == vector || extent(row) < kSide || extent(vector) < kSide) return 0;
     bool has_row = false, has_vector = false;
@@ -94,7 +94,7 @@ class StagedChoice {
     mapping.staged_dim = static_cast<std::uint32_t>(staged);
     mapping.staged_points = kStagedPoints;
     mapping.stores_in_turn = kernel_.epilogue.instructions.size() > kLongEpilogue;
-    // Larger tiles load less; smaller ones give more workgroups, and keep what they hold in registers.
+    // Larger tiles load less; smaller tiles give more workgroups and need fewer registers.
     const auto grow = [&](std::uint32_t& points, std::size_t dim) {
       points *= 2;
       const std::uint32_t sums = mapping.tile.lanes * mapping.tile.row_unroll;

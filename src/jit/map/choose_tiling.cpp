@@ -10,20 +10,21 @@
 namespace millrace {
 namespace {
 
-/// Reduction loops times parallel points of one workgroup: enough that launching it costs nothing beside it.
+/// Reduction points times parallel points per workgroup: enough to make the launch overhead negligible.
 constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
 constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
-/// Blocks that are turned in registers: smaller ones gain nothing, larger ones have more vectors than there are
+/// Lanes of blocks transposed in registers: smaller blocks gain nothing, larger ones have more vectors than there are
 /// registers.
 constexpr std::uint32_t kMinTurnedLanes = 4, kMaxTurnedLanes = 16;
-/// A row of turned blocks stores a cache line; a pair, which are fetched together, where so many registers hold it.
+/// A row of transposed blocks stores one cache line, or two adjacent lines (which are fetched together) if this many
+/// registers suffice for it.
 constexpr std::uint32_t kLineBytes = 64, kTurnedRegisters = 32;
-/// What one cell of a turned block takes, with the conversion.
+/// Instructions for one cell of a transposed block, including conversions.
 constexpr std::int64_t kAccessInstructions = 4, kF16AccessInstructions = 24;
-/// The limit of the epilogue's copies, one for each cell of a tile; the tile's remainders are up to three more tiles.
+/// The limit of an epilogue that is copied for each cell of a tile. The remainders may add up to three more tiles.
 constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
 
-/// One access as the tiling sees it: the walk of its address, and whether the term or the epilogue makes it.
+/// One access: how its address changes, and whether the term or the epilogue makes it.
 struct Walk {
   AffineIndex offset;
   bool is_dynamic = false;
@@ -68,7 +69,7 @@ class TilingChoice {
       tiling.loops_epilogue = num_cells(tiling) > 1 &&
                               num_cells(tiling) * estimate_instructions(kernel_.epilogue) > kMaxEpilogueInstructions;
     }
-    // A small kernel is one group.
+    // A small kernel gets a single group.
     std::int64_t points = 1;
     for (std::size_t d = 0; d < num_parallel_; ++d) {
       points = saturating::multiply(points, std::min(extent(d), kPointsPerGroup));
@@ -94,7 +95,7 @@ class TilingChoice {
 
   std::int64_t extent(std::size_t dim) const { return guess_extent(kernel_.domain[dim].extent); }
 
-  /// Whether the kernel moves elements and nothing else: 16-bit floats are then their bits in registers, too.
+  /// Whether the kernel only moves elements. Registers then hold just the bits of 16-bit floats.
   bool is_copy() const {
     const Body& body = kernel_.epilogue;
     return body.instructions.size() == 1 && body.instructions[BodyValueId{0}].op == KernelOp::kLoad &&
@@ -103,7 +104,7 @@ class TilingChoice {
            });
   }
 
-  /// Lanes of the widest register that the bodies compute in, not more than the dim needs.
+  /// The lanes of the widest register that the bodies compute in, but no more than the dim needs.
   std::uint32_t lanes_along(std::size_t dim) const {
     std::size_t widest = 1;
     for (const Body* body : {&kernel_.term, &kernel_.epilogue}) {
@@ -117,7 +118,7 @@ class TilingChoice {
     return std::bit_ceil(static_cast<std::uint32_t>(std::max<std::int64_t>(size.upper_bound(), 1)));
   }
 
-  /// Whether `choose_block` can have the loads of `walk` turned where lanes go along `dim`.
+  /// Whether `choose_block` can transpose the loads of `walk` when lanes run along `dim`.
   bool can_turn(const Walk& walk, std::size_t dim) const {
     if (!kernel_.reductions.empty() || walk.is_store || walk.is_guarded || walk.is_dynamic) return false;
     for (std::size_t other = 0; other < num_parallel_; ++other) {
@@ -126,7 +127,7 @@ class TilingChoice {
     return false;
   }
 
-  /// The cost of one vector of `walk` along `dim`, in vector loads.
+  /// The cost of one vector of `walk` with lanes along `dim`, in units of a vector load.
   double access_cost(const Walk& walk, std::size_t dim, std::uint32_t lanes) const {
     const SizeExpr& step = walk.offset.coefficients[dim];
     if (walk.is_dynamic && step.is(0)) return lanes;
@@ -136,7 +137,7 @@ class TilingChoice {
     return 0.75 * lanes;
   }
 
-  /// The cost of one point of the whole domain, with lanes along `dim`.
+  /// The cost per point of the whole domain with lanes along `dim`.
   double cost_along(std::size_t dim) const {
     const std::uint32_t lanes = lanes_along(dim);
     const bool is_parallel = dim < num_parallel_;
@@ -146,7 +147,7 @@ class TilingChoice {
       (walk.in_term ? term : epilogue) += is_parallel || walk.in_term ? access_cost(walk, dim, lanes) : 1;
     }
     const double used_lanes = static_cast<double>(extent(dim)) / static_cast<double>((extent(dim) + lanes - 1) / lanes);
-    // Joining lanes after a reduction is a tree of shuffles.
+    // Joining lanes after a reduction takes a tree of shuffles.
     if (is_parallel)
       epilogue /= used_lanes;
     else
@@ -165,7 +166,7 @@ class TilingChoice {
     }
   }
 
-  /// Rows share the loads that change with lanes but not with rows.
+  /// Prefers the dim for which rows share the most loads: loads that change along the lanes but not along the rows.
   void choose_row_dim(Tiling& tiling) const {
     std::int64_t best = 0;
     for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
@@ -182,7 +183,7 @@ class TilingChoice {
     }
   }
 
-  /// A transposing map is walked in square blocks: the cache lines that one gather touches serve all rows of a block.
+  /// Cuts a transposing map into square blocks: the cache lines that one gather touches serve all rows of a block.
   void choose_block(Tiling& tiling) const {
     for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
       const bool is_transposed = std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) {
@@ -193,7 +194,7 @@ class TilingChoice {
       tiling.vector_unroll = 1;
       tiling.row_dim = static_cast<std::uint32_t>(dim);
       if (choose_turned_block(tiling)) return;
-      // Every row is a copy of the body.
+      // Each row has a copy of the body.
       const auto affordable = static_cast<std::int64_t>(128 / kernel_.epilogue.instructions.size());
       const std::int64_t rows =
           std::min({affordable, std::int64_t{tiling.lanes}, kernel_.domain[dim].extent.upper_bound()});
@@ -202,15 +203,15 @@ class TilingChoice {
     }
   }
 
-  /// Within 16 bytes an interleave is one instruction, beyond them two or three.
+  /// An interleave within 16 bytes is one instruction; a wider one takes two or three.
   std::uint32_t turned_lanes(const Tiling& tiling) const {
     const std::size_t bytes = size_bytes(kernel_.results[0].type.dtype);
     const bool is_narrow_copy = is_copy() && bytes <= 2;
     return std::min({tiling.lanes, is_narrow_copy ? static_cast<std::uint32_t>(16 / bytes) : kMaxTurnedLanes});
   }
 
-  /// Square blocks are read as rows and turned. Not where the block would be most of the matrix, nor with an access
-  /// that has to be asked lane by lane whether it is inside.
+  /// Chooses square blocks that are transposed in registers. Refuses if a block would be most of the matrix, or if an
+  /// access needs a bounds check per lane.
   bool choose_turned_block(Tiling& tiling) const {
     const std::uint32_t lanes = turned_lanes(tiling);
     if (lanes < kMinTurnedLanes || extent(tiling.row_dim) < lanes) return false;
@@ -238,16 +239,16 @@ class TilingChoice {
 
   std::uint32_t map_unroll() const {
     const std::size_t size = kernel_.epilogue.instructions.size();
-    if (size > 40) return 1;  // long bodies have enough to overlap, and every copy costs compile time
+    if (size > 40) return 1;  // long bodies overlap well enough, and every copy costs compile time
     return size > 12 ? 2 : 4;
   }
 
-  /// Cells of a tile that have an epilogue of their own.
+  /// The cells of a tile that have their own epilogue.
   std::int64_t num_cells(const Tiling& tiling) const {
     return tiling.row_unroll * (tiling.vector_dim < num_parallel_ ? std::int64_t{tiling.vector_unroll} : 1);
   }
 
-  /// At most `wanted` vectors, and no more than the dim fills.
+  /// At most `wanted` vectors, and no more than fill the dim.
   std::uint32_t vectors_within(const Tiling& tiling, std::uint32_t wanted) const {
     const std::int64_t fill = kernel_.domain[tiling.vector_dim].extent.upper_bound() / tiling.lanes;
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(fill, 1, wanted));
@@ -268,10 +269,10 @@ class TilingChoice {
     tiling.row_unroll = rows_for(tiling.row_dim, accumulators / tiling.vector_unroll, tiling);
   }
 
-  /// The rows, up to `most`, that make walking all of `dim` cheapest.
+  /// The number of rows, up to `most`, that makes traversing `dim` cheapest.
   std::uint32_t rows_for(std::size_t dim, std::uint32_t most, const Tiling& tiling) const {
     if (tiling.vector_dim >= num_parallel_) most = std::min(most, 4u);  // each row ends in a tree of shuffles
-    // A step of a tile: two multiply-adds a cycle, but no faster than the four cycles that one takes.
+    // A step of a tile runs two multiply-adds per cycle, but takes at least the four cycles of one.
     const auto step_cost = [&](std::int64_t rows) {
       return std::max(static_cast<double>(rows * tiling.vector_unroll) / 2, 4.0) + 0.5;
     };

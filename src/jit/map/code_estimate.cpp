@@ -7,25 +7,28 @@
 namespace millrace {
 namespace {
 
-// Pieces of a lane that LLVM takes apart: its address, its element, and a branch around it where it is masked.
+// Instructions per lane of an access that LLVM splits: the address, the element, and a branch if it is masked.
 constexpr std::int64_t kLanePieces = 5;
 constexpr std::int64_t kMaskedLanePieces = 6;
-/// A gather or scatter that the hardware has, for each register of offsets: with its mask, its offsets and joins.
+/// Instructions per offset register of a gather or scatter that the hardware supports, including mask, offsets and
+/// joins.
 constexpr std::int64_t kGatherPieces = 10;
-/// A division of integers in a vector: its lanes one by one, with the cases that the hardware traps on.
+/// Instructions per lane of an integer vector division: LLVM splits it, and handles the cases on which the hardware
+/// traps.
 constexpr std::int64_t kDivisionPieces = 8;
 constexpr std::int64_t kUsualDivision = 64;
-/// An address is a sum of products of indices with strides. LLVM tries many ways to split a sum whose strides are size
-/// arguments, which takes time for each access that no instruction shows: for each argument past the first ones.
+/// An address is a sum of products of indices and strides. LLVM tries many ways to split a sum whose strides are size
+/// arguments. This costs compile time per access but no instructions, so it is counted per argument beyond the usual
+/// number.
 constexpr std::int64_t kUsualSizes = 8, kAddressPieces = 6;
-/// The lengths of the bodies in millrace/jit/float16_bodies.h.
+/// The instruction counts of the bodies in millrace/jit/float16_bodies.h.
 constexpr std::int64_t kNarrowF16 = 28, kWidenF16 = 16, kNarrowBF16 = 10, kWidenBF16 = 2;
 
 bool is_integer_division(KernelOp op, DType dtype) {
   return (op == KernelOp::kDiv || op == KernelOp::kRem) && is_integer(dtype);
 }
 
-/// For each register of the result.
+/// Instructions per result register.
 std::int64_t lanewise_pieces(KernelOp op, DType from, DType to) {
   const bool is_narrow = size_bytes(from) == 1 && from != DType::kBool;
   switch (op) {
@@ -99,7 +102,7 @@ class KernelEstimate {
       case KernelOp::kReduceMax:
         return std::bit_width(operand(i, 0).lanes) *
                (1 + lanewise_pieces(KernelOp::kMax, operand(i, 0).dtype, operand(i, 0).dtype));
-      case KernelOp::kInterleave:  // instructions stay within 16 bytes, and more of them join these
+      case KernelOp::kInterleave:  // instructions work within 16 bytes; wider vectors need more to join them
         return operand(i, 0).lanes * size_bytes(operand(i, 0).dtype) <= 16 ? 1 : 2 * registers(operand(i, 0));
       case KernelOp::kFor:
         return 4 + static_cast<std::int64_t>(i.results.size());
@@ -116,7 +119,7 @@ class KernelEstimate {
     return std::max(registers(result), registers(from)) * lanewise_pieces(i.op, from.dtype, result.dtype);
   }
 
-  /// A splat of a constant masks nothing.
+  /// The splat of a constant counts as unmasked.
   std::int64_t lane_pieces(MachineValueId mask) const {
     for (const Instruction& i : kernel_.blocks[BlockId{0}].instructions) {
       if (i.results.empty() || i.results[0] != mask) continue;

@@ -9,22 +9,22 @@
 
 namespace millrace {
 
-/// Whether a masked load or store is an instruction; else it is a branch for each lane.
+/// Whether the target has an instruction for a masked load or store of this dtype. Otherwise each lane takes a branch.
 bool has_masked_access(const TargetSpec&, DType);
 
-/// What a kernel for a CPU may have of `estimate_instructions`. LLVM takes 30 to 45 us for each, so this is less than
-/// 100 ms, and about 20 KiB of code.
+/// The limit of `estimate_instructions` for a CPU kernel. LLVM takes 30 to 45 us per instruction
+/// (bench/jit/cliff_bench), so a kernel compiles in less than 100 ms and has about 20 KiB of code.
 inline constexpr std::int64_t kMaxKernelInstructions = 1800;
 
-/// The limit of a map's body, which a kernel has two copies of: whole vectors and the last ones.
+/// The limit of a map's body. A kernel has two copies of it: for whole vectors and for the remainder.
 inline constexpr std::int64_t kMaxMapInstructions = kMaxKernelInstructions / 2 - 100;
 
-/// Instructions of the target, about: LLVM takes some of ours apart into one piece a lane.
+/// Estimates the number of target instructions. LLVM splits some of ours into one piece per lane.
 std::int64_t estimate_instructions(const MachineKernel&, const TargetSpec&);
 
-/// Estimates one copy of the body in one vector, on any target. Loads and stores are the mapping's.
+/// Estimates one copy of the body for one vector on any target, without loads and stores, which depend on the mapping.
 std::int64_t estimate_instructions(const Body&);
-/// Its share of that.
+/// The contribution of one instruction to that estimate.
 std::int64_t estimate_instruction(const Body&, const BodyInstruction&);
 
 }  // namespace millrace

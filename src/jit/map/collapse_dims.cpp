@@ -17,7 +17,7 @@ bool needs_fill(const LoopKernel& kernel, const Access& load) {
   return false;
 }
 
-/// One dim that walks the buffer from its start.
+/// The buffer as one dim, from its start.
 KernelTensor as_rank_one(const KernelTensor& tensor) {
   const Shape shape{extent_elements(tensor.type.shape, tensor.layout)};
   return {tensor.name, {tensor.type.dtype, shape}, Layout::row_major(shape)};
@@ -53,7 +53,7 @@ void for_each_index(LoopKernel& kernel, F&& f) {
   }
 }
 
-/// Domain dims whose number a body or an argmax reads.
+/// The domain dims whose index a body or an argmax reads.
 std::vector<bool> observed_dims(const LoopKernel& kernel) {
   std::vector<bool> is_observed(kernel.domain.size());
   for (const Body* body : {&kernel.term, &kernel.epilogue}) {
@@ -67,7 +67,7 @@ std::vector<bool> observed_dims(const LoopKernel& kernel) {
   return is_observed;
 }
 
-/// Bodies with their index instructions renumbered; a dropped dim's index is 0.
+/// The body with its index instructions renumbered; the index of a dropped dim is 0.
 Body renumber_indices(const Body& body, const std::vector<std::optional<std::uint32_t>>& numbers) {
   BodyBuilder builder;
   const auto replace = [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {
@@ -79,7 +79,7 @@ Body renumber_indices(const Body& body, const std::vector<std::optional<std::uin
   return builder.finish();
 }
 
-/// Removes the dims that are marked. Their index is 0 everywhere.
+/// Removes the marked dims. Their index is 0 everywhere.
 void drop_dims(LoopKernel& kernel, const std::vector<bool>& is_dropped) {
   std::vector<std::optional<std::uint32_t>> numbers(is_dropped.size());
   std::vector<LoopDim> domain;
@@ -111,7 +111,7 @@ void drop_unit_dims(LoopKernel& kernel) {
   drop_dims(kernel, is_dropped);
 }
 
-/// Whether stepping the outer dim by one is stepping the inner one by its extent, in every access.
+/// Whether, in every access, one step of the outer dim equals `extent` steps of the inner dim.
 bool walk_as_one(LoopKernel& kernel, std::size_t outer) {
   bool is_one = true;
   const SizeExpr& extent = kernel.domain[outer + 1].extent;
@@ -129,7 +129,7 @@ void merge_neighbours(LoopKernel& kernel) {
     LoopDim& dim = kernel.domain[outer];
     if (is_observed[outer] || is_observed[outer + 1] || dim.is_reduction != inner.is_reduction) continue;
     if (!walk_as_one(kernel, outer)) continue;
-    // The pair becomes the outer one, so that the next pair meets it.
+    // Merges the pair into the outer dim, so that the next pair can include it.
     dim = {dim.name + "." + inner.name, dim.extent * inner.extent, dim.is_reduction};
     for_each_index(kernel, [&](AffineIndex& index) { index.coefficients[outer] = index.coefficients[outer + 1]; });
     is_dropped[outer + 1] = true;

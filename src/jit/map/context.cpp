@@ -6,7 +6,7 @@
 namespace millrace {
 namespace {
 
-/// A fill as the bits that a load gives: 16-bit floats are u16 in registers until they are widened.
+/// The fill value as the bits that a load gives: registers hold 16-bit floats as u16 until they are widened.
 Scalar as_loaded(Scalar fill, DType stored) {
   if (body_dtype(stored) == stored) return fill;
   const Scalar narrow = evaluate(KernelOp::kConvert, stored, std::span(&fill, 1));
@@ -14,7 +14,7 @@ Scalar as_loaded(Scalar fill, DType stored) {
 }
 
 bool fits_i32(const GuardPlan& guard, const LoopKernel& kernel) {
-  // Lanes past the end of a masked vector go beyond the range by less than this.
+  // Lanes past the end of a masked vector exceed the range by less than this.
   constexpr std::int64_t kSlack = std::int64_t{1} << 20;
   constexpr std::int64_t kLimit = std::numeric_limits<std::int32_t>::max() - kSlack;
   const std::optional<IndexRange> range = constant_range(guard.index, kernel.domain);
@@ -77,7 +77,7 @@ AccessPlan MapContext::plan_access(const Access& access, const KernelTensor& ten
   for (std::size_t axis = 0; axis < access.indices.size(); ++axis) {
     const bool is_dynamic = access.dynamic_dim == axis;
     const SizeExpr& extent = tensor.type.shape[axis];
-    // A checked index is inside, but 0 stands for a bad one, and an axis of extent 0 has no element 0.
+    // A checked index is always inside, except that 0 replaces a bad one and an axis of extent 0 has no element 0.
     const bool is_safe = is_dynamic ? !access.fill && extent.lower_bound() >= 1
                                     : !access.fill || is_inside(access.indices[axis], extent, kernel.domain);
     if (is_safe) continue;

@@ -9,25 +9,25 @@
 
 namespace millrace {
 
-/// What keeps an access inside its tensor: 0 <= index < extent, else no memory is touched.
+/// A check that keeps an access inside its tensor: unless 0 <= index < extent, no memory is touched.
 struct GuardPlan {
   AffineIndex index;
   SizeExpr extent;
   bool has_dynamic_index = false;
-  bool fits_i32 = false;  // index and extent, for every point and lane
+  bool fits_i32 = false;  // index and extent fit, for every point and lane
 };
 
-/// An access as addresses.
+/// An access as address arithmetic.
 struct AccessPlan {
   MemoryHandle memory;
   DType stored = DType::kF32;
   AffineIndex offset;  // elements from the buffer's start
   SizeExpr dynamic_stride;
   std::vector<GuardPlan> guards;
-  Scalar other;  // what a lane without memory gets, as loaded (u16 for 16-bit floats)
+  Scalar other;  // the value of a lane without memory, as loaded (u16 for 16-bit floats)
 };
 
-/// Where an access stands while loops are entered one by one: each adds its share.
+/// The position of an access inside the loops entered so far. Entering a loop adds its share.
 struct AccessPosition {
   LinearValue offset;
   std::vector<LinearValue> guards;
@@ -38,13 +38,13 @@ struct Position {
   std::vector<AccessPosition> stores;
 };
 
-/// What a body value changes with inside a tile; else one register serves all rows or all lanes.
+/// Whether a body value changes along the rows or the vectors of a tile. If not, one register serves them all.
 struct Variance {
   bool with_row = false;
   bool with_vector = false;
 };
 
-/// What every part of one mapping shares.
+/// Shared by all parts of one mapping.
 struct MapContext {
   MapContext(MachineBuilder& builder, const LoopKernel& collapsed, const Tiling& chosen);
 
@@ -53,16 +53,16 @@ struct MapContext {
   Tiling tiling;
   std::vector<AccessPlan> loads;
   std::vector<AccessPlan> stores;
-  std::vector<MemoryHandle> cells;        // per reduction, the cells of a tile whose epilogue is a loop
-  std::vector<MemoryHandle> tail_blocks;  // per store, a turned block of it
+  std::vector<MemoryHandle> cells;        // per reduction: a tile's cells, if the epilogue is a loop
+  std::vector<MemoryHandle> tail_blocks;  // per store: a transposed block of it
   std::vector<Variance> term_variance;
   std::vector<Variance> epilogue_variance;
 
   bool has_vector_dim() const { return tiling.vector_dim < kernel.domain.size(); }
   bool has_row_dim() const { return tiling.row_dim < kernel.domain.size() && tiling.row_dim != tiling.vector_dim; }
-  /// Elements of a cell: a vector, or what its lanes are joined to.
+  /// Elements per cell: a vector, or one element if the lanes are joined.
   std::uint32_t cell_lanes() const { return reduces_lanes() ? 1 : tiling.lanes; }
-  /// Lanes along a reduction dim: accumulators are joined across lanes before the epilogue.
+  /// Whether lanes run along a reduction dim. Accumulators are then joined across lanes before the epilogue.
   bool reduces_lanes() const { return has_vector_dim() && kernel.domain[tiling.vector_dim].is_reduction; }
   SizeExpr row_coefficient(const AffineIndex& index) const {
     return has_row_dim() ? index.coefficients[tiling.row_dim] : SizeExpr(0);
@@ -72,11 +72,11 @@ struct MapContext {
   }
 
   Position start() const;
-  /// `position` with domain dim `dim` at `index`.
+  /// `position` with the index of domain dim `dim` set to `index`.
   Position enter(const Position& position, std::size_t dim, const LinearValue& index) const;
-  /// `position`, moved on along a dim that it has entered.
+  /// `position` advanced by `step` along a dim that it has entered.
   Position move(const Position& position, std::size_t dim, const LinearValue& step) const;
-  /// `offset` moved to a row and a vector of the tile.
+  /// `base` advanced to a row and a vector of the tile.
   LinearValue in_tile(const LinearValue& base, const AffineIndex& index, std::uint32_t row, std::uint32_t vector) const;
 
  private:

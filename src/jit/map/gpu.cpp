@@ -27,7 +27,7 @@ class GpuNestEmitter {
   }
 
  private:
-  /// This thread's number along each dim.
+  /// Computes this thread's index along each dim.
   void place_threads() {
     places_.resize(kernel_.domain.size());
     std::uint32_t first_bit = 0;
@@ -58,17 +58,17 @@ class GpuNestEmitter {
     return extent.lower_bound() >= 1 && extent.upper_bound() <= points ? SizeExpr(1) : ceil_div(extent, points);
   }
 
-  /// Where this workgroup's points begin, along each parallel dim.
+  /// Computes the first point of this workgroup along each parallel dim.
   void enter_group() {
     SizeExpr num_groups = 1;
-    std::size_t outermost = kernel_.num_parallel();  // of those that groups share out
+    std::size_t outermost = kernel_.num_parallel();  // among the dims with several chunks
     for (std::size_t d = kernel_.num_parallel(); d-- > 0;) {
       num_groups = num_groups * num_chunks(d);
       if (!num_chunks(d).is(1)) outermost = d;
     }
     b_.set_num_groups(num_groups);
     first_points_.resize(kernel_.num_parallel());
-    // There are less than 2^32 groups, so their numbers, and along each dim, are divided as u32.
+    // There are fewer than 2^32 groups, so u32 divisions suffice.
     MachineValue group = b_.convert(DType::kU32, b_.workgroup_id());
     for (std::size_t d = kernel_.num_parallel(); d-- > 0;) {
       LinearValue chunk(0);
@@ -83,7 +83,7 @@ class GpuNestEmitter {
     }
   }
 
-  /// The parallel indices of this thread's tile, and whether they are inside the nest.
+  /// Computes the parallel indices of this thread's tile, and whether they are inside the nest.
   void enter_tile() {
     position_ = context_.start();
     for (std::size_t d = kernel_.num_parallel(); d-- > 0;) {
@@ -109,7 +109,7 @@ class GpuNestEmitter {
     b_.if_else(*is_active_, [&] { return body(), nothing(); }, nothing);
   }
 
-  /// Each thread reduces its share of the points, all join, and the first of them stores.
+  /// Each thread reduces its share of the points, all threads join, and the first one stores.
   void emit_shared_reduction() {
     ReductionEmitter reductions(context_, {});
     const auto reduce = [&] { return reductions.pack(reductions.reduce(position_, shared_)); };
@@ -125,12 +125,12 @@ class GpuNestEmitter {
   const LoopKernel& kernel_;
   const GpuMapping& mapping_;
   std::uint32_t subgroup_size_;
-  std::vector<LinearValue> places_;        // of the thread, by dim
-  std::vector<LinearValue> first_points_;  // of the workgroup, by parallel dim
+  std::vector<LinearValue> places_;        // the thread's, by dim
+  std::vector<LinearValue> first_points_;  // the workgroup's, by parallel dim
   std::optional<SharedDim> shared_;
   ThreadBits shared_bits_;
   Position position_;
-  std::optional<MachineValue> is_active_;  // none: always
+  std::optional<MachineValue> is_active_;  // empty: always active
 };
 
 }  // namespace

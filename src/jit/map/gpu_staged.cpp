@@ -10,19 +10,19 @@
 namespace millrace {
 namespace {
 
-/// Between the rows of a block, so that threads that store along the reduction meet other banks.
+/// Padding between the rows of a block, so that threads that store along the reduction hit different banks.
 constexpr std::uint64_t kPaddingElements = 4;
 
-/// One load of the term, and the block of its tensor in workgroup memory: block[reduction point][point along `dim`].
+/// One load of the term, and its block in workgroup memory: block[reduction point][point along `dim`].
 struct StagedLoad {
   std::size_t load = 0;
   std::size_t dim = 0;  // the tile's row or vector dim
   std::int64_t points = 0;
   std::int64_t pitch = 0;
   MemoryHandle block;
-  // What this thread loads first: neighbouring threads take neighbouring elements of memory.
-  LinearValue along;   // `dim`
-  LinearValue across;  // the reduction
+  // The first element that this thread loads. Neighbouring threads load neighbouring elements.
+  LinearValue along;   // index along `dim`
+  LinearValue across;  // index along the reduction
 };
 
 class StagedEmitter {
@@ -58,7 +58,7 @@ class StagedEmitter {
     });
   }
 
-  /// The block of a load whose points neighbours share; the inner loops read that in place of the tensor.
+  /// Plans a block for a load whose elements neighbouring points share; the inner loops then read the block.
   void plan_block(std::size_t load) {
     const AffineIndex& offset = context_.loads[load].offset;
     const bool has_rows = !context_.row_coefficient(offset).is(0);
@@ -80,7 +80,7 @@ class StagedEmitter {
     plan.offset.coefficients[mapping_.staged_dim] = pitch;
   }
 
-  /// Elements of memory lie side by side along the reduction, or along the tile.
+  /// Whether neighbours in memory are neighbours along the reduction rather than along `dim`.
   bool is_near_reduction(const StagedLoad& staged) const {
     return context_.loads[staged.load].offset.coefficients[mapping_.staged_dim].is(1);
   }
@@ -112,7 +112,7 @@ class StagedEmitter {
     const MachineValue step = b_.i64(mapping_.staged_points);
     return b_.for_loop(b_.i64(0), extent, step, carried, [&](MachineValue first, const RangeValues& values) {
       const Position entered = context_.enter(position, dim, LinearValue(first));
-      b_.barrier();  // what was there is read
+      b_.barrier();  // wait until the previous block has been read
       const MachineValue left = b_.sub(extent, first);
       stage(entered, left);
       b_.barrier();
@@ -128,7 +128,7 @@ class StagedEmitter {
     });
   }
 
-  /// This thread's tile in the blocks.
+  /// This thread's tile, relative to the blocks.
   Position in_blocks(const Position& position) {
     Position inside = position;
     for (const StagedLoad& staged : blocks_) {
@@ -141,7 +141,7 @@ class StagedEmitter {
 
   std::int64_t tile_points(std::size_t dim) const { return mapping_.points_along(dim) / mapping_.threads_along(dim); }
 
-  /// Fills the blocks. All loads stand before the stores, so that they wait together.
+  /// Fills the blocks. Issues all loads before the stores, so that they wait together.
   void stage(const Position& position, MachineValue left) {
     struct Element {
       const StagedLoad* staged;
@@ -167,7 +167,7 @@ class StagedEmitter {
     }
   }
 
-  /// 0 outside the tensor: nothing stores what comes of it.
+  /// Loads 0 outside the tensor: results that depend on it are not stored.
   MachineValue load_element(const StagedLoad& staged, const Position& position, const LinearValue& along,
                             const LinearValue& across, MachineValue left) {
     const AccessPlan& plan = context_.loads[staged.load];
@@ -189,7 +189,7 @@ class StagedEmitter {
     return b_.load_masked(plan.memory, offset, *inside, b_.constant_scalar(plan.other));
   }
 
-  /// Points of the tile along `dim` that are inside the nest, when that may be fewer than all.
+  /// The points of the tile along `dim` that are inside the nest; empty if always all.
   std::optional<MachineValue> points_left(std::size_t dim) {
     const SizeExpr& extent = kernel_.domain[dim].extent;
     if (extent.known_multiple() % mapping_.points_along(dim) == 0) return std::nullopt;
@@ -211,7 +211,7 @@ class StagedEmitter {
         [&] { return emit_cells(sums), Values{}; });
   }
 
-  /// Whether this row and lane of the tile is inside the nest, when it may be outside.
+  /// Whether this row and lane of the tile are inside the nest; empty if always.
   std::optional<MachineValue> is_inside(const LinearValue& row, const LinearValue& lane) {
     std::optional<MachineValue> inside;
     if (rows_left_) inside = b_.lt(row.value(b_), *rows_left_);
@@ -222,7 +222,7 @@ class StagedEmitter {
     return inside;
   }
 
-  /// The tile's results one after the other, in a loop that has them in registers: a turn takes the first.
+  /// Emits the tile's results one by one, in a loop that carries them in registers: each iteration takes the first.
   void emit_cells(const std::vector<MachineValue>& sums) {
     const std::uint32_t lanes = mapping_.tile.lanes;
     MachineBuilder::Values cells;
@@ -261,7 +261,7 @@ class StagedEmitter {
   MapContext cell_;    // its tile is one point
   ReductionEmitter reductions_;
   std::vector<StagedLoad> blocks_;
-  std::optional<MachineValue> rows_left_;  // of the tile, inside the nest, when that may be fewer than all
+  std::optional<MachineValue> rows_left_;  // rows of the tile inside the nest; empty if always all
   std::optional<MachineValue> lanes_left_;
 };
 

@@ -6,16 +6,16 @@
 
 namespace millrace {
 
-/// Where a thread of a staged mapping stands.
+/// The position of a thread in a staged mapping.
 struct StagedPosition {
-  Position group;            // at the first point of its workgroup
-  Position thread;           // at the first point of its tile
-  LinearValue row_place;     // its number among the threads along the tile's rows
-  LinearValue vector_place;  // and along its lanes
+  Position group;            // first point of its workgroup
+  Position thread;           // first point of its tile
+  LinearValue row_place;     // its index among the threads along the tile's rows
+  LinearValue vector_place;  // its index among the threads along the tile's lanes
 };
 
-/// A sum of products by way of workgroup memory: all threads load a block of each operand, which neighbours in the
-/// block share, then each multiplies its rows by its lanes; block after block along the reduction. All threads of the
+/// Emits a sum of products through workgroup memory. Block by block along the reduction, all threads load a block of
+/// each operand that neighbouring points share; then each thread multiplies its rows by its lanes. All threads of the
 /// workgroup must be there.
 void emit_staged(const MapContext& context, const GpuMapping& mapping, const StagedPosition& position);
 

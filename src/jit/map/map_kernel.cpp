@@ -35,8 +35,8 @@ Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
   return {};
 }
 
-/// The loops over the parallel dims: those outside the split are shared out among groups one index each, the split dim
-/// in chunks, those inside are loops of every group.
+/// Emits the loops over the parallel dims. Groups take one index of each dim outside the split, and a chunk of the
+/// split dim; the dims inside are loops of every group.
 class NestEmitter {
  public:
   explicit NestEmitter(const MapContext& context)
@@ -56,7 +56,7 @@ class NestEmitter {
   }
 
  private:
-  /// The last digit of `number` in base `extent`, which leaves `number`.
+  /// Takes the last digit of `number` in base `extent` off `number`.
   LinearValue take_index(LinearValue& number, const SizeExpr& extent, bool is_last) {
     if (extent.is(1) || number.is_zero()) return LinearValue(0);
     if (is_last) return number;
@@ -81,7 +81,7 @@ class NestEmitter {
     return range;
   }
 
-  /// Loops of order[level] and inside it. `shape` collects what the tile holds so far.
+  /// Emits the loops of order[level] and inside it. `shape` is the tile so far.
   void emit_dim(std::size_t level, const Position& position, const MapRange& range, const TileShape& shape) {
     const std::size_t dim = split_.order[level];
     const auto inside = [this, level, dim, &position](const LinearValue& index, const TileShape& inner) -> RangeValues {
@@ -119,7 +119,7 @@ class NestEmitter {
   NestSplit split_;
 };
 
-/// One way to shorter code; false where the tiling has gone it to its end.
+/// A way to shorten the code of a tiling; false if it cannot go further.
 using CutDown = bool (*)(const LoopKernel&, Tiling&);
 
 bool loop_over_cells(const LoopKernel& kernel, Tiling& tiling) {
@@ -128,7 +128,7 @@ bool loop_over_cells(const LoopKernel& kernel, Tiling& tiling) {
 }
 
 bool halve_tile(const LoopKernel&, Tiling& tiling) {
-  if (tiling.turns_loads && tiling.vector_unroll == 1) {  // the block stays square
+  if (tiling.turns_loads && tiling.vector_unroll == 1) {  // keep the block square
     tiling.lanes = tiling.row_unroll = tiling.lanes / 2;
     tiling.turns_loads = tiling.lanes > 1;
     return true;
@@ -140,14 +140,14 @@ bool halve_tile(const LoopKernel&, Tiling& tiling) {
   return true;
 }
 
-/// Helps where LLVM takes vectors apart: code is then in proportion to lanes.
+/// Helps where LLVM splits vectors, because the code is then proportional to the lanes.
 bool halve_lanes(const LoopKernel&, Tiling& tiling) {
   if (tiling.lanes == 1 || tiling.turns_loads) return false;
   tiling.lanes /= 2;
   return true;
 }
 
-/// In this order: the first costs least when the kernel runs. A step that saves less than a tenth is not taken.
+/// Tried in this order, the least costly at run time first. A step that saves less than a tenth is rejected.
 constexpr CutDown kCutDowns[] = {loop_over_cells, halve_tile, halve_lanes};
 
 Result<MachineKernel> map_short_kernel(const LoopKernel& kernel, const TargetSpec& target) {

@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::int64_t kManyPoints = std::int64_t{1} << 31;
 
-/// Vectors inside everything else for a map, so that memory is walked in order. A contraction of many vectors has its
-/// rows innermost: the operand that the vectors walk stays in cache while all rows use it. With few vectors that
-/// operand stays anyway, and rows outside give groups their work.
+/// A map has its vectors innermost, so that it accesses memory in order. A contraction with many vectors has its rows
+/// innermost: the operand that changes along the vectors stays in cache while all rows use it. With few vectors that
+/// operand stays in cache anyway, and outer rows give the groups work.
 std::vector<std::size_t> loop_order(const LoopKernel& kernel, const Tiling& tiling) {
   std::vector<std::size_t> order;
   const std::size_t num_parallel = kernel.num_parallel();
@@ -50,7 +50,7 @@ NestSplit split_nest(const LoopKernel& collapsed, const Tiling& tiling) {
   split.order = loop_order(collapsed, tiling);
   if (split.order.empty()) return split;
   const auto extent_at = [&](std::size_t i) { return guess_extent(collapsed.domain[split.order[i]].extent); };
-  // Groups outside the split take one index each, so a dim that is walked in tiles is at the split or inside it.
+  // Groups take one index of each dim outside the split, so tiled dims must be at the split or inside it.
   const auto first_tiled = std::find_if(split.order.begin(), split.order.end(), [&](std::size_t dim) {
     return dim == tiling.vector_dim || dim == tiling.row_dim;
   });

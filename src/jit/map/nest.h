@@ -7,22 +7,22 @@
 
 namespace millrace {
 
-/// How the parallel dims of a nest become groups and loops.
+/// How the parallel dims of a nest are divided into groups and loops.
 struct NestSplit {
   std::vector<std::size_t> order;  // parallel dims, outermost loop first
-  std::size_t split = 0;           // position in `order` of the dim whose chunks are groups
-  std::int64_t chunk = 1;          // its points in one group
+  std::size_t split = 0;           // position in `order` of the dim that is cut into chunks
+  std::int64_t chunk = 1;          // its points per group
   SizeExpr num_chunks = 1;
   SizeExpr num_groups = 1;
 };
 
-/// Precondition: `collapsed` is collapse_dims of a kernel, `tiling` one of it.
+/// Preconditions: `collapsed` is the result of collapse_dims, and `tiling` is a tiling of it.
 NestSplit split_nest(const LoopKernel& collapsed, const Tiling& tiling);
 
-/// Points of a whole tile along `dim`.
+/// The points of a whole tile along `dim`.
 std::int64_t tile_of(const Tiling& tiling, std::size_t dim);
 
-/// The extent, or a guess within its facts where the run decides.
+/// The extent, or a guess within its facts if the run determines it.
 std::int64_t guess_extent(const SizeExpr& extent);
 
 }  // namespace millrace

@@ -86,10 +86,10 @@ Accumulators ReductionEmitter::accumulate(const Position& position, Accumulators
   for (std::uint32_t row = 0; row < shape.rows; ++row) {
     for (std::uint32_t vector = 0; vector < shape.vectors; ++vector) {
       for (std::size_t i = 0; i < kernel_.reductions.size(); ++i) {
-        // Laid out for whole tiles; a tail has vector 0 only.
+        // Laid out for whole tiles; a tail uses vector 0 only.
         TileReduction& state = accumulators[(i * shape_.rows + row) * shape_.vectors + vector];
         const TileReduction next = accumulate_cell(body, i, state, {row, vector}, position);
-        // A lane without a point keeps what it has; whole vectors have no mask here.
+        // A lane without a point keeps its state. Whole vectors have no mask here.
         const bool is_partial = context_.reduces_lanes() && shape.mask.has_value();
         const bool has_index = kernel_.reductions[i].kind == ReductionKind::kArgMax;
         state.value = is_partial ? b_.select(*shape.mask, next.value, state.value) : next.value;
@@ -119,7 +119,7 @@ TileReduction ReductionEmitter::accumulate_cell(BodyEmitter& body, std::size_t r
   return combine(b_, kind.kind, state, term, argmax_index(cell, position, has_lanes));
 }
 
-/// Where the cell's terms stand along the one reduction dim.
+/// The index of the cell's terms along the one reduction dim.
 MachineValue ReductionEmitter::argmax_index(Cell cell, const Position& position, bool has_lanes) {
   const std::size_t dim = kernel_.num_parallel();
   const std::uint32_t lanes = context_.tiling.lanes;
@@ -162,8 +162,8 @@ TileReduction ReductionEmitter::join(ReductionKind kind, std::span<const TileRed
   return {all, all};
 }
 
-/// The greatest value over all lanes, then the lowest index among the lanes that hold it. A lane that met no point
-/// holds (lowest, 0): where the lowest value is the greatest, index 0 is the answer.
+/// Takes the greatest value over all lanes, then the lowest index among the lanes that hold it. A lane without any
+/// point holds (lowest, 0); if the greatest value is the lowest one, index 0 is correct.
 TileReduction ReductionEmitter::join_argmax(std::span<const TileReduction> vectors) {
   if (vectors.size() == 1 && vectors[0].value.lanes == 1) return vectors[0];
   const auto across = [&](KernelOp op, MachineValue value) { return value.lanes > 1 ? b_.reduce(op, value) : value; };

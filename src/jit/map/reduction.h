@@ -10,37 +10,37 @@
 
 namespace millrace {
 
-/// The accumulators of a tile: [reduction][row][vector].
+/// A tile's accumulators: [reduction][row][vector].
 using Accumulators = std::vector<TileReduction>;
 
-/// A reduction dim that threads share out: this one takes `first`, first + step, ...
+/// A reduction dim that threads share: this thread takes the points `first`, first + step, ...
 struct SharedDim {
   std::size_t dim = 0;
   MachineValue first;
   std::int64_t step = 1;
 };
 
-/// Emits what a tile's reductions compute, in registers.
+/// Emits a tile's reductions, in registers.
 class ReductionEmitter {
  public:
   ReductionEmitter(const MapContext& context, const TileShape& shape)
       : context_(context), b_(context.b), kernel_(context.kernel), shape_(shape) {
-    // Lanes along a reduction have their own vectors; the cells of the epilogue are scalars.
+    // With lanes along a reduction, the reduction has its own vectors; the epilogue's cells are scalars.
     if (context.reduces_lanes()) shape_.vectors = context.tiling.vector_unroll;
   }
 
-  /// What they hold before the first term.
+  /// The accumulators before the first term.
   Accumulators initial();
-  /// The loops over all reduction dims, from the parallel indices of `position`.
+  /// Emits the loops over all reduction dims, from the parallel indices of `position`.
   Accumulators reduce(const Position& position, const std::optional<SharedDim>& shared = {});
-  /// One more point of the reduction dims, at `position`.
+  /// Adds one more point of the reduction dims, at `position`.
   Accumulators accumulate(const Position& position, Accumulators accumulators) {
     return accumulate(position, std::move(accumulators), shape_);
   }
-  /// What the epilogue reads of each.
+  /// The values that the epilogue reads.
   std::vector<MachineValue> results(const Accumulators& accumulators) const;
 
-  /// Loops carry values, and of an argmax two.
+  /// Converts between accumulators and the values that loops carry (two for an argmax).
   RangeValues pack(const Accumulators& accumulators) const;
   Accumulators unpack(const RangeValues& values) const;
 

@@ -10,7 +10,7 @@ MachineValue lane_mask(MachineBuilder& b, std::uint32_t lanes, MachineValue num_
 
 namespace {
 
-/// The first `num_points` columns of a block, one element after the other.
+/// Stores the first `num_points` columns of a block, element by element.
 void store_points(const MapContext& context, const AccessPlan& plan, const LinearValue& start,
                   const MemoryHandle& block, std::uint32_t num_rows, MachineValue num_points) {
   MachineBuilder& b = context.b;
@@ -28,7 +28,7 @@ void store_points(const MapContext& context, const AccessPlan& plan, const Linea
   });
 }
 
-/// The stores of a block with `shape.points` columns.
+/// Stores a block that has only `shape.points` columns.
 void emit_tail_stores(const MapContext& context, const Position& position, const TileShape& shape, BodyEmitter& body) {
   MachineBuilder& b = context.b;
   const std::uint32_t lanes = context.tiling.lanes;
@@ -67,7 +67,7 @@ void emit_stores(const MapContext& context, const Position& position, TileShape 
 
 namespace {
 
-/// The tile's results one after the other: they go to private memory, and a loop over its cells has the epilogue once.
+/// Puts the tile's results into private memory, and runs one epilogue in a loop over the cells.
 class CellLoop {
  public:
   CellLoop(const MapContext& context, const TileShape& shape)

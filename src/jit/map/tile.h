@@ -7,14 +7,14 @@
 
 namespace millrace {
 
-/// True in the first `num_points` lanes.
+/// A mask that is true in the first `num_points` lanes.
 MachineValue lane_mask(MachineBuilder& b, std::uint32_t lanes, MachineValue num_points);
 
-/// Code for the points of one tile, at the parallel indices of `position`: accumulators in registers, the reduction
-/// loops, the epilogue, and the only stores that there are.
+/// Emits the code for one tile at the parallel indices of `position`: accumulators in registers, the reduction loops,
+/// the epilogue and the stores. No other code stores results.
 void emit_tile(const MapContext& context, const Position& position, const TileShape& shape);
 
-/// The end of it: the epilogue of what the reductions gave (`ReductionEmitter::results`), and the stores.
+/// The last part of emit_tile: the epilogue, which reads `reduced` (from `ReductionEmitter::results`), and the stores.
 void emit_stores(const MapContext& context, const Position& position, TileShape shape,
                  std::span<const MachineValue> reduced);
 

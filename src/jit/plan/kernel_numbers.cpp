@@ -14,8 +14,8 @@ namespace {
 
 enum class NumberUse : std::uint8_t {
   kAny,
-  kDeciding,  // a number gives faster instructions than a register does
-  kFixed,     // stays as it is
+  kDeciding,  // a constant gives faster instructions than a register
+  kFixed,     // must stay a constant
 };
 
 NumberUse use_of(KernelOp op, std::size_t operand) {
@@ -26,15 +26,15 @@ NumberUse use_of(KernelOp op, std::size_t operand) {
     case KernelOp::kShr:
       return operand == 1 ? NumberUse::kDeciding : NumberUse::kAny;
     case KernelOp::kFor:
-      return operand == 2 ? NumberUse::kFixed : NumberUse::kAny;  // the step: loops are unrolled by it
+      return operand == 2 ? NumberUse::kFixed : NumberUse::kAny;  // the step: unrolling depends on it
     case KernelOp::kShuffle:
-      return operand == 1 ? NumberUse::kFixed : NumberUse::kAny;  // lanes choose the instruction on every GPU
+      return operand == 1 ? NumberUse::kFixed : NumberUse::kAny;  // constant lanes have their own instructions
     default:
       return NumberUse::kAny;
   }
 }
 
-/// Which values are constants, or constants in all lanes.
+/// Tells which values are constants, as a scalar or in all lanes.
 class NumberTable {
  public:
   explicit NumberTable(const MachineKernel& kernel) : bits_(kernel.types.size()) {
@@ -51,11 +51,11 @@ class NumberTable {
     }
   }
 
-  /// Nothing for other values, also for those that are newer than the table.
+  /// Empty for other values, including values added after the table was made.
   std::optional<std::uint64_t> bits(MachineValueId id) const {
     return index_of(id) < bits_.size() ? bits_[index_of(id)] : std::nullopt;
   }
-  /// Whether the instruction does nothing but define a number.
+  /// Whether the instruction only defines a number.
   bool defines(const MachineInstruction& instruction) const {
     return (instruction.op == KernelOp::kConstant || instruction.op == KernelOp::kSplat) &&
            bits(instruction.results[0]).has_value();
@@ -65,7 +65,7 @@ class NumberTable {
   std::vector<std::optional<std::uint64_t>> bits_;
 };
 
-/// Everything but the body, without names and what each launch gives: sizes and the number of groups.
+/// Everything except the body, leaving out names and what each launch passes (sizes and the number of groups).
 std::string declarations_of(const MachineKernel& kernel) {
   MachineKernel empty;
   for (const BufferArgument& buffer : kernel.buffers) {
@@ -80,7 +80,7 @@ std::string declarations_of(const MachineKernel& kernel) {
   return to_text(empty);
 }
 
-/// Values are numbered as they are defined, so that constants, which stand between them, leave no trace.
+/// Numbers values by their definitions, skipping constants, so that constants leave no trace in the shape.
 class Finder {
  public:
   explicit Finder(const MachineKernel& kernel)
@@ -137,12 +137,12 @@ class Finder {
 
   const MachineKernel& kernel_;
   const NumberTable table_;
-  std::vector<std::uint64_t> value_numbers_;  // by value, from 1
+  std::vector<std::uint64_t> value_numbers_;  // by value; from 1
   std::uint64_t num_values_ = 0;
   KernelNumbers found_;
 };
 
-/// Walks the uses in the order in which Finder does.
+/// Visits the uses in the same order as Finder.
 class Replacer {
  public:
   Replacer(MachineKernel kernel, std::span<const NumberSource> sources, std::size_t num_arguments)
@@ -164,7 +164,7 @@ class Replacer {
   }
 
  private:
-  /// What makes a value of the head the same: op, first operand, immediate, type.
+  /// Identifies a value of the head: op, operands, immediate, type.
   using Key = std::tuple<KernelOp, std::uint32_t, std::uint32_t, std::uint64_t, DType, std::uint32_t>;
   static constexpr MachineValueId kNone{~0u};
 

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint64_t kSlotAlignment = 64;  // a cache line, and the widest vector
+constexpr std::uint64_t kSlotAlignment = 64;  // a cache line, also the widest vector
 
 /// The first and last phase in which a slot is touched.
 struct Lifetime {
@@ -27,9 +27,9 @@ struct Lifetime {
 
 using Lifetimes = std::vector<Lifetime>;
 
-/// Numbers phases in program order, a barrier beginning the next one. A slot that a loop or a branch touches lives as
-/// long as all of it: a later turn may read what an earlier one left, and branches number their phases one after the
-/// other. A barrier that a run may pass by separates nothing.
+/// Numbers phases in program order; each barrier begins a new phase. A slot touched inside a loop or branch lives for
+/// all of it: a later iteration may read what an earlier one left, and the blocks of a branch are numbered one after
+/// the other. A barrier that a run may skip separates nothing.
 class PhaseWalk {
  public:
   explicit PhaseWalk(const MachineKernel& kernel) : kernel_(kernel), constants_(kernel.types.size()) {}
@@ -87,7 +87,7 @@ class PhaseWalk {
   }
 
   const MachineKernel& kernel_;
-  std::vector<std::optional<std::uint64_t>> constants_;  // by value
+  std::vector<std::optional<std::uint64_t>> constants_;  // by value; empty for non-constants
   std::vector<bool> is_passed_{true};  // by phase: whether every run passes the barrier that begins it
 };
 
@@ -95,7 +95,7 @@ bool live_together(const PlannedSlot& a, const PlannedSlot& b) {
   return a.kind == b.kind && a.first_phase <= b.last_phase && b.first_phase <= a.last_phase;
 }
 
-/// The lowest place for `slot` beside those of `placed` that live when it does.
+/// The lowest offset at which `slot` overlaps none of the `placed` slots that live at the same time.
 std::uint64_t lowest_offset(const PlannedSlot& slot, const std::vector<PlannedSlot>& slots,
                             const std::vector<std::size_t>& placed) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;
@@ -112,11 +112,11 @@ std::uint64_t lowest_offset(const PlannedSlot& slot, const std::vector<PlannedSl
   return offset;
 }
 
-/// Largest first: small slots then fill the gaps.
+/// Places the largest slots first, so that small slots fill the gaps.
 void place(MemoryPlan& plan) {
   std::vector<std::size_t> order(plan.slots.size());
   std::iota(order.begin(), order.end(), 0);
-  // By the index last: clang 19 refuses the stable_sort of GCC 12.
+  // Compares indices last to make the order stable: clang 19 does not compile GCC 12's ranges::stable_sort.
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
     const std::uint64_t left = plan.slots[a].size_bytes, right = plan.slots[b].size_bytes;
     return left != right ? left > right : a < b;
@@ -150,7 +150,7 @@ MemoryLimits memory_limits(const TargetSpec& spec) {
   if (const GfxTarget* gfx = spec.gfx_target()) {
     return {.workgroup_bytes = gfx->workgroup_memory_bytes, .private_bytes = gfx->private_memory_bytes};
   }
-  return {};  // nothing is known of it, so nothing fits
+  return {};  // unknown target: nothing fits
 }
 
 Result<MemoryPlan> plan_memory(const MachineKernel& kernel, const TargetSpec& spec) {
@@ -160,7 +160,7 @@ Result<MemoryPlan> plan_memory(const MachineKernel& kernel, const TargetSpec& sp
     const MemorySlot& slot = kernel.slots[i];
     PlannedSlot planned{.name = slot.name, .kind = slot.kind, .row = slot.row};
     if (lifetimes[i].is_touched()) {
-      constexpr std::uint64_t kMost = std::uint64_t{1} << 48;  // so that no sum below wraps
+      constexpr std::uint64_t kMost = std::uint64_t{1} << 48;  // so that the sums below do not wrap
       const std::uint64_t num_elements = std::min(slot.num_elements, kMost);
       planned.size_bytes = num_elements * size_bytes(slot.dtype);
       planned.first_phase = lifetimes[i].first;

@@ -6,18 +6,18 @@
 namespace millrace {
 namespace {
 
-/// What is alike in all targets of a generation, and so is in no row of theirs.
+/// What all targets of a generation have in common, and their table rows therefore leave out.
 struct Generation {
-  std::uint32_t num_scalar_registers;  // of one SIMD, which its subgroups share; 0: each has all that it can name
+  std::uint32_t num_scalar_registers;  // per SIMD, shared by its subgroups; 0: every subgroup has its own
   std::uint32_t scalar_register_granule;
-  std::uint32_t memory_granule_bytes;  // a workgroup is given a multiple of these
+  std::uint32_t memory_granule_bytes;  // workgroup memory is allocated in multiples of this
 };
 /// Sources: LLVM's AMDGPUUsage (COMPUTE_PGM_RSRC1) and Mesa's ac_gpu_info.
 constexpr Generation kCdna{800, 16, 512}, kRdna{0, 1, 1024};
 
 const Generation& generation_of(const GfxTarget& gfx) { return gfx.subgroup_size == 64 ? kCdna : kRdna; }
 
-/// How many shares of `size`, each rounded up to the granule, `total` holds; at most `most`.
+/// The number of shares of `size`, each rounded up to the granule, that fit into `total`; at most `most`.
 std::uint32_t num_shares(std::uint64_t size, std::uint32_t total, std::uint32_t granule, std::uint32_t most) {
   if (size == 0 || total == 0) return most;
   const std::uint64_t share = (size + granule - 1) / granule * granule;
@@ -53,7 +53,7 @@ Occupancy occupancy_of(const CodeObjectKernel& kernel, const GfxTarget& gfx) {
       num_shares(kernel.num_vector_registers, gfx.num_registers, gfx.register_granule, gfx.max_waves);
   const std::uint32_t by_scalar_registers = num_shares(kernel.num_scalar_registers, generation.num_scalar_registers,
                                                        generation.scalar_register_granule, gfx.max_waves);
-  // The first of equals is what is told.
+  // If limits are equal, the first is reported.
   Occupancy occupancy{.subgroups_per_simd = gfx.max_waves};
   const auto limit_by = [&](OccupancyLimit limit, std::uint32_t most) {
     if (most >= occupancy.subgroups_per_simd) return;

@@ -6,8 +6,8 @@
 namespace millrace {
 namespace {
 
-/// Without names, and without what each launch gives: the code reads size arguments and the number of its group, and is
-/// the same for every expression that stands for them.
+/// The kernel without names and without what each launch passes. The code reads size arguments and its group number,
+/// and is the same for every expression behind them.
 MachineKernel as_code(MachineKernel kernel) {
   kernel.name.clear();
   kernel.num_groups = 1;

@@ -7,9 +7,9 @@
 
 namespace millrace {
 
-/// `KernelCompiler::plan` of every generator that emits from a MachineKernel: maps a LoopKernel, checks the kernel,
-/// plans its memory. Names are left out of the key text, so two layers of one network that differ in nothing else
-/// share their code.
+/// Implements `KernelCompiler::plan` for every generator that emits from a MachineKernel: maps a LoopKernel, verifies
+/// the kernel and plans its memory. The key text leaves names out, so that two layers of a network that differ only in
+/// names share their code.
 Result<PlannedKernel> plan_machine_kernel(const Kernel&, const TargetSpec&, std::string_view generator);
 
 }  // namespace millrace

@@ -12,9 +12,9 @@
 namespace millrace {
 namespace {
 
-/// Fewer kernels keep their numbers as constants, which the code of each is made for.
+/// Fewer kernels keep their numbers as constants, each with code of its own.
 constexpr std::size_t kWorthSharing = 16;
-/// Up to so many sets of deciding numbers have code of their own.
+/// Up to this many combinations of deciding numbers get code of their own.
 constexpr std::size_t kMostDecisions = 64;
 
 using Bits = std::vector<std::uint64_t>;
@@ -24,7 +24,7 @@ struct Member {
   std::vector<KernelNumber> numbers;
 };
 
-/// Kernels of one generator and shape.
+/// Kernels with one generator and one shape.
 struct Group {
   const KernelCompiler* generator = nullptr;
   std::vector<std::size_t> deciding;
@@ -37,10 +37,10 @@ const KernelCompiler* find_generator(const PlannedKernel& kernel, const Target& 
   return generator != nullptr && generator->emits_code() ? generator : nullptr;
 }
 
-/// In the order of their first members, so that equal programs have equal kernels.
+/// Groups in the order of their first members, so that equal programs have equal kernels.
 std::vector<Group> group_kernels(std::span<PlannedKernel* const> kernels, const Target& target) {
   std::vector<Group> groups;
-  std::unordered_map<std::string, std::size_t> known;  // generator and shape
+  std::unordered_map<std::string, std::size_t> known;  // by generator and shape
   for (PlannedKernel* kernel : kernels) {
     const KernelCompiler* generator = find_generator(*kernel, target);
     if (generator == nullptr) continue;
@@ -52,7 +52,7 @@ std::vector<Group> group_kernels(std::span<PlannedKernel* const> kernels, const 
   return groups;
 }
 
-/// A group for each set of deciding numbers, unless there are too many of them.
+/// One group per combination of deciding numbers, unless there are too many combinations.
 std::vector<Group> split_by_decisions(Group group) {
   std::vector<Group> parts;
   std::map<Bits, std::size_t> known;
@@ -83,14 +83,14 @@ bool has_many_distinct(const Group& group) {
   return false;
 }
 
-/// The arguments of a shared kernel: what stands for each number, and what each member gives.
+/// The arguments of a shared kernel: the source of each number, and the values that each member passes.
 struct Arguments {
   std::vector<NumberSource> sources;  // one per number
   std::vector<Bits> values;           // one row per argument, one column per member
 };
 
-/// Numbers that are equal in every member become one argument; of i64, which offsets are, also those that differ by the
-/// same constant: the accesses of one tile then have one address and displacements, as they have without sharing.
+/// Numbers that have equal values in every member share one argument. For i64 (such as offsets), so do numbers that
+/// differ by a constant: the accesses of one tile then have one address plus displacements, as without sharing.
 Arguments choose_arguments(const Group& group) {
   Arguments arguments;
   std::map<std::pair<bool, Bits>, std::uint32_t> known;
@@ -122,7 +122,7 @@ void share(const Group& group, const TargetSpec& spec) {
     check_failed(__FILE__, __LINE__, status.message().c_str());
   }
   const Result<PlannedKernel> planned = group.generator->plan(Kernel(std::move(kernel)), spec);
-  if (!planned.ok()) return;  // a generator that maps nests itself, and takes no machine kernels
+  if (!planned.ok()) return;  // the generator maps loop nests itself and does not take machine kernels
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     PlannedKernel& member = *group.members[i].kernel;
     PlannedKernel shared = *planned;

@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-/// xbyak with what all our generated functions share: vectors of the target's width, 32-bit constants beside the code,
-/// and loads and stores that end inside a vector. Code lands in the caller's buffer and is position-independent.
+/// Extends xbyak with what all generated functions share: vectors of the target's width, 32-bit constants next to the
+/// code, and loads and stores of partial vectors. Emits position-independent code into the caller's buffer.
 class VectorAssembler : public Xbyak::CodeGenerator {
  public:
   using Vector = Xbyak::Xmm;  // sliced from Ymm or Zmm: the operand knows its kind
@@ -27,20 +27,20 @@ class VectorAssembler : public Xbyak::CodeGenerator {
   int num_vectors() const { return is_avx512_ ? 32 : 16; }
   Vector vector(int index) const { return is_avx512_ ? Vector(Xbyak::Zmm(index)) : Vector(Xbyak::Ymm(index)); }
 
-  /// Address of a 32-bit constant.
+  /// The address of a 32-bit constant.
   Xbyak::Address constant(std::uint32_t bits);
   void broadcast_constant(const Vector& to, std::uint32_t bits) { vbroadcastss(to, constant(bits)); }
   void zero(const Vector& to);
 
-  /// From here on, masked accesses take the first `valid` lanes. AVX2 keeps the mask in `mask_vector`.
+  /// Makes masked accesses that follow use the first `valid` lanes. AVX2 keeps the mask in `mask_vector`.
   void set_mask(int valid, int mask_vector);
-  /// The same, with the count in a register (1 to lanes); clobbers `scratch`.
+  /// The same with the count in a register (1 to lanes). Clobbers `scratch`.
   void set_mask(const Xbyak::Reg64& valid, int mask_vector, const Xbyak::Reg64& scratch);
-  /// Lanes off the mask touch no memory; loaded as 0.
+  /// Lanes outside the mask touch no memory and load 0.
   void load(const Vector& to, const Xbyak::RegExp& from, bool masked);
   void store(const Xbyak::RegExp& to, const Vector& from, bool masked);
 
-  /// Writes the constants behind the code. Call once, last.
+  /// Writes the constants after the code. Call once, last.
   void finish();
 
  private:
@@ -51,9 +51,9 @@ class VectorAssembler : public Xbyak::CodeGenerator {
   bool is_avx512_;
   int mask_vector_ = -1;
   const Xbyak::Opmask mask_ = Xbyak::Opmask(1);
-  std::list<Constant> constants_;  // labels do not move
+  std::list<Constant> constants_;  // a list: labels must not move
   bool uses_lane_masks_ = false;
-  Xbyak::Label lane_masks_;  // 8 words of ones, then 8 of zeros
+  Xbyak::Label lane_masks_;  // 8 words of ones, then 8 words of zeros
 };
 
 }  // namespace millrace

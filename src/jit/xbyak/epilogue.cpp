@@ -27,7 +27,7 @@ class EpilogueCompiler {
     return instruction(i).op == KernelOp::kConstant || instruction(i).op == KernelOp::kLoad;
   }
 
-  /// Steps are counted from 1: instructions, then stores. kNever marks a value that nothing needs.
+  /// Steps are numbered from 1: instructions, then stores. kNever marks an unused value.
   void find_last_uses() {
     const auto count = static_cast<std::uint32_t>(body_.instructions.size());
     last_use_.assign(count, kNever);
@@ -58,7 +58,7 @@ class EpilogueCompiler {
     return static_cast<std::uint8_t>(in_use_.size() - 1);
   }
 
-  /// The slot that holds the value; a leaf is fetched into a new one.
+  /// The slot that holds the value; a leaf is fetched into a new slot.
   std::uint8_t fetch(std::uint32_t value) {
     if (!is_leaf(value)) return slot_[value];
     const BodyInstruction& leaf = instruction(value);

@@ -10,24 +10,25 @@
 
 namespace millrace {
 
-/// An epilogue as straight-line vector code over numbered slots. Slot 0 is the accumulator; the others are free
-/// registers. Constants and loads are fetched anew for each use: registers are scarcer than loads after a loop of k.
+/// One step of an epilogue, which is straight-line vector code over numbered slots. Slot 0 is the accumulator; the
+/// other slots are free registers. Constants and loads are fetched again for each use: after the loop over k, registers
+/// are scarcer than loads.
 struct EpilogueStep {
   enum class Kind : std::uint8_t { kConstant, kLoad, kOp, kStore } kind = Kind::kOp;
   const VectorOp* op = nullptr;
   std::uint8_t result = 0;
-  std::array<std::uint8_t, 3> source{};  // kStore: the first
+  std::array<std::uint8_t, 3> source{};  // kStore: only the first
   std::array<std::uint8_t, 2> scratch{};
-  std::uint32_t immediate = 0;  // constant bits; index in GemmProblem::loads or ::stores
+  std::uint32_t immediate = 0;  // constant bits, or index in GemmProblem::loads or ::stores
 };
 
 struct EpilogueProgram {
   std::vector<EpilogueStep> steps;
   int num_slots = 1;
-  bool loops = false;  // over a tile's cells, in place of a copy for each
+  bool loops = false;  // over a tile's cells, instead of one copy for each
 };
 
-/// Fails naming the first instruction that has no row in the table of vector ops.
+/// Fails with kUnimplemented, naming the first instruction without a row in the table of vector ops.
 Result<EpilogueProgram> compile_epilogue(const Body& epilogue, const GemmProblem&);
 
 }  // namespace millrace

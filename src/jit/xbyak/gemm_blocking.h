@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// `total` cut into `parts` pieces of `base + 1` (the first `extra` ones) and `base` items: no piece is a mere rest.
+/// Splits `total` evenly into `parts` pieces: the first `extra` have `base + 1` items, the others `base`.
 struct EvenSplit {
   std::int64_t parts = 0, base = 0, extra = 0;
 
@@ -24,22 +24,22 @@ struct EvenSplit {
   friend bool operator==(const EvenSplit&, const EvenSplit&) = default;
 };
 
-/// How a product is cut. A *tile* is a few rows of C and a *panel* a few vectors of its columns; the microkernel keeps
-/// tile x panel in registers over a block of k. A *group* is the workgroup: some tiles by some panels.
+/// How a product is divided. A *tile* is a few rows of C, a *panel* a few vectors of its columns. The microkernel keeps
+/// tile x panel in registers over a block of k. A *group* is the workgroup: some tiles times some panels.
 struct GemmBlocking {
-  std::int64_t lanes = 16;  // f32 in a vector
-  EvenSplit tiles;          // of m, in rows
-  EvenSplit panels;         // of n, in vectors
-  EvenSplit k_blocks;       // of k
+  std::int64_t lanes = 16;  // f32 per vector
+  EvenSplit tiles;          // splits m, in rows
+  EvenSplit panels;         // splits n, in vectors
+  EvenSplit k_blocks;       // splits k
   std::int64_t tiles_per_group = 1;
   std::int64_t panels_per_group = 1;
-  bool pack_b = false;  // panels are copied, k-major, rather than read in place
+  bool pack_b = false;  // panels are copied, k-major, instead of read in place
 
   std::int64_t tile_groups() const { return (tiles.parts + tiles_per_group - 1) / tiles_per_group; }
   std::int64_t panel_groups() const { return (panels.parts + panels_per_group - 1) / panels_per_group; }
 
   // Workgroup memory: packed panels, then partial sums.
-  /// Copies may run past a panel's last row of k, up to a whole transposed block.
+  /// Includes room for copies to run past a panel's last row of k, up to a whole transposed block.
   std::int64_t packed_panel_bytes() const;
   std::int64_t packed_b_bytes() const { return pack_b ? panels_per_group * packed_panel_bytes() : 0; }
   std::int64_t partial_tile_bytes() const { return tiles.largest() * panels.largest() * lanes * 4; }
@@ -51,10 +51,10 @@ struct GemmBlocking {
   friend bool operator==(const GemmBlocking&, const GemmBlocking&) = default;
 };
 
-/// Vector registers that the microkernel's tile must leave to other uses.
+/// Vector registers available to the microkernel.
 struct GemmRegisters {
   std::int64_t available = 32;
-  std::int64_t epilogue = 0;  // beside the accumulators, when the epilogue runs
+  std::int64_t epilogue = 0;  // needed next to the accumulators while the epilogue runs
 };
 
 /// Precondition: the target has FMA.

@@ -12,10 +12,10 @@
 namespace millrace {
 namespace {
 
-/// Steps of k in which the prefetches of a tile's surroundings take less than one instruction in fifty.
+/// With at least this many steps of k, prefetches are less than one instruction in fifty.
 constexpr std::int64_t kMinStepsToPrefetch = 192;
 
-/// More than a kernel may have. Aligned as an image is mapped, because xbyak aligns addresses.
+/// Larger than a kernel may be. Page-aligned like a mapped image, because xbyak aligns addresses.
 struct alignas(4096) CodeBuffer {
   std::array<std::byte, 2 * kMaxGemmCodeBytes> bytes;
 };
@@ -77,7 +77,8 @@ class GemmImageEmitter {
   }
 
  private:
-  /// Wide, narrow, last; where no panel ends inside a vector, the last one is like another of its width.
+  /// Whether there is a wide, narrow or last panel. If no panel ends inside a vector, the last one equals others of its
+  /// width.
   bool has_panel(std::size_t kind) const {
     const EvenSplit& panels = blocking_.panels;
     if (kind == 2) return true;

@@ -11,9 +11,9 @@ namespace millrace {
 
 inline constexpr std::size_t kMaxGemmCodeBytes = 64 << 10;
 
-/// The microkernels and copies of a product, and the routine's parameters. Refuses more code than that; fails naming
-/// what xbyak could not encode.
-/// Fills format, bytes, entry and routine; the caller names target and kernel.
+/// Emits the microkernels and copies of a product, and sets the routine's parameters. Fills format, bytes, entry and
+/// routine; the caller sets the target and the kernel's name. Fails with kUnimplemented if the code exceeds
+/// kMaxGemmCodeBytes, and with kInternal, naming the reason, if xbyak cannot encode it.
 Result<ExecutableImage> emit_gemm_image(const GemmProblem&, const GemmBlocking&, const EpilogueProgram&, IsaLevel);
 
 }  // namespace millrace

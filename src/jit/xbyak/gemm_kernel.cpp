@@ -24,8 +24,8 @@ class GemmKernelEmitter {
 
  private:
   bool is_masked(int vector) const { return vector + 1 == spec_.vectors && spec_.valid_lanes < as_.lanes(); }
-  /// Register `index` as wide as column vector `vector` needs: 32 bytes take half the time of 64 on Zen 4, and no more
-  /// elsewhere.
+  /// Register `index`, as wide as column vector `vector` needs: on Zen 4, 32 bytes take half the time of 64, and
+  /// elsewhere no more.
   Xbyak::Xmm sized(int index, int vector) const {
     const bool is_narrow = as_.is_avx512() && vector + 1 == spec_.vectors && spec_.valid_lanes <= 8;
     return is_narrow ? Xbyak::Xmm(Xbyak::Ymm(index)) : as_.vector(index);
@@ -57,13 +57,13 @@ class GemmKernelEmitter {
   const EpilogueProgram& epilogue_;
   const GemmProblem& problem_;
 
-  // System V: the one argument comes in rdi; all of these may be overwritten.
+  // System V: the argument is in rdi. These registers may all be overwritten.
   const Reg64 args_ = as_.rdi, a_ = as_.rax, b_ = as_.rcx, k_ = as_.rdx, temporary_ = as_.rsi;
   const Reg64 pointers_[6] = {as_.rax, as_.rcx, as_.rdx, as_.r8, as_.r9, as_.r10};
-  // Registers of a loop over cells. The last three are the caller's.
-  const Reg64 column_ = as_.r11;    // bytes from the row's first
-  const Reg64 row_ = as_.rbx;       // number
-  const Reg64 cells_ = as_.rbp;     // this row's, on the stack
+  // Registers of the loop over cells. The last three are callee-saved.
+  const Reg64 column_ = as_.r11;    // byte offset from the row's first cell
+  const Reg64 row_ = as_.rbx;       // row number
+  const Reg64 cells_ = as_.rbp;     // this row's cells, on the stack
   const Reg64 row_step_ = as_.r12;  // scratch
 };
 
@@ -82,8 +82,8 @@ void GemmKernelEmitter::emit() {
   as_.ret();
 }
 
-/// Asks for C, which is written at the end, and for the first elements of the next tile's rows of A: what no hardware
-/// prefetcher sees coming.
+/// Prefetches what the hardware does not predict: C, which is written at the end, and the first elements of the next
+/// tile's rows of A.
 void GemmKernelEmitter::prefetch_outside_panel() {
   const GemmAccess& result = problem_.stores[0];
   const std::size_t number = problem_.loads.size();
@@ -112,7 +112,7 @@ void GemmKernelEmitter::start_sums() {
   as_.L(done);
 }
 
-/// Four steps at a time hide the loop's own instructions; more only make the code longer than the micro-op cache likes.
+/// Unrolling by four hides the loop's own instructions; more would only overload the micro-op cache.
 void GemmKernelEmitter::loop_over_k() {
   constexpr int kUnroll = 4;
   Xbyak::Label loop, tail, tail_loop, done;
@@ -202,7 +202,7 @@ void GemmKernelEmitter::run_epilogue() {
   }
 }
 
-/// The accumulators go to the stack, where they stay in L1, so that all registers are the epilogue's.
+/// Spills the accumulators to the stack, where they stay in L1, so that the epilogue can use all registers.
 void GemmKernelEmitter::loop_over_cells() {
   const int row_bytes = spec_.vectors * as_.vector_bytes();
   for (const Reg64& reg : {row_, cells_, row_step_}) as_.push(reg);
@@ -231,7 +231,7 @@ void GemmKernelEmitter::loop_over_cells() {
   for (const Reg64& reg : {row_step_, cells_, row_}) as_.pop(reg);
 }
 
-/// `vector` says which vectors the code is for: all whole ones, or the last one.
+/// `vector` selects the code: for all whole vectors, or for the last one.
 void GemmKernelEmitter::run_cell_in_loop(int vector) {
   as_.load(slot(0, 0, vector), cells_ + column_, false);
   run_cell(0, vector);

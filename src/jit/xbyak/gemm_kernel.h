@@ -6,27 +6,27 @@
 
 namespace millrace {
 
-/// One microkernel: a tile of `rows` x `vectors` accumulators over k, then the epilogue and the stores.
+/// A microkernel: sums over k into a tile of `rows` x `vectors` accumulators, then the epilogue and the stores.
 struct GemmKernelSpec {
   int rows = 1;
   int vectors = 1;
-  int valid_lanes = 16;                            // of the last vector
+  int valid_lanes = 16;                            // in the last vector
   std::int64_t a_row_bytes = 0, a_step_bytes = 0;  // A is broadcast element by element
   std::int64_t b_step_bytes = 0;                   // B is read in vectors
-  bool b_is_padded = true;                         // all lanes of the last vector may be read
-  bool has_partial = false;                        // k comes in several blocks
-  bool prefetches = false;                         // the sum is long enough to hide them
-  bool loops_epilogue = false;                     // over the tile's cells, which go to the stack; else a copy for each
+  bool b_is_padded = true;                         // the last vector may be read whole
+  bool has_partial = false;                        // k is split into several blocks
+  bool prefetches = false;                         // k is long enough to hide the prefetches
+  bool loops_epilogue = false;                     // over the tile's cells, on the stack; otherwise a copy for each
 };
 
-/// Bytes of the epilogue of one cell.
+/// The code bytes of one cell's epilogue.
 std::size_t measure_epilogue(const EpilogueProgram&, const GemmProblem&, IsaLevel);
 
-/// Emits a GemmMicrokernel at the present position.
+/// Emits a GemmMicrokernel at the current position.
 void emit_gemm_kernel(VectorAssembler&, const GemmKernelSpec&, const EpilogueProgram&, const GemmProblem&);
 
-/// Copies a panel whose rows are `source_step_bytes` apart and contiguous: `vectors` vectors, the last of
-/// `valid_lanes`, to rows `packed_step_bytes` apart. Emits a GemmPack.
+/// Copies a panel whose rows are contiguous and `source_step_bytes` apart to rows `packed_step_bytes` apart. A row has
+/// `vectors` vectors, the last with `valid_lanes` lanes. Emits a GemmPack.
 struct GemmCopySpec {
   int vectors = 1;
   int valid_lanes = 16;
@@ -35,8 +35,8 @@ struct GemmCopySpec {
 };
 void emit_gemm_copy(VectorAssembler&, const GemmCopySpec&);
 
-/// Copies a panel whose columns are `source_column_bytes` apart and contiguous along k: blocks of lanes x lanes are
-/// transposed in registers. Writes whole blocks of k; columns past the last are 0. Emits a GemmPack.
+/// Copies a panel whose columns are contiguous along k and `source_column_bytes` apart, transposing blocks of lanes x
+/// lanes in registers. Writes whole blocks of k, and 0 for columns past the last one. Emits a GemmPack.
 struct GemmTransposeSpec {
   int columns = 1;
   std::int64_t source_column_bytes = 0;

@@ -9,7 +9,7 @@ namespace {
 using Xbyak::Reg64;
 using Xbyak::RegExp;
 
-/// Transposes lanes x lanes floats, row i in vector i.
+/// Transposes lanes x lanes floats, with row i in vector i.
 class Transposer {
  public:
   explicit Transposer(VectorAssembler& assembler) : as_(assembler), lanes_(assembler.lanes()) {}
@@ -31,7 +31,7 @@ class Transposer {
     }
   }
 
-  /// The vector that holds column `i`: the unpacking stages leave the two low bits of its number exchanged.
+  /// The vector that holds column `i`: the unpack stages leave the two low bits of its number exchanged.
   int column(int i) const { return base_ + (i & ~3) + ((i & 1) << 1 | (i & 2) >> 1); }
 
  private:
@@ -63,7 +63,7 @@ void emit_gemm_copy(VectorAssembler& as, const GemmCopySpec& spec) {
   as.jle(done, VectorAssembler::T_NEAR);
   as.align(32);
   as.L(loop);
-  // Rows lie far apart, where no hardware prefetcher follows: ask for those that come 16 steps later.
+  // Rows are too far apart for hardware prefetchers, so prefetch the row 16 steps ahead.
   constexpr int kAhead = 16;
   for (int v = 0; v < spec.vectors; ++v) {
     const bool masked = v + 1 == spec.vectors && spec.valid_lanes < as.lanes();

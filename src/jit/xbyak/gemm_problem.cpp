@@ -11,12 +11,12 @@
 namespace millrace {
 namespace {
 
-/// Rows of a tile and steps of k are displacements in the code: 64 of them must stay below 2^31 bytes.
+/// A tile's rows and steps of k are displacements in the code: 64 times this must stay below 2^31 bytes.
 constexpr std::int64_t kMaxStride = (std::int64_t{1} << 23) - 1;
-/// A copy that turns B costs about as much as multiplying this many rows with it.
+/// Copying and transposing B costs about as much as multiplying it with this many rows.
 constexpr std::int64_t kMinRowsToTranspose = 4;
 
-/// A buffer's offset and its stride along each domain dim, in elements.
+/// A buffer's offset, and its stride along each domain dim, in elements.
 struct Walk {
   std::uint32_t buffer = 0;
   std::int64_t offset = 0;
@@ -111,7 +111,7 @@ Result<Walk> GemmMatcher::walk_of(const Access& access, bool is_store) const {
   return walk;
 }
 
-/// classify() has seen that the term is the product of two loads.
+/// classify() has checked that the term is the product of two loads.
 Status GemmMatcher::read_term() {
   if (kernel_.reductions[0].dtype != DType::kF32) {
     return unimplemented(fmt::format("sums in {}, takes f32 only", to_text(kernel_.reductions[0].dtype)));
@@ -143,8 +143,8 @@ Status GemmMatcher::read_epilogue() {
   return {};
 }
 
-/// The columns are the dim along which results are contiguous, if one factor alone walks it; that factor becomes B.
-/// Without a step to sum over, no factor is read, and the strides of such tensors are 0.
+/// Chooses the columns: a dim along which results are contiguous and along which exactly one factor moves. That factor
+/// becomes B. If there are no steps to sum over, the factors are not read and their strides are 0.
 bool GemmMatcher::find_columns() {
   const bool sums_nothing = k_ && extents_[*k_] == 0;
   for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
@@ -157,7 +157,7 @@ bool GemmMatcher::find_columns() {
   return false;
 }
 
-/// Rows are the longest dim that A alone walks. Every other dim is a loop around products.
+/// Chooses the rows: the longest dim along which only A moves. Every other dim becomes a loop around products.
 Status GemmMatcher::assign_dims() {
   if (!find_columns()) {
     return unimplemented("no dim that one factor alone walks has unit stride in the result, needs one for the columns");
@@ -196,7 +196,7 @@ Status GemmMatcher::fill_problem() {
   problem_.a = access_of(a_);
   problem_.b = access_of(b_);
   if (problem_.k == 0) {
-    // Nothing is read: no address is computed from what may be null.
+    // Nothing is read, so compute no addresses from pointers that may be null.
     for (GemmAccess* access : {&problem_.a, &problem_.b}) {
       *access = {access->buffer, 0, 0, 1, 0, std::vector<std::int64_t>(batch_.size())};
     }

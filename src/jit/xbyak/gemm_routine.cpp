@@ -4,7 +4,7 @@
 namespace millrace {
 namespace {
 
-/// One call's walk over its groups.
+/// One call's iteration over its groups.
 class GemmWalk {
  public:
   GemmWalk(const void* code, const GemmParameters& parameters, const KernelArgs& args)
@@ -31,11 +31,11 @@ class GemmWalk {
   const KernelArgs& args_;
   std::byte* workgroup_memory_;
 
-  // The group at hand.
+  // The current group.
   std::array<std::int64_t, kMaxGemmBatch> batch_{};
   std::int64_t first_tile_ = 0, end_tile_ = 0, first_panel_ = 0, end_panel_ = 0;
   std::array<float*, kMaxGemmAccesses> bases_{};
-  // What the packed panels hold: neighbouring groups share them.
+  // What the packed panels hold; neighbouring groups share them.
   const float* packed_from_ = nullptr;
   std::int64_t packed_panel_ = -1, packed_k_block_ = -1;
 };
@@ -46,7 +46,8 @@ float* GemmWalk::base(const GemmParameters::Access& access) const {
   return static_cast<float*>(args_.buffers[access.buffer]) + offset;
 }
 
-/// Groups count tiles fastest, then the batch over which B stays, then panels, then the batch over which B moves.
+/// Groups are numbered with tiles fastest, then the batch along which B stays, then panels, then the batch along which
+/// B moves.
 void GemmWalk::run(std::int64_t group) {
   first_tile_ = group % p_.tile_groups * p_.tiles_per_group;
   group /= p_.tile_groups;
@@ -109,7 +110,7 @@ void gemm_f32(const void* microkernel, std::span<const std::int64_t> parameters,
               std::uint32_t first_group, std::uint32_t end_group) {
   static_assert(std::is_standard_layout_v<GemmParameters> && std::is_trivially_copyable_v<GemmParameters>);
   MILLRACE_CHECK(parameters.size() * sizeof(std::int64_t) == sizeof(GemmParameters));
-  // A struct of i64 only, over an array of i64: read in place, because a copy costs more than a small product's loops.
+  // Reads the struct of i64 in place in the array of i64: a copy would cost more than the loops of a small product.
   GemmWalk walk(microkernel, *reinterpret_cast<const GemmParameters*>(parameters.data()), *args);
   for (std::uint32_t group = first_group; group < end_group; ++group) walk.run(group);
 }

@@ -12,10 +12,10 @@
 namespace millrace {
 namespace {
 
-/// The most that copies of an epilogue, one for each cell of the tile, may take; a longer one is a loop over the cells.
+/// The limit for copying the epilogue to each cell of a tile; a longer epilogue becomes a loop over the cells.
 constexpr std::size_t kMaxEpilogueBytes = 4 << 10;
 
-/// What plan() decides and emit() needs; made anew from the kernel by each of them.
+/// The decisions of plan() that emit() needs. Both compute them from the kernel.
 struct GemmDesign {
   GemmProblem problem;
   EpilogueProgram epilogue;
@@ -91,7 +91,7 @@ class XbyakGenerator final : public KernelCompiler {
     MILLRACE_TRY(supports(spec));
     const auto* loop = std::get_if<LoopKernel>(&kernel);
     if (loop == nullptr) return unimplemented("a machine kernel, takes contractions only");
-    // Collapsing takes time, and a map stays one.
+    // Refuse early: collapsing takes time, and a map stays a map.
     if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, takes contractions only");
     LoopKernel collapsed = collapse_dims(*loop);
     MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(collapsed, spec));
@@ -102,7 +102,7 @@ class XbyakGenerator final : public KernelCompiler {
     planned.memory = plan_of(design);
     planned.info = describe(*loop, planned.memory);
     planned.key_text = to_text(without_names(collapsed)) + design.blocking.to_text();
-    // A short epilogue leaves the code far below what a kernel may have; of a long one only emission knows.
+    // With a short epilogue, the code is far below the limit; with a long one, only emission shows its size.
     if (design.epilogue.loops) {
       MILLRACE_TRY(emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa).status());
     }

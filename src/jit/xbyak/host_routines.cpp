@@ -13,7 +13,7 @@ struct HostRoutineRow {
   HostRoutine routine;
 };
 
-/// Every routine that a generator's image may name.
+/// Every routine that an image may name.
 constexpr std::array<HostRoutineRow, 1> kHostRoutines = {{{kGemmRoutineName, gemm_f32}}};
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// The compiled C++ routine of that name, for an image that a cache gives back; null when this build has none.
+/// The compiled C++ routine with this name, for an image read from a cache; null if this build does not have it.
 HostRoutine find_host_routine(std::string_view name);
 
 }  // namespace millrace

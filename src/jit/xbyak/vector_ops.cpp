@@ -25,7 +25,7 @@ void emit_mul_add(A& a, const O& o) {
   a.vmovaps(o.result, o.scratch[0]);
 }
 
-/// vrangeps orders -0 below +0 but drops a NaN; the sum brings it back.
+/// vrangeps orders -0 below +0 but drops a NaN; adding the operands restores it.
 void emit_range(A& a, const O& o, std::uint8_t selector) {
   constexpr std::uint8_t kUnordered = 3;
   a.vcmpps(a.k2, o.source[0], o.source[1], kUnordered);
@@ -34,7 +34,8 @@ void emit_range(A& a, const O& o, std::uint8_t selector) {
   a.vmovaps(o.result, o.scratch[0]);
 }
 
-/// vminps gives its second operand on a NaN and on zeros of either sign: both ways together hold the right bits.
+/// For a NaN, or zeros of either sign, vminps returns its second operand; the results of both orders together have the
+/// right bits.
 void emit_min(A& a, const O& o) {
   if (a.is_avx512()) return emit_range(a, o, 0b0100);
   a.vminps(o.scratch[0], o.source[0], o.source[1]);
@@ -42,7 +43,7 @@ void emit_min(A& a, const O& o) {
   a.vorps(o.result, o.scratch[0], o.scratch[1]);
 }
 
-/// Like min; where the two ways differ in the sign only, x - (-0) with x = -0 makes the +0; a NaN stays one.
+/// Like min. If the two orders differ only in sign, x - (-0) with x = -0 gives +0; NaN stays NaN.
 void emit_max(A& a, const O& o) {
   if (a.is_avx512()) return emit_range(a, o, 0b0101);
   a.vmaxps(o.scratch[0], o.source[0], o.source[1]);
@@ -102,7 +103,8 @@ void emit_bool_to_float(A& a, const O& o) {
   a.vandps(o.result, o.source[0], o.scratch[0]);
 }
 
-/// The conversion gives 0x80000000 for all that does not fit: right below, inverted above, cleared for NaN.
+/// The conversion gives 0x80000000 for everything that does not fit: correct below the range, inverted above it,
+/// cleared for NaN.
 void emit_float_to_int(A& a, const O& o) {
   constexpr std::uint8_t kGreaterEqual = 0x1d, kOrdered = 7;
   a.broadcast_constant(o.scratch[0], 0x4f000000u);  // 2^31
@@ -118,7 +120,7 @@ void emit_int_neg(A& a, const O& o) {
   a.vpsubd(o.result, o.scratch[0], o.source[0]);
 }
 
-/// Counts are taken modulo the width; the instructions would give 0 or the sign.
+/// Reduces counts modulo the width; the plain instructions would give 0 or copies of the sign.
 template <auto instruction>
 void emit_shift(A& a, const O& o) {
   a.broadcast_constant(o.scratch[0], 31);
@@ -147,7 +149,7 @@ void emit_int_less(A& a, const O& o) {
   }
 }
 
-/// "not" of a comparison, as a comparison.
+/// The complement of a comparison, as a comparison.
 template <auto emit, int first, int second>
 void emit_inverted(A& a, const O& o) {
   emit(a, {o.scratch[0], {o.source[first], o.source[second], o.source[2]}, o.scratch});

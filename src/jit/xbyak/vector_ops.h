@@ -9,14 +9,15 @@
 
 namespace millrace {
 
-/// Registers of one vector operation. `result` may be one of the others: it is written by the last instruction only.
+/// The registers of one vector operation. `result` may be one of the others, because only the last instruction writes
+/// it.
 struct VectorOperands {
   Xbyak::Xmm result;
   std::array<Xbyak::Xmm, 3> source;
   std::array<Xbyak::Xmm, 2> scratch;
 };
 
-/// One kernel op on whole vectors of 32-bit lanes. A bool is a lane of ones or of zeros.
+/// One kernel op on whole vectors of 32-bit lanes. A bool is a lane of all ones or all zeros.
 struct VectorOp {
   KernelOp op;
   DType operand;  // dtype of the last operand
@@ -25,7 +26,7 @@ struct VectorOp {
   void (*emit)(VectorAssembler&, const VectorOperands&);
 };
 
-/// The row for the op, or null.
+/// The table row of the op, or null.
 const VectorOp* find_vector_op(KernelOp op, DType operand, DType result);
 
 }  // namespace millrace

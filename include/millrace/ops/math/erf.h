@@ -6,7 +6,7 @@
 namespace millrace::math {
 namespace detail {
 
-// |x| up to the limit below: erf(x) = x + x * P(x^2). Above: erf(x) = 1 - e^-(x + x * Q(x)). Minimax coefficients.
+// Up to the limit below, erf(|x|) = |x| + |x| * P(x^2); above it, erf(x) = 1 - e^-(x + x * Q(x)). Minimax coefficients.
 inline constexpr double kErfLowF32[] = {1.2837917e-01, -3.7612635e-01, 1.1283696e-01, -2.6859399e-02,
                                         5.2010324e-03, -8.1427046e-04, 8.370101e-05};
 inline constexpr double kErfHighF32[] = {1.2865317e-01, 6.3513184e-01, 1.0626987e-01, -2.3791116e-02,
@@ -25,7 +25,7 @@ inline constexpr double kErfHighF64[] = {
 
 }  // namespace detail
 
-/// Error function. Keeps -0 and subnormals; +-1 from about 3.92 (f32) and 5.93 (f64) on; NaN stays.
+/// Error function. Keeps -0 and subnormals; +-1 from about 3.92 (f32) and 5.93 (f64); NaN stays NaN.
 /// Error: at most 2 ulp.
 template <class B>
 typename B::Value erf(B& b, typename B::Value x) {

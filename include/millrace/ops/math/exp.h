@@ -48,7 +48,7 @@ ReducedExp<V> reduce_exp(B& b, V x) {
 
 }  // namespace detail
 
-/// e^x. All x: subnormal results are kept, above 88.72 (f32) or 709.78 (f64) +inf; e^-inf is 0, NaN stays.
+/// e^x for all x. Subnormal results are kept; +inf above 88.72 (f32) or 709.78 (f64); e^-inf is 0, NaN stays NaN.
 /// Error: at most 1 ulp.
 /// Source: Cody & Waite, Software Manual for the Elementary Functions, 1980 (the reduction).
 template <class B>

@@ -5,8 +5,8 @@
 
 namespace millrace::math {
 
-/// 2^x: 2^n * e^(r ln 2) with n the nearest integer and r the exact rest. Exact of integers. All x: subnormal results
-/// are kept, from 128 (f32) or 1024 (f64) on +inf; 2^-inf is 0, NaN stays.
+/// 2^x = 2^n * e^(r ln 2), where n is the nearest integer and r the exact remainder. Exact for integers. All x:
+/// subnormal results are kept; +inf from 128 (f32) or 1024 (f64); 2^-inf is 0, NaN stays NaN.
 /// Error: at most 2 ulp.
 template <class B>
 typename B::Value exp2(B& b, typename B::Value x) {

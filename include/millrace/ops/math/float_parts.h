@@ -9,7 +9,7 @@
 
 namespace millrace::math::detail {
 
-// What the functions share. V is the builder's value; integers of a float's own size hold its bits.
+// Shared by the functions. V is the builder's value type. The bits of a float are in an integer of the same size.
 
 struct FloatFormat {
   DType bits;  // the integer dtype of the same size
@@ -17,7 +17,7 @@ struct FloatFormat {
   std::int64_t exponent_bias;
   double rounder;  // 1.5 * 2^fraction_bits: adding it leaves the nearest integer in the low bits
   std::int64_t rounder_bits;
-  double ln2_high, ln2_low;  // ln2_high has so few bits that n * ln2_high is exact for every exponent n
+  double ln2_high, ln2_low;  // ln2_high has few bits, so that n * ln2_high is exact for every exponent n
 };
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -50,15 +50,15 @@ V power_of_two(B& b, V k, V like) {
   return b.bitcast(like.dtype, b.shl(biased, b.constant_int(format.bits, format.fraction_bits)));
 }
 
-/// x * 2^k for any k within twice the exponent range: two steps, so that subnormal results round once and overflow
-/// gives infinity.
+/// x * 2^k for |k| up to twice the exponent range. Scales in two steps, so that subnormal results round once and
+/// overflow gives infinity.
 template <class B, class V>
 V scale(B& b, V x, V k) {
   const V half = b.shr(k, b.constant_int(k.dtype, 1));
   return b.mul(b.mul(x, power_of_two(b, half, x)), power_of_two(b, b.sub(k, half), x));
 }
 
-/// The magnitude with the sign of `sign`.
+/// `magnitude` with the sign of `sign`.
 template <class B, class V>
 V copy_sign(B& b, V magnitude, V sign) {
   const DType bits = format_of(sign.dtype).bits;
@@ -66,7 +66,7 @@ V copy_sign(B& b, V magnitude, V sign) {
   return b.bitcast(sign.dtype, b.bit_or(b.bitcast(bits, magnitude), b.bit_and(b.bitcast(bits, sign), sign_bit)));
 }
 
-/// Limits x to [low, high]; NaN stays.
+/// Limits x to [low, high]; NaN stays NaN.
 template <class B, class V>
 V clamp(B& b, V x, double low, double high) {
   const V low_value = b.constant_like(x, low), high_value = b.constant_like(x, high);
@@ -74,8 +74,8 @@ V clamp(B& b, V x, double low, double high) {
   return b.select(b.lt(high_value, raised), high_value, raised);
 }
 
-/// The nearest integer to `scaled`, as a float and as an integer. Precondition: |scaled| < 2^(fraction_bits - 2); what
-/// comes of NaN is NaN and any integer.
+/// The integer nearest to `scaled` = x * factor, as a float and as an integer. Precondition: |scaled| <
+/// 2^(fraction_bits - 2). For NaN, the float is NaN and the integer arbitrary.
 template <class V>
 struct NearestInteger {
   V value;
@@ -91,8 +91,8 @@ NearestInteger<V> nearest_integer(B& b, V x, double factor) {
           b.sub(b.bitcast(format.bits, shifted), b.constant_int(format.bits, format.rounder_bits))};
 }
 
-/// An integer of the float's size as that float. Precondition: |k| < 2^(fraction_bits - 2). Without a conversion,
-/// because i64 to f64 is many instructions below AVX-512.
+/// Converts an integer to the float of the same size. Precondition: |k| < 2^(fraction_bits - 2). Avoids a conversion
+/// instruction, because i64 to f64 takes many instructions below AVX-512.
 template <class B, class V>
 V small_integer_to_float(B& b, V k, DType to) {
   const FloatFormat format = format_of(to);

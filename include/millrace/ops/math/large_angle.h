@@ -9,7 +9,7 @@
 
 namespace millrace::math::detail {
 
-/// x = quarters * pi / 2 + high + low, |high| <= pi / 4 and a little, all f64.
+/// x = quarters * pi / 2 + high + low, with |high| at most slightly above pi / 4, all in f64.
 template <class V>
 struct ReducedAngle {
   V quarters;  // i64
@@ -19,7 +19,7 @@ struct ReducedAngle {
 
 inline constexpr std::uint64_t kLow32 = 0xffffffff;
 
-/// 27 zeros, then the bits of 2 / pi, the most significant first.
+/// 27 zero bits, then the bits of 2 / pi, most significant first.
 inline constexpr std::uint64_t kTwoOverPiWords[] = {
     0x000000145f306dc9, 0xc882a53f84eafa3e, 0xa69bb81b6c52b327, 0x8872083fca2c757b, 0xd778ac36e48dc748,
     0x49ba5c00c925dd41, 0x3a32439fc3bd6396, 0x2534e7dd1046bea5, 0xd768909d338e04d6, 0x8befc827323ac730,
@@ -31,8 +31,8 @@ typename B::Value u64(B& b, std::uint64_t value) {
   return b.constant_int(DType::kU64, static_cast<std::int64_t>(value));
 }
 
-/// The 192 bits that begin at bit `begin`, below 1024, of kTwoOverPiWords. A body has no tables, so the words are
-/// selected by one bit of `begin` after the other.
+/// The 192 bits of kTwoOverPiWords from bit `begin` on, begin < 1024. Bodies have no tables, so the words are selected
+/// by one bit of `begin` at a time.
 template <class B, class V>
 std::array<V, 3> two_over_pi_bits(B& b, V begin) {
   std::array<V, std::size(kTwoOverPiWords)> words;
@@ -44,7 +44,7 @@ std::array<V, 3> two_over_pi_bits(B& b, V begin) {
     for (std::size_t i = 0; i < count; ++i) words[i] = b.select(skips, words[i + step], words[i]);
   }
   const V left = b.bit_and(begin, u64(b, 63));
-  const V right = b.bit_xor(left, u64(b, 63));  // 63 - left: a shift by 64 would be one by 0
+  const V right = b.bit_xor(left, u64(b, 63));  // 63 - left; a shift by 64 would be masked to 0
   std::array<V, 3> bits;
   for (std::size_t i = 0; i < bits.size(); ++i) {
     bits[i] = b.bit_or(b.shl(words[i], left), b.shr(b.shr(words[i + 1], u64(b, 1)), right));
@@ -52,8 +52,8 @@ std::array<V, 3> two_over_pi_bits(B& b, V begin) {
   return bits;
 }
 
-/// The upper four of the six lower 32-bit digits of `words` (one number, most significant first) times an integer
-/// below 2^53, most significant first.
+/// `words` (one number, most significant first) times an integer below 2^53. Returns the upper four of the product's
+/// six lower 32-bit digits, most significant first.
 template <class B, class V>
 std::array<V, 4> multiply_digits(B& b, const std::array<V, 3>& words, V integer) {
   std::array<V, 6> digits;
@@ -74,16 +74,16 @@ std::array<V, 4> multiply_digits(B& b, const std::array<V, 3>& words, V integer)
   return product;
 }
 
-/// digit * 2^-places of a digit below 2^32, exact, for places of 0 to 96.
+/// digit * 2^-places, exact, for a digit below 2^32 and places from 0 to 96.
 template <class B, class V>
 V digit_as_fraction(B& b, V digit, int places) {
-  // Below 2^52 * 2^-places, a float's last bit is 2^-places.
+  // A float in [2^52 * 2^-places, 2^53 * 2^-places) has 2^-places as its last bit.
   const double base = std::bit_cast<double>(static_cast<std::uint64_t>(1023 + 52 - places) << 52);
   const V bits = b.bit_or(digit, u64(b, std::bit_cast<std::uint64_t>(base)));
   return b.sub(b.bitcast(DType::kF64, bits), b.constant(DType::kF64, base));
 }
 
-/// high + low, and what the rounding lost. Precondition: |high| >= |low|, or high is 0.
+/// high + low, and its rounding error. Precondition: |high| >= |low|, or high is 0.
 /// Source: Dekker, A floating-point technique for extending the available precision, Numer. Math. 18, 1971.
 template <class V>
 struct ExactSum {
@@ -96,11 +96,11 @@ ExactSum<V> add_exactly(B& b, V high, V low) {
   return {sum, b.sub(low, b.sub(sum, high))};
 }
 
-/// (high + low) * 2^-30 * pi / 2 for |low| of at most an ulp of high.
+/// (high + low) * 2^-30 * pi / 2. Precondition: |low| is at most one ulp of high.
 template <class B, class V>
 ReducedAngle<V> scale_to_angle(B& b, V quarters, V high, V low) {
   constexpr double kHalfPi = 0x1.921fb54442d18p-30, kFirst27Bits = 0x1.921fb54p-30, kRest = 0x1.10b4611a62633p-60;
-  // 26 bits, times 27 is exact.
+  // `head` has 26 bits, so its product with 27 bits is exact.
   const V head = b.bitcast(DType::kF64, b.bit_and(b.bitcast(DType::kU64, high), u64(b, ~std::uint64_t{0} << 27)));
   const V tail = b.add(b.sub(high, head), low);
   const V rest = b.add(b.mul(head, b.constant_like(high, kRest)), b.mul(tail, b.constant_like(high, kHalfPi)));
@@ -108,9 +108,9 @@ ReducedAngle<V> scale_to_angle(B& b, V quarters, V high, V low) {
   return {quarters, sum, error};
 }
 
-/// A finite f64 of at least 2 is m * 2^e with an integer m; this reduces m times the bits of 2 / pi from 2^(1 - e)
-/// down, since those above it give multiples of four quarters. 192 bits leave 137 of the fraction, and no f64 is within
-/// 2^-62 quarters of a whole one: the result has 75 good bits. Any result for other x.
+/// A finite f64 of at least 2 is m * 2^e with an integer m. This multiplies m by the bits of 2 / pi from 2^(1 - e)
+/// down; the bits above only add multiples of four quarters. 192 bits leave 137 bits of fraction, and no f64 is closer
+/// than 2^-62 quarters to a whole one, so 75 bits of the result are good. For other x the result is arbitrary.
 /// Source: Payne & Hanek, Radian reduction for trigonometric functions, SIGNUM Newsletter 18, 1983; Muller et al.,
 /// Handbook of Floating-Point Arithmetic, 11.3 (the nearest f64).
 template <class B, class V>
@@ -120,7 +120,7 @@ ReducedAngle<V> reduce_large_angle(B& b, V x) {
   const V begin = b.sub(b.shr(bits, u64(b, 52)), u64(b, 1050));  // e + 25
   const V integer = b.bit_or(b.bit_and(bits, u64(b, kImplicitBit - 1)), u64(b, kImplicitBit));
   const std::array<V, 4> digits = multiply_digits(b, two_over_pi_bits(b, begin), integer);
-  // The first digit has 2 bits of whole quarters and 30 of the fraction, which goes from -1/2 to 1/2.
+  // The first digit has 2 bits of whole quarters and 30 bits of fraction, which is moved to [-1/2, 1/2).
   const V quarters = b.shr(b.add(digits[0], u64(b, 1 << 29)), u64(b, 30));
   const V first = b.bitcast(DType::kI64, b.sub(digits[0], b.shl(quarters, u64(b, 30))));
   const auto upper = add_exactly(b, small_integer_to_float(b, first, DType::kF64), digit_as_fraction(b, digits[1], 32));

@@ -14,7 +14,7 @@ inline constexpr double kLogF64[] = {0.6666666666666735, 0.3999999999941313,  0.
 /// x = 2^k * (1 + f) with 1 + f between sqrt(1/2) and sqrt(2). Precondition: x is positive and finite.
 template <class V>
 struct LogParts {
-  V k;  // as a float
+  V k;  // a float
   V f;
 };
 
@@ -45,7 +45,7 @@ V log_rest(B& b, V f) {
   return b.sub(b.mul(s, b.add(half_square, r)), half_square);
 }
 
-/// k * ln2 + f + rest. k * ln2_high + f as a sum and its exact error: |f| < ln2_high, or k is 0.
+/// k * ln2 + f + rest, adding k * ln2_high and f exactly as a sum and its error: |f| < ln2_high, or k is 0.
 template <class B, class V>
 V join_log(B& b, V k, V f, V rest) {
   const FloatFormat format = format_of(f.dtype);
@@ -56,7 +56,7 @@ V join_log(B& b, V k, V f, V rest) {
   return b.add(sum, b.add(error, low));
 }
 
-/// `y`, but for x that has no finite logarithm.
+/// `y`, replaced where x has no finite logarithm.
 template <class B, class V>
 V finish_log(B& b, V x, V y) {
   const V zero = b.constant_like(x, 0);
@@ -67,8 +67,8 @@ V finish_log(B& b, V x, V y) {
 
 }  // namespace detail
 
-/// Natural logarithm. Subnormals are exact inputs; of 0 and -0 -inf, of negatives NaN, of +inf +inf; NaN stays.
-/// Error: at most 1 ulp, near 1 too.
+/// Natural logarithm. Subnormal inputs are exact; -inf for 0 and -0, NaN below 0, +inf for +inf; NaN stays NaN.
+/// Error: at most 1 ulp, also near 1.
 /// Source: fdlibm's e_log.c (the form of the polynomial part).
 template <class B>
 typename B::Value log(B& b, typename B::Value x) {

@@ -5,9 +5,10 @@
 
 namespace millrace::math {
 
-/// log(1 + x), without loss near 0. Keeps -0 and subnormals; of -1 -inf, below NaN, of +inf +inf; NaN stays.
+/// log(1 + x), without cancellation near 0. Keeps -0 and subnormals; -inf at -1, NaN below, +inf for +inf; NaN stays
+/// NaN.
 /// Error: at most 2 ulp.
-/// Source: fdlibm's s_log1p.c (what 1 + x loses, divided by it, is added to the logarithm).
+/// Source: fdlibm's s_log1p.c (the rounding error of 1 + x, divided by 1 + x, is added to the logarithm).
 template <class B>
 typename B::Value log1p(B& b, typename B::Value x) {
   b.expect_floats("log1p", {x});

@@ -5,9 +5,9 @@
 
 namespace millrace::math {
 
-/// Logarithm to base 2: k + log(1 + f) / ln 2 of x = 2^k * (1 + f), so powers of two are exact. Subnormals are exact
-/// inputs; of 0 and -0 -inf, of negatives NaN, of +inf +inf; NaN stays.
-/// Error: at most 2 ulp, near 1 too.
+/// Logarithm to base 2: k + log(1 + f) / ln 2 for x = 2^k * (1 + f), so powers of two are exact. Subnormal inputs are
+/// exact; -inf for 0 and -0, NaN below 0, +inf for +inf; NaN stays NaN.
+/// Error: at most 2 ulp, also near 1.
 template <class B>
 typename B::Value log2(B& b, typename B::Value x) {
   b.expect_floats("log2", {x});

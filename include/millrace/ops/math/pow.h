@@ -11,8 +11,8 @@ namespace detail {
 inline constexpr double kPowLog[] = {0.5999999999999946, 0.4285714285784976,  0.3333333298382101,
                                      0.2727281203198387, 0.23066103577656139, 0.20696581402313532};
 
-/// An unevaluated sum. `high` has at most 21 bits, so that a product with another such number is exact: no fused
-/// multiply-add is needed, nor does one disturb.
+/// An unevaluated sum. `high` has at most 21 bits, so that its product with another such number is exact, with or
+/// without fused multiply-add.
 template <class V>
 struct DoubleDouble {
   V high;
@@ -25,7 +25,7 @@ V upper_half(B& b, V x) {
   return b.bitcast(DType::kF64, b.bit_and(b.bitcast(DType::kI64, x), b.constant_int(DType::kI64, -0x100000000)));
 }
 
-/// log2(x) to about 2^-68 of its value. Precondition: f64, positive, finite.
+/// log2(x) to a relative error of about 2^-68. Precondition: f64, positive, finite.
 /// x = 2^n * m, m near c = 1 or 1.5; s = (m - c) / (m + c).
 template <class B, class V>
 DoubleDouble<V> log2_double_double(B& b, V x) {
@@ -87,25 +87,25 @@ V exp2_double_double(B& b, DoubleDouble<V> x) {
   return scale(b, y, n.integer);
 }
 
-/// |x|^y in f64, without regard to the cases where C's pow says 1 and the logarithm does not.
+/// |x|^y in f64, ignoring the cases where C's pow gives 1 but the logarithm does not.
 template <class B, class V>
 V pow_magnitude_f64(B& b, V x, V y) {
   const auto f64 = [&](double value) { return b.constant(DType::kF64, value); };
   DoubleDouble<V> log2 = log2_double_double(b, x);
   const V zero = f64(0), infinity = f64(kInfinity);
   const V is_usual = b.bit_and(b.lt(zero, x), b.lt(x, infinity));
-  const V unusual = b.select(b.eq(x, zero), f64(-kInfinity), x);  // else +inf or NaN
+  const V unusual = b.select(b.eq(x, zero), f64(-kInfinity), x);  // otherwise +inf or NaN
   log2 = {b.select(is_usual, log2.high, unusual), b.select(is_usual, log2.low, zero)};
   const V whole = b.mul(y, log2.high);
   const V y_high = upper_half(b, y);
   const V low = b.add(b.mul(b.sub(y, y_high), log2.high), b.mul(y, log2.low));
-  // Far outside, and with infinities, where the parts would be NaN, the rounded product says all.
+  // Far out of range, and for infinities (where the parts would be NaN), the rounded product is enough.
   const V is_moderate = b.lt(b.abs(whole), f64(1100));
   const V high = clamp(b, b.select(is_moderate, b.mul(y_high, log2.high), whole), -1100, 1100);
   return exp2_double_double(b, DoubleDouble<V>{high, b.select(is_moderate, low, zero)});
 }
 
-/// In f64 the error of a plain logarithm and exponential is far below an f32 ulp.
+/// In f64, the error of a plain logarithm and exponential is far below an f32 ulp.
 template <class B, class V>
 V pow_magnitude_f32(B& b, V x, V y) {
   const V wide = exp(b, b.mul(b.convert(DType::kF64, y), log(b, b.convert(DType::kF64, x))));
@@ -114,8 +114,8 @@ V pow_magnitude_f32(B& b, V x, V y) {
 
 }  // namespace detail
 
-/// x to the power of y. C's pow on special values (Annex F): pow(x, +-0) and pow(1, y) are 1, NaN too; pow(-1, +-inf)
-/// is 1; a negative finite x with a y that is no integer is NaN; zeros and infinities keep their sign for odd y.
+/// x to the power of y. Special values follow C's pow (Annex F): pow(x, +-0) and pow(1, y) are 1, even for NaN; pow(-1,
+/// +-inf) is 1; a negative finite x with a non-integer y is NaN; zeros and infinities keep their sign for odd y.
 /// Error: at most 1 ulp; f32 is computed in f64.
 /// Source: fdlibm's e_pow.c (the split logarithm).
 template <class B>

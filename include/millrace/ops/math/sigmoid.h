@@ -5,8 +5,8 @@
 
 namespace millrace::math {
 
-/// 1 / (1 + e^-x), taken as e^x / (1 + e^x) for negative x, where e^-x would overflow and the result is small.
-/// Subnormal results are kept; of -inf 0, of +inf 1; NaN stays.
+/// 1 / (1 + e^-x); for negative x, e^x / (1 + e^x), because e^-x could overflow. Subnormal results are kept; 0 for
+/// -inf, 1 for +inf; NaN stays NaN.
 /// Error: at most 3 ulp.
 template <class B>
 typename B::Value sigmoid(B& b, typename B::Value x) {

@@ -9,16 +9,16 @@
 namespace millrace::math {
 namespace detail {
 
-// Bits of 1 / (2 pi), 29 at a time: an f32 times one of them is exact in f64.
+// The bits of 1 / (2 pi), 29 at a time: the product of an f32 and one part is exact in f64.
 inline constexpr double kTurnParts[] = {0x1.45f306cp-3,   0x1.c9c882ap-31,  0x1.4fe13a8p-61, 0x1.f47d4d3p-88,
                                         0x1.dc0db62p-118, 0x1.2b32788p-147, 0x1.c820ffp-177};
-// pi / 2 in parts of 27 bits, and the rest: 27 bits times one of the first three is exact.
+// pi / 2 in parts of 27 bits, and the rest: the product of 27 bits and one of the first three parts is exact.
 inline constexpr double kHalfPiParts[] = {0x1.921fb54p+0, 0x1.10b46p-30, 0x1.1a6263p-54, 0x1.8a2e03707344ap-81};
 inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
 inline constexpr double kTwoPi = 0x1.921fb54442d18p+2;
 
 // sin(r) = r + r * z * S(z) and cos(r) = 1 - z / 2 + z^2 * C(z), z = r^2, for |r| <= pi / 4; minimax coefficients.
-// Source: FreeBSD's k_sinf.c and k_cosf.c (the short ones), fdlibm's k_sin.c and k_cos.c.
+// Source: FreeBSD's k_sinf.c and k_cosf.c (the short polynomials), fdlibm's k_sin.c and k_cos.c (the long ones).
 inline constexpr double kSinShort[] = {-0.166666666416265235595, 0.0083333293858894631756, -0.000198393348360966317347,
                                        0.0000027183114939898219064};
 inline constexpr double kCosShort[] = {0.0416666233237390631894, -0.00138867637746099294692,
@@ -30,11 +30,11 @@ inline constexpr double kCosLong[] = {4.16666666666666019037e-02, -1.38888888888
                                       2.48015872894767294178e-05, -2.75573143513906633035e-07,
                                       2.08757232129817482790e-09, -1.13596475577881948265e-11};
 
-/// Reduces an f32, widened: in turns, chunk by chunk of 1 / (2 pi), whole turns dropped exactly. Every finite x.
+/// Reduces any finite f32, widened to f64: multiplies it by each part of 1 / (2 pi) and drops whole turns exactly.
 /// Source: Payne & Hanek, Radian reduction for trigonometric functions, SIGNUM Newsletter 18, 1983.
 template <class B, class V>
 ReducedAngle<V> reduce_f32_angle(B& b, V x) {
-  constexpr std::size_t kWholeTurns = 5;  // the products beyond are below 1 for every x
+  constexpr std::size_t kWholeTurns = 5;  // the products after these are below 1 for every x
   std::array<V, std::size(kTurnParts)> turns;
   for (std::size_t i = 0; i < turns.size(); ++i) {
     turns[i] = b.mul(x, b.constant_like(x, kTurnParts[i]));
@@ -43,20 +43,20 @@ ReducedAngle<V> reduce_f32_angle(B& b, V x) {
   V sum = turns[0];
   for (std::size_t i = 1; i < turns.size(); ++i) sum = b.add(sum, turns[i]);
   const NearestInteger<V> quarters = nearest_integer(b, sum, 4);
-  // Added up anew around 0, where little is lost.
+  // Sum again, centred on 0, where little precision is lost.
   V rest = b.sub(turns[0], b.mul(quarters.value, b.constant_like(x, 0.25)));
   for (std::size_t i = 1; i < turns.size(); ++i) rest = b.add(rest, turns[i]);
   return {quarters.integer, b.mul(rest, b.constant_like(x, kTwoPi)), b.constant_like(x, 0)};
 }
 
-/// Reduces an f64 up to 2^27.
+/// Reduces an f64 of up to 2^27.
 /// Source: Cody & Waite, Software Manual for the Elementary Functions, 1980.
 template <class B, class V>
 ReducedAngle<V> reduce_small_angle(B& b, V x) {
   const NearestInteger<V> n = nearest_integer(b, x, kTwoOverPi);
   const auto times = [&](std::size_t part) { return b.mul(n.value, b.constant_like(x, kHalfPiParts[part])); };
   const V first = b.sub(b.sub(x, times(0)), times(1));  // exact
-  // The third as a difference and its exact error. Source: Knuth, TAOCP 2, 4.2.2.
+  // Subtract the third part as a difference and its exact error. Source: Knuth, TAOCP 2, 4.2.2.
   const V third = times(2);
   const V high = b.sub(first, third);
   const V taken = b.sub(high, first);
@@ -75,7 +75,7 @@ ReducedAngle<V> reduce_f64_angle(B& b, V x) {
   return {pick(large.quarters, small.quarters), pick(large.high, small.high), pick(large.low, small.low)};
 }
 
-/// sin and cos of the rest of an angle, whose multiple of pi / 2 is taken off, and that multiple.
+/// The reduced angle's sine and cosine, and the multiple of pi / 2 that the reduction removed.
 template <class V>
 struct SineAndCosine {
   V sine;
@@ -99,14 +99,14 @@ SineAndCosine<V> sine_and_cosine(B& b, V x) {
   return {sine, cosine, angle.quarters};
 }
 
-/// y in the dtype of x; NaN of infinities. Precondition: x >= 0 or NaN.
+/// Converts y to the dtype of x; NaN for infinite x. Precondition: x >= 0 or NaN.
 template <class B, class V>
 V finish_angle(B& b, V x, V y) {
   if (x.dtype != DType::kF64) return b.convert(DType::kF32, y);
   return b.select(b.lt(x, b.constant_like(x, kInfinity)), y, b.constant_like(x, kNaN));
 }
 
-/// Whether a bit of n is 0.
+/// Whether the bit with value `bit` is 0 in n.
 template <class B, class V>
 V is_bit_clear(B& b, V n, std::int64_t bit) {
   return b.eq(b.bit_and(n, b.constant_int(DType::kI64, bit)), b.constant_int(DType::kI64, 0));
@@ -123,7 +123,8 @@ V sin_from_quarter(B& b, V x, std::int64_t quarters) {
 
 }  // namespace detail
 
-/// Sine of x radians, of every finite x. Keeps -0 and subnormals; of infinities NaN; NaN stays. f32 is computed in f64.
+/// Sine of x radians, for every finite x. Keeps -0 and subnormals; NaN for infinities; NaN stays NaN. f32 is computed
+/// in f64.
 /// Error: at most 1 ulp.
 template <class B>
 typename B::Value sin(B& b, typename B::Value x) {
@@ -132,7 +133,7 @@ typename B::Value sin(B& b, typename B::Value x) {
   return b.select(b.lt(x, b.constant_like(x, 0)), b.neg(y), b.select(b.eq(x, b.constant_like(x, 0)), x, y));
 }
 
-/// Cosine of x radians, as sin.
+/// Cosine of x radians, for every finite x. NaN for infinities; NaN stays NaN. f32 is computed in f64.
 /// Error: at most 1 ulp.
 template <class B>
 typename B::Value cos(B& b, typename B::Value x) {

@@ -6,8 +6,8 @@
 
 namespace millrace::math {
 
-/// log(1 + e^x) as max(x, 0) + log1p(e^-|x|), which neither overflows nor loses what is small. Of +inf +inf, of -inf 0;
-/// NaN stays.
+/// log(1 + e^x) as max(x, 0) + log1p(e^-|x|), which neither overflows nor loses small results. +inf for +inf, 0 for
+/// -inf; NaN stays NaN.
 /// Error: at most 2 ulp.
 /// Source: Dugas et al., Incorporating second-order functional knowledge for better option pricing, NIPS 2000.
 template <class B>

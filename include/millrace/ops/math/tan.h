@@ -5,8 +5,8 @@
 
 namespace millrace::math {
 
-/// Tangent of x radians, of every finite x: sin / cos. Keeps -0 and subnormals; of infinities NaN; NaN stays. f32 is
-/// computed in f64.
+/// Tangent of x radians as sin / cos, for every finite x. Keeps -0 and subnormals; NaN for infinities; NaN stays NaN.
+/// f32 is computed in f64.
 /// Error: at most 3 ulp (f32 1).
 template <class B>
 typename B::Value tan(B& b, typename B::Value x) {

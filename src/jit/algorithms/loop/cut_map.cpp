@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-/// What a value costs that is stored or loaded in between.
+/// The cost of storing or loading a value between pieces.
 constexpr std::int64_t kMoveInstructions = 4;
 
 using Kind = SequenceOperand::Kind;
@@ -22,7 +22,7 @@ BodyValueId id_of(std::size_t number) { return static_cast<BodyValueId>(number);
 /// Loads of operands, constants, indices and extents are repeated in each piece that reads them.
 bool is_repeated(const BodyInstruction& instruction) { return instruction.num_operands == 0; }
 
-/// Where the body is cut.
+/// Decides where the body is cut.
 class CutFinder {
  public:
   CutFinder(const Body& body, std::int64_t most) : body_(body), most_(most), last_uses_(body.instructions.size(), 0) {
@@ -50,10 +50,10 @@ class CutFinder {
     for (unsigned o = 0; o < instruction.num_operands; ++o) f(index_of(instruction.operands[o]));
   }
 
-  /// The end with the fewest values to store, among those in the last quarter of what fits.
+  /// The end with the fewest values to store, in the last quarter of what fits.
   std::size_t find_end(std::size_t begin) const {
     std::int64_t cost = 0, num_stored = 0, fewest = 0;
-    std::set<std::size_t> touched;  // operands that are loaded, or that no later instruction reads
+    std::set<std::size_t> touched;  // operands already loaded, or read here for the last time
     std::size_t best = begin + 1;
     for (std::size_t i = begin; i < body_.instructions.size(); ++i) {
       cost += estimate_instruction(body_, body_.instructions[id_of(i)]);
@@ -78,7 +78,7 @@ class CutFinder {
 
   const Body& body_;
   std::int64_t most_;
-  std::vector<std::size_t> last_uses_;  // by value, the number of the instruction
+  std::vector<std::size_t> last_uses_;  // by value: the number of the last instruction that reads it
 };
 
 class MapCutter {
@@ -125,7 +125,7 @@ class MapCutter {
       const std::size_t value = index_of(map_.epilogue.yields[i]);
       if (is_repeated(instruction(value)) ? is_last : value >= begin && value < end) store_result(i, written);
     }
-    if (written.empty()) return;  // nothing reads what it computes
+    if (written.empty()) return;  // nothing reads its values
     piece_.buffers.insert(piece_.buffers.end(), written.begin(), written.end());
     cut_.pieces.push_back(std::move(piece_));
   }
@@ -143,7 +143,7 @@ class MapCutter {
     return values_[value] = append(copy);
   }
 
-  /// The value in this piece: computed there, repeated in it, or loaded from scratch.
+  /// The value in this piece: computed or repeated in it, or loaded from scratch.
   BodyValueId value_of(std::size_t value) {
     if (const auto known = values_.find(value); known != values_.end()) return known->second;
     if (is_repeated(instruction(value))) return copy(value);
@@ -208,7 +208,7 @@ class MapCutter {
   std::vector<AffineIndex> point_;
   CutMap cut_;
   std::map<std::size_t, std::uint32_t> scratch_;  // by value
-  // The piece that is being made:
+  // The piece under construction:
   CutMap::Piece piece_;
   std::map<std::size_t, BodyValueId> values_;
   std::map<std::pair<Kind, std::uint32_t>, std::uint32_t> operands_;

@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Maps over one domain, in order; what the body of one computes for a later one stands in scratch between them.
+/// Maps over one domain, in order. Scratch passes values from one map's body to later maps.
 struct CutMap {
   struct Piece {
     LoopKernel kernel;
@@ -17,9 +17,9 @@ struct CutMap {
   std::vector<SequenceScratch> scratch;
 };
 
-/// Cuts a map where few values are needed later, so that no piece takes more than `most` of estimate_instructions, its
-/// passing on of values included. (A piece has one instruction at least, whatever that takes.) Results are equal bit
-/// for bit. Precondition: no reductions. O(instructions).
+/// Cuts a map where few values are needed later, so that each piece has at most `most` of estimate_instructions,
+/// including storing and loading the values it passes on. (A piece has at least one instruction, whatever its cost.)
+/// Results are bit-identical. Precondition: no reductions. O(instructions).
 CutMap cut_map(const LoopKernel& map, std::int64_t most);
 
 }  // namespace millrace

@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-/// The nest is one kernel. But a map with a long body is several: the bodies of an application's own kernels have any
-/// length, while those of ops are fused only as far as one kernel takes them.
+/// Makes one kernel from the nest. A map with a long body becomes several: an application's own kernels may be of any
+/// length, while ops are fused only as long as they fit into one kernel.
 Result<KernelSequence> lower_loop_direct(const KernelRequest& request, const Target& target,
                                          const LowerOptions& options) {
   const LoopKernel& kernel = std::get<LoopKernel>(request);

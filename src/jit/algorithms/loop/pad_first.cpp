@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// Below this many products a guarded load costs less than one more kernel and a pass over its scratch.
+/// For fewer products, guarded loads cost less than another kernel and a pass over its scratch.
 constexpr std::int64_t kWorthPadding = std::int64_t{1} << 18;
 
 LoopKernel without_fills(LoopKernel kernel) {
@@ -23,7 +23,7 @@ std::int64_t num_points(const LoopKernel& kernel) {
   return points.is_constant() ? points.constant() : 0;
 }
 
-/// What is added in front of and behind each axis so that no index of the load is outside.
+/// How much to add before and after each axis so that no index of the load is outside.
 struct Padding {
   std::vector<std::int64_t> low;
   Shape shape;
@@ -77,7 +77,7 @@ LoopKernel make_pad_kernel(const LoopKernel& kernel, const Access& load, const P
 
 }  // namespace
 
-/// Writes each padded operand of a sum of products whole into scratch, so that the products are a plain contraction.
+/// Writes each padded operand of a sum of products into scratch, so that the products become a plain contraction.
 Result<KernelSequence> lower_loop_pad_first(const KernelRequest& request, const Target& target,
                                             const LowerOptions& options) {
   LoopKernel kernel = std::get<LoopKernel>(request);

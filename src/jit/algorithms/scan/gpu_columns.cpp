@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans of lines that lie side by side: a thread walks a line, and the threads of a workgroup read neighbours. Each
-// element is read once, and nothing is shared.
+// Scans rows that lie side by side in memory: one thread per row, so that neighbouring threads read neighbouring
+// elements. Reads each element once and shares nothing.
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
@@ -57,7 +57,7 @@ class ScanColumnsBuilder {
   MemoryHandle input_, result_;
 };
 
-/// Whether a thread walks a line.
+/// Whether there are enough rows, side by side in memory, to leave each to one thread.
 SizeExpr margin_of_columns(const ScanDescriptor& scan) {
   return margin_of_both(margin_of_at_least(num_rows(scan.input.type.shape, scan.axis), kFewestLines),
                         margin_of_at_least(scan.input.layout.strides[scan.axis], 2));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans by workgroups. A thread takes a few neighbouring elements, the threads of a row combine theirs by shuffles and
-// then in workgroup memory, and walk on with what they have so far. Rows that are too long for one workgroup are
-// cut into pieces: reduce each, scan the pieces' totals, scan each from there. Reads twice, writes once.
+// Scans by workgroups. A thread takes a few neighbouring elements; the threads of a row combine theirs by shuffles and
+// then in workgroup memory, and carry the result on to the next step. Rows too long for one workgroup are cut into
+// pieces: reduce each piece, scan the totals, then scan each piece from its start value. That reads the row twice and
+// writes it once.
 #include <algorithm>
 #include <bit>
 
@@ -18,15 +19,15 @@ namespace millrace {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-constexpr std::uint32_t kLanes = 4;            // elements that a thread takes at a time
-constexpr std::int64_t kPieceElements = 8192;  // of a row, by one workgroup
-constexpr std::int64_t kManyRows = 256;        // fill a GPU without being cut
+constexpr std::uint32_t kLanes = 4;            // elements per thread and step
+constexpr std::int64_t kPieceElements = 8192;  // elements of a row per workgroup
+constexpr std::int64_t kManyRows = 256;        // enough to fill a GPU without cutting rows
 
-/// What a kernel makes of its part of a row.
+/// What a kernel computes.
 enum class ScanPart : std::uint8_t {
-  kRow,     // the result; its part is all of the row
-  kReduce,  // of each piece: its total
-  kPiece,   // of each piece: the result, from what was before it
+  kRow,     // the result of a whole row
+  kReduce,  // the total of each piece
+  kPiece,   // the result of each piece, from the total before it
 };
 
 std::string kernel_name(const ScanDescriptor& scan, ScanPart part) {
@@ -75,7 +76,7 @@ class ScanBuilder {
 
   static SizePower all_threads() { return {.value = kThreads, .bits = std::countr_zero(kThreads)}; }
 
-  /// The row, and the part [first, end) of it. Threads of no row have an empty one, but walk with the others.
+  /// Determines the row, and its part [first, end). Threads without a row get an empty part, but loop with the others.
   void place_row() {
     const MachineValue group = b_.workgroup_id(), n = b_.size(n_);
     first_ = b_.i64(0);
@@ -101,7 +102,7 @@ class ScanBuilder {
     if (!is_reduce()) to_ = row_start(b_, scan_.result, scan_.axis, row_);
   }
 
-  /// Elements `position` .. + kLanes of the row in the order of the scan; gives what is carried on.
+  /// Scans elements [position, position + kLanes) of the row, in the order of the scan. Returns the new carry.
   MachineValue scan_step(WorkgroupScan& scan, MachineValue position, MachineValue carried) {
     const MachineValue positions = b_.add(b_.splat(position, kLanes), b_.lane_iota(DType::kI64, kLanes));
     const MachineValue mask = b_.lt(positions, b_.splat(end_, kLanes));
@@ -127,7 +128,7 @@ class ScanBuilder {
     return combined(carried, threads.total);
   }
 
-  /// Whether neighbours of the scan's order are neighbours in memory, in that order.
+  /// Whether neighbours in scan order are neighbours in memory, in the same order.
   bool is_contiguous(const KernelTensor& tensor) const {
     return tensor.layout.strides[scan_.axis].is(1) && !scan_.reverse;
   }
@@ -149,7 +150,7 @@ class ScanBuilder {
     b_.scatter(result_, offsets(scan_.result, to_, positions), mask, values);
   }
 
-  /// The piece's total from what each thread has.
+  /// Writes the piece's total, combined from what each thread has.
   void write_total(WorkgroupScan& scan, MachineValue mine) {
     const MachineValue total = scan.run(mine).total;
     when(b_, b_.eq(b_.thread_id(), b_.i32(0)), [&] { b_.store(totals_, b_.workgroup_id(), total); });
@@ -160,7 +161,7 @@ class ScanBuilder {
   MachineBuilder b_;
   SizeExpr n_, rows_;
   DType accumulator_;
-  SizePower threads_;  // of a row
+  SizePower threads_;  // per row
   PowerOfTwo width_;   // threads_, in the kernel
   std::uint32_t subgroup_size_;
   MachineValue identity_;
@@ -168,7 +169,7 @@ class ScanBuilder {
   MachineValue row_, first_, end_, loop_end_, from_, to_;  // i64
 };
 
-/// Plans a kernel of the scan; it combines each element once.
+/// Plans and appends one kernel of the scan, which combines each element once.
 Status append_scan(KernelSequence& sequence, const ScanDescriptor& scan, ScanPart part,
                    std::vector<SequenceOperand> buffers, const Target& target, const LowerOptions& options) {
   const MachineKernel kernel = ScanBuilder(scan, part, target.spec().subgroup_size()).run();
@@ -178,7 +179,7 @@ Status append_scan(KernelSequence& sequence, const ScanDescriptor& scan, ScanPar
   return {};
 }
 
-/// Whether a workgroup walks a row.
+/// Whether each row can be left to one workgroup.
 SizeExpr margin_of_rows(const ScanDescriptor& scan) {
   return max(margin_of_at_most(scan.input.type.shape[scan.axis], kPieceElements),
              margin_of_at_least(num_rows(scan.input.type.shape, scan.axis), kManyRows));

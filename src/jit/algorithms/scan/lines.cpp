@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scan walks each line once, with what it has so far in a register: n steps, lanes across the last dim.
+// Scans each row once, with the carry in a register: n steps, with lanes along the last dim.
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"

@@ -35,7 +35,8 @@ void WorkgroupScan::next_run() {
   if (may_be_workgroup()) b_.barrier();
 }
 
-/// Lane i gets the lanes up to i of its neighbours combined, from those that have `distance` combined already.
+/// Thread i gets the values of its group's threads up to i combined. Before the call, each already holds `distance`
+/// values combined.
 MachineValue WorkgroupScan::scan_lanes(MachineValue mine, std::uint32_t distance) {
   if (distance >= std::min(width_.most, subgroup_size_)) return mine;
   const auto scanned = [&] {

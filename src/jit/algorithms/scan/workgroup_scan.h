@@ -9,29 +9,29 @@
 namespace millrace {
 
 struct ScannedValue {
-  MachineValue before;  // of the threads before this one, combined
-  MachineValue total;   // of all
+  MachineValue before;  // the threads before this one, combined
+  MachineValue total;   // all threads, combined
 };
 
-/// Combines a value of each of `width` neighbouring threads: some of a subgroup, by shuffles, or all of the workgroup,
-/// with a word of workgroup memory a subgroup.
+/// Combines one value per thread over each `width` neighbouring threads: within a subgroup by shuffles, or over the
+/// whole workgroup with one word of workgroup memory per subgroup.
 class WorkgroupScan {
  public:
-  using Combine = std::function<MachineValue(MachineValue, MachineValue)>;  // associative
+  using Combine = std::function<MachineValue(MachineValue, MachineValue)>;  // must be associative
 
   struct Threads {
-    PowerOfTwo width;  // at most a subgroup, or the workgroup
+    PowerOfTwo width;  // at most a subgroup, or the whole workgroup
     std::uint32_t subgroup_size = 0;
   };
-  /// After set_workgroup.
+  /// Precondition: set_workgroup was called.
   WorkgroupScan(MachineBuilder& b, Combine combine, MachineValue identity, const Threads& threads);
 
-  /// This thread's number among the `width`: i32.
+  /// This thread's number among the `width` threads, as i32.
   MachineValue place() { return place_; }
 
-  /// All threads are there. Between two runs stands next_run().
+  /// All threads must be there. Call next_run() between two runs.
   ScannedValue run(MachineValue mine);
-  /// Waits until all threads have what an earlier run gave.
+  /// Waits until all threads have read the results of the last run.
   void next_run();
 
  private:
@@ -47,9 +47,9 @@ class WorkgroupScan {
   std::uint32_t subgroup_size_;
   MachineValue lane_;
   MachineValue place_;
-  MachineValue last_;                       // number of the last of the lanes that scan together: i32
-  std::vector<MachineValue> has_distance_;  // by its logarithm; where a run decides on the width
-  MachineValue is_workgroup_;               // likewise
+  MachineValue last_;                       // number of the last thread that scans with this one: i32
+  std::vector<MachineValue> has_distance_;  // by logarithm of the distance; only if the run decides the width
+  MachineValue is_workgroup_;               // only if the run decides the width
   MemoryHandle totals_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scatter copies each line of its operand and then puts the updates into it, in the order of the indices. A thread
-// owns its lines, so nothing that it writes is another's: duplicates have one order, whatever the number of threads.
+// Copies each row of the operand, then applies the updates in the order of the indices. Each row belongs to one thread,
+// so duplicate indices have one order for any number of threads. O(rows * (extent + indices)).
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
@@ -68,7 +68,7 @@ class ScatterBuilder {
     });
   }
 
-  /// The updates' dims are the operand's, with the dims of the indices in the place of the axis.
+  /// The updates have the operand's dims, with the axis replaced by the dims of the indices.
   void update_line() {
     const std::size_t index_rank = scatter_.indices.type.shape.rank();
     const LinearValue updates =
@@ -77,7 +77,7 @@ class ScatterBuilder {
     update_from(0, indices, updates, walk_.start(scatter_.result));
   }
 
-  /// One loop per dim of the indices, the last one innermost.
+  /// One loop per dim of the indices, the last dim innermost.
   void update_from(std::size_t dim, const LinearValue& index, const LinearValue& update, const LinearValue& line) {
     const Shape& shape = scatter_.indices.type.shape;
     if (dim == shape.rank()) return apply_update(index.value(b_), update.value(b_), line);

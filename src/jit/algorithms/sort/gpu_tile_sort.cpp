@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that a workgroup holds at once, each read once, sorted in registers and workgroup memory, and written: as many
-// short rows a workgroup as fill it.
+// Sorts rows that fit into a workgroup, in registers and workgroup memory. Reads and writes each row once. A workgroup
+// takes as many short rows as fit.
 #include <algorithm>
 #include <bit>
 
@@ -16,7 +16,7 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t kMostRecords = 4096;  // 48 KiB of the largest records
-constexpr std::int64_t kSmallTile = 512;     // records of a workgroup that sorts short rows
+constexpr std::int64_t kSmallTile = 512;     // records per workgroup for short rows
 
 class TileSortBuilder {
  public:
@@ -53,7 +53,7 @@ class TileSortBuilder {
   }
 
  private:
-  /// A workgroup takes as many rows as its tile has places for, where rows are short, else one.
+  /// A workgroup takes as many short rows as its tile has places for, or one long row.
   void place_rows() {
     first_row_ = b_.workgroup_id();
     b_.set_num_groups(rows_);
@@ -66,14 +66,14 @@ class TileSortBuilder {
 
   struct Place {
     MachineValue row;       // i64
-    MachineValue position;  // in the row: i32
+    MachineValue position;  // in the row, i32
   };
   Place place_of(MachineValue i) {
     if (!has_many_rows_) return {first_row_, i};
     return {b_.add(first_row_, b_.convert(DType::kI64, b_.shr(i, row_bits_))), b_.bit_and(i, last_position_)};
   }
 
-  /// Whether the place is one of the first `extent` of a row that there is.
+  /// Whether the place is one of the first `extent` places of an existing row.
   MachineValue is_there(const Place& place, const SizeExpr& extent) {
     const MachineValue is_inside = b_.lt(b_.convert(DType::kI64, place.position), b_.size(extent));
     return has_many_rows_ ? b_.bit_and(is_inside, b_.lt(place.row, b_.size(rows_))) : is_inside;
@@ -100,12 +100,12 @@ class TileSortBuilder {
   SortRecords records_;
   SizeExpr rows_;
   bool has_many_rows_ = false;
-  SizePower places_;  // of a row
+  SizePower places_;  // per row
   WorkgroupThreads threads_;
   PowerOfTwo run_;  // places_, in the kernel
   MemoryHandle input_;
   MachineValue first_row_;
-  MachineValue row_bits_, last_position_;  // i32, of a run; where a workgroup has many rows
+  MachineValue row_bits_, last_position_;  // i32, of a run; only if a workgroup has many rows
 };
 
 }  // namespace

@@ -8,10 +8,10 @@
 
 namespace millrace {
 
-/// What holds a dtype's sort key: u64 for 64-bit dtypes, else u32.
+/// The dtype that holds a sort key: u64 for 64-bit dtypes, otherwise u32.
 constexpr DType sort_key_dtype(DType stored) { return size_bytes(stored) == 8 ? DType::kU64 : DType::kU32; }
 
-/// How many bits the key has, the lowest ones; those above are 0.
+/// The number of bits of the key. They are the lowest ones; the bits above are 0.
 constexpr unsigned sort_key_bits(DType stored) { return static_cast<unsigned>(8 * size_bytes(stored)); }
 
 namespace detail {
@@ -21,8 +21,8 @@ constexpr DType unsigned_like(DType stored) {
   return kUnsigned[std::countr_zero(size_bytes(stored))];
 }
 
-/// Floats of `width` bits with `infinity` the bits of +inf: negative ones turned over, so that bits order as values.
-/// -0 becomes +0, and every NaN the greatest key that there is.
+/// The key of a float of `width` bits, where `infinity` is the bits of +inf: negative floats are complemented, so that
+/// keys order like values. -0 gets the key of +0, and every NaN the greatest key.
 inline MachineValue float_sort_key(MachineBuilder& b, MachineValue bits, unsigned width, std::uint64_t infinity) {
   const auto constant = [&](std::uint64_t value) {
     return b.constant_int(bits.dtype, static_cast<std::int64_t>(value));
@@ -41,8 +41,8 @@ inline MachineValue float_sort_key(MachineBuilder& b, MachineValue bits, unsigne
 
 }  // namespace detail
 
-/// An unsigned key that orders as a sort does: NaN greatest, -0 equal to +0, turned over when `largest` comes first.
-/// `loaded` is a value as loads give it (u16 for 16-bit floats).
+/// An unsigned key that orders like the sort: NaN is greatest, -0 equals +0, and the order is reversed if `largest`
+/// comes first. `loaded` is the register that a load gives (u16 for 16-bit floats).
 inline MachineValue sort_key(MachineBuilder& b, MachineValue loaded, DType stored, bool largest) {
   const DType key_dtype = sort_key_dtype(stored);
   const bool is_wide = key_dtype == DType::kU64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bottom-up merge sort of (key, index) records, a row a workgroup: n log n, stable, no branch on data. Two halves of
-// memory take turns; they are workgroup memory where that fits, else scratch of the sequence.
+// Bottom-up merge sort of (key, index) records, one row per workgroup: O(n log n), stable, without branches on data.
+// The passes alternate between two halves of memory: workgroup memory if both fit, otherwise scratch of the sequence.
 #include <algorithm>
 #include <bit>
 
@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// Records are one u64 (key above, index below) while both fit in 32 bits, else two.
+/// Records are one u64 (key above, index below) if both fit in 32 bits, otherwise two.
 std::int64_t words_per_record(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const bool is_packed =
@@ -27,8 +27,8 @@ SizeExpr words_per_row(const SortDescriptor& sort) {
 }
 
 struct Record {
-  MachineValue key;    // with the index below it when packed
-  MachineValue index;  // not used when packed
+  MachineValue key;    // if packed, with the index in the low bits
+  MachineValue index;  // unused if packed
 };
 
 class SortBuilder {
@@ -53,7 +53,6 @@ class SortBuilder {
     b_.set_num_groups(num_rows(sort_.input.type.shape, sort_.axis));
     const MachineValue row = b_.workgroup_id();
     base_ = in_scratch_ ? b_.mul(row, size(words_per_row(sort_))) : b_.i64(0);
-    // An element of rows of extent 0 has no place to take.
     const MachineValue from = row_offset(row, sort_.input);
     fill_records(from);
     const MachineValue sorted_half = merge_passes();
@@ -64,7 +63,7 @@ class SortBuilder {
  private:
   MachineValue size(const SizeExpr& expr) { return LinearValue::of_size(b_, expr).value(b_); }
 
-  /// Where row number `row` of `tensor` begins.
+  /// The offset where row `row` of `tensor` begins.
   MachineValue row_offset(MachineValue row, const KernelTensor& tensor) {
     LinearValue offset = LinearValue::of_size(b_, tensor.layout.offset);
     const Shape& shape = sort_.input.type.shape;
@@ -90,7 +89,7 @@ class SortBuilder {
     });
   }
 
-  /// The word where record `position` of half 0 or 1 stands.
+  /// The word of record `position` in half 0 or 1.
   MachineValue word_of(MachineValue half, MachineValue position) {
     MachineValue start = b_.mul(half, n_);
     if (!is_packed_) start = b_.mul(start, b_.i64(2));
@@ -115,7 +114,7 @@ class SortBuilder {
     });
   }
 
-  /// Passes until a run is a row: ceil(log2(n)).
+  /// The passes until a run is a whole row: ceil(log2(n)).
   MachineValue num_passes() {
     const SizeExpr& n = sort_.input.type.shape[sort_.axis];
     if (n.is_constant()) {
@@ -128,7 +127,7 @@ class SortBuilder {
                        })[0];
   }
 
-  /// Merges runs of doubling width from half to half; gives the half that the last pass wrote.
+  /// Merges runs of doubling width, alternating between the halves. Returns the half that the last pass wrote.
   MachineValue merge_passes() {
     const MachineValue passes = num_passes();
     for_each(passes, [&](MachineValue pass) {
@@ -149,8 +148,8 @@ class SortBuilder {
     MachineValue to;
   };
 
-  /// Merges the runs [start, mid) and [mid, end). The record of an exhausted run is read (it is in the row) and not
-  /// taken.
+  /// Merges the runs [start, mid) and [mid, end). A record past the end of its run is read (it is still in the row) but
+  /// not taken.
   void merge_runs(MachineValue start, MachineValue width, Halves halves) {
     const MachineValue mid = b_.min(b_.add(start, width), n_);
     const MachineValue end = b_.min(b_.add(mid, width), n_);
@@ -160,7 +159,7 @@ class SortBuilder {
       const MachineValue right = heads[1];
       const Record a = load_record(word_of(halves.from, b_.min(left, last)));
       const Record c = load_record(word_of(halves.from, b_.min(right, last)));
-      // Equal records do not occur when packed; otherwise equal keys keep the left run's.
+      // Packed records are never equal; for equal keys, the left run's record comes first.
       const MachineValue keep_order = b_.le(a.key, c.key);
       const MachineValue take_left = b_.bit_and(b_.lt(left, mid), b_.bit_or(b_.le(end, right), keep_order));
       store_record(word_of(halves.to, out),

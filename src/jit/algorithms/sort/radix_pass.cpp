@@ -28,7 +28,7 @@ class ScanBuilder : RadixPassBuilder {
  public:
   using RadixPassBuilder::RadixPassBuilder;
 
-  /// Each digit of a row has as many threads as there are blocks, or a workgroup.
+  /// Gives each digit of a row one thread per block, up to a subgroup; for more blocks, the whole workgroup.
   RadixKernel run() {
     const MemoryHandle counts = buffer("counts", count_, scratch_.counts, true, true);
     const MemoryHandle totals = buffer("totals", count_, scratch_.totals, false, true);
@@ -57,13 +57,13 @@ class ScanBuilder : RadixPassBuilder {
   }
 
  private:
-  /// The condition, and where the last workgroup has more threads than there are digits that the thread has one.
+  /// `condition`, and, if the last workgroup has more threads than digits are left, that this thread has a digit.
   MachineValue if_digit(MachineValue condition) {
     if (!has_spare_threads_) return condition;
     return b_.bit_and(condition, b_.lt(digit_, b_.size(rows_ * num_digits_)));
   }
 
-  MachineValue digit_;  // of all rows' digits: i64
+  MachineValue digit_;  // number among the digits of all rows: i64
   bool has_spare_threads_ = false;
 };
 

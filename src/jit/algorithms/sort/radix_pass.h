@@ -11,28 +11,28 @@ namespace millrace {
 /// Elements in scratch, row after row.
 struct RadixElements {
   SequenceOperand values;   // the elements themselves
-  SequenceOperand indices;  // of them in their row; where they are wanted
+  SequenceOperand indices;  // the elements' indices in their rows; if requested
 };
 
-/// What the kernels of a radix sort or selection leave each other.
+/// Scratch that the kernels of a radix sort or selection pass on.
 struct RadixScratch {
-  DType count = DType::kI32;   // what counts a row's elements, in all scratch: i32 where that can
-  SequenceOperand counts;      // by row, digit and block: elements; then where the first of them goes
-  SequenceOperand totals;      // by row and digit: elements
-  SequenceOperand thresholds;  // by row: the digits of the k-th key that a selection has found, below them 0
-  SequenceOperand ranks;  // by row, of this pass and the last in turn: how many with these digits come before the k-th
+  DType count = DType::kI32;   // the dtype of all counts: i32 if it can count a row's elements
+  SequenceOperand counts;      // by row, digit and block: counts; then where their first goes
+  SequenceOperand totals;      // by row and digit: counts
+  SequenceOperand thresholds;  // by row: the digits of the k-th key found so far, with 0 below
+  SequenceOperand ranks;       // by row, for this pass and the last one: rank of the k-th among keys with these digits
 };
 
 /// Which elements a pass takes, and what their digit is.
 enum class RadixTakes : std::uint8_t {
-  kAll,            // all; 8 bits of the key
-  kOfPrefix,       // those whose higher digits are the threshold's; 8 bits of the key
-  kUpToThreshold,  // those whose key is at most the threshold; 0 where it is less, 1 where it is equal
+  kAll,            // all elements; 8 bits of the key
+  kOfPrefix,       // elements whose higher digits equal the threshold's; 8 bits of the key
+  kUpToThreshold,  // elements whose key is at most the threshold; 0 if less, 1 if equal
 };
 
-/// One digit of every key.
+/// A pass over one digit of every key.
 struct RadixPass {
-  unsigned number = 0;  // of the 8 bits; the lowest are number 0
+  unsigned number = 0;  // number of the 8-bit digit; the lowest is 0
   RadixTakes takes = RadixTakes::kAll;
   std::optional<RadixElements> from = {};  // absent: the input
   std::optional<RadixElements> to = {};    // absent: the results
@@ -41,13 +41,13 @@ struct RadixPass {
   std::string name() const { return takes == RadixTakes::kUpToThreshold ? "chosen" : std::to_string(number); }
 };
 
-/// How many values 8 bits have, and a key that is compared with the threshold.
+/// The number of values of an 8-bit digit, and of a comparison with the threshold.
 inline constexpr std::int64_t kRadixDigits = 256;
 inline constexpr std::int64_t kThresholdDigits = 2;
 
-/// What counts a row's elements.
+/// The dtype that counts a row's elements.
 DType radix_count_dtype(const SortDescriptor&);
-/// The blocks of a row, each the share of one workgroup.
+/// The number of blocks per row. Each block is the share of one workgroup.
 SizeExpr num_radix_blocks(const SortDescriptor&);
 
 struct RadixKernel {
@@ -56,20 +56,21 @@ struct RadixKernel {
 };
 using BuildRadixKernel = RadixKernel(const SortDescriptor&, const RadixPass&, const RadixScratch&);
 
-// The three kernels of a pass that moves elements, in their order.
+// The three kernels of a pass that moves elements, in order.
 
 /// Counts the elements of each digit in each block.
 BuildRadixKernel build_radix_count;
-/// Sums up a digit's counts over the blocks of a row.
+/// Scans each digit's counts over the blocks of a row, and sums them up.
 BuildRadixKernel build_radix_scan;
-/// Moves each element to its place, those of one digit in their order; up to the threshold only the first k.
+/// Moves each element to its place, keeping the order of elements with equal digits. With a threshold, moves only the
+/// first k.
 BuildRadixKernel build_radix_scatter;
 
-// What finds the k-th key of each row: one kernel at the start, then two a digit, from the highest on.
+// The kernels that find the k-th key of each row: one at the start, then two per digit, from the highest.
 
-/// No digit is found; the pass's number is that of the highest and one more.
+/// Initialises the search. The pass's number is one more than that of the highest digit.
 BuildRadixKernel build_select_start;
-/// Adds the elements of each digit to the totals.
+/// Adds the counts of each digit to the totals.
 BuildRadixKernel build_select_count;
 /// Finds the digit of the k-th key, and clears the totals.
 BuildRadixKernel build_select_digit;

@@ -11,11 +11,11 @@
 
 namespace millrace {
 
-inline constexpr std::uint32_t kRadixThreads = 256;  // a digit each
+inline constexpr std::uint32_t kRadixThreads = 256;  // one per digit
 inline constexpr std::uint32_t kRadixTurns = 16;
-inline constexpr std::uint32_t kRadixBlock = kRadixThreads * kRadixTurns;  // elements of one workgroup
+inline constexpr std::uint32_t kRadixBlock = kRadixThreads * kRadixTurns;  // elements per workgroup
 
-/// What the kernels have in common: which row and block, where elements are read, and what their digit is.
+/// Shared by the kernels of a pass: which row and block a workgroup has, how to read its elements, and their digits.
 class RadixPassBuilder {
  public:
   RadixPassBuilder(std::string_view step, const SortDescriptor& sort, const RadixPass& pass,
@@ -47,7 +47,7 @@ class RadixPassBuilder {
     if (!takes_all()) thresholds_ = buffer("thresholds", sort_key_dtype(dtype), scratch_.thresholds, true, false);
   }
 
-  /// A workgroup a block of a row.
+  /// Assigns one block of a row to each workgroup.
   void place_block() {
     const MachineValue group = b_.workgroup_id();
     b_.set_num_groups(rows_ * blocks_);
@@ -57,7 +57,7 @@ class RadixPassBuilder {
     row_start_ = pass_.from ? b_.mul(row_, b_.size(n_)) : row_start(b_, sort_.input, sort_.axis, row_);
     if (!takes_all()) threshold_ = b_.load(thresholds_, row_);
   }
-  /// The position in its row (i64) of the block's element `i` (i32).
+  /// The position (i64) in its row of the block's element `i` (i32).
   MachineValue position(MachineValue i) { return b_.add(first_, b_.convert(DType::kI64, i)); }
   MachineValue is_there(MachineValue position) { return b_.lt(position, b_.size(n_)); }
 
@@ -68,19 +68,19 @@ class RadixPassBuilder {
   MachineValue key_of(MachineValue element) { return sort_key(b_, element, sort_.input.type.dtype, sort_.largest); }
 
   bool takes_all() const { return pass_.takes == RadixTakes::kAll; }
-  /// Whether the pass takes elements of this key. Not for one that takes all.
+  /// Whether the pass takes elements with this key. Precondition: the pass does not take all.
   MachineValue is_taken(MachineValue key) {
     if (pass_.takes == RadixTakes::kUpToThreshold) return b_.le(key, threshold_);
     return b_.eq(without_low_digits(b_.bit_xor(key, threshold_), pass_.number + 1), b_.constant_int(key.dtype, 0));
   }
-  /// i32.
+  /// The digit of the key, as i32.
   MachineValue digit_of(MachineValue key) {
     if (pass_.takes == RadixTakes::kUpToThreshold) return b_.convert(DType::kI32, b_.eq(key, threshold_));
     const MachineValue digits = without_low_digits(key, pass_.number);
     return b_.convert(DType::kI32, b_.bit_and(digits, b_.constant_int(key.dtype, kRadixDigits - 1)));
   }
 
-  /// Calls body(digit) where an element of this key is taken.
+  /// Calls body(digit) if the pass takes elements with this key.
   template <class F>
   void when_taken(MachineValue key, F&& body) {
     if (takes_all()) return body(digit_of(key));
@@ -96,7 +96,7 @@ class RadixPassBuilder {
     when(b_, has_digit(), body);
   }
 
-  /// Counts the block's elements of each digit in workgroup memory: i32.
+  /// Counts the block's elements of each digit, in workgroup memory. Returns i32 counts.
   MemoryHandle count_block() {
     const MemoryHandle counts = b_.workgroup_memory(DType::kI32, static_cast<std::uint64_t>(num_digits_), "counts");
     place_block();
@@ -113,7 +113,7 @@ class RadixPassBuilder {
     return counts;
   }
 
-  /// Sums up a count of each thread, of all or of each `width`.
+  /// A scan that sums one count per thread, over all threads or over each group of `width` threads.
   WorkgroupScan thread_sums() { return sums_of({kRadixThreads}); }
   WorkgroupScan sums_of(const PowerOfTwo& width) {
     return {b_,
@@ -122,7 +122,7 @@ class RadixPassBuilder {
             {.width = width, .subgroup_size = pass_.subgroup_size}};
   }
 
-  /// Where `counts` has a digit (i64) of this block.
+  /// The place in `counts` of a digit (i64) for this block.
   MachineValue place_of_count(MachineValue row_digit) { return b_.mul_add(row_digit, b_.size(blocks_), block_); }
   MachineValue row_digit() { return b_.mul_add(row_, b_.i64(num_digits_), b_.convert(DType::kI64, b_.thread_id())); }
 
@@ -137,7 +137,7 @@ class RadixPassBuilder {
   std::int64_t num_digits_;
   std::vector<SequenceOperand> buffers_;
   MemoryHandle elements_, thresholds_;
-  MachineValue row_, block_, first_, row_start_;  // i64
+  MachineValue row_, block_, first_, row_start_;  // all i64
   MachineValue threshold_;                        // the row's
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block's elements go to their places: those of one digit stay in their order, over subgroups, turns and lanes.
+// Moves a block's elements to their places, keeping those with one digit in order: by subgroup, iteration and thread.
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/sort/radix_pass_builder.h"
@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// How many bits of a u32 or u64 are set: i32. (LLVM knows these steps, and has an instruction for them.)
+/// The number of bits set in a u32 or u64, as i32. (LLVM recognises this sequence and has an instruction for it.)
 MachineValue count_ones(MachineBuilder& b, MachineValue x) {
   const std::uint64_t ones = x.dtype == DType::kU64 ? UINT64_MAX : UINT32_MAX;
   const auto constant = [&](std::uint64_t value) { return b.constant_int(x.dtype, static_cast<std::int64_t>(value)); };
@@ -59,7 +59,7 @@ class ScatterBuilder : RadixPassBuilder {
     if (wants_indices) moved_indices_ = buffer("moved_indices", count_, pass_.to->indices, false, true);
   }
 
-  /// Calls body(i) for the elements of this thread: a subgroup takes neighbours, in their order.
+  /// Calls body(i) for this thread's elements. A subgroup takes neighbouring elements, in order.
   template <class F>
   void for_my_elements(F&& body) {
     const MachineValue lanes = b_.i32(static_cast<std::int32_t>(pass_.subgroup_size));
@@ -68,7 +68,7 @@ class ScatterBuilder : RadixPassBuilder {
              [&](MachineValue turn) { body(b_.add(b_.mul_add(turn, lanes, first), b_.lane_id())); });
   }
 
-  /// Calls body(place) for the places of this thread's digit, a subgroup's each.
+  /// Calls body(place) for the places of this thread's digit, one per subgroup.
   template <class F>
   void for_my_places(F&& body) {
     for (std::int64_t first = 0; first < num_subgroups_ * num_digits_; first += num_digits_) {
@@ -88,12 +88,12 @@ class ScatterBuilder : RadixPassBuilder {
     });
   }
 
-  /// From the counts of each subgroup and digit, where the first of them goes in the row.
+  /// From the counts by subgroup and digit, computes where the first element of each goes in the row.
   void place_digits() {
     const MachineValue digit = row_digit(), zero = b_.constant_int(count_, 0);
     const MachineValue total =
         has_digit_each() ? b_.load(totals_, digit) : b_.load_masked(totals_, digit, has_digit(), zero);
-    // All have counted when the scan is over: it has a barrier.
+    // The scan contains a barrier, so all threads have counted when it ends.
     const MachineValue lower_digits = thread_sums().run(total).before;
     for_my_digit([&] {
       MachineValue start = b_.add(lower_digits, b_.load(counts_, place_of_count(digit)));
@@ -105,7 +105,7 @@ class ScatterBuilder : RadixPassBuilder {
     });
   }
 
-  /// The lanes with elements of this lane's digit, a bit each.
+  /// The threads of the subgroup whose elements have this thread's digit, as a bit mask.
   MachineValue peers_of(MachineValue digit, MachineValue is_element) {
     const DType bits = pass_.subgroup_size == 64 ? DType::kU64 : DType::kU32;
     const auto ballot = [&](MachineValue flag) { return b_.convert(bits, b_.ballot(flag)); };
@@ -118,7 +118,7 @@ class ScatterBuilder : RadixPassBuilder {
     return peers;
   }
 
-  /// Lanes of one digit go to neighbouring places, in their order; the first of them takes the places for all.
+  /// Threads with one digit write to neighbouring places, in order; the first of them reserves the places for all.
   void move_element(MachineValue i) {
     const MachineValue at = position(i), is_inside = is_there(at);
     const MachineValue nothing = b_.constant_int(register_dtype(stash_.dtype), 0);
@@ -162,11 +162,11 @@ class ScatterBuilder : RadixPassBuilder {
   }
 
   std::int64_t num_subgroups_;
-  SizeExpr num_moved_;  // of each row
+  SizeExpr num_moved_;  // per row
   MemoryHandle indices_, counts_, totals_, moved_, moved_indices_;
   std::optional<SortResults> results_;
-  MemoryHandle stash_;   // the block's elements: read once
-  MemoryHandle places_;  // by subgroup and digit: elements; then where the next one goes
+  MemoryHandle stash_;   // the block's elements, so that they are read once
+  MemoryHandle places_;  // by subgroup and digit: counts; then where the next element goes
   MachineValue row_in_moved_, subgroup_digits_;
 };
 

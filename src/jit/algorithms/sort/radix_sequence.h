@@ -6,22 +6,22 @@
 
 namespace millrace {
 
-/// The kernels and the scratch of a radix sort or selection, as they are put together.
+/// Assembles the kernels and the scratch of a radix sort or selection.
 class RadixSequence {
  public:
-  /// `num_counts`: what the pass with the most of them has.
+  /// `num_counts` is the number of counts in the pass that has the most.
   RadixSequence(const SortDescriptor& sort, const SizeExpr& num_counts, const Target& target,
                 const LowerOptions& options);
 
-  /// Scratch that only a selection has.
+  /// Adds the scratch that only a selection needs.
   void add_threshold();
-  /// Scratch for all elements of `sort`.
+  /// Adds scratch for all elements of `sort`.
   RadixElements add_elements(const SortDescriptor& sort);
 
   Status append(BuildRadixKernel* build, const SortDescriptor& sort, RadixPass pass);
-  /// The three kernels of a pass that moves elements.
+  /// Appends the three kernels of a pass that moves elements.
   Status append_move(const SortDescriptor& sort, const RadixPass& pass);
-  /// A pass a digit, the lowest first, from the input or from scratch to the results.
+  /// Appends one pass per digit, from the lowest, from the input or from scratch to the results.
   Status append_sort(const SortDescriptor& sort, const std::optional<RadixElements>& from);
 
   KernelSequence finish() { return std::move(sequence_); }
@@ -38,7 +38,7 @@ class RadixSequence {
   KernelSequence sequence_;
 };
 
-/// Counts of all rows, digits and blocks.
+/// The number of counts: over all rows, digits and blocks.
 SizeExpr num_radix_counts(const SortDescriptor& sort, std::int64_t num_digits);
 
 }  // namespace millrace

@@ -6,53 +6,53 @@
 
 namespace millrace {
 
-/// A key that orders, and the element's index in its row, which makes records of equal keys differ.
+/// A key that orders elements, and the element's index in its row, which distinguishes records with equal keys.
 struct SortRecord {
-  MachineValue key;    // with the index below it when packed
-  MachineValue index;  // the key itself when packed
+  MachineValue key;    // if packed, the index is in its low bits
+  MachineValue index;  // if packed, the same as the key
 };
 
-/// Where records stand.
+/// The place of records in memory.
 struct RecordMemory {
   MemoryHandle keys;
-  MemoryHandle indices;  // not there when packed
+  MemoryHandle indices;  // unused if packed
 };
 
-/// One u64 while key and index have 32 bits each, else two words.
+/// One u64 if key and index have 32 bits each, otherwise two words.
 struct RecordForm {
   DType key = DType::kU64;
-  DType index = DType::kI32;  // i64 where i32 does not count a row's elements
+  DType index = DType::kI32;  // i64 if i32 cannot count a row's elements
   bool is_packed = true;
-  /// Bytes of each word.
+  /// The bytes of each word.
   std::vector<std::int64_t> word_bytes() const;
 };
 RecordForm record_form_of(const SortDescriptor& sort);
 
-/// The records of a sort, and what is done with them.
+/// The records of a sort, and the operations on them.
 class SortRecords {
  public:
   SortRecords(MachineBuilder& b, const SortDescriptor& sort);
 
   DType index_dtype() const { return form_.index; }
 
-  /// The record of an element as loaded, number `index` (index_dtype) of its row.
+  /// The record of a loaded element with number `index` (index_dtype) in its row.
   SortRecord make(MachineValue loaded, MachineValue index);
-  /// Greater than any element's: what fills a tile up.
+  /// A record after every element's record; it fills up tiles.
   SortRecord last();
-  /// At most as great as the least element's.
+  /// A record not after any element's record.
   SortRecord first();
-  /// The least that is greater.
+  /// The least record after the given one.
   SortRecord after(const SortRecord&);
-  /// i64.
+  /// The index as i64.
   MachineValue index_of(const SortRecord&);
   MachineValue is_before(const SortRecord& a, const SortRecord& c);
   SortRecord select(MachineValue condition, const SortRecord& a, const SortRecord& c);
   SortRecord shuffle_xor(const SortRecord&, std::uint32_t mask);
-  /// The record of those threads whose `condition` holds, last() of the others.
+  /// The made record for threads whose `condition` holds, last() for the others.
   template <class F>
   SortRecord make_where(MachineValue condition, F&& make_record);
 
-  /// Records as values that a loop carries; the record number `i` among those of several.
+  /// Converts between records and the values that a loop carries; record_at picks record `i` of several.
   std::size_t num_words() const { return form_.is_packed ? 1 : 2; }
   MachineBuilder::Values words_of(const SortRecord&) const;
   SortRecord record_at(const MachineBuilder::Values& words, std::size_t i) const;

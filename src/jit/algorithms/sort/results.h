@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// The results of a sort that are wanted, as buffer arguments: values, then indices.
+/// The requested results of a sort as buffer arguments: values, then indices.
 class SortResults {
  public:
   SortResults(MachineBuilder& b, const SortDescriptor& sort) : b_(b), sort_(sort) {
@@ -13,8 +13,8 @@ class SortResults {
     if (sort.indices) indices_ = b.buffer(sort.indices->name, DType::kI64, false, true);
   }
 
-  /// Result number `position` of a row is the input's element number `index`; all i64. The value is taken from the
-  /// input again: a key is not all of it.
+  /// Writes the input's element `index` as result `position` of a row; all are i64. Reads the value from the input
+  /// again, because a key does not hold all of it.
   void write(MemoryHandle input, MachineValue row, MachineValue position, MachineValue index) {
     if (sort_.values) {
       const MachineValue from = row_start(b_, sort_.input, sort_.axis, row);

@@ -26,7 +26,7 @@ SortRecord TileSorter::exchange_lanes(const SortRecord& mine, std::uint32_t mask
   const SortRecord other = records_.shuffle_xor(mine, mask);
   const auto top_bit = static_cast<std::int32_t>(std::bit_floor(mask));
   const MachineValue is_lower = b_.eq(b_.bit_and(lane_, b_.i32(top_bit)), b_.i32(0));
-  // Either of two equal records (what fills a tile up) may be taken.
+  // For equal records (which only fill a tile), it does not matter which is taken.
   return records_.select(b_.eq(records_.is_before(other, mine), is_lower), other, mine);
 }
 
@@ -47,7 +47,7 @@ SortRecord TileSorter::sort_lanes(SortRecord mine, std::size_t stage) {
   return records_.record_at(words, 0);
 }
 
-/// The places of pair number `pair` differ in bit number `bit`; in a merge's first step in all bits below as well.
+/// The places of pair `pair` differ in bit `bit`; in the first step of a merge, also in all lower bits.
 void TileSorter::exchange_places(const RecordMemory& memory, MachineValue pair, MachineValue bit,
                                  MachineValue is_first) {
   const MachineValue one = b_.i32(1), distance = b_.shl(one, bit);
@@ -67,7 +67,7 @@ void TileSorter::sort(const RecordMemory& memory, const std::function<SortRecord
   const std::uint32_t threads = threads_.num_threads, lanes = threads_.subgroup_size;
   for_my_share(b_, records, threads, [&](MachineValue i) { records_.store(memory, i, sort_lanes(fill(i))); });
   const MachineValue lane_bits = b_.i32(std::countr_zero(lanes)), one = b_.i32(1);
-  // Stage s merges runs of 2^s: at distances of a subgroup and more in memory, then between lanes.
+  // Stage s merges runs of 2^s: in memory for distances of at least a subgroup, then between threads.
   for_each(b_, lane_bits, log2_of(b_, extents_.run), one, [&](MachineValue stage) {
     const MachineValue num_steps = b_.add(b_.sub(stage, lane_bits), one);
     for_each(b_, b_.i32(0), num_steps, one, [&](MachineValue step) {

@@ -9,40 +9,41 @@
 
 namespace millrace {
 
-/// Threads of a workgroup, as the target runs them.
+/// The threads of a workgroup, as the target runs them.
 struct WorkgroupThreads {
   std::uint32_t num_threads = 0;
   std::uint32_t subgroup_size = 0;
 };
 
-/// Neighbouring records that are sorted together, and all records of a workgroup: two a thread or more.
+/// The number of neighbouring records that are sorted together, and of all records of a workgroup: at least two per
+/// thread.
 struct TileExtents {
   PowerOfTwo run;
   PowerOfTwo num_records;
 };
 
-/// Bitonic sorting networks: between the lanes of a subgroup in registers, beyond in workgroup memory. Each exchange
-/// leaves the lesser record at the lower place: the first step of a merge compares with the mirrored place, so that no
-/// run has to descend.
+/// Bitonic sorting networks, between the threads of a subgroup in registers and beyond that in workgroup memory. Each
+/// exchange leaves the lesser record at the lower place. The first step of a merge compares with the mirrored place, so
+/// no run has to be in descending order. O(n log^2 n) exchanges.
 /// Source: Batcher, "Sorting networks and their applications", AFIPS 1968; mirrored as in Knuth 5.3.4, exercise 10.
 class TileSorter {
  public:
-  /// After set_workgroup; all threads are there.
+  /// Preconditions: set_workgroup was called, and all threads are there.
   TileSorter(MachineBuilder& b, SortRecords& records, const WorkgroupThreads& threads, const TileExtents& extents);
 
-  /// Sorts the runs of neighbouring lanes, where a run is at most a subgroup.
+  /// Sorts runs of neighbouring threads' records. Precondition: a run is at most a subgroup.
   SortRecord sort_lanes(SortRecord mine) { return sort_lanes(mine, 1); }
 
-  /// Sorts the runs in memory. `fill(i)` gives what stands at place i (i32) before. A thread fills, and afterwards may
-  /// read without a barrier, the places of its own share.
+  /// Sorts the runs in memory. `fill(i)` gives the initial record at place i (i32). Each thread fills the places of its
+  /// own share, and may read these afterwards without a barrier.
   void sort(const RecordMemory& memory, const std::function<SortRecord(MachineValue)>& fill);
 
  private:
-  /// With the lane whose number differs by `mask`.
+  /// Exchanges with the thread whose number differs by `mask`.
   SortRecord exchange_lanes(const SortRecord& mine, std::uint32_t mask);
-  /// Steps at distances `distance`, half of it, ... 1.
+  /// Steps at distances `distance`, `distance` / 2, ..., 1.
   SortRecord merge_lanes(SortRecord mine, std::uint32_t distance);
-  /// Merges runs of 2^(stage - 1) lanes, and what they become, up to those of a subgroup or the run.
+  /// Merges runs of 2^(stage - 1) threads, and then the results, up to a subgroup or the run.
   SortRecord sort_lanes(SortRecord mine, std::size_t stage);
   void exchange_places(const RecordMemory&, MachineValue pair, MachineValue bit, MachineValue is_first);
 
@@ -52,7 +53,7 @@ class TileSorter {
   TileExtents extents_;
   MachineValue lane_;
   std::size_t num_lane_stages_;
-  std::vector<MachineValue> has_stage_;  // by stage from 1 on, where a run decides
+  std::vector<MachineValue> has_stage_;  // by stage, from 1; only if the run size is bound at run time
 };
 
 }  // namespace millrace

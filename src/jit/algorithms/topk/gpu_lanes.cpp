@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TopK of many short rows with a small k. A subgroup holds a row in its registers. Each round finds the first record
-// that stands behind the last one found. No workgroup memory, no barrier; each element is read once.
+// TopK of many short rows with a small k. A subgroup holds a row in its registers. Each of the k rounds finds the first
+// record after the last one found. Needs no workgroup memory and no barrier; reads each element once.
 #include <algorithm>
 #include <bit>
 
@@ -17,9 +17,9 @@ namespace millrace {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-constexpr std::int64_t kMostElements = 16;  // of a lane
-constexpr std::int64_t kMostRounds = 16;    // beyond, a sort is as fast
-/// One branch skips so many places that no element of a short row has.
+constexpr std::int64_t kMostElements = 16;  // per thread
+constexpr std::int64_t kMostRounds = 16;    // for more, a sort is as fast
+/// The number of places that one branch skips if short rows have no elements there.
 constexpr std::size_t kPlacesTogether = 2;
 
 class TopKLanesBuilder {
@@ -47,9 +47,10 @@ class TopKLanesBuilder {
   }
 
  private:
-  using Row = std::vector<SortRecord>;  // a lane's part
+  using Row = std::vector<SortRecord>;  // one thread's part
 
-  /// Whether the row of a run has elements in a lane's place number `i` and beyond; nothing: it has in all of them.
+  /// For each place `i` of a thread, whether the row has elements there or beyond. Empty if the row's length is
+  /// constant.
   void find_places() {
     const SizeExpr& n = sort_.input.type.shape[sort_.axis];
     num_places_ = static_cast<std::size_t>((n.upper_bound() + subgroup_size_ - 1) / subgroup_size_);
@@ -99,7 +100,7 @@ class TopKLanesBuilder {
     for (const MachineValue word : records_.words_of(record)) words.push_back(word);
   }
 
-  /// Lane i gets the record that comes at place i, for i < k.
+  /// Thread i gets the i-th record, for i < k.
   SortRecord select_rounds(const Row& row) {
     MachineBuilder::Values initial = records_.words_of(records_.last());
     append(initial, records_.first());
@@ -114,7 +115,7 @@ class TopKLanesBuilder {
     return records_.record_at(selected, 0);
   }
 
-  /// The first record of the row from `least` on, which stands behind all that was selected before.
+  /// The first record of the row that is not before `least`, which comes after all records selected so far.
   SortRecord select_one(const Row& row, const SortRecord& least) {
     SortRecord first = first_of_lane(row, 0, records_.last(), least);
     for (std::uint32_t mask = subgroup_size_ / 2; mask > 0; mask /= 2) {
@@ -122,7 +123,7 @@ class TopKLanesBuilder {
     }
     return first;
   }
-  /// The first of `first` and the lane's records in place number `i` and beyond.
+  /// The first among `first` and this thread's records in place `i` and beyond.
   SortRecord first_of_lane(const Row& row, std::size_t i, SortRecord first, const SortRecord& least) {
     for (const std::size_t end = end_of_places(i); i < end; ++i) {
       const SortRecord left = records_.select(records_.is_before(row[i], least), records_.last(), row[i]);
@@ -145,7 +146,7 @@ class TopKLanesBuilder {
   std::uint32_t subgroup_size_;
   MemoryHandle input_;
   MachineValue row_, has_row_, lane_;
-  std::size_t num_places_ = 0;  // of a lane
+  std::size_t num_places_ = 0;  // per thread
   std::vector<MachineValue> has_places_from_;
 };
 

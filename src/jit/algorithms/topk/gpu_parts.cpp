@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first k of long rows. A workgroup walks its part of a row once: what comes before the last record that it keeps
-// is put beside those that it keeps, and when they fill its memory they are sorted, and all but the first k forgotten.
-// One more kernel does the same with what the parts of a row kept.
+// The first k of long rows. A workgroup reads its part of a row once. It appends records that come before the last one
+// it keeps; when its memory is full, it sorts them and forgets all but the first k. Another kernel does the same with
+// the records kept for the parts of a row.
 #include <algorithm>
 #include <bit>
 
@@ -17,17 +17,17 @@ namespace millrace {
 namespace {
 
 constexpr std::uint32_t kThreads = 512;
-constexpr std::uint32_t kStep = 1024;  // elements that a workgroup looks at between two barriers
+constexpr std::uint32_t kStep = 1024;  // elements between two barriers
 constexpr std::int64_t kMostKept = 2048;
-constexpr std::int64_t kMostPlaces = 4096;    // of a workgroup: what it keeps and a step's
-constexpr std::int64_t kFewestOfPart = 4096;  // elements that are worth a workgroup
-constexpr std::int64_t kMostGroups = 64;      // that one merge is worth
+constexpr std::int64_t kMostPlaces = 4096;    // per workgroup: for kept records and one step
+constexpr std::int64_t kFewestOfPart = 4096;  // elements per workgroup to make a part worthwhile
+constexpr std::int64_t kMostGroups = 64;      // parts of all rows; more are not worth their merge
 
-/// What a kernel reads, and what it writes.
+/// What a kernel reads and writes.
 enum class TopKPart : std::uint8_t {
-  kRow,    // a row; the results
-  kPart,   // a part of a row; the records that it keeps, sorted
-  kMerge,  // what the parts of a row kept; the results
+  kRow,    // reads a row, writes the results
+  kPart,   // reads a part of a row, writes the records that it keeps, sorted
+  kMerge,  // reads the records kept for a row's parts, writes the results
 };
 
 std::string kernel_name(const SortDescriptor& sort, TopKPart part) {
@@ -35,7 +35,7 @@ std::string kernel_name(const SortDescriptor& sort, TopKPart part) {
   return fmt::format("{}{}", sort.name, kSteps[static_cast<std::size_t>(part)]);
 }
 
-/// 1 where rows are cut into parts, else 0.
+/// 1 if rows are cut into parts, otherwise 0.
 SizeExpr has_parts(const SizeExpr& num_parts) { return indicator(margin_of_at_least(num_parts, 2)); }
 
 class TopKPartsBuilder {
@@ -62,7 +62,7 @@ class TopKPartsBuilder {
     place_part();
     when(b_, b_.eq(b_.thread_id(), b_.i32(0)), [&] { b_.store(count_, b_.i32(0), b_.i32(0)); });
     b_.barrier();
-    // A part of no elements takes one turn too, which fills its places up.
+    // An empty part also runs one iteration, which fills its places.
     const MachineValue end = b_.max(end_, b_.add(first_, b_.i64(1)));
     places_ = num_places_.in_kernel(b_);
     room_ = b_.sub(value_of(b_, places_), b_.i32(kStep));
@@ -78,7 +78,7 @@ class TopKPartsBuilder {
   }
 
  private:
-  /// The row, and the part [first, end) of what is read of it.
+  /// Determines the row, and its part [first, end).
   void place_part() {
     const SizeExpr rows = num_rows(sort_.input.type.shape, sort_.axis);
     const SizeExpr& n = sort_.input.type.shape[sort_.axis];
@@ -111,7 +111,7 @@ class TopKPartsBuilder {
     return records_.make(loaded, b_.convert(records_.index_dtype(), position));
   }
 
-  /// Puts those of the next kStep elements that come before the threshold beside the records that are kept.
+  /// Appends those of the next kStep elements that come before the threshold to the kept records.
   void append_step(MachineValue at, const SortRecord& threshold) {
     for_my_share(b_, kStep, threads_.num_threads, [&](MachineValue i) {
       const MachineValue position = b_.add(at, b_.convert(DType::kI64, i));
@@ -123,11 +123,11 @@ class TopKPartsBuilder {
     });
   }
 
-  /// Sorts what there is, and forgets all but the first, when a next step might not fit or none comes. Gives the
-  /// threshold from then on.
+  /// If the next step might not fit, or there is none, sorts the records and forgets all but the first. Returns the new
+  /// threshold.
   SortRecord keep_first(TileSorter& sorter, const SortRecord& threshold, MachineValue is_end) {
     b_.barrier();
-    // The same for all threads, and known to be: a barrier stands in what follows.
+    // A broadcast, so that the branch is known to be uniform: barriers follow.
     const MachineValue count = b_.broadcast(b_.load(count_, b_.i32(0)), 0);
     const auto sorted = [&] {
       sorter.sort(memory_, [&](MachineValue i) {
@@ -158,7 +158,7 @@ class TopKPartsBuilder {
 
   const SortDescriptor& sort_;
   TopKPart part_;
-  SizeExpr num_parts_;  // of a row
+  SizeExpr num_parts_;  // per row
   MachineBuilder b_;
   SortRecords records_;
   SizeExpr num_kept_;
@@ -168,10 +168,10 @@ class TopKPartsBuilder {
   RecordMemory parts_, memory_;
   MachineValue row_, first_, end_, start_;  // i64
   PowerOfTwo places_;                       // num_places_, in the kernel
-  MachineValue room_;                       // places that a step leaves free: i32
+  MachineValue room_;                       // the most records that leave room for a step: i32
 };
 
-/// So many that they keep a GPU busy and are worth their merge.
+/// Enough parts to keep a GPU busy, but few enough to be worth merging.
 SizeExpr parts_of_row(const SortDescriptor& sort) {
   const SizeExpr rows = num_rows(sort.input.type.shape, sort.axis);
   const SizeExpr most = max(floor_div(kMostGroups, max(rows, 1)), 1);
@@ -181,7 +181,7 @@ SizeExpr parts_of_row(const SortDescriptor& sort) {
 }  // namespace
 
 std::vector<RequestCase> gpu_topk_parts_cases(const KernelRequest& request, const TargetSpec&) {
-  constexpr std::int64_t kMostOfI32 = std::numeric_limits<std::int32_t>::max();  // smaller records count them
+  constexpr std::int64_t kMostOfI32 = std::numeric_limits<std::int32_t>::max();  // smaller records suffice
   const auto& sort = std::get<SortDescriptor>(request);
   const SizeExpr is_few = margin_of_at_most(sort.k, kMostKept);
   const SizeExpr is_narrow = margin_of_at_most(sort.input.type.shape[sort.axis], kMostOfI32);

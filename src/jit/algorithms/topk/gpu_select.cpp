@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first k of long rows, where k are too many for a workgroup. Finds the k-th key digit by digit, the highest
-// first: each pass counts the elements that have the digits found so far. What comes before that key, and then what
-// equals it, is moved to its place in the order of the row; and where k are wanted in order, they alone are sorted.
-// Reads the row once a digit and twice more, and writes k.
+// The first k of long rows, for k too large for a workgroup. Finds the k-th key digit by digit from the highest: each
+// pass counts the elements that have the digits found so far. Then elements before that key, and the first ones equal
+// to it, are moved in the order of the row; if the results must be in order, only these k are sorted. Reads the row
+// once per digit and twice more, and writes k elements.
 // Source: Alabi, Blanchard, Gordon & Steinbach, "Fast k-selection algorithms for graphics processing units", ACM
 // Journal of Experimental Algorithmics 17, 2012.
 #include <fmt/format.h>
@@ -13,9 +13,9 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kFewestTimesK = 4;  // elements of a row: to sort k of them then costs less than it saves
+constexpr std::int64_t kFewestTimesK = 4;  // row length / k: above this, sorting the k costs less than it saves
 
-/// Whether a sort of all moves fewer bytes.
+/// Refuses if sorting everything moves fewer bytes.
 Status check_worth(const SortDescriptor& sort, unsigned num_digits) {
   if (num_digits == 1) return unimplemented("keys of 8 bits; one pass sorts them");
   const SizeExpr& n = sort.input.type.shape[sort.axis];
@@ -25,7 +25,7 @@ Status check_worth(const SortDescriptor& sort, unsigned num_digits) {
       fmt::format("the first {} of rows of {} elements; worth it up to a quarter", sort.k.to_text(), n.to_text()));
 }
 
-/// The sort of the k elements of each row that are chosen.
+/// The sort of the k chosen elements of each row.
 SortDescriptor sort_of_chosen(SortDescriptor sort) {
   sort.input.type.shape[sort.axis] = sort.k;
   return sort;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k-th key of each row, a digit at a time.
+// Finds the k-th key of each row, one digit at a time.
 #include "jit/algorithms/sort/radix_pass_builder.h"
 
 namespace millrace {
@@ -9,7 +9,7 @@ class SelectBuilder : RadixPassBuilder {
  public:
   using RadixPassBuilder::RadixPassBuilder;
 
-  /// A workgroup a row.
+  /// One workgroup per row.
   RadixKernel start() {
     bind_threshold(/*is_read=*/false);
     place_row();
@@ -27,12 +27,12 @@ class SelectBuilder : RadixPassBuilder {
     totals_ = buffer("totals", count_, scratch_.totals, true, true);
     const MemoryHandle of_block = count_block();
     const MachineValue count = b_.convert(count_, b_.load(of_block, b_.thread_id()));
-    // After the first digit few blocks have elements of many.
+    // After the first digit, a block has elements of few digits only.
     when(b_, b_.ne(count, zero()), [&] { b_.atomic(KernelOp::kAtomicAdd, totals_, row_digit(), count); });
     return finish();
   }
 
-  /// A workgroup a row, a thread a digit: one of them finds the k-th key among its elements.
+  /// One workgroup per row and one thread per digit. One of the threads finds the k-th key among its digit's elements.
   RadixKernel digit() {
     bind_threshold(/*is_read=*/true);
     place_row();
@@ -57,8 +57,8 @@ class SelectBuilder : RadixPassBuilder {
     thresholds_ = buffer("thresholds", key_, scratch_.thresholds, is_read, true);
     ranks_ = buffer("ranks", count_, scratch_.ranks, is_read, true);
   }
-  /// Where a row's rank after a pass stands. No barrier orders what threads do to buffers, so the ranks that all read
-  /// are not those that one writes.
+  /// The place of a row's rank after a pass. No barrier orders accesses to buffers, so ranks are read and written at
+  /// alternating places.
   MachineValue place_of_rank(unsigned number) { return b_.mul_add(row_, b_.i64(2), b_.i64(number % 2)); }
   void place_row() {
     b_.set_num_groups(rows_);
