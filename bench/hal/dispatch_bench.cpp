@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -21,13 +22,23 @@ ExecutableImage empty_kernel() {
                    .num_buffers = kNumBuffers,
                    .num_sizes = kNumSizes,
                    .buffer_is_written = {false, false, true}},
-          .bytes = {std::byte{0xc3}},
+          .bytes = std::vector<std::byte>{std::byte{0xc3}},
           .code_bytes = 1};
 }
 
-/// `num_dispatches` dispatches of three buffers and four sizes, with a barrier after each.
+/// Each has code of its own.
+std::vector<ExecutableImage> empty_kernels(std::int64_t count) {
+  std::vector<ExecutableImage> images;
+  for (std::int64_t i = 0; i < count; ++i) {
+    images.push_back(empty_kernel());
+    images.back().info.name += std::to_string(i);
+  }
+  return images;
+}
+
+/// `num_dispatches` dispatches of three buffers and four sizes, of the kernels in turn, with a barrier after each.
 struct Program {
-  Program(std::int64_t num_dispatches, const SizeExpr& n) {
+  Program(std::int64_t num_dispatches, const SizeExpr& n, std::int64_t num_kernels = 1) {
     CommandList list;
     const SizeIndex bytes = list.add_size(n * 4);
     const SizeIndex zero = list.add_size(0);
@@ -35,12 +46,12 @@ struct Program {
     for (const BindingKind kind : {BindingKind::kInput, BindingKind::kInput, BindingKind::kOutput}) {
       buffers.push_back({list.bindings.push_back({.kind = kind, .size_bytes = bytes}), zero, bytes});
     }
-    const std::vector<ExecutableImage> images = {empty_kernel()};
-    const KernelIndex kernel = list.kernels.push_back(images[0].info);
+    const std::vector<ExecutableImage> images = empty_kernels(num_kernels);
+    for (const ExecutableImage& image : images) list.kernels.push_back(image.info);
     const std::vector<SizeIndex> sizes(kNumSizes, list.add_size(n));
     for (std::int64_t i = 0; i < num_dispatches; ++i) {
-      list.commands.emplace_back(
-          DispatchCommand{.kernel = kernel, .num_groups = list.add_size(1), .buffers = buffers, .sizes = sizes});
+      list.commands.emplace_back(DispatchCommand{
+          .kernel = KernelIndex(i % num_kernels), .num_groups = list.add_size(1), .buffers = buffers, .sizes = sizes});
       list.commands.emplace_back(BarrierCommand{});
     }
     for (const SizeExpr& size : list.sizes) values.push_back(size.evaluate({{"n", 64}}).value());
@@ -90,6 +101,30 @@ void submit_and_signal(benchmark::State& state) {
   }
 }
 BENCHMARK(submit_and_signal);
+
+/// The bar is 0.10 us.
+void submit_signal_and_wait(benchmark::State& state) {
+  Program program(1, 64);
+  const auto semaphore = program.device->create_semaphore().value();
+  std::uint64_t value = 0;
+  for (auto _ : state) {
+    const Timepoint signal[] = {{semaphore, ++value}};
+    const Submission submission{.bindings = program.bindings, .sizes = program.values, .signal = signal};
+    if (!program.device->submit(*program.recording, submission).ok() || !semaphore->wait(value).ok()) {
+      state.SkipWithError("submit failed");
+      return;
+    }
+  }
+}
+BENCHMARK(submit_signal_and_wait);
+
+/// A list of 1000 dispatches of so many kernels. The bar is 0.05 us each.
+void replay_long_list(benchmark::State& state) {
+  Program program(1000, 64, state.range(0));
+  submit_repeatedly(state, program);
+  state.SetItemsProcessed(state.iterations() * 1000);
+}
+BENCHMARK(replay_long_list)->Arg(1)->Arg(200);
 
 void load_one_kernel(benchmark::State& state) {
   const auto device = create_cpu_device(TargetSpec::parse("cpu").value()).value();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/cpu/code_loader.h"
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -33,8 +34,8 @@ std::vector<std::byte> returns(std::uint8_t value, std::size_t size) {
   return bytes;
 }
 
-int call(const MappedCode& code) {
-  return reinterpret_cast<int (*)()>(reinterpret_cast<std::uintptr_t>(code.data()))();
+int call(const MappedCode& code, std::size_t offset = 0) {
+  return reinterpret_cast<int (*)()>(reinterpret_cast<std::uintptr_t>(code.data() + offset))();
 }
 
 }  // namespace
@@ -56,6 +57,30 @@ TEST_CASE("an image that is all code is executable to its end, and a jump past i
     CHECK(call(code) == 9);
     if (size % 4096 != 0) CHECK(code.data()[size] == std::byte{0xcc});
   }
+}
+
+TEST_CASE("blocks share a mapping: code side by side, constants on pages of their own, the same memory once") {
+  const auto small = returns(1, 10), large = returns(2, 5000), with_constants = returns(3, 4096 + 8),
+             more_constants = returns(4, 2 * 4096 + 1);
+  const std::vector<CodeBlock> blocks = {
+      {with_constants, 4096}, {small, 10}, {large, 5000}, {small, 10}, {more_constants, 2 * 4096}};
+  std::vector<std::size_t> offsets = {77};  // is appended to
+  const auto code = MappedCode::map(blocks, offsets).value();
+  CHECK(offsets == std::vector<std::size_t>{77, 2 * 4096, 0, 64, 0, 4 * 4096});
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    CAPTURE(i);
+    const std::byte* begin = code.data() + offsets[i + 1];
+    CHECK(call(code, offsets[i + 1]) == std::vector<int>{3, 1, 2, 1, 4}[i]);
+    CHECK(permissions_at(begin + blocks[i].code_bytes - 1) == "r-xp");
+    CHECK(std::equal(blocks[i].bytes.begin(), blocks[i].bytes.end(), begin));
+    if (blocks[i].code_bytes < blocks[i].bytes.size()) CHECK(permissions_at(begin + blocks[i].code_bytes) == "r--p");
+  }
+  CHECK(code.data()[10] == std::byte{0xcc});
+}
+
+TEST_CASE("no blocks need no mapping") {
+  std::vector<std::size_t> offsets;
+  CHECK(MappedCode::map({}, offsets).value().data() == nullptr);
 }
 
 TEST_CASE("code is unmapped with its owner, once") {

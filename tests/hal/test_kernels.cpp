@@ -45,9 +45,9 @@ ExecutableImage host_kernel_image(KernelInfo info, HostKernelBody body) {
 }
 
 ExecutableImage code_image(KernelInfo info, std::initializer_list<int> bytes) {
-  ExecutableImage image{.target = "cpu:baseline", .info = std::move(info), .code_bytes = bytes.size()};
-  for (int byte : bytes) image.bytes.push_back(static_cast<std::byte>(byte));
-  return image;
+  std::vector<std::byte> code;
+  for (int byte : bytes) code.push_back(static_cast<std::byte>(byte));
+  return {.target = "cpu:baseline", .info = std::move(info), .bytes = std::move(code), .code_bytes = bytes.size()};
 }
 
 namespace {
@@ -170,8 +170,10 @@ ExecutableImage load_constant_image() {
                                          0xc3,                                // ret
                                      });
   const std::uint32_t constant = 0x600dcafe;
-  image.bytes.resize(4096 + sizeof(constant));
-  std::memcpy(image.bytes.data() + 4096, &constant, sizeof(constant));
+  std::vector<std::byte> bytes(image.bytes.begin(), image.bytes.end());
+  bytes.resize(4096 + sizeof(constant));
+  std::memcpy(bytes.data() + 4096, &constant, sizeof(constant));
+  image.bytes = std::move(bytes);
   image.code_bytes = 4096;
   return image;
 }

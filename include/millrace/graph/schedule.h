@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/graph/dispatch.h"
@@ -20,6 +21,9 @@ enum class Lifetime : std::uint8_t {
   kConstant,   // the program's
   kTransient,  // one run's
 };
+
+/// "external", "constant", "transient".
+std::string_view to_text(Lifetime);
 
 struct Resource {
   std::string name = {};
@@ -72,6 +76,17 @@ Status place_barriers(Schedule&);
 /// Source: Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net Inference", arXiv:2001.03288.
 /// Lives are counted in timepoints, so that steps which may run together never share: place_barriers comes first.
 Status pack_transients(Schedule&);
+/// Checks these invariants, of a schedule that is ordered and packed. Fails with kInternal and one line per failure.
+/// O(n log n) in steps and resources.
+/// * Steps have as many accesses as ranges, and name resources and kernels that there are. A copy has two ranges; a
+/// kernel
+///   has as many buffers and sizes as its KernelInfo says.
+/// * Only transients and outputs are written, and neither is read before an earlier step writes it.
+/// * Steps are in the order of their timepoints. Those of one timepoint do not meet: none writes what another touches.
+/// * A transient lives at every timepoint at which a step uses it.
+/// * Transients that live at the same time share no byte of the slab. Those of fixed sizes have room for their size and
+///   are inside the slab. Places that a run sizes stand side by side after them and end with the slab; the users of one
+///   place reserve the same bytes.
 Status verify(const Schedule&);
 std::string to_text(const Schedule&);
 /// The memory plan, a transient a line: offset, bytes, first and last timepoint.

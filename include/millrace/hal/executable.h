@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "millrace/base/ids.h"
+#include "millrace/base/shared_bytes.h"
 #include "millrace/base/status.h"
 #include "millrace/hal/device_id.h"
 #include "millrace/hal/host_kernel.h"
@@ -32,6 +33,7 @@ enum class ImageFormat : std::uint8_t {
   kHostCode,     // position-independent machine code without undefined symbols
   kInterpreted,  // `kernel` runs it
   kGpuObject,    // a relocatable ELF object with one GPU kernel, `symbol`; link_images makes it loadable
+  kGpuCode,      // a code object that a driver loads. A program's kernels share its bytes; `symbol` is this one's
 };
 
 /// Code for one target, as the generators leave it and the cache keeps it.
@@ -41,7 +43,7 @@ struct ExecutableImage {
   std::string target = {};     // TargetSpec::to_text()
   std::string generator = {};  // KernelCompiler::name()
   KernelInfo info = {};
-  std::vector<std::byte> bytes = {};
+  SharedBytes bytes = {};
   std::string symbol = {};         // the kernel's name in `bytes`, where it has one
   std::uint64_t code_bytes = 0;    // a multiple of 4096, or bytes.size()
   std::uint64_t entry_offset = 0;  // of HostKernelEntry, or of a microkernel when `routine` is set

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -43,6 +45,10 @@ class KernelCache {
   /// cache that cannot be written is not an error.
   Result<std::shared_ptr<const ExecutableImage>> get(const PlannedKernel&, const TargetSpec&,
                                                      const KernelCompiler& compiler);
+  /// The code object of a GPU program: these kernels, linked in this order. `link` makes it where it is not kept. A
+  /// warm start needs neither the kernels' images nor LLVM.
+  Result<SharedBytes> get_code_object(std::span<const PlannedKernel> kernels, const Target& target,
+                                      const std::function<Result<std::vector<std::byte>>()>& link);
   Stats stats() const;
 
  private:

@@ -50,7 +50,8 @@ Result<std::vector<std::byte>> make_code_object(const LoweredGraph& lowered, con
 Result<std::vector<std::byte>> make_code_object(const ProgramVariant& variant) {
   return guard_allocations("code object", [&]() -> Result<std::vector<std::byte>> {
     MILLRACE_TRY(require_gpu_kernels(variant.lowered, variant.target));
-    return link_images(variant.images);
+    const SharedBytes& code = variant.images.front().bytes;
+    return std::vector<std::byte>(code.begin(), code.end());
   });
 }
 

@@ -7,6 +7,7 @@
 #include "base/guard_allocations.h"
 #include "graph/program/phase_timer.h"
 #include "graph/program/program_state.h"
+#include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_cache.h"
 
 namespace millrace {
@@ -20,13 +21,6 @@ Status require_known_generator(const Context& context, const std::string& forced
   }
   return not_found(fmt::format("compile: generator '{}' is not known; code generators built in: {}; force one of these",
                                forced, known));
-}
-
-Result<const KernelCompiler*> find_generator(const Context& context, const std::string& name) {
-  for (const auto& generator : context.generators) {
-    if (generator->name() == name) return generator.get();
-  }
-  return internal_error(fmt::format("generator '{}' planned a kernel and is not in the context", name));
 }
 
 /// CompileOptions::targets, each once; without any, the best that the device runs. Fails when the device runs none.
@@ -53,25 +47,70 @@ class CodeMaker {
   CodeMaker(const Context& context, const CompileOptions& options, std::size_t num_kernels)
       : context_(context), options_(options), num_kernels_(num_kernels) {}
 
-  Status make(ProgramVariant& variant) {
-    CompileReport& report = variant.lowered.report;
-    const PhaseTimer timer(report.code);
+  Status make(ProgramVariant& variant, const Target& target) {
+    const PhaseTimer timer(variant.lowered.report.code);
+    if (!variant.target.is_gpu() || variant.target.is_simulated()) {
+      MILLRACE_TRY_ASSIGN(variant.images, make_images(variant, target));
+      return {};
+    }
+    return make_code_object(variant, target);
+  }
+
+ private:
+  Result<std::vector<ExecutableImage>> make_images(ProgramVariant& variant, const Target& target) {
+    std::vector<ExecutableImage> images;
     for (const PlannedKernel& kernel : variant.lowered.schedule.kernels) {
-      if (options_.progress) options_.progress({kernel_++, num_kernels_, kernel.name});
-      const PhaseTimer kernel_timer(report.kernel_reports.emplace_back(KernelReport{kernel.name}).time);
+      const PhaseTimer timer(begin(variant.lowered.report, kernel));
       MILLRACE_TRY_ASSIGN(ExecutableImage image,
                           guard_allocations([&] { return fmt::format("compile: kernel '{}'", kernel.name); },
-                                            [&] { return make_image(kernel, variant.target); }));
-      variant.images.push_back(std::move(image));
+                                            [&] { return make_image(kernel, target); }));
+      images.push_back(std::move(image));
+    }
+    return images;
+  }
+
+  /// A GPU's driver loads one linked object, which the kernels share.
+  Status make_code_object(ProgramVariant& variant, const Target& target) {
+    const std::span<const PlannedKernel> kernels = variant.lowered.schedule.kernels;
+    if (kernels.empty()) return {};
+    const auto link = [&]() -> Result<std::vector<std::byte>> {
+      MILLRACE_TRY_ASSIGN(const std::vector<ExecutableImage> images, make_images(variant, target));
+      return link_images(images);
+    };
+    SharedBytes code;
+    if (context_.cache == nullptr) {
+      MILLRACE_TRY_ASSIGN(code, link());
+    } else {
+      MILLRACE_TRY_ASSIGN(code, context_.cache->get_code_object(kernels, target, link));
+    }
+    CompileReport& report = variant.lowered.report;
+    const bool was_kept = report.kernel_reports.empty();
+    for (const PlannedKernel& kernel : kernels) {
+      if (was_kept) begin(report, kernel);
+      variant.images.push_back({.format = ImageFormat::kGpuCode,
+                                .target = target.to_text(),
+                                .generator = kernel.generator,
+                                .info = kernel.info,
+                                .bytes = code,
+                                .symbol = kernel_symbol(kernel)});
     }
     return {};
   }
 
- private:
-  Result<ExecutableImage> make_image(const PlannedKernel& kernel, const TargetSpec& target) const {
-    MILLRACE_TRY_ASSIGN(const KernelCompiler* generator, find_generator(context_, kernel.generator));
-    if (context_.cache == nullptr) return generator->emit(kernel, target);
-    MILLRACE_TRY_ASSIGN(std::shared_ptr<const ExecutableImage> image, context_.cache->get(kernel, target, *generator));
+  /// Where the time of the kernel's code is added.
+  std::chrono::nanoseconds& begin(CompileReport& report, const PlannedKernel& kernel) {
+    if (options_.progress) options_.progress({kernel_++, num_kernels_, kernel.name});
+    return report.kernel_reports.emplace_back(KernelReport{kernel.name}).time;
+  }
+
+  Result<ExecutableImage> make_image(const PlannedKernel& kernel, const Target& target) const {
+    const KernelCompiler* generator = target.find_generator(kernel.generator);
+    if (generator == nullptr) {
+      return internal_error(fmt::format("generator '{}' planned a kernel and is not of the target", kernel.generator));
+    }
+    if (context_.cache == nullptr) return generator->emit(kernel, target.spec());
+    MILLRACE_TRY_ASSIGN(std::shared_ptr<const ExecutableImage> image,
+                        context_.cache->get(kernel, target.spec(), *generator));
     return *image;
   }
 
@@ -92,7 +131,7 @@ Result<std::vector<ProgramVariant>> make_variants(Graph graph, std::span<const T
     variants.push_back({targets[i].spec(), std::move(lowered[i]), {}});
   }
   CodeMaker maker(context, options, num_kernels);
-  for (ProgramVariant& variant : variants) MILLRACE_TRY(maker.make(variant));
+  for (std::size_t i = 0; i < targets.size(); ++i) MILLRACE_TRY(maker.make(variants[i], targets[i]));
   return variants;
 }
 

@@ -5,18 +5,28 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "millrace/base/status.h"
 
 namespace millrace {
 
-/// Machine code in memory of its own, unmapped with its owner. No page is ever writable and executable.
+/// One kernel's code and constants: [0, code_bytes) is executed, the rest is read.
+struct CodeBlock {
+  std::span<const std::byte> bytes;
+  std::size_t code_bytes = 0;  // at least 1; a multiple of MappedCode::kPageBytes, or bytes.size()
+};
+
+/// Machine code of any number of kernels in one mapping of its own, unmapped with its owner. No page is ever writable
+/// and executable.
 class MappedCode {
  public:
   static constexpr std::size_t kPageBytes = 4096;  // of every x86-64 system
 
-  /// Copies `bytes` to fresh pages: [0, code_bytes) readable and executable, the rest readable.
-  /// Precondition: 0 < code_bytes <= bytes.size(), and a multiple of kPageBytes unless it is bytes.size().
+  /// Copies the blocks to fresh pages and appends where each begins to `offsets`. Blocks without constants stand side
+  /// by side; one that has some begins a page. The same memory is copied once.
+  static Result<MappedCode> map(std::span<const CodeBlock> blocks, std::vector<std::size_t>& offsets);
+  /// One block, at the start.
   static Result<MappedCode> map(std::span<const std::byte> bytes, std::size_t code_bytes);
 
   MappedCode() = default;

@@ -48,41 +48,34 @@ Status check_host_code(const ExecutableImage& image) {
   return {};
 }
 
-Result<LoadedKernel> load_host_code(const ExecutableImage& image) {
-  MILLRACE_TRY(check_host_code(image));
-  Result<MappedCode> code = MappedCode::map(image.bytes, image.code_bytes);
-  if (!code.ok()) {
-    return Status(code.status().code(), fmt::format("kernel '{}': {}", image.info.name, code.status().message()));
-  }
-  LoadedKernel loaded{.info = image.info, .code = *std::move(code)};
-  const std::byte* entry = loaded.code.data() + image.entry_offset;
-  if (image.routine == nullptr) {
-    loaded.entry = reinterpret_cast<HostKernelEntry>(reinterpret_cast<std::uintptr_t>(entry));
-  } else {
-    loaded.routine = image.routine;
-    loaded.routine_parameters = image.routine_parameters;
-    loaded.microkernel = entry;
-  }
-  return loaded;
-}
-
-Result<LoadedKernel> load_interpreted(const ExecutableImage& image) {
-  MILLRACE_TRY(check_interpreted(image));
-  return LoadedKernel{.info = image.info, .kernel = image.kernel};
-}
-
-Result<LoadedKernel> load_kernel(const TargetSpec& device, const ExecutableImage& image) {
-  MILLRACE_TRY(check_target(device, image));
+Status check_image(const TargetSpec& best, const ExecutableImage& image) {
+  MILLRACE_TRY(check_target(best, image));
   MILLRACE_TRY(check_info(image.info));
   switch (image.format) {
     case ImageFormat::kHostCode:
-      return load_host_code(image);
+      return check_host_code(image);
     case ImageFormat::kInterpreted:
-      return load_interpreted(image);
+      return check_interpreted(image);
     case ImageFormat::kGpuObject:
+    case ImageFormat::kGpuCode:
       break;
   }
   return unknown_format(image);
+}
+
+/// `code` is where the image's bytes are mapped; null for an interpreted kernel.
+LoadedKernel loaded(const ExecutableImage& image, const std::byte* code) {
+  LoadedKernel kernel{.info = image.info, .kernel = image.kernel};
+  if (image.format == ImageFormat::kInterpreted) return kernel;
+  const std::byte* entry = code + image.entry_offset;
+  if (image.routine == nullptr) {
+    kernel.entry = reinterpret_cast<HostKernelEntry>(reinterpret_cast<std::uintptr_t>(entry));
+  } else {
+    kernel.routine = image.routine;
+    kernel.routine_parameters = image.routine_parameters;
+    kernel.microkernel = entry;
+  }
+  return kernel;
 }
 
 }  // namespace
@@ -90,9 +83,21 @@ Result<LoadedKernel> load_kernel(const TargetSpec& device, const ExecutableImage
 Result<std::shared_ptr<CpuExecutable>> CpuExecutable::load(DeviceId device, const TargetSpec& best,
                                                            std::span<const ExecutableImage> images) {
   auto executable = std::make_shared<CpuExecutable>(device);
+  std::vector<CodeBlock> blocks;
   for (const ExecutableImage& image : images) {
-    MILLRACE_TRY_ASSIGN(LoadedKernel kernel, load_kernel(best, image));
-    executable->kernels_.push_back(std::move(kernel));
+    MILLRACE_TRY(check_image(best, image));
+    if (image.format == ImageFormat::kHostCode) blocks.push_back({image.bytes, image.code_bytes});
+  }
+  std::vector<std::size_t> offsets;
+  Result<MappedCode> code = MappedCode::map(blocks, offsets);
+  if (!code.ok()) {
+    return Status(code.status().code(), fmt::format("{} kernels: {}", images.size(), code.status().message()));
+  }
+  executable->code_ = *std::move(code);
+  auto offset = offsets.begin();
+  for (const ExecutableImage& image : images) {
+    const bool has_code = image.format == ImageFormat::kHostCode;
+    executable->kernels_.push_back(loaded(image, has_code ? executable->code_.data() + *offset++ : nullptr));
   }
   return executable;
 }

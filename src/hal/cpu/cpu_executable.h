@@ -14,7 +14,6 @@ namespace millrace {
 /// One kernel that the cpu device can call: an entry, a routine around a microkernel, or a HostKernel.
 struct LoadedKernel {
   KernelInfo info = {};
-  MappedCode code = {};
   HostKernelEntry entry = nullptr;
   HostRoutine routine = nullptr;
   std::vector<std::int64_t> routine_parameters = {};
@@ -47,6 +46,7 @@ class CpuExecutable final : public Executable {
   const LoadedKernel& kernel(KernelIndex kernel) const { return kernels_[kernel]; }
 
  private:
+  MappedCode code_;  // of all kernels
   IdVector<KernelIndex, LoadedKernel> kernels_;
 };
 

@@ -55,6 +55,7 @@ void InlineRecording::add_step(const DispatchCommand& dispatch) {
 /// One block of workgroup memory serves all dispatches, which run one after another on one thread.
 Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
   auto run = std::make_unique<InlineRun>();
+  run->bases.resize(check_.list().bindings.size());
   run->addresses.resize(ranges_.size());
   run->size_arguments.resize(size_sources_.size());
   if (largest_ == nullptr) return run;
@@ -125,14 +126,17 @@ Status InlineRecording::run_step(std::size_t number, const Submission& submissio
 }
 
 void InlineRecording::resolve(const Submission& submission, InlineRun& run) const {
+  // Integers, because an empty binding may be null, and an offset into it is fine when nothing is read there.
+  for (std::size_t i = 0; i < run.bases.size(); ++i) {
+    const BufferBinding& binding = submission.bindings[i];
+    run.bases[i] = binding.buffer == nullptr
+                       ? reinterpret_cast<std::uintptr_t>(binding.data)
+                       : reinterpret_cast<std::uintptr_t>(binding.buffer->host_address()) + binding.offset_bytes;
+  }
+  const std::int64_t* sizes = submission.sizes.data();
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
-    const BufferBinding& binding = submission.bindings[index_of(ranges_[i].binding)];
-    // Integers, because an empty binding may be null, and an offset into it is fine when nothing is read there.
-    const auto base = binding.buffer == nullptr
-                          ? reinterpret_cast<std::uintptr_t>(binding.data)
-                          : reinterpret_cast<std::uintptr_t>(binding.buffer->host_address()) + binding.offset_bytes;
-    const auto offset = static_cast<std::uintptr_t>(submission.sizes[index_of(ranges_[i].offset_bytes)]);
-    run.addresses[i] = reinterpret_cast<void*>(base + offset);
+    const auto offset = static_cast<std::uintptr_t>(sizes[index_of(ranges_[i].offset_bytes)]);
+    run.addresses[i] = reinterpret_cast<void*>(run.bases[index_of(ranges_[i].binding)] + offset);
   }
   for (std::size_t i = 0; i < size_sources_.size(); ++i) {
     run.size_arguments[i] = submission.sizes[index_of(size_sources_[i])];

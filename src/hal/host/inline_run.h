@@ -13,6 +13,7 @@ namespace millrace {
 
 /// What one replay of an InlineRecording writes: so that several may run at a time.
 struct InlineRun {
+  std::vector<std::uintptr_t> bases;  // per binding
   std::vector<void*> addresses;
   std::vector<std::int64_t> size_arguments;
   std::shared_ptr<Buffer> workgroup_memory;  // one block for all dispatches; null when no kernel has any

@@ -108,6 +108,7 @@ KernelInfo read_info(Reader& reader) {
 /// Checks what a loader relies on.
 Status check_code(const ExecutableImage& image) {
   if (image.format == ImageFormat::kGpuObject) return {};  // the linker checks it
+  if (image.format == ImageFormat::kGpuCode) return {};    // the driver does
   const bool fits = image.format == ImageFormat::kHostCode && image.code_bytes > 0 &&
                     image.code_bytes <= image.bytes.size() &&
                     (image.code_bytes % kPage == 0 || image.code_bytes == image.bytes.size()) &&
@@ -161,7 +162,7 @@ Result<ExecutableImage> decode_image(std::span<const std::byte> file, const std:
     image.generator = reader.string();
     image.info = read_info(reader);
     const std::span<const std::byte> code = reader.bytes();
-    image.bytes.assign(code.begin(), code.end());
+    image.bytes = SharedBytes(code);
     image.code_bytes = reader.integer();
     image.entry_offset = reader.integer();
     image.symbol = reader.string();

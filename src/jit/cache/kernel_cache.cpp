@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
+#include <functional>
 #include <list>
 #include <set>
 #include <xxhash.h>
@@ -19,11 +20,15 @@ namespace {
 
 using Image = std::shared_ptr<const ExecutableImage>;
 
+/// What decides a kernel's code, as text.
+std::string identity_of(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}", compiler.name(), compiler.version(), build_id(), spec.to_text(),
+                     kernel.key_text);
+}
+
 /// 32 hexadecimal digits, which also name the file.
-std::string key_of(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
-  const std::string text = fmt::format("{}\n{}\n{}\n{}\n{}", compiler.name(), compiler.version(), build_id(),
-                                       spec.to_text(), kernel.key_text);
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+std::string key_of(const std::string& identity) {
+  const XXH128_hash_t hash = XXH3_128bits(identity.data(), identity.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
@@ -73,11 +78,12 @@ struct KernelCache::State {
   Result<Image> read(const KernelCacheDirectory& from, const std::string& key, CacheFile& file) const;
   /// Loads from the directory or the read-only layers, in this order. `is_rejected`: some file there was unusable.
   Result<Image> load(const std::string& key, bool& is_rejected) const;
-  /// Loads from disk or compiles.
-  Result<Image> make(const std::string& key, const PlannedKernel&, const TargetSpec&, const KernelCompiler&);
+  using Make = std::function<Result<ExecutableImage>()>;
+  /// Loads from disk or makes it.
+  Result<Image> load_or_make(const std::string& key, const Make&);
 
-  /// Gets from memory, loads or compiles.
-  Result<Image> get(const PlannedKernel&, const TargetSpec&, const KernelCompiler&);
+  /// Gets from memory, loads or makes it.
+  Result<Image> get(const std::string& key, const Make&);
 
   const KernelCacheDirectory directory;
   std::list<KernelCacheDirectory> layers;  // read-only
@@ -114,8 +120,7 @@ Result<Image> KernelCache::State::load(const std::string& key, bool& is_rejected
   return image;
 }
 
-Result<Image> KernelCache::State::make(const std::string& key, const PlannedKernel& kernel, const TargetSpec& spec,
-                                       const KernelCompiler& compiler) {
+Result<Image> KernelCache::State::load_or_make(const std::string& key, const Make& make) {
   bool is_rejected = false;
   MILLRACE_TRY_ASSIGN(Image loaded, load(key, is_rejected));
   if (loaded != nullptr) {
@@ -129,19 +134,17 @@ Result<Image> KernelCache::State::make(const std::string& key, const PlannedKern
     ++stats.misses;
     if (is_rejected) ++stats.rejected;
   }
-  MILLRACE_TRY_ASSIGN(ExecutableImage image, compiler.emit(kernel, spec));
+  MILLRACE_TRY_ASSIGN(ExecutableImage image, make());
   if (image.format != ImageFormat::kInterpreted) directory.write(key, encode_image(image, key));
   return std::make_shared<const ExecutableImage>(std::move(image));
 }
 
-Result<Image> KernelCache::State::get(const PlannedKernel& kernel, const TargetSpec& spec,
-                                      const KernelCompiler& compiler) {
-  const std::string key = key_of(kernel, spec, compiler);
+Result<Image> KernelCache::State::get(const std::string& key, const Make& make) {
   std::unique_lock lock(mutex);
   while (true) {
     if (Image image = find(key)) {
       ++stats.memory_hits;
-      return with_info(std::move(image), kernel.info);
+      return image;
     }
     if (in_progress.insert(key).second) break;
     finished.wait(lock);
@@ -157,12 +160,12 @@ Result<Image> KernelCache::State::get(const PlannedKernel& kernel, const TargetS
       state.finished.notify_all();
     }
   } const finish{*this, key};
-  MILLRACE_TRY_ASSIGN(Image image, make(key, kernel, spec, compiler));
+  MILLRACE_TRY_ASSIGN(Image image, load_or_make(key, make));
   {
     const std::lock_guard again(mutex);
     insert(key, image);
   }
-  return with_info(std::move(image), kernel.info);
+  return image;
 }
 
 std::vector<std::string> default_read_only_cache_directories() {
@@ -193,7 +196,28 @@ KernelCache::~KernelCache() = default;
 
 Result<Image> KernelCache::get(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
   return guard_allocations([&] { return fmt::format("kernel '{}'", kernel.name); },
-                           [&] { return state_->get(kernel, spec, compiler); });
+                           [&]() -> Result<Image> {
+                             MILLRACE_TRY_ASSIGN(Image image, state_->get(key_of(identity_of(kernel, spec, compiler)),
+                                                                          [&] { return compiler.emit(kernel, spec); }));
+                             return with_info(std::move(image), kernel.info);
+                           });
+}
+
+Result<SharedBytes> KernelCache::get_code_object(std::span<const PlannedKernel> kernels, const Target& target,
+                                                 const std::function<Result<std::vector<std::byte>>()>& link) {
+  return guard_allocations("code object", [&]() -> Result<SharedBytes> {
+    std::string identity = "code object";
+    for (const PlannedKernel& kernel : kernels) {
+      const KernelCompiler* compiler = target.find_generator(kernel.generator);
+      if (compiler == nullptr) return internal_error("code object: no generator " + kernel.generator);
+      identity += "\n" + key_of(identity_of(kernel, target.spec(), *compiler));
+    }
+    MILLRACE_TRY_ASSIGN(const Image image, state_->get(key_of(identity), [&]() -> Result<ExecutableImage> {
+      MILLRACE_TRY_ASSIGN(std::vector<std::byte> linked, link());
+      return ExecutableImage{.format = ImageFormat::kGpuCode, .target = target.to_text(), .bytes = std::move(linked)};
+    }));
+    return image->bytes;
+  });
 }
 
 KernelCache::Stats KernelCache::stats() const {

@@ -134,7 +134,7 @@ class LlvmJit {
     const std::string object = print(module, llvm::CodeGenFileType::ObjectFile);
     const auto bytes = std::as_bytes(std::span(object));
     output.image.format = ImageFormat::kGpuObject;
-    output.image.bytes.assign(bytes.begin(), bytes.end());
+    output.image.bytes = SharedBytes(bytes);
     output.image.symbol = kernel_symbol(kernel);
     MILLRACE_TRY_ASSIGN(const std::vector<std::byte> linked, link_gpu_objects({{bytes}}));
     if (options.want_object) output.object.assign(reinterpret_cast<const char*>(linked.data()), linked.size());

@@ -142,7 +142,7 @@ Result<ExecutableImage> emit_gemm_image(const GemmProblem& problem, const GemmBl
   try {
     VectorAssembler assembler(isa, buffer->bytes);
     const GemmParameters parameters = GemmImageEmitter(problem, blocking, epilogue, assembler).emit();
-    image.bytes.assign(buffer->bytes.begin(), buffer->bytes.begin() + assembler.getSize());
+    image.bytes = SharedBytes(std::as_bytes(std::span(buffer->bytes).first(assembler.getSize())));
     image.routine_parameters.resize(sizeof(parameters) / sizeof(std::int64_t));
     std::memcpy(image.routine_parameters.data(), &parameters, sizeof(parameters));
   } catch (const Xbyak::Error& error) {

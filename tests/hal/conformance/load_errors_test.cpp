@@ -60,7 +60,7 @@ TEST_CASE("device: a damaged image is refused by its kernel") {
       const char* message;
     };
     const Case cases[] = {
-        {[](ExecutableImage& image) { image.bytes.clear(); },
+        {[](ExecutableImage& image) { image.bytes = {}; },
          "kernel 'load_constant': 4096 bytes of code in an image of 0, expected 1 to the image's size"},
         {[](ExecutableImage& image) { image.code_bytes = 0; },
          "kernel 'load_constant': 0 bytes of code in an image of 4100, expected 1 to the image's size"},

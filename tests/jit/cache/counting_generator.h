@@ -23,7 +23,7 @@ class CountingGenerator final : public KernelCompiler {
     image.target = spec.to_text();
     image.generator = name();
     image.info = kernel.info;
-    for (const char c : kernel.key_text) image.bytes.push_back(static_cast<std::byte>(c));
+    image.bytes = SharedBytes(std::as_bytes(std::span(kernel.key_text)));
     image.code_bytes = image.bytes.size();
     image.entry_offset = 1;
     return image;

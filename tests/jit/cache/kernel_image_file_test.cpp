@@ -18,7 +18,9 @@ ExecutableImage sample_image() {
                 .buffer_is_written = {false, true},
                 .workgroup_bytes = 64,
                 .private_bytes = 128};
-  for (int i = 0; i < 300; ++i) image.bytes.push_back(static_cast<std::byte>(i));
+  std::vector<std::byte> bytes;
+  for (int i = 0; i < 300; ++i) bytes.push_back(static_cast<std::byte>(i));
+  image.bytes = std::move(bytes);
   image.code_bytes = 300;
   image.entry_offset = 16;
   image.routine_parameters = {1, -2, 3};

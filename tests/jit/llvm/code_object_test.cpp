@@ -140,7 +140,7 @@ TEST_CASE("what cannot be joined is refused by name") {
   host.info.name = "gelu";
   other.info.name = "softmax";
   other.target = "amdgpu:gfx1030";
-  broken.bytes = {std::byte{1}, std::byte{2}};
+  broken.bytes = std::vector<std::byte>{std::byte{1}, std::byte{2}};
   CHECK(message({}) == "link: no image, expected one or more");
   CHECK(message({sum, host}) == "link: kernel 'gelu' is no GPU object; give images for GPU targets only");
   CHECK(

@@ -77,6 +77,46 @@ TEST_CASE("a kernel from the disk cache runs without libLLVM") {
   CHECK(run_child(environment, "child: finds on disk") == 0);
 }
 
+/// Links what the cache does not hold.
+KernelCache::Stats link_cached(const std::string& directory) {
+  const std::shared_ptr<const KernelCompiler> generator = make_llvm_generator();
+  const TargetSpec spec = TargetSpec::parse("amdgpu:gfx1100").value();
+  const Target target = Target::create(spec, {generator}).value();
+  KernelCache cache({.directory = directory});
+  MachineBuilder b("store");
+  b.set_workgroup(32, 32);
+  b.store(b.buffer("y", DType::kI32, false, true), b.i64(0), b.i32(1));
+  const std::vector<PlannedKernel> kernels = {generator->plan(b.finish(), spec).value()};
+  const SharedBytes code =
+      cache
+          .get_code_object(kernels, target,
+                           [&]() -> Result<std::vector<std::byte>> {
+                             return link_images({{*cache.get(kernels[0], spec, *generator).value()}});
+                           })
+          .value();
+  CHECK(code[1] == std::byte{'E'});
+  return cache.stats();
+}
+
+TEST_CASE("child: links" * doctest::skip()) {
+  CHECK(link_cached(std::getenv("MILLRACE_TEST_DIRECTORY")).misses == 2);
+  CHECK(is_llvm_loaded());
+}
+
+TEST_CASE("child: finds linked" * doctest::skip()) {
+  const KernelCache::Stats stats = link_cached(std::getenv("MILLRACE_TEST_DIRECTORY"));
+  CHECK(stats.misses == 0);
+  CHECK(stats.disk_hits == 1);  // the code object alone
+  CHECK_FALSE(is_llvm_loaded());
+}
+
+TEST_CASE("a GPU's code object from the disk cache needs no libLLVM, nor the kernels' own images") {
+  const TemporaryDirectory directory;
+  const std::string environment = "MILLRACE_TEST_DIRECTORY='" + directory.path() + "'";
+  CHECK(run_child(environment, "child: links") == 0);
+  CHECK(run_child(environment, "child: finds linked") == 0);
+}
+
 TEST_CASE("child: has no module" * doctest::skip()) {
   const auto generator = make_llvm_generator();
   const std::string message =

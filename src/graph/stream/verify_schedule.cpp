@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a schedule must keep, checked without trust in the passes that made it. O(n log n) in steps and resources.
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/guard_allocations.h"
+#include "millrace/graph/schedule.h"
+
+namespace millrace {
+namespace {
+
+/// Broken rules, one a line.
+class Problems {
+ public:
+  template <class... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    text_ += (text_.empty() ? "" : "\n") + fmt::format(format, std::forward<Args>(args)...);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// Whether each step is made of parts that there are.
+class PartsCheck {
+ public:
+  PartsCheck(const Schedule& schedule, Problems& problems) : schedule_(schedule), problems_(problems) {}
+
+  void run() {
+    for (const Step& step : schedule_.steps) {
+      if (step.ranges.size() != step.writes.size()) {
+        problems_.add("step {}: {} ranges and {} accesses, expected as many; say of each whether it is written",
+                      step.name, step.ranges.size(), step.writes.size());
+        continue;
+      }
+      if (!step.kernel && step.ranges.size() != 2) {
+        problems_.add("step {}: a copy with {} ranges, expected 2; name source and destination", step.name,
+                      step.ranges.size());
+      }
+      for (std::size_t i = 0; i < step.ranges.size(); ++i) check_range(step, i);
+      if (step.kernel) check_kernel(step);
+    }
+  }
+
+ private:
+  void check_range(const Step& step, std::size_t i) {
+    if (!schedule_.resources.contains(step.ranges[i].resource)) {
+      problems_.add("step {}: range {} is of resource {}, expected less than {}; name one of the schedule", step.name,
+                    i, index_of(step.ranges[i].resource), schedule_.resources.size());
+      return;
+    }
+    const Resource& resource = schedule_.resources[step.ranges[i].resource];
+    const bool is_writable = resource.lifetime == Lifetime::kTransient || resource.output.has_value();
+    if (step.writes[i] && !is_writable) {
+      problems_.add("step {}: writes {}, which is {} and only read; write a transient or an output", step.name,
+                    resource.name, to_text(resource.lifetime));
+    }
+  }
+
+  void check_kernel(const Step& step) {
+    if (!schedule_.kernels.contains(*step.kernel)) {
+      problems_.add("step {}: kernel {}, expected less than {}; name one of the table", step.name,
+                    index_of(*step.kernel), schedule_.kernels.size());
+      return;
+    }
+    const KernelInfo& info = schedule_.kernels[*step.kernel].info;
+    if (info.num_buffers == step.ranges.size() && info.num_sizes == step.sizes.size()) return;
+    problems_.add("step {}: {} buffers and {} sizes, expected {} and {}; pass what the kernel takes", step.name,
+                  step.ranges.size(), step.sizes.size(), info.num_buffers, info.num_sizes);
+  }
+
+  const Schedule& schedule_;
+  Problems& problems_;
+};
+
+/// Whether every step sees what it reads, and the transients live as long as they are used.
+class OrderCheck {
+ public:
+  OrderCheck(const Schedule& schedule, Problems& problems)
+      : schedule_(schedule), problems_(problems), seen_(schedule.resources.size()) {}
+
+  void run() {
+    const Step* before = nullptr;
+    for (const Step& step : schedule_.steps) {
+      if (before != nullptr && step.timepoint < before->timepoint) {
+        problems_.add("step {}: at @{}, after {} at @{}; order steps by timepoint", step.name, step.timepoint,
+                      before->name, before->timepoint);
+      }
+      before = &step;
+      for (std::size_t i = 0; i < step.ranges.size(); ++i) check(step, step.ranges[i].resource, step.writes[i]);
+      for (std::size_t i = 0; i < step.ranges.size(); ++i) note(step, step.ranges[i].resource, step.writes[i]);
+    }
+  }
+
+ private:
+  struct Seen {
+    const Step* write = nullptr;  // the last so far
+    const Step* read = nullptr;
+  };
+
+  void check(const Step& step, ResourceId id, bool writes) {
+    const Resource& resource = schedule_.resources[id];
+    const Seen& seen = seen_[index_of(id)];
+    const bool is_computed = resource.lifetime == Lifetime::kTransient || resource.output.has_value();
+    if (is_computed && !writes && seen.write == nullptr) {
+      problems_.add("step {}: reads {}, which no earlier step writes; write it first", step.name, resource.name);
+    }
+    meet(step, resource, seen.write, "writes");
+    if (writes) meet(step, resource, seen.read, "reads");
+    const bool lives = resource.first_timepoint <= step.timepoint && step.timepoint <= resource.last_timepoint;
+    if (resource.lifetime == Lifetime::kTransient && !lives) {
+      problems_.add("step {}: uses {} at @{}, which lives from @{} to @{}; let it live as long", step.name,
+                    resource.name, step.timepoint, resource.first_timepoint, resource.last_timepoint);
+    }
+  }
+
+  void meet(const Step& step, const Resource& resource, const Step* other, std::string_view verb) {
+    if (other == nullptr || other == &step || other->timepoint != step.timepoint) return;
+    problems_.add("step {}: meets {}, which {} {} at the same timepoint @{}; put a barrier between them", step.name,
+                  other->name, verb, resource.name, step.timepoint);
+  }
+
+  void note(const Step& step, ResourceId id, bool writes) {
+    Seen& seen = seen_[index_of(id)];
+    (writes ? seen.write : seen.read) = &step;
+  }
+
+  const Schedule& schedule_;
+  Problems& problems_;
+  std::vector<Seen> seen_;
+};
+
+/// Whether transients that live at the same time have bytes of their own.
+class SlabCheck {
+ public:
+  SlabCheck(const Schedule& schedule, Problems& problems) : schedule_(schedule), problems_(problems) {
+    for (const Resource& resource : schedule.resources) {
+      if (resource.lifetime != Lifetime::kTransient) continue;
+      if (resource.offset_bytes.is_constant() && resource.reserved_bytes.is_constant()) {
+        if (resource.reserved_bytes.constant() > 0) fixed_.push_back(&resource);
+      } else {
+        slots_[resource.offset_bytes].push_back(&resource);
+      }
+    }
+  }
+
+  void run() {
+    check_fixed();
+    check_slots();
+  }
+
+ private:
+  static bool starts_earlier(const Resource* a, const Resource* b) { return a->first_timepoint < b->first_timepoint; }
+
+  void overlap(const Resource& a, const Resource& b) {
+    problems_.add("{} and {} both live at @{} and share bytes of the slab; place them apart", a.name, b.name,
+                  std::max(a.first_timepoint, b.first_timepoint));
+  }
+
+  /// Walks time: of those that live, each new one is compared with its neighbours in the slab.
+  void check_fixed() {
+    std::ranges::stable_sort(fixed_, starts_earlier);
+    const auto ends_later = [](const Resource* a, const Resource* b) { return a->last_timepoint > b->last_timepoint; };
+    std::priority_queue<const Resource*, std::vector<const Resource*>, decltype(ends_later)> by_end(ends_later);
+    std::map<std::int64_t, const Resource*> living;  // by offset
+    for (const Resource* resource : fixed_) {
+      const std::int64_t begin = resource->offset_bytes.constant(), bytes = resource->reserved_bytes.constant();
+      for (; !by_end.empty() && by_end.top()->last_timepoint < resource->first_timepoint; by_end.pop()) {
+        const auto place = living.find(by_end.top()->offset_bytes.constant());
+        if (place != living.end() && place->second == by_end.top()) living.erase(place);
+      }
+      if (bytes < resource->size_bytes.upper_bound()) {
+        problems_.add("{}: {} bytes reserved, expected its {}; reserve as many", resource->name, bytes,
+                      resource->size_bytes.to_text());
+      }
+      const bool is_inside = begin >= 0 && (schedule_.slab_bytes - begin - bytes).lower_bound() >= 0;
+      if (!is_inside) {
+        problems_.add("{}: bytes [{}, {}), expected them inside the slab of {}", resource->name, begin, begin + bytes,
+                      schedule_.slab_bytes.to_text());
+      }
+      const auto next = living.lower_bound(begin);
+      if (next != living.end() && next->first < begin + bytes) overlap(*resource, *next->second);
+      if (next != living.begin()) {
+        const Resource& previous = *std::prev(next)->second;
+        const std::int64_t end = previous.offset_bytes.constant() + previous.reserved_bytes.constant();
+        if (begin < end) overlap(*resource, previous);
+      }
+      living[begin] = resource;
+      by_end.push(resource);
+      fixed_end_ = std::max(fixed_end_, begin + bytes);
+    }
+  }
+
+  /// Sizes that a run binds: each slot begins where another ends, after all that is fixed.
+  void check_slots() {
+    std::map<SizeExpr, const std::vector<const Resource*>*, decltype(&form_less)> by_begin(&form_less);
+    for (auto& [begin, users] : slots_) {
+      std::ranges::stable_sort(users, starts_earlier);
+      for (std::size_t i = 1; i < users.size(); ++i) {
+        if (users[i]->first_timepoint <= users[i - 1]->last_timepoint) overlap(*users[i - 1], *users[i]);
+        if (users[i]->reserved_bytes != users[0]->reserved_bytes) {
+          problems_.add("{} and {} share a place and reserve {} and {} bytes; reserve as many", users[0]->name,
+                        users[i]->name, users[0]->reserved_bytes.to_text(), users[i]->reserved_bytes.to_text());
+        }
+      }
+      by_begin[begin] = &users;
+    }
+    if (slots_.empty()) return;
+    const auto first = std::ranges::find_if(
+        by_begin, [&](const auto& slot) { return slot.first.is_constant() && slot.first.constant() >= fixed_end_; });
+    SizeExpr end = first == by_begin.end() ? SizeExpr(fixed_end_) : first->first;
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      const auto next = by_begin.find(end);
+      if (next == by_begin.end()) {
+        problems_.add("no transient of a size that a run binds begins at {}; place them side by side", end.to_text());
+        return;
+      }
+      end = end + next->second->front()->reserved_bytes;
+    }
+    if (end != schedule_.slab_bytes) {
+      problems_.add("transients end at {}, the slab at {}; make it as large", end.to_text(),
+                    schedule_.slab_bytes.to_text());
+    }
+  }
+
+  const Schedule& schedule_;
+  Problems& problems_;
+  std::vector<const Resource*> fixed_;
+  std::map<SizeExpr, std::vector<const Resource*>, decltype(&form_less)> slots_{&form_less};
+  std::int64_t fixed_end_ = 0;
+};
+
+}  // namespace
+
+// A broken schedule is our own error.
+Status verify(const Schedule& schedule) try {
+  const InsideGuard inside;
+  Problems problems;
+  PartsCheck(schedule, problems).run();
+  if (problems.text().empty()) {  // the others follow indices
+    OrderCheck(schedule, problems).run();
+    SlabCheck(schedule, problems).run();
+  }
+  return problems.text().empty() ? Status() : internal_error(problems.text());
+} catch (const std::bad_alloc&) {
+  return out_of_memory_outside_guards("schedule");
+}
+
+}  // namespace millrace
