@@ -12,7 +12,7 @@
 
 #include "millrace/jit/map_kernel.h"
 #include "tests/jit/llvm/emit_support.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 #include "tests/support/gpu_kernels.h"
 #include "tests/support/random_machine_kernel.h"
 #include "tests/support/workgroup_kernels.h"
@@ -64,17 +64,6 @@ RandomMachineKernel with_buffers(MachineKernel kernel, std::size_t num_elements,
   return problem;
 }
 
-LoopKernel row_sum_nest(std::int64_t rows, std::int64_t columns) {
-  test::NestBuilder nest("row_sum");
-  nest.parallel("m", rows).reduction("k", columns);
-  nest.operand("x", DType::kF32, {rows, columns}, {nest.dim(0), nest.dim(1)});
-  nest.result("y", DType::kF32, {rows}, {nest.dim(0)});
-  nest.reduce(ReductionKind::kSum, DType::kF32);
-  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kF32)); });
-  return nest.kernel();
-}
-
 bool has_vectors(const MachineKernel& kernel) {
   return std::ranges::any_of(kernel.types, [](const VectorType& type) { return type.lanes > 1; });
 }
@@ -84,8 +73,8 @@ TEST_CASE("nests that are mapped to workgroups do so, too") {
   if (!TargetSpec{.isa = isa}.has_fma()) return;  // mul_add would round twice
   const auto square = [](BodyBuilder& b, BodyValue x) { return b.mul(x, x); };
   const std::pair<LoopKernel, bool> nests[] = {
-      {row_sum_nest(5, 100), false},
-      {row_sum_nest(3, 1500), false},
+      {test::row_reduction_nest(ReductionKind::kSum, 5, 100), false},
+      {test::row_reduction_nest(ReductionKind::kSum, 3, 1500), false},
       {test::matmul_nest(20, 33, 40), false},
       {test::matmul_nest(32, 64, 40), false},
       {test::unary_nest("square", DType::kF32, DType::kF32, {4, 1000}, square), true},

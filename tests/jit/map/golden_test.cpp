@@ -2,13 +2,12 @@
 #include <doctest/doctest.h>
 
 #include "millrace/jit/map_kernel.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 
 namespace millrace {
 namespace {
 
 using test::matmul_nest;
-using test::NestBuilder;
 using test::unary_nest;
 
 std::string mapped_text(const LoopKernel& kernel, IsaLevel level) {
@@ -163,14 +162,8 @@ body {
 }
 
 TEST_CASE("a sum along rows keeps one vector, and joins its lanes at the end") {
-  NestBuilder nest("sum");
-  nest.parallel("m", 3).reduction("k", 75);
-  nest.operand("x", DType::kF32, {3, 75}, {nest.dim(0), nest.dim(1)});
-  nest.result("y", DType::kF32, {3}, {nest.dim(0)});
-  nest.reduce(ReductionKind::kSum, DType::kF32);
-  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kF32)); });
-  CHECK(mapped_text(nest.kernel(), IsaLevel::kAvx2) == R"(kernel sum
+  const LoopKernel sum = test::row_reduction_nest(ReductionKind::kSum, 3, 75);
+  CHECK(mapped_text(sum, IsaLevel::kAvx2) == R"(kernel sum
 groups 1
 buffer @0 x: f32 read
 buffer @1 y: f32 write
@@ -234,12 +227,7 @@ TEST_CASE("tilings are chosen by what the accesses walk") {
         "tiling { d1 x 8 lanes x 2, rows d0 x 6, 512 points a group }");
   CHECK(to_text(choose_tiling(relu(1000000), avx2)) ==
         "tiling { d0 x 8 lanes x 4, rows d0 x 1, 65536 points a group }");
-  NestBuilder nest("transpose");
-  nest.parallel("m", 64).parallel("n", 64);
-  nest.operand("x", DType::kF32, {64, 64}, {nest.dim(1), nest.dim(0)});
-  nest.result("y", DType::kF32, {64, 64}, {nest.dim(0), nest.dim(1)});
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  CHECK(to_text(choose_tiling(nest.kernel(), avx2)) ==
+  CHECK(to_text(choose_tiling(test::transpose_nest(DType::kF32, 64, 64), avx2)) ==
         "tiling { d1 x 8 lanes x 4, rows d0 x 8, 65536 points a group, loads turned }");
 }
 

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "hal/sim/shadow_memory.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 #include "tests/jit/map/plain_nest.h"
 #include "tests/support/machine_kernels.h"
 
