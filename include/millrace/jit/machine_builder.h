@@ -37,7 +37,7 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
  public:
   explicit MachineBuilder(std::string name);
 
-  MemoryHandle buffer(std::string name, DType dtype, bool is_read, bool is_written);
+  MemoryHandle buffer(std::string name, DType dtype, BufferAccess access);
   /// A constant for a constant expression; else the size argument for it, made once.
   MachineValue size(const SizeExpr&);
   MemoryHandle workgroup_memory(DType dtype, std::uint64_t num_elements, std::string name);

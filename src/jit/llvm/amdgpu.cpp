@@ -37,8 +37,8 @@ llvm::Function* declare_entry(llvm::Module& module, const LlvmTarget& target, co
   for (unsigned i = 0; i <= kernel.buffers.size(); ++i) function->addParamAttr(i, llvm::Attribute::NoAlias);
   for (unsigned i = 0; i < kernel.buffers.size(); ++i) {
     const BufferArgument& buffer = kernel.buffers[i];
-    if (!buffer.is_written) function->addParamAttr(i + 1, llvm::Attribute::ReadOnly);
-    if (!buffer.is_read) function->addParamAttr(i + 1, llvm::Attribute::WriteOnly);
+    if (!buffer.is_written()) function->addParamAttr(i + 1, llvm::Attribute::ReadOnly);
+    if (!buffer.is_read()) function->addParamAttr(i + 1, llvm::Attribute::WriteOnly);
   }
   return function;
 }

@@ -32,8 +32,8 @@ template <class Body>
 MachineKernel each_thread_stores(std::uint32_t threads, std::uint32_t subgroup, DType dtype, Body&& body) {
   MachineBuilder b("each");
   b.set_workgroup(threads, subgroup);
-  const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
-  const MemoryHandle y = b.buffer("y", dtype, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
+  const MemoryHandle y = b.buffer("y", dtype, BufferAccess::kWrite);
   b.store(y, b.thread_id(), body(b, b.load(x, b.thread_id())));
   return b.finish();
 }
@@ -164,8 +164,8 @@ TEST_CASE("threads take as many turns of a loop as each wants, and its own branc
 MachineKernel ticket_kernel(std::uint32_t threads) {
   MachineBuilder b("tickets");
   b.set_workgroup(threads, 1);
-  const MemoryHandle counter = b.buffer("counter", DType::kU32, true, true);
-  const MemoryHandle tickets = b.buffer("tickets", DType::kU32, false, true);
+  const MemoryHandle counter = b.buffer("counter", DType::kU32, BufferAccess::kReadWrite);
+  const MemoryHandle tickets = b.buffer("tickets", DType::kU32, BufferAccess::kWrite);
   const MachineValue ticket = b.atomic(KernelOp::kAtomicAdd, counter, b.i32(0), b.constant_int(DType::kU32, 1));
   const MachineValue first = b.mul(b.workgroup_id(), b.i64(threads));
   b.store(tickets, b.add(first, b.convert(DType::kI64, b.thread_id())), ticket);
@@ -202,8 +202,8 @@ TEST_CASE("atomics combine as their ops do, and give what was there before") {
   const auto run = [](KernelOp op, std::int64_t initial) {
     MachineBuilder b("atomic");
     b.set_workgroup(4, 1);
-    const MemoryHandle x = b.buffer("x", DType::kI64, true, false);
-    const MemoryHandle y = b.buffer("y", DType::kI64, false, true);
+    const MemoryHandle x = b.buffer("x", DType::kI64, BufferAccess::kRead);
+    const MemoryHandle y = b.buffer("y", DType::kI64, BufferAccess::kWrite);
     const MemoryHandle place = b.workgroup_memory(DType::kI64, 1, "place");
     const MachineValue zero = b.i32(0);
     b.if_else(

@@ -138,8 +138,8 @@ TEST_CASE("a kernel of one thread comes back as it is, and what does not verify 
 TEST_CASE("what a thread keeps across a barrier stands in memory") {
   MachineBuilder b("turn");
   b.set_workgroup(64, 32);
-  const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
-  const MemoryHandle y = b.buffer("y", DType::kI32, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
+  const MemoryHandle y = b.buffer("y", DType::kI32, BufferAccess::kWrite);
   const MemoryHandle shared = b.workgroup_memory(DType::kI32, 64, "shared");
   const MachineValue thread = b.thread_id(), mine = b.load(x, thread);
   b.store(shared, thread, mine);
@@ -186,8 +186,8 @@ body {
 TEST_CASE("a vector that a thread keeps is as many vectors of its subgroup") {
   MachineBuilder b("pairs");
   b.set_workgroup(64, 32);
-  const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
-  const MemoryHandle y = b.buffer("y", DType::kI32, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
+  const MemoryHandle y = b.buffer("y", DType::kI32, BufferAccess::kWrite);
   const MachineValue thread = b.thread_id(), two = b.i32(2);
   const MachineValue place = b.mul(thread, two);
   const MachineValue pair = b.load(x, place, 2);

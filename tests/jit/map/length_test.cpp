@@ -103,7 +103,7 @@ TEST_CASE("a transpose of many strides that a run binds is walked in smaller blo
 TEST_CASE("an estimate counts the lanes of what the target has no instruction for") {
   const auto estimate = [](DType dtype, IsaLevel level) {
     MachineBuilder b("gathers");
-    const MemoryHandle x = b.buffer("x", dtype, true, false), y = b.buffer("y", dtype, false, true);
+    const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead), y = b.buffer("y", dtype, BufferAccess::kWrite);
     const MachineValue all = b.splat(b.constant_int(DType::kBool, 1), 16);
     const MachineValue offsets = b.lane_iota(DType::kI64, 16);
     const std::int64_t before = estimate_instructions(MachineBuilder(b).finish(), {"cpu", level});

@@ -21,8 +21,8 @@ class ScanColumnsBuilder {
   ScanColumnsBuilder(const ScanDescriptor& scan, std::uint32_t subgroup_size) : scan_(scan), b_(scan.name) {
     const DType dtype = scan.input.type.dtype;
     b_.set_workgroup(kThreads, subgroup_size);
-    input_ = b_.buffer(scan.input.name, dtype, true, false);
-    result_ = b_.buffer(scan.result.name, dtype, false, true);
+    input_ = b_.buffer(scan.input.name, dtype, BufferAccess::kRead);
+    result_ = b_.buffer(scan.result.name, dtype, BufferAccess::kWrite);
   }
 
   MachineKernel run() {

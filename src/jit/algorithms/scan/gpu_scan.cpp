@@ -47,9 +47,11 @@ class ScanBuilder {
         subgroup_size_(subgroup_size),
         identity_(b_.constant_scalar(identity_of({scan.kind, accumulator_}))) {
     b_.set_workgroup(kThreads, subgroup_size);
-    input_ = b_.buffer(scan.input.name, scan.input.type.dtype, true, false);
-    if (part != ScanPart::kRow) totals_ = b_.buffer("totals", accumulator_, part == ScanPart::kPiece, is_reduce());
-    if (!is_reduce()) result_ = b_.buffer(scan.result.name, scan.result.type.dtype, false, true);
+    input_ = b_.buffer(scan.input.name, scan.input.type.dtype, BufferAccess::kRead);
+    if (part != ScanPart::kRow) {
+      totals_ = b_.buffer("totals", accumulator_, is_reduce() ? BufferAccess::kWrite : BufferAccess::kRead);
+    }
+    if (!is_reduce()) result_ = b_.buffer(scan.result.name, scan.result.type.dtype, BufferAccess::kWrite);
   }
 
   MachineKernel run() {

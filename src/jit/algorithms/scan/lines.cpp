@@ -15,8 +15,8 @@ class ScanBuilder {
   ScanBuilder(const ScanDescriptor& scan, std::uint32_t lanes)
       : scan_(scan), b_(scan.name), walk_(b_, scan.input.type.shape, scan.axis, {.lanes = lanes}) {
     const DType dtype = scan.input.type.dtype;
-    input_ = b_.buffer(scan.input.name, dtype, /*is_read=*/true, /*is_written=*/false);
-    result_ = b_.buffer(scan.result.name, dtype, /*is_read=*/false, /*is_written=*/true);
+    input_ = b_.buffer(scan.input.name, dtype, BufferAccess::kRead);
+    result_ = b_.buffer(scan.result.name, dtype, BufferAccess::kWrite);
   }
 
   MachineKernel run() {

@@ -23,12 +23,12 @@ class ScatterBuilder {
         walk_(b_, scatter.input.type.shape, scatter.axis, threads_for(target)) {
     if (target.is_gpu()) b_.set_workgroup(kGpuThreads, target.subgroup_size());
     const auto read = [&](const KernelTensor& tensor) {
-      return b_.buffer(tensor.name, tensor.type.dtype, true, false);
+      return b_.buffer(tensor.name, tensor.type.dtype, BufferAccess::kRead);
     };
     input_ = read(scatter.input);
     indices_ = read(scatter.indices);
     updates_ = read(scatter.updates);
-    result_ = b_.buffer(scatter.result.name, stored_, /*is_read=*/true, /*is_written=*/true);
+    result_ = b_.buffer(scatter.result.name, stored_, BufferAccess::kReadWrite);
   }
 
   MachineKernel run() {

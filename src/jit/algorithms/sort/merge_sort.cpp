@@ -35,12 +35,12 @@ class SortBuilder {
  public:
   SortBuilder(const SortDescriptor& sort, bool in_scratch)
       : sort_(sort), b_(sort.name), stored_(sort.input.type.dtype), is_packed_(words_per_record(sort) == 1) {
-    input_ = b_.buffer(sort.input.name, stored_, true, false);
-    if (sort.values) values_ = b_.buffer(sort.values->name, stored_, false, true);
-    if (sort.indices) indices_ = b_.buffer(sort.indices->name, DType::kI64, false, true);
+    input_ = b_.buffer(sort.input.name, stored_, BufferAccess::kRead);
+    if (sort.values) values_ = b_.buffer(sort.values->name, stored_, BufferAccess::kWrite);
+    if (sort.indices) indices_ = b_.buffer(sort.indices->name, DType::kI64, BufferAccess::kWrite);
     n_ = size(sort.input.type.shape[sort.axis]);
     if (in_scratch) {
-      records_ = b_.buffer("records", DType::kU64, true, true);
+      records_ = b_.buffer("records", DType::kU64, BufferAccess::kReadWrite);
     } else {
       const std::int64_t words = words_per_row(sort).constant();
       records_ =

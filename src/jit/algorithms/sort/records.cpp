@@ -84,10 +84,10 @@ RecordMemory SortRecords::in_workgroup_memory(std::uint64_t num_records) {
   return memory;
 }
 
-RecordMemory SortRecords::in_buffer(bool is_read, bool is_written) {
+RecordMemory SortRecords::in_buffer(BufferAccess access) {
   RecordMemory memory;
-  memory.keys = b_.buffer("keys", form_.key, is_read, is_written);
-  if (!form_.is_packed) memory.indices = b_.buffer("indices", form_.index, is_read, is_written);
+  memory.keys = b_.buffer("keys", form_.key, access);
+  if (!form_.is_packed) memory.indices = b_.buffer("indices", form_.index, access);
   return memory;
 }
 

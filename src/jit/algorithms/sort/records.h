@@ -58,7 +58,7 @@ class SortRecords {
   SortRecord record_at(const MachineBuilder::Values& words, std::size_t i) const;
 
   RecordMemory in_workgroup_memory(std::uint64_t num_records);
-  RecordMemory in_buffer(bool is_read, bool is_written);
+  RecordMemory in_buffer(BufferAccess access);
   SortRecord load(const RecordMemory&, MachineValue offset);
   void store(const RecordMemory&, MachineValue offset, const SortRecord&);
 

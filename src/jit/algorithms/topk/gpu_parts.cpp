@@ -51,9 +51,10 @@ class TopKPartsBuilder {
         threads_{.num_threads = kThreads, .subgroup_size = subgroup_size} {
     b_.set_workgroup(threads_.num_threads, subgroup_size);
     if (part != TopKPart::kMerge || sort.values) {
-      input_ = b_.buffer(sort.input.name, sort.input.type.dtype, true, false);
+      input_ = b_.buffer(sort.input.name, sort.input.type.dtype, BufferAccess::kRead);
     }
-    if (part != TopKPart::kRow) parts_ = records_.in_buffer(part == TopKPart::kMerge, part == TopKPart::kPart);
+    if (part == TopKPart::kPart) parts_ = records_.in_buffer(BufferAccess::kWrite);
+    if (part == TopKPart::kMerge) parts_ = records_.in_buffer(BufferAccess::kRead);
     memory_ = records_.in_workgroup_memory(num_places_.most());
     count_ = b_.workgroup_memory(DType::kI32, 1, "count");
   }
