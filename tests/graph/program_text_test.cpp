@@ -52,7 +52,7 @@ sort_2
          0        128     @0-@1  %8
 kernel sort_2
 workgroup 128 bytes, private 0 bytes
-#0 records: 128 bytes of workgroup at 0, phases 0 to 1
+#0 keys: 128 bytes of workgroup at 0, phases 0 to 1
 )");
   CHECK(program.to_text(Stage::kSchedule) == R"(schedule: 3 steps, 3 kernels, 128 slab bytes
   external x 128 bytes

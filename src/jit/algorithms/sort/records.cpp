@@ -19,6 +19,16 @@ std::vector<std::int64_t> RecordForm::word_bytes() const {
   return bytes;
 }
 
+void append_record_scratch(KernelSequence& sequence, const SortDescriptor& sort, const SizeExpr& num_records,
+                           std::vector<SequenceOperand>& buffers) {
+  const char* names[] = {"keys", "indices"};
+  const std::vector<std::int64_t> word_bytes = record_form_of(sort).word_bytes();
+  for (std::size_t i = 0; i < word_bytes.size(); ++i) {
+    buffers.push_back({SequenceOperand::Kind::kScratch, static_cast<std::uint32_t>(sequence.scratch.size())});
+    sequence.scratch.push_back({names[i], num_records * word_bytes[i]});
+  }
+}
+
 SortRecords::SortRecords(MachineBuilder& b, const SortDescriptor& sort)
     : b_(b), form_(record_form_of(sort)), stored_(sort.input.type.dtype), largest_(sort.largest) {}
 

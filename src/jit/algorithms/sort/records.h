@@ -28,6 +28,10 @@ struct RecordForm {
 };
 RecordForm record_form_of(const SortDescriptor& sort);
 
+/// Adds scratch for so many records, and binds it as SortRecords::in_buffer() declares it.
+void append_record_scratch(KernelSequence& sequence, const SortDescriptor& sort, const SizeExpr& num_records,
+                           std::vector<SequenceOperand>& buffers);
+
 /// The records of a sort, and what is done with them.
 class SortRecords {
  public:

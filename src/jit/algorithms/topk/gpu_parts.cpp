@@ -210,10 +210,7 @@ Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest& request, const 
   const std::vector<SequenceOperand> results = operands_then_results(0, num_results(sort));
   const SequenceOperand input{SequenceOperand::Kind::kOperand, 0};
   std::vector<SequenceOperand> kept, of_part{input}, of_merge;
-  for (const std::int64_t bytes : record_form_of(sort).word_bytes()) {
-    kept.push_back({SequenceOperand::Kind::kScratch, static_cast<std::uint32_t>(sequence.scratch.size())});
-    sequence.scratch.push_back({sequence.scratch.empty() ? "keys" : "indices", num_records * bytes});
-  }
+  append_record_scratch(sequence, sort, num_records, kept);
   if (sort.values) of_merge.push_back(input);
   of_part.insert(of_part.end(), kept.begin(), kept.end());
   of_merge.insert(of_merge.end(), kept.begin(), kept.end());
