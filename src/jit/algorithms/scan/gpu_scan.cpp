@@ -10,6 +10,7 @@
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/rows.h"
+#include "jit/algorithms/scan/line_scan.h"
 #include "jit/algorithms/scan/workgroup_scan.h"
 #include "jit/ir/reduction.h"
 #include "millrace/jit/float16_bodies.h"
@@ -175,8 +176,7 @@ Status append_scan(KernelSequence& sequence, const ScanDescriptor& scan, ScanPar
                    std::vector<SequenceOperand> buffers, const Target& target, const LowerOptions& options) {
   const MachineKernel kernel = ScanBuilder(scan, part, target.spec().subgroup_size()).run();
   MILLRACE_TRY(append_kernel(sequence, kernel, std::move(buffers), target, options));
-  sequence.kernels.back().kernel.flops =
-      is_float(scan.input.type.dtype) ? scan.input.type.shape.num_elements() : SizeExpr(0);
+  sequence.kernels.back().kernel.flops = flops_of(scan);
   return {};
 }
 
