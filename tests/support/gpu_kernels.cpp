@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "tests/support/subgroup_ops.h"
+
 namespace millrace::test {
 namespace {
 
@@ -79,7 +81,7 @@ MachineKernel row_sum_kernel(DType dtype, std::uint32_t subgroup_size) {
       b.convert(DType::kI64, b.thread_id()), n, b.i64(kThreads), {b.constant_int(dtype, 0)},
       [&](MachineValue i, const Values& carried) { return Values{b.add(carried[0], b.load(x, b.add(row, i)))}; });
   const MachineValue total =
-      combine_subgroups(b, KernelOp::kAdd, b.subgroup_reduce(KernelOp::kAdd, sum[0]), subgroup_size);
+      combine_subgroups(b, KernelOp::kAdd, subgroup_reduce(b, KernelOp::kAdd, sum[0], subgroup_size), subgroup_size);
   when(b, b.eq(b.thread_id(), b.i32(0)), [&] { b.store(y, b.workgroup_id(), total); });
   return b.finish();
 }
@@ -131,14 +133,14 @@ MachineKernel block_scan_kernel(DType dtype, std::uint32_t subgroup_size) {
   const auto num_subgroups = static_cast<std::int32_t>(kThreads / subgroup_size);
   const MemoryHandle totals = b.workgroup_memory(dtype, static_cast<std::uint64_t>(num_subgroups), "totals");
   const MachineValue i = global_thread_id(b), zero = b.constant_int(dtype, 0);
-  const MachineValue inclusive = b.subgroup_inclusive_scan(KernelOp::kAdd, b.load(x, i));
+  const MachineValue inclusive = subgroup_inclusive_scan(b, KernelOp::kAdd, b.load(x, i), subgroup_size);
   const auto last = static_cast<std::int32_t>(subgroup_size - 1);
   when(b, b.eq(b.lane_id(), b.i32(last)), [&] { b.store(totals, b.subgroup_id(), inclusive); });
   b.barrier();
   // Every subgroup sums the totals of those before it, a lane a total.
   const MachineValue is_before = b.lt(b.lane_id(), b.subgroup_id());
   const MachineValue total = b.load_masked(totals, b.lane_id(), is_before, zero);
-  const MachineValue before = b.subgroup_reduce(KernelOp::kAdd, total);
+  const MachineValue before = subgroup_reduce(b, KernelOp::kAdd, total, subgroup_size);
   b.store(y, i, b.add(before, inclusive));
   return b.finish();
 }

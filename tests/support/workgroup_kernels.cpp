@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "tests/support/subgroup_ops.h"
+
 namespace millrace::test {
 namespace {
 
@@ -74,14 +76,15 @@ MachineKernel prefix_sum_kernel(const WorkgroupShape& shape) {
   const MachineValue i = global_id(b, shape.num_threads);
   const MachineValue is_there = b.lt(i, b.size(Dim("n")));
   const MachineValue lane = b.lane_id(), subgroup = b.subgroup_id();
-  const MachineValue sum = b.subgroup_inclusive_scan(KernelOp::kAdd, load_or_zero(b, x, i, is_there));
+  const MachineValue sum =
+      subgroup_inclusive_scan(b, KernelOp::kAdd, load_or_zero(b, x, i, is_there), shape.subgroup_size);
   const MachineValue last = b.i32(static_cast<std::int32_t>(shape.subgroup_size - 1));
   when(b, b.eq(lane, last), [&] { b.store(totals, subgroup, sum); });
   b.barrier();
   when(b, b.eq(subgroup, b.i32(0)), [&] {
     const MachineValue has_total = b.lt(lane, b.i32(static_cast<std::int32_t>(num_subgroups)));
     const MachineValue total = load_or_zero(b, totals, lane, has_total);
-    const MachineValue end = b.subgroup_inclusive_scan(KernelOp::kAdd, total);
+    const MachineValue end = subgroup_inclusive_scan(b, KernelOp::kAdd, total, shape.subgroup_size);
     when(b, has_total, [&] { b.store(ends, lane, end); });
   });
   b.barrier();

@@ -88,7 +88,4 @@ std::string to_text(const KernelSequence&);
 /// Fails naming the request and every reason.
 Result<KernelSequence> lower_request(const KernelRequest&, const Target&, const LowerOptions&);
 
-/// Names in their order, for tests that force each.
-std::vector<std::string_view> algorithm_names();
-
 }  // namespace millrace

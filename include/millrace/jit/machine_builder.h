@@ -79,14 +79,6 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   MachineValue shuffle_xor(MachineValue value, std::uint32_t mask);
   MachineValue ballot(MachineValue flag);
   MachineValue broadcast(MachineValue value, std::uint32_t lane);
-  /// `op` is lanewise, associative and commutative. All lanes get the result: a tree over neighbours at halving
-  /// distance.
-  MachineValue subgroup_reduce(KernelOp op, MachineValue value);
-  /// Lane i gets the lanes up to i combined, lower ones left: a tree over neighbours at doubling distance. `op` is
-  /// lanewise and associative.
-  MachineValue subgroup_inclusive_scan(KernelOp op, MachineValue value);
-  /// Lane i gets the lanes before i combined, lane 0 gets `identity`.
-  MachineValue subgroup_exclusive_scan(KernelOp op, MachineValue value, MachineValue identity);
 
   using Values = std::vector<MachineValue>;
   Values for_loop(MachineValue lower, MachineValue upper, MachineValue step, const Values& initial,
