@@ -19,7 +19,8 @@ constexpr std::uint32_t kNumGroups = 16;
 MachineKernel polynomial_kernel() {
   MachineBuilder b("polynomial");
   b.set_workgroup(kShape.num_threads, kShape.subgroup_size);
-  const MemoryHandle x = b.buffer("x", DType::kF32, true, false), y = b.buffer("y", DType::kF32, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead),
+                     y = b.buffer("y", DType::kF32, BufferAccess::kWrite);
   const MachineValue first = b.mul(b.workgroup_id(), b.i64(kShape.num_threads));
   const MachineValue i = b.add(first, b.convert(DType::kI64, b.thread_id()));
   MachineValue value = b.load(x, i);

@@ -11,6 +11,7 @@
 #include "hal/host/host_buffer.h"
 #include "millrace/hal/device.h"
 #include "millrace/jit/kernel_compiler.h"
+#include "millrace/jit/loop_kernel_builder.h"
 
 // f32 dot on one thread: ours, compiled by xbyak and run by the inline device, beside Eigen and OpenBLAS in one
 // process. Every run of a product takes other inputs, as an application's do. Say
@@ -26,32 +27,15 @@ struct DotShape {
 
 /// C[m, n] = sum over k of A[m, k] * B[k, n], row-major.
 LoopKernel make_dot(const DotShape& shape) {
-  const auto tensor = [](const char* name, std::int64_t rows, std::int64_t columns) {
-    const Shape extents{rows, columns};
-    return KernelTensor{name, {DType::kF32, extents}, Layout::row_major(extents)};
-  };
-  const auto access = [](std::uint32_t tensor, std::size_t row, std::size_t column) {
-    Access result{tensor, {{0, {0, 0, 0}}, {0, {0, 0, 0}}}, {}, {}};
-    result.indices[0].coefficients[row] = 1;
-    result.indices[1].coefficients[column] = 1;
-    return result;
-  };
-  LoopKernel kernel;
-  kernel.name = "dot";
-  kernel.domain = {{"m", shape.m, false}, {"n", shape.n, false}, {"k", shape.k, true}};
-  kernel.operands = {tensor("a", shape.m, shape.k), tensor("b", shape.k, shape.n)};
-  kernel.results = {tensor("c", shape.m, shape.n)};
-  kernel.loads = {access(0, 0, 2), access(1, 2, 1)};
-  kernel.stores = {access(0, 0, 1)};
-  kernel.reductions = {{ReductionKind::kSum, DType::kF32}};
-  BodyBuilder term;
-  const BodyValue a = term.load(0, DType::kF32);
-  term.yield(term.mul(a, term.load(1, DType::kF32)));
-  kernel.term = term.finish();
-  BodyBuilder epilogue;
-  epilogue.yield(epilogue.reduced(0, DType::kF32));
-  kernel.epilogue = epilogue.finish();
-  return kernel;
+  LoopKernelBuilder kernel("dot");
+  const AffineIndex m = kernel.parallel("m", shape.m), n = kernel.parallel("n", shape.n);
+  const AffineIndex k = kernel.reduction("k", shape.k);
+  BodyBuilder& term = kernel.term();
+  const BodyValue a = kernel.load(term, kernel.operand("a", {DType::kF32, {shape.m, shape.k}}), {m, k});
+  const BodyValue b = kernel.load(term, kernel.operand("b", {DType::kF32, {shape.k, shape.n}}), {k, n});
+  const BodyValue sum = kernel.reduce(ReductionKind::kSum, term.mul(a, b));
+  kernel.store("c", {DType::kF32, {shape.m, shape.n}}, {m, n}, sum);
+  return kernel.finish().value();
 }
 
 /// 16 sets of operands, or as many as make 256 MiB, which no cache holds. Made when they are first asked for.

@@ -7,16 +7,19 @@ namespace {
 constexpr std::uint32_t kMemory = 64 * 1024;
 constexpr std::uint32_t kPrivate = 256 * 4;
 
-// Source: LLVM's AMDGPUBaseInfo (granules, registers, waves); the ISA documents (SIMDs, LDS).
+constexpr auto kCdna = GfxGeneration::kCdna, kRdna = GfxGeneration::kRdna;
+
+// Sources: LLVM's AMDGPUBaseInfo (vector registers, their granules, waves); LLVM's AMDGPUUsage, COMPUTE_PGM_RSRC1, and
+// Mesa's ac_gpu_info (scalar registers, granules of those and of LDS); the ISA documents (SIMDs, LDS).
 constexpr GfxTarget kTargets[] = {
-    // name, subgroup, workgroup, LDS of a workgroup, registers of a thread, registers of a SIMD, granule, waves, SIMDs,
-    // LDS of a unit
-    {"gfx90a", 64, 1024, kMemory, kPrivate, 512, 8, 8, 4, kMemory},
-    {"gfx942", 64, 1024, kMemory, kPrivate, 512, 8, 8, 4, kMemory},
-    {"gfx1030", 32, 1024, kMemory, kPrivate, 1024, 16, 16, 2, kMemory},
-    {"gfx1100", 32, 1024, kMemory, kPrivate, 1536, 24, 16, 2, kMemory},
-    {"gfx1151", 32, 1024, kMemory, kPrivate, 1536, 24, 16, 2, kMemory},
-    {"gfx1201", 32, 1024, kMemory, kPrivate, 1536, 24, 16, 2, kMemory},
+    // name, generation, subgroup, workgroup, LDS of a workgroup, registers of a thread, registers of a SIMD, granule,
+    // scalar registers of a SIMD, granule, waves, SIMDs, LDS of a unit, granule
+    {"gfx90a", kCdna, 64, 1024, kMemory, kPrivate, 512, 8, 800, 16, 8, 4, kMemory, 512},
+    {"gfx942", kCdna, 64, 1024, kMemory, kPrivate, 512, 8, 800, 16, 8, 4, kMemory, 512},
+    {"gfx1030", kRdna, 32, 1024, kMemory, kPrivate, 1024, 16, 0, 1, 16, 2, kMemory, 1024},
+    {"gfx1100", kRdna, 32, 1024, kMemory, kPrivate, 1536, 24, 0, 1, 16, 2, kMemory, 1024},
+    {"gfx1151", kRdna, 32, 1024, kMemory, kPrivate, 1536, 24, 0, 1, 16, 2, kMemory, 1024},
+    {"gfx1201", kRdna, 32, 1024, kMemory, kPrivate, 1536, 24, 0, 1, 16, 2, kMemory, 1024},
 };
 
 }  // namespace

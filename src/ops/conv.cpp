@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "ops/nest.h"
+#include "ops/request.h"
 #include "ops/window.h"
 
 namespace millrace {
@@ -59,30 +59,28 @@ Result<std::vector<KernelRequest>> build_conv2d(const OpInstance& node) {
   const auto& attrs = std::get<Conv2dAttrs>(node.attributes);
   const WindowDims dims = window_dims(node.operands, attrs);
   const Shape& out = node.results[0].shape;
-  Nest nest("conv2d");
+  LoopKernelBuilder nest("conv2d");
   const SizeExpr group_filters = floor_div(out[1], attrs.groups), group_channels = node.operands[1].shape[1];
   const bool has_groups = attrs.groups > 1;
-  const auto n = nest.parallel("n", out[0]);
-  const auto g = has_groups ? nest.parallel("g", attrs.groups) : n;
-  const auto o = nest.parallel("o", has_groups ? group_filters : out[1]);
-  const auto i = nest.parallel("i", out[2]), j = nest.parallel("j", out[3]);
-  const auto c = nest.reduction("c", group_channels);
-  const auto kh = nest.reduction("kh", dims[0].window), kw = nest.reduction("kw", dims[1].window);
-  const auto in_group = [&](std::uint32_t dim, const SizeExpr& size) {
-    return has_groups ? nest.index({{g, size}, {dim}}) : nest.along(dim);
-  };
-  std::optional<Scalar> fill;
-  if (dims[0].is_padded() || dims[1].is_padded()) fill = Scalar::from_int(body_dtype(node.operands[0].dtype), 0);
-  const BodyValue x = nest.load(nest.term(), nest.operand(node.operands[0]),
-                                {nest.along(n), in_group(c, group_channels),
-                                 nest.index({{i, dims[0].stride}, {kh, dims[0].dilation}}, -dims[0].low),
-                                 nest.index({{j, dims[1].stride}, {kw, dims[1].dilation}}, -dims[1].low)},
-                                fill);
-  const BodyValue weight = nest.load(nest.term(), nest.operand(node.operands[1]),
-                                     {in_group(o, group_filters), nest.along(c), nest.along(kh), nest.along(kw)});
+  const AffineIndex n = nest.parallel("n", out[0]);
+  const AffineIndex g = has_groups ? nest.parallel("g", attrs.groups) : n;
+  const AffineIndex o = nest.parallel("o", has_groups ? group_filters : out[1]);
+  const AffineIndex i = nest.parallel("i", out[2]), j = nest.parallel("j", out[3]);
+  const AffineIndex c = nest.reduction("c", group_channels);
+  const AffineIndex kh = nest.reduction("kh", dims[0].window), kw = nest.reduction("kw", dims[1].window);
+  const auto in_group = [&](const AffineIndex& dim, const SizeExpr& size) { return has_groups ? g * size + dim : dim; };
+  LoadOptions options;
+  if (dims[0].is_padded() || dims[1].is_padded()) {
+    options.fill = Scalar::from_int(body_dtype(node.operands[0].dtype), 0);
+  }
+  const BodyValue x =
+      nest.load(nest.term(), nest.operand("x0", node.operands[0]),
+                {n, in_group(c, group_channels), dims[0].walked_by(i, kh), dims[1].walked_by(j, kw)}, options);
+  const BodyValue weight =
+      nest.load(nest.term(), nest.operand("x1", node.operands[1]), {in_group(o, group_filters), c, kh, kw});
   const BodyValue sum = nest.reduce(ReductionKind::kSum, nest.term().mul(x, weight));
-  nest.store(node.results[0], {nest.along(n), in_group(o, group_filters), nest.along(i), nest.along(j)}, sum);
-  return nest.finish();
+  nest.store("y0", node.results[0], {n, in_group(o, group_filters), i, j}, sum);
+  return finish_request(nest);
 }
 
 }  // namespace

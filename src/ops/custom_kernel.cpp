@@ -5,7 +5,6 @@
 
 #include "millrace/base/printable.h"
 #include "ops/elementwise.h"
-#include "ops/nest.h"
 
 namespace millrace {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "ops/infer.h"
-#include "ops/nest.h"
+#include "ops/request.h"
 
 namespace millrace {
 
@@ -95,34 +95,32 @@ Result<std::vector<KernelRequest>> build_dot(const OpInstance& node) {
   const DotDims y = *resolve_dims(node.operands, 1, attrs.y_batch, attrs.y_contract);
   const Shape& x_shape = node.operands[0].shape;
   const Shape& y_shape = node.operands[1].shape;
-  Nest nest(std::string(node.results[0].dtype == node.operands[0].dtype ? "dot" : "dot_i32"));
-  std::vector<std::uint32_t> x_walk(x_shape.rank()), y_walk(y_shape.rank());
+  LoopKernelBuilder nest(std::string(node.results[0].dtype == node.operands[0].dtype ? "dot" : "dot_i32"));
+  std::vector<AffineIndex> x_walk(x_shape.rank()), y_walk(y_shape.rank()), point;
   for (std::size_t i = 0; i < x.batch.size(); ++i) {
-    x_walk[x.batch[i]] = y_walk[y.batch[i]] = nest.parallel(fmt::format("b{}", i), x_shape[x.batch[i]]);
+    point.push_back(nest.parallel(fmt::format("b{}", i), x_shape[x.batch[i]]));
+    x_walk[x.batch[i]] = y_walk[y.batch[i]] = point.back();
   }
   for (std::size_t i = 0; i < x.free.size(); ++i) {
-    x_walk[x.free[i]] = nest.parallel(fmt::format("m{}", i), x_shape[x.free[i]]);
+    point.push_back(nest.parallel(fmt::format("m{}", i), x_shape[x.free[i]]));
+    x_walk[x.free[i]] = point.back();
   }
   for (std::size_t i = 0; i < y.free.size(); ++i) {
-    y_walk[y.free[i]] = nest.parallel(fmt::format("n{}", i), y_shape[y.free[i]]);
+    point.push_back(nest.parallel(fmt::format("n{}", i), y_shape[y.free[i]]));
+    y_walk[y.free[i]] = point.back();
   }
   for (std::size_t i = 0; i < x.contract.size(); ++i) {
     x_walk[x.contract[i]] = y_walk[y.contract[i]] = nest.reduction(fmt::format("k{}", i), x_shape[x.contract[i]]);
   }
   if (x.contract.empty()) nest.reduction("k", 1);
-  const auto walk = [&](const std::vector<std::uint32_t>& dims) {
-    std::vector<AffineIndex> indices;
-    for (const std::uint32_t dim : dims) indices.push_back(nest.along(dim));
-    return indices;
-  };
-  const BodyValue a = nest.load(nest.term(), nest.operand(node.operands[0]), walk(x_walk));
-  const BodyValue b = nest.load(nest.term(), nest.operand(node.operands[1]), walk(y_walk));
-  const DType accumulator = body_dtype(node.results[0].dtype);
   BodyBuilder& term = nest.term();
+  const BodyValue a = nest.load(term, nest.operand("x0", node.operands[0]), std::move(x_walk));
+  const BodyValue b = nest.load(term, nest.operand("x1", node.operands[1]), std::move(y_walk));
+  const DType accumulator = body_dtype(node.results[0].dtype);
   const BodyValue product = term.mul(term.convert(accumulator, a), term.convert(accumulator, b));
   const BodyValue sum = nest.reduce(ReductionKind::kSum, product);
-  nest.store(node.results[0], nest.identity(node.results[0].shape.rank()), sum);
-  return nest.finish();
+  nest.store("y0", node.results[0], std::move(point), sum);
+  return finish_request(nest);
 }
 
 }  // namespace

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elementwise.h"
 
+#include <fmt/format.h>
+
 #include "millrace/ops/bodies.h"
-#include "ops/nest.h"
+#include "ops/request.h"
 
 namespace millrace {
 namespace ops {
 
 Result<std::vector<KernelRequest>> build_elementwise(const OpInstance& node, BodyFunction body) {
   const TensorType& result = node.results[0];
-  Nest nest("elementwise");
-  nest.parallel_dims(result.shape);
-  const std::vector<AffineIndex> point = nest.identity(result.shape.rank());
+  LoopKernelBuilder nest("elementwise");
+  const std::vector<AffineIndex> point = nest.parallel_dims(result.shape);
   std::vector<BodyValue> values;
-  for (const TensorType& operand : node.operands) {
-    values.push_back(nest.load(nest.epilogue(), nest.operand(operand), point));
+  for (const TensorType& type : node.operands) {
+    const OperandId operand = nest.operand(fmt::format("x{}", values.size()), type);
+    values.push_back(nest.load(nest.epilogue(), operand, point));
   }
   const BodyValue value = body(nest.epilogue(), values, node.attributes);
-  // The body has already rounded f16 and bf16.
-  nest.store(result, point, nest.epilogue().convert(body_dtype(value.dtype), value));
-  return nest.finish();
+  // The body has rounded f16 and bf16 already.
+  nest.store("y0", result, point, nest.epilogue().convert(body_dtype(value.dtype), value));
+  return finish_request(nest);
 }
 
 namespace {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "ops/infer.h"
-#include "ops/nest.h"
+#include "ops/request.h"
 
 namespace millrace {
 
@@ -55,26 +55,25 @@ struct ResultDims {
 Result<std::vector<KernelRequest>> build_indexed(const OpInstance& node, std::string name, const ResultDims& dims) {
   const std::size_t axis = axis_of(node);
   const Shape& x_shape = node.operands[0].shape;
-  Nest nest(std::move(name));
-  nest.parallel_dims(node.results[0].shape);
-  const auto x = nest.operand(node.operands[0]), indices = nest.operand(node.operands[1]);
+  LoopKernelBuilder nest(std::move(name));
+  const std::vector<AffineIndex> point = nest.parallel_dims(node.results[0].shape);
+  const OperandId x = nest.operand("x0", node.operands[0]), indices = nest.operand("x1", node.operands[1]);
   std::vector<AffineIndex> index_point, x_point;
   for (std::size_t d = 0; d < node.operands[1].shape.rank(); ++d) {
-    index_point.push_back(nest.along(static_cast<std::uint32_t>(dims.first_of_indices + d)));
+    index_point.push_back(point[dims.first_of_indices + d]);
   }
   for (std::size_t d = 0; d < x_shape.rank(); ++d) {
     const std::size_t from = d < axis ? d : d + dims.count_for_axis - 1;
-    x_point.push_back(d == axis ? nest.index({}) : nest.along(static_cast<std::uint32_t>(from)));
+    x_point.push_back(d == axis ? AffineIndex{} : point[from]);
   }
   BodyBuilder& b = nest.epilogue();
   const DType dtype = body_dtype(node.operands[0].dtype);
   const BodyValue raw = b.convert(DType::kI64, nest.load(b, indices, std::move(index_point)));
   const BodyValue index = b.check_index(raw, nest.extent(b, x_shape[axis]));
-  std::optional<Scalar> fill;
-  if (x_shape[axis].lower_bound() < 1) fill = Scalar::from_int(dtype, 0);
-  const auto access = nest.add_load({x, std::move(x_point), static_cast<std::uint32_t>(axis), fill});
-  nest.store(node.results[0], nest.identity(node.results[0].shape.rank()), b.load(access, dtype, index));
-  return nest.finish();
+  LoadOptions options{.gather_index = index, .gather_dim = static_cast<std::uint32_t>(axis)};
+  if (x_shape[axis].lower_bound() < 1) options.fill = Scalar::from_int(dtype, 0);
+  nest.store("y0", node.results[0], point, nest.load(b, x, std::move(x_point), options));
+  return finish_request(nest);
 }
 
 Result<std::vector<KernelRequest>> build_gather(const OpInstance& node) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elementwise.h"
-#include "ops/nest.h"
+#include "ops/request.h"
 
 namespace millrace {
 
@@ -30,23 +30,23 @@ InferResult infer_iota(Types, const Attributes& attributes) {
 Result<std::vector<KernelRequest>> build_iota(const OpInstance& node) {
   const auto& attrs = std::get<IotaAttrs>(node.attributes);
   const std::size_t rank = attrs.shape.size();
-  Nest nest("iota");
-  nest.parallel_dims(node.results[0].shape);
+  LoopKernelBuilder nest("iota");
+  const std::vector<AffineIndex> point = nest.parallel_dims(node.results[0].shape);
   BodyBuilder& b = nest.epilogue();
   const auto axis =
-      static_cast<std::uint32_t>(attrs.axis < 0 ? attrs.axis + static_cast<std::int64_t>(rank) : attrs.axis);
-  const BodyValue index = b.index(axis);
+      static_cast<std::size_t>(attrs.axis < 0 ? attrs.axis + static_cast<std::int64_t>(rank) : attrs.axis);
+  const BodyValue index = nest.index(b, point[axis]);
   const bool is_16_bit = body_dtype(attrs.dtype) != attrs.dtype;
-  nest.store(node.results[0], nest.identity(rank), is_16_bit ? round_to_odd(b, index) : b.convert(attrs.dtype, index));
-  return nest.finish();
+  nest.store("y0", node.results[0], point, is_16_bit ? round_to_odd(b, index) : b.convert(attrs.dtype, index));
+  return finish_request(nest);
 }
 
 InferResult infer_size(Types, const Attributes&) { return std::vector<TensorType>{{DType::kI64, Shape()}}; }
 
 Result<std::vector<KernelRequest>> build_size(const OpInstance& node) {
-  Nest nest("size");
-  nest.store(node.results[0], {}, nest.extent(nest.epilogue(), std::get<SizeAttrs>(node.attributes).size));
-  return nest.finish();
+  LoopKernelBuilder nest("size");
+  nest.store("y0", node.results[0], {}, nest.extent(nest.epilogue(), std::get<SizeAttrs>(node.attributes).size));
+  return finish_request(nest);
 }
 
 }  // namespace

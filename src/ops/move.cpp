@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "ops/infer.h"
-#include "ops/nest.h"
+#include "ops/request.h"
 
 namespace millrace {
 
@@ -45,16 +45,14 @@ Scalar pad_value(DType dtype, const Number& value) {
 
 Result<std::vector<KernelRequest>> build_pad(const OpInstance& node) {
   const auto& attrs = std::get<PadAttrs>(node.attributes);
-  Nest nest("pad");
-  nest.parallel_dims(node.results[0].shape);
+  LoopKernelBuilder nest("pad");
+  const std::vector<AffineIndex> point = nest.parallel_dims(node.results[0].shape);
   std::vector<AffineIndex> indices;
-  for (std::size_t d = 0; d < attrs.low.size(); ++d) {
-    indices.push_back(nest.index({{static_cast<std::uint32_t>(d)}}, SizeExpr(0) - attrs.low[d]));
-  }
-  const BodyValue value = nest.load(nest.epilogue(), nest.operand(node.operands[0]), std::move(indices),
-                                    pad_value(node.operands[0].dtype, attrs.value));
-  nest.store(node.results[0], nest.identity(node.results[0].shape.rank()), value);
-  return nest.finish();
+  for (std::size_t d = 0; d < attrs.low.size(); ++d) indices.push_back(point[d] - attrs.low[d]);
+  const BodyValue value = nest.load(nest.epilogue(), nest.operand("x0", node.operands[0]), std::move(indices),
+                                    {.fill = pad_value(node.operands[0].dtype, attrs.value)});
+  nest.store("y0", node.results[0], point, value);
+  return finish_request(nest);
 }
 
 InferResult infer_concat(Types operands, const Attributes& attributes) {
@@ -80,14 +78,14 @@ Result<std::vector<KernelRequest>> build_concat(const OpInstance& node) {
   std::vector<KernelRequest> requests;
   SizeExpr start = 0;
   for (const TensorType& operand : node.operands) {
-    Nest nest("concat");
-    nest.parallel_dims(operand.shape);
-    std::vector<AffineIndex> indices = nest.identity(operand.shape.rank());
-    const BodyValue value = nest.load(nest.epilogue(), nest.operand(operand), indices);
-    indices[axis].offset = start;
-    nest.store(node.results[0], std::move(indices), value);
+    LoopKernelBuilder nest("concat");
+    std::vector<AffineIndex> indices = nest.parallel_dims(operand.shape);
+    const BodyValue value = nest.load(nest.epilogue(), nest.operand("x0", operand), indices);
+    indices[axis] = indices[axis] + start;
+    nest.store("y0", node.results[0], std::move(indices), value);
     start = start + operand.shape[axis];
-    requests.push_back(std::move(nest.finish().front()));
+    MILLRACE_TRY_ASSIGN(LoopKernel kernel, nest.finish());
+    requests.emplace_back(std::move(kernel));
   }
   return requests;
 }

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/nest.h"
+#include "ops/request.h"
 #include "ops/window.h"
 
 namespace millrace {
@@ -45,29 +45,30 @@ InferResult infer_pool(Types operands, const Attributes& attributes, const DType
 
 /// A loop nest over n, c, i, j and the window that reads the operand's element, or `fill` in the padding.
 struct PoolNest {
-  Nest nest;
+  LoopKernelBuilder nest;
   WindowDims dims;
+  std::vector<AffineIndex> point;
   BodyValue value;
 
   PoolNest(std::string name, const OpInstance& node, Scalar fill)
       : nest(std::move(name)), dims(window_dims(node.operands, std::get<Pool2dAttrs>(node.attributes))) {
     const Shape& out = node.results[0].shape;
-    const auto n = nest.parallel("n", out[0]), c = nest.parallel("c", out[1]);
-    const auto i = nest.parallel("i", out[2]), j = nest.parallel("j", out[3]);
-    const auto kh = nest.reduction("kh", dims[0].window), kw = nest.reduction("kw", dims[1].window);
-    const bool is_padded = dims[0].is_padded() || dims[1].is_padded();
-    value = nest.load(nest.term(), nest.operand(node.operands[0]),
-                      {nest.along(n), nest.along(c), nest.index({{i, dims[0].stride}, {kh}}, -dims[0].low),
-                       nest.index({{j, dims[1].stride}, {kw}}, -dims[1].low)},
-                      is_padded ? std::optional<Scalar>(fill) : std::nullopt);
+    const AffineIndex n = nest.parallel("n", out[0]), c = nest.parallel("c", out[1]);
+    const AffineIndex i = nest.parallel("i", out[2]), j = nest.parallel("j", out[3]);
+    point = {n, c, i, j};
+    const AffineIndex kh = nest.reduction("kh", dims[0].window), kw = nest.reduction("kw", dims[1].window);
+    LoadOptions options;
+    if (dims[0].is_padded() || dims[1].is_padded()) options.fill = fill;
+    value = nest.load(nest.term(), nest.operand("x0", node.operands[0]),
+                      {n, c, dims[0].walked_by(i, kh), dims[1].walked_by(j, kw)}, options);
   }
 
-  /// The number of points that are not padding in the window at output index `dim`, as i64.
-  BodyValue count(std::uint32_t dim, const WindowDim& window) {
+  /// How many points of the window at output index `dim` are no padding: i64.
+  BodyValue count(const AffineIndex& dim, const WindowDim& window) {
     BodyBuilder& b = nest.epilogue();
     const auto i64 = [&](std::int64_t value) { return b.constant_int(DType::kI64, value); };
     if (!window.is_padded()) return i64(window.window.constant());
-    const BodyValue first = b.sub(b.mul(b.index(dim), i64(window.stride)), i64(window.low));
+    const BodyValue first = b.sub(b.mul(nest.index(b, dim), i64(window.stride)), i64(window.low));
     const BodyValue end = b.min(b.add(first, i64(window.window.constant())), nest.extent(b, window.input));
     return b.sub(end, b.max(first, i64(0)));
   }
@@ -79,8 +80,8 @@ Scalar lowest(DType dtype) { return Scalar::from_double(dtype, -std::numeric_lim
 Result<std::vector<KernelRequest>> build_max_pool(const OpInstance& node) {
   PoolNest pool("max_pool2d", node, lowest(body_dtype(node.operands[0].dtype)));
   const BodyValue max = pool.nest.reduce(ReductionKind::kMax, pool.value);
-  pool.nest.store(node.results[0], pool.nest.identity(4), max);
-  return pool.nest.finish();
+  pool.nest.store("y0", node.results[0], pool.point, max);
+  return finish_request(pool.nest);
 }
 
 Result<std::vector<KernelRequest>> build_avg_pool(const OpInstance& node) {
@@ -91,11 +92,12 @@ Result<std::vector<KernelRequest>> build_avg_pool(const OpInstance& node) {
   const BodyValue sum = pool.nest.reduce(ReductionKind::kSum, pool.value);
   const SizeExpr all = pool.dims[0].window * pool.dims[1].window;
   const bool is_padded = pool.dims[0].is_padded() || pool.dims[1].is_padded();
-  const BodyValue divisor = counts_all || !is_padded
-                                ? b.constant_int(dtype, all.constant())
-                                : b.convert(dtype, b.mul(pool.count(2, pool.dims[0]), pool.count(3, pool.dims[1])));
-  pool.nest.store(node.results[0], pool.nest.identity(4), b.div(sum, divisor));
-  return pool.nest.finish();
+  const BodyValue divisor =
+      counts_all || !is_padded
+          ? b.constant_int(dtype, all.constant())
+          : b.convert(dtype, b.mul(pool.count(pool.point[2], pool.dims[0]), pool.count(pool.point[3], pool.dims[1])));
+  pool.nest.store("y0", node.results[0], pool.point, b.div(sum, divisor));
+  return finish_request(pool.nest);
 }
 
 }  // namespace

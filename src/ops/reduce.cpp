@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "ops/infer.h"
-#include "ops/nest.h"
+#include "ops/request.h"
 
 namespace millrace {
 
@@ -38,7 +38,7 @@ InferResult infer_reduce(Types operands, const Attributes& attributes, const DTy
 
 /// A loop nest that loads its operand once per point. Kept dims are parallel, in order; `axes` are reductions.
 struct ReduceNest {
-  Nest nest;
+  LoopKernelBuilder nest;
   BodyValue value;                  // the operand's element, in the term
   std::vector<AffineIndex> result;  // where the reduced value is stored
 
@@ -46,20 +46,18 @@ struct ReduceNest {
       : nest(std::move(name)) {
     const Shape& shape = node.operands[0].shape;
     const auto is_reduced = [&](std::size_t d) { return std::ranges::find(axes, d) != axes.end(); };
-    std::vector<std::uint32_t> walked_by(shape.rank());
+    std::vector<AffineIndex> operand(shape.rank());
     for (std::size_t d = 0; d < shape.rank(); ++d) {
-      if (!is_reduced(d)) walked_by[d] = nest.parallel(fmt::format("d{}", d), shape[d]);
+      if (!is_reduced(d)) operand[d] = nest.parallel(fmt::format("d{}", d), shape[d]);
     }
     for (std::size_t d = 0; d < shape.rank(); ++d) {
-      if (is_reduced(d)) walked_by[d] = nest.reduction(fmt::format("r{}", d), shape[d]);
+      if (is_reduced(d)) operand[d] = nest.reduction(fmt::format("r{}", d), shape[d]);
     }
-    std::vector<AffineIndex> operand;
     for (std::size_t d = 0; d < shape.rank(); ++d) {
-      operand.push_back(nest.along(walked_by[d]));
-      if (!is_reduced(d)) result.push_back(operand.back());
-      if (is_reduced(d) && keep_dims) result.push_back(nest.index({}));
+      if (!is_reduced(d)) result.push_back(operand[d]);
+      if (is_reduced(d) && keep_dims) result.emplace_back();
     }
-    value = nest.load(nest.term(), nest.operand(node.operands[0]), std::move(operand));
+    value = nest.load(nest.term(), nest.operand("x0", node.operands[0]), std::move(operand));
   }
 };
 
@@ -73,8 +71,8 @@ Result<std::vector<KernelRequest>> build_reduce(const OpInstance& node) {
   constexpr std::string_view kNames[] = {"reduce_sum", "reduce_prod", "reduce_min", "reduce_max"};
   const bool keep_dims = std::get<ReduceAttrs>(node.attributes).keep_dims;
   ReduceNest reduce(std::string(kNames[static_cast<std::size_t>(kKind)]), node, axes_of(node), keep_dims);
-  reduce.nest.store(node.results[0], reduce.result, reduce.nest.reduce(kKind, reduce.value));
-  return reduce.nest.finish();
+  reduce.nest.store("y0", node.results[0], reduce.result, reduce.nest.reduce(kKind, reduce.value));
+  return finish_request(reduce.nest);
 }
 
 Result<std::vector<KernelRequest>> build_mean(const OpInstance& node) {
@@ -87,8 +85,8 @@ Result<std::vector<KernelRequest>> build_mean(const OpInstance& node) {
   BodyBuilder& b = reduce.nest.epilogue();
   const BodyValue divisor =
       count.is_constant() ? b.constant_int(dtype, count.constant()) : b.convert(dtype, reduce.nest.extent(b, count));
-  reduce.nest.store(node.results[0], reduce.result, b.div(sum, divisor));
-  return reduce.nest.finish();
+  reduce.nest.store("y0", node.results[0], reduce.result, b.div(sum, divisor));
+  return finish_request(reduce.nest);
 }
 
 /// Reductions cannot accumulate in bool. They use 0 and 1 in u8, whose lowest and highest values read back as false and
@@ -98,8 +96,8 @@ Result<std::vector<KernelRequest>> build_logical(const OpInstance& node) {
   const bool keep_dims = std::get<ReduceAttrs>(node.attributes).keep_dims;
   ReduceNest reduce(kKind == ReductionKind::kMax ? "reduce_any" : "reduce_all", node, axes_of(node), keep_dims);
   const BodyValue result = reduce.nest.reduce(kKind, reduce.nest.term().convert(DType::kU8, reduce.value));
-  reduce.nest.store(node.results[0], reduce.result, reduce.nest.epilogue().convert(DType::kBool, result));
-  return reduce.nest.finish();
+  reduce.nest.store("y0", node.results[0], reduce.result, reduce.nest.epilogue().convert(DType::kBool, result));
+  return finish_request(reduce.nest);
 }
 
 template <ReductionKind kKind>
@@ -143,8 +141,8 @@ Result<std::vector<KernelRequest>> build_arg(const OpInstance& node) {
     BodyBuilder& b = reduce.nest.term();
     value = is_float(value.dtype) ? b.neg(value) : b.bit_xor(value, b.constant_int(value.dtype, -1));
   }
-  reduce.nest.store(node.results[0], reduce.result, reduce.nest.reduce(ReductionKind::kArgMax, value));
-  return reduce.nest.finish();
+  reduce.nest.store("y0", node.results[0], reduce.result, reduce.nest.reduce(ReductionKind::kArgMax, value));
+  return finish_request(reduce.nest);
 }
 
 }  // namespace

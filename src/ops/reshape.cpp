@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "ops/infer.h"
-#include "ops/nest.h"
+#include "ops/request.h"
 
 namespace millrace {
 
@@ -13,11 +13,14 @@ using namespace ops;
 
 namespace {
 
-std::vector<KernelRequest> build_copy(Nest nest, const TensorType& from, std::vector<AffineIndex> indices,
-                                      const TensorType& to) {
-  const BodyValue value = nest.load(nest.epilogue(), nest.operand(from), std::move(indices));
-  nest.store(to, nest.identity(to.shape.rank()), value);
-  return nest.finish();
+/// Element `point` of `to` is element read(point) of `from`.
+template <class F>
+Result<std::vector<KernelRequest>> build_copy(std::string name, const TensorType& from, const TensorType& to,
+                                              F&& read) {
+  LoopKernelBuilder nest(std::move(name));
+  const std::vector<AffineIndex> point = nest.parallel_dims(to.shape);
+  nest.store("y0", to, point, nest.load(nest.epilogue(), nest.operand("x0", from), read(point)));
+  return finish_request(nest);
 }
 
 InferResult infer_reshape(Types operands, const Attributes& attributes) {
@@ -38,10 +41,7 @@ InferResult infer_reshape(Types operands, const Attributes& attributes) {
 /// Both tensors are row-major, so the copy treats them as flat.
 Result<std::vector<KernelRequest>> build_reshape(const OpInstance& node) {
   const TensorType flat = {node.results[0].dtype, Shape({node.results[0].shape.num_elements()})};
-  Nest nest("reshape");
-  nest.parallel("d0", flat.shape[0]);
-  std::vector<AffineIndex> indices = nest.identity(1);
-  return build_copy(std::move(nest), flat, std::move(indices), flat);
+  return build_copy("reshape", flat, flat, [](const auto& point) { return point; });
 }
 
 InferResult infer_transpose(Types operands, const Attributes& attributes) {
@@ -57,11 +57,11 @@ InferResult infer_transpose(Types operands, const Attributes& attributes) {
 
 Result<std::vector<KernelRequest>> build_transpose(const OpInstance& node) {
   const auto axes = *resolve_axes(std::get<PermutationAttrs>(node.attributes).permutation, node.operands, 0, "");
-  Nest nest("transpose");
-  nest.parallel_dims(node.results[0].shape);
-  std::vector<AffineIndex> indices(axes.size());
-  for (std::size_t d = 0; d < axes.size(); ++d) indices[axes[d]] = nest.along(static_cast<std::uint32_t>(d));
-  return build_copy(std::move(nest), node.operands[0], std::move(indices), node.results[0]);
+  return build_copy("transpose", node.operands[0], node.results[0], [&](const std::vector<AffineIndex>& point) {
+    std::vector<AffineIndex> indices(axes.size());
+    for (std::size_t d = 0; d < axes.size(); ++d) indices[axes[d]] = point[d];
+    return indices;
+  });
 }
 
 InferResult infer_broadcast(Types operands, const Attributes& attributes) {
@@ -96,14 +96,14 @@ InferResult infer_broadcast(Types operands, const Attributes& attributes) {
 
 Result<std::vector<KernelRequest>> build_broadcast(const OpInstance& node) {
   const auto& attrs = std::get<BroadcastAttrs>(node.attributes);
-  Nest nest("broadcast");
-  nest.parallel_dims(node.results[0].shape);
-  std::vector<AffineIndex> indices;
-  for (std::size_t d = 0; d < attrs.dims.size(); ++d) {
-    const bool repeats = node.operands[0].shape[d].is(1);
-    indices.push_back(repeats ? nest.index({}) : nest.along(static_cast<std::uint32_t>(attrs.dims[d])));
-  }
-  return build_copy(std::move(nest), node.operands[0], std::move(indices), node.results[0]);
+  return build_copy("broadcast", node.operands[0], node.results[0], [&](const std::vector<AffineIndex>& point) {
+    std::vector<AffineIndex> indices;
+    for (std::size_t d = 0; d < attrs.dims.size(); ++d) {
+      const bool repeats = node.operands[0].shape[d].is(1);
+      indices.push_back(repeats ? AffineIndex{} : point[static_cast<std::size_t>(attrs.dims[d])]);
+    }
+    return indices;
+  });
 }
 
 /// No dim has as many elements (broken_limit).
@@ -136,13 +136,11 @@ InferResult infer_slice(Types operands, const Attributes& attributes) {
 
 Result<std::vector<KernelRequest>> build_slice(const OpInstance& node) {
   const auto& attrs = std::get<SliceAttrs>(node.attributes);
-  Nest nest("slice");
-  nest.parallel_dims(node.results[0].shape);
-  std::vector<AffineIndex> indices;
-  for (std::size_t d = 0; d < attrs.start.size(); ++d) {
-    indices.push_back(nest.index({{static_cast<std::uint32_t>(d), attrs.step[d]}}, attrs.start[d]));
-  }
-  return build_copy(std::move(nest), node.operands[0], std::move(indices), node.results[0]);
+  return build_copy("slice", node.operands[0], node.results[0], [&](const std::vector<AffineIndex>& point) {
+    std::vector<AffineIndex> indices;
+    for (std::size_t d = 0; d < point.size(); ++d) indices.push_back(point[d] * attrs.step[d] + attrs.start[d]);
+    return indices;
+  });
 }
 
 }  // namespace

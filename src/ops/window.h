@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "millrace/jit/loop_kernel_builder.h"
 #include "ops/infer.h"
 
 namespace millrace::ops {
@@ -21,6 +22,10 @@ struct WindowDim {
   /// The number of whole windows that fit. Precondition: at least one fits.
   SizeExpr output() const { return floor_div(input + low + high - span(), stride) + 1; }
   bool is_padded() const { return low != 0 || high != 0; }
+  /// The index of the input at an output index and a point of the window.
+  AffineIndex walked_by(const AffineIndex& output_index, const AffineIndex& window_index) const {
+    return output_index * stride + window_index * dilation - low;
+  }
 };
 
 using WindowDims = std::array<WindowDim, 2>;  // h, w

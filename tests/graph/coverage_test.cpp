@@ -2,6 +2,7 @@
 // Nothing is forced here: an algorithm or generator that no ordinary program chooses by itself is dead code.
 #include <doctest/doctest.h>
 
+#include "jit/algorithms/algorithm.h"
 #include "millrace/graph/lowered_graph.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
@@ -70,9 +71,10 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
     graph.output("y", cumulative_sum(graph.input("x", DType::kF32, {100, 2000}), {.axis = 0}));
     text += gpu_kernels_of(graph, context);
   }
-  for (const std::string_view algorithm : algorithm_names()) {
-    CAPTURE(std::string(algorithm));
-    CHECK(text.find("sequence \"" + std::string(algorithm) + "\"") != std::string::npos);
+  for (const Algorithm& algorithm : algorithms()) {
+    const std::string name(algorithm.name);
+    CAPTURE(name);
+    CHECK(text.find("sequence \"" + name + "\"") != std::string::npos);
   }
   for (const auto& generator : context->generators) {
     const std::string name(generator->name());

@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "tests/support/subgroup_ops.h"
+
 namespace millrace::test {
 namespace {
 
@@ -62,8 +64,8 @@ MachineKernel axpy_kernel(DType dtype, std::uint32_t subgroup_size) {
   b.set_workgroup(kThreads, subgroup_size);
   const SizeExpr n = Dim("n");
   b.set_num_groups(floor_div(n + (kThreads - 1), kThreads));
-  const MemoryHandle a = b.buffer("a", dtype, true, false), x = b.buffer("x", dtype, true, false),
-                     y = b.buffer("y", dtype, true, true);
+  const MemoryHandle a = b.buffer("a", dtype, BufferAccess::kRead), x = b.buffer("x", dtype, BufferAccess::kRead),
+                     y = b.buffer("y", dtype, BufferAccess::kReadWrite);
   const MachineValue i = global_thread_id(b);
   when(b, b.lt(i, b.size(n)), [&] { b.store(y, i, b.mul_add(b.load(a, b.i32(0)), b.load(x, i), b.load(y, i))); });
   return b.finish();
@@ -73,13 +75,13 @@ MachineKernel row_sum_kernel(DType dtype, std::uint32_t subgroup_size) {
   MachineBuilder b("row_sum");
   b.set_workgroup(kThreads, subgroup_size);
   b.set_num_groups(Dim("rows"));
-  const MemoryHandle x = b.buffer("x", dtype, true, false), y = b.buffer("y", dtype, false, true);
+  const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead), y = b.buffer("y", dtype, BufferAccess::kWrite);
   const MachineValue n = b.size(Dim("n")), row = b.mul(b.workgroup_id(), n);
   const Values sum = b.for_loop(
       b.convert(DType::kI64, b.thread_id()), n, b.i64(kThreads), {b.constant_int(dtype, 0)},
       [&](MachineValue i, const Values& carried) { return Values{b.add(carried[0], b.load(x, b.add(row, i)))}; });
   const MachineValue total =
-      combine_subgroups(b, KernelOp::kAdd, b.subgroup_reduce(KernelOp::kAdd, sum[0]), subgroup_size);
+      combine_subgroups(b, KernelOp::kAdd, subgroup_reduce(b, KernelOp::kAdd, sum[0], subgroup_size), subgroup_size);
   when(b, b.eq(b.thread_id(), b.i32(0)), [&] { b.store(y, b.workgroup_id(), total); });
   return b.finish();
 }
@@ -89,7 +91,8 @@ MachineKernel bitonic_sort_kernel(DType dtype, std::uint32_t subgroup_size) {
   MachineBuilder b("bitonic_sort");
   b.set_workgroup(kPairs / 2, subgroup_size);
   b.set_num_groups(Dim("rows"));
-  const MemoryHandle keys = b.buffer("keys", dtype, true, true), indices = b.buffer("indices", DType::kI32, true, true);
+  const MemoryHandle keys = b.buffer("keys", dtype, BufferAccess::kReadWrite),
+                     indices = b.buffer("indices", DType::kI32, BufferAccess::kReadWrite);
   const PairSorter sorter{b, b.workgroup_memory(dtype, kPairs, "keys"),
                           b.workgroup_memory(DType::kI32, kPairs, "indices")};
   const MachineValue thread = b.thread_id(), one = b.i32(1);
@@ -126,18 +129,18 @@ MachineKernel block_scan_kernel(DType dtype, std::uint32_t subgroup_size) {
   MachineBuilder b("block_scan");
   b.set_workgroup(kThreads, subgroup_size);
   b.set_num_groups(Dim("groups"));
-  const MemoryHandle x = b.buffer("x", dtype, true, false), y = b.buffer("y", dtype, false, true);
+  const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead), y = b.buffer("y", dtype, BufferAccess::kWrite);
   const auto num_subgroups = static_cast<std::int32_t>(kThreads / subgroup_size);
   const MemoryHandle totals = b.workgroup_memory(dtype, static_cast<std::uint64_t>(num_subgroups), "totals");
   const MachineValue i = global_thread_id(b), zero = b.constant_int(dtype, 0);
-  const MachineValue inclusive = b.subgroup_inclusive_scan(KernelOp::kAdd, b.load(x, i));
+  const MachineValue inclusive = subgroup_inclusive_scan(b, KernelOp::kAdd, b.load(x, i), subgroup_size);
   const auto last = static_cast<std::int32_t>(subgroup_size - 1);
   when(b, b.eq(b.lane_id(), b.i32(last)), [&] { b.store(totals, b.subgroup_id(), inclusive); });
   b.barrier();
   // Every subgroup sums the totals of those before it, a lane a total.
   const MachineValue is_before = b.lt(b.lane_id(), b.subgroup_id());
   const MachineValue total = b.load_masked(totals, b.lane_id(), is_before, zero);
-  const MachineValue before = b.subgroup_reduce(KernelOp::kAdd, total);
+  const MachineValue before = subgroup_reduce(b, KernelOp::kAdd, total, subgroup_size);
   b.store(y, i, b.add(before, inclusive));
   return b.finish();
 }
@@ -147,8 +150,9 @@ MachineKernel histogram_kernel(DType dtype, std::uint32_t subgroup_size) {
   b.set_workgroup(kThreads, subgroup_size);
   const SizeExpr n = Dim("n");
   b.set_num_groups(floor_div(n + (kThreads - 1), kThreads));
-  const MemoryHandle x = b.buffer("x", dtype, true, false), counts = b.buffer("counts", dtype, true, true),
-                     active = b.buffer("active", DType::kU64, true, true);
+  const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead),
+                     counts = b.buffer("counts", dtype, BufferAccess::kReadWrite),
+                     active = b.buffer("active", DType::kU64, BufferAccess::kReadWrite);
   const MemoryHandle bins = b.workgroup_memory(dtype, kThreads, "bins");
   const MachineValue i = global_thread_id(b), is_inside = b.lt(i, b.size(n));
   const MachineValue zero = b.constant_int(dtype, 0), one = b.constant_int(dtype, 1);

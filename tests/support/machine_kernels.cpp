@@ -59,9 +59,10 @@ MachineKernel lanewise_kernel(const OpSignature& signature, std::uint32_t lanes)
   std::vector<MachineValue> operands;
   const MachineValue zero = b.i64(0);
   for (std::size_t i = 0; i < signature.operands.size(); ++i) {
-    operands.push_back(b.load(b.buffer("x" + std::to_string(i), signature.operands[i], true, false), zero, lanes));
+    operands.push_back(
+        b.load(b.buffer("x" + std::to_string(i), signature.operands[i], BufferAccess::kRead), zero, lanes));
   }
-  const MemoryHandle result = b.buffer("y", signature.result, false, true);
+  const MemoryHandle result = b.buffer("y", signature.result, BufferAccess::kWrite);
   b.store(result, zero, emit(b, signature, operands));
   return b.finish();
 }

@@ -55,8 +55,9 @@ class Generator {
   }
 
   void declare() {
-    for (const DType dtype : kAllDTypes) inputs_.push_back(b_.buffer("in_" + name(dtype), dtype, true, false));
-    for (const DType dtype : kAllDTypes) outputs_.push_back(b_.buffer("out_" + name(dtype), dtype, false, true));
+    for (const DType dtype : kAllDTypes) inputs_.push_back(b_.buffer("in_" + name(dtype), dtype, BufferAccess::kRead));
+    for (const DType dtype : kAllDTypes)
+      outputs_.push_back(b_.buffer("out_" + name(dtype), dtype, BufferAccess::kWrite));
     stored_.resize(outputs_.size());
     for (const DType dtype : {DType::kF32, DType::kI64, DType::kBF16, DType::kU8, DType::kBool}) {
       slots_.push_back(b_.workgroup_memory(dtype, kElements, "ours_" + name(dtype)));
@@ -347,7 +348,7 @@ KernelData make_random_data(const RandomMachineKernel& made, std::uint64_t seed)
   for (std::size_t i = 0; i < made.kernel.buffers.size(); ++i) {
     const BufferArgument& buffer = made.kernel.buffers[i];
     data.emplace_back((made.num_elements[i] * size_bytes(buffer.dtype) + 7) / 8);
-    if (!buffer.is_read) continue;
+    if (!buffer.is_read()) continue;
     for (std::size_t element = 0; element < made.num_elements[i]; ++element) {
       const bool is_small = random() % 2 == 0;
       const auto small = static_cast<std::int64_t>(random() % 41) - 20;

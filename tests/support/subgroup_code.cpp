@@ -22,7 +22,7 @@ KernelOp lanewise_of(KernelOp reduce_op) {
 SubgroupCode::SubgroupCode(const MachineKernel& source, MachineBuilder& builder)
     : source_(source), builder_(builder), num_threads_(source.subgroup_size) {
   for (const BufferArgument& buffer : source.buffers) {
-    buffers_.push_back(builder.buffer(buffer.name, buffer.dtype, buffer.is_read, buffer.is_written));
+    buffers_.push_back(builder.buffer(buffer.name, buffer.dtype, buffer.access));
   }
   for (const MemorySlot& slot : source.slots) {
     // A thread's own memory is a row of the workgroup's, element i of all threads side by side.

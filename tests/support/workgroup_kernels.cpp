@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "tests/support/subgroup_ops.h"
+
 namespace millrace::test {
 namespace {
 
@@ -44,8 +46,8 @@ MachineValue load_or_zero(MachineBuilder& b, MemoryHandle x, MachineValue i, Mac
 MachineKernel reduction_kernel(const WorkgroupShape& shape) {
   MachineBuilder b("reduction");
   b.set_workgroup(shape.num_threads, shape.subgroup_size);
-  const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
-  const MemoryHandle sums = b.buffer("sums", DType::kI32, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
+  const MemoryHandle sums = b.buffer("sums", DType::kI32, BufferAccess::kWrite);
   const MemoryHandle parts = b.workgroup_memory(DType::kI32, shape.num_threads, "parts");
   const MachineValue i = global_id(b, shape.num_threads);
   const MachineValue thread = b.thread_id();
@@ -67,21 +69,22 @@ MachineKernel prefix_sum_kernel(const WorkgroupShape& shape) {
   const std::uint32_t num_subgroups = shape.num_threads / shape.subgroup_size;
   MachineBuilder b("prefix_sum");
   b.set_workgroup(shape.num_threads, shape.subgroup_size);
-  const MemoryHandle x = b.buffer("x", DType::kU32, true, false);
-  const MemoryHandle sums = b.buffer("sums", DType::kU32, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kU32, BufferAccess::kRead);
+  const MemoryHandle sums = b.buffer("sums", DType::kU32, BufferAccess::kWrite);
   const MemoryHandle totals = b.workgroup_memory(DType::kU32, num_subgroups, "totals");
   const MemoryHandle ends = b.workgroup_memory(DType::kU32, num_subgroups, "ends");
   const MachineValue i = global_id(b, shape.num_threads);
   const MachineValue is_there = b.lt(i, b.size(Dim("n")));
   const MachineValue lane = b.lane_id(), subgroup = b.subgroup_id();
-  const MachineValue sum = b.subgroup_inclusive_scan(KernelOp::kAdd, load_or_zero(b, x, i, is_there));
+  const MachineValue sum =
+      subgroup_inclusive_scan(b, KernelOp::kAdd, load_or_zero(b, x, i, is_there), shape.subgroup_size);
   const MachineValue last = b.i32(static_cast<std::int32_t>(shape.subgroup_size - 1));
   when(b, b.eq(lane, last), [&] { b.store(totals, subgroup, sum); });
   b.barrier();
   when(b, b.eq(subgroup, b.i32(0)), [&] {
     const MachineValue has_total = b.lt(lane, b.i32(static_cast<std::int32_t>(num_subgroups)));
     const MachineValue total = load_or_zero(b, totals, lane, has_total);
-    const MachineValue end = b.subgroup_inclusive_scan(KernelOp::kAdd, total);
+    const MachineValue end = subgroup_inclusive_scan(b, KernelOp::kAdd, total, shape.subgroup_size);
     when(b, has_total, [&] { b.store(ends, lane, end); });
   });
   b.barrier();
@@ -93,9 +96,9 @@ MachineKernel prefix_sum_kernel(const WorkgroupShape& shape) {
 MachineKernel bitonic_sort_kernel(const WorkgroupShape& shape, std::uint32_t num_keys) {
   MachineBuilder b("bitonic_sort");
   b.set_workgroup(shape.num_threads, shape.subgroup_size);
-  const MemoryHandle input = b.buffer("keys", DType::kU32, true, false);
-  const MemoryHandle sorted = b.buffer("sorted", DType::kU32, false, true);
-  const MemoryHandle order = b.buffer("indices", DType::kI32, false, true);
+  const MemoryHandle input = b.buffer("keys", DType::kU32, BufferAccess::kRead);
+  const MemoryHandle sorted = b.buffer("sorted", DType::kU32, BufferAccess::kWrite);
+  const MemoryHandle order = b.buffer("indices", DType::kI32, BufferAccess::kWrite);
   const MemoryHandle keys = b.workgroup_memory(DType::kU32, num_keys, "keys");
   const MemoryHandle indices = b.workgroup_memory(DType::kI32, num_keys, "indices");
   const MachineValue thread = b.thread_id(), one = b.i32(1);

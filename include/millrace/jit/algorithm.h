@@ -93,7 +93,4 @@ std::string to_text(const KernelSequence&);
 /// indices, updates; result). Fails naming the request and every reason.
 Result<KernelSequence> lower_request(const KernelRequest&, const Target&, const LowerOptions&);
 
-/// The algorithms' names, in order, for tests that force each one.
-std::vector<std::string_view> algorithm_names();
-
 }  // namespace millrace

@@ -36,8 +36,8 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
  public:
   explicit MachineBuilder(std::string name);
 
-  MemoryHandle buffer(std::string name, DType dtype, bool is_read, bool is_written);
-  /// A constant if the expression is constant; otherwise the size argument for it, created once.
+  MemoryHandle buffer(std::string name, DType dtype, BufferAccess access);
+  /// A constant for a constant expression; else the size argument for it, made once.
   MachineValue size(const SizeExpr&);
   MemoryHandle workgroup_memory(DType dtype, std::uint64_t num_elements, std::string name);
   /// Row `i` begins at element i * row.pitch(). The last row has no padding after it.
@@ -79,14 +79,6 @@ class MachineBuilder : public BodyVocabulary<MachineBuilder, MachineValue> {
   MachineValue shuffle_xor(MachineValue value, std::uint32_t mask);
   MachineValue ballot(MachineValue flag);
   MachineValue broadcast(MachineValue value, std::uint32_t lane);
-  /// Combines the threads' values with `op`, which must be lanewise, associative and commutative. Every thread gets the
-  /// result. Uses a butterfly of halving distance.
-  MachineValue subgroup_reduce(KernelOp op, MachineValue value);
-  /// Thread i gets the values of threads 0 to i combined, lower ones on the left, by doubling distances (Hillis &
-  /// Steele). `op` must be lanewise and associative.
-  MachineValue subgroup_inclusive_scan(KernelOp op, MachineValue value);
-  /// Thread i gets the values of the threads before it combined; thread 0 gets `identity`.
-  MachineValue subgroup_exclusive_scan(KernelOp op, MachineValue value, MachineValue identity);
 
   using Values = std::vector<MachineValue>;
   Values for_loop(MachineValue lower, MachineValue upper, MachineValue step, const Values& initial,

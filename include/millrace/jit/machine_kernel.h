@@ -28,11 +28,15 @@ struct VectorType {
   friend bool operator==(const VectorType&, const VectorType&) = default;
 };
 
+/// What a kernel does with a buffer.
+enum class BufferAccess : std::uint8_t { kRead, kWrite, kReadWrite };
+
 struct BufferArgument {
   std::string name;
-  DType dtype = DType::kF32;  // the stored dtype; f16 and bf16 load into u16 registers
-  bool is_written = false;
-  bool is_read = true;
+  DType dtype = DType::kF32;  // as stored; loads of f16 and bf16 give u16 registers, of bool give bool
+  BufferAccess access = BufferAccess::kRead;
+  bool is_read() const { return access != BufferAccess::kWrite; }
+  bool is_written() const { return access != BufferAccess::kRead; }
   friend bool operator==(const BufferArgument&, const BufferArgument&) = default;
 };
 

@@ -16,10 +16,9 @@ using HostFunction = Scalar (*)(HostEval&, std::span<const Scalar>, const Attrib
 
 /// An application's own elementwise kernel, fused and compiled like the built-in ops. `Body` is a builder template:
 ///
+///     #include "millrace/ops/bodies.h"
 ///     struct Swish {
-///       static auto emit(auto& b, auto x) {
-///         return b.div(x[0], b.add(b.constant_like(x[0], 1), my_exp(b, b.neg(x[0]))));
-///       }
+///       static auto emit(auto& b, auto x) { return b.mul(x[0], bodies::sigmoid(b, x[0])); }
 ///     };
 ///     Tensor y = graph.kernel<Swish>("swish", x);
 ///

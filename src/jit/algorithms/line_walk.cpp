@@ -37,13 +37,13 @@ void LineWalk::walk_line(MachineValue line, const std::function<void()>& body) {
   places_.assign(shape_.rank(), LinearValue());
   for (std::size_t d = shape_.rank(); d-- > 0;) {
     if (d == axis_) continue;
-    const MachineValue steps = LinearValue::of_size(b_, steps_of(d)).value(b_);
+    const MachineValue steps = b_.size(steps_of(d));
     const MachineValue step = b_.rem(line, steps);
     places_[d] = LinearValue(is_lane_dim(d) ? b_.mul(step, b_.i64(lanes_)) : step);
     line = b_.div(line, steps);
   }
   if (lanes_ == 1) return body();
-  const MachineValue extent = LinearValue::of_size(b_, shape_[shape_.rank() - 1]).value(b_);
+  const MachineValue extent = b_.size(shape_[shape_.rank() - 1]);
   const MachineValue remaining = b_.sub(extent, places_.back().value(b_));
   const auto whole = [&] {
     body();
@@ -70,6 +70,10 @@ LinearValue LineWalk::start(const KernelTensor& tensor) const {
   return start(tensor, [](std::size_t d) { return d; });
 }
 
+MachineValue LineWalk::element(const KernelTensor& tensor, const LinearValue& start, MachineValue position) {
+  return start.plus(b_, LinearValue(position), tensor.layout.strides[axis_]).value(b_);
+}
+
 MachineValue LineWalk::load(MemoryHandle memory, const Layout& layout, MachineValue offset) {
   if (lanes_ == 1) return b_.load(memory, offset);
   const MachineValue other = b_.constant_int(register_dtype(memory.dtype), 0);
@@ -89,7 +93,7 @@ void LineWalk::store(MemoryHandle memory, const Layout& layout, MachineValue off
 MachineValue LineWalk::mask_or_all() { return mask_ ? *mask_ : b_.splat(b_.constant_int(DType::kBool, 1), lanes_); }
 
 MachineValue LineWalk::lane_offsets(MachineValue offset, const SizeExpr& stride) {
-  const MachineValue step = LinearValue::of_size(b_, stride).value(b_);
+  const MachineValue step = b_.size(stride);
   const MachineValue lane = b_.lane_iota(DType::kI64, lanes_);
   return b_.add(b_.mul(lane, b_.splat(step, lanes_)), b_.splat(offset, lanes_));
 }

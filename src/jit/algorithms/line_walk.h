@@ -33,7 +33,10 @@ class LineWalk {
   LinearValue start(const KernelTensor& tensor, const std::function<std::size_t(std::size_t)>& dim_of) const;
   LinearValue start(const KernelTensor& tensor) const;
 
-  /// Loads or stores the lanes' elements, from `offset` on with the stride of the last dim.
+  /// Where the element number `position` (i64) of the line that begins at `start` stands.
+  MachineValue element(const KernelTensor& tensor, const LinearValue& start, MachineValue position);
+
+  /// The lanes' elements, as far apart as the last dim's are, from `offset` on.
   MachineValue load(MemoryHandle memory, const Layout& layout, MachineValue offset);
   void store(MemoryHandle memory, const Layout& layout, MachineValue offset, MachineValue value);
 

@@ -51,12 +51,6 @@ std::string joined_names() {
 
 std::span<const Algorithm> algorithms() { return kAlgorithms; }
 
-std::vector<std::string_view> algorithm_names() {
-  std::vector<std::string_view> names;
-  for (const Algorithm& algorithm : kAlgorithms) names.push_back(algorithm.name);
-  return names;
-}
-
 Result<KernelSequence> lower_request(const KernelRequest& request, const Target& target, const LowerOptions& options) {
   const std::string& forced = options.force_algorithm;
   const bool is_known = std::any_of(std::begin(kAlgorithms), std::end(kAlgorithms),

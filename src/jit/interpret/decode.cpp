@@ -9,6 +9,11 @@ namespace {
 constexpr std::uint32_t kRegisterAlignment = 16;
 constexpr std::uint32_t kNoRegister = UINT32_MAX;
 
+struct RegisterCopy {
+  std::uint32_t to, from;
+  std::uint32_t size_bytes;  // of a thread
+};
+
 class Decoder {
  public:
   Decoder(const MachineKernel& kernel, ProgramKind kind)
@@ -53,14 +58,15 @@ class Decoder {
     return steps().size() - 1;
   }
 
-  /// Copies only for active threads; the others keep their values.
-  void copy(std::uint32_t out, std::uint32_t in, std::uint32_t size) {
-    if (out == in) return;
+  /// Copies for the threads that are there: others keep what they have.
+  void copy(const RegisterCopy& copied) {
+    if (copied.to == copied.from) return;
     const bool is_masked = mask_ != 0;
-    push({.handler = is_masked ? masked_copy_handler(size) : copy_handler(),
-          .out = out,
-          .in = {in},
-          .immediate = is_masked ? size : std::uint64_t{size} * kernel_.workgroup_size});
+    const std::uint64_t all_bytes = std::uint64_t{copied.size_bytes} * kernel_.workgroup_size;
+    push({.handler = is_masked ? masked_copy_handler(copied.size_bytes) : copy_handler(),
+          .out = copied.to,
+          .in = {copied.from},
+          .immediate = is_masked ? copied.size_bytes : all_bytes});
   }
 
   /// Copies as if all at once: a yield may be another carried value, as in a swap.
@@ -72,12 +78,14 @@ class Decoder {
                                               [&](MachineValueId id) { return reg(id) == source; });
       if (is_overwritten && reg(to[first + i]) != source) {
         const std::uint32_t saved = new_register(size_of(from[i]));
-        copy(saved, source, size_of(from[i]));
+        copy({.to = saved, .from = source, .size_bytes = size_of(from[i])});
         source = saved;
       }
       sources.push_back(source);
     }
-    for (std::size_t i = 0; i < from.size(); ++i) copy(reg(to[first + i]), sources[i], size_of(from[i]));
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      copy({.to = reg(to[first + i]), .from = sources[i], .size_bytes = size_of(from[i])});
+    }
   }
 
   std::int32_t distance(std::size_t from, std::size_t to) const {

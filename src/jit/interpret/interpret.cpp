@@ -71,7 +71,7 @@ ObservedKernel describe(const MachineKernel& kernel, const MemoryPlan& plan) {
     const BufferArgument& buffer = kernel.buffers[i];
     observed.memories.push_back({.name = fmt::format("@{} ('{}')", i, buffer.name),
                                  .kind = MemoryKind::kBuffer,
-                                 .is_written = buffer.is_written,
+                                 .is_written = buffer.is_written(),
                                  .element_bytes = size_bytes(buffer.dtype)});
   }
   for (std::size_t i = 0; i < kernel.slots.size(); ++i) {

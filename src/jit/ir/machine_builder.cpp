@@ -58,8 +58,8 @@ MachineValue MachineBuilder::head(VectorType type, KernelOp op, std::vector<Mach
 
 bool MachineBuilder::is_in_head(MachineValue value) const { return value_is_in_head_[index_of(value.id)]; }
 
-MemoryHandle MachineBuilder::buffer(std::string name, DType dtype, bool is_read, bool is_written) {
-  kernel_.buffers.push_back({.name = std::move(name), .dtype = dtype, .is_written = is_written, .is_read = is_read});
+MemoryHandle MachineBuilder::buffer(std::string name, DType dtype, BufferAccess access) {
+  kernel_.buffers.push_back({.name = std::move(name), .dtype = dtype, .access = access});
   return {{.is_slot = false, .index = static_cast<std::uint32_t>(kernel_.buffers.size() - 1)}, dtype};
 }
 

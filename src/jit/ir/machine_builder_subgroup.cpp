@@ -39,27 +39,4 @@ MachineValue MachineBuilder::broadcast(MachineValue value, std::uint32_t lane) {
   return shuffle(value, i32(static_cast<std::int32_t>(lane)));
 }
 
-MachineValue MachineBuilder::subgroup_reduce(KernelOp op, MachineValue value) {
-  for (std::uint32_t distance = kernel_.subgroup_size / 2; distance > 0; distance /= 2) {
-    value = emit(op, value.dtype, {value, shuffle_xor(value, distance)});
-  }
-  return value;
-}
-
-MachineValue MachineBuilder::subgroup_inclusive_scan(KernelOp op, MachineValue value) {
-  const MachineValue lane = lane_id();
-  for (std::uint32_t distance = 1; distance < kernel_.subgroup_size; distance *= 2) {
-    const MachineValue step = i32(static_cast<std::int32_t>(distance));
-    const MachineValue lower = shuffle(value, sub(lane, step));
-    value = select(le(step, lane), emit(op, value.dtype, {lower, value}), value);
-  }
-  return value;
-}
-
-MachineValue MachineBuilder::subgroup_exclusive_scan(KernelOp op, MachineValue value, MachineValue identity) {
-  const MachineValue lane = lane_id();
-  const MachineValue before = shuffle(subgroup_inclusive_scan(op, value), sub(lane, i32(1)));
-  return select(eq(lane, i32(0)), identity, before);
-}
-
 }  // namespace millrace

@@ -31,8 +31,8 @@ class Printer {
     print_symbols();
     for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
       const BufferArgument& buffer = kernel_.buffers[i];
-      write("buffer @{} {}: {}{}{}\n", i, buffer.name, to_text(buffer.dtype), buffer.is_read ? " read" : "",
-            buffer.is_written ? " write" : "");
+      write("buffer @{} {}: {}{}{}\n", i, buffer.name, to_text(buffer.dtype), buffer.is_read() ? " read" : "",
+            buffer.is_written() ? " write" : "");
     }
     for (std::size_t i = 0; i < kernel_.sizes.size(); ++i) {
       const std::optional<SizeExpr>& value = kernel_.sizes[i].value;

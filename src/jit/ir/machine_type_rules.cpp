@@ -233,9 +233,9 @@ class TypeCheck {
     }
     const BufferArgument& buffer = kernel_.buffers[memory.index];
     dtype = register_dtype(buffer.dtype);
-    if (writes && !buffer.is_written)
+    if (writes && !buffer.is_written())
       fail("buffer {} ('{}') is not declared as written", memory.to_text(), buffer.name);
-    if (reads && !buffer.is_read) fail("buffer {} ('{}') is not declared as read", memory.to_text(), buffer.name);
+    if (reads && !buffer.is_read()) fail("buffer {} ('{}') is not declared as read", memory.to_text(), buffer.name);
     return true;
   }
 

@@ -37,8 +37,8 @@ llvm::Function* declare_entry(llvm::Module& module, const LlvmTarget& target, co
   for (unsigned i = 0; i <= kernel.buffers.size(); ++i) function->addParamAttr(i, llvm::Attribute::NoAlias);
   for (unsigned i = 0; i < kernel.buffers.size(); ++i) {
     const BufferArgument& buffer = kernel.buffers[i];
-    if (!buffer.is_written) function->addParamAttr(i + 1, llvm::Attribute::ReadOnly);
-    if (!buffer.is_read) function->addParamAttr(i + 1, llvm::Attribute::WriteOnly);
+    if (!buffer.is_written()) function->addParamAttr(i + 1, llvm::Attribute::ReadOnly);
+    if (!buffer.is_read()) function->addParamAttr(i + 1, llvm::Attribute::WriteOnly);
   }
   return function;
 }
@@ -152,11 +152,12 @@ void emit_barrier(llvm::IRBuilder<>& ir) {
 }
 
 LlvmTarget make_target(const GfxTarget& gfx) {
+  const bool is_rdna = gfx.generation == GfxGeneration::kRdna;
   return {.triple = "amdgcn-amd-amdhsa",
           .cpu = std::string(gfx.name),
           .tune = "",
-          // CU mode: a workgroup stays on one compute unit, so its LDS fences need not reach further.
-          .features = gfx.subgroup_size == 32 ? "+wavefrontsize32,+cumode" : "+wavefrontsize64",
+          // CU mode: a workgroup stays on one compute unit, so its LDS fences need not reach past it.
+          .features = is_rdna ? "+wavefrontsize32,+cumode" : "+wavefrontsize64",
           .vector_width = "",
           .has_fma = true,
           .subgroup_size = gfx.subgroup_size,
@@ -165,7 +166,7 @@ LlvmTarget make_target(const GfxTarget& gfx) {
           .emit_entry = emit_entry,
           .emit_barrier = emit_barrier,
           .emit_shuffle = emit_amdgpu_shuffle,
-          .emit_shuffle_xor = emit_amdgpu_shuffle_xor,
+          .emit_shuffle_xor = is_rdna ? emit_rdna_shuffle_xor : emit_cdna_shuffle_xor,
           .emit_ballot = emit_amdgpu_ballot};
 }
 

@@ -11,9 +11,6 @@ namespace {
 using llvm::Value;
 using WordMove = llvm::function_ref<Value*(Value* word)>;
 
-/// All RDNA targets have subgroups of 32, all CDNA targets subgroups of 64.
-bool is_rdna(const LlvmTarget& target) { return target.subgroup_size == 32; }
-
 /// Applies `move` to each 32-bit word of a scalar.
 Value* move_words(llvm::IRBuilder<>& ir, Value* value, WordMove move) {
   llvm::Type* bits = ir.getIntNTy(value->getType()->getScalarSizeInBits());
@@ -66,9 +63,8 @@ Value* move_to_other_row(llvm::IRBuilder<>& ir, Value* word, std::uint32_t mask)
                                 true));
 }
 
-/// The DPP control word that flips lane numbers by `mask`; 0 if there is none.
-std::uint32_t dpp_control(const LlvmTarget& target, std::uint32_t mask) {
-  if (is_rdna(target)) return mask < 16 ? 0x160 + mask : 0;  // row_xmask
+/// The control word of a CDNA's DPP that flips lane numbers by `mask`; 0 where there is none.
+std::uint32_t cdna_dpp_control(std::uint32_t mask) {
   switch (mask) {
     case 1:
       return 0b10'11'00'01;  // quad_perm:[1,0,3,2]
@@ -109,13 +105,18 @@ Value* emit_amdgpu_shuffle(llvm::IRBuilder<>& ir, const LlvmTarget& target, Valu
   return move_words(ir, value, [&](Value* word) { return move_by_permute(ir, word, lane); });
 }
 
-Value* emit_amdgpu_shuffle_xor(llvm::IRBuilder<>& ir, const LlvmTarget& target, Value* value, std::uint32_t mask) {
+Value* emit_rdna_shuffle_xor(llvm::IRBuilder<>& ir, const LlvmTarget&, Value* value, std::uint32_t mask) {
   if (mask == 0) return value;
-  if (const std::uint32_t control = dpp_control(target, mask)) {
+  if (mask >= 16) return move_words(ir, value, [&](Value* word) { return move_to_other_row(ir, word, mask & 15); });
+  const std::uint32_t row_xmask = 0x160 + mask;
+  return move_words(ir, value, [&](Value* word) { return move_by_dpp(ir, word, row_xmask); });
+}
+
+Value* emit_cdna_shuffle_xor(llvm::IRBuilder<>& ir, const LlvmTarget&, Value* value, std::uint32_t mask) {
+  if (mask == 0) return value;
+  if (const std::uint32_t control = cdna_dpp_control(mask)) {
     return move_words(ir, value, [&](Value* word) { return move_by_dpp(ir, word, control); });
   }
-  if (is_rdna(target))
-    return move_words(ir, value, [&](Value* word) { return move_to_other_row(ir, word, mask & 15); });
   if (mask < 32) {
     Value* pattern = ir.getInt32(mask << 10 | 0x1f);  // ds_swizzle in bit mode: xor, or, and masks
     return move_words(

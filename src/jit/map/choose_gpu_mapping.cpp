@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <bit>
 
-#include <fmt/format.h>
-
 #include "jit/ir/affine.h"
 #include "jit/map/gpu_mapping.h"
 #include "jit/map/nest.h"
@@ -184,21 +182,6 @@ std::int64_t GpuMapping::points_along(std::size_t dim) const { return threads_al
 GpuMapping choose_gpu_mapping(const LoopKernel& collapsed, const TargetSpec& target) {
   if (std::optional<GpuMapping> staged = choose_staged_mapping(collapsed)) return *std::move(staged);
   return GpuMappingChoice(collapsed, target).run();
-}
-
-std::string to_text(const GpuMapping& mapping) {
-  std::string text = fmt::format("{} threads {{", mapping.workgroup_size);
-  for (std::size_t i = 0; i < mapping.threads.size(); ++i) {
-    const ThreadDim& along = mapping.threads[i];
-    text += fmt::format("{} d{} x {} threads", i > 0 ? "," : "", along.dim, along.threads);
-    if (along.dim == mapping.tile.vector_dim)
-      text += fmt::format(" x {} lanes", mapping.tile.lanes);
-    else if (along.dim == mapping.tile.row_dim)
-      text += fmt::format(" x {} rows", mapping.tile.row_unroll);
-  }
-  if (mapping.staged_points > 0) text += fmt::format(", d{} by {} staged", mapping.staged_dim, mapping.staged_points);
-  if (mapping.stores_in_turn) text += ", stores in turn";
-  return text + " }";
 }
 
 }  // namespace millrace

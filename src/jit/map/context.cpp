@@ -45,14 +45,14 @@ MapContext::MapContext(MachineBuilder& builder, const LoopKernel& collapsed, con
     : b(builder), kernel(collapsed), tiling(chosen) {
   std::vector<MemoryHandle> operands;
   for (const KernelTensor& tensor : kernel.operands) {
-    operands.push_back(b.buffer(tensor.name, tensor.type.dtype, /*is_read=*/true, /*is_written=*/false));
+    operands.push_back(b.buffer(tensor.name, tensor.type.dtype, BufferAccess::kRead));
   }
   for (const Access& load : kernel.loads) {
     loads.push_back(plan_access(load, kernel.operands[load.tensor], operands[load.tensor]));
   }
   for (const Access& store : kernel.stores) {
     const KernelTensor& tensor = kernel.results[store.tensor];
-    const MemoryHandle memory = b.buffer(tensor.name, tensor.type.dtype, /*is_read=*/false, /*is_written=*/true);
+    const MemoryHandle memory = b.buffer(tensor.name, tensor.type.dtype, BufferAccess::kWrite);
     stores.push_back(plan_access(store, tensor, memory));
   }
   if (tiling.loops_epilogue) {

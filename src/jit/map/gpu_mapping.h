@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "millrace/jit/map_kernel.h"
@@ -48,7 +47,5 @@ GpuMapping choose_gpu_mapping(const LoopKernel& collapsed, const TargetSpec& tar
 /// A mapping with staged points, for sums of products and other reductions whose operands have dims of their own. Empty
 /// if neighbouring points share too little.
 std::optional<GpuMapping> choose_staged_mapping(const LoopKernel& collapsed);
-/// "256 threads { d1 x 16 threads x 4 lanes, d0 x 16 threads x 4 rows, d2 by 16 staged, stores in turn }".
-std::string to_text(const GpuMapping& mapping);
 
 }  // namespace millrace

@@ -69,7 +69,7 @@ class NumberTable {
 std::string declarations_of(const MachineKernel& kernel) {
   MachineKernel empty;
   for (const BufferArgument& buffer : kernel.buffers) {
-    empty.buffers.push_back({"", buffer.dtype, buffer.is_written, buffer.is_read});
+    empty.buffers.push_back({"", buffer.dtype, buffer.access});
   }
   empty.sizes.resize(kernel.sizes.size());
   empty.slots = kernel.slots;

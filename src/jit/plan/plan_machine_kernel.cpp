@@ -36,7 +36,7 @@ Result<PlannedKernel> plan_machine_kernel(const Kernel& kernel, const TargetSpec
   planned.info.name = machine.name;
   planned.info.num_buffers = static_cast<std::uint32_t>(machine.buffers.size());
   planned.info.num_sizes = static_cast<std::uint32_t>(machine.sizes.size());
-  for (const BufferArgument& buffer : machine.buffers) planned.info.buffer_is_written.push_back(buffer.is_written);
+  for (const BufferArgument& buffer : machine.buffers) planned.info.buffer_is_written.push_back(buffer.is_written());
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   planned.info.private_bytes = planned.memory.private_bytes;
   planned.info.workgroup_size = machine.workgroup_size;

@@ -37,11 +37,16 @@ std::int64_t ceil_div(std::int64_t value, std::int64_t unit) { return (value + u
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return ceil_div(value, unit) * unit; }
 std::int64_t round_down(std::int64_t value, std::int64_t unit) { return value / unit * unit; }
 
-/// The cost of one step of k of a tile, in units of 1/32 cycle. It is the maximum of: multiply-adds (one of 64 bytes or
-/// two of 32 bytes per cycle), loads from L1, reading B from L2 at 32 bytes per cycle, and the latency of 4 cycles
-/// between successive sums. Loads cost a little even when hidden; their weight is measured: 6x4 and 9x3 beat 14x2, 8x3
-/// beats 4x6, and with half the width 6x2 beats 4x3.
-std::int64_t step_cost(std::int64_t rows, std::int64_t vectors, std::int64_t lanes) {
+struct TileSize {
+  std::int64_t rows, vectors, lanes;
+};
+
+/// Units of 1/32 cycle for one step of k of a tile. The most of: multiply-adds (a 64-byte or two 32-byte ones a cycle),
+/// loads from L1, B's way from L2 at 32 bytes a cycle, and the latency of 4 cycles from one step's sum to the next.
+/// Beside that, loads are not free even when hidden; how much they weigh is measured: 6x4 and 9x3 beat 14x2, 8x3 beats
+/// 4x6, and with half the width 6x2 beats 4x3.
+std::int64_t step_cost(const TileSize& tile) {
+  const auto [rows, vectors, lanes] = tile;
   const std::int64_t multiply = rows * vectors * (lanes == 16 ? 32 : 16);
   const std::int64_t most = std::max({multiply, (vectors + rows) * 16, vectors * lanes * 4, std::int64_t{128}});
   return most + 2 * rows + (lanes == 16 ? 3 : 5) * vectors;
@@ -69,8 +74,8 @@ TileChoice choose_tile(const GemmProblem& problem, const GemmRegisters& register
         const std::int64_t r = choice.tiles.base + tall, v = choice.panels.base + wide;
         const std::int64_t count = (tall ? choice.tiles.extra : choice.tiles.parts - choice.tiles.extra) *
                                    (wide ? choice.panels.extra : choice.panels.parts - choice.panels.extra);
-        // A call, the first broadcasts and the stores take about 30 cycles, plus one per vector.
-        cost += count * (problem.k * step_cost(r, v, lanes) + 32 * (30 + r * v));
+        // A call, the first broadcasts and the stores: about 30 cycles, and one a vector.
+        cost += count * (problem.k * step_cost({.rows = r, .vectors = v, .lanes = lanes}) + 32 * (30 + r * v));
       }
     }
     if (cost < best_cost) {

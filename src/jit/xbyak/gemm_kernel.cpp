@@ -11,6 +11,11 @@ namespace {
 using Xbyak::Reg64;
 using Xbyak::RegExp;
 
+/// A vector of the tile.
+struct Cell {
+  int row, vector;
+};
+
 class GemmKernelEmitter {
  public:
   GemmKernelEmitter(VectorAssembler& assembler, const GemmKernelSpec& spec, const EpilogueProgram& epilogue,
@@ -18,8 +23,8 @@ class GemmKernelEmitter {
       : as_(assembler), spec_(spec), epilogue_(epilogue), problem_(problem) {}
 
   void emit();
-  void run_cell(int row, int vector) {
-    for (const EpilogueStep& step : epilogue_.steps) run_epilogue_step(step, row, vector);
+  void run_cell(const Cell& cell) {
+    for (const EpilogueStep& step : epilogue_.steps) run_epilogue_step(step, cell);
   }
 
  private:
@@ -30,7 +35,7 @@ class GemmKernelEmitter {
     const bool is_narrow = as_.is_avx512() && vector + 1 == spec_.vectors && spec_.valid_lanes <= 8;
     return is_narrow ? Xbyak::Xmm(Xbyak::Ymm(index)) : as_.vector(index);
   }
-  Xbyak::Xmm accumulator(int row, int vector) const { return sized(row * spec_.vectors + vector, vector); }
+  Xbyak::Xmm accumulator(const Cell& cell) const { return sized(cell.row * spec_.vectors + cell.vector, cell.vector); }
   int first_free() const { return spec_.rows * spec_.vectors; }
   int mask_vector() const { return as_.num_vectors() - 1; }
 
@@ -44,13 +49,13 @@ class GemmKernelEmitter {
   void loop_over_cells();
   void run_cell_in_loop(int vector);
   void step_pointers_to_next_row();
-  void run_epilogue_step(const EpilogueStep& step, int row, int vector);
-  Xbyak::Xmm slot(int number, int row, int vector) const {
-    if (spec_.loops_epilogue) return sized(number, vector);
-    return number == 0 ? accumulator(row, vector) : sized(first_free() + number - 1, vector);
+  void run_epilogue_step(const EpilogueStep& step, const Cell& cell);
+  Xbyak::Xmm slot(int number, const Cell& cell) const {
+    if (spec_.loops_epilogue) return sized(number, cell.vector);
+    return number == 0 ? accumulator(cell) : sized(first_free() + number - 1, cell.vector);
   }
   void load_pointers();
-  RegExp epilogue_address(std::size_t number, const GemmAccess& access, int row, int vector);
+  RegExp epilogue_address(std::size_t number, const GemmAccess& access, const Cell& cell);
 
   VectorAssembler& as_;
   const GemmKernelSpec& spec_;
@@ -147,12 +152,12 @@ void GemmKernelEmitter::step_of_k(int step) {
   for (int r = 0; r < spec_.rows; ++r) {
     const RegExp from = a_ + r * spec_.a_row_bytes + step * spec_.a_step_bytes;
     if (spec_.vectors == 1 && as_.is_avx512()) {
-      as_.vfmadd231ps(accumulator(r, 0), sized(first_b, 0), as_.ptr_b[from]);
+      as_.vfmadd231ps(accumulator({r, 0}), sized(first_b, 0), as_.ptr_b[from]);
       continue;
     }
     as_.vbroadcastss(as_.vector(broadcast), as_.ptr[from]);
     for (int v = 0; v < spec_.vectors; ++v) {
-      as_.vfmadd231ps(accumulator(r, v), sized(broadcast, v), sized(first_b + v, v));
+      as_.vfmadd231ps(accumulator({r, v}), sized(broadcast, v), sized(first_b + v, v));
     }
   }
 }
@@ -180,14 +185,15 @@ void GemmKernelEmitter::load_pointers() {
   }
 }
 
-RegExp GemmKernelEmitter::epilogue_address(std::size_t number, const GemmAccess& access, int row, int vector) {
+RegExp GemmKernelEmitter::epilogue_address(std::size_t number, const GemmAccess& access, const Cell& cell) {
   Reg64 base = temporary_;
   if (number < std::size(pointers_)) {
     base = pointers_[number];
   } else {
     as_.mov(base, as_.ptr[args_ + static_cast<int>(offsetof(GemmTile, epilogue) + 8 * number)]);
   }
-  if (!spec_.loops_epilogue) return base + row * access.m * 4 + (access.n != 0 ? vector * as_.vector_bytes() : 0);
+  if (!spec_.loops_epilogue)
+    return base + cell.row * access.m * 4 + (access.n != 0 ? cell.vector * as_.vector_bytes() : 0);
   if (number >= std::size(pointers_) && access.m != 0) {
     as_.imul(row_step_, row_, static_cast<int>(access.m * 4));
     as_.add(base, row_step_);
@@ -198,7 +204,7 @@ RegExp GemmKernelEmitter::epilogue_address(std::size_t number, const GemmAccess&
 void GemmKernelEmitter::run_epilogue() {
   if (spec_.loops_epilogue) return loop_over_cells();
   for (int row = 0; row < spec_.rows; ++row) {
-    for (int vector = 0; vector < spec_.vectors; ++vector) run_cell(row, vector);
+    for (int vector = 0; vector < spec_.vectors; ++vector) run_cell({row, vector});
   }
 }
 
@@ -233,8 +239,8 @@ void GemmKernelEmitter::loop_over_cells() {
 
 /// `vector` selects the code: for all whole vectors, or for the last one.
 void GemmKernelEmitter::run_cell_in_loop(int vector) {
-  as_.load(slot(0, 0, vector), cells_ + column_, false);
-  run_cell(0, vector);
+  as_.load(slot(0, {0, vector}), cells_ + column_, false);
+  run_cell({0, vector});
 }
 
 void GemmKernelEmitter::step_pointers_to_next_row() {
@@ -246,34 +252,34 @@ void GemmKernelEmitter::step_pointers_to_next_row() {
   for (std::size_t i = 0; i < problem_.stores.size(); ++i) step(problem_.loads.size() + i, problem_.stores[i]);
 }
 
-void GemmKernelEmitter::run_epilogue_step(const EpilogueStep& step, int row, int vector) {
-  const Xbyak::Xmm result = slot(step.result, row, vector);
+void GemmKernelEmitter::run_epilogue_step(const EpilogueStep& step, const Cell& cell) {
+  const Xbyak::Xmm result = slot(step.result, cell);
   switch (step.kind) {
     case EpilogueStep::Kind::kConstant:
       as_.broadcast_constant(result, step.immediate);
       return;
     case EpilogueStep::Kind::kLoad: {
       const GemmAccess& access = problem_.loads[step.immediate];
-      const RegExp from = epilogue_address(step.immediate, access, row, vector);
+      const RegExp from = epilogue_address(step.immediate, access, cell);
       if (access.n == 0) {
         as_.vbroadcastss(result, as_.ptr[from]);
       } else {
-        as_.load(result, from, is_masked(vector));
+        as_.load(result, from, is_masked(cell.vector));
       }
       return;
     }
     case EpilogueStep::Kind::kOp: {
       VectorOperands operands;
       operands.result = result;
-      for (std::size_t i = 0; i < 3; ++i) operands.source[i] = slot(step.source[i], row, vector);
-      for (std::size_t i = 0; i < 2; ++i) operands.scratch[i] = slot(step.scratch[i], row, vector);
+      for (std::size_t i = 0; i < 3; ++i) operands.source[i] = slot(step.source[i], cell);
+      for (std::size_t i = 0; i < 2; ++i) operands.scratch[i] = slot(step.scratch[i], cell);
       step.op->emit(as_, operands);
       return;
     }
     case EpilogueStep::Kind::kStore: {
       const GemmAccess& access = problem_.stores[step.immediate];
       const std::size_t number = problem_.loads.size() + step.immediate;
-      as_.store(epilogue_address(number, access, row, vector), slot(step.source[0], row, vector), is_masked(vector));
+      as_.store(epilogue_address(number, access, cell), slot(step.source[0], cell), is_masked(cell.vector));
       return;
     }
   }
@@ -286,7 +292,7 @@ std::size_t measure_epilogue(const EpilogueProgram& epilogue, const GemmProblem&
   std::vector<std::byte> buffer(epilogue.steps.size() * kMaxStepBytes + 4096);
   VectorAssembler assembler(isa, buffer);
   const GemmKernelSpec spec{.loops_epilogue = true};
-  GemmKernelEmitter(assembler, spec, epilogue, problem).run_cell(0, 0);
+  GemmKernelEmitter(assembler, spec, epilogue, problem).run_cell({0, 0});
   const std::size_t size = assembler.getSize();
   assembler.finish();
   return size;

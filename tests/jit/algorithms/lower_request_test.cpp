@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/run_sequence.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 #include "tests/support/golden.h"
 
 namespace millrace {
@@ -13,7 +13,6 @@ namespace {
 using test::forced;
 using test::interpreted_target;
 using test::matmul_nest;
-using test::NestBuilder;
 using test::run_sequence;
 
 struct Conv {
@@ -23,23 +22,20 @@ struct Conv {
 
 /// y[f, i, j] = sum over c, u, v of x[c, i*stride + u - pad, j*stride + v - pad] * w[f, c, u, v]
 LoopKernel conv_nest(const Conv& conv) {
-  NestBuilder nest("conv");
-  nest.parallel("f", conv.filters).parallel("i", conv.out()).parallel("j", conv.out());
-  nest.reduction("c", conv.channels).reduction("u", conv.window).reduction("v", conv.window);
-  nest.operand("x", DType::kF32, {conv.channels, conv.size, conv.size},
-               {nest.dim(3), nest.index({{1, conv.stride}, {4, 1}}, -conv.pad),
-                nest.index({{2, conv.stride}, {5, 1}}, -conv.pad)},
-               Scalar::of<float>(0));
-  nest.operand("w", DType::kF32, {conv.filters, conv.channels, conv.window, conv.window},
-               {nest.dim(0), nest.dim(3), nest.dim(4), nest.dim(5)});
-  nest.result("y", DType::kF32, {conv.filters, conv.out(), conv.out()}, {nest.dim(0), nest.dim(1), nest.dim(2)});
-  nest.reduce(ReductionKind::kSum, DType::kF32);
-  nest.term([](BodyBuilder& b) {
-    const BodyValue x = b.load(0, DType::kF32);
-    b.yield(b.mul(x, b.load(1, DType::kF32)));
-  });
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kF32)); });
-  return nest.kernel();
+  LoopKernelBuilder nest("conv");
+  const AffineIndex f = nest.parallel("f", conv.filters);
+  const AffineIndex i = nest.parallel("i", conv.out()), j = nest.parallel("j", conv.out());
+  const AffineIndex c = nest.reduction("c", conv.channels);
+  const AffineIndex u = nest.reduction("u", conv.window), v = nest.reduction("v", conv.window);
+  const OperandId x = nest.operand("x", {DType::kF32, {conv.channels, conv.size, conv.size}});
+  const OperandId w = nest.operand("w", {DType::kF32, {conv.filters, conv.channels, conv.window, conv.window}});
+  BodyBuilder& term = nest.term();
+  const BodyValue element = nest.load(term, x, {c, i * conv.stride + u - conv.pad, j * conv.stride + v - conv.pad},
+                                      {.fill = Scalar::of(0.0f)});
+  const BodyValue product = term.mul(element, nest.load(term, w, {f, c, u, v}));
+  nest.store("y", {DType::kF32, {conv.filters, conv.out(), conv.out()}}, {f, i, j},
+             nest.reduce(ReductionKind::kSum, product));
+  return nest.finish().value();
 }
 
 std::vector<float> small_integers(std::int64_t size, unsigned seed) {

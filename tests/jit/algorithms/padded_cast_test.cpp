@@ -7,7 +7,7 @@
 
 #include "tests/jit/algorithms/run_sequence.h"
 #include "tests/jit/guarded_memory.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 #include "tests/support/run_request.h"
 
 namespace millrace {

@@ -21,7 +21,7 @@ void store_all(MachineBuilder& b, MemoryHandle result, const Values& values) {
 /// sizes: lower, upper, step. Results: the sum of the indices, their number, the last index (-1 for none).
 MachineKernel counting_loop() {
   MachineBuilder b("counting_loop");
-  const MemoryHandle result = b.buffer("result", DType::kI64, false, true);
+  const MemoryHandle result = b.buffer("result", DType::kI64, BufferAccess::kWrite);
   const MachineValue lower = b.size(Dim("lower"));
   const MachineValue upper = b.size(Dim("upper"));
   const MachineValue step = b.size(Dim("step"));
@@ -57,7 +57,7 @@ TEST_CASE("a loop runs from its lower bound, by its step, to before its upper bo
 
 TEST_CASE("carried values are all replaced at once") {
   MachineBuilder b("rotate");
-  const MemoryHandle result = b.buffer("result", DType::kI64, false, true);
+  const MemoryHandle result = b.buffer("result", DType::kI64, BufferAccess::kWrite);
   const auto rotate = [](MachineValue, const Values& x) { return Values{x[1], x[2], x[0], x[3]}; };
   store_all(b, result, b.for_loop(b.i64(0), b.i64(4), b.i64(1), {b.i64(1), b.i64(2), b.i64(3), b.i64(4)}, rotate));
   std::vector<std::int64_t> found(4);
@@ -67,7 +67,7 @@ TEST_CASE("carried values are all replaced at once") {
 
 TEST_CASE("an inner loop begins anew in every turn of the outer one") {
   MachineBuilder b("triangle");
-  const MemoryHandle result = b.buffer("result", DType::kI64, false, true);
+  const MemoryHandle result = b.buffer("result", DType::kI64, BufferAccess::kWrite);
   const MachineValue zero = b.i64(0);
   const MachineValue one = b.i64(1);
   store_all(b, result, b.for_loop(zero, b.i64(5), one, {zero}, [&](MachineValue i, const Values& outer) {
@@ -82,7 +82,7 @@ TEST_CASE("an inner loop begins anew in every turn of the outer one") {
 
 TEST_CASE("an if runs one block, which gives its results, vectors too") {
   MachineBuilder b("either");
-  const MemoryHandle result = b.buffer("result", DType::kI64, false, true);
+  const MemoryHandle result = b.buffer("result", DType::kI64, BufferAccess::kWrite);
   const MachineValue iota = b.lane_iota(DType::kI64, 3);
   const MachineValue group = b.workgroup_id();
   const auto forwards = [&] { return Values{iota}; };
@@ -105,8 +105,8 @@ TEST_CASE("a reduction adds lane i and lane i + n/2, again and again") {
       for (std::uint32_t i = 0; i < half; ++i) tree[i] = tree[i] + tree[i + half];
     }
     MachineBuilder b("sum");
-    const MachineValue value = b.load(b.buffer("x", DType::kF32, true, false), b.i64(0), lanes);
-    b.store(b.buffer("y", DType::kF32, false, true), b.i64(0), b.reduce(KernelOp::kReduceAdd, value));
+    const MachineValue value = b.load(b.buffer("x", DType::kF32, BufferAccess::kRead), b.i64(0), lanes);
+    b.store(b.buffer("y", DType::kF32, BufferAccess::kWrite), b.i64(0), b.reduce(KernelOp::kReduceAdd, value));
     float found = 0;
     test::run_interpreted(b.finish(), {x.data(), &found});
     CHECK(found == tree[0]);
@@ -117,8 +117,8 @@ template <class T>
 T reduced(KernelOp op, std::vector<T> x) {
   MachineBuilder b("reduce");
   const MachineValue value =
-      b.load(b.buffer("x", dtype_of<T>, true, false), b.i64(0), static_cast<std::uint32_t>(x.size()));
-  b.store(b.buffer("y", dtype_of<T>, false, true), b.i64(0), b.reduce(op, value));
+      b.load(b.buffer("x", dtype_of<T>, BufferAccess::kRead), b.i64(0), static_cast<std::uint32_t>(x.size()));
+  b.store(b.buffer("y", dtype_of<T>, BufferAccess::kWrite), b.i64(0), b.reduce(op, value));
   T found{};
   test::run_interpreted(b.finish(), {x.data(), &found});
   return found;
@@ -137,7 +137,8 @@ TEST_CASE("reductions wrap, propagate NaN and order zeros as their ops do") {
 
 TEST_CASE("interleaved lanes are those of the lower or of the upper halves in turn") {
   MachineBuilder b("interleave");
-  const MemoryHandle x = b.buffer("x", DType::kI16, true, false), y = b.buffer("y", DType::kI16, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kI16, BufferAccess::kRead),
+                     y = b.buffer("y", DType::kI16, BufferAccess::kWrite);
   const MachineValue low = b.load(x, b.i64(0), 4), high = b.load(x, b.i64(4), 4);
   b.store(y, b.i64(0), b.interleave(low, high, false));
   b.store(y, b.i64(4), b.interleave(low, high, true));
@@ -150,7 +151,8 @@ TEST_CASE("interleaved lanes are those of the lower or of the upper halves in tu
 
 TEST_CASE("errors are added to the status word where a lane is true") {
   MachineBuilder b("report");
-  const MachineValue flags = b.load(b.buffer("x", DType::kBool, true, false), b.mul(b.workgroup_id(), b.i64(4)), 4);
+  const MachineValue flags =
+      b.load(b.buffer("x", DType::kBool, BufferAccess::kRead), b.mul(b.workgroup_id(), b.i64(4)), 4);
   b.report_error(flags, 1);
   b.report_error(b.extract(flags, 3), 4);
   const MachineKernel kernel = b.finish();
@@ -165,7 +167,7 @@ TEST_CASE("errors are added to the status word where a lane is true") {
 
 TEST_CASE("one kernel runs again with other sizes, any part of its groups") {
   MachineBuilder b("groups");
-  const MemoryHandle result = b.buffer("result", DType::kI64, false, true);
+  const MemoryHandle result = b.buffer("result", DType::kI64, BufferAccess::kWrite);
   b.store(result, b.workgroup_id(), b.size(Dim("n")));
   const MachineKernel machine = b.finish();
   const auto kernel = make_interpreted_kernel(machine, plan_memory(machine, TargetSpec{}).value());

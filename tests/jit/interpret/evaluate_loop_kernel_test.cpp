@@ -5,13 +5,12 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 
 namespace millrace {
 namespace {
 
 using test::matmul_nest;
-using test::NestBuilder;
 using test::unary_nest;
 
 /// Evaluates with buffers of any element types.
@@ -41,16 +40,14 @@ TEST_CASE("a contraction evaluates to the sum of products") {
 }
 
 TEST_CASE("a window over a padded row reads the fill outside") {
-  NestBuilder nest("window_max");
-  nest.parallel("o", 4).reduction("w", 3);
+  LoopKernelBuilder nest("window_max");
+  const AffineIndex o = nest.parallel("o", 4), w = nest.reduction("w", 3);
   const float lowest = -std::numeric_limits<float>::infinity();
-  nest.operand("x", DType::kF32, {7}, {nest.index({{0, 2}, {1, 1}}, -1)}, Scalar::of<float>(lowest));
-  nest.result("y", DType::kF32, {4}, {nest.dim(0)});
-  nest.reduce(ReductionKind::kMax, DType::kF32);
-  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kF32)); });
+  const OperandId row = nest.operand("x", {DType::kF32, {7}});
+  const BodyValue element = nest.load(nest.term(), row, {o * 2 + w - 1}, {.fill = Scalar::of(lowest)});
+  nest.store("y", {DType::kF32, {4}}, {o}, nest.reduce(ReductionKind::kMax, element));
   std::vector<float> x = {5, -1, 2, 8, 3, 0, -4}, y(4);
-  REQUIRE(evaluate_with(nest.kernel(), x, y).ok());
+  REQUIRE(evaluate_with(nest.finish().value(), x, y).ok());
   CHECK(y == std::vector<float>{5, 8, 8, 0});
 }
 
@@ -81,23 +78,15 @@ TEST_CASE("stores honour the layout's offset and strides") {
 }
 
 TEST_CASE("reductions of nothing give their identities") {
-  NestBuilder nest("nothing");
-  nest.parallel("m", 2).reduction("k", 0);
-  nest.operand("x", DType::kI32, {2, 0}, {nest.dim(0), nest.dim(1)});
+  LoopKernelBuilder nest("nothing");
+  const AffineIndex m = nest.parallel("m", 2), k = nest.reduction("k", 0);
+  const BodyValue element = nest.load(nest.term(), nest.operand("x", {DType::kI32, {2, 0}}), {m, k});
   for (const ReductionKind kind :
        {ReductionKind::kSum, ReductionKind::kProd, ReductionKind::kMin, ReductionKind::kMax}) {
-    nest.result("y", DType::kI32, {2}, {nest.dim(0)});
-    nest.reduce(kind, DType::kI32);
+    nest.store("y", {DType::kI32, {2}}, {m}, nest.reduce(kind, element));
   }
-  nest.term([](BodyBuilder& b) {
-    const BodyValue x = b.load(0, DType::kI32);
-    for (int i = 0; i < 4; ++i) b.yield(x);
-  });
-  nest.epilogue([](BodyBuilder& b) {
-    for (std::uint32_t i = 0; i < 4; ++i) b.yield(b.reduced(i, DType::kI32));
-  });
   std::vector<std::int32_t> x(1), sum(2), prod(2), least(2), most(2);
-  REQUIRE(evaluate_with(nest.kernel(), x, sum, prod, least, most).ok());
+  REQUIRE(evaluate_with(nest.finish().value(), x, sum, prod, least, most).ok());
   using Limits = std::numeric_limits<std::int32_t>;
   CHECK(sum[1] == 0);
   CHECK(prod[1] == 1);
@@ -106,14 +95,11 @@ TEST_CASE("reductions of nothing give their identities") {
 }
 
 LoopKernel argmax_nest(std::int64_t n) {
-  NestBuilder nest("argmax");
-  nest.reduction("k", n);
-  nest.operand("x", DType::kF32, {n}, {nest.dim(0)});
-  nest.result("y", DType::kI64, {1}, {nest.index({})});
-  nest.reduce(ReductionKind::kArgMax, DType::kF32);
-  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kI64)); });
-  return nest.kernel();
+  LoopKernelBuilder nest("argmax");
+  const AffineIndex k = nest.reduction("k", n);
+  const BodyValue x = nest.load(nest.term(), nest.operand("x", {DType::kF32, {n}}), {k});
+  nest.store("y", {DType::kI64, {1}}, {AffineIndex{}}, nest.reduce(ReductionKind::kArgMax, x));
+  return nest.finish().value();
 }
 
 TEST_CASE("argmax gives the first of equals, and NaN is greatest") {
@@ -131,23 +117,20 @@ TEST_CASE("argmax gives the first of equals, and NaN is greatest") {
 }
 
 TEST_CASE("a gather index wraps once, and a bad one is reported and reads element 0") {
-  NestBuilder nest("gather");
-  nest.parallel("i", 3).parallel("c", 2);
-  nest.operand("table", DType::kF32, {4, 2}, {nest.index({}), nest.dim(1)});
-  nest.operand("ids", DType::kI64, {3}, {nest.dim(0)});
-  nest.kernel().loads[0].dynamic_dim = 0;
-  nest.result("y", DType::kF32, {3, 2}, {nest.dim(0), nest.dim(1)});
-  nest.epilogue([](BodyBuilder& b) {
-    const BodyValue id = b.load(1, DType::kI64);
-    const BodyValue extent = b.constant_int(DType::kI64, 4);
-    b.yield(b.load(0, DType::kF32, b.check_index(id, extent)));
-  });
+  LoopKernelBuilder nest("gather");
+  const AffineIndex i = nest.parallel("i", 3), c = nest.parallel("c", 2);
+  const OperandId rows = nest.operand("table", {DType::kF32, {4, 2}});
+  BodyBuilder& b = nest.epilogue();
+  const BodyValue id = nest.load(b, nest.operand("ids", {DType::kI64, {3}}), {i});
+  const BodyValue checked = b.check_index(id, b.constant_int(DType::kI64, 4));
+  nest.store("y", {DType::kF32, {3, 2}}, {i, c}, nest.load(b, rows, {AffineIndex{}, c}, {.gather_index = checked}));
+  const LoopKernel kernel = nest.finish().value();
   std::vector<float> table = count_up(8), y(6);
   std::vector<std::int64_t> ids = {2, -1, 0};
-  REQUIRE(evaluate_with(nest.kernel(), table, ids, y).ok());
+  REQUIRE(evaluate_with(kernel, table, ids, y).ok());
   CHECK(y == std::vector<float>{5, 6, 7, 8, 1, 2});
   ids = {1, 4, -5};
-  const Status status = evaluate_with(nest.kernel(), table, ids, y);
+  const Status status = evaluate_with(kernel, table, ids, y);
   CHECK(status.code() == StatusCode::kOutOfRange);
   CHECK(status.message() == "kernel 'gather': an index is outside its axis");
   CHECK(y == std::vector<float>{3, 4, 1, 2, 1, 2});

@@ -31,8 +31,8 @@ TEST_CASE("vectors move exactly their own elements") {
     for (const std::uint32_t lanes : {1u, 3u, 16u}) {
       for (const auto guard : kGuards) {
         MachineBuilder b("copy");
-        const MemoryHandle x = b.buffer("x", dtype, true, false);
-        const MemoryHandle y = b.buffer("y", dtype, false, true);
+        const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead);
+        const MemoryHandle y = b.buffer("y", dtype, BufferAccess::kWrite);
         b.store(y, b.i64(0), b.load(x, b.i64(0), lanes));
         GuardedBuffer from(lanes * size_bytes(dtype), guard), to(lanes * size_bytes(dtype), guard);
         fill(from, dtype);
@@ -48,9 +48,9 @@ TEST_CASE("vectors move exactly their own elements") {
 /// y[i] = x[i] for lanes [begin, end), z = all lanes loaded, 1 where masked. Offset 0 is lane 0.
 MachineKernel masked_copy(DType dtype, std::uint32_t lanes) {
   MachineBuilder b("masked_copy");
-  const MemoryHandle x = b.buffer("x", dtype, true, false);
-  const MemoryHandle y = b.buffer("y", dtype, false, true);
-  const MemoryHandle z = b.buffer("z", dtype, false, true);
+  const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead);
+  const MemoryHandle y = b.buffer("y", dtype, BufferAccess::kWrite);
+  const MemoryHandle z = b.buffer("z", dtype, BufferAccess::kWrite);
   const MachineValue base = b.size(Dim("base"));
   const MachineValue begin = b.size(Dim("begin"));
   const MachineValue end = b.size(Dim("end"));
@@ -88,14 +88,14 @@ TEST_CASE("lanes that a mask leaves out touch no memory and give the other value
 
 TEST_CASE("gather and scatter go where each lane says, and where the mask lets them") {
   MachineBuilder b("permute");
-  const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
-  const MemoryHandle y = b.buffer("y", DType::kI32, false, true);
-  const MachineValue from = b.load(b.buffer("from", DType::kI64, true, false), b.i64(0), 6);
-  const MachineValue to = b.load(b.buffer("to", DType::kI64, true, false), b.i64(0), 6);
-  const MachineValue mask = b.load(b.buffer("mask", DType::kBool, true, false), b.i64(0), 6);
+  const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
+  const MemoryHandle y = b.buffer("y", DType::kI32, BufferAccess::kWrite);
+  const MachineValue from = b.load(b.buffer("from", DType::kI64, BufferAccess::kRead), b.i64(0), 6);
+  const MachineValue to = b.load(b.buffer("to", DType::kI64, BufferAccess::kRead), b.i64(0), 6);
+  const MachineValue mask = b.load(b.buffer("mask", DType::kBool, BufferAccess::kRead), b.i64(0), 6);
   const MachineValue gathered = b.gather(x, from, mask, b.constant_int(DType::kI32, -1));
   b.scatter(y, to, mask, gathered);
-  b.store(b.buffer("z", DType::kI32, false, true), b.i64(0), gathered);
+  b.store(b.buffer("z", DType::kI32, BufferAccess::kWrite), b.i64(0), gathered);
   std::int32_t in[] = {10, 11, 12, 13}, out[] = {0, 0, 0, 0}, all[6];
   std::int64_t sources[] = {3, 0, 1 << 30, 2, 1, 0}, targets[] = {0, 2, -(1 << 30), 2, 3, 3};
   bool on[] = {true, true, false, true, true, true};
@@ -107,8 +107,8 @@ TEST_CASE("gather and scatter go where each lane says, and where the mask lets t
 
 TEST_CASE("slots hold what is stored in them, each on its own") {
   MachineBuilder b("slots");
-  const MemoryHandle x = b.buffer("x", DType::kF32, true, false);
-  const MemoryHandle y = b.buffer("y", DType::kF32, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead);
+  const MemoryHandle y = b.buffer("y", DType::kF32, BufferAccess::kWrite);
   const MemoryHandle keys = b.workgroup_memory(DType::kF32, 16, "keys");
   const MemoryHandle mine = b.private_memory(DType::kF32, 4, "mine");
   const MachineValue zero = b.i64(0);

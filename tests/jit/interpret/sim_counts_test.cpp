@@ -26,7 +26,8 @@ TEST_CASE("lane instructions are those of the threads that are there, times lane
   const std::array<BufferBinding, 2> buffers = {{{x.data(), sizeof(x)}, {y.data(), sizeof(y)}}};
   MachineBuilder b("k");
   b.set_workgroup(32, 32);
-  const MemoryHandle from = b.buffer("x", DType::kF32, true, false), to = b.buffer("y", DType::kF32, false, true);
+  const MemoryHandle from = b.buffer("x", DType::kF32, BufferAccess::kRead),
+                     to = b.buffer("y", DType::kF32, BufferAccess::kWrite);
   const MachineValue thread = b.thread_id();                         // 32
   const MachineValue i = b.add(b.convert(DType::kI64, thread),       // 32 and 32
                                b.mul(b.workgroup_id(), b.i64(32)));  // 32 and 32

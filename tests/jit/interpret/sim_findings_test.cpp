@@ -37,7 +37,8 @@ struct Fixture {
   }
 
   MachineBuilder b{"k"};
-  MemoryHandle x = b.buffer("x", DType::kI32, true, false), y = b.buffer("y", DType::kI32, false, true);
+  MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead),
+               y = b.buffer("y", DType::kI32, BufferAccess::kWrite);
   alignas(64) std::array<std::int32_t, 64> in{}, out{};
 };
 

@@ -21,7 +21,7 @@ class KernelDraft {
 
   KernelDraft() {
     kernel.name = "k";
-    kernel.buffers = {{.name = "x"}, {.name = "y", .is_written = true, .is_read = false}};
+    kernel.buffers = {{.name = "x"}, {.name = "y", .access = BufferAccess::kWrite}};
     kernel.sizes = {{"s0", Dim("n")}};
     kernel.slots = {{"keys", MemoryKind::kWorkgroup, DType::kI64, 8}};
     kernel.blocks.push_back({});

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 #include "tests/support/golden.h"
 
 namespace millrace {
 namespace {
 
 using test::matmul_nest;
-using test::NestBuilder;
 using test::unary_nest;
 
 TEST_CASE("a loop kernel's text says its whole meaning") {
@@ -18,18 +17,15 @@ TEST_CASE("a loop kernel's text says its whole meaning") {
 }
 
 TEST_CASE("a padded access prints its fill, and a gathered one its dynamic dim") {
-  NestBuilder nest("window");
-  nest.parallel("o", 4);
-  nest.operand("x", DType::kF32, {6}, {nest.index({{0, 2}}, -1)}, Scalar::of<float>(0));
-  nest.operand("t", DType::kF16, {6, 4}, {nest.index({}), nest.dim(0)});
-  nest.kernel().loads[1].dynamic_dim = 0;
-  nest.result("y", DType::kF32, {4}, {nest.dim(0)});
-  nest.epilogue([](BodyBuilder& b) {
-    const BodyValue row = b.check_index(b.constant_int(DType::kI64, 3), b.constant_int(DType::kI64, 6));
-    b.yield(b.add(b.load(0, DType::kF32), b.load(1, DType::kF32, row)));
-  });
-  REQUIRE(verify(nest.kernel()).message() == "");
-  const std::string text = to_text(nest.kernel());
+  LoopKernelBuilder nest("window");
+  const AffineIndex o = nest.parallel("o", 4);
+  BodyBuilder& b = nest.epilogue();
+  const OperandId x = nest.operand("x", {DType::kF32, {6}}), t = nest.operand("t", {DType::kF16, {6, 4}});
+  const BodyValue row = b.check_index(b.constant_int(DType::kI64, 3), b.constant_int(DType::kI64, 6));
+  const BodyValue padded = nest.load(b, x, {o * 2 - 1}, {.fill = Scalar::of(0.0f)});
+  const BodyValue gathered = nest.load(b, t, {AffineIndex{}, o}, {.gather_index = row});
+  nest.store("y", {DType::kF32, {4}}, {o}, b.add(padded, gathered));
+  const std::string text = to_text(nest.finish().value());
   CHECK(text.find("  load 0 operand 0 [2*d0 + -1] else f32 0x0\n") != std::string::npos);
   CHECK(text.find("  load 1 operand 1 [0 + dynamic, d0]\n") != std::string::npos);
 }

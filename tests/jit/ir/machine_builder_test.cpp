@@ -17,7 +17,7 @@ std::string body_text(MachineBuilder& b) {
 
 TEST_CASE("equal constants, sizes and ids are made once, and a scalar is splat where it meets a vector") {
   MachineBuilder b("k");
-  const MemoryHandle x = b.buffer("x", DType::kF32, true, true);
+  const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kReadWrite);
   const MachineValue offset = b.add(b.size(Dim("n")), b.size(SizeExpr(3)));
   const MachineValue again = b.add(b.size(Dim("n")), b.i64(3));
   const MachineValue value = b.load(x, offset, 4);
@@ -34,7 +34,7 @@ TEST_CASE("equal constants, sizes and ids are made once, and a scalar is splat w
 
 TEST_CASE("what loops ask for that does not change stands before them") {
   MachineBuilder b("k");
-  const MemoryHandle x = b.buffer("x", DType::kI64, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kI64, BufferAccess::kWrite);
   const MachineValue zero = b.i64(0);
   const MachineValue end = b.i64(9);
   b.for_loop(zero, end, b.i64(1), {}, [&](MachineValue i, const Values&) {
@@ -47,7 +47,7 @@ TEST_CASE("what loops ask for that does not change stands before them") {
 
 TEST_CASE("what would change nothing is not written") {
   MachineBuilder b("k");
-  const MemoryHandle x = b.buffer("x", DType::kF32, true, true);
+  const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kReadWrite);
   const MachineValue zero = b.i64(0);
   const MachineValue value = b.load(x, zero);
   const MachineValue same = b.convert(DType::kF32, b.reduce(KernelOp::kReduceAdd, b.extract(b.splat(value, 1), 0)));
@@ -57,7 +57,7 @@ TEST_CASE("what would change nothing is not written") {
 
 TEST_CASE("16-bit floats are loaded and stored as their bits") {
   MachineBuilder b("k");
-  const MemoryHandle x = b.buffer("x", DType::kBF16, true, true);
+  const MemoryHandle x = b.buffer("x", DType::kBF16, BufferAccess::kReadWrite);
   const MachineValue value = b.load(x, b.i64(0), 8);
   CHECK(value.dtype == DType::kU16);
   b.store(x, b.i64(0), value);

@@ -12,8 +12,8 @@ namespace {
 TEST_CASE("a kernel's text holds its declarations, the facts of its symbols, and its code") {
   const SizeExpr n = Dim("n").at_least(1).at_most(1 << 20);
   MachineBuilder b("add_one");
-  const MemoryHandle x = b.buffer("x", DType::kF32, true, false);
-  const MemoryHandle y = b.buffer("y", DType::kF32, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead);
+  const MemoryHandle y = b.buffer("y", DType::kF32, BufferAccess::kWrite);
   b.set_num_groups(ceil_div(n, 8));
   const MachineValue group = b.workgroup_id();
   const MachineValue eight = b.i64(8);
@@ -57,8 +57,8 @@ TEST_CASE("regions of a kernel's text are indented and name what they carry") {
 TEST_CASE("a kernel for many threads says how many, and what they exchange") {
   MachineBuilder b("count");
   b.set_workgroup(64, 32);
-  const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
-  const MemoryHandle count = b.buffer("count", DType::kU64, true, true);
+  const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
+  const MemoryHandle count = b.buffer("count", DType::kU64, BufferAccess::kReadWrite);
   const MachineValue thread = b.thread_id();
   const MachineValue value = b.load(x, thread);
   const MachineValue other = b.shuffle(value, b.lane_id());

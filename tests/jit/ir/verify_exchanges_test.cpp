@@ -47,7 +47,7 @@ std::string under(const Condition& condition) {
 }
 
 MachineValue load_i32(MachineBuilder& b, MachineValue offset) {
-  return b.load(b.buffer("x", DType::kI32, true, false), offset);
+  return b.load(b.buffer("x", DType::kI32, BufferAccess::kRead), offset);
 }
 
 TEST_CASE("a ballot that some threads of a subgroup may not come to is refused by name") {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 
 namespace millrace {
 namespace {
 
 using test::matmul_nest;
-using test::NestBuilder;
 
 /// The message for matmul 4x8x3 after `damage`.
 template <class F>
@@ -55,14 +54,11 @@ TEST_CASE("verify names the broken rule of a reduction") {
   CHECK(message_after([](LoopKernel& k) { k.reductions[0].dtype = DType::kF64; }) ==
         "loop kernel 'matmul': term: yield 0 is f32, expected f64");
 
-  NestBuilder nest("argmax");
-  nest.reduction("a", 2).reduction("b", 2);
-  nest.operand("x", DType::kF32, {2, 2}, {nest.dim(0), nest.dim(1)});
-  nest.result("y", DType::kI64, {}, {});
-  nest.reduce(ReductionKind::kArgMax, DType::kF32);
-  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kI64)); });
-  CHECK(verify(nest.kernel()).message() == "loop kernel 'argmax': reduction 0: argmax over 2 dims, expected one");
+  LoopKernelBuilder nest("argmax");
+  const AffineIndex a = nest.reduction("a", 2), b = nest.reduction("b", 2);
+  const BodyValue x = nest.load(nest.term(), nest.operand("x", {DType::kF32, {2, 2}}), {a, b});
+  nest.store("y", {DType::kI64, {}}, {}, nest.reduce(ReductionKind::kArgMax, x));
+  CHECK(nest.finish().status().message() == "loop kernel 'argmax': reduction 0: argmax over 2 dims, expected one");
 }
 
 TEST_CASE("verify names the broken rule of a body") {

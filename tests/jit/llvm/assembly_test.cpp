@@ -18,8 +18,10 @@ EmittedKernel emit_body(IsaLevel isa, DType result, const Body& body) {
   const TargetSpec spec{.isa = isa};
   const std::uint32_t lanes = spec.vector_bytes() / 4;
   MachineBuilder b("body");
-  const MemoryHandle x = b.buffer("x", DType::kF32, true, false), y = b.buffer("y", DType::kF32, true, false),
-                     z = b.buffer("z", DType::kF32, true, false), w = b.buffer("w", result, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead),
+                     y = b.buffer("y", DType::kF32, BufferAccess::kRead),
+                     z = b.buffer("z", DType::kF32, BufferAccess::kRead),
+                     w = b.buffer("w", result, BufferAccess::kWrite);
   b.for_loop(b.i64(0), b.size(Dim("n")), b.i64(lanes), {}, [&](MachineValue i, const MachineBuilder::Values&) {
     b.store(w, i, body(b, b.load(x, i, lanes), b.load(y, i, lanes), b.load(z, i, lanes)));
     return MachineBuilder::Values{};
@@ -95,7 +97,7 @@ TEST_CASE("emitted code uses the instructions that the instruction set has for i
 
 TEST_CASE("an error is reported by an atomic or") {
   MachineBuilder b("report");
-  const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
+  const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
   b.report_error(b.lt(b.load(x, b.i64(0), 4), b.constant_int(DType::kI32, 0)), 1);
   const EmittedKernel kernel(b.finish(), IsaLevel::kBaseline, {}, {.want_asm = true});
   INFO(kernel.assembly());

@@ -58,7 +58,8 @@ TEST_CASE("an object that is not as planned is refused with all that differs") {
 TEST_CASE("emission fails when the object is not as planned") {
   MachineBuilder b("lookup");
   b.set_workgroup(32, 32);
-  const MemoryHandle x = b.buffer("x", DType::kI32, true, true), mine = b.private_memory(DType::kI32, 200, "mine");
+  const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kReadWrite),
+                     mine = b.private_memory(DType::kI32, 200, "mine");
   const MachineValue thread = b.thread_id();
   b.store(mine, b.load(x, thread), thread);
   b.store(x, thread, b.load(mine, thread));

@@ -33,14 +33,14 @@ bool child_passes(const std::string& environment, const std::string& test_case) 
 /// A vector of more elements than the 65,535 operands that a node of LLVM's instruction selection can have.
 PlannedKernel fatal_kernel() {
   MachineBuilder b("wide");
-  const MemoryHandle y = b.buffer("y", DType::kI8, false, true);
+  const MemoryHandle y = b.buffer("y", DType::kI8, BufferAccess::kWrite);
   b.store(y, b.i64(0), b.lane_iota(DType::kI8, 1u << 17));
   return make_llvm_generator()->plan(b.finish(), kSpec).value();
 }
 
 PlannedKernel good_kernel(const std::string& name, int factor) {
   MachineBuilder b(name);
-  const MemoryHandle y = b.buffer("y", DType::kI64, true, true);
+  const MemoryHandle y = b.buffer("y", DType::kI64, BufferAccess::kReadWrite);
   MachineValue x = b.load(y, b.i64(0));
   for (int i = 1; i < factor; ++i) x = b.add(x, b.load(y, b.i64(0)));
   b.store(y, b.i64(0), x);

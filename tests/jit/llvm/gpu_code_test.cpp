@@ -32,7 +32,7 @@ MachineKernel lanewise_kernel(const GfxTarget& target, DType dtype, std::uint32_
       const auto key = std::pair(of, position);
       if (!loaded.contains(key)) {
         const std::string name = std::string(to_text(of)) + std::to_string(position);
-        loaded[key] = b.load(b.buffer(name, of, true, false), offset, lanes);
+        loaded[key] = b.load(b.buffer(name, of, BufferAccess::kRead), offset, lanes);
       }
       return loaded[key];
     };
@@ -44,7 +44,7 @@ MachineKernel lanewise_kernel(const GfxTarget& target, DType dtype, std::uint32_
       if (x.size() == 1) value = b.emit(signature.op, signature.result, {x[0]});
       if (x.size() == 2) value = b.emit(signature.op, signature.result, {x[0], x[1]});
       if (x.size() == 3) value = b.emit(signature.op, signature.result, {x[0], x[1], x[2]});
-      b.store(b.buffer(signature.to_text(), signature.result, false, true), offset, value);
+      b.store(b.buffer(signature.to_text(), signature.result, BufferAccess::kWrite), offset, value);
     }
   });
 }
@@ -62,14 +62,15 @@ TEST_CASE("every lanewise op is emitted on every dtype and GPU target, without a
 
 TEST_CASE("vectors of four are single loads and stores") {
   for (const GfxTarget& target : gfx_targets()) {
-    const EmittedGpuKernel kernel(subgroup_kernel(target,
-                                                  [](MachineBuilder& b, MachineValue thread) {
-                                                    const MemoryHandle x = b.buffer("x", DType::kF32, true, false),
-                                                                       y = b.buffer("y", DType::kF32, false, true);
-                                                    const MachineValue i = b.mul(thread, b.i32(4));
-                                                    b.store(y, i, b.add(b.load(x, i, 4), b.load(x, i, 4)));
-                                                  }),
-                                  target);
+    const EmittedGpuKernel kernel(
+        subgroup_kernel(target,
+                        [](MachineBuilder& b, MachineValue thread) {
+                          const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead),
+                                             y = b.buffer("y", DType::kF32, BufferAccess::kWrite);
+                          const MachineValue i = b.mul(thread, b.i32(4));
+                          b.store(y, i, b.add(b.load(x, i, 4), b.load(x, i, 4)));
+                        }),
+        target);
     const bool names_bits = target.name.starts_with("gfx11") || target.name.starts_with("gfx12");
     CAPTURE(target.name);
     CHECK(kernel.has(names_bits ? "global_load_b128" : "global_load_dwordx4"));
@@ -81,8 +82,8 @@ EmittedGpuKernel shuffle_kernel(const GfxTarget& target, DType dtype,
                                 const std::function<MachineValue(MachineBuilder&, MachineValue)>& move) {
   return EmittedGpuKernel(subgroup_kernel(target,
                                           [&](MachineBuilder& b, MachineValue thread) {
-                                            const MemoryHandle x = b.buffer("x", dtype, true, false),
-                                                               y = b.buffer("y", dtype, false, true);
+                                            const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead),
+                                                               y = b.buffer("y", dtype, BufferAccess::kWrite);
                                             b.store(y, thread, move(b, b.load(x, thread)));
                                           }),
                           target);
@@ -115,21 +116,22 @@ TEST_CASE("a value from another lane is taken before the branch that it is used 
   for (const GfxTarget& target : gfx_targets()) {
     if (target.subgroup_size != 32) continue;
     CAPTURE(target.name);
-    const EmittedGpuKernel kernel(subgroup_kernel(target,
-                                                  [](MachineBuilder& b, MachineValue thread) {
-                                                    const MemoryHandle x = b.buffer("x", DType::kF32, true, false),
-                                                                       y = b.buffer("y", DType::kF32, false, true);
-                                                    const MachineValue mine = b.load(x, thread);
-                                                    const MachineValue sum = b.add(mine, b.shuffle_xor(mine, 16));
-                                                    b.if_else(
-                                                        b.eq(thread, b.i32(0)),
-                                                        [&] {
-                                                          b.store(y, thread, sum);
-                                                          return Values{};
-                                                        },
-                                                        [] { return Values{}; });
-                                                  }),
-                                  target);
+    const EmittedGpuKernel kernel(
+        subgroup_kernel(target,
+                        [](MachineBuilder& b, MachineValue thread) {
+                          const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead),
+                                             y = b.buffer("y", DType::kF32, BufferAccess::kWrite);
+                          const MachineValue mine = b.load(x, thread);
+                          const MachineValue sum = b.add(mine, b.shuffle_xor(mine, 16));
+                          b.if_else(
+                              b.eq(thread, b.i32(0)),
+                              [&] {
+                                b.store(y, thread, sum);
+                                return Values{};
+                              },
+                              [] { return Values{}; });
+                        }),
+        target);
     INFO(kernel.text());
     const std::size_t branch = std::min(kernel.text().find("s_and_saveexec"), kernel.text().find("v_cmpx"));
     CHECK(kernel.text().find("v_permlanex16") < branch);
@@ -163,7 +165,8 @@ MachineKernel exchange_kernel(const GfxTarget& target, std::uint32_t num_subgrou
   return subgroup_kernel(
       target,
       [&](MachineBuilder& b, MachineValue thread) {
-        const MemoryHandle x = b.buffer("x", DType::kF32, true, false), y = b.buffer("y", DType::kF32, false, true);
+        const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead),
+                           y = b.buffer("y", DType::kF32, BufferAccess::kWrite);
         const auto num_threads = static_cast<std::int32_t>(num_subgroups * target.subgroup_size);
         const MemoryHandle slot = b.workgroup_memory(DType::kF32, static_cast<std::uint64_t>(num_threads), "slot");
         b.store(slot, thread, b.load(x, thread));
@@ -184,7 +187,8 @@ TEST_CASE("a barrier is an instruction where more than one subgroup meets") {
 /// Private memory of `num_elements`, written and read at variable places.
 MachineKernel private_kernel(const GfxTarget& target, std::uint64_t num_elements, bool shares_bytes) {
   return subgroup_kernel(target, [&](MachineBuilder& b, MachineValue thread) {
-    const MemoryHandle x = b.buffer("x", DType::kI32, true, false), y = b.buffer("y", DType::kI32, false, true);
+    const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead),
+                       y = b.buffer("y", DType::kI32, BufferAccess::kWrite);
     const MachineValue count = b.i32(static_cast<std::int32_t>(num_elements)), zero = b.i32(0), one = b.i32(1);
     const auto use = [&](const char* name) {
       const MemoryHandle mine = b.private_memory(DType::kI32, num_elements, name);
@@ -218,7 +222,8 @@ TEST_CASE("an error is reported by an atomic or of the device's threads") {
   for (const GfxTarget& target : gfx_targets()) {
     const EmittedGpuKernel kernel(subgroup_kernel(target,
                                                   [](MachineBuilder& b, MachineValue thread) {
-                                                    const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
+                                                    const MemoryHandle x =
+                                                        b.buffer("x", DType::kI32, BufferAccess::kRead);
                                                     b.report_error(b.lt(b.load(x, thread), b.i32(0)), 1);
                                                   }),
                                   target);
@@ -233,7 +238,7 @@ TEST_CASE("every atomic is one instruction, on buffers and in workgroup memory")
       const EmittedGpuKernel kernel(
           subgroup_kernel(target,
                           [&](MachineBuilder& b, MachineValue thread) {
-                            const MemoryHandle x = b.buffer("x", dtype, true, true),
+                            const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kReadWrite),
                                                slot = b.workgroup_memory(dtype, target.subgroup_size, "slot");
                             MachineValue value = b.constant_int(dtype, 3);
                             b.store(slot, thread, value);
@@ -256,7 +261,8 @@ TEST_CASE("every atomic is one instruction, on buffers and in workgroup memory")
 /// y = x moved by every memory instruction, `lanes` elements a thread.
 MachineKernel moving_kernel(const GfxTarget& target, DType dtype, std::uint32_t lanes) {
   return subgroup_kernel(target, [&](MachineBuilder& b, MachineValue thread) {
-    const MemoryHandle x = b.buffer("x", dtype, true, false), y = b.buffer("y", dtype, true, true),
+    const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead),
+                       y = b.buffer("y", dtype, BufferAccess::kReadWrite),
                        slot = b.workgroup_memory(dtype, target.subgroup_size * lanes, "slot");
     const MachineValue i = b.mul(thread, b.i32(static_cast<std::int32_t>(lanes)));
     const MachineValue offsets = b.add(b.splat(i, lanes), b.lane_iota(DType::kI32, lanes));

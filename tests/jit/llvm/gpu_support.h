@@ -36,6 +36,6 @@ TargetSpec spec_of(const GfxTarget&);
 void check_promises(const EmittedGpuKernel&, const GfxTarget&);
 
 /// RDNA has subgroups of 32, CDNA of 64, and other instructions.
-inline bool is_rdna(const GfxTarget& gfx) { return gfx.subgroup_size == 32; }
+inline bool is_rdna(const GfxTarget& gfx) { return gfx.generation == GfxGeneration::kRdna; }
 
 }  // namespace millrace

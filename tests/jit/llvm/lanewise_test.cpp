@@ -76,11 +76,12 @@ Scalar expected_value(const Expression& expression, const Triple& t, IsaLevel is
 MachineKernel build_kernel(DType dtype, const std::vector<Expression>& expressions, std::uint32_t lanes,
                            std::int64_t num_elements) {
   MachineBuilder b("lanewise");
-  const MemoryHandle x = b.buffer("x", dtype, true, false), y = b.buffer("y", dtype, true, false),
-                     z = b.buffer("z", dtype, true, false), condition = b.buffer("c", DType::kBool, true, false);
+  const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead), y = b.buffer("y", dtype, BufferAccess::kRead),
+                     z = b.buffer("z", dtype, BufferAccess::kRead),
+                     condition = b.buffer("c", DType::kBool, BufferAccess::kRead);
   std::vector<MemoryHandle> results;
   for (std::size_t i = 0; i < expressions.size(); ++i) {
-    results.push_back(b.buffer("r" + std::to_string(i), expressions[i].result, false, true));
+    results.push_back(b.buffer("r" + std::to_string(i), expressions[i].result, BufferAccess::kWrite));
   }
   b.for_loop(b.i64(0), b.i64(num_elements), b.i64(lanes), {}, [&](MachineValue i, const MachineBuilder::Values&) {
     const MachineValue vx = b.load(x, i, lanes), vy = b.load(y, i, lanes), vz = b.load(z, i, lanes);

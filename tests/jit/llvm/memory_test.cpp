@@ -24,8 +24,8 @@ std::byte pattern(DType dtype, std::size_t byte) {
 /// lanes of the load give `other`, which goes to z unmasked.
 MachineKernel masked_copy(DType dtype, std::uint32_t lanes) {
   MachineBuilder b("masked_copy");
-  const MemoryHandle x = b.buffer("x", dtype, true, false), y = b.buffer("y", dtype, false, true),
-                     z = b.buffer("z", dtype, false, true);
+  const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead), y = b.buffer("y", dtype, BufferAccess::kWrite),
+                     z = b.buffer("z", dtype, BufferAccess::kWrite);
   const MachineValue begin = b.size(Dim("begin")), end = b.size(Dim("end")), base = b.size(Dim("base"));
   const MachineValue lane = b.lane_iota(DType::kI64, lanes);
   const MachineValue mask = b.bit_and(b.ge(lane, begin), b.lt(lane, end));
@@ -77,8 +77,10 @@ TEST_CASE("masked lanes of a load and a store touch no memory") {
 /// y[i] = x[index[i]], then z[index[i]] = i, both where index[i] < limit.
 MachineKernel gather_scatter(DType dtype, std::uint32_t lanes) {
   MachineBuilder b("gather_scatter");
-  const MemoryHandle x = b.buffer("x", dtype, true, false), index = b.buffer("index", DType::kI64, true, false),
-                     y = b.buffer("y", dtype, false, true), z = b.buffer("z", DType::kI32, false, true);
+  const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead),
+                     index = b.buffer("index", DType::kI64, BufferAccess::kRead),
+                     y = b.buffer("y", dtype, BufferAccess::kWrite),
+                     z = b.buffer("z", DType::kI32, BufferAccess::kWrite);
   const MachineValue offsets = b.load(index, b.i64(0), lanes);
   const MachineValue mask = b.lt(offsets, b.size(Dim("limit")));
   const MachineValue other = b.constant_int(dtype == DType::kF16 ? DType::kU16 : dtype, 1);

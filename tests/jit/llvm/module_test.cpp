@@ -38,7 +38,7 @@ bool is_llvm_loaded() {
 
 Kernel doubling_kernel() {
   MachineBuilder b("doubling");
-  const MemoryHandle y = b.buffer("y", DType::kF32, true, true);
+  const MemoryHandle y = b.buffer("y", DType::kF32, BufferAccess::kReadWrite);
   const MachineValue x = b.load(y, b.i64(0), 4);
   b.store(y, b.i64(0), b.add(x, x));
   return b.finish();
@@ -85,7 +85,7 @@ KernelCache::Stats link_cached(const std::string& directory) {
   KernelCache cache({.directory = directory});
   MachineBuilder b("store");
   b.set_workgroup(32, 32);
-  b.store(b.buffer("y", DType::kI32, false, true), b.i64(0), b.i32(1));
+  b.store(b.buffer("y", DType::kI32, BufferAccess::kWrite), b.i64(0), b.i32(1));
   const std::vector<PlannedKernel> kernels = {generator->plan(b.finish(), spec).value()};
   const SharedBytes code =
       cache
@@ -195,7 +195,8 @@ TEST_CASE("a plan tells what launching needs, and kernels that differ in names a
   const auto generator = make_llvm_generator();
   auto build = [](const std::string& name, DType dtype, const SizeExpr& extent = Dim("n")) {
     MachineBuilder b(name);
-    const MemoryHandle x = b.buffer("x_" + name, dtype, true, false), y = b.buffer("y_" + name, dtype, false, true);
+    const MemoryHandle x = b.buffer("x_" + name, dtype, BufferAccess::kRead),
+                       y = b.buffer("y_" + name, dtype, BufferAccess::kWrite);
     const MachineValue n = b.size(extent);
     b.store(y, n, b.load(x, n));
     b.set_num_groups(extent);

@@ -25,7 +25,8 @@ struct Demand {
 MachineKernel demanding_kernel(const Demand& demand, std::uint32_t subgroup_size) {
   MachineBuilder b("demanding");
   b.set_workgroup(demand.threads, subgroup_size);
-  const MemoryHandle x = b.buffer("x", DType::kI32, true, false), y = b.buffer("y", DType::kI32, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead),
+                     y = b.buffer("y", DType::kI32, BufferAccess::kWrite);
   const MachineValue thread = b.thread_id();
   const auto place = [&](std::uint32_t i) {
     const MachineValue first = b.i32(static_cast<std::int32_t>(i * 1024));

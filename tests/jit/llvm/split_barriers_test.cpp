@@ -12,7 +12,7 @@
 
 #include "millrace/jit/map_kernel.h"
 #include "tests/jit/llvm/emit_support.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 #include "tests/support/golden.h"
 #include "tests/support/gpu_kernels.h"
 #include "tests/support/random_machine_kernel.h"
@@ -65,17 +65,6 @@ RandomMachineKernel with_buffers(MachineKernel kernel, std::size_t num_elements,
   return problem;
 }
 
-LoopKernel row_sum_nest(std::int64_t rows, std::int64_t columns) {
-  test::NestBuilder nest("row_sum");
-  nest.parallel("m", rows).reduction("k", columns);
-  nest.operand("x", DType::kF32, {rows, columns}, {nest.dim(0), nest.dim(1)});
-  nest.result("y", DType::kF32, {rows}, {nest.dim(0)});
-  nest.reduce(ReductionKind::kSum, DType::kF32);
-  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kF32)); });
-  return nest.kernel();
-}
-
 bool has_vectors(const MachineKernel& kernel) {
   return std::ranges::any_of(kernel.types, [](const VectorType& type) { return type.lanes > 1; });
 }
@@ -85,8 +74,8 @@ TEST_CASE("nests that are mapped to workgroups do so, too") {
   if (!TargetSpec{.isa = isa}.has_fma()) return;  // mul_add would round twice
   const auto square = [](BodyBuilder& b, BodyValue x) { return b.mul(x, x); };
   const std::pair<LoopKernel, bool> nests[] = {
-      {row_sum_nest(5, 100), false},
-      {row_sum_nest(3, 1500), false},
+      {test::row_reduction_nest(ReductionKind::kSum, 5, 100), false},
+      {test::row_reduction_nest(ReductionKind::kSum, 3, 1500), false},
       {test::matmul_nest(20, 33, 40), false},
       {test::matmul_nest(32, 64, 40), false},
       {test::unary_nest("square", DType::kF32, DType::kF32, {4, 1000}, square), true},
@@ -150,8 +139,8 @@ TEST_CASE("a kernel of one thread comes back as it is, and what does not verify 
 TEST_CASE("what a thread keeps across a barrier stands in memory") {
   MachineBuilder b("turn");
   b.set_workgroup(64, 32);
-  const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
-  const MemoryHandle y = b.buffer("y", DType::kI32, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
+  const MemoryHandle y = b.buffer("y", DType::kI32, BufferAccess::kWrite);
   const MemoryHandle shared = b.workgroup_memory(DType::kI32, 64, "shared");
   const MachineValue thread = b.thread_id(), mine = b.load(x, thread);
   b.store(shared, thread, mine);
@@ -163,8 +152,8 @@ TEST_CASE("what a thread keeps across a barrier stands in memory") {
 TEST_CASE("a vector that a thread keeps is as many vectors of its subgroup") {
   MachineBuilder b("pairs");
   b.set_workgroup(64, 32);
-  const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
-  const MemoryHandle y = b.buffer("y", DType::kI32, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
+  const MemoryHandle y = b.buffer("y", DType::kI32, BufferAccess::kWrite);
   const MachineValue thread = b.thread_id(), two = b.i32(2);
   const MachineValue place = b.mul(thread, two);
   const MachineValue pair = b.load(x, place, 2);

@@ -16,7 +16,7 @@ using Values = MachineBuilder::Values;
 
 TEST_CASE("groups are run from first to end, each with its id") {
   MachineBuilder b("ids");
-  const MemoryHandle y = b.buffer("y", DType::kI64, false, true);
+  const MemoryHandle y = b.buffer("y", DType::kI64, BufferAccess::kWrite);
   const MachineValue id = b.workgroup_id();
   b.store(y, id, b.add(id, b.i64(100)));
   const MachineKernel kernel = b.finish();
@@ -31,7 +31,7 @@ TEST_CASE("groups are run from first to end, each with its id") {
 
 TEST_CASE("a loop carries values, and one that never runs gives the initial ones") {
   MachineBuilder b("sums");
-  const MemoryHandle y = b.buffer("y", DType::kI64, false, true);
+  const MemoryHandle y = b.buffer("y", DType::kI64, BufferAccess::kWrite);
   const MachineValue upper = b.size(Dim("upper")), step = b.size(Dim("step").at_least(1));
   // For i: for j <= i: sum += j; count += 1, in two carried values through two loops.
   const Values results =
@@ -61,7 +61,7 @@ TEST_CASE("a loop carries values, and one that never runs gives the initial ones
 
 TEST_CASE("a branch takes one side only, and branches nest in loops") {
   MachineBuilder b("collatz");
-  const MemoryHandle y = b.buffer("y", DType::kI64, true, true);
+  const MemoryHandle y = b.buffer("y", DType::kI64, BufferAccess::kReadWrite);
   const MachineValue one = b.i64(1);
   // Steps of the Collatz walk from y[0] within 200 steps.
   const Values results =
@@ -98,7 +98,8 @@ TEST_CASE("reductions combine lanes as a halving tree") {
   for (const IsaLevel isa : host_isa_levels()) {
     for (const std::uint32_t lanes : {1u, 2u, 4u, 8u, 16u}) {
       MachineBuilder b("reduce");
-      const MemoryHandle x = b.buffer("x", DType::kF32, true, false), y = b.buffer("y", DType::kF32, false, true);
+      const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead),
+                         y = b.buffer("y", DType::kF32, BufferAccess::kWrite);
       const MachineValue vector = b.load(x, b.i64(0), lanes);
       const KernelOp ops[] = {KernelOp::kReduceAdd, KernelOp::kReduceMul, KernelOp::kReduceMin, KernelOp::kReduceMax};
       for (int i = 0; i < 4; ++i) b.store(y, b.i64(i), b.reduce(ops[i], vector));
@@ -126,7 +127,7 @@ TEST_CASE("reductions combine lanes as a halving tree") {
 
 TEST_CASE("slots stand where the plan puts them; large private ones need no help of the system") {
   MachineBuilder b("slots");
-  const MemoryHandle y = b.buffer("y", DType::kI32, false, true);
+  const MemoryHandle y = b.buffer("y", DType::kI32, BufferAccess::kWrite);
   constexpr std::int64_t kNumElements = 20000;
   const MemoryHandle shared = b.workgroup_memory(DType::kI32, 4, "shared");
   const MemoryHandle own = b.private_memory(DType::kI32, kNumElements, "own");
@@ -164,7 +165,7 @@ TEST_CASE("slots stand where the plan puts them; large private ones need no help
 TEST_CASE("slots that share bytes keep their order") {
   // The second slot is written after the first was read; both stand at 0.
   MachineBuilder b("overlay");
-  const MemoryHandle y = b.buffer("y", DType::kF32, true, true);
+  const MemoryHandle y = b.buffer("y", DType::kF32, BufferAccess::kReadWrite);
   const MemoryHandle first = b.workgroup_memory(DType::kF32, 8, "first");
   const MemoryHandle second = b.workgroup_memory(DType::kI32, 8, "second");
   const MachineValue zero = b.i64(0);
@@ -192,7 +193,7 @@ TEST_CASE("slots that share bytes keep their order") {
 TEST_CASE("an error is reported when any lane has it, and others stay in the status word") {
   for (const std::uint32_t lanes : {1u, 4u, 16u}) {
     MachineBuilder b("report");
-    const MemoryHandle x = b.buffer("x", DType::kI32, true, false);
+    const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
     const MachineValue values = b.load(x, b.mul(b.workgroup_id(), b.i64(lanes)), lanes);
     b.report_error(b.lt(values, b.constant_int(DType::kI32, 0)), 1);
     b.report_error(b.eq(values, b.constant_int(DType::kI32, 5)), 4);

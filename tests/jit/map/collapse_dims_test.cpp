@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 
 namespace millrace {
 namespace {
 
-using test::NestBuilder;
 using test::unary_nest;
 
 std::vector<std::string> extents(const LoopKernel& kernel) {
@@ -34,16 +33,13 @@ TEST_CASE("a padded result keeps its rows apart, a broadcast operand its dim") {
   CHECK(padded.stores[0].indices[0].offset.is(3));
   CHECK(padded.stores[0].indices[0].coefficients[0].is(10));
 
-  NestBuilder nest("bias");
-  nest.parallel("n", 2).parallel("c", 3).parallel("h", 4).parallel("w", 5);
-  nest.operand("x", DType::kF32, {2, 3, 4, 5}, {nest.dim(0), nest.dim(1), nest.dim(2), nest.dim(3)});
-  nest.operand("bias", DType::kF32, {3}, {nest.dim(1)});
-  nest.result("y", DType::kF32, {2, 3, 4, 5}, {nest.dim(0), nest.dim(1), nest.dim(2), nest.dim(3)});
-  nest.epilogue([](BodyBuilder& b) {
-    const BodyValue x = b.load(0, DType::kF32);
-    b.yield(b.add(x, b.load(1, DType::kF32)));
-  });
-  CHECK(extents(collapse_dims(nest.kernel())) == std::vector<std::string>{"2", "3", "20"});
+  LoopKernelBuilder nest("bias");
+  const TensorType images{DType::kF32, {2, 3, 4, 5}};
+  const std::vector<AffineIndex> point = nest.parallel_dims(images.shape);
+  BodyBuilder& b = nest.epilogue();
+  const BodyValue x = nest.load(b, nest.operand("x", images), point);
+  nest.store("y", images, point, b.add(x, nest.load(b, nest.operand("bias", {DType::kF32, {3}}), {point[1]})));
+  CHECK(extents(collapse_dims(nest.finish().value())) == std::vector<std::string>{"2", "3", "20"});
 }
 
 TEST_CASE("symbolic dims collapse where the forms agree") {
@@ -54,12 +50,12 @@ TEST_CASE("symbolic dims collapse where the forms agree") {
 }
 
 TEST_CASE("a padded access keeps the dims of its guard; a needless fill goes") {
-  NestBuilder nest("pad");
-  nest.parallel("c", 3).parallel("h", 4).parallel("w", 6);
-  nest.operand("x", DType::kF32, {3, 4, 5}, {nest.dim(0), nest.dim(1), nest.index({{2, 1}}, -1)}, Scalar::of<float>(0));
-  nest.result("y", DType::kF32, {3, 4, 6}, {nest.dim(0), nest.dim(1), nest.dim(2)});
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  const LoopKernel padded = collapse_dims(nest.kernel());
+  LoopKernelBuilder nest("pad");
+  const AffineIndex c = nest.parallel("c", 3), h = nest.parallel("h", 4), w = nest.parallel("w", 6);
+  const OperandId x = nest.operand("x", {DType::kF32, {3, 4, 5}});
+  nest.store("y", {DType::kF32, {3, 4, 6}}, {c, h, w},
+             nest.load(nest.epilogue(), x, {c, h, w - 1}, {.fill = Scalar::of(0.0f)}));
+  const LoopKernel padded = collapse_dims(nest.finish().value());
   CHECK(extents(padded) == std::vector<std::string>{"3", "4", "6"});
   CHECK(padded.loads[0].fill.has_value());
 
@@ -71,14 +67,10 @@ TEST_CASE("a padded access keeps the dims of its guard; a needless fill goes") {
 }
 
 TEST_CASE("a dim whose index is read stays, and the index of a dropped unit dim is 0") {
-  NestBuilder nest("iota");
-  nest.parallel("u", 1).parallel("m", 2).parallel("n", 3);
-  nest.result("y", DType::kI64, {1, 2, 3}, {nest.dim(0), nest.dim(1), nest.dim(2)});
-  nest.epilogue([](BodyBuilder& b) {
-    const BodyValue unit = b.index(0);
-    b.yield(b.add(unit, b.index(2)));
-  });
-  const LoopKernel collapsed = collapse_dims(nest.kernel());
+  LoopKernelBuilder nest("iota");
+  const std::vector<AffineIndex> point = nest.parallel_dims({1, 2, 3});
+  nest.store("y", {DType::kI64, {1, 2, 3}}, point, nest.index(nest.epilogue(), point[0] + point[2]));
+  const LoopKernel collapsed = collapse_dims(nest.finish().value());
   REQUIRE(verify(collapsed).message() == "");
   CHECK(extents(collapsed) == std::vector<std::string>{"2", "3"});
   CHECK(to_text(collapsed.epilogue) == "%0 = constant 0 : i64\n%1 = index 1 : i64\n%2 = add %0, %1 : i64\nyield %2\n");

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/jit/map_kernel.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 #include "tests/support/golden.h"
 
 namespace millrace {
@@ -10,7 +10,6 @@ namespace {
 
 using test::golden_problem;
 using test::matmul_nest;
-using test::NestBuilder;
 using test::unary_nest;
 
 std::string mapped_text(const LoopKernel& kernel, IsaLevel level) {
@@ -38,14 +37,8 @@ TEST_CASE("a contraction keeps rows times vectors in registers and shares what t
 }
 
 TEST_CASE("a sum along rows keeps one vector, and joins its lanes at the end") {
-  NestBuilder nest("sum");
-  nest.parallel("m", 3).reduction("k", 75);
-  nest.operand("x", DType::kF32, {3, 75}, {nest.dim(0), nest.dim(1)});
-  nest.result("y", DType::kF32, {3}, {nest.dim(0)});
-  nest.reduce(ReductionKind::kSum, DType::kF32);
-  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kF32)); });
-  CHECK(golden_problem("cpu_row_sum.txt", mapped_text(nest.kernel(), IsaLevel::kAvx2)) == "");
+  const LoopKernel sum = test::row_reduction_nest(ReductionKind::kSum, 3, 75);
+  CHECK(golden_problem("cpu_row_sum.txt", mapped_text(sum, IsaLevel::kAvx2)) == "");
 }
 
 TEST_CASE("tilings are chosen by what the accesses walk") {
@@ -57,12 +50,7 @@ TEST_CASE("tilings are chosen by what the accesses walk") {
         "tiling { d1 x 8 lanes x 2, rows d0 x 6, 512 points a group }");
   CHECK(to_text(choose_tiling(relu(1000000), avx2)) ==
         "tiling { d0 x 8 lanes x 4, rows d0 x 1, 65536 points a group }");
-  NestBuilder nest("transpose");
-  nest.parallel("m", 64).parallel("n", 64);
-  nest.operand("x", DType::kF32, {64, 64}, {nest.dim(1), nest.dim(0)});
-  nest.result("y", DType::kF32, {64, 64}, {nest.dim(0), nest.dim(1)});
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  CHECK(to_text(choose_tiling(nest.kernel(), avx2)) ==
+  CHECK(to_text(choose_tiling(test::transpose_nest(DType::kF32, 64, 64), avx2)) ==
         "tiling { d1 x 8 lanes x 4, rows d0 x 8, 65536 points a group, loads turned }");
 }
 

@@ -6,14 +6,13 @@
 
 #include "millrace/jit/map_kernel.h"
 #include "tests/jit/guarded_memory.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 #include "tests/support/run_request.h"
 
 namespace millrace {
 namespace {
 
 using test::GuardedMemory;
-using test::NestBuilder;
 
 constexpr IsaLevel kLevels[] = {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512};
 
@@ -24,16 +23,7 @@ LoopKernel add_one(const SizeExpr& n) {
 }
 
 /// y[i] = the sum over k of x[i, k]: lanes along the reduction.
-LoopKernel sum_rows(const SizeExpr& n) {
-  NestBuilder nest("sum_rows");
-  nest.parallel("m", 3).reduction("k", n);
-  nest.operand("x", DType::kF32, {3, n}, {nest.dim(0), nest.dim(1)});
-  nest.result("y", DType::kF32, {3}, {nest.dim(0)});
-  nest.reduce(ReductionKind::kSum, DType::kF32);
-  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kF32)); });
-  return nest.kernel();
-}
+LoopKernel sum_rows(const SizeExpr& n) { return test::row_reduction_nest(ReductionKind::kSum, 3, n); }
 
 /// c[i, j] = the sum over k of a[i, k] * b[k, j]: rows, and lanes along j.
 LoopKernel multiply(const SizeExpr& n) { return test::matmul_nest(3, n, 5); }

@@ -3,14 +3,13 @@
 
 #include "millrace/jit/map_kernel.h"
 #include "millrace/jit/memory_plan.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 #include "tests/support/golden.h"
 
 namespace millrace {
 namespace {
 
 using test::golden_problem;
-using test::NestBuilder;
 
 std::string mapped_text(const LoopKernel& kernel) {
   const Result<MachineKernel> machine = map_kernel(kernel, {.family = "amdgpu", .gfx = "gfx1100"});
@@ -32,14 +31,7 @@ TEST_CASE("a map whose size is a multiple of vectors has vectors") {
 }
 
 TEST_CASE("the threads of a workgroup share a long row, and join their sums") {
-  NestBuilder nest("sum");
-  nest.parallel("m", 3).reduction("k", 5000);
-  nest.operand("x", DType::kF32, {3, 5000}, {nest.dim(0), nest.dim(1)});
-  nest.result("y", DType::kF32, {3}, {nest.dim(0)});
-  nest.reduce(ReductionKind::kSum, DType::kF32);
-  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kF32)); });
-  CHECK(golden_problem("gpu_row_sum.txt", mapped_text(nest.kernel())) == "");
+  CHECK(golden_problem("gpu_row_sum.txt", mapped_text(test::row_reduction_nest(ReductionKind::kSum, 3, 5000))) == "");
 }
 
 TEST_CASE("a contraction loads blocks that all threads of a workgroup multiply") {
@@ -48,14 +40,12 @@ TEST_CASE("a contraction loads blocks that all threads of a workgroup multiply")
 
 TEST_CASE("the plan of a contraction tells the padding of its blocks, and has none for what the epilogue adds") {
   const TargetSpec target{.family = "amdgpu", .gfx = "gfx1100"};
-  NestBuilder nest("dot_add");
-  nest.kernel() = test::matmul_nest(64, 64, 40);
-  const std::uint32_t bias = nest.operand("bias", DType::kF32, {64, 64}, {nest.dim(0), nest.dim(1)});
-  nest.epilogue([&](BodyBuilder& b) {
-    const BodyValue sum = b.reduced(0, DType::kF32);
-    b.yield(b.add(sum, b.load(bias, DType::kF32)));
-  });
-  const MachineKernel machine = map_kernel(nest.kernel(), target).value();
+  const LoopKernel kernel =
+      test::matmul_nest(DType::kF32, 64, 64, 40, [](LoopKernelBuilder& nest, const auto& point, BodyValue sum) {
+        BodyBuilder& b = nest.epilogue();
+        return b.add(sum, nest.load(b, nest.operand("bias", {DType::kF32, {64, 64}}), point));
+      });
+  const MachineKernel machine = map_kernel(kernel, target).value();
   CHECK(to_text(plan_memory(machine, target).value()) ==
         "workgroup 2544 bytes, private 0 bytes\n"
         "#0 a: 1264 bytes of workgroup at 0, phases 0 to 2, 4 of 20 elements of a row are padding\n"

@@ -9,7 +9,7 @@
 
 #include "tests/jit/algorithms/observed_sequence.h"
 #include "tests/jit/algorithms/run_sequence.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 
 namespace millrace {
 namespace {
@@ -34,22 +34,15 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
 }
 
 Problem row_reduction(ReductionKind kind, std::int64_t rows, std::int64_t columns) {
-  const DType dtype = kind == ReductionKind::kArgMax ? DType::kI64 : DType::kF32;
-  test::NestBuilder nest("rows");
-  nest.parallel("m", rows).reduction("k", columns);
-  nest.operand("x", DType::kF32, {rows, columns}, {nest.dim(0), nest.dim(1)});
-  nest.result("y", dtype, {rows}, {nest.dim(0)});
-  nest.reduce(kind, DType::kF32);
-  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  nest.epilogue([&](BodyBuilder& b) { b.yield(b.reduced(0, dtype)); });
-  Problem problem{nest.kernel(), {numbers(static_cast<std::size_t>(rows * columns))}, {}};
+  Problem problem{
+      test::row_reduction_nest(kind, rows, columns), {numbers(static_cast<std::size_t>(rows * columns))}, {}};
   std::vector<float> sums;
   std::vector<std::int64_t> greatest;
   for (auto row = problem.operands[0].begin(); row != problem.operands[0].end(); row += columns) {
     sums.push_back(std::accumulate(row, row + columns, 0.0f));
     greatest.push_back(std::max_element(row, row + columns) - row);
   }
-  problem.expected = dtype == DType::kI64 ? bytes_of(greatest) : bytes_of(sums);
+  problem.expected = kind == ReductionKind::kArgMax ? bytes_of(greatest) : bytes_of(sums);
   return problem;
 }
 

@@ -5,9 +5,10 @@
 #include <algorithm>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "hal/sim/shadow_memory.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 #include "tests/jit/map/plain_nest.h"
 #include "tests/support/machine_kernels.h"
 
@@ -21,6 +22,22 @@ using test::PlainNest;
 using test::PlainTensor;
 
 constexpr std::string_view kGfx[] = {"gfx1100", "gfx90a"};  // subgroups of 32, of 64
+
+/// "256 threads { d1 x 16 threads x 4 lanes, d0 x 16 threads x 4 rows, d2 by 16 staged, stores in turn }".
+std::string to_text(const GpuMapping& mapping) {
+  std::string text = fmt::format("{} threads {{", mapping.workgroup_size);
+  for (std::size_t i = 0; i < mapping.threads.size(); ++i) {
+    const ThreadDim& along = mapping.threads[i];
+    text += fmt::format("{} d{} x {} threads", i > 0 ? "," : "", along.dim, along.threads);
+    if (along.dim == mapping.tile.vector_dim)
+      text += fmt::format(" x {} lanes", mapping.tile.lanes);
+    else if (along.dim == mapping.tile.row_dim)
+      text += fmt::format(" x {} rows", mapping.tile.row_unroll);
+  }
+  if (mapping.staged_points > 0) text += fmt::format(", d{} by {} staged", mapping.staged_dim, mapping.staged_points);
+  if (mapping.stores_in_turn) text += ", stores in turn";
+  return text + " }";
+}
 
 TargetSpec target_of(std::string_view gfx) { return {.family = "amdgpu", .gfx = std::string(gfx)}; }
 

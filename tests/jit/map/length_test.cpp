@@ -5,12 +5,12 @@
 #include "jit/map/code_estimate.h"
 #include "millrace/jit/machine_builder.h"
 #include "millrace/jit/map_kernel.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 
 namespace millrace {
 namespace {
 
-using test::NestBuilder;
+using test::transpose_nest;
 
 constexpr IsaLevel kLevels[] = {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512};
 
@@ -25,16 +25,6 @@ std::string interleaved_type(const std::string& text) {
   const std::size_t at = text.find(" = interleave "), end = text.find('\n', at);
   const std::size_t type = text.rfind(" : ", end);
   return at == std::string::npos ? "" : text.substr(type + 3, end - type - 3);
-}
-
-/// y[i, j] = x[j, i].
-LoopKernel transpose(DType dtype, const SizeExpr& m, const SizeExpr& n) {
-  NestBuilder nest("transpose");
-  nest.parallel("n", n).parallel("m", m);
-  nest.operand("x", dtype, {m, n}, {nest.dim(1), nest.dim(0)});
-  nest.result("y", dtype, {n, m}, {nest.dim(0), nest.dim(1)});
-  nest.epilogue([&](BodyBuilder& b) { b.yield(b.load(0, body_dtype(dtype))); });
-  return nest.kernel();
 }
 
 TEST_CASE("a long epilogue of a contraction is there once for each kind of tile") {
@@ -64,7 +54,7 @@ TEST_CASE("what LLVM takes apart by lanes gets smaller tiles") {
       const TargetSpec target{"cpu", level};
       CAPTURE(target.to_text());
       CAPTURE(to_text(dtype));
-      for (const LoopKernel& nest : {transpose(dtype, 1024, 4096), transpose(dtype, Dim("m"), Dim("n"))}) {
+      for (const LoopKernel& nest : {transpose_nest(dtype, 1024, 4096), transpose_nest(dtype, Dim("m"), Dim("n"))}) {
         CHECK(estimate_instructions(map_kernel(nest, target).value(), target) <= kMaxKernelInstructions);
       }
     }
@@ -77,11 +67,11 @@ TEST_CASE("a transposed operand is read as rows and turned in registers") {
       const TargetSpec target{"cpu", level};
       CAPTURE(target.to_text());
       CAPTURE(to_text(dtype));
-      const std::string whole = to_text(map_kernel(transpose(dtype, 1024, 4096), target).value());
+      const std::string whole = to_text(map_kernel(transpose_nest(dtype, 1024, 4096), target).value());
       CHECK(count(whole, "gather") == 0);
       REQUIRE(count(whole, " = interleave ") > 0);
       // The last columns do not make the blocks smaller.
-      const std::string any = to_text(map_kernel(transpose(dtype, Dim("m"), Dim("n")), target).value());
+      const std::string any = to_text(map_kernel(transpose_nest(dtype, Dim("m"), Dim("n")), target).value());
       CHECK(interleaved_type(any) == interleaved_type(whole));
     }
   }
@@ -90,7 +80,7 @@ TEST_CASE("a transposed operand is read as rows and turned in registers") {
 TEST_CASE("16-bit floats that are moved are not converted") {
   for (const IsaLevel level : kLevels) {
     for (const DType dtype : {DType::kF16, DType::kBF16}) {
-      const std::string text = to_text(map_kernel(transpose(dtype, Dim("m"), Dim("n")), {"cpu", level}).value());
+      const std::string text = to_text(map_kernel(transpose_nest(dtype, Dim("m"), Dim("n")), {"cpu", level}).value());
       CHECK(count(text, "f32") == 0);
     }
   }
@@ -98,28 +88,22 @@ TEST_CASE("16-bit floats that are moved are not converted") {
 
 TEST_CASE("a transpose of many strides that a run binds is walked in smaller blocks") {
   const TargetSpec target{"cpu", IsaLevel::kAvx512};
-  NestBuilder nest("transpose");
-  std::vector<SizeExpr> from, to;
+  LoopKernelBuilder nest("transpose");
+  std::vector<SizeExpr> from;
   for (int d = 0; d < 8; ++d) from.push_back(Dim("n" + std::to_string(d)));
-  to.assign(from.rbegin(), from.rend());
-  std::vector<AffineIndex> read, written;
-  for (std::size_t d = 0; d < 8; ++d) nest.parallel("d" + std::to_string(d), to[d]);
-  for (std::size_t d = 0; d < 8; ++d) {
-    read.push_back(nest.dim(7 - d));
-    written.push_back(nest.dim(d));
-  }
-  nest.operand("x", DType::kF32, Shape(from), read);
-  nest.result("y", DType::kF32, Shape(to), written);
-  nest.epilogue([&](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  const std::string many = to_text(map_kernel(nest.kernel(), target).value());
-  const std::string two = to_text(map_kernel(transpose(DType::kF32, Dim("m"), Dim("n")), target).value());
+  const Shape to({from.rbegin(), from.rend()});
+  const std::vector<AffineIndex> point = nest.parallel_dims(to);
+  const OperandId x = nest.operand("x", {DType::kF32, Shape(from)});
+  nest.store("y", {DType::kF32, to}, point, nest.load(nest.epilogue(), x, {point.rbegin(), point.rend()}));
+  const std::string many = to_text(map_kernel(nest.finish().value(), target).value());
+  const std::string two = to_text(map_kernel(transpose_nest(DType::kF32, Dim("m"), Dim("n")), target).value());
   CHECK(count(many, " = interleave ") * 2 <= count(two, " = interleave "));
 }
 
 TEST_CASE("an estimate counts the lanes of what the target has no instruction for") {
   const auto estimate = [](DType dtype, IsaLevel level) {
     MachineBuilder b("gathers");
-    const MemoryHandle x = b.buffer("x", dtype, true, false), y = b.buffer("y", dtype, false, true);
+    const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead), y = b.buffer("y", dtype, BufferAccess::kWrite);
     const MachineValue all = b.splat(b.constant_int(DType::kBool, 1), 16);
     const MachineValue offsets = b.lane_iota(DType::kI64, 16);
     const std::int64_t before = estimate_instructions(MachineBuilder(b).finish(), {"cpu", level});

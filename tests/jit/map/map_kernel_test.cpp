@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/jit/interpret.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 #include "tests/jit/map/plain_nest.h"
 
 namespace millrace {

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "millrace/jit/loop_kernel_builder.h"
+
 namespace millrace::test {
 namespace {
 
@@ -178,13 +180,12 @@ KernelTensor tensor_of(const PlainTensor& plain, const std::string& name, Namer&
   return tensor;
 }
 
-Access access_of(const PlainTensor& plain, std::uint32_t number) {
-  Access access{number, {}, {}, {}};
+std::vector<AffineIndex> indices_of(const PlainTensor& plain) {
+  std::vector<AffineIndex> indices;
   for (const PlainIndex& index : plain.indices) {
-    access.indices.push_back({index.offset, {index.coefficients.begin(), index.coefficients.end()}});
+    indices.push_back({index.offset, {index.coefficients.begin(), index.coefficients.end()}});
   }
-  if (plain.fill) access.fill = Scalar::from_double(body_dtype(plain.dtype), *plain.fill);
-  return access;
+  return indices;
 }
 
 }  // namespace
@@ -200,19 +201,20 @@ std::int64_t PlainTensor::num_elements() const {
 
 LoopKernel PlainNest::to_kernel(std::uint32_t is_symbolic, SymbolValues& symbols) const {
   Namer namer(is_symbolic, symbols);
-  LoopKernel kernel;
-  kernel.name = "plain";
+  LoopKernelBuilder nest("plain");
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const std::string name = "n" + std::to_string(d);
-    kernel.domain.push_back({name, namer.size(name, extents[d]), d >= num_parallel});
+    const SizeExpr extent = namer.size(name, extents[d]);
+    d < num_parallel ? nest.parallel(name, extent) : nest.reduction(name, extent);
   }
   const DType computed = body_dtype(operands[0].dtype);
-  BodyBuilder b;
+  BodyBuilder& b = reduction ? nest.term() : nest.epilogue();
   std::optional<BodyValue> value;
-  for (std::uint32_t i = 0; i < operands.size(); ++i) {
-    kernel.operands.push_back(tensor_of(operands[i], "x" + std::to_string(i), namer));
-    kernel.loads.push_back(access_of(operands[i], i));
-    const BodyValue element = b.convert(computed, b.load(i, body_dtype(operands[i].dtype)));
+  for (const PlainTensor& plain : operands) {
+    const OperandId operand = nest.operand(tensor_of(plain, "x" + std::to_string(&plain - operands.data()), namer));
+    LoadOptions options;
+    if (plain.fill) options.fill = Scalar::from_double(body_dtype(plain.dtype), *plain.fill);
+    const BodyValue element = b.convert(computed, nest.load(b, operand, indices_of(plain), options));
     if (!value) {
       value = element;
     } else {
@@ -221,19 +223,11 @@ LoopKernel PlainNest::to_kernel(std::uint32_t is_symbolic, SymbolValues& symbols
                                          : b.max(*value, element);
     }
   }
-  kernel.results.push_back(tensor_of(result, "y", namer));
-  kernel.stores.push_back(access_of(result, 0));
-  if (reduction) {
-    b.yield(*value);
-    kernel.term = b.finish();
-    kernel.reductions = {{*reduction, computed}};
-    b = BodyBuilder();
-    value = b.reduced(0, *reduction == ReductionKind::kArgMax ? DType::kI64 : computed);
-  }
-  if (adds_index) value = b.add(*value, b.convert(value->dtype, b.index(0)));
-  b.yield(b.convert(body_dtype(result.dtype), *value));
-  kernel.epilogue = b.finish();
-  return kernel;
+  if (reduction) value = nest.reduce(*reduction, *value);
+  BodyBuilder& epilogue = nest.epilogue();
+  if (adds_index) value = epilogue.add(*value, epilogue.convert(value->dtype, epilogue.index(0)));
+  nest.store(tensor_of(result, "y", namer), indices_of(result), epilogue.convert(body_dtype(result.dtype), *value));
+  return nest.finish().value();
 }
 
 PlainBuffers make_buffers(const PlainNest& nest, GuardedMemory::Side side, std::uint32_t seed) {

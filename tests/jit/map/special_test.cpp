@@ -9,7 +9,7 @@
 #include "millrace/hal/host_kernel.h"
 #include "millrace/jit/map_kernel.h"
 #include "tests/jit/algorithms/run_sequence.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 
 namespace millrace {
 namespace {
@@ -18,7 +18,6 @@ using test::forced;
 using test::GuardedMemory;
 using test::interpreted_target;
 using test::matmul_nest;
-using test::NestBuilder;
 using test::run_sequence;
 using test::unary_nest;
 
@@ -33,20 +32,17 @@ std::uint32_t run(const LoopKernel& kernel, IsaLevel level, const std::vector<vo
 
 /// y[i, c] = table[ids[i], c], or table[ids[c], i] when the ids change along the lanes.
 LoopKernel gather_nest(std::int64_t rows, std::int64_t count, std::int64_t columns, bool along_lanes) {
-  NestBuilder nest("gather");
-  nest.parallel("i", along_lanes ? columns : count).parallel("c", along_lanes ? count : columns);
-  const std::size_t id_dim = along_lanes ? 1 : 0;
-  nest.operand("table", DType::kF32, {rows, columns}, {nest.index({}), nest.dim(1 - id_dim)});
-  nest.operand("ids", DType::kI64, {count}, {nest.dim(id_dim)});
-  nest.kernel().loads[0].dynamic_dim = 0;
-  nest.result("y", DType::kF32, {nest.kernel().domain[0].extent, nest.kernel().domain[1].extent},
-              {nest.dim(0), nest.dim(1)});
-  nest.epilogue([rows](BodyBuilder& b) {
-    const BodyValue id = b.load(1, DType::kI64);
-    const BodyValue extent = b.constant_int(DType::kI64, rows);
-    b.yield(b.load(0, DType::kF32, b.check_index(id, extent)));
-  });
-  return nest.kernel();
+  LoopKernelBuilder nest("gather");
+  const Shape shape = along_lanes ? Shape{columns, count} : Shape{count, columns};
+  const std::vector<AffineIndex> point = nest.parallel_dims(shape);
+  const OperandId table = nest.operand("table", {DType::kF32, {rows, columns}});
+  const OperandId ids = nest.operand("ids", {DType::kI64, {count}});
+  BodyBuilder& b = nest.epilogue();
+  const BodyValue id = nest.load(b, ids, {point[along_lanes ? 1 : 0]});
+  const BodyValue checked = b.check_index(id, b.constant_int(DType::kI64, rows));
+  nest.store("y", {DType::kF32, shape}, point,
+             nest.load(b, table, {AffineIndex{}, point[along_lanes ? 0 : 1]}, {.gather_index = checked}));
+  return nest.finish().value();
 }
 
 TEST_CASE("gathered rows and lanes wrap once, and a bad index is reported without leaving the table") {
@@ -77,17 +73,15 @@ TEST_CASE("gathered rows and lanes wrap once, and a bad index is reported withou
 
 TEST_CASE("a body computes with a size that the launch binds, a verifier knows which there are") {
   const SizeExpr n = Dim("n");
-  NestBuilder nest("distance_to_end");
-  nest.parallel("d0", n);
-  nest.result("y", DType::kI64, {n}, {nest.dim(0)});
-  nest.kernel().extents = {n * 2};
-  nest.epilogue([](BodyBuilder& b) {
-    const BodyValue end = b.extent(0);
-    b.yield(b.sub(end, b.index(0)));
-  });
+  LoopKernelBuilder nest("distance_to_end");
+  const AffineIndex i = nest.parallel("d0", n);
+  BodyBuilder& b = nest.epilogue();
+  const BodyValue end = nest.extent(b, n * 2);
+  nest.store("y", {DType::kI64, {n}}, {i}, b.sub(end, nest.index(b, i)));
+  LoopKernel kernel = nest.finish().value();
   for (const IsaLevel level : kLevels) {
     std::vector<std::int64_t> y(37);
-    const Result<KernelSequence> sequence = lower_request(nest.kernel(), interpreted_target(level), forced(""));
+    const Result<KernelSequence> sequence = lower_request(kernel, interpreted_target(level), forced(""));
     REQUIRE(sequence.status().message() == "");
     CHECK(run_sequence(*sequence, {}, {y.data()}, {{"n", 37}}) == 0);
     std::size_t num_wrong = 0;
@@ -95,8 +89,8 @@ TEST_CASE("a body computes with a size that the launch binds, a verifier knows w
     CHECK(num_wrong == 0);
   }
   CHECK(to_text(KernelOp::kExtent) == "extent");
-  nest.kernel().extents.clear();
-  CHECK(verify(nest.kernel()).message() ==
+  kernel.extents.clear();
+  CHECK(verify(kernel).message() ==
         "loop kernel 'distance_to_end': epilogue: %0 = extent: extent 0, expected less than 0");
 }
 
@@ -111,15 +105,13 @@ TEST_CASE("an index into a table of no rows is reported and touches nothing") {
 }
 
 LoopKernel argmax_nest(std::int64_t rows, std::int64_t columns, bool along_rows) {
-  NestBuilder nest("argmax");
-  nest.parallel("m", along_rows ? columns : rows).reduction("k", along_rows ? rows : columns);
-  const std::size_t row_dim = along_rows ? 1 : 0;
-  nest.operand("x", DType::kF32, {rows, columns}, {nest.dim(row_dim), nest.dim(1 - row_dim)});
-  nest.result("y", DType::kI64, {nest.kernel().domain[0].extent}, {nest.dim(0)});
-  nest.reduce(ReductionKind::kArgMax, DType::kF32);
-  nest.term([](BodyBuilder& b) { b.yield(b.load(0, DType::kF32)); });
-  nest.epilogue([](BodyBuilder& b) { b.yield(b.reduced(0, DType::kI64)); });
-  return nest.kernel();
+  LoopKernelBuilder nest("argmax");
+  const std::int64_t num_results = along_rows ? columns : rows;
+  const AffineIndex m = nest.parallel("m", num_results), k = nest.reduction("k", along_rows ? rows : columns);
+  const OperandId x = nest.operand("x", {DType::kF32, {rows, columns}});
+  const BodyValue element = nest.load(nest.term(), x, {along_rows ? k : m, along_rows ? m : k});
+  nest.store("y", {DType::kI64, {num_results}}, {m}, nest.reduce(ReductionKind::kArgMax, element));
+  return nest.finish().value();
 }
 
 std::int64_t argmax_of(const std::vector<float>& values) {
@@ -160,30 +152,20 @@ TEST_CASE("argmax finds the first of equals and NaN above all, along lanes or ro
 }
 
 TEST_CASE("two reductions share one pass, and the epilogue stores two results") {
-  NestBuilder nest("range");
-  nest.parallel("m", 3).reduction("k", 37);
-  nest.operand("x", DType::kF32, {3, 37}, {nest.dim(0), nest.dim(1)});
-  nest.result("spread", DType::kF32, {3}, {nest.dim(0)});
-  nest.result("most", DType::kF16, {3}, {nest.dim(0)});
-  nest.reduce(ReductionKind::kMin, DType::kF32);
-  nest.reduce(ReductionKind::kMax, DType::kF32);
-  nest.term([](BodyBuilder& b) {
-    const BodyValue x = b.load(0, DType::kF32);
-    b.yield(x);
-    b.yield(x);
-  });
-  nest.epilogue([](BodyBuilder& b) {
-    const BodyValue least = b.reduced(0, DType::kF32);
-    const BodyValue most = b.reduced(1, DType::kF32);
-    b.yield(b.sub(most, least));
-    b.yield(most);
-  });
+  LoopKernelBuilder nest("range");
+  const AffineIndex m = nest.parallel("m", 3), k = nest.reduction("k", 37);
+  const BodyValue element = nest.load(nest.term(), nest.operand("x", {DType::kF32, {3, 37}}), {m, k});
+  const BodyValue lowest = nest.reduce(ReductionKind::kMin, element);
+  const BodyValue highest = nest.reduce(ReductionKind::kMax, element);
+  nest.store("spread", {DType::kF32, {3}}, {m}, nest.epilogue().sub(highest, lowest));
+  nest.store("most", {DType::kF16, {3}}, {m}, highest);
+  const LoopKernel kernel = nest.finish().value();
   std::vector<float> x(3 * 37);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 40);
   for (const IsaLevel level : kLevels) {
     std::vector<float> spread(3);
     std::vector<Half> most(3);
-    CHECK(run(nest.kernel(), level, {x.data()}, {spread.data(), most.data()}) == 0);
+    CHECK(run(kernel, level, {x.data()}, {spread.data(), most.data()}) == 0);
     for (std::size_t r = 0; r < 3; ++r) {
       const auto [low, high] =
           std::minmax_element(x.begin() + static_cast<long>(r) * 37, x.begin() + static_cast<long>(r + 1) * 37);

@@ -9,7 +9,7 @@
 #include "millrace/base/float16.h"
 #include "millrace/jit/map_kernel.h"
 #include "tests/jit/guarded_memory.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 #include "tests/support/run_request.h"
 
 namespace millrace {
@@ -29,18 +29,19 @@ struct Case {
 
 /// y[p, n, m] of x[p, m, n].
 LoopKernel transposing_nest(const Case& row, const SizeExpr& m, const SizeExpr& n) {
-  test::NestBuilder nest("transpose");
-  nest.parallel("p", 2).parallel("n", n).parallel("m", m);
-  nest.operand("x", row.dtype, {2, m, n}, {nest.dim(0), nest.dim(2), nest.dim(1)});
-  if (row.form == Form::kAdd) nest.operand("z", row.dtype, {2, n, m}, {nest.dim(0), nest.dim(1), nest.dim(2)});
-  if (row.form == Form::kAddBoth) nest.operand("z", row.dtype, {2, m, n}, {nest.dim(0), nest.dim(2), nest.dim(1)});
-  nest.result("y", row.result(), {2, n, m}, {nest.dim(0), nest.dim(1), nest.dim(2)});
-  nest.epilogue([&](BodyBuilder& b) {
-    BodyValue value = b.load(0, body_dtype(row.dtype));
-    if (row.has_second()) value = b.add(value, b.load(1, body_dtype(row.dtype)));
-    b.yield(row.form == Form::kCast ? b.convert(DType::kF32, value) : value);
-  });
-  return nest.kernel();
+  LoopKernelBuilder nest("transpose");
+  const AffineIndex plane = nest.parallel("p", 2), column = nest.parallel("n", n), line = nest.parallel("m", m);
+  BodyBuilder& b = nest.epilogue();
+  BodyValue value = nest.load(b, nest.operand("x", {row.dtype, {2, m, n}}), {plane, line, column});
+  if (row.form == Form::kAdd) {
+    value = b.add(value, nest.load(b, nest.operand("z", {row.dtype, {2, n, m}}), {plane, column, line}));
+  }
+  if (row.form == Form::kAddBoth) {
+    value = b.add(value, nest.load(b, nest.operand("z", {row.dtype, {2, m, n}}), {plane, line, column}));
+  }
+  if (row.form == Form::kCast) value = b.convert(DType::kF32, value);
+  nest.store("y", {row.result(), {2, n, m}}, {plane, column, line}, value);
+  return nest.finish().value();
 }
 
 template <class T>

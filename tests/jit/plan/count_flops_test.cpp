@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/jit/kernel_compiler.h"
-#include "tests/jit/map/nest_builder.h"
+#include "tests/jit/map/nests.h"
 
 namespace millrace {
 namespace {

@@ -54,7 +54,7 @@ TEST_CASE("numbers that stay constants leave the kernel as it was") {
 
 MachineKernel scale_kernel(float factor, std::int64_t offset, DType dtype = DType::kF32) {
   MachineBuilder b("scale" + std::to_string(offset));
-  const MemoryHandle x = b.buffer("x", dtype, true, false), y = b.buffer("y", dtype, false, true);
+  const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead), y = b.buffer("y", dtype, BufferAccess::kWrite);
   const MachineValue loaded = b.load(x, b.i64(offset), 8);
   b.store(y, b.i64(0), b.mul(loaded, b.constant(dtype, factor)));
   return b.finish();

@@ -84,8 +84,8 @@ TEST_CASE("a forced generator is the only one asked") {
 
 TEST_CASE("the interpreter's plan says what a launch must know") {
   MachineBuilder b("both");
-  const MemoryHandle x = b.buffer("x", DType::kF32, true, false);
-  const MemoryHandle y = b.buffer("y", DType::kF32, false, true);
+  const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead);
+  const MemoryHandle y = b.buffer("y", DType::kF32, BufferAccess::kWrite);
   const MemoryHandle keys = b.workgroup_memory(DType::kF32, 8, "keys");
   b.set_num_groups(Dim("rows"));
   const MachineValue offset = b.mul(b.workgroup_id(), b.size(Dim("n")));

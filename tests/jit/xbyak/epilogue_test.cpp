@@ -28,10 +28,11 @@ using Reference = std::function<float(float x, float y)>;
 void check_op(const Op& op, const Reference& reference) {
   const auto count = static_cast<std::int64_t>(kValues.size());
   const GemmCase c{.m = count, .n = count, .k = 2};
-  const LoopKernel kernel = make_gemm(c, {Spread::kPerColumn, Spread::kPerRow}, [&](BodyBuilder& b, BodyValue) {
-    const BodyValue x = b.load(2, DType::kF32);
-    b.yield(op(b, x, b.load(3, DType::kF32)));
-  });
+  const LoopKernel kernel =
+      make_gemm(c, {Spread::kPerColumn, Spread::kPerRow}, [&](BodyBuilder& b, BodyValue, const Element& e) {
+        const BodyValue x = e(0);
+        return std::vector{op(b, x, e(1))};
+      });
   for (const IsaLevel isa : generated_levels()) {
     GemmRun run(kernel, isa, true, [](std::size_t operand, std::size_t i) { return operand < 2 ? 1.0f : kValues[i]; });
     run.run();
@@ -133,11 +134,11 @@ TEST_CASE("bias, residual and relu are applied to the finished sum") {
   for (const GemmCase& c : {GemmCase{.m = 37, .n = 53, .k = 29}, GemmCase{.m = 64, .n = 96, .k = 3000, .padding = 5},
                             GemmCase{.m = 20, .n = 33, .k = 10, .b_is_transposed = true, .c_is_transposed = true}}) {
     const std::vector<Spread> spreads = {Spread::kPerColumn, Spread::kPerRow, Spread::kFull, Spread::kScalar};
-    const LoopKernel kernel = make_gemm(c, spreads, [](BodyBuilder& b, BodyValue sum) {
-      BodyValue value = b.add(sum, b.load(2, DType::kF32));
-      value = b.mul(value, b.load(5, DType::kF32));
-      value = b.add(b.add(value, b.load(3, DType::kF32)), b.load(4, DType::kF32));
-      b.yield(b.max(value, b.constant_like(value, 0)));
+    const LoopKernel kernel = make_gemm(c, spreads, [](BodyBuilder& b, BodyValue sum, const Element& e) {
+      BodyValue value = b.add(sum, e(0));
+      value = b.mul(value, e(3));
+      value = b.add(b.add(value, e(1)), e(2));
+      return std::vector{b.max(value, b.constant_like(value, 0))};
     });
     for (const IsaLevel isa : generated_levels()) {
       // Values of equal sign: sums do not cancel, so the bound of the product carries through.
@@ -156,14 +157,9 @@ TEST_CASE("bias, residual and relu are applied to the finished sum") {
 
 TEST_CASE("several results are stored from one product") {
   const GemmCase c{.m = 19, .n = 45, .k = 2500};
-  const LoopKernel kernel = make_gemm(
-      c, {},
-      [](BodyBuilder& b, BodyValue sum) {
-        b.yield(sum);
-        b.yield(b.neg(sum));
-        b.yield(b.constant_like(sum, 3));
-      },
-      3);
+  const LoopKernel kernel = make_gemm(c, {}, [](BodyBuilder& b, BodyValue sum, const Element&) {
+    return std::vector{sum, b.neg(sum), b.constant_like(sum, 3)};
+  });
   for (const IsaLevel isa : generated_levels()) {
     GemmRun run(kernel, isa);
     run.run();
@@ -178,13 +174,13 @@ TEST_CASE("several results are stored from one product") {
 /// Many values that live at once take registers from the tile, down to a tile of one vector.
 TEST_CASE("an epilogue that holds many values gets a smaller tile") {
   const GemmCase c{.m = 20, .n = 40, .k = 30};
-  const LoopKernel kernel = make_gemm(c, {Spread::kPerColumn}, [](BodyBuilder& b, BodyValue sum) {
-    const BodyValue bias = b.load(2, DType::kF32);
+  const LoopKernel kernel = make_gemm(c, {Spread::kPerColumn}, [](BodyBuilder& b, BodyValue sum, const Element& e) {
+    const BodyValue bias = e(0);
     std::vector<BodyValue> powers = {sum};
     for (int i = 0; i < 11; ++i) powers.push_back(b.add(powers.back(), bias));
     BodyValue total = powers.back();
     for (std::size_t i = powers.size() - 1; i-- > 0;) total = b.add(total, powers[i]);
-    b.yield(total);
+    return std::vector{total};
   });
   for (const IsaLevel isa : generated_levels()) {
     GemmRun run(kernel, isa);
@@ -204,17 +200,16 @@ TEST_CASE("a long epilogue is a loop over the tile's cells, whatever ends inside
   constexpr std::size_t kNumAdditions = 60;
   const std::vector<Spread> spreads = {Spread::kFull, Spread::kPerColumn, Spread::kPerRow,   Spread::kScalar,
                                        Spread::kFull, Spread::kPerRow,    Spread::kPerColumn};
-  const auto finish = [](BodyBuilder& b, BodyValue sum) {
+  const auto finish = [](BodyBuilder& b, BodyValue sum, const Element& e) {
     BodyValue value = sum;
-    for (std::uint32_t i = 0; i < kNumAdditions; ++i) value = b.add(value, b.load(2 + i % 7, DType::kF32));
-    b.yield(value);
-    b.yield(b.sub(value, sum));
+    for (std::size_t i = 0; i < kNumAdditions; ++i) value = b.add(value, e(i % 7));
+    return std::vector{value, b.sub(value, sum)};
   };
   for (const std::int64_t n : {2, 7, 16, 23, 40, 75}) {
     for (const GemmCase& c : {GemmCase{.m = 29, .n = n, .k = 20}, GemmCase{.m = 5, .n = n, .k = 20, .padding = 3},
                               GemmCase{.batch = 2, .m = 100, .n = n, .k = 2000}}) {
       for (const IsaLevel isa : generated_levels()) {
-        GemmRun run(make_gemm(c, spreads, finish, 2), isa, true,
+        GemmRun run(make_gemm(c, spreads, finish), isa, true,
                     [](std::size_t operand, std::size_t i) { return static_cast<float>((i * 5 + operand) % 7); });
         run.run();
         const auto added = [&](double, std::int64_t m, std::int64_t column) {

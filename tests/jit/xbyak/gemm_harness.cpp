@@ -26,63 +26,61 @@ Matrix a_matrix(const GemmCase& c) { return matrix_of(c.m, c.k, c.a_is_transpose
 Matrix b_matrix(const GemmCase& c) { return matrix_of(c.k, c.n, c.b_is_transposed, c.b_is_broadcast, c.padding); }
 Matrix c_matrix(const GemmCase& c) { return matrix_of(c.m, c.n, c.c_is_transposed, false, c.padding); }
 
-/// Adds tensor and access of a matrix over (batch, row dim, column dim) of the domain.
-class KernelMaker {
- public:
-  explicit KernelMaker(const GemmCase& c) : case_(c), has_batch_(c.batch > 0) {
-    kernel_.name = "dot";
-    if (has_batch_) kernel_.domain.push_back({"b", c.batch, false});
-    kernel_.domain.push_back({"m", c.m, false});
-    kernel_.domain.push_back({"n", c.n, false});
-    kernel_.domain.push_back({"k", c.k, true});
+/// A tensor, and how the kernel walks it.
+struct Walk {
+  KernelTensor tensor;
+  std::vector<AffineIndex> indices;
+};
+
+/// The domain of a product, and the tensors over it.
+struct Domain {
+  const GemmCase& c;
+  LoopKernelBuilder& kernel;
+  std::optional<AffineIndex> batch;
+  AffineIndex m, n, k;
+
+  Domain(const GemmCase& gemm, LoopKernelBuilder& builder) : c(gemm), kernel(builder) {
+    if (c.batch > 0) batch = kernel.parallel("b", c.batch);
+    m = kernel.parallel("m", c.m);
+    n = kernel.parallel("n", c.n);
+    k = kernel.reduction("k", c.k);
   }
 
-  std::size_t m() const { return has_batch_; }
-  std::size_t n() const { return m() + 1; }
-  std::size_t k() const { return m() + 2; }
-
-  AffineIndex index(std::size_t dim) const {
-    AffineIndex result{0, std::vector<SizeExpr>(kernel_.domain.size())};
-    result.coefficients[dim] = 1;
+  struct Axis {
+    std::int64_t extent, stride;
+    AffineIndex index;
+  };
+  Walk walk(std::string name, std::int64_t batch_stride, std::vector<Axis> axes) const {
+    if (batch && batch_stride != 0) axes.insert(axes.begin(), {c.batch, batch_stride, *batch});
+    Walk result;
+    std::vector<SizeExpr> extents;
+    for (const Axis& axis : axes) {
+      extents.push_back(axis.extent);
+      result.tensor.layout.strides.push_back(axis.stride);
+      result.indices.push_back(axis.index);
+    }
+    result.tensor.name = std::move(name);
+    result.tensor.type = {DType::kF32, Shape(std::move(extents))};
     return result;
   }
-
-  void add(bool is_result, std::string name, const Matrix& matrix, std::vector<std::size_t> dims) {
-    KernelTensor tensor{std::move(name), {}, {}};
-    Access access;
-    std::vector<SizeExpr> extents;
-    const bool moves_with_batch = has_batch_ && matrix.batch_stride != 0;
-    if (moves_with_batch) dims.insert(dims.begin(), 0);
-    for (const std::size_t dim : dims) {
-      access.indices.push_back(index(dim));
-      extents.push_back(kernel_.domain[dim].extent);
-    }
-    tensor.type = {DType::kF32, Shape(extents)};
-    std::vector<SizeExpr> strides = {matrix.row_stride, matrix.column_stride};
-    strides.erase(strides.begin(), strides.end() - static_cast<std::ptrdiff_t>(dims.size() - moves_with_batch));
-    if (moves_with_batch) strides.insert(strides.begin(), matrix.batch_stride);
-    tensor.layout = {0, strides};
-    auto& tensors = is_result ? kernel_.results : kernel_.operands;
-    access.tensor = static_cast<std::uint32_t>(tensors.size());
-    tensors.push_back(tensor);
-    (is_result ? kernel_.stores : kernel_.loads).push_back(access);
+  Walk a() const {
+    const Matrix matrix = a_matrix(c);
+    return walk("a", matrix.batch_stride, {{c.m, matrix.row_stride, m}, {c.k, matrix.column_stride, k}});
   }
-
-  void add_epilogue_operand(Spread spread) {
-    const Matrix full = c_matrix(case_);
-    const std::string name = fmt::format("e{}", kernel_.operands.size() - 2);
-    if (spread == Spread::kFull) add(false, name, full, {m(), n()});
-    if (spread == Spread::kPerColumn) add(false, name, {0, 0, 1}, {n()});
-    if (spread == Spread::kPerRow) add(false, name, {0, 0, 1}, {m()});
-    if (spread == Spread::kScalar) add(false, name, {0, 0, 0}, {});
+  Walk b() const {
+    const Matrix matrix = b_matrix(c);
+    return walk("b", matrix.batch_stride, {{c.k, matrix.row_stride, k}, {c.n, matrix.column_stride, n}});
   }
-
-  LoopKernel& kernel() { return kernel_; }
-
- private:
-  const GemmCase& case_;
-  const bool has_batch_;
-  LoopKernel kernel_;
+  Walk like_c(std::string name) const {
+    const Matrix matrix = c_matrix(c);
+    return walk(std::move(name), matrix.batch_stride, {{c.m, matrix.row_stride, m}, {c.n, matrix.column_stride, n}});
+  }
+  Walk spread(std::string name, Spread spread) const {
+    if (spread == Spread::kFull) return like_c(std::move(name));
+    if (spread == Spread::kPerColumn) return walk(std::move(name), 0, {{c.n, 1, n}});
+    if (spread == Spread::kPerRow) return walk(std::move(name), 0, {{c.m, 1, m}});
+    return walk(std::move(name), 0, {});
+  }
 };
 
 std::size_t position(const Matrix& matrix, std::int64_t batch, std::int64_t row, std::int64_t column) {
@@ -110,26 +108,28 @@ std::string GemmCase::to_text() const {
                      b_is_broadcast ? " one B" : "", padding);
 }
 
-void yield_sum(BodyBuilder& b, BodyValue sum) { b.yield(sum); }
-
-LoopKernel make_gemm(const GemmCase& c, const std::vector<Spread>& operands, const EpilogueBuilder& epilogue,
-                     std::size_t num_results) {
-  KernelMaker maker(c);
-  maker.add(false, "a", a_matrix(c), {maker.m(), maker.k()});
-  maker.add(false, "b", b_matrix(c), {maker.k(), maker.n()});
-  for (const Spread spread : operands) maker.add_epilogue_operand(spread);
-  for (std::size_t i = 0; i < num_results; ++i)
-    maker.add(true, fmt::format("c{}", i), c_matrix(c), {maker.m(), maker.n()});
-  LoopKernel& kernel = maker.kernel();
-  kernel.reductions = {{ReductionKind::kSum, DType::kF32}};
-  BodyBuilder term;
-  const BodyValue a = term.load(0, DType::kF32);
-  term.yield(term.mul(a, term.load(1, DType::kF32)));
-  kernel.term = term.finish();
-  BodyBuilder body;
-  epilogue(body, body.reduced(0, DType::kF32));
-  kernel.epilogue = body.finish();
-  return kernel;
+LoopKernel make_gemm(const GemmCase& c, const std::vector<Spread>& operands, const GemmEpilogue& epilogue) {
+  LoopKernelBuilder kernel("dot");
+  const Domain domain(c, kernel);
+  const auto load = [&](BodyBuilder& body, const Walk& walk) {
+    return kernel.load(body, kernel.operand(walk.tensor), walk.indices);
+  };
+  const BodyValue a = load(kernel.term(), domain.a());
+  const BodyValue sum = kernel.reduce(ReductionKind::kSum, kernel.term().mul(a, load(kernel.term(), domain.b())));
+  std::vector<std::pair<OperandId, Walk>> others;
+  for (const Spread spread : operands) {
+    Walk walk = domain.spread(fmt::format("e{}", others.size()), spread);
+    const OperandId operand = kernel.operand(walk.tensor);
+    others.emplace_back(operand, std::move(walk));
+  }
+  BodyBuilder& body = kernel.epilogue();
+  const auto element = [&](std::size_t i) { return kernel.load(body, others[i].first, others[i].second.indices); };
+  const std::vector<BodyValue> values = epilogue ? epilogue(body, sum, element) : std::vector<BodyValue>{sum};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Walk walk = domain.like_c(fmt::format("c{}", i));
+    kernel.store(std::move(walk.tensor), std::move(walk.indices), values[i]);
+  }
+  return kernel.finish().value();
 }
 
 GuardedBuffer::GuardedBuffer(std::size_t size_bytes, bool at_end, std::size_t alignment) : size_bytes_(size_bytes) {

@@ -8,6 +8,7 @@
 
 #include "hal/cpu/code_loader.h"
 #include "millrace/jit/kernel_compiler.h"
+#include "millrace/jit/loop_kernel_builder.h"
 
 namespace millrace::gemm_test {
 
@@ -27,12 +28,12 @@ struct GemmCase {
 /// How an epilogue operand walks C.
 enum class Spread : std::uint8_t { kFull, kPerColumn, kPerRow, kScalar };
 
-/// Yields the results; loads of the epilogue's operands are accesses 2, 3, ...
-using EpilogueBuilder = std::function<void(BodyBuilder&, BodyValue sum)>;
-void yield_sum(BodyBuilder& b, BodyValue sum);
+/// The results at a point of C: computed from the sum and the elements of the epilogue's operands there.
+using Element = std::function<BodyValue(std::size_t operand)>;
+using GemmEpilogue = std::function<std::vector<BodyValue>(BodyBuilder&, BodyValue sum, const Element& element)>;
 
-LoopKernel make_gemm(const GemmCase&, const std::vector<Spread>& operands = {},
-                     const EpilogueBuilder& epilogue = yield_sum, std::size_t num_results = 1);
+/// Without an epilogue the result is the sum.
+LoopKernel make_gemm(const GemmCase&, const std::vector<Spread>& operands = {}, const GemmEpilogue& epilogue = {});
 
 /// Memory between two pages that cannot be touched; its data ends (or starts) exactly there.
 class GuardedBuffer {

@@ -109,7 +109,9 @@ TEST_CASE("results do not depend on how groups are shared out") {
 TEST_CASE("an image runs wherever it is mapped") {
   const GemmCase c{.m = 33, .n = 70, .k = 40, .b_is_transposed = true};
   for (const IsaLevel isa : generated_levels()) {
-    const auto relu = [](BodyBuilder& b, BodyValue sum) { b.yield(b.max(sum, b.constant_like(sum, 0.25))); };
+    const auto relu = [](BodyBuilder& b, BodyValue sum, const Element&) {
+      return std::vector{b.max(sum, b.constant_like(sum, 0.25))};
+    };
     GemmRun run(make_gemm(c, {}, relu), isa);
     const MappedCode elsewhere = MappedCode::map(run.image().bytes, run.image().code_bytes).value();
     for (const void* code : {static_cast<const void*>(nullptr), static_cast<const void*>(elsewhere.data())}) {

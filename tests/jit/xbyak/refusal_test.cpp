@@ -11,7 +11,7 @@ std::string refusal(const Kernel& kernel, const TargetSpec& spec = {"cpu", IsaLe
   return planned.ok() ? "taken" : planned.status().message();
 }
 
-std::string refusal_of_epilogue(const EpilogueBuilder& epilogue) {
+std::string refusal_of_epilogue(const GemmEpilogue& epilogue) {
   return refusal(make_gemm({.m = 8, .n = 8, .k = 8}, {Spread::kFull}, epilogue));
 }
 
@@ -32,7 +32,7 @@ TEST_CASE("xbyak takes contractions only") {
   maximum.reductions[0].kind = ReductionKind::kMax;
   CHECK_EQ(refusal(maximum), "a reduce nest, takes contractions only");
   LoopKernel map = make_gemm({.m = 8, .n = 8, .k = 8}, {Spread::kFull},
-                             [](BodyBuilder& b, BodyValue) { b.yield(b.load(2, DType::kF32)); });
+                             [](BodyBuilder&, BodyValue, const Element& e) { return std::vector{e(0)}; });
   map.reductions.clear();
   map.term = {};
   map.domain.pop_back();
@@ -82,8 +82,9 @@ TEST_CASE("xbyak refuses strides that its loads and stores cannot walk") {
   LoopKernel strided = make_gemm({.m = 8, .n = 8, .k = 8, .padding = 10});
   strided.operands[1].layout.strides = {18, 2};
   CHECK_EQ(refusal(strided), "operand 'b' has strides 2 along columns and 18 along the sum, one must be 1");
-  LoopKernel turned = make_gemm({.m = 8, .n = 8, .k = 8}, {Spread::kFull},
-                                [](BodyBuilder& b, BodyValue sum) { b.yield(b.add(sum, b.load(2, DType::kF32))); });
+  LoopKernel turned =
+      make_gemm({.m = 8, .n = 8, .k = 8}, {Spread::kFull},
+                [](BodyBuilder& b, BodyValue sum, const Element& e) { return std::vector{b.add(sum, e(0))}; });
   turned.operands[2].layout.strides = {1, 8};
   CHECK_EQ(refusal(turned), "operand 'e0' of the epilogue has stride 8 along columns, takes 0 or 1");
   LoopKernel padded = make_gemm({.m = 8, .n = 8, .k = 8});
@@ -93,28 +94,30 @@ TEST_CASE("xbyak refuses strides that its loads and stores cannot walk") {
 }
 
 TEST_CASE("xbyak names the op of an epilogue that has no vector form") {
-  CHECK_EQ(refusal_of_epilogue(
-               [](BodyBuilder& b, BodyValue sum) { b.yield(b.convert(DType::kF32, b.convert(DType::kF64, sum))); }),
+  CHECK_EQ(refusal_of_epilogue([](BodyBuilder& b, BodyValue sum, const Element&) {
+             return std::vector{b.convert(DType::kF32, b.convert(DType::kF64, sum))};
+           }),
            "epilogue %1 = convert: no vector op from f32 to f64");
-  CHECK_EQ(refusal_of_epilogue(
-               [](BodyBuilder& b, BodyValue sum) { b.yield(b.add(sum, b.convert(DType::kF32, b.index(0)))); }),
+  CHECK_EQ(refusal_of_epilogue([](BodyBuilder& b, BodyValue sum, const Element&) {
+             return std::vector{b.add(sum, b.convert(DType::kF32, b.index(0)))};
+           }),
            "epilogue %1 = index: no vector op for it");
-  CHECK_EQ(refusal_of_epilogue([](BodyBuilder& b, BodyValue sum) {
+  CHECK_EQ(refusal_of_epilogue([](BodyBuilder& b, BodyValue sum, const Element&) {
              std::vector<BodyValue> values = {b.add(sum, sum)};
              for (int i = 0; i < 15; ++i) values.push_back(b.add(values.back(), sum));
              BodyValue total = sum;
              for (const BodyValue value : values) total = b.add(total, value);
-             b.yield(total);
+             return std::vector{total};
            }),
            "the epilogue holds 17 vectors at once, cpu:avx2 has 16 registers");
 }
 
 /// An epilogue that is refused for its length alone.
 LoopKernel long_product(std::size_t num_additions) {
-  return make_gemm({.m = 100, .n = 100, .k = 8}, {Spread::kFull}, [&](BodyBuilder& b, BodyValue sum) {
-    const BodyValue other = b.load(2, DType::kF32);
+  return make_gemm({.m = 100, .n = 100, .k = 8}, {Spread::kFull}, [&](BodyBuilder& b, BodyValue sum, const Element& e) {
+    const BodyValue other = e(0);
     for (std::size_t i = 0; i < num_additions; ++i) sum = b.neg(b.add(sum, other));
-    b.yield(sum);
+    return std::vector{sum};
   });
 }
 

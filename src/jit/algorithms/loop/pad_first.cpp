@@ -5,6 +5,7 @@
 
 #include "jit/algorithms/algorithm.h"
 #include "jit/ir/affine.h"
+#include "millrace/jit/loop_kernel_builder.h"
 
 namespace millrace {
 namespace {
@@ -52,27 +53,15 @@ Result<Padding> find_padding(const LoopKernel& kernel, const Access& load) {
   return padding;
 }
 
-LoopKernel make_pad_kernel(const LoopKernel& kernel, const Access& load, const Padding& padding) {
+Result<LoopKernel> make_pad_kernel(const LoopKernel& kernel, const Access& load, const Padding& padding) {
   const KernelTensor& tensor = kernel.operands[load.tensor];
-  const std::size_t rank = padding.shape.rank();
-  LoopKernel pad;
-  pad.name = kernel.name + "_pad_" + tensor.name;
-  pad.operands = {tensor};
-  pad.results = {{"padded", {tensor.type.dtype, padding.shape}, Layout::row_major(padding.shape)}};
-  Access from{0, {}, {}, load.fill};
-  Access to{0, {}, {}, {}};
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    pad.domain.push_back({"d" + std::to_string(axis), padding.shape[axis], false});
-    to.indices.push_back(dim_index(rank, axis));
-    from.indices.push_back(dim_index(rank, axis));
-    from.indices.back().offset = -padding.low[axis];
-  }
-  pad.loads = {from};
-  pad.stores = {to};
-  BodyBuilder body;
-  body.yield(body.load(0, body_dtype(tensor.type.dtype)));
-  pad.epilogue = body.finish();
-  return pad;
+  LoopKernelBuilder pad(kernel.name + "_pad_" + tensor.name);
+  const std::vector<AffineIndex> to = pad.parallel_dims(padding.shape);
+  std::vector<AffineIndex> from;
+  for (std::size_t axis = 0; axis < to.size(); ++axis) from.push_back(to[axis] - padding.low[axis]);
+  const BodyValue value = pad.load(pad.epilogue(), pad.operand(tensor), std::move(from), {.fill = load.fill});
+  pad.store("padded", {tensor.type.dtype, padding.shape}, to, value);
+  return pad.finish();
 }
 
 }  // namespace
@@ -101,7 +90,7 @@ Result<KernelSequence> lower_loop_pad_first(const KernelRequest& request, const 
     if (num_readers != 1)
       return unimplemented(fmt::format("'{}' is read by {} loads", kernel.operands[operand].name, num_readers));
     MILLRACE_TRY_ASSIGN(const Padding padding, find_padding(kernel, load));
-    const LoopKernel pad = make_pad_kernel(kernel, load, padding);
+    MILLRACE_TRY_ASSIGN(const LoopKernel pad, make_pad_kernel(kernel, load, padding));
     const auto scratch = static_cast<std::uint32_t>(sequence.scratch.size());
     const SequenceOperand padded{SequenceOperand::Kind::kScratch, scratch};
     sequence.scratch.push_back({pad.name, size_bytes(pad.results[0].type)});

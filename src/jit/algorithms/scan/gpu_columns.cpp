@@ -6,9 +6,8 @@
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/rows.h"
+#include "jit/algorithms/scan/line_scan.h"
 #include "jit/algorithms/size_margin.h"
-#include "jit/ir/reduction.h"
-#include "millrace/jit/float16_bodies.h"
 
 namespace millrace {
 namespace {
@@ -21,8 +20,8 @@ class ScanColumnsBuilder {
   ScanColumnsBuilder(const ScanDescriptor& scan, std::uint32_t subgroup_size) : scan_(scan), b_(scan.name) {
     const DType dtype = scan.input.type.dtype;
     b_.set_workgroup(kThreads, subgroup_size);
-    input_ = b_.buffer(scan.input.name, dtype, true, false);
-    result_ = b_.buffer(scan.result.name, dtype, false, true);
+    input_ = b_.buffer(scan.input.name, dtype, BufferAccess::kRead);
+    result_ = b_.buffer(scan.result.name, dtype, BufferAccess::kWrite);
   }
 
   MachineKernel run() {
@@ -36,20 +35,15 @@ class ScanColumnsBuilder {
 
  private:
   void scan_line(MachineValue line) {
-    const DType stored = scan_.input.type.dtype;
     const MachineValue from = row_start(b_, scan_.input, scan_.axis, line);
     const MachineValue to = row_start(b_, scan_.result, scan_.axis, line);
-    const MachineValue n = b_.size(scan_.input.type.shape[scan_.axis]), last = b_.sub(n, b_.i64(1));
-    const MachineValue nothing = b_.constant_scalar(identity_of({scan_.kind, body_dtype(stored)}));
-    b_.for_loop(b_.i64(0), n, b_.i64(1), {nothing}, [&](MachineValue step, const MachineBuilder::Values& sums) {
-      const MachineValue position = scan_.reverse ? b_.sub(last, step) : step;
-      const MachineValue loaded = b_.load(input_, row_element(b_, scan_.input, scan_.axis, from, position));
-      const MachineValue term = widen_stored(b_, loaded, stored);
-      const MachineValue next = combine(b_, scan_.kind, {sums[0], sums[0]}, term, term).value;
-      b_.store(result_, row_element(b_, scan_.result, scan_.axis, to, position),
-               narrow_to_stored(b_, scan_.exclusive ? sums[0] : next, stored));
-      return MachineBuilder::Values{next};
-    });
+    const auto load = [&](MachineValue position) {
+      return b_.load(input_, row_element(b_, scan_.input, scan_.axis, from, position));
+    };
+    const auto store = [&](MachineValue position, MachineValue value) {
+      b_.store(result_, row_element(b_, scan_.result, scan_.axis, to, position), value);
+    };
+    emit_line_scan(b_, scan_, 1, load, store);
   }
 
   const ScanDescriptor& scan_;
@@ -86,8 +80,7 @@ Result<KernelSequence> lower_gpu_scan_columns(const KernelRequest& request, cons
   KernelSequence sequence;
   MILLRACE_TRY(append_kernel(sequence, ScanColumnsBuilder(scan, target.spec().subgroup_size()).run(),
                              operands_then_results(1, 1), target, options));
-  sequence.kernels.back().kernel.flops =
-      is_float(scan.input.type.dtype) ? scan.input.type.shape.num_elements() : SizeExpr(0);
+  sequence.kernels.back().kernel.flops = flops_of(scan);
   return sequence;
 }
 

@@ -11,6 +11,7 @@
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/rows.h"
+#include "jit/algorithms/scan/line_scan.h"
 #include "jit/algorithms/scan/workgroup_scan.h"
 #include "jit/ir/reduction.h"
 #include "millrace/jit/float16_bodies.h"
@@ -48,9 +49,11 @@ class ScanBuilder {
         subgroup_size_(subgroup_size),
         identity_(b_.constant_scalar(identity_of({scan.kind, accumulator_}))) {
     b_.set_workgroup(kThreads, subgroup_size);
-    input_ = b_.buffer(scan.input.name, scan.input.type.dtype, true, false);
-    if (part != ScanPart::kRow) totals_ = b_.buffer("totals", accumulator_, part == ScanPart::kPiece, is_reduce());
-    if (!is_reduce()) result_ = b_.buffer(scan.result.name, scan.result.type.dtype, false, true);
+    input_ = b_.buffer(scan.input.name, scan.input.type.dtype, BufferAccess::kRead);
+    if (part != ScanPart::kRow) {
+      totals_ = b_.buffer("totals", accumulator_, is_reduce() ? BufferAccess::kWrite : BufferAccess::kRead);
+    }
+    if (!is_reduce()) result_ = b_.buffer(scan.result.name, scan.result.type.dtype, BufferAccess::kWrite);
   }
 
   MachineKernel run() {
@@ -174,8 +177,7 @@ Status append_scan(KernelSequence& sequence, const ScanDescriptor& scan, ScanPar
                    std::vector<SequenceOperand> buffers, const Target& target, const LowerOptions& options) {
   const MachineKernel kernel = ScanBuilder(scan, part, target.spec().subgroup_size()).run();
   MILLRACE_TRY(append_kernel(sequence, kernel, std::move(buffers), target, options));
-  sequence.kernels.back().kernel.flops =
-      is_float(scan.input.type.dtype) ? scan.input.type.shape.num_elements() : SizeExpr(0);
+  sequence.kernels.back().kernel.flops = flops_of(scan);
   return {};
 }
 

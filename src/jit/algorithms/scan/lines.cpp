@@ -4,8 +4,7 @@
 
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/line_walk.h"
-#include "jit/ir/reduction.h"
-#include "millrace/jit/float16_bodies.h"
+#include "jit/algorithms/scan/line_scan.h"
 
 namespace millrace {
 namespace {
@@ -15,8 +14,8 @@ class ScanBuilder {
   ScanBuilder(const ScanDescriptor& scan, std::uint32_t lanes)
       : scan_(scan), b_(scan.name), walk_(b_, scan.input.type.shape, scan.axis, {.lanes = lanes}) {
     const DType dtype = scan.input.type.dtype;
-    input_ = b_.buffer(scan.input.name, dtype, /*is_read=*/true, /*is_written=*/false);
-    result_ = b_.buffer(scan.result.name, dtype, /*is_read=*/false, /*is_written=*/true);
+    input_ = b_.buffer(scan.input.name, dtype, BufferAccess::kRead);
+    result_ = b_.buffer(scan.result.name, dtype, BufferAccess::kWrite);
   }
 
   MachineKernel run() {
@@ -26,27 +25,15 @@ class ScanBuilder {
   }
 
  private:
-  MachineValue along(const LinearValue& start, const KernelTensor& tensor, MachineValue position) {
-    return start.plus(b_, LinearValue(position), tensor.layout.strides[scan_.axis]).value(b_);
-  }
-
   void scan_line() {
-    const DType stored = scan_.input.type.dtype;
     const LinearValue from = walk_.start(scan_.input), to = walk_.start(scan_.result);
-    const MachineValue n = LinearValue::of_size(b_, scan_.input.type.shape[scan_.axis]).value(b_);
-    const MachineValue end = b_.sub(n, b_.i64(1));
-    const MachineValue identity = b_.constant_scalar(identity_of({scan_.kind, body_dtype(stored)}));
-    const MachineValue initial = walk_.lanes() == 1 ? identity : b_.splat(identity, walk_.lanes());
-    b_.for_loop(b_.i64(0), n, b_.i64(1), {initial}, [&](MachineValue step, const MachineBuilder::Values& carried) {
-      const MachineValue position = scan_.reverse ? b_.sub(end, step) : step;
-      const MachineValue at = along(from, scan_.input, position);
-      const MachineValue loaded = walk_.load(input_, scan_.input.layout, at);
-      const MachineValue term = widen_stored(b_, loaded, stored);
-      const MachineValue next = combine(b_, scan_.kind, {carried[0], carried[0]}, term, term).value;
-      const MachineValue given = scan_.exclusive ? carried[0] : next;
-      walk_.store(result_, scan_.result.layout, along(to, scan_.result, position), narrow_to_stored(b_, given, stored));
-      return MachineBuilder::Values{next};
-    });
+    const auto load = [&](MachineValue position) {
+      return walk_.load(input_, scan_.input.layout, walk_.element(scan_.input, from, position));
+    };
+    const auto store = [&](MachineValue position, MachineValue value) {
+      walk_.store(result_, scan_.result.layout, walk_.element(scan_.result, to, position), value);
+    };
+    emit_line_scan(b_, scan_, walk_.lanes(), load, store);
   }
 
   const ScanDescriptor& scan_;
@@ -65,8 +52,7 @@ Result<KernelSequence> lower_scan_lines(const KernelRequest& request, const Targ
   const auto lanes = static_cast<std::uint32_t>(target.spec().vector_bytes() / static_cast<std::int64_t>(bytes));
   KernelSequence sequence;
   MILLRACE_TRY(append_kernel(sequence, ScanBuilder(scan, lanes).run(), operands_then_results(1, 1), target, options));
-  sequence.kernels.back().kernel.flops =
-      is_float(scan.input.type.dtype) ? scan.input.type.shape.num_elements() : SizeExpr(0);
+  sequence.kernels.back().kernel.flops = flops_of(scan);
   return sequence;
 }
 

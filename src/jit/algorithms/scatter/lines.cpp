@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/line_walk.h"
 #include "jit/ir/reduction.h"
 #include "millrace/hal/host_kernel.h"
@@ -23,12 +24,12 @@ class ScatterBuilder {
         walk_(b_, scatter.input.type.shape, scatter.axis, threads_for(target)) {
     if (target.is_gpu()) b_.set_workgroup(kGpuThreads, target.subgroup_size());
     const auto read = [&](const KernelTensor& tensor) {
-      return b_.buffer(tensor.name, tensor.type.dtype, true, false);
+      return b_.buffer(tensor.name, tensor.type.dtype, BufferAccess::kRead);
     };
     input_ = read(scatter.input);
     indices_ = read(scatter.indices);
     updates_ = read(scatter.updates);
-    result_ = b_.buffer(scatter.result.name, stored_, /*is_read=*/true, /*is_written=*/true);
+    result_ = b_.buffer(scatter.result.name, stored_, BufferAccess::kReadWrite);
   }
 
   MachineKernel run() {
@@ -46,25 +47,13 @@ class ScatterBuilder {
     return {.lanes = target.vector_bytes() / lane_bytes, .workgroup_size = target.is_gpu() ? kGpuThreads : 1};
   }
 
-  MachineValue size(const SizeExpr& expr) { return LinearValue::of_size(b_, expr).value(b_); }
-
-  /// Calls f(i) for i in [0, extent).
-  template <class F>
-  void for_each(const SizeExpr& extent, F&& f) {
-    b_.for_loop(b_.i64(0), size(extent), b_.i64(1), {}, [&](MachineValue i, const MachineBuilder::Values&) {
-      f(LinearValue(i));
-      return MachineBuilder::Values{};
-    });
-  }
-
   void copy_line() {
     const Layout& from_layout = scatter_.input.layout;
     const Layout& to_layout = scatter_.result.layout;
     const LinearValue from = walk_.start(scatter_.input), to = walk_.start(scatter_.result);
-    for_each(scatter_.input.type.shape[scatter_.axis], [&](const LinearValue& i) {
-      const MachineValue at = from.plus(b_, i, from_layout.strides[scatter_.axis]).value(b_);
-      walk_.store(result_, to_layout, to.plus(b_, i, to_layout.strides[scatter_.axis]).value(b_),
-                  walk_.load(input_, from_layout, at));
+    for_each(b_, b_.i64(0), b_.size(scatter_.input.type.shape[scatter_.axis]), b_.i64(1), [&](MachineValue i) {
+      const MachineValue at = walk_.element(scatter_.input, from, i);
+      walk_.store(result_, to_layout, walk_.element(scatter_.result, to, i), walk_.load(input_, from_layout, at));
     });
   }
 
@@ -81,14 +70,15 @@ class ScatterBuilder {
   void update_from(std::size_t dim, const LinearValue& index, const LinearValue& update, const LinearValue& line) {
     const Shape& shape = scatter_.indices.type.shape;
     if (dim == shape.rank()) return apply_update(index.value(b_), update.value(b_), line);
-    for_each(shape[dim], [&](const LinearValue& i) {
+    for_each(b_, b_.i64(0), b_.size(shape[dim]), b_.i64(1), [&](MachineValue position) {
+      const LinearValue i(position);
       update_from(dim + 1, index.plus(b_, i, scatter_.indices.layout.strides[dim]),
                   update.plus(b_, i, scatter_.updates.layout.strides[scatter_.axis + dim]), line);
     });
   }
 
   void apply_update(MachineValue index_offset, MachineValue update_offset, const LinearValue& line) {
-    const MachineValue extent = size(scatter_.input.type.shape[scatter_.axis]);
+    const MachineValue extent = b_.size(scatter_.input.type.shape[scatter_.axis]);
     const MachineValue raw = b_.convert(DType::kI64, b_.load(indices_, index_offset));
     const MachineValue index = b_.select(b_.lt(raw, b_.i64(0)), b_.add(raw, extent), raw);
     const MachineValue bad = b_.bit_or(b_.lt(index, b_.i64(0)), b_.le(extent, index));
@@ -97,7 +87,7 @@ class ScatterBuilder {
         bad, [] { return MachineBuilder::Values{}; },
         [&] {
           const Layout& layout = scatter_.result.layout;
-          const MachineValue at = line.plus(b_, LinearValue(index), layout.strides[scatter_.axis]).value(b_);
+          const MachineValue at = walk_.element(scatter_.result, line, index);
           MachineValue value = walk_.load(updates_, scatter_.updates.layout, update_offset);
           if (scatter_.combine) value = combined(walk_.load(result_, layout, at), value);
           walk_.store(result_, layout, at, value);

@@ -30,7 +30,7 @@ class TileSortBuilder {
     const std::int64_t num_threads = is_small ? kSmallTile / 2 : known;
     threads_ = {.num_threads = static_cast<std::uint32_t>(num_threads), .subgroup_size = subgroup_size};
     b_.set_workgroup(threads_.num_threads, subgroup_size);
-    input_ = b_.buffer(sort.input.name, sort.input.type.dtype, true, false);
+    input_ = b_.buffer(sort.input.name, sort.input.type.dtype, BufferAccess::kRead);
   }
 
   MachineKernel run() {

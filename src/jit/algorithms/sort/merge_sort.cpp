@@ -3,114 +3,64 @@
 // The passes alternate between two halves of memory: workgroup memory if both fit, otherwise scratch of the sequence.
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
-#include "jit/algorithms/rows.h"
-#include "jit/algorithms/sort/key.h"
-#include "jit/ir/linear_value.h"
+#include "jit/algorithms/control_flow.h"
+#include "jit/algorithms/sort/records.h"
+#include "jit/algorithms/sort/results.h"
 
 namespace millrace {
 namespace {
 
-/// Records are one u64 (key above, index below) if both fit in 32 bits, otherwise two.
-std::int64_t words_per_record(const SortDescriptor& sort) {
-  const SizeExpr& n = sort.input.type.shape[sort.axis];
-  const bool is_packed =
-      sort_key_dtype(sort.input.type.dtype) == DType::kU32 && n.upper_bound() <= (std::int64_t{1} << 32);
-  return is_packed ? 1 : 2;
+/// Bytes of the records of a row: two halves.
+SizeExpr row_bytes(const SortDescriptor& sort) {
+  std::int64_t record_bytes = 0;
+  for (const std::int64_t bytes : record_form_of(sort).word_bytes()) record_bytes += bytes;
+  return sort.input.type.shape[sort.axis] * (2 * record_bytes);
 }
-
-SizeExpr words_per_row(const SortDescriptor& sort) {
-  return sort.input.type.shape[sort.axis] * (2 * words_per_record(sort));
-}
-
-struct Record {
-  MachineValue key;    // if packed, with the index in the low bits
-  MachineValue index;  // unused if packed
-};
 
 class SortBuilder {
  public:
   SortBuilder(const SortDescriptor& sort, bool in_scratch)
-      : sort_(sort), b_(sort.name), stored_(sort.input.type.dtype), is_packed_(words_per_record(sort) == 1) {
-    input_ = b_.buffer(sort.input.name, stored_, true, false);
-    if (sort.values) values_ = b_.buffer(sort.values->name, stored_, false, true);
-    if (sort.indices) indices_ = b_.buffer(sort.indices->name, DType::kI64, false, true);
-    n_ = size(sort.input.type.shape[sort.axis]);
+      : sort_(sort), b_(sort.name), records_(b_, sort), in_scratch_(in_scratch) {
+    input_ = b_.buffer(sort.input.name, sort.input.type.dtype, BufferAccess::kRead);
+    results_.emplace(b_, sort);
+    const SizeExpr& n = sort.input.type.shape[sort.axis];
+    n_ = b_.size(n);
     if (in_scratch) {
-      records_ = b_.buffer("records", DType::kU64, true, true);
+      memory_ = records_.in_buffer(BufferAccess::kReadWrite);
     } else {
-      const std::int64_t words = words_per_row(sort).constant();
-      records_ =
-          b_.workgroup_memory(DType::kU64, static_cast<std::uint64_t>(std::max<std::int64_t>(words, 1)), "records");
+      memory_ = records_.in_workgroup_memory(static_cast<std::uint64_t>(std::max<std::int64_t>(2 * n.constant(), 1)));
     }
-    in_scratch_ = in_scratch;
   }
 
   MachineKernel run() {
     b_.set_num_groups(num_rows(sort_.input.type.shape, sort_.axis));
     const MachineValue row = b_.workgroup_id();
-    base_ = in_scratch_ ? b_.mul(row, size(words_per_row(sort_))) : b_.i64(0);
-    const MachineValue from = row_offset(row, sort_.input);
-    fill_records(from);
+    base_ = in_scratch_ ? b_.mul(row, b_.size(sort_.input.type.shape[sort_.axis] * 2)) : b_.i64(0);
+    fill_records(row);
     const MachineValue sorted_half = merge_passes();
-    write_results(row, from, sorted_half);
+    for_each(b_, b_.i64(0), b_.size(sort_.k), b_.i64(1), [&](MachineValue i) {
+      const SortRecord record = records_.load(memory_, place_of(sorted_half, i));
+      results_->write(input_, row, i, records_.index_of(record));
+    });
     return b_.finish();
   }
 
  private:
-  MachineValue size(const SizeExpr& expr) { return LinearValue::of_size(b_, expr).value(b_); }
-
-  /// The offset where row `row` of `tensor` begins.
-  MachineValue row_offset(MachineValue row, const KernelTensor& tensor) {
-    LinearValue offset = LinearValue::of_size(b_, tensor.layout.offset);
-    const Shape& shape = sort_.input.type.shape;
-    for (std::size_t axis = shape.rank(); axis-- > 0;) {
-      if (axis == sort_.axis || shape[axis].is(1)) continue;
-      const MachineValue extent = size(shape[axis]);
-      offset = offset.plus(b_, LinearValue(b_.rem(row, extent)), tensor.layout.strides[axis]);
-      row = b_.div(row, extent);
-    }
-    return offset.value(b_);
+  /// Where record `position` of half 0 or 1 stands.
+  MachineValue place_of(MachineValue half, MachineValue position) {
+    return b_.add(b_.add(base_, b_.mul(half, n_)), position);
   }
 
-  MachineValue element(MachineValue row_start, const KernelTensor& tensor, MachineValue position) {
-    return LinearValue(row_start).plus(b_, LinearValue(position), tensor.layout.strides[sort_.axis]).value(b_);
-  }
-
-  /// Calls f(i) for i in [0, count).
-  template <class F>
-  void for_each(MachineValue count, F&& f) {
-    b_.for_loop(b_.i64(0), count, b_.i64(1), {}, [&](MachineValue i, const MachineBuilder::Values&) {
-      f(i);
-      return MachineBuilder::Values{};
-    });
-  }
-
-  /// The word of record `position` in half 0 or 1.
-  MachineValue word_of(MachineValue half, MachineValue position) {
-    MachineValue start = b_.mul(half, n_);
-    if (!is_packed_) start = b_.mul(start, b_.i64(2));
-    return b_.add(b_.add(base_, start), position);
-  }
-  Record load_record(MachineValue word) {
-    const MachineValue key = b_.load(records_, word);
-    return {key, is_packed_ ? key : b_.load(records_, b_.add(word, n_))};
-  }
-  void store_record(MachineValue word, const Record& record) {
-    b_.store(records_, word, record.key);
-    if (!is_packed_) b_.store(records_, b_.add(word, n_), record.index);
-  }
-
-  void fill_records(MachineValue from) {
-    for_each(n_, [&](MachineValue i) {
-      const MachineValue loaded = b_.load(input_, element(from, sort_.input, i));
-      const MachineValue key = b_.convert(DType::kU64, sort_key(b_, loaded, stored_, sort_.largest));
-      const MachineValue index = b_.convert(DType::kU64, i);
-      const MachineValue packed = is_packed_ ? b_.bit_or(b_.shl(key, b_.constant_int(DType::kU64, 32)), index) : key;
-      store_record(word_of(b_.i64(0), i), {packed, index});
+  void fill_records(MachineValue row) {
+    const MachineValue from = row_start(b_, sort_.input, sort_.axis, row);
+    for_each(b_, b_.i64(0), n_, b_.i64(1), [&](MachineValue i) {
+      const MachineValue loaded = b_.load(input_, row_element(b_, sort_.input, sort_.axis, from, i));
+      records_.store(memory_, place_of(b_.i64(0), i), records_.make(loaded, b_.convert(records_.index_dtype(), i)));
     });
   }
 
@@ -130,14 +80,12 @@ class SortBuilder {
   /// Merges runs of doubling width, alternating between the halves. Returns the half that the last pass wrote.
   MachineValue merge_passes() {
     const MachineValue passes = num_passes();
-    for_each(passes, [&](MachineValue pass) {
+    for_each(b_, b_.i64(0), passes, b_.i64(1), [&](MachineValue pass) {
       const MachineValue width = b_.shl(b_.i64(1), pass);
       const MachineValue from = b_.bit_and(pass, b_.i64(1));
       const MachineValue to = b_.sub(b_.i64(1), from);
-      b_.for_loop(b_.i64(0), n_, b_.add(width, width), {}, [&](MachineValue start, const MachineBuilder::Values&) {
-        merge_runs(start, width, {from, to});
-        return MachineBuilder::Values{};
-      });
+      for_each(b_, b_.i64(0), n_, b_.add(width, width),
+               [&](MachineValue start) { merge_runs(start, width, {from, to}); });
       b_.barrier();
     });
     return b_.bit_and(passes, b_.i64(1));
@@ -157,40 +105,24 @@ class SortBuilder {
     b_.for_loop(start, end, b_.i64(1), {start, mid}, [&](MachineValue out, const MachineBuilder::Values& heads) {
       const MachineValue left = heads[0];
       const MachineValue right = heads[1];
-      const Record a = load_record(word_of(halves.from, b_.min(left, last)));
-      const Record c = load_record(word_of(halves.from, b_.min(right, last)));
-      // Packed records are never equal; for equal keys, the left run's record comes first.
+      const SortRecord a = records_.load(memory_, place_of(halves.from, b_.min(left, last)));
+      const SortRecord c = records_.load(memory_, place_of(halves.from, b_.min(right, last)));
+      // Equal records do not occur when packed; otherwise equal keys keep the left run's.
       const MachineValue keep_order = b_.le(a.key, c.key);
       const MachineValue take_left = b_.bit_and(b_.lt(left, mid), b_.bit_or(b_.le(end, right), keep_order));
-      store_record(word_of(halves.to, out),
-                   {b_.select(take_left, a.key, c.key), is_packed_ ? a.key : b_.select(take_left, a.index, c.index)});
+      records_.store(memory_, place_of(halves.to, out), records_.select(take_left, a, c));
       const MachineValue step = b_.convert(DType::kI64, take_left);
       return MachineBuilder::Values{b_.add(left, step), b_.add(right, b_.sub(b_.i64(1), step))};
     });
   }
 
-  void write_results(MachineValue row, MachineValue from, MachineValue half) {
-    const MachineValue values_start = sort_.values ? row_offset(row, *sort_.values) : from;
-    const MachineValue indices_start = sort_.indices ? row_offset(row, *sort_.indices) : from;
-    for_each(size(sort_.k), [&](MachineValue i) {
-      const Record record = load_record(word_of(half, i));
-      MachineValue index = record.index;
-      if (is_packed_) index = b_.bit_and(record.key, b_.constant_int(DType::kU64, 0xffffffff));
-      index = b_.convert(DType::kI64, index);
-      if (sort_.values) {
-        const MachineValue value = b_.load(input_, element(from, sort_.input, index));
-        b_.store(values_, element(values_start, *sort_.values, i), value);
-      }
-      if (sort_.indices) b_.store(indices_, element(indices_start, *sort_.indices, i), index);
-    });
-  }
-
   const SortDescriptor& sort_;
   MachineBuilder b_;
-  DType stored_;
-  bool is_packed_;
-  bool in_scratch_ = false;
-  MemoryHandle input_, values_, indices_, records_;
+  SortRecords records_;
+  bool in_scratch_;
+  MemoryHandle input_;
+  std::optional<SortResults> results_;
+  RecordMemory memory_;
   MachineValue n_;
   MachineValue base_;
 };
@@ -200,8 +132,8 @@ Result<KernelSequence> lower(const SortDescriptor& sort, bool in_scratch, const 
   KernelSequence sequence;
   std::vector<SequenceOperand> buffers = operands_then_results(1, num_results(sort));
   if (in_scratch) {
-    sequence.scratch.push_back({"records", num_rows(sort.input.type.shape, sort.axis) * words_per_row(sort) * 8});
-    buffers.push_back({SequenceOperand::Kind::kScratch, 0});
+    const SizeExpr num_records = num_rows(sort.input.type.shape, sort.axis) * sort.input.type.shape[sort.axis] * 2;
+    append_record_scratch(sequence, sort, num_records, buffers);
   }
   MILLRACE_TRY(append_kernel(sequence, SortBuilder(sort, in_scratch).run(), std::move(buffers), target, options));
   return sequence;
@@ -213,7 +145,7 @@ Result<KernelSequence> lower_merge_sort(const KernelRequest& request, const Targ
                                         const LowerOptions& options) {
   const SortDescriptor& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
-  const SizeExpr bytes = words_per_row(sort) * 8;
+  const SizeExpr bytes = row_bytes(sort);
   const std::uint64_t limit = memory_limits(target.spec()).workgroup_bytes;
   if (!bytes.is_constant()) {
     return unimplemented(fmt::format("rows of {} elements; workgroup memory is sized when the kernel is made",

@@ -14,7 +14,7 @@ class CountBuilder : RadixPassBuilder {
 
   RadixKernel run() {
     read_elements();
-    const MemoryHandle counts = buffer("counts", count_, scratch_.counts, false, true);
+    const MemoryHandle counts = buffer("counts", count_, scratch_.counts, BufferAccess::kWrite);
     const MemoryHandle of_block = count_block();
     for_my_digit([&] {
       const MachineValue count = b_.convert(count_, b_.load(of_block, b_.thread_id()));
@@ -30,8 +30,8 @@ class ScanBuilder : RadixPassBuilder {
 
   /// Gives each digit of a row one thread per block, up to a subgroup; for more blocks, the whole workgroup.
   RadixKernel run() {
-    const MemoryHandle counts = buffer("counts", count_, scratch_.counts, true, true);
-    const MemoryHandle totals = buffer("totals", count_, scratch_.totals, false, true);
+    const MemoryHandle counts = buffer("counts", count_, scratch_.counts, BufferAccess::kReadWrite);
+    const MemoryHandle totals = buffer("totals", count_, scratch_.totals, BufferAccess::kWrite);
     const SizePower threads = threads_for(blocks_, pass_.subgroup_size, kRadixThreads);
     const SizeExpr num_threads = rows_ * num_digits_ * threads.value;
     b_.set_num_groups(ceil_div(num_threads, kRadixThreads));

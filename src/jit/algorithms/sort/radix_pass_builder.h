@@ -33,18 +33,19 @@ class RadixPassBuilder {
   }
 
  protected:
-  MemoryHandle buffer(std::string name, DType dtype, const SequenceOperand& operand, bool is_read, bool is_written) {
+  MemoryHandle buffer(std::string name, DType dtype, const SequenceOperand& operand, BufferAccess access) {
     buffers_.push_back(operand);
-    return b_.buffer(std::move(name), dtype, is_read, is_written);
+    return b_.buffer(std::move(name), dtype, access);
   }
   void read_elements() {
     const DType dtype = sort_.input.type.dtype;
     if (pass_.from) {
-      elements_ = buffer("values", dtype, pass_.from->values, true, false);
+      elements_ = buffer("values", dtype, pass_.from->values, BufferAccess::kRead);
     } else {
-      elements_ = buffer(sort_.input.name, dtype, {SequenceOperand::Kind::kOperand, 0}, true, false);
+      elements_ = buffer(sort_.input.name, dtype, {SequenceOperand::Kind::kOperand, 0}, BufferAccess::kRead);
     }
-    if (!takes_all()) thresholds_ = buffer("thresholds", sort_key_dtype(dtype), scratch_.thresholds, true, false);
+    if (!takes_all())
+      thresholds_ = buffer("thresholds", sort_key_dtype(dtype), scratch_.thresholds, BufferAccess::kRead);
   }
 
   /// Assigns one block of a row to each workgroup.

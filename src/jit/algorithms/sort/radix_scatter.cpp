@@ -47,16 +47,16 @@ class ScatterBuilder : RadixPassBuilder {
   void bind_buffers() {
     read_elements();
     const bool wants_indices = sort_.indices.has_value();
-    if (wants_indices && pass_.from) indices_ = buffer("indices", count_, pass_.from->indices, true, false);
-    counts_ = buffer("counts", count_, scratch_.counts, true, false);
-    totals_ = buffer("totals", count_, scratch_.totals, true, false);
+    if (wants_indices && pass_.from) indices_ = buffer("indices", count_, pass_.from->indices, BufferAccess::kRead);
+    counts_ = buffer("counts", count_, scratch_.counts, BufferAccess::kRead);
+    totals_ = buffer("totals", count_, scratch_.totals, BufferAccess::kRead);
     if (!pass_.to) {
       results_.emplace(b_, sort_);
       for (std::uint32_t i = 0; i < num_results(sort_); ++i) buffers_.push_back({SequenceOperand::Kind::kResult, i});
       return;
     }
-    moved_ = buffer("moved", sort_.input.type.dtype, pass_.to->values, false, true);
-    if (wants_indices) moved_indices_ = buffer("moved_indices", count_, pass_.to->indices, false, true);
+    moved_ = buffer("moved", sort_.input.type.dtype, pass_.to->values, BufferAccess::kWrite);
+    if (wants_indices) moved_indices_ = buffer("moved_indices", count_, pass_.to->indices, BufferAccess::kWrite);
   }
 
   /// Calls body(i) for this thread's elements. A subgroup takes neighbouring elements, in order.

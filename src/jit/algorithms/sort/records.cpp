@@ -19,6 +19,16 @@ std::vector<std::int64_t> RecordForm::word_bytes() const {
   return bytes;
 }
 
+void append_record_scratch(KernelSequence& sequence, const SortDescriptor& sort, const SizeExpr& num_records,
+                           std::vector<SequenceOperand>& buffers) {
+  const char* names[] = {"keys", "indices"};
+  const std::vector<std::int64_t> word_bytes = record_form_of(sort).word_bytes();
+  for (std::size_t i = 0; i < word_bytes.size(); ++i) {
+    buffers.push_back({SequenceOperand::Kind::kScratch, static_cast<std::uint32_t>(sequence.scratch.size())});
+    sequence.scratch.push_back({names[i], num_records * word_bytes[i]});
+  }
+}
+
 SortRecords::SortRecords(MachineBuilder& b, const SortDescriptor& sort)
     : b_(b), form_(record_form_of(sort)), stored_(sort.input.type.dtype), largest_(sort.largest) {}
 
@@ -84,10 +94,10 @@ RecordMemory SortRecords::in_workgroup_memory(std::uint64_t num_records) {
   return memory;
 }
 
-RecordMemory SortRecords::in_buffer(bool is_read, bool is_written) {
+RecordMemory SortRecords::in_buffer(BufferAccess access) {
   RecordMemory memory;
-  memory.keys = b_.buffer("keys", form_.key, is_read, is_written);
-  if (!form_.is_packed) memory.indices = b_.buffer("indices", form_.index, is_read, is_written);
+  memory.keys = b_.buffer("keys", form_.key, access);
+  if (!form_.is_packed) memory.indices = b_.buffer("indices", form_.index, access);
   return memory;
 }
 

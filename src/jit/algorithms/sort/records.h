@@ -28,7 +28,11 @@ struct RecordForm {
 };
 RecordForm record_form_of(const SortDescriptor& sort);
 
-/// The records of a sort, and the operations on them.
+/// Adds scratch for so many records, and binds it as SortRecords::in_buffer() declares it.
+void append_record_scratch(KernelSequence& sequence, const SortDescriptor& sort, const SizeExpr& num_records,
+                           std::vector<SequenceOperand>& buffers);
+
+/// The records of a sort, and what is done with them.
 class SortRecords {
  public:
   SortRecords(MachineBuilder& b, const SortDescriptor& sort);
@@ -58,7 +62,7 @@ class SortRecords {
   SortRecord record_at(const MachineBuilder::Values& words, std::size_t i) const;
 
   RecordMemory in_workgroup_memory(std::uint64_t num_records);
-  RecordMemory in_buffer(bool is_read, bool is_written);
+  RecordMemory in_buffer(BufferAccess access);
   SortRecord load(const RecordMemory&, MachineValue offset);
   void store(const RecordMemory&, MachineValue offset, const SortRecord&);
 

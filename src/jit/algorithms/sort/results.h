@@ -9,8 +9,8 @@ namespace millrace {
 class SortResults {
  public:
   SortResults(MachineBuilder& b, const SortDescriptor& sort) : b_(b), sort_(sort) {
-    if (sort.values) values_ = b.buffer(sort.values->name, sort.input.type.dtype, false, true);
-    if (sort.indices) indices_ = b.buffer(sort.indices->name, DType::kI64, false, true);
+    if (sort.values) values_ = b.buffer(sort.values->name, sort.input.type.dtype, BufferAccess::kWrite);
+    if (sort.indices) indices_ = b.buffer(sort.indices->name, DType::kI64, BufferAccess::kWrite);
   }
 
   /// Writes the input's element `index` as result `position` of a row; all are i64. Reads the value from the input

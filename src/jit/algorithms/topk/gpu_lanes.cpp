@@ -27,7 +27,7 @@ class TopKLanesBuilder {
   TopKLanesBuilder(const SortDescriptor& sort, std::uint32_t subgroup_size)
       : sort_(sort), b_(sort.name), records_(b_, sort), subgroup_size_(subgroup_size) {
     b_.set_workgroup(kThreads, subgroup_size);
-    input_ = b_.buffer(sort.input.name, sort.input.type.dtype, true, false);
+    input_ = b_.buffer(sort.input.name, sort.input.type.dtype, BufferAccess::kRead);
   }
 
   MachineKernel run() {

@@ -51,9 +51,10 @@ class TopKPartsBuilder {
         threads_{.num_threads = kThreads, .subgroup_size = subgroup_size} {
     b_.set_workgroup(threads_.num_threads, subgroup_size);
     if (part != TopKPart::kMerge || sort.values) {
-      input_ = b_.buffer(sort.input.name, sort.input.type.dtype, true, false);
+      input_ = b_.buffer(sort.input.name, sort.input.type.dtype, BufferAccess::kRead);
     }
-    if (part != TopKPart::kRow) parts_ = records_.in_buffer(part == TopKPart::kMerge, part == TopKPart::kPart);
+    if (part == TopKPart::kPart) parts_ = records_.in_buffer(BufferAccess::kWrite);
+    if (part == TopKPart::kMerge) parts_ = records_.in_buffer(BufferAccess::kRead);
     memory_ = records_.in_workgroup_memory(num_places_.most());
     count_ = b_.workgroup_memory(DType::kI32, 1, "count");
   }
@@ -209,10 +210,7 @@ Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest& request, const 
   const std::vector<SequenceOperand> results = operands_then_results(0, num_results(sort));
   const SequenceOperand input{SequenceOperand::Kind::kOperand, 0};
   std::vector<SequenceOperand> kept, of_part{input}, of_merge;
-  for (const std::int64_t bytes : record_form_of(sort).word_bytes()) {
-    kept.push_back({SequenceOperand::Kind::kScratch, static_cast<std::uint32_t>(sequence.scratch.size())});
-    sequence.scratch.push_back({sequence.scratch.empty() ? "keys" : "indices", num_records * bytes});
-  }
+  append_record_scratch(sequence, sort, num_records, kept);
   if (sort.values) of_merge.push_back(input);
   of_part.insert(of_part.end(), kept.begin(), kept.end());
   of_merge.insert(of_merge.end(), kept.begin(), kept.end());

@@ -11,7 +11,7 @@ class SelectBuilder : RadixPassBuilder {
 
   /// One workgroup per row.
   RadixKernel start() {
-    bind_threshold(/*is_read=*/false);
+    bind_threshold(BufferAccess::kWrite);
     place_row();
     b_.store(totals_, row_digit(), zero());
     when(b_, b_.eq(b_.thread_id(), b_.i32(0)), [&] {
@@ -24,7 +24,7 @@ class SelectBuilder : RadixPassBuilder {
 
   RadixKernel count() {
     read_elements();
-    totals_ = buffer("totals", count_, scratch_.totals, true, true);
+    totals_ = buffer("totals", count_, scratch_.totals, BufferAccess::kReadWrite);
     const MemoryHandle of_block = count_block();
     const MachineValue count = b_.convert(count_, b_.load(of_block, b_.thread_id()));
     // After the first digit, a block has elements of few digits only.
@@ -34,7 +34,7 @@ class SelectBuilder : RadixPassBuilder {
 
   /// One workgroup per row and one thread per digit. One of the threads finds the k-th key among its digit's elements.
   RadixKernel digit() {
-    bind_threshold(/*is_read=*/true);
+    bind_threshold(BufferAccess::kReadWrite);
     place_row();
     const MachineValue count = b_.load(totals_, row_digit());
     const MachineValue rank = b_.load(ranks_, place_of_rank(pass_.number + 1));
@@ -52,10 +52,10 @@ class SelectBuilder : RadixPassBuilder {
 
  private:
   MachineValue zero() { return b_.constant_int(count_, 0); }
-  void bind_threshold(bool is_read) {
-    totals_ = buffer("totals", count_, scratch_.totals, is_read, true);
-    thresholds_ = buffer("thresholds", key_, scratch_.thresholds, is_read, true);
-    ranks_ = buffer("ranks", count_, scratch_.ranks, is_read, true);
+  void bind_threshold(BufferAccess access) {
+    totals_ = buffer("totals", count_, scratch_.totals, access);
+    thresholds_ = buffer("thresholds", key_, scratch_.thresholds, access);
+    ranks_ = buffer("ranks", count_, scratch_.ranks, access);
   }
   /// The place of a row's rank after a pass. No barrier orders accesses to buffers, so ranks are read and written at
   /// alternating places.

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/status.h"
+#include "millrace/jit/loop_kernel.h"
+
+namespace millrace {
+
+// The place of a load or store along one dim of its tensor, written with the dims of a kernel's domain:
+// `row * stride + tap - padding`. AffineIndex{} is place 0 at every point.
+AffineIndex operator+(AffineIndex a, const AffineIndex& b);
+AffineIndex operator+(AffineIndex index, const SizeExpr& elements);
+AffineIndex operator-(AffineIndex index, const SizeExpr& elements);
+AffineIndex operator*(AffineIndex index, const SizeExpr& factor);
+
+/// An operand of the kernel under construction.
+enum class OperandId : std::uint32_t {};
+
+struct LoadOptions {
+  /// What the load gives where an index is outside the tensor: padding. Without it every index must be inside.
+  /// Precondition: its dtype is body_dtype of the operand's.
+  std::optional<Scalar> fill = {};
+  /// An i64 of the body that is added to the index of the operand's dim `gather_dim`. BodyBuilder::check_index makes it
+  /// one that is inside.
+  std::optional<BodyValue> gather_index = {};
+  std::uint32_t gather_dim = 0;
+};
+
+/// Builds a LoopKernel. y[m] = the sum over n of x[m, n] * w[n], and not less than 0:
+///
+///     LoopKernelBuilder kernel("weigh_rows");
+///     const AffineIndex m = kernel.parallel("m", rows), n = kernel.reduction("n", columns);
+///     const OperandId x = kernel.operand("x", {DType::kF32, {rows, columns}});
+///     const OperandId w = kernel.operand("w", {DType::kF32, {columns}});
+///     BodyBuilder& term = kernel.term();
+///     const BodyValue element = kernel.load(term, x, {m, n});
+///     const BodyValue sum = kernel.reduce(ReductionKind::kSum, term.mul(element, kernel.load(term, w, {n})));
+///     BodyBuilder& epilogue = kernel.epilogue();
+///     kernel.store("y", {DType::kF32, {rows}}, {m}, epilogue.max(sum, epilogue.constant_like(sum, 0)));
+///     MILLRACE_TRY_ASSIGN(const LoopKernel built, kernel.finish());
+///
+/// A kernel without reductions computes in the epilogue alone. Domain dims, operands, loads, reductions and results are
+/// numbered in the order of the calls. A wrong call is noted, and finish() returns the first one.
+class LoopKernelBuilder {
+ public:
+  explicit LoopKernelBuilder(std::string name) { kernel_.name = std::move(name); }
+
+  /// Adds a dim to the domain, and gives the index that walks it. Parallel dims come before reductions.
+  AffineIndex parallel(std::string name, SizeExpr extent);
+  AffineIndex reduction(std::string name, SizeExpr extent);
+  /// One parallel dim per dim of the shape: d0, d1, ...
+  std::vector<AffineIndex> parallel_dims(const Shape& shape);
+
+  /// A tensor that the kernel reads; row-major unless it has a layout.
+  OperandId operand(std::string name, TensorType type);
+  OperandId operand(KernelTensor tensor);
+
+  /// What is computed at each point of the whole domain, and what then at each point of the parallel dims.
+  BodyBuilder& term() { return term_; }
+  BodyBuilder& epilogue() { return epilogue_; }
+
+  /// The element of the operand at `indices`, one per dim of it. `body` is term() or epilogue(); indices of the
+  /// epilogue walk parallel dims only. Equal loads share one access.
+  BodyValue load(BodyBuilder& body, OperandId operand, std::vector<AffineIndex> indices,
+                 const LoadOptions& options = {});
+  /// An index, and a size, as an i64 of the body.
+  BodyValue index(BodyBuilder& body, const AffineIndex& index);
+  BodyValue extent(BodyBuilder& body, const SizeExpr& size);
+
+  /// Reduces `value`, one of the term's, over all reduction dims. Gives the result to the epilogue: an i64 for kArgMax,
+  /// else of the value's dtype.
+  BodyValue reduce(ReductionKind kind, BodyValue value);
+
+  /// A tensor that the kernel writes: `value`, one of the epilogue's, at `indices`, which walk every parallel dim and
+  /// no other. The value's dtype is body_dtype of the tensor's.
+  void store(std::string name, TensorType type, std::vector<AffineIndex> indices, BodyValue value);
+  void store(KernelTensor tensor, std::vector<AffineIndex> indices, BodyValue value);
+
+  /// The kernel, verified, or the first wrong call: "loop kernel 'weigh_rows': store 'y': expected a value of the
+  /// epilogue; reduce() gives one". Call it once, after everything else.
+  Result<LoopKernel> finish();
+
+ private:
+  AffineIndex add_dim(LoopDim dim);
+  std::uint32_t access_number(Access access);
+  BodyValue note_mistake(BodyBuilder& body, std::string text);
+
+  LoopKernel kernel_;
+  BodyBuilder term_;
+  BodyBuilder epilogue_;
+  std::string mistake_;
+};
+
+}  // namespace millrace

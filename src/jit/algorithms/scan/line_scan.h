@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jit/ir/reduction.h"
+#include "millrace/jit/algorithm.h"
+#include "millrace/jit/float16_bodies.h"
+
+namespace millrace {
+
+/// The operations of a kernel that combines each element once.
+inline SizeExpr flops_of(const ScanDescriptor& scan) {
+  return is_float(scan.input.type.dtype) ? scan.input.type.shape.num_elements() : SizeExpr(0);
+}
+
+/// One thread walks a line, or `lanes` lines side by side, and keeps the reduction so far in a register. load(position)
+/// and store(position, value) take a position along the axis (i64) and values as they are stored.
+template <class Load, class Store>
+void emit_line_scan(MachineBuilder& b, const ScanDescriptor& scan, std::uint32_t lanes, Load&& load, Store&& store) {
+  const DType stored = scan.input.type.dtype;
+  const MachineValue n = b.size(scan.input.type.shape[scan.axis]), last = b.sub(n, b.i64(1));
+  const MachineValue identity = b.splat(b.constant_scalar(identity_of({scan.kind, body_dtype(stored)})), lanes);
+  b.for_loop(b.i64(0), n, b.i64(1), {identity}, [&](MachineValue step, const MachineBuilder::Values& carried) {
+    const MachineValue position = scan.reverse ? b.sub(last, step) : step;
+    const MachineValue term = widen_stored(b, load(position), stored);
+    const MachineValue next = combine(b, scan.kind, {carried[0], carried[0]}, term, term).value;
+    store(position, narrow_to_stored(b, scan.exclusive ? carried[0] : next, stored));
+    return MachineBuilder::Values{next};
+  });
+}
+
+}  // namespace millrace
