@@ -185,6 +185,19 @@ TEST_CASE("device: a buffer of another device is refused by the name of the bind
   });
 }
 
+TEST_CASE("device: a buffer of another device is refused where nothing of it is needed, too; one of its own is not") {
+  on_every_device([](TestedDevice& device) {
+    const auto foreign = create_cpu_device(TargetSpec::parse("cpu").value()).value()->allocate(0).value();
+    const auto own = device.allocate(0).value();
+    const Words words(device.raw(), {1});
+    const Replay copy = copy_of(device.raw(), 0);
+    CHECK(wait_for(copy, {own->binding(), part(words, 4, 0)}).ok());
+    CHECK(wait_for(copy, {foreign->binding(), words.binding()})
+              .message()
+              .starts_with("submit: input 'x' is a buffer of another device; bind one that device '"));
+  });
+}
+
 TEST_CASE("device: host memory that it does not address is refused, and told what to do") {
   on_every_device([](TestedDevice& device) {
     W memory{1, 2};
