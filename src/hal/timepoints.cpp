@@ -15,6 +15,17 @@ Status null_semaphore(std::string_view list, std::size_t index) {
 
 Status check_signal(std::size_t index, const Submission& submission) {
   const Timepoint& signal = submission.signal[index];
+  if (signal.value > Semaphore::kMaxValue) {
+    return invalid_argument(fmt::format("submit: signal {} is value {}, expected at most {}; signal a smaller one",
+                                        index, signal.value, Semaphore::kMaxValue));
+  }
+  for (std::size_t earlier = 0; earlier < index; ++earlier) {
+    const Timepoint& other = submission.signal[earlier];
+    if (other.semaphore != signal.semaphore || signal.value > other.value) continue;
+    return invalid_argument(
+        fmt::format("submit: signal {} is value {} of a semaphore that signal {} takes to {}; signal a greater value",
+                    index, signal.value, earlier, other.value));
+  }
   for (const Timepoint& wait : submission.wait) {
     if (wait.semaphore != signal.semaphore || signal.value > wait.value) continue;
     return invalid_argument(

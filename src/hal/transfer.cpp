@@ -72,11 +72,13 @@ Status check_owner(std::string_view verb, const Device& device, const Buffer& bu
 Status upload(Device& device, const Buffer& destination, std::span<const UploadPart> parts) {
   return guard_allocations("upload", [&]() -> Status {
     MILLRACE_TRY(check_owner("upload", device, destination));
-    TransferList list(destination, BindingKind::kOutput);
     for (const auto& [offset_bytes, source] : parts) {
       if (offset_bytes > destination.size_bytes() || source.size() > destination.size_bytes() - offset_bytes) {
         return outside("upload", offset_bytes, source.size(), destination);
       }
+    }
+    TransferList list(destination, BindingKind::kOutput);
+    for (const auto& [offset_bytes, source] : parts) {
       if (source.empty()) continue;
       if (destination.host_address() != nullptr) {
         std::memcpy(destination.bytes().data() + offset_bytes, source.data(), source.size());

@@ -69,10 +69,17 @@ TEST_CASE("a successful status is one null pointer without a message") {
 
 TEST_CASE("each maker gives its code and keeps the message") {
   const std::pair<Status (*)(std::string), StatusCode> makers[] = {
-      {invalid_argument, StatusCode::kInvalidArgument}, {failed_precondition, StatusCode::kFailedPrecondition},
-      {out_of_range, StatusCode::kOutOfRange},          {not_found, StatusCode::kNotFound},
-      {unimplemented, StatusCode::kUnimplemented},      {resource_exhausted, StatusCode::kResourceExhausted},
-      {unavailable, StatusCode::kUnavailable},          {data_loss, StatusCode::kDataLoss},
+      {invalid_argument, StatusCode::kInvalidArgument},
+      {failed_precondition, StatusCode::kFailedPrecondition},
+      {out_of_range, StatusCode::kOutOfRange},
+      {not_found, StatusCode::kNotFound},
+      {unimplemented, StatusCode::kUnimplemented},
+      {resource_exhausted, StatusCode::kResourceExhausted},
+      {unavailable, StatusCode::kUnavailable},
+      {data_loss, StatusCode::kDataLoss},
+      {cancelled, StatusCode::kCancelled},
+      {deadline_exceeded, StatusCode::kDeadlineExceeded},
+      {device_lost, StatusCode::kDeviceLost},
       {internal_error, StatusCode::kInternal},
   };
   for (const auto& [make, code] : makers) {
@@ -94,6 +101,9 @@ TEST_CASE("every code has its own text") {
       {StatusCode::kResourceExhausted, "resource exhausted"},
       {StatusCode::kUnavailable, "unavailable"},
       {StatusCode::kDataLoss, "data loss"},
+      {StatusCode::kCancelled, "cancelled"},
+      {StatusCode::kDeadlineExceeded, "deadline exceeded"},
+      {StatusCode::kDeviceLost, "device lost"},
       {StatusCode::kInternal, "internal error"},
   };
   for (const auto& [code, text] : texts) CHECK(to_text(code) == text);

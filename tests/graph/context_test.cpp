@@ -34,16 +34,38 @@ TEST_CASE("plain cpu works with nothing else said") {
 }
 
 TEST_CASE("a device that there is not is named, with those that there are") {
-  for (const std::string spec : {"local", "cuda", "", "hip:gfx1100", "CPU", "cpu ", "trace(cpu)"}) {
+  for (const std::string spec : {"local", "cuda", "hip:gfx1100", "CPU", "cpu "}) {
     const std::string message = "device '" + spec + "' is not known; " + std::string(kWhatThereIs);
     CHECK(target_error(kUsual, spec) == message);
     CHECK(device_error(kUsual, spec) == message);
   }
   CHECK(kUsual.target("local").status().code() == StatusCode::kNotFound);
+  for (const std::string spec : {"", "trace(cpu)"}) {  // no target; as devices they are no driver's name, and a wrapper
+    CHECK(target_error(kUsual, spec) == "device '" + spec + "' is not known; " + std::string(kWhatThereIs));
+  }
+  CHECK(device_error(kUsual, "") ==
+        "device '': it has no driver; say a driver and what it takes, such as cpu, cpu:avx2 or trace(cpu)");
+}
+
+TEST_CASE("a wrapper is opened around any device that can be") {
+  CHECK(kUsual.device("trace(cpu)").value()->name() == "trace(cpu)");
+  CHECK(kUsual.device("trace(trace(cpu:baseline))").value()->name() == "trace(trace(cpu))");
+}
+
+TEST_CASE("what is wrong inside of a wrapper is told of the device inside") {
+  CHECK(device_error(kUsual, "trace(local)") == "device 'local' is not known; " + std::string(kWhatThereIs));
+  CHECK(device_error(kUsual, "trace(cpu:threads=2)") ==
+        "device 'cpu:threads=2': option 'threads' is not known; cpu takes a level alone: baseline, avx2 or avx512");
+  CHECK(
+      device_error(kUsual, "trace(trace())") ==
+      "device 'trace()': nothing stands between '(' and ')'; say a driver and what it takes, such as cpu, cpu:avx2 or "
+      "trace(cpu)");
+  CHECK(device_error(kUsual, "trace") == "device 'trace' is not known; " + std::string(kWhatThereIs));
+  CHECK(device_error(kUsual, "follow(cpu)") == "device 'follow(cpu)' is not known; " + std::string(kWhatThereIs));
 }
 
 TEST_CASE("a level that there is not is named, with those that there are") {
-  for (const std::string level : {"avx9", "", "avx2:avx2", "AVX2"}) {
+  for (const std::string level : {"avx9", "avx2:avx2", "AVX2"}) {
     const std::string message = "device 'cpu:" + level + "': target 'cpu:" + level + "': cpu level '" + level +
                                 "' is not known, expected baseline, avx2 or avx512; say cpu for the host's best";
     CHECK(target_error(kUsual, "cpu:" + level) == message);
@@ -113,10 +135,7 @@ TEST_CASE("a driver that cannot give a device says why") {
   CHECK(target_error(context, "vulkan") ==
         "device 'vulkan': target 'vulkan': family 'vulkan' is not known, expected one of: cpu, amdgpu, sim; say cpu "
         "for the host");
-  CHECK(
-      device_error(context, "vulkan:1") ==
-      "device 'vulkan:1': target 'vulkan:1': family 'vulkan' is not known, expected one of: cpu, amdgpu, sim; say cpu "
-      "for the host");
+  CHECK(device_error(context, "vulkan:1") == "device 'vulkan:1': driver 'vulkan' gave no device and no error");
 }
 
 TEST_CASE(

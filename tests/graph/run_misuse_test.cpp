@@ -63,8 +63,12 @@ TEST_CASE("a context with nothing in it compiles nothing") {
   CompileOptions empty = options();
   empty.context = std::make_shared<Context>();
   CHECK(compile_error(empty) ==
-        "device 'cpu:baseline': target 'cpu:baseline' has no code generator; built in: none; give one that makes code "
-        "for it; devices built in: none; code generators built in: none");
+        "compile: generator 'interpreter' is not known; code generators built in: none; force one of these");
+  empty.lowering.compile.force_generator = "";
+  CHECK(
+      compile_error(empty) ==
+      "device 'cpu:baseline' is not known; devices built in: none; code generators built in: none; say 'cpu' for this "
+      "host");
 }
 
 TEST_CASE("a context without a cache compiles every kernel anew") {

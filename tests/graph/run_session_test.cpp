@@ -2,11 +2,13 @@
 // What a run promises beside its results: errors that name the node, no allocation, programs shared by threads.
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <thread>
 
 #include <doctest/doctest.h>
 
 #include "millrace/graph/compile_report.h"
+#include "millrace/hal/device.h"
 #include "tests/graph/misuse.h"
 #include "tests/reference/evaluate.h"
 #include "tests/support/allocation_count.h"
@@ -152,6 +154,28 @@ struct DeepRun {
 
 TEST_CASE("run allocates nothing after the first call, in a session of several kernels") {
   DeepRun run(deep_program(), 1);
+  REQUIRE(run.run().message() == "");
+  const std::uint64_t before = num_allocations();
+  bool all_ok = true;
+  for (int i = 0; i < 10; ++i) all_ok &= run.run().ok();
+  CHECK(num_allocations() == before);
+  CHECK(all_ok);
+}
+
+TEST_CASE("run allocates nothing after the first call, with buffers of the device") {
+  const Program program = deep_program();
+  DeepRun run(program, 1);
+  const auto device = test_context()->device("cpu").value();
+  const Program there = program.on(device).value();
+  run.session = Session::create(there).value();
+  std::vector<std::shared_ptr<Buffer>> buffers;
+  const auto move_to_device = [&](TensorBinding& binding) {
+    buffers.push_back(device->allocate(binding.size_bytes).value());
+    std::memcpy(buffers.back()->host_address(), binding.data, binding.size_bytes);
+    binding = bind(*buffers.back());
+  };
+  for (TensorBinding& binding : run.inputs) move_to_device(binding);
+  for (TensorBinding& binding : run.outputs) move_to_device(binding);
   REQUIRE(run.run().message() == "");
   const std::uint64_t before = num_allocations();
   bool all_ok = true;

@@ -99,10 +99,10 @@ TEST_CASE("the kernels of a GPU's variant are one code object") {
 TEST_CASE("a device that a program is not for is refused, with the targets that there are") {
   const Program program = compile(selection(), for_targets({"cpu:baseline", "sim:gfx1100"})).value();
   const auto error = [&](std::shared_ptr<Device> device) { return program.on(std::move(device)).status().message(); };
-  CHECK(
-      error(test::test_context()->device("sim:gfx90a").value()) ==
-      "device 'sim' runs sim:gfx90a, and the program is for cpu:baseline, sim:gfx1100; name the device's target among "
-      "CompileOptions::targets, or take another device");
+  CHECK(error(test::test_context()->device("sim:gfx90a").value()) ==
+        "device 'sim:gfx90a' runs sim:gfx90a, and the program is for cpu:baseline, sim:gfx1100; name a target of the "
+        "device's among "
+        "CompileOptions::targets, or take another device");
   CHECK(error(nullptr) == "program: the device is null; give one");
   CHECK(Program(nullptr).on(test::test_context()->device("cpu").value()).status().message() ==
         "program: it is empty; give what compile() returned");
@@ -111,7 +111,7 @@ TEST_CASE("a device that a program is not for is refused, with the targets that 
 TEST_CASE("what cannot be compiled for is refused, whichever target it is") {
   const auto error = [](const CompileOptions& options) { return compile(selection(), options).status().message(); };
   CHECK(error(for_targets({"sim:gfx1100"})) ==
-        "device 'cpu' runs cpu:baseline, and the program is for sim:gfx1100; name the device's target among "
+        "device 'cpu' runs cpu:baseline, and the program is for sim:gfx1100; name a target of the device's among "
         "CompileOptions::targets, or take another device");
   CHECK(error(for_targets({"cpu:baseline", "sim:gfx906"})) ==
         "device 'sim:gfx906': target 'sim:gfx906': gfx target 'gfx906' is not known, expected one of: gfx90a, "

@@ -21,6 +21,12 @@ class ListBuilder {
   BindingIndex output(std::string name, const SizeExpr& size_bytes) {
     return binding(std::move(name), BindingKind::kOutput, size_bytes);
   }
+  /// Memory of the host's, for uploads and downloads.
+  BindingIndex host(std::string name, BindingKind kind, const SizeExpr& size_bytes) {
+    const BindingIndex index = binding(std::move(name), kind, size_bytes);
+    list.bindings[index].place = BindingPlace::kHost;
+    return index;
+  }
   BufferRange range(BindingIndex binding, const SizeExpr& offset, const SizeExpr& length) {
     return {.binding = binding, .offset_bytes = list.add_size(offset), .length_bytes = list.add_size(length)};
   }
@@ -32,6 +38,12 @@ class ListBuilder {
   }
   void copy(const BufferRange& source, const BufferRange& destination) {
     list.commands.emplace_back(CopyCommand{.source = source, .destination = destination});
+  }
+  void upload(const BufferRange& source, const BufferRange& destination) {
+    list.commands.emplace_back(UploadCommand{.source = source, .destination = destination});
+  }
+  void download(const BufferRange& source, const BufferRange& destination) {
+    list.commands.emplace_back(DownloadCommand{.source = source, .destination = destination});
   }
   void dispatch(KernelIndex kernel, const SizeExpr& num_groups, std::vector<BufferRange> buffers,
                 const std::vector<SizeExpr>& sizes = {}) {

@@ -132,4 +132,122 @@ TEST_CASE("of threads that signal the same value one succeeds") {
   }
 }
 
+TEST_CASE("a timeline ends at its greatest value") {
+  CHECK(Semaphore::create(UINT64_MAX)->query().value() == Semaphore::kMaxValue);
+  const auto semaphore = Semaphore::create(1);
+  CHECK(semaphore->signal(UINT64_MAX).message() ==
+        "semaphore: signalled 18446744073709551615, expected at most 18446744073709551614");
+  CHECK(semaphore->signal(UINT64_MAX).code() == StatusCode::kInvalidArgument);
+  CHECK(semaphore->query().value() == 1);
+  CHECK(semaphore->signal(Semaphore::kMaxValue).ok());
+  CHECK(semaphore->wait(Semaphore::kMaxValue).ok());
+  CHECK(semaphore->signal(Semaphore::kMaxValue).code() == StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("a value above the greatest is reached by a failure alone") {
+  const auto semaphore = Semaphore::create(Semaphore::kMaxValue);
+  CHECK(semaphore->wait(UINT64_MAX, 0ns).code() == StatusCode::kDeadlineExceeded);
+  std::string told;
+  semaphore->on_reached(UINT64_MAX, [&](const Status& status) { told = status.message(); });
+  CHECK(told.empty());
+  semaphore->fail(data_loss("gone"));
+  CHECK(told == "gone");
+}
+
+TEST_CASE("a callback is called at once for a value that is reached") {
+  const auto semaphore = Semaphore::create(5);
+  int calls = 0;
+  for (const std::uint64_t value : {0u, 4u, 5u}) {
+    semaphore->on_reached(value, [&](const Status& status) { calls += status.ok() ? 1 : 100; });
+  }
+  CHECK(calls == 3);
+}
+
+TEST_CASE("a signal calls the callbacks that are due, in the order in which they were set, each once") {
+  const auto semaphore = Semaphore::create();
+  std::string called;
+  const auto set = [&](std::uint64_t value, char name) {
+    semaphore->on_reached(value, [&called, name](const Status&) { called += name; });
+  };
+  set(3, 'a');
+  set(1, 'b');
+  set(2, 'c');
+  set(9, 'd');
+  set(2, 'e');
+  CHECK(called.empty());
+  CHECK(semaphore->signal(1).ok());
+  CHECK(called == "b");
+  CHECK(semaphore->signal(4).ok());
+  CHECK(called == "bace");
+  CHECK(semaphore->signal(8).ok());
+  CHECK(called == "bace");
+  CHECK(semaphore->signal(9).ok());
+  CHECK(called == "baced");
+}
+
+TEST_CASE("a callback sees the value, may signal on, and may set another") {
+  const auto semaphore = Semaphore::create();
+  std::vector<std::uint64_t> seen;
+  semaphore->on_reached(1, [&](const Status&) {
+    seen.push_back(semaphore->query().value());
+    semaphore->on_reached(2, [&](const Status&) { seen.push_back(semaphore->query().value()); });
+    CHECK(semaphore->signal(7).ok());
+  });
+  CHECK(semaphore->signal(1).ok());
+  CHECK(seen == std::vector<std::uint64_t>{1, 7});
+}
+
+TEST_CASE("a failure calls every callback with its status, also those set later") {
+  const auto semaphore = Semaphore::create(1);
+  std::vector<std::string> told;
+  const auto note = [&](const Status& status) { told.push_back(status.message()); };
+  semaphore->on_reached(2, note);
+  semaphore->on_reached(9, note);
+  semaphore->fail(data_loss("the first"));
+  semaphore->fail(data_loss("the second"));
+  semaphore->on_reached(0, note);
+  CHECK(told == std::vector<std::string>{"the first", "the first", "the first"});
+}
+
+TEST_CASE("a refused signal calls nothing") {
+  const auto semaphore = Semaphore::create(3);
+  int calls = 0;
+  semaphore->on_reached(4, [&](const Status&) { ++calls; });
+  CHECK(!semaphore->signal(3).ok());
+  CHECK(!semaphore->signal(UINT64_MAX).ok());
+  CHECK(calls == 0);
+}
+
+TEST_CASE("callbacks that never come are dropped with their semaphore") {
+  const auto token = std::make_shared<int>(0);
+  auto semaphore = Semaphore::create();
+  semaphore->on_reached(1, [token](const Status&) {});
+  CHECK(token.use_count() == 2);
+  semaphore.reset();
+  CHECK(token.use_count() == 1);
+}
+
+TEST_CASE("a timepoint waits on its semaphore") {
+  const Timepoint point{Semaphore::create(2), 3};
+  CHECK(point.wait(0ns).code() == StatusCode::kDeadlineExceeded);
+  CHECK(point.semaphore->signal(3).ok());
+  CHECK(point.wait().ok());
+}
+
+TEST_CASE("threads set callbacks while another signals, and each is called once") {
+  const auto semaphore = Semaphore::create();
+  constexpr std::uint64_t kValues = 300;
+  std::atomic<int> calls = 0;
+  std::vector<std::thread> setters;
+  for (int t = 0; t < 2; ++t) {
+    setters.emplace_back([&] {
+      for (std::uint64_t value = 1; value <= kValues; ++value)
+        semaphore->on_reached(value, [&](const Status&) { ++calls; });
+    });
+  }
+  for (std::uint64_t value = 1; value <= kValues; ++value) CHECK(semaphore->signal(value).ok());
+  for (std::thread& setter : setters) setter.join();
+  CHECK(calls == 2 * static_cast<int>(kValues));
+}
+
 }  // namespace millrace

@@ -84,11 +84,14 @@ inline TensorBinding bind(const Buffer& buffer) { return {.size_bytes = buffer.s
 inline TensorBinding bind(const Buffer& buffer, Extents extents) {
   return {.size_bytes = buffer.size_bytes(), .buffer = &buffer, .extents = extents, .has_extents = true};
 }
-template <class Container>
+/// What holds elements: not a Buffer, which is bound whole.
+template <class T>
+concept ElementContainer = requires(T& container) { std::span(container.data(), container.size()); };
+template <ElementContainer Container>
 TensorBinding bind(Container& container) {
   return bind(std::span(container.data(), container.size()));
 }
-template <class Container>
+template <ElementContainer Container>
 TensorBinding bind(Container& container, Extents extents) {
   return bind(std::span(container.data(), container.size()), extents);
 }

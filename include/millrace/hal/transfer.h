@@ -16,7 +16,8 @@ struct UploadPart {
   std::span<const std::byte> source;
 };
 
-/// Copies the parts, which do not overlap, to `destination`. Fails when one leaves it, and with the device's failure.
+/// Copies the parts, which do not overlap, to `destination`. When one leaves it, fails and copies none; fails with the
+/// device's failure, too.
 /// Precondition: no submission uses these bytes.
 Status upload(Device&, const Buffer& destination, std::span<const UploadPart> parts);
 Status upload(Device&, const Buffer& destination, std::span<const std::byte> source);

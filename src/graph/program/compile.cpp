@@ -14,13 +14,14 @@ namespace millrace {
 namespace {
 
 Status require_known_generator(const Context& context, const std::string& forced) {
+  if (forced.empty()) return {};
   std::string known;
   for (const auto& generator : context.generators) {
-    if (forced.empty() || generator->name() == forced) return {};
+    if (generator->name() == forced) return {};
     known += fmt::format("{}{}", known.empty() ? "" : ", ", generator->name());
   }
   return not_found(fmt::format("compile: generator '{}' is not known; code generators built in: {}; force one of these",
-                               forced, known));
+                               forced, known.empty() ? "none" : known));
 }
 
 /// CompileOptions::targets, each once; without any, the best that the device runs. Fails when the device runs none.

@@ -35,7 +35,9 @@ class NodeNamer final : public FailureExplainer {
 struct RunInFlight {
   RunInFlight(const Program::State& program, const SymbolValues& run_values,
               std::span<const BufferBinding> run_bindings)
-      : values(run_values), bindings(run_bindings.begin(), run_bindings.end()), namer(program, values, bindings) {}
+      : values(run_values), bindings(run_bindings.begin(), run_bindings.end()), namer(program, values, bindings) {
+    parts.reserve(3);
+  }
 
   SymbolValues values;
   std::vector<BufferBinding> bindings;
@@ -182,20 +184,20 @@ Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait) {
   }
   std::vector<Timepoint> first(wait.begin(), wait.end());
   if (!in_flight.empty()) first.push_back(in_flight.back()->parts.back());
-  auto run = std::make_unique<RunInFlight>(*program, values, bindings);
-  std::swap(run->retired, retired);
-  const Status status = submit_parts(*run, std::move(first));
-  if (!status.ok()) {
-    run->wait();
-    return status;
-  }
-  in_flight.push_back(std::move(run));
-  return in_flight.back()->parts.back();
+  // Kept before any part is submitted, so that no lack of memory frees what the device uses.
+  in_flight.push_back(std::make_unique<RunInFlight>(*program, values, bindings));
+  RunInFlight& run = *in_flight.back();
+  std::swap(run.retired, retired);
+  const Status status = submit_parts(run, std::move(first));
+  if (status.ok()) return run.parts.back();
+  run.wait();
+  std::swap(run.retired, retired);  // runs before this one may still use it
+  in_flight.pop_back();
+  return status;
 }
 
 /// Each part waits for the one before it. One that was refused is not among `run.parts`.
 Status Session::State::submit_parts(RunInFlight& run, std::vector<Timepoint> wait) {
-  run.parts.reserve(3);
   const auto add = [&](auto&& submit_part) -> Status {
     Timepoint end{.value = 1};
     MILLRACE_TRY_ASSIGN(end.semaphore, program->device->create_semaphore());

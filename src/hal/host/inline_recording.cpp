@@ -80,7 +80,13 @@ Status InlineRecording::run(const Submission& submission) const {
     MILLRACE_TRY_ASSIGN(run, make_run());
   }
   resolve(submission, *run);
-  Status status = run_steps(submission, *run);
+  Status status;
+  try {
+    status = run_steps(submission, *run);
+  } catch (const std::bad_alloc&) {
+    runs_.give_back(std::move(run));
+    throw;
+  }
   runs_.give_back(std::move(run));
   return status;
 }

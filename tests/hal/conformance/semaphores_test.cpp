@@ -167,6 +167,7 @@ TEST_CASE("device: timepoints that cannot be met are refused before anything run
   on_every_device([](TestedDevice& device) {
     const auto at_five = Semaphore::create(5);  // each fails with the case that signals it
     const auto also_at_five = Semaphore::create(5);
+    const auto at_zero = Semaphore::create(), also_at_zero = Semaphore::create();
     const auto failed = Semaphore::create();
     failed->fail(data_loss("gone"));
     struct Case {
@@ -181,7 +182,14 @@ TEST_CASE("device: timepoints that cannot be met are refused before anything run
         {{{at_five, 6}},
          {{at_five, 6}},
          "submit: signal 0 is value 6 of a semaphore that is waited for to reach 6; signal a greater value"},
-        {{}, {{also_at_five, 5}}, "submit: signal 0 is value 5, its semaphore is at 5; signal a greater value"}};
+        {{}, {{also_at_five, 5}}, "submit: signal 0 is value 5, its semaphore is at 5; signal a greater value"},
+        {{},
+         {{at_zero, 3}, {at_zero, 3}},
+         "submit: signal 1 is value 3 of a semaphore that signal 0 takes to 3; signal a greater value"},
+        {{},
+         {{also_at_zero, Semaphore::kMaxValue + 1}},
+         "submit: signal 0 is value 18446744073709551615, expected at most 18446744073709551614; signal a smaller "
+         "one"}};
     for (const Case& c : cases) {
       CAPTURE(c.message);
       OneFill fill(device);

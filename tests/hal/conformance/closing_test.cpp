@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order in which a device, its things and its work go.
+#include <doctest/doctest.h>
+
+#include "tests/hal/conformance/devices.h"
+#include "tests/hal/conformance/replay.h"
+#include "tests/hal/test_kernels.h"
+
+namespace millrace {
+namespace {
+
+/// Calls `test` with the only handle to a fresh device of each row.
+void with_every_device(const std::function<void(std::shared_ptr<Device>)>& test) {
+  for (const DeviceCase& row : conformance_devices()) {
+    const std::string name = row.name;
+    CAPTURE(name);
+    test(row.create().value());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("device: work that can run ends when the last handle to its device is dropped") {
+  with_every_device([](std::shared_ptr<Device> device) {
+    const Words words(*device, {0});
+    const auto turn = timeline(*device);
+    const Replay seven = append_digit(*device, 7);
+    for (std::uint64_t i = 0; i < 20; ++i) REQUIRE(seven.submit({words.binding()}, {{turn, i}}, {{turn, i + 1}}).ok());
+    device.reset();
+    CHECK(turn->wait(20).ok());
+  });
+}
+
+TEST_CASE("device: work that waits when the last handle is dropped runs later, or is cancelled") {
+  with_every_device([](std::shared_ptr<Device> device) {
+    const Words words(*device, {0});
+    const auto gate = Semaphore::create(), done = timeline(*device);
+    REQUIRE(set_word(*device, 1).submit({words.binding()}, {{gate, 1}}, {{done, 1}}).ok());
+    device.reset();
+    REQUIRE(gate->signal(1).ok());
+    const Status status = done->wait(1);
+    CHECK((status.ok() || status.code() == StatusCode::kCancelled));
+    if (!status.ok()) CHECK(status.message() == "submit: the device was closed");
+  });
+}
+
+TEST_CASE("device: what it made may be dropped after it, in any order") {
+  with_every_device([](std::shared_ptr<Device> device) {
+    const std::vector<ExecutableImage> images = {store_ids_image(device->targets().front())};
+    auto executable = device->load(images).value();
+    ListBuilder b;
+    const BindingIndex y = b.output("y", 8);
+    b.dispatch(b.kernel(images[0].info), 2, {b.range(y, 0, 8)});
+    auto recording = device->record(b.list, executable).value();
+    auto buffer = device->allocate(8).value();
+    auto semaphore = timeline(*device);
+    const DeviceId id = device->id();
+    device.reset();
+    CHECK(buffer->device() == id);
+    CHECK(executable->num_kernels() == 1);
+    executable.reset();
+    semaphore.reset();
+    buffer.reset();
+    recording.reset();
+  });
+}
+
+TEST_CASE("device: one is opened and closed many times, with and without work") {
+  with_every_device([](std::shared_ptr<Device> device) {
+    for (const DeviceCase& row : conformance_devices()) {
+      if (row.create().value()->name() != device->name()) continue;
+      for (int i = 0; i < 5; ++i) {
+        const auto fresh = row.create().value();
+        CHECK(wait_for(nothing(*fresh), {}).ok());
+      }
+    }
+  });
+}
+
+TEST_CASE("device: a wrapper keeps what it wraps") {
+  with_every_device([](std::shared_ptr<Device> device) {
+    int lines = 0;
+    const auto wrapper = create_trace_device(std::move(device), [&](std::string_view) { ++lines; });
+    const Words words(*wrapper, {0});
+    REQUIRE(wait_for(set_word(*wrapper, 3), {words.binding()}).ok());
+    CHECK(words.read() == std::vector<std::uint32_t>{3});
+    CHECK(lines >= 2);
+  });
+}
+
+TEST_CASE("device: the recording may be dropped while its work waits, and the buffers right after its end") {
+  with_every_device([](std::shared_ptr<Device> device) {
+    const auto gate = timeline(*device);
+    std::vector<std::shared_ptr<Buffer>> buffers;
+    std::vector<Timepoint> ends;
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      buffers.push_back(device->allocate(4).value());
+      ends.push_back({timeline(*device), 1});
+      REQUIRE(set_word(*device, i).submit({buffers.back()->binding()}, {{gate, 1}}, {ends.back()}).ok());
+    }
+    REQUIRE(gate->signal(1).ok());
+    for (std::size_t i = ends.size(); i-- > 0;) {
+      CHECK(ends[i].wait().ok());
+      buffers[i].reset();
+    }
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// Submissions that have not ended: what they keep for themselves, and what may be gone by then.
+#include <optional>
+#include <random>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "tests/hal/conformance/devices.h"
+#include "tests/hal/conformance/replay.h"
+#include "tests/hal/test_kernels.h"
+
+namespace millrace {
+namespace {
+
+using W = std::vector<std::uint32_t>;
+
+/// y = x * factor on two words; the factor is a size.
+struct Scale {
+  explicit Scale(TestedDevice& device) : image(scale_image(device.target())) {
+    const BindingIndex x = b.input("x", 8), y = b.output("y", 8);
+    b.dispatch(b.kernel(image.info), 2, {b.range(x, 0, 8), b.range(y, 0, 8)}, {Dim("factor")});
+  }
+  Replay record(Device& device) const { return {device, b, {image}, {{"factor", 1}}}; }
+  std::vector<std::int64_t> by(std::int64_t factor) const { return b.evaluate({{"factor", factor}}); }
+  ExecutableImage image;
+  ListBuilder b;
+};
+
+}  // namespace
+
+TEST_CASE("device: submissions of one recording are in flight at one time, each with its bindings and sizes") {
+  on_every_device([](TestedDevice& device) {
+    const Scale scale(device);
+    Replay replay = scale.record(device.raw());
+    const auto gate = timeline(device.raw());
+    std::vector<Words> in, out;
+    std::vector<Timepoint> ends;
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      in.push_back(Words(device.raw(), {i, 1}));
+      out.push_back(Words(device.raw(), {0, 0}));
+      ends.push_back({timeline(device.raw()), 1});
+      replay.sizes = scale.by(100 + i);
+      REQUIRE(replay.submit({in[i].binding(), out[i].binding()}, {{gate, 1}}, {ends[i]}).ok());
+    }
+    REQUIRE(gate->signal(1).ok());
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      REQUIRE(ends[i].wait().ok());
+      CHECK(out[i].read() == W{i * (100 + i), 100 + i});
+    }
+  });
+}
+
+TEST_CASE("device: what a submission's spans are of may be gone when submit() has returned") {
+  on_every_device([](TestedDevice& device) {
+    const Scale scale(device);
+    const Replay replay = scale.record(device.raw());
+    const Words x(device.raw(), {1, 2}), y(device.raw(), {0, 0});
+    const auto gate = timeline(device.raw()), done = timeline(device.raw());
+    {
+      std::vector<BufferBinding> bindings = {x.binding(), y.binding()};
+      std::vector<std::int64_t> sizes = scale.by(3);
+      std::vector<Timepoint> wait = {{gate, 1}}, signal = {{done, 1}};
+      REQUIRE(device.raw()
+                  .submit(*replay.recording, {.bindings = bindings, .sizes = sizes, .wait = wait, .signal = signal})
+                  .ok());
+      bindings.assign(2, {});
+      sizes.assign(sizes.size(), -1);
+      wait.assign(1, {});
+      signal.assign(1, {});
+    }
+    REQUIRE(gate->signal(1).ok());
+    REQUIRE(done->wait(1).ok());
+    CHECK(y.read() == W{3, 6});
+  });
+}
+
+TEST_CASE("device: recording and executable may be dropped when submit() has returned") {
+  on_every_device([](TestedDevice& device) {
+    const Words x(device.raw(), {1, 2}), y(device.raw(), {0, 0});
+    const auto gate = timeline(device.raw()), done = timeline(device.raw());
+    {
+      const Scale scale(device);
+      Replay replay = scale.record(device.raw());
+      replay.sizes = scale.by(4);
+      REQUIRE(replay.submit({x.binding(), y.binding()}, {{gate, 1}}, {{done, 1}}).ok());
+    }
+    REQUIRE(gate->signal(1).ok());
+    REQUIRE(done->wait(1).ok());
+    CHECK(y.read() == W{4, 8});
+  });
+}
+
+TEST_CASE("device: a list and images may be dropped when the recording is made") {
+  on_every_device([](TestedDevice& device) {
+    std::optional<Replay> replay;
+    {
+      auto b = std::make_unique<ListBuilder>();
+      auto images = std::make_unique<std::vector<ExecutableImage>>(1, store_ids_image(device.target()));
+      const BindingIndex y = b->output("y", 8);
+      b->dispatch(b->kernel(images->front().info), 2, {b->range(y, 0, 8)});
+      replay.emplace(device.raw(), *b, *images);
+    }
+    const Words y(device.raw(), {9, 9});
+    REQUIRE(wait_for(*replay, {y.binding()}).ok());
+    CHECK(y.read() == W{0, 1});
+  });
+}
+
+TEST_CASE("device: the thread that submitted may end before the work begins") {
+  on_every_device([](TestedDevice& device) {
+    const Words y(device.raw(), {0});
+    const auto gate = timeline(device.raw()), done = timeline(device.raw());
+    const Replay three = set_word(device.raw(), 3);
+    std::thread([&] { CHECK(three.submit({y.binding()}, {{gate, 1}}, {{done, 1}}).ok()); }).join();
+    REQUIRE(gate->signal(1).ok());
+    REQUIRE(done->wait(1).ok());
+    CHECK(y.read() == W{3});
+  });
+}
+
+TEST_CASE("device: buffers may be dropped as soon as the timepoint is reached") {
+  on_every_device([](TestedDevice& device) {
+    const Replay replay = set_word(device.raw(), 1);
+    for (int i = 0; i < 100; ++i) {
+      const auto done = timeline(device.raw());
+      auto buffer = device.allocate(4).value();
+      REQUIRE(replay.submit({buffer->binding()}, {}, {{done, 1}}).ok());
+      REQUIRE(done->wait(1).ok());
+      CHECK(buffer.use_count() == 1);
+      buffer.reset();
+    }
+  });
+}
+
+TEST_CASE("device: an empty list passes its waits on to its signals") {
+  on_every_device([](TestedDevice& device) {
+    const auto gate = timeline(device.raw()), one = timeline(device.raw()), other = timeline(device.raw(), 4);
+    REQUIRE(nothing(device.raw()).submit({}, {{gate, 1}}, {{one, 1}, {other, 5}}).ok());
+    CHECK(one->query().value() == 0);
+    CHECK(other->query().value() == 4);
+    REQUIRE(gate->signal(1).ok());
+    CHECK(one->wait(1).ok());
+    CHECK(other->wait(5).ok());
+  });
+}
+
+TEST_CASE("device: submissions without signals are run, too") {
+  on_every_device([](TestedDevice& device) {
+    const auto ran = Semaphore::create();
+    const ExecutableImage image =
+        host_kernel_image(device.target(), {.name = "tell"},
+                          [&](const KernelArgs&, std::uint32_t, std::uint32_t) { return ran->signal(1); });
+    ListBuilder b;
+    b.dispatch(b.kernel(image.info), 1, {});
+    REQUIRE(Replay(device.raw(), b, {image}).submit({}).ok());
+    CHECK(ran->wait(1).ok());
+  });
+}
+
+TEST_CASE("device: submissions that share nothing need no order") {
+  on_every_device([](TestedDevice& device) {
+    const Replay six = set_word(device.raw(), 6);
+    std::vector<Words> words;
+    std::vector<Timepoint> ends;
+    for (int i = 0; i < 50; ++i) {
+      words.push_back(Words(device.raw(), {0}));
+      ends.push_back({timeline(device.raw()), 1});
+      REQUIRE(six.submit({words.back().binding()}, {}, {ends.back()}).ok());
+    }
+    for (const Timepoint& end : ends) REQUIRE(end.wait().ok());
+    for (const Words& each : words) CHECK(each.read() == W{6});
+  });
+}
+
+TEST_CASE("device: submissions at one time have workgroup memory of their own") {
+  on_every_device([](TestedDevice& device) {
+    const KernelInfo info{
+        .name = "keep", .num_buffers = 1, .num_sizes = 1, .buffer_is_written = {true}, .workgroup_bytes = 256};
+    const ExecutableImage image =
+        host_kernel_image(device.target(), info, [](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
+          const auto mine = static_cast<std::uint32_t>(args.sizes[0]);
+          auto* memory = static_cast<std::uint32_t*>(args.workgroup_memory);
+          std::uint32_t num_lost = 0;
+          for (int turn = 0; turn < 20; ++turn) {
+            for (int i = 0; i < 64; ++i) memory[i] = mine;
+            std::this_thread::yield();
+            for (int i = 0; i < 64; ++i) num_lost += memory[i] == mine ? 0 : 1;
+          }
+          static_cast<std::uint32_t*>(args.buffers[0])[0] += num_lost;
+          return {};
+        });
+    ListBuilder b;
+    const BindingIndex y = b.output("y", 4);
+    b.dispatch(b.kernel(info), 1, {b.range(y, 0, 4)}, {Dim("mine")});
+    const Replay replay(device.raw(), b, {image}, {{"mine", 0}});
+    std::vector<Words> lost;
+    for (int t = 0; t < 3; ++t) lost.push_back(Words(device.raw(), {0}));
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < lost.size(); ++t) {
+      threads.emplace_back([&, t] {
+        Replay own = replay;
+        own.sizes = b.evaluate({{"mine", static_cast<std::int64_t>(t)}});
+        for (int i = 0; i < 30; ++i) CHECK(wait_for(own, {lost[t].binding()}).ok());
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const Words& each : lost) CHECK(each.read() == W{0});
+  });
+}
+
+TEST_CASE("device: submissions at one time have status words of their own") {
+  on_every_device([](TestedDevice& device) {
+    const KernelInfo info{.name = "report", .num_sizes = 1};
+    const ExecutableImage image =
+        host_kernel_image(device.target(), info, [](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
+          *args.status |= static_cast<std::uint32_t>(args.sizes[0]);
+          std::this_thread::yield();
+          return {};
+        });
+    ListBuilder b;
+    b.dispatch(b.kernel(info), 1, {}, {Dim("bits")});
+    const Replay replay(device.raw(), b, {image}, {{"bits", 0}});
+    std::vector<std::thread> threads;
+    std::vector<int> num_right(2);
+    for (std::size_t bits = 0; bits < 2; ++bits) {
+      threads.emplace_back([&, bits] {
+        Replay own = replay;
+        own.sizes = b.evaluate({{"bits", static_cast<std::int64_t>(bits)}});
+        for (int i = 0; i < 100; ++i) num_right[bits] += wait_for(own, {}).ok() == (bits == 0) ? 1 : 0;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(num_right == std::vector<int>{100, 100});
+  });
+}
+
+TEST_CASE("device: threads submit to one device at one time, each with a chain of its own") {
+  on_every_device([](TestedDevice& device) {
+    const Replay seven = append_digit(device.raw(), 7);
+    std::vector<Words> words;
+    for (int t = 0; t < 3; ++t) words.push_back(Words(device.raw(), {1}));
+    std::vector<std::thread> threads;
+    for (const Words& own : words) {
+      threads.emplace_back([&] {
+        const auto turn = timeline(device.raw());
+        for (std::uint64_t i = 0; i < 60; ++i) {
+          CHECK(seven.submit({own.binding()}, {{turn, i}}, {{turn, i + 1}}).ok());
+        }
+        CHECK(turn->wait(60).ok());
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    std::uint32_t expected = 1;
+    for (int i = 0; i < 60; ++i) expected = expected * 10 + 7;
+    for (const Words& each : words) CHECK(each.read() == W{expected});
+  });
+}
+
+TEST_CASE("device: threads load, record and submit at one time") {
+  on_every_device([](TestedDevice& device) {
+    std::vector<std::thread> threads;
+    std::vector<int> num_right(3);
+    for (std::size_t t = 0; t < num_right.size(); ++t) {
+      threads.emplace_back([&, t] {
+        for (std::uint32_t i = 1; i <= 15; ++i) {
+          const Words words(device.raw(), {4});
+          const auto digit = static_cast<std::uint32_t>(t);
+          num_right[t] +=
+              wait_for(append_digit(device.raw(), digit), {words.binding()}).ok() && words.read() == W{40 + digit} ? 1
+                                                                                                                   : 0;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(num_right == std::vector<int>{15, 15, 15});
+  });
+}
+
+namespace {
+
+/// Submissions on a few buffers in the order of their semaphores, and what they leave when they run one after another.
+class RandomWork {
+ public:
+  static constexpr std::size_t kBuffers = 5, kWords = 8;
+  static constexpr std::int64_t kBytes = 4 * kWords;
+
+  RandomWork(Device& device, const TargetSpec& target, unsigned seed) : device_(device), random_(seed) {
+    for (std::uint32_t i = 0; i < kBuffers; ++i) {
+      expected_.emplace_back(kWords, i);
+      words_.push_back(Words(device, expected_.back()));
+      last_write_.emplace_back();
+      reads_.emplace_back();
+    }
+    ListBuilder fill;
+    const BindingIndex filled = fill.output("y", kBytes);
+    fill.fill(fill.range(filled, Dim("offset"), kBytes / 2), kPattern, 4);
+    lists_.push_back(fill);
+    ListBuilder copy;
+    const BindingIndex source = copy.input("x", kBytes), copied = copy.output("y", kBytes);
+    copy.copy(copy.range(source, 0, kBytes), copy.range(copied, 0, kBytes));
+    lists_.push_back(copy);
+    const ExecutableImage image = scale_image(target);
+    ListBuilder scale;
+    const BindingIndex x = scale.input("x", kBytes), y = scale.output("y", kBytes);
+    scale.dispatch(scale.kernel(image.info), kWords, {scale.range(x, 0, kBytes), scale.range(y, 0, kBytes)},
+                   {Dim("factor")});
+    lists_.push_back(scale);
+    replays_.emplace_back(device, fill, std::vector<ExecutableImage>(), SymbolValues{{"offset", 0}});
+    replays_.emplace_back(device, copy);
+    replays_.emplace_back(device, scale, std::vector{image}, SymbolValues{{"factor", 1}});
+  }
+
+  void submit(std::span<const Timepoint> also_wait) {
+    const std::size_t what = random_() % 3, from = random_() % kBuffers;
+    const std::size_t to = (from + 1 + random_() % (kBuffers - 1)) % kBuffers;
+    const auto factor = static_cast<std::uint32_t>(2 + random_() % 7);
+    const auto half = static_cast<std::size_t>(random_() % 2);
+    std::vector<Timepoint> wait(also_wait.begin(), also_wait.end());
+    const auto append = [&](const std::vector<Timepoint>& some) { wait.insert(wait.end(), some.begin(), some.end()); };
+    append(last_write_[to]);
+    append(reads_[to]);
+    std::vector<BufferBinding> bindings = {words_[to].binding()};
+    if (what != 0) {
+      append(last_write_[from]);
+      bindings.insert(bindings.begin(), words_[from].binding());
+    }
+    const Timepoint end{device_.create_semaphore().value(), 1};
+    Replay replay = replays_[what];
+    replay.sizes =
+        lists_[what].evaluate({{"offset", static_cast<std::int64_t>(half) * kBytes / 2}, {"factor", factor}});
+    REQUIRE(replay.submit(bindings, wait, {end}).ok());
+    if (what != 0) reads_[from].push_back(end);
+    last_write_[to] = {end};
+    reads_[to].clear();
+    ends_.push_back(end);
+    W& y = expected_[to];
+    if (what == 0) std::fill_n(y.begin() + static_cast<std::ptrdiff_t>(half * kWords / 2), kWords / 2, kPattern);
+    for (std::size_t i = 0; what != 0 && i < kWords; ++i) y[i] = expected_[from][i] * (what == 2 ? factor : 1);
+  }
+
+  void check() const {
+    for (const Timepoint& end : ends_) REQUIRE(end.wait().ok());
+    for (std::size_t i = 0; i < kBuffers; ++i) CHECK(words_[i].read() == expected_[i]);
+  }
+
+ private:
+  static constexpr std::uint32_t kPattern = 0x01000193;
+
+  Device& device_;
+  std::minstd_rand random_;
+  std::vector<ListBuilder> lists_;
+  std::vector<Replay> replays_;
+  std::vector<Words> words_;
+  std::vector<W> expected_;
+  std::vector<std::vector<Timepoint>> last_write_, reads_;  // per buffer: its last write, and the reads since
+  std::vector<Timepoint> ends_;
+};
+
+}  // namespace
+
+TEST_CASE("device: random work in the order of its semaphores leaves what it leaves one after another") {
+  on_every_device([](TestedDevice& device) {
+    for (const unsigned seed : {1u, 2u, 3u}) {
+      CAPTURE(seed);
+      RandomWork work(device.raw(), device.target(), seed);
+      for (int i = 0; i < 200; ++i) work.submit({});
+      work.check();
+    }
+  });
+}
+
+TEST_CASE("device: random work that is held back, and let go at once, leaves the same") {
+  on_every_device([](TestedDevice& device) {
+    for (const unsigned seed : {11u, 12u, 13u}) {
+      CAPTURE(seed);
+      RandomWork work(device.raw(), device.target(), seed);
+      const Timepoint gate[] = {{timeline(device.raw()), 1}};
+      for (int i = 0; i < 200; ++i) work.submit(i % 3 == 0 ? std::span<const Timepoint>(gate) : std::span(gate, 0));
+      REQUIRE(gate[0].semaphore->signal(1).ok());
+      work.check();
+    }
+  });
+}
+
+TEST_CASE("device: random work of several threads at one time leaves the same") {
+  on_every_device([](TestedDevice& device) {
+    std::vector<std::unique_ptr<RandomWork>> works;
+    for (const unsigned seed : {21u, 22u})
+      works.push_back(std::make_unique<RandomWork>(device.raw(), device.target(), seed));
+    std::vector<std::thread> threads;
+    for (const auto& work : works) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 100; ++i) work->submit({});
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& work : works) work->check();
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What drivers list and open, and what they say of words and options that they do not know.
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "millrace/hal/device.h"
+#include "millrace/hal/sim_device.h"
+
+namespace millrace {
+namespace {
+
+Result<std::shared_ptr<Device>> open(const Driver& driver, const std::string& text) {
+  return driver.open(DeviceSpec::parse(text).value());
+}
+
+std::string error(const Driver& driver, const std::string& text) { return open(driver, text).status().message(); }
+
+}  // namespace
+
+TEST_CASE("drivers are available, and list devices that their names open") {
+  for (const Driver& driver : {cpu_driver(), sim_driver()}) {
+    CAPTURE(driver.name);
+    CHECK(driver.available().ok());
+    const std::vector<DeviceInfo> devices = driver.enumerate().value();
+    CHECK(!devices.empty());
+    for (const DeviceInfo& info : devices) {
+      CHECK(DeviceSpec::parse(info.name).value().driver == driver.name);
+      CHECK(open(driver, info.name).value()->info() == info);
+    }
+  }
+}
+
+TEST_CASE("the cpu driver lists this host, with every level that it executes") {
+  const std::vector<DeviceInfo> devices = cpu_driver().enumerate().value();
+  REQUIRE(devices.size() == 1);
+  CHECK(devices[0].name == "cpu");
+  CHECK(devices[0].memory_bytes > 0);
+  CHECK(devices[0].targets.size() == host_isa_levels().size());
+  CHECK(devices[0].targets.front().isa == host_isa_levels().back());
+  CHECK(devices[0].addresses_host_memory);
+  CHECK(devices[0].finishes_inline);
+}
+
+TEST_CASE("the sim driver lists every GPU that there is a row for") {
+  const std::vector<DeviceInfo> devices = sim_driver().enumerate().value();
+  REQUIRE(devices.size() == gfx_targets().size());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    CHECK(devices[i].name == "sim:" + std::string(gfx_targets()[i].name));
+    CHECK(devices[i].targets.size() == 1);
+  }
+}
+
+TEST_CASE("a level in a cpu spec is the best whose code the device runs") {
+  for (const IsaLevel level : host_isa_levels()) {
+    const auto device = open(cpu_driver(), "cpu:" + std::string(to_text(level))).value();
+    CHECK(device->targets().front().isa == level);
+    CHECK(device->targets().size() == static_cast<std::size_t>(level) + 1);
+  }
+}
+
+TEST_CASE("the cpu driver takes one level and no options") {
+  const Driver driver = cpu_driver();
+  CHECK(error(driver, "cpu:threads=4") ==
+        "device 'cpu:threads=4': option 'threads' is not known; cpu takes a level alone: baseline, avx2 or avx512");
+  CHECK(error(driver, "cpu:avx2,baseline") ==
+        "device 'cpu:avx2,baseline': 'baseline' after level 'avx2', expected one level");
+  CHECK(error(driver, "cpu:avx9") ==
+        "device 'cpu:avx9': target 'cpu:avx9': cpu level 'avx9' is not known, expected baseline, avx2 or avx512; say "
+        "cpu for the host's best");
+  CHECK(open(driver, "cpu:threads=4").status().code() == StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("the sim driver takes a GPU and a seed") {
+  const Driver driver = sim_driver();
+  for (const std::string text : {"sim:gfx1100,seed=3", "sim:seed=18446744073709551615,gfx90a", "sim:gfx942"}) {
+    CHECK(open(driver, text).status().message() == "");
+  }
+  CHECK(error(driver, "sim:gfx1100,order=3") ==
+        "device 'sim:gfx1100,order=3': option 'order' is not known; sim takes seed");
+  for (const std::string seed : {"", "x", "3x", "-1", "18446744073709551616", " 3"}) {
+    CHECK(error(driver, "sim:gfx1100,seed=" + seed) ==
+          "device 'sim:gfx1100,seed=" + seed + "': seed is '" + seed + "', expected a number from 0 on");
+  }
+}
+
+TEST_CASE("a simulated GPU that is not known is refused by the names of those that are") {
+  std::string known;
+  for (const GfxTarget& target : gfx_targets()) known += (known.empty() ? "" : ", ") + std::string(target.name);
+  CHECK(error(sim_driver(), "sim:gfx906") ==
+        "device 'sim:gfx906': target 'sim:gfx906': gfx target 'gfx906' is not known, expected one of: " + known);
+}
+
+TEST_CASE("a seed changes the order of groups, not the device's name or target") {
+  const auto plain = open_sim_device(DeviceSpec::parse("sim:gfx1100").value()).value();
+  const auto shuffled = open_sim_device(DeviceSpec::parse("sim:gfx1100,seed=5").value()).value();
+  CHECK(plain->name() == shuffled->name());
+  CHECK(std::ranges::equal(plain->targets(), shuffled->targets()));
+}
+
+}  // namespace millrace
