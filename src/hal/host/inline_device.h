@@ -18,6 +18,8 @@ namespace millrace {
 template <class Interface>
 class InlineDevice : public Interface {
  public:
+  ~InlineDevice() override { queue_->close(); }
+
   Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) override {
     return allocate_host_buffer(size_bytes, this->id());
   }

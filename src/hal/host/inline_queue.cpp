@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/host/inline_queue.h"
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
@@ -21,10 +22,18 @@ struct InlineQueue::Deferred {
         explainer(submission.explainer),
         num_open_waits(wait.size()) {}
 
-  void run() const {
-    (void)settle(signal, guard_allocations("submit", [&] {
-                   return recording->run({bindings, sizes, wait, signal, observer, explainer});
-                 }));
+  // These two are for whoever has set `is_taken`.
+  void run() {
+    end(guard_allocations("submit",
+                          [&] { return recording->run({bindings, sizes, wait, signal, observer, explainer}); }));
+  }
+  /// Semaphores that were waited for in vain hold this for as long as they live, so it lets go of them, and of the
+  /// rest.
+  void end(Status status) {
+    (void)settle(signal, std::move(status));
+    wait.clear();
+    signal.clear();
+    recording.reset();
   }
 
   std::shared_ptr<const InlineRecording> recording;
@@ -54,8 +63,9 @@ Status InlineQueue::submit(const InlineRecording& recording, const Submission& s
 
 void InlineQueue::defer(const InlineRecording& recording, const Submission& submission) {
   auto deferred = std::make_shared<Deferred>(recording, submission);
+  note(deferred);
   try {
-    for (const Timepoint& timepoint : deferred->wait) {
+    for (const Timepoint& timepoint : submission.wait) {  // not its own: it may end before the last one
       timepoint.semaphore->on_reached(timepoint.value, [queue = shared_from_this(), deferred](const Status& status) {
         const bool is_last = deferred->num_open_waits.fetch_sub(1, std::memory_order_acq_rel) == 1;
         // A failed wait ends all waiting.
@@ -64,6 +74,28 @@ void InlineQueue::defer(const InlineRecording& recording, const Submission& subm
     }
   } catch (const std::bad_alloc&) {
     if (!deferred->is_taken.exchange(true)) throw;
+  }
+}
+
+void InlineQueue::note(const std::shared_ptr<Deferred>& deferred) {
+  const std::lock_guard lock(mutex_);
+  if (deferred_.size() >= most_deferred_) {
+    std::erase_if(deferred_, [](const std::weak_ptr<Deferred>& each) { return each.expired(); });
+    most_deferred_ = std::max<std::size_t>(16, 2 * deferred_.size());
+  }
+  deferred_.push_back(deferred);
+}
+
+void InlineQueue::close() {
+  std::vector<std::weak_ptr<Deferred>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all.swap(deferred_);
+  }
+  for (const std::weak_ptr<Deferred>& each : all) {
+    const std::shared_ptr<Deferred> deferred = each.lock();
+    if (deferred != nullptr && !deferred->is_taken.exchange(true))
+      deferred->end(cancelled("submit: the device was closed"));
   }
 }
 

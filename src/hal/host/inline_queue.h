@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "hal/host/inline_recording.h"
 
@@ -15,13 +16,18 @@ class InlineQueue : public std::enable_shared_from_this<InlineQueue> {
  public:
   /// See Device::submit.
   Status submit(const InlineRecording&, const Submission&);
+  /// Cancels what waits: the device goes.
+  void close();
 
  private:
   struct Deferred;
   void defer(const InlineRecording&, const Submission&);
+  void note(const std::shared_ptr<Deferred>&);
   void run_ready(std::shared_ptr<Deferred>);
 
   std::mutex mutex_;
+  std::vector<std::weak_ptr<Deferred>> deferred_;       // those that may still wait, and some that are gone
+  std::size_t most_deferred_ = 16;                      // at this size, those that are gone are dropped
   std::shared_ptr<Deferred> first_ready_, last_ready_;  // a list, in the order in which they became ready
   bool is_draining_ = false;  // a thread runs what is ready; a chain of submissions is a loop in it, no recursion
 };

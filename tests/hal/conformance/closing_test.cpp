@@ -31,16 +31,40 @@ TEST_CASE("device: work that can run ends when the last handle to its device is 
   });
 }
 
-TEST_CASE("device: work that waits when the last handle is dropped runs later, or is cancelled") {
+TEST_CASE("device: work that waits when the last handle is dropped is cancelled, and so is what depends on it") {
   with_every_device([](std::shared_ptr<Device> device) {
     const Words words(*device, {0});
-    const auto gate = Semaphore::create(), done = timeline(*device);
-    REQUIRE(set_word(*device, 1).submit({words.binding()}, {{gate, 1}}, {{done, 1}}).ok());
+    const auto gate = Semaphore::create(), link = timeline(*device), done = timeline(*device);
+    REQUIRE(set_word(*device, 1).submit({words.binding()}, {{gate, 1}}, {{link, 1}}).ok());
+    REQUIRE(set_word(*device, 2).submit({words.binding()}, {{link, 1}}, {{done, 1}}).ok());
     device.reset();
-    REQUIRE(gate->signal(1).ok());
-    const Status status = done->wait(1);
-    CHECK((status.ok() || status.code() == StatusCode::kCancelled));
-    if (!status.ok()) CHECK(status.message() == "submit: the device was closed");
+    for (const auto& each : {link, done}) {
+      const Status status = each->wait(1);
+      CHECK(status.code() == StatusCode::kCancelled);
+      CHECK(status.message() == "submit: the device was closed");
+    }
+    CHECK(gate->signal(1).ok());
+  });
+}
+
+TEST_CASE("device: work whose waits never come leaves nothing behind") {
+  with_every_device([](std::shared_ptr<Device> device) {
+    const auto token = std::make_shared<int>(0);
+    const auto kept = timeline(*device);
+    {
+      const ExecutableImage image =
+          host_kernel_image(device->targets().front(), {.name = "never"},
+                            [token](const KernelArgs&, std::uint32_t, std::uint32_t) -> Status { return {}; });
+      ListBuilder b;
+      b.dispatch(b.kernel(image.info), 1, {});
+      const Replay never(*device, b, {image});
+      const auto turn = timeline(*device);
+      REQUIRE(never.submit({}, {{turn, 1}}, {{turn, 2}}).ok());  // holds what it waits for
+      REQUIRE(never.submit({}, {{turn, 1}, {kept, 1}}).ok());
+    }
+    CHECK(token.use_count() > 1);
+    device.reset();
+    CHECK(token.use_count() == 1);
   });
 }
 
