@@ -208,9 +208,11 @@ TEST_CASE("devices tells what is here, and what is not") {
   const Workplace here;
   const std::string text = here.output_of("devices");
   for (const char* part :
-       {"\n  cpu             this host: available\n", "\n  hip             AMD GPUs: not built in\n",
-        "\n  sim             a simulated GPU: available\n", "\n  cpu:baseline    runs here; generators: ",
-        "\n  sim:gfx1100     simulated here; generators: interpreter\n", "\n  xbyak           xbyak 0x",
+       {"\n  cpu             this host: available\n                  cpu: this host, ", " GiB; runs cpu:",
+        "\n                  sim:gfx1100: a simulated gfx1100, in this host's memory; runs sim:gfx1100\n",
+        "\n  hip             AMD GPUs: not built in\n", "\n  sim             a simulated GPU: available\n",
+        "\n  cpu:baseline    runs here; generators: ", "\n  sim:gfx1100     simulated here; generators: interpreter\n",
+        "\n  xbyak           xbyak 0x",
         "not for cpu:baseline: xbyak: needs FMA, cpu:baseline has none; say cpu:avx2 or cpu:avx512\n",
         "not for sim:*: target sim:gfx90a is simulated, from kernel IR; the interpreter serves it\n",
         "\n  interpreter     "}) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <ranges>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "millrace/graph/context.h"
 #include "millrace/hal/device.h"
@@ -25,6 +27,25 @@ std::string driver_text(const Context& context, std::string_view name) {
   if (driver == context.drivers.end()) return "not built in";
   const Status available = driver->available();
   return available.ok() ? "available" : available.message();
+}
+
+/// What a driver's devices are: "cpu: this host, avx512; 23.4 GiB; runs cpu:avx512, cpu:avx2, cpu:baseline".
+std::string enumerated_text(const Context& context, std::string_view name) {
+  const auto driver = std::ranges::find(context.drivers, name, &Driver::name);
+  if (driver == context.drivers.end() || !driver->available().ok()) return "";
+  const Result<std::vector<DeviceInfo>> devices = driver->enumerate();
+  if (!devices.ok()) return line("", devices.status().message());
+  std::string text;
+  for (const DeviceInfo& device : *devices) {
+    const std::string memory =
+        device.memory_bytes == 0
+            ? ""
+            : fmt::format("; {:.1f} GiB", static_cast<double>(device.memory_bytes) / (std::uint64_t{1} << 30));
+    const auto target_text = [](const TargetSpec& target) { return target.to_text(); };
+    text += line("", fmt::format("{}: {}{}; runs {}", device.name, device.description, memory,
+                                 fmt::join(device.targets | std::views::transform(target_text), ", ")));
+  }
+  return text;
 }
 
 /// CPU levels, lowest first, then GPUs, then simulated ones.
@@ -89,7 +110,7 @@ Status devices() {
   const std::shared_ptr<const Context> context = make_default_context();
   std::string text = "devices\n";
   for (const auto& [name, what] : kKnownDrivers) {
-    text += line(name, fmt::format("{}: {}", what, driver_text(*context, name)));
+    text += line(name, fmt::format("{}: {}", what, driver_text(*context, name))) + enumerated_text(*context, name);
   }
   text += "targets\n" + targets_text(*context);
   text += "code generators, in the order in which they are asked\n" + generators_text(*context);

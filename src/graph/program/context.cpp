@@ -50,8 +50,11 @@ Status no_driver(const Context& context, std::string_view spec, const TargetSpec
 
 Result<std::shared_ptr<Device>> open_device(const Context& context, const DeviceSpec& spec, std::string_view text) {
   const Result<const Driver*> driver = find_driver(context, spec.driver, text);
-  if (driver.status().code() == StatusCode::kNotFound && context.target(text).ok()) {
-    return no_driver(context, text, TargetSpec::parse(text).value());
+  if (driver.status().code() == StatusCode::kNotFound) {
+    const Result<TargetSpec> target = TargetSpec::parse(text);
+    if (target.ok() && context.target(text).ok()) return no_driver(context, text, *target);
+    const bool is_family = target.status().code() != StatusCode::kNotFound;
+    if (!target.ok() && is_family) return about(text, target.status());
   }
   MILLRACE_TRY(driver.status());
   const Status available = (*driver)->available();
