@@ -93,8 +93,7 @@ Tensor GraphBuilder::add_fill(DType dtype, Shape shape, double value) {
   }
   std::vector<std::byte> bytes(size_bytes(dtype));
   if (dtype == DType::kF16 || dtype == DType::kBF16) {
-    const float wide = static_cast<float>(value);
-    const std::uint16_t bits = dtype == DType::kF16 ? Half(wide).bits : BFloat16(wide).bits;
+    const std::uint16_t bits = dtype == DType::kF16 ? Half(value).bits : BFloat16(value).bits;
     std::memcpy(bytes.data(), &bits, sizeof bits);
   } else {
     const Scalar scalar = Scalar::from_double(dtype, value);

@@ -2,6 +2,7 @@
 // Graphs as text: how they read, and that they read back to the same graph.
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -77,6 +78,21 @@ TEST_CASE("small constants are listed, element by element and bit by bit") {
   graph.output("scalar", graph.fill(DType::kI32, {}, -7));
   graph.output("nothing", graph.constant<float>({0, 3}, std::span<const float>()));
   CHECK(test::golden_problem("text_constants.txt", text_of(graph)) == "");
+}
+
+TEST_CASE("a number becomes a 16-bit float by one rounding") {
+  GraphBuilder graph("once");
+  // A little above the middle of two neighbours: f32 would round it to the middle, and f16 that to the even one below.
+  graph.output("half", graph.fill(DType::kF16, {}, 1 + 0x1p-11 + 0x1p-40));
+  graph.output("brain", graph.fill(DType::kBF16, {}, 1 + 0x1p-8 + 0x1p-40));
+  const Graph built = graph.finish().value();
+  const auto bits = [&](std::size_t output) {
+    std::uint16_t found = 0;
+    std::memcpy(&found, std::get<ConstantNode>(built.nodes[built.outputs[output].value.node].what).data->data(), 2);
+    return found;
+  };
+  CHECK(bits(0) == 0x3c01);
+  CHECK(bits(1) == 0x3f81);
 }
 
 TEST_CASE("large constants are bytes, or cut short for people") {

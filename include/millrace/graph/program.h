@@ -106,7 +106,8 @@ class Session {
   /// Likewise, without waiting where the device works on its own: once `wait` is reached and the session's earlier runs
   /// have ended. The timepoint that comes back is signalled at the end, and fails with the run's status; what was bound
   /// stays valid, and outputs are left alone, until then. A run that fails also fails those that were submitted after
-  /// it and had not ended.
+  /// it and had not ended. On a device that finishes inline, a run that has failed at once gives its status instead of
+  /// a timepoint.
   Result<Timepoint> submit(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
                            std::span<const DimBinding> dims = {}, std::span<const Timepoint> wait = {});
   /// Tells `observer` of the commands of each run from now on, on devices that finish inline; null: nobody. It outlives

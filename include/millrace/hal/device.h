@@ -98,7 +98,8 @@ class Device {
   /// Checks the submission against the list (counts, sizes, bindings), waits, runs, signals. Returns at once, unless
   /// the device finishes inline and there is nothing to wait for: then the work is done, and its failure comes back.
   /// Whatever fails, also a kernel or an observer that throws, the signal semaphores carry the status. Errors of
-  /// kernels (KernelError) name the kernel. The inline cpu device allocates nothing here, unless it has to wait.
+  /// kernels (KernelError) name the kernel. Work that still waits when the device is closed is cancelled (kCancelled).
+  /// The inline cpu device allocates nothing here, unless it has to wait.
   virtual Status submit(Recording&, const Submission&) = 0;
   /// Copies bytes of a buffer that no submission uses to the host. For diagnostics: it blocks. Any thread, also one
   /// that explains a failure. Runs move memory by upload and download commands.
