@@ -2,7 +2,6 @@
 #include "millrace/hal/semaphore.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -33,11 +32,19 @@ Result<std::uint64_t> Semaphore::query() const {
 
 std::vector<Semaphore::Waiter> Semaphore::take_due(std::uint64_t value) {
   if (waiters_.empty()) return {};
-  const auto due = std::stable_partition(waiters_.begin(), waiters_.end(),
-                                         [&](const Waiter& waiter) { return waiter.value > value; });
-  std::vector<Waiter> taken(std::make_move_iterator(due), std::make_move_iterator(waiters_.end()));
-  waiters_.erase(due, waiters_.end());
-  return taken;
+  std::vector<Waiter> due;
+  due.reserve(waiters_.size());  // before anything moves
+  auto kept = waiters_.begin();
+  for (Waiter& waiter : waiters_) {
+    if (waiter.value <= value) {
+      due.push_back(std::move(waiter));
+    } else {
+      if (&*kept != &waiter) *kept = std::move(waiter);
+      ++kept;
+    }
+  }
+  waiters_.erase(kept, waiters_.end());
+  return due;
 }
 
 Status Semaphore::signal(std::uint64_t value) try {

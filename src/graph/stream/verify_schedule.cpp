@@ -155,7 +155,9 @@ class SlabCheck {
   }
 
  private:
-  static bool starts_earlier(const Resource* a, const Resource* b) { return a->first_timepoint < b->first_timepoint; }
+  static bool starts_earlier(const Resource* a, const Resource* b) {
+    return a->first_timepoint != b->first_timepoint ? a->first_timepoint < b->first_timepoint : a < b;
+  }
 
   void overlap(const Resource& a, const Resource& b) {
     problems_.add("{} and {} both live at @{} and share bytes of the slab; place them apart", a.name, b.name,
@@ -164,7 +166,7 @@ class SlabCheck {
 
   /// Walks time: of those that live, each new one is compared with its neighbours in the slab.
   void check_fixed() {
-    std::ranges::stable_sort(fixed_, starts_earlier);
+    std::ranges::sort(fixed_, starts_earlier);
     const auto ends_later = [](const Resource* a, const Resource* b) { return a->last_timepoint > b->last_timepoint; };
     std::priority_queue<const Resource*, std::vector<const Resource*>, decltype(ends_later)> by_end(ends_later);
     std::map<std::int64_t, const Resource*> living;  // by offset
@@ -200,7 +202,7 @@ class SlabCheck {
   void check_slots() {
     std::map<SizeExpr, const std::vector<const Resource*>*, decltype(&form_less)> by_begin(&form_less);
     for (auto& [begin, users] : slots_) {
-      std::ranges::stable_sort(users, starts_earlier);
+      std::ranges::sort(users, starts_earlier);
       for (std::size_t i = 1; i < users.size(); ++i) {
         if (users[i]->first_timepoint <= users[i - 1]->last_timepoint) overlap(*users[i - 1], *users[i]);
         if (users[i]->reserved_bytes != users[0]->reserved_bytes) {
