@@ -12,13 +12,13 @@ struct LoweredGraph;    // lowered_graph.h
 struct ProgramVariant;  // lowered_graph.h
 class Target;           // jit/target.h
 
-/// All kernels of a graph that was lowered for a GPU, as one code object, for programs that launch it themselves:
-/// kernels that are equal are in it once, under the name that follows from what they do (`kernel_symbol`). Their
-/// arguments are the address of a u32 status word, those of the buffers, and the i64 sizes, each naturally aligned; the
-/// grid is a kernel's groups of its workgroup size, in one dim. Fails for a target that is no GPU or a simulated one,
-/// and where there is no kernel.
+/// Links all kernels of a graph that was lowered for a GPU into one code object, for applications that launch it
+/// themselves. Equal kernels occur once; the name follows from what the kernel does (`kernel_symbol`). A kernel takes
+/// the address of a u32 status word, the addresses of its buffers, and its i64 sizes, each naturally aligned. The grid
+/// has one dim: the number of groups, of the kernel's workgroup size. Fails if the target is not a GPU or is simulated,
+/// or if there are no kernels.
 Result<std::vector<std::byte>> make_code_object(const LoweredGraph&, const Target&);
-/// Likewise, of kernels whose code a program holds.
+/// The same for the kernels of a compiled program.
 Result<std::vector<std::byte>> make_code_object(const ProgramVariant&);
 
 }  // namespace millrace

@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// A graph on its way to a program, down to the commands for one target, as data: all but code.
+/// A graph lowered for one target down to its commands, as data: everything but the code.
 struct LoweredGraph {
   DispatchGraph dispatch;                              // of the graph after the passes
   std::vector<std::vector<KernelSequence>> sequences;  // a row per region
@@ -20,18 +20,19 @@ struct LoweredGraph {
   CompileReport report;  // so far
 };
 
-/// What compile() does before it needs a device, for whoever wants to look, also at targets that the host cannot run.
+/// Does what compile() does before it needs a device, so that the result can be inspected, also for targets that this
+/// host cannot run.
 /// Precondition: verify(graph) passed.
 Result<LoweredGraph> lower_graph(Graph graph, const Target&, const LowerOptions& = {}, const PassOptions& = {});
-/// In the targets' order. They share passes and regions; every region has its kernels for every target before anything
-/// is scheduled.
+/// One result per target, in their order. Passes and regions are shared; all regions are lowered for all targets before
+/// anything is scheduled.
 Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Target>, const LowerOptions& = {},
                                               const PassOptions& = {});
-/// Every level can be printed.
+/// Prints one level.
 std::string to_text(const LoweredGraph&, Stage);
 
-/// A program for one of its targets. How many kernels a region becomes, and which scratch is between them, is the
-/// target's to decide, so each has a schedule, commands and a memory plan of its own beside its code.
+/// A program for one of its targets. The target decides how many kernels a region becomes and which scratch they need,
+/// so each variant has its own schedule, commands, memory plan and code.
 struct ProgramVariant {
   TargetSpec target;
   LoweredGraph lowered;

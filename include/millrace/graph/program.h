@@ -24,31 +24,32 @@ struct CompileReport;      // compile_report.h
 struct LoweredGraph;       // lowered_graph.h, as ProgramVariant
 struct ProgramVariant;
 
-/// How far code generation is, for people who wait.
+/// The progress of code generation, for display.
 struct CompileProgress {
-  std::size_t kernel = 0;  // the one that begins
+  std::size_t kernel = 0;  // the number of the kernel that begins
   std::size_t num_kernels = 0;
   std::string_view name;
 };
 
 struct CompileOptions {
   std::string device = "cpu";  // see DeviceSpec
-  /// What code is made for, "cpu", "amdgpu:gfx1100" (see TargetSpec): a target of the device's, and those of other
-  /// devices, which Program::on takes the program to, or which this host lacks. Empty: the device's best.
+  /// The targets to generate code for: "cpu", "amdgpu:gfx1100" (see TargetSpec). One of them must be a target of the
+  /// device; the others may be for devices that Program::on moves to, or that this host lacks. Empty means the device's
+  /// best target.
   std::vector<std::string> targets = {};
   std::shared_ptr<const Context> context = {};  // null: make_default_context()
   LowerOptions lowering = {};
   PassOptions passes = {};
-  /// An already made device (a wrapped one, say); null: made from `device`.
+  /// A device that is already open, such as a wrapped one; null opens `device`.
   std::shared_ptr<Device> on_device = {};
-  /// Called before each kernel is looked up or compiled, target by target.
+  /// Called before each kernel is looked up in the cache or compiled, target by target.
   Callback<const CompileProgress&> progress = {};
 };
 
 enum class Stage : std::uint8_t { kGraph, kDispatch, kKernels, kPlan, kSchedule, kCommands };
 
-/// A compiled graph on a device. Immutable, cheap to copy, shareable between threads; each thread runs it in its own
-/// Session.
+/// A compiled graph on a device. Immutable, cheap to copy, and shareable between threads; each thread runs it in its
+/// own Session.
 class Program {
  public:
   // See Signature.
@@ -57,13 +58,13 @@ class Program {
   const std::vector<Dim>& named_dims() const;
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,
                                                std::span<const DimBinding> dims = {}) const;
-  /// These two describe the device's variant.
+  /// Both describe the variant that the device runs.
   const CompileReport& report() const;
   const LoweredGraph& lowered() const;
-  /// In the order of CompileOptions::targets, each target once.
+  /// One variant per target, in the order of CompileOptions::targets.
   std::span<const ProgramVariant> variants() const;
-  /// The same program on another device, which picks the variant for its target. Fails when there is none, naming those
-  /// that there are.
+  /// Returns the same program on another device, which uses the variant for its best target. Fails if no variant fits;
+  /// the message lists the targets of both.
   Result<Program> on(std::shared_ptr<Device> device) const;
   std::string to_text(Stage stage) const;
 
@@ -79,14 +80,15 @@ class Program {
 };
 
 /// Graph -> passes -> regions -> kernels -> schedule -> commands -> loaded code.
-/// A fatal error of LLVM does not end the application. All work of LLVM's is done on threads of its own, one for each
-/// kernel: one that meets such an error stays in it until the process ends, as LLVM never gets control back, and
-/// compile() returns kInternal with LLVM's text. LLVM is then broken, so later calls that need it return the same.
-/// Programs that are compiled, and kernels from the cache, work on.
+/// A fatal error in LLVM does not end the application. LLVM runs on a separate thread for each kernel. A thread that
+/// hits a fatal error never returns: it stays blocked until the process ends, and compile() returns kInternal with
+/// LLVM's text. LLVM is unusable from then on, and later calls that need it return the same error. Compiled programs
+/// and cached kernels keep working.
 Result<Program> compile(Graph graph, const CompileOptions& options = {});
 
-/// Memory and bindings of a program's runs, one after another. One thread uses it at a time: a second one gets an
-/// error. Runs overlap where each has a session of its own. Destruction waits for what was submitted.
+/// Runs a program, one run after another, and owns the memory between its kernels. Only one thread may use a session at
+/// a time; a second one gets an error. Use one session per thread for runs that overlap. The destructor waits for runs
+/// that were submitted.
 class Session {
  public:
   static Result<Session> create(const Program&);
@@ -94,24 +96,24 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// Runs once. Inputs are row-major, in Program::inputs() order, only read; outputs likewise, written. Each is memory
-  /// of the caller's, or a buffer of the program's device. Caller memory is used in place where the device addresses
-  /// it, and else copied to the device and back. A bool is a byte, of which 0 is false and any other true; one that is
-  /// computed is 0 or 1. An input with a symbol in its type comes with its extents; symbols of no input come in `dims`.
-  /// Facts, extents, bytes and requirements are checked before anything runs; the message names the argument, what came
-  /// and what was expected. On the cpu device it allocates nothing after the first call, but where larger sizes need a
-  /// larger slab.
+  /// Runs the program and waits. `inputs` and `outputs` are in the order of Program::inputs() and outputs(), row-major.
+  /// Inputs are only read; every output element is written. Each argument is caller memory or a buffer of the program's
+  /// device. Caller memory is used in place if the device can address it; otherwise it is copied to the device and
+  /// back. A bool is a byte: 0 is false, any other value is true; computed bools are 0 or 1. An input with a symbol in
+  /// its type needs extents; `dims` binds the symbols that no input determines. Facts, extents, sizes in bytes and
+  /// requirements are checked before anything runs; the message names the argument, what was found and what was
+  /// expected. On the cpu device, runs after the first allocate nothing, unless larger sizes need a larger slab.
   Status run(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
              std::span<const DimBinding> dims = {});
-  /// Likewise, without waiting where the device works on its own: once `wait` is reached and the session's earlier runs
-  /// have ended. The timepoint that comes back is signalled at the end, and fails with the run's status; what was bound
-  /// stays valid, and outputs are left alone, until then. A run that fails also fails those that were submitted after
-  /// it and had not ended. On a device that finishes inline, a run that has failed at once gives its status instead of
-  /// a timepoint.
+  /// Like run(), but does not wait if the device works asynchronously. The run starts when `wait` is reached and the
+  /// session's earlier runs have ended. The returned timepoint is signalled at its end, or fails with its status; until
+  /// then, what was bound must stay valid, and outputs must not be touched. If a run fails, so do the runs that were
+  /// submitted after it and have not ended. On a device that finishes inline, a run that fails at once returns its
+  /// status instead of a timepoint.
   Result<Timepoint> submit(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
                            std::span<const DimBinding> dims = {}, std::span<const Timepoint> wait = {});
-  /// Tells `observer` of the commands of each run from now on, on devices that finish inline; null: nobody. It outlives
-  /// the session.
+  /// Reports the commands of later runs to `observer`, on devices that finish inline; null stops. The observer must
+  /// outlive the session.
   void observe(SubmissionObserver* observer);
 
  private:

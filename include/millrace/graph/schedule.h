@@ -15,7 +15,7 @@ namespace millrace {
 enum class ResourceId : std::uint32_t {};
 enum class StepId : std::uint32_t {};
 
-/// Who owns a resource's memory, and for how long. As IREE's Stream has them.
+/// Who owns the memory of a resource, and for how long. Source: IREE's Stream dialect.
 enum class Lifetime : std::uint8_t {
   kExternal,   // the caller's: inputs and outputs
   kConstant,   // the program's
@@ -44,8 +44,8 @@ struct ResourceRange {
   SizeExpr offset_bytes, length_bytes;
 };
 
-/// One kernel launch or copy on the timeline. Its timepoint is the number of barriers before it: steps of one timepoint
-/// may run together.
+/// A kernel launch or a copy on the timeline. Its timepoint is the number of barriers before it; steps with the same
+/// timepoint may run concurrently.
 struct Step {
   std::string name;
   std::optional<KernelIndex> kernel;  // nothing: a copy of ranges[0] to ranges[1]
@@ -58,7 +58,7 @@ struct Step {
   std::uint32_t timepoint = 0;         // by place_barriers
 };
 
-/// What runs when, on what memory: reads KernelSequences only, never code.
+/// Which steps run when, and on which memory. Made from KernelSequences alone, without code.
 struct Schedule {
   IdVector<ResourceId, Resource> resources;
   IdVector<StepId, Step> steps;
@@ -67,32 +67,33 @@ struct Schedule {
   std::int64_t constant_bytes = 0;               // likewise
 };
 
-/// A step per kernel and needed copy; transients for intermediate values and scratch. `sequences`: a row per region.
+/// Makes one step per kernel and per copy, and transients for intermediate values and scratch. `sequences` has one row
+/// per region.
 Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences);
-/// Orders steps by hazards: a step waits only for those whose memory it touches.
+/// Sets timepoints and orders the steps by them: a step waits only for steps whose memory it touches.
 Status place_barriers(Schedule&);
-/// Offsets in one slab, aligned to Buffer::kAlignment: transients whose lives do not meet share bytes. Greedy by size;
-/// where a run binds sizes, which cannot be compared, whole slots are shared, each as large as its largest user.
-/// Source: Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net Inference", arXiv:2001.03288.
-/// Lives are counted in timepoints, so that steps which may run together never share: place_barriers comes first.
+/// Assigns offsets in one slab, aligned to Buffer::kAlignment. Transients that do not live at the same time share
+/// bytes: greedy by size if sizes are constant. Symbolic sizes cannot be compared, so such transients share whole
+/// slots, each as large as its largest user. Source: Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net
+/// Inference", arXiv:2001.03288. Lives are counted in timepoints, so that steps which may run concurrently never share
+/// bytes. Precondition: place_barriers.
 Status pack_transients(Schedule&);
 /// Checks these invariants, of a schedule that is ordered and packed. Fails with kInternal and one line per failure.
 /// O(n log n) in steps and resources.
-/// * Steps have as many accesses as ranges, and name resources and kernels that there are. A copy has two ranges; a
-/// kernel
-///   has as many buffers and sizes as its KernelInfo says.
-/// * Only transients and outputs are written, and neither is read before an earlier step writes it.
-/// * Steps are in the order of their timepoints. Those of one timepoint do not meet: none writes what another touches.
-/// * A transient lives at every timepoint at which a step uses it.
-/// * Transients that live at the same time share no byte of the slab. Those of fixed sizes have room for their size and
-///   are inside the slab. Places that a run sizes stand side by side after them and end with the slab; the users of one
-///   place reserve the same bytes.
+/// * Each step has one access flag per range, and its resources and kernel exist.
+/// * A copy has two ranges; a kernel has as many buffers and sizes as its KernelInfo.
+/// * Steps write only transients and outputs, and read them only after an earlier step has written them.
+/// * Steps are ordered by timepoint. No step writes what another step with the same timepoint touches.
+/// * A transient lives at every timepoint of a step that uses it.
+/// * Transients that live at the same time share no bytes.
+/// * Transients of constant size reserve at least that size, inside the slab.
+/// * Slots of symbolic size follow them without gaps and end with the slab. All users of a slot reserve the same bytes.
 Status verify(const Schedule&);
 std::string to_text(const Schedule&);
-/// The memory plan, a transient a line: offset, bytes, first and last timepoint.
+/// The memory plan, one transient per line: offset, bytes, first and last timepoint.
 std::string memory_plan_text(const Schedule&);
 
-/// Bindings: inputs, outputs, one for all constants, one for the slab.
+/// The bindings are the inputs, the outputs, one for all constants, and one for the slab.
 Result<CommandList> record_commands(const Schedule&);
 
 }  // namespace millrace

@@ -16,7 +16,7 @@ namespace millrace {
 enum class SizeIndex : std::uint32_t {};     // in CommandList::sizes
 enum class BindingIndex : std::uint32_t {};  // in CommandList::bindings
 
-/// What a binding is to the program that recorded the list.
+/// The role of a binding in the program that recorded the list.
 enum class BindingKind : std::uint8_t { kInput, kOutput, kConstant, kTransient };
 
 /// Where a binding's memory is.
@@ -42,7 +42,7 @@ struct BufferRange {
   friend bool operator==(const BufferRange&, const BufferRange&) = default;
 };
 
-/// Fills the range with a repeated byte pattern of 1, 2, 4 or 8 bytes.
+/// Fills the range with a repeated pattern of 1, 2, 4 or 8 bytes.
 struct FillCommand {
   BufferRange destination = {};
   std::uint64_t pattern = 0;
@@ -79,31 +79,38 @@ struct DispatchCommand {
   friend bool operator==(const DispatchCommand&, const DispatchCommand&) = default;
 };
 
-/// Everything before it is finished and visible before anything after it starts.
+/// All commands before it finish, and their writes are visible, before any command after it starts.
 struct BarrierCommand {
   friend bool operator==(const BarrierCommand&, const BarrierCommand&) = default;
 };
 
 using Command = std::variant<FillCommand, CopyCommand, UploadCommand, DownloadCommand, DispatchCommand, BarrierCommand>;
 
-/// Commands as data. Commands between two barriers may run in any order or at once.
-/// Sizes are expressions that a submission's caller evaluates once when symbols are bound.
+/// Commands as data. Commands between two barriers may run in any order, or at the same time.
+/// Sizes are expressions; the caller evaluates them when it binds symbols, and passes the values to each submission.
 struct CommandList {
   IdVector<SizeIndex, SizeExpr> sizes;
   IdVector<BindingIndex, BindingDecl> bindings;
   IdVector<KernelIndex, KernelInfo> kernels;  // what dispatches index; the same table as the executable's
   std::vector<Command> commands;
 
-  /// The index of an equal expression, or of a new one.
+  /// Returns the index of an equal expression, or adds a new one. O(sizes).
   SizeIndex add_size(const SizeExpr&);
 };
 
-/// Every broken rule, one a line: indices in range, argument counts as the kernel's, constant ranges inside their
-/// bindings, no write to an input or constant, and no two commands without a barrier between them of which one writes
-/// what the other touches.
+/// Checks these invariants. Fails with kInvalidArgument and one line per failure. Where sizes are symbolic, only what
+/// is wrong for every binding of the symbols fails here; submissions check the rest.
+/// * Indices of sizes, bindings and kernels exist; lengths and offsets are not negative; ranges are inside their
+/// bindings.
+/// * A pattern has 1, 2, 4 or 8 bytes, its value fits, and it divides the length that it fills.
+/// * The two ranges of a copy have equal lengths and do not overlap.
+/// * Uploads read bindings of the host and downloads write them; everything else uses bindings of the device.
+/// * Inputs and constants are not written.
+/// * A dispatch has as many buffers and sizes as its kernel, and 0 to 2^32 - 1 threads in all.
+/// * Two commands without a barrier between them touch the same bytes only if both read them.
 Status validate(const CommandList&);
 
-/// One command a line, with names and sizes.
+/// One command per line, with names and sizes.
 std::string to_text(const CommandList&);
 
 }  // namespace millrace

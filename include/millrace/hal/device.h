@@ -32,8 +32,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   DeviceId device_;
 };
 
-/// Is told of a submission's commands as they run, one after another, on a device that finishes inline: for traces and
-/// profiles. `command` counts CommandList::commands; such a device runs no barriers and tells of none.
+/// Observes the commands of a submission on a device that finishes inline, for traces and profiles. `command` is an
+/// index into CommandList::commands. Such a device runs commands one after another, so it skips barriers and reports
+/// none.
 class SubmissionObserver {
  public:
   virtual ~SubmissionObserver() = default;
@@ -42,7 +43,7 @@ class SubmissionObserver {
   virtual void end(std::size_t command) = 0;
 };
 
-/// A dispatch whose kernel met errors while it ran.
+/// A dispatch whose kernel reported errors.
 struct DispatchFailure {
   std::size_t command = 0;  // in CommandList::commands
   KernelIndex kernel{};
@@ -50,17 +51,17 @@ struct DispatchFailure {
   friend bool operator==(const DispatchFailure&, const DispatchFailure&) = default;
 };
 
-/// Puts a kernel's error into the words of whoever submitted it.
+/// Translates a kernel's error for the submitter, who knows more than the device.
 class FailureExplainer {
  public:
   virtual ~FailureExplainer() = default;
-  /// Gives the submission's status; `status` is the device's, which names the kernel. Called at most once, before any
-  /// semaphore fails, while the bindings are valid, on the thread that settles the submission.
+  /// Returns the submission's status; `status` is the device's, which names the kernel. Called at most once, on the
+  /// thread that settles the submission, before any semaphore fails and while the bindings are valid.
   virtual Status explain(const DispatchFailure&, Status status) = 0;
 };
 
-/// What one replay uses. The spans are read during submit() alone; observer and explainer, and the memory that is
-/// bound, live until the submission has ended.
+/// The arguments of one replay. submit() copies the spans if it needs them later. The observer, the explainer and the
+/// bound memory must stay valid until the submission has ended.
 struct Submission {
   std::span<const BufferBinding> bindings = {};  // as CommandList::bindings
   std::span<const std::int64_t> sizes = {};      // as CommandList::sizes, evaluated

@@ -17,7 +17,7 @@ namespace millrace {
 
 enum class KernelIndex : std::uint32_t {};  // in one Executable
 
-/// What a caller of a compiled kernel must know. A dispatch is checked against it.
+/// The interface of a compiled kernel. Dispatches are checked against it.
 struct KernelInfo {
   std::string name = {};
   std::uint32_t num_buffers = 0;
@@ -36,8 +36,8 @@ enum class ImageFormat : std::uint8_t {
   kGpuCode,      // a code object that a driver loads. A program's kernels share its bytes; `symbol` is this one's
 };
 
-/// Code for one target, as the generators leave it and the cache keeps it.
-/// Host code is one block: [0, code_bytes) is mapped readable and executable, the rest (constants) readable.
+/// Code for one target, as generators make it and the cache stores it.
+/// Host code is one block: [0, code_bytes) is mapped readable and executable; the rest, constants, is mapped readable.
 struct ExecutableImage {
   ImageFormat format = ImageFormat::kHostCode;
   std::string target = {};     // TargetSpec::to_text()
@@ -47,7 +47,7 @@ struct ExecutableImage {
   std::string symbol = {};         // the kernel's name in `bytes`, where it has one
   std::uint64_t code_bytes = 0;    // a multiple of 4096, or bytes.size()
   std::uint64_t entry_offset = 0;  // of HostKernelEntry, or of a microkernel when `routine` is set
-  /// Compiled C++ around the microkernel at `entry_offset`; its name is what a cache keeps. Null and empty for none.
+  /// Compiled C++ around the microkernel at `entry_offset`, if any; a cache stores its name.
   HostRoutine routine = nullptr;
   std::string routine_name = {};
   std::vector<std::int64_t> routine_parameters = {};

@@ -17,7 +17,7 @@ struct KernelArgs;
 enum class MemoryKind : std::uint8_t { kBuffer, kWorkgroup, kPrivate };
 std::string_view to_text(MemoryKind);
 
-/// An atomic reads and writes.
+/// An atomic access both reads and writes.
 enum class AccessKind : std::uint8_t { kLoad, kStore, kAtomic };
 
 /// A buffer argument, or a slot of workgroup or private memory.
@@ -39,14 +39,14 @@ struct ObservedKernel {
   std::vector<ObservedMemory> memories;  // buffers, then slots
 };
 
-/// Elements that one thread touches.
+/// The elements that one thread accesses.
 struct ThreadAccess {
   std::uint32_t thread = 0;
   std::uint32_t num_elements = 1;
   std::int64_t first_element = 0;
 };
 
-/// One instruction's accesses, of all threads that execute it.
+/// The accesses of one instruction, for all threads that execute it.
 struct MemoryAccess {
   AccessKind kind = AccessKind::kLoad;
   std::uint32_t memory = 0;  // index into ObservedKernel::memories
@@ -54,26 +54,26 @@ struct MemoryAccess {
   std::span<const ThreadAccess> threads;
 };
 
-/// Is told before things happen. An error ends the run, and the instruction does not take effect; whoever runs the
-/// kernel says its name and the line before the message.
+/// Is called before each event of a running kernel. If a function fails, the run ends and the instruction has no
+/// effect. Whoever runs the kernel puts its name and the line in front of the message.
 class MemoryObserver {
  public:
   virtual ~MemoryObserver() = default;
   virtual Status begin_group(const ObservedKernel&, const KernelArgs&, std::uint32_t group) = 0;
   virtual Status access(const MemoryAccess&) = 0;
-  /// All threads of the workgroup are there.
+  /// All threads of the workgroup have reached the barrier.
   virtual Status barrier(std::uint32_t line) = 0;
-  /// The group begun last has ended. `lane_instructions`: what its threads executed, an instruction as many times as it
-  /// has lanes; constants are none, and a loop is one whatever its turns.
+  /// The most recent group has ended. `lane_instructions` counts what its threads executed: an instruction counts once
+  /// per lane, a constant not at all, and a loop instruction once, however often its body runs.
   virtual void end_group([[maybe_unused]] std::uint64_t lane_instructions) {}
 };
 
 /// How a simulator runs a kernel.
 struct KernelObservation {
   MemoryObserver* observer = nullptr;  // null: none
-  /// 0: groups run, and atomics happen, in the order of groups and threads. Else in one that this number shuffles.
+  /// 0 runs groups and atomics in the order of groups and threads; any other value shuffles that order.
   std::uint64_t order_seed = 0;
-  /// The limit of a run with an observer. More end it, as an error: a way out of loops that do not end.
+  /// A run with an observer fails if it executes more than this: a way out of endless loops.
   std::uint64_t max_lane_instructions = UINT64_MAX;
 };
 

@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-/// What the kernel of one dispatch did, over all of its threads. Bytes are those that threads ask for: what caches and
-/// the joining of neighbours save is not known here.
+/// What the kernel of one dispatch did, summed over its threads. Bytes are those that threads request, before caches
+/// and coalescing.
 struct SimCounts {
   std::uint64_t num_groups = 0;
   std::uint64_t lane_instructions = 0;  // as MemoryObserver::end_group tells them
@@ -19,15 +19,16 @@ struct SimCounts {
   std::uint64_t buffer_bytes_written = 0;
   std::uint64_t workgroup_bytes_read = 0;
   std::uint64_t workgroup_bytes_written = 0;
-  /// Cycles that instructions on workgroup memory take beyond those of a perfect spread. 32 banks of 4 bytes serve a
-  /// word a cycle each to the threads of a subgroup; threads that load or store one word share it, atomics take turns.
+  /// Extra cycles of instructions on workgroup memory, compared with accesses spread evenly over the banks. 32 banks of
+  /// 4 bytes each serve one word per cycle to the threads of a subgroup. Threads that load or store the same word share
+  /// it; atomics take turns.
   std::uint64_t bank_conflicts = 0;
-  std::uint64_t barriers = 0;  // one each time that a workgroup is at one
+  std::uint64_t barriers = 0;  // one for each time a workgroup reaches one
   SimCounts& operator+=(const SimCounts&);
   friend bool operator==(const SimCounts&, const SimCounts&) = default;
 };
 
-/// A count a line: "lane instructions      4096".
+/// One count per line: "lane instructions      4096".
 std::string to_text(const SimCounts&);
 
 struct SimDispatch {
@@ -36,16 +37,16 @@ struct SimDispatch {
 };
 
 struct SimDeviceOptions {
-  /// 0: workgroups run, and atomics happen, in order. Else in one that this number shuffles, another one each dispatch.
+  /// 0 runs workgroups and atomics in order; any other value shuffles the order, differently for each dispatch.
   std::uint64_t order_seed = 0;
-  /// A dispatch that executes more fails.
+  /// A dispatch that executes more than this fails.
   std::uint64_t max_lane_instructions = UINT64_MAX;
 };
 
-/// A GPU in the host's memory: runs interpreted kernels before the eyes of shadow memory. What a kernel may not do
-/// (leave a buffer or slot, read workgroup or private memory that was not written, race, meet a barrier or a subgroup's
-/// instruction divergently, need more than the target has) ends the submission with kInternal, and names the kernel,
-/// the line of its text, threads and the place.
+/// A simulated GPU in the host's memory. It interprets kernels and checks each access against shadow memory. These
+/// mistakes of a kernel end the submission with kInternal, and the message names the kernel, the line of its text, the
+/// threads and the place: leaving a buffer or slot, reading workgroup or private memory that was not written, a race, a
+/// barrier or subgroup instruction that not all threads reach, and needing more than the target has.
 class SimDevice : public Device {
  public:
   /// The dispatches of the last submission that did not fail, in order. Submissions at one time mix theirs.

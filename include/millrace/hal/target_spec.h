@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-/// The instruction sets that CPU code is generated for. A value of the target, never an #ifdef, so that a test can ask
-/// for a lower one than the host has.
+/// The instruction sets that CPU code is generated for. A value of the target rather than an #ifdef, so that a test can
+/// ask for a lower level than the host's.
 enum class IsaLevel : std::uint8_t {
   kBaseline,  // x86-64-v2: SSE4.2
   kAvx2,      // x86-64-v3: AVX2, FMA, F16C
@@ -21,7 +21,7 @@ enum class IsaLevel : std::uint8_t {
 
 /// "baseline", "avx2", "avx512".
 std::string_view to_text(IsaLevel);
-/// The levels that this host can execute, lowest first. Never empty on x86-64 hosts that Millrace supports.
+/// The levels that this host can execute, lowest first. Not empty on any x86-64 host that Millrace supports.
 std::span<const IsaLevel> host_isa_levels();
 
 /// What code is generated for, as text: "cpu" (the host's best level), "cpu:avx2", "amdgpu:gfx1100", "sim:gfx1100".
@@ -30,20 +30,21 @@ struct TargetSpec {
   IsaLevel isa = IsaLevel::kBaseline;  // cpu only
   std::string gfx = {};                // GPUs only: a name of gfx_targets()
 
-  /// Fails naming the part that is not known (kNotFound for a family) and what is; "cpu" alone takes the host's best.
+  /// "cpu" alone means the host's best level. Fails naming the part that is unknown (kNotFound for a family) and the
+  /// known ones.
   static Result<TargetSpec> parse(std::string_view text);
   std::string to_text() const;
   bool is_cpu() const { return family == "cpu"; }
-  /// Also a simulated one: kernels are mapped and planned for both alike.
+  /// Includes simulated ones: kernels are mapped and planned for both in the same way.
   bool is_gpu() const { return gfx_target() != nullptr; }
-  /// Whether kernels are interpreted, not emitted.
+  /// Whether kernels are interpreted instead of emitted.
   bool is_simulated() const { return family == "sim"; }
-  /// The GPU's row; null when there is none.
+  /// The GPU's row in the table; null if this is not a GPU.
   const GfxTarget* gfx_target() const { return family == "amdgpu" || is_simulated() ? find_gfx_target(gfx) : nullptr; }
   /// Threads that run in step: 1 on a CPU.
   std::uint32_t subgroup_size() const { return is_gpu() ? gfx_target()->subgroup_size : 1; }
   bool has_fma() const { return is_gpu() || isa != IsaLevel::kBaseline; }
-  /// Bytes of one vector register: 16, 32, 64; of a GPU's thread, the widest access.
+  /// Bytes of one vector register: 16, 32 or 64. On a GPU, the widest access of one thread.
   std::uint32_t vector_bytes() const { return 16u << static_cast<unsigned>(isa); }
   std::uint32_t num_vector_registers() const { return isa == IsaLevel::kAvx512 ? 32 : 16; }
   friend bool operator==(const TargetSpec&, const TargetSpec&) = default;

@@ -15,13 +15,13 @@
 
 namespace millrace {
 
-/// One compiled function to be: a nest that a generator maps to its machine, or machine code structure itself.
+/// A function to compile: a loop nest, which a generator maps to its target, or a machine kernel.
 using Kernel = std::variant<LoopKernel, MachineKernel>;
 
 const std::string& name_of(const Kernel&);
 
-/// A kernel as one generator will emit it: everything that launching needs, decided before code exists, so that a
-/// program can be scheduled, and a cached image found, without the generator's library.
+/// A kernel as one generator will emit it. Everything that a launch needs is decided before code exists, so that a
+/// program can be scheduled, and a cached image found, without loading the generator's library.
 struct PlannedKernel {
   std::string name;
   std::string generator;
@@ -30,13 +30,13 @@ struct PlannedKernel {
   std::vector<SizeExpr> sizes;  // size arguments
   MemoryPlan memory;
   KernelInfo info;
-  /// One launch's, see count_flops; scans and scatters have one for each element or update that they combine. Absent
-  /// where no number says it: a sort only compares, as often as its data asks for.
+  /// Operations of one launch, see count_flops; scans and scatters count one per element or update that they combine.
+  /// Empty if there is no such number: a sort only compares, and how often depends on its data.
   std::optional<SizeExpr> flops = {};
   std::string key_text;  // canonical text of `mapped` and whatever else decides the code; enters the cache key
 };
 
-/// How code is shown to people.
+/// The forms in which code can be printed.
 enum class ListingKind : std::uint8_t {
   kLlvmIr,    // after optimisation
   kAssembly,  // as the target's assembler reads it, or disassembled
@@ -44,23 +44,23 @@ enum class ListingKind : std::uint8_t {
 };
 std::string_view to_text(ListingKind);
 
-/// Makes the code of kernels.
+/// Generates the code of kernels.
 class KernelCompiler {
  public:
   virtual ~KernelCompiler() = default;
   /// "xbyak", "llvm", "interpreter".
   virtual std::string_view name() const = 0;
-  /// Enters cache keys; changes whenever the generated code may.
+  /// Part of cache keys; changes whenever the generated code may change.
   virtual std::string version() const = 0;
-  /// Ok, or why this generator makes nothing for the target (a missing module, another family).
+  /// Ok, or why this generator cannot serve the target (a missing module, another family).
   virtual Status supports(const TargetSpec&) const = 0;
-  /// Whether it is the slow reference, which serves a target that another generator serves only when asked to.
+  /// Whether this is the slow reference. If another generator serves the target too, the reference must be requested.
   virtual bool is_reference() const { return false; }
-  /// Maps the kernel for the target, or refuses with a reason. Emits nothing and opens no library.
+  /// Maps the kernel to the target, or refuses with a reason. Emits nothing and opens no library.
   virtual Result<PlannedKernel> plan(const Kernel&, const TargetSpec&) const = 0;
   /// Emits code. The image has no undefined symbol.
   virtual Result<ExecutableImage> emit(const PlannedKernel&, const TargetSpec&) const = 0;
-  /// Whether emit() takes time, so that kernels had better share their code (share_kernels).
+  /// Whether emit() generates code, which takes time, so that kernels should share it (share_kernels).
   virtual bool emits_code() const { return true; }
   /// The code to look at. Refuses, naming the kernel, where the generator has no such form of it.
   virtual Result<std::string> listing(const PlannedKernel&, const TargetSpec&, ListingKind) const;
@@ -73,7 +73,7 @@ std::shared_ptr<const KernelCompiler> make_xbyak_generator();
 /// Everything, through the module libmillrace_llvm, which is opened by the first emit().
 std::shared_ptr<const KernelCompiler> make_llvm_generator(const LlvmOptions& = {});
 
-/// A reason not taken.
+/// Why a generator or an algorithm did not accept a kernel.
 struct Refusal {
   std::string who;
   std::string reason;
@@ -85,7 +85,7 @@ struct PlanOutcome {
   std::vector<Refusal> refusals;
 };
 
-/// Asks the target's generators in order. Fails naming the kernel and every reason.
+/// Asks the target's generators in order; the first that accepts wins. The error names the kernel and each reason.
 Result<PlanOutcome> plan_kernel(const Kernel&, const Target&, const CompileKernelOptions&);
 
 }  // namespace millrace
