@@ -16,7 +16,7 @@ class Buffer {
  public:
   /// Frees imported memory; is given its address.
   using Deleter = Callback<void*>;
-  /// Of the first byte, on every device.
+  /// The alignment of the first byte, on every device.
   static constexpr std::size_t kAlignment = 64;
 
   Buffer(const Buffer&) = delete;

@@ -58,7 +58,7 @@ class SimDevice : public Device {
 
 /// Fails for a target that is not simulated.
 Result<std::shared_ptr<SimDevice>> create_sim_device(const TargetSpec&, const SimDeviceOptions& = {});
-/// Of sim_driver()'s specs.
+/// Opens a spec of sim_driver().
 Result<std::shared_ptr<SimDevice>> open_sim_device(const DeviceSpec&);
 
 }  // namespace millrace

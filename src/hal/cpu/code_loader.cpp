@@ -47,7 +47,7 @@ class Layout {
   }
 
   std::size_t size() const { return size_; }
-  /// Of pages that hold code alone.
+  /// The size of the pages that hold code alone.
   std::size_t plain_bytes() const { return plain_bytes_; }
 
  private:

@@ -126,7 +126,7 @@ Status InlineRecording::run_step(std::size_t number, const Submission& submissio
   }
   const auto& copy = std::get<CopyStep>(step);
   const auto length = static_cast<std::size_t>(submission.sizes[index_of(copy.length)]);
-  // Of nothing, the addresses may be null.
+  // If nothing is copied, the addresses may be null.
   if (length > 0) std::memcpy(run.addresses[copy.destination], run.addresses[copy.source], length);
   return {};
 }
