@@ -20,7 +20,7 @@ Status InlineRecording::prepare() {
     if (step_commands_.size() < steps_.size()) step_commands_.push_back(i);
   }
   MILLRACE_TRY_ASSIGN(std::unique_ptr<InlineRun> run, make_run());
-  runs_.give_back(std::move(run));
+  runs_.set_first(std::move(run));
   return {};
 }
 
@@ -75,19 +75,20 @@ Status InlineRecording::check(const Submission& submission) const {
 
 Status InlineRecording::run(const Submission& submission) const {
   MILLRACE_TRY(outcome_of(submission.wait));
-  std::unique_ptr<InlineRun> run = runs_.take();
+  InlineRun* run = runs_.take();
   if (run == nullptr) {
-    MILLRACE_TRY_ASSIGN(run, make_run());
+    MILLRACE_TRY_ASSIGN(std::unique_ptr<InlineRun> made, make_run());
+    run = made.release();
   }
   resolve(submission, *run);
   Status status;
   try {
     status = run_steps(submission, *run);
   } catch (const std::bad_alloc&) {
-    runs_.give_back(std::move(run));
+    runs_.give_back(run);
     throw;
   }
-  runs_.give_back(std::move(run));
+  runs_.give_back(run);
   return status;
 }
 

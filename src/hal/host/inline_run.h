@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "millrace/hal/buffer.h"
@@ -20,37 +21,41 @@ struct InlineRun {
   std::uint32_t status_word = 0;
 };
 
-/// Runs that wait for their next replay. Thread-safe. Taking and giving back are an atomic exchange each, as long as
-/// one thread replays at a time.
+/// Runs that wait for their next replay. Thread-safe. As long as one thread replays at a time, taking one is an atomic
+/// exchange, and giving it back a store.
 class InlineRunPool {
  public:
   InlineRunPool() = default;
   InlineRunPool(const InlineRunPool&) = delete;
   InlineRunPool& operator=(const InlineRunPool&) = delete;
-  ~InlineRunPool() { delete spare_.load(std::memory_order_acquire); }
 
-  /// Null when all are in use.
-  std::unique_ptr<InlineRun> take() {
-    if (InlineRun* run = spare_.exchange(nullptr, std::memory_order_acquire)) return std::unique_ptr<InlineRun>(run);
+  /// Adds the run that is taken first. Comes before all else.
+  void set_first(std::unique_ptr<InlineRun> run) { first_ = std::move(run); }
+
+  /// Null if all are in use.
+  InlineRun* take() {
+    if (!is_first_taken_.exchange(true, std::memory_order_acquire)) return first_.get();
     const std::lock_guard lock(mutex_);
     if (others_.empty()) return nullptr;
-    std::unique_ptr<InlineRun> run = std::move(others_.back());
+    InlineRun* run = others_.back().release();
     others_.pop_back();
     return run;
   }
 
-  void give_back(std::unique_ptr<InlineRun> run) {
-    InlineRun* nobody = nullptr;
-    if (spare_.compare_exchange_strong(nobody, run.get(), std::memory_order_release, std::memory_order_relaxed)) {
-      run.release();  // NOLINT(bugprone-unused-return-value): the pool's now
+  /// Takes back one that take() gave, or another that was made since.
+  void give_back(InlineRun* run) {
+    if (run == first_.get()) {
+      is_first_taken_.store(false, std::memory_order_release);
       return;
     }
+    std::unique_ptr<InlineRun> other(run);
     const std::lock_guard lock(mutex_);
-    others_.push_back(std::move(run));
+    others_.push_back(std::move(other));
   }
 
  private:
-  std::atomic<InlineRun*> spare_ = nullptr;
+  std::unique_ptr<InlineRun> first_;
+  std::atomic<bool> is_first_taken_ = false;
   std::mutex mutex_;
   std::vector<std::unique_ptr<InlineRun>> others_;
 };
