@@ -26,7 +26,7 @@ TEST_CASE("the counter counts what operator new gives") {
 
 TEST_CASE("a submission to the cpu device allocates nothing, from the first on") {
   const auto device = create_cpu_device(TargetSpec::parse("cpu").value()).value();
-  const std::vector<ExecutableImage> images = {scale_image(), routine_image(3), workgroup_address_image(1000)};
+  const std::vector<ExecutableImage> images = {scale_image(), routine_image(3, 4), workgroup_address_image(1000)};
   const SizeExpr n = Dim("n").at_most(1000);
   ListBuilder b;
   const KernelIndex scale = b.kernel(images[0].info);

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "hal/host/routines/gemm_f32.h"
+
 namespace millrace {
 namespace {
 
@@ -21,15 +23,6 @@ class FunctionKernel final : public HostKernel {
  private:
   HostKernelBody body_;
 };
-
-void run_routine(const void* microkernel, std::span<const std::int64_t> parameters, const KernelArgs* args,
-                 std::uint32_t first_group, std::uint32_t end_group) {
-  using MultiplyAdd = std::uint32_t (*)(std::uint32_t, std::uint32_t);
-  const auto call = reinterpret_cast<MultiplyAdd>(reinterpret_cast<std::uintptr_t>(microkernel));
-  for (std::uint32_t group = first_group; group < end_group; ++group) {
-    static_cast<std::uint32_t*>(args->buffers[0])[group] = call(static_cast<std::uint32_t>(parameters[0]), group);
-  }
-}
 
 }  // namespace
 
@@ -178,19 +171,31 @@ ExecutableImage load_constant_image() {
   return image;
 }
 
-ExecutableImage routine_image(std::int64_t a) {
+ExecutableImage routine_image(std::int64_t a, std::int64_t num_groups) {
   ExecutableImage image = code_image({.name = "routine", .num_buffers = 1, .buffer_is_written = {true}},
                                      {
-                                         0xcc,              // int3: the entry is not the start
-                                         0x89, 0xf8,        // mov eax, edi
-                                         0x0f, 0xaf, 0xc6,  // imul eax, esi
-                                         0xff, 0xc0,        // inc eax
-                                         0xc3,              // ret
+                                         0xcc,                          // int3: the entry is not the start
+                                         0x48, 0x8b, 0x57, 0x28,        // mov rdx, [rdi + 40]: where to store
+                                         0x48, 0x89, 0xd0,              // mov rax, rdx
+                                         0x48, 0x2b, 0x07,              // sub rax, [rdi]: the buffer's begin
+                                         0x48, 0xc1, 0xf8, 0x02,        // sar rax, 2: the group's number
+                                         0x48, 0x0f, 0xaf, 0x47, 0x18,  // imul rax, [rdi + 24]: steps of k
+                                         0xff, 0xc0,                    // inc eax
+                                         0x89, 0x02,                    // mov [rdx], eax
+                                         0xc3,                          // ret
                                      });
   image.entry_offset = 1;
-  image.routine = run_routine;
-  image.routine_name = "run_routine";
-  image.routine_parameters = {a};
+  GemmParameters p{};
+  p.tiles = {.parts = num_groups, .base = 1};  // a group is one row
+  p.tile_groups = num_groups;
+  p.panels = p.k_blocks = {.parts = 1, .base = 1};
+  p.k_blocks.base = a;
+  p.lanes = p.tiles_per_group = p.panels_per_group = p.panel_groups = p.num_inner_groups = 1;
+  p.num_accesses = 1;
+  p.epilogue[0].m = 1;
+  image.routine = {.name = "gemm_f32", .abi_version = 1, .parameters = {}};
+  image.routine.parameters.resize(sizeof(p) / sizeof(std::int64_t));
+  std::memcpy(image.routine.parameters.data(), &p, sizeof(p));
   return image;
 }
 

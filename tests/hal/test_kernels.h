@@ -33,7 +33,8 @@ ExecutableImage fail_index_image(const TargetSpec& target = {});
 /// buffers[0][0] = the address of its workgroup memory, of which it writes the first and the last byte; sizes[0] is
 /// how many bytes that is.
 ExecutableImage workgroup_address_image(std::uint64_t workgroup_bytes, const TargetSpec& target = {});
-/// buffers[0][g] = a * g + 1 through a microkernel; `a` is the image's parameter.
-ExecutableImage routine_image(std::int64_t a);
+/// buffers[0][g] = a * g + 1 for each of the groups, by a microkernel that the routine gemm_f32 calls with `a` as the
+/// steps of k.
+ExecutableImage routine_image(std::int64_t a, std::int64_t num_groups);
 
 }  // namespace millrace

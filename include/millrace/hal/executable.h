@@ -36,6 +36,14 @@ enum class ImageFormat : std::uint8_t {
   kGpuCode,      // a code object that a driver loads. A program's kernels share its bytes; `symbol` is this one's
 };
 
+/// Compiled C++ of the library that loops around an image's microkernel, such as "gemm_f32".
+struct RoutineCall {
+  std::string name = {};          // empty: the image's entry is a HostKernelEntry
+  std::uint32_t abi_version = 0;  // of the parameters, and of what the microkernel is passed
+  std::vector<std::int64_t> parameters = {};
+  friend bool operator==(const RoutineCall&, const RoutineCall&) = default;
+};
+
 /// Code for one target, as generators make it and the cache stores it.
 /// Host code is one block: [0, code_bytes) is mapped readable and executable; the rest, constants, is mapped readable.
 struct ExecutableImage {
@@ -46,11 +54,8 @@ struct ExecutableImage {
   SharedBytes bytes = {};
   std::string symbol = {};         // the kernel's name in `bytes`, where it has one
   std::uint64_t code_bytes = 0;    // a multiple of 4096, or bytes.size()
-  std::uint64_t entry_offset = 0;  // of HostKernelEntry, or of a microkernel when `routine` is set
-  /// Compiled C++ around the microkernel at `entry_offset`, if any; a cache stores its name.
-  HostRoutine routine = nullptr;
-  std::string routine_name = {};
-  std::vector<std::int64_t> routine_parameters = {};
+  std::uint64_t entry_offset = 0;  // of HostKernelEntry, or of the microkernel that `routine` calls
+  RoutineCall routine = {};
   std::shared_ptr<const HostKernel> kernel = nullptr;  // kInterpreted only
 };
 

@@ -33,7 +33,7 @@ static_assert(sizeof(KernelArgs) == 32);
 using HostKernelEntry = void (*)(const KernelArgs*, std::uint32_t first_group, std::uint32_t end_group);
 
 /// Compiled C++ around a generated microkernel. `microkernel` is the address of the image's entry; `parameters` come
-/// from the image. An image stores the routine's name, so that a cached image finds it without the generator.
+/// from the image. An image names the routine (RoutineCall), so that loading it needs no generator.
 using HostRoutine = void (*)(const void* microkernel, std::span<const std::int64_t> parameters, const KernelArgs*,
                              std::uint32_t first_group, std::uint32_t end_group);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "hal/checks/image.h"
+#include "hal/host/routines/find_routine.h"
 
 namespace millrace {
 namespace {
@@ -39,13 +40,9 @@ Status check_host_code(const ExecutableImage& image) {
     return invalid_argument(fmt::format("kernel '{}': entry at {} of {} bytes of code, expected it inside", name,
                                         image.entry_offset, image.code_bytes));
   }
-  if (!image.routine_name.empty() && image.routine == nullptr) {
-    return failed_precondition(
-        fmt::format("kernel '{}': its routine '{}' is not resolved; look the name up before "
-                    "loading",
-                    name, image.routine_name));
-  }
-  return {};
+  if (image.routine.name.empty()) return {};
+  const Status found = find_routine(image.routine).status();
+  return found.ok() ? found : Status(found.code(), fmt::format("kernel '{}': {}", name, found.message()));
 }
 
 Status check_image(const TargetSpec& best, const ExecutableImage& image) {
@@ -68,11 +65,11 @@ LoadedKernel loaded(const ExecutableImage& image, const std::byte* code) {
   LoadedKernel kernel{.info = image.info, .kernel = image.kernel};
   if (image.format == ImageFormat::kInterpreted) return kernel;
   const std::byte* entry = code + image.entry_offset;
-  if (image.routine == nullptr) {
+  if (image.routine.name.empty()) {
     kernel.entry = reinterpret_cast<HostKernelEntry>(reinterpret_cast<std::uintptr_t>(entry));
   } else {
-    kernel.routine = image.routine;
-    kernel.routine_parameters = image.routine_parameters;
+    kernel.routine = find_routine(image.routine).value();  // check_image found it
+    kernel.routine_parameters = image.routine.parameters;
     kernel.microkernel = entry;
   }
   return kernel;

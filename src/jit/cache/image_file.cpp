@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
-#include "jit/xbyak/host_routines.h"
+#include "hal/host/routines/find_routine.h"
 #include "millrace/jit/kernel_cache.h"
 
 namespace millrace {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x324e52454b524c4d;  // "MLRKERN2"; the digit is the version
+constexpr std::uint64_t kMagic = 0x334e52454b524c4d;  // "MLRKERN3"; the digit is the version
 constexpr std::size_t kPage = 4096;
 
 struct Checksum {
@@ -134,8 +134,10 @@ std::vector<std::byte> encode_image(const ExecutableImage& image, const std::str
   writer.integer(image.code_bytes);
   writer.integer(image.entry_offset);
   writer.string(image.symbol);
-  writer.string(image.routine_name);
-  writer.bytes(image.routine_parameters.data(), image.routine_parameters.size() * sizeof(std::int64_t));
+  const RoutineCall& routine = image.routine;
+  writer.string(routine.name);
+  writer.integer(routine.abi_version);
+  writer.bytes(routine.parameters.data(), routine.parameters.size() * sizeof(std::int64_t));
   return writer.finish();
 }
 
@@ -166,20 +168,19 @@ Result<ExecutableImage> decode_image(std::span<const std::byte> file, const std:
     image.code_bytes = reader.integer();
     image.entry_offset = reader.integer();
     image.symbol = reader.string();
-    image.routine_name = reader.string();
+    RoutineCall& routine = image.routine;
+    routine.name = reader.string();
+    routine.abi_version = static_cast<std::uint32_t>(reader.integer());
     const std::span<const std::byte> parameters = reader.bytes();
     if (!reader.ok() || !reader.at_end() || parameters.size() % sizeof(std::int64_t) != 0) {
       return data_loss("kernel image: its parts do not add up to its length");
     }
-    image.routine_parameters.resize(parameters.size() / sizeof(std::int64_t));
-    if (!parameters.empty()) std::memcpy(image.routine_parameters.data(), parameters.data(), parameters.size());
+    routine.parameters.resize(parameters.size() / sizeof(std::int64_t));
+    if (!parameters.empty()) std::memcpy(routine.parameters.data(), parameters.data(), parameters.size());
     MILLRACE_TRY(check_code(image));
-    if (!image.routine_name.empty()) {
-      image.routine = find_host_routine(image.routine_name);
-      if (image.routine == nullptr) {
-        return data_loss(
-            fmt::format("kernel image '{}': this build has no host routine '{}'", image.info.name, image.routine_name));
-      }
+    if (!routine.name.empty()) {
+      const Status found = find_routine(routine).status();
+      if (!found.ok()) return data_loss(fmt::format("kernel image '{}': {}", image.info.name, found.message()));
     }
     return image;
   });

@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 
+#include "hal/host/routines/even_split.h"
 #include "jit/xbyak/gemm_problem.h"
 #include "millrace/hal/target_spec.h"
 
 namespace millrace {
-
-/// Splits `total` evenly into `parts` pieces: the first `extra` have `base + 1` items, the others `base`.
-struct EvenSplit {
-  std::int64_t parts = 0, base = 0, extra = 0;
-
-  static EvenSplit at_most(std::int64_t total, std::int64_t largest) {
-    const std::int64_t parts = std::max<std::int64_t>((total + largest - 1) / largest, 1);
-    return {parts, total / parts, total % parts};
-  }
-  std::int64_t start(std::int64_t piece) const { return piece * base + std::min(piece, extra); }
-  std::int64_t size(std::int64_t piece) const { return base + (piece < extra); }
-  std::int64_t largest() const { return base + (extra > 0); }
-  friend bool operator==(const EvenSplit&, const EvenSplit&) = default;
-};
 
 /// How a product is divided. A *tile* is a few rows of C, a *panel* a few vectors of its columns. The microkernel keeps
 /// tile x panel in registers over a block of k. A *group* is the workgroup: some tiles times some panels.

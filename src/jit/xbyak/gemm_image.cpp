@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "hal/host/routines/gemm_f32.h"
 #include "jit/xbyak/gemm_kernel.h"
-#include "jit/xbyak/gemm_routine.h"
 
 namespace millrace {
 namespace {
@@ -143,8 +143,8 @@ Result<ExecutableImage> emit_gemm_image(const GemmProblem& problem, const GemmBl
     VectorAssembler assembler(isa, buffer->bytes);
     const GemmParameters parameters = GemmImageEmitter(problem, blocking, epilogue, assembler).emit();
     image.bytes = SharedBytes(std::as_bytes(std::span(buffer->bytes).first(assembler.getSize())));
-    image.routine_parameters.resize(sizeof(parameters) / sizeof(std::int64_t));
-    std::memcpy(image.routine_parameters.data(), &parameters, sizeof(parameters));
+    image.routine.parameters.resize(sizeof(parameters) / sizeof(std::int64_t));
+    std::memcpy(image.routine.parameters.data(), &parameters, sizeof(parameters));
   } catch (const Xbyak::Error& error) {
     if (static_cast<int>(error) == Xbyak::ERR_CODE_IS_TOO_BIG) return too_long(2 * kMaxGemmCodeBytes);
     return internal_error(fmt::format("xbyak: {}; please report the kernel", error.what()));
@@ -153,8 +153,8 @@ Result<ExecutableImage> emit_gemm_image(const GemmProblem& problem, const GemmBl
   image.format = ImageFormat::kHostCode;
   image.generator = "xbyak";
   image.code_bytes = image.bytes.size();
-  image.routine = gemm_f32;
-  image.routine_name = kGemmRoutineName;
+  image.routine.name = kGemmRoutineName;
+  image.routine.abi_version = kGemmRoutineAbi;
   return image;
 }
 

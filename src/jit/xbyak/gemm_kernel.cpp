@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "jit/xbyak/gemm_routine.h"
+#include "hal/host/routines/gemm_f32.h"
 
 namespace millrace {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "jit/xbyak/gemm_routine.h"
+#include "hal/host/routines/gemm_f32.h"
 
 namespace millrace {
 namespace {

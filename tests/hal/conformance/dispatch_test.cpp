@@ -107,7 +107,7 @@ TEST_CASE("device: machine code reads the constants after its code") {
 TEST_CASE("device: a routine runs around its microkernel, with the image's parameters") {
   on_every_host_code_device([](TestedDevice& device) {
     std::vector<std::uint32_t> y(5);
-    const ExecutableImage image = routine_image(3);
+    const ExecutableImage image = routine_image(3, 5);
     ListBuilder b;
     const BindingIndex out = b.output("y", 20);
     b.dispatch(b.kernel(image.info), 5, {b.range(out, 0, 20)});

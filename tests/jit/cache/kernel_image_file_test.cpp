@@ -23,7 +23,7 @@ ExecutableImage sample_image() {
   image.bytes = std::move(bytes);
   image.code_bytes = 300;
   image.entry_offset = 16;
-  image.routine_parameters = {1, -2, 3};
+  image.routine = {.name = "gemm_f32", .abi_version = 1, .parameters = {1, -2, 3}};
   return image;
 }
 
@@ -37,7 +37,7 @@ TEST_CASE("an image comes back as it was") {
   CHECK(back.bytes == image.bytes);
   CHECK(back.code_bytes == image.code_bytes);
   CHECK(back.entry_offset == image.entry_offset);
-  CHECK(back.routine_parameters == image.routine_parameters);
+  CHECK(back.routine == image.routine);
 }
 
 TEST_CASE("every flipped bit is found") {
@@ -86,8 +86,14 @@ TEST_CASE("what is wrong with a file is said") {
   CHECK(message(changed, "key") ==
         "kernel image 'relu': 300 bytes, 300 of code, entry at 16, 1 of 2 buffers described");
   changed = image;
-  changed.routine_name = "no_such_routine";
-  CHECK(message(changed, "key") == "kernel image 'relu': this build has no host routine 'no_such_routine'");
+  changed.routine.name = "no_such_routine";
+  CHECK(message(changed, "key") ==
+        "kernel image 'relu': this build has no host routine 'no_such_routine'; compile the kernel again");
+  changed = image;
+  changed.routine.abi_version = 7;
+  CHECK(message(changed, "key") ==
+        "kernel image 'relu': host routine 'gemm_f32' has ABI version 7 in the image and 1 in this build; compile the "
+        "kernel again");
   CHECK(decode_image({}, "key").status().message() == "kernel image: found 0 bytes, expected a checksum of 16");
   std::vector<std::byte> file = encode_image(image, "key");
   file[20] ^= std::byte{1};

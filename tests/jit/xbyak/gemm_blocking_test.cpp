@@ -7,8 +7,8 @@
 #include <doctest/doctest.h>
 
 #include "hal/cpu/code_loader.h"
+#include "hal/host/routines/gemm_f32.h"
 #include "jit/xbyak/gemm_image.h"
-#include "jit/xbyak/gemm_routine.h"
 #include "millrace/jit/memory_plan.h"
 #include "tests/jit/xbyak/gemm_harness.h"
 
@@ -77,7 +77,7 @@ struct Product {
     std::uint32_t status = 0;
     const KernelArgs args{&status, memory.data(), buffers, nullptr};
     const auto groups = static_cast<std::uint32_t>(batch * blocking.tile_groups() * blocking.panel_groups());
-    image.routine(code.data(), image.routine_parameters, &args, 0, groups);
+    gemm_f32(code.data(), image.routine.parameters, &args, 0, groups);
     return c;
   }
 };

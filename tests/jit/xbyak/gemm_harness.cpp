@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "hal/host/routines/gemm_f32.h"
+
 namespace millrace::gemm_test {
 namespace {
 
@@ -181,7 +183,7 @@ void GemmRun::clear_results() {
 void GemmRun::run(std::uint32_t first, std::uint32_t end, const void* code) {
   std::uint32_t status = 0;
   const KernelArgs args{&status, workgroup_memory_->data(), pointers_.data(), nullptr};
-  image_.routine(code != nullptr ? code : code_.data(), image_.routine_parameters, &args, first, end);
+  gemm_f32(code != nullptr ? code : code_.data(), image_.routine.parameters, &args, first, end);
   MILLRACE_CHECK(status == 0);
 }
 

@@ -124,7 +124,7 @@ TEST_CASE("an image runs wherever it is mapped") {
 
 TEST_CASE("an image names its routine, target and generator") {
   const GemmRun run(make_gemm({.m = 8, .n = 8, .k = 8}), IsaLevel::kAvx2);
-  CHECK_EQ(run.image().routine_name, "gemm_f32");
+  CHECK_EQ(run.image().routine.name, "gemm_f32");
   CHECK_EQ(run.image().target, "cpu:avx2");
   CHECK_EQ(run.image().generator, "xbyak");
   CHECK_EQ(run.image().info, run.planned().info);

@@ -5,13 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
-#include "jit/xbyak/gemm_blocking.h"
+#include "hal/host/routines/even_split.h"
 #include "millrace/hal/host_kernel.h"
 
 namespace millrace {
 
 inline constexpr std::string_view kGemmRoutineName = "gemm_f32";
+/// The version of GemmTile, GemmPack and GemmParameters: raise it with every change of theirs.
+inline constexpr std::uint32_t kGemmRoutineAbi = 1;
 inline constexpr std::size_t kMaxGemmBatch = 6;      // dims
 inline constexpr std::size_t kMaxGemmAccesses = 16;  // the epilogue's: loads, then stores
 
@@ -32,7 +35,7 @@ using GemmMicrokernel = void (*)(const GemmTile*);
 /// Copies `k` steps of a panel of B, k-major.
 using GemmPack = void (*)(const float* source, float* packed, std::int64_t k);
 
-/// The ExecutableImage::routine_parameters of a product, all i64. Functions are given by offsets from the image's
+/// The RoutineCall::parameters of a product, all i64. Functions are given by offsets from the image's
 /// entry.
 struct GemmParameters {
   struct Access {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/xbyak/gemm_routine.h"
+#include "hal/host/routines/gemm_f32.h"
 
 namespace millrace {
 namespace {
