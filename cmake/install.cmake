@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The install tree: the library, the LLVM module beside it, the headers, what find_package(millrace) reads, and what
+# The install tree: the libraries, the LLVM module beside it, the headers, what find_package(millrace) reads, and what
 # people read.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/millrace)
 
-install(TARGETS millrace EXPORT millraceTargets)
+install(TARGETS millrace millrace_runtime EXPORT millraceTargets)
 if(TARGET millrace_llvm)
   install(TARGETS millrace_llvm EXPORT millraceTargets DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

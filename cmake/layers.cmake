@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# A layer is a folder of src/. LLVM and LLD are confined to src/jit/llvm/, which is not part of the library but of a
-# module opened on demand.
-function(millrace_layer name)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+# A layer is a folder of src/: an object library, millrace_<folder>. Two folders stand apart from their layers: LLVM and
+# LLD are confined to src/jit/llvm/, which is not part of the library but of a module opened on demand; src/graph/run/
+# is what runs programs, and also goes into millrace_runtime, which has nothing else of graph.
+function(millrace_layer folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/src/jit/llvm/[^/]*\\.cpp$")
+  if(folder STREQUAL graph)
+    list(FILTER sources EXCLUDE REGEX "/src/graph/run/[^/]*\\.cpp$")
+  endif()
   if(NOT sources)
     return()  # headers only
   endif()
-  add_library(millrace_${name} OBJECT ${sources})
-  target_link_libraries(millrace_${name} PRIVATE millrace_flags)
-  target_include_directories(millrace_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  set_target_properties(millrace_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+  string(REPLACE / _ name millrace_${folder})
+  add_library(${name} OBJECT ${sources})
+  target_link_libraries(${name} PRIVATE millrace_flags)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
 endfunction()

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# The one library that an application links.
+# What an application links: millrace, or millrace_runtime, the part of it that runs compiled programs. It has neither
+# graphs nor code generators. Link one of the two.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)  # compiled, not header-only: that costs every file seconds
-add_library(millrace)
-foreach(layer base hal jit ops graph)
-  if(TARGET millrace_${layer})
-    target_sources(millrace PRIVATE $<TARGET_OBJECTS:millrace_${layer}>)
-  endif()
-endforeach()
-add_library(millrace::millrace ALIAS millrace)
-target_compile_features(millrace PUBLIC cxx_std_20)
-target_include_directories(millrace PUBLIC
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(millrace PUBLIC Threads::Threads PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
+function(millrace_library name)
+  add_library(${name})
+  foreach(layer IN LISTS ARGN)
+    if(TARGET millrace_${layer})
+      target_sources(${name} PRIVATE $<TARGET_OBJECTS:millrace_${layer}>)
+    endif()
+  endforeach()
+  add_library(millrace::${name} ALIAS ${name})
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${name} PUBLIC Threads::Threads PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
+endfunction()
+millrace_library(millrace base hal graph_run jit ops graph)
+millrace_library(millrace_runtime base hal graph_run)

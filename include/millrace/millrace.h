@@ -19,9 +19,10 @@
 
 #include "millrace/graph/builder.h"      // GraphBuilder, Tensor
 #include "millrace/graph/code_object.h"  // a program's kernels for a GPU as one object
+#include "millrace/graph/compile.h"      // compile
 #include "millrace/graph/context.h"      // devices, generators, the kernel cache
 #include "millrace/graph/functions.h"    // ops and composites as functions on tensors
 #include "millrace/graph/npy.h"          // arrays in NumPy files
-#include "millrace/graph/program.h"      // compile, Program, Session
+#include "millrace/graph/program.h"      // Program, Session
 #include "millrace/graph/safetensors.h"  // weights from a file
 #include "millrace/graph/text.h"         // graphs as text

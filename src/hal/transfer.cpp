@@ -25,9 +25,9 @@ class TransferList {
     const BufferRange from = add_host(BindingKind::kInput, const_cast<std::byte*>(source.data()), source.size());
     list_.commands.emplace_back(UploadCommand{from, {BindingIndex{0}, size(offset_bytes), from.length_bytes}});
   }
-  void download(std::span<std::byte> destination) {
+  void download(std::size_t offset_bytes, std::span<std::byte> destination) {
     const BufferRange to = add_host(BindingKind::kOutput, destination.data(), destination.size());
-    list_.commands.emplace_back(DownloadCommand{{BindingIndex{0}, size(0), to.length_bytes}, to});
+    list_.commands.emplace_back(DownloadCommand{{BindingIndex{0}, size(offset_bytes), to.length_bytes}, to});
   }
 
   Status run(Device& device) const {
@@ -56,6 +56,10 @@ class TransferList {
   std::vector<BufferBinding> bindings_;
 };
 
+bool is_outside(std::size_t offset_bytes, std::size_t bytes, const Buffer& buffer) {
+  return offset_bytes > buffer.size_bytes() || bytes > buffer.size_bytes() - offset_bytes;
+}
+
 Status outside(std::string_view verb, std::size_t offset_bytes, std::size_t bytes, const Buffer& buffer) {
   return invalid_argument(fmt::format("{}: {} bytes at offset {} of a buffer of {}, expected bytes inside of it", verb,
                                       bytes, offset_bytes, buffer.size_bytes()));
@@ -73,7 +77,7 @@ Status upload(Device& device, const Buffer& destination, std::span<const UploadP
   return guard_allocations("upload", [&]() -> Status {
     MILLRACE_TRY(check_owner("upload", device, destination));
     for (const auto& [offset_bytes, source] : parts) {
-      if (offset_bytes > destination.size_bytes() || source.size() > destination.size_bytes() - offset_bytes) {
+      if (is_outside(offset_bytes, source.size(), destination)) {
         return outside("upload", offset_bytes, source.size(), destination);
       }
     }
@@ -95,19 +99,25 @@ Status upload(Device& device, const Buffer& destination, std::span<const std::by
   return upload(device, destination, std::span(&part, 1));
 }
 
-Status download(Device& device, const Buffer& source, std::span<std::byte> destination) {
+Status download(Device& device, const Buffer& source, std::size_t offset_bytes, std::span<std::byte> destination) {
   return guard_allocations("download", [&]() -> Status {
     MILLRACE_TRY(check_owner("download", device, source));
-    if (destination.size() > source.size_bytes()) return outside("download", 0, destination.size(), source);
+    if (is_outside(offset_bytes, destination.size(), source)) {
+      return outside("download", offset_bytes, destination.size(), source);
+    }
     if (destination.empty()) return {};
     if (source.host_address() != nullptr) {
-      std::memcpy(destination.data(), source.host_address(), destination.size());
+      std::memcpy(destination.data(), source.bytes().data() + offset_bytes, destination.size());
       return {};
     }
     TransferList list(source, BindingKind::kInput);
-    list.download(destination);
+    list.download(offset_bytes, destination);
     return list.run(device);
   });
+}
+
+Status download(Device& device, const Buffer& source, std::span<std::byte> destination) {
+  return download(device, source, 0, destination);
 }
 
 }  // namespace millrace

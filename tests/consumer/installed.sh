@@ -67,6 +67,9 @@ if [[ ${hidden[0]} == unshare ]]; then
   hidden+=(sh -c 'mount -t tmpfs none "$0" && [ -z "$(ls -A "$0")" ] && exec "$@"' "$build_tree")
 fi
 
+shown=$(nm "$work/app/bin/runner" | grep -E ' LLVM|NK?4llvm|Xbyak|8millrace7compile') && fail "the running half has: $shown"
+expect 0 "to and fro" "${hidden[@]}" "$work/app/bin/runner"
+
 mkdir "$work/alone"
 cp "$work/app/bin/consumer" "$work/alone/consumer"
 module=libmillrace_llvm.so

@@ -5,6 +5,7 @@
 #include "millrace/graph/code_object.h"
 #include "millrace/graph/compile_report.h"
 #include "millrace/graph/lowered_graph.h"
+#include "millrace/graph/program_variant.h"
 #include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"

@@ -248,8 +248,9 @@ TEST_CASE("each step of a compilation survives a lack of memory anywhere") {
     sequences.push_back(lower_region(dispatch, id, target, {}).value());
   }
   fail_each_allocation(nothing, [&](int) { return verify(dispatch, sequences, target); });
-  fail_each_allocation(nothing, [&](int) { return schedule_execution(dispatch, sequences).status(); });
-  Schedule schedule = schedule_execution(dispatch, sequences).value();
+  const std::set<Value> constants = find_read_constants(dispatch, sequences);
+  fail_each_allocation(nothing, [&](int) { return schedule_execution(dispatch, sequences, constants).status(); });
+  Schedule schedule = schedule_execution(dispatch, sequences, constants).value();
   fail_each_allocation([&] { return schedule; }, [](Schedule copy) { return place_barriers(copy); });
   REQUIRE(place_barriers(schedule).ok());
   fail_each_allocation([&] { return schedule; }, [](Schedule copy) { return pack_transients(copy); });

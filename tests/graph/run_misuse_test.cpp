@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/graph/compile.h"
 #include "millrace/graph/compile_report.h"
-#include "millrace/graph/program.h"
 #include "millrace/hal/device.h"
 #include "millrace/jit/kernel_cache.h"
 #include "millrace/jit/kernel_compiler.h"

@@ -5,6 +5,7 @@
 #include "millrace/graph/code_object.h"
 #include "millrace/graph/compile_report.h"
 #include "millrace/graph/lowered_graph.h"
+#include "millrace/graph/program_variant.h"
 #include "millrace/hal/device.h"
 #include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_compiler.h"
@@ -63,16 +64,16 @@ TEST_CASE("each target has kernels, a schedule and code of its own, each target 
   CHECK(gpu.target.to_text() == "sim:gfx1100");
   CHECK(cpu.target.to_text() == "cpu:baseline");
   for (const ProgramVariant& variant : program.variants()) {
-    REQUIRE(variant.images.size() == variant.lowered.schedule.kernels.size());
+    REQUIRE(variant.images.size() == variant.lowered->schedule.kernels.size());
     for (const ExecutableImage& image : variant.images) CHECK(image.target == variant.target.to_text());
   }
-  CHECK(gpu.lowered.report.num_regions == cpu.lowered.report.num_regions);
-  CHECK(gpu.lowered.report.num_dispatches > cpu.lowered.report.num_dispatches);
-  CHECK(&program.lowered() == &gpu.lowered);
-  CHECK(program.report().num_dispatches == gpu.lowered.report.num_dispatches);
+  CHECK(gpu.lowered->report.num_regions == cpu.lowered->report.num_regions);
+  CHECK(gpu.lowered->report.num_dispatches > cpu.lowered->report.num_dispatches);
+  CHECK(&program.lowered() == gpu.lowered.get());
+  CHECK(program.report().num_dispatches == gpu.lowered->report.num_dispatches);
   const Program there = program.on(test::test_context()->device("cpu:baseline").value()).value();
-  CHECK(&there.lowered() == &cpu.lowered);
-  CHECK(there.report().num_dispatches == cpu.lowered.report.num_dispatches);
+  CHECK(&there.lowered() == cpu.lowered.get());
+  CHECK(there.report().num_dispatches == cpu.lowered->report.num_dispatches);
 }
 
 TEST_CASE("without a list a program is for its device") {
@@ -88,7 +89,7 @@ TEST_CASE("the kernels of a GPU's variant are one code object") {
     const CodeObjectInfo info = read_code_object(make_code_object(variant).value()).value();
     CHECK(info.target == "amdgcn-amd-amdhsa--" + variant.target.gfx);
     CHECK(info.undefined_symbols.empty());
-    for (const PlannedKernel& kernel : variant.lowered.schedule.kernels) {
+    for (const PlannedKernel& kernel : variant.lowered->schedule.kernels) {
       CHECK(check_code_object(info, kernel, variant.target).ok());
     }
   }

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <set>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -76,6 +78,39 @@ Violations check_include_arrows(const SourceTree& tree) {
             fmt::format("{}:{}: includes {}, which stands to its left; the arrow is tests, tools, "
                         "examples, bench -> graph -> ops -> jit -> hal -> base",
                         file.path, include.line, target->path));
+      }
+    }
+  }
+  return violations;
+}
+
+Violations check_running_half(const SourceTree& tree) {
+  constexpr std::string_view kRunning = "src/graph/run/";
+  const auto is_foreign = [&](std::string_view path) {
+    const bool is_private_graph = path.starts_with("src/graph/") && !path.starts_with(kRunning);
+    return is_private_graph || path == "include/millrace/graph/graph.h" ||
+           starts_with_any(path, {"include/millrace/jit/", "include/millrace/ops/", "src/jit/", "src/ops/"});
+  };
+  Violations violations;
+  std::set<const SourceFile*> seen;
+  std::vector<const SourceFile*> open;
+  for (const SourceFile& file : tree) {
+    if (file.path.starts_with(kRunning)) open.push_back(&file);
+  }
+  while (!open.empty()) {
+    const SourceFile& file = *open.back();
+    open.pop_back();
+    if (!seen.insert(&file).second) continue;
+    for (const Include& include : includes_of(file)) {
+      const SourceFile* target = include.quoted ? resolve_include(tree, file, include) : nullptr;
+      if (target == nullptr) continue;
+      if (is_foreign(target->path)) {
+        violations.push_back(
+            fmt::format("{}:{}: includes {}, and what runs programs reaches it; it stands with what "
+                        "compiles",
+                        file.path, include.line, target->path));
+      } else {
+        open.push_back(target);
       }
     }
   }

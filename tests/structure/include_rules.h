@@ -9,6 +9,10 @@ namespace millrace::structure {
 /// Tests, examples, tools and benchmarks stand left of all of them.
 Violations check_include_arrows(const SourceTree&);
 
+/// What runs programs (src/graph/run) reaches no header of jit or ops, and no file of graph that builds, compiles or
+/// prints, through others neither: it is a library of its own.
+Violations check_running_half(const SourceTree&);
+
 /// LLVM, LLD, xbyak, HIP, Eigen, the import formats and the benchmarks' peers stay in the files made for them.
 Violations check_foreign_headers(const SourceTree&);
 

@@ -57,6 +57,26 @@ TEST_CASE("the source tree is found and its includes are read") {
   CHECK(includes[1].line == 3);
 }
 
+TEST_CASE("what runs programs reaches nothing that compiles") {
+  CHECK(join_lines(check_running_half(repository())) == "");
+}
+
+TEST_CASE("what runs programs is found to reach what compiles, through another header too") {
+  const SourceTree tree = {{"include/millrace/jit/algorithm.h", ""},
+                           {"include/millrace/graph/dispatch.h", "#include \"millrace/jit/algorithm.h\"\n"},
+                           {"src/graph/text/names.h", ""},
+                           {"src/graph/compile/compile.cpp", "#include \"millrace/graph/dispatch.h\"\n"},
+                           {"src/graph/run/session.cpp",
+                            "#include \"graph/text/names.h\"\n"
+                            "#include \"millrace/graph/dispatch.h\"\n"}};
+  CHECK(
+      join_lines(check_running_half(tree)) ==
+      "src/graph/run/session.cpp:1: includes src/graph/text/names.h, and what runs programs reaches it; it stands with "
+      "what compiles\n"
+      "include/millrace/graph/dispatch.h:1: includes include/millrace/jit/algorithm.h, and what runs programs reaches "
+      "it; it stands with what compiles\n");
+}
+
 TEST_CASE("a file includes its own layer or layers to its right") {
   CHECK(join_lines(check_include_arrows(repository())) == "");
 }

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "millrace/graph/program.h"
+#include "millrace/graph/compile.h"
 #include "tests/reference/tensor.h"
 
 namespace millrace::test {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "millrace/graph/program.h"
+#include "millrace/graph/compile.h"
 
 namespace millrace::test {
 

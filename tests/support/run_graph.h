@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "millrace/graph/program.h"
+#include "millrace/graph/compile.h"
 #include "tests/reference/tensor.h"
 
 namespace millrace::test {

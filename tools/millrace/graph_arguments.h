@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "millrace/graph/compile.h"
 #include "millrace/graph/lowered_graph.h"
-#include "millrace/graph/program.h"
 #include "millrace/hal/device.h"
 
 namespace millrace::tool {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "millrace/graph/program.h"
+#include "millrace/graph/compile.h"
 
 namespace millrace::tool {
 

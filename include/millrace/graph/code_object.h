@@ -9,7 +9,7 @@
 namespace millrace {
 
 struct LoweredGraph;    // lowered_graph.h
-struct ProgramVariant;  // lowered_graph.h
+struct ProgramVariant;  // program_variant.h
 class Target;           // jit/target.h
 
 /// Links all kernels of a graph that was lowered for a GPU into one code object, for applications that launch it

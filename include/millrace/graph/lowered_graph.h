@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "millrace/graph/compile_report.h"
+#include "millrace/graph/graph.h"
+#include "millrace/graph/passes.h"
 #include "millrace/graph/program.h"
 #include "millrace/graph/schedule.h"
 
@@ -30,13 +32,5 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
                                               const PassOptions& = {});
 /// Prints one level.
 std::string to_text(const LoweredGraph&, Stage);
-
-/// A program for one of its targets. The target decides how many kernels a region becomes and which scratch they need,
-/// so each variant has its own schedule, commands, memory plan and code.
-struct ProgramVariant {
-  TargetSpec target;
-  LoweredGraph lowered;
-  std::vector<ExecutableImage> images;  // one per kernel of the schedule
-};
 
 }  // namespace millrace

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "millrace/base/callback.h"
 #include "millrace/graph/binding.h"
-#include "millrace/graph/context.h"
-#include "millrace/graph/graph.h"
-#include "millrace/graph/passes.h"
 #include "millrace/graph/signature.h"
-#include "millrace/jit/options.h"
 
 namespace millrace {
 
@@ -21,30 +16,8 @@ class Device;              // hal/device.h
 class SubmissionObserver;  // hal/device.h
 struct Timepoint;          // hal/semaphore.h
 struct CompileReport;      // compile_report.h
-struct LoweredGraph;       // lowered_graph.h, as ProgramVariant
-struct ProgramVariant;
-
-/// The progress of code generation, for display.
-struct CompileProgress {
-  std::size_t kernel = 0;  // the number of the kernel that begins
-  std::size_t num_kernels = 0;
-  std::string_view name;
-};
-
-struct CompileOptions {
-  std::string device = "cpu";  // see DeviceSpec
-  /// The targets to generate code for: "cpu", "amdgpu:gfx1100" (see TargetSpec). One of them must be a target of the
-  /// device; the others may be for devices that Program::on moves to, or that this host lacks. Empty means the device's
-  /// best target.
-  std::vector<std::string> targets = {};
-  std::shared_ptr<const Context> context = {};  // null: make_default_context()
-  LowerOptions lowering = {};
-  PassOptions passes = {};
-  /// A device that is already open, such as a wrapped one; null opens `device`.
-  std::shared_ptr<Device> on_device = {};
-  /// Called before each kernel is looked up in the cache or compiled, target by target.
-  Callback<const CompileProgress&> progress = {};
-};
+struct LoweredGraph;       // lowered_graph.h
+struct ProgramVariant;     // program_variant.h
 
 enum class Stage : std::uint8_t { kGraph, kDispatch, kKernels, kPlan, kSchedule, kCommands };
 
@@ -58,14 +31,17 @@ class Program {
   const std::vector<Dim>& named_dims() const;
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,
                                                std::span<const DimBinding> dims = {}) const;
-  /// Both describe the variant that the device runs.
+  /// Of the variant that the device runs.
   const CompileReport& report() const;
-  const LoweredGraph& lowered() const;
   /// One variant per target, in the order of CompileOptions::targets.
   std::span<const ProgramVariant> variants() const;
-  /// Returns the same program on another device, which uses the variant for its best target. Fails if no variant fits;
-  /// the message lists the targets of both.
+  /// Returns the same program on another device, which uses the variant for its best target. The constants are copied
+  /// from this program's device. Fails if no variant fits; the message lists the targets of both.
   Result<Program> on(std::shared_ptr<Device> device) const;
+
+  // How the device's variant came about. These two belong to the compiling half of the library; millrace_runtime does
+  // without them.
+  const LoweredGraph& lowered() const;
   std::string to_text(Stage stage) const;
 
   struct State;
@@ -78,13 +54,6 @@ class Program {
  private:
   std::shared_ptr<const State> state_;
 };
-
-/// Graph -> passes -> regions -> kernels -> schedule -> commands -> loaded code.
-/// A fatal error in LLVM does not end the application. LLVM runs on a separate thread for each kernel. A thread that
-/// hits a fatal error never returns: it stays blocked until the process ends, and compile() returns kInternal with
-/// LLVM's text. LLVM is unusable from then on, and later calls that need it return the same error. Compiled programs
-/// and cached kernels keep working.
-Result<Program> compile(Graph graph, const CompileOptions& options = {});
 
 /// Runs a program, one run after another, and owns the memory between its kernels. Only one thread may use a session at
 /// a time; a second one gets an error. Use one session per thread for runs that overlap. The destructor waits for runs

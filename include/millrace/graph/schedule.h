@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,9 +68,12 @@ struct Schedule {
   std::int64_t constant_bytes = 0;               // likewise
 };
 
-/// Makes one step per kernel and per copy, and transients for intermediate values and scratch. `sequences` has one row
-/// per region.
-Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences);
+/// The constants that the kernels of `sequences` and the graph's outputs read. `sequences` has one row per region.
+std::set<Value> find_read_constants(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences);
+/// Makes one step per kernel and per copy, and transients for intermediate values and scratch. `constants` get memory,
+/// in this order, whether this target's kernels read them or not: with the same set, all targets lay them out alike.
+Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences,
+                                    const std::set<Value>& constants);
 /// Sets timepoints and orders the steps by them: a step waits only for steps whose memory it touches.
 Status place_barriers(Schedule&);
 /// Assigns offsets in one slab, aligned to Buffer::kAlignment. Transients that do not live at the same time share

@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "millrace/base/shape.h"
+#include "millrace/base/status.h"
 #include "millrace/graph/binding.h"
-#include "millrace/graph/graph.h"
 
 namespace millrace {
+
+struct Graph;  // graph.h
 
 /// An input or an output.
 struct Argument {

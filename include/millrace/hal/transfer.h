@@ -22,7 +22,9 @@ struct UploadPart {
 Status upload(Device&, const Buffer& destination, std::span<const UploadPart> parts);
 Status upload(Device&, const Buffer& destination, std::span<const std::byte> source);
 
-/// Copies the first bytes of `source`.
+/// Copies the bytes of `source` from `offset_bytes` on. Fails when they leave it, and with the device's failure.
+Status download(Device&, const Buffer& source, std::size_t offset_bytes, std::span<std::byte> destination);
+/// Copies the first bytes.
 Status download(Device&, const Buffer& source, std::span<std::byte> destination);
 
 }  // namespace millrace

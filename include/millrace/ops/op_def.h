@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/base/size_requirement.h"
 #include "millrace/base/status.h"
 #include "millrace/jit/algorithm.h"
 #include "millrace/ops/custom_kernel.h"
@@ -18,12 +19,6 @@ struct OpInstance {
   std::span<const TensorType> results;
   const Attributes& attributes;
   std::uint32_t used_results = ~0u;  // one bit per result
-};
-
-/// A check that is left to the run, because only the run knows the sizes: small <= large.
-struct SizeRequirement {
-  SizeExpr small;
-  SizeExpr large;
 };
 
 /// The result types that an op's type rule infers, and the checks left to the run.

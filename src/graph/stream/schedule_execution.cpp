@@ -16,10 +16,11 @@ class Scheduler {
  public:
   explicit Scheduler(const DispatchGraph& dispatch) : dispatch_(dispatch), graph_(dispatch.graph) {}
 
-  Result<Schedule> run(const std::vector<std::vector<KernelSequence>>& sequences) {
+  Result<Schedule> run(const std::vector<std::vector<KernelSequence>>& sequences, const std::set<Value>& constants) {
     MILLRACE_CHECK(sequences.size() == dispatch_.regions.size());
     add_inputs();
     const std::vector<std::size_t> copied = add_outputs();
+    for (const Value& constant : constants) resource_of(constant);
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       const auto region = RegionId(i);
       for (const Value& output : dispatch_.regions[region].outputs) resource_of(output);
@@ -127,10 +128,32 @@ class Scheduler {
 
 }  // namespace
 
+std::set<Value> find_read_constants(const DispatchGraph& dispatch,
+                                    const std::vector<std::vector<KernelSequence>>& sequences) {
+  std::set<Value> constants;
+  const auto add = [&](Value value) {
+    const Value storage = dispatch.storage_of(value);
+    if (std::holds_alternative<ConstantNode>(dispatch.graph.nodes[storage.node].what)) constants.insert(storage);
+  };
+  for (const GraphOutput& output : dispatch.graph.outputs) add(output.value);
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    const Region& region = dispatch.regions[RegionId(i)];
+    for (const KernelSequence& sequence : sequences[i]) {
+      for (const SequenceKernel& part : sequence.kernels) {
+        for (const SequenceOperand& buffer : part.buffers) {
+          if (buffer.kind == SequenceOperand::Kind::kOperand) add(region.inputs[buffer.index]);
+        }
+      }
+    }
+  }
+  return constants;
+}
+
 Result<Schedule> schedule_execution(const DispatchGraph& dispatch,
-                                    const std::vector<std::vector<KernelSequence>>& sequences) try {
+                                    const std::vector<std::vector<KernelSequence>>& sequences,
+                                    const std::set<Value>& constants) try {
   const InsideGuard inside;
-  return Scheduler(dispatch).run(sequences);
+  return Scheduler(dispatch).run(sequences, constants);
 } catch (const std::bad_alloc&) {
   return out_of_memory_outside_guards("schedule");
 }

@@ -62,8 +62,8 @@ Status read_bytes(TextReader& text, std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-bool is_large(const TensorType& type, std::span<const std::byte> data) {
-  return data.size() / size_bytes(type.dtype) > kMaxListed;
+bool is_large(const TensorType& type) {
+  return type.shape.num_elements().lower_bound() > static_cast<std::int64_t>(kMaxListed);
 }
 
 std::string listed_text(const TensorType& type, std::span<const std::byte> data) {
@@ -83,8 +83,19 @@ std::string bytes_text(std::span<const std::byte> data) {
 }
 
 std::string shortened_text(const TensorType& type, std::span<const std::byte> data) {
-  const std::size_t size = size_bytes(type.dtype), count = data.size() / size;
-  return fmt::format("{}, ... {} more", listed_text(type, data.first(kMaxShortened * size)), count - kMaxShortened);
+  const std::size_t shown = std::min(data.size(), kMaxShortened * size_bytes(type.dtype));
+  return fmt::format("{}, ... {} more", listed_text(type, data.first(shown)),
+                     (type.shape.num_elements() - static_cast<std::int64_t>(kMaxShortened)).to_text());
+}
+
+void shorten_constants(Graph& graph) {
+  for (Node& node : graph.nodes) {
+    auto* constant = std::get_if<ConstantNode>(&node.what);
+    if (constant == nullptr || !is_large(node.results[0])) continue;
+    const std::span<const std::byte> shown =
+        std::span(*constant->data).first(kMaxShortened * size_bytes(node.results[0].dtype));
+    constant->data = std::make_shared<const std::vector<std::byte>>(shown.begin(), shown.end());
+  }
 }
 
 Status skip_elements(TextReader& text) {

@@ -9,12 +9,13 @@
 
 #include "base/text/reader.h"
 #include "millrace/base/shape.h"
+#include "millrace/graph/graph.h"
 #include "millrace/graph/safetensors.h"
 
 namespace millrace {
 
 /// Whether a constant has too many elements to list.
-bool is_large(const TensorType&, std::span<const std::byte> data);
+bool is_large(const TensorType&);
 
 /// "0.5, -1, nan"; bytes_text if an element is not a valid value of the dtype (possible only for bool).
 std::string listed_text(const TensorType&, std::span<const std::byte> data);
@@ -22,6 +23,8 @@ std::string listed_text(const TensorType&, std::span<const std::byte> data);
 std::string bytes_text(std::span<const std::byte> data);
 /// "1, 2, 3, 4, 5, 6, 7, 8, ... 4 more".
 std::string shortened_text(const TensorType&, std::span<const std::byte> data);
+/// Cuts each large constant to the elements that shortened_text shows. verify() refuses such a graph.
+void shorten_constants(Graph&);
 
 /// Skips a constant's elements up to, but not including, the closing ')'.
 Status skip_elements(TextReader&);

@@ -40,7 +40,7 @@ Status write_graph(const Graph& graph, const std::string& path) {
                              for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
                                const Node& node = graph.nodes[NodeId{i}];
                                const auto* constant = std::get_if<ConstantNode>(&node.what);
-                               if (constant == nullptr || !is_large(node.results[0], *constant->data)) continue;
+                               if (constant == nullptr || !is_large(node.results[0])) continue;
                                entries[fmt::format("{}", i)] = {node.results[0], *constant->data};
                              }
                              // First, so that the text never names a file that does not exist.

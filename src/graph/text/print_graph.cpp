@@ -79,7 +79,7 @@ class GraphPrinter {
 
   std::string elements_text(NodeId id, const TensorType& type, const ConstantNode& constant) const {
     if (constant.data == nullptr) return {};
-    if (!is_large(type, *constant.data)) return listed_text(type, *constant.data);
+    if (!is_large(type)) return listed_text(type, *constant.data);
     switch (options_.large) {
       case LargeConstants::kBytes:
         return bytes_text(*constant.data);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "graph/program/index_checks.h"
-#include "graph/program/signature_state.h"
+#include "graph/run/diagnostics.h"
+#include "graph/run/signature_state.h"
 #include "millrace/graph/compile_report.h"
-#include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/program.h"
+#include "millrace/graph/program_variant.h"
 #include "millrace/hal/device.h"
 
 namespace millrace {
@@ -16,21 +16,22 @@ struct Program::State : Signature::State {
   // What is on the device:
   std::shared_ptr<Device> device;
   const ProgramVariant* variant = nullptr;  // one of `variants`
+  const CommandList* commands = nullptr;    // the variant's
   std::shared_ptr<Executable> executable;
   std::shared_ptr<Recording> recording;  // which all sessions replay
   std::shared_ptr<Buffer> constants;
-  std::vector<std::vector<IndexCheck>> index_checks;  // see find_index_checks
   CompileReport report;
 
-  const LoweredGraph& lowered() const { return variant->lowered; }
-  /// Loads the device's variant and fills its constants.
+  /// Loads the device's variant and takes memory for its constants, which the caller fills.
   Status load(std::shared_ptr<Device>);
+  /// From the same program on another device: all variants lay their constants out alike.
+  Status copy_constants(const State& from);
 };
 
 /// The number of the best target that the device runs. Fails when it runs none of these.
 Result<std::size_t> find_target(const Device&, std::span<const TargetSpec>);
 
-/// Why there is no memory for the resources of one lifetime, with the largest of them.
-Status name_largest(const Status&, const Schedule&, Lifetime, const SymbolValues&);
+/// Why there is no memory, with the largest of what was to stand there. `what` is "constants", say.
+Status name_largest(const Status&, std::string_view what, std::span<const NamedBytes>, const SymbolValues&);
 
 }  // namespace millrace

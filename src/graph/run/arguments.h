@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "graph/program/symbols.h"
+#include "graph/run/symbols.h"
 #include "millrace/graph/binding.h"
 
 // What a run checks of each argument before anything executes. Messages begin with "run: ", but for extents_of.

@@ -2,9 +2,8 @@
 #include "millrace/graph/program.h"
 
 #include "base/guard_allocations.h"
-#include "graph/program/program_state.h"
+#include "graph/run/program_state.h"
 #include "millrace/graph/compile_report.h"
-#include "millrace/graph/lowered_graph.h"
 #include "millrace/hal/device.h"
 
 namespace millrace {
@@ -24,9 +23,6 @@ Result<std::vector<TensorType>> Program::output_types(std::span<const Extents> i
 
 const CompileReport& Program::report() const { return state_->report; }
 
-const LoweredGraph& Program::lowered() const { return state_->lowered(); }
-std::string Program::to_text(Stage stage) const { return millrace::to_text(lowered(), stage); }
-
 std::span<const ProgramVariant> Program::variants() const { return *state_->variants; }
 
 Result<Program> Program::on(std::shared_ptr<Device> device) const {
@@ -37,6 +33,7 @@ Result<Program> Program::on(std::shared_ptr<Device> device) const {
     static_cast<Signature::State&>(*state) = *state_;
     state->variants = state_->variants;
     MILLRACE_TRY(state->load(std::move(device)));
+    MILLRACE_TRY(state->copy_constants(*state_));
     state->report.total = state_->report.total;
     return Program(std::move(state));
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/program/arguments.h"
+#include "graph/run/arguments.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "graph/program/symbols.h"
+#include "graph/run/symbols.h"
 
 namespace millrace {
 
@@ -11,7 +11,6 @@ struct Signature::State {
   SymbolTable symbols;
   std::vector<Dim> named_dims;
 
-  static Result<State> of(const Graph&);
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs, std::span<const DimBinding> dims) const;
 };
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "millrace/base/size_requirement.h"
 #include "millrace/graph/signature.h"
-#include "millrace/ops/op_def.h"
 
 namespace millrace {
 
@@ -31,9 +31,6 @@ struct SymbolTable {
 
 /// Whether its facts leave one value: a run need not say it.
 inline bool is_pinned(const Dim& dim) { return dim.min() == dim.max(); }
-
-/// Fails for a symbol that is no input's extent and has no upper bound. Nodes that nothing uses ask for nothing.
-Result<SymbolTable> make_symbol_table(const Graph&);
 
 /// Writes each symbol's value to `values` and checks facts, extents and requirements. Allocates nothing when it
 /// succeeds and `values` has the table's keys. Messages do not say who binds.

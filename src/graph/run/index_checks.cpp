@@ -1,55 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/program/index_checks.h"
+#include "graph/run/index_checks.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "graph/program/symbols.h"
-#include "millrace/graph/text.h"
+#include "graph/run/symbols.h"
 
 namespace millrace {
 namespace {
-
-/// A binding of a session: its inputs, then its outputs.
-std::optional<std::size_t> binding_of(const DispatchGraph& dispatch, Value value) {
-  const Graph& graph = dispatch.graph;
-  const auto input = std::ranges::find(graph.inputs, value.node);
-  if (input != graph.inputs.end()) return static_cast<std::size_t>(input - graph.inputs.begin());
-  const auto output = std::ranges::find_if(
-      graph.outputs, [&](const GraphOutput& known) { return dispatch.storage_of(known.value) == value; });
-  if (output == graph.outputs.end()) return {};
-  return graph.inputs.size() + static_cast<std::size_t>(output - graph.outputs.begin());
-}
-
-IndexCheck make_check(const DispatchGraph& dispatch, NodeId id, const GatherAttrs& attributes) {
-  const Graph& graph = dispatch.graph;
-  const Value from = graph.nodes[id].operands[0], indices = graph.nodes[id].operands[1];
-  const TensorType& from_type = graph.type(from);
-  const auto rank = static_cast<std::int64_t>(from_type.shape.rank());
-  IndexCheck check{node_text(graph, id),
-                   value_text(graph, indices),
-                   value_text(graph, from),
-                   graph.type(indices),
-                   from_type,
-                   static_cast<std::size_t>(attributes.axis < 0 ? attributes.axis + rank : attributes.axis)};
-  const Value storage = dispatch.storage_of(indices);
-  const auto* constant = std::get_if<ConstantNode>(&graph.nodes[storage.node].what);
-  if (constant != nullptr) check.constant = constant->data;
-  if (constant == nullptr) check.binding = binding_of(dispatch, storage);
-  return check;
-}
-
-std::vector<IndexCheck> checks_of(const DispatchGraph& dispatch, const Region& region) {
-  std::vector<IndexCheck> checks;
-  for (const NodeId id : region.nodes) {
-    const auto* op = std::get_if<OpNode>(&dispatch.graph.nodes[id].what);
-    const auto* attributes = op ? std::get_if<GatherAttrs>(&op->attributes) : nullptr;
-    if (attributes) checks.push_back(make_check(dispatch, id, *attributes));
-  }
-  return checks;
-}
 
 struct WrongIndex {
   std::size_t position = 0;  // in row-major order
@@ -109,29 +69,17 @@ class BoundCheck {
   TensorType indices_type_, from_type_;
 };
 
-}  // namespace
-
-std::vector<std::vector<IndexCheck>> find_index_checks(const DispatchGraph& dispatch, const Schedule& schedule,
-                                                       const CommandList& commands) {
-  std::vector<std::vector<IndexCheck>> of_command(commands.commands.size());
-  std::size_t command = 0;
-  for (const Step& step : schedule.steps) {
-    // The commands are the steps in their order, and barriers.
-    while (std::holds_alternative<BarrierCommand>(commands.commands[command])) ++command;
-    if (step.region) of_command[command] = checks_of(dispatch, dispatch.regions[*step.region]);
-    ++command;
-  }
-  return of_command;
-}
-
-namespace {
-
-/// The bytes of a binding, in place or in `copy`; nothing when the device cannot say.
-std::optional<std::span<const std::byte>> bytes_of(const BufferBinding& binding, Device& device,
+/// The bytes at a place, where they are or in `copy`; nothing when the device cannot say.
+std::optional<std::span<const std::byte>> bytes_at(const IndexCheck::Place& place,
+                                                   std::span<const BufferBinding> bindings, Device& device,
                                                    std::vector<std::byte>& copy) {
-  if (binding.buffer == nullptr) return std::span(static_cast<const std::byte*>(binding.data), binding.size_bytes);
-  copy.resize(binding.size_bytes);
-  if (!device.read_back(*binding.buffer, binding.offset_bytes, copy).ok()) return {};
+  const BufferBinding& binding = bindings[place.binding];
+  const std::size_t size = place.size_bytes.value_or(binding.size_bytes - place.offset_bytes);
+  if (binding.buffer == nullptr) {
+    return std::span(static_cast<const std::byte*>(binding.data) + place.offset_bytes, size);
+  }
+  copy.resize(size);
+  if (!device.read_back(*binding.buffer, binding.offset_bytes + place.offset_bytes, copy).ok()) return {};
   return copy;
 }
 
@@ -144,8 +92,7 @@ std::string describe_wrong_index(const std::vector<IndexCheck>& checks, const Sy
     const BoundCheck bound(check, values);
     std::vector<std::byte> copy;
     std::optional<std::span<const std::byte>> bytes;
-    if (check.constant) bytes = *check.constant;
-    if (check.binding) bytes = bytes_of(bindings[*check.binding], device, copy);
+    if (check.place) bytes = bytes_at(*check.place, bindings, device, copy);
     if (!bytes) {
       unknown += (unknown.empty() ? "" : "; or ") + bound.text({});
       continue;

@@ -6,39 +6,29 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "graph/program/phase_timer.h"
-#include "graph/program/program_state.h"
+#include "graph/run/phase_timer.h"
+#include "graph/run/program_state.h"
 #include "millrace/hal/transfer.h"
 
 namespace millrace {
 namespace {
 
-Result<std::shared_ptr<Buffer>> make_constants(Device& device, const Schedule& schedule) {
-  Result<std::shared_ptr<Buffer>> allocated = device.allocate(static_cast<std::size_t>(schedule.constant_bytes));
-  if (!allocated.ok()) return name_largest(allocated.status(), schedule, Lifetime::kConstant, {});
-  std::vector<UploadPart> parts;
-  for (const Resource& resource : schedule.resources) {
-    if (resource.lifetime != Lifetime::kConstant) continue;
-    parts.push_back({static_cast<std::size_t>(resource.offset_bytes.constant()), *resource.constant});
-  }
-  MILLRACE_TRY(upload(device, **allocated, parts));
-  return *std::move(allocated);
-}
+/// What stands on the host at once while constants move from one device to another.
+constexpr std::size_t kCopyBytes = std::size_t{64} << 20;
 
 }  // namespace
 
-Status name_largest(const Status& status, const Schedule& schedule, Lifetime lifetime, const SymbolValues& values) {
+Status name_largest(const Status& status, std::string_view what, std::span<const NamedBytes> all,
+                    const SymbolValues& values) {
   std::int64_t largest_bytes = 0;
-  const Resource* largest = nullptr;
-  for (const Resource& resource : schedule.resources) {
-    if (resource.lifetime != lifetime) continue;
-    const Result<std::int64_t> bytes = resource.size_bytes.evaluate(values);
+  const NamedBytes* largest = nullptr;
+  for (const NamedBytes& each : all) {
+    const Result<std::int64_t> bytes = each.size_bytes.evaluate(values);
     if (!bytes.ok() || *bytes <= largest_bytes) continue;
-    largest = &resource;
+    largest = &each;
     largest_bytes = *bytes;
   }
   if (largest == nullptr) return status;
-  const std::string_view what = lifetime == Lifetime::kConstant ? "constants" : "intermediate values";
   return {status.code(),
           fmt::format("{}, the largest {} of {} bytes: {}", what, largest->name, largest_bytes, status.message())};
 }
@@ -62,12 +52,32 @@ Status Program::State::load(std::shared_ptr<Device> where) {
   MILLRACE_TRY_ASSIGN(const std::size_t number, find_target(*where, targets));
   device = std::move(where);
   variant = &(*variants)[number];
-  report = lowered().report;
+  commands = variant->commands.get();
+  report = *variant->report;
   const PhaseTimer timer(report.load);
   MILLRACE_TRY_ASSIGN(executable, device->load(variant->images));
-  MILLRACE_TRY_ASSIGN(recording, device->record(lowered().commands, executable));
-  MILLRACE_TRY_ASSIGN(constants, make_constants(*device, lowered().schedule));
-  index_checks = find_index_checks(lowered().dispatch, lowered().schedule, lowered().commands);
+  MILLRACE_TRY_ASSIGN(recording, device->record(*commands, executable));
+  Result<std::shared_ptr<Buffer>> allocated = device->allocate(static_cast<std::size_t>(report.constant_bytes));
+  if (!allocated.ok()) return name_largest(allocated.status(), "constants", variant->diagnostics->constants, {});
+  constants = *std::move(allocated);
+  return {};
+}
+
+Status Program::State::copy_constants(const State& from) {
+  const PhaseTimer timer(report.load);
+  if (device->id() == from.device->id()) {
+    constants = from.constants;
+    return {};
+  }
+  const std::size_t size = from.constants->size_bytes();
+  if (from.constants->host_address() != nullptr) return upload(*device, *constants, from.constants->bytes());
+  std::vector<std::byte> chunk(std::min(size, kCopyBytes));
+  for (std::size_t done = 0; done < size; done += chunk.size()) {
+    chunk.resize(std::min(size - done, kCopyBytes));
+    MILLRACE_TRY(download(*from.device, *from.constants, done, chunk));
+    const UploadPart part{done, chunk};
+    MILLRACE_TRY(upload(*device, *constants, std::span(&part, 1)));
+  }
   return {};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/program/staging.h"
+#include "graph/run/staging.h"
 
 #include <fmt/format.h>
 

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
-#include "graph/program/phase_timer.h"
+#include "graph/run/phase_timer.h"
 #include "millrace/graph/compile_report.h"
 #include "millrace/graph/lowered_graph.h"
-#include "millrace/graph/program.h"
 #include "millrace/graph/text.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/jit/share_kernels.h"
@@ -35,8 +34,8 @@ Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOpt
   return verify(lowered.dispatch, lowered.sequences, target);
 }
 
-Status schedule_sequences(LoweredGraph& lowered) {
-  MILLRACE_TRY_ASSIGN(lowered.schedule, schedule_execution(lowered.dispatch, lowered.sequences));
+Status schedule_sequences(LoweredGraph& lowered, const std::set<Value>& constants) {
+  MILLRACE_TRY_ASSIGN(lowered.schedule, schedule_execution(lowered.dispatch, lowered.sequences, constants));
   MILLRACE_TRY(place_barriers(lowered.schedule));
   MILLRACE_TRY(pack_transients(lowered.schedule));
   MILLRACE_TRY(verify(lowered.schedule));
@@ -93,10 +92,12 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
       const PhaseTimer timer(all[i].report.lowering);
       MILLRACE_TRY(lower_regions(all[i], targets[i], options));
     }
+    std::set<Value> constants;
+    for (const LoweredGraph& lowered : all) constants.merge(find_read_constants(lowered.dispatch, lowered.sequences));
     for (LoweredGraph& lowered : all) {
       {
         const PhaseTimer timer(lowered.report.scheduling);
-        MILLRACE_TRY(schedule_sequences(lowered));
+        MILLRACE_TRY(schedule_sequences(lowered, constants));
       }
       count_parts(lowered);
     }

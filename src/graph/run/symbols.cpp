@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symbols get their values from the extents of inputs, or by name; then every promise is checked.
-#include "graph/program/symbols.h"
+#include "graph/run/symbols.h"
 
 #include <algorithm>
 #include <map>
@@ -8,9 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/size_expr/promise_text.h"
-#include "graph/infer.h"
 #include "millrace/base/printable.h"
-#include "millrace/graph/text.h"
 
 namespace millrace {
 namespace {
@@ -35,17 +33,6 @@ std::string values_text(std::span<const SizeExpr> sizes, const SymbolValues& val
     if (value != values.end()) text += fmt::format("{}{} = {}", text.empty() ? " with " : ", ", name, value->second);
   }
   return text;
-}
-
-Status add_requirements(const Graph& graph, NodeId id, SymbolTable& table) {
-  const Node& node = graph.nodes[id];
-  std::vector<TensorType> operands;
-  for (const Value& operand : node.operands) operands.push_back(graph.type(operand));
-  MILLRACE_TRY_ASSIGN(Inference inferred, infer_node(node, operands));
-  for (SizeRequirement& requirement : inferred.requirements) {
-    table.requirements.push_back({node_text(graph, id), std::move(requirement)});
-  }
-  return {};
 }
 
 Status check_fact(const Dim& dim, std::int64_t value, const std::string& who) {
@@ -115,35 +102,6 @@ Status check_requirement(const NodeRequirement& needed, const SymbolValues& valu
 }
 
 }  // namespace
-
-Result<SymbolTable> make_symbol_table(const Graph& graph) {
-  SymbolTable table;
-  std::map<std::string, Dim> dims;
-  const std::vector<bool> live = live_nodes(graph);
-  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    const NodeId id{i};
-    if (!live[i]) continue;
-    for (const SizeExpr& size : sizes_of(graph.nodes[id])) MILLRACE_TRY(size.collect_symbols(dims));
-    MILLRACE_TRY(add_requirements(graph, id, table));
-  }
-  for (const auto& [name, dim] : dims) {
-    ProgramSymbol symbol{dim, {}, 0};
-    for (std::size_t i = 0; i < graph.inputs.size() && !symbol.input; ++i) {
-      const Shape& shape = graph.type({graph.inputs[i], 0}).shape;
-      for (std::size_t d = 0; d < shape.rank() && !symbol.input; ++d) {
-        if (shape[d] == SizeExpr(dim)) symbol = {dim, i, d};
-      }
-    }
-    if (!symbol.input && dim.max() == saturating::kMax) {
-      return invalid_argument(
-          fmt::format("dim '{0}' is no input's extent, so a run binds it by name, and has no upper bound; promise one: "
-                      "'{0} in {1}..N' in text, at_most(N) in C++",
-                      name, dim.min()));
-    }
-    table.symbols.push_back(std::move(symbol));
-  }
-  return table;
-}
 
 Status bind_symbols(const SymbolTable& table, std::span<const Argument> inputs, std::span<const Extents> extents,
                     std::span<const DimBinding> dims, SymbolValues& values) {

@@ -5,6 +5,7 @@
 
 #include "base/guard_allocations.h"
 #include "millrace/graph/lowered_graph.h"
+#include "millrace/graph/program_variant.h"
 #include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_compiler.h"
 
@@ -49,7 +50,7 @@ Result<std::vector<std::byte>> make_code_object(const LoweredGraph& lowered, con
 
 Result<std::vector<std::byte>> make_code_object(const ProgramVariant& variant) {
   return guard_allocations("code object", [&]() -> Result<std::vector<std::byte>> {
-    MILLRACE_TRY(require_gpu_kernels(variant.lowered, variant.target));
+    MILLRACE_TRY(require_gpu_kernels(*variant.lowered, variant.target));
     const SharedBytes& code = variant.images.front().bytes;
     return std::vector<std::byte>(code.begin(), code.end());
   });

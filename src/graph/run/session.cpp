@@ -6,9 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
-#include "graph/program/arguments.h"
-#include "graph/program/program_state.h"
-#include "graph/program/staging.h"
+#include "graph/run/arguments.h"
+#include "graph/run/index_checks.h"
+#include "graph/run/program_state.h"
+#include "graph/run/staging.h"
 
 namespace millrace {
 namespace {
@@ -20,7 +21,7 @@ class NodeNamer final : public FailureExplainer {
       : program_(program), values_(values), bindings_(bindings) {}
 
   Status explain(const DispatchFailure& failure, Status status) override {
-    const std::vector<IndexCheck>& checks = program_.index_checks[failure.command];
+    const std::vector<IndexCheck>& checks = program_.variant->diagnostics->index_checks[failure.command];
     if (failure.errors != static_cast<std::uint32_t>(KernelError::kIndexOutOfRange) || checks.empty()) return status;
     return out_of_range("run: " + describe_wrong_index(checks, values_, bindings_, *program_.device));
   }
@@ -91,7 +92,7 @@ struct Session::State {
   Result<Timepoint> submit(std::span<const Timepoint> wait);
   Status submit_parts(RunInFlight&, std::vector<Timepoint> wait);
   std::int64_t binding_bytes(std::size_t binding) const {
-    return sizes[index_of(program->lowered().commands.bindings[BindingIndex(binding)].size_bytes)];
+    return sizes[index_of(program->commands->bindings[BindingIndex(binding)].size_bytes)];
   }
   std::size_t num_arguments() const { return program->inputs.size() + program->outputs.size(); }
 };
@@ -115,7 +116,7 @@ Status Session::State::bind(std::span<const TensorBinding> inputs, std::span<con
     MILLRACE_TRY_ASSIGN(extents[i], extents_of(inputs[i], program->inputs[i]));
   }
   MILLRACE_TRY(bind_symbols(program->symbols, program->inputs, extents, given, values));
-  const CommandList& commands = program->lowered().commands;
+  const CommandList& commands = *program->commands;
   for (std::uint32_t i = 0; i < commands.sizes.size(); ++i) {
     MILLRACE_TRY_ASSIGN(sizes[i], commands.sizes[SizeIndex{i}].evaluate(values));
   }
@@ -133,7 +134,7 @@ Status Session::State::bind_slab() {
   bindings.back() = {};
   Result<std::shared_ptr<Buffer>> allocated = program->device->allocate(slab_bytes);
   if (!allocated.ok()) {
-    return name_largest(allocated.status(), program->lowered().schedule, Lifetime::kTransient, values);
+    return name_largest(allocated.status(), "intermediate values", program->variant->diagnostics->transients, values);
   }
   slab = *std::move(allocated);
   bindings.back() = slab->binding();
@@ -235,7 +236,7 @@ Result<Session> Session::create(const Program& program) {
     auto state = std::make_unique<State>(program.state());
     const Program::State& shared = *state->program;
     for (const ProgramSymbol& symbol : shared.symbols.symbols) state->values[symbol.dim.name()] = 0;
-    state->sizes.resize(shared.lowered().commands.sizes.size());
+    state->sizes.resize(shared.commands->sizes.size());
     state->extents.resize(shared.inputs.size());
     state->bindings.resize(state->num_arguments());
     state->bindings.push_back(shared.constants->binding());

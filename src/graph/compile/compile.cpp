@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graph -> passes -> regions -> kernels -> schedule -> commands -> loaded code.
+#include "millrace/graph/compile.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
-#include "graph/program/phase_timer.h"
-#include "graph/program/program_state.h"
+#include "graph/compile/find_diagnostics.h"
+#include "graph/compile/make_signature.h"
+#include "graph/run/phase_timer.h"
+#include "graph/run/program_state.h"
+#include "graph/text/constant_text.h"
+#include "millrace/graph/lowered_graph.h"
+#include "millrace/hal/transfer.h"
 #include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_cache.h"
 
@@ -48,20 +55,17 @@ class CodeMaker {
   CodeMaker(const Context& context, const CompileOptions& options, std::size_t num_kernels)
       : context_(context), options_(options), num_kernels_(num_kernels) {}
 
-  Status make(ProgramVariant& variant, const Target& target) {
-    const PhaseTimer timer(variant.lowered.report.code);
-    if (!variant.target.is_gpu() || variant.target.is_simulated()) {
-      MILLRACE_TRY_ASSIGN(variant.images, make_images(variant, target));
-      return {};
-    }
-    return make_code_object(variant, target);
+  Result<std::vector<ExecutableImage>> make(LoweredGraph& lowered, const Target& target) {
+    const PhaseTimer timer(lowered.report.code);
+    const bool is_linked = target.spec().is_gpu() && !target.spec().is_simulated();
+    return is_linked ? make_code_object(lowered, target) : make_images(lowered, target);
   }
 
  private:
-  Result<std::vector<ExecutableImage>> make_images(ProgramVariant& variant, const Target& target) {
+  Result<std::vector<ExecutableImage>> make_images(LoweredGraph& lowered, const Target& target) {
     std::vector<ExecutableImage> images;
-    for (const PlannedKernel& kernel : variant.lowered.schedule.kernels) {
-      const PhaseTimer timer(begin(variant.lowered.report, kernel));
+    for (const PlannedKernel& kernel : lowered.schedule.kernels) {
+      const PhaseTimer timer(begin(lowered.report, kernel));
       MILLRACE_TRY_ASSIGN(ExecutableImage image,
                           guard_allocations([&] { return fmt::format("compile: kernel '{}'", kernel.name); },
                                             [&] { return make_image(kernel, target); }));
@@ -71,12 +75,13 @@ class CodeMaker {
   }
 
   /// A GPU's driver loads one linked object, which the kernels share.
-  Status make_code_object(ProgramVariant& variant, const Target& target) {
-    const std::span<const PlannedKernel> kernels = variant.lowered.schedule.kernels;
-    if (kernels.empty()) return {};
+  Result<std::vector<ExecutableImage>> make_code_object(LoweredGraph& lowered, const Target& target) {
+    const std::span<const PlannedKernel> kernels = lowered.schedule.kernels;
+    std::vector<ExecutableImage> images;
+    if (kernels.empty()) return images;
     const auto link = [&]() -> Result<std::vector<std::byte>> {
-      MILLRACE_TRY_ASSIGN(const std::vector<ExecutableImage> images, make_images(variant, target));
-      return link_images(images);
+      MILLRACE_TRY_ASSIGN(const std::vector<ExecutableImage> parts, make_images(lowered, target));
+      return link_images(parts);
     };
     SharedBytes code;
     if (context_.cache == nullptr) {
@@ -84,18 +89,17 @@ class CodeMaker {
     } else {
       MILLRACE_TRY_ASSIGN(code, context_.cache->get_code_object(kernels, target, link));
     }
-    CompileReport& report = variant.lowered.report;
-    const bool was_kept = report.kernel_reports.empty();
+    const bool was_kept = lowered.report.kernel_reports.empty();
     for (const PlannedKernel& kernel : kernels) {
-      if (was_kept) begin(report, kernel);
-      variant.images.push_back({.format = ImageFormat::kGpuCode,
-                                .target = target.to_text(),
-                                .generator = kernel.generator,
-                                .info = kernel.info,
-                                .bytes = code,
-                                .symbol = kernel_symbol(kernel)});
+      if (was_kept) begin(lowered.report, kernel);
+      images.push_back({.format = ImageFormat::kGpuCode,
+                        .target = target.to_text(),
+                        .generator = kernel.generator,
+                        .info = kernel.info,
+                        .bytes = code,
+                        .symbol = kernel_symbol(kernel)});
     }
-    return {};
+    return images;
   }
 
   /// Where the time of the kernel's code is added.
@@ -121,24 +125,54 @@ class CodeMaker {
   std::size_t kernel_ = 0;
 };
 
-Result<std::vector<ProgramVariant>> make_variants(Graph graph, std::span<const Target> targets, const Context& context,
-                                                  const CompileOptions& options) {
+/// One per target, in their order.
+using LoweredGraphs = std::vector<std::shared_ptr<LoweredGraph>>;
+
+Result<LoweredGraphs> lower(Graph graph, std::span<const Target> targets, const CompileOptions& options) {
   MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> lowered,
                       lower_graph(std::move(graph), targets, options.lowering, options.passes));
-  std::vector<ProgramVariant> variants;
+  LoweredGraphs shared;
+  for (LoweredGraph& each : lowered) shared.push_back(std::make_shared<LoweredGraph>(std::move(each)));
+  return shared;
+}
+
+Result<std::vector<ProgramVariant>> make_variants(const LoweredGraphs& all, std::span<const Target> targets,
+                                                  const Context& context, const CompileOptions& options) {
   std::size_t num_kernels = 0;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    num_kernels += lowered[i].schedule.kernels.size();
-    variants.push_back({targets[i].spec(), std::move(lowered[i]), {}});
-  }
+  for (const auto& lowered : all) num_kernels += lowered->schedule.kernels.size();
   CodeMaker maker(context, options, num_kernels);
-  for (std::size_t i = 0; i < targets.size(); ++i) MILLRACE_TRY(maker.make(variants[i], targets[i]));
+  std::vector<ProgramVariant> variants;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const std::shared_ptr<LoweredGraph>& lowered = all[i];
+    MILLRACE_TRY_ASSIGN(std::vector<ExecutableImage> images, maker.make(*lowered, targets[i]));
+    variants.push_back({.target = targets[i].spec(),
+                        .images = std::move(images),
+                        .commands = {lowered, &lowered->commands},
+                        .report = {lowered, &lowered->report},
+                        .diagnostics = std::make_shared<const RunDiagnostics>(find_diagnostics(*lowered)),
+                        .lowered = lowered});
+  }
   return variants;
+}
+
+Status upload_constants(Device& device, const Buffer& destination, const Schedule& schedule) {
+  std::vector<UploadPart> parts;
+  for (const Resource& resource : schedule.resources) {
+    if (resource.lifetime != Lifetime::kConstant) continue;
+    parts.push_back({static_cast<std::size_t>(resource.offset_bytes.constant()), *resource.constant});
+  }
+  return upload(device, destination, parts);
+}
+
+/// The device has them: what stays is for people to read.
+void release_constants(LoweredGraph& lowered) {
+  shorten_constants(lowered.dispatch.graph);
+  for (Resource& resource : lowered.schedule.resources) resource.constant.reset();
 }
 
 Status compile_into(Program::State& state, Graph graph, const CompileOptions& options) {
   MILLRACE_TRY(verify(graph));
-  MILLRACE_TRY_ASSIGN(static_cast<Signature::State&>(state), Signature::State::of(graph));
+  MILLRACE_TRY_ASSIGN(static_cast<Signature::State&>(state), make_signature(graph));
   const std::shared_ptr<const Context> context = options.context ? options.context : make_default_context();
   MILLRACE_TRY(require_known_generator(*context, options.lowering.compile.force_generator));
   std::shared_ptr<Device> device = options.on_device;
@@ -146,10 +180,14 @@ Status compile_into(Program::State& state, Graph graph, const CompileOptions& op
     MILLRACE_TRY_ASSIGN(device, context->device(options.device));
   }
   MILLRACE_TRY_ASSIGN(const std::vector<Target> targets, find_targets(options, *context, *device));
-  MILLRACE_TRY_ASSIGN(std::vector<ProgramVariant> variants,
-                      make_variants(std::move(graph), targets, *context, options));
+  MILLRACE_TRY_ASSIGN(const LoweredGraphs lowered, lower(std::move(graph), targets, options));
+  MILLRACE_TRY_ASSIGN(std::vector<ProgramVariant> variants, make_variants(lowered, targets, *context, options));
   state.variants = std::make_shared<const std::vector<ProgramVariant>>(std::move(variants));
-  return state.load(std::move(device));
+  MILLRACE_TRY(state.load(std::move(device)));
+  const PhaseTimer timer(state.report.load);
+  MILLRACE_TRY(upload_constants(*state.device, *state.constants, state.variant->lowered->schedule));
+  for (const auto& each : lowered) release_constants(*each);
+  return {};
 }
 
 }  // namespace
@@ -166,5 +204,8 @@ Result<Program> compile(Graph graph, const CompileOptions& options) {
     return Program(std::move(state));
   });
 }
+
+const LoweredGraph& Program::lowered() const { return *state_->variant->lowered; }
+std::string Program::to_text(Stage stage) const { return millrace::to_text(lowered(), stage); }
 
 }  // namespace millrace

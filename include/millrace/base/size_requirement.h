@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "millrace/base/size_expr.h"
+
+namespace millrace {
+
+/// A check that is left to the run, because only the run knows the sizes: small <= large.
+struct SizeRequirement {
+  SizeExpr small;
+  SizeExpr large;
+};
+
+}  // namespace millrace

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/callback.h"
+#include "millrace/graph/context.h"
+#include "millrace/graph/graph.h"
+#include "millrace/graph/passes.h"
+#include "millrace/graph/program.h"
+#include "millrace/jit/options.h"
+
+namespace millrace {
+
+/// The progress of code generation, for display.
+struct CompileProgress {
+  std::size_t kernel = 0;  // the number of the kernel that begins
+  std::size_t num_kernels = 0;
+  std::string_view name;
+};
+
+struct CompileOptions {
+  std::string device = "cpu";  // see DeviceSpec
+  /// The targets to generate code for: "cpu", "amdgpu:gfx1100" (see TargetSpec). One of them must be a target of the
+  /// device; the others may be for devices that Program::on moves to, or that this host lacks. Empty means the device's
+  /// best target.
+  std::vector<std::string> targets = {};
+  std::shared_ptr<const Context> context = {};  // null: make_default_context()
+  LowerOptions lowering = {};
+  PassOptions passes = {};
+  /// A device that is already open, such as a wrapped one; null opens `device`.
+  std::shared_ptr<Device> on_device = {};
+  /// Called before each kernel is looked up in the cache or compiled, target by target.
+  Callback<const CompileProgress&> progress = {};
+};
+
+/// Graph -> passes -> regions -> kernels -> schedule -> commands -> loaded code.
+/// A fatal error in LLVM does not end the application. LLVM runs on a separate thread for each kernel. A thread that
+/// hits a fatal error never returns: it stays blocked until the process ends, and compile() returns kInternal with
+/// LLVM's text. LLVM is unusable from then on, and later calls that need it return the same error. Compiled programs
+/// and cached kernels keep working.
+Result<Program> compile(Graph graph, const CompileOptions& options = {});
+
+}  // namespace millrace

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/compile/find_diagnostics.h"
+
+#include <algorithm>
+
+#include "millrace/graph/text.h"
+
+namespace millrace {
+namespace {
+
+using Place = IndexCheck::Place;
+
+/// Where a session binds a value: its inputs, then its outputs, then all constants.
+std::optional<Place> place_of(const LoweredGraph& lowered, Value storage) {
+  const Graph& graph = lowered.dispatch.graph;
+  if (const auto* constant = std::get_if<ConstantNode>(&graph.nodes[storage.node].what)) {
+    const auto& resources = lowered.schedule.resources;
+    const auto resource = std::ranges::find(resources, constant->data, &Resource::constant);
+    if (resource == resources.end()) return {};
+    return Place{graph.inputs.size() + graph.outputs.size(),
+                 static_cast<std::size_t>(resource->offset_bytes.constant()), constant->data->size()};
+  }
+  const auto input = std::ranges::find(graph.inputs, storage.node);
+  if (input != graph.inputs.end()) return Place{static_cast<std::size_t>(input - graph.inputs.begin())};
+  const auto output = std::ranges::find_if(
+      graph.outputs, [&](const GraphOutput& known) { return lowered.dispatch.storage_of(known.value) == storage; });
+  if (output == graph.outputs.end()) return {};
+  return Place{graph.inputs.size() + static_cast<std::size_t>(output - graph.outputs.begin())};
+}
+
+IndexCheck make_check(const LoweredGraph& lowered, NodeId id, const GatherAttrs& attributes) {
+  const Graph& graph = lowered.dispatch.graph;
+  const Value from = graph.nodes[id].operands[0], indices = graph.nodes[id].operands[1];
+  const TensorType& from_type = graph.type(from);
+  const auto rank = static_cast<std::int64_t>(from_type.shape.rank());
+  return {node_text(graph, id),
+          value_text(graph, indices),
+          value_text(graph, from),
+          graph.type(indices),
+          from_type,
+          static_cast<std::size_t>(attributes.axis < 0 ? attributes.axis + rank : attributes.axis),
+          place_of(lowered, lowered.dispatch.storage_of(indices))};
+}
+
+std::vector<IndexCheck> checks_of(const LoweredGraph& lowered, const Region& region) {
+  std::vector<IndexCheck> checks;
+  for (const NodeId id : region.nodes) {
+    const auto* op = std::get_if<OpNode>(&lowered.dispatch.graph.nodes[id].what);
+    const auto* attributes = op ? std::get_if<GatherAttrs>(&op->attributes) : nullptr;
+    if (attributes) checks.push_back(make_check(lowered, id, *attributes));
+  }
+  return checks;
+}
+
+std::vector<std::vector<IndexCheck>> find_index_checks(const LoweredGraph& lowered) {
+  const std::vector<Command>& commands = lowered.commands.commands;
+  std::vector<std::vector<IndexCheck>> of_command(commands.size());
+  std::size_t command = 0;
+  for (const Step& step : lowered.schedule.steps) {
+    // The commands are the steps in their order, and barriers.
+    while (std::holds_alternative<BarrierCommand>(commands[command])) ++command;
+    if (step.region) of_command[command] = checks_of(lowered, lowered.dispatch.regions[*step.region]);
+    ++command;
+  }
+  return of_command;
+}
+
+/// The largest whose size is a number, and all whose size a run binds.
+std::vector<NamedBytes> find_largest(const Schedule& schedule, Lifetime lifetime) {
+  std::vector<NamedBytes> found;
+  const Resource* largest = nullptr;
+  for (const Resource& resource : schedule.resources) {
+    if (resource.lifetime != lifetime) continue;
+    if (!resource.size_bytes.is_constant()) {
+      found.push_back({resource.name, resource.size_bytes});
+    } else if (largest == nullptr || resource.size_bytes.constant() > largest->size_bytes.constant()) {
+      largest = &resource;
+    }
+  }
+  if (largest != nullptr) found.insert(found.begin(), {largest->name, largest->size_bytes});
+  return found;
+}
+
+}  // namespace
+
+RunDiagnostics find_diagnostics(const LoweredGraph& lowered) {
+  return {find_index_checks(lowered), find_largest(lowered.schedule, Lifetime::kConstant),
+          find_largest(lowered.schedule, Lifetime::kTransient)};
+}
+
+}  // namespace millrace
