@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <deque>
 #include <map>
 
 #include "base/guard_allocations.h"
@@ -31,36 +32,59 @@ void find_lives(Schedule& schedule) {
 /// Bytes that transients of run-time sizes use in turn.
 struct Slot {
   SizeExpr bytes = 0;
-  std::map<std::uint32_t, Resource*> users;  // by first timepoint; no two live together
-
-  bool is_free_for(const Resource& resource) const {
-    const auto later = users.upper_bound(resource.last_timepoint);
-    return later == users.begin() || std::prev(later)->second->last_timepoint < resource.first_timepoint;
-  }
+  std::vector<Resource*> users;  // in time; no two live together
 };
 
-/// The slot that grows least: one that is large enough for every binding, else one that may have to grow.
-Slot& choose_slot(std::vector<Slot>& slots, const Resource& resource) {
-  const SizeExpr bytes = aligned(resource.size_bytes);
-  Slot* free = nullptr;
-  for (Slot& slot : slots) {
-    if (!slot.is_free_for(resource)) continue;
-    if ((slot.bytes - bytes).lower_bound() >= 0) return slot;
-    free = &slot;
-  }
-  return free != nullptr ? *free : slots.emplace_back();
-}
+/// The slots that nobody uses at the moment, by their size.
+class FreeSlots {
+ public:
+  void add(Slot* slot) { slots_[slot->bytes].push_back(slot); }
 
-/// Behind the part whose sizes are numbers.
-void place_symbolic(Schedule& schedule, const std::vector<Resource*>& symbolic) {
-  std::vector<Slot> slots;
+  /// The slot that grows least: one of this size, else one that is large enough for every binding, else one that may
+  /// have to grow. Null if none is free.
+  Slot* take(const SizeExpr& bytes) {
+    auto found = slots_.find(bytes);
+    if (found == slots_.end()) {
+      std::size_t looked_at = 0;
+      const auto is_enough = [&](const auto& size) {
+        return ++looked_at <= kMaxSizes && (size.first - bytes).lower_bound() >= 0;
+      };
+      found = std::ranges::find_if(slots_, is_enough);
+    }
+    if (found == slots_.end()) found = slots_.begin();
+    if (found == slots_.end()) return nullptr;
+    Slot* slot = found->second.back();
+    found->second.pop_back();
+    if (found->second.empty()) slots_.erase(found);
+    return slot;
+  }
+
+ private:
+  static constexpr std::size_t kMaxSizes = 64;  // compared with one resource: few graphs have as many
+  std::map<SizeExpr, std::vector<Slot*>, decltype(&form_less)> slots_{&form_less};
+};
+
+/// Behind the part whose sizes are numbers. In time, so that as many slots as live at once are enough. O(n log n).
+void place_symbolic(Schedule& schedule, std::vector<Resource*> symbolic) {
+  std::sort(symbolic.begin(), symbolic.end(), [](const Resource* a, const Resource* b) {
+    return a->first_timepoint != b->first_timepoint ? a->first_timepoint < b->first_timepoint : a < b;
+  });
+  std::deque<Slot> slots;
+  FreeSlots free;
+  std::multimap<std::uint32_t, Slot*> in_use;  // by the last timepoint of the user
   for (Resource* resource : symbolic) {
-    Slot& slot = choose_slot(slots, *resource);
-    slot.bytes = max(slot.bytes, aligned(resource->size_bytes));
-    slot.users.emplace(resource->first_timepoint, resource);
+    const SizeExpr bytes = aligned(resource->size_bytes);
+    for (; !in_use.empty() && in_use.begin()->first < resource->first_timepoint; in_use.erase(in_use.begin())) {
+      free.add(in_use.begin()->second);
+    }
+    Slot* slot = free.take(bytes);
+    if (slot == nullptr) slot = &slots.emplace_back();
+    slot->bytes = max(slot->bytes, bytes);
+    slot->users.push_back(resource);
+    in_use.emplace(resource->last_timepoint, slot);
   }
   for (const Slot& slot : slots) {
-    for (const auto& [first, user] : slot.users) {
+    for (Resource* user : slot.users) {
       user->offset_bytes = schedule.slab_bytes;
       user->reserved_bytes = slot.bytes;
     }
@@ -105,7 +129,7 @@ Status pack_transients(Schedule& schedule) try {
     (resource.size_bytes.is_constant() ? fixed : symbolic).push_back(&resource);
   }
   place_fixed(schedule, std::move(fixed));
-  place_symbolic(schedule, symbolic);
+  place_symbolic(schedule, std::move(symbolic));
   return {};
 } catch (const std::bad_alloc&) {
   return out_of_memory_outside_guards("slab");
