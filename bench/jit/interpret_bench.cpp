@@ -50,7 +50,8 @@ class Launch {
   Status run() { return kernel_->run(args_, 0, kNumGroups); }
 
   Result<SimCounts> run_observed() {
-    SimObserver observer(target_, std::vector<std::uint64_t>(buffers_.size(), buffers_[0].size() * 4));
+    const ObservedBuffer buffer = ObservedBuffer::whole(buffers_[0].size() * 4);
+    SimObserver observer(target_, std::vector<ObservedBuffer>(buffers_.size(), buffer));
     MILLRACE_TRY(kernel_->run_observed(args_, 0, kNumGroups, {.observer = &observer}));
     return observer.counts();
   }

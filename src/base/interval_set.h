@@ -24,6 +24,13 @@ class IntervalSet {
   }
   bool overlaps(std::int64_t begin, std::int64_t end) const { return end_of_overlap(begin, end).has_value(); }
 
+  /// Whether all of [begin, end) is in the set.
+  bool contains(std::int64_t begin, std::int64_t end) const {
+    if (begin >= end) return true;
+    const auto after = ends_.upper_bound(begin);
+    return after != ends_.begin() && std::prev(after)->second >= end;
+  }
+
   void insert(std::int64_t begin, std::int64_t end) {
     if (begin >= end) return;
     auto at = ends_.upper_bound(begin);

@@ -51,6 +51,8 @@ struct CommandText {
     for (std::size_t i = 0; i < dispatch.buffers.size(); ++i) {
       const bool writes = info != nullptr && i < info->buffer_is_written.size() && info->buffer_is_written[i];
       text += fmt::format("{} {}{}", i == 0 ? ":" : ",", writes ? "write " : "", range(dispatch.buffers[i]));
+      const bool is_part = i < dispatch.touched.size() && dispatch.touched[i] != dispatch.buffers[i];
+      if (is_part) text += " at " + size.interval(dispatch.touched[i]);
     }
     for (std::size_t i = 0; i < dispatch.sizes.size(); ++i) {
       text += fmt::format("{} {}", i == 0 ? "; sizes" : ",", size(dispatch.sizes[i]));

@@ -17,7 +17,8 @@ struct Layout {
 /// (4 f64, private).
 class Watched {
  public:
-  explicit Watched(const Layout& layout = {}) : y_(layout.is_one_buffer ? x_ + 8 : x_ + 16), shadow_({64, 64}) {
+  explicit Watched(const Layout& layout = {})
+      : y_(layout.is_one_buffer ? x_ + 8 : x_ + 16), shadow_({ObservedBuffer::whole(64), ObservedBuffer::whole(64)}) {
     kernel_.workgroup_size = 64;
     kernel_.workgroup_bytes = 68;
     kernel_.private_bytes = 32;

@@ -55,9 +55,14 @@ struct Step {
   std::vector<SizeExpr> sizes;
   std::optional<SizeExpr> flops = {};  // of this launch, as PlannedKernel::flops
   std::vector<ResourceRange> ranges;   // as the kernel's buffers
-  std::vector<bool> writes;            // per range
-  std::uint32_t timepoint = 0;         // by place_barriers
+  /// The bytes that it touches, of the resource of each range; an absent one, or none at all, means all of the range.
+  std::vector<std::optional<ByteRange>> touched = {};
+  std::vector<bool> writes;     // per range
+  std::uint32_t timepoint = 0;  // by place_barriers
 };
+
+/// The bytes of range `i`'s resource that the step touches.
+ByteRange touched_bytes(const Step&, std::size_t i);
 
 /// Which steps run when, and on which memory. Made from KernelSequences alone, without code.
 struct Schedule {
@@ -74,7 +79,9 @@ std::set<Value> find_read_constants(const DispatchGraph&, const std::vector<std:
 /// in this order, whether this target's kernels read them or not: with the same set, all targets lay them out alike.
 Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences,
                                     const std::set<Value>& constants);
-/// Sets timepoints and orders the steps by them: a step waits only for steps whose memory it touches.
+/// Sets timepoints and orders the steps by them. A step waits only for steps that touch the same bytes, where it or
+/// they write. Bytes whose places a run decides are taken for the same unless no binding can make them so. O(n log n)
+/// in ranges.
 Status place_barriers(Schedule&);
 /// Assigns offsets in one slab, aligned to Buffer::kAlignment. Transients that do not live at the same time share
 /// bytes: greedy by size if sizes are constant. Symbolic sizes cannot be compared, so such transients share whole
@@ -86,8 +93,10 @@ Status pack_transients(Schedule&);
 /// O(n log n) in steps and resources.
 /// * Each step has one access flag per range, and its resources and kernel exist.
 /// * A copy has two ranges; a kernel has as many buffers and sizes as its KernelInfo.
-/// * Steps write only transients and outputs, and read them only after an earlier step has written them.
-/// * Steps are ordered by timepoint. No step writes what another step with the same timepoint touches.
+/// * What a step touches is stated for all of its ranges or for none, inside each unless a run's sizes decide.
+/// * Steps write only transients and outputs, and read bytes of them only after earlier steps have written these, where
+///   both are known; else after any write.
+/// * Steps are ordered by timepoint. No step writes bytes that another step with the same timepoint touches.
 /// * A transient lives at every timepoint of a step that uses it.
 /// * Transients that live at the same time share no bytes.
 /// * Transients of constant size reserve at least that size, inside the slab.

@@ -73,9 +73,10 @@ struct DownloadCommand {
 
 struct DispatchCommand {
   KernelIndex kernel{};
-  SizeIndex num_groups{};  // 0 runs nothing; at most 2^32 - 1
-  std::vector<BufferRange> buffers = {};
+  SizeIndex num_groups{};                 // 0 runs nothing; at most 2^32 - 1
+  std::vector<BufferRange> buffers = {};  // what the kernel is given
   std::vector<SizeIndex> sizes = {};
+  std::vector<BufferRange> touched = {};  // what it touches of each buffer; empty: perhaps all
   friend bool operator==(const DispatchCommand&, const DispatchCommand&) = default;
 };
 
@@ -107,6 +108,7 @@ struct CommandList {
 /// * Uploads read bindings of the host and downloads write them; everything else uses bindings of the device.
 /// * Inputs and constants are not written.
 /// * A dispatch has as many buffers and sizes as its kernel, and 0 to 2^32 - 1 threads in all.
+/// * What a dispatch touches is stated for all of its buffers or for none, inside each.
 /// * Two commands without a barrier between them touch the same bytes only if both read them.
 Status validate(const CommandList&);
 

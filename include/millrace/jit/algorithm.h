@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "millrace/base/byte_range.h"
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
@@ -60,7 +62,9 @@ struct SequenceOperand {
 struct SequenceKernel {
   PlannedKernel kernel;
   std::vector<SequenceOperand> buffers;  // one per KernelInfo buffer
-  std::vector<Refusal> refusals;         // generators that refused before
+  /// The bytes that the kernel touches of each; an absent range, or none at all, means perhaps all of them.
+  std::vector<std::optional<ByteRange>> touched;
+  std::vector<Refusal> refusals;  // generators that refused before
 };
 
 struct SequenceScratch {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/size_expr/lost_value.h"
 #include "base/size_expr/node.h"
 
 namespace millrace {
@@ -76,6 +77,13 @@ std::int64_t SizeExpr::known_multiple() const {
   if (sum == nullptr) return multiple;
   for (const Term& term : sum->terms) multiple = common_divisor(multiple, term.coefficient);
   return multiple;
+}
+
+bool has_lost_value(const SizeExpr& expr) {
+  const Sum* sum = SizeExprAccess::node(expr);
+  if (sum == nullptr) return saturating::is_end(expr.constant());
+  return saturating::is_end(sum->constant) ||
+         std::ranges::any_of(sum->terms, [](const Term& term) { return saturating::is_end(term.coefficient); });
 }
 
 }  // namespace millrace

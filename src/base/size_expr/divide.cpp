@@ -4,16 +4,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/size_expr/lost_value.h"
 #include "base/size_expr/node.h"
 
 namespace millrace {
 namespace {
-
-bool has_lost_value(const Sum& sum) {
-  return saturating::is_end(sum.constant) || std::any_of(sum.terms.begin(), sum.terms.end(), [](const Term& term) {
-           return saturating::is_end(term.coefficient);
-         });
-}
 
 SizeExpr division_atom(SizeExpr dividend, SizeExpr divisor) {
   return finish(Atom{AtomKind::kFloorDiv, Dim(""), {std::move(dividend), std::move(divisor)}, {}});
@@ -65,7 +60,7 @@ std::optional<SizeExpr> join_divisions(const Sum& sum, std::int64_t divisor) {
 SizeExpr divide_by_constant(const SizeExpr& dividend, std::int64_t divisor) {
   if (divisor == 1) return dividend;
   Sum remainder = to_sum(dividend);
-  if (has_lost_value(remainder) || saturating::is_end(divisor)) return division_atom(dividend, divisor);
+  if (has_lost_value(dividend) || saturating::is_end(divisor)) return division_atom(dividend, divisor);
   const SizeExpr quotient = finish(take_quotient(remainder, divisor));
   if (remainder.terms.empty()) return quotient;
   reduce_fraction(remainder, divisor);

@@ -29,13 +29,13 @@ void find_lives(Schedule& schedule) {
   }
 }
 
-/// Bytes that transients of run-time sizes use in turn.
+/// Bytes that transients of symbolic sizes use one after another.
 struct Slot {
   SizeExpr bytes = 0;
-  std::vector<Resource*> users;  // in time; no two live together
+  std::vector<Resource*> users;  // by first timepoint; no two live at the same time
 };
 
-/// The slots that nobody uses at the moment, by their size.
+/// The slots that no transient uses at the timepoint that placement has reached, by size.
 class FreeSlots {
  public:
   void add(Slot* slot) { slots_[slot->bytes].push_back(slot); }
@@ -60,11 +60,12 @@ class FreeSlots {
   }
 
  private:
-  static constexpr std::size_t kMaxSizes = 64;  // compared with one resource: few graphs have as many
+  static constexpr std::size_t kMaxSizes = 64;  // how many sizes one resource is compared with
   std::map<SizeExpr, std::vector<Slot*>, decltype(&form_less)> slots_{&form_less};
 };
 
-/// Behind the part whose sizes are numbers. In time, so that as many slots as live at once are enough. O(n log n).
+/// Places transients of symbolic size behind those of constant size. They are placed in the order of their lives, so
+/// there are never more slots than transients that live at once. O(n log n).
 void place_symbolic(Schedule& schedule, std::vector<Resource*> symbolic) {
   std::sort(symbolic.begin(), symbolic.end(), [](const Resource* a, const Resource* b) {
     return a->first_timepoint != b->first_timepoint ? a->first_timepoint < b->first_timepoint : a < b;
@@ -92,7 +93,7 @@ void place_symbolic(Schedule& schedule, std::vector<Resource*> symbolic) {
   }
 }
 
-/// Largest first, each at the lowest offset that no earlier placed resource with a meeting life occupies.
+/// Places the largest first, each at the lowest offset where no resource placed before it lives at the same time.
 void place_fixed(Schedule& schedule, std::vector<Resource*> fixed) {
   std::sort(fixed.begin(), fixed.end(), [](const Resource* a, const Resource* b) {
     const std::int64_t a_bytes = a->size_bytes.constant(), b_bytes = b->size_bytes.constant();

@@ -2,30 +2,26 @@
 #include <algorithm>
 
 #include "base/guard_allocations.h"
+#include "graph/stream/access_times.h"
 #include "millrace/graph/schedule.h"
 
 namespace millrace {
 
-// A step's timepoint is one after the last step that it must see finished: the last writer of what it reads, and the
-// last writer and readers of what it writes. Steps are then ordered by timepoint; equal ones keep their order.
+// A step's timepoint is one after the last step that it must see finished: the last writer of the bytes that it reads,
+// and the last writer and readers of those that it writes. Steps are then ordered by timepoint; equal ones keep their
+// order.
 Status place_barriers(Schedule& schedule) try {
   const InsideGuard inside;
-  struct Last {
-    std::int64_t write = -1, read = -1;
-  };
-  IdVector<ResourceId, Last> last;
-  last.resize(schedule.resources.size());
+  IdVector<ResourceId, AccessTimes> times;
+  times.resize(schedule.resources.size());
   for (Step& step : schedule.steps) {
     std::int64_t after = -1;
     for (std::size_t i = 0; i < step.ranges.size(); ++i) {
-      const Last& seen = last[step.ranges[i].resource];
-      after = std::max({after, seen.write, step.writes[i] ? seen.read : -1});
+      after = std::max(after, times[step.ranges[i].resource].last_conflict(touched_bytes(step, i), step.writes[i]));
     }
     step.timepoint = static_cast<std::uint32_t>(after + 1);
     for (std::size_t i = 0; i < step.ranges.size(); ++i) {
-      Last& seen = last[step.ranges[i].resource];
-      std::int64_t& at = step.writes[i] ? seen.write : seen.read;
-      at = std::max<std::int64_t>(at, step.timepoint);
+      times[step.ranges[i].resource].add(touched_bytes(step, i), step.writes[i], step.timepoint);
     }
   }
   std::vector<std::vector<Step>> by_timepoint;

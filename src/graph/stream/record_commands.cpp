@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-/// Where a resource stands in the bindings.
+/// The binding of a resource, and its offset there.
 struct Place {
   BindingIndex binding{};
   SizeExpr offset_bytes;
@@ -34,7 +34,7 @@ class Recorder {
   }
 
  private:
-  /// Does what CommandList::add_size does, without its look at every size.
+  /// Like CommandList::add_size, but finds an equal size in a map instead of comparing all sizes.
   SizeIndex add_size(const SizeExpr& size) {
     const auto [place, is_new] = size_indices_.try_emplace(size, SizeIndex{});
     if (is_new) place->second = list_.sizes.push_back(size);
@@ -59,7 +59,7 @@ class Recorder {
     }
   }
 
-  /// Everything of one lifetime in one binding.
+  /// Puts all resources of one lifetime into one binding.
   void bind_packed(std::string name, BindingKind kind, Lifetime lifetime, const SizeExpr& bytes) {
     const BindingIndex binding = add_binding(std::move(name), kind, bytes);
     for (std::uint32_t i = 0; i < schedule_.resources.size(); ++i) {
@@ -87,6 +87,13 @@ class Recorder {
     DispatchCommand dispatch{*step.kernel, add_size(step.num_groups)};
     for (const ResourceRange& buffer : step.ranges) dispatch.buffers.push_back(range(buffer));
     for (const SizeExpr& size : step.sizes) dispatch.sizes.push_back(add_size(size));
+    for (std::size_t i = 0; i < step.touched.size(); ++i) {
+      const Place& place = places_.at(step.ranges[i].resource);
+      dispatch.touched.push_back(
+          !step.touched[i] ? dispatch.buffers[i]
+                           : BufferRange{place.binding, add_size(place.offset_bytes + step.touched[i]->offset_bytes),
+                                         add_size(step.touched[i]->length_bytes)});
+    }
     list_.commands.emplace_back(std::move(dispatch));
   }
 

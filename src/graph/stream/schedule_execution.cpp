@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel sequences to steps and resources. Nothing here knows what a kernel computes.
+// Turns kernel sequences into steps and resources. Nothing here knows what a kernel computes.
 #include <map>
 
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "base/size_expr/lost_value.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/schedule.h"
 #include "millrace/graph/text.h"
 
 namespace millrace {
 namespace {
+
+/// True if the range is less than the whole and lies inside for every binding.
+bool is_part_of(const SizeExpr& size, const ByteRange& range) {
+  const SizeExpr after = size - range.offset_bytes - range.length_bytes;
+  return range != ByteRange{0, size} && after.lower_bound() >= 0 && !has_lost_value(after);
+}
 
 class Scheduler {
  public:
@@ -41,8 +48,8 @@ class Scheduler {
     }
   }
 
-  /// A value that a region stores is stored straight into the caller's output, once; the numbers of the outputs that
-  /// need a copy (of an input, of a constant, a second time) come back.
+  /// The first output of a value that a region stores is written by the region itself. Returns the numbers of the
+  /// outputs that need a copy: those of an input or a constant, and further outputs of the same value.
   std::vector<std::size_t> add_outputs() {
     std::vector<std::size_t> copied;
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
@@ -94,8 +101,13 @@ class Scheduler {
                                     : buffer.kind == SequenceOperand::Kind::kOperand
                                         ? resource_of(region.inputs[buffer.index])
                                         : resource_of(region.outputs[buffer.index]);
-        step.ranges.push_back({resource, 0, schedule_.resources[resource].size_bytes});
+        const ByteRange all{0, schedule_.resources[resource].size_bytes};
+        step.ranges.push_back({resource, all.offset_bytes, all.length_bytes});
         step.writes.push_back(part.kernel.info.buffer_is_written[i]);
+        if (i < part.touched.size() && part.touched[i] && is_part_of(all.length_bytes, *part.touched[i])) {
+          step.touched.resize(part.buffers.size());
+          step.touched[i] = part.touched[i];
+        }
       }
       schedule_.steps.push_back(std::move(step));
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a schedule must keep, checked without trust in the passes that made it. O(n log n) in steps and resources.
+// Checks the invariants of a schedule (schedule.h) without relying on the passes that made it. O(n log n) in steps and
+// resources.
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -7,13 +8,15 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_set.h"
 #include "base/guard_allocations.h"
+#include "base/interval_set.h"
 #include "millrace/graph/schedule.h"
 
 namespace millrace {
 namespace {
 
-/// Broken rules, one a line.
+/// Collects broken rules, one per line.
 class Problems {
  public:
   template <class... Args>
@@ -26,7 +29,7 @@ class Problems {
   std::string text_;
 };
 
-/// Whether each step is made of parts that there are.
+/// Checks that the parts of each step exist and agree with each other.
 class PartsCheck {
  public:
   PartsCheck(const Schedule& schedule, Problems& problems) : schedule_(schedule), problems_(problems) {}
@@ -42,6 +45,11 @@ class PartsCheck {
         problems_.add("step {}: a copy with {} ranges, expected 2; name source and destination", step.name,
                       step.ranges.size());
       }
+      if (!step.touched.empty() && step.touched.size() != step.ranges.size()) {
+        problems_.add("step {}: says what it touches of {} ranges, expected all {} or none", step.name,
+                      step.touched.size(), step.ranges.size());
+        continue;
+      }
       for (std::size_t i = 0; i < step.ranges.size(); ++i) check_range(step, i);
       if (step.kernel) check_kernel(step);
     }
@@ -55,6 +63,14 @@ class PartsCheck {
       return;
     }
     const Resource& resource = schedule_.resources[step.ranges[i].resource];
+    const auto& [offset, length] = touched_bytes(step, i);
+    const SizeExpr begin = offset - step.ranges[i].offset_bytes;
+    if (begin.upper_bound() < 0 || length.upper_bound() < 0 ||
+        (step.ranges[i].length_bytes - begin - length).upper_bound() < 0) {
+      problems_.add("step {}: touches bytes [{}, {}) of {}, expected some of [{}, {})", step.name, offset.to_text(),
+                    (offset + length).to_text(), resource.name, step.ranges[i].offset_bytes.to_text(),
+                    (step.ranges[i].offset_bytes + step.ranges[i].length_bytes).to_text());
+    }
     const bool is_writable = resource.lifetime == Lifetime::kTransient || resource.output.has_value();
     if (step.writes[i] && !is_writable) {
       problems_.add("step {}: writes {}, which is {} and only read; write a transient or an output", step.name,
@@ -78,7 +94,7 @@ class PartsCheck {
   Problems& problems_;
 };
 
-/// Whether every step sees what it reads, and the transients live as long as they are used.
+/// Checks that every step can see what it reads, and that transients live as long as they are used.
 class OrderCheck {
  public:
   OrderCheck(const Schedule& schedule, Problems& problems)
@@ -92,26 +108,35 @@ class OrderCheck {
                       before->name, before->timepoint);
       }
       before = &step;
-      for (std::size_t i = 0; i < step.ranges.size(); ++i) check(step, step.ranges[i].resource, step.writes[i]);
-      for (std::size_t i = 0; i < step.ranges.size(); ++i) note(step, step.ranges[i].resource, step.writes[i]);
+      for (std::size_t i = 0; i < step.ranges.size(); ++i) check(step, i);
+      for (std::size_t i = 0; i < step.ranges.size(); ++i) note(step, i);
     }
   }
 
  private:
+  struct Use {
+    const Step* step;
+    std::size_t range;
+  };
   struct Seen {
-    const Step* write = nullptr;  // the last so far
-    const Step* read = nullptr;
+    bool is_written = false;  // at least in part, so far
+    bool is_exact = true;     // `written` has every written byte
+    IntervalSet written = {};
+    // At the timepoint of the step checked last:
+    std::vector<Use> uses = {};
+    ByteSet touched_now = {}, written_now = {};
   };
 
-  void check(const Step& step, ResourceId id, bool writes) {
-    const Resource& resource = schedule_.resources[id];
-    const Seen& seen = seen_[index_of(id)];
-    const bool is_computed = resource.lifetime == Lifetime::kTransient || resource.output.has_value();
-    if (is_computed && !writes && seen.write == nullptr) {
-      problems_.add("step {}: reads {}, which no earlier step writes; write it first", step.name, resource.name);
-    }
-    meet(step, resource, seen.write, "writes");
-    if (writes) meet(step, resource, seen.read, "reads");
+  void check(const Step& step, std::size_t i) {
+    const Resource& resource = schedule_.resources[step.ranges[i].resource];
+    Seen& seen = seen_[index_of(step.ranges[i].resource)];
+    const bool is_new_timepoint = !seen.uses.empty() && seen.uses.front().step->timepoint != step.timepoint;
+    if (is_new_timepoint) seen.touched_now = seen.written_now = {};
+    if (is_new_timepoint) seen.uses.clear();
+    check_written(step, i, resource, seen);
+    const ByteRange bytes = touched_bytes(step, i);
+    if ((step.writes[i] ? seen.touched_now : seen.written_now).may_overlap(bytes))
+      find_meeting(step, i, resource, seen);
     const bool lives = resource.first_timepoint <= step.timepoint && step.timepoint <= resource.last_timepoint;
     if (resource.lifetime == Lifetime::kTransient && !lives) {
       problems_.add("step {}: uses {} at @{}, which lives from @{} to @{}; let it live as long", step.name,
@@ -119,15 +144,46 @@ class OrderCheck {
     }
   }
 
-  void meet(const Step& step, const Resource& resource, const Step* other, std::string_view verb) {
-    if (other == nullptr || other == &step || other->timepoint != step.timepoint) return;
-    problems_.add("step {}: meets {}, which {} {} at the same timepoint @{}; put a barrier between them", step.name,
-                  other->name, verb, resource.name, step.timepoint);
+  void check_written(const Step& step, std::size_t i, const Resource& resource, const Seen& seen) {
+    const bool is_computed = resource.lifetime == Lifetime::kTransient || resource.output.has_value();
+    if (!is_computed || step.writes[i]) return;
+    if (!seen.is_written) {
+      problems_.add("step {}: reads {}, which no earlier step writes; write it first", step.name, resource.name);
+      return;
+    }
+    const auto& [offset, length] = touched_bytes(step, i);
+    if (!seen.is_exact || !offset.is_constant() || !length.is_constant()) return;
+    if (seen.written.contains(offset.constant(), (offset + length).constant())) return;
+    problems_.add("step {}: reads bytes [{}, {}) of {}, of which earlier steps write only some; write them first",
+                  step.name, offset.constant(), (offset + length).constant(), resource.name);
   }
 
-  void note(const Step& step, ResourceId id, bool writes) {
-    Seen& seen = seen_[index_of(id)];
-    (writes ? seen.write : seen.read) = &step;
+  /// Reports the first earlier step of the same timepoint that may touch the same bytes.
+  void find_meeting(const Step& step, std::size_t i, const Resource& resource, const Seen& seen) {
+    for (const Use& use : seen.uses) {
+      const bool both_read = !step.writes[i] && !use.step->writes[use.range];
+      if (use.step == &step || both_read) continue;
+      ByteSet other;
+      other.add(touched_bytes(*use.step, use.range));
+      if (!other.may_overlap(touched_bytes(step, i))) continue;
+      problems_.add("step {}: meets {}, which {} {} at the same timepoint @{}; put a barrier between them", step.name,
+                    use.step->name, use.step->writes[use.range] ? "writes" : "reads", resource.name, step.timepoint);
+      return;
+    }
+  }
+
+  void note(const Step& step, std::size_t i) {
+    Seen& seen = seen_[index_of(step.ranges[i].resource)];
+    const ByteRange bytes = touched_bytes(step, i);
+    seen.uses.push_back({&step, i});
+    seen.touched_now.add(bytes);
+    if (!step.writes[i]) return;
+    seen.written_now.add(bytes);
+    seen.is_written = true;
+    seen.is_exact = seen.is_exact && bytes.offset_bytes.is_constant() && bytes.length_bytes.is_constant();
+    if (seen.is_exact) {
+      seen.written.insert(bytes.offset_bytes.constant(), (bytes.offset_bytes + bytes.length_bytes).constant());
+    }
   }
 
   const Schedule& schedule_;
@@ -135,7 +191,7 @@ class OrderCheck {
   std::vector<Seen> seen_;
 };
 
-/// Whether transients that live at the same time have bytes of their own.
+/// Checks that transients which live at the same time share no bytes.
 class SlabCheck {
  public:
   SlabCheck(const Schedule& schedule, Problems& problems) : schedule_(schedule), problems_(problems) {
@@ -164,7 +220,8 @@ class SlabCheck {
                   std::max(a.first_timepoint, b.first_timepoint));
   }
 
-  /// Walks time: of those that live, each new one is compared with its neighbours in the slab.
+  /// Walks through the timepoints. Each transient that begins to live is compared with its living neighbours in the
+  /// slab.
   void check_fixed() {
     std::ranges::sort(fixed_, starts_earlier);
     const auto ends_later = [](const Resource* a, const Resource* b) { return a->last_timepoint > b->last_timepoint; };
@@ -198,7 +255,7 @@ class SlabCheck {
     }
   }
 
-  /// Sizes that a run binds: each slot begins where another ends, after all that is fixed.
+  /// For symbolic sizes: each slot begins where another ends, after all transients of constant size.
   void check_slots() {
     std::map<SizeExpr, const std::vector<const Resource*>*, decltype(&form_less)> by_begin(&form_less);
     for (auto& [begin, users] : slots_) {
@@ -239,12 +296,12 @@ class SlabCheck {
 
 }  // namespace
 
-// A broken schedule is our own error.
+// A broken schedule is a mistake of Millrace, never of its user.
 Status verify(const Schedule& schedule) try {
   const InsideGuard inside;
   Problems problems;
   PartsCheck(schedule, problems).run();
-  if (problems.text().empty()) {  // the others follow indices
+  if (problems.text().empty()) {  // the other checks follow the indices that this one has checked
     OrderCheck(schedule, problems).run();
     SlabCheck(schedule, problems).run();
   }

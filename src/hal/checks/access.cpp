@@ -6,17 +6,20 @@
 namespace millrace {
 namespace {
 
+RangeAccess whole(const BufferRange& range, RangeAccess::Role role) {
+  return {.range = range, .touched = range, .role = role, .writes = role == RangeAccess::Role::kDestination};
+}
+
 struct AccessesOf {
   const CommandList& list;
 
   std::vector<RangeAccess> operator()(const FillCommand& fill) const {
-    return {{.range = fill.destination, .role = RangeAccess::Role::kDestination, .writes = true}};
+    return {whole(fill.destination, RangeAccess::Role::kDestination)};
   }
   template <class Transfer>
     requires requires(const Transfer& transfer) { transfer.source; }
   std::vector<RangeAccess> operator()(const Transfer& copy) const {
-    return {{.range = copy.source, .role = RangeAccess::Role::kSource},
-            {.range = copy.destination, .role = RangeAccess::Role::kDestination, .writes = true}};
+    return {whole(copy.source, RangeAccess::Role::kSource), whole(copy.destination, RangeAccess::Role::kDestination)};
   }
   std::vector<RangeAccess> operator()(const DispatchCommand& dispatch) const {
     static const std::vector<bool> kUnknown;
@@ -25,6 +28,7 @@ struct AccessesOf {
     std::vector<RangeAccess> accesses;
     for (std::uint32_t i = 0; i < dispatch.buffers.size(); ++i) {
       accesses.push_back({.range = dispatch.buffers[i],
+                          .touched = i < dispatch.touched.size() ? dispatch.touched[i] : dispatch.buffers[i],
                           .role = RangeAccess::Role::kArgument,
                           .argument = i,
                           .writes = i < is_written.size() && is_written[i]});

@@ -8,10 +8,12 @@
 
 namespace millrace {
 
-/// One range that a command touches. What validation, hazards and drivers know of a command's memory is this list.
+/// One range that a command touches. Validation, the hazard check and drivers see a command's memory only as a list of
+/// these.
 struct RangeAccess {
   enum class Role : std::uint8_t { kSource, kDestination, kArgument };
-  BufferRange range;
+  BufferRange range;    // what the command names
+  BufferRange touched;  // what it touches of that
   Role role = Role::kSource;
   std::uint32_t argument = 0;  // of a dispatch
   bool writes = false;

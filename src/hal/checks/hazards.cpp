@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/checks/hazards.h"
 
-#include <algorithm>
-#include <limits>
-#include <optional>
-
 #include <fmt/format.h>
 
-#include "base/interval_set.h"
+#include "base/byte_set.h"
 #include "hal/checks/access.h"
 #include "hal/command_text.h"
 
@@ -36,9 +32,9 @@ std::string hazard_line(const CommandList& list, const Touch& earlier, const Tou
   const auto verb = [](const Touch& touch) { return touch.access.writes ? "writes" : "reads"; };
   return fmt::format("{} {}: {} {} at {}, which {} {} {} at {}; put a barrier between them",
                      describe_command(list, later.command), to_text(later.access), verb(later),
-                     describe(list, later.access.range.binding), size.interval(later.access.range),
+                     describe(list, later.access.touched.binding), size.interval(later.access.touched),
                      describe_command(list, earlier.command), to_text(earlier.access), verb(earlier),
-                     size.interval(earlier.access.range));
+                     size.interval(earlier.access.touched));
 }
 
 }  // namespace
@@ -59,85 +55,10 @@ bool may_overlap(const CommandList& list, const BufferRange& a, const BufferRang
 
 namespace {
 
-/// Bytes whose place is an expression: [begin, end).
-struct SymbolicSpan {
-  SizeExpr begin, end;
-};
-
-/// The bytes of one binding that were touched, or written, since the last barrier. It may take bytes for touched that
-/// were not, never the other way round.
-class TouchedBytes {
- public:
-  bool may_overlap(const SizeExpr& offset, const SizeExpr& length) const {
-    if (length.upper_bound() <= 0) return false;
-    if (has_unbounded_ || leaves_int64(offset, length)) return true;
-    const std::optional<std::int64_t> end = constant_end(offset, length);
-    if (end && constants_.overlaps(offset.constant(), *end)) return true;
-    const SymbolicSpan span{offset, offset + length};
-    if (!end && !constants_.empty() && may_meet(span, {least_, greatest_})) return true;
-    return std::ranges::any_of(symbolic_, [&](const SymbolicSpan& other) { return may_meet(span, other); });
-  }
-
-  void add(const SizeExpr& offset, const SizeExpr& length) {
-    if (length.upper_bound() <= 0) return;
-    if (leaves_int64(offset, length)) {
-      has_unbounded_ = true;
-      return;
-    }
-    const std::optional<std::int64_t> end = constant_end(offset, length);
-    if (!end) return add_symbolic({offset, offset + length}, length.lower_bound() >= 0);
-    constants_.insert(offset.constant(), *end);
-    least_ = std::min(least_, offset.constant());
-    greatest_ = std::max(greatest_, *end);
-  }
-
- private:
-  /// The end of a range whose place is known.
-  static std::optional<std::int64_t> constant_end(const SizeExpr& offset, const SizeExpr& length) {
-    if (!offset.is_constant() || !length.is_constant()) return {};
-    return offset.constant() + length.constant();
-  }
-
-  static bool leaves_int64(const SizeExpr& offset, const SizeExpr& length) {
-    std::int64_t end = 0;
-    return offset.is_constant() && length.is_constant() &&
-           __builtin_add_overflow(offset.constant(), length.constant(), &end);
-  }
-
-  static bool may_meet(const SymbolicSpan& a, const SymbolicSpan& b) {
-    return (b.begin - a.end).lower_bound() < 0 && (a.begin - b.end).lower_bound() < 0;
-  }
-
-  /// Neighbours become one: what is packed side by side stays a single span.
-  void add_symbolic(SymbolicSpan span, bool may_grow) {
-    for (std::size_t i = 0; may_grow && i < symbolic_.size();) {
-      SymbolicSpan& other = symbolic_[i];
-      if (other.begin == span.begin && other.end == span.end) return;
-      if (other.end == span.begin) {
-        span.begin = std::move(other.begin);
-      } else if (span.end == other.begin) {
-        span.end = std::move(other.end);
-      } else {
-        ++i;
-        continue;
-      }
-      other = std::move(symbolic_.back());
-      symbolic_.pop_back();
-    }
-    symbolic_.push_back(std::move(span));
-  }
-
-  IntervalSet constants_;
-  std::int64_t least_ = std::numeric_limits<std::int64_t>::max();  // of `constants_`
-  std::int64_t greatest_ = std::numeric_limits<std::int64_t>::min();
-  std::vector<SymbolicSpan> symbolic_;
-  bool has_unbounded_ = false;
-};
-
 /// The accesses of one binding since the last barrier.
 struct BindingTouches {
   std::vector<Touch> touches;
-  TouchedBytes touched, written;
+  ByteSet touched, written;
 };
 
 class HazardFinder {
@@ -153,10 +74,10 @@ class HazardFinder {
       }
       const std::vector<RangeAccess> accesses = accesses_of(list_, list_.commands[i]);
       for (const RangeAccess& access : accesses) {
-        if (in_range(list_, access.range)) check({i, access});
+        if (in_range(list_, access.touched)) check({i, access});
       }
       for (const RangeAccess& access : accesses) {
-        if (in_range(list_, access.range)) add({i, access});
+        if (in_range(list_, access.touched)) add({i, access});
       }
     }
   }
@@ -169,25 +90,24 @@ class HazardFinder {
 
   /// Only what may be wrong is compared with every access before it.
   void check(const Touch& later) {
-    const BufferRange& range = later.access.range;
+    const BufferRange& range = later.access.touched;
     const BindingTouches& before = bindings_[index_of(range.binding)];
-    const TouchedBytes& bytes = later.access.writes ? before.touched : before.written;
-    if (!bytes.may_overlap(list_.sizes[range.offset_bytes], list_.sizes[range.length_bytes])) return;
+    const ByteSet& bytes = later.access.writes ? before.touched : before.written;
+    if (!bytes.may_overlap({list_.sizes[range.offset_bytes], list_.sizes[range.length_bytes]})) return;
     for (const Touch& earlier : before.touches) {
       if (!(earlier.access.writes || later.access.writes)) continue;
-      if (may_overlap(list_, earlier.access.range, range)) lines_.push_back(hazard_line(list_, earlier, later));
+      if (may_overlap(list_, earlier.access.touched, range)) lines_.push_back(hazard_line(list_, earlier, later));
     }
   }
 
   void add(const Touch& touch) {
-    const BufferRange& range = touch.access.range;
+    const BufferRange& range = touch.access.touched;
     BindingTouches& before = bindings_[index_of(range.binding)];
     if (before.touches.empty()) open_.push_back(range.binding);
     before.touches.push_back(touch);
-    const SizeExpr& offset = list_.sizes[range.offset_bytes];
-    const SizeExpr& length = list_.sizes[range.length_bytes];
-    before.touched.add(offset, length);
-    if (touch.access.writes) before.written.add(offset, length);
+    const ByteRange bytes{list_.sizes[range.offset_bytes], list_.sizes[range.length_bytes]};
+    before.touched.add(bytes);
+    if (touch.access.writes) before.written.add(bytes);
   }
 
   const CommandList& list_;

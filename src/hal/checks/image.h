@@ -7,9 +7,9 @@
 
 namespace millrace {
 
-/// That the image's info agrees with itself.
+/// Checks that the fields of the image's info agree with each other.
 Status check_info(const KernelInfo&);
-/// That an image of this format has a kernel. Precondition: the format is kInterpreted.
+/// Checks that the image has a kernel. Precondition: the format is kInterpreted.
 Status check_interpreted(const ExecutableImage&);
 Status unknown_format(const ExecutableImage&);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +13,26 @@
 
 namespace millrace {
 namespace {
+
+/// The place that a message begins with. Its text is made only when something is wrong there.
+class Where {
+ public:
+  Where(const CommandList& list, BindingIndex binding) : list_(list), binding_(binding) {}
+  Where(const CommandList& list, std::size_t command, const RangeAccess* access = nullptr)
+      : list_(list), command_(command), access_(access) {}
+
+  std::string operator()() const {
+    if (binding_) return fmt::format("binding {} ({})", index_of(*binding_), describe(list_, *binding_));
+    const std::string command = describe_command(list_, command_);
+    return access_ == nullptr ? command : fmt::format("{} {}", command, to_text(*access_));
+  }
+
+ private:
+  const CommandList& list_;
+  std::optional<BindingIndex> binding_;
+  std::size_t command_ = 0;
+  const RangeAccess* access_ = nullptr;
+};
 
 /// Collects every broken rule of a list; hazards between commands are in hazards.cpp.
 class Validator {
@@ -37,17 +58,17 @@ class Validator {
     return list_.sizes.contains(index) && list_.sizes[index].upper_bound() < least;
   }
 
-  bool check_size_index(SizeIndex index, const std::string& where, std::string_view what) {
+  bool check_size_index(SizeIndex index, const Where& where, std::string_view what) {
     if (list_.sizes.contains(index)) return true;
-    broken("{}: {} is size {}, the list has {} sizes", where, what, index_of(index), list_.sizes.size());
+    broken("{}: {} is size {}, the list has {} sizes", where(), what, index_of(index), list_.sizes.size());
     return false;
   }
 
   void check_binding(BindingIndex index) {
     const SizeIndex size = list_.bindings[index].size_bytes;
-    const std::string where = fmt::format("binding {} ({})", index_of(index), describe(list_, index));
+    const Where where(list_, index);
     if (!check_size_index(size, where, "its length")) return;
-    if (is_below(size, 0)) broken("{}: {} bytes, expected at least 0", where, size_(size));
+    if (is_below(size, 0)) broken("{}: {} bytes, expected at least 0", where(), size_(size));
   }
 
   void check_kernel(KernelIndex index) {
@@ -60,7 +81,7 @@ class Validator {
 
   void check_command(std::size_t index) {
     const Command& command = list_.commands[index];
-    const std::string where = describe_command(list_, index);
+    const Where where(list_, index);
     if (const auto* fill = std::get_if<FillCommand>(&command)) check_fill(where, *fill);
     if (const auto* copy = std::get_if<CopyCommand>(&command)) check_copy(where, copy->source, copy->destination);
     if (const auto* upload = std::get_if<UploadCommand>(&command)) {
@@ -71,44 +92,64 @@ class Validator {
     }
     if (const auto* dispatch = std::get_if<DispatchCommand>(&command)) check_dispatch(where, *dispatch);
     for (const RangeAccess& access : accesses_of(list_, command)) {
-      check_access(fmt::format("{} {}", where, to_text(access)), access);
-      check_place(fmt::format("{} {}", where, to_text(access)), command, access);
+      check_access(Where(list_, index, &access), access);
+      check_place(Where(list_, index, &access), command, access);
     }
   }
 
-  /// Only transfers touch the host's memory, and only at their host's end.
-  void check_place(const std::string& where, const Command& command, const RangeAccess& access) {
+  /// Only uploads and downloads touch memory of the host: an upload its source, a download its destination.
+  void check_place(const Where& where, const Command& command, const RangeAccess& access) {
     if (!list_.bindings.contains(access.range.binding)) return;
     const bool is_hosts_end = access.writes ? std::holds_alternative<DownloadCommand>(command)
                                             : std::holds_alternative<UploadCommand>(command);
     const BindingPlace place = list_.bindings[access.range.binding].place;
     if ((place == BindingPlace::kHost) == is_hosts_end) return;
-    broken("{}: {} is memory of the {}, expected the {}'s", where, describe(list_, access.range.binding),
+    broken("{}: {} is memory of the {}, expected the {}'s", where(), describe(list_, access.range.binding),
            is_hosts_end ? "device" : "host", is_hosts_end ? "host" : "device");
   }
 
-  void check_access(const std::string& where, const RangeAccess& access) {
+  void check_access(const Where& where, const RangeAccess& access) {
     const BufferRange& range = access.range;
     const bool has_offset = check_size_index(range.offset_bytes, where, "offset");
     const bool has_length = check_size_index(range.length_bytes, where, "length");
     if (!list_.bindings.contains(range.binding)) {
-      broken("{}: binding {}, the list has {} bindings", where, index_of(range.binding), list_.bindings.size());
+      broken("{}: binding {}, the list has {} bindings", where(), index_of(range.binding), list_.bindings.size());
       return;
     }
     const BindingDecl& binding = list_.bindings[range.binding];
     if (access.writes && (binding.kind == BindingKind::kInput || binding.kind == BindingKind::kConstant)) {
-      broken("{}: writes {}, expected an output or a transient", where, describe(list_, range.binding));
+      broken("{}: writes {}, expected an output or a transient", where(), describe(list_, range.binding));
     }
     if (has_offset && has_length) check_range(where, range, binding.size_bytes);
+    check_touched(where, access);
   }
 
-  void check_range(const std::string& where, const BufferRange& range, SizeIndex binding_size) {
-    if (is_below(range.offset_bytes, 0)) broken("{}: offset {}, expected at least 0", where, size_(range.offset_bytes));
-    if (is_below(range.length_bytes, 0)) broken("{}: length {}, expected at least 0", where, size_(range.length_bytes));
+  /// What a dispatch touches is in the binding of the buffer, and inside the buffer unless that depends on symbols.
+  void check_touched(const Where& where, const RangeAccess& access) {
+    const BufferRange &range = access.range, &touched = access.touched;
+    if (touched == range) return;
+    const bool has_sizes = check_size_index(touched.offset_bytes, where, "the offset that it touches") &&
+                           check_size_index(touched.length_bytes, where, "the length that it touches") &&
+                           list_.sizes.contains(range.offset_bytes) && list_.sizes.contains(range.length_bytes);
+    if (!has_sizes) return;
+    const SizeExpr begin = list_.sizes[touched.offset_bytes] - list_.sizes[range.offset_bytes];
+    const bool is_outside =
+        touched.binding != range.binding || begin.upper_bound() < 0 || is_below(touched.length_bytes, 0) ||
+        (list_.sizes[range.length_bytes] - begin - list_.sizes[touched.length_bytes]).upper_bound() < 0;
+    if (!is_outside) return;
+    broken("{}: touches bytes {} of {}, expected some of {} of {}", where(), size_.interval(touched),
+           describe(list_, touched.binding), size_.interval(range), describe(list_, range.binding));
+  }
+
+  void check_range(const Where& where, const BufferRange& range, SizeIndex binding_size) {
+    if (is_below(range.offset_bytes, 0))
+      broken("{}: offset {}, expected at least 0", where(), size_(range.offset_bytes));
+    if (is_below(range.length_bytes, 0))
+      broken("{}: length {}, expected at least 0", where(), size_(range.length_bytes));
     if (!list_.sizes.contains(binding_size) || is_below(range.offset_bytes, 0) || is_below(range.length_bytes, 0))
       return;
     if (leaves_binding(range, list_.sizes[binding_size])) {
-      broken("{}: bytes {} of {}, which has {}", where, size_.interval(range), describe(list_, range.binding),
+      broken("{}: bytes {} of {}, which has {}", where(), size_.interval(range), describe(list_, range.binding),
              size_(binding_size));
     }
   }
@@ -124,60 +165,64 @@ class Validator {
     return (binding_size - offset - length).upper_bound() < 0;
   }
 
-  void check_fill(const std::string& where, const FillCommand& fill) {
+  void check_fill(const Where& where, const FillCommand& fill) {
     const std::uint32_t bytes = fill.pattern_bytes;
     if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) {
-      broken("{}: a pattern of {} bytes, expected 1, 2, 4 or 8", where, bytes);
+      broken("{}: a pattern of {} bytes, expected 1, 2, 4 or 8", where(), bytes);
       return;
     }
     if (bytes < 8 && (fill.pattern >> (8 * bytes)) != 0) {
-      broken("{}: pattern 0x{:x} in {} bytes, expected one that fits", where, fill.pattern, bytes);
+      broken("{}: pattern 0x{:x} in {} bytes, expected one that fits", where(), fill.pattern, bytes);
     }
     const SizeIndex length = fill.destination.length_bytes;
     if (list_.sizes.contains(length) && list_.sizes[length].known_multiple() % bytes != 0) {
-      broken("{}: {} bytes, expected a multiple of its pattern's {}", where, size_(length), bytes);
+      broken("{}: {} bytes, expected a multiple of its pattern's {}", where(), size_(length), bytes);
     }
   }
 
-  void check_copy(const std::string& where, const BufferRange& from, const BufferRange& to) {
+  void check_copy(const Where& where, const BufferRange& from, const BufferRange& to) {
     const SizeIndex source = from.length_bytes;
     const SizeIndex destination = to.length_bytes;
     if (!list_.sizes.contains(source) || !list_.sizes.contains(destination)) return;
     if (list_.sizes[source] != list_.sizes[destination]) {
-      broken("{}: {} bytes from the source, {} to the destination, expected equal lengths", where, size_(source),
+      broken("{}: {} bytes from the source, {} to the destination, expected equal lengths", where(), size_(source),
              size_(destination));
     }
     const bool comparable =
         from.binding == to.binding && list_.sizes.contains(from.offset_bytes) && list_.sizes.contains(to.offset_bytes);
     if (comparable && may_overlap(list_, from, to)) {
-      broken("{}: source {} and destination {} of {} overlap, expected ranges apart", where, size_.interval(from),
+      broken("{}: source {} and destination {} of {} overlap, expected ranges apart", where(), size_.interval(from),
              size_.interval(to), describe(list_, from.binding));
     }
   }
 
-  void check_dispatch(const std::string& where, const DispatchCommand& dispatch) {
+  void check_dispatch(const Where& where, const DispatchCommand& dispatch) {
     if (check_size_index(dispatch.num_groups, where, "num_groups")) check_num_groups(where, dispatch);
     for (std::size_t i = 0; i < dispatch.sizes.size(); ++i) {
       check_size_index(dispatch.sizes[i], where, fmt::format("size argument {}", i));
     }
     if (!list_.kernels.contains(dispatch.kernel)) {
-      broken("{}: kernel {}, the list has {} kernels", where, index_of(dispatch.kernel), list_.kernels.size());
+      broken("{}: kernel {}, the list has {} kernels", where(), index_of(dispatch.kernel), list_.kernels.size());
       return;
     }
     const KernelInfo& info = list_.kernels[dispatch.kernel];
+    if (!dispatch.touched.empty() && dispatch.touched.size() != dispatch.buffers.size()) {
+      broken("{}: says what it touches of {} buffers, expected all {} or none", where(), dispatch.touched.size(),
+             dispatch.buffers.size());
+    }
     if (dispatch.buffers.size() != info.num_buffers) {
-      broken("{}: {} buffers, its kernel takes {}", where, dispatch.buffers.size(), info.num_buffers);
+      broken("{}: {} buffers, its kernel takes {}", where(), dispatch.buffers.size(), info.num_buffers);
     }
     if (dispatch.sizes.size() != info.num_sizes) {
-      broken("{}: {} sizes, its kernel takes {}", where, dispatch.sizes.size(), info.num_sizes);
+      broken("{}: {} sizes, its kernel takes {}", where(), dispatch.sizes.size(), info.num_sizes);
     }
   }
 
-  void check_num_groups(const std::string& where, const DispatchCommand& dispatch) {
+  void check_num_groups(const Where& where, const DispatchCommand& dispatch) {
     const SizeExpr& groups = list_.sizes[dispatch.num_groups];
     const std::int64_t most = most_groups(list_, dispatch.kernel);
     if (groups.upper_bound() < 0 || groups.lower_bound() > most) {
-      broken("{}: {} groups, expected 0 to {}", where, size_(dispatch.num_groups), most);
+      broken("{}: {} groups, expected 0 to {}", where(), size_(dispatch.num_groups), most);
     }
   }
 

@@ -162,7 +162,8 @@ Status InlineRecording::run_dispatch(const DispatchStep& dispatch, std::size_t c
                   .args = args,
                   .num_groups = static_cast<std::uint32_t>(submission.sizes[index_of(dispatch.num_groups)]),
                   .buffers = std::span(ranges_).subspan(dispatch.first_buffer, dispatch.num_buffers),
-                  .sizes = submission.sizes});
+                  .sizes = submission.sizes,
+                  .command = command});
   if (status.ok() && run.status_word == 0) return {};
   const std::string& name = info(dispatch).name;
   if (!status.ok()) return Status(status.code(), fmt::format("kernel '{}': {}", name, status.message()));

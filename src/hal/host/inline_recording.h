@@ -12,15 +12,15 @@
 
 namespace millrace {
 
-/// A command list flattened for the calling thread: each replay writes addresses and sizes into arrays that are already
-/// there, then walks the steps. Barriers are gone, since steps run one after another. Devices that finish inline derive
-/// from it, and say how a kernel runs.
+/// A command list prepared to run on the calling thread. Each replay writes addresses and sizes into arrays that exist
+/// already, then runs the steps one after another, so it needs no barriers. Each device that finishes inline derives
+/// from it and implements how a kernel runs.
 class InlineRecording : public Recording {
  public:
-  /// Ok when a submission may run, waits aside.
+  /// Ok if the submission may run; its waits are not looked at.
   Status check(const Submission&) const;
-  /// Runs it now, signals nothing. Precondition: it passed check(), and its waits are reached. Exceptions of kernels
-  /// and observers become the status, but for a lack of memory.
+  /// Runs it now and signals nothing. Precondition: it passed check(), and its waits are reached. An exception of a
+  /// kernel or an observer becomes the status; std::bad_alloc is passed on.
   Status run(const Submission&) const;
 
  protected:
@@ -31,6 +31,7 @@ class InlineRecording : public Recording {
     std::uint32_t num_groups;
     std::span<const BufferRange> buffers;
     std::span<const std::int64_t> sizes;  // as CommandList::sizes
+    std::size_t command;                  // in the list
   };
 
   /// `prepare` comes before anything else. Precondition: check_record(list, executable) is ok.
@@ -38,6 +39,7 @@ class InlineRecording : public Recording {
       : Recording(device.id()), check_(list, device), executable_(std::move(executable)) {}
   /// Allocates all that the first replay needs.
   Status prepare();
+  const CommandList& list() const { return check_.list(); }
 
  private:
   struct FillStep {

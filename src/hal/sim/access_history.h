@@ -18,8 +18,8 @@ struct Toucher {
   bool is_other_than(const Toucher& me) const { return is_somebody() && (thread != me.thread || group != me.group); }
 };
 
-/// Who touched a granule of memory since a barrier last ordered it: as many as it takes to find whether a next access
-/// races. Of those who read, or updated atomically, two are enough: one of them is another than who comes next.
+/// The threads that touched a granule of memory since the last barrier, as many as are needed to tell whether the next
+/// access races. Two readers, and two atomic updaters, are enough: at least one of two differs from the next thread.
 class AccessHistory {
  public:
   struct Race {
@@ -27,7 +27,7 @@ class AccessHistory {
     AccessKind kind = AccessKind::kLoad;
   };
 
-  /// Adds an access of `me` in `phase`; gives the earlier one of the same phase that nothing orders with it, if any.
+  /// Adds an access of `me` in `phase`. Returns an earlier access of the same phase with which it races, if any.
   std::optional<Race> add(AccessKind kind, const Toucher& me, std::uint32_t phase) {
     if (phase != phase_) *this = AccessHistory(phase);
     std::optional<Race> race = find(stored_, AccessKind::kStore, me);

@@ -25,7 +25,7 @@ struct Granules {
   std::uint64_t first = 0, end = 0;
 };
 
-/// Those of a thread's elements, in memory that begins at `offset_bytes`.
+/// The granules of a thread's elements, in memory that begins at `offset_bytes`.
 Granules granules_of(const ThreadAccess& thread, std::uint64_t offset_bytes, std::uint64_t element_bytes,
                      std::uint64_t granule_bytes) {
   const std::uint64_t first = offset_bytes + static_cast<std::uint64_t>(thread.first_element) * element_bytes;
@@ -51,15 +51,15 @@ Status ShadowMemory::barrier(std::uint32_t) {
 void ShadowMemory::bind(const ObservedKernel& kernel, const KernelArgs& args) {
   is_bound_ = true;
   kernel_ = kernel;
-  for (std::size_t i = 0; i < buffer_bytes_.size(); ++i) {
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
     const ObservedMemory& memory = kernel.memories[i];
     MILLRACE_CHECK(memory.kind == MemoryKind::kBuffer);
     const auto begin = reinterpret_cast<std::uintptr_t>(args.buffers[i]);
     buffers_.push_back(begin);
-    // What does not stand at a multiple of its elements' size has no granules but bytes.
+    // A buffer that is not aligned to the size of its elements has granules of one byte.
     const std::uint64_t granule_bytes = begin % memory.element_bytes == 0 ? memory.element_bytes : 1;
     add_region({.begin = begin,
-                .end = begin + buffer_bytes_[i],
+                .end = begin + arguments_[i].size_bytes,
                 .granule_bytes = granule_bytes,
                 .is_written = memory.is_written});
   }
@@ -69,7 +69,7 @@ void ShadowMemory::bind(const ObservedKernel& kernel, const KernelArgs& args) {
   }
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const auto region = std::ranges::find_if(regions_, [&](const Region& candidate) {
-      return candidate.begin <= buffers_[i] && buffers_[i] + buffer_bytes_[i] <= candidate.end;
+      return candidate.begin <= buffers_[i] && buffers_[i] + arguments_[i].size_bytes <= candidate.end;
     });
     region_of_.push_back(static_cast<std::size_t>(region - regions_.begin()));
   }
@@ -103,6 +103,7 @@ Status ShadowMemory::access(const MemoryAccess& access) {
   const bool is_slot = kernel_.memories[access.memory].kind != MemoryKind::kBuffer;
   for (const ThreadAccess& thread : access.threads) {
     MILLRACE_TRY(check_bounds(access, thread));
+    if (!is_slot) MILLRACE_TRY(check_stated(access, thread));
     MILLRACE_TRY(is_slot ? touch_slot(access, thread) : touch_buffer(access, thread));
   }
   return {};
@@ -110,8 +111,9 @@ Status ShadowMemory::access(const MemoryAccess& access) {
 
 Status ShadowMemory::check_bounds(const MemoryAccess& access, const ThreadAccess& thread) const {
   const ObservedMemory& memory = kernel_.memories[access.memory];
-  const std::uint64_t num_elements =
-      memory.kind == MemoryKind::kBuffer ? buffer_bytes_[access.memory] / memory.element_bytes : memory.num_elements;
+  const std::uint64_t num_elements = memory.kind == MemoryKind::kBuffer
+                                         ? arguments_[access.memory].size_bytes / memory.element_bytes
+                                         : memory.num_elements;
   if (thread.first_element >= 0 && thread.num_elements <= num_elements &&
       static_cast<std::uint64_t>(thread.first_element) <= num_elements - thread.num_elements) {
     return {};
@@ -121,6 +123,19 @@ Status ShadowMemory::check_bounds(const MemoryAccess& access, const ThreadAccess
                                    : fmt::format("{} elements from {} on", thread.num_elements, thread.first_element);
   return internal_error(fmt::format("thread {} of group {} {} {} of {}, which has {}", thread.thread, group_,
                                     present(access.kind), elements, memory.name, num_elements));
+}
+
+/// The barriers between dispatches rely on the bytes that a dispatch states.
+Status ShadowMemory::check_stated(const MemoryAccess& access, const ThreadAccess& thread) const {
+  const ObservedMemory& memory = kernel_.memories[access.memory];
+  const ObservedBuffer& argument = arguments_[access.memory];
+  const std::uint64_t begin = static_cast<std::uint64_t>(thread.first_element) * memory.element_bytes;
+  const std::uint64_t end = begin + thread.num_elements * memory.element_bytes;
+  if (argument.begin_bytes <= begin && end <= argument.end_bytes) return {};
+  return internal_error(fmt::format(
+      "thread {} of group {} {} bytes [{}, {}) of {}, and the dispatch says [{}, {}); say "
+      "all that the kernel touches",
+      thread.thread, group_, present(access.kind), begin, end, memory.name, argument.begin_bytes, argument.end_bytes));
 }
 
 Status ShadowMemory::touch_buffer(const MemoryAccess& access, const ThreadAccess& thread) {

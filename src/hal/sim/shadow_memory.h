@@ -13,8 +13,16 @@
 
 namespace millrace {
 
+/// A buffer argument of a dispatch.
+struct ObservedBuffer {
+  std::uint64_t size_bytes = 0;
+  std::uint64_t begin_bytes = 0, end_bytes = 0;  // what the dispatch says that it touches
+
+  static ObservedBuffer whole(std::uint64_t size_bytes) { return {size_bytes, 0, size_bytes}; }
+};
+
 /// Finds what a kernel may not do with memory, in one dispatch:
-///  - leave a buffer or a slot;
+///  - leave a buffer or a slot, or touch more of a buffer than the dispatch says;
 ///  - read workgroup or private memory where this group, or thread, stored nothing, or another slot since;
 ///  - race: two threads touch one place, one of them writing, not both atomically, and no barrier of their workgroup
 ///    stands between. Barriers order workgroup memory; nothing orders buffers within a dispatch, whichever workgroups
@@ -22,8 +30,8 @@ namespace millrace {
 /// The first finding ends the run, as an error that names threads, lines and addresses.
 class ShadowMemory final : public MemoryObserver {
  public:
-  /// One size a buffer argument.
-  explicit ShadowMemory(std::vector<std::uint64_t> buffer_bytes) : buffer_bytes_(std::move(buffer_bytes)) {}
+  /// One per buffer argument.
+  explicit ShadowMemory(std::vector<ObservedBuffer> arguments) : arguments_(std::move(arguments)) {}
 
   Status begin_group(const ObservedKernel&, const KernelArgs&, std::uint32_t group) override;
   Status access(const MemoryAccess&) override;
@@ -35,7 +43,7 @@ class ShadowMemory final : public MemoryObserver {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
     std::uint64_t granule_bytes = 1;
-    bool is_written = false;  // else nobody can race there, and nothing is kept
+    bool is_written = false;  // if not, nothing can race there, and no history is kept
     static constexpr std::size_t kChunk = 512;
     std::vector<std::unique_ptr<AccessHistory[]>> chunks = {};  // of kChunk granules, when touched
   };
@@ -50,6 +58,7 @@ class ShadowMemory final : public MemoryObserver {
   void add_region(Region);
   void bind_slots(MemoryKind, std::uint64_t bytes, std::uint32_t copies, Slots&);
   Status check_bounds(const MemoryAccess&, const ThreadAccess&) const;
+  Status check_stated(const MemoryAccess&, const ThreadAccess&) const;
   Status touch_buffer(const MemoryAccess&, const ThreadAccess&);
   Status touch_slot(const MemoryAccess&, const ThreadAccess&);
   Status check_stored(const MemoryAccess&, const ThreadAccess&, std::uint64_t granule, std::uint32_t last_stored) const;
@@ -57,7 +66,7 @@ class ShadowMemory final : public MemoryObserver {
                     const AccessHistory::Race&) const;
   std::string place_text(const MemoryAccess&, const ThreadAccess&, std::uint64_t offset_bytes) const;
 
-  std::vector<std::uint64_t> buffer_bytes_;
+  std::vector<ObservedBuffer> arguments_;
   ObservedKernel kernel_;
   bool is_bound_ = false;
   std::vector<std::uintptr_t> buffers_;  // addresses

@@ -10,12 +10,12 @@
 
 namespace millrace {
 
-/// Watches one dispatch: what it may not do is a finding, and what it does is counted.
+/// Watches one dispatch: reports what it may not do, and counts what it does.
 class SimObserver final : public MemoryObserver {
  public:
-  /// One size a buffer argument.
-  SimObserver(const TargetSpec& target, std::vector<std::uint64_t> buffer_bytes)
-      : target_(target), shadow_(std::move(buffer_bytes)) {}
+  /// One per buffer argument.
+  SimObserver(const TargetSpec& target, std::vector<ObservedBuffer> arguments)
+      : target_(target), shadow_(std::move(arguments)) {}
 
   const SimCounts& counts() const { return counts_; }
 

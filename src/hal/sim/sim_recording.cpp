@@ -36,11 +36,19 @@ Result<std::shared_ptr<SimRecording>> SimRecording::create(const CommandList& li
 }
 
 Status SimRecording::run_groups(const InlineDispatch& dispatch) const {
-  std::vector<std::uint64_t> buffer_bytes;
-  for (const BufferRange& range : dispatch.buffers) {
-    buffer_bytes.push_back(static_cast<std::uint64_t>(dispatch.sizes[index_of(range.length_bytes)]));
+  const auto value = [&](SizeIndex size) { return static_cast<std::uint64_t>(dispatch.sizes[index_of(size)]); };
+  const std::vector<BufferRange>& touched = std::get<DispatchCommand>(list().commands[dispatch.command]).touched;
+  std::vector<ObservedBuffer> buffers;
+  for (std::size_t i = 0; i < dispatch.buffers.size(); ++i) {
+    const BufferRange& range = dispatch.buffers[i];
+    ObservedBuffer buffer = ObservedBuffer::whole(value(range.length_bytes));
+    if (!touched.empty()) {
+      buffer.begin_bytes = value(touched[i].offset_bytes) - value(range.offset_bytes);
+      buffer.end_bytes = buffer.begin_bytes + value(touched[i].length_bytes);
+    }
+    buffers.push_back(buffer);
   }
-  SimObserver observer(state_->target(), std::move(buffer_bytes));
+  SimObserver observer(state_->target(), std::move(buffers));
   KernelObservation observation = state_->next_observation();
   observation.observer = &observer;
   if (dispatch.num_groups > 0) {

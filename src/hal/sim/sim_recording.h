@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// What a device and its recordings share.
+/// The state that a device and its recordings share.
 class SimState {
  public:
   SimState(TargetSpec target, const SimDeviceOptions& options) : target_(std::move(target)), options_(options) {}

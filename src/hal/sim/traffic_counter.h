@@ -9,13 +9,13 @@
 
 namespace millrace {
 
-/// Adds accesses to memory up.
+/// Counts accesses to memory.
 class TrafficCounter {
  public:
   void add(const ObservedKernel&, const MemoryAccess&, SimCounts&);
 
  private:
-  /// Counts those of one subgroup's instruction.
+  /// Counts the accesses of one instruction of a subgroup.
   std::uint64_t conflicts(const ObservedMemory&, AccessKind, std::span<const ThreadAccess>);
   void add_word(std::uint64_t word, bool is_shared);
 

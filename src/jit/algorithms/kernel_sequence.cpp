@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
+#include "jit/ir/touched_bytes.h"
 
 namespace millrace {
 namespace {
@@ -90,7 +91,10 @@ std::string to_text(const KernelSequence& sequence) {
 Status append_kernel(KernelSequence& sequence, const Kernel& kernel, std::vector<SequenceOperand> buffers,
                      const Target& target, const LowerOptions& options) {
   MILLRACE_TRY_ASSIGN(PlanOutcome outcome, plan_kernel(kernel, target, options.compile));
-  sequence.kernels.push_back({std::move(outcome.kernel), std::move(buffers), std::move(outcome.refusals)});
+  const auto* nest = std::get_if<LoopKernel>(&kernel);
+  sequence.kernels.push_back({std::move(outcome.kernel), std::move(buffers),
+                              nest != nullptr ? touched_bytes(*nest) : std::vector<std::optional<ByteRange>>(),
+                              std::move(outcome.refusals)});
   return {};
 }
 

@@ -96,6 +96,20 @@ TEST_CASE_FIXTURE(Fixture, "one dispatch may read and write the same bytes: that
   CHECK(validate(list).ok());
 }
 
+TEST_CASE_FIXTURE(Fixture, "dispatches that touch other bytes of one buffer need no barrier") {
+  const auto touch = [&](std::int64_t offset, std::int64_t length) {
+    dispatch(scale, 1, {range(x, 0, 64), range(y, 0, 64)});
+    std::get<DispatchCommand>(list.commands.back()).touched = {range(x, 0, 64), range(y, offset, length)};
+  };
+  touch(0, 32);
+  touch(32, 32);
+  CHECK(message() == "");
+  touch(31, 1);
+  CHECK(message() ==
+        "command 2 (dispatch 'scale') buffer 1: writes output 'y' at [31, 32), which command 0 (dispatch 'scale') "
+        "buffer 1 writes at [0, 32); put a barrier between them");
+}
+
 TEST_CASE_FIXTURE(Fixture, "symbolic ranges that every binding keeps apart need no barrier") {
   const SizeExpr n = Dim("n").at_least(0);
   const BindingIndex z = output("z", n * 8 + 16);

@@ -171,6 +171,41 @@ TEST_CASE_FIXTURE(Fixture, "a dispatch gives as many buffers and sizes as its ke
   expect("command 0 (dispatch 'add'): 0 sizes, its kernel takes 1");
 }
 
+TEST_CASE_FIXTURE(Fixture, "what a dispatch touches is inside each of its buffers") {
+  ListBuilder b;
+  const BindingIndex in = b.input("in", 64), out = b.output("out", 64);
+  const SizeExpr n = Dim("n");
+  const KernelIndex scale = b.kernel({.name = "scale", .num_buffers = 2, .buffer_is_written = {false, true}});
+  b.dispatch(scale, 1, {b.range(in, 0, 64), b.range(out, 16, 32)});
+  auto& touched = std::get<DispatchCommand>(b.list.commands[0]).touched;
+  const auto message = [&](const BufferRange& first, const BufferRange& second) {
+    touched = {first, second};
+    return validate(b.list).message();
+  };
+  CHECK(message(b.range(in, 0, 64), b.range(out, 16, 32)) == "");
+  CHECK(message(b.range(in, 60, 4), b.range(out, 47, 1)) == "");
+  CHECK(message(b.range(in, 0, n), b.range(out, n, 4)) == "");  // a run decides
+  CHECK(message(b.range(in, 0, 65), b.range(out, 16, 32)) ==
+        "command 0 (dispatch 'scale') buffer 0: touches bytes [0, 65) of input 'in', expected some of [0, 64) of input "
+        "'in'");
+  CHECK(message(b.range(in, 0, 64), b.range(out, 15, 4)) ==
+        "command 0 (dispatch 'scale') buffer 1: touches bytes [15, 19) of output 'out', expected some of [16, 48) of "
+        "output 'out'");
+  CHECK(message(b.range(in, n + 65, 1), b.range(in, 16, 32)) ==
+        "command 0 (dispatch 'scale') buffer 0: touches bytes [n + 65, n + 66) of input 'in', expected some of [0, 64) "
+        "of input 'in'\n"
+        "command 0 (dispatch 'scale') buffer 1: touches bytes [16, 48) of input 'in', expected some of [16, 48) of "
+        "output 'out'");
+  const BufferRange unknown{in, SizeIndex{99}, SizeIndex{0}};
+  CHECK(message(unknown, b.range(out, 16, 32)) ==
+        "command 0 (dispatch 'scale') buffer 0: the offset that it touches is size 99, the list has " +
+            std::to_string(b.list.sizes.size()) + " sizes");
+  touched.pop_back();
+  touched[0] = b.range(in, 0, 64);
+  CHECK(validate(b.list).message() ==
+        "command 0 (dispatch 'scale'): says what it touches of 1 buffers, expected all 2 or none");
+}
+
 TEST_CASE_FIXTURE(Fixture, "a dispatch's sizes are the list's") {
   dispatch(add, 1, {range(x, 0, 64), range(y, 0, 64)}, {16});
   std::get<DispatchCommand>(list.commands[0]).sizes[0] = SizeIndex{77};

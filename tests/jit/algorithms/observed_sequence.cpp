@@ -83,9 +83,9 @@ Target gpu_target(std::string_view gfx) {
 
 std::string finding_in(const KernelSequence& sequence, const SequenceRun& run) {
   return for_each_kernel(sequence, run, [&](const SequenceKernel& entry, const std::vector<BoundBytes>& buffers) {
-    std::vector<std::uint64_t> bytes;
-    for (const BoundBytes& buffer : buffers) bytes.push_back(buffer.size);
-    ShadowMemory shadow(bytes);
+    std::vector<ObservedBuffer> arguments;
+    for (const BoundBytes& buffer : buffers) arguments.push_back(ObservedBuffer::whole(buffer.size));
+    ShadowMemory shadow(arguments);
     return observe(entry, buffers, run, shadow).message();
   });
 }

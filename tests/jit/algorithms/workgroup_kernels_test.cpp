@@ -30,12 +30,12 @@ std::string complaint(const Problem& problem, const MachineKernel& kernel, const
                       std::uint64_t order_seed = 0) {
   auto buffers = problem.buffers;
   std::vector<void*> pointers;
-  std::vector<std::uint64_t> bytes;
+  std::vector<ObservedBuffer> arguments;
   for (auto& buffer : buffers) {
     pointers.push_back(buffer.data());
-    bytes.push_back(buffer.size() * sizeof(std::uint32_t));
+    arguments.push_back(ObservedBuffer::whole(buffer.size() * sizeof(std::uint32_t)));
   }
-  ShadowMemory shadow(bytes);
+  ShadowMemory shadow(arguments);
   const Status status = test::run_observed(kernel, plan, pointers, problem.sizes, problem.num_groups,
                                            {.observer = &shadow, .order_seed = order_seed});
   if (!status.ok()) return status.message();

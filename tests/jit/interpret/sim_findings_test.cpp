@@ -185,10 +185,11 @@ TEST_CASE("a kernel that cannot be observed is not simulated") {
     Status run(const KernelArgs&, std::uint32_t, std::uint32_t) const override { return {}; }
   };
   const auto device = create_sim_device(TargetSpec::parse("sim:gfx1100").value()).value();
-  const std::vector<ExecutableImage> images = {{.format = ImageFormat::kInterpreted,
-                                                .target = "sim:gfx1100",
-                                                .info = {.name = "silent"},
-                                                .kernel = std::make_shared<Silent>()}};
+  std::vector<ExecutableImage> images(1);
+  images[0].format = ImageFormat::kInterpreted;
+  images[0].target = "sim:gfx1100";
+  images[0].info.name = "silent";
+  images[0].kernel = std::make_shared<Silent>();
   CommandList list;
   DispatchCommand dispatch;
   dispatch.kernel = list.kernels.push_back(images[0].info);

@@ -46,15 +46,15 @@ std::string run(const MachineKernel& machine, const TargetSpec& target, const Pl
   const Result<MemoryPlan> plan = plan_memory(machine, target);
   REQUIRE(plan.status().message() == "");
   std::vector<void*> pointers;
-  std::vector<std::uint64_t> bytes;
+  std::vector<ObservedBuffer> arguments;
   for (const GuardedMemory& buffer : buffers) {
     pointers.push_back(buffer.data());
-    bytes.push_back(buffer.size_bytes());
+    arguments.push_back(ObservedBuffer::whole(buffer.size_bytes()));
   }
   std::vector<std::int64_t> sizes;
   for (const SizeArgument& size : machine.sizes) sizes.push_back(size.value->evaluate(symbols).value());
   const auto groups = static_cast<std::uint32_t>(machine.num_groups.evaluate(symbols).value());
-  ShadowMemory shadow(bytes);
+  ShadowMemory shadow(arguments);
   return test::run_observed(machine, *plan, pointers, sizes, groups, {.observer = &shadow, .order_seed = order_seed})
       .message();
 }

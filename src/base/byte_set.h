@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/byte_span.h"
+#include "base/interval_set.h"
+#include "millrace/base/byte_range.h"
+
+namespace millrace {
+
+/// A set of bytes, made of ranges whose places may be expressions. It may take bytes for its own that are not, never
+/// the other way round. Each operation is O(log ranges) for constant ranges, and linear in the symbolic ones that have
+/// gaps between them.
+class ByteSet {
+ public:
+  bool may_overlap(const ByteRange& range) const {
+    const auto& [offset, length] = range;
+    if (length.upper_bound() <= 0) return false;
+    if (has_unbounded_ || leaves_int64(offset, length)) return true;
+    const std::optional<std::int64_t> end = constant_end(offset, length);
+    if (end && constants_.overlaps(offset.constant(), *end)) return true;
+    const ByteSpan span{offset, offset + length};
+    if (!end && !constants_.empty() && span.may_meet({least_, greatest_})) return true;
+    return std::ranges::any_of(symbolic_, [&](const ByteSpan& other) { return span.may_meet(other); });
+  }
+
+  void add(const ByteRange& range) {
+    const auto& [offset, length] = range;
+    if (length.upper_bound() <= 0) return;
+    if (leaves_int64(offset, length)) {
+      has_unbounded_ = true;
+      return;
+    }
+    const std::optional<std::int64_t> end = constant_end(offset, length);
+    if (!end) return add_symbolic({offset, offset + length}, length.lower_bound() >= 0);
+    constants_.insert(offset.constant(), *end);
+    least_ = std::min(least_, offset.constant());
+    greatest_ = std::max(greatest_, *end);
+  }
+
+ private:
+  /// The end of a range whose place is known.
+  static std::optional<std::int64_t> constant_end(const SizeExpr& offset, const SizeExpr& length) {
+    if (!offset.is_constant() || !length.is_constant()) return {};
+    return offset.constant() + length.constant();
+  }
+
+  static bool leaves_int64(const SizeExpr& offset, const SizeExpr& length) {
+    std::int64_t end = 0;
+    return offset.is_constant() && length.is_constant() &&
+           __builtin_add_overflow(offset.constant(), length.constant(), &end);
+  }
+
+  /// Neighbours become one: what is packed side by side stays a single span.
+  void add_symbolic(ByteSpan span, bool may_grow) {
+    for (std::size_t i = 0; may_grow && i < symbolic_.size();) {
+      ByteSpan& other = symbolic_[i];
+      if (other.begin == span.begin && other.end == span.end) return;
+      if (other.end == span.begin) {
+        span.begin = std::move(other.begin);
+      } else if (span.end == other.begin) {
+        span.end = std::move(other.end);
+      } else {
+        ++i;
+        continue;
+      }
+      other = std::move(symbolic_.back());
+      symbolic_.pop_back();
+    }
+    symbolic_.push_back(std::move(span));
+  }
+
+  IntervalSet constants_;
+  std::int64_t least_ = std::numeric_limits<std::int64_t>::max();  // of `constants_`
+  std::int64_t greatest_ = std::numeric_limits<std::int64_t>::min();
+  std::vector<ByteSpan> symbolic_;
+  bool has_unbounded_ = false;
+};
+
+}  // namespace millrace

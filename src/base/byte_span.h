@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "millrace/base/size_expr.h"
+
+namespace millrace {
+
+/// Bytes [begin, end), whose place a run may decide.
+struct ByteSpan {
+  SizeExpr begin, end;
+
+  /// False only if the two are apart for every binding.
+  bool may_meet(const ByteSpan& other) const {
+    return (begin - other.end).lower_bound() < 0 && (other.begin - end).lower_bound() < 0;
+  }
+};
+
+}  // namespace millrace

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "millrace/base/size_expr.h"
+
+namespace millrace {
+
+/// True if a constant or a coefficient of the sum left the int64 range. Then a difference from another expression
+/// proves nothing: twice this one has the same form.
+bool has_lost_value(const SizeExpr&);
+
+}  // namespace millrace

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/stream/access_times.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+/// The limit on symbolic ranges that are kept apart: each access is compared with all of them.
+constexpr std::size_t kMaxSymbolic = 64;
+
+bool is_constant(const ByteRange& range) {
+  return range.offset_bytes.is_constant() && range.length_bytes.is_constant();
+}
+
+}  // namespace
+
+void AccessTimes::Times::add(const Times& other) {
+  write = std::max(write, other.write);
+  read = std::max(read, other.read);
+}
+
+std::int64_t AccessTimes::last_conflict(const ByteRange& range, bool writes) const {
+  if (range.length_bytes.upper_bound() <= 0) return -1;
+  std::int64_t last = anywhere_.last_conflict(writes);
+  const ByteSpan bytes{range.offset_bytes, range.offset_bytes + range.length_bytes};
+  for (const TimedSpan& span : symbolic_) {
+    if (span.bytes.may_meet(bytes)) last = std::max(last, span.times.last_conflict(writes));
+  }
+  if (!is_constant(range)) {
+    const bool may_meet = !constant_.empty() && around_constant_.bytes.may_meet(bytes);
+    return may_meet ? std::max(last, around_constant_.times.last_conflict(writes)) : last;
+  }
+  auto at = constant_.upper_bound(range.offset_bytes.constant());
+  if (at != constant_.begin() && std::prev(at)->second.end > range.offset_bytes.constant()) --at;
+  for (; at != constant_.end() && at->first < bytes.end.constant(); ++at) {
+    last = std::max(last, at->second.times.last_conflict(writes));
+  }
+  return last;
+}
+
+void AccessTimes::add(const ByteRange& range, bool writes, std::uint32_t timepoint) {
+  if (range.length_bytes.upper_bound() <= 0) return;
+  Times times;
+  (writes ? times.write : times.read) = timepoint;
+  const SizeExpr end = range.offset_bytes + range.length_bytes;
+  if (is_constant(range)) {
+    add_constant(range.offset_bytes.constant(), end.constant(), times, writes);
+  } else {
+    add_symbolic({{range.offset_bytes, end}, times});
+  }
+}
+
+void AccessTimes::split(std::int64_t at) {
+  const auto after = constant_.upper_bound(at);
+  if (after == constant_.begin()) return;
+  const auto around = std::prev(after);
+  if (around->first == at || around->second.end <= at) return;
+  constant_.emplace_hint(after, at, around->second);
+  around->second.end = at;
+}
+
+/// The intervals that it covers become one, with the last of their times. This loses nothing: the new access is later
+/// than all of them, and whoever waits for it also waits for them.
+void AccessTimes::add_constant(std::int64_t begin, std::int64_t end, const Times& times, bool writes) {
+  const bool is_first = constant_.empty();
+  auto& [around, all_times] = around_constant_;
+  around.begin = is_first ? begin : std::min(begin, around.begin.constant());
+  around.end = is_first ? end : std::max(end, around.end.constant());
+  all_times.add(times);
+  split(begin);
+  split(end);
+  Interval merged{end, times};
+  const auto first = constant_.lower_bound(begin);
+  auto last = first;
+  for (; last != constant_.end() && last->first < end; ++last) {
+    if (!writes) merged.times.add(last->second.times);
+  }
+  auto at = constant_.erase(first, last);
+  // Neighbours that were touched at the same times become one interval, as the parts of a concat do.
+  if (at != constant_.end() && at->first == end && at->second.times == merged.times) {
+    merged.end = at->second.end;
+    at = constant_.erase(at);
+  }
+  if (at != constant_.begin() && std::prev(at)->second.end == begin && std::prev(at)->second.times == merged.times) {
+    std::prev(at)->second.end = merged.end;
+  } else {
+    constant_.emplace_hint(at, begin, merged);
+  }
+}
+
+/// Joins neighbours that were touched at the same times.
+void AccessTimes::add_symbolic(TimedSpan added) {
+  const auto& [bytes, times] = added;
+  const bool may_join = (bytes.end - bytes.begin).lower_bound() >= 0;
+  for (std::size_t i = 0; i < symbolic_.size();) {
+    TimedSpan& other = symbolic_[i];
+    if (other.bytes.begin == bytes.begin && other.bytes.end == bytes.end) {
+      other.times.add(times);
+      return;
+    }
+    const bool is_before = other.bytes.end == bytes.begin, is_after = bytes.end == other.bytes.begin;
+    if (!may_join || other.times != times || (!is_before && !is_after)) {
+      ++i;
+      continue;
+    }
+    if (is_before) {
+      added.bytes.begin = std::move(other.bytes.begin);
+    } else {
+      added.bytes.end = std::move(other.bytes.end);
+    }
+    other = std::move(symbolic_.back());
+    symbolic_.pop_back();
+  }
+  symbolic_.push_back(std::move(added));
+  if (symbolic_.size() <= kMaxSymbolic) return;
+  for (const TimedSpan& each : symbolic_) anywhere_.add(each.times);
+  symbolic_.clear();
+}
+
+}  // namespace millrace

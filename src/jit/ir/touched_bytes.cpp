@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/ir/touched_bytes.h"
+
+#include <algorithm>
+#include <span>
+
+#include "jit/ir/affine.h"
+
+namespace millrace {
+namespace {
+
+/// Longer expressions cost more than a barrier.
+constexpr std::size_t kMaxTerms = 16;
+
+std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tensor, std::span<const LoopDim> domain) {
+  if (access.dynamic_dim || access.fill) return {};
+  const AffineIndex element = element_offset(access, tensor.layout, domain.size());
+  SizeExpr first = element.offset, length = 1;
+  for (std::size_t d = domain.size(); d-- > 0;) {
+    const SizeExpr &step = element.coefficients[d], &extent = domain[d].extent;
+    if (step.is(0)) continue;
+    if (step == length) {  // side by side: right for an extent of 0 too
+      length = length * extent;
+    } else {
+      if (extent.lower_bound() < 1) return {};
+      const SizeExpr reach = step * (extent - 1);
+      if (step.lower_bound() >= 0) {
+        length = length + reach;
+      } else if (step.upper_bound() <= 0) {
+        first = first + reach;
+        length = length - reach;
+      } else {
+        return {};
+      }
+    }
+    if (first.num_terms() + length.num_terms() > kMaxTerms) return {};
+  }
+  const auto element_bytes = static_cast<std::int64_t>(size_bytes(tensor.type.dtype));
+  return ByteRange{first * element_bytes, length * element_bytes};
+}
+
+/// A range that holds both, where it is known which begins first and which ends last.
+std::optional<ByteRange> hull(const ByteRange& a, const ByteRange& b) {
+  if (a == b) return a;
+  const bool are_constant = a.offset_bytes.is_constant() && a.length_bytes.is_constant() &&
+                            b.offset_bytes.is_constant() && b.length_bytes.is_constant();
+  if (!are_constant) return {};
+  const std::int64_t begin = std::min(a.offset_bytes.constant(), b.offset_bytes.constant());
+  const std::int64_t end =
+      std::max((a.offset_bytes + a.length_bytes).constant(), (b.offset_bytes + b.length_bytes).constant());
+  return ByteRange{begin, end - begin};
+}
+
+/// Of one tensor: all accesses have the tensor's number.
+std::optional<ByteRange> range_of_all(std::span<const Access> accesses, std::uint32_t number,
+                                      const KernelTensor& tensor, std::span<const LoopDim> domain) {
+  std::optional<ByteRange> all;
+  for (const Access& access : accesses) {
+    if (access.tensor != number) continue;
+    const std::optional<ByteRange> range = range_of(access, tensor, domain);
+    if (!range) return {};
+    all = all ? hull(*all, *range) : range;
+    if (!all) return {};
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::optional<ByteRange>> touched_bytes(const LoopKernel& kernel) {
+  std::vector<std::optional<ByteRange>> ranges;
+  for (std::uint32_t i = 0; i < kernel.operands.size(); ++i) {
+    ranges.push_back(range_of_all(kernel.loads, i, kernel.operands[i], kernel.domain));
+  }
+  for (std::uint32_t i = 0; i < kernel.results.size(); ++i) {
+    ranges.push_back(range_of_all(kernel.stores, i, kernel.results[i], kernel.domain));
+  }
+  return ranges;
+}
+
+}  // namespace millrace
