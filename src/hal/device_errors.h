@@ -8,14 +8,14 @@
 
 namespace millrace {
 
-/// A message with the device in front.
+/// The status with the device's name in front of its message.
 Status about_device(std::string_view spec, const Status&);
 
-/// Why a device refuses what another device made.
+/// The error for an object that another device made.
 Status foreign_recording(std::string_view device_name);
 Status foreign_executable(const Device&);
 
-/// Ok for bytes of a buffer of the device's own.
+/// Ok if the range is inside a buffer that this device made.
 Status check_read_back(const Device&, const Buffer&, std::size_t offset_bytes, std::size_t size_bytes);
 
 }  // namespace millrace

@@ -52,7 +52,7 @@ std::string known_gfx_targets() {
   return names;
 }
 
-/// A GPU has no best level that this host could tell.
+/// The error for a GPU family without a target: this host cannot tell which GPU is meant.
 Result<TargetSpec> refuse_gpu_alone(std::string_view family) {
   return invalid_argument(fmt::format("target '{}': which GPU is not said, expected one of: {}; say {}:{}", family,
                                       known_gfx_targets(), family, gfx_targets().front().name));
@@ -64,7 +64,7 @@ Result<TargetSpec> parse_gpu(std::string_view text, std::string_view family, std
       fmt::format("target '{}': gfx target '{}' is not known, expected one of: {}", text, gfx, known_gfx_targets()));
 }
 
-/// Another family enters as one row.
+/// One row per family.
 struct Family {
   std::string_view name;
   Result<TargetSpec> (*parse_alone)(std::string_view family);

@@ -34,7 +34,7 @@ Status check_signal(std::size_t index, const Submission& submission) {
                     index, signal.value, wait.value));
   }
   const Result<std::uint64_t> value = signal.semaphore->query();
-  // A failed semaphore takes no signal any more; that is its failure, to be passed on.
+  // A failed semaphore refuses signals; the refusal is its failure, which is passed on.
   if (!value.ok()) return value.status();
   if (signal.value > *value) return {};
   return failed_precondition(fmt::format(

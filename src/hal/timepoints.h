@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// Fails when a semaphore is null, or when a signal cannot come to pass: its value is not above the semaphore's, nor
-/// above one that the submission itself waits for.
+/// Fails if a semaphore is null, or if a signal is impossible: its value is not above the semaphore's, or not above a
+/// value that the submission itself waits for.
 Status check_timepoints(const Submission&);
 
 /// Whether all values are reached, or one of the semaphores has failed.
@@ -16,8 +16,8 @@ bool are_settled(std::span<const Timepoint> wait);
 /// The first failure among the waits. Precondition: are_settled(wait).
 Status outcome_of(std::span<const Timepoint> wait);
 
-/// Ends a submission: signals each semaphore, or gives each the status. Returns the submission's status, or why a
-/// signal failed; the semaphores after that one carry that.
+/// Ends a submission: signals each semaphore, or fails each with `status` if that is an error. Returns the submission's
+/// status, or the first failure of a signal, with which the semaphores after it then fail too.
 Status settle(std::span<const Timepoint> signal, Status status);
 
 }  // namespace millrace

@@ -31,7 +31,8 @@ Status require_known_generator(const Context& context, const std::string& forced
                                forced, known.empty() ? "none" : known));
 }
 
-/// CompileOptions::targets, each once; without any, the best that the device runs. Fails when the device runs none.
+/// CompileOptions::targets without repetitions; if empty, the best target that the device runs. Fails if the device
+/// runs none of them.
 Result<std::vector<Target>> find_targets(const CompileOptions& options, const Context& context, const Device& device) {
   std::vector<Target> targets;
   for (const std::string& text : options.targets) {
@@ -102,7 +103,7 @@ class CodeMaker {
     return images;
   }
 
-  /// Where the time of the kernel's code is added.
+  /// Reports progress and begins a row of the report. Returns the time to which the kernel's code is added.
   std::chrono::nanoseconds& begin(CompileReport& report, const PlannedKernel& kernel) {
     if (options_.progress) options_.progress({kernel_++, num_kernels_, kernel.name});
     return report.kernel_reports.emplace_back(KernelReport{kernel.name}).time;
@@ -125,7 +126,7 @@ class CodeMaker {
   std::size_t kernel_ = 0;
 };
 
-/// One per target, in their order.
+/// One variant per target, in the same order.
 using LoweredGraphs = std::vector<std::shared_ptr<LoweredGraph>>;
 
 Result<LoweredGraphs> lower(Graph graph, std::span<const Target> targets, const CompileOptions& options) {
@@ -164,7 +165,7 @@ Status upload_constants(Device& device, const Buffer& destination, const Schedul
   return upload(device, destination, parts);
 }
 
-/// The device has them: what stays is for people to read.
+/// Shortens the graph's large constants, which the device now has: the rest is only printed.
 void release_constants(LoweredGraph& lowered) {
   shorten_constants(lowered.dispatch.graph);
   for (Resource& resource : lowered.schedule.resources) resource.constant.reset();

@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// What there is, for a message.
+/// The drivers and generators that there are, for a message.
 std::string built_in(const Context& context) {
   std::string drivers, generators;
   for (const Driver& driver : context.drivers) drivers += (drivers.empty() ? "" : ", ") + driver.name;
@@ -39,7 +39,7 @@ Status about(std::string_view spec, const Status& status) {
   return {status.code(), fmt::format("device '{}': {}", spec, status.message())};
 }
 
-/// Code can be made for it, but nothing here runs it.
+/// The error for a target that code can be generated for, but that no device here runs.
 Status no_driver(const Context& context, std::string_view spec, const TargetSpec& target) {
   const bool is_simulated =
       target.is_gpu() && std::ranges::find(context.drivers, "sim", &Driver::name) != context.drivers.end();

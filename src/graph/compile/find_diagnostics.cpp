@@ -10,7 +10,7 @@ namespace {
 
 using Place = IndexCheck::Place;
 
-/// Where a session binds a value: its inputs, then its outputs, then all constants.
+/// The binding of a value. A session binds inputs, then outputs, then one buffer of all constants.
 std::optional<Place> place_of(const LoweredGraph& lowered, Value storage) {
   const Graph& graph = lowered.dispatch.graph;
   if (const auto* constant = std::get_if<ConstantNode>(&graph.nodes[storage.node].what)) {
@@ -57,7 +57,7 @@ std::vector<std::vector<IndexCheck>> find_index_checks(const LoweredGraph& lower
   std::vector<std::vector<IndexCheck>> of_command(commands.size());
   std::size_t command = 0;
   for (const Step& step : lowered.schedule.steps) {
-    // The commands are the steps in their order, and barriers.
+    // The commands are the steps, in order, with barriers between them.
     while (std::holds_alternative<BarrierCommand>(commands[command])) ++command;
     if (step.region) of_command[command] = checks_of(lowered, lowered.dispatch.regions[*step.region]);
     ++command;
@@ -65,7 +65,7 @@ std::vector<std::vector<IndexCheck>> find_index_checks(const LoweredGraph& lower
   return of_command;
 }
 
-/// The largest whose size is a number, and all whose size a run binds.
+/// The largest resource of constant size, and every resource of symbolic size.
 std::vector<NamedBytes> find_largest(const Schedule& schedule, Lifetime lifetime) {
   std::vector<NamedBytes> found;
   const Resource* largest = nullptr;

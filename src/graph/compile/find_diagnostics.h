@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-/// What the running half needs to know of the graph for its messages.
+/// Collects what the messages of runs need to know about the graph.
 RunDiagnostics find_diagnostics(const LoweredGraph&);
 
 }  // namespace millrace

@@ -6,8 +6,8 @@
 
 namespace millrace {
 
-/// What runs of the graph are told and check. Fails for a symbol that is no input's extent and has no upper bound.
-/// Nodes that nothing uses ask for nothing.
+/// The inputs, outputs and symbols of the graph, and the checks that a run makes. Fails for a symbol that is not an
+/// extent of an input and has no upper bound. Unused nodes add no checks.
 Result<Signature::State> make_signature(const Graph&);
 
 }  // namespace millrace

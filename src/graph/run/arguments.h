@@ -7,23 +7,24 @@
 #include "graph/run/symbols.h"
 #include "millrace/graph/binding.h"
 
-// What a run checks of each argument before anything executes. Messages begin with "run: ", but for extents_of.
+// What a run checks of each argument before anything executes. Messages begin with "run: ", except those of
+// extents_of.
 
 namespace millrace {
 
 Status check_count(std::size_t given, std::size_t expected, const char* what);
 
-/// The extents that came, or those of a type without symbols.
+/// The extents that the caller gave; without any, those of a type that has no symbols.
 Result<Extents> extents_of(const TensorBinding&, const Argument& input);
 
-/// Bits of 16-bit floats come as u16 too, and bools as any byte.
+/// Checks the dtype. The bits of 16-bit floats may also come as u16, and bools as any byte.
 Status check_dtype(const TensorBinding&, const Argument&, const char* what);
 
-/// Bytes, null and alignment.
+/// Checks the number of bytes, the alignment, and that the address is not null.
 Status check_memory(const BufferBinding&, std::int64_t expected_bytes, const Argument&, const char* what,
                     const SymbolValues&);
 
-/// That an output which came with extents has those of its type.
+/// Checks that an output for which the caller gave extents has those of its type.
 Status check_output_extents(const TensorBinding&, const Argument& output, const SymbolValues&);
 
 /// Whether arguments share memory: inputs are only read and every output is written, so no output may share bytes with

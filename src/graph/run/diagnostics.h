@@ -15,14 +15,14 @@ struct IndexCheck {
   struct Place {
     std::size_t binding = 0;  // of the session
     std::size_t offset_bytes = 0;
-    std::optional<std::size_t> size_bytes = {};  // nothing: to the binding's end
+    std::optional<std::size_t> size_bytes = {};  // absent: to the binding's end
   };
 
   std::string node;           // "%y = gather"
   std::string indices, from;  // the operands: "%i", "%x"
   TensorType indices_type, from_type;
   std::size_t axis = 0;             // of `from`
-  std::optional<Place> place = {};  // nothing: in the slab, or nowhere
+  std::optional<Place> place = {};  // absent: in the slab, or not in memory
 };
 
 /// Memory that a run or a program needs.
@@ -31,10 +31,10 @@ struct NamedBytes {
   SizeExpr size_bytes = 0;
 };
 
-/// What the error messages of a variant's runs say of its graph.
+/// What the error messages of a run need to know about the graph. One per variant.
 struct RunDiagnostics {
-  std::vector<std::vector<IndexCheck>> index_checks;  // one row per command: what its kernel may report
-  std::vector<NamedBytes> constants, transients;      // those of which one is the largest, whatever a run binds
+  std::vector<std::vector<IndexCheck>> index_checks;  // per command: the checks that its kernel may report
+  std::vector<NamedBytes> constants, transients;      // the candidates for the largest one
 };
 
 }  // namespace millrace

@@ -50,7 +50,7 @@ class BoundCheck {
                                               : find_wrong<std::int64_t>(bytes, extent());
   }
 
-  /// Without the index: one of them is wrong.
+  /// The message when the indices cannot be read: one of them is wrong.
   std::string text(const std::optional<WrongIndex>& wrong) const {
     const std::string which =
         wrong ? fmt::format("index {} at {}", wrong->index, position_text(indices_type_.shape, wrong->position))
@@ -69,7 +69,7 @@ class BoundCheck {
   TensorType indices_type_, from_type_;
 };
 
-/// The bytes at a place, where they are or in `copy`; nothing when the device cannot say.
+/// The bytes at a place: in the host's memory, or copied to `copy`; empty when the device cannot read them.
 std::optional<std::span<const std::byte>> bytes_at(const IndexCheck::Place& place,
                                                    std::span<const BufferBinding> bindings, Device& device,
                                                    std::vector<std::byte>& copy) {
@@ -87,7 +87,7 @@ std::optional<std::span<const std::byte>> bytes_at(const IndexCheck::Place& plac
 
 std::string describe_wrong_index(const std::vector<IndexCheck>& checks, const SymbolValues& values,
                                  std::span<const BufferBinding> bindings, Device& device) {
-  std::string unknown;  // those whose indices are not there any more
+  std::string unknown;  // the checks whose indices are no longer in memory
   for (const IndexCheck& check : checks) {
     const BoundCheck bound(check, values);
     std::vector<std::byte> copy;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's way onto a device: the variant for the device's target, its code and its constants.
+// Loads a program onto a device: picks the variant for the device's target, loads its code, and fills its constants.
 #include <algorithm>
 #include <ranges>
 
@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// What stands on the host at once while constants move from one device to another.
+/// The size of the host's copy while constants move from one device to another.
 constexpr std::size_t kCopyBytes = std::size_t{64} << 20;
 
 }  // namespace

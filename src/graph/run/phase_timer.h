@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-/// Adds the time of its life to `total`.
+/// Adds the time from its construction to its destruction to `total`.
 class PhaseTimer {
  public:
   explicit PhaseTimer(std::chrono::nanoseconds& total) : total_(total), start_(Clock::now()) {}

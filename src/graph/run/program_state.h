@@ -13,7 +13,7 @@ namespace millrace {
 /// Everything that sessions of a program share. Written by compile() and Program::on() only.
 struct Program::State : Signature::State {
   std::shared_ptr<const std::vector<ProgramVariant>> variants;
-  // What is on the device:
+  // On the device:
   std::shared_ptr<Device> device;
   const ProgramVariant* variant = nullptr;  // one of `variants`
   const CommandList* commands = nullptr;    // the variant's
@@ -31,7 +31,7 @@ struct Program::State : Signature::State {
 /// The number of the best target that the device runs. Fails when it runs none of these.
 Result<std::size_t> find_target(const Device&, std::span<const TargetSpec>);
 
-/// Why there is no memory, with the largest of what was to stand there. `what` is "constants", say.
+/// The error for memory that the device does not have; it names the largest of `parts`. `what` is "constants", say.
 Status name_largest(const Status&, std::string_view what, std::span<const NamedBytes>, const SymbolValues&);
 
 }  // namespace millrace

@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// A device knows dispatches; who runs a program knows nodes.
+/// A device reports which dispatch failed. This finds the node, which is what the user knows.
 class NodeNamer final : public FailureExplainer {
  public:
   NodeNamer(const Program::State& program, const SymbolValues& values, std::span<const BufferBinding> bindings)
@@ -44,7 +44,7 @@ struct RunInFlight {
   std::vector<BufferBinding> bindings;
   NodeNamer namer;
   std::vector<std::shared_ptr<Buffer>> retired;  // freed with it
-  /// Upload, run, download: each with a timeline of its own, so that one that is refused ends no other.
+  /// Upload, run, download. Each has its own timeline, so that a refused one does not fail the others.
   std::vector<Timepoint> parts;
 
   void wait() const {
@@ -75,7 +75,7 @@ struct Session::State {
   std::vector<std::int64_t> sizes;      // as CommandList::sizes
   OverlapCheck overlaps;
   std::unique_ptr<Staging> staging;  // null where the device addresses caller memory
-  // What `sizes` was evaluated for.
+  // The arguments for which `sizes` was evaluated:
   bool is_bound = false;
   std::vector<Extents> extents;  // one per input
   SymbolValues values;
@@ -128,7 +128,7 @@ Status Session::State::bind(std::span<const TensorBinding> inputs, std::span<con
 Status Session::State::bind_slab() {
   const auto slab_bytes = static_cast<std::size_t>(binding_bytes(bindings.size() - 1));
   if (slab != nullptr && slab->size_bytes() >= slab_bytes) return {};
-  // Given up before, so that the two are never there at once, unless a run uses the old one.
+  // The old slab is freed first, so that both exist at once only if a run in flight uses the old one.
   if (slab != nullptr && !in_flight.empty()) retired.push_back(std::move(slab));
   slab.reset();
   bindings.back() = {};
@@ -170,14 +170,14 @@ void Session::State::forget_ended() {
   while (!in_flight.empty() && in_flight.front()->has_ended()) in_flight.pop_front();
 }
 
-/// With nothing in flight, on a device that finishes inline: no timeline, no copies.
+/// For a device that finishes inline, when nothing is in flight: needs no timeline and no copies.
 Status Session::State::run_inline() {
   NodeNamer namer(*program, values, bindings);
   return program->device->submit(*program->recording,
                                  {.bindings = bindings, .sizes = sizes, .observer = observer, .explainer = &namer});
 }
 
-/// Gives the run's end.
+/// Returns the timepoint at which the run ends.
 Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait) {
   if (staging != nullptr) {
     const Status staged = staging->replace(std::span(bindings).first(num_arguments()), retired);
@@ -185,7 +185,7 @@ Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait) {
   }
   std::vector<Timepoint> first(wait.begin(), wait.end());
   if (!in_flight.empty()) first.push_back(in_flight.back()->parts.back());
-  // Kept before any part is submitted, so that no lack of memory frees what the device uses.
+  // The run is stored before any part is submitted: if memory ran out later, the device might use what was freed.
   in_flight.push_back(std::make_unique<RunInFlight>(*program, values, bindings));
   RunInFlight& run = *in_flight.back();
   std::swap(run.retired, retired);
@@ -197,7 +197,7 @@ Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait) {
   return status;
 }
 
-/// Each part waits for the one before it. One that was refused is not among `run.parts`.
+/// Each part waits for the one before it. A part that was refused is not in `run.parts`.
 Status Session::State::submit_parts(RunInFlight& run, std::vector<Timepoint> wait) {
   const auto add = [&](auto&& submit_part) -> Status {
     Timepoint end{.value = 1};

@@ -32,8 +32,8 @@ class Staging {
   }
 
  private:
-  /// The arguments on one side, and the list that moves them: for each a binding of the host's and one of the device's,
-  /// and a size, which is 0 for those that stay.
+  /// The inputs or the outputs, and the command list that moves them. Each argument has a binding of the host, one of
+  /// the device, and a size, which is 0 if the argument is not moved.
   struct Side {
     Status record(Device&, std::span<const Argument>, bool is_upload);
     Status replace(Device&, std::span<BufferBinding>, std::vector<std::shared_ptr<Buffer>>& retired);

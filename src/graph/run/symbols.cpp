@@ -59,7 +59,7 @@ Status bind_by_name(const SymbolTable& table, std::span<const DimBinding> dims, 
   return {};
 }
 
-/// Each name once, and only such as no input tells.
+/// Checks that each name is given once, and that no input's extent determines it.
 Status check_names(const SymbolTable& table, std::span<const Argument> inputs, std::span<const DimBinding> dims) {
   for (auto given = dims.begin(); given != dims.end(); ++given) {
     const auto symbol = std::ranges::find_if(

@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// A symbol of a program, and the input whose extent along `axis` tells it; without an input it is bound by name.
+/// A symbol of a program, and the input whose extent along `axis` is its value; without an input it is bound by name.
 struct ProgramSymbol {
   Dim dim;
   std::optional<std::size_t> input;
@@ -29,7 +29,7 @@ struct SymbolTable {
   std::vector<NodeRequirement> requirements;
 };
 
-/// Whether its facts leave one value: a run need not say it.
+/// Whether its facts allow only one value, so that a run need not give it.
 inline bool is_pinned(const Dim& dim) { return dim.min() == dim.max(); }
 
 /// Writes each symbol's value to `values` and checks facts, extents and requirements. Allocates nothing when it

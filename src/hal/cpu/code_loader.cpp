@@ -15,14 +15,14 @@ std::size_t round_up_to_page(std::size_t bytes) {
   return (bytes + MappedCode::kPageBytes - 1) / MappedCode::kPageBytes * MappedCode::kPageBytes;
 }
 
-/// Entries of functions begin cache lines.
+/// Functions are aligned to cache lines.
 constexpr std::size_t kBlockAlignment = 64;
 
 std::size_t round_up(std::size_t bytes, std::size_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// Where blocks stand: first those of code alone, in pages of their own, then the others.
+/// The layout of the mapping: first the blocks that are all code, in pages of their own, then the others.
 class Layout {
  public:
   Layout(std::span<const CodeBlock> blocks, std::vector<std::size_t>& offsets) {
@@ -47,7 +47,7 @@ class Layout {
   }
 
   std::size_t size() const { return size_; }
-  /// The size of the pages that hold code alone.
+  /// The size of the pages that hold nothing but code.
   std::size_t plain_bytes() const { return plain_bytes_; }
 
  private:

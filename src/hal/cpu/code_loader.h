@@ -23,10 +23,10 @@ class MappedCode {
  public:
   static constexpr std::size_t kPageBytes = 4096;  // of every x86-64 system
 
-  /// Copies the blocks to fresh pages and appends where each begins to `offsets`. Blocks without constants stand side
-  /// by side; one that has some begins a page. The same memory is copied once.
+  /// Copies the blocks to new pages and appends the offset of each to `offsets`. Blocks without constants are packed;
+  /// a block with constants begins on a page. Blocks that are the same memory are copied once.
   static Result<MappedCode> map(std::span<const CodeBlock> blocks, std::vector<std::size_t>& offsets);
-  /// One block, at the start.
+  /// The same for one block, at offset 0.
   static Result<MappedCode> map(std::span<const std::byte> bytes, std::size_t code_bytes);
 
   MappedCode() = default;

@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Ok when a host that executes `levels` can be a device for `spec`. Apart from the device, so that a test can ask for
+/// Ok if a host that executes `levels` can be a device for `spec`. A function of its own, so that a test can ask about
 /// hosts that it does not run on.
 Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels);
 

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// Host code needs its instruction set; an interpreted kernel only needs to be meant for this family.
+/// Machine code needs a host with its instruction set; an interpreted kernel runs on every host of its family.
 Status check_target(const TargetSpec& device, const ExecutableImage& image) {
   const Result<TargetSpec> target = TargetSpec::parse(image.target);
   // "cpu" alone means another thing on every machine, so an image does not say it.

@@ -9,7 +9,7 @@
 namespace millrace {
 
 /// Host memory as a buffer of a device that addresses it: uninitialised, aligned to Buffer::kAlignment. Fails with
-/// kResourceExhausted and the size when there is no such memory.
+/// kResourceExhausted, naming the size, if there is not enough memory.
 Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, DeviceId device = {});
 
 /// Memory that the caller owns; `deleter` (may be empty) runs once, with the last owner.

@@ -13,8 +13,8 @@
 
 namespace millrace {
 
-/// A device in the host's memory that finishes inline. Those that derive from it say what they load, and how a
-/// recording of theirs runs a kernel. `Interface` is Device, or what promises more.
+/// A device that works in the host's memory and finishes each submission before submit() returns. Derived classes load
+/// executables and make recordings that run kernels. `Interface` is Device, or an interface derived from it.
 template <class Interface>
 class InlineDevice : public Interface {
  public:

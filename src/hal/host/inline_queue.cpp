@@ -22,13 +22,13 @@ struct InlineQueue::Deferred {
         explainer(submission.explainer),
         num_open_waits(wait.size()) {}
 
-  // These two are for whoever has set `is_taken`.
+  // Only the thread that has set `is_taken` uses these two.
   void run() {
     end(guard_allocations("submit",
                           [&] { return recording->run({bindings, sizes, wait, signal, observer, explainer}); }));
   }
-  /// Semaphores that were waited for in vain hold this for as long as they live, so it lets go of them, and of the
-  /// rest.
+  /// Semaphores keep this object in their lists until they are signalled or destroyed. So it releases its own
+  /// references, to them and to everything else, as soon as it has run.
   void end(Status status) {
     (void)settle(signal, std::move(status));
     wait.clear();
@@ -65,7 +65,7 @@ void InlineQueue::defer(const InlineRecording& recording, const Submission& subm
   auto deferred = std::make_shared<Deferred>(recording, submission);
   note(deferred);
   try {
-    for (const Timepoint& timepoint : submission.wait) {  // not its own: it may end before the last one
+    for (const Timepoint& timepoint : submission.wait) {  // the caller's copy: the deferred one may end before the last
       timepoint.semaphore->on_reached(timepoint.value, [queue = shared_from_this(), deferred](const Status& status) {
         const bool is_last = deferred->num_open_waits.fetch_sub(1, std::memory_order_acq_rel) == 1;
         // A failed wait ends all waiting.

@@ -9,14 +9,14 @@
 
 namespace millrace {
 
-/// Submissions to a device that finishes inline. One that has nothing to wait for runs on the calling thread, at once.
-/// Another is copied, and runs later on a thread that signals what it waits for, so that no order of submissions and
-/// signals can lock up.
+/// Submissions to a device that finishes inline. A submission whose waits are reached runs at once, on the calling
+/// thread. Any other is copied, and runs on the thread that signals the last value that it waits for. So no order of
+/// submissions and signals can deadlock.
 class InlineQueue : public std::enable_shared_from_this<InlineQueue> {
  public:
   /// See Device::submit.
   Status submit(const InlineRecording&, const Submission&);
-  /// Cancels what waits: the device goes.
+  /// Cancels the submissions that still wait, when the device is destroyed.
   void close();
 
  private:

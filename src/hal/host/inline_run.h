@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// What one replay of an InlineRecording writes: so that several may run at a time.
+/// The memory that one replay of an InlineRecording writes. Each replay has its own, so that several may run at once.
 struct InlineRun {
   std::vector<std::uintptr_t> bases;  // per binding
   std::vector<void*> addresses;
@@ -29,7 +29,7 @@ class InlineRunPool {
   InlineRunPool(const InlineRunPool&) = delete;
   InlineRunPool& operator=(const InlineRunPool&) = delete;
 
-  /// Adds the run that is taken first. Comes before all else.
+  /// Adds the run that is taken first. Call it before anything else.
   void set_first(std::unique_ptr<InlineRun> run) { first_ = std::move(run); }
 
   /// Null if all are in use.
@@ -42,7 +42,7 @@ class InlineRunPool {
     return run;
   }
 
-  /// Takes back one that take() gave, or another that was made since.
+  /// Returns a run to the pool: one that take() gave, or a new one.
   void give_back(InlineRun* run) {
     if (run == first_.get()) {
       is_first_taken_.store(false, std::memory_order_release);

@@ -24,8 +24,8 @@ DeviceInfo traced(DeviceInfo info) {
   return info;
 }
 
-/// Recorded commands show expressions, submitted ones their values. A failure is a line of its own after them; one that
-/// comes after submit() has returned is not told.
+/// Recorded commands are printed with expressions, submitted ones with values. A failure is a line of its own after
+/// them. A failure after submit() has returned is not printed.
 class TraceDevice final : public Device {
  public:
   TraceDevice(std::shared_ptr<Device> inner, Callback<std::string_view> sink)
@@ -82,7 +82,7 @@ class TraceDevice final : public Device {
     sink_(fmt::format("{} failed: {}", verb, status.message()));
   }
 
-  const DeviceId tracer_ = new_device_id();  // of recordings; all else is the inner device's
+  const DeviceId tracer_ = new_device_id();  // of recordings; everything else belongs to the inner device
   std::shared_ptr<Device> inner_;
   std::mutex sink_mutex_;
   Callback<std::string_view> sink_;
