@@ -38,6 +38,9 @@ struct Resource {
   SizeExpr offset_bytes = 0;
   SizeExpr reserved_bytes = 0;  // of the slab, from there: at least size_bytes
   std::uint32_t first_timepoint = 0, last_timepoint = 0;
+
+  /// Whether steps write it. Inputs and constants are only read.
+  bool is_computed() const { return lifetime == Lifetime::kTransient || output.has_value(); }
 };
 
 struct ResourceRange {

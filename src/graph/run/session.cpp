@@ -83,6 +83,7 @@ struct Session::State {
   std::vector<std::shared_ptr<Buffer>> retired;        // memory that runs in flight may still use
 
   Status bind(std::span<const TensorBinding> inputs, std::span<const DimBinding> dims);
+  Status bind_extents(std::span<const DimBinding> dims);
   bool is_bound_to(std::span<const TensorBinding> inputs, std::span<const DimBinding> given) const;
   Status bind_slab();
   Status bind_arguments(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
@@ -115,6 +116,10 @@ Status Session::State::bind(std::span<const TensorBinding> inputs, std::span<con
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     MILLRACE_TRY_ASSIGN(extents[i], extents_of(inputs[i], program->inputs[i]));
   }
+  return bind_extents(given);
+}
+
+Status Session::State::bind_extents(std::span<const DimBinding> given) {
   MILLRACE_TRY(bind_symbols(program->symbols, program->inputs, extents, given, values));
   const CommandList& commands = *program->commands;
   for (std::uint32_t i = 0; i < commands.sizes.size(); ++i) {
@@ -245,7 +250,10 @@ Result<Session> Session::create(const Program& program) {
       MILLRACE_TRY_ASSIGN(state->staging, Staging::create(*shared.device, shared.inputs, shared.outputs));
     }
     if (shared.symbols.symbols.empty()) {
-      MILLRACE_TRY(state->bind(std::vector<TensorBinding>(shared.inputs.size()), {}));
+      for (std::size_t i = 0; i < shared.inputs.size(); ++i) {
+        MILLRACE_TRY_ASSIGN(state->extents[i], extents_of({}, shared.inputs[i]));
+      }
+      MILLRACE_TRY(state->bind_extents({}));
     }
     return Session(std::move(state));
   });

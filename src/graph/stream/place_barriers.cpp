@@ -14,13 +14,16 @@ Status place_barriers(Schedule& schedule) try {
   const InsideGuard inside;
   IdVector<ResourceId, AccessTimes> times;
   times.resize(schedule.resources.size());
+  const auto is_computed = [&](const ResourceRange& range) { return schedule.resources[range.resource].is_computed(); };
   for (Step& step : schedule.steps) {
     std::int64_t after = -1;
     for (std::size_t i = 0; i < step.ranges.size(); ++i) {
+      if (!is_computed(step.ranges[i])) continue;
       after = std::max(after, times[step.ranges[i].resource].last_conflict(touched_bytes(step, i), step.writes[i]));
     }
     step.timepoint = static_cast<std::uint32_t>(after + 1);
     for (std::size_t i = 0; i < step.ranges.size(); ++i) {
+      if (!is_computed(step.ranges[i])) continue;
       times[step.ranges[i].resource].add(touched_bytes(step, i), step.writes[i], step.timepoint);
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
+#include <unordered_map>
 
 #include "base/guard_allocations.h"
 #include "millrace/graph/schedule.h"
@@ -16,7 +17,7 @@ struct Place {
 
 class Recorder {
  public:
-  explicit Recorder(const Schedule& schedule) : schedule_(schedule) {}
+  explicit Recorder(const Schedule& schedule) : schedule_(schedule) { places_.resize(schedule.resources.size()); }
 
   CommandList run() {
     bind_arguments(BindingKind::kInput);
@@ -24,6 +25,7 @@ class Recorder {
     bind_packed("constants", BindingKind::kConstant, Lifetime::kConstant, schedule_.constant_bytes);
     bind_packed("slab", BindingKind::kTransient, Lifetime::kTransient, schedule_.slab_bytes);
     for (const PlannedKernel& kernel : schedule_.kernels) list_.kernels.push_back(kernel.info);
+    list_.commands.reserve(schedule_.steps.size());
     std::uint32_t timepoint = 0;
     for (const Step& step : schedule_.steps) {
       if (step.timepoint != timepoint) list_.commands.emplace_back(BarrierCommand{});
@@ -36,7 +38,12 @@ class Recorder {
  private:
   /// Like CommandList::add_size, but finds an equal size in a map instead of comparing all sizes.
   SizeIndex add_size(const SizeExpr& size) {
-    const auto [place, is_new] = size_indices_.try_emplace(size, SizeIndex{});
+    return size.is_constant() ? add_size(constants_, size.constant(), size) : add_size(symbolic_, size, size);
+  }
+
+  template <class Map>
+  SizeIndex add_size(Map& indices, const typename Map::key_type& key, const SizeExpr& size) {
+    const auto [place, is_new] = indices.try_emplace(key, SizeIndex{});
     if (is_new) place->second = list_.sizes.push_back(size);
     return place->second;
   }
@@ -73,7 +80,7 @@ class Recorder {
   /// A whole transient is recorded with all that is reserved for it: neighbours are then seen to be apart whatever the
   /// sizes are.
   BufferRange range(const ResourceRange& range) {
-    const Place& place = places_.at(range.resource);
+    const Place& place = places_[range.resource];
     const bool is_whole = range.length_bytes == schedule_.resources[range.resource].size_bytes;
     return {place.binding, add_size(place.offset_bytes + range.offset_bytes),
             add_size(is_whole ? place.reserved_bytes : range.length_bytes)};
@@ -88,7 +95,7 @@ class Recorder {
     for (const ResourceRange& buffer : step.ranges) dispatch.buffers.push_back(range(buffer));
     for (const SizeExpr& size : step.sizes) dispatch.sizes.push_back(add_size(size));
     for (std::size_t i = 0; i < step.touched.size(); ++i) {
-      const Place& place = places_.at(step.ranges[i].resource);
+      const Place& place = places_[step.ranges[i].resource];
       dispatch.touched.push_back(
           !step.touched[i] ? dispatch.buffers[i]
                            : BufferRange{place.binding, add_size(place.offset_bytes + step.touched[i]->offset_bytes),
@@ -99,8 +106,9 @@ class Recorder {
 
   const Schedule& schedule_;
   CommandList list_;
-  std::map<ResourceId, Place> places_;
-  std::map<SizeExpr, SizeIndex, decltype(&form_less)> size_indices_{&form_less};
+  IdVector<ResourceId, Place> places_;
+  std::unordered_map<std::int64_t, SizeIndex> constants_;
+  std::map<SizeExpr, SizeIndex, decltype(&form_less)> symbolic_{&form_less};
 };
 
 }  // namespace

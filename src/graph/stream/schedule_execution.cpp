@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns kernel sequences into steps and resources. Nothing here knows what a kernel computes.
 #include <map>
+#include <string_view>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -18,6 +20,12 @@ bool is_part_of(const SizeExpr& size, const ByteRange& range) {
   const SizeExpr after = size - range.offset_bytes - range.length_bytes;
   return range != ByteRange{0, size} && after.lower_bound() >= 0 && !has_lost_value(after);
 }
+
+struct HashValue {
+  std::size_t operator()(const Value& value) const {
+    return std::hash<std::uint64_t>{}(std::uint64_t{index_of(value.node)} << 32 | value.result);
+  }
+};
 
 class Scheduler {
  public:
@@ -133,9 +141,9 @@ class Scheduler {
   const DispatchGraph& dispatch_;
   const Graph& graph_;
   Schedule schedule_;
-  std::map<Value, ResourceId> resources_;
+  std::unordered_map<Value, ResourceId, HashValue> resources_;
   std::vector<ResourceId> output_resources_;
-  std::map<std::pair<std::string, std::string>, KernelIndex> kernels_;
+  std::map<std::pair<std::string_view, std::string_view>, KernelIndex> kernels_;  // by texts of the sequences
 };
 
 }  // namespace

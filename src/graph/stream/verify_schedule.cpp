@@ -71,8 +71,7 @@ class PartsCheck {
                     (offset + length).to_text(), resource.name, step.ranges[i].offset_bytes.to_text(),
                     (step.ranges[i].offset_bytes + step.ranges[i].length_bytes).to_text());
     }
-    const bool is_writable = resource.lifetime == Lifetime::kTransient || resource.output.has_value();
-    if (step.writes[i] && !is_writable) {
+    if (step.writes[i] && !resource.is_computed()) {
       problems_.add("step {}: writes {}, which is {} and only read; write a transient or an output", step.name,
                     resource.name, to_text(resource.lifetime));
     }
@@ -129,6 +128,7 @@ class OrderCheck {
 
   void check(const Step& step, std::size_t i) {
     const Resource& resource = schedule_.resources[step.ranges[i].resource];
+    if (!resource.is_computed()) return;
     Seen& seen = seen_[index_of(step.ranges[i].resource)];
     const bool is_new_timepoint = !seen.uses.empty() && seen.uses.front().step->timepoint != step.timepoint;
     if (is_new_timepoint) seen.touched_now = seen.written_now = {};
@@ -145,8 +145,7 @@ class OrderCheck {
   }
 
   void check_written(const Step& step, std::size_t i, const Resource& resource, const Seen& seen) {
-    const bool is_computed = resource.lifetime == Lifetime::kTransient || resource.output.has_value();
-    if (!is_computed || step.writes[i]) return;
+    if (step.writes[i]) return;
     if (!seen.is_written) {
       problems_.add("step {}: reads {}, which no earlier step writes; write it first", step.name, resource.name);
       return;
@@ -173,6 +172,7 @@ class OrderCheck {
   }
 
   void note(const Step& step, std::size_t i) {
+    if (!schedule_.resources[step.ranges[i].resource].is_computed()) return;
     Seen& seen = seen_[index_of(step.ranges[i].resource)];
     const ByteRange bytes = touched_bytes(step, i);
     seen.uses.push_back({&step, i});

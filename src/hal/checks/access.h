@@ -19,6 +19,9 @@ struct RangeAccess {
   bool writes = false;
 };
 
+/// Inputs and constants are only read.
+constexpr bool is_writable(BindingKind kind) { return kind != BindingKind::kInput && kind != BindingKind::kConstant; }
+
 /// In the order in which the command names them. A dispatch of an unknown kernel is taken to read only.
 std::vector<RangeAccess> accesses_of(const CommandList&, const Command&);
 

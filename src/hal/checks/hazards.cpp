@@ -17,9 +17,9 @@ bool constants_overlap(std::int64_t a_offset, std::int64_t a_length, std::int64_
   return a_offset < Wide{b_offset} + b_length && b_offset < Wide{a_offset} + a_length;
 }
 
-bool in_range(const CommandList& list, const BufferRange& range) {
-  return list.bindings.contains(range.binding) && list.sizes.contains(range.offset_bytes) &&
-         list.sizes.contains(range.length_bytes);
+bool may_conflict(const CommandList& list, const BufferRange& range) {
+  return list.bindings.contains(range.binding) && is_writable(list.bindings[range.binding].kind) &&
+         list.sizes.contains(range.offset_bytes) && list.sizes.contains(range.length_bytes);
 }
 
 struct Touch {
@@ -74,10 +74,10 @@ class HazardFinder {
       }
       const std::vector<RangeAccess> accesses = accesses_of(list_, list_.commands[i]);
       for (const RangeAccess& access : accesses) {
-        if (in_range(list_, access.touched)) check({i, access});
+        if (may_conflict(list_, access.touched)) check({i, access});
       }
       for (const RangeAccess& access : accesses) {
-        if (in_range(list_, access.touched)) add({i, access});
+        if (may_conflict(list_, access.touched)) add({i, access});
       }
     }
   }

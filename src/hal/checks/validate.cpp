@@ -117,7 +117,7 @@ class Validator {
       return;
     }
     const BindingDecl& binding = list_.bindings[range.binding];
-    if (access.writes && (binding.kind == BindingKind::kInput || binding.kind == BindingKind::kConstant)) {
+    if (access.writes && !is_writable(binding.kind)) {
       broken("{}: writes {}, expected an output or a transient", where(), describe(list_, range.binding));
     }
     if (has_offset && has_length) check_range(where, range, binding.size_bytes);
