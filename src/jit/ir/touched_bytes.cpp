@@ -48,7 +48,7 @@ std::optional<ByteRange> hull(const ByteRange& a, const ByteRange& b) {
   const std::int64_t begin = std::min(a.offset_bytes.constant(), b.offset_bytes.constant());
   const std::int64_t end =
       std::max((a.offset_bytes + a.length_bytes).constant(), (b.offset_bytes + b.length_bytes).constant());
-  return ByteRange{begin, end - begin};
+  return ByteRange{begin, SizeExpr(end) - begin};
 }
 
 /// Of one tensor: all accesses have the tensor's number.
