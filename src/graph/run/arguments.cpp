@@ -75,7 +75,6 @@ Status check_memory(const BufferBinding& given, std::int64_t expected_bytes, con
 }
 
 Status check_output_extents(const TensorBinding& given, const Argument& output, const SymbolValues& values) {
-  if (!given.has_extents) return {};
   bool agrees = given.extents.rank() == output.type.shape.rank();
   for (std::size_t d = 0; agrees && d < given.extents.rank(); ++d) {
     MILLRACE_TRY_ASSIGN(const std::int64_t extent, output.type.shape[d].evaluate(values));
@@ -86,30 +85,36 @@ Status check_output_extents(const TensorBinding& given, const Argument& output, 
                                       printable(output.name), bound_text(output.type, values)));
 }
 
-OverlapCheck::ByteSpan OverlapCheck::span_of(const BufferBinding& memory, bool is_output) {
-  const bool is_opaque = memory.buffer != nullptr && memory.buffer->host_address() == nullptr;
+inline OverlapCheck::ByteSpan OverlapCheck::span_of(const BufferBinding& memory, bool is_output) {
   const void* base = memory.buffer == nullptr ? memory.data : memory.buffer->host_address();
+  const bool is_opaque = memory.buffer != nullptr && base == nullptr;
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(base) + memory.offset_bytes;
   return {is_opaque ? memory.buffer : nullptr, begin, begin + memory.size_bytes, is_output};
 }
 
 /// O(arguments * log(arguments)), and quadratic for a few, where that is faster.
-bool OverlapCheck::have_overlaps() {
+bool OverlapCheck::have_overlaps(std::span<const BufferBinding> memory, std::size_t num_inputs) {
   constexpr std::size_t kFew = 16;
-  if (spans_.size() <= kFew) {
-    for (std::size_t i = 0; i < spans_.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        if ((spans_[i].is_output || spans_[j].is_output) && spans_[i].meets(spans_[j])) return true;
-      }
+  const bool are_few = memory.size() <= kFew;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    if (memory[i].size_bytes == 0) continue;
+    const ByteSpan span = span_of(memory[i], i >= num_inputs);
+    for (std::size_t j = 0; are_few && j < count; ++j) {
+      if ((span.is_output || spans_[j].is_output) && span.meets(spans_[j])) return true;
     }
-    return false;
+    spans_[count++] = span;
   }
-  std::ranges::sort(spans_, [](const ByteSpan& a, const ByteSpan& b) {
+  return !are_few && have_overlaps(std::span(spans_).first(count));
+}
+
+bool OverlapCheck::have_overlaps(std::span<ByteSpan> spans) {
+  std::ranges::sort(spans, [](const ByteSpan& a, const ByteSpan& b) {
     return a.opaque != b.opaque ? std::less<>()(a.opaque, b.opaque) : a.begin < b.begin;
   });
   std::uintptr_t end_of_all = 0, end_of_outputs = 0;
   const Buffer* space = nullptr;
-  for (const ByteSpan& span : spans_) {
+  for (const ByteSpan& span : spans) {
     if (span.opaque != space) end_of_all = end_of_outputs = 0;
     space = span.opaque;
     if (span.begin < (span.is_output ? end_of_all : end_of_outputs)) return true;
@@ -121,11 +126,7 @@ bool OverlapCheck::have_overlaps() {
 
 Status OverlapCheck::check(std::span<const BufferBinding> memory, std::span<const Argument> inputs,
                            std::span<const Argument> outputs) {
-  spans_.clear();
-  for (std::size_t i = 0; i < memory.size(); ++i) {
-    if (memory[i].size_bytes > 0) spans_.push_back(span_of(memory[i], i >= inputs.size()));
-  }
-  if (!have_overlaps()) return {};
+  if (!have_overlaps(memory, inputs.size())) return {};
   const auto name = [&](std::size_t i) {
     return i < inputs.size() ? fmt::format("input '{}'", printable(inputs[i].name))
                              : fmt::format("output '{}'", printable(outputs[i - inputs.size()].name));

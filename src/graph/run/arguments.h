@@ -24,14 +24,14 @@ Status check_dtype(const TensorBinding&, const Argument&, const char* what);
 Status check_memory(const BufferBinding&, std::int64_t expected_bytes, const Argument&, const char* what,
                     const SymbolValues&);
 
-/// Checks that an output for which the caller gave extents has those of its type.
+/// Checks that the extents which the caller gave are those of the output's type. Precondition: given.has_extents.
 Status check_output_extents(const TensorBinding&, const Argument& output, const SymbolValues&);
 
 /// Whether arguments share memory: inputs are only read and every output is written, so no output may share bytes with
 /// another argument.
 class OverlapCheck {
  public:
-  explicit OverlapCheck(std::size_t num_arguments) { spans_.reserve(num_arguments); }
+  explicit OverlapCheck(std::size_t num_arguments) : spans_(num_arguments) {}
   /// `memory` is the inputs', then the outputs'. Allocates nothing when they are apart.
   Status check(std::span<const BufferBinding> memory, std::span<const Argument> inputs,
                std::span<const Argument> outputs);
@@ -46,9 +46,10 @@ class OverlapCheck {
     bool meets(const ByteSpan& other) const { return opaque == other.opaque && begin < other.end && other.begin < end; }
   };
   static ByteSpan span_of(const BufferBinding&, bool is_output);
-  bool have_overlaps();
+  bool have_overlaps(std::span<const BufferBinding> memory, std::size_t num_inputs);
+  static bool have_overlaps(std::span<ByteSpan>);
 
-  std::vector<ByteSpan> spans_;
+  std::vector<ByteSpan> spans_;  // room for one per argument
 };
 
 }  // namespace millrace

@@ -158,13 +158,14 @@ Status Session::State::bind_arguments(std::span<const TensorBinding> inputs, std
   std::size_t binding = 0;
   const auto bind_memory = [&](const TensorBinding& given, const Argument& argument, const char* what) -> Status {
     MILLRACE_TRY(check_dtype(given, argument, what));
-    const Status status = check_memory(given.memory(), binding_bytes(binding), argument, what, values);
-    bindings[binding++] = given.memory();
-    return status;
+    const std::int64_t expected_bytes = binding_bytes(binding);
+    BufferBinding& memory = bindings[binding++];
+    memory = given.memory();
+    return check_memory(memory, expected_bytes, argument, what, values);
   };
   for (std::size_t i = 0; i < inputs.size(); ++i) MILLRACE_TRY(bind_memory(inputs[i], program->inputs[i], "input"));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    MILLRACE_TRY(check_output_extents(outputs[i], program->outputs[i], values));
+    if (outputs[i].has_extents) MILLRACE_TRY(check_output_extents(outputs[i], program->outputs[i], values));
     MILLRACE_TRY(bind_memory(outputs[i], program->outputs[i], "output"));
   }
   return overlaps.check(std::span(bindings).first(num_arguments()), program->inputs, program->outputs);

@@ -46,6 +46,28 @@ void SubmissionCheck::note_symbolic_parts(std::size_t command) {
   }
 }
 
+[[gnu::cold, gnu::noinline]] Status SubmissionCheck::wrong_size(const ConstantSize& constant, std::int64_t given) {
+  return invalid_argument(
+      fmt::format("submit: size {} is {}, expected {} like the command list; give its sizes, evaluated",
+                  index_of(constant.index), given, constant.value));
+}
+
+inline bool SubmissionCheck::has_memory(BindingIndex index, const Submission& submission) const {
+  const BindingDecl& declared = list_.bindings[index];
+  const BufferBinding& binding = submission.bindings[index_of(index)];
+  const std::int64_t needed_bytes = submission.sizes[index_of(declared.size_bytes)];
+  // Also true for a negative length, which is a huge one here.
+  if (static_cast<std::uint64_t>(needed_bytes) > binding.size_bytes) return false;
+  if (binding.buffer == nullptr) {
+    return needed_bytes == 0 ||
+           (binding.data != nullptr && (addresses_host_memory_ || declared.place == BindingPlace::kHost));
+  }
+  // A buffer is the device's own even where nothing of it is used: devices cast what they are given.
+  return declared.place == BindingPlace::kDevice && binding.buffer->device() == device_ &&
+         binding.offset_bytes <= binding.buffer->size_bytes() &&
+         binding.size_bytes <= binding.buffer->size_bytes() - binding.offset_bytes;
+}
+
 Status SubmissionCheck::check(const Submission& submission) const {
   if (submission.bindings.size() != list_.bindings.size()) {
     return wrong_count("bindings", submission.bindings.size(), list_.bindings.size());
@@ -53,48 +75,23 @@ Status SubmissionCheck::check(const Submission& submission) const {
   if (submission.sizes.size() != list_.sizes.size()) {
     return wrong_count("sizes", submission.sizes.size(), list_.sizes.size());
   }
-  MILLRACE_TRY(check_sizes(submission));
-  for (std::uint32_t i = 0; i < list_.bindings.size(); ++i) MILLRACE_TRY(check_binding(BindingIndex{i}, submission));
+  for (const ConstantSize& constant : constants_) {
+    const std::int64_t given = submission.sizes[index_of(constant.index)];
+    if (given != constant.value) return wrong_size(constant, given);
+  }
+  for (std::uint32_t i = 0; i < list_.bindings.size(); ++i) {
+    if (!has_memory(BindingIndex{i}, submission)) return wrong_memory(BindingIndex{i}, submission);
+  }
   for (const SymbolicRange& range : ranges_) MILLRACE_TRY(check_range(range, submission));
   for (const SymbolicGroups& groups : groups_) MILLRACE_TRY(check_groups(groups, submission));
   return {};
 }
 
-Status SubmissionCheck::check_sizes(const Submission& submission) const {
-  for (const ConstantSize& constant : constants_) {
-    const std::int64_t given = submission.sizes[index_of(constant.index)];
-    if (given == constant.value) continue;
-    return invalid_argument(
-        fmt::format("submit: size {} is {}, expected {} like the command list; give its sizes, "
-                    "evaluated",
-                    index_of(constant.index), given, constant.value));
-  }
-  return {};
-}
-
-Status SubmissionCheck::check_binding(BindingIndex index, const Submission& submission) const {
+// Out of line, as all messages here.
+[[gnu::cold, gnu::noinline]] Status SubmissionCheck::wrong_memory(BindingIndex index,
+                                                                  const Submission& submission) const {
   const BufferBinding& binding = submission.bindings[index_of(index)];
   const std::int64_t declared = submission.sizes[index_of(list_.bindings[index].size_bytes)];
-  // Also false for a negative length, which is a huge one here.
-  const bool is_long_enough = static_cast<std::uint64_t>(declared) <= binding.size_bytes;
-  // A buffer is the device's own even where nothing of it is used: devices cast what they are given.
-  const bool needs_memory = declared != 0 || binding.buffer != nullptr;
-  if (is_long_enough && (!needs_memory || has_memory(list_.bindings[index], binding))) return {};
-  return wrong_memory(index, binding, declared);
-}
-
-bool SubmissionCheck::has_memory(const BindingDecl& declared, const BufferBinding& binding) const {
-  if (binding.buffer == nullptr) {
-    return binding.data != nullptr && (addresses_host_memory_ || declared.place == BindingPlace::kHost);
-  }
-  return declared.place == BindingPlace::kDevice && binding.buffer->device() == device_ &&
-         binding.offset_bytes <= binding.buffer->size_bytes() &&
-         binding.size_bytes <= binding.buffer->size_bytes() - binding.offset_bytes;
-}
-
-// Out of line, as all messages here.
-[[gnu::cold, gnu::noinline]] Status SubmissionCheck::wrong_memory(BindingIndex index, const BufferBinding& binding,
-                                                                  std::int64_t declared) const {
   const std::string name = describe(list_, index);
   const bool is_hosts = list_.bindings[index].place == BindingPlace::kHost;
   if (declared < 0) {

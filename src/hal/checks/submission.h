@@ -37,10 +37,10 @@ class SubmissionCheck {
   };
 
   void note_symbolic_parts(std::size_t command);
-  Status check_sizes(const Submission&) const;
-  Status check_binding(BindingIndex, const Submission&) const;
-  bool has_memory(const BindingDecl&, const BufferBinding&) const;
-  Status wrong_memory(BindingIndex, const BufferBinding&, std::int64_t declared) const;
+  static Status wrong_size(const ConstantSize&, std::int64_t given);
+  /// Whether a binding's memory is the device's, or the host's where that will do, and as long as the list says.
+  bool has_memory(BindingIndex, const Submission&) const;
+  Status wrong_memory(BindingIndex, const Submission&) const;
   Status check_range(const SymbolicRange&, const Submission&) const;
   Status check_groups(const SymbolicGroups&, const Submission&) const;
 

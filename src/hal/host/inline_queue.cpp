@@ -51,14 +51,14 @@ Status InlineQueue::submit(const InlineRecording& recording, const Submission& s
   bool is_deferred = false;
   Status status = guard_allocations("submit", [&]() -> Status {
     MILLRACE_TRY(recording.check(submission));
-    if (are_settled(submission.wait)) return recording.run(submission);
+    if (submission.wait.empty() || are_settled(submission.wait)) return recording.run(submission);
     defer(recording, submission);
     is_deferred = true;
     return {};
   });
   // A deferred one settles its signals itself. The others are signalled when the run is over, so that who waits may
   // use what was bound.
-  return is_deferred ? status : settle(submission.signal, std::move(status));
+  return is_deferred || submission.signal.empty() ? status : settle(submission.signal, std::move(status));
 }
 
 void InlineQueue::defer(const InlineRecording& recording, const Submission& submission) {

@@ -69,12 +69,13 @@ Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
 }
 
 Status InlineRecording::check(const Submission& submission) const {
-  MILLRACE_TRY(check_.check(submission));
+  Status status = check_.check(submission);
+  if (!status.ok() || (submission.wait.empty() && submission.signal.empty())) return status;
   return check_timepoints(submission);
 }
 
 Status InlineRecording::run(const Submission& submission) const {
-  MILLRACE_TRY(outcome_of(submission.wait));
+  if (!submission.wait.empty()) MILLRACE_TRY(outcome_of(submission.wait));
   InlineRun* run = runs_.take();
   if (run == nullptr) {
     MILLRACE_TRY_ASSIGN(std::unique_ptr<InlineRun> made, make_run());
