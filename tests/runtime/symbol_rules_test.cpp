@@ -10,7 +10,7 @@ using namespace millrace::runtime_test;
 
 namespace {
 
-/// Of the objects that the build lists in a file.
+/// The symbols of the objects that the build lists in a file.
 Symbols symbols_of(const std::string& list) {
   const std::string command = std::string(MILLRACE_NM) + " --format=posix @" MILLRACE_OBJECT_LISTS "/" + list;
   FILE* pipe = popen(command.c_str(), "r");

@@ -31,7 +31,7 @@ class Program {
   const std::vector<Dim>& named_dims() const;
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,
                                                std::span<const DimBinding> dims = {}) const;
-  /// Of the variant that the device runs.
+  /// How the variant that the device runs was compiled.
   const CompileReport& report() const;
   /// One variant per target, in the order of CompileOptions::targets.
   std::span<const ProgramVariant> variants() const;

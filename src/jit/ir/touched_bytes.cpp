@@ -51,7 +51,7 @@ std::optional<ByteRange> hull(const ByteRange& a, const ByteRange& b) {
   return ByteRange{begin, SizeExpr(end) - begin};
 }
 
-/// Of one tensor: all accesses have the tensor's number.
+/// A range that holds what all accesses of one tensor touch; nothing if there is none or it is not known.
 std::optional<ByteRange> range_of_all(std::span<const Access> accesses, std::uint32_t number,
                                       const KernelTensor& tensor, std::span<const LoopDim> domain) {
   std::optional<ByteRange> all;
