@@ -35,6 +35,7 @@ class IdVector {
   std::size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }
   void resize(std::size_t size) { items_.resize(size); }
+  void reserve(std::size_t capacity) { items_.reserve(capacity); }
   auto begin() { return items_.begin(); }
   auto end() { return items_.end(); }
   auto begin() const { return items_.begin(); }

@@ -6,6 +6,20 @@
 #include "millrace/graph/schedule.h"
 
 namespace millrace {
+namespace {
+
+/// Steps with equal timepoints keep their order.
+void order_by_timepoint(IdVector<StepId, Step>& steps) {
+  std::vector<StepId> order(steps.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = StepId(i);
+  std::ranges::stable_sort(order, {}, [&](StepId id) { return steps[id].timepoint; });
+  IdVector<StepId, Step> ordered;
+  ordered.reserve(steps.size());
+  for (StepId id : order) ordered.push_back(std::move(steps[id]));
+  steps = std::move(ordered);
+}
+
+}  // namespace
 
 // A step's timepoint is one after the last step that it must see finished: the last writer of the bytes that it reads,
 // and the last writer and readers of those that it writes. Steps are then ordered by timepoint; equal ones keep their
@@ -27,15 +41,7 @@ Status place_barriers(Schedule& schedule) try {
       times[step.ranges[i].resource].add(touched_bytes(step, i), step.writes[i], step.timepoint);
     }
   }
-  std::vector<std::vector<Step>> by_timepoint;
-  for (Step& step : schedule.steps) {
-    if (by_timepoint.size() <= step.timepoint) by_timepoint.resize(step.timepoint + 1);
-    by_timepoint[step.timepoint].push_back(std::move(step));
-  }
-  schedule.steps = {};
-  for (std::vector<Step>& steps : by_timepoint) {
-    for (Step& step : steps) schedule.steps.push_back(std::move(step));
-  }
+  order_by_timepoint(schedule.steps);
   return {};
 } catch (const std::bad_alloc&) {
   return out_of_memory_outside_guards("barriers");

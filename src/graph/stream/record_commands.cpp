@@ -92,6 +92,9 @@ class Recorder {
       return;
     }
     DispatchCommand dispatch{*step.kernel, add_size(step.num_groups)};
+    dispatch.buffers.reserve(step.ranges.size());
+    dispatch.sizes.reserve(step.sizes.size());
+    dispatch.touched.reserve(step.touched.size());
     for (const ResourceRange& buffer : step.ranges) dispatch.buffers.push_back(range(buffer));
     for (const SizeExpr& size : step.sizes) dispatch.sizes.push_back(add_size(size));
     for (std::size_t i = 0; i < step.touched.size(); ++i) {

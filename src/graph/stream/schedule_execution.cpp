@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns kernel sequences into steps and resources. Nothing here knows what a kernel computes.
-#include <map>
 #include <string_view>
 #include <unordered_map>
 
@@ -21,10 +20,24 @@ bool is_part_of(const SizeExpr& size, const ByteRange& range) {
   return range != ByteRange{0, size} && after.lower_bound() >= 0 && !has_lost_value(after);
 }
 
+std::size_t count_kernels(const std::vector<std::vector<KernelSequence>>& sequences) {
+  std::size_t count = 0;
+  for (const std::vector<KernelSequence>& region : sequences) {
+    for (const KernelSequence& sequence : region) count += sequence.kernels.size();
+  }
+  return count;
+}
+
 struct HashValue {
   std::size_t operator()(const Value& value) const {
     return std::hash<std::uint64_t>{}(std::uint64_t{index_of(value.node)} << 32 | value.result);
   }
+};
+
+using KernelKey = std::pair<std::string_view, std::string_view>;  // generator and key text
+
+struct HashKernelKey {
+  std::size_t operator()(const KernelKey& key) const { return std::hash<std::string_view>{}(key.second); }
 };
 
 class Scheduler {
@@ -33,9 +46,11 @@ class Scheduler {
 
   Result<Schedule> run(const std::vector<std::vector<KernelSequence>>& sequences, const std::set<Value>& constants) {
     MILLRACE_CHECK(sequences.size() == dispatch_.regions.size());
+    schedule_.resources.reserve(graph_.inputs.size() + graph_.outputs.size() + constants.size() + sequences.size());
     add_inputs();
     const std::vector<std::size_t> copied = add_outputs();
     for (const Value& constant : constants) resource_of(constant);
+    schedule_.steps.reserve(copied.size() + count_kernels(sequences));
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       const auto region = RegionId(i);
       for (const Value& output : dispatch_.regions[region].outputs) resource_of(output);
@@ -103,6 +118,8 @@ class Scheduler {
       step.num_groups = part.kernel.num_groups;
       step.sizes = part.kernel.sizes;
       step.flops = part.kernel.flops;
+      step.ranges.reserve(part.buffers.size());
+      step.writes.reserve(part.buffers.size());
       for (std::size_t i = 0; i < part.buffers.size(); ++i) {
         const SequenceOperand& buffer = part.buffers[i];
         const ResourceId resource = buffer.kind == SequenceOperand::Kind::kScratch ? scratch[buffer.index]
@@ -143,7 +160,7 @@ class Scheduler {
   Schedule schedule_;
   std::unordered_map<Value, ResourceId, HashValue> resources_;
   std::vector<ResourceId> output_resources_;
-  std::map<std::pair<std::string_view, std::string_view>, KernelIndex> kernels_;  // by texts of the sequences
+  std::unordered_map<KernelKey, KernelIndex, HashKernelKey> kernels_;  // by texts of the sequences
 };
 
 }  // namespace
