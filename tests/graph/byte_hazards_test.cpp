@@ -33,12 +33,10 @@ Schedule schedule_of(const std::vector<std::vector<Part>>& steps, const SizeExpr
     Step step;
     step.name = info.name;
     for (const Part& part : steps[i]) {
-      step.ranges.push_back({y, 0, size});
-      step.writes.push_back(part.writes);
-      step.touched.push_back(part.bytes);
+      step.uses.push_back({y, part.writes, part.bytes});
       info.buffer_is_written.push_back(part.writes);
     }
-    info.num_buffers = static_cast<std::uint32_t>(step.ranges.size());
+    info.num_buffers = static_cast<std::uint32_t>(step.uses.size());
     PlannedKernel kernel;
     kernel.name = info.name;
     kernel.generator = "none";
@@ -105,10 +103,10 @@ TEST_CASE("random parts: whoever touches what another writes is on the right sid
       for (const Step& earlier : schedule.steps) {
         if (index_of(*earlier.kernel) >= index_of(*later.kernel)) continue;
         bool meet = false;
-        for (std::size_t a = 0; a < earlier.ranges.size(); ++a) {
-          for (std::size_t b = 0; b < later.ranges.size(); ++b) {
-            if (!earlier.writes[a] && !later.writes[b]) continue;
-            const ByteRange x = touched_bytes(earlier, a), y = touched_bytes(later, b);
+        for (const ResourceUse& a : earlier.uses) {
+          for (const ResourceUse& b : later.uses) {
+            if (!a.is_written && !b.is_written) continue;
+            const ByteRange x = schedule.touched_bytes(a), y = schedule.touched_bytes(b);
             const std::int64_t x_begin = x.offset_bytes.evaluate(one).value(),
                                y_begin = y.offset_bytes.evaluate(one).value();
             const std::int64_t x_end = x_begin + x.length_bytes.evaluate(one).value();
@@ -190,8 +188,8 @@ TEST_CASE("verify refuses a part that is lost, moved, grown, outside or not stat
     Schedule copy = schedule;
     Step& step = copy.steps[StepId{1}];
     REQUIRE(step.timepoint == 0);
-    REQUIRE(step.touched.size() == 2);
-    damage(copy, *step.touched[1]);
+    REQUIRE(step.uses[1].touched);
+    damage(copy, *step.uses[1].touched);
     return verify(copy).message();
   };
   const std::string name = schedule.steps[StepId{1}].name, before = schedule.steps[StepId{0}].name;
@@ -210,10 +208,7 @@ TEST_CASE("verify refuses a part that is lost, moved, grown, outside or not stat
   CHECK(damaged([](Schedule&, ByteRange& part) { part = {-1, 64}; }).find("touches bytes [-1, 63)") !=
         std::string::npos);
   CHECK(damaged([](Schedule& copy, ByteRange&) {
-          copy.steps[StepId{1}].touched.pop_back();
-        }).find("says what it touches of 1 ranges, expected all 2 or none") != std::string::npos);
-  CHECK(damaged([](Schedule& copy, ByteRange&) {
-          copy.steps[StepId{1}].touched.clear();
+          copy.steps[StepId{1}].uses[1].touched.reset();
         }).find("put a barrier between them") != std::string::npos);
 }
 

@@ -105,7 +105,10 @@ TEST_CASE("index expressions reach 2^40 elements") {
   for (const Step& step : program->lowered().schedule.steps) {
     CHECK(step.num_groups.evaluate(values).ok());
     for (const SizeExpr& size : step.sizes) CHECK(size.evaluate(values).ok());
-    for (const ResourceRange& range : step.ranges) CHECK(range.length_bytes.evaluate(values).ok());
+  }
+  for (const Resource& resource : program->lowered().schedule.resources) {
+    CHECK(resource.size_bytes.evaluate(values).ok());
+    CHECK(resource.offset_bytes.evaluate(values).ok());
   }
 }
 

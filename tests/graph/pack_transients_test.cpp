@@ -25,8 +25,7 @@ Schedule schedule_of(const std::vector<Life>& lives) {
   for (const Life& life : lives) {
     const ResourceId id = schedule.resources.push_back({.name = "t", .size_bytes = life.bytes});
     for (const std::uint32_t timepoint : {life.first, life.last}) {
-      Step step{
-          .name = "touch", .kernel = {}, .region = {}, .sizes = {}, .ranges = {{id, 0, life.bytes}}, .writes = {true}};
+      Step step{.name = "touch", .kernel = {}, .region = {}, .sizes = {}, .uses = {{id, true}}};
       step.timepoint = timepoint;
       steps.push_back(std::move(step));
     }

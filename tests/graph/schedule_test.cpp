@@ -33,15 +33,14 @@ class HandMade {
 
   void step(std::string name, const std::vector<ResourceId>& reads, const std::vector<ResourceId>& writes) {
     KernelInfo info{.name = name};
-    Step step{.name = std::move(name), .kernel = {}, .region = {}, .sizes = {}, .ranges = {}, .writes = {}};
+    Step step{.name = std::move(name), .kernel = {}, .region = {}, .sizes = {}, .uses = {}};
     const auto add = [&](ResourceId id, bool writes_it) {
-      step.ranges.push_back({id, 0, schedule.resources[id].size_bytes});
-      step.writes.push_back(writes_it);
+      step.uses.push_back({id, writes_it});
       info.buffer_is_written.push_back(writes_it);
     };
     for (ResourceId id : reads) add(id, false);
     for (ResourceId id : writes) add(id, true);
-    info.num_buffers = static_cast<std::uint32_t>(step.ranges.size());
+    info.num_buffers = static_cast<std::uint32_t>(step.uses.size());
     step.kernel = schedule.kernels.push_back({.name = info.name,
                                               .generator = "none",
                                               .mapped = {},
@@ -52,13 +51,8 @@ class HandMade {
     schedule.steps.push_back(std::move(step));
   }
   void copy(ResourceId from, ResourceId to) {
-    const SizeExpr bytes = schedule.resources[to].size_bytes;
-    schedule.steps.push_back({.name = "copy",
-                              .kernel = {},
-                              .region = {},
-                              .sizes = {},
-                              .ranges = {{from, 0, bytes}, {to, 0, bytes}},
-                              .writes = {false, true}});
+    schedule.steps.push_back(
+        {.name = "copy", .kernel = {}, .region = {}, .sizes = {}, .uses = {{from, false}, {to, true}}});
   }
 
   /// "0:a 0:b 1:c": each step's timepoint, in the order in which they stand.
@@ -162,23 +156,19 @@ TEST_CASE("verify names the step and what is wrong with it, a line each") {
   made.step("nowhere", {x}, {y});
   made.step("unknown", {x}, {y});
   made.step("short", {x}, {y});
-  made.step("unsure", {x}, {y});
   made.copy(x, y);
   IdVector<StepId, Step>& steps = made.schedule.steps;
-  steps[StepId{2}].ranges[1].resource = ResourceId{9};
+  steps[StepId{2}].uses[1].resource = ResourceId{9};
   steps[StepId{3}].kernel = KernelIndex{7};
   steps[StepId{4}].sizes = {4};
-  steps[StepId{5}].writes.pop_back();
-  steps[StepId{6}].ranges.pop_back();
-  steps[StepId{6}].writes.pop_back();
+  steps[StepId{5}].uses.pop_back();
   CHECK(verify(made.schedule).message() ==
         "step to_input: writes x, which is external and only read; write a transient or an output\n"
         "step to_constant: writes w, which is constant and only read; write a transient or an output\n"
-        "step nowhere: range 1 is of resource 9, expected less than 3; name one of the schedule\n"
-        "step unknown: kernel 7, expected less than 6; name one of the table\n"
+        "step nowhere: uses resource 9, expected less than 3; name one of the schedule\n"
+        "step unknown: kernel 7, expected less than 5; name one of the table\n"
         "step short: 2 buffers and 1 sizes, expected 2 and 0; pass what the kernel takes\n"
-        "step unsure: 2 ranges and 1 accesses, expected as many; say of each whether it is written\n"
-        "step copy: a copy with 1 ranges, expected 2; name source and destination");
+        "step copy: a copy that uses 1 resources, expected 2; name source and destination");
   CHECK(verify(made.schedule).code() == StatusCode::kInternal);
 }
 

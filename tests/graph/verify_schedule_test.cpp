@@ -131,9 +131,9 @@ TEST_CASE("a slab that is too small is refused, and so is room for less than a t
 TEST_CASE("a read of what nobody wrote names the step and the value") {
   Schedule schedule = schedule_of(100);
   Step& first = *schedule.steps.begin();
-  REQUIRE(first.writes.back());
-  const std::string value = schedule.resources[first.ranges.back().resource].name;
-  first.writes.back() = false;
+  REQUIRE(first.uses.back().is_written);
+  const std::string value = schedule.resources[first.uses.back().resource].name;
+  first.uses.back().is_written = false;
   CHECK(verify(schedule).message().find("step " + first.name + ": reads " + value +
                                         ", which no earlier step writes; write it first") != std::string::npos);
 }

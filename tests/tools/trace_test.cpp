@@ -94,6 +94,15 @@ TEST_CASE("a trace has each dispatch of a run, with the cost that explain says, 
   CHECK(dispatches[0]["args"]["bytes_written"] == 4 * 16 * 24);
 }
 
+TEST_CASE("a dispatch that writes a part of a value counts only these bytes") {
+  const Workplace here;
+  here.write("parts.mr", "graph parts(%a: f32[3, 4], %b: f32[5, 4]) {\n  return y = concat(%a, %b, axis=0)\n}\n");
+  const std::vector<json> dispatches = events_of(trace_of(here, "parts.mr --input a=ones --input b=ones"), "dispatch");
+  REQUIRE(dispatches.size() == 2);
+  CHECK(dispatches[0]["args"]["bytes_written"].get<int>() + dispatches[1]["args"]["bytes_written"].get<int>() ==
+        4 * 8 * 4);
+}
+
 TEST_CASE("a dispatch whose operations have no number has none in its trace") {
   const Workplace here;
   const std::vector<json> dispatches = events_of(trace_of(here, "top.mr --input x=ones,2x10"), "dispatch");

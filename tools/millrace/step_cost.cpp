@@ -3,11 +3,11 @@
 
 namespace millrace::tool {
 
-StepCost cost_of(const Step& step) {
+StepCost cost_of(const Schedule& schedule, const Step& step) {
   StepCost cost;
-  for (std::size_t i = 0; i < step.ranges.size(); ++i) {
-    SizeExpr& bytes = step.writes[i] ? cost.bytes_written : cost.bytes_read;
-    bytes = bytes + step.ranges[i].length_bytes;
+  for (const ResourceUse& use : step.uses) {
+    SizeExpr& bytes = use.is_written ? cost.bytes_written : cost.bytes_read;
+    bytes = bytes + schedule.touched_bytes(use).length_bytes;
   }
   if (step.kernel) cost.flops = step.flops;
   return cost;

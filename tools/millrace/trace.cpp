@@ -94,7 +94,7 @@ void add_run_events(Json& events, const LoweredGraph& lowered, const TraceTimes&
   };
   for (const CommandTimes::Entry& entry : commands.entries()) {
     const Step& step = *steps[entry.command];
-    const StepCost cost = cost_of(step);
+    const StepCost cost = cost_of(lowered.schedule, step);
     const std::int64_t read = number(cost.bytes_read), written = number(cost.bytes_written);
     const nanoseconds length = entry.end - entry.begin;
     const double per_ns = 1 / std::max(1.0, static_cast<double>(length.count()));

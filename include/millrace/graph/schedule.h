@@ -43,29 +43,25 @@ struct Resource {
   bool is_computed() const { return lifetime == Lifetime::kTransient || output.has_value(); }
 };
 
-struct ResourceRange {
+/// What a step does with a resource.
+struct ResourceUse {
   ResourceId resource{};
-  SizeExpr offset_bytes, length_bytes;
+  bool is_written = false;
+  std::optional<ByteRange> touched = {};  // of its bytes; absent: perhaps all
 };
 
 /// A kernel launch or a copy on the timeline. Its timepoint is the number of barriers before it; steps with the same
 /// timepoint may run concurrently.
 struct Step {
   std::string name;
-  std::optional<KernelIndex> kernel;  // nothing: a copy of ranges[0] to ranges[1]
+  std::optional<KernelIndex> kernel;  // nothing: a copy of uses[0] to uses[1]
   std::optional<RegionId> region;     // which the kernel is of; nothing: of a copy
   SizeExpr num_groups = 1;
   std::vector<SizeExpr> sizes;
   std::optional<SizeExpr> flops = {};  // of this launch, as PlannedKernel::flops
-  std::vector<ResourceRange> ranges;   // as the kernel's buffers
-  /// The bytes that it touches, of the resource of each range; an absent one, or none at all, means all of the range.
-  std::vector<std::optional<ByteRange>> touched = {};
-  std::vector<bool> writes;     // per range
-  std::uint32_t timepoint = 0;  // by place_barriers
+  std::vector<ResourceUse> uses;       // as the kernel's buffers
+  std::uint32_t timepoint = 0;         // by place_barriers
 };
-
-/// The bytes of range `i`'s resource that the step touches.
-ByteRange touched_bytes(const Step&, std::size_t i);
 
 /// Which steps run when, and on which memory. Made from KernelSequences alone, without code.
 struct Schedule {
@@ -74,6 +70,11 @@ struct Schedule {
   IdVector<KernelIndex, PlannedKernel> kernels;  // equal kernels once
   SizeExpr slab_bytes = 0;                       // by pack_transients
   std::int64_t constant_bytes = 0;               // likewise
+
+  /// The bytes of its resource that a use may touch.
+  ByteRange touched_bytes(const ResourceUse& use) const {
+    return use.touched ? *use.touched : ByteRange{0, resources[use.resource].size_bytes};
+  }
 };
 
 /// The constants that the kernels of `sequences` and the graph's outputs read. `sequences` has one row per region.
@@ -84,7 +85,7 @@ Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std:
                                     const std::set<Value>& constants);
 /// Sets timepoints and orders the steps by them. A step waits only for steps that touch the same bytes, where it or
 /// they write. Bytes whose places a run decides are taken for the same unless no binding can make them so. O(n log n)
-/// in ranges.
+/// in uses.
 Status place_barriers(Schedule&);
 /// Assigns offsets in one slab, aligned to Buffer::kAlignment. Transients that do not live at the same time share
 /// bytes: greedy by size if sizes are constant. Symbolic sizes cannot be compared, so such transients share whole
@@ -94,9 +95,9 @@ Status place_barriers(Schedule&);
 Status pack_transients(Schedule&);
 /// Checks these invariants, of a schedule that is ordered and packed. Fails with kInternal and one line per failure.
 /// O(n log n) in steps and resources.
-/// * Each step has one access flag per range, and its resources and kernel exist.
-/// * A copy has two ranges; a kernel has as many buffers and sizes as its KernelInfo.
-/// * What a step touches is stated for all of its ranges or for none, inside each unless a run's sizes decide.
+/// * The resources and the kernel of each step exist.
+/// * A copy has two uses; a kernel has as many buffers and sizes as its KernelInfo.
+/// * What a step touches is inside the resource, unless a run's sizes decide.
 /// * Steps write only transients and outputs, and read bytes of them only after earlier steps have written these, where
 ///   both are known; else after any write.
 /// * Steps are ordered by timepoint. No step writes bytes that another step with the same timepoint touches.

@@ -20,11 +20,11 @@ SizeExpr aligned(const SizeExpr& bytes) {
 void find_lives(Schedule& schedule) {
   std::vector<bool> seen(schedule.resources.size());
   for (const Step& step : schedule.steps) {
-    for (const ResourceRange& range : step.ranges) {
-      Resource& resource = schedule.resources[range.resource];
-      if (!seen[index_of(range.resource)]) resource.first_timepoint = step.timepoint;
-      resource.last_timepoint = std::max(seen[index_of(range.resource)] ? resource.last_timepoint : 0, step.timepoint);
-      seen[index_of(range.resource)] = true;
+    for (const ResourceUse& use : step.uses) {
+      Resource& resource = schedule.resources[use.resource];
+      if (!seen[index_of(use.resource)]) resource.first_timepoint = step.timepoint;
+      resource.last_timepoint = std::max(seen[index_of(use.resource)] ? resource.last_timepoint : 0, step.timepoint);
+      seen[index_of(use.resource)] = true;
     }
   }
 }

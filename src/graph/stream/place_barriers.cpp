@@ -28,17 +28,16 @@ Status place_barriers(Schedule& schedule) try {
   const InsideGuard inside;
   IdVector<ResourceId, AccessTimes> times;
   times.resize(schedule.resources.size());
-  const auto is_computed = [&](const ResourceRange& range) { return schedule.resources[range.resource].is_computed(); };
+  const auto is_computed = [&](const ResourceUse& use) { return schedule.resources[use.resource].is_computed(); };
   for (Step& step : schedule.steps) {
     std::int64_t after = -1;
-    for (std::size_t i = 0; i < step.ranges.size(); ++i) {
-      if (!is_computed(step.ranges[i])) continue;
-      after = std::max(after, times[step.ranges[i].resource].last_conflict(touched_bytes(step, i), step.writes[i]));
+    for (const ResourceUse& use : step.uses) {
+      if (!is_computed(use)) continue;
+      after = std::max(after, times[use.resource].last_conflict(schedule.touched_bytes(use), use.is_written));
     }
     step.timepoint = static_cast<std::uint32_t>(after + 1);
-    for (std::size_t i = 0; i < step.ranges.size(); ++i) {
-      if (!is_computed(step.ranges[i])) continue;
-      times[step.ranges[i].resource].add(touched_bytes(step, i), step.writes[i], step.timepoint);
+    for (const ResourceUse& use : step.uses) {
+      if (is_computed(use)) times[use.resource].add(schedule.touched_bytes(use), use.is_written, step.timepoint);
     }
   }
   order_by_timepoint(schedule.steps);

@@ -77,32 +77,30 @@ class Recorder {
     }
   }
 
-  /// A whole transient is recorded with all that is reserved for it: neighbours are then seen to be apart whatever the
-  /// sizes are.
-  BufferRange range(const ResourceRange& range) {
-    const Place& place = places_[range.resource];
-    const bool is_whole = range.length_bytes == schedule_.resources[range.resource].size_bytes;
-    return {place.binding, add_size(place.offset_bytes + range.offset_bytes),
-            add_size(is_whole ? place.reserved_bytes : range.length_bytes)};
+  /// A transient is recorded with all that is reserved for it: neighbours are then seen to be apart whatever the sizes
+  /// are.
+  BufferRange range(const ResourceUse& use) {
+    const Place& place = places_[use.resource];
+    return {place.binding, add_size(place.offset_bytes), add_size(place.reserved_bytes)};
   }
 
   void add_step(const Step& step) {
     if (!step.kernel) {
-      list_.commands.emplace_back(CopyCommand{range(step.ranges[0]), range(step.ranges[1])});
+      list_.commands.emplace_back(CopyCommand{range(step.uses[0]), range(step.uses[1])});
       return;
     }
     DispatchCommand dispatch{*step.kernel, add_size(step.num_groups)};
-    dispatch.buffers.reserve(step.ranges.size());
+    dispatch.buffers.reserve(step.uses.size());
     dispatch.sizes.reserve(step.sizes.size());
-    dispatch.touched.reserve(step.touched.size());
-    for (const ResourceRange& buffer : step.ranges) dispatch.buffers.push_back(range(buffer));
+    for (const ResourceUse& use : step.uses) dispatch.buffers.push_back(range(use));
     for (const SizeExpr& size : step.sizes) dispatch.sizes.push_back(add_size(size));
-    for (std::size_t i = 0; i < step.touched.size(); ++i) {
-      const Place& place = places_[step.ranges[i].resource];
-      dispatch.touched.push_back(
-          !step.touched[i] ? dispatch.buffers[i]
-                           : BufferRange{place.binding, add_size(place.offset_bytes + step.touched[i]->offset_bytes),
-                                         add_size(step.touched[i]->length_bytes)});
+    for (std::size_t i = 0; i < step.uses.size(); ++i) {
+      const std::optional<ByteRange>& touched = step.uses[i].touched;
+      if (!touched) continue;
+      if (dispatch.touched.empty()) dispatch.touched = dispatch.buffers;
+      const Place& place = places_[step.uses[i].resource];
+      dispatch.touched[i] = {place.binding, add_size(place.offset_bytes + touched->offset_bytes),
+                             add_size(touched->length_bytes)};
     }
     list_.commands.emplace_back(std::move(dispatch));
   }

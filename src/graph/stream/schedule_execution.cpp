@@ -118,20 +118,17 @@ class Scheduler {
       step.num_groups = part.kernel.num_groups;
       step.sizes = part.kernel.sizes;
       step.flops = part.kernel.flops;
-      step.ranges.reserve(part.buffers.size());
-      step.writes.reserve(part.buffers.size());
+      step.uses.reserve(part.buffers.size());
       for (std::size_t i = 0; i < part.buffers.size(); ++i) {
         const SequenceOperand& buffer = part.buffers[i];
         const ResourceId resource = buffer.kind == SequenceOperand::Kind::kScratch ? scratch[buffer.index]
                                     : buffer.kind == SequenceOperand::Kind::kOperand
                                         ? resource_of(region.inputs[buffer.index])
                                         : resource_of(region.outputs[buffer.index]);
-        const ByteRange all{0, schedule_.resources[resource].size_bytes};
-        step.ranges.push_back({resource, all.offset_bytes, all.length_bytes});
-        step.writes.push_back(part.kernel.info.buffer_is_written[i]);
-        if (i < part.touched.size() && part.touched[i] && is_part_of(all.length_bytes, *part.touched[i])) {
-          step.touched.resize(part.buffers.size());
-          step.touched[i] = part.touched[i];
+        ResourceUse& use = step.uses.emplace_back(ResourceUse{resource, part.kernel.info.buffer_is_written[i]});
+        const bool is_known = i < part.touched.size() && part.touched[i];
+        if (is_known && is_part_of(schedule_.resources[resource].size_bytes, *part.touched[i])) {
+          use.touched = part.touched[i];
         }
       }
       schedule_.steps.push_back(std::move(step));
@@ -147,11 +144,9 @@ class Scheduler {
   void add_copy(std::size_t output) {
     const ResourceId from = resource_of(graph_.outputs[output].value);
     const ResourceId to = output_resources_[output];
-    const SizeExpr bytes = schedule_.resources[to].size_bytes;
     Step step;
     step.name = fmt::format("copy to {}", printable(graph_.outputs[output].name));
-    step.ranges = {{from, 0, bytes}, {to, 0, bytes}};
-    step.writes = {false, true};
+    step.uses = {{from, false}, {to, true}};
     schedule_.steps.push_back(std::move(step));
   }
 

@@ -9,11 +9,6 @@ std::string_view to_text(Lifetime lifetime) {
   return kNames[static_cast<std::size_t>(lifetime)];
 }
 
-ByteRange touched_bytes(const Step& step, std::size_t i) {
-  if (i < step.touched.size() && step.touched[i]) return *step.touched[i];
-  return {step.ranges[i].offset_bytes, step.ranges[i].length_bytes};
-}
-
 std::string to_text(const Schedule& schedule) {
   std::string text = fmt::format("schedule: {} steps, {} kernels, {} slab bytes\n", schedule.steps.size(),
                                  schedule.kernels.size(), schedule.slab_bytes.to_text());
@@ -23,10 +18,10 @@ std::string to_text(const Schedule& schedule) {
   for (const Step& step : schedule.steps) {
     text += fmt::format("  @{} {}", step.timepoint, step.name);
     if (step.kernel) text += fmt::format(" kernel {} groups {}", index_of(*step.kernel), step.num_groups.to_text());
-    for (std::size_t i = 0; i < step.ranges.size(); ++i) {
-      text += fmt::format(" {}{}", step.writes[i] ? ">" : "<", schedule.resources[step.ranges[i].resource].name);
-      if (i >= step.touched.size() || !step.touched[i]) continue;
-      const auto& [offset, length] = *step.touched[i];
+    for (const ResourceUse& use : step.uses) {
+      text += fmt::format(" {}{}", use.is_written ? ">" : "<", schedule.resources[use.resource].name);
+      if (!use.touched) continue;
+      const auto& [offset, length] = *use.touched;
       text += fmt::format("[{}, {})", offset.to_text(), (offset + length).to_text());
     }
     text += "\n";

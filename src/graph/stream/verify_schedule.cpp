@@ -36,42 +36,30 @@ class PartsCheck {
 
   void run() {
     for (const Step& step : schedule_.steps) {
-      if (step.ranges.size() != step.writes.size()) {
-        problems_.add("step {}: {} ranges and {} accesses, expected as many; say of each whether it is written",
-                      step.name, step.ranges.size(), step.writes.size());
-        continue;
+      if (!step.kernel && step.uses.size() != 2) {
+        problems_.add("step {}: a copy that uses {} resources, expected 2; name source and destination", step.name,
+                      step.uses.size());
       }
-      if (!step.kernel && step.ranges.size() != 2) {
-        problems_.add("step {}: a copy with {} ranges, expected 2; name source and destination", step.name,
-                      step.ranges.size());
-      }
-      if (!step.touched.empty() && step.touched.size() != step.ranges.size()) {
-        problems_.add("step {}: says what it touches of {} ranges, expected all {} or none", step.name,
-                      step.touched.size(), step.ranges.size());
-        continue;
-      }
-      for (std::size_t i = 0; i < step.ranges.size(); ++i) check_range(step, i);
+      for (const ResourceUse& use : step.uses) check_use(step, use);
       if (step.kernel) check_kernel(step);
     }
   }
 
  private:
-  void check_range(const Step& step, std::size_t i) {
-    if (!schedule_.resources.contains(step.ranges[i].resource)) {
-      problems_.add("step {}: range {} is of resource {}, expected less than {}; name one of the schedule", step.name,
-                    i, index_of(step.ranges[i].resource), schedule_.resources.size());
+  void check_use(const Step& step, const ResourceUse& use) {
+    if (!schedule_.resources.contains(use.resource)) {
+      problems_.add("step {}: uses resource {}, expected less than {}; name one of the schedule", step.name,
+                    index_of(use.resource), schedule_.resources.size());
       return;
     }
-    const Resource& resource = schedule_.resources[step.ranges[i].resource];
-    const auto& [offset, length] = touched_bytes(step, i);
-    const SizeExpr begin = offset - step.ranges[i].offset_bytes;
-    if (begin.upper_bound() < 0 || length.upper_bound() < 0 ||
-        (step.ranges[i].length_bytes - begin - length).upper_bound() < 0) {
-      problems_.add("step {}: touches bytes [{}, {}) of {}, expected some of [{}, {})", step.name, offset.to_text(),
-                    (offset + length).to_text(), resource.name, step.ranges[i].offset_bytes.to_text(),
-                    (step.ranges[i].offset_bytes + step.ranges[i].length_bytes).to_text());
+    const Resource& resource = schedule_.resources[use.resource];
+    const auto& [offset, length] = schedule_.touched_bytes(use);
+    if (offset.upper_bound() < 0 || length.upper_bound() < 0 ||
+        (resource.size_bytes - offset - length).upper_bound() < 0) {
+      problems_.add("step {}: touches bytes [{}, {}) of {}, expected some of its {}", step.name, offset.to_text(),
+                    (offset + length).to_text(), resource.name, resource.size_bytes.to_text());
     }
-    if (step.writes[i] && !resource.is_computed()) {
+    if (use.is_written && !resource.is_computed()) {
       problems_.add("step {}: writes {}, which is {} and only read; write a transient or an output", step.name,
                     resource.name, to_text(resource.lifetime));
     }
@@ -84,9 +72,9 @@ class PartsCheck {
       return;
     }
     const KernelInfo& info = schedule_.kernels[*step.kernel].info;
-    if (info.num_buffers == step.ranges.size() && info.num_sizes == step.sizes.size()) return;
+    if (info.num_buffers == step.uses.size() && info.num_sizes == step.sizes.size()) return;
     problems_.add("step {}: {} buffers and {} sizes, expected {} and {}; pass what the kernel takes", step.name,
-                  step.ranges.size(), step.sizes.size(), info.num_buffers, info.num_sizes);
+                  step.uses.size(), step.sizes.size(), info.num_buffers, info.num_sizes);
   }
 
   const Schedule& schedule_;
@@ -107,36 +95,35 @@ class OrderCheck {
                       before->name, before->timepoint);
       }
       before = &step;
-      for (std::size_t i = 0; i < step.ranges.size(); ++i) check(step, i);
-      for (std::size_t i = 0; i < step.ranges.size(); ++i) note(step, i);
+      for (const ResourceUse& use : step.uses) check(step, use);
+      for (const ResourceUse& use : step.uses) note(step, use);
     }
   }
 
  private:
-  struct Use {
+  struct StepUse {
     const Step* step;
-    std::size_t range;
+    const ResourceUse* use;
   };
   struct Seen {
     bool is_written = false;  // at least in part, so far
     bool is_exact = true;     // `written` has every written byte
     IntervalSet written = {};
     // At the timepoint of the step checked last:
-    std::vector<Use> uses = {};
+    std::vector<StepUse> uses = {};
     ByteSet touched_now = {}, written_now = {};
   };
 
-  void check(const Step& step, std::size_t i) {
-    const Resource& resource = schedule_.resources[step.ranges[i].resource];
+  void check(const Step& step, const ResourceUse& use) {
+    const Resource& resource = schedule_.resources[use.resource];
     if (!resource.is_computed()) return;
-    Seen& seen = seen_[index_of(step.ranges[i].resource)];
+    Seen& seen = seen_[index_of(use.resource)];
     const bool is_new_timepoint = !seen.uses.empty() && seen.uses.front().step->timepoint != step.timepoint;
     if (is_new_timepoint) seen.touched_now = seen.written_now = {};
     if (is_new_timepoint) seen.uses.clear();
-    check_written(step, i, resource, seen);
-    const ByteRange bytes = touched_bytes(step, i);
-    if ((step.writes[i] ? seen.touched_now : seen.written_now).may_overlap(bytes))
-      find_meeting(step, i, resource, seen);
+    check_written(step, use, resource, seen);
+    const ByteSet& others = use.is_written ? seen.touched_now : seen.written_now;
+    if (others.may_overlap(schedule_.touched_bytes(use))) find_meeting(step, use, resource, seen);
     const bool lives = resource.first_timepoint <= step.timepoint && step.timepoint <= resource.last_timepoint;
     if (resource.lifetime == Lifetime::kTransient && !lives) {
       problems_.add("step {}: uses {} at @{}, which lives from @{} to @{}; let it live as long", step.name,
@@ -144,13 +131,13 @@ class OrderCheck {
     }
   }
 
-  void check_written(const Step& step, std::size_t i, const Resource& resource, const Seen& seen) {
-    if (step.writes[i]) return;
+  void check_written(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
+    if (use.is_written) return;
     if (!seen.is_written) {
       problems_.add("step {}: reads {}, which no earlier step writes; write it first", step.name, resource.name);
       return;
     }
-    const auto& [offset, length] = touched_bytes(step, i);
+    const auto& [offset, length] = schedule_.touched_bytes(use);
     if (!seen.is_exact || !offset.is_constant() || !length.is_constant()) return;
     if (seen.written.contains(offset.constant(), (offset + length).constant())) return;
     problems_.add("step {}: reads bytes [{}, {}) of {}, of which earlier steps write only some; write them first",
@@ -158,26 +145,26 @@ class OrderCheck {
   }
 
   /// Reports the first earlier step of the same timepoint that may touch the same bytes.
-  void find_meeting(const Step& step, std::size_t i, const Resource& resource, const Seen& seen) {
-    for (const Use& use : seen.uses) {
-      const bool both_read = !step.writes[i] && !use.step->writes[use.range];
-      if (use.step == &step || both_read) continue;
-      ByteSet other;
-      other.add(touched_bytes(*use.step, use.range));
-      if (!other.may_overlap(touched_bytes(step, i))) continue;
+  void find_meeting(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
+    for (const auto& [other_step, other] : seen.uses) {
+      const bool both_read = !use.is_written && !other->is_written;
+      if (other_step == &step || both_read) continue;
+      ByteSet bytes;
+      bytes.add(schedule_.touched_bytes(*other));
+      if (!bytes.may_overlap(schedule_.touched_bytes(use))) continue;
       problems_.add("step {}: meets {}, which {} {} at the same timepoint @{}; put a barrier between them", step.name,
-                    use.step->name, use.step->writes[use.range] ? "writes" : "reads", resource.name, step.timepoint);
+                    other_step->name, other->is_written ? "writes" : "reads", resource.name, step.timepoint);
       return;
     }
   }
 
-  void note(const Step& step, std::size_t i) {
-    if (!schedule_.resources[step.ranges[i].resource].is_computed()) return;
-    Seen& seen = seen_[index_of(step.ranges[i].resource)];
-    const ByteRange bytes = touched_bytes(step, i);
-    seen.uses.push_back({&step, i});
+  void note(const Step& step, const ResourceUse& use) {
+    if (!schedule_.resources[use.resource].is_computed()) return;
+    Seen& seen = seen_[index_of(use.resource)];
+    const ByteRange bytes = schedule_.touched_bytes(use);
+    seen.uses.push_back({&step, &use});
     seen.touched_now.add(bytes);
-    if (!step.writes[i]) return;
+    if (!use.is_written) return;
     seen.written_now.add(bytes);
     seen.is_written = true;
     seen.is_exact = seen.is_exact && bytes.offset_bytes.is_constant() && bytes.length_bytes.is_constant();
