@@ -96,7 +96,9 @@ TEST_CASE("a trace has each dispatch of a run, with the cost that explain says, 
 
 TEST_CASE("a dispatch that writes a part of a value counts only these bytes") {
   const Workplace here;
-  here.write("parts.mr", "graph parts(%a: f32[3, 4], %b: f32[5, 4]) {\n  return y = concat(%a, %b, axis=0)\n}\n");
+  here.write("parts.mr",
+             "graph parts(%a: f32[3, 4], %b: f32[5, 4]) {\n"
+             "  %c = concat(%a, %b) {axis = 0} : f32[8, 4]\n  return y = %c\n}\n");
   const std::vector<json> dispatches = events_of(trace_of(here, "parts.mr --input a=ones --input b=ones"), "dispatch");
   REQUIRE(dispatches.size() == 2);
   CHECK(dispatches[0]["args"]["bytes_written"].get<int>() + dispatches[1]["args"]["bytes_written"].get<int>() ==

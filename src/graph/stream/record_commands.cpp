@@ -86,7 +86,10 @@ class Recorder {
 
   void add_step(const Step& step) {
     if (!step.kernel) {
-      list_.commands.emplace_back(CopyCommand{range(step.uses[0]), range(step.uses[1])});
+      const BufferRange to = range(step.uses[1]);
+      BufferRange from = range(step.uses[0]);
+      from.length_bytes = to.length_bytes;  // a reshaped value may write the size of its storage differently
+      list_.commands.emplace_back(CopyCommand{from, to});
       return;
     }
     DispatchCommand dispatch{*step.kernel, add_size(step.num_groups)};
