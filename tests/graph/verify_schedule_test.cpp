@@ -138,5 +138,21 @@ TEST_CASE("a read of what nobody wrote names the step and the value") {
                                         ", which no earlier step writes; write it first") != std::string::npos);
 }
 
+TEST_CASE("a step that reads an empty value may run before the one that writes it") {
+  GraphBuilder builder("empty");
+  const Tensor greatest = reduce_max(builder.input("x", DType::kF32, {0}), {0}, true);
+  const Tensor empty = broadcast_to(greatest, {0});
+  builder.output("greatest", greatest);
+  builder.output("empty", empty);
+  builder.output("sum", reduce_sum(empty, {0}));
+  const Target target = test::test_context()->target("sim:gfx1100").value();
+  Schedule schedule = lower_graph(builder.finish().value(), target).value().schedule;
+  CHECK(verify(schedule).message() == "");
+  for (Resource& resource : schedule.resources) {
+    if (resource.name == "empty") resource.size_bytes = 4;
+  }
+  CHECK(verify(schedule).message().find("reads empty, which no earlier step writes") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace

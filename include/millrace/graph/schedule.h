@@ -99,7 +99,7 @@ Status pack_transients(Schedule&);
 /// * A copy has two uses; a kernel has as many buffers and sizes as its KernelInfo.
 /// * What a step touches is inside the resource, unless a run's sizes decide.
 /// * Steps write only transients and outputs, and read bytes of them only after earlier steps have written these, where
-///   both are known; else after any write.
+///   both are known; else after any write. An empty value may be read first.
 /// * Steps are ordered by timepoint. No step writes bytes that another step with the same timepoint touches.
 /// * A transient lives at every timepoint of a step that uses it.
 /// * Transients that live at the same time share no bytes.

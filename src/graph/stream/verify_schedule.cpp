@@ -132,12 +132,12 @@ class OrderCheck {
   }
 
   void check_written(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
-    if (use.is_written) return;
+    const auto& [offset, length] = schedule_.touched_bytes(use);
+    if (use.is_written || length.upper_bound() <= 0) return;
     if (!seen.is_written) {
       problems_.add("step {}: reads {}, which no earlier step writes; write it first", step.name, resource.name);
       return;
     }
-    const auto& [offset, length] = schedule_.touched_bytes(use);
     if (!seen.is_exact || !offset.is_constant() || !length.is_constant()) return;
     if (seen.written.contains(offset.constant(), (offset + length).constant())) return;
     problems_.add("step {}: reads bytes [{}, {}) of {}, of which earlier steps write only some; write them first",
