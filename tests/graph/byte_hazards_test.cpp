@@ -147,6 +147,21 @@ TEST_CASE("the parts of a concat along the first axis need no barrier, of any si
   }
 }
 
+TEST_CASE("parts of values of symbolic size need no barrier, for they have slots of their own") {
+  const Dim m = Dim("m").at_least(1).at_most(64);
+  GraphBuilder builder("parts");
+  const Tensor x = builder.input("x", DType::kI64, {m, 2});
+  const Tensor square = x * x;
+  const Tensor second = reshape(slice(square, {0, 1}, {m, 2}), {m});
+  builder.output("y", slice(square, {0, 0}, {m, 1}));
+  builder.output("less", less(second, builder.input("bound", DType::kI64, {m})));
+  CompileOptions options;
+  options.context = test::test_context();
+  options.device = "sim:gfx1100";
+  const Result<Program> program = compile(builder.finish().value(), options);
+  REQUIRE_MESSAGE(program.ok(), program.status().message());
+}
+
 TEST_CASE("the simulator finds a kernel that touches more than its dispatch says") {
   CompileOptions options;
   options.context = test::test_context();

@@ -17,9 +17,14 @@ bool constants_overlap(std::int64_t a_offset, std::int64_t a_length, std::int64_
   return a_offset < Wide{b_offset} + b_length && b_offset < Wide{a_offset} + a_length;
 }
 
-bool may_conflict(const CommandList& list, const BufferRange& range) {
-  return list.bindings.contains(range.binding) && is_writable(list.bindings[range.binding].kind) &&
-         list.sizes.contains(range.offset_bytes) && list.sizes.contains(range.length_bytes);
+bool has_sizes(const CommandList& list, const BufferRange& range) {
+  return list.sizes.contains(range.offset_bytes) && list.sizes.contains(range.length_bytes);
+}
+
+bool may_conflict(const CommandList& list, const RangeAccess& access) {
+  const BindingIndex binding = access.range.binding;
+  return access.touched.binding == binding && list.bindings.contains(binding) &&
+         is_writable(list.bindings[binding].kind) && has_sizes(list, access.range) && has_sizes(list, access.touched);
 }
 
 struct Touch {
@@ -55,10 +60,33 @@ bool may_overlap(const CommandList& list, const BufferRange& a, const BufferRang
 
 namespace {
 
+bool may_overlap(const CommandList& list, const RangeAccess& a, const RangeAccess& b) {
+  return may_overlap(list, a.touched, b.touched) && may_overlap(list, a.range, b.range);
+}
+
+/// The bytes of accesses. What an access touches is inside its range, so both must meet those of another one. Two
+/// slots of a slab are side by side whatever their sizes are, which parts of them need not show.
+class AccessedBytes {
+ public:
+  bool may_overlap(const CommandList& list, const RangeAccess& access) const {
+    return touched_.may_overlap(bytes(list, access.touched)) && ranges_.may_overlap(bytes(list, access.range));
+  }
+  void add(const CommandList& list, const RangeAccess& access) {
+    touched_.add(bytes(list, access.touched));
+    ranges_.add(bytes(list, access.range));
+  }
+
+ private:
+  static ByteRange bytes(const CommandList& list, const BufferRange& range) {
+    return {list.sizes[range.offset_bytes], list.sizes[range.length_bytes]};
+  }
+  ByteSet touched_, ranges_;
+};
+
 /// The accesses of one binding since the last barrier.
 struct BindingTouches {
   std::vector<Touch> touches;
-  ByteSet touched, written;
+  AccessedBytes accessed, written;
 };
 
 class HazardFinder {
@@ -74,10 +102,10 @@ class HazardFinder {
       }
       const std::vector<RangeAccess> accesses = accesses_of(list_, list_.commands[i]);
       for (const RangeAccess& access : accesses) {
-        if (may_conflict(list_, access.touched)) check({i, access});
+        if (may_conflict(list_, access)) check({i, access});
       }
       for (const RangeAccess& access : accesses) {
-        if (may_conflict(list_, access.touched)) add({i, access});
+        if (may_conflict(list_, access)) add({i, access});
       }
     }
   }
@@ -90,24 +118,22 @@ class HazardFinder {
 
   /// Only what may be wrong is compared with every access before it.
   void check(const Touch& later) {
-    const BufferRange& range = later.access.touched;
-    const BindingTouches& before = bindings_[index_of(range.binding)];
-    const ByteSet& bytes = later.access.writes ? before.touched : before.written;
-    if (!bytes.may_overlap({list_.sizes[range.offset_bytes], list_.sizes[range.length_bytes]})) return;
+    const BindingTouches& before = bindings_[index_of(later.access.range.binding)];
+    const AccessedBytes& bytes = later.access.writes ? before.accessed : before.written;
+    if (!bytes.may_overlap(list_, later.access)) return;
     for (const Touch& earlier : before.touches) {
       if (!(earlier.access.writes || later.access.writes)) continue;
-      if (may_overlap(list_, earlier.access.touched, range)) lines_.push_back(hazard_line(list_, earlier, later));
+      if (may_overlap(list_, earlier.access, later.access)) lines_.push_back(hazard_line(list_, earlier, later));
     }
   }
 
   void add(const Touch& touch) {
-    const BufferRange& range = touch.access.touched;
-    BindingTouches& before = bindings_[index_of(range.binding)];
-    if (before.touches.empty()) open_.push_back(range.binding);
+    const BindingIndex binding = touch.access.range.binding;
+    BindingTouches& before = bindings_[index_of(binding)];
+    if (before.touches.empty()) open_.push_back(binding);
     before.touches.push_back(touch);
-    const ByteRange bytes{list_.sizes[range.offset_bytes], list_.sizes[range.length_bytes]};
-    before.touched.add(bytes);
-    if (touch.access.writes) before.written.add(bytes);
+    before.accessed.add(list_, touch.access);
+    if (touch.access.writes) before.written.add(list_, touch.access);
   }
 
   const CommandList& list_;

@@ -119,6 +119,24 @@ TEST_CASE_FIXTURE(Fixture, "symbolic ranges that every binding keeps apart need 
   CHECK(validate(list).ok());
 }
 
+TEST_CASE_FIXTURE(Fixture, "parts of ranges that every binding keeps apart need no barrier") {
+  const SizeExpr n = Dim("n").at_least(1).at_most(64);
+  const SizeExpr slot = 64 * floor_div(n + 3, 4);  // at least 16 n, which bounds do not show
+  const BindingIndex slab = binding("slab", BindingKind::kTransient, 2 * slot);
+  const auto touch = [&](const SizeExpr& length) {
+    dispatch(scale, 1, {range(slab, 0, slot), range(slab, slot, slot)});
+    std::get<DispatchCommand>(list.commands.back()).touched = {range(slab, 8, length), range(slab, slot, n)};
+  };
+  touch(16 * n - 8);
+  fill(range(slab, 0, 8), 0, 4);
+  CHECK(message() == "");
+  list.commands.clear();
+  dispatch(scale, 1, {range(x, 0, 64), range(slab, 0, 2 * slot)});
+  std::get<DispatchCommand>(list.commands.back()).touched = {range(x, 0, 64), range(slab, slot, n)};
+  touch(16 * n - 8);
+  CHECK(message().find("; put a barrier between them") != std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Fixture, "symbolic ranges that may meet need a barrier") {
   const SizeExpr n = Dim("n");
   const SizeExpr m = Dim("m");
@@ -160,7 +178,8 @@ std::size_t count_hazards(const CommandList& list) {
       for (const RangeAccess& a : accesses_of(list, list.commands[later])) {
         for (const RangeAccess& b : accesses_of(list, list.commands[earlier])) {
           const bool is_written = a.writes || b.writes;
-          count += is_written && a.range.binding == b.range.binding && may_overlap(list, a.range, b.range);
+          count += is_written && a.range.binding == b.range.binding && may_overlap(list, a.range, b.range) &&
+                   may_overlap(list, a.touched, b.touched);
         }
       }
     }
@@ -185,12 +204,22 @@ TEST_CASE("hazards are those that comparing every two commands finds") {
       const SizeExpr offset = 8 * below(120) + (is_symbolic ? n * (8 * below(4)) : SizeExpr(0));
       return builder.range(below(2) == 0 ? x : y, offset, is_symbolic ? n * 8 : SizeExpr(8 * below(4)));
     };
+    const KernelIndex scale = builder.kernel(kScale);
     const auto num_commands = 2 + below(14);
     for (std::int64_t i = 0; i < num_commands; ++i) {
       if (below(5) == 0) builder.barrier();
-      const std::int64_t kind = below(3);
+      const std::int64_t kind = below(4);
       if (kind == 0) builder.fill(range(), 0, 1);
-      if (kind > 0) builder.copy(range(), range());
+      if (kind == 1 || kind == 2) builder.copy(range(), range());
+      if (kind < 3) continue;
+      std::vector<BufferRange> buffers = {range(), range()}, touched;
+      for (const BufferRange& buffer : buffers) {  // its first half, or its second
+        const SizeExpr offset = builder.list.sizes[buffer.offset_bytes];
+        const SizeExpr half = floor_div(builder.list.sizes[buffer.length_bytes], 2);
+        touched.push_back(builder.range(buffer.binding, below(2) == 0 ? offset : offset + half, half));
+      }
+      builder.dispatch(scale, 1, buffers);
+      std::get<DispatchCommand>(builder.list.commands.back()).touched = touched;
     }
     std::vector<std::string> lines;
     find_hazards(builder.list, lines);
