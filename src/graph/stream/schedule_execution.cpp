@@ -46,7 +46,9 @@ class Scheduler {
 
   Result<Schedule> run(const std::vector<std::vector<KernelSequence>>& sequences, const std::set<Value>& constants) {
     MILLRACE_CHECK(sequences.size() == dispatch_.regions.size());
-    schedule_.resources.reserve(graph_.inputs.size() + graph_.outputs.size() + constants.size() + sequences.size());
+    const std::size_t num_values = graph_.inputs.size() + graph_.outputs.size() + constants.size() + sequences.size();
+    schedule_.resources.reserve(num_values);
+    resources_.reserve(num_values);
     add_inputs();
     const std::vector<std::size_t> copied = add_outputs();
     for (const Value& constant : constants) resource_of(constant);
