@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "base/guard_allocations.h"
 #include "graph/stream/access_times.h"
@@ -8,14 +10,14 @@
 namespace millrace {
 namespace {
 
-/// Steps with equal timepoints keep their order.
+/// A counting sort: a timepoint is less than the number of steps. Equal ones keep their order.
 void order_by_timepoint(IdVector<StepId, Step>& steps) {
-  std::vector<StepId> order(steps.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = StepId(i);
-  std::ranges::stable_sort(order, {}, [&](StepId id) { return steps[id].timepoint; });
+  std::vector<std::size_t> place(steps.size() + 1);  // of the next step at each timepoint
+  for (const Step& step : steps) ++place[step.timepoint + 1];
+  std::partial_sum(place.begin(), place.end(), place.begin());
   IdVector<StepId, Step> ordered;
-  ordered.reserve(steps.size());
-  for (StepId id : order) ordered.push_back(std::move(steps[id]));
+  ordered.resize(steps.size());
+  for (Step& step : steps) ordered[StepId(place[step.timepoint]++)] = std::move(step);
   steps = std::move(ordered);
 }
 
