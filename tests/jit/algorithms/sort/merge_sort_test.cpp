@@ -3,54 +3,19 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/jit/algorithms/run_sequence.h"
-#include "tests/jit/algorithms/sort/sort_cases.h"
+#include "tests/jit/algorithms/sort/cpu_sort_run.h"
 
 namespace millrace {
 namespace {
 
+using test::check_sort;
+using test::check_sort_of_dtype;
 using test::forced;
-using test::GuardedMemory;
 using test::interpreted_target;
 
 using test::descriptor_of;
-using test::num_elements;
 using test::Pattern;
 using test::SortCase;
-
-template <class T>
-void check_sort(const SortCase& test, const std::string& algorithm) {
-  CAPTURE(to_text(test.dtype));
-  CAPTURE(test.k);
-  CAPTURE(algorithm);
-  const Result<KernelSequence> sequence =
-      lower_request(descriptor_of(test), interpreted_target(IsaLevel::kAvx2), forced(algorithm));
-  REQUIRE(sequence.status().message() == "");
-  const std::vector<T> input = test::make_input<T>(test);
-  GuardedMemory x(input.size() * sizeof(T), GuardedMemory::Side::kEnd);
-  std::copy(input.begin(), input.end(), reinterpret_cast<T*>(x.data()));
-  x.make_read_only();
-  std::vector<std::int64_t> kept = test.extents;
-  kept[test.axis] = test.k;
-  const GuardedMemory values(num_elements(kept) * sizeof(T), GuardedMemory::Side::kEnd);
-  const GuardedMemory indices(num_elements(kept) * 8, GuardedMemory::Side::kStart);
-  std::vector<void*> results;
-  if (test.wants_values) results.push_back(values.data());
-  if (test.wants_indices) results.push_back(indices.data());
-  CHECK(test::run_sequence(*sequence, {x.data()}, results, {}) == 0);
-  CHECK(test::count_wrong(test, input, test.wants_values ? values.data() : nullptr,
-                          test.wants_indices ? indices.data() : nullptr) == 0);
-}
-
-void check_sort_of_dtype(const SortCase& test, const std::string& algorithm) {
-  visit_dtype(test.dtype, [&]<class T>() {
-    if constexpr (std::is_same_v<T, bool>) {
-      return;  // std::vector<bool> has no elements in memory: see the test of its own
-    } else {
-      check_sort<T>(test, algorithm);
-    }
-  });
-}
 
 constexpr const char* kAlgorithms[] = {"merge_sort", "merge_sort_scratch"};
 
@@ -106,11 +71,12 @@ TEST_CASE("rows and k that only a run knows take scratch") {
   sort.k = k;
   sort.values = {"values", {DType::kI32, kept}, Layout::row_major(kept)};
   sort.indices = {"indices", {DType::kI64, kept}, Layout::row_major(kept)};
-  const Result<KernelSequence> sequence = lower_request(sort, interpreted_target(IsaLevel::kAvx2), forced(""));
+  const Target target = interpreted_target(IsaLevel::kAvx2);
+  CHECK(lower_request(sort, target, forced("merge_sort")).status().message() ==
+        "lower 'sort' for cpu:avx2: no algorithm takes it; merge_sort: rows of n elements; workgroup memory is sized "
+        "when the kernel is made");
+  const Result<KernelSequence> sequence = lower_request(sort, target, forced("merge_sort_scratch"));
   REQUIRE(sequence.status().message() == "");
-  CHECK(sequence->algorithm == "merge_sort_scratch");
-  CHECK(sequence->refusals ==
-        std::vector<Refusal>{{"merge_sort", "rows of n elements; workgroup memory is sized when the kernel is made"}});
   std::int32_t x[] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 2, 7, 1, 8, 2, 8, 1, 8, 2}, values[8];
   std::int64_t indices[8];
   CHECK(test::run_sequence(*sequence, {x}, {values, indices}, {{"n", 9}, {"k", 4}}) == 0);
