@@ -227,8 +227,9 @@ Value* emit_lanewise(llvm::IRBuilder<>& ir, const LlvmTarget& target, KernelOp o
 }
 
 Value* emit_reduce(llvm::IRBuilder<>& ir, const LlvmTarget& target, KernelOp op, DType dtype, Value* vector) {
-  if (dtype == DType::kBool && op == KernelOp::kReduceMax) return ir.CreateOrReduce(vector);
-  if (dtype == DType::kBool && op == KernelOp::kReduceMin) return ir.CreateAndReduce(vector);
+  if (dtype == DType::kBool && vector->getType()->isVectorTy()) {
+    return op == KernelOp::kReduceMax ? ir.CreateOrReduce(vector) : ir.CreateAndReduce(vector);
+  }
   KernelOp combine = KernelOp::kAdd;
   if (op == KernelOp::kReduceMul) combine = KernelOp::kMul;
   if (op == KernelOp::kReduceMin) combine = KernelOp::kMin;

@@ -94,6 +94,31 @@ TEST_CASE("a branch takes one side only, and branches nest in loops") {
   }
 }
 
+TEST_CASE("reductions of bools say whether any lane is true, or all are") {
+  for (const IsaLevel isa : host_isa_levels()) {
+    for (const std::uint32_t lanes : {1u, 2u, 4u, 8u, 16u, 32u, 64u}) {
+      MachineBuilder b("reduce");
+      const MemoryHandle x = b.buffer("x", DType::kBool, BufferAccess::kRead),
+                         y = b.buffer("y", DType::kBool, BufferAccess::kWrite);
+      const MachineValue vector = b.load(x, b.i64(0), lanes);
+      b.store(y, b.i64(0), b.reduce(KernelOp::kReduceMax, vector));
+      b.store(y, b.i64(1), b.reduce(KernelOp::kReduceMin, vector));
+      const EmittedKernel emitted(b.finish(), isa);
+      for (std::uint32_t odd_one = 0; odd_one <= lanes; ++odd_one) {  // none, if it is `lanes`
+        for (const bool others : {false, true}) {
+          std::array<bool, 64> x_data{};
+          for (std::uint32_t i = 0; i < lanes; ++i) x_data[i] = others != (i == odd_one);
+          std::array<bool, 2> found{};
+          CHECK(emitted.run({x_data.data(), found.data()}) == 0);
+          const auto end = x_data.begin() + lanes;
+          CHECK(found[0] == (std::count(x_data.begin(), end, true) > 0));
+          CHECK(found[1] == (std::count(x_data.begin(), end, false) == 0));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("reductions combine lanes as a halving tree") {
   for (const IsaLevel isa : host_isa_levels()) {
     for (const std::uint32_t lanes : {1u, 2u, 4u, 8u, 16u}) {
