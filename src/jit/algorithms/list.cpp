@@ -13,6 +13,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"loop_pad_first", RequestKind::kLoop, AlgorithmTargets::kAll, lower_loop_pad_first},
     {"loop_direct", RequestKind::kLoop, AlgorithmTargets::kAll, lower_loop_direct},
     {"topk_heap", RequestKind::kSort, AlgorithmTargets::kCpu, lower_topk_heap, topk_heap_cases},
+    {"radix_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_radix_sort, radix_sort_cases},
     {"merge_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_merge_sort},
     {"merge_sort_scratch", RequestKind::kSort, AlgorithmTargets::kCpu, lower_merge_sort_scratch},
     {"gpu_topk_lanes", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_lanes, gpu_topk_lanes_cases},

@@ -67,6 +67,13 @@ SortRecord SortRecords::after(const SortRecord& record) {
   return {form_.is_packed ? next : record.key, next};
 }
 
+MachineValue SortRecords::key_bits(const SortRecord& record, unsigned first, unsigned count) {
+  const unsigned from = first + (form_.is_packed ? 32 : 0);
+  const MachineValue low = b_.shr(record.key, b_.constant_int(record.key.dtype, from));
+  const MachineValue mask = b_.constant_int(record.key.dtype, (std::int64_t{1} << count) - 1);
+  return b_.convert(DType::kI64, b_.bit_and(low, mask));
+}
+
 MachineValue SortRecords::index_of(const SortRecord& record) {
   if (!form_.is_packed) return b_.convert(DType::kI64, record.index);
   return b_.convert(DType::kI64, b_.bit_and(record.key, b_.constant_int(DType::kU64, 0xffffffff)));

@@ -47,6 +47,8 @@ class SortRecords {
   SortRecord first();
   /// The least record after the given one.
   SortRecord after(const SortRecord&);
+  /// Bits [first, first + count) of the key, as i64.
+  MachineValue key_bits(const SortRecord&, unsigned first, unsigned count);
   /// The index as i64.
   MachineValue index_of(const SortRecord&);
   MachineValue is_before(const SortRecord& a, const SortRecord& c);

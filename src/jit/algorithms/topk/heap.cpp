@@ -15,6 +15,7 @@
 #include "jit/algorithms/size_margin.h"
 #include "jit/algorithms/sort/records.h"
 #include "jit/algorithms/sort/results.h"
+#include "jit/algorithms/sort/row_halves.h"
 
 namespace millrace {
 namespace {
@@ -238,8 +239,7 @@ Result<KernelSequence> lower_topk_heap(const KernelRequest& request, const Targe
                                      sort.input.type.shape[sort.axis].to_text()));
   }
   const SizeExpr bytes = heap_bytes(sort);
-  const auto limit = static_cast<std::int64_t>(memory_limits(target.spec()).workgroup_bytes);
-  const bool in_scratch = !bytes.is_constant() || bytes.constant() > limit;
+  const bool in_scratch = !fits_workgroup(bytes, target.spec());
   KernelSequence sequence;
   std::vector<SequenceOperand> buffers = operands_then_results(1, num_results(sort));
   if (in_scratch) {

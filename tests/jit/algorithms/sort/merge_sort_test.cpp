@@ -17,7 +17,7 @@ using test::descriptor_of;
 using test::Pattern;
 using test::SortCase;
 
-constexpr const char* kAlgorithms[] = {"merge_sort", "merge_sort_scratch"};
+constexpr const char* kAlgorithms[] = {"merge_sort", "merge_sort_scratch", "radix_sort"};
 
 TEST_CASE("every dtype and pattern sorts stably, NaN greatest, in both directions") {
   for (const DType dtype : kAllDTypes) {
@@ -25,7 +25,7 @@ TEST_CASE("every dtype and pattern sorts stably, NaN greatest, in both direction
       for (const bool largest : {false, true}) {
         SortCase test{dtype, {2, 33}, 1, 33, largest};
         test.pattern = pattern;
-        check_sort_of_dtype(test, kAlgorithms[largest]);
+        for (const char* algorithm : kAlgorithms) check_sort_of_dtype(test, algorithm);
       }
     }
   }
@@ -51,16 +51,45 @@ TEST_CASE("any axis, any size, any k, each subset of wanted results") {
   check_sort<float>({DType::kF32, {1, 1000}, 1, 1000}, "merge_sort");
 }
 
-TEST_CASE("bools sort, false first") {
-  SortCase test{DType::kBool, {6}, 0, 6};
+TEST_CASE("rows so long that digits have 11 bits, and rows with records beyond workgroup memory") {
+  for (const DType dtype : {DType::kU16, DType::kF32, DType::kF64}) {
+    for (const Pattern pattern : {Pattern::kRandom, Pattern::kEqual, Pattern::kSpecial}) {
+      for (const std::int64_t n : {16'383, 16'384, 70'000}) {
+        SortCase test{dtype, {1, n}, 1, n, n == 16'384};
+        test.pattern = pattern;
+        check_sort_of_dtype(test, "radix_sort");
+      }
+    }
+  }
+}
+
+TEST_CASE("the radix sort takes rows that are long, whether k is few or not") {
+  const Target target = interpreted_target(IsaLevel::kAvx2);
+  const auto algorithm_of = [&](std::int64_t n, std::int64_t k) {
+    return lower_request(descriptor_of({DType::kF32, {2, n}, 1, k}), target, forced("")).value().algorithm;
+  };
+  CHECK(algorithm_of(63, 63) == "merge_sort");
+  CHECK(algorithm_of(64, 64) == "radix_sort");
+  CHECK(algorithm_of(64, 17) == "radix_sort");
+  CHECK(algorithm_of(64, 16) == "topk_heap");
   const Result<KernelSequence> sequence =
-      lower_request(descriptor_of(test), interpreted_target(IsaLevel::kAvx512), forced("merge_sort"));
-  REQUIRE(sequence.status().message() == "");
-  bool x[] = {true, false, true, true, false, false}, values[6];
-  std::int64_t indices[6];
-  CHECK(test::run_sequence(*sequence, {x}, {values, indices}, {}) == 0);
-  CHECK(std::vector<bool>(values, values + 6) == std::vector<bool>{false, false, false, true, true, true});
-  CHECK(std::vector<std::int64_t>(indices, indices + 6) == std::vector<std::int64_t>{1, 4, 5, 0, 2, 3});
+      lower_request(descriptor_of({DType::kF32, {2, 63}, 1, 63}), target, forced(""));
+  REQUIRE(sequence->refusals.size() == 2);
+  CHECK(sequence->refusals[1] == Refusal{"radix_sort", "rows of 63 elements; worth it from 64"});
+}
+
+TEST_CASE("bools sort, false first") {
+  for (const char* algorithm : kAlgorithms) {
+    SortCase test{DType::kBool, {6}, 0, 6};
+    const Result<KernelSequence> sequence =
+        lower_request(descriptor_of(test), interpreted_target(IsaLevel::kAvx512), forced(algorithm));
+    REQUIRE(sequence.status().message() == "");
+    bool x[] = {true, false, true, true, false, false}, values[6];
+    std::int64_t indices[6];
+    CHECK(test::run_sequence(*sequence, {x}, {values, indices}, {}) == 0);
+    CHECK(std::vector<bool>(values, values + 6) == std::vector<bool>{false, false, false, true, true, true});
+    CHECK(std::vector<std::int64_t>(indices, indices + 6) == std::vector<std::int64_t>{1, 4, 5, 0, 2, 3});
+  }
 }
 
 TEST_CASE("rows and k that only a run knows take scratch") {

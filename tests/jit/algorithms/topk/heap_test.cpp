@@ -67,7 +67,7 @@ TEST_CASE("a heap beyond workgroup memory is in scratch") {
   check_sort<std::int32_t>(test, kAlgorithm);
 }
 
-TEST_CASE("it takes up to a quarter of a row, and what only a run knows beside the merge sort") {
+TEST_CASE("it takes up to a quarter of a row, and what only a run knows beside sorts of all") {
   const Target target = interpreted_target(IsaLevel::kAvx2);
   const auto algorithm_of = [&](const SizeExpr& n, const SizeExpr& k) {
     SortDescriptor sort = descriptor_of({DType::kI32, {2, 9}, 1, 4, true});
@@ -103,7 +103,7 @@ TEST_CASE("it takes up to a quarter of a row, and what only a run knows beside t
   CHECK(algorithm_of(8, 2) == kAlgorithm);
   CHECK(algorithm_of(8, 8) == "merge_sort");
   CHECK(algorithm_of(n, 2) == kAlgorithm);
-  CHECK(algorithm_of(n, k) == "topk_heap, merge_sort_scratch");
+  CHECK(algorithm_of(n, k) == "topk_heap, radix_sort, merge_sort_scratch");
 }
 
 TEST_CASE("too many of a row are refused") {
