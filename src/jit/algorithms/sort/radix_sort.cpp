@@ -13,8 +13,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kFewestElements = 64;      // below this, counting takes longer than merging
-constexpr std::int64_t kFewestForWide = 1 << 14;  // from here on, moving once less is worth 8 times the counters
+constexpr std::int64_t kFewestElements = 64;   // below this, counting takes longer than merging
+constexpr std::int64_t kFewestForWide = 4096;  // from here on, moving once less is worth 8 times the counters
 
 struct Digits {
   unsigned bits = 8;  // of each but the highest, which may have fewer
