@@ -39,9 +39,14 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
     graph.output("y", matmul(x, x));
     text += kernels_of(graph, context);
   }
-  for (const std::int64_t n : {100, 1'000'000}) {
+  for (const SizeExpr& n : {SizeExpr(30), SizeExpr(Dim("n").at_most(30)), SizeExpr(100)}) {
     GraphBuilder graph;
     graph.output("y", sort(graph.input("x", DType::kF32, {n})).values);
+    text += kernels_of(graph, context);
+  }
+  {
+    GraphBuilder graph;
+    graph.output("y", topk(graph.input("x", DType::kF32, {100}), 10).values);
     text += kernels_of(graph, context);
   }
   {
