@@ -216,11 +216,12 @@ SizeExpr heap_bytes(const SortDescriptor& sort) {
   return bytes;
 }
 
-/// A k that only a run knows may be all of n; one that is known is taken from any n.
+/// Below a quarter of a row, which all of it never is, not even if it is empty. A k that is known is taken from any n
+/// that a run binds.
 SizeExpr margin_of_few(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (sort.k.is_constant() && !n.is_constant()) return 1;
-  return margin_of_at_least(n - sort.k * kFewestTimesK, 0);
+  return margin_of_at_least(n - sort.k * kFewestTimesK, 1);
 }
 
 }  // namespace
@@ -235,7 +236,7 @@ Result<KernelSequence> lower_topk_heap(const KernelRequest& request, const Targe
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
   if (options.force_algorithm.empty() && never_holds(margin_of_few(sort))) {
-    return unimplemented(fmt::format("the first {} of rows of {} elements; worth it up to a quarter", sort.k.to_text(),
+    return unimplemented(fmt::format("the first {} of rows of {} elements; worth it below a quarter", sort.k.to_text(),
                                      sort.input.type.shape[sort.axis].to_text()));
   }
   const SizeExpr bytes = heap_bytes(sort);

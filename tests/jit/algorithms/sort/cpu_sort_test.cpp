@@ -71,8 +71,8 @@ TEST_CASE("the radix sort takes rows that are long, whether k is few or not") {
   };
   CHECK(algorithm_of(63, 63) == "merge_sort");
   CHECK(algorithm_of(64, 64) == "radix_sort");
-  CHECK(algorithm_of(64, 17) == "radix_sort");
-  CHECK(algorithm_of(64, 16) == "topk_heap");
+  CHECK(algorithm_of(64, 16) == "radix_sort");
+  CHECK(algorithm_of(64, 15) == "topk_heap");
   const Result<KernelSequence> sequence =
       lower_request(descriptor_of({DType::kF32, {2, 63}, 1, 63}), target, forced(""));
   REQUIRE(sequence->refusals.size() == 2);
