@@ -124,11 +124,10 @@ TEST_CASE("where one target lacks a kernel, the error names it, the node, and th
   builder.output("largest", sort(builder.input("x", DType::kF32, {5000}), -1, /*descending=*/true).values);
   const Graph graph = builder.finish().value();
   CompileOptions options = for_targets({"cpu:baseline", "amdgpu:gfx1100"});
-  options.lowering.force_algorithm = "merge_sort_scratch";
-  CHECK(
-      compile(graph, options).status().message() ==
-      "region sort_0 (%1 = sort): lower 'sort_0' for amdgpu:gfx1100: no algorithm takes it; merge_sort_scratch: serves "
-      "CPUs, amdgpu:gfx1100 is none");
+  options.lowering.force_algorithm = "merge_sort";
+  CHECK(compile(graph, options).status().message() ==
+        "region sort_0 (%1 = sort): lower 'sort_0' for amdgpu:gfx1100: no algorithm takes it; merge_sort: serves "
+        "CPUs, amdgpu:gfx1100 is none");
   options.lowering.force_algorithm = "gpu_tile_sort";
   options.targets = {"cpu:baseline"};
   CHECK(

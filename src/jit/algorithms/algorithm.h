@@ -42,7 +42,6 @@ Result<KernelSequence> lower_loop_pad_first(const KernelRequest&, const Target&,
 Result<KernelSequence> lower_topk_heap(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_radix_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_merge_sort(const KernelRequest&, const Target&, const LowerOptions&);
-Result<KernelSequence> lower_merge_sort_scratch(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_scan_lines(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_scatter_lines(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_tile_sort(const KernelRequest&, const Target&, const LowerOptions&);

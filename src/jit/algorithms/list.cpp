@@ -15,7 +15,6 @@ constexpr Algorithm kAlgorithms[] = {
     {"topk_heap", RequestKind::kSort, AlgorithmTargets::kCpu, lower_topk_heap, topk_heap_cases},
     {"radix_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_radix_sort, radix_sort_cases},
     {"merge_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_merge_sort},
-    {"merge_sort_scratch", RequestKind::kSort, AlgorithmTargets::kCpu, lower_merge_sort_scratch},
     {"gpu_topk_lanes", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_lanes, gpu_topk_lanes_cases},
     {"gpu_tile_sort", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_tile_sort, gpu_tile_sort_cases},
     {"gpu_topk_parts", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_parts, gpu_topk_parts_cases},

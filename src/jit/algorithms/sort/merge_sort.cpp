@@ -3,8 +3,6 @@
 // The passes alternate between two halves of memory: workgroup memory if both fit, otherwise scratch of the sequence.
 #include <bit>
 
-#include <fmt/format.h>
-
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/control_flow.h"
 #include "jit/algorithms/sort/row_halves.h"
@@ -80,35 +78,14 @@ class SortBuilder {
   RowHalves row_;
 };
 
-Result<KernelSequence> lower(const SortDescriptor& sort, bool in_scratch, const Target& target,
-                             const LowerOptions& options) {
-  return lower_row_halves(sort, SortBuilder(sort, in_scratch).run(), in_scratch, target, options);
-}
-
 }  // namespace
 
 Result<KernelSequence> lower_merge_sort(const KernelRequest& request, const Target& target,
                                         const LowerOptions& options) {
   const SortDescriptor& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
-  const SizeExpr bytes = row_halves_bytes(sort);
-  if (!bytes.is_constant()) {
-    return unimplemented(fmt::format("rows of {} elements; workgroup memory is sized when the kernel is made",
-                                     sort.input.type.shape[sort.axis].to_text()));
-  }
-  if (!fits_workgroup(bytes, target.spec())) {
-    return resource_exhausted(fmt::format("{} bytes of workgroup memory for a row of {}, {} has {}", bytes.constant(),
-                                          sort.input.type.shape[sort.axis].to_text(), target.to_text(),
-                                          memory_limits(target.spec()).workgroup_bytes));
-  }
-  return lower(sort, /*in_scratch=*/false, target, options);
-}
-
-Result<KernelSequence> lower_merge_sort_scratch(const KernelRequest& request, const Target& target,
-                                                const LowerOptions& options) {
-  const SortDescriptor& sort = std::get<SortDescriptor>(request);
-  MILLRACE_TRY(check_sort(sort));
-  return lower(sort, /*in_scratch=*/true, target, options);
+  const bool in_scratch = !fits_workgroup(row_halves_bytes(sort), target.spec());
+  return lower_row_halves(sort, SortBuilder(sort, in_scratch).run(), in_scratch, target, options);
 }
 
 }  // namespace millrace

@@ -105,8 +105,8 @@ TEST_CASE("it takes less than a quarter of a row, and what only a run knows besi
   CHECK(algorithm_of(8, 2) == "merge_sort");
   CHECK(algorithm_of(8, 8) == "merge_sort");
   CHECK(algorithm_of(n, 2) == kAlgorithm);
-  CHECK(algorithm_of(n, n) == "radix_sort, merge_sort_scratch");
-  CHECK(algorithm_of(n, k) == "topk_heap, radix_sort, merge_sort_scratch");
+  CHECK(algorithm_of(n, n) == "radix_sort, merge_sort");
+  CHECK(algorithm_of(n, k) == "topk_heap, radix_sort, merge_sort");
 }
 
 TEST_CASE("too many of a row are refused") {
