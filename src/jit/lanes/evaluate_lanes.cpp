@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/lanes/evaluate_lanes.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "millrace/base/check.h"
+
+namespace millrace {
+namespace {
+
+using Lanes = std::array<std::int64_t, 16>;  // sign-extended; masks are 0 and 1
+
+class Evaluation {
+ public:
+  Evaluation(const LaneFunction& function, std::array<std::int64_t, kMaxLaneArguments>& arguments)
+      : f_(function), arguments_(arguments), values_(function.instructions.size()) {}
+
+  std::int64_t run() {
+    std::size_t loop = 0;
+    for (std::size_t at = 0;; ++at) {
+      const LaneInstruction& instruction = f_.instructions[at];
+      switch (instruction.op) {
+        case LaneOp::kForEachWhole:
+          loop = at;
+          if (argument(instruction) < instruction.imm * f_.num_lanes) at = end_of(at);
+          break;
+        case LaneOp::kIfAny:
+          loop = at;
+          if (argument(instruction) <= 0) at = end_of(at);
+          break;
+        case LaneOp::kEnd:
+          if (f_.instructions[loop].op == LaneOp::kForEachWhole) {
+            argument(f_.instructions[loop]) -= f_.instructions[loop].imm * f_.num_lanes;
+            at = loop - 1;
+          }
+          break;
+        case LaneOp::kPrefetch:
+          break;
+        case LaneOp::kReturn:
+          return argument(instruction);
+        case LaneOp::kReturnAny:
+          return std::ranges::any_of(values_[at_of(instruction.a)], [](std::int64_t lane) { return lane != 0; });
+        default:
+          step(at);
+      }
+    }
+  }
+
+ private:
+  static std::size_t at_of(LaneValue value) { return static_cast<std::size_t>(value); }
+  std::int64_t& argument(const LaneInstruction& instruction) {
+    return arguments_[static_cast<std::size_t>(instruction.argument)];
+  }
+  std::size_t end_of(std::size_t at) const {
+    while (f_.instructions[at].op != LaneOp::kEnd) ++at;
+    return at;
+  }
+  std::size_t num_lanes() const { return static_cast<std::size_t>(f_.num_lanes); }
+  std::int64_t wrapped(std::uint64_t value) const {
+    return f_.lane_bits == 64 ? static_cast<std::int64_t>(value)
+                              : std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(value))};
+  }
+  std::uint64_t unsigned_lane(std::int64_t value) const {
+    return f_.lane_bits == 64 ? static_cast<std::uint64_t>(value) : static_cast<std::uint32_t>(value);
+  }
+
+  std::int64_t load(const LaneInstruction& instruction, std::size_t lane) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, memory(instruction) + lane * instruction.element.bytes, instruction.element.bytes);
+    const unsigned unused = 64 - 8u * instruction.element.bytes;
+    if (!instruction.element.is_signed) return wrapped(bits);
+    return static_cast<std::int64_t>(bits << unused) >> unused;
+  }
+  void store(const LaneInstruction& instruction, std::size_t lane, std::int64_t value) {
+    std::memcpy(memory(instruction) + lane * instruction.element.bytes, &value, instruction.element.bytes);
+  }
+  std::byte* memory(const LaneInstruction& instruction) {
+    return reinterpret_cast<std::byte*>(argument(instruction)) + instruction.offset_bytes;
+  }
+
+  void append(const LaneInstruction& instruction, const Lanes& mask) {
+    const auto count = static_cast<std::size_t>(std::ranges::count(mask, 1));
+    const auto lane_bytes = static_cast<std::size_t>(f_.lane_bits / 8);
+    const std::size_t written = instruction.op == LaneOp::kAppendExact ? count : num_lanes();
+    for (std::size_t lane = 0; lane < written; ++lane) {
+      std::memcpy(memory(instruction) + lane * lane_bytes, &values_[at_of(instruction.a)][lane], lane_bytes);
+    }
+    argument(instruction) += static_cast<std::int64_t>(count * lane_bytes);
+  }
+
+  void step(std::size_t at) {
+    const LaneInstruction& instruction = f_.instructions[at];
+    const Lanes none{};
+    const auto value = [&](LaneValue id) -> const Lanes& { return id == kNoLaneValue ? none : values_[at_of(id)]; };
+    const Lanes a = value(instruction.a), b = value(instruction.b), mask = value(instruction.mask);
+    const bool is_masked = instruction.mask != kNoLaneValue;
+    if (instruction.op == LaneOp::kAppend || instruction.op == LaneOp::kAppendExact) return append(instruction, mask);
+    if (instruction.op == LaneOp::kAdvance) {
+      argument(instruction) += instruction.imm;
+      return;
+    }
+    if (instruction.op == LaneOp::kAssign) {
+      values_[at_of(instruction.a)] = b;
+      return;
+    }
+    Lanes result{};
+    std::size_t compressed = 0;
+    for (std::size_t i = 0; i < num_lanes(); ++i) {
+      const bool is_on = !is_masked || mask[i] != 0;
+      if (instruction.op == LaneOp::kStore) {
+        if (is_on) store(instruction, i, a[i]);
+      } else if (instruction.op == LaneOp::kCompress) {
+        if (is_on) result[compressed++] = a[i];
+      } else {
+        result[i] = lane(instruction, i, a, b, is_on);
+      }
+    }
+    for (std::size_t i = compressed; instruction.op == LaneOp::kCompress && i < num_lanes(); ++i)
+      result[i] = -123456789;
+    values_[at] = result;
+  }
+
+  std::int64_t lane(const LaneInstruction& instruction, std::size_t i, const Lanes& a, const Lanes& b, bool is_on) {
+    const auto imm = static_cast<unsigned>(instruction.imm);
+    const std::size_t half = num_lanes() / 2;
+    const auto of = [](std::int64_t lane) { return static_cast<std::uint64_t>(lane); };
+    switch (instruction.op) {
+      case LaneOp::kConstant:
+        return wrapped(of(instruction.imm));
+      case LaneOp::kNumbers:
+        return static_cast<std::int64_t>(i);
+      case LaneOp::kBroadcast:
+        return wrapped(of(argument(instruction)));
+      case LaneOp::kLoad:
+        return is_on ? load(instruction, i) : a[i];
+      case LaneOp::kAdd:
+        return wrapped(of(a[i]) + of(b[i]));
+      case LaneOp::kMin:
+        return std::min(a[i], b[i]);
+      case LaneOp::kMax:
+        return std::max(a[i], b[i]);
+      case LaneOp::kAnd:
+        return a[i] & b[i];
+      case LaneOp::kOr:
+        return a[i] | b[i];
+      case LaneOp::kXor:
+        return a[i] ^ b[i];
+      case LaneOp::kShiftLeft:
+        return wrapped(of(a[i]) << imm);
+      case LaneOp::kShiftRight:
+        return wrapped(unsigned_lane(a[i]) >> imm);
+      case LaneOp::kShiftRightSigned:
+        return a[i] >> imm;
+      case LaneOp::kTurnNegative:
+        return wrapped(of(a[i] < 0 ? a[i] ^ instruction.imm : a[i]));
+      case LaneOp::kTurnNegativeInverted:
+        return wrapped(of(~(a[i] < 0 ? a[i] ^ instruction.imm : a[i])));
+      case LaneOp::kXorLanes:
+        return a[i ^ imm];
+      case LaneOp::kInterleaveLow:
+        return i % 2 == 0 ? a[i / 2] : b[i / 2];
+      case LaneOp::kInterleaveHigh:
+        return i % 2 == 0 ? a[half + i / 2] : b[half + i / 2];
+      case LaneOp::kExchange:
+        return (imm >> i & 1) != 0 ? std::max(a[i], b[i]) : std::min(a[i], b[i]);
+      case LaneOp::kSelect:
+        return is_on ? a[i] : b[i];
+      case LaneOp::kVariable:
+        return a[i];
+      case LaneOp::kLess:
+        return a[i] < b[i];
+      case LaneOp::kEqual:
+        return a[i] == b[i];
+      case LaneOp::kNot:
+        return a[i] == 0;
+      case LaneOp::kBoth:
+        return a[i] & b[i];
+      case LaneOp::kEither:
+        return a[i] | b[i];
+      default:
+        MILLRACE_CHECK(false);
+    }
+    return 0;
+  }
+
+  const LaneFunction& f_;
+  std::array<std::int64_t, kMaxLaneArguments>& arguments_;
+  std::vector<Lanes> values_;
+};
+
+}  // namespace
+
+std::int64_t evaluate_lanes(const LaneFunction& function, std::array<std::int64_t, kMaxLaneArguments> arguments) {
+  return Evaluation(function, arguments).run();
+}
+
+}  // namespace millrace

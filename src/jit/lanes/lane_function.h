@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "millrace/hal/target_spec.h"
+
+namespace millrace {
+
+/// Operations on vectors of signed 32- or 64-bit lanes, on masks of one bit per lane, and on pointers. x86 has each on
+/// AVX-512, mostly as one instruction; the host computes the same (evaluate_lanes), so that what is built from them is
+/// tested without code.
+enum class LaneOp : std::uint8_t {
+  // Vectors.
+  kConstant,          // `imm` in every lane
+  kNumbers,           // 0, 1, 2, ...
+  kBroadcast,         // the integer argument in every lane
+  kLoad,              // of elements, extended to lanes; with a mask, other lanes are taken from `a` and touch no memory
+  kAdd,               // wraps
+  kMin,               //
+  kMax,               //
+  kAnd,               //
+  kOr,                //
+  kXor,               //
+  kShiftLeft,         // by `imm` bits
+  kShiftRight,        // by `imm` bits, filled with zeros
+  kShiftRightSigned,  // by `imm` bits, filled with the sign
+  kTurnNegative,      // inverts the bits of `imm` in lanes below 0
+  kTurnNegativeInverted,  // and then all bits of every lane
+  kXorLanes,              // lane i takes lane i ^ imm
+  kInterleaveLow,         // the lower halves of a and b: a0 b0 a1 b1 ...
+  kInterleaveHigh,        // the upper halves
+  kExchange,              // min(a, b), and max(a, b) in the lanes whose bit `imm` has
+  kSelect,                // a in the mask's lanes, else b
+  kCompress,              // the mask's lanes of a in order; the rest is unspecified
+  kVariable,              // a register that kAssign changes; `a` at first
+  kAssign,                // sets the variable `a` to `b`; no result
+  // Masks.
+  kLess,    // a < b
+  kEqual,   // a == b
+  kNot,     //
+  kBoth,    //
+  kEither,  //
+  // Memory and arguments; no result.
+  kStore,   // lanes of `a`, cut to elements; with a mask, other lanes touch no memory
+  kAppend,  // the mask's count of lanes of `a`, from the first; the pointer advances by them. Writes a whole vector
+  kAppendExact,   // the same, and writes no more than the count
+  kPrefetch,      // the line at the pointer and offset, which need not be valid
+  kAdvance,       // the pointer, by `imm` bytes
+  kForEachWhole,  // repeats up to kEnd while the integer argument is at least `imm` vectors' lanes, and subtracts those
+  kIfAny,         // up to kEnd if the integer argument is above 0
+  kEnd,           //
+  kReturn,        // the argument; last
+  kReturnAny,     // 1 if a lane of `a` is not 0, else 0; last
+};
+
+/// An element in memory.
+struct LaneElement {
+  std::uint8_t bytes = 4;  // at most a lane's
+  bool is_signed = true;   // how a load extends it
+  friend bool operator==(const LaneElement&, const LaneElement&) = default;
+};
+
+/// The number of a value, which is that of the instruction that made it.
+using LaneValue = std::int32_t;
+inline constexpr LaneValue kNoLaneValue = -1;
+
+struct LaneInstruction {
+  LaneOp op = LaneOp::kEnd;
+  LaneValue a = kNoLaneValue, b = kNoLaneValue, mask = kNoLaneValue;
+  std::int8_t argument = -1;
+  LaneElement element = {};
+  std::int32_t offset_bytes = 0;
+  std::int64_t imm = 0;
+  friend bool operator==(const LaneInstruction&, const LaneInstruction&) = default;
+};
+
+constexpr bool makes_mask(LaneOp op) { return op >= LaneOp::kLess && op <= LaneOp::kEither; }
+constexpr bool makes_vector(LaneOp op) { return op < LaneOp::kAssign; }
+
+inline constexpr std::size_t kMaxLaneArguments = 6;
+
+/// A function of up to six pointers and integers: instructions in order, with loops that do not nest.
+struct LaneFunction {
+  int lane_bits = 32;  // or 64
+  int num_lanes = 16;
+  std::vector<LaneInstruction> instructions;
+  std::string to_text() const;
+};
+
+/// Builds a LaneFunction. Arguments are given by their position.
+class LaneBuilder {
+ public:
+  /// Vectors have the level's width: 64 bytes for AVX-512, 32 for AVX2.
+  LaneBuilder(IsaLevel isa, int lane_bits);
+
+  int lane_bits() const { return function_.lane_bits; }
+  int num_lanes() const { return function_.num_lanes; }
+  /// The element as wide as a lane.
+  LaneElement lane_element() const { return {static_cast<std::uint8_t>(function_.lane_bits / 8), true}; }
+
+  /// Equal constants are one value, made before everything else.
+  LaneValue constant(std::int64_t value) { return hoisted({.op = LaneOp::kConstant, .imm = value}); }
+  LaneValue numbers() { return hoisted({.op = LaneOp::kNumbers}); }
+  LaneValue broadcast(int argument) {
+    return add({.op = LaneOp::kBroadcast, .argument = static_cast<std::int8_t>(argument)});
+  }
+  LaneValue load(int pointer, std::int32_t offset_bytes, LaneElement element);
+  LaneValue load_masked(int pointer, std::int32_t offset_bytes, LaneElement element, LaneValue mask, LaneValue others);
+  void store(int pointer, std::int32_t offset_bytes, LaneElement element, LaneValue value,
+             LaneValue mask = kNoLaneValue);
+  /// Add, min, max, and, or, xor, interleave, less, equal, both, either.
+  LaneValue binary(LaneOp op, LaneValue a, LaneValue b) { return add({.op = op, .a = a, .b = b}); }
+  /// The shifts, the turns and kXorLanes.
+  LaneValue unary(LaneOp op, LaneValue a, std::int64_t imm = 0) { return add({.op = op, .a = a, .imm = imm}); }
+  LaneValue exchange(LaneValue a, LaneValue b, std::uint64_t max_lanes) {
+    return add({.op = LaneOp::kExchange, .a = a, .b = b, .imm = static_cast<std::int64_t>(max_lanes)});
+  }
+  LaneValue select(LaneValue mask, LaneValue a, LaneValue b) {
+    return add({.op = LaneOp::kSelect, .a = a, .b = b, .mask = mask});
+  }
+  LaneValue invert(LaneValue mask) { return add({.op = LaneOp::kNot, .a = mask}); }
+  LaneValue variable(LaneValue initial) { return add({.op = LaneOp::kVariable, .a = initial}); }
+  void assign(LaneValue variable, LaneValue value) { add({.op = LaneOp::kAssign, .a = variable, .b = value}); }
+  /// Appends the mask's lanes of `value`. `exact` where memory behind them must stay.
+  void append(int pointer, LaneValue value, LaneValue mask, bool exact);
+  void prefetch(int pointer, std::int32_t offset_bytes) {
+    add({.op = LaneOp::kPrefetch, .argument = static_cast<std::int8_t>(pointer), .offset_bytes = offset_bytes});
+  }
+  void advance(int pointer, std::int64_t bytes) {
+    add({.op = LaneOp::kAdvance, .argument = static_cast<std::int8_t>(pointer), .imm = bytes});
+  }
+  /// Builds `body` for whole vectors and once more for a rest with the mask of its lanes. The argument `count` is the
+  /// number of elements, and is used up.
+  void for_vectors(int count, const std::function<void(LaneValue mask)>& body);
+
+  /// Builds `body` for blocks of whole vectors, without a rest.
+  void for_blocks(int count, int vectors_per_block, const std::function<void()>& body);
+
+  LaneFunction finish_with(int returned_argument);
+  LaneFunction finish_with_any(LaneValue value);
+
+ private:
+  LaneValue add(const LaneInstruction& instruction) {
+    function_.instructions.push_back(instruction);
+    return static_cast<LaneValue>(function_.instructions.size() - 1);
+  }
+  /// Constants have numbers from kFirstHoisted on until finish() puts them first.
+  LaneValue hoisted(const LaneInstruction& instruction);
+  LaneFunction finish();
+
+  LaneFunction function_;
+  std::vector<LaneInstruction> hoisted_;
+};
+
+}  // namespace millrace

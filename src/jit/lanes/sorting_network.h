@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "jit/lanes/lane_function.h"
+
+namespace millrace {
+
+/// The smaller of two elements goes to `low`.
+struct Comparator {
+  int low = 0;
+  int high = 0;
+};
+
+/// The comparators, in order, that sort `num_elements`.
+/// Source: Batcher, "Sorting networks and their applications", AFIPS 1968 (odd-even merge sort).
+std::vector<Comparator> sorting_network(int num_elements);
+
+/// Sorts the lanes of a power of two of vectors, ascending through the first vector's lanes, then the second's, and so
+/// on. Columns are sorted by a network across vectors, then bitonic merges double the columns of a sorted run, and
+/// interleaving vectors turns columns into rows.
+/// Source: Batcher 1968; the form in registers: Blacher et al., "Vectorized and performance-portable Quicksort", 2022.
+void sort_lanes(LaneBuilder&, std::span<LaneValue> vectors);
+
+}  // namespace millrace

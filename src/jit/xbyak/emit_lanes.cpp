@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// AVX-512 code of lane functions. Vectors have zmm registers by linear scan, masks k1 to k6; k7 holds the lanes of the
+// last exchange. Compressed lanes go to a register first: compressing to memory is microcode on Zen 4.
+#include "jit/xbyak/emit_lanes.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "jit/lanes/linear_scan.h"
+#include "millrace/base/check.h"
+
+namespace millrace {
+namespace {
+
+constexpr int kNumVectors = 32;
+constexpr int kNumSpillTemps = 3;  // the last registers, if anything is spilled: a, b and the result
+constexpr int kNumMasks = 6;       // k1 to k6
+
+enum class ValueClass { kVector, kMask };
+
+/// Whether the result is written before all operands are read, so that it needs a register of its own.
+bool writes_early(LaneOp op) {
+  return op == LaneOp::kTurnNegative || op == LaneOp::kTurnNegativeInverted || op == LaneOp::kXorLanes ||
+         op == LaneOp::kInterleaveLow || op == LaneOp::kInterleaveHigh || op == LaneOp::kExchange;
+}
+
+/// The values of one class and where they live. A value from outside a loop that is read in it lives to the loop's end.
+class Places {
+ public:
+  Places(const LaneFunction& f, ValueClass value_class, int num_registers) {
+    std::vector<LiveRange> ranges;
+    index_.assign(f.instructions.size(), -1);
+    for (std::size_t at = 0; at < f.instructions.size(); ++at) {
+      const LaneOp op = f.instructions[at].op;
+      const bool is_ours = value_class == ValueClass::kMask ? makes_mask(op) : makes_vector(op);
+      if (!is_ours) continue;
+      index_[at] = static_cast<int>(ranges.size());
+      ranges.push_back({2 * static_cast<int>(at), 2 * static_cast<int>(at)});
+    }
+    int loop_start = -1;
+    for (int at = 0; at < static_cast<int>(f.instructions.size()); ++at) {
+      const LaneInstruction& instruction = f.instructions[static_cast<std::size_t>(at)];
+      if (instruction.op == LaneOp::kForEachWhole) loop_start = at;
+      if (instruction.op == LaneOp::kEnd) loop_start = -1;
+      for (const LaneValue read : {instruction.a, instruction.b, instruction.mask}) {
+        if (read == kNoLaneValue || index_[static_cast<std::size_t>(read)] < 0) continue;
+        LiveRange& range = ranges[static_cast<std::size_t>(index_[static_cast<std::size_t>(read)])];
+        range.last = std::max(range.last, 2 * at + writes_early(instruction.op));
+        if (range.first < 2 * loop_start) range.last = std::max(range.last, 2 * end_of(f, at));
+      }
+    }
+    allocation_ = allocate_registers(ranges, num_registers);
+  }
+
+  const RegisterPlace& of(LaneValue value) const {
+    return allocation_.places[static_cast<std::size_t>(index_[static_cast<std::size_t>(value)])];
+  }
+  int num_slots() const { return allocation_.num_slots; }
+
+ private:
+  static int end_of(const LaneFunction& f, int at) {
+    while (f.instructions[static_cast<std::size_t>(at)].op != LaneOp::kEnd) ++at;
+    return at;
+  }
+  std::vector<int> index_;
+  Allocation allocation_;
+};
+
+class LaneEmitter {
+ public:
+  LaneEmitter(LaneAssembler& as, const LaneFunction& f)
+      : as_(as),
+        f_(f),
+        is_wide_(f.lane_bits == 64),
+        masks_(f, ValueClass::kMask, kNumMasks),
+        vectors_(f, ValueClass::kVector, kNumVectors) {
+    MILLRACE_CHECK(masks_.num_slots() == 0);
+    if (vectors_.num_slots() > 0) vectors_ = Places(f, ValueClass::kVector, kNumVectors - kNumSpillTemps);
+  }
+
+  void run() {
+    const int frame = vectors_.num_slots() * 64;
+    if (frame > 0) as_.sub(as_.rsp, frame);
+    for (at_ = 0; at_ < static_cast<LaneValue>(f_.instructions.size()); ++at_) {
+      emit(f_.instructions[static_cast<std::size_t>(at_)]);
+    }
+    if (frame > 0) as_.add(as_.rsp, frame);
+    as_.vzeroupper();
+    as_.ret();
+  }
+
+ private:
+  using Zmm = Xbyak::Zmm;
+  using Opmask = Xbyak::Opmask;
+
+  Xbyak::Reg64 argument(const LaneInstruction& i) const {
+    const std::array<Xbyak::Reg64, kMaxLaneArguments> registers = {as_.rdi, as_.rsi, as_.rdx, as_.rcx, as_.r8, as_.r9};
+    return registers[static_cast<std::size_t>(i.argument)];
+  }
+  Xbyak::Address memory(const LaneInstruction& i) const { return as_.ptr[argument(i) + i.offset_bytes]; }
+  Xbyak::Address slot(int number) const { return as_.ptr[as_.rsp + number * 64]; }
+
+  /// A vector operand, loaded to the given temporary if it was spilled.
+  Zmm read(LaneValue value, int temp) {
+    const RegisterPlace& place = vectors_.of(value);
+    if (!place.is_slot) return Zmm(place.number);
+    const Zmm loaded(kNumVectors - kNumSpillTemps + temp);
+    as_.vmovdqu64(loaded, slot(place.number));
+    return loaded;
+  }
+  Opmask mask(LaneValue value) const { return Opmask(1 + masks_.of(value).number); }
+
+  /// The register of the current instruction's result; a spilled one is stored by keep().
+  Zmm result() const {
+    const RegisterPlace& place = vectors_.of(at_);
+    return Zmm(place.is_slot ? kNumVectors - 1 : place.number);
+  }
+  void keep() {
+    const RegisterPlace& place = vectors_.of(at_);
+    if (place.is_slot) as_.vmovdqu64(slot(place.number), result());
+  }
+  void move(const Zmm& to, const Zmm& from) {
+    if (to.getIdx() != from.getIdx()) as_.vmovdqa64(to, from);
+  }
+
+  /// A table with one word per lane.
+  template <class Word>
+  LaneAssembler::Table table_of(Word word) const {
+    LaneAssembler::Table table{};
+    for (int lane = 0; lane < f_.num_lanes; ++lane) {
+      const int per_word = 64 / f_.lane_bits;
+      const auto bits = static_cast<std::uint64_t>(word(lane));
+      table[static_cast<std::size_t>(lane / per_word)] |= bits << (lane % per_word * f_.lane_bits);
+    }
+    return table;
+  }
+
+  void emit(const LaneInstruction& i) {
+    if (makes_vector(i.op)) {
+      emit_vector(i);
+      keep();
+    } else if (makes_mask(i.op)) {
+      emit_mask(i);
+    } else {
+      emit_effect(i);
+    }
+  }
+
+  void emit_vector(const LaneInstruction& i) {
+    const Zmm to = result();
+    switch (i.op) {
+      case LaneOp::kConstant:
+        return emit_constant(to, i.imm);
+      case LaneOp::kNumbers:
+        return as_.vmovdqu64(to, as_.table(table_of([](int lane) { return lane; })));
+      case LaneOp::kBroadcast:
+        return is_wide_ ? as_.vpbroadcastq(to, argument(i)) : as_.vpbroadcastd(to, argument(i).cvt32());
+      case LaneOp::kLoad:
+        return emit_load(to, i);
+      case LaneOp::kShiftLeft:
+      case LaneOp::kShiftRight:
+      case LaneOp::kShiftRightSigned:
+        return emit_shift(to, read(i.a, 0), i);
+      case LaneOp::kTurnNegative:
+        return emit_turn_negative(to, read(i.a, 0), i.imm, 0x6c);
+      case LaneOp::kTurnNegativeInverted:
+        return emit_turn_negative(to, read(i.a, 0), i.imm, 0x93);
+      case LaneOp::kXorLanes:
+        return emit_xor_lanes(to, read(i.a, 0), static_cast<int>(i.imm));
+      case LaneOp::kInterleaveLow:
+      case LaneOp::kInterleaveHigh:
+        return emit_interleave(to, i);
+      case LaneOp::kExchange:
+        return emit_exchange(to, i);
+      case LaneOp::kSelect: {
+        const Zmm a = read(i.a, 0), b = read(i.b, 1);
+        return is_wide_ ? as_.vpblendmq(to | mask(i.mask), b, a) : as_.vpblendmd(to | mask(i.mask), b, a);
+      }
+      case LaneOp::kCompress: {
+        const Zmm a = read(i.a, 0);
+        return is_wide_ ? as_.vpcompressq(to | mask(i.mask) | as_.T_z, a)
+                        : as_.vpcompressd(to | mask(i.mask) | as_.T_z, a);
+      }
+      case LaneOp::kVariable:
+        return move(to, read(i.a, 0));
+      default:
+        return emit_arithmetic(to, read(i.a, 0), read(i.b, 1), i.op);
+    }
+  }
+
+  void emit_arithmetic(const Zmm& to, const Zmm& a, const Zmm& b, LaneOp op) {
+    switch (op) {
+      case LaneOp::kAdd:
+        return is_wide_ ? as_.vpaddq(to, a, b) : as_.vpaddd(to, a, b);
+      case LaneOp::kMin:
+        return is_wide_ ? as_.vpminsq(to, a, b) : as_.vpminsd(to, a, b);
+      case LaneOp::kMax:
+        return is_wide_ ? as_.vpmaxsq(to, a, b) : as_.vpmaxsd(to, a, b);
+      case LaneOp::kAnd:
+        return as_.vpandd(to, a, b);
+      case LaneOp::kOr:
+        return as_.vpord(to, a, b);
+      case LaneOp::kXor:
+        return as_.vpxord(to, a, b);
+      default:
+        MILLRACE_CHECK(false);
+    }
+  }
+
+  void emit_constant(const Zmm& to, std::int64_t value) {
+    if (value == 0) return as_.vpxord(to, to, to);
+    if (value == -1) return as_.vpternlogd(to, to, to, 0xff);
+    if (is_wide_) return as_.vpbroadcastq(to, as_.table(table_of([&](int) { return value; })));
+    as_.vpbroadcastd(to, as_.table(table_of([&](int) { return static_cast<std::uint32_t>(value); })));
+  }
+
+  /// The truth table of sign, a and bits is that of a ^ (sign & bits), or its inverse.
+  void emit_turn_negative(const Zmm& to, const Zmm& a, std::int64_t bits, std::uint8_t truth_table) {
+    const auto words = table_of([&](int) { return is_wide_ ? bits : std::int64_t{static_cast<std::uint32_t>(bits)}; });
+    is_wide_ ? as_.vpsraq(to, a, 63) : as_.vpsrad(to, a, 31);
+    as_.vpternlogd(to, a, as_.table(words), truth_table);
+  }
+
+  void emit_load(const Zmm& to, const LaneInstruction& i) {
+    Zmm masked = to;
+    if (i.mask != kNoLaneValue) {
+      move(to, read(i.a, 0));
+      masked = to | mask(i.mask);
+    }
+    const Xbyak::Address from = memory(i);
+    const LaneElement& element = i.element;
+    if (8 * element.bytes == f_.lane_bits) return is_wide_ ? as_.vmovdqu64(masked, from) : as_.vmovdqu32(masked, from);
+    switch (element.bytes) {
+      case 1:
+        if (is_wide_) return element.is_signed ? as_.vpmovsxbq(masked, from) : as_.vpmovzxbq(masked, from);
+        return element.is_signed ? as_.vpmovsxbd(masked, from) : as_.vpmovzxbd(masked, from);
+      case 2:
+        if (is_wide_) return element.is_signed ? as_.vpmovsxwq(masked, from) : as_.vpmovzxwq(masked, from);
+        return element.is_signed ? as_.vpmovsxwd(masked, from) : as_.vpmovzxwd(masked, from);
+      default:
+        return element.is_signed ? as_.vpmovsxdq(masked, from) : as_.vpmovzxdq(masked, from);
+    }
+  }
+
+  void emit_shift(const Zmm& to, const Zmm& a, const LaneInstruction& i) {
+    const auto bits = static_cast<std::uint8_t>(i.imm);
+    switch (i.op) {
+      case LaneOp::kShiftLeft:
+        return is_wide_ ? as_.vpsllq(to, a, bits) : as_.vpslld(to, a, bits);
+      case LaneOp::kShiftRight:
+        return is_wide_ ? as_.vpsrlq(to, a, bits) : as_.vpsrld(to, a, bits);
+      default:
+        return is_wide_ ? as_.vpsraq(to, a, bits) : as_.vpsrad(to, a, bits);
+    }
+  }
+
+  void emit_xor_lanes(const Zmm& to, const Zmm& a, int distance) {
+    // In units of 32 bits: within 128 bits, or of whole 128 bits, one instruction with an immediate does it.
+    const int units = is_wide_ ? distance * 2 : distance;
+    const auto pattern = [](int by) {
+      return static_cast<std::uint8_t>(by + 4 * (1 ^ by) + 16 * (2 ^ by) + 64 * (3 ^ by));
+    };
+    if (units < 4) return as_.vpshufd(to, a, pattern(units));
+    if (units % 4 == 0) return as_.vshufi64x2(to, a, a, pattern(units / 4));
+    if (is_wide_ && distance < 4) return as_.vpermq(to, a, pattern(distance));
+    as_.vmovdqu64(to, as_.table(table_of([&](int lane) { return lane ^ distance; })));
+    return is_wide_ ? as_.vpermq(to, to, a) : as_.vpermd(to, to, a);
+  }
+
+  void emit_interleave(const Zmm& to, const LaneInstruction& i) {
+    const int first = i.op == LaneOp::kInterleaveHigh ? f_.num_lanes / 2 : 0;
+    const auto lanes = as_.table(table_of([&](int lane) { return first + lane / 2 + lane % 2 * f_.num_lanes; }));
+    const Zmm a = read(i.a, 0), b = read(i.b, 1);
+    as_.vmovdqu64(to, lanes);
+    is_wide_ ? as_.vpermi2q(to, a, b) : as_.vpermi2d(to, a, b);
+  }
+
+  void emit_exchange(const Zmm& to, const LaneInstruction& i) {
+    if (exchange_lanes_ != i.imm) {
+      as_.mov(as_.eax, static_cast<std::uint32_t>(i.imm));
+      as_.kmovw(as_.k7, as_.eax);
+      exchange_lanes_ = i.imm;
+    }
+    const Zmm a = read(i.a, 0), b = read(i.b, 1);
+    is_wide_ ? as_.vpminsq(to, a, b) : as_.vpminsd(to, a, b);
+    is_wide_ ? as_.vpmaxsq(to | as_.k7, a, b) : as_.vpmaxsd(to | as_.k7, a, b);
+  }
+
+  void emit_mask(const LaneInstruction& i) {
+    const Opmask to = mask(at_);
+    switch (i.op) {
+      case LaneOp::kNot:
+        // Bits behind the last lane stay 0.
+        return is_wide_ ? as_.knotb(to, mask(i.a)) : as_.knotw(to, mask(i.a));
+      case LaneOp::kBoth:
+        return as_.kandw(to, mask(i.a), mask(i.b));
+      case LaneOp::kEither:
+        return as_.korw(to, mask(i.a), mask(i.b));
+      default:
+        break;
+    }
+    const std::uint8_t predicate = i.op == LaneOp::kLess ? 1 : 0;
+    const Zmm a = read(i.a, 0), b = read(i.b, 1);
+    is_wide_ ? as_.vpcmpq(to, a, b, predicate) : as_.vpcmpd(to, a, b, predicate);
+  }
+
+  void emit_effect(const LaneInstruction& i) {
+    switch (i.op) {
+      case LaneOp::kAssign: {
+        const RegisterPlace& place = vectors_.of(i.a);
+        const Zmm value = read(i.b, 0);
+        return place.is_slot ? as_.vmovdqu64(slot(place.number), value) : move(Zmm(place.number), value);
+      }
+      case LaneOp::kStore:
+        return emit_store(i);
+      case LaneOp::kAppend:
+      case LaneOp::kAppendExact:
+        return emit_append(i);
+      case LaneOp::kPrefetch:
+        return as_.prefetcht0(memory(i));
+      case LaneOp::kAdvance:
+        return as_.add(argument(i), static_cast<std::uint32_t>(i.imm));
+      case LaneOp::kForEachWhole:
+        exchange_lanes_.reset();
+        loop_.emplace();
+        block_end_.emplace();
+        looping_ = i;
+        as_.sub(argument(i), step_of(i));
+        as_.jb(*block_end_, Xbyak::CodeGenerator::T_NEAR);
+        as_.align(32);
+        return as_.L(*loop_);
+      case LaneOp::kIfAny:
+        block_end_.emplace();
+        as_.test(argument(i), argument(i));
+        return as_.jle(*block_end_, Xbyak::CodeGenerator::T_NEAR);
+      case LaneOp::kEnd:
+        return emit_end();
+      case LaneOp::kReturn:
+        return as_.mov(as_.rax, argument(i));
+      case LaneOp::kReturnAny: {
+        const Zmm value = read(i.a, 0);
+        as_.vptestmd(as_.k7, value, value);
+        as_.kmovw(as_.ecx, as_.k7);
+        as_.xor_(as_.eax, as_.eax);
+        as_.test(as_.ecx, as_.ecx);
+        return as_.setne(as_.al);
+      }
+      default:
+        MILLRACE_CHECK(false);
+    }
+  }
+
+  /// The elements of one iteration.
+  std::uint32_t step_of(const LaneInstruction& loop) const {
+    return static_cast<std::uint32_t>(loop.imm * f_.num_lanes);
+  }
+
+  void emit_end() {
+    exchange_lanes_.reset();
+    if (!loop_) {
+      as_.L(*block_end_);
+      return;
+    }
+    as_.sub(argument(looping_), step_of(looping_));
+    as_.jae(*loop_, Xbyak::CodeGenerator::T_NEAR);
+    as_.L(*block_end_);
+    as_.add(argument(looping_), step_of(looping_));
+    loop_.reset();
+  }
+
+  void emit_store(const LaneInstruction& i) {
+    Xbyak::Address to = memory(i);
+    if (i.mask != kNoLaneValue) to = to | mask(i.mask);
+    const Zmm value = read(i.a, 0);
+    if (8 * i.element.bytes == f_.lane_bits) return is_wide_ ? as_.vmovdqu64(to, value) : as_.vmovdqu32(to, value);
+    switch (i.element.bytes) {
+      case 1:
+        return is_wide_ ? as_.vpmovqb(to, value) : as_.vpmovdb(to, value);
+      case 2:
+        return is_wide_ ? as_.vpmovqw(to, value) : as_.vpmovdw(to, value);
+      default:
+        return as_.vpmovqd(to, value);
+    }
+  }
+
+  void emit_append(const LaneInstruction& i) {
+    const Zmm value = read(i.a, 0);
+    as_.kmovw(as_.eax, mask(i.mask));
+    as_.popcnt(as_.eax, as_.eax);
+    if (i.op == LaneOp::kAppendExact) {
+      as_.mov(as_.r10d, -1);
+      as_.bzhi(as_.r10d, as_.r10d, as_.eax);
+      as_.kmovw(as_.k7, as_.r10d);
+      exchange_lanes_.reset();
+      is_wide_ ? as_.vmovdqu64(memory(i) | as_.k7, value) : as_.vmovdqu32(memory(i) | as_.k7, value);
+    } else {
+      as_.vmovdqu64(memory(i), value);
+    }
+    as_.lea(argument(i), as_.ptr[argument(i) + as_.rax * (f_.lane_bits / 8)]);
+  }
+
+  LaneAssembler& as_;
+  const LaneFunction& f_;
+  bool is_wide_;
+  Places masks_, vectors_;
+  LaneValue at_ = 0;
+  std::optional<std::int64_t> exchange_lanes_;  // in k7
+  std::optional<Xbyak::Label> loop_, block_end_;
+  LaneInstruction looping_ = {};
+};
+
+}  // namespace
+
+void emit_lanes(LaneAssembler& as, const LaneFunction& f) { LaneEmitter(as, f).run(); }
+
+}  // namespace millrace

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/xbyak/lane_assembler.h"
+
+namespace millrace {
+
+Xbyak::Address LaneAssembler::table(const Table& words) {
+  for (Entry& entry : tables_) {
+    if (entry.words == words) return ptr[rip + entry.label];
+  }
+  tables_.push_back({words, Xbyak::Label()});
+  return ptr[rip + tables_.back().label];
+}
+
+void LaneAssembler::finish() {
+  align(64);
+  for (Entry& entry : tables_) {
+    L(entry.label);
+    for (const std::uint64_t word : entry.words) dq(word);
+  }
+}
+
+}  // namespace millrace

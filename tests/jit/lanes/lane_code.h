@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "hal/cpu/code_loader.h"
+#include "jit/lanes/lane_function.h"
+#include "jit/xbyak/emit_lanes.h"
+
+namespace millrace {
+
+/// A lane function as code in memory.
+class LaneCode {
+ public:
+  using Entry = std::int64_t (*)(std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
+
+  explicit LaneCode(const LaneFunction& function) {
+    struct alignas(4096) Buffer {
+      std::array<std::byte, 64 << 10> bytes;
+    };
+    const auto buffer = std::make_unique<Buffer>();
+    LaneAssembler assembler(buffer->bytes);
+    emit_lanes(assembler, function);
+    assembler.finish();
+    size_bytes_ = assembler.getSize();
+    code_ = MappedCode::map(std::span<const std::byte>(buffer->bytes).first(size_bytes_), size_bytes_).value();
+  }
+
+  std::size_t size_bytes() const { return size_bytes_; }
+  template <class Function>
+  Function as() const {
+    return reinterpret_cast<Function>(reinterpret_cast<std::uintptr_t>(code_.data()));
+  }
+  std::int64_t run(const std::array<std::int64_t, kMaxLaneArguments>& a) const {
+    return as<Entry>()(a[0], a[1], a[2], a[3], a[4], a[5]);
+  }
+
+ private:
+  MappedCode code_;
+  std::size_t size_bytes_ = 0;
+};
+
+/// Whether this host executes the code.
+inline bool host_has_avx512() { return host_isa_levels().back() == IsaLevel::kAvx512; }
+
+}  // namespace millrace

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The 0-1 principle: a network that sorts every sequence of zeros and ones sorts every sequence (Knuth, volume 3,
+// 5.3.4). On the host, without code.
+#include "jit/lanes/sorting_network.h"
+
+#include <algorithm>
+#include <bit>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "jit/lanes/evaluate_lanes.h"
+
+namespace millrace {
+namespace {
+
+TEST_CASE("sorting networks of up to 16 elements sort all sequences of zeros and ones") {
+  for (int size = 0; size <= 16; ++size) {
+    CAPTURE(size);
+    const std::vector<Comparator> network = sorting_network(size);
+    int num_wrong = 0;
+    for (std::uint32_t bits = 0; bits < 1u << size; ++bits) {
+      std::uint32_t sorted = bits;
+      for (const Comparator& comparator : network) {
+        REQUIRE(comparator.low < comparator.high);
+        REQUIRE(comparator.high < size);
+        const std::uint32_t low = sorted >> comparator.low & 1, high = sorted >> comparator.high & 1;
+        if (low > high) sorted ^= 1u << comparator.low | 1u << comparator.high;
+      }
+      // Ones last.
+      const int ones = std::popcount(bits);
+      num_wrong += sorted != ((1u << size) - 1u) - ((1u << (size - ones)) - 1u);
+    }
+    CHECK(num_wrong == 0);
+  }
+}
+
+/// Loads `num_vectors`, sorts and stores them.
+LaneFunction sorter(IsaLevel isa, int lane_bits, int num_vectors) {
+  LaneBuilder b(isa, lane_bits);
+  const int vector_bytes = b.num_lanes() * lane_bits / 8;
+  std::vector<LaneValue> vectors;
+  for (int i = 0; i < num_vectors; ++i) vectors.push_back(b.load(0, i * vector_bytes, b.lane_element()));
+  sort_lanes(b, vectors);
+  for (int i = 0; i < num_vectors; ++i) {
+    b.store(0, i * vector_bytes, b.lane_element(), vectors[static_cast<std::size_t>(i)]);
+  }
+  return b.finish_with(0);
+}
+
+template <class Key>
+bool sorts(const LaneFunction& function, std::vector<Key> keys) {
+  std::vector<Key> expected = keys;
+  std::ranges::sort(expected);
+  evaluate_lanes(function, {reinterpret_cast<std::int64_t>(keys.data())});
+  return keys == expected;
+}
+
+template <class Key>
+void check_sizes() {
+  for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    for (int num_vectors = 1; num_vectors <= 16; num_vectors *= 2) {
+      const LaneFunction function = sorter(isa, 8 * sizeof(Key), num_vectors);
+      const auto size = static_cast<std::size_t>(function.num_lanes * num_vectors);
+      CAPTURE(size);
+      std::mt19937 random(7);
+      int num_wrong = 0;
+      const bool is_exhaustive = size <= 8;
+      const std::uint32_t num_cases = is_exhaustive ? 1u << size : 300;
+      for (std::uint32_t one = 0; one < num_cases; ++one) {
+        std::vector<Key> keys(size);
+        const std::uint32_t ones_of_256 = random() % 257;
+        for (std::size_t i = 0; i < size; ++i) keys[i] = is_exhaustive ? one >> i & 1 : random() % 256 < ones_of_256;
+        num_wrong += !sorts(function, keys);
+      }
+      // A run of zeros between ones at every place finds a comparator that is missing anywhere.
+      for (std::size_t first = 0; first < size; ++first) {
+        for (const std::size_t length : {std::size_t{1}, size / 2}) {
+          std::vector<Key> keys(size, 1);
+          for (std::size_t i = 0; i < length; ++i) keys[(first + i) % size] = 0;
+          num_wrong += !sorts(function, keys);
+        }
+      }
+      CHECK(num_wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("vectors of 32-bit lanes are sorted") { check_sizes<std::int32_t>(); }
+TEST_CASE("vectors of 64-bit lanes are sorted") { check_sizes<std::int64_t>(); }
+
+}  // namespace
+}  // namespace millrace
