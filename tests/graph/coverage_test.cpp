@@ -16,11 +16,14 @@ std::string kernels_of(GraphBuilder& builder, const std::shared_ptr<const Contex
   return program->to_text(Stage::kKernels);
 }
 
-/// The same for a GPU; it needs no device.
-std::string gpu_kernels_of(GraphBuilder& builder, const std::shared_ptr<const Context>& context) {
-  const auto lowered = lower_graph(builder.finish().value(), context->target("amdgpu:gfx1100").value());
+/// The same for a target; it needs no device.
+std::string kernels_for(std::string_view target, GraphBuilder& builder, const Context& context) {
+  const auto lowered = lower_graph(builder.finish().value(), context.target(target).value());
   REQUIRE_MESSAGE(lowered.ok(), lowered.status().message());
   return to_text(*lowered, Stage::kKernels);
+}
+std::string gpu_kernels_of(GraphBuilder& builder, const std::shared_ptr<const Context>& context) {
+  return kernels_for("amdgpu:gfx1100", builder, *context);
 }
 
 TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
@@ -40,14 +43,16 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
     text += kernels_of(graph, context);
   }
   for (const SizeExpr& n : {SizeExpr(30), SizeExpr(Dim("n").at_most(30)), SizeExpr(100)}) {
-    GraphBuilder graph;
-    graph.output("y", sort(graph.input("x", DType::kF32, {n})).values);
-    text += kernels_of(graph, context);
+    for (const std::string_view target : {"cpu:avx2", "cpu:avx512"}) {
+      GraphBuilder graph;
+      graph.output("y", sort(graph.input("x", DType::kF32, {n})).values);
+      text += kernels_for(target, graph, *context);
+    }
   }
   {
     GraphBuilder graph;
     graph.output("y", topk(graph.input("x", DType::kF32, {100}), 10).values);
-    text += kernels_of(graph, context);
+    text += kernels_for("cpu:avx2", graph, *context);
   }
   {
     GraphBuilder graph;

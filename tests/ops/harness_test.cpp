@@ -102,7 +102,7 @@ TEST_CASE("the driver fails when the expected value is another one, for every ge
     return values;
   }());
   for (const std::string& generator : generator_names(host_targets().back())) {
-    if (generator == "xbyak") continue;  // takes contractions only
+    if (generator == "xbyak") continue;  // does not take this
     DriverTally tally;
     OpTrial trial = {Op::neg, NoAttrs{}, {&x, 1}, 0, {}, "neg"};
     trial.options.run.target = host_targets().back();

@@ -12,20 +12,6 @@
 
 namespace millrace {
 
-/// Sort or TopK along one axis, as data. Order: NaN is greatest, -0 equals +0, equal keys keep the lower index first,
-/// in both directions. Values are bitwise the input's. Each row has `k` results, k <= n.
-struct SortDescriptor {
-  std::string name;
-  KernelTensor input;
-  std::uint32_t axis = 0;
-  SizeExpr k;
-  bool largest = false;  // descending
-  bool sorted = true;    // false: the k results may be in any order
-  /// The requested results; an absent one has no storage and no code. Indices are i64.
-  std::optional<KernelTensor> values;
-  std::optional<KernelTensor> indices;
-};
-
 /// A running reduction along one axis, as data. 16-bit floats accumulate in f32.
 struct ScanDescriptor {
   std::string name;

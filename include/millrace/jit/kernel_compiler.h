@@ -11,12 +11,14 @@
 #include "millrace/jit/machine_kernel.h"
 #include "millrace/jit/memory_plan.h"
 #include "millrace/jit/options.h"
+#include "millrace/jit/sort_descriptor.h"
 #include "millrace/jit/target.h"
 
 namespace millrace {
 
-/// A function to compile: a loop nest, which a generator maps to its target, or a machine kernel.
-using Kernel = std::variant<LoopKernel, MachineKernel>;
+/// A function to compile: a loop nest, which a generator maps to its target, a machine kernel, or a sort with one row
+/// per workgroup, whose buffers are the input, the requested results, and scratch if the generator needs it.
+using Kernel = std::variant<LoopKernel, MachineKernel, SortDescriptor>;
 
 const std::string& name_of(const Kernel&);
 
@@ -25,7 +27,7 @@ const std::string& name_of(const Kernel&);
 struct PlannedKernel {
   std::string name;
   std::string generator;
-  std::variant<LoopKernel, MachineKernel> mapped;  // what the generator emits from
+  Kernel mapped;  // what the generator emits from
   SizeExpr num_groups = 1;
   std::vector<SizeExpr> sizes;  // size arguments
   MemoryPlan memory;
@@ -68,7 +70,7 @@ class KernelCompiler {
 
 /// The reference: interpret_kernel. Takes every kernel that maps.
 std::shared_ptr<const KernelCompiler> make_interpreter_generator();
-/// f32 contractions on AVX2 and AVX-512.
+/// f32 contractions on AVX2 and AVX-512, and sorts on AVX-512.
 std::shared_ptr<const KernelCompiler> make_xbyak_generator();
 /// Everything, through the module libmillrace_llvm, which is opened by the first emit().
 std::shared_ptr<const KernelCompiler> make_llvm_generator(const LlvmOptions& = {});

@@ -23,8 +23,10 @@ Result<PlannedKernel> plan_machine_kernel(const Kernel& kernel, const TargetSpec
   MachineKernel machine;
   if (const auto* loop = std::get_if<LoopKernel>(&kernel)) {
     MILLRACE_TRY_ASSIGN(machine, map_kernel(*loop, spec));
+  } else if (const auto* given = std::get_if<MachineKernel>(&kernel)) {
+    machine = *given;
   } else {
-    machine = std::get<MachineKernel>(kernel);
+    return unimplemented("a whole sort, takes loop nests and machine kernels");
   }
   MILLRACE_TRY(verify(machine));
   PlannedKernel planned;

@@ -7,6 +7,7 @@
 #include "jit/llvm_client/open_module.h"
 #include "jit/xbyak/gemm_image.h"
 #include "jit/xbyak/gemm_kernel.h"
+#include "jit/xbyak/sort_kernel.h"
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
@@ -89,8 +90,9 @@ class XbyakGenerator final : public KernelCompiler {
 
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY(supports(spec));
+    if (const auto* sort = std::get_if<SortDescriptor>(&kernel)) return plan_sort(*sort, spec);
     const auto* loop = std::get_if<LoopKernel>(&kernel);
-    if (loop == nullptr) return unimplemented("a machine kernel, takes contractions only");
+    if (loop == nullptr) return unimplemented("a machine kernel, takes contractions and sorts only");
     // Refuse early: collapsing takes time, and a map stays a map.
     if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, takes contractions only");
     LoopKernel collapsed = collapse_dims(*loop);
@@ -111,9 +113,7 @@ class XbyakGenerator final : public KernelCompiler {
   }
 
   Result<ExecutableImage> emit(const PlannedKernel& planned, const TargetSpec& spec) const override {
-    MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(std::get<LoopKernel>(planned.mapped), spec));
-    MILLRACE_TRY_ASSIGN(ExecutableImage image,
-                        emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa));
+    MILLRACE_TRY_ASSIGN(ExecutableImage image, emit_code(planned, spec));
     image.target = spec.to_text();
     image.info = planned.info;
     return image;
@@ -126,6 +126,12 @@ class XbyakGenerator final : public KernelCompiler {
   }
 
  private:
+  static Result<ExecutableImage> emit_code(const PlannedKernel& planned, const TargetSpec& spec) {
+    if (const auto* sort = std::get_if<SortDescriptor>(&planned.mapped)) return emit_sort(*sort, spec);
+    MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(std::get<LoopKernel>(planned.mapped), spec));
+    return emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa);
+  }
+
   static KernelInfo describe(const LoopKernel& kernel, const MemoryPlan& memory) {
     KernelInfo info;
     info.name = kernel.name;

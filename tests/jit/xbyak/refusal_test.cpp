@@ -26,8 +26,8 @@ TEST_CASE("xbyak says which targets it makes code for") {
   CHECK_EQ(refusal(kernel, {"amdgpu", IsaLevel::kBaseline}).substr(0, 30), "xbyak: makes x86-64 code, not ");
 }
 
-TEST_CASE("xbyak takes contractions only") {
-  CHECK_EQ(refusal(MachineKernel{}), "a machine kernel, takes contractions only");
+TEST_CASE("xbyak takes contractions and sorts only") {
+  CHECK_EQ(refusal(MachineKernel{}), "a machine kernel, takes contractions and sorts only");
   LoopKernel maximum = make_gemm({.m = 8, .n = 8, .k = 8});
   maximum.reductions[0].kind = ReductionKind::kMax;
   CHECK_EQ(refusal(maximum), "a reduce nest, takes contractions only");

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/sort_rows.h"
+#include "hal/host/routines/topk_rows.h"
 
 namespace millrace {
 namespace {
@@ -19,7 +21,11 @@ struct RoutineRow {
 };
 
 /// Every routine that an image may name.
-constexpr std::array<RoutineRow, 1> kRoutines = {{{kGemmRoutineName, kGemmRoutineAbi, gemm_f32}}};
+constexpr std::array<RoutineRow, 3> kRoutines = {{
+    {kGemmRoutineName, kGemmRoutineAbi, gemm_f32},
+    {kSortRowsRoutineName, kSortRowsRoutineAbi, sort_rows},
+    {kTopkRowsRoutineName, kTopkRowsRoutineAbi, topk_rows},
+}};
 
 }  // namespace
 

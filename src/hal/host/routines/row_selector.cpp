@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/host/routines/row_selector.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace millrace {
+namespace {
+
+/// With so many groups per result, few more elements than k have keys up to the k-th group's.
+constexpr std::int64_t kGroupsPerResult = 8;
+constexpr std::int64_t kFewestGroups = 256;
+
+}  // namespace
+
+template <class Key>
+std::int64_t RowSelector<Key>::select(const std::byte* row, std::int64_t n, std::int64_t k) {
+  k_ = k;
+  num_found_ = num_in_limit_ = 0;
+  limit_ = std::numeric_limits<Key>::max();
+  run_ = {limit_, limit_};
+  has_limit_ = excludes_run_ = is_complete_ = false;
+  for (std::int64_t start = 0; start < n && !is_complete_; start += kBlock) {
+    const std::int64_t count = std::min(kBlock, n - start);
+    const std::int64_t num_chunks = count / code_.chunk();
+    const std::int64_t num_groups = num_chunks * code_.num_lanes;
+    elements_read_ += num_chunks * code_.chunk();
+    code_.find_minima(row + start * code_.element_bytes, memory_.minima, num_chunks * code_.chunk());
+    if (!has_limit_) tighten(num_groups);
+    find_in_block(row, start, num_groups);
+    if (!is_complete_) {
+      find_elements(row, start + num_chunks * code_.chunk(), count - num_chunks * code_.chunk());
+    }
+  }
+  return num_found_;
+}
+
+template <class Key>
+void RowSelector<Key>::find_in_block(const std::byte* row, std::int64_t start, std::int64_t num_groups) {
+  std::int64_t last_chunk = -1;
+  bool is_tight = start == 0;  // the limit knows the block's groups
+  for (bool is_changed = true; is_changed && !is_complete_;) {
+    is_changed = false;
+    std::int64_t num_passing = find_passing(num_groups);
+    if (num_passing > 2 * k_ && !is_tight) {
+      tighten(num_groups);
+      is_tight = true;
+      num_passing = find_passing(num_groups);
+    }
+    for (std::int64_t i = 0; i < num_passing && !is_changed; ++i) {
+      const std::int64_t chunk = memory_.passing[i] / code_.num_lanes;
+      if (chunk <= last_chunk) continue;
+      last_chunk = chunk;
+      const Key limit = limit_;
+      find_elements(row, start + chunk * code_.chunk(), code_.chunk());
+      is_changed = limit != limit_ || is_complete_;
+    }
+  }
+}
+
+template <class Key>
+void RowSelector<Key>::set_limit(Key key) {
+  run_ = order_.run_of(key);
+  limit_ = run_.last;
+  num_in_limit_ = 0;
+  has_limit_ = true;
+  excludes_run_ = false;
+}
+
+template <class Key>
+void RowSelector<Key>::exclude_run() {
+  excludes_run_ = true;
+  is_complete_ = run_.first == std::numeric_limits<Key>::min();
+  if (!is_complete_) limit_ = static_cast<Key>(run_.first - 1);
+}
+
+template <class Key>
+void RowSelector<Key>::tighten(std::int64_t num_groups) {
+  if (num_groups < k_) return;
+  const std::int64_t wanted = std::max(k_ * kGroupsPerResult, kFewestGroups);
+  const Key* minima = memory_.minima;
+  // Joins groups from far apart: where the row ascends, its first keys are in neighbours.
+  while (num_groups / 2 >= wanted) {
+    const std::int64_t vectors = num_groups / code_.num_lanes;
+    const std::int64_t num_joined = vectors / 2 * code_.num_lanes;
+    const std::int64_t num_left = num_groups - num_joined;
+    code_.fold_minima(minima, minima + num_left, memory_.groups, num_joined);
+    if (minima != memory_.groups) {
+      std::copy(minima + num_joined, minima + num_left, memory_.groups + num_joined);
+    }
+    minima = memory_.groups;
+    num_groups = num_left;
+  }
+  if (minima != memory_.groups) std::copy_n(minima, num_groups, memory_.groups);
+  sorter_.sort(memory_.groups, memory_.other, num_groups, k_);
+  const Key bound = memory_.groups[k_ - 1];
+  if (!has_limit_ || order_.run_of(bound).last < limit_) set_limit(bound);
+}
+
+template <class Key>
+std::int64_t RowSelector<Key>::find_passing(std::int64_t num_groups) {
+  const std::byte* end = code_.filter_minima(memory_.minima, memory_.passing, num_groups, 0, limit_);
+  return reinterpret_cast<const Key*>(end) - memory_.passing;
+}
+
+template <class Key>
+void RowSelector<Key>::find_elements(const std::byte* row, std::int64_t first, std::int64_t count) {
+  elements_read_ += count;
+  Key* const to = memory_.found + num_found_;
+  const std::byte* end = code_.filter_row(row + first * code_.element_bytes, to, count, first, limit_);
+  const std::int64_t num_new = reinterpret_cast<const Key*>(end) - to;
+  num_found_ += num_new;
+  num_in_limit_ += num_new;
+  if (num_found_ > kMostFound) {
+    set_limit(order_.reduce(memory_.found, num_found_));
+    num_found_ = k_;
+    exclude_run();
+  } else if (has_limit_ && !excludes_run_ && num_in_limit_ >= k_) {
+    exclude_run();
+  }
+}
+
+template class RowSelector<std::int32_t>;
+template class RowSelector<std::int64_t>;
+
+}  // namespace millrace

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "hal/host/routines/row_sorter.h"
+
+namespace millrace {
+
+/// Writes the least key of each lane over chunks of kVectorsPerChunk vectors. `count` elements are whole chunks.
+using FindMinima = std::byte* (*)(const void* row, void* minima, std::int64_t count);
+/// Writes the lesser of two arrays' keys. `count` keys are whole vectors.
+using FoldMinima = std::byte* (*)(const void* first, const void* second, void* to, std::int64_t count);
+/// Appends the numbers, from `first` on, of the elements whose keys are at most `limit`. Returns the end of them.
+using FilterKeys = std::byte* (*)(const void* row, void* numbers, std::int64_t count, std::int64_t first,
+                                  std::int64_t limit);
+
+/// Generated functions for the keys of one dtype.
+struct RowSelectorCode {
+  static constexpr int kVectorsPerChunk = 8;
+  FindMinima find_minima;
+  FoldMinima fold_minima;
+  FilterKeys filter_row, filter_minima;
+  std::int64_t num_lanes, element_bytes;
+
+  std::int64_t chunk() const { return num_lanes * kVectorsPerChunk; }
+};
+
+/// Keys that are equal in the order of the sort.
+template <class Key>
+struct KeyRun {
+  Key first, last;
+};
+
+/// Finds a few elements of a row that have the first k among them, in one pass over memory. The row is read in blocks
+/// that stay in the L2 cache. The least keys of groups of elements give a limit: if k groups have a key up to it,
+/// elements beyond it are not among the first k. Only chunks that have a key up to the limit are read again. Once k
+/// elements up to the limit are found, later ones that equal it come too late.
+template <class Key>
+class RowSelector {
+ public:
+  static constexpr std::int64_t kBlock = (128 << 10) / static_cast<std::int64_t>(sizeof(Key));  // elements
+  static constexpr std::int64_t kMinimaBytes = (128 << 10) / RowSelectorCode::kVectorsPerChunk;
+  static constexpr std::int64_t kMostFound = 4096;
+  /// Behind what is found, there is room for a chunk and for a vector, because appended vectors are written whole.
+  static constexpr std::int64_t kSpare = 256;
+  static constexpr std::int64_t kFoundBytes = (kMostFound + kSpare) * static_cast<std::int64_t>(sizeof(Key));
+  static constexpr std::int64_t kPassingBytes = kMinimaBytes + kSpare * static_cast<std::int64_t>(sizeof(Key));
+
+  struct Memory {
+    Key* minima;   // kMinimaBytes: of the block's groups
+    Key* groups;   // kMinimaBytes: of groups joined
+    Key* other;    // kMinimaBytes
+    Key* passing;  // kPassingBytes: the numbers of groups
+    Key* found;    // kFoundBytes
+  };
+
+  /// How the caller's elements compare beyond their keys.
+  struct Order {
+    /// The keys that are equal to `key` in the order of the sort.
+    std::function<KeyRun<Key>(Key key)> run_of;
+    /// Leaves the first k of the elements found, in the row's order, and returns the key of the k-th.
+    std::function<Key(Key* found, std::int64_t num_found)> reduce;
+  };
+
+  RowSelector(const RowSelectorCode& code, const RowSorterCode& sorter, const RowSorterMemory& sorter_memory,
+              const Memory& memory, Order order)
+      : code_(code), sorter_(sorter, sorter_memory), memory_(memory), order_(std::move(order)) {}
+
+  /// Finds the elements of a contiguous row, and writes their numbers in order. Returns how many there are: at least
+  /// k, which is at most kMostFound / 2.
+  std::int64_t select(const std::byte* row, std::int64_t n, std::int64_t k);
+
+  /// The elements that all calls read, as a measure of work.
+  std::int64_t elements_read() const { return elements_read_; }
+
+ private:
+  void set_limit(Key key);
+  void exclude_run();
+  /// Sets a limit by the block's groups if that is better than what there is.
+  void tighten(std::int64_t num_groups);
+  std::int64_t find_passing(std::int64_t num_groups);
+  /// Finds the elements of a block's chunks, given the minima of its groups.
+  void find_in_block(const std::byte* row, std::int64_t start, std::int64_t num_groups);
+  void find_elements(const std::byte* row, std::int64_t first, std::int64_t count);
+
+  const RowSelectorCode& code_;
+  RowSorter<Key> sorter_;
+  Memory memory_;
+  Order order_;
+
+  std::int64_t elements_read_ = 0;
+
+  std::int64_t k_ = 0;
+  std::int64_t num_found_ = 0;
+  std::int64_t num_in_limit_ = 0;  // found since the limit was set
+  KeyRun<Key> run_{};              // of the key that the limit was set to
+  Key limit_ = 0;                  // keys beyond it are not taken
+  bool has_limit_ = false;
+  bool excludes_run_ = false;  // the limit is before the run
+  bool is_complete_ = false;   // nothing comes before the run
+};
+
+extern template class RowSelector<std::int32_t>;
+extern template class RowSelector<std::int64_t>;
+
+}  // namespace millrace

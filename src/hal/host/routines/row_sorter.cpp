@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/host/routines/row_sorter.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t kFewestForManySamples = 4096;
+/// A split that leaves less than this fraction on one side is bad.
+constexpr std::int64_t kBadFraction = 8;
+
+}  // namespace
+
+template <class Key>
+void RowSorter<Key>::sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest) {
+  // The smaller part is sorted first, so that as many parts wait as the count has bits.
+  std::array<Part, 64> waiting;
+  std::size_t num_waiting = 0;
+  const std::int32_t log2 = std::bit_width(static_cast<std::uint64_t>(count));
+  Part part{keys, other, count, 0, true, 2 * log2};
+  while (true) {
+    if (part.first >= wanted || part.count <= code_.most_few() || part.bad_splits_left == 0) {
+      if (part.first >= wanted) {
+        if (rest == Rest::kKept && !part.is_in_place) std::copy_n(part.other, part.count, part.place);
+      } else if (part.count > code_.most_few()) {
+        sort_by_digits(part);
+      } else if (part.count > 0) {
+        sort_few(part);
+      }
+      if (num_waiting == 0) return;
+      part = waiting[--num_waiting];
+      continue;
+    }
+    const Key pivot = choose_pivot(part);
+    const std::int64_t num_low = split(part, code_.partition_less, pivot);
+    Part low = low_part(part, num_low), high = high_part(part, num_low);
+    if (num_low * kBadFraction < part.count) {
+      // The pivot is among the least keys: those equal to it are in their places once they are split off.
+      const std::int64_t num_equal = split(high, code_.partition_at_most, pivot);
+      high = high_part(high, num_equal);
+    }
+    if (std::max(low.count, high.count) > part.count - part.count / kBadFraction) {
+      --low.bad_splits_left;
+      --high.bad_splits_left;
+    }
+    if (low.count < high.count) std::swap(low, high);
+    waiting[num_waiting++] = low;
+    part = high;
+  }
+}
+
+template <class Key>
+void RowSorter<Key>::sort_few(const Part& part) {
+  const auto vectors = static_cast<std::uint64_t>((part.count + code_.num_lanes - 1) / code_.num_lanes);
+  keys_read_ += part.count;
+  code_.sort_few[static_cast<std::size_t>(std::bit_width(vectors - 1))](part.data(), part.place, part.count);
+}
+
+template <class Key>
+Key RowSorter<Key>::choose_pivot(const Part& part) {
+  const std::int64_t num_vectors = part.count < kFewestForManySamples ? 2 : 8;
+  const std::int64_t stride = part.count / num_vectors;
+  const std::int64_t vector_bytes = code_.num_lanes * static_cast<std::int64_t>(sizeof(Key));
+  for (std::int64_t i = 0; i < num_vectors; ++i) {
+    const std::int64_t from = i * stride + (stride - code_.num_lanes) / 2;
+    std::memcpy(memory_.sample + i * vector_bytes, part.data() + from, static_cast<std::size_t>(vector_bytes));
+  }
+  const auto few = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint64_t>(num_vectors)));
+  const std::int64_t count = num_vectors * code_.num_lanes;
+  code_.sort_few[few](memory_.sample, memory_.sample, count);
+  Key pivot;
+  std::memcpy(&pivot, memory_.sample + count / 2 * static_cast<std::int64_t>(sizeof(Key)), sizeof(Key));
+  return pivot;
+}
+
+template <class Key>
+std::int64_t RowSorter<Key>::split(const Part& part, PartitionKeys partition, Key pivot) {
+  keys_read_ += part.count;
+  const std::byte* end = partition(part.data(), part.place, part.other, part.count, pivot);
+  return reinterpret_cast<const Key*>(end) - part.place;
+}
+
+template <class Key>
+typename RowSorter<Key>::Part RowSorter<Key>::low_part(const Part& part, std::int64_t num_low) {
+  return {part.place, part.other + (part.count - num_low), num_low, part.first, true, part.bad_splits_left};
+}
+
+template <class Key>
+typename RowSorter<Key>::Part RowSorter<Key>::high_part(const Part& part, std::int64_t num_low) {
+  return {part.place + num_low, part.other, part.count - num_low, part.first + num_low, false, part.bad_splits_left};
+}
+
+/// A radix sort by the lowest digit first.
+template <class Key>
+void RowSorter<Key>::sort_by_digits(const Part& part) {
+  using Unsigned = std::make_unsigned_t<Key>;
+  constexpr unsigned kDigitBits = 8;
+  const Key* from = part.data();
+  Key* to = part.is_in_place ? part.other : part.place;
+  for (unsigned shift = 0; shift < 8 * sizeof(Key); shift += kDigitBits) {
+    const auto digit = [&](Key key) {
+      const auto ordered = static_cast<Unsigned>(static_cast<Unsigned>(key) ^ Unsigned{1} << (8 * sizeof(Key) - 1));
+      return ordered >> shift & 0xff;
+    };
+    std::fill_n(memory_.counts, 256, 0);
+    for (std::int64_t i = 0; i < part.count; ++i) ++memory_.counts[digit(from[i])];
+    std::uint64_t position = 0;
+    for (std::size_t value = 0; value < 256; ++value) {
+      position += std::exchange(memory_.counts[value], position);
+    }
+    for (std::int64_t i = 0; i < part.count; ++i) to[memory_.counts[digit(from[i])]++] = from[i];
+    keys_read_ += 2 * part.count;
+    Key* const moved = to;
+    to = moved == part.place ? part.other : part.place;
+    from = moved;
+  }
+  if (from != part.place) std::copy_n(from, part.count, part.place);
+}
+
+template class RowSorter<std::int32_t>;
+template class RowSorter<std::int64_t>;
+
+}  // namespace millrace

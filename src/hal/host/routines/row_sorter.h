@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace millrace {
+
+/// Sorts `count` keys, which are more than half of what the function holds, or any number if it holds one vector.
+using SortFew = std::int64_t (*)(const void* from, void* to, std::int64_t count);
+/// Appends the keys below the pivot (or at most it) to `low` and the others to `high`, in order. One of them may be
+/// `data` itself. Returns the end of `low`.
+using PartitionKeys = std::byte* (*)(const void* data, void* low, void* high, std::int64_t count, std::int64_t pivot);
+
+/// Generated functions for keys of one width.
+struct RowSorterCode {
+  static constexpr std::size_t kNumFew = 5;  // of 1, 2, 4, 8 and 16 vectors
+  std::array<SortFew, kNumFew> sort_few;
+  PartitionKeys partition_less, partition_at_most;
+  std::int64_t num_lanes;
+
+  std::int64_t most_few() const { return num_lanes << (kNumFew - 1); }
+};
+
+/// Memory beside the keys, per call.
+struct RowSorterMemory {
+  static constexpr std::int64_t kSampleBytes = 16 * 64;
+  static constexpr std::int64_t kCountBytes = 256 * 8;
+  std::byte* sample;      // kSampleBytes
+  std::uint64_t* counts;  // kCountBytes
+};
+
+/// Sorts signed keys of 32 or 64 bits by vectors: partitions at a sampled median between two arrays, and sorts what
+/// fits registers by networks. Equal keys are split off together. Where samples mislead, a radix sort takes over, so
+/// that the time is O(n log n) for all keys. Source: Hoare, "Quicksort", 1962; Musser, "Introspective sorting and
+/// selection algorithms", 1997.
+template <class Key>
+class RowSorter {
+ public:
+  RowSorter(const RowSorterCode& code, const RowSorterMemory& memory) : code_(code), memory_(memory) {}
+
+  /// What is known of the keys behind the first ones that are wanted.
+  enum class Rest { kLost, kKept };
+
+  /// Sorts `count` keys so that the first `wanted` are in their places. `other` has room for as many.
+  void sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest = Rest::kLost);
+
+  /// The keys that all calls read, as a measure of work.
+  std::int64_t keys_read() const { return keys_read_; }
+
+ private:
+  /// Keys whose places are [first, first + count) of the row. They are at `place` or at `other`.
+  struct Part {
+    Key* place;
+    Key* other;
+    std::int64_t count;
+    std::int64_t first;
+    bool is_in_place;
+    std::int32_t bad_splits_left;
+
+    Key* data() const { return is_in_place ? place : other; }
+  };
+
+  void sort_few(const Part&);
+  void sort_by_digits(const Part&);
+  Key choose_pivot(const Part&);
+  /// Splits off the keys that `partition` puts first.
+  std::int64_t split(const Part&, PartitionKeys partition, Key pivot);
+  static Part low_part(const Part& part, std::int64_t num_low);
+  static Part high_part(const Part& part, std::int64_t num_low);
+
+  const RowSorterCode& code_;
+  RowSorterMemory memory_;
+  std::int64_t keys_read_ = 0;
+};
+
+extern template class RowSorter<std::int32_t>;
+extern template class RowSorter<std::int64_t>;
+
+}  // namespace millrace

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/host/routines/sort_rows.h"
+
+#include <type_traits>
+
+#include "hal/host/routines/sort_walk.h"
+#include "millrace/base/check.h"
+
+namespace millrace {
+namespace {
+
+template <class Key>
+void sort_groups(const void* code, const SortRowsParameters& p, const KernelArgs& args, std::uint32_t first_group,
+                 std::uint32_t end_group) {
+  SortWalk<Key> walk(code, p, args);
+  for (std::uint32_t group = first_group; group < end_group; ++group) walk.run(group);
+}
+
+}  // namespace
+
+void sort_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs* args,
+               std::uint32_t first_group, std::uint32_t end_group) {
+  static_assert(std::is_standard_layout_v<SortRowsParameters> && std::is_trivially_copyable_v<SortRowsParameters>);
+  MILLRACE_CHECK(parameters.size() * sizeof(std::int64_t) == sizeof(SortRowsParameters));
+  const auto& p = *reinterpret_cast<const SortRowsParameters*>(parameters.data());
+  const auto sort = p.key_bytes == 8 ? sort_groups<std::int64_t> : sort_groups<std::int32_t>;
+  sort(code, p, *args, first_group, end_group);
+}
+
+}  // namespace millrace

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "hal/host/routines/row_sorter.h"
+#include "millrace/hal/host_kernel.h"
+
+namespace millrace {
+
+inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
+/// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
+/// of theirs.
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 1;
+
+/// Writes the keys of `count` contiguous elements, with indices from `first_index` if keys have them. Returns whether a
+/// key lost bits of its element: the sign of -0 or those of a NaN.
+using MakeKeys = std::int64_t (*)(const void* row, void* keys, std::int64_t count, std::int64_t first_index);
+/// Writes the elements or the indices (i64) of keys.
+using WriteFromKeys = std::int64_t (*)(const void* keys, void* results, std::int64_t count);
+
+/// The tensors of a sort. Each has an offset and strides among the size arguments.
+enum class SortTensor : std::uint8_t { kInput, kValues, kIndices };
+inline constexpr std::size_t kNumSortTensors = 3;
+
+/// The size arguments, in elements: n, k, the offset and the stride along the axis of each SortTensor, and then per
+/// other dim, outermost first, its extent and the stride of each SortTensor. Absent tensors have zeros.
+struct SortRowsSizes {
+  static constexpr std::size_t kN = 0, kK = 1, kOffsets = 2, kAxisStrides = 5, kDims = 8;
+  static constexpr std::size_t kPerDim = 1 + kNumSortTensors;
+};
+
+/// The RoutineCall::parameters of a sort, all i64. Functions are given by offsets from the image's entry.
+struct SortRowsParameters {
+  std::int64_t element_bytes, key_bytes, num_lanes, num_other_dims;
+  std::int64_t has_values, has_indices, is_descending;
+  std::int64_t keys_have_index;  // in their lower half
+  std::int64_t keys_are_halved;  // 64-bit elements with an index: keys hold the upper half of what orders them
+  std::int64_t uses_scratch;     // the keys are in the last buffer, otherwise in workgroup memory behind kFixedBytes
+  /// An element's bits without its sign, and those of infinity, if it is a float; otherwise 0.
+  std::int64_t magnitude_bits, infinity_bits;
+  std::int64_t inverted_bits;  // of every element, before it is compared as a signed integer
+  std::int64_t make_keys, write_values, write_indices, partition_less, partition_at_most;
+  std::int64_t sort_few[RowSorterCode::kNumFew];
+
+  static constexpr std::int64_t kFixedBytes = RowSorterMemory::kSampleBytes + RowSorterMemory::kCountBytes;
+};
+
+/// Sorts one row per group. A HostRoutine.
+void sort_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
+               std::uint32_t end_group);
+
+}  // namespace millrace

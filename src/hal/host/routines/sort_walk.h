@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "hal/host/routines/sort_rows.h"
+
+namespace millrace {
+
+/// Copies elements whose size is known only at run time, at constant strides.
+inline void copy_strided(const std::byte* from, std::int64_t from_stride, std::byte* to, std::int64_t to_stride,
+                         std::int64_t count, std::int64_t element_bytes) {
+  const auto copy = [&](auto bytes) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::memcpy(to + i * to_stride * bytes, from + i * from_stride * bytes, bytes);
+    }
+  };
+  switch (element_bytes) {
+    case 1:
+      return copy(std::integral_constant<std::int64_t, 1>());
+    case 2:
+      return copy(std::integral_constant<std::int64_t, 2>());
+    case 4:
+      return copy(std::integral_constant<std::int64_t, 4>());
+    default:
+      return copy(std::integral_constant<std::int64_t, 8>());
+  }
+}
+
+/// Elements to sort; the stride is in elements.
+struct Elements {
+  const std::byte* data;
+  std::int64_t stride, count;
+};
+
+/// What one call of a sort does for each of its rows.
+template <class Key>
+class SortWalk {
+ public:
+  SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args)
+      : code_(static_cast<const std::byte*>(code)),
+        p_(p),
+        args_(args),
+        n_(args.sizes[SortRowsSizes::kN]),
+        k_(args.sizes[SortRowsSizes::kK]),
+        sorter_code_(sorter_code()),
+        sorter_(sorter_code_, sorter_memory()) {}
+
+  std::int64_t n() const { return n_; }
+  std::int64_t k() const { return k_; }
+
+  /// Sorts a row.
+  void run(std::int64_t row) {
+    find_row(row);
+    Key* const keys = p_.uses_scratch != 0
+                          ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * 2 * n_
+                          : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes);
+    const Elements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
+    sort(elements, keys, keys + n_);
+    if (p_.has_indices != 0) write(SortTensor::kIndices, p_.write_indices, sizeof(std::int64_t), keys, keys + n_);
+    write_values(elements, keys, keys + n_);
+  }
+
+  /// Finds where a row is in each tensor.
+  void find_row(std::int64_t row) {
+    std::copy_n(args_.sizes + SortRowsSizes::kOffsets, kNumSortTensors, offsets_.begin());
+    for (std::int64_t dim = p_.num_other_dims; dim-- > 0;) {
+      const std::int64_t* sizes = args_.sizes + SortRowsSizes::kDims + dim * std::int64_t{SortRowsSizes::kPerDim};
+      const std::int64_t position = row % sizes[0];
+      row /= sizes[0];
+      for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) offsets_[tensor] += position * sizes[1 + tensor];
+    }
+  }
+  std::int64_t stride(SortTensor tensor) const {
+    return args_.sizes[SortRowsSizes::kAxisStrides + static_cast<std::size_t>(tensor)];
+  }
+  std::byte* place(SortTensor tensor) const {
+    const bool is_indices = tensor == SortTensor::kIndices;
+    const std::size_t buffer =
+        tensor == SortTensor::kInput ? 0 : 1 + (is_indices ? static_cast<std::size_t>(p_.has_values) : 0);
+    const std::int64_t bytes = is_indices ? static_cast<std::int64_t>(sizeof(std::int64_t)) : p_.element_bytes;
+    return static_cast<std::byte*>(args_.buffers[buffer]) + offsets_[static_cast<std::size_t>(tensor)] * bytes;
+  }
+
+  /// Sorts the keys of elements, so that the first k are in order.
+  void sort(const Elements& elements, Key* keys, Key* other) {
+    const std::byte* contiguous = elements.data;
+    if (elements.stride != 1) {
+      copy_strided(elements.data, elements.stride, bytes_of(other), 1, elements.count, p_.element_bytes);
+      contiguous = bytes_of(other);
+    }
+    has_lost_bits_ = function<MakeKeys>(p_.make_keys)(contiguous, keys, elements.count, 0) != 0;
+    if (p_.keys_are_halved == 0) return sorter_.sort(keys, other, elements.count, k_);
+    sorter_.sort(keys, other, elements.count, k_, RowSorter<Key>::Rest::kKept);
+    sort_by_lower_halves(elements, keys, other);
+  }
+
+  /// Writes the first k sorted elements, if they are wanted.
+  void write_values(const Elements& elements, const Key* keys, Key* other) const {
+    if (p_.has_values == 0) return;
+    if (p_.keys_are_halved != 0) {
+      for (std::int64_t i = 0; i < k_; ++i) write_value(i, element(elements, index_of(keys[i])));
+      return;
+    }
+    write(SortTensor::kValues, p_.write_values, p_.element_bytes, keys, other);
+    if (has_lost_bits_) restore_lost_bits(elements, keys);
+  }
+
+  std::uint64_t element(const Elements& elements, std::int64_t index) const {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, elements.data + index * elements.stride * p_.element_bytes,
+                static_cast<std::size_t>(p_.element_bytes));
+    return bits;
+  }
+  static std::int64_t index_of(Key key) { return static_cast<std::int64_t>(key) & 0xffff'ffff; }
+  std::byte* workgroup_memory() const { return static_cast<std::byte*>(args_.workgroup_memory); }
+  RowSorterMemory sorter_memory() const {
+    return {workgroup_memory(), reinterpret_cast<std::uint64_t*>(workgroup_memory() + RowSorterMemory::kSampleBytes)};
+  }
+  template <class Function>
+  Function function(std::int64_t offset) const {
+    return reinterpret_cast<Function>(reinterpret_cast<std::uintptr_t>(code_ + offset));
+  }
+
+ private:
+  static std::byte* bytes_of(Key* keys) { return reinterpret_cast<std::byte*>(keys); }
+  std::size_t num_buffers() const {
+    return static_cast<std::size_t>(1 + p_.has_values + p_.has_indices + p_.uses_scratch);
+  }
+  RowSorterCode sorter_code() const {
+    RowSorterCode code;
+    for (std::size_t i = 0; i < code.sort_few.size(); ++i) code.sort_few[i] = function<SortFew>(p_.sort_few[i]);
+    code.partition_less = function<PartitionKeys>(p_.partition_less);
+    code.partition_at_most = function<PartitionKeys>(p_.partition_at_most);
+    code.num_lanes = p_.num_lanes;
+    return code;
+  }
+
+  void write(SortTensor tensor, std::int64_t writer, std::int64_t bytes, const Key* keys, Key* other) const {
+    if (stride(tensor) == 1) {
+      function<WriteFromKeys>(writer)(keys, place(tensor), k_);
+      return;
+    }
+    function<WriteFromKeys>(writer)(keys, other, k_);
+    copy_strided(bytes_of(other), 1, place(tensor), stride(tensor), k_, bytes);
+  }
+
+  void write_value(std::int64_t position, std::uint64_t bits) const {
+    std::memcpy(place(SortTensor::kValues) + position * stride(SortTensor::kValues) * p_.element_bytes, &bits,
+                static_cast<std::size_t>(p_.element_bytes));
+  }
+
+  static std::int64_t upper_half(Key key) { return static_cast<std::int64_t>(key) >> 32; }
+
+  /// Sorts runs of equal upper halves by lower halves. Only the first k keys are in order, so the last run may have
+  /// keys anywhere behind them.
+  void sort_by_lower_halves(const Elements& elements, Key* keys, Key* other) {
+    for (std::int64_t begin = 0, end = 0; begin < k_; begin = end) {
+      while (end < k_ && upper_half(keys[end]) == upper_half(keys[begin])) ++end;
+      const bool is_last = end == k_;
+      for (std::int64_t i = k_; is_last && i < elements.count; ++i) {
+        if (upper_half(keys[i]) == upper_half(keys[begin])) std::swap(keys[end++], keys[i]);
+      }
+      if (end - begin == 1) continue;
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t index = index_of(keys[i]);
+        // The lower half has no sign: inverts its highest bit, which is compared as one.
+        const std::uint64_t lower = static_cast<std::uint64_t>(whole_key(element(elements, index))) << 32;
+        keys[i] = static_cast<Key>((lower ^ std::uint64_t{1} << 63) | static_cast<std::uint64_t>(index));
+      }
+      sorter_.sort(keys + begin, other, end - begin, k_ - begin);
+    }
+  }
+  /// The signed integer that orders a 64-bit element, as make_keys computes it.
+  std::int64_t whole_key(std::uint64_t bits) const {
+    auto key = static_cast<std::int64_t>(bits) ^ p_.inverted_bits;
+    if (p_.magnitude_bits != 0) {
+      const std::int64_t magnitude = key & p_.magnitude_bits;
+      key ^= (key >> 63) & p_.magnitude_bits;
+      if (magnitude == 0) key = 0;
+      if (magnitude > p_.infinity_bits) key = p_.magnitude_bits;
+    }
+    return p_.is_descending != 0 ? ~key : key;
+  }
+
+  /// Keys lose the sign of -0 and the bits of NaNs. Both are runs of equal keys, so their elements follow each other in
+  /// the results as they do in the row.
+  void restore_lost_bits(const Elements& elements, const Key* keys) const {
+    const Key nan_key = key_of(p_.magnitude_bits), zero_key = key_of(0);
+    const auto before = [&](Key key) { return lower_bound(keys, key); };
+    std::int64_t next_zero = before(zero_key), next_nan = before(nan_key);
+    for (std::int64_t i = 0; i < elements.count && (next_zero < k_ || next_nan < k_); ++i) {
+      const std::uint64_t bits = element(elements, i);
+      const auto magnitude = static_cast<std::int64_t>(bits & static_cast<std::uint64_t>(p_.magnitude_bits));
+      if (magnitude != 0 && magnitude <= p_.infinity_bits) continue;
+      std::int64_t& next = magnitude == 0 ? next_zero : next_nan;
+      if (next < k_) write_value(next, bits);
+      ++next;
+    }
+  }
+  /// The least key with these element bits.
+  Key key_of(std::int64_t element_key) const {
+    const std::int64_t key = p_.is_descending != 0 ? ~element_key : element_key;
+    return static_cast<Key>(p_.keys_have_index != 0 ? key << 32 : key);
+  }
+  /// The first of the k results whose key is at least `key`; k if there is none.
+  std::int64_t lower_bound(const Key* keys, Key key) const { return std::lower_bound(keys, keys + k_, key) - keys; }
+
+  const std::byte* code_;
+  const SortRowsParameters& p_;
+  const KernelArgs& args_;
+  std::int64_t n_, k_;
+  RowSorterCode sorter_code_;
+  RowSorter<Key> sorter_;
+  bool has_lost_bits_ = false;
+  std::array<std::int64_t, kNumSortTensors> offsets_{};
+};
+
+}  // namespace millrace

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "hal/host/routines/row_selector.h"
+#include "hal/host/routines/sort_rows.h"
+
+namespace millrace {
+
+inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
+/// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
+/// of theirs, or of SortRowsParameters.
+inline constexpr std::uint32_t kTopkRowsRoutineAbi = 1;
+
+/// Places in workgroup memory, in bytes.
+struct TopkRowsMemory {
+  static constexpr std::int64_t kMost = RowSelector<std::int32_t>::kMostFound + RowSelector<std::int32_t>::kSpare;
+  static constexpr std::int64_t kKeys = SortRowsParameters::kFixedBytes;
+  static constexpr std::int64_t kOther = kKeys + kMost * 8;
+  static constexpr std::int64_t kElements = kOther + kMost * 8;
+  static constexpr std::int64_t kFound = kElements + kMost * 8;
+  static constexpr std::int64_t kMinima = kFound + RowSelector<std::int64_t>::kFoundBytes;
+  static constexpr std::int64_t kGroups = kMinima + RowSelector<std::int64_t>::kMinimaBytes;
+  static constexpr std::int64_t kPassing = kGroups + RowSelector<std::int64_t>::kMinimaBytes;
+  static constexpr std::int64_t kEnd = kPassing + RowSelector<std::int64_t>::kPassingBytes;
+};
+
+/// The RoutineCall::parameters of a TopK, all i64: how the elements found are sorted, by keys with indices, and how
+/// they are found.
+struct TopkRowsParameters {
+  SortRowsParameters sort;
+  std::int64_t coarse_bytes;   // of the keys by which elements are found
+  std::int64_t coarse_offset;  // is added to a float's key
+  std::int64_t coarse_lanes;
+  std::int64_t extends_sign, is_bool;  // how an element becomes an integer
+  std::int64_t find_minima, fold_minima, filter_row, filter_minima;
+  std::int64_t partition_less, partition_at_most;  // of coarse keys, like the functions that follow
+  std::int64_t sort_few[RowSorterCode::kNumFew];
+};
+
+/// Finds and sorts the first k elements of one row per group. Rows are contiguous, and k is at most half of
+/// RowSelector::kMostFound. A HostRoutine.
+void topk_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
+               std::uint32_t end_group);
+
+}  // namespace millrace

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/lanes/select_leaves.h"
+
+#include <limits>
+
+#include "hal/host/routines/row_selector.h"
+
+namespace millrace {
+namespace {
+
+constexpr int kLineBytes = 64;
+constexpr int kPrefetchBytes = 4096;  // ahead of the loads
+
+LaneValue coarse_key(LaneBuilder& b, LaneValue x, const CoarseKeys& keys) {
+  if (is_float(keys.dtype)) {
+    // ~(x + offset) = ~x - offset
+    const std::int64_t offset = coarse_offset_of(keys.dtype);
+    x = turn_negative(b, x, keys.dtype, keys.largest);
+    return b.binary(LaneOp::kAdd, x, b.constant(keys.largest ? -offset : offset));
+  }
+  if (keys.dtype == DType::kBool) x = true_is_one(b, x);
+  // Both are inversions, of the highest bit and of all bits.
+  const std::int64_t inverted = inverted_sign_of(keys.dtype) ^ (keys.largest ? -1 : 0);
+  return inverted == 0 ? x : b.binary(LaneOp::kXor, x, b.constant(inverted));
+}
+
+/// Appends the numbers of the elements whose key is at most the limit.
+template <class MakeKey>
+LaneFunction filter(LaneBuilder b, LaneElement element, const MakeKey& make_key) {
+  enum { kRow, kNumbers, kCount, kFirst, kLimit };
+  const LaneValue limit = b.broadcast(kLimit);
+  const LaneValue number = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst)));
+  b.for_vectors(kCount, [&](LaneValue mask) {
+    const bool is_rest = mask != kNoLaneValue;
+    const LaneValue x = is_rest ? b.load_masked(kRow, 0, element, mask, b.constant(0)) : b.load(kRow, 0, element);
+    LaneValue passes = b.invert(b.binary(LaneOp::kLess, limit, make_key(b, x)));
+    if (is_rest) passes = b.binary(LaneOp::kBoth, passes, mask);
+    b.append(kNumbers, number, passes, is_rest);
+    b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
+    b.advance(kRow, b.num_lanes() * element.bytes);
+  });
+  return b.finish_with(kNumbers);
+}
+
+}  // namespace
+
+std::int64_t coarse_offset_of(DType dtype) {
+  if (!is_float(dtype)) return 0;
+  const std::int64_t least =
+      size_bytes(dtype) == 8 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int32_t>::min();
+  return least + 1 + infinity_of(dtype);
+}
+
+LaneFunction find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
+  enum { kRow, kMinima, kCount };
+  LaneBuilder b(isa, keys.lane_bits());
+  const LaneElement element = element_of(keys.dtype);
+  b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
+    std::vector<LaneValue> minima;
+    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
+      const int offset_bytes = i * b.num_lanes() * element.bytes;
+      if (offset_bytes % kLineBytes == 0) b.prefetch(kRow, offset_bytes + kPrefetchBytes);
+      minima.push_back(coarse_key(b, b.load(kRow, offset_bytes, element), keys));
+    }
+    for (std::size_t half = minima.size() / 2; half > 0; half /= 2) {
+      for (std::size_t i = 0; i < half; ++i) minima[i] = b.binary(LaneOp::kMin, minima[i], minima[i + half]);
+    }
+    b.store(kMinima, 0, b.lane_element(), minima[0]);
+    b.advance(kRow, RowSelectorCode::kVectorsPerChunk * b.num_lanes() * element.bytes);
+    b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
+  });
+  return b.finish_with(kMinima);
+}
+
+LaneFunction fold_minima_function(IsaLevel isa, int lane_bits) {
+  enum { kFirst, kSecond, kTo, kCount };
+  LaneBuilder b(isa, lane_bits);
+  b.for_blocks(kCount, 1, [&] {
+    const LaneValue first = b.load(kFirst, 0, b.lane_element()), second = b.load(kSecond, 0, b.lane_element());
+    b.store(kTo, 0, b.lane_element(), b.binary(LaneOp::kMin, first, second));
+    for (const int pointer : {kFirst, kSecond, kTo}) b.advance(pointer, b.num_lanes() * b.lane_element().bytes);
+  });
+  return b.finish_with(kTo);
+}
+
+LaneFunction filter_row_function(IsaLevel isa, const CoarseKeys& keys) {
+  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype),
+                [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
+}
+
+LaneFunction filter_minima_function(IsaLevel isa, int lane_bits) {
+  LaneBuilder b(isa, lane_bits);
+  const LaneElement element = b.lane_element();
+  return filter(std::move(b), element, [](LaneBuilder&, LaneValue x) { return x; });
+}
+
+}  // namespace millrace

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jit/lanes/lane_function.h"
+#include "millrace/base/dtype.h"
+
+namespace millrace {
+
+/// What one lane holds of an element while its row is sorted: a signed key that orders like the sort (NaN is greatest,
+/// -0 equals +0, complemented if the largest come first), alone or above the element's index in 32 bits. Above an
+/// index, a key of 64 bits is halved: the upper half is there, and the routine sorts runs of equal halves by the lower
+/// ones.
+struct LaneKeys {
+  DType dtype = DType::kF32;  // of the elements
+  bool largest = false;
+  bool with_index = false;  // needs rows below 2^32
+
+  int lane_bits() const { return with_index || size_bytes(dtype) == 8 ? 64 : 32; }
+  bool are_halved() const { return with_index && size_bytes(dtype) == 8; }
+};
+
+/// How a load extends an element, so that integers order in a lane as they do in their dtype.
+LaneElement element_of(DType);
+/// 0 or 1 for a byte that may have any bits.
+LaneValue true_is_one(LaneBuilder&, LaneValue);
+/// Inverts the bits below the sign of negative floats, from bits to keys and back, and then all bits if `inverts_all`.
+LaneValue turn_negative(LaneBuilder&, LaneValue, DType, bool inverts_all = false);
+
+/// The bits of a float without its sign, and those of infinity.
+std::int64_t magnitude_of(DType);
+std::int64_t infinity_of(DType);
+/// What is inverted so that elements order like signed lanes: the highest bit of wide unsigned ones; otherwise 0.
+std::int64_t inverted_sign_of(DType);
+
+// The functions that src/hal/host/routines/sort_rows.h calls, with the same names and arguments.
+
+LaneFunction make_keys_function(IsaLevel, const LaneKeys&);
+LaneFunction sort_few_function(IsaLevel, int lane_bits, int num_vectors);
+enum class PartitionAt : std::uint8_t { kLess, kAtMost };
+LaneFunction partition_function(IsaLevel, int lane_bits, PartitionAt);
+/// Not for halved keys, which do not hold a value.
+LaneFunction write_values_function(IsaLevel, const LaneKeys&);
+LaneFunction write_indices_function(IsaLevel);
+
+}  // namespace millrace

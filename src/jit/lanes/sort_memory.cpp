@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/lanes/sort_memory.h"
+
+#include "hal/host/routines/sort_rows.h"
+#include "millrace/jit/memory_plan.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr std::int64_t kFewestTimesK = 8;       // row length / k: below this, sorting is as fast
+constexpr std::int64_t kFewestElements = 1024;  // of a row
+
+}  // namespace
+
+bool selects_first(const SortDescriptor& sort) {
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  if (sort.k.upper_bound() > kMostSelected || !sort.input.layout.strides[sort.axis].is(1)) return false;
+  // A row of any length may be long. A sort of it is none of a few.
+  if (!n.is_constant()) return n != sort.k;
+  return n.constant() >= kFewestElements && n.constant() >= kFewestTimesK * sort.k.upper_bound();
+}
+
+LaneKeys lane_keys_of(const SortDescriptor& sort) {
+  return {sort.input.type.dtype, sort.largest, sort.indices.has_value() || selects_first(sort)};
+}
+
+SizeExpr lane_key_bytes(const SortDescriptor& sort) {
+  return sort.input.type.shape[sort.axis] * (2 * lane_keys_of(sort).lane_bits() / 8);
+}
+
+bool keys_fit_workgroup(const SortDescriptor& sort, const TargetSpec& spec) {
+  if (selects_first(sort)) return true;
+  const SizeExpr bytes = lane_key_bytes(sort) + SortRowsParameters::kFixedBytes;
+  return bytes.upper_bound() <= static_cast<std::int64_t>(memory_limits(spec).workgroup_bytes);
+}
+
+}  // namespace millrace

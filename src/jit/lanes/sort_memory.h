@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jit/lanes/sort_leaves.h"
+#include "millrace/hal/target_spec.h"
+#include "millrace/jit/sort_descriptor.h"
+
+namespace millrace {
+
+/// The longest rows that lanes with indices number.
+inline constexpr std::int64_t kMostIndexedByLanes = (std::int64_t{1} << 32) - 1;
+
+/// Whether the routine topk_rows takes the sort: k is small, and rows are contiguous and long beside it.
+bool selects_first(const SortDescriptor&);
+/// The largest k that it takes.
+inline constexpr std::int64_t kMostSelected = 1024;
+
+/// What the lanes of a sort hold.
+LaneKeys lane_keys_of(const SortDescriptor&);
+
+/// The bytes of one row's keys, twice.
+SizeExpr lane_key_bytes(const SortDescriptor&);
+
+/// Whether the keys fit workgroup memory. Otherwise the kernel's last buffer is scratch with lane_key_bytes() per row.
+bool keys_fit_workgroup(const SortDescriptor&, const TargetSpec&);
+
+}  // namespace millrace

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/xbyak/sort_kernel.h"
+
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "hal/host/routines/sort_rows.h"
+#include "hal/host/routines/topk_rows.h"
+#include "jit/algorithms/rows.h"
+#include "jit/lanes/select_leaves.h"
+#include "jit/lanes/sort_memory.h"
+#include "jit/xbyak/emit_lanes.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::size_t kMaxSortCodeBytes = 32 << 10;
+
+/// Page-aligned like a mapped image, because xbyak aligns addresses.
+struct alignas(4096) CodeBuffer {
+  std::array<std::byte, 2 * kMaxSortCodeBytes> bytes;
+};
+
+/// The sort_few functions that rows of this length need: of the least number of vectors that holds them, or all. Halved
+/// keys have runs of any shorter length too.
+struct FewRange {
+  std::size_t first = 0;
+  std::size_t end = RowSorterCode::kNumFew;
+  bool partitions = true;
+};
+FewRange few_of(const SortDescriptor& sort) {
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  const std::int64_t lanes = 512 / lane_keys_of(sort).lane_bits();
+  for (std::size_t few = 0; n.is_constant() && !selects_first(sort) && few < RowSorterCode::kNumFew; ++few) {
+    if (n.constant() <= lanes << few) return {lane_keys_of(sort).are_halved() ? 0 : few, few + 1, false};
+  }
+  return {};
+}
+
+std::int64_t num_other_dims(const SortDescriptor& sort) {
+  return static_cast<std::int64_t>(sort.input.type.shape.rank()) - 1;
+}
+
+/// See SortRowsSizes.
+std::vector<SizeExpr> sizes_of(const SortDescriptor& sort) {
+  const KernelTensor* tensors[kNumSortTensors] = {&sort.input, sort.values ? &*sort.values : nullptr,
+                                                  sort.indices ? &*sort.indices : nullptr};
+  const Shape& shape = sort.input.type.shape;
+  std::vector<SizeExpr> sizes = {shape[sort.axis], sort.k};
+  for (const KernelTensor* tensor : tensors) sizes.push_back(tensor != nullptr ? tensor->layout.offset : SizeExpr(0));
+  const auto append_strides = [&](std::size_t dim) {
+    for (const KernelTensor* tensor : tensors) {
+      sizes.push_back(tensor != nullptr ? tensor->layout.strides[dim] : SizeExpr(0));
+    }
+  };
+  append_strides(sort.axis);
+  for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
+    if (dim == sort.axis) continue;
+    sizes.push_back(shape[dim]);
+    append_strides(dim);
+  }
+  return sizes;
+}
+
+class SortImageEmitter {
+ public:
+  SortImageEmitter(const SortDescriptor& sort, const TargetSpec& spec, LaneAssembler& as)
+      : sort_(sort), spec_(spec), keys_(lane_keys_of(sort)), as_(as) {}
+
+  SortRowsParameters emit_sort() {
+    SortRowsParameters p{};
+    p.element_bytes = static_cast<std::int64_t>(size_bytes(keys_.dtype));
+    p.key_bytes = keys_.lane_bits() / 8;
+    p.num_lanes = 512 / keys_.lane_bits();
+    p.num_other_dims = num_other_dims(sort_);
+    p.has_values = sort_.values.has_value();
+    p.has_indices = sort_.indices.has_value();
+    p.keys_have_index = keys_.with_index;
+    p.keys_are_halved = keys_.are_halved();
+    p.inverted_bits = inverted_sign_of(keys_.dtype);
+    p.is_descending = keys_.largest;
+    p.uses_scratch = !keys_fit_workgroup(sort_, spec_);
+    if (is_float(keys_.dtype)) {
+      p.magnitude_bits = magnitude_of(keys_.dtype);
+      p.infinity_bits = infinity_of(keys_.dtype);
+    }
+    p.make_keys = append(make_keys_function(spec_.isa, keys_));
+    emit_sorter(keys_.lane_bits(), few_of(sort_), p);
+    if (sort_.values && !keys_.are_halved()) p.write_values = append(write_values_function(spec_.isa, keys_));
+    if (sort_.indices) p.write_indices = append(write_indices_function(spec_.isa));
+    return p;
+  }
+
+  TopkRowsParameters emit_topk() {
+    TopkRowsParameters p{};
+    p.sort = emit_sort();
+    const CoarseKeys coarse = {keys_.dtype, keys_.largest};
+    p.coarse_bytes = coarse.lane_bits() / 8;
+    p.coarse_offset = coarse_offset_of(keys_.dtype);
+    p.coarse_lanes = 512 / coarse.lane_bits();
+    p.extends_sign = element_of(keys_.dtype).is_signed;
+    p.is_bool = keys_.dtype == DType::kBool;
+    p.find_minima = append(find_minima_function(spec_.isa, coarse));
+    p.fold_minima = append(fold_minima_function(spec_.isa, coarse.lane_bits()));
+    p.filter_row = append(filter_row_function(spec_.isa, coarse));
+    p.filter_minima = append(filter_minima_function(spec_.isa, coarse.lane_bits()));
+    emit_sorter(coarse.lane_bits(), {}, p);
+    return p;
+  }
+
+ private:
+  /// Fills in the functions of a RowSorter.
+  template <class Parameters>
+  void emit_sorter(int lane_bits, const FewRange& few, Parameters& p) {
+    for (std::size_t i = few.first; i < few.end; ++i) {
+      p.sort_few[i] = append(sort_few_function(spec_.isa, lane_bits, 1 << i));
+    }
+    if (!few.partitions) return;
+    p.partition_less = append(partition_function(spec_.isa, lane_bits, PartitionAt::kLess));
+    p.partition_at_most = append(partition_function(spec_.isa, lane_bits, PartitionAt::kAtMost));
+  }
+
+  std::int64_t append(const LaneFunction& function) {
+    as_.align(64);
+    const auto offset = static_cast<std::int64_t>(as_.getSize());
+    emit_lanes(as_, function);
+    return offset;
+  }
+
+  const SortDescriptor& sort_;
+  const TargetSpec& spec_;
+  LaneKeys keys_;
+  LaneAssembler& as_;
+};
+
+template <class Parameters>
+RoutineCall call_of(std::string_view name, std::uint32_t abi_version, const Parameters& parameters) {
+  RoutineCall call = {std::string(name), abi_version, {}};
+  call.parameters.resize(sizeof(parameters) / sizeof(std::int64_t));
+  std::memcpy(call.parameters.data(), &parameters, sizeof(parameters));
+  return call;
+}
+
+}  // namespace
+
+Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& spec) {
+  if (spec.isa != IsaLevel::kAvx512) {
+    return unimplemented(fmt::format("lanes are vectors of 512 bits, {} has none", spec.to_text()));
+  }
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  const LaneKeys keys = lane_keys_of(sort);
+  if (keys.with_index && n.upper_bound() > kMostIndexedByLanes) {
+    return unimplemented(fmt::format("rows of {} elements, lanes number up to {}", n.to_text(), kMostIndexedByLanes));
+  }
+  PlannedKernel planned;
+  planned.name = sort.name;
+  planned.generator = "xbyak";
+  planned.num_groups = num_rows(sort.input.type.shape, sort.axis);
+  planned.sizes = sizes_of(sort);
+  const auto add_slot = [&](const char* name, std::int64_t bytes) {
+    planned.memory.slots.push_back(
+        {name, MemoryKind::kWorkgroup, planned.memory.workgroup_bytes, static_cast<std::uint64_t>(bytes), 0, 0});
+    planned.memory.workgroup_bytes += static_cast<std::uint64_t>(bytes);
+  };
+  const bool selects = selects_first(sort);
+  const bool fits = keys_fit_workgroup(sort, spec);
+  add_slot("sample", RowSorterMemory::kSampleBytes);
+  add_slot("counts", RowSorterMemory::kCountBytes);
+  if (selects) {
+    add_slot("selection", TopkRowsMemory::kEnd - TopkRowsMemory::kKeys);
+  } else if (fits) {
+    add_slot("keys", lane_key_bytes(sort).upper_bound());
+  }
+  planned.info.name = sort.name;
+  planned.info.buffer_is_written = {false};
+  for (const bool has_buffer : {sort.values.has_value(), sort.indices.has_value(), !fits}) {
+    if (has_buffer) planned.info.buffer_is_written.push_back(true);
+  }
+  planned.info.num_buffers = static_cast<std::uint32_t>(planned.info.buffer_is_written.size());
+  planned.info.num_sizes = static_cast<std::uint32_t>(planned.sizes.size());
+  planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
+  const FewRange few = few_of(sort);
+  planned.key_text = fmt::format(
+      "{} {} largest {} values {} indices {} dims {} few {} to {} partitions {} scratch {}\n",
+      selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.largest, sort.values.has_value(),
+      sort.indices.has_value(), num_other_dims(sort), few.first, few.end, few.partitions, !fits);
+  planned.mapped = sort;
+  return planned;
+}
+
+Result<ExecutableImage> emit_sort(const SortDescriptor& sort, const TargetSpec& spec) {
+  ExecutableImage image;
+  const std::unique_ptr<CodeBuffer> buffer(new CodeBuffer);  // uninitialised
+  try {
+    LaneAssembler assembler(buffer->bytes);
+    SortImageEmitter emitter(sort, spec, assembler);
+    image.routine = selects_first(sort) ? call_of(kTopkRowsRoutineName, kTopkRowsRoutineAbi, emitter.emit_topk())
+                                        : call_of(kSortRowsRoutineName, kSortRowsRoutineAbi, emitter.emit_sort());
+    assembler.finish();
+    image.bytes = SharedBytes(std::as_bytes(std::span(buffer->bytes).first(assembler.getSize())));
+  } catch (const Xbyak::Error& error) {
+    return internal_error(fmt::format("xbyak: {}; please report the kernel", error.what()));
+  }
+  image.format = ImageFormat::kHostCode;
+  image.generator = "xbyak";
+  image.code_bytes = image.bytes.size();
+  return image;
+}
+
+}  // namespace millrace

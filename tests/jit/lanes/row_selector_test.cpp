@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The selection of elements that have the first k among them: what is found, and how much of the row is read for it.
+#include "hal/host/routines/row_selector.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "hal/host/routines/sort_rows.h"
+#include "jit/lanes/select_leaves.h"
+#include "tests/jit/guarded_memory.h"
+#include "tests/jit/lanes/lane_code.h"
+#include "tests/jit/lanes/sorter_code.h"
+
+namespace millrace {
+namespace {
+
+using test::GuardedMemory;
+
+/// Selects from rows of i32 or i64 in ascending order, whose keys are the elements themselves.
+template <class Key>
+class Selection {
+ public:
+  Selection()
+      : minima_(find_minima_function(IsaLevel::kAvx512, kKeys)),
+        fold_(fold_minima_function(IsaLevel::kAvx512, kBits)),
+        filter_(filter_row_function(IsaLevel::kAvx512, kKeys)),
+        filter_minima_(filter_minima_function(IsaLevel::kAvx512, kBits)),
+        sorter_(kBits) {}
+
+  struct Outcome {
+    std::vector<Key> numbers;
+    std::int64_t elements_read = 0;
+    int num_reductions = 0;
+  };
+  Outcome select(const std::vector<Key>& row, std::int64_t k) {
+    using Selector = RowSelector<Key>;
+    const RowSelectorCode code = {minima_.as<FindMinima>(),
+                                  fold_.as<FoldMinima>(),
+                                  filter_.as<FilterKeys>(),
+                                  filter_minima_.as<FilterKeys>(),
+                                  512 / kBits,
+                                  static_cast<std::int64_t>(sizeof(Key))};
+    const auto guarded = [](std::int64_t bytes) {
+      return GuardedMemory(static_cast<std::size_t>(bytes), GuardedMemory::Side::kEnd);
+    };
+    const GuardedMemory minima = guarded(Selector::kMinimaBytes), groups = guarded(Selector::kMinimaBytes),
+                        other = guarded(Selector::kMinimaBytes), passing = guarded(Selector::kPassingBytes),
+                        found = guarded(Selector::kFoundBytes), fixed = guarded(SortRowsParameters::kFixedBytes),
+                        elements = guarded(static_cast<std::int64_t>(row.size() * sizeof(Key)));
+    std::ranges::copy(row, as_keys(elements));
+    Outcome outcome;
+    const auto reduce = [&](Key* numbers, std::int64_t count) {
+      ++outcome.num_reductions;
+      std::stable_sort(numbers, numbers + count, [&](Key a, Key b) { return row[at(a)] < row[at(b)]; });
+      const Key last = row[at(numbers[k - 1])];
+      std::sort(numbers, numbers + k);
+      return last;
+    };
+    Selector selector(code, sorter_.code(),
+                      {fixed.data(), reinterpret_cast<std::uint64_t*>(fixed.data() + RowSorterMemory::kSampleBytes)},
+                      {as_keys(minima), as_keys(groups), as_keys(other), as_keys(passing), as_keys(found)},
+                      {[](Key key) { return KeyRun<Key>{key, key}; }, reduce});
+    const std::int64_t count = selector.select(elements.data(), static_cast<std::int64_t>(row.size()), k);
+    outcome.numbers.assign(as_keys(found), as_keys(found) + count);
+    outcome.elements_read = selector.elements_read();
+    return outcome;
+  }
+
+ private:
+  static constexpr int kBits = 8 * sizeof(Key);
+  static constexpr CoarseKeys kKeys = {sizeof(Key) == 8 ? DType::kI64 : DType::kI32, false};
+  static Key* as_keys(const GuardedMemory& memory) { return reinterpret_cast<Key*>(memory.data()); }
+  static std::size_t at(Key number) { return static_cast<std::size_t>(number); }
+
+  LaneCode minima_, fold_, filter_, filter_minima_;
+  SorterCode sorter_;
+};
+
+struct Row {
+  std::string_view name;
+  std::function<std::int64_t(std::int64_t i, std::int64_t n, std::mt19937_64& random)> key;
+};
+
+template <class Key>
+void check_rows() {
+  using I = std::int64_t;
+  using R = std::mt19937_64;
+  const std::vector<Row> rows = {
+      {"random", [](I, I, R& random) { return static_cast<I>(random() % 1'000'000'000); }},
+      {"ascending", [](I i, I, R&) { return i; }},
+      {"descending", [](I i, I n, R&) { return n - i; }},
+      {"descending in steps", [](I i, I n, R&) { return (n - i) / 100; }},
+      {"equal", [](I, I, R&) { return I{5}; }},
+      {"least", [](I, I, R&) { return I{std::numeric_limits<Key>::min()}; }},
+      {"greatest", [](I, I, R&) { return I{std::numeric_limits<Key>::max()}; }},
+      {"two values", [](I, I, R& random) { return static_cast<I>(random() % 2); }},
+      {"few below the rest", [](I i, I, R&) { return i % 9001 == 17 ? i % 5 : 1000; }},
+      {"sawtooth", [](I i, I, R&) { return -(i % 4001); }},
+  };
+  Selection<Key> selection;
+  for (const Row& shape : rows) {
+    for (const std::int64_t n : {1000, 20'000, 300'000}) {
+      for (const std::int64_t k : {1, 30, 1000}) {
+        CAPTURE(shape.name);
+        CAPTURE(n);
+        CAPTURE(k);
+        std::mt19937_64 random(3);
+        std::vector<Key> row;
+        for (std::int64_t i = 0; i < n; ++i) row.push_back(static_cast<Key>(shape.key(i, n, random)));
+        const auto outcome = selection.select(row, k);
+        REQUIRE(static_cast<std::int64_t>(outcome.numbers.size()) >= k);
+        CHECK(std::ranges::is_sorted(outcome.numbers));
+        // The first k of what was found are the first k of the row.
+        std::vector<Key> expected(row.size());
+        for (std::size_t i = 0; i < row.size(); ++i) expected[i] = static_cast<Key>(i);
+        const auto before = [&](Key a, Key b) {
+          const Key left = row[static_cast<std::size_t>(a)], right = row[static_cast<std::size_t>(b)];
+          return left != right ? left < right : a < b;
+        };
+        std::ranges::sort(expected, before);
+        std::vector<Key> found = outcome.numbers;
+        std::ranges::sort(found, before);
+        CHECK(std::equal(found.begin(), found.begin() + k, expected.begin()));
+        // Every element once, and again at most once where something passes.
+        CHECK(outcome.elements_read <= 2 * n + 1024);
+        CHECK(outcome.num_reductions <= n / 2048 + 1);
+        if (k < 100 && n == 300'000 && shape.name != "descending") CHECK(outcome.elements_read < n + n / 4);
+      }
+    }
+  }
+}
+
+TEST_CASE("the first elements of a row of 32-bit keys are found") {
+  if (host_has_avx512()) check_rows<std::int32_t>();
+}
+TEST_CASE("the first elements of a row of 64-bit keys are found") {
+  if (host_has_avx512()) check_rows<std::int64_t>();
+}
+
+}  // namespace
+}  // namespace millrace

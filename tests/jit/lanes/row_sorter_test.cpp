@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sort of rows of keys by generated functions: sizes around every threshold, hard orders and values, and how many
+// keys are read.
+#include "hal/host/routines/row_sorter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string_view>
+
+#include <doctest/doctest.h>
+
+#include "hal/host/routines/sort_rows.h"
+#include "tests/jit/guarded_memory.h"
+#include "tests/jit/lanes/sorter_code.h"
+
+namespace millrace {
+namespace {
+
+using test::GuardedMemory;
+
+template <class Key>
+struct Pattern {
+  std::string_view name;
+  std::function<Key(std::int64_t i, std::int64_t n, std::mt19937_64& random)> key;
+};
+
+template <class Key>
+std::vector<Pattern<Key>> patterns() {
+  using I = std::int64_t;
+  using R = std::mt19937_64;
+  return {
+      {"random", [](I, I, R& random) { return static_cast<Key>(random()); }},
+      {"ascending", [](I i, I, R&) { return static_cast<Key>(i); }},
+      {"descending", [](I i, I, R&) { return static_cast<Key>(-i); }},
+      {"one change", [](I i, I n, R&) { return static_cast<Key>(i == n / 2 ? -1 : i); }},
+      {"random tail", [](I i, I n, R& random) { return static_cast<Key>(i < n - n / 16 ? i : random() % 100'000); }},
+      {"organ pipe", [](I i, I n, R&) { return static_cast<Key>(std::min(i, n - i)); }},
+      {"sawtooth", [](I i, I, R&) { return static_cast<Key>(i % 97); }},
+      {"equal", [](I, I, R&) { return Key{7}; }},
+      {"greatest", [](I, I, R&) { return std::numeric_limits<Key>::max(); }},
+      {"least", [](I, I, R&) { return std::numeric_limits<Key>::min(); }},
+      {"two values", [](I, I, R& random) { return static_cast<Key>(random() % 2); }},
+      {"sixteen values", [](I, I, R& random) { return static_cast<Key>(random() % 16); }},
+      {"zipf", [](I, I, R& random) { return static_cast<Key>(1e6 / static_cast<double>(1 + random() % 1'000'000)); }},
+      {"equal high words", [](I, I, R& random) { return static_cast<Key>(random() & 0xffff); }},
+      {"mostly greatest",
+       [](I, I, R& random) {
+         return random() % 50 == 0 ? static_cast<Key>(random()) : std::numeric_limits<Key>::max();
+       }},
+  };
+}
+
+template <class Key>
+std::vector<std::int64_t> sizes() {
+  const auto lanes = static_cast<std::int64_t>(64 / sizeof(Key));
+  std::vector<std::int64_t> sizes = {0, 1, 2, 3};
+  for (std::int64_t vectors = 1; vectors <= 64; vectors *= 2) {
+    for (const std::int64_t beside : {-1, 0, 1}) sizes.push_back(vectors * lanes + beside);
+  }
+  for (const std::int64_t size : {500, 1000, 4095, 4096, 4097, 30'000, 100'003}) sizes.push_back(size);
+  return sizes;
+}
+
+/// Sorts the first `wanted` of `input` and compares them. Returns the keys read.
+template <class Key>
+std::int64_t check_sort(const RowSorterCode& code, const std::vector<Key>& input, std::int64_t wanted) {
+  const std::size_t bytes = input.size() * sizeof(Key);
+  const GuardedMemory keys(bytes, GuardedMemory::Side::kEnd), other(bytes, GuardedMemory::Side::kEnd);
+  const GuardedMemory fixed(SortRowsParameters::kFixedBytes, GuardedMemory::Side::kEnd);
+  std::copy(input.begin(), input.end(), reinterpret_cast<Key*>(keys.data()));
+  RowSorter<Key> sorter(code,
+                        {fixed.data(), reinterpret_cast<std::uint64_t*>(fixed.data() + RowSorterMemory::kSampleBytes)});
+  sorter.sort(reinterpret_cast<Key*>(keys.data()), reinterpret_cast<Key*>(other.data()),
+              static_cast<std::int64_t>(input.size()), wanted);
+  std::vector<Key> expected = input;
+  std::ranges::sort(expected);
+  const Key* found = reinterpret_cast<const Key*>(keys.data());
+  CHECK(std::equal(expected.begin(), expected.begin() + wanted, found));
+  const std::int64_t read = sorter.keys_read();
+  // The same, with the other keys behind the first ones.
+  std::copy(input.begin(), input.end(), reinterpret_cast<Key*>(keys.data()));
+  sorter.sort(reinterpret_cast<Key*>(keys.data()), reinterpret_cast<Key*>(other.data()),
+              static_cast<std::int64_t>(input.size()), wanted, RowSorter<Key>::Rest::kKept);
+  std::vector<Key> all(found, found + input.size());
+  CHECK(std::equal(expected.begin(), expected.begin() + wanted, all.begin()));
+  std::ranges::sort(all);
+  CHECK(all == expected);
+  return read;
+}
+
+template <class Key>
+void check_patterns() {
+  const SorterCode code(8 * sizeof(Key));
+  for (const Pattern<Key>& pattern : patterns<Key>()) {
+    for (const std::int64_t n : sizes<Key>()) {
+      CAPTURE(pattern.name);
+      CAPTURE(n);
+      std::mt19937_64 random(static_cast<std::uint64_t>(n));
+      std::vector<Key> input;
+      for (std::int64_t i = 0; i < n; ++i) input.push_back(pattern.key(i, n, random));
+      const std::int64_t read = check_sort(code.code(), input, n);
+      // n log2 n at most, and 2 passes to find out.
+      CHECK(static_cast<double>(read) <= static_cast<double>(n) * (2 + std::log2(static_cast<double>(n) + 1)));
+      const std::int64_t few = n / 10;
+      const std::int64_t read_for_few = check_sort(code.code(), input, few);
+      CHECK(read_for_few <= read);
+    }
+  }
+}
+
+TEST_CASE("rows of 32-bit keys are sorted") {
+  if (host_has_avx512()) check_patterns<std::int32_t>();
+}
+TEST_CASE("rows of 64-bit keys are sorted") {
+  if (host_has_avx512()) check_patterns<std::int64_t>();
+}
+
+/// Puts the least keys wherever the first pivots are sampled, so that every split is bad.
+template <class Key>
+std::vector<Key> sampling_killer(const RowSorterCode& code, std::int64_t n) {
+  // Plays the sort with keys that are decided late (McIlroy, "A killer adversary for quicksort", 1999, by positions):
+  // after a bad split at the least keys, the rest keeps its order, so the next samples are known.
+  std::vector<std::int64_t> left(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = static_cast<std::int64_t>(i);
+  std::vector<Key> keys(left.size(), -1);
+  Key next = 0;
+  while (static_cast<std::int64_t>(left.size()) > code.most_few()) {
+    const auto count = static_cast<std::int64_t>(left.size());
+    const std::int64_t num_vectors = count < 4096 ? 2 : 8;
+    const std::int64_t stride = count / num_vectors;
+    std::vector<bool> is_sampled(left.size(), false);
+    for (std::int64_t i = 0; i < num_vectors; ++i) {
+      for (std::int64_t lane = 0; lane < code.num_lanes; ++lane) {
+        is_sampled[static_cast<std::size_t>(i * stride + (stride - code.num_lanes) / 2 + lane)] = true;
+      }
+    }
+    std::vector<std::int64_t> low, rest;
+    for (std::size_t i = 0; i < left.size(); ++i) (is_sampled[i] ? low : rest).push_back(left[i]);
+    // The pivot is the median of these: half of them are split off.
+    const std::size_t num_split = low.size() / 2 + 1;
+    for (std::size_t i = 0; i < low.size(); ++i) {
+      if (i < num_split) {
+        keys[static_cast<std::size_t>(low[i])] = next++;
+      } else {
+        rest.push_back(low[i]);
+      }
+    }
+    std::ranges::sort(rest);
+    left = rest;
+  }
+  for (const std::int64_t i : left) keys[static_cast<std::size_t>(i)] = next++;
+  return keys;
+}
+
+TEST_CASE("keys that mislead every sample are sorted in O(n log n)") {
+  if (!host_has_avx512()) return;
+  const SorterCode code(32);
+  for (const std::int64_t n : {5'000, 50'000, 200'000}) {
+    CAPTURE(n);
+    const std::vector<std::int32_t> keys = sampling_killer<std::int32_t>(code.code(), n);
+    const std::int64_t read = check_sort(code.code(), keys, n);
+    const double log2 = std::log2(static_cast<double>(n));
+    // Without a limit, each pass takes 65 keys away: n / 65 passes of n / 2.
+    CHECK(static_cast<double>(read) > 2 * static_cast<double>(n) * log2);  // it does mislead them
+    CHECK(static_cast<double>(read) < 6 * static_cast<double>(n) * log2);
+  }
+}
+
+TEST_CASE("random rows are sorted") {
+  if (!host_has_avx512()) return;
+  const SorterCode narrow(32), wide(64);
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 3000; ++round) {
+    const auto n = static_cast<std::int64_t>(random() % (random() % 8 == 0 ? 9000 : 700));
+    CAPTURE(round);
+    CAPTURE(n);
+    const std::uint64_t range = 1 + (std::uint64_t{1} << random() % 63);
+    const auto wanted = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n + 1));
+    std::vector<std::int32_t> short_keys;
+    std::vector<std::int64_t> long_keys;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::uint64_t key = random() % range;
+      short_keys.push_back(static_cast<std::int32_t>(key));
+      long_keys.push_back(static_cast<std::int64_t>(key) - (std::int64_t{1} << 20));
+    }
+    check_sort(narrow.code(), short_keys, wanted);
+    check_sort(wide.code(), long_keys, wanted);
+  }
+}
+
+TEST_CASE("the functions of a sort stay below 16 KiB") {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < RowSorterCode::kNumFew; ++i) {
+    bytes = std::max(bytes, LaneCode(sort_few_function(IsaLevel::kAvx512, 32, 1 << i)).size_bytes());
+  }
+  CHECK(bytes < 16 << 10);
+}
+
+}  // namespace
+}  // namespace millrace
