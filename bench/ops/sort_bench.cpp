@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting rows of f32, and finding their stable order, ours beside the C++ library, one thread: name/rows/n/order
-// (rows.h).
+// Sorting rows of f32, and finding their stable order, ours beside the C++ library and, where it was named to cmake
+// (-DMILLRACE_PEER_HIGHWAY=DIR), Highway's vqsort, one thread: name/rows/n/order (rows.h).
 #include <benchmark/benchmark.h>
 
+#include "bench/ops/peers/highway_sort.h"
 #include "bench/ops/peers/std_order.h"
 #include "bench/ops/rows.h"
 #include "millrace/millrace.h"
@@ -46,10 +47,14 @@ struct Contender {
   void (*run)(benchmark::State&, const Problem&, const Inputs&);
 };
 constexpr Contender kContenders[] = {{"sort_ours", run_ours<float>},
+#ifdef MILLRACE_PEER_HIGHWAY
+                                     {"sort_vqsort", run_peer<float, peers::highway_sort>},
+                                     {"argsort_vqsort", run_peer<std::int64_t, peers::highway_argsort>},
+#endif
                                      {"sort_std", run_peer<float, peers::std_sort>},
                                      {"argsort_ours", run_ours<std::int64_t>},
                                      {"argsort_std", run_peer<std::int64_t, peers::std_argsort>}};
-constexpr Problem kProblems[] = {{4096, 16},  {4096, 64},   {4096, 256},    {1024, 1024},
+constexpr Problem kProblems[] = {{4096, 16},  {4096, 64},   {4096, 256},    {4096, 512},    {1024, 1024},
                                  {1, 10'000}, {1, 100'000}, {1, 1'000'000}, {1, 10'000'000}};
 
 void add(const Problem& problem, std::size_t order, const Contender& contender) {
