@@ -12,7 +12,48 @@ constexpr int kIndexBits = 32;
 constexpr std::int64_t kLowerHalf = (std::int64_t{1} << 32) - 1;
 constexpr std::int64_t kUpperHalf = ~kLowerHalf;
 
-LaneValue inverted(LaneBuilder& b, LaneValue x) { return b.binary(LaneOp::kXor, x, b.constant(-1)); }
+LaneValue greatest(LaneBuilder& b) {
+  return b.constant(b.lane_bits() == 64 ? std::numeric_limits<std::int64_t>::max()
+                                        : std::numeric_limits<std::int32_t>::max());
+}
+
+/// The masks of a few vectors, of which `count` lanes are in use: more than half, so that the first vectors are whole.
+class FewMasks {
+ public:
+  FewMasks(LaneBuilder& b, int count, int num_vectors)
+      : b_(b), count_(b.broadcast(count)), num_whole_(num_vectors / 2) {}
+
+  LaneValue of(int vector) const {
+    if (vector < num_whole_) return kNoLaneValue;
+    const LaneValue position = b_.binary(LaneOp::kAdd, b_.numbers(), b_.constant(vector * b_.num_lanes()));
+    return b_.binary(LaneOp::kLess, position, count_);
+  }
+  LaneValue load(int pointer, std::int32_t offset_bytes, LaneElement element, int vector, LaneValue others) const {
+    const LaneValue mask = of(vector);
+    return mask == kNoLaneValue ? b_.load(pointer, offset_bytes, element)
+                                : b_.load_masked(pointer, offset_bytes, element, mask, others);
+  }
+
+ private:
+  LaneBuilder& b_;
+  LaneValue count_;
+  int num_whole_;
+};
+
+/// The keys of elements of which none is -0 or NaN.
+LaneValue ordered(LaneBuilder& b, LaneValue x, const LaneKeys& keys) {
+  if (is_float(keys.dtype)) return turn_negative(b, x, keys.dtype, keys.largest);
+  if (keys.dtype == DType::kBool) x = true_is_one(b, x);
+  const std::int64_t inverted = inverted_sign_of(keys.dtype) ^ (keys.largest ? -1 : 0);
+  return inverted == 0 ? x : b.binary(LaneOp::kXor, x, b.constant(inverted));
+}
+
+/// The elements of keys.
+LaneValue unordered(LaneBuilder& b, LaneValue key, const LaneKeys& keys) {
+  const std::int64_t inverted = inverted_sign_of(keys.dtype) ^ (keys.largest ? -1 : 0);
+  if (inverted != 0) key = b.binary(LaneOp::kXor, key, b.constant(inverted));
+  return is_float(keys.dtype) ? turn_negative(b, key, keys.dtype) : key;
+}
 
 /// The key of each loaded float. ORs to `lost` what the key loses of its bits: the sign of -0, and those of a NaN.
 LaneValue float_keys(LaneBuilder& b, LaneValue x, DType dtype, LaneValue lost) {
@@ -68,17 +109,18 @@ LaneFunction make_keys_function(IsaLevel isa, const LaneKeys& keys) {
   enum { kRow, kKeys, kCount, kFirstIndex };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
-  const std::int64_t sign = inverted_sign_of(keys.dtype);
   const LaneValue lost = b.variable(b.constant(0));
   LaneValue index = kNoLaneValue;
   if (keys.with_index) index = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirstIndex)));
   b.for_vectors(kCount, [&](LaneValue mask) {
     LaneValue key =
         mask == kNoLaneValue ? b.load(kRow, 0, element) : b.load_masked(kRow, 0, element, mask, b.constant(0));
-    if (keys.dtype == DType::kBool) key = true_is_one(b, key);
-    if (is_float(keys.dtype)) key = float_keys(b, key, keys.dtype, lost);
-    if (sign != 0) key = b.binary(LaneOp::kXor, key, b.constant(sign));
-    if (keys.largest) key = inverted(b, key);
+    if (is_float(keys.dtype)) {
+      key = float_keys(b, key, keys.dtype, lost);
+      if (keys.largest) key = b.binary(LaneOp::kXor, key, b.constant(-1));
+    } else {
+      key = ordered(b, key, keys);
+    }
     if (keys.with_index) {
       key = keys.are_halved() ? b.binary(LaneOp::kAnd, key, b.constant(kUpperHalf))
                               : b.unary(LaneOp::kShiftLeft, key, kIndexBits);
@@ -95,28 +137,51 @@ LaneFunction make_keys_function(IsaLevel isa, const LaneKeys& keys) {
 LaneFunction sort_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
+  const FewMasks masks(b, kCount, num_vectors);
   const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
-  // The count is above half of the lanes, if there are several vectors: those of the first half are whole.
-  const int num_whole = num_vectors / 2;
-  const LaneValue most =
-      b.constant(lane_bits == 64 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int32_t>::max());
-  const LaneValue count = b.broadcast(kCount);
-  const auto mask_of = [&](int vector) {
-    if (vector < num_whole) return kNoLaneValue;
-    const LaneValue position = b.binary(LaneOp::kAdd, b.numbers(), b.constant(vector * b.num_lanes()));
-    return b.binary(LaneOp::kLess, position, count);
-  };
   std::vector<LaneValue> vectors;
   for (int i = 0; i < num_vectors; ++i) {
-    const LaneValue mask = mask_of(i);
-    vectors.push_back(mask == kNoLaneValue ? b.load(kFrom, i * vector_bytes, b.lane_element())
-                                           : b.load_masked(kFrom, i * vector_bytes, b.lane_element(), mask, most));
+    vectors.push_back(masks.load(kFrom, i * vector_bytes, b.lane_element(), i, greatest(b)));
   }
   sort_lanes(b, vectors);
   for (int i = 0; i < num_vectors; ++i) {
-    b.store(kTo, i * vector_bytes, b.lane_element(), vectors[static_cast<std::size_t>(i)], mask_of(i));
+    b.store(kTo, i * vector_bytes, b.lane_element(), vectors[static_cast<std::size_t>(i)], masks.of(i));
   }
   return b.finish_with(kTo);
+}
+
+LaneFunction sort_values_function(IsaLevel isa, const LaneKeys& keys, int num_vectors) {
+  enum { kRow, kValues, kCount };
+  LaneBuilder b(isa, keys.lane_bits());
+  const FewMasks masks(b, kCount, num_vectors);
+  const LaneElement element = element_of(keys.dtype);
+  const int vector_bytes = b.num_lanes() * element.bytes;
+  std::vector<LaneValue> vectors;
+  LaneValue least = b.constant(0), most_magnitude = b.constant(0);
+  for (int i = 0; i < num_vectors; ++i) {
+    const LaneValue x = masks.load(kRow, i * vector_bytes, element, i, b.constant(0));
+    if (is_float(keys.dtype)) {
+      // Of all floats, -0 has the least bits as a signed integer, and NaNs have the greatest without the sign.
+      const LaneValue magnitude = b.binary(LaneOp::kAnd, x, b.constant(magnitude_of(keys.dtype)));
+      least = b.binary(LaneOp::kMin, least, x);
+      most_magnitude = b.binary(LaneOp::kMax, most_magnitude, magnitude);
+    }
+    const LaneValue key = ordered(b, x, keys);
+    const LaneValue mask = masks.of(i);
+    vectors.push_back(mask == kNoLaneValue ? key : b.select(mask, key, greatest(b)));
+  }
+  LaneValue lost = b.constant(0);
+  if (is_float(keys.dtype)) {
+    const LaneValue minus_zero = b.constant(~magnitude_of(keys.dtype));
+    const LaneValue is_nan = b.binary(LaneOp::kLess, b.constant(infinity_of(keys.dtype)), most_magnitude);
+    const LaneValue any = b.binary(LaneOp::kEither, b.binary(LaneOp::kEqual, least, minus_zero), is_nan);
+    lost = b.select(any, b.constant(-1), lost);
+  }
+  sort_lanes(b, vectors);
+  for (int i = 0; i < num_vectors; ++i) {
+    b.store(kValues, i * vector_bytes, element, unordered(b, vectors[static_cast<std::size_t>(i)], keys), masks.of(i));
+  }
+  return b.finish_with_any(lost);
 }
 
 LaneFunction partition_function(IsaLevel isa, int lane_bits, PartitionAt at) {
@@ -150,15 +215,11 @@ LaneFunction write_values_function(IsaLevel isa, const LaneKeys& keys) {
   enum { kKeys, kValues, kCount };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
-  const std::int64_t sign = inverted_sign_of(keys.dtype);
   b.for_vectors(kCount, [&](LaneValue mask) {
     LaneValue value = mask == kNoLaneValue ? b.load(kKeys, 0, b.lane_element())
                                            : b.load_masked(kKeys, 0, b.lane_element(), mask, b.constant(0));
     if (keys.with_index) value = b.unary(LaneOp::kShiftRightSigned, value, kIndexBits);
-    if (keys.largest) value = inverted(b, value);
-    if (is_float(keys.dtype)) value = turn_negative(b, value, keys.dtype);
-    if (sign != 0) value = b.binary(LaneOp::kXor, value, b.constant(sign));
-    b.store(kValues, 0, element, value, mask);
+    b.store(kValues, 0, element, unordered(b, value, keys), mask);
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
     b.advance(kValues, b.num_lanes() * element.bytes);
   });

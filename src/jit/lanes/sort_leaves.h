@@ -36,6 +36,8 @@ std::int64_t inverted_sign_of(DType);
 
 LaneFunction make_keys_function(IsaLevel, const LaneKeys&);
 LaneFunction sort_few_function(IsaLevel, int lane_bits, int num_vectors);
+/// For keys without an index.
+LaneFunction sort_values_function(IsaLevel, const LaneKeys&, int num_vectors);
 enum class PartitionAt : std::uint8_t { kLess, kAtMost };
 LaneFunction partition_function(IsaLevel, int lane_bits, PartitionAt);
 /// Not for halved keys, which do not hold a value.

@@ -87,7 +87,11 @@ class SortImageEmitter {
       p.infinity_bits = infinity_of(keys_.dtype);
     }
     p.make_keys = append(make_keys_function(spec_.isa, keys_));
-    emit_sorter(keys_.lane_bits(), few_of(sort_), p);
+    const FewRange few = few_of(sort_);
+    emit_sorter(keys_.lane_bits(), few, p);
+    // All values of a row, which are not more than registers hold.
+    p.sorts_values = !keys_.with_index && !few.partitions && sort_.k == sort_.input.type.shape[sort_.axis];
+    if (p.sorts_values != 0) p.sort_values = append(sort_values_function(spec_.isa, keys_, 1 << few.first));
     if (sort_.values && !keys_.are_halved()) p.write_values = append(write_values_function(spec_.isa, keys_));
     if (sort_.indices) p.write_indices = append(write_indices_function(spec_.isa));
     return p;
@@ -183,9 +187,9 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   const FewRange few = few_of(sort);
   planned.key_text = fmt::format(
-      "{} {} largest {} values {} indices {} dims {} few {} to {} partitions {} scratch {}\n",
+      "{} {} largest {} values {} indices {} dims {} few {} to {} partitions {} whole {} scratch {}\n",
       selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.largest, sort.values.has_value(),
-      sort.indices.has_value(), num_other_dims(sort), few.first, few.end, few.partitions, !fits);
+      sort.indices.has_value(), num_other_dims(sort), few.first, few.end, few.partitions, sort.k == n, !fits);
   planned.mapped = sort;
   return planned;
 }

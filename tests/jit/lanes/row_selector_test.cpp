@@ -57,7 +57,8 @@ class Selection {
     Outcome outcome;
     const auto reduce = [&](Key* numbers, std::int64_t count) {
       ++outcome.num_reductions;
-      std::stable_sort(numbers, numbers + count, [&](Key a, Key b) { return row[at(a)] < row[at(b)]; });
+      std::sort(numbers, numbers + count,
+                [&](Key a, Key b) { return row[at(a)] != row[at(b)] ? row[at(a)] < row[at(b)] : a < b; });
       const Key last = row[at(numbers[k - 1])];
       std::sort(numbers, numbers + k);
       return last;

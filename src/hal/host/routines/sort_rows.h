@@ -19,6 +19,9 @@ inline constexpr std::uint32_t kSortRowsRoutineAbi = 1;
 /// Writes the keys of `count` contiguous elements, with indices from `first_index` if keys have them. Returns whether a
 /// key lost bits of its element: the sign of -0 or those of a NaN.
 using MakeKeys = std::int64_t (*)(const void* row, void* keys, std::int64_t count, std::int64_t first_index);
+/// Sorts a contiguous row in registers, from its elements to its values. `count` is as SortFew needs it. Returns
+/// whether the row has a -0 or a NaN; then the values are wrong.
+using SortValues = std::int64_t (*)(const void* row, void* values, std::int64_t count);
 /// Writes the elements or the indices (i64) of keys.
 using WriteFromKeys = std::int64_t (*)(const void* keys, void* results, std::int64_t count);
 
@@ -42,7 +45,8 @@ struct SortRowsParameters {
   std::int64_t uses_scratch;     // the keys are in the last buffer, otherwise in workgroup memory behind kFixedBytes
   /// An element's bits without its sign, and those of infinity, if it is a float; otherwise 0.
   std::int64_t magnitude_bits, infinity_bits;
-  std::int64_t inverted_bits;  // of every element, before it is compared as a signed integer
+  std::int64_t inverted_bits;              // of every element, before it is compared as a signed integer
+  std::int64_t sorts_values, sort_values;  // whether there is that function, for rows of the one length that is known
   std::int64_t make_keys, write_values, write_indices, partition_less, partition_at_most;
   std::int64_t sort_few[RowSorterCode::kNumFew];
 

@@ -56,6 +56,10 @@ class SortWalk {
   /// Sorts a row.
   void run(std::int64_t row) {
     find_row(row);
+    if (p_.sorts_values != 0 && stride(SortTensor::kInput) == 1 && stride(SortTensor::kValues) == 1 &&
+        function<SortValues>(p_.sort_values)(place(SortTensor::kInput), place(SortTensor::kValues), n_) == 0) {
+      return;
+    }
     Key* const keys = p_.uses_scratch != 0
                           ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * 2 * n_
                           : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes);
