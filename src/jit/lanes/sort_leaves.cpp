@@ -161,7 +161,7 @@ LaneFunction sort_values_function(IsaLevel isa, const LaneKeys& keys, int num_ve
   for (int i = 0; i < num_vectors; ++i) {
     const LaneValue x = masks.load(kRow, i * vector_bytes, element, i, b.constant(0));
     if (is_float(keys.dtype)) {
-      // Of all floats, -0 has the least bits as a signed integer, and NaNs have the greatest without the sign.
+      // Read as signed integers, no float is below -0. Without their signs, NaNs are above infinity.
       const LaneValue magnitude = b.binary(LaneOp::kAnd, x, b.constant(magnitude_of(keys.dtype)));
       least = b.binary(LaneOp::kMin, least, x);
       most_magnitude = b.binary(LaneOp::kMax, most_magnitude, magnitude);

@@ -3,10 +3,9 @@
 // last exchange. Compressed lanes go to a register first: compressing to memory is microcode on Zen 4.
 #include "jit/xbyak/emit_lanes.h"
 
-#include <algorithm>
 #include <optional>
 
-#include "jit/lanes/linear_scan.h"
+#include "jit/lanes/lane_places.h"
 #include "millrace/base/check.h"
 
 namespace millrace {
@@ -16,66 +15,16 @@ constexpr int kNumVectors = 32;
 constexpr int kNumSpillTemps = 3;  // the last registers, if anything is spilled: a, b and the result
 constexpr int kNumMasks = 6;       // k1 to k6
 
-enum class ValueClass { kVector, kMask };
-
-/// Whether the result is written before all operands are read, so that it needs a register of its own.
-bool writes_early(LaneOp op) {
-  return op == LaneOp::kTurnNegative || op == LaneOp::kTurnNegativeInverted || op == LaneOp::kXorLanes ||
-         op == LaneOp::kInterleaveLow || op == LaneOp::kInterleaveHigh || op == LaneOp::kExchange;
-}
-
-/// The values of one class and where they live. A value from outside a loop that is read in it lives to the loop's end.
-class Places {
- public:
-  Places(const LaneFunction& f, ValueClass value_class, int num_registers) {
-    std::vector<LiveRange> ranges;
-    index_.assign(f.instructions.size(), -1);
-    for (std::size_t at = 0; at < f.instructions.size(); ++at) {
-      const LaneOp op = f.instructions[at].op;
-      const bool is_ours = value_class == ValueClass::kMask ? makes_mask(op) : makes_vector(op);
-      if (!is_ours) continue;
-      index_[at] = static_cast<int>(ranges.size());
-      ranges.push_back({2 * static_cast<int>(at), 2 * static_cast<int>(at)});
-    }
-    int loop_start = -1;
-    for (int at = 0; at < static_cast<int>(f.instructions.size()); ++at) {
-      const LaneInstruction& instruction = f.instructions[static_cast<std::size_t>(at)];
-      if (instruction.op == LaneOp::kForEachWhole) loop_start = at;
-      if (instruction.op == LaneOp::kEnd) loop_start = -1;
-      for (const LaneValue read : {instruction.a, instruction.b, instruction.mask}) {
-        if (read == kNoLaneValue || index_[static_cast<std::size_t>(read)] < 0) continue;
-        LiveRange& range = ranges[static_cast<std::size_t>(index_[static_cast<std::size_t>(read)])];
-        range.last = std::max(range.last, 2 * at + writes_early(instruction.op));
-        if (range.first < 2 * loop_start) range.last = std::max(range.last, 2 * end_of(f, at));
-      }
-    }
-    allocation_ = allocate_registers(ranges, num_registers);
-  }
-
-  const RegisterPlace& of(LaneValue value) const {
-    return allocation_.places[static_cast<std::size_t>(index_[static_cast<std::size_t>(value)])];
-  }
-  int num_slots() const { return allocation_.num_slots; }
-
- private:
-  static int end_of(const LaneFunction& f, int at) {
-    while (f.instructions[static_cast<std::size_t>(at)].op != LaneOp::kEnd) ++at;
-    return at;
-  }
-  std::vector<int> index_;
-  Allocation allocation_;
-};
-
 class LaneEmitter {
  public:
   LaneEmitter(LaneAssembler& as, const LaneFunction& f)
       : as_(as),
         f_(f),
         is_wide_(f.lane_bits == 64),
-        masks_(f, ValueClass::kMask, kNumMasks),
-        vectors_(f, ValueClass::kVector, kNumVectors) {
+        masks_(f, LaneValueClass::kMask, kNumMasks),
+        vectors_(f, LaneValueClass::kVector, kNumVectors) {
     MILLRACE_CHECK(masks_.num_slots() == 0);
-    if (vectors_.num_slots() > 0) vectors_ = Places(f, ValueClass::kVector, kNumVectors - kNumSpillTemps);
+    if (vectors_.num_slots() > 0) vectors_ = LanePlaces(f, LaneValueClass::kVector, kNumVectors - kNumSpillTemps);
   }
 
   void run() {
@@ -402,7 +351,7 @@ class LaneEmitter {
   LaneAssembler& as_;
   const LaneFunction& f_;
   bool is_wide_;
-  Places masks_, vectors_;
+  LanePlaces masks_, vectors_;
   LaneValue at_ = 0;
   std::optional<std::int64_t> exchange_lanes_;  // in k7
   std::optional<Xbyak::Label> loop_, block_end_;
