@@ -76,7 +76,7 @@ std::string LaneFunction::to_text() const {
 
 LaneBuilder::LaneBuilder(IsaLevel isa, int lane_bits) {
   function_.lane_bits = lane_bits;
-  function_.num_lanes = (isa == IsaLevel::kAvx512 ? 512 : 256) / lane_bits;
+  function_.num_lanes = num_lanes_of(isa, lane_bits);
 }
 
 LaneValue LaneBuilder::hoisted(const LaneInstruction& instruction) {

@@ -11,9 +11,9 @@
 
 namespace millrace {
 
-/// Operations on vectors of signed 32- or 64-bit lanes, on masks of one bit per lane, and on pointers. x86 has each on
-/// AVX-512, mostly as one instruction; the host computes the same (evaluate_lanes), so that what is built from them is
-/// tested without code.
+/// Operations on vectors of signed 32- or 64-bit lanes, on masks with a truth value per lane, and on pointers. Each is
+/// one instruction of AVX-512, mostly, and a few of AVX2; the host computes the same (evaluate_lanes), so that what is
+/// built from them is tested without code.
 enum class LaneOp : std::uint8_t {
   // Vectors.
   kConstant,          // `imm` in every lane
@@ -92,10 +92,12 @@ struct LaneFunction {
   std::string to_text() const;
 };
 
+/// Vectors have the level's width: 64 bytes for AVX-512, 32 for AVX2.
+constexpr int num_lanes_of(IsaLevel isa, int lane_bits) { return (isa == IsaLevel::kAvx512 ? 512 : 256) / lane_bits; }
+
 /// Builds a LaneFunction. Arguments are given by their position.
 class LaneBuilder {
  public:
-  /// Vectors have the level's width: 64 bytes for AVX-512, 32 for AVX2.
   LaneBuilder(IsaLevel isa, int lane_bits);
 
   int lane_bits() const { return function_.lane_bits; }

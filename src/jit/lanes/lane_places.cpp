@@ -24,7 +24,8 @@ LanePlaces::LanePlaces(const LaneFunction& f, LaneValueClass value_class, int nu
   index_.assign(f.instructions.size(), -1);
   for (std::size_t at = 0; at < f.instructions.size(); ++at) {
     const LaneOp op = f.instructions[at].op;
-    const bool is_ours = value_class == LaneValueClass::kMask ? makes_mask(op) : makes_vector(op);
+    const bool is_ours = (value_class != LaneValueClass::kMask && makes_vector(op)) ||
+                         (value_class != LaneValueClass::kVector && makes_mask(op));
     if (!is_ours) continue;
     index_[at] = static_cast<int>(ranges.size());
     ranges.push_back({2 * static_cast<int>(at), 2 * static_cast<int>(at)});

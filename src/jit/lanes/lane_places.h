@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// Vectors and masks have registers of their own.
-enum class LaneValueClass : std::uint8_t { kVector, kMask };
+/// The values that one file of registers holds. AVX2 has its masks in vectors.
+enum class LaneValueClass : std::uint8_t { kVector, kMask, kVectorOrMask };
 
 /// The registers of a function's values of one class. A value from outside a loop that is read in it lives to the
 /// loop's end.

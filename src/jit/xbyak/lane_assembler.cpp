@@ -12,8 +12,8 @@ Xbyak::Address LaneAssembler::table(const Table& words) {
 }
 
 void LaneAssembler::finish() {
-  align(64);
   for (Entry& entry : tables_) {
+    align(64);
     L(entry.label);
     for (const std::uint64_t word : entry.words) dq(word);
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <list>
 #include <span>
+#include <vector>
 
 #include <xbyak/xbyak.h>
 
@@ -13,11 +13,11 @@ namespace millrace {
 /// Extends xbyak with tables of constants behind the code. Emits position-independent code into the caller's buffer.
 class LaneAssembler : public Xbyak::CodeGenerator {
  public:
-  using Table = std::array<std::uint64_t, 8>;  // 64 bytes
+  using Table = std::vector<std::uint64_t>;
 
   explicit LaneAssembler(std::span<std::byte> buffer) : Xbyak::CodeGenerator(buffer.size(), buffer.data()) {}
 
-  /// The address of a constant vector; equal ones share it.
+  /// The address of constants, aligned to 64 bytes; equal ones share it.
   Xbyak::Address table(const Table& words);
   /// Writes the tables. Call once, last.
   void finish();

@@ -30,9 +30,9 @@ struct FewRange {
   std::size_t end = RowSorterCode::kNumFew;
   bool partitions = true;
 };
-FewRange few_of(const SortDescriptor& sort) {
+FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  const std::int64_t lanes = 512 / lane_keys_of(sort).lane_bits();
+  const std::int64_t lanes = num_lanes_of(isa, lane_keys_of(sort).lane_bits());
   for (std::size_t few = 0; n.is_constant() && !selects_first(sort) && few < RowSorterCode::kNumFew; ++few) {
     if (n.constant() <= lanes << few) return {lane_keys_of(sort).are_halved() ? 0 : few, few + 1, false};
   }
@@ -73,7 +73,7 @@ class SortImageEmitter {
     SortRowsParameters p{};
     p.element_bytes = static_cast<std::int64_t>(size_bytes(keys_.dtype));
     p.key_bytes = keys_.lane_bits() / 8;
-    p.num_lanes = 512 / keys_.lane_bits();
+    p.num_lanes = num_lanes_of(spec_.isa, keys_.lane_bits());
     p.num_other_dims = num_other_dims(sort_);
     p.has_values = sort_.values.has_value();
     p.has_indices = sort_.indices.has_value();
@@ -87,7 +87,7 @@ class SortImageEmitter {
       p.infinity_bits = infinity_of(keys_.dtype);
     }
     p.make_keys = append(make_keys_function(spec_.isa, keys_));
-    const FewRange few = few_of(sort_);
+    const FewRange few = few_of(sort_, spec_.isa);
     emit_sorter(keys_.lane_bits(), few, p);
     // All values of a row, which are not more than registers hold.
     p.sorts_values = !keys_.with_index && !few.partitions && sort_.k == sort_.input.type.shape[sort_.axis];
@@ -103,7 +103,7 @@ class SortImageEmitter {
     const CoarseKeys coarse = {keys_.dtype, keys_.largest};
     p.coarse_bytes = coarse.lane_bits() / 8;
     p.coarse_offset = coarse_offset_of(keys_.dtype);
-    p.coarse_lanes = 512 / coarse.lane_bits();
+    p.coarse_lanes = num_lanes_of(spec_.isa, coarse.lane_bits());
     p.extends_sign = element_of(keys_.dtype).is_signed;
     p.is_bool = keys_.dtype == DType::kBool;
     p.find_minima = append(find_minima_function(spec_.isa, coarse));
@@ -150,8 +150,8 @@ RoutineCall call_of(std::string_view name, std::uint32_t abi_version, const Para
 }  // namespace
 
 Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& spec) {
-  if (spec.isa != IsaLevel::kAvx512) {
-    return unimplemented(fmt::format("lanes are vectors of 512 bits, {} has none", spec.to_text()));
+  if (spec.isa == IsaLevel::kBaseline) {
+    return unimplemented(fmt::format("lanes are vectors of at least 256 bits, {} has none", spec.to_text()));
   }
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const LaneKeys keys = lane_keys_of(sort);
@@ -185,7 +185,7 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   planned.info.num_buffers = static_cast<std::uint32_t>(planned.info.buffer_is_written.size());
   planned.info.num_sizes = static_cast<std::uint32_t>(planned.sizes.size());
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
-  const FewRange few = few_of(sort);
+  const FewRange few = few_of(sort, spec.isa);
   planned.key_text = fmt::format(
       "{} {} largest {} values {} indices {} dims {} few {} to {} partitions {} whole {} scratch {}\n",
       selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.largest, sort.values.has_value(),

@@ -22,7 +22,7 @@ class RandomFunction {
  public:
   static constexpr int kNumInputs = 4;
 
-  RandomFunction(std::uint32_t seed, int lane_bits) : random_(seed), b_(IsaLevel::kAvx512, lane_bits) {
+  RandomFunction(IsaLevel isa, std::uint32_t seed, int lane_bits) : random_(seed), b_(isa, lane_bits) {
     for (int i = 0; i < kNumInputs; ++i) vectors_.push_back(b_.load(0, i * 64, random_element()));
     vectors_.push_back(b_.numbers());
     vectors_.push_back(b_.broadcast(2));
@@ -104,11 +104,10 @@ class RandomFunction {
   std::size_t output_bytes_ = 0;
 };
 
-TEST_CASE("code of random lane functions computes what the host does") {
-  if (!host_has_avx512()) return;
+void check_random_functions(IsaLevel isa) {
   for (std::uint32_t seed = 0; seed < 600; ++seed) {
     CAPTURE(seed);
-    RandomFunction random(seed, seed % 2 == 0 ? 32 : 64);
+    RandomFunction random(isa, seed, seed % 2 == 0 ? 32 : 64);
     const LaneFunction function = random.finish();
     CAPTURE(function.to_text());
     const LaneCode code(function);
@@ -128,9 +127,16 @@ TEST_CASE("code of random lane functions computes what the host does") {
   }
 }
 
+TEST_CASE("code of random lane functions computes what the host does") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    CAPTURE(to_text(isa));
+    check_random_functions(isa);
+  }
+}
+
 /// Appends what lies below and above a bound to two streams, and counts lanes in a variable.
-LaneFunction split_function(int lane_bits) {
-  LaneBuilder b(IsaLevel::kAvx512, lane_bits);
+LaneFunction split_function(IsaLevel isa, int lane_bits) {
+  LaneBuilder b(isa, lane_bits);
   const LaneValue bound = b.broadcast(4);
   const LaneValue sum = b.variable(b.constant(0));
   b.for_vectors(3, [&](LaneValue mask) {
@@ -146,15 +152,15 @@ LaneFunction split_function(int lane_bits) {
     b.assign(sum, b.binary(LaneOp::kAdd, sum, b.select(below, keys, b.constant(0))));
     b.append(1, keys, below, is_rest);
     b.append(2, keys, others, is_rest);
-    b.advance(0, 64);
+    b.advance(0, b.num_lanes() * b.lane_element().bytes);
   });
   b.store(5, 0, b.lane_element(), sum);
   return b.finish_with(2);
 }
 
 template <class Key>
-void check_split() {
-  const LaneFunction function = split_function(8 * sizeof(Key));
+void check_split(IsaLevel isa) {
+  const LaneFunction function = split_function(isa, 8 * sizeof(Key));
   const LaneCode code(function);
   std::mt19937 random(5);
   for (std::size_t count = 0; count < 70; ++count) {
@@ -192,9 +198,10 @@ void check_split() {
 }
 
 TEST_CASE("code of loops appends what the host does") {
-  if (!host_has_avx512()) return;
-  check_split<std::int32_t>();
-  check_split<std::int64_t>();
+  for (const IsaLevel isa : host_lane_levels()) {
+    check_split<std::int32_t>(isa);
+    check_split<std::int64_t>(isa);
+  }
 }
 
 TEST_CASE("a lane function prints") {

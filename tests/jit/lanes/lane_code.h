@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "hal/cpu/code_loader.h"
 #include "jit/lanes/lane_function.h"
@@ -40,7 +41,13 @@ class LaneCode {
   std::size_t size_bytes_ = 0;
 };
 
-/// Whether this host executes the code.
-inline bool host_has_avx512() { return host_isa_levels().back() == IsaLevel::kAvx512; }
+/// The levels with lanes that this host executes.
+inline std::vector<IsaLevel> host_lane_levels() {
+  std::vector<IsaLevel> levels;
+  for (const IsaLevel level : host_isa_levels()) {
+    if (level != IsaLevel::kBaseline) levels.push_back(level);
+  }
+  return levels;
+}
 
 }  // namespace millrace

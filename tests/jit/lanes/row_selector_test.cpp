@@ -26,12 +26,13 @@ using test::GuardedMemory;
 template <class Key>
 class Selection {
  public:
-  Selection()
-      : minima_(find_minima_function(IsaLevel::kAvx512, kKeys)),
-        fold_(fold_minima_function(IsaLevel::kAvx512, kBits)),
-        filter_(filter_row_function(IsaLevel::kAvx512, kKeys)),
-        filter_minima_(filter_minima_function(IsaLevel::kAvx512, kBits)),
-        sorter_(kBits) {}
+  explicit Selection(IsaLevel isa)
+      : isa_(isa),
+        minima_(find_minima_function(isa, kKeys)),
+        fold_(fold_minima_function(isa, kBits)),
+        filter_(filter_row_function(isa, kKeys)),
+        filter_minima_(filter_minima_function(isa, kBits)),
+        sorter_(isa, kBits) {}
 
   struct Outcome {
     std::vector<Key> numbers;
@@ -40,12 +41,9 @@ class Selection {
   };
   Outcome select(const std::vector<Key>& row, std::int64_t k) {
     using Selector = RowSelector<Key>;
-    const RowSelectorCode code = {minima_.as<FindMinima>(),
-                                  fold_.as<FoldMinima>(),
-                                  filter_.as<FilterKeys>(),
-                                  filter_minima_.as<FilterKeys>(),
-                                  512 / kBits,
-                                  static_cast<std::int64_t>(sizeof(Key))};
+    const RowSelectorCode code = {minima_.as<FindMinima>(),  fold_.as<FoldMinima>(),
+                                  filter_.as<FilterKeys>(),  filter_minima_.as<FilterKeys>(),
+                                  num_lanes_of(isa_, kBits), static_cast<std::int64_t>(sizeof(Key))};
     const auto guarded = [](std::int64_t bytes) {
       return GuardedMemory(static_cast<std::size_t>(bytes), GuardedMemory::Side::kEnd);
     };
@@ -79,6 +77,7 @@ class Selection {
   static Key* as_keys(const GuardedMemory& memory) { return reinterpret_cast<Key*>(memory.data()); }
   static std::size_t at(Key number) { return static_cast<std::size_t>(number); }
 
+  IsaLevel isa_;
   LaneCode minima_, fold_, filter_, filter_minima_;
   SorterCode sorter_;
 };
@@ -89,7 +88,7 @@ struct Row {
 };
 
 template <class Key>
-void check_rows() {
+void check_rows(IsaLevel isa) {
   using I = std::int64_t;
   using R = std::mt19937_64;
   const std::vector<Row> rows = {
@@ -104,7 +103,7 @@ void check_rows() {
       {"few below the rest", [](I i, I, R&) { return i % 9001 == 17 ? i % 5 : 1000; }},
       {"sawtooth", [](I i, I, R&) { return -(i % 4001); }},
   };
-  Selection<Key> selection;
+  Selection<Key> selection(isa);
   for (const Row& shape : rows) {
     for (const std::int64_t n : {1000, 20'000, 300'000}) {
       for (const std::int64_t k : {1, 30, 1000}) {
@@ -138,10 +137,10 @@ void check_rows() {
 }
 
 TEST_CASE("the first elements of a row of 32-bit keys are found") {
-  if (host_has_avx512()) check_rows<std::int32_t>();
+  for (const IsaLevel isa : host_lane_levels()) check_rows<std::int32_t>(isa);
 }
 TEST_CASE("the first elements of a row of 64-bit keys are found") {
-  if (host_has_avx512()) check_rows<std::int64_t>();
+  for (const IsaLevel isa : host_lane_levels()) check_rows<std::int64_t>(isa);
 }
 
 }  // namespace

@@ -12,16 +12,16 @@ namespace millrace {
 /// The code that a sort of keys needs.
 class SorterCode {
  public:
-  explicit SorterCode(int lane_bits) {
+  SorterCode(IsaLevel isa, int lane_bits) {
     for (std::size_t i = 0; i < RowSorterCode::kNumFew; ++i) {
-      few_.emplace_back(sort_few_function(IsaLevel::kAvx512, lane_bits, 1 << i));
+      few_.emplace_back(sort_few_function(isa, lane_bits, 1 << i));
       code_.sort_few[i] = few_[i].as<SortFew>();
     }
     code_.partition_less =
-        less_.emplace_back(partition_function(IsaLevel::kAvx512, lane_bits, PartitionAt::kLess)).as<PartitionKeys>();
+        less_.emplace_back(partition_function(isa, lane_bits, PartitionAt::kLess)).as<PartitionKeys>();
     code_.partition_at_most =
-        less_.emplace_back(partition_function(IsaLevel::kAvx512, lane_bits, PartitionAt::kAtMost)).as<PartitionKeys>();
-    code_.num_lanes = 512 / lane_bits;
+        less_.emplace_back(partition_function(isa, lane_bits, PartitionAt::kAtMost)).as<PartitionKeys>();
+    code_.num_lanes = num_lanes_of(isa, lane_bits);
   }
   const RowSorterCode& code() const { return code_; }
 

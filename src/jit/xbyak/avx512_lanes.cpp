@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // AVX-512 code of lane functions. Vectors have zmm registers by linear scan, masks k1 to k6; k7 holds the lanes of the
 // last exchange. Compressed lanes go to a register first: compressing to memory is microcode on Zen 4.
-#include "jit/xbyak/emit_lanes.h"
-
 #include <optional>
 
 #include "jit/lanes/lane_places.h"
+#include "jit/xbyak/lane_emitter.h"
 #include "millrace/base/check.h"
 
 namespace millrace {
@@ -15,38 +14,21 @@ constexpr int kNumVectors = 32;
 constexpr int kNumSpillTemps = 3;  // the last registers, if anything is spilled: a, b and the result
 constexpr int kNumMasks = 6;       // k1 to k6
 
-class LaneEmitter {
+class Avx512Emitter final : public LaneEmitter {
  public:
-  LaneEmitter(LaneAssembler& as, const LaneFunction& f)
-      : as_(as),
-        f_(f),
-        is_wide_(f.lane_bits == 64),
+  Avx512Emitter(LaneAssembler& as, const LaneFunction& f)
+      : LaneEmitter(as, f),
         masks_(f, LaneValueClass::kMask, kNumMasks),
         vectors_(f, LaneValueClass::kVector, kNumVectors) {
     MILLRACE_CHECK(masks_.num_slots() == 0);
     if (vectors_.num_slots() > 0) vectors_ = LanePlaces(f, LaneValueClass::kVector, kNumVectors - kNumSpillTemps);
   }
 
-  void run() {
-    const int frame = vectors_.num_slots() * 64;
-    if (frame > 0) as_.sub(as_.rsp, frame);
-    for (at_ = 0; at_ < static_cast<LaneValue>(f_.instructions.size()); ++at_) {
-      emit(f_.instructions[static_cast<std::size_t>(at_)]);
-    }
-    if (frame > 0) as_.add(as_.rsp, frame);
-    as_.vzeroupper();
-    as_.ret();
-  }
-
  private:
   using Zmm = Xbyak::Zmm;
   using Opmask = Xbyak::Opmask;
 
-  Xbyak::Reg64 argument(const LaneInstruction& i) const {
-    const std::array<Xbyak::Reg64, kMaxLaneArguments> registers = {as_.rdi, as_.rsi, as_.rdx, as_.rcx, as_.r8, as_.r9};
-    return registers[static_cast<std::size_t>(i.argument)];
-  }
-  Xbyak::Address memory(const LaneInstruction& i) const { return as_.ptr[argument(i) + i.offset_bytes]; }
+  std::uint32_t frame_bytes() const override { return static_cast<std::uint32_t>(vectors_.num_slots()) * 64; }
   Xbyak::Address slot(int number) const { return as_.ptr[as_.rsp + number * 64]; }
 
   /// A vector operand, loaded to the given temporary if it was spilled.
@@ -72,19 +54,7 @@ class LaneEmitter {
     if (to.getIdx() != from.getIdx()) as_.vmovdqa64(to, from);
   }
 
-  /// A table with one word per lane.
-  template <class Word>
-  LaneAssembler::Table table_of(Word word) const {
-    LaneAssembler::Table table{};
-    for (int lane = 0; lane < f_.num_lanes; ++lane) {
-      const int per_word = 64 / f_.lane_bits;
-      const auto bits = static_cast<std::uint64_t>(word(lane));
-      table[static_cast<std::size_t>(lane / per_word)] |= bits << (lane % per_word * f_.lane_bits);
-    }
-    return table;
-  }
-
-  void emit(const LaneInstruction& i) {
+  void emit(const LaneInstruction& i) override {
     if (makes_vector(i.op)) {
       emit_vector(i);
       keep();
@@ -101,7 +71,7 @@ class LaneEmitter {
       case LaneOp::kConstant:
         return emit_constant(to, i.imm);
       case LaneOp::kNumbers:
-        return as_.vmovdqu64(to, as_.table(table_of([](int lane) { return lane; })));
+        return as_.vmovdqu64(to, table_of([](int lane) { return lane; }));
       case LaneOp::kBroadcast:
         return is_wide_ ? as_.vpbroadcastq(to, argument(i)) : as_.vpbroadcastd(to, argument(i).cvt32());
       case LaneOp::kLoad:
@@ -159,15 +129,13 @@ class LaneEmitter {
   void emit_constant(const Zmm& to, std::int64_t value) {
     if (value == 0) return as_.vpxord(to, to, to);
     if (value == -1) return as_.vpternlogd(to, to, to, 0xff);
-    if (is_wide_) return as_.vpbroadcastq(to, as_.table(table_of([&](int) { return value; })));
-    as_.vpbroadcastd(to, as_.table(table_of([&](int) { return static_cast<std::uint32_t>(value); })));
+    is_wide_ ? as_.vpbroadcastq(to, table_of_all(value)) : as_.vpbroadcastd(to, table_of_all(value));
   }
 
   /// The truth table of sign, a and bits is that of a ^ (sign & bits), or its inverse.
   void emit_turn_negative(const Zmm& to, const Zmm& a, std::int64_t bits, std::uint8_t truth_table) {
-    const auto words = table_of([&](int) { return is_wide_ ? bits : std::int64_t{static_cast<std::uint32_t>(bits)}; });
     is_wide_ ? as_.vpsraq(to, a, 63) : as_.vpsrad(to, a, 31);
-    as_.vpternlogd(to, a, as_.table(words), truth_table);
+    as_.vpternlogd(to, a, table_of_all(bits), truth_table);
   }
 
   void emit_load(const Zmm& to, const LaneInstruction& i) {
@@ -212,13 +180,13 @@ class LaneEmitter {
     if (units < 4) return as_.vpshufd(to, a, pattern(units));
     if (units % 4 == 0) return as_.vshufi64x2(to, a, a, pattern(units / 4));
     if (is_wide_ && distance < 4) return as_.vpermq(to, a, pattern(distance));
-    as_.vmovdqu64(to, as_.table(table_of([&](int lane) { return lane ^ distance; })));
+    as_.vmovdqu64(to, table_of([&](int lane) { return lane ^ distance; }));
     return is_wide_ ? as_.vpermq(to, to, a) : as_.vpermd(to, to, a);
   }
 
   void emit_interleave(const Zmm& to, const LaneInstruction& i) {
     const int first = i.op == LaneOp::kInterleaveHigh ? f_.num_lanes / 2 : 0;
-    const auto lanes = as_.table(table_of([&](int lane) { return first + lane / 2 + lane % 2 * f_.num_lanes; }));
+    const auto lanes = table_of([&](int lane) { return first + lane / 2 + lane % 2 * f_.num_lanes; });
     const Zmm a = read(i.a, 0), b = read(i.b, 1);
     as_.vmovdqu64(to, lanes);
     is_wide_ ? as_.vpermi2q(to, a, b) : as_.vpermi2d(to, a, b);
@@ -265,27 +233,6 @@ class LaneEmitter {
       case LaneOp::kAppend:
       case LaneOp::kAppendExact:
         return emit_append(i);
-      case LaneOp::kPrefetch:
-        return as_.prefetcht0(memory(i));
-      case LaneOp::kAdvance:
-        return as_.add(argument(i), static_cast<std::uint32_t>(i.imm));
-      case LaneOp::kForEachWhole:
-        exchange_lanes_.reset();
-        loop_.emplace();
-        block_end_.emplace();
-        looping_ = i;
-        as_.sub(argument(i), step_of(i));
-        as_.jb(*block_end_, Xbyak::CodeGenerator::T_NEAR);
-        as_.align(32);
-        return as_.L(*loop_);
-      case LaneOp::kIfAny:
-        block_end_.emplace();
-        as_.test(argument(i), argument(i));
-        return as_.jle(*block_end_, Xbyak::CodeGenerator::T_NEAR);
-      case LaneOp::kEnd:
-        return emit_end();
-      case LaneOp::kReturn:
-        return as_.mov(as_.rax, argument(i));
       case LaneOp::kReturnAny: {
         const Zmm value = read(i.a, 0);
         as_.vptestmd(as_.k7, value, value);
@@ -294,27 +241,13 @@ class LaneEmitter {
         as_.test(as_.ecx, as_.ecx);
         return as_.setne(as_.al);
       }
+      case LaneOp::kForEachWhole:
+      case LaneOp::kEnd:
+        exchange_lanes_.reset();
+        return emit_control(i);
       default:
-        MILLRACE_CHECK(false);
+        return emit_control(i);
     }
-  }
-
-  /// The elements of one iteration.
-  std::uint32_t step_of(const LaneInstruction& loop) const {
-    return static_cast<std::uint32_t>(loop.imm * f_.num_lanes);
-  }
-
-  void emit_end() {
-    exchange_lanes_.reset();
-    if (!loop_) {
-      as_.L(*block_end_);
-      return;
-    }
-    as_.sub(argument(looping_), step_of(looping_));
-    as_.jae(*loop_, Xbyak::CodeGenerator::T_NEAR);
-    as_.L(*block_end_);
-    as_.add(argument(looping_), step_of(looping_));
-    loop_.reset();
   }
 
   void emit_store(const LaneInstruction& i) {
@@ -348,18 +281,12 @@ class LaneEmitter {
     as_.lea(argument(i), as_.ptr[argument(i) + as_.rax * (f_.lane_bits / 8)]);
   }
 
-  LaneAssembler& as_;
-  const LaneFunction& f_;
-  bool is_wide_;
   LanePlaces masks_, vectors_;
-  LaneValue at_ = 0;
   std::optional<std::int64_t> exchange_lanes_;  // in k7
-  std::optional<Xbyak::Label> loop_, block_end_;
-  LaneInstruction looping_ = {};
 };
 
 }  // namespace
 
-void emit_lanes(LaneAssembler& as, const LaneFunction& f) { LaneEmitter(as, f).run(); }
+void emit_lanes_avx512(LaneAssembler& as, const LaneFunction& f) { Avx512Emitter(as, f).run(); }
 
 }  // namespace millrace

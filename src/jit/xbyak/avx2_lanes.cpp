@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+// AVX2 code of lane functions. Vectors and masks, which are vectors of 0 and -1, have ymm registers by linear scan.
+// AVX2 has neither a compress nor a minimum of 64-bit lanes: tables of permutations and comparisons stand in for them.
+#include "jit/lanes/lane_places.h"
+#include "jit/xbyak/lane_emitter.h"
+#include "millrace/base/check.h"
+
+namespace millrace {
+namespace {
+
+constexpr int kNumVectors = 14;  // then the two temporaries
+constexpr std::uint32_t kVectorBytes = 32;
+constexpr int kUnitsPerVector = 8;  // of 32 bits, which are what permutations move
+
+/// The places of units in their order, four bits each, the first lowest: those of the mask's lanes. The rest is 0.
+std::uint32_t compressing_units(std::uint32_t mask, int units_per_lane) {
+  std::uint32_t places = 0;
+  int num_units = 0;
+  for (int unit = 0; unit < kUnitsPerVector; ++unit) {
+    if ((mask >> (unit / units_per_lane) & 1) != 0) places |= static_cast<std::uint32_t>(unit) << (4 * num_units++);
+  }
+  return places;
+}
+
+class Avx2Emitter final : public LaneEmitter {
+ public:
+  Avx2Emitter(LaneAssembler& as, const LaneFunction& f)
+      : LaneEmitter(as, f), places_(f, LaneValueClass::kVectorOrMask, kNumVectors) {}
+
+ private:
+  using Ymm = Xbyak::Ymm;
+  using Xmm = Xbyak::Xmm;
+
+  /// A register, or the memory of a spilled one: the last operand of most instructions.
+  class Source {
+   public:
+    explicit Source(const Ymm& ymm) : ymm_(ymm) {}
+    explicit Source(const Xbyak::Address& memory) : memory_(memory), is_memory_(true) {}
+    operator const Xbyak::Operand&() const { return is_memory_ ? static_cast<const Xbyak::Operand&>(memory_) : ymm_; }
+
+   private:
+    Ymm ymm_;
+    Xbyak::Address memory_{0, false, Xbyak::RegExp()};
+    bool is_memory_ = false;
+  };
+
+  /// Spilled values, and then one vector whose lanes are moved one by one.
+  std::uint32_t frame_bytes() const override {
+    return (static_cast<std::uint32_t>(places_.num_slots()) + 1) * kVectorBytes;
+  }
+  Xbyak::Address slot(int number) const { return as_.ptr[as_.rsp + number * static_cast<int>(kVectorBytes)]; }
+  Xbyak::Address lane_of_moved(int lane) const {
+    const int bytes = places_.num_slots() * static_cast<int>(kVectorBytes) + lane * static_cast<int>(lane_bytes());
+    return as_.ptr[as_.rsp + bytes];
+  }
+
+  Source source(LaneValue value) const {
+    const RegisterPlace& place = places_.of(value);
+    return place.is_slot ? Source(slot(place.number)) : Source(Ymm(place.number));
+  }
+  /// A vector in a register: in the given one if it was spilled.
+  Ymm read(LaneValue value, const Ymm& temp) {
+    const RegisterPlace& place = places_.of(value);
+    if (!place.is_slot) return Ymm(place.number);
+    as_.vmovdqu(temp, slot(place.number));
+    return temp;
+  }
+  /// The register of the current instruction's result; a spilled one is stored by keep().
+  Ymm result() const {
+    const RegisterPlace& place = places_.of(at_);
+    return place.is_slot ? temp_ : Ymm(place.number);
+  }
+  void keep() {
+    const RegisterPlace& place = places_.of(at_);
+    if (place.is_slot) as_.vmovdqu(slot(place.number), temp_);
+  }
+  void move(const Ymm& to, const Ymm& from) {
+    if (to.getIdx() != from.getIdx()) as_.vmovdqa(to, from);
+  }
+  static Xmm low(const Ymm& ymm) { return Xmm(ymm.getIdx()); }
+
+  void emit(const LaneInstruction& i) override {
+    if (makes_vector(i.op) || makes_mask(i.op)) {
+      emit_value(result(), i);
+      keep();
+    } else {
+      emit_effect(i);
+    }
+    last_ = i;
+  }
+
+  void emit_value(const Ymm& to, const LaneInstruction& i) {
+    switch (i.op) {
+      case LaneOp::kConstant:
+        return emit_constant(to, i.imm);
+      case LaneOp::kNumbers:
+        return as_.vmovdqu(to, table_of([](int lane) { return lane; }));
+      case LaneOp::kBroadcast:
+        if (is_wide_) {
+          as_.vmovq(low(to), argument(i));
+          return as_.vpbroadcastq(to, low(to));
+        }
+        as_.vmovd(low(to), argument(i).cvt32());
+        return as_.vpbroadcastd(to, low(to));
+      case LaneOp::kLoad:
+        return emit_load(to, i);
+      case LaneOp::kMin:
+      case LaneOp::kMax:
+        return emit_extreme(to, i);
+      case LaneOp::kShiftLeft:
+        return is_wide_ ? as_.vpsllq(to, read(i.a, temp_), bits_of(i)) : as_.vpslld(to, read(i.a, temp_), bits_of(i));
+      case LaneOp::kShiftRight:
+        return is_wide_ ? as_.vpsrlq(to, read(i.a, temp_), bits_of(i)) : as_.vpsrld(to, read(i.a, temp_), bits_of(i));
+      case LaneOp::kShiftRightSigned:
+        return emit_shift_signed(to, i);
+      case LaneOp::kTurnNegative:
+      case LaneOp::kTurnNegativeInverted:
+        return emit_turn_negative(to, i);
+      case LaneOp::kXorLanes:
+        return emit_xor_lanes(to, source(i.a), static_cast<int>(i.imm));
+      case LaneOp::kInterleaveLow:
+      case LaneOp::kInterleaveHigh:
+        return emit_interleave(to, i);
+      case LaneOp::kExchange:
+        return emit_exchange(to, i);
+      case LaneOp::kSelect: {
+        const Ymm b = read(i.b, temp_);
+        return as_.vblendvps(to, b, source(i.a), read(i.mask, scratch_));
+      }
+      case LaneOp::kCompress:
+        return emit_compress(to, i);
+      case LaneOp::kVariable:
+        return move(to, read(i.a, temp_));
+      case LaneOp::kLess:
+        return emit_greater(to, read(i.b, temp_), source(i.a));
+      case LaneOp::kEqual:
+        return is_wide_ ? as_.vpcmpeqq(to, read(i.a, temp_), source(i.b))
+                        : as_.vpcmpeqd(to, read(i.a, temp_), source(i.b));
+      case LaneOp::kNot:
+        return as_.vpxor(to, read(i.a, temp_), table_of_all(-1));
+      case LaneOp::kAdd:
+        return is_wide_ ? as_.vpaddq(to, read(i.a, temp_), source(i.b)) : as_.vpaddd(to, read(i.a, temp_), source(i.b));
+      case LaneOp::kAnd:
+      case LaneOp::kBoth:
+        return as_.vpand(to, read(i.a, temp_), source(i.b));
+      case LaneOp::kOr:
+      case LaneOp::kEither:
+        return as_.vpor(to, read(i.a, temp_), source(i.b));
+      case LaneOp::kXor:
+        return as_.vpxor(to, read(i.a, temp_), source(i.b));
+      default:
+        MILLRACE_CHECK(false);
+    }
+  }
+  static std::uint8_t bits_of(const LaneInstruction& i) { return static_cast<std::uint8_t>(i.imm); }
+
+  void emit_constant(const Ymm& to, std::int64_t value) {
+    if (value == 0) return as_.vpxor(to, to, to);
+    if (value == -1) return as_.vpcmpeqd(to, to, to);
+    as_.vmovdqu(to, table_of_all(value));
+  }
+
+  void emit_greater(const Ymm& to, const Ymm& a, const Xbyak::Operand& b) {
+    is_wide_ ? as_.vpcmpgtq(to, a, b) : as_.vpcmpgtd(to, a, b);
+  }
+
+  void emit_extreme(const Ymm& to, const LaneInstruction& i) {
+    const bool is_min = i.op == LaneOp::kMin;
+    if (!is_wide_) {
+      const Ymm a = read(i.a, temp_);
+      return is_min ? as_.vpminsd(to, a, source(i.b)) : as_.vpmaxsd(to, a, source(i.b));
+    }
+    // A maximum behind the minimum of the same vectors finds their comparison in the scratch register.
+    const bool is_compared = !is_min && last_.op == LaneOp::kMin && last_.a == i.a && last_.b == i.b;
+    const LaneValue if_less = is_min ? i.a : i.b, if_greater = is_min ? i.b : i.a;
+    if (!is_compared) emit_greater(scratch_, read(i.a, temp_), source(i.b));
+    as_.vblendvpd(to, read(if_less, temp_), source(if_greater), scratch_);
+  }
+
+  void emit_signs(const Ymm& to, LaneValue value) {
+    if (!is_wide_) return as_.vpsrad(to, read(value, to), 31);
+    as_.vpxor(to, to, to);
+    as_.vpcmpgtq(to, to, source(value));
+  }
+
+  void emit_shift_signed(const Ymm& to, const LaneInstruction& i) {
+    if (!is_wide_) return as_.vpsrad(to, read(i.a, temp_), bits_of(i));
+    if (i.imm == 0) return move(to, read(i.a, temp_));
+    emit_signs(scratch_, i.a);
+    as_.vpsllq(scratch_, scratch_, static_cast<std::uint8_t>(64 - i.imm));
+    as_.vpsrlq(to, read(i.a, temp_), bits_of(i));
+    as_.vpor(to, to, scratch_);
+  }
+
+  void emit_turn_negative(const Ymm& to, const LaneInstruction& i) {
+    emit_signs(scratch_, i.a);
+    as_.vpand(scratch_, scratch_, table_of_all(i.imm));
+    as_.vpxor(to, scratch_, source(i.a));
+    if (i.op == LaneOp::kTurnNegativeInverted) as_.vpxor(to, to, table_of_all(-1));
+  }
+
+  void emit_xor_lanes(const Ymm& to, const Source& a, int distance) {
+    const int units = is_wide_ ? distance * 2 : distance;
+    const auto pattern = [](int by) {
+      return static_cast<std::uint8_t>(by + 4 * (1 ^ by) + 16 * (2 ^ by) + 64 * (3 ^ by));
+    };
+    if (units < 4) return as_.vpshufd(to, a, pattern(units));
+    if (units % 2 == 0) return as_.vpermq(to, a, pattern(units / 2));
+    as_.vmovdqu(scratch_, table_of([&](int lane) { return lane ^ distance; }));
+    as_.vpermd(to, scratch_, a);
+  }
+
+  void emit_interleave(const Ymm& to, const LaneInstruction& i) {
+    const Ymm a = read(i.a, temp_);
+    const Source b = source(i.b);
+    is_wide_ ? as_.vpunpcklqdq(scratch_, a, b) : as_.vpunpckldq(scratch_, a, b);
+    is_wide_ ? as_.vpunpckhqdq(to, a, b) : as_.vpunpckhdq(to, a, b);
+    as_.vperm2i128(to, scratch_, to, i.op == LaneOp::kInterleaveLow ? 0x20 : 0x31);
+  }
+
+  void emit_exchange(const Ymm& to, const LaneInstruction& i) {
+    const Ymm a = read(i.a, temp_);
+    const Source b = source(i.b);
+    if (!is_wide_) {
+      as_.vpminsd(scratch_, a, b);
+      as_.vpmaxsd(to, a, b);
+      return as_.vpblendd(to, scratch_, to, static_cast<std::uint8_t>(i.imm));
+    }
+    emit_greater(scratch_, a, b);
+    as_.vpxor(scratch_, scratch_, table_of([&](int lane) { return -(i.imm >> lane & 1); }));
+    as_.vblendvpd(to, a, b, scratch_);
+  }
+
+  /// Sets eax to a bit per lane.
+  void emit_mask_bits(LaneValue mask) {
+    const Ymm from = read(mask, scratch_);
+    is_wide_ ? as_.vmovmskpd(as_.eax, from) : as_.vmovmskps(as_.eax, from);
+  }
+
+  void emit_compress(const Ymm& to, const LaneInstruction& i) {
+    LaneAssembler::Table places((std::size_t{1} << f_.num_lanes) / 2);
+    for (std::uint32_t bits = 0; bits < 2 * places.size(); ++bits) {
+      const std::uint64_t units = compressing_units(bits, kUnitsPerVector / f_.num_lanes);
+      places[bits / 2] |= units << (32 * (bits % 2));
+    }
+    emit_mask_bits(i.mask);
+    as_.lea(as_.r10, as_.table(places));
+    as_.vpbroadcastd(scratch_, as_.ptr[as_.r10 + as_.rax * 4]);
+    as_.vpsrlvd(scratch_, scratch_, as_.table({0x4'0000'0000, 0xc'0000'0008, 0x14'0000'0010, 0x1c'0000'0018}));
+    as_.vpermd(to, scratch_, source(i.a));
+  }
+
+  void emit_load(const Ymm& to, const LaneInstruction& i) {
+    const bool is_whole = i.element.bytes == lane_bytes();
+    if (i.mask == kNoLaneValue) return is_whole ? as_.vmovdqu(to, memory(i)) : emit_extended_load(to, i);
+    if (!is_whole) return emit_lanes_load(to, i);
+    const Ymm mask = read(i.mask, scratch_);
+    is_wide_ ? as_.vpmaskmovq(temp_, mask, memory(i)) : as_.vpmaskmovd(temp_, mask, memory(i));
+    as_.vpandn(scratch_, mask, source(i.a));
+    as_.vpor(to, scratch_, temp_);
+  }
+
+  void emit_extended_load(const Ymm& to, const LaneInstruction& i) {
+    const Xbyak::Address from = memory(i);
+    const bool is_signed = i.element.is_signed;
+    switch (i.element.bytes) {
+      case 1:
+        if (is_wide_) return is_signed ? as_.vpmovsxbq(to, from) : as_.vpmovzxbq(to, from);
+        return is_signed ? as_.vpmovsxbd(to, from) : as_.vpmovzxbd(to, from);
+      case 2:
+        if (is_wide_) return is_signed ? as_.vpmovsxwq(to, from) : as_.vpmovzxwq(to, from);
+        return is_signed ? as_.vpmovsxwd(to, from) : as_.vpmovzxwd(to, from);
+      default:
+        return is_signed ? as_.vpmovsxdq(to, from) : as_.vpmovzxdq(to, from);
+    }
+  }
+
+  /// Builds `body` for each lane, executed where the mask has it.
+  template <class Body>
+  void for_lanes(LaneValue mask, const Body& body) {
+    emit_mask_bits(mask);
+    for (int lane = 0; lane < f_.num_lanes; ++lane) {
+      Xbyak::Label next;
+      as_.test(as_.al, 1 << lane);
+      as_.jz(next);
+      body(lane);
+      as_.L(next);
+    }
+  }
+
+  /// A masked load of elements narrower than lanes, which AVX2 does not have.
+  void emit_lanes_load(const Ymm& to, const LaneInstruction& i) {
+    as_.vmovdqu(lane_of_moved(0), read(i.a, temp_));
+    for_lanes(i.mask, [&](int lane) {
+      const Xbyak::RegExp from = argument(i) + (i.offset_bytes + lane * i.element.bytes);
+      const Xbyak::Reg64 x = as_.r10;
+      switch (i.element.bytes) {
+        case 1:
+          i.element.is_signed ? as_.movsx(x, as_.byte[from]) : as_.movzx(x.cvt32(), as_.byte[from]);
+          break;
+        case 2:
+          i.element.is_signed ? as_.movsx(x, as_.word[from]) : as_.movzx(x.cvt32(), as_.word[from]);
+          break;
+        default:
+          i.element.is_signed ? as_.movsxd(x, as_.dword[from]) : as_.mov(x.cvt32(), as_.dword[from]);
+      }
+      is_wide_ ? as_.mov(lane_of_moved(lane), x) : as_.mov(lane_of_moved(lane), x.cvt32());
+    });
+    as_.vmovdqu(to, lane_of_moved(0));
+  }
+
+  void emit_effect(const LaneInstruction& i) {
+    switch (i.op) {
+      case LaneOp::kAssign: {
+        const RegisterPlace& place = places_.of(i.a);
+        const Ymm value = read(i.b, temp_);
+        return place.is_slot ? as_.vmovdqu(slot(place.number), value) : move(Ymm(place.number), value);
+      }
+      case LaneOp::kStore:
+        return emit_store(i);
+      case LaneOp::kAppend:
+      case LaneOp::kAppendExact:
+        return emit_append(i);
+      case LaneOp::kReturnAny: {
+        const Ymm value = read(i.a, temp_);
+        as_.xor_(as_.eax, as_.eax);
+        as_.vptest(value, value);
+        return as_.setne(as_.al);
+      }
+      default:
+        return emit_control(i);
+    }
+  }
+
+  void emit_store(const LaneInstruction& i) {
+    const Ymm value = read(i.a, temp_);
+    const bool is_whole = i.element.bytes == lane_bytes();
+    if (i.mask == kNoLaneValue) return is_whole ? as_.vmovdqu(memory(i), value) : emit_cut_store(i, value);
+    if (is_whole) {
+      const Ymm mask = read(i.mask, scratch_);
+      return is_wide_ ? as_.vpmaskmovq(memory(i), mask, value) : as_.vpmaskmovd(memory(i), mask, value);
+    }
+    as_.vmovdqu(lane_of_moved(0), value);
+    for_lanes(i.mask, [&](int lane) {
+      const Xbyak::RegExp to = argument(i) + (i.offset_bytes + lane * i.element.bytes);
+      as_.mov(as_.r10d, lane_of_moved(lane));
+      switch (i.element.bytes) {
+        case 1:
+          return as_.mov(as_.byte[to], as_.r10b);
+        case 2:
+          return as_.mov(as_.word[to], as_.r10w);
+        default:
+          return as_.mov(as_.dword[to], as_.r10d);
+      }
+    });
+  }
+
+  /// Gathers the elements of each half of the vector at its start, and joins them.
+  void emit_cut_store(const LaneInstruction& i, const Ymm& value) {
+    const int half_lanes = f_.num_lanes / 2, bytes = i.element.bytes;
+    LaneAssembler::Table from(4);
+    for (int byte = 0; byte < half_lanes * bytes; ++byte) {
+      const auto source = static_cast<std::uint64_t>(byte / bytes * static_cast<int>(lane_bytes()) + byte % bytes);
+      for (const std::size_t half : {0u, 2u}) from[half + static_cast<std::size_t>(byte) / 8] |= source << byte % 8 * 8;
+    }
+    as_.vpshufb(scratch_, value, as_.table(from));
+    as_.vextracti128(low(temp_), scratch_, 1);
+    switch (half_lanes * bytes) {
+      case 2:
+        as_.vpunpcklwd(low(scratch_), low(scratch_), low(temp_));
+        return as_.vmovd(memory(i), low(scratch_));
+      case 4:
+        as_.vpunpckldq(low(scratch_), low(scratch_), low(temp_));
+        return as_.vmovq(memory(i), low(scratch_));
+      default:
+        as_.vpunpcklqdq(low(scratch_), low(scratch_), low(temp_));
+        return as_.vmovdqu(memory(i), low(scratch_));
+    }
+  }
+
+  void emit_append(const LaneInstruction& i) {
+    if (last_.op != LaneOp::kCompress || last_.mask != i.mask) emit_mask_bits(i.mask);
+    const Ymm value = read(i.a, temp_);
+    as_.popcnt(as_.eax, as_.eax);
+    if (i.op == LaneOp::kAppendExact) {
+      // The mask of as many lanes begins so far before the end of the ones.
+      as_.lea(as_.r10, as_.table({~0ull, ~0ull, ~0ull, ~0ull, 0, 0, 0, 0}));
+      as_.mov(as_.r11, as_.rax);
+      as_.neg(as_.r11);
+      as_.vmovdqu(scratch_, as_.ptr[as_.r10 + as_.r11 * static_cast<int>(lane_bytes()) + kVectorBytes]);
+      is_wide_ ? as_.vpmaskmovq(memory(i), scratch_, value) : as_.vpmaskmovd(memory(i), scratch_, value);
+    } else {
+      as_.vmovdqu(memory(i), value);
+    }
+    as_.lea(argument(i), as_.ptr[argument(i) + as_.rax * static_cast<int>(lane_bytes())]);
+  }
+
+  LanePlaces places_;
+  Ymm temp_ = Ymm(kNumVectors), scratch_ = Ymm(kNumVectors + 1);
+  LaneInstruction last_ = {};
+};
+
+}  // namespace
+
+void emit_lanes_avx2(LaneAssembler& as, const LaneFunction& f) { Avx2Emitter(as, f).run(); }
+
+}  // namespace millrace

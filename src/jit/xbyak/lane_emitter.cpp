@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/xbyak/lane_emitter.h"
+
+#include "jit/xbyak/emit_lanes.h"
+#include "millrace/base/check.h"
+
+namespace millrace {
+
+void LaneEmitter::run() {
+  const std::uint32_t frame = frame_bytes();
+  if (frame > 0) as_.sub(as_.rsp, frame);
+  for (at_ = 0; at_ < static_cast<LaneValue>(f_.instructions.size()); ++at_) {
+    emit(f_.instructions[static_cast<std::size_t>(at_)]);
+  }
+  if (frame > 0) as_.add(as_.rsp, frame);
+  as_.vzeroupper();
+  as_.ret();
+}
+
+Xbyak::Reg64 LaneEmitter::argument(const LaneInstruction& i) const {
+  const std::array<Xbyak::Reg64, kMaxLaneArguments> registers = {as_.rdi, as_.rsi, as_.rdx, as_.rcx, as_.r8, as_.r9};
+  return registers[static_cast<std::size_t>(i.argument)];
+}
+
+void LaneEmitter::emit_control(const LaneInstruction& i) {
+  switch (i.op) {
+    case LaneOp::kPrefetch:
+      return as_.prefetcht0(memory(i));
+    case LaneOp::kAdvance:
+      return as_.add(argument(i), static_cast<std::uint32_t>(i.imm));
+    case LaneOp::kForEachWhole:
+      loop_.emplace();
+      block_end_.emplace();
+      looping_ = i;
+      as_.sub(argument(i), step_of(i));
+      as_.jb(*block_end_, Xbyak::CodeGenerator::T_NEAR);
+      as_.align(32);
+      return as_.L(*loop_);
+    case LaneOp::kIfAny:
+      block_end_.emplace();
+      as_.test(argument(i), argument(i));
+      return as_.jle(*block_end_, Xbyak::CodeGenerator::T_NEAR);
+    case LaneOp::kEnd:
+      return emit_end();
+    case LaneOp::kReturn:
+      return as_.mov(as_.rax, argument(i));
+    default:
+      MILLRACE_CHECK(false);
+  }
+}
+
+void LaneEmitter::emit_end() {
+  if (!loop_) {
+    as_.L(*block_end_);
+    return;
+  }
+  as_.sub(argument(looping_), step_of(looping_));
+  as_.jae(*loop_, Xbyak::CodeGenerator::T_NEAR);
+  as_.L(*block_end_);
+  as_.add(argument(looping_), step_of(looping_));
+  loop_.reset();
+}
+
+void emit_lanes(LaneAssembler& as, const LaneFunction& f) {
+  const bool is_avx512 = f.num_lanes * f.lane_bits == 512;
+  is_avx512 ? emit_lanes_avx512(as, f) : emit_lanes_avx2(as, f);
+}
+
+}  // namespace millrace

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "jit/lanes/lane_function.h"
+#include "jit/xbyak/lane_assembler.h"
+
+namespace millrace {
+
+/// Emits a lane function: arguments, loops and pointers, which are the same at every level. A level adds what is done
+/// to vectors. rax, r10 and r11 are free between instructions.
+class LaneEmitter {
+ public:
+  LaneEmitter(const LaneEmitter&) = delete;
+  LaneEmitter& operator=(const LaneEmitter&) = delete;
+
+  void run();
+
+ protected:
+  LaneEmitter(LaneAssembler& as, const LaneFunction& f) : as_(as), f_(f), is_wide_(f.lane_bits == 64) {}
+  ~LaneEmitter() = default;
+
+  virtual std::uint32_t frame_bytes() const = 0;
+  virtual void emit(const LaneInstruction&) = 0;
+
+  /// Emits an instruction that does not read a vector.
+  void emit_control(const LaneInstruction&);
+
+  Xbyak::Reg64 argument(const LaneInstruction&) const;
+  Xbyak::Address memory(const LaneInstruction& i) const { return as_.ptr[argument(i) + i.offset_bytes]; }
+  std::uint32_t lane_bytes() const { return static_cast<std::uint32_t>(f_.lane_bits) / 8; }
+
+  /// A table with one word per lane.
+  template <class Word>
+  Xbyak::Address table_of(Word word) {
+    LaneAssembler::Table table(static_cast<std::size_t>(f_.num_lanes * f_.lane_bits / 64));
+    for (int lane = 0; lane < f_.num_lanes; ++lane) {
+      const int per_word = 64 / f_.lane_bits;
+      const auto bits = static_cast<std::uint64_t>(word(lane)) & ~std::uint64_t{0} >> (64 - f_.lane_bits);
+      table[static_cast<std::size_t>(lane / per_word)] |= bits << (lane % per_word * f_.lane_bits);
+    }
+    return as_.table(table);
+  }
+  /// The value in every lane.
+  Xbyak::Address table_of_all(std::int64_t value) {
+    return table_of([&](int) { return value; });
+  }
+
+  LaneAssembler& as_;
+  const LaneFunction& f_;
+  const bool is_wide_;
+  LaneValue at_ = 0;
+
+ private:
+  void emit_end();
+  /// The elements of one iteration.
+  std::uint32_t step_of(const LaneInstruction& loop) const {
+    return static_cast<std::uint32_t>(loop.imm * f_.num_lanes);
+  }
+
+  std::optional<Xbyak::Label> loop_, block_end_;
+  LaneInstruction looping_ = {};
+};
+
+/// The code for vectors of 512 bits, and of 256.
+void emit_lanes_avx512(LaneAssembler&, const LaneFunction&);
+void emit_lanes_avx2(LaneAssembler&, const LaneFunction&);
+
+}  // namespace millrace
