@@ -17,13 +17,15 @@ struct Problem {
 };
 using Inputs = std::vector<std::vector<float>>;
 
-/// Values, or indices.
-template <class T>
+/// Values, or indices; for the best level of the host, or for AVX2.
+template <class T, bool is_avx2 = false>
 void run_ours(benchmark::State& state, const Problem& problem, const Inputs& inputs) {
   GraphBuilder graph("sort");
   const auto [values, indices] = sort(graph.input("x", DType::kF32, {problem.rows, problem.n}));
   graph.output("y", std::is_same_v<T, float> ? values : indices);
-  Session session = Session::create(compile(graph.finish().value()).value()).value();
+  const CompileOptions options = {.targets =
+                                      is_avx2 ? std::vector<std::string>{"cpu:avx2"} : std::vector<std::string>()};
+  Session session = Session::create(compile(graph.finish().value(), options).value()).value();
   std::vector<T> y(inputs[0].size());
   std::size_t turn = 0;
   for (auto _ : state) {
@@ -47,9 +49,13 @@ struct Contender {
   void (*run)(benchmark::State&, const Problem&, const Inputs&);
 };
 constexpr Contender kContenders[] = {{"sort_ours", run_ours<float>},
+                                     {"sort_ours_avx2", run_ours<float, true>},
+                                     {"argsort_ours_avx2", run_ours<std::int64_t, true>},
 #ifdef MILLRACE_PEER_HIGHWAY
                                      {"sort_vqsort", run_peer<float, peers::highway_sort>},
+                                     {"sort_vqsort_avx2", run_peer<float, peers::highway_sort_avx2>},
                                      {"argsort_vqsort", run_peer<std::int64_t, peers::highway_argsort>},
+                                     {"argsort_vqsort_avx2", run_peer<std::int64_t, peers::highway_argsort_avx2>},
 #endif
                                      {"sort_std", run_peer<float, peers::std_sort>},
                                      {"argsort_ours", run_ours<std::int64_t>},

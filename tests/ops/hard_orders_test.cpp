@@ -84,13 +84,16 @@ Tensor make_row(DType dtype, std::int64_t n, const HardRow& row, std::mt19937_64
 
 void check(Op op, const Attributes& attributes, const Tensor& row, std::string_view name, DriverTally& tally) {
   const std::vector<Tensor> expected = reference::evaluate(op, attributes, {&row, 1});
-  for (const std::uint32_t used : {1u, 2u, 3u}) {
-    OpTrial trial = {op, attributes, {&row, 1}, 0, {}, ""};
-    trial.options.run.target = host_targets().back();
-    trial.options.used_results = used;
-    trial.label =
-        fmt::format("{} {} {} {} used results {}", to_text(op), name, row.type.to_text(), to_text(attributes), used);
-    run_trial(trial, expected, tally);
+  for (const TargetSpec& target : host_targets()) {
+    if (target.isa == IsaLevel::kBaseline) continue;
+    for (const std::uint32_t used : {1u, 2u, 3u}) {
+      OpTrial trial = {op, attributes, {&row, 1}, 0, {}, ""};
+      trial.options.run.target = target;
+      trial.options.used_results = used;
+      trial.label =
+          fmt::format("{} {} {} {} used results {}", to_text(op), name, row.type.to_text(), to_text(attributes), used);
+      run_trial(trial, expected, tally);
+    }
   }
 }
 
