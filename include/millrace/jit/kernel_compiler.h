@@ -70,7 +70,7 @@ class KernelCompiler {
 
 /// The reference: interpret_kernel. Takes every kernel that maps.
 std::shared_ptr<const KernelCompiler> make_interpreter_generator();
-/// f32 contractions on AVX2 and AVX-512, and sorts on AVX-512.
+/// f32 contractions and sorts on AVX2 and AVX-512.
 std::shared_ptr<const KernelCompiler> make_xbyak_generator();
 /// Everything, through the module libmillrace_llvm, which is opened by the first emit().
 std::shared_ptr<const KernelCompiler> make_llvm_generator(const LlvmOptions& = {});
