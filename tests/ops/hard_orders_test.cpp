@@ -124,6 +124,24 @@ TEST_CASE("topk of hard rows equals the oracle around blocks and chunks") {
   check_none(tally);
 }
 
+TEST_CASE("sorts of long narrow rows equal the oracle around the length from which elements are counted") {
+  std::mt19937_64 random(43);
+  DriverTally tally;
+  std::size_t turn = 0;
+  for (const DType dtype : kAllDTypes) {
+    if (size_bytes(dtype) > 2) continue;
+    const std::int64_t fewest = std::int64_t{2} << (8 * size_bytes(dtype));
+    for (const HardRow& hard : hard_rows(dtype)) {
+      for (const std::int64_t n : {fewest - 1, fewest, fewest + 5}) {
+        const Tensor row = make_row(dtype, n, hard, random);
+        check(Op::sort, SortAttrs{.axis = 0, .descending = turn++ % 2 == 0}, row, hard.name, tally);
+        check(Op::topk, TopKAttrs{.k = n - n / 3, .largest = turn % 2 == 0}, row, hard.name, tally);
+      }
+    }
+  }
+  check_none(tally);
+}
+
 TEST_CASE("sorts of hard rows equal the oracle around registers and partitions") {
   std::mt19937_64 random(42);
   DriverTally tally;

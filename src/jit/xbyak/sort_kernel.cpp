@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/xbyak/sort_kernel.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -64,6 +65,29 @@ std::vector<SizeExpr> sizes_of(const SortDescriptor& sort) {
   return sizes;
 }
 
+/// The bit patterns of narrow elements in order. Those that are equal though their bits differ, zeros and NaNs, are
+/// runs of their own. Returns the number of runs; 0 for other dtypes, and for bools, which have two values only.
+std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
+  if (size_bytes(keys.dtype) > 2 || keys.dtype == DType::kBool) return 0;
+  const std::int64_t most = magnitude_of(keys.dtype), sign = most + 1, all = most | sign;
+  std::vector<PatternRun> ascending;
+  if (is_float(keys.dtype)) {
+    const std::int64_t infinity = infinity_of(keys.dtype);
+    ascending = {{sign | infinity, sign + 1}, {sign, sign}, {0, 0}, {1, infinity}, {infinity + 1, most},
+                 {(sign | infinity) + 1, all}};
+  } else if (is_signed(keys.dtype)) {
+    ascending = {{sign, all}, {0, most}};
+  } else {
+    ascending = {{0, all}};
+  }
+  if (keys.largest) {
+    std::ranges::reverse(ascending);
+    for (PatternRun& run : ascending) std::swap(run.first, run.last);
+  }
+  std::ranges::copy(ascending, runs);
+  return static_cast<std::int64_t>(ascending.size());
+}
+
 class SortImageEmitter {
  public:
   SortImageEmitter(const SortDescriptor& sort, const TargetSpec& spec, LaneAssembler& as)
@@ -86,6 +110,7 @@ class SortImageEmitter {
       p.magnitude_bits = magnitude_of(keys_.dtype);
       p.infinity_bits = infinity_of(keys_.dtype);
     }
+    if (!keys_.with_index) p.num_pattern_runs = set_pattern_runs(keys_, p.pattern_runs);
     p.make_keys = append(make_keys_function(spec_.isa, keys_));
     const FewRange few = few_of(sort_, spec_.isa);
     emit_sorter(keys_.lane_bits(), few, p);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "hal/host/routines/counting_sort.h"
 #include "hal/host/routines/row_sorter.h"
 #include "millrace/hal/host_kernel.h"
 
@@ -14,7 +15,7 @@ namespace millrace {
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
 /// of theirs.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 1;
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 2;
 
 /// Writes the keys of `count` contiguous elements, with indices from `first_index` if keys have them. Returns whether a
 /// key lost bits of its element: the sign of -0 or those of a NaN.
@@ -45,7 +46,9 @@ struct SortRowsParameters {
   std::int64_t uses_scratch;     // the keys are in the last buffer, otherwise in workgroup memory behind kFixedBytes
   /// An element's bits without its sign, and those of infinity, if it is a float; otherwise 0.
   std::int64_t magnitude_bits, infinity_bits;
-  std::int64_t inverted_bits;              // of every element, before it is compared as a signed integer
+  std::int64_t inverted_bits;     // of every element, before it is compared as a signed integer
+  std::int64_t num_pattern_runs;  // 0 if elements are not counted
+  PatternRun pattern_runs[kMaxPatternRuns];
   std::int64_t sorts_values, sort_values;  // whether there is that function, for rows of the one length that is known
   std::int64_t make_keys, write_values, write_indices, partition_less, partition_at_most;
   std::int64_t sort_few[RowSorterCode::kNumFew];

@@ -31,12 +31,6 @@ inline void copy_strided(const std::byte* from, std::int64_t from_stride, std::b
   }
 }
 
-/// Elements to sort; the stride is in elements.
-struct Elements {
-  const std::byte* data;
-  std::int64_t stride, count;
-};
-
 /// What one call of a sort does for each of its rows.
 template <class Key>
 class SortWalk {
@@ -63,7 +57,8 @@ class SortWalk {
     Key* const keys = p_.uses_scratch != 0
                           ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * 2 * n_
                           : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes);
-    const Elements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
+    const StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
+    if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
     sort(elements, keys, keys + n_);
     if (p_.has_indices != 0) write(SortTensor::kIndices, p_.write_indices, sizeof(std::int64_t), keys, keys + n_);
     write_values(elements, keys, keys + n_);
@@ -91,7 +86,7 @@ class SortWalk {
   }
 
   /// Sorts the keys of elements, so that the first k are in order.
-  void sort(const Elements& elements, Key* keys, Key* other) {
+  void sort(const StridedElements& elements, Key* keys, Key* other) {
     const std::byte* contiguous = elements.data;
     if (elements.stride != 1) {
       copy_strided(elements.data, elements.stride, bytes_of(other), 1, elements.count, p_.element_bytes);
@@ -104,17 +99,20 @@ class SortWalk {
   }
 
   /// Writes the first k sorted elements, if they are wanted.
-  void write_values(const Elements& elements, const Key* keys, Key* other) const {
+  void write_values(const StridedElements& elements, const Key* keys, Key* other) const {
     if (p_.has_values == 0) return;
     if (p_.keys_are_halved != 0) {
       for (std::int64_t i = 0; i < k_; ++i) write_value(i, element(elements, index_of(keys[i])));
       return;
     }
     write(SortTensor::kValues, p_.write_values, p_.element_bytes, keys, other);
-    if (has_lost_bits_) restore_lost_bits(elements, keys);
+    if (!has_lost_bits_) return;
+    const Key nan_key = key_of(p_.magnitude_bits), zero_key = key_of(0);
+    const auto before = [&](Key key) { return std::lower_bound(keys, keys + k_, key) - keys; };
+    restore_lost_bits(elements, before(zero_key), before(nan_key));
   }
 
-  std::uint64_t element(const Elements& elements, std::int64_t index) const {
+  std::uint64_t element(const StridedElements& elements, std::int64_t index) const {
     std::uint64_t bits = 0;
     std::memcpy(&bits, elements.data + index * elements.stride * p_.element_bytes,
                 static_cast<std::size_t>(p_.element_bytes));
@@ -162,7 +160,7 @@ class SortWalk {
 
   /// Sorts runs of equal upper halves by lower halves. Only the first k keys are in order, so the last run may have
   /// keys anywhere behind them.
-  void sort_by_lower_halves(const Elements& elements, Key* keys, Key* other) {
+  void sort_by_lower_halves(const StridedElements& elements, Key* keys, Key* other) {
     for (std::int64_t begin = 0, end = 0; begin < k_; begin = end) {
       while (end < k_ && upper_half(keys[end]) == upper_half(keys[begin])) ++end;
       const bool is_last = end == k_;
@@ -191,12 +189,30 @@ class SortWalk {
     return p_.is_descending != 0 ? ~key : key;
   }
 
+  /// Sorts values by counting, in the memory of the keys.
+  void count(const StridedElements& elements, Key* keys) const {
+    CountingSort sort(p_.element_bytes, bytes_of(keys));
+    sort.count(elements);
+    const std::span<const PatternRun> runs(p_.pattern_runs, static_cast<std::size_t>(p_.num_pattern_runs));
+    std::array<std::int64_t, kMaxPatternRuns> starts{};
+    sort.write(runs, {place(SortTensor::kValues), stride(SortTensor::kValues), k_}, starts.data());
+    if (p_.magnitude_bits == 0) return;
+    std::int64_t next_zero = k_, next_nan = k_;
+    bool has_lost_bits = false;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const std::int64_t magnitude = runs[i].first & p_.magnitude_bits;
+      if (magnitude != 0 && magnitude <= p_.infinity_bits) continue;
+      std::int64_t& next = magnitude == 0 ? next_zero : next_nan;
+      next = std::min(next, starts[i]);
+      // A +0 has lost nothing.
+      has_lost_bits = has_lost_bits || (runs[i].first != 0 && sort.has(runs[i]));
+    }
+    if (has_lost_bits) restore_lost_bits(elements, next_zero, next_nan);
+  }
+
   /// Keys lose the sign of -0 and the bits of NaNs. Both are runs of equal keys, so their elements follow each other in
-  /// the results as they do in the row.
-  void restore_lost_bits(const Elements& elements, const Key* keys) const {
-    const Key nan_key = key_of(p_.magnitude_bits), zero_key = key_of(0);
-    const auto before = [&](Key key) { return lower_bound(keys, key); };
-    std::int64_t next_zero = before(zero_key), next_nan = before(nan_key);
+  /// the results as they do in the row. Takes the position of the first of each, or k.
+  void restore_lost_bits(const StridedElements& elements, std::int64_t next_zero, std::int64_t next_nan) const {
     for (std::int64_t i = 0; i < elements.count && (next_zero < k_ || next_nan < k_); ++i) {
       const std::uint64_t bits = element(elements, i);
       const auto magnitude = static_cast<std::int64_t>(bits & static_cast<std::uint64_t>(p_.magnitude_bits));
@@ -211,8 +227,6 @@ class SortWalk {
     const std::int64_t key = p_.is_descending != 0 ? ~element_key : element_key;
     return static_cast<Key>(p_.keys_have_index != 0 ? key << 32 : key);
   }
-  /// The first of the k results whose key is at least `key`; k if there is none.
-  std::int64_t lower_bound(const Key* keys, Key key) const { return std::lower_bound(keys, keys + k_, key) - keys; }
 
   const std::byte* code_;
   const SortRowsParameters& p_;

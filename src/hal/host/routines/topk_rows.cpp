@@ -67,7 +67,7 @@ class TopkWalk {
     if (walk_.k() == 0) return;
     walk_.find_row(row);
     const std::int64_t num_found = selector_.select(walk_.place(SortTensor::kInput), walk_.n(), walk_.k());
-    const Elements elements = sort_found(num_found);
+    const StridedElements elements = sort_found(num_found);
     if (p_.sort.has_indices != 0) write_indices();
     walk_.write_values(elements, keys(), other());
   }
@@ -100,14 +100,14 @@ class TopkWalk {
   }
 
   /// Sorts the keys of the elements found. Their indices are positions among them.
-  Elements sort_found(std::int64_t count) {
+  StridedElements sort_found(std::int64_t count) {
     auto* const copies = memory<std::byte>(TopkRowsMemory::kElements);
-    const Elements row = {walk_.place(SortTensor::kInput), 1, walk_.n()};
+    const StridedElements row = {walk_.place(SortTensor::kInput), 1, walk_.n()};
     for (std::int64_t i = 0; i < count; ++i) {
       const std::uint64_t bits = walk_.element(row, number(i));
       std::memcpy(copies + i * p_.sort.element_bytes, &bits, static_cast<std::size_t>(p_.sort.element_bytes));
     }
-    const Elements elements = {copies, 1, count};
+    const StridedElements elements = {copies, 1, count};
     walk_.sort(elements, keys(), other());
     return elements;
   }
@@ -118,7 +118,7 @@ class TopkWalk {
 
   /// Keeps the first k of the elements found, in the row's order. Returns the k-th one's key.
   Key reduce(std::int64_t count) {
-    const Elements elements = sort_found(count);
+    const StridedElements elements = sort_found(count);
     const std::int64_t k = walk_.k();
     const Key last = order_.key_of(walk_.element(elements, walk_.index_of(keys()[k - 1])));
     for (std::int64_t i = 0; i < k; ++i) keys()[i] = walk_.index_of(keys()[i]);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/host/routines/counting_sort.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace millrace {
+namespace {
+
+template <class Element>
+Element read(const std::byte* from) {
+  Element element;
+  std::memcpy(&element, from, sizeof(element));
+  return element;
+}
+
+}  // namespace
+
+bool CountingSort::takes(std::int64_t element_bytes, std::int64_t n) {
+  // With fewer elements, going through the patterns takes longer than sorting by vectors.
+  const std::int64_t fewest = 2 * num_patterns(element_bytes);
+  return element_bytes <= 2 && n >= fewest && n <= std::numeric_limits<std::uint32_t>::max();
+}
+
+void CountingSort::count(const StridedElements& elements) {
+  element_bytes_ == 1 ? count_as<std::uint8_t>(elements) : count_as<std::uint16_t>(elements);
+}
+
+void CountingSort::write(std::span<const PatternRun> runs, const StridedResults& results, std::int64_t* starts) const {
+  element_bytes_ == 1 ? write_as<std::uint8_t>(runs, results, starts) : write_as<std::uint16_t>(runs, results, starts);
+}
+
+bool CountingSort::has(const PatternRun& run) const {
+  const auto [first, last] = std::minmax(run.first, run.last);
+  return std::any_of(tables_ + first, tables_ + last + 1, [](std::uint32_t count) { return count != 0; });
+}
+
+template <class Element>
+void CountingSort::count_as(const StridedElements& elements) {
+  constexpr std::int64_t kSize = num_patterns(sizeof(Element)), kTables = num_tables(sizeof(Element));
+  std::memset(tables_, 0, static_cast<std::size_t>(table_bytes(sizeof(Element))));
+  std::int64_t i = 0;
+  if (elements.stride == 1) {
+    constexpr std::int64_t kPerWord = sizeof(std::uint64_t) / sizeof(Element);
+    for (; i + kPerWord <= elements.count; i += kPerWord) {
+      auto word = read<std::uint64_t>(elements.data + i * std::int64_t{sizeof(Element)});
+      for (std::int64_t j = 0; j < kPerWord; ++j, word >>= 8 * sizeof(Element)) {
+        ++tables_[j % kTables * kSize + static_cast<Element>(word)];
+      }
+    }
+  }
+  for (; i < elements.count; ++i) {
+    ++tables_[i % kTables * kSize + read<Element>(elements.data + i * elements.stride * std::int64_t{sizeof(Element)})];
+  }
+  for (std::int64_t pattern = 0; pattern < kSize; ++pattern) {
+    for (std::int64_t table = 1; table < kTables; ++table) tables_[pattern] += tables_[table * kSize + pattern];
+  }
+}
+
+template <class Element>
+void CountingSort::write_as(std::span<const PatternRun> runs, const StridedResults& results,
+                            std::int64_t* starts) const {
+  std::int64_t position = 0;
+  for (const PatternRun& run : runs) {
+    *starts++ = position;
+    const std::int64_t step = run.first <= run.last ? 1 : -1;
+    for (std::int64_t pattern = run.first; pattern != run.last + step; pattern += step) {
+      const std::int64_t count = tables_[pattern];
+      if (count == 0) continue;
+      const auto element = static_cast<Element>(pattern);
+      const std::int64_t end = std::min(position + count, results.count);
+      if (results.stride == 1) {
+        auto* const to = reinterpret_cast<Element*>(results.data);
+        if (position < end) std::fill(to + position, to + end, element);
+      } else {
+        for (std::int64_t i = position; i < end; ++i) {
+          std::memcpy(results.data + i * results.stride * std::int64_t{sizeof(Element)}, &element, sizeof(element));
+        }
+      }
+      position += count;
+    }
+  }
+}
+
+}  // namespace millrace
