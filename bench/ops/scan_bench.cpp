@@ -24,7 +24,8 @@ void run_ours(benchmark::State& state, const Problem& problem, const Inputs& inp
   GraphBuilder graph("rows");
   const Tensor y = op(graph.input("x", DType::kF32, {problem.rows, problem.n}));
   graph.output("y", y);
-  std::vector<Result> results(static_cast<std::size_t>(std::is_same_v<Result, float> ? problem.rows * problem.n : problem.rows));
+  std::vector<Result> results(
+      static_cast<std::size_t>(std::is_same_v<Result, float> ? problem.rows * problem.n : problem.rows));
   Session session = Session::create(compile(graph.finish().value()).value()).value();
   std::size_t turn = 0;
   for (auto _ : state) {
