@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <span>
 #include <string_view>
 
 #include <doctest/doctest.h>
@@ -63,12 +64,14 @@ std::vector<HardRow> hard_rows(DType dtype) {
   return rows;
 }
 
-Tensor make_row(DType dtype, std::int64_t n, const HardRow& row, std::mt19937_64& random) {
-  Tensor tensor(dtype, {n});
+/// Row `i` is of the kind hard[i % hard.size()].
+Tensor make_rows(DType dtype, std::int64_t num_rows, std::int64_t n, std::span<const HardRow> hard,
+                 std::mt19937_64& random) {
+  Tensor tensor(dtype, num_rows == 1 ? std::vector<std::int64_t>{n} : std::vector<std::int64_t>{num_rows, n});
   // Integers hold what they can, so that rows of 8 bits have runs.
   const double most = dtype == DType::kBool ? 2 : std::ldexp(1, static_cast<int>(8 * size_bytes(dtype)) - 1);
-  for (std::int64_t i = 0; i < n; ++i) {
-    double value = row.value(i, n, random);
+  for (std::int64_t i = 0; i < num_rows * n; ++i) {
+    double value = hard[static_cast<std::size_t>(i / n) % hard.size()].value(i % n, n, random);
     if (!is_float(dtype)) value = std::fmod(std::floor(std::abs(value)), most);
     reference::write_element(dtype, value, tensor.element(i));
     // NaNs of several signs and payloads.
@@ -80,6 +83,9 @@ Tensor make_row(DType dtype, std::int64_t n, const HardRow& row, std::mt19937_64
     }
   }
   return tensor;
+}
+Tensor make_row(DType dtype, std::int64_t n, const HardRow& row, std::mt19937_64& random) {
+  return make_rows(dtype, 1, n, {&row, 1}, random);
 }
 
 void check(Op op, const Attributes& attributes, const Tensor& row, std::string_view name, DriverTally& tally) {
@@ -118,6 +124,24 @@ TEST_CASE("topk of hard rows equals the oracle around blocks and chunks") {
         const std::int64_t k = turn % 5 == 4 ? std::min<std::int64_t>(1024, n / 8) : kFew[turn % 5 % 4];
         check(Op::topk, TopKAttrs{.k = k, .largest = turn / 5 % 2 == 0, .sorted = true}, row, hard.name, tally);
         ++turn;
+      }
+    }
+  }
+  check_none(tally);
+}
+
+TEST_CASE("topk of many short hard rows equals the oracle") {
+  std::mt19937_64 random(44);
+  DriverTally tally;
+  std::size_t turn = 0;
+  for (const DType dtype : kAllDTypes) {
+    const std::vector<HardRow> hard = hard_rows(dtype);
+    for (const std::int64_t n : {48, 63, 64, 65, 127, 255, 256, 257, 1000, 2047, 2048, 2049}) {
+      for (const std::int64_t k : {1, 2, 5, 8, 16, 17, 31, 32}) {
+        if (++turn % 3 != 0) continue;
+        const Tensor rows = make_rows(dtype, 37, n, hard, random);
+        const TopKAttrs attributes = {.k = std::min(k, n / 4), .largest = turn / 3 % 2 == 0};
+        check(Op::topk, attributes, rows, "short rows", tally);
       }
     }
   }

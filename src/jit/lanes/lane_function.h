@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,8 @@ class LaneBuilder {
 
   /// Equal constants are one value, made before everything else.
   LaneValue constant(std::int64_t value) { return hoisted({.op = LaneOp::kConstant, .imm = value}); }
+  /// The greatest integer in every lane.
+  LaneValue greatest() { return constant(std::numeric_limits<std::int64_t>::max() >> (64 - function_.lane_bits)); }
   LaneValue numbers() { return hoisted({.op = LaneOp::kNumbers}); }
   LaneValue broadcast(int argument) {
     return add({.op = LaneOp::kBroadcast, .argument = static_cast<std::int8_t>(argument)});

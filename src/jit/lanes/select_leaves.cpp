@@ -83,6 +83,37 @@ LaneFunction fold_minima_function(IsaLevel isa, int lane_bits) {
   return b.finish_with(kTo);
 }
 
+LaneFunction find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, int num_vectors) {
+  enum { kRow, kMinima, kCount };
+  LaneBuilder b(isa, keys.lane_bits());
+  const LaneElement element = element_of(keys.dtype);
+  const std::int32_t vector_bytes = b.num_lanes() * element.bytes;
+  std::vector<LaneValue> minima;
+  for (int i = 0; i < num_vectors; ++i) minima.push_back(b.variable(b.greatest()));
+  const auto take = [&](LaneValue minimum, LaneValue key) { b.assign(minimum, b.binary(LaneOp::kMin, minimum, key)); };
+  if (num_vectors > 1) {
+    b.for_blocks(kCount, num_vectors, [&] {
+      for (int i = 0; i < num_vectors; ++i) {
+        take(minima[static_cast<std::size_t>(i)], coarse_key(b, b.load(kRow, i * vector_bytes, element), keys));
+      }
+      b.advance(kRow, num_vectors * vector_bytes);
+    });
+  }
+  b.for_vectors(kCount, [&](LaneValue mask) {
+    if (mask == kNoLaneValue) {
+      take(minima[0], coarse_key(b, b.load(kRow, 0, element), keys));
+      b.advance(kRow, vector_bytes);
+    } else {
+      const LaneValue x = b.load_masked(kRow, 0, element, mask, b.constant(0));
+      take(minima[0], b.select(mask, coarse_key(b, x, keys), b.greatest()));
+    }
+  });
+  for (int i = 0; i < num_vectors; ++i) {
+    b.store(kMinima, i * b.num_lanes() * b.lane_element().bytes, b.lane_element(), minima[static_cast<std::size_t>(i)]);
+  }
+  return b.finish_with(kMinima);
+}
+
 LaneFunction filter_row_function(IsaLevel isa, const CoarseKeys& keys) {
   return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype),
                 [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });

@@ -17,10 +17,11 @@ struct CoarseKeys {
 /// What is added to a float's key, so that -inf has the least key and the NaNs with a sign wrap to the greatest ones.
 std::int64_t coarse_offset_of(DType);
 
-// The functions that src/hal/host/routines/row_selector.h calls, with the same names and arguments.
+// The functions that src/hal/host/routines/row_selector.h and topk_rows.h call, with the same names and arguments.
 
 LaneFunction find_minima_function(IsaLevel, const CoarseKeys&);
 LaneFunction fold_minima_function(IsaLevel, int lane_bits);
+LaneFunction find_group_minima_function(IsaLevel, const CoarseKeys&, int num_vectors);
 LaneFunction filter_row_function(IsaLevel, const CoarseKeys&);
 LaneFunction filter_minima_function(IsaLevel, int lane_bits);
 

@@ -12,11 +12,6 @@ constexpr int kIndexBits = 32;
 constexpr std::int64_t kLowerHalf = (std::int64_t{1} << 32) - 1;
 constexpr std::int64_t kUpperHalf = ~kLowerHalf;
 
-LaneValue greatest(LaneBuilder& b) {
-  return b.constant(b.lane_bits() == 64 ? std::numeric_limits<std::int64_t>::max()
-                                        : std::numeric_limits<std::int32_t>::max());
-}
-
 /// The masks of a few vectors, of which `count` lanes are in use: more than half, so that the first vectors are whole.
 class FewMasks {
  public:
@@ -68,6 +63,24 @@ LaneValue float_keys(LaneBuilder& b, LaneValue x, DType dtype, LaneValue lost) {
   return key;
 }
 
+/// Loads a vector, or the mask's lanes of it and 0 in the others.
+LaneValue load_some(LaneBuilder& b, int pointer, LaneElement element, LaneValue mask) {
+  return mask == kNoLaneValue ? b.load(pointer, 0, element) : b.load_masked(pointer, 0, element, mask, b.constant(0));
+}
+
+/// The key of each loaded element, without an index. ORs to `lost` what keys lose of their floats.
+LaneValue element_keys(LaneBuilder& b, LaneValue x, const LaneKeys& keys, LaneValue lost) {
+  if (!is_float(keys.dtype)) return ordered(b, x, keys);
+  const LaneValue key = float_keys(b, x, keys.dtype, lost);
+  return keys.largest ? b.binary(LaneOp::kXor, key, b.constant(-1)) : key;
+}
+
+LaneValue with_index(LaneBuilder& b, LaneValue key, LaneValue index, const LaneKeys& keys) {
+  key = keys.are_halved() ? b.binary(LaneOp::kAnd, key, b.constant(kUpperHalf))
+                          : b.unary(LaneOp::kShiftLeft, key, kIndexBits);
+  return b.binary(LaneOp::kOr, key, index);
+}
+
 }  // namespace
 
 LaneElement element_of(DType dtype) {
@@ -113,22 +126,28 @@ LaneFunction make_keys_function(IsaLevel isa, const LaneKeys& keys) {
   LaneValue index = kNoLaneValue;
   if (keys.with_index) index = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirstIndex)));
   b.for_vectors(kCount, [&](LaneValue mask) {
-    LaneValue key =
-        mask == kNoLaneValue ? b.load(kRow, 0, element) : b.load_masked(kRow, 0, element, mask, b.constant(0));
-    if (is_float(keys.dtype)) {
-      key = float_keys(b, key, keys.dtype, lost);
-      if (keys.largest) key = b.binary(LaneOp::kXor, key, b.constant(-1));
-    } else {
-      key = ordered(b, key, keys);
-    }
+    LaneValue key = element_keys(b, load_some(b, kRow, element, mask), keys, lost);
     if (keys.with_index) {
-      key = keys.are_halved() ? b.binary(LaneOp::kAnd, key, b.constant(kUpperHalf))
-                              : b.unary(LaneOp::kShiftLeft, key, kIndexBits);
-      key = b.binary(LaneOp::kOr, key, index);
+      key = with_index(b, key, index, keys);
       b.assign(index, b.binary(LaneOp::kAdd, index, b.constant(b.num_lanes())));
     }
     b.store(kKeys, 0, b.lane_element(), key, mask);
     b.advance(kRow, b.num_lanes() * element.bytes);
+    b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
+  });
+  return b.finish_with_any(lost);
+}
+
+LaneFunction make_numbered_keys_function(IsaLevel isa, const LaneKeys& keys, std::uint8_t number_bytes) {
+  enum { kElements, kNumbers, kKeys, kCount };
+  LaneBuilder b(isa, keys.lane_bits());
+  const LaneElement element = element_of(keys.dtype), number = {number_bytes, false};
+  const LaneValue lost = b.variable(b.constant(0));
+  b.for_vectors(kCount, [&](LaneValue mask) {
+    const LaneValue key = element_keys(b, load_some(b, kElements, element, mask), keys, lost);
+    b.store(kKeys, 0, b.lane_element(), with_index(b, key, load_some(b, kNumbers, number, mask), keys), mask);
+    b.advance(kElements, b.num_lanes() * element.bytes);
+    b.advance(kNumbers, b.num_lanes() * number.bytes);
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
   });
   return b.finish_with_any(lost);
@@ -141,7 +160,7 @@ LaneFunction sort_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
   const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
   std::vector<LaneValue> vectors;
   for (int i = 0; i < num_vectors; ++i) {
-    vectors.push_back(masks.load(kFrom, i * vector_bytes, b.lane_element(), i, greatest(b)));
+    vectors.push_back(masks.load(kFrom, i * vector_bytes, b.lane_element(), i, b.greatest()));
   }
   sort_lanes(b, vectors);
   for (int i = 0; i < num_vectors; ++i) {
@@ -168,7 +187,7 @@ LaneFunction sort_values_function(IsaLevel isa, const LaneKeys& keys, int num_ve
     }
     const LaneValue key = ordered(b, x, keys);
     const LaneValue mask = masks.of(i);
-    vectors.push_back(mask == kNoLaneValue ? key : b.select(mask, key, greatest(b)));
+    vectors.push_back(mask == kNoLaneValue ? key : b.select(mask, key, b.greatest()));
   }
   LaneValue lost = b.constant(0);
   if (is_float(keys.dtype)) {
@@ -216,8 +235,7 @@ LaneFunction write_values_function(IsaLevel isa, const LaneKeys& keys) {
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
   b.for_vectors(kCount, [&](LaneValue mask) {
-    LaneValue value = mask == kNoLaneValue ? b.load(kKeys, 0, b.lane_element())
-                                           : b.load_masked(kKeys, 0, b.lane_element(), mask, b.constant(0));
+    LaneValue value = load_some(b, kKeys, b.lane_element(), mask);
     if (keys.with_index) value = b.unary(LaneOp::kShiftRightSigned, value, kIndexBits);
     b.store(kValues, 0, element, unordered(b, value, keys), mask);
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
@@ -230,8 +248,7 @@ LaneFunction write_indices_function(IsaLevel isa) {
   enum { kKeys, kIndices, kCount };
   LaneBuilder b(isa, 64);
   b.for_vectors(kCount, [&](LaneValue mask) {
-    const LaneValue keys = mask == kNoLaneValue ? b.load(kKeys, 0, b.lane_element())
-                                                : b.load_masked(kKeys, 0, b.lane_element(), mask, b.constant(0));
+    const LaneValue keys = load_some(b, kKeys, b.lane_element(), mask);
     const LaneValue index = b.binary(LaneOp::kAnd, keys, b.constant(kLowerHalf));
     b.store(kIndices, 0, b.lane_element(), index, mask);
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);

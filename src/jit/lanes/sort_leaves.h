@@ -35,6 +35,8 @@ std::int64_t inverted_sign_of(DType);
 // The functions that src/hal/host/routines/sort_rows.h calls, with the same names and arguments.
 
 LaneFunction make_keys_function(IsaLevel, const LaneKeys&);
+/// The same for elements whose indices are given, as numbers of 4 or 8 bytes. Keys have indices.
+LaneFunction make_numbered_keys_function(IsaLevel, const LaneKeys&, std::uint8_t number_bytes);
 LaneFunction sort_few_function(IsaLevel, int lane_bits, int num_vectors);
 /// For keys without an index.
 LaneFunction sort_values_function(IsaLevel, const LaneKeys&, int num_vectors);

@@ -8,8 +8,9 @@ namespace millrace {
 
 namespace {
 
-constexpr std::int64_t kFewestTimesK = 8;       // row length / k: below this, sorting is as fast
-constexpr std::int64_t kFewestElements = 1024;  // of a row
+/// Below these row lengths, a multiple of k and for each k, sorting is as fast.
+constexpr std::int64_t kFewestTimesK = 8, kFewestTimesFewK = 4;
+constexpr std::int64_t kFewK = 32, kFewestElements = 1024, kFewestElementsForFewK = 48;
 
 }  // namespace
 
@@ -18,7 +19,9 @@ bool selects_first(const SortDescriptor& sort) {
   if (sort.k.upper_bound() > kMostSelected || !sort.input.layout.strides[sort.axis].is(1)) return false;
   // A row of any length may be long. A sort of it is none of a few.
   if (!n.is_constant()) return n != sort.k;
-  return n.constant() >= kFewestElements && n.constant() >= kFewestTimesK * sort.k.upper_bound();
+  const bool is_few = sort.k.upper_bound() <= kFewK;
+  return n.constant() >= (is_few ? kFewestElementsForFewK : kFewestElements) &&
+         n.constant() >= (is_few ? kFewestTimesFewK : kFewestTimesK) * sort.k.upper_bound();
 }
 
 LaneKeys lane_keys_of(const SortDescriptor& sort) {

@@ -40,6 +40,25 @@ FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
   return {};
 }
 
+/// The functions that a selection needs: for short rows those of the vectors that k asks for, and those for others.
+struct SelectionRange {
+  FewRange short_few;
+  bool has_long_rows = true;
+
+  std::string to_text() const {
+    return fmt::format(" short {} to {} long {}", short_few.first, short_few.end, has_long_rows);
+  }
+};
+SelectionRange selection_of(const SortDescriptor& sort, IsaLevel isa) {
+  using Short = ShortSelector<std::int64_t>;  // numbers of elements and of groups do not depend on the key
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  const std::int64_t lanes = num_lanes_of(isa, CoarseKeys{sort.input.type.dtype}.lane_bits());
+  if (!n.is_constant() || !sort.k.is_constant() || sort.k.constant() == 0) return {};
+  if (!Short::takes(n.constant(), sort.k.constant(), lanes)) return {{0, 0}, true};
+  const std::size_t few = Short::few_of(sort.k.constant(), lanes);
+  return {{few, few + 1, false}, false};
+}
+
 std::int64_t num_other_dims(const SortDescriptor& sort) {
   return static_cast<std::int64_t>(sort.input.type.shape.rank()) - 1;
 }
@@ -131,11 +150,18 @@ class SortImageEmitter {
     p.coarse_lanes = num_lanes_of(spec_.isa, coarse.lane_bits());
     p.extends_sign = element_of(keys_.dtype).is_signed;
     p.is_bool = keys_.dtype == DType::kBool;
+    p.make_numbered_keys =
+        append(make_numbered_keys_function(spec_.isa, keys_, static_cast<std::uint8_t>(coarse.lane_bits() / 8)));
+    p.filter_row = append(filter_row_function(spec_.isa, coarse));
+    const SelectionRange range = selection_of(sort_, spec_.isa);
+    for (std::size_t i = range.short_few.first; i < range.short_few.end; ++i) {
+      p.find_group_minima[i] = append(find_group_minima_function(spec_.isa, coarse, 1 << i));
+    }
+    emit_sorter(coarse.lane_bits(), range.has_long_rows ? FewRange{} : range.short_few, p);
+    if (!range.has_long_rows) return p;
     p.find_minima = append(find_minima_function(spec_.isa, coarse));
     p.fold_minima = append(fold_minima_function(spec_.isa, coarse.lane_bits()));
-    p.filter_row = append(filter_row_function(spec_.isa, coarse));
     p.filter_minima = append(filter_minima_function(spec_.isa, coarse.lane_bits()));
-    emit_sorter(coarse.lane_bits(), {}, p);
     return p;
   }
 
@@ -211,10 +237,11 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   planned.info.num_sizes = static_cast<std::uint32_t>(planned.sizes.size());
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   const FewRange few = few_of(sort, spec.isa);
-  planned.key_text = fmt::format(
-      "{} {} largest {} values {} indices {} dims {} few {} to {} partitions {} whole {} scratch {}\n",
-      selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.largest, sort.values.has_value(),
-      sort.indices.has_value(), num_other_dims(sort), few.first, few.end, few.partitions, sort.k == n, !fits);
+  planned.key_text =
+      fmt::format("{} {} largest {} values {} indices {} dims {} few {} to {} partitions {} whole {} scratch {}{}\n",
+                  selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.largest,
+                  sort.values.has_value(), sort.indices.has_value(), num_other_dims(sort), few.first, few.end,
+                  few.partitions, sort.k == n, !fits, selects ? selection_of(sort, spec.isa).to_text() : "");
   planned.mapped = sort;
   return planned;
 }

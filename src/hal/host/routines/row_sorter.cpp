@@ -30,7 +30,7 @@ void RowSorter<Key>::sort(Key* keys, Key* other, std::int64_t count, std::int64_
       } else if (part.count > code_.most_few()) {
         sort_by_digits(part);
       } else if (part.count > 0) {
-        sort_few(part);
+        sort_few(part.data(), part.place, part.count);
       }
       if (num_waiting == 0) return;
       part = waiting[--num_waiting];
@@ -55,10 +55,10 @@ void RowSorter<Key>::sort(Key* keys, Key* other, std::int64_t count, std::int64_
 }
 
 template <class Key>
-void RowSorter<Key>::sort_few(const Part& part) {
-  const auto vectors = static_cast<std::uint64_t>((part.count + code_.num_lanes - 1) / code_.num_lanes);
-  keys_read_ += part.count;
-  code_.sort_few[static_cast<std::size_t>(std::bit_width(vectors - 1))](part.data(), part.place, part.count);
+void RowSorter<Key>::sort_few(const Key* from, Key* to, std::int64_t count) {
+  const auto vectors = static_cast<std::uint64_t>((count + code_.num_lanes - 1) / code_.num_lanes);
+  keys_read_ += count;
+  code_.sort_few[static_cast<std::size_t>(std::bit_width(vectors - 1))](from, to, count);
 }
 
 template <class Key>

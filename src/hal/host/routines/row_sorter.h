@@ -45,6 +45,9 @@ class RowSorter {
   /// Sorts `count` keys so that the first `wanted` are in their places. `other` has room for as many.
   void sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest = Rest::kLost);
 
+  /// Sorts `count` keys, which are at most RowSorterCode::most_few().
+  void sort_few(const Key* from, Key* to, std::int64_t count);
+
   /// The keys that all calls read, as a measure of work.
   std::int64_t keys_read() const { return keys_read_; }
 
@@ -61,7 +64,6 @@ class RowSorter {
     Key* data() const { return is_in_place ? place : other; }
   };
 
-  void sort_few(const Part&);
   void sort_by_digits(const Part&);
   Key choose_pivot(const Part&);
   /// Splits off the keys that `partition` puts first.

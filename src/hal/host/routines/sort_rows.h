@@ -20,6 +20,8 @@ inline constexpr std::uint32_t kSortRowsRoutineAbi = 2;
 /// Writes the keys of `count` contiguous elements, with indices from `first_index` if keys have them. Returns whether a
 /// key lost bits of its element: the sign of -0 or those of a NaN.
 using MakeKeys = std::int64_t (*)(const void* row, void* keys, std::int64_t count, std::int64_t first_index);
+/// The same with the indices given, as integers of 4 or 8 bytes.
+using MakeNumberedKeys = std::int64_t (*)(const void* elements, const void* numbers, void* keys, std::int64_t count);
 /// Sorts a contiguous row in registers, from its elements to its values. `count` is as SortFew needs it. Returns
 /// whether the row has a -0 or a NaN; then the values are wrong.
 using SortValues = std::int64_t (*)(const void* row, void* values, std::int64_t count);

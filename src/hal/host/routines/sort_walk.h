@@ -11,24 +11,29 @@
 
 namespace millrace {
 
-/// Copies elements whose size is known only at run time, at constant strides.
+/// Calls do_it(bytes) with a constant for the size of elements, which is known only at run time.
+template <class DoIt>
+void with_element_size(std::int64_t element_bytes, const DoIt& do_it) {
+  switch (element_bytes) {
+    case 1:
+      return do_it(std::integral_constant<std::int64_t, 1>());
+    case 2:
+      return do_it(std::integral_constant<std::int64_t, 2>());
+    case 4:
+      return do_it(std::integral_constant<std::int64_t, 4>());
+    default:
+      return do_it(std::integral_constant<std::int64_t, 8>());
+  }
+}
+
+/// Copies elements at constant strides.
 inline void copy_strided(const std::byte* from, std::int64_t from_stride, std::byte* to, std::int64_t to_stride,
                          std::int64_t count, std::int64_t element_bytes) {
-  const auto copy = [&](auto bytes) {
+  with_element_size(element_bytes, [&](auto bytes) {
     for (std::int64_t i = 0; i < count; ++i) {
       std::memcpy(to + i * to_stride * bytes, from + i * from_stride * bytes, bytes);
     }
-  };
-  switch (element_bytes) {
-    case 1:
-      return copy(std::integral_constant<std::int64_t, 1>());
-    case 2:
-      return copy(std::integral_constant<std::int64_t, 2>());
-    case 4:
-      return copy(std::integral_constant<std::int64_t, 4>());
-    default:
-      return copy(std::integral_constant<std::int64_t, 8>());
-  }
+  });
 }
 
 /// What one call of a sort does for each of its rows.
@@ -41,7 +46,7 @@ class SortWalk {
         args_(args),
         n_(args.sizes[SortRowsSizes::kN]),
         k_(args.sizes[SortRowsSizes::kK]),
-        sorter_code_(sorter_code()),
+        sorter_code_(sorter_code(p.sort_few, p.partition_less, p.partition_at_most, p.num_lanes)),
         sorter_(sorter_code_, sorter_memory()) {}
 
   std::int64_t n() const { return n_; }
@@ -49,7 +54,7 @@ class SortWalk {
 
   /// Sorts a row.
   void run(std::int64_t row) {
-    find_row(row);
+    go_to(place_of(row));
     if (p_.sorts_values != 0 && stride(SortTensor::kInput) == 1 && stride(SortTensor::kValues) == 1 &&
         function<SortValues>(p_.sort_values)(place(SortTensor::kInput), place(SortTensor::kValues), n_) == 0) {
       return;
@@ -59,21 +64,26 @@ class SortWalk {
                           : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes);
     const StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
-    sort(elements, keys, keys + n_);
-    if (p_.has_indices != 0) write(SortTensor::kIndices, p_.write_indices, sizeof(std::int64_t), keys, keys + n_);
-    write_values(elements, keys, keys + n_);
+    const bool has_lost_bits = sort(elements, keys, keys + n_);
+    if (p_.has_indices != 0) write_indices(keys, keys + n_, k_);
+    write_values(elements, keys, keys + n_, has_lost_bits);
   }
 
-  /// Finds where a row is in each tensor.
-  void find_row(std::int64_t row) {
-    std::copy_n(args_.sizes + SortRowsSizes::kOffsets, kNumSortTensors, offsets_.begin());
+  /// Where a row is in each tensor, in elements.
+  using Place = std::array<std::int64_t, kNumSortTensors>;
+  Place place_of(std::int64_t row) const {
+    Place offsets;
+    std::copy_n(args_.sizes + SortRowsSizes::kOffsets, kNumSortTensors, offsets.begin());
     for (std::int64_t dim = p_.num_other_dims; dim-- > 0;) {
       const std::int64_t* sizes = args_.sizes + SortRowsSizes::kDims + dim * std::int64_t{SortRowsSizes::kPerDim};
       const std::int64_t position = row % sizes[0];
       row /= sizes[0];
-      for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) offsets_[tensor] += position * sizes[1 + tensor];
+      for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) offsets[tensor] += position * sizes[1 + tensor];
     }
+    return offsets;
   }
+  /// What follows is done for the row at this place.
+  void go_to(const Place& offsets) { offsets_ = offsets; }
   std::int64_t stride(SortTensor tensor) const {
     return args_.sizes[SortRowsSizes::kAxisStrides + static_cast<std::size_t>(tensor)];
   }
@@ -85,31 +95,55 @@ class SortWalk {
     return static_cast<std::byte*>(args_.buffers[buffer]) + offsets_[static_cast<std::size_t>(tensor)] * bytes;
   }
 
-  /// Sorts the keys of elements, so that the first k are in order.
-  void sort(const StridedElements& elements, Key* keys, Key* other) {
+  /// Sorts the keys of elements, so that the first k are in order. Returns whether keys lost bits.
+  bool sort(const StridedElements& elements, Key* keys, Key* other) {
     const std::byte* contiguous = elements.data;
     if (elements.stride != 1) {
       copy_strided(elements.data, elements.stride, bytes_of(other), 1, elements.count, p_.element_bytes);
       contiguous = bytes_of(other);
     }
-    has_lost_bits_ = function<MakeKeys>(p_.make_keys)(contiguous, keys, elements.count, 0) != 0;
-    if (p_.keys_are_halved == 0) return sorter_.sort(keys, other, elements.count, k_);
-    sorter_.sort(keys, other, elements.count, k_, RowSorter<Key>::Rest::kKept);
-    sort_by_lower_halves(elements, keys, other);
+    const bool has_lost_bits = function<MakeKeys>(p_.make_keys)(contiguous, keys, elements.count, 0) != 0;
+    sort_keys(elements, keys, other, elements.count);
+    return has_lost_bits;
   }
 
-  /// Writes the first k sorted elements, if they are wanted.
-  void write_values(const StridedElements& elements, const Key* keys, Key* other) const {
-    if (p_.has_values == 0) return;
-    if (p_.keys_are_halved != 0) {
-      for (std::int64_t i = 0; i < k_; ++i) write_value(i, element(elements, index_of(keys[i])));
-      return;
-    }
-    write(SortTensor::kValues, p_.write_values, p_.element_bytes, keys, other);
-    if (!has_lost_bits_) return;
+  /// Sorts `count` keys, so that the first k are in order.
+  void sort_keys(const StridedElements& elements, Key* keys, Key* other, std::int64_t count) {
+    if (p_.keys_are_halved == 0) return sorter_.sort(keys, other, count, k_);
+    sorter_.sort(keys, other, count, k_, RowSorter<Key>::Rest::kKept);
+    sort_by_lower_halves(elements, keys, other, count);
+  }
+
+  /// The same, leaving the first k keys of a few at `sorted`, where up to `count` keys are written.
+  void sort_keys_to(const StridedElements& elements, Key* keys, Key* other, std::int64_t count, Key* sorted) {
+    if (p_.keys_are_halved == 0 && count <= sorter_code_.most_few()) return sorter_.sort_few(keys, sorted, count);
+    sort_keys(elements, keys, other, count);
+    std::copy_n(keys, k_, sorted);
+  }
+  /// Writes the indices of `count` keys.
+  void write_indices(const Key* keys, Key* other, std::int64_t count) const {
+    write(SortTensor::kIndices, p_.write_indices, sizeof(std::int64_t), keys, other, count);
+  }
+  /// Writes the values of `count` keys, which hold them.
+  void write_key_values(const Key* keys, Key* other, std::int64_t count) const {
+    write(SortTensor::kValues, p_.write_values, p_.element_bytes, keys, other, count);
+  }
+  /// Writes the first k sorted elements of a row that keys do not hold.
+  void write_lost_values(const StridedElements& elements, const Key* keys) const {
+    if (p_.keys_are_halved != 0) return write_indexed(elements, keys, 0, k_);
     const Key nan_key = key_of(p_.magnitude_bits), zero_key = key_of(0);
     const auto before = [&](Key key) { return std::lower_bound(keys, keys + k_, key) - keys; };
-    restore_lost_bits(elements, before(zero_key), before(nan_key));
+    if (p_.keys_have_index == 0) return restore_lost_bits(elements, before(zero_key), before(nan_key));
+    for (const Key key : {zero_key, nan_key}) {
+      const auto behind = static_cast<Key>(static_cast<std::int64_t>(key) | 0xffff'ffff);  // the run's last index
+      write_indexed(elements, keys, before(key), std::upper_bound(keys, keys + k_, behind) - keys);
+    }
+  }
+  /// Writes the first k sorted elements of a row, if they are wanted.
+  void write_values(const StridedElements& elements, const Key* keys, Key* other, bool has_lost_bits) const {
+    if (p_.has_values == 0) return;
+    if (p_.keys_are_halved == 0) write_key_values(keys, other, k_);
+    if (p_.keys_are_halved != 0 || has_lost_bits) write_lost_values(elements, keys);
   }
 
   std::uint64_t element(const StridedElements& elements, std::int64_t index) const {
@@ -127,28 +161,29 @@ class SortWalk {
   Function function(std::int64_t offset) const {
     return reinterpret_cast<Function>(reinterpret_cast<std::uintptr_t>(code_ + offset));
   }
+  RowSorterCode sorter_code(const std::int64_t (&sort_few)[RowSorterCode::kNumFew], std::int64_t partition_less,
+                            std::int64_t partition_at_most, std::int64_t num_lanes) const {
+    RowSorterCode code;
+    for (std::size_t i = 0; i < code.sort_few.size(); ++i) code.sort_few[i] = function<SortFew>(sort_few[i]);
+    code.partition_less = function<PartitionKeys>(partition_less);
+    code.partition_at_most = function<PartitionKeys>(partition_at_most);
+    code.num_lanes = num_lanes;
+    return code;
+  }
 
  private:
   static std::byte* bytes_of(Key* keys) { return reinterpret_cast<std::byte*>(keys); }
   std::size_t num_buffers() const {
     return static_cast<std::size_t>(1 + p_.has_values + p_.has_indices + p_.uses_scratch);
   }
-  RowSorterCode sorter_code() const {
-    RowSorterCode code;
-    for (std::size_t i = 0; i < code.sort_few.size(); ++i) code.sort_few[i] = function<SortFew>(p_.sort_few[i]);
-    code.partition_less = function<PartitionKeys>(p_.partition_less);
-    code.partition_at_most = function<PartitionKeys>(p_.partition_at_most);
-    code.num_lanes = p_.num_lanes;
-    return code;
-  }
-
-  void write(SortTensor tensor, std::int64_t writer, std::int64_t bytes, const Key* keys, Key* other) const {
+  void write(SortTensor tensor, std::int64_t writer, std::int64_t bytes, const Key* keys, Key* other,
+             std::int64_t count) const {
     if (stride(tensor) == 1) {
-      function<WriteFromKeys>(writer)(keys, place(tensor), k_);
+      function<WriteFromKeys>(writer)(keys, place(tensor), count);
       return;
     }
-    function<WriteFromKeys>(writer)(keys, other, k_);
-    copy_strided(bytes_of(other), 1, place(tensor), stride(tensor), k_, bytes);
+    function<WriteFromKeys>(writer)(keys, other, count);
+    copy_strided(bytes_of(other), 1, place(tensor), stride(tensor), count, bytes);
   }
 
   void write_value(std::int64_t position, std::uint64_t bits) const {
@@ -156,15 +191,19 @@ class SortWalk {
                 static_cast<std::size_t>(p_.element_bytes));
   }
 
+  void write_indexed(const StridedElements& elements, const Key* keys, std::int64_t first, std::int64_t end) const {
+    for (std::int64_t i = first; i < end; ++i) write_value(i, element(elements, index_of(keys[i])));
+  }
+
   static std::int64_t upper_half(Key key) { return static_cast<std::int64_t>(key) >> 32; }
 
   /// Sorts runs of equal upper halves by lower halves. Only the first k keys are in order, so the last run may have
   /// keys anywhere behind them.
-  void sort_by_lower_halves(const StridedElements& elements, Key* keys, Key* other) {
+  void sort_by_lower_halves(const StridedElements& elements, Key* keys, Key* other, std::int64_t count) {
     for (std::int64_t begin = 0, end = 0; begin < k_; begin = end) {
       while (end < k_ && upper_half(keys[end]) == upper_half(keys[begin])) ++end;
       const bool is_last = end == k_;
-      for (std::int64_t i = k_; is_last && i < elements.count; ++i) {
+      for (std::int64_t i = k_; is_last && i < count; ++i) {
         if (upper_half(keys[i]) == upper_half(keys[begin])) std::swap(keys[end++], keys[i]);
       }
       if (end - begin == 1) continue;
@@ -222,7 +261,7 @@ class SortWalk {
       ++next;
     }
   }
-  /// The least key with these element bits.
+  /// The least key of an element key.
   Key key_of(std::int64_t element_key) const {
     const std::int64_t key = p_.is_descending != 0 ? ~element_key : element_key;
     return static_cast<Key>(p_.keys_have_index != 0 ? key << 32 : key);
@@ -234,7 +273,6 @@ class SortWalk {
   std::int64_t n_, k_;
   RowSorterCode sorter_code_;
   RowSorter<Key> sorter_;
-  bool has_lost_bits_ = false;
   std::array<std::int64_t, kNumSortTensors> offsets_{};
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hal/host/routines/row_selector.h"
+#include "hal/host/routines/short_selector.h"
 #include "hal/host/routines/sort_rows.h"
 
 namespace millrace {
@@ -9,7 +10,7 @@ namespace millrace {
 inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
 /// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of SortRowsParameters.
-inline constexpr std::uint32_t kTopkRowsRoutineAbi = 2;
+inline constexpr std::uint32_t kTopkRowsRoutineAbi = 3;
 
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
@@ -22,6 +23,11 @@ struct TopkRowsMemory {
   static constexpr std::int64_t kGroups = kMinima + RowSelector<std::int64_t>::kMinimaBytes;
   static constexpr std::int64_t kPassing = kGroups + RowSelector<std::int64_t>::kMinimaBytes;
   static constexpr std::int64_t kEnd = kPassing + RowSelector<std::int64_t>::kPassingBytes;
+
+  // Short rows have their minima, what is found and other numbers in the same places.
+  using Short = ShortSelector<std::int64_t>;
+  static_assert(Short::kMinimaBytes <= kGroups - kMinima && 2 * Short::kMostNumbers <= kMost &&
+                Short::kMostNumbers * 8 <= kEnd - kPassing);
 };
 
 /// The RoutineCall::parameters of a TopK, all i64: how the elements found are sorted, by keys with indices, and how
@@ -32,13 +38,15 @@ struct TopkRowsParameters {
   std::int64_t coarse_offset;  // is added to a float's key
   std::int64_t coarse_lanes;
   std::int64_t extends_sign, is_bool;  // how an element becomes an integer
-  std::int64_t find_minima, fold_minima, filter_row, filter_minima;
-  std::int64_t partition_less, partition_at_most;  // of coarse keys, like the functions that follow
+  std::int64_t make_numbered_keys, filter_row;
+  std::int64_t find_group_minima[RowSorterCode::kNumFew];  // of short rows
+  std::int64_t find_minima, fold_minima, filter_minima;    // of others
+  std::int64_t partition_less, partition_at_most;          // of coarse keys, like the functions that follow
   std::int64_t sort_few[RowSorterCode::kNumFew];
 };
 
-/// Finds and sorts the first k elements of one row per group. Rows are contiguous, and k is at most half of
-/// RowSelector::kMostFound. A HostRoutine.
+/// Finds and sorts the first k elements of one row per group: by ShortSelector where that takes them, otherwise by
+/// RowSelector. Rows are contiguous, and k is at most half of RowSelector::kMostFound. A HostRoutine.
 void topk_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
                std::uint32_t end_group);
 

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "hal/host/routines/coarse_order.h"
+#include "hal/host/routines/sort_walk.h"
+
+namespace millrace {
+
+/// Finds and sorts the first k elements of short rows. What one row waits for, others fill: each step is done for a few
+/// rows before the next one, and as much as possible for what was found in all of them together.
+template <class Key>
+class ShortTopk {
+ public:
+  struct Memory {
+    typename ShortSelector<Key>::Memory selector;
+    Key* numbers;                 // kMostFound
+    std::byte* elements;          // as many of 8 bytes, like the two that follow
+    std::int64_t *keys, *sorted;  // the keys found, row by row, and the first k of each row
+  };
+  static constexpr std::int64_t kMostFound = 2 * ShortSelector<Key>::kMostNumbers;
+
+  ShortTopk(const ShortSelectorCode& code, MakeNumberedKeys make_keys, const TopkRowsParameters& p,
+            SortWalk<std::int64_t>& walk, const Memory& memory)
+      : p_(p),
+        walk_(walk),
+        order_(p),
+        make_keys_(make_keys),
+        memory_(memory),
+        selector_(code, memory.selector, walk.n(), walk.k()) {}
+
+  void run(std::int64_t first_row, std::int64_t end_row) {
+    while (first_row < end_row) {
+      bound_rows(first_row, std::min<std::int64_t>(end_row - first_row, kRowsAtOnce));
+      for (std::int64_t done = 0; done < num_rows_;) {
+        const std::int64_t end = find_rows(done);
+        sort_rows(done, end);
+        write_rows(done, end);
+        done = end;
+      }
+      first_row += num_rows_;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kRowsAtOnce = ShortSelector<Key>::kRowsAtOnce;
+  using Place = SortWalk<std::int64_t>::Place;
+
+  const Place& place_of(std::int64_t row) const { return places_[static_cast<std::size_t>(row)]; }
+  std::int64_t& count_of(std::int64_t row) { return counts_[static_cast<std::size_t>(row)]; }
+  std::int64_t* sorted_of(std::int64_t row) const { return memory_.sorted + row * walk_.k(); }
+  const std::byte* input(std::int64_t row) {
+    walk_.go_to(place_of(row));
+    return walk_.place(SortTensor::kInput);
+  }
+  StridedElements elements_of(std::int64_t row) { return {input(row), 1, walk_.n()}; }
+
+  void bound_rows(std::int64_t first_row, std::int64_t num_rows) {
+    num_rows_ = num_rows;
+    for (std::int64_t row = 0; row < num_rows; ++row) {
+      places_[static_cast<std::size_t>(row)] = walk_.place_of(first_row + row);
+      selector_.find_minima(row, input(row));
+    }
+    for (std::int64_t row = 0; row < num_rows; ++row) selector_.sort_minima(row);
+  }
+
+  /// Finds elements of rows from `first` on while there is room, and makes their keys. Returns the end of the rows.
+  std::int64_t find_rows(std::int64_t first) {
+    std::int64_t num_found = 0, row = first;
+    for (; row < num_rows_ && num_found + ShortSelector<Key>::kMostNumbers <= kMostFound; ++row) {
+      Key* const numbers = memory_.numbers + num_found;
+      const std::byte* const elements = input(row);
+      count_of(row) = selector_.find(elements, order_.run_of(selector_.bound_of(row)), numbers);
+      with_element_size(p_.sort.element_bytes, [&](auto bytes) {
+        std::byte* const copies = memory_.elements + num_found * bytes;
+        for (std::int64_t i = 0; i < count_of(row); ++i) {
+          std::memcpy(copies + i * bytes, elements + static_cast<std::int64_t>(numbers[i]) * bytes, bytes);
+        }
+      });
+      num_found += count_of(row);
+    }
+    has_lost_bits_ = make_keys_(memory_.elements, memory_.numbers, memory_.keys, num_found) != 0;
+    return row;
+  }
+
+  /// Leaves the first k keys of each row behind those of the row before.
+  void sort_rows(std::int64_t first, std::int64_t end) {
+    auto* const other = reinterpret_cast<std::int64_t*>(memory_.elements);
+    std::int64_t* keys = memory_.keys;
+    for (std::int64_t row = first; row < end; keys += count_of(row), ++row) {
+      walk_.sort_keys_to(elements_of(row), keys, other, count_of(row), sorted_of(row));
+    }
+  }
+
+  void write_rows(std::int64_t first, std::int64_t end) {
+    auto* const other = reinterpret_cast<std::int64_t*>(memory_.elements);
+    const bool has_values = p_.sort.has_values != 0, has_indices = p_.sort.has_indices != 0;
+    const bool are_halved = p_.sort.keys_are_halved != 0;
+    for (std::int64_t row = first, next = first; row < end; row = next) {
+      // Rows whose results follow each other are written as one.
+      do ++next;
+      while (next < end && follows(SortTensor::kValues, next) && follows(SortTensor::kIndices, next));
+      walk_.go_to(place_of(row));
+      const std::int64_t count = (next - row) * walk_.k();
+      if (has_indices) walk_.write_indices(sorted_of(row), other, count);
+      if (has_values && !are_halved) walk_.write_key_values(sorted_of(row), other, count);
+    }
+    for (std::int64_t row = first; has_values && (are_halved || has_lost_bits_) && row < end; ++row) {
+      walk_.write_lost_values(elements_of(row), sorted_of(row));
+    }
+  }
+  bool follows(SortTensor tensor, std::int64_t row) const {
+    const auto index = static_cast<std::size_t>(tensor);
+    return place_of(row)[index] - place_of(row - 1)[index] == walk_.k() * walk_.stride(tensor);
+  }
+
+  const TopkRowsParameters& p_;
+  SortWalk<std::int64_t>& walk_;
+  CoarseOrder<Key> order_;
+  MakeNumberedKeys make_keys_;
+  Memory memory_;
+  ShortSelector<Key> selector_;
+  std::int64_t num_rows_ = 0;
+  std::array<Place, kRowsAtOnce> places_{};
+  std::array<std::int64_t, kRowsAtOnce> counts_{};  // of elements found
+  bool has_lost_bits_ = false;
+};
+
+}  // namespace millrace
