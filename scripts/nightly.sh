@@ -18,9 +18,9 @@ part_matrix() {
   MILLRACE_SLICE=0/1 build/release/tests/test_ops -tc='the matrix of*'
 }
 
-# Thousands of random graphs on the host and on simulated GPUs.
+# Thousands of random graphs on the host and on simulated GPUs, and 100,000 random sorts.
 part_graphs() {
-  build release random_graphs
+  build release random_graphs random_sorts
   ctest --test-dir build/release -C long -L long --output-on-failure --no-tests=error --parallel "$(nproc)"
 }
 
