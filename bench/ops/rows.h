@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace millrace::bench {
@@ -19,17 +20,28 @@ enum class Order : std::uint8_t { kRandom, kAscending, kDescending, kEqual, kFew
 inline constexpr std::array<std::string_view, 5> kOrderNames = {"random", "ascending", "descending", "equal",
                                                                 "few_values"};
 
-inline std::vector<std::vector<float>> make_inputs(std::int64_t rows, std::int64_t n, Order order) {
-  std::mt19937 random(1);
+/// Random floats are normal, random integers have all bits.
+template <class T = float>
+std::vector<std::vector<T>> make_inputs(std::int64_t rows, std::int64_t n, Order order) {
+  std::mt19937_64 random(1);
   std::normal_distribution<float> normal;
-  std::vector<std::vector<float>> inputs(kInputs, std::vector<float>(static_cast<std::size_t>(rows * n)));
-  for (std::vector<float>& input : inputs) {
-    for (float& value : input) value = order == Order::kFewValues ? static_cast<float>(random() % 16) : normal(random);
-    if (order == Order::kEqual) std::ranges::fill(input, 1.0f);
+  const auto draw = [&] {
+    if (order == Order::kFewValues) return static_cast<T>(static_cast<float>(random() % 16));
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(random());
+    if constexpr (!std::is_integral_v<T>) return static_cast<T>(normal(random));
+  };
+  const auto less = [](T a, T b) {
+    if constexpr (std::is_arithmetic_v<T>) return a < b;
+    if constexpr (!std::is_arithmetic_v<T>) return static_cast<float>(a) < static_cast<float>(b);
+  };
+  std::vector<std::vector<T>> inputs(kInputs, std::vector<T>(static_cast<std::size_t>(rows * n)));
+  for (std::vector<T>& input : inputs) {
+    for (T& value : input) value = draw();
+    if (order == Order::kEqual) std::ranges::fill(input, static_cast<T>(1.0f));
     for (std::int64_t row = 0; row < rows; ++row) {
       const auto begin = input.begin() + row * n;
-      if (order == Order::kAscending) std::sort(begin, begin + n);
-      if (order == Order::kDescending) std::sort(begin, begin + n, std::greater());
+      if (order == Order::kAscending) std::sort(begin, begin + n, less);
+      if (order == Order::kDescending) std::sort(begin, begin + n, [&](T a, T b) { return less(b, a); });
     }
   }
   return inputs;

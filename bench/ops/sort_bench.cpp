@@ -1,84 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting rows of f32, and finding their stable order, ours beside the C++ library and, where it was named to cmake
-// (-DMILLRACE_PEER_HIGHWAY=DIR), Highway's vqsort, one thread: name/rows/n/order (rows.h).
+// Sorting rows, and finding their stable order, ours beside the C++ library, a radix sort and, where it was named to
+// cmake (-DMILLRACE_PEER_HIGHWAY=DIR), Highway's vqsort, one thread: name/dtype/rows/n/order (contenders.h). vqsort
+// takes 16-bit floats as mapped integers. What no peer sorts stands beside a copy.
 #include <benchmark/benchmark.h>
 
+#include "bench/ops/contenders.h"
 #include "bench/ops/peers/highway_sort.h"
+#include "bench/ops/peers/radix_order.h"
 #include "bench/ops/peers/std_order.h"
-#include "bench/ops/rows.h"
 #include "millrace/millrace.h"
 
 namespace {
 
 using namespace millrace;
+using bench::Contender;
+using bench::Problem;
 
-struct Problem {
-  std::int64_t rows, n;
+/// How we sort: values or indices, for the best level of the host or for AVX2, of sizes that are known or that runs
+/// bind.
+struct Way {
+  bool finds_order = false, is_avx2 = false, is_dynamic = false;
 };
-using Inputs = std::vector<std::vector<float>>;
 
-/// Values, or indices; for the best level of the host, or for AVX2.
-template <class T, bool is_avx2 = false>
-void run_ours(benchmark::State& state, const Problem& problem, const Inputs& inputs) {
+template <class T, Way way = Way{}>
+void run_ours(benchmark::State& state, const Problem& problem, std::string_view order) {
+  const auto& inputs = bench::inputs_of<T>(problem, order);
   GraphBuilder graph("sort");
-  const auto [values, indices] = sort(graph.input("x", DType::kF32, {problem.rows, problem.n}));
-  graph.output("y", std::is_same_v<T, float> ? values : indices);
-  const CompileOptions options = {.targets =
-                                      is_avx2 ? std::vector<std::string>{"cpu:avx2"} : std::vector<std::string>()};
+  Shape shape{problem.rows, problem.n};
+  if (way.is_dynamic) shape = {Dim("rows"), Dim("n").at_most(1 << 30)};
+  const auto [values, indices] = sort(graph.input("x", dtype_of<T>, shape));
+  graph.output("y", way.finds_order ? indices : values);
+  CompileOptions options;
+  if (way.is_avx2) options.targets = {"cpu:avx2"};
   Session session = Session::create(compile(graph.finish().value(), options).value()).value();
-  std::vector<T> y(inputs[0].size());
+  std::vector<std::conditional_t<way.finds_order, std::int64_t, T>> y(inputs[0].size());
   std::size_t turn = 0;
   for (auto _ : state) {
-    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()])}, out[] = {bind(y)};
+    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()], {problem.rows, problem.n})}, out[] = {bind(y)};
     if (const Status status = session.run(in, out); !status.ok()) state.SkipWithError(status.message().c_str());
   }
 }
 
-template <class T, auto peer>
-void run_peer(benchmark::State& state, const Problem& problem, const Inputs& inputs) {
-  std::vector<T> y(inputs[0].size());
+template <class T, class Result, auto peer>
+void run_peer(benchmark::State& state, const Problem& problem, std::string_view order) {
+  const auto& inputs = bench::inputs_of<T>(problem, order);
+  std::vector<Result> y(inputs[0].size());
   std::size_t turn = 0;
   for (auto _ : state) {
     peer(inputs[turn++ % inputs.size()].data(), y.data(), problem.rows, problem.n);
     benchmark::ClobberMemory();
   }
 }
+template <class T, auto peer>
+constexpr auto run_sort = run_peer<T, T, peer>;
+template <class T, auto peer>
+constexpr auto run_argsort = run_peer<T, std::int64_t, peer>;
 
-struct Contender {
-  const char* name;
-  void (*run)(benchmark::State&, const Problem&, const Inputs&);
-};
-constexpr Contender kContenders[] = {{"sort_ours", run_ours<float>},
-                                     {"sort_ours_avx2", run_ours<float, true>},
-                                     {"argsort_ours_avx2", run_ours<std::int64_t, true>},
-#ifdef MILLRACE_PEER_HIGHWAY
-                                     {"sort_vqsort", run_peer<float, peers::highway_sort>},
-                                     {"sort_vqsort_avx2", run_peer<float, peers::highway_sort_avx2>},
-                                     {"argsort_vqsort", run_peer<std::int64_t, peers::highway_argsort>},
-                                     {"argsort_vqsort_avx2", run_peer<std::int64_t, peers::highway_argsort_avx2>},
-#endif
-                                     {"sort_std", run_peer<float, peers::std_sort>},
-                                     {"argsort_ours", run_ours<std::int64_t>},
-                                     {"argsort_std", run_peer<std::int64_t, peers::std_argsort>}};
-constexpr Problem kProblems[] = {{4096, 16},  {4096, 64},   {4096, 256},    {4096, 512},    {1024, 1024},
-                                 {1, 10'000}, {1, 100'000}, {1, 1'000'000}, {1, 10'000'000}};
-
-void add(const Problem& problem, std::size_t order, const Contender& contender) {
-  const std::string name = std::string(contender.name) + "/" + std::to_string(problem.rows) + "/" +
-                           std::to_string(problem.n) + "/" + std::string(bench::kOrderNames[order]);
-  const auto run = [=](benchmark::State& state) {
-    contender.run(state, problem, bench::make_inputs(problem.rows, problem.n, static_cast<bench::Order>(order)));
-    state.SetItemsProcessed(state.iterations() * problem.rows * problem.n);
-  };
-  benchmark::RegisterBenchmark(name.c_str(), run);
+template <class T>
+void copy(const T* x, T* y, std::int64_t rows, std::int64_t n) {
+  std::memcpy(y, x, static_cast<std::size_t>(rows * n) * sizeof(T));
 }
 
+constexpr Problem kRows[] = {{4096, 16},  {4096, 64},   {4096, 256},    {4096, 512},    {1024, 1024},
+                             {1, 10'000}, {1, 100'000}, {1, 1'000'000}, {1, 10'000'000}};
+constexpr Problem kMillion[] = {{1, 1'000'000}};
+constexpr Problem kFewRows[] = {{4096, 256}, {1, 10'000}, {1, 1'000'000}};
+constexpr std::string_view kUpperHalves[] = {"equal upper halves", "runs of equal upper halves"};
+
+constexpr Way kOrder{.finds_order = true};
+constexpr Contender kContenders[] = {
+    {"sort_ours/f32", run_ours<float>, kRows, bench::kUsualOrders},
+    {"sort_ours_avx2/f32", run_ours<float, Way{.is_avx2 = true}>, kRows, bench::kUsualOrders},
+    {"sort_ours_dynamic/f32", run_ours<float, Way{.is_dynamic = true}>, kRows, bench::kRandom},
+    {"argsort_ours/f32", run_ours<float, kOrder>, kRows, bench::kUsualOrders},
+    {"argsort_ours_avx2/f32", run_ours<float, Way{.finds_order = true, .is_avx2 = true}>, kRows, bench::kUsualOrders},
+    {"argsort_ours_dynamic/f32", run_ours<float, Way{.finds_order = true, .is_dynamic = true}>, kRows, bench::kRandom},
+    {"sort_ours/f32", run_ours<float>, kFewRows, bench::kHardOrders},
+    {"argsort_ours/f32", run_ours<float, kOrder>, kFewRows, bench::kHardOrders},
+    {"sort_ours/i32", run_ours<std::int32_t>, kMillion, bench::kRandom},
+    {"sort_ours/i64", run_ours<std::int64_t>, kMillion, bench::kRandom},
+    {"sort_ours/u64", run_ours<std::uint64_t>, kMillion, bench::kRandom},
+    {"sort_ours/f64", run_ours<double>, kMillion, bench::kRandom},
+    {"sort_ours/f16", run_ours<Half>, kMillion, bench::kRandom},
+    {"sort_ours/bf16", run_ours<BFloat16>, kMillion, bench::kRandom},
+    {"sort_ours/u8", run_ours<std::uint8_t>, kMillion, bench::kRandom},
+    {"sort_ours/i8", run_ours<std::int8_t>, kMillion, bench::kRandom},
+    {"argsort_ours/i64", run_ours<std::int64_t, kOrder>, kMillion, bench::kRandom},
+    {"argsort_ours/i64", run_ours<std::int64_t, kOrder>, kMillion, kUpperHalves},
+#ifdef MILLRACE_PEER_HIGHWAY
+    {"sort_vqsort/f32", run_sort<float, peers::highway_sort<float>>, kRows, bench::kUsualOrders},
+    {"sort_vqsort_avx2/f32", run_sort<float, peers::highway_sort<float, true>>, kRows, bench::kUsualOrders},
+    {"argsort_vqsort/f32", run_argsort<float, peers::highway_argsort<float>>, kRows, bench::kUsualOrders},
+    {"argsort_vqsort_avx2/f32", run_argsort<float, peers::highway_argsort<float, true>>, kRows, bench::kUsualOrders},
+    {"sort_vqsort/i32", run_sort<std::int32_t, peers::highway_sort<std::int32_t>>, kMillion, bench::kRandom},
+    {"sort_vqsort/i64", run_sort<std::int64_t, peers::highway_sort<std::int64_t>>, kMillion, bench::kRandom},
+    {"sort_vqsort/u64", run_sort<std::uint64_t, peers::highway_sort<std::uint64_t>>, kMillion, bench::kRandom},
+    {"sort_vqsort/f64", run_sort<double, peers::highway_sort<double>>, kMillion, bench::kRandom},
+    {"sort_vqsort/f16", run_sort<Half, peers::highway_sort<Half>>, kMillion, bench::kRandom},
+    {"sort_vqsort/bf16", run_sort<BFloat16, peers::highway_sort<BFloat16>>, kMillion, bench::kRandom},
+    {"argsort_vqsort/i64", run_argsort<std::int64_t, peers::highway_argsort<std::int64_t>>, kMillion, bench::kRandom},
+    {"argsort_vqsort/i64", run_argsort<std::int64_t, peers::highway_argsort<std::int64_t>>, kMillion, kUpperHalves},
+#endif
+    {"sort_std/f32", run_sort<float, peers::std_sort>, kRows, bench::kUsualOrders},
+    {"argsort_std/f32", run_argsort<float, peers::std_argsort>, kRows, bench::kUsualOrders},
+    {"argsort_radix/f32", run_argsort<float, peers::radix_argsort>, kRows, bench::kUsualOrders},
+    {"copy/u8", run_sort<std::uint8_t, copy<std::uint8_t>>, kMillion, bench::kRandom},
+};
+
 [[maybe_unused]] const bool kRegistered = [] {
-  for (const Problem& problem : kProblems) {
-    for (std::size_t order = 0; order < bench::kOrderNames.size(); ++order) {
-      for (const Contender& contender : kContenders) add(problem, order, contender);
-    }
-  }
+#ifdef MILLRACE_PEER_HIGHWAY
+  benchmark::AddCustomContext("vqsort's target", peers::highway_target());
+#endif
+  bench::register_contenders(kContenders);
   return true;
 }();
 

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The k largest of rows, values and i64 indices, in order: ours beside the C++ library and beside reading everything
-// once. f32, one thread: name/rows/n/k/order (rows.h).
+// once. f32, one thread: name/rows/n/k/order (contenders.h).
 #include <benchmark/benchmark.h>
 
+#include "bench/ops/contenders.h"
 #include "bench/ops/peers/std_order.h"
-#include "bench/ops/rows.h"
 #include "millrace/millrace.h"
 
 namespace {
 
 using namespace millrace;
-
-struct Problem {
-  std::int64_t rows, n, k;
-};
+using bench::Contender;
+using bench::Problem;
 
 struct Results {
   explicit Results(const Problem& problem)
@@ -22,23 +20,41 @@ struct Results {
   std::vector<std::int64_t> indices;
 };
 
-void run_ours(benchmark::State& state, const Problem& problem, const std::vector<std::vector<float>>& inputs) {
+/// For the best level of the host or for AVX2, of sizes that are known or that runs bind.
+struct Way {
+  bool is_avx2 = false, is_dynamic = false;
+};
+
+template <Way way = Way{}>
+void run_ours(benchmark::State& state, const Problem& problem, std::string_view order) {
+  const auto& inputs = bench::inputs_of<float>(problem, order);
   GraphBuilder graph("topk");
-  const auto [values, indices] = topk(graph.input("x", DType::kF32, {problem.rows, problem.n}), problem.k);
+  Shape shape{problem.rows, problem.n};
+  SizeExpr k = problem.k;
+  if (way.is_dynamic) {
+    shape = {Dim("rows"), Dim("n").at_most(1 << 30)};
+    k = Dim("k").at_most(problem.k <= 1024 ? 1024 : 8192);
+  }
+  const auto [values, indices] = topk(graph.input("x", DType::kF32, shape), k);
   graph.output("values", values);
   graph.output("indices", indices);
-  Session session = Session::create(compile(graph.finish().value()).value()).value();
+  CompileOptions options;
+  if (way.is_avx2) options.targets = {"cpu:avx2"};
+  Session session = Session::create(compile(graph.finish().value(), options).value()).value();
   Results results(problem);
+  const DimBinding dims[] = {{"k", problem.k}};
   std::size_t turn = 0;
   for (auto _ : state) {
-    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()])};
+    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()], {problem.rows, problem.n})};
     const TensorBinding out[] = {bind(results.values), bind(results.indices)};
-    if (const Status status = session.run(in, out); !status.ok()) state.SkipWithError(status.message().c_str());
+    const Status status = session.run(in, out, std::span(dims).first(way.is_dynamic ? 1 : 0));
+    if (!status.ok()) state.SkipWithError(status.message().c_str());
   }
 }
 
 template <auto peer>
-void run_peer(benchmark::State& state, const Problem& problem, const std::vector<std::vector<float>>& inputs) {
+void run_peer(benchmark::State& state, const Problem& problem, std::string_view order) {
+  const auto& inputs = bench::inputs_of<float>(problem, order);
   Results results(problem);
   std::size_t turn = 0;
   for (auto _ : state) {
@@ -48,45 +64,31 @@ void run_peer(benchmark::State& state, const Problem& problem, const std::vector
   }
 }
 
-void run_read(benchmark::State& state, const Problem& problem, const std::vector<std::vector<float>>& inputs) {
+void run_read(benchmark::State& state, const Problem& problem, std::string_view order) {
+  const auto& inputs = bench::inputs_of<float>(problem, order);
   std::size_t turn = 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(peers::read_all(inputs[turn++ % inputs.size()].data(), problem.rows * problem.n));
   }
 }
 
-using Run = void (*)(benchmark::State&, const Problem&, const std::vector<std::vector<float>>&);
+constexpr Problem kRows[] = {{1, 32000, 50}, {128, 32000, 50}, {1, 151936, 50},     {1, 1'000'000, 100},
+                             {4096, 256, 8}, {1, 8400, 300},   {1, 1'000'000, 5000}};
+constexpr Problem kFewRows[] = {{1, 32000, 50}, {1, 1'000'000, 100}, {4096, 256, 8}, {1, 8400, 300}};
 
-struct Contender {
-  const char* name;
-  Run run;
+constexpr Contender kContenders[] = {
+    {"topk_ours", run_ours<>, kRows, bench::kUsualOrders},
+    {"topk_ours_avx2", run_ours<Way{.is_avx2 = true}>, kRows, bench::kRandom},
+    {"topk_ours_dynamic", run_ours<Way{.is_dynamic = true}>, kRows, bench::kRandom},
+    {"topk_ours", run_ours<>, kFewRows, bench::kHardOrders},
+    {"topk_read", run_read, kRows, bench::kUsualOrders},
+    {"topk_binary_heap", run_peer<peers::binary_heap_topk>, kRows, bench::kUsualOrders},
+    {"topk_partial_sort", run_peer<peers::partial_sort_topk>, kRows, bench::kUsualOrders},
+    {"topk_nth_element", run_peer<peers::nth_element_topk>, kRows, bench::kUsualOrders},
 };
-constexpr Contender kContenders[] = {{"ours", run_ours},
-                                     {"read", run_read},
-                                     {"binary_heap", run_peer<peers::binary_heap_topk>},
-                                     {"partial_sort", run_peer<peers::partial_sort_topk>},
-                                     {"nth_element", run_peer<peers::nth_element_topk>}};
-constexpr Problem kProblems[] = {{1, 32000, 50}, {128, 32000, 50}, {1, 151936, 50},     {1, 1'000'000, 100},
-                                 {4096, 256, 8}, {1, 8400, 300},   {1, 1'000'000, 5000}};
-
-void add(const Problem& problem, std::size_t order, const Contender& contender) {
-  const std::string name = std::string("topk_") + contender.name + "/" + std::to_string(problem.rows) + "/" +
-                           std::to_string(problem.n) + "/" + std::to_string(problem.k) + "/" +
-                           std::string(bench::kOrderNames[order]);
-  const auto run = [=](benchmark::State& state) {
-    const auto inputs = bench::make_inputs(problem.rows, problem.n, static_cast<bench::Order>(order));
-    contender.run(state, problem, inputs);
-    state.SetBytesProcessed(state.iterations() * problem.rows * problem.n * 4);
-  };
-  benchmark::RegisterBenchmark(name.c_str(), run);
-}
 
 [[maybe_unused]] const bool kRegistered = [] {
-  for (const Problem& problem : kProblems) {
-    for (std::size_t order = 0; order < bench::kOrderNames.size(); ++order) {
-      for (const Contender& contender : kContenders) add(problem, order, contender);
-    }
-  }
+  bench::register_contenders(kContenders);
   return true;
 }();
 
