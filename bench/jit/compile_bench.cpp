@@ -65,6 +65,37 @@ Graph digits_graph() {
   return graph.finish().value();
 }
 
+/// Sorts are of rows that no run makes longer than lanes number.
+const SizeExpr kAnyLength = Dim("n").at_most(1 << 30);
+
+template <std::int64_t n>
+Shape rows_of() {
+  return {Dim("rows"), n > 0 ? SizeExpr(n) : kAnyLength};
+}
+/// n is 0 if a run binds it.
+template <DType dtype, std::int64_t n>
+Graph sort_graph() {
+  GraphBuilder graph("sort");
+  graph.output("y", sort(graph.input("x", dtype, rows_of<n>())).values);
+  return graph.finish().value();
+}
+template <DType dtype, std::int64_t n>
+Graph argsort_graph() {
+  GraphBuilder graph("argsort");
+  graph.output("y", sort(graph.input("x", dtype, rows_of<n>())).indices);
+  return graph.finish().value();
+}
+/// k is 0 if a run binds it.
+template <DType dtype, std::int64_t n, std::int64_t k>
+Graph topk_graph() {
+  GraphBuilder graph("topk");
+  const SizeExpr any_k = Dim("k").at_most(1024);
+  const auto [values, indices] = topk(graph.input("x", dtype, rows_of<n>()), k > 0 ? SizeExpr(k) : any_k);
+  graph.output("values", values);
+  graph.output("indices", indices);
+  return graph.finish().value();
+}
+
 struct CompileCase {
   Graph (*graph)();
   std::string device = "cpu";
@@ -171,6 +202,20 @@ void register_benchmarks() {
   add("gelu_avx2", {.graph = gelu_graph, .device = "cpu:avx2", .opens_module = true});
   add("gelu_baseline", {.graph = gelu_graph, .device = "cpu:baseline", .opens_module = true});
   add("contraction_by_xbyak", {.graph = contraction_graph});
+  add("sort_f32_256", {.graph = sort_graph<DType::kF32, 256>});
+  add("sort_f32_1000000", {.graph = sort_graph<DType::kF32, 1'000'000>});
+  add("sort_f32_dynamic", {.graph = sort_graph<DType::kF32, 0>});
+  add("sort_f16_dynamic", {.graph = sort_graph<DType::kF16, 0>});
+  add("sort_u64_dynamic", {.graph = sort_graph<DType::kU64, 0>});
+  add("argsort_f32_256", {.graph = argsort_graph<DType::kF32, 256>});
+  add("argsort_f32_dynamic", {.graph = argsort_graph<DType::kF32, 0>});
+  add("argsort_i64_dynamic", {.graph = argsort_graph<DType::kI64, 0>});
+  add("argsort_f32_dynamic_avx2", {.graph = argsort_graph<DType::kF32, 0>, .device = "cpu:avx2"});
+  add("topk_f32_32000_k50", {.graph = topk_graph<DType::kF32, 32000, 50>});
+  add("topk_f32_256_k8", {.graph = topk_graph<DType::kF32, 256, 8>});
+  add("topk_f32_dynamic", {.graph = topk_graph<DType::kF32, 0, 0>});
+  add("topk_i64_dynamic", {.graph = topk_graph<DType::kI64, 0, 0>});
+  add("topk_f32_dynamic_avx2", {.graph = topk_graph<DType::kF32, 0, 0>, .device = "cpu:avx2"});
   add("digits", {.graph = digits_graph, .opens_module = true});
   add_from_disk("gelu_from_disk", gelu_graph);
   add_from_disk("digits_from_disk", digits_graph);
