@@ -12,17 +12,6 @@
 
 namespace millrace {
 
-/// A running reduction along one axis, as data. 16-bit floats accumulate in f32.
-struct ScanDescriptor {
-  std::string name;
-  KernelTensor input;
-  KernelTensor result;
-  std::uint32_t axis = 0;
-  ReductionKind kind = ReductionKind::kSum;
-  bool exclusive = false;  // excludes the element itself; the first result is that of an empty reduction
-  bool reverse = false;
-};
-
 /// Scatters updates into the input along one axis, in the row-major order of the indices, as data. Indices are i32 or
 /// i64 and wrap once if negative; an index out of range is reported and changes nothing.
 struct ScatterDescriptor {

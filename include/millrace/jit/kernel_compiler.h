@@ -11,14 +11,15 @@
 #include "millrace/jit/machine_kernel.h"
 #include "millrace/jit/memory_plan.h"
 #include "millrace/jit/options.h"
+#include "millrace/jit/scan_descriptor.h"
 #include "millrace/jit/sort_descriptor.h"
 #include "millrace/jit/target.h"
 
 namespace millrace {
 
-/// A function to compile: a loop nest, which a generator maps to its target, a machine kernel, or a sort with one row
-/// per workgroup, whose buffers are the input, the requested results, and scratch if the generator needs it.
-using Kernel = std::variant<LoopKernel, MachineKernel, SortDescriptor>;
+/// A function to compile: a loop nest, which a generator maps to its target, a machine kernel, or a sort or scan with
+/// one row per workgroup, whose buffers are the input, the requested results, and scratch if the generator needs it.
+using Kernel = std::variant<LoopKernel, MachineKernel, SortDescriptor, ScanDescriptor>;
 
 const std::string& name_of(const Kernel&);
 
@@ -70,7 +71,7 @@ class KernelCompiler {
 
 /// The reference: interpret_kernel. Takes every kernel that maps.
 std::shared_ptr<const KernelCompiler> make_interpreter_generator();
-/// f32 contractions and sorts on AVX2 and AVX-512.
+/// f32 contractions, argmax along contiguous rows, sorts and scans on AVX2 and AVX-512.
 std::shared_ptr<const KernelCompiler> make_xbyak_generator();
 /// Everything, through the module libmillrace_llvm, which is opened by the first emit().
 std::shared_ptr<const KernelCompiler> make_llvm_generator(const LlvmOptions& = {});

@@ -43,6 +43,7 @@ Result<KernelSequence> lower_topk_heap(const KernelRequest&, const Target&, cons
 Result<KernelSequence> lower_lane_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_radix_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_merge_sort(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_lane_scan(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_scan_lines(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_scatter_lines(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_tile_sort(const KernelRequest&, const Target&, const LowerOptions&);

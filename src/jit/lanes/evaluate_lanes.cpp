@@ -2,9 +2,12 @@
 #include "jit/lanes/evaluate_lanes.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "millrace/base/check.h"
+#include "millrace/base/float16.h"
 
 namespace millrace {
 namespace {
@@ -41,6 +44,8 @@ class Evaluation {
           return argument(instruction);
         case LaneOp::kReturnAny:
           return std::ranges::any_of(values_[at_of(instruction.a)], [](std::int64_t lane) { return lane != 0; });
+        case LaneOp::kReturnFirst:
+          return values_[at_of(instruction.a)][0];
         default:
           step(at);
       }
@@ -79,6 +84,13 @@ class Evaluation {
     return reinterpret_cast<std::byte*>(argument(instruction)) + instruction.offset_bytes;
   }
 
+  void stream(LaneInstruction instruction, const Lanes& value) {
+    instruction.element.bytes = static_cast<std::uint8_t>(f_.lane_bits / 8);
+    const std::size_t vector_bytes = num_lanes() * instruction.element.bytes;
+    MILLRACE_CHECK(reinterpret_cast<std::uintptr_t>(memory(instruction)) % vector_bytes == 0);
+    for (std::size_t i = 0; i < num_lanes(); ++i) store(instruction, i, value[i]);
+  }
+
   void append(const LaneInstruction& instruction, const Lanes& mask) {
     const auto count = static_cast<std::size_t>(std::ranges::count(mask, 1));
     const auto lane_bytes = static_cast<std::size_t>(f_.lane_bits / 8);
@@ -100,6 +112,11 @@ class Evaluation {
       argument(instruction) += instruction.imm;
       return;
     }
+    if (instruction.op == LaneOp::kAdvanceBy) {
+      argument(instruction) += a[0] * instruction.imm;
+      return;
+    }
+    if (instruction.op == LaneOp::kStream) return stream(instruction, a);
     if (instruction.op == LaneOp::kAssign) {
       values_[at_of(instruction.a)] = b;
       return;
@@ -136,6 +153,20 @@ class Evaluation {
         return is_on ? load(instruction, i) : a[i];
       case LaneOp::kAdd:
         return wrapped(of(a[i]) + of(b[i]));
+      case LaneOp::kMul:
+        return wrapped(of(a[i]) * of(b[i]));
+      case LaneOp::kAddFloat:
+        return with_floats(a[i], b[i], [](auto x, auto y) { return x + y; });
+      case LaneOp::kMulFloat:
+        return with_floats(a[i], b[i], [](auto x, auto y) { return x * y; });
+      case LaneOp::kMinFloat:
+        return with_floats(a[i], b[i], [](auto x, auto y) { return x < y ? x : y; });
+      case LaneOp::kMaxFloat:
+        return with_floats(a[i], b[i], [](auto x, auto y) { return x > y ? x : y; });
+      case LaneOp::kFromHalf:
+        return std::bit_cast<std::int32_t>(static_cast<float>(Half::from_bits(static_cast<std::uint16_t>(a[i]))));
+      case LaneOp::kToHalf:
+        return Half(std::bit_cast<float>(static_cast<std::int32_t>(a[i]))).bits;
       case LaneOp::kMin:
         return std::min(a[i], b[i]);
       case LaneOp::kMax:
@@ -158,6 +189,12 @@ class Evaluation {
         return wrapped(of(~(a[i] < 0 ? a[i] ^ instruction.imm : a[i])));
       case LaneOp::kXorLanes:
         return a[i ^ imm];
+      case LaneOp::kMoveUp:
+        return i >= imm ? a[i - imm] : b[num_lanes() + i - imm];
+      case LaneOp::kMoveDown:
+        return i + imm < num_lanes() ? a[i + imm] : b[i + imm - num_lanes()];
+      case LaneOp::kSpread:
+        return a[imm];
       case LaneOp::kInterleaveLow:
         return i % 2 == 0 ? a[i / 2] : b[i / 2];
       case LaneOp::kInterleaveHigh:
@@ -172,6 +209,12 @@ class Evaluation {
         return a[i] < b[i];
       case LaneOp::kEqual:
         return a[i] == b[i];
+      case LaneOp::kLessFloat:
+        return with_floats(a[i], b[i], [](auto x, auto y) { return x < y; });
+      case LaneOp::kNotAtMostFloat:
+        return with_floats(a[i], b[i], [](auto x, auto y) { return !(x <= y); });
+      case LaneOp::kUnordered:
+        return with_floats(a[i], b[i], [](auto x, auto y) { return std::isnan(x) || std::isnan(y); });
       case LaneOp::kNot:
         return a[i] == 0;
       case LaneOp::kBoth:
@@ -182,6 +225,19 @@ class Evaluation {
         MILLRACE_CHECK(false);
     }
     return 0;
+  }
+
+  /// Computes with the floats of two lanes. Returns the bits of a float, or 0 or 1 for a bool.
+  template <class Compute>
+  std::int64_t with_floats(std::int64_t a, std::int64_t b, const Compute& compute) const {
+    const auto bits_of = [](auto result) {
+      if constexpr (std::is_same_v<decltype(result), bool>) return std::int64_t{result};
+      if constexpr (std::is_same_v<decltype(result), float>) return std::int64_t{std::bit_cast<std::int32_t>(result)};
+      if constexpr (std::is_same_v<decltype(result), double>) return std::bit_cast<std::int64_t>(result);
+    };
+    if (f_.lane_bits == 64) return bits_of(compute(std::bit_cast<double>(a), std::bit_cast<double>(b)));
+    const auto float_of = [](std::int64_t lane) { return std::bit_cast<float>(static_cast<std::int32_t>(lane)); };
+    return bits_of(compute(float_of(a), float_of(b)));
   }
 
   const LaneFunction& f_;

@@ -17,17 +17,27 @@ constexpr std::string_view kNames[] = {
     "broadcast",
     "load",
     "add",
+    "mul",
     "min",
     "max",
     "and",
     "or",
     "xor",
+    "add_float",
+    "mul_float",
+    "min_float",
+    "max_float",
+    "from_half",
+    "to_half",
     "shift_left",
     "shift_right",
     "shift_right_signed",
     "turn_negative",
     "turn_negative_inverted",
     "xor_lanes",
+    "move_up",
+    "move_down",
+    "spread",
     "interleave_low",
     "interleave_high",
     "exchange",
@@ -37,21 +47,27 @@ constexpr std::string_view kNames[] = {
     "assign",
     "less",
     "equal",
+    "less_float",
+    "not_at_most_float",
+    "unordered",
     "not",
     "both",
     "either",
     "store",
+    "stream",
     "append",
     "append_exact",
     "prefetch",
     "advance",
+    "advance_by",
     "for_each_whole",
     "if_any",
     "end",
     "return",
     "return_any",
+    "return_first",
 };
-static_assert(std::size(kNames) == static_cast<std::size_t>(LaneOp::kReturnAny) + 1);
+static_assert(std::size(kNames) == static_cast<std::size_t>(LaneOp::kReturnFirst) + 1);
 
 }  // namespace
 
@@ -130,8 +146,12 @@ void LaneBuilder::append(int pointer, LaneValue value, LaneValue mask, bool exac
 
 void LaneBuilder::for_vectors(int count, const std::function<void(LaneValue mask)>& body) {
   for_blocks(count, 1, [&] { body(kNoLaneValue); });
+  if_any(count, [&] { body(binary(LaneOp::kLess, numbers(), broadcast(count))); });
+}
+
+void LaneBuilder::if_any(int count, const std::function<void()>& body) {
   add({.op = LaneOp::kIfAny, .argument = static_cast<std::int8_t>(count)});
-  body(binary(LaneOp::kLess, numbers(), broadcast(count)));
+  body();
   add({.op = LaneOp::kEnd});
 }
 
@@ -148,6 +168,11 @@ LaneFunction LaneBuilder::finish_with(int returned_argument) {
 
 LaneFunction LaneBuilder::finish_with_any(LaneValue value) {
   add({.op = LaneOp::kReturnAny, .a = value});
+  return finish();
+}
+
+LaneFunction LaneBuilder::finish_with_first(LaneValue value) {
+  add({.op = LaneOp::kReturnFirst, .a = value});
   return finish();
 }
 

@@ -12,9 +12,9 @@
 
 namespace millrace {
 
-/// Operations on vectors of signed 32- or 64-bit lanes, on masks with a truth value per lane, and on pointers. Each is
-/// one instruction of AVX-512, mostly, and a few of AVX2; the host computes the same (evaluate_lanes), so that what is
-/// built from them is tested without code.
+/// Operations on vectors of signed 32- or 64-bit lanes, on masks with a truth value per lane, and on pointers. Those
+/// named after floats take a lane's bits as f32 or f64. Each is one instruction of AVX-512, mostly, and a few of AVX2;
+/// the host computes the same (evaluate_lanes), so that what is built from them is tested without code.
 enum class LaneOp : std::uint8_t {
   // Vectors.
   kConstant,          // `imm` in every lane
@@ -22,17 +22,27 @@ enum class LaneOp : std::uint8_t {
   kBroadcast,         // the integer argument in every lane
   kLoad,              // of elements, extended to lanes; with a mask, other lanes are taken from `a` and touch no memory
   kAdd,               // wraps
+  kMul,               // wraps
   kMin,               //
   kMax,               //
   kAnd,               //
   kOr,                //
   kXor,               //
+  kAddFloat,          //
+  kMulFloat,          //
+  kMinFloat,          // a < b ? a : b, which is b if one is a NaN or both are zeros
+  kMaxFloat,          // a > b ? a : b
+  kFromHalf,          // the f32 of the f16 in the lower 16 bits; not for 64-bit lanes
+  kToHalf,            // an f32 rounded to an f16, to nearest even, in the lower 16 bits; the others are 0
   kShiftLeft,         // by `imm` bits
   kShiftRight,        // by `imm` bits, filled with zeros
   kShiftRightSigned,  // by `imm` bits, filled with the sign
   kTurnNegative,      // inverts the bits of `imm` in lanes below 0
   kTurnNegativeInverted,  // and then all bits of every lane
   kXorLanes,              // lane i takes lane i ^ imm
+  kMoveUp,                // lane i takes a[i - imm]; the lowest `imm` lanes take the highest of b
+  kMoveDown,              // lane i takes a[i + imm]; the highest `imm` lanes take the lowest of b
+  kSpread,                // lane `imm` of a in every lane
   kInterleaveLow,         // the lower halves of a and b: a0 b0 a1 b1 ...
   kInterleaveHigh,        // the upper halves
   kExchange,              // min(a, b), and max(a, b) in the lanes whose bit `imm` has
@@ -41,22 +51,28 @@ enum class LaneOp : std::uint8_t {
   kVariable,              // a register that kAssign changes; `a` at first
   kAssign,                // sets the variable `a` to `b`; no result
   // Masks.
-  kLess,    // a < b
-  kEqual,   // a == b
-  kNot,     //
-  kBoth,    //
-  kEither,  //
+  kLess,            // a < b
+  kEqual,           // a == b
+  kLessFloat,       // a < b; false if one is a NaN
+  kNotAtMostFloat,  // a > b; true if one is a NaN
+  kUnordered,       // whether one is a NaN
+  kNot,             //
+  kBoth,            //
+  kEither,          //
   // Memory and arguments; no result.
   kStore,   // lanes of `a`, cut to elements; with a mask, other lanes touch no memory
+  kStream,  // the same for whole lanes without a mask, past the caches; the address is aligned to a vector
   kAppend,  // the mask's count of lanes of `a`, from the first; the pointer advances by them. Writes a whole vector
   kAppendExact,   // the same, and writes no more than the count
   kPrefetch,      // the line at the pointer and offset, which need not be valid
   kAdvance,       // the pointer, by `imm` bytes
+  kAdvanceBy,     // the pointer, by `imm` bytes times the first lane of `a`
   kForEachWhole,  // repeats up to kEnd while the integer argument is at least `imm` vectors' lanes, and subtracts those
   kIfAny,         // up to kEnd if the integer argument is above 0
   kEnd,           //
   kReturn,        // the argument; last
   kReturnAny,     // 1 if a lane of `a` is not 0, else 0; last
+  kReturnFirst,   // the first lane of `a`, with its sign extended; last
 };
 
 /// An element in memory.
@@ -118,15 +134,19 @@ class LaneBuilder {
   LaneValue load_masked(int pointer, std::int32_t offset_bytes, LaneElement element, LaneValue mask, LaneValue others);
   void store(int pointer, std::int32_t offset_bytes, LaneElement element, LaneValue value,
              LaneValue mask = kNoLaneValue);
-  /// Add, min, max, and, or, xor, interleave, less, equal, both, either.
+  /// What takes `a` and `b` alone.
   LaneValue binary(LaneOp op, LaneValue a, LaneValue b) { return add({.op = op, .a = a, .b = b}); }
-  /// The shifts, the turns and kXorLanes.
+  /// The shifts, the turns, kXorLanes, kSpread and what takes f16.
   LaneValue unary(LaneOp op, LaneValue a, std::int64_t imm = 0) { return add({.op = op, .a = a, .imm = imm}); }
   LaneValue exchange(LaneValue a, LaneValue b, std::uint64_t max_lanes) {
     return add({.op = LaneOp::kExchange, .a = a, .b = b, .imm = static_cast<std::int64_t>(max_lanes)});
   }
   LaneValue select(LaneValue mask, LaneValue a, LaneValue b) {
     return add({.op = LaneOp::kSelect, .a = a, .b = b, .mask = mask});
+  }
+  /// kMoveUp or kMoveDown.
+  LaneValue move(LaneOp op, LaneValue a, std::int64_t distance, LaneValue b) {
+    return add({.op = op, .a = a, .b = b, .imm = distance});
   }
   LaneValue invert(LaneValue mask) { return add({.op = LaneOp::kNot, .a = mask}); }
   LaneValue variable(LaneValue initial) { return add({.op = LaneOp::kVariable, .a = initial}); }
@@ -139,6 +159,15 @@ class LaneBuilder {
   void advance(int pointer, std::int64_t bytes) {
     add({.op = LaneOp::kAdvance, .argument = static_cast<std::int8_t>(pointer), .imm = bytes});
   }
+  void advance_by(int pointer, LaneValue value, std::int64_t bytes) {
+    add({.op = LaneOp::kAdvanceBy, .a = value, .argument = static_cast<std::int8_t>(pointer), .imm = bytes});
+  }
+  void stream(int pointer, std::int32_t offset_bytes, LaneValue value) {
+    add({.op = LaneOp::kStream,
+         .a = value,
+         .argument = static_cast<std::int8_t>(pointer),
+         .offset_bytes = offset_bytes});
+  }
   /// Builds `body` for whole vectors and once more for a rest with the mask of its lanes. The argument `count` is the
   /// number of elements, and is used up.
   void for_vectors(int count, const std::function<void(LaneValue mask)>& body);
@@ -146,8 +175,12 @@ class LaneBuilder {
   /// Builds `body` for blocks of whole vectors, without a rest.
   void for_blocks(int count, int vectors_per_block, const std::function<void()>& body);
 
+  /// Builds `body` for when the argument `count` is above 0.
+  void if_any(int count, const std::function<void()>& body);
+
   LaneFunction finish_with(int returned_argument);
   LaneFunction finish_with_any(LaneValue value);
+  LaneFunction finish_with_first(LaneValue value);
 
  private:
   LaneValue add(const LaneInstruction& instruction) {

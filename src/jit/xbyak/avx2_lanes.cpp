@@ -118,6 +118,17 @@ class Avx2Emitter final : public LaneEmitter {
         return emit_turn_negative(to, i);
       case LaneOp::kXorLanes:
         return emit_xor_lanes(to, source(i.a), static_cast<int>(i.imm));
+      case LaneOp::kMoveUp:
+        return emit_move(to, i.a, i.b, kVectorBytes - static_cast<std::uint32_t>(i.imm) * lane_bytes());
+      case LaneOp::kMoveDown:
+        return emit_move(to, i.b, i.a, static_cast<std::uint32_t>(i.imm) * lane_bytes());
+      case LaneOp::kSpread:
+        return emit_spread(to, source(i.a), static_cast<int>(i.imm));
+      case LaneOp::kFromHalf:
+        return emit_from_half(to, read(i.a, temp_));
+      case LaneOp::kToHalf:
+        as_.vcvtps2ph(low(to), read(i.a, temp_), 0);
+        return as_.vpmovzxwd(to, low(to));
       case LaneOp::kInterleaveLow:
       case LaneOp::kInterleaveHigh:
         return emit_interleave(to, i);
@@ -136,6 +147,18 @@ class Avx2Emitter final : public LaneEmitter {
       case LaneOp::kEqual:
         return is_wide_ ? as_.vpcmpeqq(to, read(i.a, temp_), source(i.b))
                         : as_.vpcmpeqd(to, read(i.a, temp_), source(i.b));
+      case LaneOp::kLessFloat:
+      case LaneOp::kNotAtMostFloat:
+      case LaneOp::kUnordered:
+        return is_wide_ ? as_.vcmppd(to, read(i.a, temp_), source(i.b), predicate_of(i.op))
+                        : as_.vcmpps(to, read(i.a, temp_), source(i.b), predicate_of(i.op));
+      case LaneOp::kAddFloat:
+      case LaneOp::kMulFloat:
+      case LaneOp::kMinFloat:
+      case LaneOp::kMaxFloat:
+        return emit_float(i.op, to, read(i.a, temp_), source(i.b));
+      case LaneOp::kMul:
+        return is_wide_ ? emit_wide_product(to, i) : as_.vpmulld(to, read(i.a, temp_), source(i.b));
       case LaneOp::kNot:
         return as_.vpxor(to, read(i.a, temp_), table_of_all(-1));
       case LaneOp::kAdd:
@@ -208,6 +231,44 @@ class Avx2Emitter final : public LaneEmitter {
     if (units % 2 == 0) return as_.vpermq(to, a, pattern(units / 2));
     as_.vmovdqu(scratch_, table_of([&](int lane) { return lane ^ distance; }));
     as_.vpermd(to, scratch_, a);
+  }
+
+  /// The bytes of `low` from `first` on, and then those of `high`.
+  void emit_move(const Ymm& to, LaneValue high, LaneValue low, std::uint32_t first) {
+    constexpr std::uint32_t kHalf = kVectorBytes / 2;
+    const bool is_whole_half = first == kHalf;
+    const Ymm middle = is_whole_half ? to : scratch_;
+    as_.vperm2i128(middle, read(low, temp_), source(high), 0x21);
+    if (is_whole_half) return;
+    if (first < kHalf) {
+      as_.vpalignr(to, scratch_, source(low), static_cast<std::uint8_t>(first));
+    } else {
+      as_.vpalignr(to, read(high, temp_), scratch_, static_cast<std::uint8_t>(first - kHalf));
+    }
+  }
+
+  void emit_spread(const Ymm& to, const Source& a, int from) {
+    if (is_wide_) return as_.vpermq(to, a, static_cast<std::uint8_t>(from * 0x55));
+    as_.vmovdqu(scratch_, table_of_all(from));
+    as_.vpermd(to, scratch_, a);
+  }
+
+  void emit_from_half(const Ymm& to, const Ymm& a) {
+    as_.vpshufb(scratch_, a, as_.table({0x0d0c'0908'0504'0100, 0, 0x0d0c'0908'0504'0100, 0}));
+    as_.vpermq(scratch_, scratch_, 0x08);
+    as_.vcvtph2ps(to, low(scratch_));
+  }
+
+  /// The lower halves' product, and above it the sum of the crossed ones.
+  void emit_wide_product(const Ymm& to, const LaneInstruction& i) {
+    as_.vpsrlq(scratch_, read(i.a, scratch_), 32);
+    as_.vpmuludq(scratch_, scratch_, source(i.b));
+    as_.vpsrlq(temp_, read(i.b, temp_), 32);
+    as_.vpmuludq(temp_, temp_, source(i.a));
+    as_.vpaddq(scratch_, scratch_, temp_);
+    as_.vpsllq(scratch_, scratch_, 32);
+    as_.vpmuludq(to, read(i.a, temp_), source(i.b));
+    as_.vpaddq(to, to, scratch_);
   }
 
   void emit_interleave(const Ymm& to, const LaneInstruction& i) {
@@ -318,6 +379,11 @@ class Avx2Emitter final : public LaneEmitter {
       }
       case LaneOp::kStore:
         return emit_store(i);
+      case LaneOp::kStream:
+        return as_.vmovntdq(memory(i), read(i.a, temp_));
+      case LaneOp::kAdvanceBy:
+      case LaneOp::kReturnFirst:
+        return emit_first_lane(i, read(i.a, temp_));
       case LaneOp::kAppend:
       case LaneOp::kAppendExact:
         return emit_append(i);

@@ -86,6 +86,18 @@ class Avx512Emitter final : public LaneEmitter {
         return emit_turn_negative(to, read(i.a, 0), i.imm, 0x93);
       case LaneOp::kXorLanes:
         return emit_xor_lanes(to, read(i.a, 0), static_cast<int>(i.imm));
+      case LaneOp::kMoveUp:
+        return emit_move(to, read(i.a, 0), read(i.b, 1), f_.num_lanes - static_cast<int>(i.imm));
+      case LaneOp::kMoveDown:
+        return emit_move(to, read(i.b, 1), read(i.a, 0), static_cast<int>(i.imm));
+      case LaneOp::kSpread:
+        return emit_spread(to, read(i.a, 0), i.imm);
+      case LaneOp::kFromHalf:
+        as_.vpmovdw(Xbyak::Ymm(to.getIdx()), read(i.a, 0));
+        return as_.vcvtph2ps(to, Xbyak::Ymm(to.getIdx()));
+      case LaneOp::kToHalf:
+        as_.vcvtps2ph(Xbyak::Ymm(to.getIdx()), read(i.a, 0), 0);
+        return as_.vpmovzxwd(to, Xbyak::Ymm(to.getIdx()));
       case LaneOp::kInterleaveLow:
       case LaneOp::kInterleaveHigh:
         return emit_interleave(to, i);
@@ -108,7 +120,10 @@ class Avx512Emitter final : public LaneEmitter {
   }
 
   void emit_arithmetic(const Zmm& to, const Zmm& a, const Zmm& b, LaneOp op) {
+    if (is_float_arithmetic(op)) return emit_float(op, to, a, b);
     switch (op) {
+      case LaneOp::kMul:
+        return is_wide_ ? as_.vpmullq(to, a, b) : as_.vpmulld(to, a, b);
       case LaneOp::kAdd:
         return is_wide_ ? as_.vpaddq(to, a, b) : as_.vpaddd(to, a, b);
       case LaneOp::kMin:
@@ -184,6 +199,17 @@ class Avx512Emitter final : public LaneEmitter {
     return is_wide_ ? as_.vpermq(to, to, a) : as_.vpermd(to, to, a);
   }
 
+  /// The lanes of `low` from `first` on, and then those of `high`.
+  void emit_move(const Zmm& to, const Zmm& high, const Zmm& low, int first) {
+    is_wide_ ? as_.valignq(to, high, low, static_cast<std::uint8_t>(first))
+             : as_.valignd(to, high, low, static_cast<std::uint8_t>(first));
+  }
+
+  void emit_spread(const Zmm& to, const Zmm& a, std::int64_t from) {
+    as_.vmovdqu64(to, table_of_all(from));
+    is_wide_ ? as_.vpermq(to, to, a) : as_.vpermd(to, to, a);
+  }
+
   void emit_interleave(const Zmm& to, const LaneInstruction& i) {
     const int first = i.op == LaneOp::kInterleaveHigh ? f_.num_lanes / 2 : 0;
     const auto lanes = table_of([&](int lane) { return first + lane / 2 + lane % 2 * f_.num_lanes; });
@@ -216,8 +242,11 @@ class Avx512Emitter final : public LaneEmitter {
       default:
         break;
     }
-    const std::uint8_t predicate = i.op == LaneOp::kLess ? 1 : 0;
     const Zmm a = read(i.a, 0), b = read(i.b, 1);
+    if (i.op != LaneOp::kLess && i.op != LaneOp::kEqual) {
+      return is_wide_ ? as_.vcmppd(to, a, b, predicate_of(i.op)) : as_.vcmpps(to, a, b, predicate_of(i.op));
+    }
+    const std::uint8_t predicate = i.op == LaneOp::kLess ? 1 : 0;
     is_wide_ ? as_.vpcmpq(to, a, b, predicate) : as_.vpcmpd(to, a, b, predicate);
   }
 
@@ -230,6 +259,11 @@ class Avx512Emitter final : public LaneEmitter {
       }
       case LaneOp::kStore:
         return emit_store(i);
+      case LaneOp::kStream:
+        return as_.vmovntdq(memory(i), read(i.a, 0));
+      case LaneOp::kAdvanceBy:
+      case LaneOp::kReturnFirst:
+        return emit_first_lane(i, read(i.a, 0));
       case LaneOp::kAppend:
       case LaneOp::kAppendExact:
         return emit_append(i);

@@ -5,8 +5,10 @@
 
 #include "jit/cache/build_id.h"
 #include "jit/llvm_client/open_module.h"
+#include "jit/xbyak/arg_kernel.h"
 #include "jit/xbyak/gemm_image.h"
 #include "jit/xbyak/gemm_kernel.h"
+#include "jit/xbyak/scan_kernel.h"
 #include "jit/xbyak/sort_kernel.h"
 #include "millrace/jit/kernel_compiler.h"
 
@@ -91,10 +93,12 @@ class XbyakGenerator final : public KernelCompiler {
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY(supports(spec));
     if (const auto* sort = std::get_if<SortDescriptor>(&kernel)) return plan_sort(*sort, spec);
+    if (const auto* scan = std::get_if<ScanDescriptor>(&kernel)) return plan_scan(*scan, spec);
     const auto* loop = std::get_if<LoopKernel>(&kernel);
-    if (loop == nullptr) return unimplemented("a machine kernel, takes contractions and sorts only");
+    if (loop == nullptr) return unimplemented("a machine kernel, takes contractions, argmax, sorts and scans only");
+    if (is_argmax(*loop)) return plan_arg(*loop, spec);
     // Refuse early: collapsing takes time, and a map stays a map.
-    if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, takes contractions only");
+    if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, takes contractions and argmax only");
     LoopKernel collapsed = collapse_dims(*loop);
     MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(collapsed, spec));
     PlannedKernel planned;
@@ -128,7 +132,10 @@ class XbyakGenerator final : public KernelCompiler {
  private:
   static Result<ExecutableImage> emit_code(const PlannedKernel& planned, const TargetSpec& spec) {
     if (const auto* sort = std::get_if<SortDescriptor>(&planned.mapped)) return emit_sort(*sort, spec);
-    MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(std::get<LoopKernel>(planned.mapped), spec));
+    if (const auto* scan = std::get_if<ScanDescriptor>(&planned.mapped)) return emit_scan(*scan, spec);
+    const auto& loop = std::get<LoopKernel>(planned.mapped);
+    if (is_argmax(loop)) return emit_arg(loop, spec);
+    MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(loop, spec));
     return emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa);
   }
 

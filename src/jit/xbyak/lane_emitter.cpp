@@ -27,7 +27,8 @@ void LaneEmitter::emit_control(const LaneInstruction& i) {
     case LaneOp::kPrefetch:
       return as_.prefetcht0(memory(i));
     case LaneOp::kAdvance:
-      return as_.add(argument(i), static_cast<std::uint32_t>(i.imm));
+      return i.imm < 0 ? as_.sub(argument(i), static_cast<std::uint32_t>(-i.imm))
+                       : as_.add(argument(i), static_cast<std::uint32_t>(i.imm));
     case LaneOp::kForEachWhole:
       loop_.emplace();
       block_end_.emplace();
@@ -47,6 +48,46 @@ void LaneEmitter::emit_control(const LaneInstruction& i) {
     default:
       MILLRACE_CHECK(false);
   }
+}
+
+void LaneEmitter::emit_float(LaneOp op, const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b) {
+  switch (op) {
+    case LaneOp::kAddFloat:
+      return is_wide_ ? as_.vaddpd(to, a, b) : as_.vaddps(to, a, b);
+    case LaneOp::kMulFloat:
+      return is_wide_ ? as_.vmulpd(to, a, b) : as_.vmulps(to, a, b);
+    case LaneOp::kMinFloat:
+      return is_wide_ ? as_.vminpd(to, a, b) : as_.vminps(to, a, b);
+    case LaneOp::kMaxFloat:
+      return is_wide_ ? as_.vmaxpd(to, a, b) : as_.vmaxps(to, a, b);
+    default:
+      MILLRACE_CHECK(false);
+  }
+}
+
+std::uint8_t LaneEmitter::predicate_of(LaneOp op) {
+  constexpr std::uint8_t kLessQuiet = 0x11, kNotAtMostQuiet = 0x16, kUnorderedQuiet = 0x03;
+  switch (op) {
+    case LaneOp::kLessFloat:
+      return kLessQuiet;
+    case LaneOp::kNotAtMostFloat:
+      return kNotAtMostQuiet;
+    default:
+      return kUnorderedQuiet;
+  }
+}
+
+void LaneEmitter::emit_first_lane(const LaneInstruction& i, const Xbyak::Xmm& a) {
+  const Xbyak::Xmm low(a.getIdx());
+  if (is_wide_) {
+    as_.vmovq(as_.rax, low);
+  } else {
+    as_.vmovd(as_.eax, low);
+    as_.movsxd(as_.rax, as_.eax);
+  }
+  if (i.op == LaneOp::kReturnFirst) return;
+  as_.imul(as_.rax, as_.rax, static_cast<int>(i.imm));
+  as_.add(argument(i), as_.rax);
 }
 
 void LaneEmitter::emit_end() {

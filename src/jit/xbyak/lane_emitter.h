@@ -26,6 +26,13 @@ class LaneEmitter {
 
   /// Emits an instruction that does not read a vector.
   void emit_control(const LaneInstruction&);
+  /// Emits kAddFloat to kMaxFloat.
+  void emit_float(LaneOp, const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b);
+  static constexpr bool is_float_arithmetic(LaneOp op) { return op >= LaneOp::kAddFloat && op <= LaneOp::kMaxFloat; }
+  /// How vcmpps compares for kLessFloat, kNotAtMostFloat and kUnordered. Quiet, because a NaN is no error.
+  static std::uint8_t predicate_of(LaneOp);
+  /// Emits kAdvanceBy and kReturnFirst.
+  void emit_first_lane(const LaneInstruction&, const Xbyak::Xmm& a);
 
   Xbyak::Reg64 argument(const LaneInstruction&) const;
   Xbyak::Address memory(const LaneInstruction& i) const { return as_.ptr[argument(i) + i.offset_bytes]; }

@@ -2,8 +2,6 @@
 #include "jit/xbyak/sort_kernel.h"
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
 
 #include <fmt/format.h>
 
@@ -12,17 +10,10 @@
 #include "jit/algorithms/rows.h"
 #include "jit/lanes/select_leaves.h"
 #include "jit/lanes/sort_memory.h"
-#include "jit/xbyak/emit_lanes.h"
+#include "jit/xbyak/lane_image.h"
 
 namespace millrace {
 namespace {
-
-constexpr std::size_t kMaxSortCodeBytes = 32 << 10;
-
-/// Page-aligned like a mapped image, because xbyak aligns addresses.
-struct alignas(4096) CodeBuffer {
-  std::array<std::byte, 2 * kMaxSortCodeBytes> bytes;
-};
 
 /// The sort_few functions that rows of this length need: of the least number of vectors that holds them, or all. Halved
 /// keys have runs of any shorter length too.
@@ -177,12 +168,7 @@ class SortImageEmitter {
     p.partition_at_most = append(partition_function(spec_.isa, lane_bits, PartitionAt::kAtMost));
   }
 
-  std::int64_t append(const LaneFunction& function) {
-    as_.align(64);
-    const auto offset = static_cast<std::int64_t>(as_.getSize());
-    emit_lanes(as_, function);
-    return offset;
-  }
+  std::int64_t append(const LaneFunction& function) { return append_lanes(as_, function); }
 
   const SortDescriptor& sort_;
   const TargetSpec& spec_;
@@ -190,20 +176,10 @@ class SortImageEmitter {
   LaneAssembler& as_;
 };
 
-template <class Parameters>
-RoutineCall call_of(std::string_view name, std::uint32_t abi_version, const Parameters& parameters) {
-  RoutineCall call = {std::string(name), abi_version, {}};
-  call.parameters.resize(sizeof(parameters) / sizeof(std::int64_t));
-  std::memcpy(call.parameters.data(), &parameters, sizeof(parameters));
-  return call;
-}
-
 }  // namespace
 
 Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& spec) {
-  if (spec.isa == IsaLevel::kBaseline) {
-    return unimplemented(fmt::format("lanes are vectors of at least 256 bits, {} has none", spec.to_text()));
-  }
+  MILLRACE_TRY(check_lanes(spec));
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const LaneKeys keys = lane_keys_of(sort);
   if (keys.with_index && n.upper_bound() > kMostIndexedByLanes) {
@@ -247,22 +223,11 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
 }
 
 Result<ExecutableImage> emit_sort(const SortDescriptor& sort, const TargetSpec& spec) {
-  ExecutableImage image;
-  const std::unique_ptr<CodeBuffer> buffer(new CodeBuffer);  // uninitialised
-  try {
-    LaneAssembler assembler(buffer->bytes);
+  return emit_lane_image([&](LaneAssembler& assembler) {
     SortImageEmitter emitter(sort, spec, assembler);
-    image.routine = selects_first(sort) ? call_of(kTopkRowsRoutineName, kTopkRowsRoutineAbi, emitter.emit_topk())
-                                        : call_of(kSortRowsRoutineName, kSortRowsRoutineAbi, emitter.emit_sort());
-    assembler.finish();
-    image.bytes = SharedBytes(std::as_bytes(std::span(buffer->bytes).first(assembler.getSize())));
-  } catch (const Xbyak::Error& error) {
-    return internal_error(fmt::format("xbyak: {}; please report the kernel", error.what()));
-  }
-  image.format = ImageFormat::kHostCode;
-  image.generator = "xbyak";
-  image.code_bytes = image.bytes.size();
-  return image;
+    return selects_first(sort) ? call_of(kTopkRowsRoutineName, kTopkRowsRoutineAbi, emitter.emit_topk())
+                               : call_of(kSortRowsRoutineName, kSortRowsRoutineAbi, emitter.emit_sort());
+  });
 }
 
 }  // namespace millrace

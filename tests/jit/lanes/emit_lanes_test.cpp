@@ -56,10 +56,25 @@ class RandomFunction {
   LaneValue any_mask() { return masks_.back(); }
 
   void add_any() {
-    constexpr LaneOp kBinary[] = {LaneOp::kAdd, LaneOp::kMin, LaneOp::kMax,           LaneOp::kAnd,
-                                  LaneOp::kOr,  LaneOp::kXor, LaneOp::kInterleaveLow, LaneOp::kInterleaveHigh};
+    constexpr LaneOp kBinary[] = {
+        LaneOp::kAdd, LaneOp::kMin, LaneOp::kMax, LaneOp::kAnd,           LaneOp::kOr,
+        LaneOp::kXor, LaneOp::kMul, LaneOp::kMul, LaneOp::kInterleaveLow, LaneOp::kInterleaveHigh};
     constexpr LaneOp kShifts[] = {LaneOp::kShiftLeft, LaneOp::kShiftRight, LaneOp::kShiftRightSigned};
-    switch (random_() % 10) {
+    switch (random_() % 14) {
+      case 10:
+        vectors_.push_back(b_.move(random_() % 2 == 0 ? LaneOp::kMoveUp : LaneOp::kMoveDown, any_vector(),
+                                   1 + random_() % static_cast<std::uint32_t>(b_.num_lanes() - 1), any_vector()));
+        return;
+      case 11:
+        vectors_.push_back(
+            b_.unary(LaneOp::kSpread, any_vector(), random_() % static_cast<std::uint32_t>(b_.num_lanes())));
+        return;
+      case 12:
+        add_float();
+        return;
+      case 13:
+        masks_.push_back(b_.binary(kFloatMasks[random_() % 3], any_float(), any_float()));
+        return;
       case 8:
         vectors_.push_back(b_.unary(random_() % 2 == 0 ? LaneOp::kTurnNegative : LaneOp::kTurnNegativeInverted,
                                     any_vector(), random_()));
@@ -93,9 +108,33 @@ class RandomFunction {
         vectors_.push_back(b_.load_masked(0, 64, random_element(), any_mask(), any_vector()));
         return;
       default:
-        vectors_.push_back(b_.binary(kBinary[random_() % 8], any_vector(), any_vector()));
+        vectors_.push_back(b_.binary(kBinary[random_() % std::size(kBinary)], any_vector(), any_vector()));
         return;
     }
+  }
+
+  static constexpr LaneOp kFloatMasks[] = {LaneOp::kLessFloat, LaneOp::kNotAtMostFloat, LaneOp::kUnordered};
+
+  /// Small integers are subnormal, and large ones any float; shifted ones have zeros and infinities too.
+  LaneValue any_float() {
+    const LaneValue bits = any_vector();
+    return random_() % 2 == 0 ? bits : b_.unary(LaneOp::kShiftLeft, bits, b_.lane_bits() - 9);
+  }
+
+  void add_float() {
+    constexpr LaneOp kArithmetic[] = {LaneOp::kAddFloat, LaneOp::kMulFloat, LaneOp::kMinFloat, LaneOp::kMaxFloat};
+    const bool is_half = b_.lane_bits() == 32 && random_() % 3 == 0;
+    LaneValue result = kNoLaneValue;
+    if (is_half) {
+      // From f16 and back, which leaves nothing to the payload of a NaN but its upper bits.
+      result = b_.unary(LaneOp::kFromHalf, any_vector());
+      vectors_.push_back(b_.unary(LaneOp::kToHalf, random_() % 2 == 0 ? result : any_float()));
+    } else {
+      result = b_.binary(kArithmetic[random_() % 4], any_float(), any_float());
+    }
+    // Which of two NaNs a sum has is not said.
+    masks_.push_back(b_.binary(LaneOp::kUnordered, result, result));
+    vectors_.push_back(b_.select(any_mask(), b_.constant(-5), result));
   }
 
   std::mt19937 random_;
@@ -201,6 +240,29 @@ TEST_CASE("code of loops appends what the host does") {
   for (const IsaLevel isa : host_lane_levels()) {
     check_split<std::int32_t>(isa);
     check_split<std::int64_t>(isa);
+  }
+}
+
+/// Streams whole vectors, and moves a pointer by what it has loaded.
+TEST_CASE("code streams, advances by a lane and returns one as the host does") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    for (const int lane_bits : {32, 64}) {
+      LaneBuilder b(isa, lane_bits);
+      const LaneValue first = b.load(0, 0, b.lane_element());
+      b.advance_by(0, first, 4);
+      b.advance(0, -64);
+      const LaneValue there = b.load(0, 64, b.lane_element());
+      b.stream(1, 0, there);
+      const LaneFunction function = b.finish_with_first(b.binary(LaneOp::kAdd, there, b.constant(-7)));
+      const LaneCode code(function);
+      alignas(64) std::int64_t input[32] = {3}, results[2][8] = {};
+      if (lane_bits == 32) input[0] = 2 * 3;
+      for (std::int64_t i = 1; i < 32; ++i) input[i] = i;
+      const auto at = [](const void* memory) { return reinterpret_cast<std::int64_t>(memory); };
+      CHECK(evaluate_lanes(function, {at(input), at(results[0])}) == code.run({at(input), at(results[1])}));
+      CHECK(std::memcmp(results[0], results[1], sizeof(results[0])) == 0);
+      CHECK(results[0][1] != 0);
+    }
   }
 }
 

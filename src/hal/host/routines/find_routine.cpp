@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "hal/host/routines/arg_rows.h"
 #include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/scan_rows.h"
 #include "hal/host/routines/sort_rows.h"
 #include "hal/host/routines/topk_rows.h"
 
@@ -21,10 +23,12 @@ struct RoutineRow {
 };
 
 /// Every routine that an image may name.
-constexpr std::array<RoutineRow, 3> kRoutines = {{
+constexpr std::array<RoutineRow, 5> kRoutines = {{
     {kGemmRoutineName, kGemmRoutineAbi, gemm_f32},
     {kSortRowsRoutineName, kSortRowsRoutineAbi, sort_rows},
     {kTopkRowsRoutineName, kTopkRowsRoutineAbi, topk_rows},
+    {kArgRowsRoutineName, kArgRowsRoutineAbi, arg_rows},
+    {kScanRowsRoutineName, kScanRowsRoutineAbi, scan_rows},
 }};
 
 }  // namespace

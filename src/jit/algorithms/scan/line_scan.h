@@ -4,6 +4,7 @@
 #include "jit/ir/reduction.h"
 #include "millrace/jit/algorithm.h"
 #include "millrace/jit/float16_bodies.h"
+#include "millrace/jit/machine_builder.h"
 
 namespace millrace {
 

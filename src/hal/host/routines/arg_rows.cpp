@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/host/routines/arg_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+
+#include "hal/host/routines/row_pair_walk.h"
+#include "millrace/base/check.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t kMostElementBytes = 8;
+/// Rows that are surveyed before the first of them is looked at again, so that the latency of one is another's time.
+/// They should fit the L1 cache.
+constexpr std::uint32_t kRowsTogether = 4;
+
+class ArgSearch {
+ public:
+  ArgSearch(const void* code, const ArgRowsParameters& p, const KernelArgs& args)
+      : code_(static_cast<const std::byte*>(code)), p_(p), walk_(args, p.num_other_dims) {}
+
+  void run(std::uint32_t first_row, std::uint32_t end_row) {
+    const bool is_plain = walk_.n() >= p_.chunk_elements && walk_.n() <= p_.most_at_once;
+    while (first_row < end_row) {
+      const std::uint32_t count = is_plain ? std::min(end_row - first_row, kRowsTogether) : 1;
+      is_plain ? find_together(first_row, count) : find_alone(first_row);
+      first_row += count;
+    }
+  }
+
+ private:
+  template <class Function>
+  Function function(std::int64_t offset) const {
+    return reinterpret_cast<Function>(reinterpret_cast<std::uintptr_t>(code_ + offset));
+  }
+  const std::byte* at(const std::byte* row, std::int64_t element) const { return row + element * p_.element_bytes; }
+
+  void survey(const std::byte* row, std::int64_t count, FoundInLanes& found) const {
+    const std::int64_t last = count - p_.chunk_elements;
+    function<SurveyChunks>(p_.survey_chunks)(row, count, at(row, last), last, &found);
+  }
+  std::int64_t find_again(const std::byte* row, const FoundInLanes& found) const {
+    return function<FindInChunks>(p_.find_in_chunks)(row, &found);
+  }
+
+  void find_together(std::uint32_t first_row, std::uint32_t count) {
+    std::array<FoundInLanes, kRowsTogether> found;
+    std::array<const std::byte*, kRowsTogether> rows;
+    std::array<std::byte*, kRowsTogether> results;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      walk_.find_row(first_row + i);
+      rows[i] = walk_.input(p_.element_bytes);
+      results[i] = walk_.result(sizeof(std::int64_t));
+      survey(rows[i], walk_.n(), found[i]);
+    }
+    for (std::uint32_t i = 0; i < count; ++i) write(results[i], find_again(rows[i], found[i]));
+  }
+
+  /// Finds in rows that are short, or so long that lanes do not hold all places.
+  void find_alone(std::uint32_t row_number) {
+    walk_.find_row(row_number);
+    const std::byte* const row = walk_.input(p_.element_bytes);
+    const std::int64_t n = walk_.n();
+    std::int64_t best = find_at_once(row, std::min(n, p_.most_at_once));
+    for (std::int64_t start = p_.most_at_once; start < n; start += p_.most_at_once) {
+      const std::int64_t count = std::min(n - start, p_.most_at_once);
+      best = better_of(row, best, start + find_at_once(at(row, start), count));
+    }
+    write(walk_.result(sizeof(std::int64_t)), best);
+  }
+
+  std::int64_t find_at_once(const std::byte* row, std::int64_t count) const {
+    if (count < p_.chunk_elements) return function<FindInFew>(p_.find_in_few)(row, count);
+    FoundInLanes found;
+    survey(row, count, found);
+    return find_again(row, found);
+  }
+
+  std::int64_t better_of(const std::byte* row, std::int64_t first, std::int64_t second) const {
+    std::byte both[2 * kMostElementBytes];
+    const auto bytes = static_cast<std::size_t>(p_.element_bytes);
+    std::memcpy(both, at(row, first), bytes);
+    std::memcpy(both + bytes, at(row, second), bytes);
+    return find_at_once(both, 2) == 0 ? first : second;
+  }
+
+  static void write(std::byte* result, std::int64_t index) { std::memcpy(result, &index, sizeof(index)); }
+
+  const std::byte* code_;
+  const ArgRowsParameters& p_;
+  RowPairWalk walk_;
+};
+
+}  // namespace
+
+void arg_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs* args,
+              std::uint32_t first_group, std::uint32_t end_group) {
+  static_assert(std::is_standard_layout_v<ArgRowsParameters> && std::is_trivially_copyable_v<ArgRowsParameters>);
+  MILLRACE_CHECK(parameters.size() * sizeof(std::int64_t) == sizeof(ArgRowsParameters));
+  const auto& p = *reinterpret_cast<const ArgRowsParameters*>(parameters.data());
+  ArgSearch(code, p, *args).run(first_group, end_group);
+}
+
+}  // namespace millrace

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "millrace/hal/host_kernel.h"
+
+namespace millrace {
+
+inline constexpr std::string_view kScanRowsRoutineName = "scan_rows";
+/// The version of the function's arguments, of ScanRowsParameters and of RowPairSizes: raise it with every change of
+/// theirs.
+inline constexpr std::uint32_t kScanRowsRoutineAbi = 1;
+
+/// Scans `count` contiguous elements, given the carry into the first of them in the order of the scan. A reverse scan
+/// gets the ends of the elements and of the results, and their starts too. Returns the carry behind the last one.
+using ScanElements = std::int64_t (*)(const void* from, void* to, std::int64_t count, std::int64_t carry,
+                                      const void* from_start, void* to_start);
+
+/// The RoutineCall::parameters of a scan, all i64. The function is given by its offset from the image's entry.
+struct ScanRowsParameters {
+  std::int64_t element_bytes, num_other_dims;
+  std::int64_t is_reverse;
+  std::int64_t identity;  // the carry into a row
+  std::int64_t scan;
+};
+
+/// Scans one row per group. The size arguments are RowPairSizes. A HostRoutine.
+void scan_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
+               std::uint32_t end_group);
+
+}  // namespace millrace

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/lanes/arg_leaves.h"
+
+#include <bit>
+#include <limits>
+
+#include "jit/lanes/sort_leaves.h"
+
+namespace millrace {
+namespace {
+
+constexpr int kVectorsPerChunk = 8;
+
+/// Builds what both functions share. Lanes hold numbers that compare like the elements; floats as floats, because their
+/// maximum is one instruction and takes zeros as equal.
+class ArgBuilder {
+ public:
+  ArgBuilder(IsaLevel isa, const ArgLanes& lanes)
+      : b_(isa, lanes.lane_bits()),
+        lanes_(lanes),
+        is_float_(is_float(lanes.dtype)),
+        found_(b_.variable(b_.constant(0))),
+        best_(b_.variable(b_.constant(worst()))) {
+    if (is_float_) nan_found_ = b_.variable(greatest());
+  }
+
+  LaneBuilder& b() { return b_; }
+  std::int32_t vector_bytes() const { return b_.num_lanes() * static_cast<std::int32_t>(size_bytes(lanes_.dtype)); }
+
+  LaneValue load(int pointer, std::int32_t offset_bytes) {
+    return comparable(b_.load(pointer, offset_bytes, element()));
+  }
+  /// Lanes outside the mask have what nothing is worse than.
+  LaneValue load_masked(int pointer, LaneValue mask) {
+    const LaneValue x = comparable(b_.load_masked(pointer, 0, element(), mask, b_.constant(0)));
+    return b_.select(mask, x, b_.constant(worst()));
+  }
+
+  LaneValue better_of(LaneValue a, LaneValue b) {
+    if (is_float_) return b_.binary(lanes_.smallest ? LaneOp::kMinFloat : LaneOp::kMaxFloat, a, b);
+    return b_.binary(lanes_.smallest ? LaneOp::kMin : LaneOp::kMax, a, b);
+  }
+  LaneValue unordered(LaneValue a, LaneValue b) { return b_.binary(LaneOp::kUnordered, a, b); }
+  bool compares_floats() const { return is_float_; }
+
+  /// Enters values at `places` that are the best of theirs, given the lanes with a NaN among them.
+  void enter(LaneValue value, LaneValue places, LaneValue is_nan) {
+    const LaneOp less = is_float_ ? LaneOp::kLessFloat : LaneOp::kLess;
+    const LaneValue is_better = lanes_.smallest ? b_.binary(less, value, best_) : b_.binary(less, best_, value);
+    b_.assign(best_, b_.select(is_better, value, best_));
+    b_.assign(found_, b_.select(is_better, places, found_));
+    if (!is_float_) return;
+    b_.assign(nan_found_, b_.binary(LaneOp::kMin, nan_found_, b_.select(is_nan, places, greatest())));
+  }
+
+  /// What each lane has found: the key of its best value, and its place. A NaN has the greatest key, and zeros that of
+  /// -0.
+  struct Found {
+    LaneValue keys, places;
+  };
+  Found found() {
+    if (!is_float_) return {ascending(best_), found_};
+    const LaneValue key = turn_negative(b_, ascending(best_), lane_dtype());
+    const LaneValue number_key = b_.select(b_.binary(LaneOp::kEqual, key, b_.constant(0)), b_.constant(-1), key);
+    const LaneValue has_nan = b_.binary(LaneOp::kLess, nan_found_, greatest());
+    return {b_.select(has_nan, greatest(), number_key), b_.select(has_nan, nan_found_, found_)};
+  }
+
+  /// The greatest key, in every lane.
+  LaneValue greatest_key(const Found& found) { return across(LaneOp::kMax, found.keys); }
+  /// The first place that has it, in every lane.
+  LaneValue place_of(LaneValue key, const Found& found) {
+    return first_of(b_.binary(LaneOp::kEqual, found.keys, key), found.places);
+  }
+  /// Combines all lanes, in every lane.
+  LaneValue across(LaneOp op, LaneValue value) {
+    for (int distance = b_.num_lanes() / 2; distance > 0; distance /= 2) {
+      value = b_.binary(op, value, b_.unary(LaneOp::kXorLanes, value, distance));
+    }
+    return value;
+  }
+
+  /// The least place among the mask's lanes, in every lane.
+  LaneValue first_of(LaneValue mask, LaneValue places) {
+    return across(LaneOp::kMin, b_.select(mask, places, greatest()));
+  }
+
+  /// What is_best() compares with. A float is compared with the next lower one, because whatever is above that, or a
+  /// NaN, is the best; if that is a NaN, then nothing else is.
+  LaneValue bound_of(LaneValue key) {
+    if (!is_float_) return key;
+    const LaneValue is_nan = b_.binary(LaneOp::kEqual, key, greatest());
+    const LaneValue below = b_.binary(LaneOp::kAdd, key, b_.constant(-1));
+    return turn_negative(b_, b_.select(is_nan, b_.constant(infinity_of(lane_dtype())), below), lane_dtype());
+  }
+  LaneValue is_best(LaneValue value, LaneValue bound) {
+    return b_.binary(is_float_ ? LaneOp::kNotAtMostFloat : LaneOp::kEqual, ascending(value), bound);
+  }
+
+ private:
+  LaneElement element() const { return element_of(lanes_.dtype); }
+  DType lane_dtype() const { return lanes_.dtype == DType::kF64 ? DType::kF64 : DType::kF32; }
+  LaneValue greatest() {
+    return b_.constant(b_.lane_bits() == 64 ? std::numeric_limits<std::int64_t>::max()
+                                            : std::numeric_limits<std::int32_t>::max());
+  }
+  std::int64_t worst() const {
+    const std::int64_t least = b_.lane_bits() == 64 ? std::numeric_limits<std::int64_t>::min()
+                                                    : std::int64_t{std::numeric_limits<std::int32_t>::min()};
+    if (!is_float_) return lanes_.smallest ? ~least : least;
+    return lanes_.smallest ? infinity_of(lane_dtype()) : infinity_of(lane_dtype()) | least;
+  }
+
+  LaneValue comparable(LaneValue x) {
+    if (lanes_.dtype == DType::kF16) return b_.unary(LaneOp::kFromHalf, x);
+    if (lanes_.dtype == DType::kBF16) return b_.unary(LaneOp::kShiftLeft, x, 16);
+    const std::int64_t inverted = inverted_sign_of(lanes_.dtype);
+    return inverted == 0 ? x : b_.binary(LaneOp::kXor, x, b_.constant(inverted));
+  }
+  /// The value as if the greatest were wanted: negated if the smallest is.
+  LaneValue ascending(LaneValue value) {
+    if (!lanes_.smallest) return value;
+    return b_.binary(LaneOp::kXor, value, b_.constant(is_float_ ? ~magnitude_of(lane_dtype()) : -1));
+  }
+
+  LaneBuilder b_;
+  const ArgLanes lanes_;
+  const bool is_float_;
+  LaneValue found_, best_;
+  LaneValue nan_found_ = kNoLaneValue;
+};
+
+/// Enters a chunk.
+void enter_chunk(ArgBuilder& arg, int pointer, LaneValue place) {
+  LaneValue is_nan = kNoLaneValue;
+  // As a counter carries, so that few values live at a time.
+  std::vector<LaneValue> best;
+  for (int i = 0; i < kVectorsPerChunk; i += 2) {
+    const LaneValue first = arg.load(pointer, i * arg.vector_bytes());
+    const LaneValue second = arg.load(pointer, (i + 1) * arg.vector_bytes());
+    if (arg.compares_floats()) {
+      const LaneValue now = arg.unordered(first, second);
+      is_nan = is_nan == kNoLaneValue ? now : arg.b().binary(LaneOp::kEither, is_nan, now);
+    }
+    best.push_back(arg.better_of(first, second));
+    for (int pairs = i / 2 + 1; pairs % 2 == 0; pairs /= 2) {
+      const LaneValue last = best.back();
+      best.pop_back();
+      best.back() = arg.better_of(best.back(), last);
+    }
+  }
+  arg.enter(best[0], place, is_nan);
+}
+
+}  // namespace
+
+std::int64_t chunk_elements(IsaLevel isa, const ArgLanes& lanes) {
+  return std::int64_t{kVectorsPerChunk} * num_lanes_of(isa, lanes.lane_bits());
+}
+
+LaneFunction find_in_few_function(IsaLevel isa, const ArgLanes& lanes) {
+  enum { kRow, kCount };
+  ArgBuilder arg(isa, lanes);
+  LaneBuilder& b = arg.b();
+  const LaneValue places = b.variable(b.numbers());
+  b.for_vectors(kCount, [&](LaneValue mask) {
+    const LaneValue x = mask == kNoLaneValue ? arg.load(kRow, 0) : arg.load_masked(kRow, mask);
+    arg.enter(x, places, arg.compares_floats() ? arg.unordered(x, x) : kNoLaneValue);
+    b.assign(places, b.binary(LaneOp::kAdd, places, b.constant(b.num_lanes())));
+    b.advance(kRow, arg.vector_bytes());
+  });
+  const ArgBuilder::Found found = arg.found();
+  return b.finish_with_first(arg.place_of(arg.greatest_key(found), found));
+}
+
+LaneFunction survey_chunks_function(IsaLevel isa, const ArgLanes& lanes) {
+  enum { kRow, kCount, kLastChunk, kLastPlace, kFound };
+  ArgBuilder arg(isa, lanes);
+  LaneBuilder& b = arg.b();
+  const int chunk = static_cast<int>(chunk_elements(isa, lanes));
+  const LaneValue place = b.variable(b.constant(0));
+  b.for_blocks(kCount, kVectorsPerChunk, [&] {
+    enter_chunk(arg, kRow, place);
+    b.assign(place, b.binary(LaneOp::kAdd, place, b.constant(chunk)));
+    b.advance(kRow, kVectorsPerChunk * arg.vector_bytes());
+  });
+  b.if_any(kCount, [&] { enter_chunk(arg, kLastChunk, b.broadcast(kLastPlace)); });
+  const ArgBuilder::Found found = arg.found();
+  b.store(kFound, 0, b.lane_element(), found.keys);
+  b.store(kFound, b.num_lanes() * b.lane_element().bytes, b.lane_element(), found.places);
+  return b.finish_with(kFound);
+}
+
+LaneFunction find_in_chunks_function(IsaLevel isa, const ArgLanes& lanes) {
+  enum { kRow, kFound };
+  ArgBuilder arg(isa, lanes);
+  LaneBuilder& b = arg.b();
+  const ArgBuilder::Found found = {b.load(kFound, 0, b.lane_element()),
+                                   b.load(kFound, b.num_lanes() * b.lane_element().bytes, b.lane_element())};
+  const LaneValue key = arg.greatest_key(found), chunk_place = arg.place_of(key, found), bound = arg.bound_of(key);
+  b.advance_by(kRow, chunk_place, static_cast<std::int64_t>(size_bytes(lanes.dtype)));
+  const LaneValue step = b.constant(-b.num_lanes());
+  LaneValue position = b.binary(LaneOp::kAdd, b.numbers(), b.constant((kVectorsPerChunk - 1) * b.num_lanes()));
+  LaneValue first = b.constant(kVectorsPerChunk * b.num_lanes());
+  for (int i = kVectorsPerChunk; i-- > 0;) {
+    first = b.select(arg.is_best(arg.load(kRow, i * arg.vector_bytes()), bound), position, first);
+    position = b.binary(LaneOp::kAdd, position, step);
+  }
+  return b.finish_with_first(b.binary(LaneOp::kAdd, chunk_place, arg.across(LaneOp::kMin, first)));
+}
+
+}  // namespace millrace

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/lanes/scan_leaves.h"
+
+#include <bit>
+#include <limits>
+
+#include "jit/lanes/select_leaves.h"
+#include "jit/lanes/sort_leaves.h"
+
+namespace millrace {
+namespace {
+
+/// Vectors whose operations are interleaved, because each waits for its last one: as many as registers hold.
+int vectors_per_block(IsaLevel isa) { return isa == IsaLevel::kAvx512 ? 8 : 4; }
+
+bool is_order(ReductionKind kind) { return kind == ReductionKind::kMin || kind == ReductionKind::kMax; }
+
+std::int64_t greatest_lane(const ScanLanes& scan) {
+  return scan.lane_bits() == 64 ? std::numeric_limits<std::int64_t>::max()
+                                : std::int64_t{std::numeric_limits<std::int32_t>::max()};
+}
+
+/// What is added to the key of a float, so that NaNs with a sign wrap beyond +inf, or those without one beyond -inf.
+std::int64_t order_offset(const ScanLanes& scan) {
+  if (scan.kind == ReductionKind::kMin) return greatest_lane(scan) - infinity_of(scan.dtype);
+  return coarse_offset_of(scan.dtype);
+}
+
+class ScanBuilder {
+ public:
+  ScanBuilder(IsaLevel isa, const ScanLanes& scan, bool streams)
+      : b_(isa, scan.lane_bits()),
+        scan_(scan),
+        streams_(streams),
+        most_vectors_(vectors_per_block(isa)),
+        carry_(b_.variable(b_.broadcast(kCarry))) {}
+
+  LaneFunction run() {
+    for (const int vectors : {most_vectors_, 1}) {
+      b_.for_blocks(kCount, vectors, [&] { scan_block(vectors); });
+    }
+    b_.if_any(kCount, [&] { scan_rest(); });
+    return b_.finish_with_first(carry_);
+  }
+
+ private:
+  enum { kFrom, kTo, kCount, kCarry, kFromStart, kToStart };
+
+  LaneElement element() const { return element_of(scan_.dtype); }
+  int vector_bytes() const { return b_.num_lanes() * static_cast<int>(size_bytes(scan_.dtype)); }
+
+  void scan_block(int vectors) {
+    const auto offset_of = [&](int i) { return (scan_.reverse ? -(i + 1) : i) * vector_bytes(); };
+    std::vector<LaneValue> block;
+    for (int i = 0; i < vectors; ++i) block.push_back(to_lanes(b_.load(kFrom, offset_of(i), element())));
+    scan_each(block);
+    for (int i = 0; i < vectors; ++i) {
+      const LaneValue y = with_carry(block[static_cast<std::size_t>(i)]);
+      if (streams_) {
+        b_.stream(kTo, offset_of(i), y);
+      } else {
+        b_.store(kTo, offset_of(i), element(), y);
+      }
+    }
+    for (const int pointer : {kFrom, kTo}) b_.advance(pointer, (scan_.reverse ? -vectors : vectors) * vector_bytes());
+  }
+
+  /// The last elements in the order of the scan, which begin the row if it is reverse.
+  void scan_rest() {
+    const int from = scan_.reverse ? kFromStart : kFrom, to = scan_.reverse ? kToStart : kTo;
+    const LaneValue mask = b_.binary(LaneOp::kLess, b_.numbers(), b_.broadcast(kCount));
+    const LaneValue x = to_lanes(b_.load_masked(from, 0, element(), mask, b_.constant(0)));
+    std::vector<LaneValue> block = {b_.select(mask, x, identity())};
+    scan_each(block);
+    b_.store(to, 0, element(), with_carry(block[0]), mask);
+  }
+
+  LaneOp move() const { return scan_.reverse ? LaneOp::kMoveDown : LaneOp::kMoveUp; }
+
+  /// Scans the lanes of each vector, without what comes before it.
+  void scan_each(std::vector<LaneValue>& block) {
+    for (int distance = 1; distance < b_.num_lanes(); distance *= 2) {
+      for (LaneValue& x : block) x = combined(x, b_.move(move(), x, distance, identity()));
+    }
+  }
+
+  /// The results of a vector's elements, given its scanned lanes.
+  LaneValue with_carry(LaneValue x) {
+    LaneValue result = combined(x, carry_);
+    if (scan_.exclusive) result = b_.move(move(), result, 1, carry_);
+    result = from_lanes(result);
+    // The total joins the carry alone, so that vectors wait for one operation of each other.
+    const LaneValue total = b_.unary(LaneOp::kSpread, x, scan_.reverse ? 0 : b_.num_lanes() - 1);
+    b_.assign(carry_, combined(carry_, total));
+    return result;
+  }
+
+  LaneValue identity() { return b_.constant(scan_identity(scan_)); }
+
+  LaneValue combined(LaneValue a, LaneValue b) {
+    switch (scan_.kind) {
+      case ReductionKind::kSum:
+        return b_.binary(is_float(scan_.dtype) ? LaneOp::kAddFloat : LaneOp::kAdd, a, b);
+      case ReductionKind::kProd:
+        return b_.binary(is_float(scan_.dtype) ? LaneOp::kMulFloat : LaneOp::kMul, a, b);
+      case ReductionKind::kMin:
+        return b_.binary(LaneOp::kMin, a, b);
+      default:
+        return b_.binary(LaneOp::kMax, a, b);
+    }
+  }
+
+  LaneValue to_lanes(LaneValue x) {
+    if (!is_order(scan_.kind)) {
+      if (scan_.dtype == DType::kF16) return b_.unary(LaneOp::kFromHalf, x);
+      return scan_.dtype == DType::kBF16 ? b_.unary(LaneOp::kShiftLeft, x, 16) : x;
+    }
+    if (!is_float(scan_.dtype)) return inverted(x);
+    return b_.binary(LaneOp::kAdd, turn_negative(b_, x, scan_.dtype), b_.constant(order_offset(scan_)));
+  }
+
+  LaneValue from_lanes(LaneValue x) {
+    if (!is_order(scan_.kind)) {
+      if (scan_.dtype == DType::kF16) return b_.unary(LaneOp::kToHalf, x);
+      return scan_.dtype == DType::kBF16 ? to_bfloat16(x) : x;
+    }
+    if (!is_float(scan_.dtype)) return inverted(x);
+    return turn_negative(b_, b_.binary(LaneOp::kAdd, x, b_.constant(-order_offset(scan_))), scan_.dtype);
+  }
+
+  LaneValue inverted(LaneValue x) {
+    const std::int64_t bits = inverted_sign_of(scan_.dtype);
+    return bits == 0 ? x : b_.binary(LaneOp::kXor, x, b_.constant(bits));
+  }
+
+  /// Rounds to nearest, ties to even; see narrow_bf16.
+  LaneValue to_bfloat16(LaneValue x) {
+    const LaneValue high = b_.unary(LaneOp::kShiftRight, x, 16);
+    const LaneValue odd = b_.binary(LaneOp::kAnd, high, b_.constant(1));
+    const LaneValue half = b_.binary(LaneOp::kAdd, odd, b_.constant(0x7fff));
+    const LaneValue rounded = b_.unary(LaneOp::kShiftRight, b_.binary(LaneOp::kAdd, x, half), 16);
+    const LaneValue nan = b_.binary(LaneOp::kOr, high, b_.constant(0x40));
+    return b_.select(b_.binary(LaneOp::kUnordered, x, x), nan, rounded);
+  }
+
+  LaneBuilder b_;
+  const ScanLanes scan_;
+  const bool streams_;
+  const int most_vectors_;
+  LaneValue carry_;  // in every lane
+};
+
+}  // namespace
+
+ScanLanes scan_lanes_of(const ScanDescriptor& scan) {
+  return {scan.input.type.dtype, scan.kind, scan.exclusive, scan.reverse};
+}
+
+std::int64_t scan_identity(const ScanLanes& scan) {
+  const bool is_min = scan.kind == ReductionKind::kMin;
+  if (scan.kind == ReductionKind::kSum) return 0;
+  if (scan.kind == ReductionKind::kProd) {
+    if (!is_float(scan.dtype)) return 1;
+    return scan.dtype == DType::kF64 ? std::bit_cast<std::int64_t>(1.0) : std::bit_cast<std::int32_t>(1.0f);
+  }
+  // Infinities have the least and the greatest key.
+  if (is_float(scan.dtype) || size_bytes(scan.dtype) >= 4) return is_min ? greatest_lane(scan) : ~greatest_lane(scan);
+  if (is_signed(scan.dtype)) return is_min ? magnitude_of(scan.dtype) : ~magnitude_of(scan.dtype);
+  return is_min ? 2 * magnitude_of(scan.dtype) + 1 : 0;
+}
+
+bool can_stream(const ScanLanes& scan) { return 8 * static_cast<int>(size_bytes(scan.dtype)) == scan.lane_bits(); }
+
+LaneFunction scan_function(IsaLevel isa, const ScanLanes& scan, bool streams) {
+  return ScanBuilder(isa, scan, streams).run();
+}
+
+}  // namespace millrace

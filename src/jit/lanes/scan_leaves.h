@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jit/lanes/lane_function.h"
+#include "millrace/jit/scan_descriptor.h"
+
+namespace millrace {
+
+/// How lanes scan contiguous elements. Sums and products of 16-bit floats accumulate in f32. Minima and maxima are
+/// those of integers that order like the elements, where every NaN is beyond infinity.
+struct ScanLanes {
+  DType dtype = DType::kF32;
+  ReductionKind kind = ReductionKind::kSum;
+  bool exclusive = false;
+  bool reverse = false;
+
+  int lane_bits() const { return size_bytes(dtype) == 8 ? 64 : 32; }
+};
+
+ScanLanes scan_lanes_of(const ScanDescriptor&);
+
+/// What a lane holds of an empty reduction: the carry into the first element.
+std::int64_t scan_identity(const ScanLanes&);
+
+/// Whether results may bypass the caches, which needs elements as wide as lanes.
+bool can_stream(const ScanLanes&);
+
+/// The function that src/hal/host/routines/scan_rows.h calls. `streams`: whole vectors bypass the caches.
+LaneFunction scan_function(IsaLevel, const ScanLanes&, bool streams);
+
+}  // namespace millrace

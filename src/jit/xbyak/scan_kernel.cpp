@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/xbyak/scan_kernel.h"
+
+#include <fmt/format.h>
+
+#include "hal/host/routines/scan_rows.h"
+#include "jit/lanes/scan_leaves.h"
+#include "jit/xbyak/lane_image.h"
+#include "jit/xbyak/row_pair.h"
+
+namespace millrace {
+namespace {
+
+/// Neighbouring dims that both tensors walk as one are merged, so that most rows are those of a matrix.
+RowPair rows_of(const ScanDescriptor& scan) {
+  const Shape& shape = scan.input.type.shape;
+  const Layout &input = scan.input.layout, &result = scan.result.layout;
+  RowPair rows = {shape[scan.axis], input.offset, result.offset, {}};
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (d == scan.axis || shape[d].is(1)) continue;
+    const RowPair::Dim dim = {shape[d], input.strides[d], result.strides[d]};
+    const bool continues = !rows.dims.empty() && rows.dims.back().input_stride == dim.input_stride * dim.extent &&
+                           rows.dims.back().result_stride == dim.result_stride * dim.extent;
+    if (continues) {
+      rows.dims.back() = {rows.dims.back().extent * dim.extent, dim.input_stride, dim.result_stride};
+    } else {
+      rows.dims.push_back(dim);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+Result<PlannedKernel> plan_scan(const ScanDescriptor& scan, const TargetSpec& spec) {
+  MILLRACE_TRY(check_lanes(spec));
+  for (const KernelTensor* tensor : {&scan.input, &scan.result}) {
+    const SizeExpr& stride = tensor->layout.strides[scan.axis];
+    if (stride.is(1)) continue;
+    return unimplemented(fmt::format("'{}' has its elements {} apart along the axis, takes contiguous rows",
+                                     tensor->name, stride.to_text()));
+  }
+  const RowPair rows = rows_of(scan);
+  MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_rows(scan.name, rows));
+  planned.key_text =
+      fmt::format("{} {} {} exclusive {} reverse {} dims {}\n", kScanRowsRoutineName, to_text(scan.input.type.dtype),
+                  to_text(scan.kind), scan.exclusive, scan.reverse, rows.dims.size());
+  planned.mapped = scan;
+  return planned;
+}
+
+Result<ExecutableImage> emit_scan(const ScanDescriptor& scan, const TargetSpec& spec) {
+  return emit_lane_image([&](LaneAssembler& assembler) {
+    const ScanLanes lanes = scan_lanes_of(scan);
+    ScanRowsParameters p{};
+    p.element_bytes = static_cast<std::int64_t>(size_bytes(lanes.dtype));
+    p.num_other_dims = static_cast<std::int64_t>(rows_of(scan).dims.size());
+    p.is_reverse = lanes.reverse;
+    p.identity = scan_identity(lanes);
+    p.scan = append_lanes(assembler, scan_function(spec.isa, lanes, false));
+    return call_of(kScanRowsRoutineName, kScanRowsRoutineAbi, p);
+  });
+}
+
+}  // namespace millrace

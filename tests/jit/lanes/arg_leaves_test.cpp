@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of an argmax, on the host and emitted, and the routine around them.
+#include "jit/lanes/arg_leaves.h"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "hal/host/routines/arg_rows.h"
+#include "hal/host/routines/row_pair_walk.h"
+#include "jit/lanes/evaluate_lanes.h"
+#include "tests/jit/lanes/lane_code.h"
+#include "tests/jit/lanes/row_values.h"
+
+namespace millrace {
+namespace {
+
+using test::GuardedMemory;
+using test::RowValues;
+
+template <class T>
+std::int64_t expected_index(const std::vector<T>& row, bool smallest) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < row.size(); ++i) {
+    const long double now = test::number_of(row[i]), then = test::number_of(row[best]);
+    const bool is_better = std::isnan(now) ? !std::isnan(then) : smallest ? now < then : now > then;
+    if (is_better) best = i;
+  }
+  return static_cast<std::int64_t>(best);
+}
+
+class ArgFunctions {
+ public:
+  ArgFunctions(IsaLevel isa, const ArgLanes& lanes)
+      : lanes_(lanes),
+        chunk_(chunk_elements(isa, lanes)),
+        few_{find_in_few_function(isa, lanes)},
+        survey_{survey_chunks_function(isa, lanes)},
+        again_{find_in_chunks_function(isa, lanes)} {}
+
+  std::int64_t chunk() const { return chunk_; }
+  std::int64_t few(const std::byte* row, std::int64_t n, bool emitted) const { return few_.run({at(row), n}, emitted); }
+  std::int64_t chunks(const std::byte* row, std::int64_t n, bool emitted) const {
+    const std::int64_t last = n - chunk_;
+    FoundInLanes found;
+    survey_.run({at(row), n, at(row + last * static_cast<std::int64_t>(size_bytes(lanes_.dtype))), last, at(&found)},
+                emitted);
+    return again_.run({at(row), at(&found)}, emitted);
+  }
+  std::size_t code_bytes() const {
+    return few_.code.size_bytes() + survey_.code.size_bytes() + again_.code.size_bytes();
+  }
+
+ private:
+  struct Function {
+    explicit Function(const LaneFunction& f) : function(f), code(f) {}
+    std::int64_t run(const std::array<std::int64_t, kMaxLaneArguments>& arguments, bool emitted) const {
+      return emitted ? code.run(arguments) : evaluate_lanes(function, arguments);
+    }
+    LaneFunction function;
+    LaneCode code;
+  };
+  static std::int64_t at(const void* memory) { return reinterpret_cast<std::int64_t>(memory); }
+
+  ArgLanes lanes_;
+  std::int64_t chunk_;
+  Function few_, survey_, again_;
+};
+
+template <class T>
+void check_row(const ArgFunctions& functions, const std::vector<T>& row, bool smallest) {
+  const auto n = static_cast<std::int64_t>(row.size());
+  const std::int64_t expected = expected_index(row, smallest);
+  for (const auto side : {GuardedMemory::Side::kStart, GuardedMemory::Side::kEnd}) {
+    const GuardedMemory memory = test::guarded_row(row, side);
+    for (const bool emitted : {false, true}) {
+      CAPTURE(emitted);
+      CAPTURE(n);
+      CHECK(functions.few(memory.data(), n, emitted) == expected);
+      if (n >= functions.chunk()) CHECK(functions.chunks(memory.data(), n, emitted) == expected);
+    }
+  }
+}
+
+template <class T>
+void check_dtype(IsaLevel isa, DType dtype) {
+  std::mt19937_64 random(7);
+  for (const bool smallest : {false, true}) {
+    CAPTURE(smallest);
+    const ArgFunctions functions(isa, {dtype, smallest});
+    CHECK(functions.code_bytes() <= 8 << 10);
+    const std::int64_t lanes = num_lanes_of(isa, ArgLanes{dtype}.lane_bits());
+    for (const RowValues values : test::kAllRowValues) {
+      CAPTURE(static_cast<int>(values));
+      for (const std::int64_t n : test::sizes_around(lanes, functions.chunk())) {
+        check_row(functions, test::make_row<T>(values, n, random), smallest);
+      }
+    }
+    // The best one at each place of two chunks and a bit, and again behind it.
+    std::vector<T> row(static_cast<std::size_t>(2 * functions.chunk() + 3), static_cast<T>(5));
+    for (std::size_t i = 0; i < row.size(); i += 1 + random() % 7) {
+      std::vector<T> one = row;
+      one[i] = one[row.size() - 1 - random() % (row.size() - i)] = static_cast<T>(smallest ? 3 : 9);
+      check_row(functions, one, smallest);
+    }
+  }
+}
+
+TEST_CASE("the first best element is found in every dtype") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    CAPTURE(to_text(isa));
+    for (const DType dtype : kAllDTypes) {
+      if (dtype == DType::kBool) continue;
+      CAPTURE(to_text(dtype));
+      visit_dtype(dtype, [&]<class T>() {
+        if constexpr (!std::is_same_v<T, bool>) check_dtype<T>(isa, dtype);
+      });
+    }
+  }
+}
+
+TEST_CASE("zeros of both signs are equal, and a NaN of either sign is found first") {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
+  for (const IsaLevel isa : host_lane_levels()) {
+    for (const bool smallest : {false, true}) {
+      const ArgFunctions functions(isa, {DType::kF32, smallest});
+      for (const float other : {smallest ? 1.0f : -1.0f, smallest ? kInf : -kInf}) {
+        for (const std::int64_t n : {5, 300, 1000}) {
+          std::vector<float> row(static_cast<std::size_t>(n), other);
+          for (const auto& [first, second] : {std::pair{0.0f, -0.0f},
+                                              {-0.0f, 0.0f},
+                                              {kNan, -kNan},
+                                              {-kNan, kNan},
+                                              {kInf, kNan},
+                                              {-kInf, -kNan},
+                                              {other, other}}) {
+            row[static_cast<std::size_t>(n / 2)] = first;
+            row.back() = second;
+            check_row(functions, row, smallest);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Calls the routine with lanes that hold few places.
+std::vector<std::int64_t> indices_by_routine(IsaLevel isa, const std::vector<std::int16_t>& data, std::int64_t rows) {
+  const ArgLanes lanes = {DType::kI16};
+  const LaneCode few(find_in_few_function(isa, lanes)), survey(survey_chunks_function(isa, lanes)),
+      again(find_in_chunks_function(isa, lanes));
+  const std::byte* const code = few.as<const std::byte*>();
+  const ArgRowsParameters p = {.element_bytes = 2,
+                               .num_other_dims = 1,
+                               .chunk_elements = chunk_elements(isa, lanes),
+                               .most_at_once = 1000,
+                               .find_in_few = 0,
+                               .survey_chunks = survey.as<const std::byte*>() - code,
+                               .find_in_chunks = again.as<const std::byte*>() - code};
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(rows), -1);
+  void* const buffers[] = {const_cast<std::int16_t*>(data.data()), indices.data()};
+  const std::int64_t n = static_cast<std::int64_t>(data.size()) / rows, sizes[] = {n, 0, 0, rows, n, 1};
+  const KernelArgs args = {nullptr, nullptr, buffers, sizes};
+  arg_rows(code, std::span(&p.element_bytes, sizeof(p) / sizeof(std::int64_t)), &args, 0,
+           static_cast<std::uint32_t>(rows));
+  return indices;
+}
+
+TEST_CASE("the routine finds in any number of rows, and joins the parts of those whose places lanes do not hold") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    std::mt19937_64 random(3);
+    for (const std::int64_t rows : {1, 3, 4, 5, 9}) {
+      for (const std::int64_t n : {1, 999, 1000, 1001, 5000}) {
+        const auto data = test::make_row<std::int16_t>(RowValues::kFew, rows * n, random);
+        const std::vector<std::int64_t> indices = indices_by_routine(isa, data, rows);
+        for (std::int64_t row = 0; row < rows; ++row) {
+          const std::vector<std::int16_t> one(data.begin() + row * n, data.begin() + (row + 1) * n);
+          CHECK(indices[static_cast<std::size_t>(row)] == expected_index(one, false));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace

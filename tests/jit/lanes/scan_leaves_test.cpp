@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The function of a scan, on the host and emitted.
+#include "jit/lanes/scan_leaves.h"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "hal/host/routines/scan_rows.h"
+#include "jit/lanes/evaluate_lanes.h"
+#include "tests/jit/lanes/lane_code.h"
+#include "tests/jit/lanes/row_values.h"
+
+namespace millrace {
+namespace {
+
+using test::GuardedMemory;
+using test::RowValues;
+
+constexpr ReductionKind kKinds[] = {ReductionKind::kSum, ReductionKind::kProd, ReductionKind::kMin,
+                                    ReductionKind::kMax};
+
+template <class T>
+T combined(ReductionKind kind, T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+    if (kind == ReductionKind::kSum) return static_cast<T>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b));
+    if (kind == ReductionKind::kProd) return static_cast<T>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
+  } else {
+    if (kind == ReductionKind::kSum) return a + b;
+    if (kind == ReductionKind::kProd) return a * b;
+    if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+    if (a == 0 && b == 0) return std::signbit(a) == (kind == ReductionKind::kMin) ? a : b;
+  }
+  return kind == ReductionKind::kMin ? std::min(a, b) : std::max(a, b);
+}
+
+template <class T>
+T identity_of_kind(ReductionKind kind) {
+  using Limits = std::numeric_limits<T>;
+  if (kind == ReductionKind::kSum) return 0;
+  if (kind == ReductionKind::kProd) return 1;
+  const T highest = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  const T lowest = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  return kind == ReductionKind::kMin ? highest : lowest;
+}
+
+/// Of stored elements, element by element; 16-bit floats accumulate in f32.
+template <class T>
+std::vector<T> expected_scan(const ScanLanes& scan, const std::vector<T>& row) {
+  using Accumulator = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+  std::vector<T> results(row.size());
+  auto state = identity_of_kind<Accumulator>(scan.kind);
+  for (std::size_t step = 0; step < row.size(); ++step) {
+    const std::size_t i = scan.reverse ? row.size() - 1 - step : step;
+    const auto next = combined(scan.kind, state, static_cast<Accumulator>(row[i]));
+    results[i] = static_cast<T>(scan.exclusive ? state : next);
+    state = next;
+  }
+  return results;
+}
+
+/// Equal bits, except that every NaN equals the others.
+template <class T>
+bool are_same(const std::vector<T>& a, const std::vector<T>& b) {
+  const auto is_same = [](T x, T y) {
+    if (std::isnan(test::number_of(x)) && std::isnan(test::number_of(y))) return true;
+    return std::memcmp(&x, &y, sizeof(T)) == 0;
+  };
+  return std::ranges::equal(a, b, is_same);
+}
+
+class ScanFunction {
+ public:
+  ScanFunction(IsaLevel isa, const ScanLanes& scan, bool streams = false)
+      : scan_(scan), function_(scan_function(isa, scan, streams)), code_(function_) {}
+
+  template <class T>
+  std::vector<T> run(const std::vector<T>& row, GuardedMemory::Side side, bool emitted) const {
+    const GuardedMemory from = test::guarded_row(row, side), to(row.size() * sizeof(T), side);
+    const std::size_t start = scan_.reverse ? row.size() * sizeof(T) : 0;
+    const auto at = [](const std::byte* memory) { return reinterpret_cast<std::int64_t>(memory); };
+    const std::array<std::int64_t, kMaxLaneArguments> arguments = {
+        at(from.data() + start), at(to.data() + start), static_cast<std::int64_t>(row.size()),
+        scan_identity(scan_),    at(from.data()),       at(to.data())};
+    carry_ = emitted ? code_.run(arguments) : evaluate_lanes(function_, arguments);
+    std::vector<T> results(row.size());
+    if (!row.empty()) std::memcpy(results.data(), to.data(), row.size() * sizeof(T));
+    return results;
+  }
+  std::int64_t carry() const { return carry_; }
+  std::size_t code_bytes() const { return code_.size_bytes(); }
+
+ private:
+  ScanLanes scan_;
+  LaneFunction function_;
+  LaneCode code_;
+  mutable std::int64_t carry_ = 0;
+};
+
+/// Rows whose sums and products are exact, in any order.
+template <class T>
+std::vector<T> exact_row(ReductionKind kind, std::int64_t n, std::mt19937_64& random) {
+  if constexpr (!std::is_integral_v<T>) {
+    std::vector<T> row(static_cast<std::size_t>(n));
+    for (T& value : row) {
+      const auto small = static_cast<float>(static_cast<int>(random() % 3) - 1);
+      value = static_cast<T>(kind == ReductionKind::kSum ? small : small == 0 ? -1.0f : 1.0f);
+    }
+    return row;
+  }
+  return test::make_row<T>(RowValues::kRandom, n, random);
+}
+
+template <class T>
+void check_scan(IsaLevel isa, const ScanLanes& scan) {
+  const ScanFunction function(isa, scan);
+  CHECK(function.code_bytes() <= 4 << 10);
+  std::mt19937_64 random(11);
+  const auto check = [&](const std::vector<T>& row) {
+    CAPTURE(row.size());
+    const std::vector<T> expected = expected_scan(scan, row);
+    for (const auto side : {GuardedMemory::Side::kStart, GuardedMemory::Side::kEnd}) {
+      for (const bool emitted : {false, true}) {
+        CAPTURE(emitted);
+        CHECK(are_same(function.run(row, side, emitted), expected));
+      }
+    }
+  };
+  const std::int64_t lanes = num_lanes_of(isa, scan.lane_bits());
+  for (const std::int64_t n : test::sizes_around(lanes, 4 * lanes)) {
+    check(exact_row<T>(scan.kind, n, random));
+    if (scan.kind == ReductionKind::kSum || scan.kind == ReductionKind::kProd) continue;
+    for (const RowValues values : test::kAllRowValues) check(test::make_row<T>(values, n, random));
+  }
+}
+
+TEST_CASE("every dtype scans, from either end, with and without the element itself") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    CAPTURE(to_text(isa));
+    for (const DType dtype : kAllDTypes) {
+      if (dtype == DType::kBool) continue;
+      CAPTURE(to_text(dtype));
+      for (const ReductionKind kind : kKinds) {
+        CAPTURE(to_text(kind));
+        for (const int form : {0, 1, 2, 3}) {
+          const ScanLanes scan = {dtype, kind, (form & 1) != 0, (form & 2) != 0};
+          CAPTURE(form);
+          visit_dtype(dtype, [&]<class T>() {
+            if constexpr (!std::is_same_v<T, bool>) check_scan<T>(isa, scan);
+          });
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("emitted sums round as those of the host do") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
+      for (const ReductionKind kind : {ReductionKind::kSum, ReductionKind::kProd}) {
+        const ScanFunction function(isa, {dtype, kind});
+        visit_dtype(dtype, [&]<class T>() {
+          if constexpr (!std::is_integral_v<T>) {
+            std::mt19937_64 random(5);
+            for (const RowValues values : {RowValues::kRandom, RowValues::kSpecial, RowValues::kHighest}) {
+              const std::vector<T> row = test::make_row<T>(values, 777, random);
+              CHECK(are_same(function.run(row, GuardedMemory::Side::kEnd, false),
+                             function.run(row, GuardedMemory::Side::kEnd, true)));
+            }
+          }
+        });
+      }
+    }
+  }
+}
+
+TEST_CASE("a scan returns the carry with which the next elements continue it") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    for (const bool emitted : {false, true}) {
+      const ScanFunction sum(isa, {DType::kI32, ReductionKind::kSum});
+      sum.run(std::vector<std::int32_t>(1003, -2), GuardedMemory::Side::kEnd, emitted);
+      CHECK(sum.carry() == -2006);
+      const ScanFunction wide(isa, {DType::kF64, ReductionKind::kSum, true, true});
+      wide.run(std::vector<double>(37, 0.5), GuardedMemory::Side::kEnd, emitted);
+      CHECK(std::bit_cast<double>(wide.carry()) == 18.5);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
