@@ -13,6 +13,12 @@
 namespace millrace {
 namespace {
 
+/// The level whose vectors read elements. Those of 256 bits read as fast as those of 512, and have fewer lanes to join
+/// at the end of a row; but AVX2 has no minimum of 64-bit integers.
+IsaLevel level_of(const ArgLanes& lanes, const TargetSpec& spec) {
+  return lanes.lane_bits() == 64 && !is_float(lanes.dtype) ? spec.isa : IsaLevel::kAvx2;
+}
+
 bool is_load(const BodyInstruction& instruction) {
   return instruction.op == KernelOp::kLoad && instruction.num_operands == 0;
 }
@@ -76,8 +82,7 @@ bool is_argmax(const LoopKernel& kernel) {
                              [](const Reduction& one) { return one.kind == ReductionKind::kArgMax; });
 }
 
-Result<PlannedKernel> plan_arg(const LoopKernel& kernel, const TargetSpec& spec) {
-  MILLRACE_TRY(check_lanes(spec));
+Result<PlannedKernel> plan_arg(const LoopKernel& kernel) {
   LoopKernel collapsed = collapse_dims(kernel);
   MILLRACE_TRY_ASSIGN(const ArgDesign design, design_arg(collapsed));
   MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_rows(kernel.name, design.rows));
@@ -90,14 +95,15 @@ Result<PlannedKernel> plan_arg(const LoopKernel& kernel, const TargetSpec& spec)
 Result<ExecutableImage> emit_arg(const LoopKernel& collapsed, const TargetSpec& spec) {
   MILLRACE_TRY_ASSIGN(const ArgDesign design, design_arg(collapsed));
   return emit_lane_image([&](LaneAssembler& assembler) {
+    const IsaLevel level = level_of(design.lanes, spec);
     ArgRowsParameters p{};
     p.element_bytes = static_cast<std::int64_t>(size_bytes(design.lanes.dtype));
     p.num_other_dims = static_cast<std::int64_t>(design.rows.dims.size());
-    p.chunk_elements = chunk_elements(spec.isa, design.lanes);
+    p.chunk_elements = chunk_elements(level, design.lanes);
     p.most_at_once = kMostPlaces;
-    p.find_in_few = append_lanes(assembler, find_in_few_function(spec.isa, design.lanes));
-    p.survey_chunks = append_lanes(assembler, survey_chunks_function(spec.isa, design.lanes));
-    p.find_in_chunks = append_lanes(assembler, find_in_chunks_function(spec.isa, design.lanes));
+    p.find_in_few = append_lanes(assembler, find_in_few_function(level, design.lanes));
+    p.survey_chunks = append_lanes(assembler, survey_chunks_function(level, design.lanes));
+    p.find_in_chunks = append_lanes(assembler, find_in_chunks_function(level, design.lanes));
     return call_of(kArgRowsRoutineName, kArgRowsRoutineAbi, p);
   });
 }

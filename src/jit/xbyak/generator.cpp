@@ -93,10 +93,10 @@ class XbyakGenerator final : public KernelCompiler {
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY(supports(spec));
     if (const auto* sort = std::get_if<SortDescriptor>(&kernel)) return plan_sort(*sort, spec);
-    if (const auto* scan = std::get_if<ScanDescriptor>(&kernel)) return plan_scan(*scan, spec);
+    if (const auto* scan = std::get_if<ScanDescriptor>(&kernel)) return plan_scan(*scan);
     const auto* loop = std::get_if<LoopKernel>(&kernel);
     if (loop == nullptr) return unimplemented("a machine kernel, takes contractions, argmax, sorts and scans only");
-    if (is_argmax(*loop)) return plan_arg(*loop, spec);
+    if (is_argmax(*loop)) return plan_arg(*loop);
     // Refuse early: collapsing takes time, and a map stays a map.
     if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, takes contractions and argmax only");
     LoopKernel collapsed = collapse_dims(*loop);

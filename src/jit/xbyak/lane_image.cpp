@@ -41,9 +41,4 @@ Result<ExecutableImage> emit_lane_image(const std::function<RoutineCall(LaneAsse
   return image;
 }
 
-Status check_lanes(const TargetSpec& spec) {
-  if (spec.isa != IsaLevel::kBaseline) return {};
-  return unimplemented(fmt::format("lanes are vectors of at least 256 bits, {} has none", spec.to_text()));
-}
-
 }  // namespace millrace

@@ -8,7 +8,6 @@
 #include "jit/xbyak/emit_lanes.h"
 #include "millrace/base/status.h"
 #include "millrace/hal/executable.h"
-#include "millrace/hal/target_spec.h"
 
 namespace millrace {
 
@@ -26,8 +25,5 @@ RoutineCall call_of(std::string_view name, std::uint32_t abi_version, const Para
 
 /// The image with the functions that `emit` appends, for the routine whose call it returns.
 Result<ExecutableImage> emit_lane_image(const std::function<RoutineCall(LaneAssembler&)>& emit);
-
-/// Ok, or why the target has no lanes.
-Status check_lanes(const TargetSpec&);
 
 }  // namespace millrace

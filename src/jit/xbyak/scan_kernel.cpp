@@ -11,6 +11,9 @@
 namespace millrace {
 namespace {
 
+/// About half of a large L3 cache: what is read again soon should stay there.
+constexpr std::int64_t kStreamFromBytes = 16 << 20;
+
 /// Neighbouring dims that both tensors walk as one are merged, so that most rows are those of a matrix.
 RowPair rows_of(const ScanDescriptor& scan) {
   const Shape& shape = scan.input.type.shape;
@@ -32,8 +35,7 @@ RowPair rows_of(const ScanDescriptor& scan) {
 
 }  // namespace
 
-Result<PlannedKernel> plan_scan(const ScanDescriptor& scan, const TargetSpec& spec) {
-  MILLRACE_TRY(check_lanes(spec));
+Result<PlannedKernel> plan_scan(const ScanDescriptor& scan) {
   for (const KernelTensor* tensor : {&scan.input, &scan.result}) {
     const SizeExpr& stride = tensor->layout.strides[scan.axis];
     if (stride.is(1)) continue;
@@ -54,10 +56,13 @@ Result<ExecutableImage> emit_scan(const ScanDescriptor& scan, const TargetSpec& 
     const ScanLanes lanes = scan_lanes_of(scan);
     ScanRowsParameters p{};
     p.element_bytes = static_cast<std::int64_t>(size_bytes(lanes.dtype));
+    p.vector_bytes = std::int64_t{num_lanes_of(spec.isa, lanes.lane_bits())} * lanes.lane_bits() / 8;
     p.num_other_dims = static_cast<std::int64_t>(rows_of(scan).dims.size());
     p.is_reverse = lanes.reverse;
     p.identity = scan_identity(lanes);
     p.scan = append_lanes(assembler, scan_function(spec.isa, lanes, false));
+    p.stream_from_bytes = kStreamFromBytes;
+    if (can_stream(lanes)) p.stream = append_lanes(assembler, scan_function(spec.isa, lanes, true));
     return call_of(kScanRowsRoutineName, kScanRowsRoutineAbi, p);
   });
 }

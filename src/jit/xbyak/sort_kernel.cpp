@@ -179,7 +179,9 @@ class SortImageEmitter {
 }  // namespace
 
 Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& spec) {
-  MILLRACE_TRY(check_lanes(spec));
+  if (spec.isa == IsaLevel::kBaseline) {
+    return unimplemented(fmt::format("lanes are vectors of at least 256 bits, {} has none", spec.to_text()));
+  }
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const LaneKeys keys = lane_keys_of(sort);
   if (keys.with_index && n.upper_bound() > kMostIndexedByLanes) {

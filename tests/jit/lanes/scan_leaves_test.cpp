@@ -188,5 +188,63 @@ TEST_CASE("a scan returns the carry with which the next elements continue it") {
   }
 }
 
+/// Calls the routine, which streams if the results have at least `stream_from_bytes`.
+template <class T>
+std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std::vector<T>& row,
+                                  std::size_t first_result, std::int64_t stream_from_bytes) {
+  const LaneCode plain(scan_function(isa, scan, false)), stream(scan_function(isa, scan, true));
+  const std::byte* const code = plain.as<const std::byte*>();
+  const auto n = static_cast<std::int64_t>(row.size());
+  const ScanRowsParameters p = {.element_bytes = sizeof(T),
+                                .vector_bytes = isa == IsaLevel::kAvx512 ? 64 : 32,
+                                .num_other_dims = 0,
+                                .is_reverse = scan.reverse,
+                                .identity = scan_identity(scan),
+                                .scan = 0,
+                                .stream_from_bytes = stream_from_bytes,
+                                .stream = stream.as<const std::byte*>() - code};
+  const GuardedMemory from = test::guarded_row(row, GuardedMemory::Side::kEnd);
+  const GuardedMemory to((row.size() + 64) * sizeof(T), GuardedMemory::Side::kStart);  // at a page's start
+  const std::span<T> results(reinterpret_cast<T*>(to.data()), row.size() + 64);
+  std::ranges::fill(results, static_cast<T>(99));
+  void* const buffers[] = {from.data(), results.data()};
+  const std::int64_t sizes[] = {n, 0, static_cast<std::int64_t>(first_result)};
+  const KernelArgs args = {nullptr, nullptr, buffers, sizes};
+  scan_rows(code, std::span(&p.element_bytes, sizeof(p) / sizeof(std::int64_t)), &args, 0, 1);
+  const auto first = results.begin() + static_cast<std::ptrdiff_t>(first_result), last = first + n;
+  CHECK(std::ranges::count(results, static_cast<T>(99)) >= 64);
+  CHECK(std::all_of(results.begin(), first, [](T value) { return value == static_cast<T>(99); }));
+  CHECK(std::all_of(last, results.end(), [](T value) { return value == static_cast<T>(99); }));
+  return {first, last};
+}
+
+template <class T>
+void check_streams(IsaLevel isa, DType dtype) {
+  std::mt19937_64 random(1);
+  for (const int form : {0, 1, 2, 3}) {
+    const ScanLanes scan = {dtype, ReductionKind::kMax, (form & 1) != 0, (form & 2) != 0};
+    REQUIRE(can_stream(scan));
+    for (const std::int64_t n : {1, 3, 15, 16, 17, 40, 500}) {
+      const std::vector<T> row = test::make_row<T>(RowValues::kRandom, n, random);
+      const std::vector<T> expected = expected_scan(scan, row);
+      for (std::size_t first = 0; first < 17; ++first) {
+        CAPTURE(n);
+        CAPTURE(first);
+        CHECK(are_same(scanned_by_routine(isa, scan, row, first, 0), expected));
+      }
+      CHECK(are_same(scanned_by_routine(isa, scan, row, 3, std::int64_t{1} << 40), expected));
+    }
+  }
+}
+
+TEST_CASE("the routine streams results wherever they begin") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    check_streams<float>(isa, DType::kF32);
+    check_streams<std::int64_t>(isa, DType::kI64);
+  }
+  CHECK(!can_stream({DType::kBF16}));
+  CHECK(!can_stream({DType::kU8}));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -24,6 +24,15 @@ class RowPairWalk {
 
   std::int64_t n() const { return args_.sizes[RowPairSizes::kN]; }
 
+  /// Of all rows.
+  std::int64_t num_elements() const {
+    std::int64_t count = n();
+    for (std::int64_t dim = 0; dim < num_other_dims_; ++dim) {
+      count *= args_.sizes[RowPairSizes::kDims + static_cast<std::size_t>(dim) * RowPairSizes::kPerDim];
+    }
+    return count;
+  }
+
   void find_row(std::int64_t row) {
     offsets_ = {args_.sizes[RowPairSizes::kOffsets], args_.sizes[RowPairSizes::kOffsets + 1]};
     for (std::int64_t dim = num_other_dims_; dim-- > 0;) {

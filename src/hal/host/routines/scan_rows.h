@@ -20,12 +20,15 @@ inline constexpr std::uint32_t kScanRowsRoutineAbi = 1;
 using ScanElements = std::int64_t (*)(const void* from, void* to, std::int64_t count, std::int64_t carry,
                                       const void* from_start, void* to_start);
 
-/// The RoutineCall::parameters of a scan, all i64. The function is given by its offset from the image's entry.
+/// The RoutineCall::parameters of a scan, all i64. Functions are given by offsets from the image's entry.
 struct ScanRowsParameters {
-  std::int64_t element_bytes, num_other_dims;
+  std::int64_t element_bytes, vector_bytes, num_other_dims;
   std::int64_t is_reverse;
   std::int64_t identity;  // the carry into a row
   std::int64_t scan;
+  /// Of results of at least so many bytes, the rows that are aligned to a vector bypass the caches, by a function that
+  /// is there (not 0) if elements are as wide as lanes.
+  std::int64_t stream_from_bytes, stream;
 };
 
 /// Scans one row per group. The size arguments are RowPairSizes. A HostRoutine.

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What xbyak takes of argmax and scans, and the size of their code.
+#include <functional>
+
+#include <doctest/doctest.h>
+
+#include "millrace/jit/loop_kernel_builder.h"
+#include "tests/jit/xbyak/gemm_harness.h"
+
+namespace millrace {
+namespace {
+
+constexpr ReductionKind kArgMax = ReductionKind::kArgMax;
+
+/// An argmax of the rows or the columns of x[m, n].
+struct ArgCase {
+  SizeExpr m = 8, n = 100;
+  DType dtype = DType::kF32;
+  bool of_columns = false;
+  LoadOptions load = {};
+  std::int64_t shift = 0;  // of the elements read
+  std::function<BodyValue(BodyBuilder&, BodyValue)> term = [](BodyBuilder&, BodyValue x) { return x; };
+  std::function<BodyValue(BodyBuilder&, BodyValue)> epilogue = [](BodyBuilder&, BodyValue index) { return index; };
+
+  LoopKernel build() const {
+    LoopKernelBuilder kernel("arg");
+    const AffineIndex outer = kernel.parallel("outer", of_columns ? n : m);
+    const AffineIndex inner = kernel.reduction("inner", of_columns ? m : n);
+    const OperandId x = kernel.operand("x", {dtype, {m, n}});
+    const std::vector<AffineIndex> place = of_columns ? std::vector{inner, outer} : std::vector{outer, inner - shift};
+    const BodyValue index = kernel.reduce(kArgMax, term(kernel.term(), kernel.load(kernel.term(), x, place, load)));
+    kernel.store("y", {DType::kI64, {of_columns ? n : m}}, {outer}, epilogue(kernel.epilogue(), index));
+    return kernel.finish().value();
+  }
+};
+
+ScanDescriptor make_scan(DType dtype, std::uint32_t axis) {
+  const Shape shape{8, 100};
+  const KernelTensor x = {"x", {dtype, shape}, Layout::row_major(shape)};
+  return {.name = "scan", .input = x, .result = {"y", x.type, x.layout}, .axis = axis};
+}
+
+std::string refusal(const Kernel& kernel) {
+  const auto planned = make_xbyak_generator()->plan(kernel, {"cpu", IsaLevel::kAvx2});
+  return planned.ok() ? "taken" : planned.status().message();
+}
+
+TEST_CASE("xbyak takes an argmax of one operand's contiguous rows") {
+  CHECK_EQ(refusal(ArgCase{}.build()), "taken");
+  CHECK_EQ(refusal(ArgCase{.m = Dim("m"), .n = Dim("n")}.build()), "taken");
+  CHECK_EQ(refusal(ArgCase{.term = [](BodyBuilder& b, BodyValue x) { return b.neg(x); }}.build()), "taken");
+  const auto complement = [](BodyBuilder& b, BodyValue x) { return b.bit_xor(x, b.constant_int(x.dtype, -1)); };
+  for (const DType dtype : {DType::kI8, DType::kU16, DType::kU64}) {
+    CHECK_EQ(refusal(ArgCase{.dtype = dtype, .term = complement}.build()), "taken");
+  }
+  CHECK_EQ(refusal(ArgCase{.of_columns = true}.build()),
+           "an argmax of elements that are 100 apart, takes contiguous rows");
+  CHECK_EQ(refusal(ArgCase{.load = {.fill = Scalar::of(0.0f)}, .shift = 1}.build()),
+           "an argmax of padded or gathered elements, takes plain rows");
+  CHECK_EQ(refusal(ArgCase{.m = std::int64_t{1} << 32}.build()), "4294967296 rows, takes up to 4294967295");
+}
+
+TEST_CASE("xbyak takes no argmax that computes more") {
+  const auto abs = [](BodyBuilder& b, BodyValue x) { return b.abs(x); };
+  CHECK_EQ(refusal(ArgCase{.term = abs}.build()),
+           "an argmax of computed values, the last by abs; takes the operand's elements");
+  const auto other_bits = [](BodyBuilder& b, BodyValue x) { return b.bit_xor(x, b.constant_int(x.dtype, 1)); };
+  CHECK_EQ(refusal(ArgCase{.dtype = DType::kI32, .term = other_bits}.build()),
+           "an argmax of computed values, the last by xor; takes the operand's elements");
+  // Negated integers do not order in reverse: the lowest has no negative.
+  CHECK_EQ(refusal(ArgCase{.dtype = DType::kI32, .term = [](BodyBuilder& b, BodyValue x) { return b.neg(x); }}.build()),
+           "an argmax of computed values, the last by neg; takes the operand's elements");
+  CHECK_EQ(refusal(ArgCase{.epilogue = [](BodyBuilder& b, BodyValue index) { return b.add(index, index); }}.build()),
+           "an argmax whose index enters an epilogue, takes the index as the one result");
+  LoopKernelBuilder kernel("two");
+  const AffineIndex m = kernel.parallel("m", 8), n = kernel.reduction("n", 100);
+  const BodyValue x = kernel.load(kernel.term(), kernel.operand("x", {DType::kF32, {8, 100}}), {m, n});
+  const BodyValue w = kernel.load(kernel.term(), kernel.operand("w", {DType::kF32, {100}}), {n});
+  kernel.store("y", {DType::kI64, {8}}, {m}, kernel.reduce(kArgMax, kernel.term().mul(x, w)));
+  CHECK_EQ(refusal(kernel.finish().value()), "an argmax beside 0 reductions of 2 loads, takes one of one");
+}
+
+TEST_CASE("xbyak scans contiguous rows") {
+  CHECK_EQ(refusal(make_scan(DType::kF32, 1)), "taken");
+  CHECK_EQ(refusal(make_scan(DType::kF32, 0)), "'x' has its elements 100 apart along the axis, takes contiguous rows");
+  ScanDescriptor strided = make_scan(DType::kU8, 1);
+  strided.result.layout.strides[1] = 2;
+  CHECK_EQ(refusal(strided), "'y' has its elements 2 apart along the axis, takes contiguous rows");
+}
+
+TEST_CASE("the code of rows is short, and the same for every size") {
+  const auto generator = make_xbyak_generator();
+  for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    const TargetSpec spec{"cpu", isa};
+    for (const DType dtype : kAllDTypes) {
+      if (dtype == DType::kBool) continue;
+      CAPTURE(to_text(dtype));
+      for (const Kernel& kernel : {Kernel(ArgCase{.dtype = dtype}.build()), Kernel(make_scan(dtype, 1))}) {
+        const auto planned = generator->plan(kernel, spec);
+        REQUIRE_EQ(planned.status().message(), "");
+        const auto image = generator->emit(*planned, spec);
+        REQUIRE_EQ(image.status().message(), "");
+        CHECK_LE(image->code_bytes, 16 << 10);
+      }
+    }
+  }
+  const auto key = [&](const ArgCase& one) { return generator->plan(one.build(), {"cpu", IsaLevel::kAvx2})->key_text; };
+  CHECK_EQ(key({}), key({.m = 3, .n = Dim("n")}));
+  CHECK_NE(key({}), key({.dtype = DType::kI32}));
+}
+
+}  // namespace
+}  // namespace millrace
