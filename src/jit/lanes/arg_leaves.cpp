@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/arg_leaves.h"
 
-#include <bit>
 #include <limits>
 
 #include "jit/lanes/sort_leaves.h"
