@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/select_leaves.h"
 
-#include <limits>
-
 #include "hal/host/routines/row_selector.h"
+#include "jit/lanes/sort_leaves.h"
 
 namespace millrace {
 namespace {
 
 constexpr int kLineBytes = 64;
 constexpr int kPrefetchBytes = 4096;  // ahead of the loads
-
-LaneValue coarse_key(LaneBuilder& b, LaneValue x, const CoarseKeys& keys) {
-  if (is_float(keys.dtype)) {
-    // ~(x + offset) = ~x - offset
-    const std::int64_t offset = coarse_offset_of(keys.dtype);
-    x = turn_negative(b, x, keys.dtype, keys.largest);
-    return b.binary(LaneOp::kAdd, x, b.constant(keys.largest ? -offset : offset));
-  }
-  if (keys.dtype == DType::kBool) x = true_is_one(b, x);
-  // Both are inversions, of the highest bit and of all bits.
-  const std::int64_t inverted = inverted_sign_of(keys.dtype) ^ (keys.largest ? -1 : 0);
-  return inverted == 0 ? x : b.binary(LaneOp::kXor, x, b.constant(inverted));
-}
 
 /// Appends the numbers of the elements whose key is at most the limit.
 template <class MakeKey>
@@ -43,13 +29,6 @@ LaneFunction filter(LaneBuilder b, LaneElement element, const MakeKey& make_key)
 }
 
 }  // namespace
-
-std::int64_t coarse_offset_of(DType dtype) {
-  if (!is_float(dtype)) return 0;
-  const std::int64_t least =
-      size_bytes(dtype) == 8 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int32_t>::min();
-  return least + 1 + infinity_of(dtype);
-}
 
 LaneFunction find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
   enum { kRow, kMinima, kCount };

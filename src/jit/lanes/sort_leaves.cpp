@@ -2,7 +2,9 @@
 #include "jit/lanes/sort_leaves.h"
 
 #include <limits>
+#include <optional>
 
+#include "jit/lanes/coarse_keys.h"
 #include "jit/lanes/sorting_network.h"
 
 namespace millrace {
@@ -35,20 +37,32 @@ class FewMasks {
   int num_whole_;
 };
 
-/// The keys of elements of which none is -0 or NaN.
-LaneValue ordered(LaneBuilder& b, LaneValue x, const LaneKeys& keys) {
-  if (is_float(keys.dtype)) return turn_negative(b, x, keys.dtype, keys.largest);
-  if (keys.dtype == DType::kBool) x = true_is_one(b, x);
-  const std::int64_t inverted = inverted_sign_of(keys.dtype) ^ (keys.largest ? -1 : 0);
-  return inverted == 0 ? x : b.binary(LaneOp::kXor, x, b.constant(inverted));
-}
+CoarseKeys coarse(const LaneKeys& keys) { return {keys.dtype, keys.largest}; }
 
-/// The elements of keys.
-LaneValue unordered(LaneBuilder& b, LaneValue key, const LaneKeys& keys) {
-  const std::int64_t inverted = inverted_sign_of(keys.dtype) ^ (keys.largest ? -1 : 0);
-  if (inverted != 0) key = b.binary(LaneOp::kXor, key, b.constant(inverted));
-  return is_float(keys.dtype) ? turn_negative(b, key, keys.dtype) : key;
-}
+/// Tells whether there was a -0 or a NaN among elements.
+class SpecialFloats {
+ public:
+  explicit SpecialFloats(LaneBuilder& b, DType dtype)
+      : b_(b), dtype_(dtype), least_(b.variable(b.constant(0))), most_magnitude_(b.variable(b.constant(0))) {}
+
+  void add(LaneValue x) {
+    const LaneValue magnitude = b_.binary(LaneOp::kAnd, x, b_.constant(magnitude_of(dtype_)));
+    b_.assign(least_, b_.binary(LaneOp::kMin, least_, x));
+    b_.assign(most_magnitude_, b_.binary(LaneOp::kMax, most_magnitude_, magnitude));
+  }
+  /// Not 0 in some lane if there was one.
+  LaneValue found() {
+    // Read as signed integers, no float is below -0. Without their signs, NaNs are above infinity.
+    const LaneValue has_minus_zero = b_.binary(LaneOp::kEqual, least_, b_.constant(~magnitude_of(dtype_)));
+    const LaneValue has_nan = b_.binary(LaneOp::kLess, b_.constant(infinity_of(dtype_)), most_magnitude_);
+    return b_.select(b_.binary(LaneOp::kEither, has_minus_zero, has_nan), b_.constant(-1), b_.constant(0));
+  }
+
+ private:
+  LaneBuilder& b_;
+  DType dtype_;
+  LaneValue least_, most_magnitude_;
+};
 
 /// The key of each loaded float. ORs to `lost` what the key loses of its bits: the sign of -0, and those of a NaN.
 LaneValue float_keys(LaneBuilder& b, LaneValue x, DType dtype, LaneValue lost) {
@@ -68,11 +82,17 @@ LaneValue load_some(LaneBuilder& b, int pointer, LaneElement element, LaneValue 
   return mask == kNoLaneValue ? b.load(pointer, 0, element) : b.load_masked(pointer, 0, element, mask, b.constant(0));
 }
 
-/// The key of each loaded element, without an index. ORs to `lost` what keys lose of their floats.
-LaneValue element_keys(LaneBuilder& b, LaneValue x, const LaneKeys& keys, LaneValue lost) {
-  if (!is_float(keys.dtype)) return ordered(b, x, keys);
+/// The key that stands above an index. ORs to `lost` what keys lose of their floats.
+LaneValue exact_keys(LaneBuilder& b, LaneValue x, const LaneKeys& keys, LaneValue lost) {
+  if (!is_float(keys.dtype)) return coarse_key(b, x, coarse(keys));
   const LaneValue key = float_keys(b, x, keys.dtype, lost);
   return keys.largest ? b.binary(LaneOp::kXor, key, b.constant(-1)) : key;
+}
+/// The element of such a key, if it lost nothing.
+LaneValue element_of_exact(LaneBuilder& b, LaneValue key, const LaneKeys& keys) {
+  if (!is_float(keys.dtype)) return element_of_coarse(b, key, coarse(keys));
+  if (keys.largest) key = b.binary(LaneOp::kXor, key, b.constant(-1));
+  return turn_negative(b, key, keys.dtype);
 }
 
 LaneValue with_index(LaneBuilder& b, LaneValue key, LaneValue index, const LaneKeys& keys) {
@@ -119,23 +139,29 @@ std::int64_t inverted_sign_of(DType dtype) {
 }
 
 LaneFunction make_keys_function(IsaLevel isa, const LaneKeys& keys) {
-  enum { kRow, kKeys, kCount, kFirstIndex };
+  enum { kRow, kKeys, kCount };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
   const LaneValue lost = b.variable(b.constant(0));
+  std::optional<SpecialFloats> special;
+  if (is_float(keys.dtype) && !keys.with_index) special.emplace(b, keys.dtype);
   LaneValue index = kNoLaneValue;
-  if (keys.with_index) index = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirstIndex)));
+  if (keys.with_index) index = b.variable(b.numbers());
   b.for_vectors(kCount, [&](LaneValue mask) {
-    LaneValue key = element_keys(b, load_some(b, kRow, element, mask), keys, lost);
+    const LaneValue x = load_some(b, kRow, element, mask);
+    if (special) special->add(x);
+    LaneValue key;
     if (keys.with_index) {
-      key = with_index(b, key, index, keys);
+      key = with_index(b, exact_keys(b, x, keys, lost), index, keys);
       b.assign(index, b.binary(LaneOp::kAdd, index, b.constant(b.num_lanes())));
+    } else {
+      key = coarse_key(b, x, coarse(keys));
     }
     b.store(kKeys, 0, b.lane_element(), key, mask);
     b.advance(kRow, b.num_lanes() * element.bytes);
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
   });
-  return b.finish_with_any(lost);
+  return b.finish_with_any(special ? special->found() : lost);
 }
 
 LaneFunction make_numbered_keys_function(IsaLevel isa, const LaneKeys& keys, std::uint8_t number_bytes) {
@@ -144,7 +170,7 @@ LaneFunction make_numbered_keys_function(IsaLevel isa, const LaneKeys& keys, std
   const LaneElement element = element_of(keys.dtype), number = {number_bytes, false};
   const LaneValue lost = b.variable(b.constant(0));
   b.for_vectors(kCount, [&](LaneValue mask) {
-    const LaneValue key = element_keys(b, load_some(b, kElements, element, mask), keys, lost);
+    const LaneValue key = exact_keys(b, load_some(b, kElements, element, mask), keys, lost);
     b.store(kKeys, 0, b.lane_element(), with_index(b, key, load_some(b, kNumbers, number, mask), keys), mask);
     b.advance(kElements, b.num_lanes() * element.bytes);
     b.advance(kNumbers, b.num_lanes() * number.bytes);
@@ -175,32 +201,41 @@ LaneFunction sort_values_function(IsaLevel isa, const LaneKeys& keys, int num_ve
   const FewMasks masks(b, kCount, num_vectors);
   const LaneElement element = element_of(keys.dtype);
   const int vector_bytes = b.num_lanes() * element.bytes;
+  std::optional<SpecialFloats> special;
+  if (is_float(keys.dtype)) special.emplace(b, keys.dtype);
   std::vector<LaneValue> vectors;
-  LaneValue least = b.constant(0), most_magnitude = b.constant(0);
   for (int i = 0; i < num_vectors; ++i) {
     const LaneValue x = masks.load(kRow, i * vector_bytes, element, i, b.constant(0));
-    if (is_float(keys.dtype)) {
-      // Read as signed integers, no float is below -0. Without their signs, NaNs are above infinity.
-      const LaneValue magnitude = b.binary(LaneOp::kAnd, x, b.constant(magnitude_of(keys.dtype)));
-      least = b.binary(LaneOp::kMin, least, x);
-      most_magnitude = b.binary(LaneOp::kMax, most_magnitude, magnitude);
-    }
-    const LaneValue key = ordered(b, x, keys);
+    if (special) special->add(x);
+    const LaneValue key = coarse_key(b, x, coarse(keys));
     const LaneValue mask = masks.of(i);
     vectors.push_back(mask == kNoLaneValue ? key : b.select(mask, key, b.greatest()));
   }
-  LaneValue lost = b.constant(0);
-  if (is_float(keys.dtype)) {
-    const LaneValue minus_zero = b.constant(~magnitude_of(keys.dtype));
-    const LaneValue is_nan = b.binary(LaneOp::kLess, b.constant(infinity_of(keys.dtype)), most_magnitude);
-    const LaneValue any = b.binary(LaneOp::kEither, b.binary(LaneOp::kEqual, least, minus_zero), is_nan);
-    lost = b.select(any, b.constant(-1), lost);
-  }
+  const LaneValue found = special ? special->found() : b.constant(0);
   sort_lanes(b, vectors);
   for (int i = 0; i < num_vectors; ++i) {
-    b.store(kValues, i * vector_bytes, element, unordered(b, vectors[static_cast<std::size_t>(i)], keys), masks.of(i));
+    const LaneValue value = element_of_coarse(b, vectors[static_cast<std::size_t>(i)], coarse(keys));
+    b.store(kValues, i * vector_bytes, element, value, masks.of(i));
   }
-  return b.finish_with_any(lost);
+  return b.finish_with_any(found);
+}
+
+LaneFunction take_run_function(IsaLevel isa, DType dtype, EqualFloats run) {
+  enum { kRow, kTaken, kCount };
+  LaneBuilder b(isa, size_bytes(dtype) == 8 ? 64 : 32);
+  const LaneElement element = element_of(dtype);
+  b.for_vectors(kCount, [&](LaneValue mask) {
+    const LaneValue x = load_some(b, kRow, element, mask);
+    const LaneValue magnitude = b.binary(LaneOp::kAnd, x, b.constant(magnitude_of(dtype)));
+    LaneValue is_taken = run == EqualFloats::kZeros
+                             ? b.binary(LaneOp::kEqual, magnitude, b.constant(0))
+                             : b.binary(LaneOp::kLess, b.constant(infinity_of(dtype)), magnitude);
+    const bool is_rest = mask != kNoLaneValue;
+    if (is_rest) is_taken = b.binary(LaneOp::kBoth, is_taken, mask);
+    b.append(kTaken, x, is_taken, is_rest);
+    b.advance(kRow, b.num_lanes() * element.bytes);
+  });
+  return b.finish_with(kTaken);
 }
 
 LaneFunction partition_function(IsaLevel isa, int lane_bits, PartitionAt at) {
@@ -236,8 +271,9 @@ LaneFunction write_values_function(IsaLevel isa, const LaneKeys& keys) {
   const LaneElement element = element_of(keys.dtype);
   b.for_vectors(kCount, [&](LaneValue mask) {
     LaneValue value = load_some(b, kKeys, b.lane_element(), mask);
-    if (keys.with_index) value = b.unary(LaneOp::kShiftRightSigned, value, kIndexBits);
-    b.store(kValues, 0, element, unordered(b, value, keys), mask);
+    value = keys.with_index ? element_of_exact(b, b.unary(LaneOp::kShiftRightSigned, value, kIndexBits), keys)
+                            : element_of_coarse(b, value, coarse(keys));
+    b.store(kValues, 0, element, value, mask);
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
     b.advance(kValues, b.num_lanes() * element.bytes);
   });

@@ -6,8 +6,9 @@
 
 namespace millrace {
 
-/// What one lane holds of an element while its row is sorted: a signed key that orders like the sort (NaN is greatest,
-/// -0 equals +0, complemented if the largest come first), alone or above the element's index in 32 bits. Above an
+/// What one lane holds of an element while its row is sorted: its coarse key (coarse_keys.h), or above the element's
+/// index in 32 bits a key that orders like the sort: NaN is greatest, -0 equals +0, complemented if the largest come
+/// first. Above an
 /// index, a key of 64 bits is halved: the upper half is there, and the routine sorts runs of equal halves by the lower
 /// ones.
 struct LaneKeys {
@@ -40,6 +41,9 @@ LaneFunction make_numbered_keys_function(IsaLevel, const LaneKeys&, std::uint8_t
 LaneFunction sort_few_function(IsaLevel, int lane_bits, int num_vectors);
 /// For keys without an index.
 LaneFunction sort_values_function(IsaLevel, const LaneKeys&, int num_vectors);
+/// Floats that are equal in the order of sorts though their bits differ.
+enum class EqualFloats : std::uint8_t { kZeros, kNans };
+LaneFunction take_run_function(IsaLevel, DType, EqualFloats run);
 enum class PartitionAt : std::uint8_t { kLess, kAtMost };
 LaneFunction partition_function(IsaLevel, int lane_bits, PartitionAt);
 /// Not for halved keys, which do not hold a value.

@@ -8,6 +8,7 @@
 #include "hal/host/routines/sort_rows.h"
 #include "hal/host/routines/topk_rows.h"
 #include "jit/algorithms/rows.h"
+#include "jit/lanes/coarse_keys.h"
 #include "jit/lanes/select_leaves.h"
 #include "jit/lanes/sort_memory.h"
 #include "jit/xbyak/lane_image.h"
@@ -127,6 +128,10 @@ class SortImageEmitter {
     // All values of a row, which are not more than registers hold.
     p.sorts_values = !keys_.with_index && !few.partitions && sort_.k == sort_.input.type.shape[sort_.axis];
     if (p.sorts_values != 0) p.sort_values = append(sort_values_function(spec_.isa, keys_, 1 << few.first));
+    if (is_float(keys_.dtype) && !keys_.with_index) {
+      p.take_zeros = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kZeros));
+      p.take_nans = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kNans));
+    }
     if (sort_.values && !keys_.are_halved()) p.write_values = append(write_values_function(spec_.isa, keys_));
     if (sort_.indices) p.write_indices = append(write_indices_function(spec_.isa));
     return p;

@@ -27,8 +27,8 @@ void CountingSort::count(const StridedElements& elements) {
   element_bytes_ == 1 ? count_as<std::uint8_t>(elements) : count_as<std::uint16_t>(elements);
 }
 
-void CountingSort::write(std::span<const PatternRun> runs, const StridedResults& results, std::int64_t* starts) const {
-  element_bytes_ == 1 ? write_as<std::uint8_t>(runs, results, starts) : write_as<std::uint16_t>(runs, results, starts);
+void CountingSort::write(std::span<const PatternRun> runs, const StridedResults& results) const {
+  element_bytes_ == 1 ? write_as<std::uint8_t>(runs, results) : write_as<std::uint16_t>(runs, results);
 }
 
 bool CountingSort::has(const PatternRun& run) const {
@@ -59,11 +59,9 @@ void CountingSort::count_as(const StridedElements& elements) {
 }
 
 template <class Element>
-void CountingSort::write_as(std::span<const PatternRun> runs, const StridedResults& results,
-                            std::int64_t* starts) const {
+void CountingSort::write_as(std::span<const PatternRun> runs, const StridedResults& results) const {
   std::int64_t position = 0;
   for (const PatternRun& run : runs) {
-    *starts++ = position;
     const std::int64_t step = run.first <= run.last ? 1 : -1;
     for (std::int64_t pattern = run.first; pattern != run.last + step; pattern += step) {
       const std::int64_t count = tables_[pattern];

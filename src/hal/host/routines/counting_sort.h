@@ -39,8 +39,8 @@ class CountingSort {
   static bool takes(std::int64_t element_bytes, std::int64_t n);
 
   void count(const StridedElements&);
-  /// Writes the elements counted. starts[i] becomes the position of runs[i]'s first.
-  void write(std::span<const PatternRun> runs, const StridedResults&, std::int64_t* starts) const;
+  /// Writes the elements counted.
+  void write(std::span<const PatternRun> runs, const StridedResults&) const;
   /// Whether there are elements of a run.
   bool has(const PatternRun&) const;
 
@@ -54,7 +54,7 @@ class CountingSort {
   template <class Element>
   void count_as(const StridedElements&);
   template <class Element>
-  void write_as(std::span<const PatternRun> runs, const StridedResults&, std::int64_t* starts) const;
+  void write_as(std::span<const PatternRun> runs, const StridedResults&) const;
 
   std::int64_t element_bytes_;
   std::uint32_t* tables_;  // the first has the sums once all is counted

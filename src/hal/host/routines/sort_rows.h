@@ -15,16 +15,18 @@ namespace millrace {
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
 /// of theirs.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 2;
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 3;
 
-/// Writes the keys of `count` contiguous elements, with indices from `first_index` if keys have them. Returns whether a
-/// key lost bits of its element: the sign of -0 or those of a NaN.
-using MakeKeys = std::int64_t (*)(const void* row, void* keys, std::int64_t count, std::int64_t first_index);
+/// Writes the keys of `count` contiguous elements, with their indices if keys have them. Returns whether there is a -0
+/// or a NaN: keys above an index lose the sign and the bits of these, other keys order them by their bits.
+using MakeKeys = std::int64_t (*)(const void* row, void* keys, std::int64_t count);
 /// The same with the indices given, as integers of 4 or 8 bytes.
 using MakeNumberedKeys = std::int64_t (*)(const void* elements, const void* numbers, void* keys, std::int64_t count);
 /// Sorts a contiguous row in registers, from its elements to its values. `count` is as SortFew needs it. Returns
-/// whether the row has a -0 or a NaN; then the values are wrong.
+/// whether there is a -0 or a NaN, which are in the order of their bits.
 using SortValues = std::int64_t (*)(const void* row, void* values, std::int64_t count);
+/// Appends the zeros, or the NaNs, of `count` contiguous elements, each as wide as a key. Returns the end of them.
+using TakeRun = std::byte* (*)(const void* row, void* taken, std::int64_t count);
 /// Writes the elements or the indices (i64) of keys.
 using WriteFromKeys = std::int64_t (*)(const void* keys, void* results, std::int64_t count);
 
@@ -54,6 +56,7 @@ struct SortRowsParameters {
   std::int64_t sorts_values, sort_values;  // whether there is that function, for rows of the one length that is known
   std::int64_t make_keys, write_values, write_indices, partition_less, partition_at_most;
   std::int64_t sort_few[RowSorterCode::kNumFew];
+  std::int64_t take_zeros, take_nans;  // of floats, for keys without an index
 
   static constexpr std::int64_t kFixedBytes = RowSorterMemory::kSampleBytes + RowSorterMemory::kCountBytes;
 };

@@ -29,6 +29,11 @@ void with_element_size(std::int64_t element_bytes, const DoIt& do_it) {
 /// Copies elements at constant strides.
 inline void copy_strided(const std::byte* from, std::int64_t from_stride, std::byte* to, std::int64_t to_stride,
                          std::int64_t count, std::int64_t element_bytes) {
+  if (count <= 0) return;
+  if (from_stride == 1 && to_stride == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(count * element_bytes));
+    return;
+  }
   with_element_size(element_bytes, [&](auto bytes) {
     for (std::int64_t i = 0; i < count; ++i) {
       std::memcpy(to + i * to_stride * bytes, from + i * from_stride * bytes, bytes);
@@ -55,14 +60,15 @@ class SortWalk {
   /// Sorts a row.
   void run(std::int64_t row) {
     go_to(place_of(row));
-    if (p_.sorts_values != 0 && stride(SortTensor::kInput) == 1 && stride(SortTensor::kValues) == 1 &&
-        function<SortValues>(p_.sort_values)(place(SortTensor::kInput), place(SortTensor::kValues), n_) == 0) {
-      return;
-    }
     Key* const keys = p_.uses_scratch != 0
                           ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * 2 * n_
                           : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes);
     const StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
+    if (p_.sorts_values != 0 && elements.stride == 1 && stride(SortTensor::kValues) == 1) {
+      const auto sort_values = function<SortValues>(p_.sort_values);
+      if (sort_values(elements.data, place(SortTensor::kValues), n_) != 0) restore_runs(elements, keys);
+      return;
+    }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
     const bool has_lost_bits = sort(elements, keys, keys + n_);
     if (p_.has_indices != 0) write_indices(keys, keys + n_, k_);
@@ -95,14 +101,14 @@ class SortWalk {
     return static_cast<std::byte*>(args_.buffers[buffer]) + offsets_[static_cast<std::size_t>(tensor)] * bytes;
   }
 
-  /// Sorts the keys of elements, so that the first k are in order. Returns whether keys lost bits.
+  /// Sorts the keys of elements, so that the first k are in order. Returns whether there is a -0 or a NaN.
   bool sort(const StridedElements& elements, Key* keys, Key* other) {
     const std::byte* contiguous = elements.data;
     if (elements.stride != 1) {
       copy_strided(elements.data, elements.stride, bytes_of(other), 1, elements.count, p_.element_bytes);
       contiguous = bytes_of(other);
     }
-    const bool has_lost_bits = function<MakeKeys>(p_.make_keys)(contiguous, keys, elements.count, 0) != 0;
+    const bool has_lost_bits = function<MakeKeys>(p_.make_keys)(contiguous, keys, elements.count) != 0;
     sort_keys(elements, keys, other, elements.count);
     return has_lost_bits;
   }
@@ -128,22 +134,25 @@ class SortWalk {
   void write_key_values(const Key* keys, Key* other, std::int64_t count) const {
     write(SortTensor::kValues, p_.write_values, p_.element_bytes, keys, other, count);
   }
-  /// Writes the first k sorted elements of a row that keys do not hold.
+  /// Writes the first k sorted elements of a row that keys above indices do not hold.
   void write_lost_values(const StridedElements& elements, const Key* keys) const {
     if (p_.keys_are_halved != 0) return write_indexed(elements, keys, 0, k_);
-    const Key nan_key = key_of(p_.magnitude_bits), zero_key = key_of(0);
-    const auto before = [&](Key key) { return std::lower_bound(keys, keys + k_, key) - keys; };
-    if (p_.keys_have_index == 0) return restore_lost_bits(elements, before(zero_key), before(nan_key));
-    for (const Key key : {zero_key, nan_key}) {
-      const auto behind = static_cast<Key>(static_cast<std::int64_t>(key) | 0xffff'ffff);  // the run's last index
-      write_indexed(elements, keys, before(key), std::upper_bound(keys, keys + k_, behind) - keys);
+    for (const std::int64_t element_key : {std::int64_t{0}, p_.magnitude_bits}) {
+      const std::int64_t first = (p_.is_descending != 0 ? ~element_key : element_key) << 32;
+      const auto begin = std::lower_bound(keys, keys + k_, static_cast<Key>(first));
+      const auto end = std::upper_bound(begin, keys + k_, static_cast<Key>(first | 0xffff'ffff));
+      write_indexed(elements, keys, begin - keys, end - keys);
     }
   }
   /// Writes the first k sorted elements of a row, if they are wanted.
-  void write_values(const StridedElements& elements, const Key* keys, Key* other, bool has_lost_bits) const {
+  void write_values(const StridedElements& elements, Key* keys, Key* other, bool has_special_floats) const {
     if (p_.has_values == 0) return;
     if (p_.keys_are_halved == 0) write_key_values(keys, other, k_);
-    if (p_.keys_are_halved != 0 || has_lost_bits) write_lost_values(elements, keys);
+    if (p_.keys_are_halved != 0 || (has_special_floats && p_.keys_have_index != 0)) {
+      write_lost_values(elements, keys);
+    } else if (has_special_floats) {
+      restore_runs(elements, keys);
+    }
   }
 
   std::uint64_t element(const StridedElements& elements, std::int64_t index) const {
@@ -233,38 +242,60 @@ class SortWalk {
     CountingSort sort(p_.element_bytes, bytes_of(keys));
     sort.count(elements);
     const std::span<const PatternRun> runs(p_.pattern_runs, static_cast<std::size_t>(p_.num_pattern_runs));
-    std::array<std::int64_t, kMaxPatternRuns> starts{};
-    sort.write(runs, {place(SortTensor::kValues), stride(SortTensor::kValues), k_}, starts.data());
-    if (p_.magnitude_bits == 0) return;
-    std::int64_t next_zero = k_, next_nan = k_;
-    bool has_lost_bits = false;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      const std::int64_t magnitude = runs[i].first & p_.magnitude_bits;
-      if (magnitude != 0 && magnitude <= p_.infinity_bits) continue;
-      std::int64_t& next = magnitude == 0 ? next_zero : next_nan;
-      next = std::min(next, starts[i]);
-      // A +0 has lost nothing.
-      has_lost_bits = has_lost_bits || (runs[i].first != 0 && sort.has(runs[i]));
-    }
-    if (has_lost_bits) restore_lost_bits(elements, next_zero, next_nan);
+    sort.write(runs, {place(SortTensor::kValues), stride(SortTensor::kValues), k_});
+    const bool has_special_floats = std::any_of(runs.begin(), runs.end(), [&](const PatternRun& run) {
+      return (is_nan(run.first) || (is_zero(run.first) && run.first != 0)) && sort.has(run);
+    });
+    if (has_special_floats) restore_runs(elements, keys);
   }
 
-  /// Keys lose the sign of -0 and the bits of NaNs. Both are runs of equal keys, so their elements follow each other in
-  /// the results as they do in the row. Takes the position of the first of each, or k.
-  void restore_lost_bits(const StridedElements& elements, std::int64_t next_zero, std::int64_t next_nan) const {
-    for (std::int64_t i = 0; i < elements.count && (next_zero < k_ || next_nan < k_); ++i) {
-      const std::uint64_t bits = element(elements, i);
-      const auto magnitude = static_cast<std::int64_t>(bits & static_cast<std::uint64_t>(p_.magnitude_bits));
-      if (magnitude != 0 && magnitude <= p_.infinity_bits) continue;
-      std::int64_t& next = magnitude == 0 ? next_zero : next_nan;
-      if (next < k_) write_value(next, bits);
-      ++next;
+  bool is_zero(std::int64_t bits) const { return p_.magnitude_bits != 0 && (bits & p_.magnitude_bits) == 0; }
+  bool is_nan(std::int64_t bits) const { return (bits & p_.magnitude_bits) > p_.infinity_bits; }
+
+  /// Zeros and NaNs are two runs of equal elements among the values, in some order. Gives them that of the row. `keys`
+  /// has room for two rows, and is not read.
+  void restore_runs(const StridedElements& elements, Key* keys) const {
+    Key* const taken = keys + n_;
+    const std::byte* row = elements.data;
+    if (elements.stride != 1) {
+      copy_strided(elements.data, elements.stride, bytes_of(keys), 1, n_, p_.element_bytes);
+      row = bytes_of(keys);
     }
+    const auto take = [&](std::int64_t run) {
+      return reinterpret_cast<const Key*>(function<TakeRun>(run)(row, taken, n_)) - taken;
+    };
+    const std::int64_t num_nans = take(p_.take_nans);
+    write_taken(taken, p_.is_descending != 0 ? 0 : n_ - num_nans, num_nans);
+    const std::int64_t num_zeros = take(p_.take_zeros);
+    if (num_zeros > 0) write_taken(taken, first_zero(num_nans), num_zeros);
   }
-  /// The least key of an element key.
-  Key key_of(std::int64_t element_key) const {
-    const std::int64_t key = p_.is_descending != 0 ? ~element_key : element_key;
-    return static_cast<Key>(p_.keys_have_index != 0 ? key << 32 : key);
+  void write_taken(Key* taken, std::int64_t position, std::int64_t count) const {
+    const std::int64_t to_stride = stride(SortTensor::kValues);
+    copy_strided(bytes_of(taken), p_.key_bytes / p_.element_bytes,
+                 place(SortTensor::kValues) + position * to_stride * p_.element_bytes, to_stride,
+                 std::min(count, k_ - position), p_.element_bytes);
+  }
+  /// The position of the first zero among the values, or k.
+  std::int64_t first_zero(std::int64_t num_nans) const {
+    const std::byte* const values = place(SortTensor::kValues);
+    const std::int64_t value_stride = stride(SortTensor::kValues);
+    const bool is_ascending = p_.is_descending == 0;
+    std::int64_t begin = is_ascending ? 0 : std::min(num_nans, k_);
+    std::int64_t count = (is_ascending ? std::min(n_ - num_nans, k_) : k_) - begin;
+    with_element_size(p_.element_bytes, [&](auto bytes) {
+      // Without branches, which would be unpredictable.
+      while (count > 0) {
+        const std::int64_t half = count / 2;
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, values + (begin + half) * value_stride * bytes, bytes);
+        const std::uint64_t magnitude = bits & static_cast<std::uint64_t>(p_.magnitude_bits);
+        const bool is_negative = magnitude != bits;
+        const bool is_before = (magnitude != 0) & (is_negative == is_ascending);
+        begin += is_before ? half + 1 : 0;
+        count = is_before ? count - half - 1 : half;
+      }
+    });
+    return begin;
   }
 
   const std::byte* code_;
