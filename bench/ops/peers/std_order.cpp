@@ -85,8 +85,8 @@ void binary_heap_topk(const float* x, float* values, std::int64_t* indices, std:
 }
 
 float read_all(const float* x, std::int64_t count) {
-  // As many maxima as hide the latency of one, in vectors.
-  constexpr std::int64_t kTogether = 256;
+  // As many maxima as hide the latency of one, and as registers hold.
+  constexpr std::int64_t kTogether = 64;
   float greatest[kTogether];
   std::fill(std::begin(greatest), std::end(greatest), -std::numeric_limits<float>::infinity());
   std::int64_t i = 0;

@@ -12,6 +12,9 @@ namespace {
 constexpr std::int64_t kGroupsPerResult = 8;
 constexpr std::int64_t kFewestGroups = 256;
 
+/// With more elements found than this, sorting them for a better limit takes less time than finding as many again.
+constexpr std::int64_t many_found(std::int64_t k) { return 2 * k + 128; }
+
 }  // namespace
 
 template <class Key>
@@ -112,7 +115,7 @@ void RowSelector<Key>::find_elements(const std::byte* row, std::int64_t first, s
   const std::int64_t num_new = reinterpret_cast<const Key*>(end) - to;
   num_found_ += num_new;
   num_in_limit_ += num_new;
-  if (num_found_ > kMostFound) {
+  if (num_found_ > many_found(k_)) {
     set_limit(order_.reduce(memory_.found, num_found_));
     num_found_ = k_;
     exclude_run();
@@ -120,6 +123,8 @@ void RowSelector<Key>::find_elements(const std::byte* row, std::int64_t first, s
     exclude_run();
   }
 }
+
+static_assert(many_found(RowSelector<std::int32_t>::kMostFound / 4) <= RowSelector<std::int32_t>::kMostFound);
 
 template class RowSelector<std::int32_t>;
 template class RowSelector<std::int64_t>;

@@ -38,7 +38,8 @@ struct KeyRun {
 /// Finds a few elements of a row that have the first k among them, in one pass over memory. The row is read in blocks
 /// that stay in the L2 cache. The least keys of groups of elements give a limit: if k groups have a key up to it,
 /// elements beyond it are not among the first k. Only chunks that have a key up to the limit are read again. Once k
-/// elements up to the limit are found, later ones that equal it come too late.
+/// elements up to the limit are found, later ones that equal it come too late. Where many are found, the k-th of them
+/// becomes the limit.
 template <class Key>
 class RowSelector {
  public:
@@ -71,7 +72,7 @@ class RowSelector {
       : code_(code), sorter_(sorter, sorter_memory), memory_(memory), order_(std::move(order)) {}
 
   /// Finds the elements of a contiguous row, and writes their numbers in order. Returns how many there are: at least
-  /// k, which is at most kMostFound / 2.
+  /// k, which is at most kMostFound / 4.
   std::int64_t select(const std::byte* row, std::int64_t n, std::int64_t k);
 
   /// The elements that all calls read, as a measure of work.

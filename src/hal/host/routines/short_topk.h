@@ -31,6 +31,7 @@ class ShortTopk {
   void run(std::int64_t first_row, std::int64_t end_row) {
     while (first_row < end_row) {
       bound_rows(first_row, std::min<std::int64_t>(end_row - first_row, kRowsAtOnce));
+      next_rows_ = {first_row + num_rows_, end_row};
       for (std::int64_t done = 0; done < num_rows_;) {
         const std::int64_t end = find_rows(done);
         sort_rows(done, end);
@@ -63,6 +64,16 @@ class ShortTopk {
     for (std::int64_t row = 0; row < num_rows; ++row) selector_.sort_minima(row);
   }
 
+  /// Rows that follow come from memory while those at hand are worked on.
+  void prefetch(std::int64_t row) {
+    if (row >= next_rows_.end) return;
+    walk_.go_to(walk_.place_of(row));
+    const std::byte* const elements = walk_.place(SortTensor::kInput);
+    constexpr std::int64_t kLineBytes = 64;
+    const std::int64_t bytes = walk_.n() * p_.sort.element_bytes;
+    for (std::int64_t at = 0; at < bytes; at += kLineBytes) __builtin_prefetch(elements + at);
+  }
+
   /// Finds elements of rows from `first` on while there is room, and makes their keys. Returns the end of the rows.
   std::int64_t find_rows(std::int64_t first) {
     std::int64_t num_found = 0, row = first;
@@ -70,6 +81,7 @@ class ShortTopk {
       Key* const numbers = memory_.numbers + num_found;
       const std::byte* const elements = input(row);
       count_of(row) = selector_.find(elements, order_.run_of(selector_.bound_of(row)), numbers);
+      prefetch(next_rows_.first + row);
       with_element_size(p_.sort.element_bytes, [&](auto bytes) {
         std::byte* const copies = memory_.elements + num_found * bytes;
         for (std::int64_t i = 0; i < count_of(row); ++i) {
@@ -120,6 +132,9 @@ class ShortTopk {
   Memory memory_;
   ShortSelector<Key> selector_;
   std::int64_t num_rows_ = 0;
+  struct Rows {
+    std::int64_t first = 0, end = 0;
+  } next_rows_;
   std::array<Place, kRowsAtOnce> places_{};
   std::array<std::int64_t, kRowsAtOnce> counts_{};  // of elements found
   bool has_lost_bits_ = false;

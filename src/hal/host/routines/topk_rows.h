@@ -46,7 +46,7 @@ struct TopkRowsParameters {
 };
 
 /// Finds and sorts the first k elements of one row per group: by ShortSelector where that takes them, otherwise by
-/// RowSelector. Rows are contiguous, and k is at most half of RowSelector::kMostFound. A HostRoutine.
+/// RowSelector. Rows are contiguous, and k is at most a quarter of RowSelector::kMostFound. A HostRoutine.
 void topk_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
                std::uint32_t end_group);
 
