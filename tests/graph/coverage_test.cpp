@@ -54,11 +54,11 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
     graph.output("y", topk(graph.input("x", DType::kF32, {100}), 10).values);
     text += kernels_for("cpu:baseline", graph, *context);
   }
-  {
+  for (const std::int64_t axis : {0, 1}) {
     GraphBuilder graph;
     Tensor x = graph.input("x", DType::kF32, {8, 4});
     Tensor i = graph.input("i", DType::kI32, {8});
-    graph.output("y", scatter_add(x, i, cumulative_sum(x), 0));
+    graph.output("y", scatter_add(x, i, cumulative_sum(x, {.axis = axis}), 0));
     text += kernels_of(graph, context);
   }
   for (const std::int64_t n : {100, 1'000'000}) {
