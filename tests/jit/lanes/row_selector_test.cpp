@@ -61,8 +61,7 @@ class Selection {
       std::sort(numbers, numbers + k);
       return last;
     };
-    Selector selector(code, sorter_.code(),
-                      {fixed.data(), reinterpret_cast<std::uint64_t*>(fixed.data() + RowSorterMemory::kSampleBytes)},
+    Selector selector(code, sorter_.code(), {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes},
                       {as_keys(minima), as_keys(groups), as_keys(other), as_keys(passing), as_keys(found)},
                       {[](Key key) { return KeyRun<Key>{key, key}; }, reduce});
     const std::int64_t count = selector.select(elements.data(), static_cast<std::int64_t>(row.size()), k);

@@ -66,13 +66,13 @@ std::vector<std::int64_t> sizes() {
 
 /// Sorts the first `wanted` of `input` and compares them. Returns the keys read.
 template <class Key>
-std::int64_t check_sort(const RowSorterCode& code, const std::vector<Key>& input, std::int64_t wanted) {
+std::int64_t check_sort(const RowSorterCode& code, const std::vector<Key>& input, std::int64_t wanted,
+                        KeyParts parts = KeyParts::kWhole) {
   const std::size_t bytes = input.size() * sizeof(Key);
   const GuardedMemory keys(bytes, GuardedMemory::Side::kEnd), other(bytes, GuardedMemory::Side::kEnd);
   const GuardedMemory fixed(SortRowsParameters::kFixedBytes, GuardedMemory::Side::kEnd);
   std::copy(input.begin(), input.end(), reinterpret_cast<Key*>(keys.data()));
-  RowSorter<Key> sorter(code,
-                        {fixed.data(), reinterpret_cast<std::uint64_t*>(fixed.data() + RowSorterMemory::kSampleBytes)});
+  RowSorter<Key> sorter(code, {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes}, parts);
   sorter.sort(reinterpret_cast<Key*>(keys.data()), reinterpret_cast<Key*>(other.data()),
               static_cast<std::int64_t>(input.size()), wanted);
   std::vector<Key> expected = input;
@@ -116,6 +116,24 @@ TEST_CASE("rows of 32-bit keys are sorted") {
 }
 TEST_CASE("rows of 64-bit keys are sorted") {
   for (const IsaLevel isa : host_lane_levels()) check_patterns<std::int64_t>(isa);
+}
+
+TEST_CASE("rows of keys above an index are sorted, equal ones by the index") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    const SorterCode code(isa, 64);
+    for (const Pattern<std::int32_t>& pattern : patterns<std::int32_t>()) {
+      for (const std::int64_t n : {7, 1000, 4095, 4096, 4097, 65'536, 65'537, 200'000}) {
+        CAPTURE(pattern.name);
+        CAPTURE(n);
+        std::mt19937_64 random(static_cast<std::uint64_t>(n));
+        std::vector<std::int64_t> input;
+        for (std::int64_t i = 0; i < n; ++i) input.push_back(std::int64_t{pattern.key(i, n, random)} << 32 | i);
+        const std::int64_t read = check_sort(code.code(), input, n, KeyParts::kAboveIndex);
+        CHECK(static_cast<double>(read) <= static_cast<double>(n) * (2 + std::log2(static_cast<double>(n) + 1)));
+        check_sort(code.code(), input, n / 3, KeyParts::kAboveIndex);
+      }
+    }
+  }
 }
 
 /// Puts the least keys wherever the first pivots are sampled, so that every split is bad.

@@ -25,19 +25,24 @@ struct RowSorterCode {
 /// Memory beside the keys, per call.
 struct RowSorterMemory {
   static constexpr std::int64_t kSampleBytes = 16 * 64;
-  static constexpr std::int64_t kCountBytes = 256 * 8;
-  std::byte* sample;      // kSampleBytes
-  std::uint64_t* counts;  // kCountBytes
+  static constexpr std::int64_t kCountBytes = 20 << 10;
+  std::byte* sample;  // kSampleBytes
+  std::byte* counts;  // kCountBytes
 };
+
+/// What keys hold besides what orders them.
+enum class KeyParts : std::uint8_t { kWhole, kAboveIndex };  // the index: in the lower half, ascending before the sort
 
 /// Sorts signed keys of 32 or 64 bits by vectors: partitions at a sampled median between two arrays, and sorts what
 /// fits registers by networks. Equal keys are split off together. Where samples mislead, a radix sort takes over, so
-/// that the time is O(n log n) for all keys. Source: Hoare, "Quicksort", 1962; Musser, "Introspective sorting and
-/// selection algorithms", 1997.
+/// that the time is O(n log n) for all keys. Keys above an index are sorted by their upper digits as soon as they fit
+/// the caches: partitions keep their order, so that equal ones stay in the order of their indices. Source: Hoare,
+/// "Quicksort", 1962; Musser, "Introspective sorting and selection algorithms", 1997.
 template <class Key>
 class RowSorter {
  public:
-  RowSorter(const RowSorterCode& code, const RowSorterMemory& memory) : code_(code), memory_(memory) {}
+  RowSorter(const RowSorterCode& code, const RowSorterMemory& memory, KeyParts parts = KeyParts::kWhole)
+      : code_(code), memory_(memory), parts_(parts) {}
 
   /// What is known of the keys behind the first ones that are wanted.
   enum class Rest { kLost, kKept };
@@ -64,7 +69,11 @@ class RowSorter {
     Key* data() const { return is_in_place ? place : other; }
   };
 
+  /// Whether digits are faster for keys of which all are wanted.
+  bool prefers_digits(const Part&, std::int64_t wanted) const;
   void sort_by_digits(const Part&);
+  void sort_by_all_digits(const Part&);
+  void sort_by_upper_digits(const Part&);
   Key choose_pivot(const Part&);
   /// Splits off the keys that `partition` puts first.
   std::int64_t split(const Part&, PartitionKeys partition, Key pivot);
@@ -73,6 +82,7 @@ class RowSorter {
 
   const RowSorterCode& code_;
   RowSorterMemory memory_;
+  KeyParts parts_;
   std::int64_t keys_read_ = 0;
 };
 

@@ -52,7 +52,7 @@ class SortWalk {
         n_(args.sizes[SortRowsSizes::kN]),
         k_(args.sizes[SortRowsSizes::kK]),
         sorter_code_(sorter_code(p.sort_few, p.partition_less, p.partition_at_most, p.num_lanes)),
-        sorter_(sorter_code_, sorter_memory()) {}
+        sorter_(sorter_code_, sorter_memory(), p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
 
   std::int64_t n() const { return n_; }
   std::int64_t k() const { return k_; }
@@ -164,7 +164,7 @@ class SortWalk {
   static std::int64_t index_of(Key key) { return static_cast<std::int64_t>(key) & 0xffff'ffff; }
   std::byte* workgroup_memory() const { return static_cast<std::byte*>(args_.workgroup_memory); }
   RowSorterMemory sorter_memory() const {
-    return {workgroup_memory(), reinterpret_cast<std::uint64_t*>(workgroup_memory() + RowSorterMemory::kSampleBytes)};
+    return {workgroup_memory(), workgroup_memory() + RowSorterMemory::kSampleBytes};
   }
   template <class Function>
   Function function(std::int64_t offset) const {
@@ -195,13 +195,14 @@ class SortWalk {
     copy_strided(bytes_of(other), 1, place(tensor), stride(tensor), count, bytes);
   }
 
-  void write_value(std::int64_t position, std::uint64_t bits) const {
-    std::memcpy(place(SortTensor::kValues) + position * stride(SortTensor::kValues) * p_.element_bytes, &bits,
-                static_cast<std::size_t>(p_.element_bytes));
-  }
-
   void write_indexed(const StridedElements& elements, const Key* keys, std::int64_t first, std::int64_t end) const {
-    for (std::int64_t i = first; i < end; ++i) write_value(i, element(elements, index_of(keys[i])));
+    std::byte* const values = place(SortTensor::kValues);
+    const std::int64_t to_stride = stride(SortTensor::kValues);
+    with_element_size(p_.element_bytes, [&](auto bytes) {
+      for (std::int64_t i = first; i < end; ++i) {
+        std::memcpy(values + i * to_stride * bytes, elements.data + index_of(keys[i]) * elements.stride * bytes, bytes);
+      }
+    });
   }
 
   static std::int64_t upper_half(Key key) { return static_cast<std::int64_t>(key) >> 32; }
@@ -219,7 +220,9 @@ class SortWalk {
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t index = index_of(keys[i]);
         // The lower half has no sign: inverts its highest bit, which is compared as one.
-        const std::uint64_t lower = static_cast<std::uint64_t>(whole_key(element(elements, index))) << 32;
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, elements.data + index * elements.stride * std::int64_t{sizeof(bits)}, sizeof(bits));
+        const std::uint64_t lower = static_cast<std::uint64_t>(whole_key(bits)) << 32;
         keys[i] = static_cast<Key>((lower ^ std::uint64_t{1} << 63) | static_cast<std::uint64_t>(index));
       }
       sorter_.sort(keys + begin, other, end - begin, k_ - begin);
