@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/sort_leaves.h"
 
+#include <bit>
 #include <limits>
 #include <optional>
 
@@ -14,11 +15,10 @@ constexpr int kIndexBits = 32;
 constexpr std::int64_t kLowerHalf = (std::int64_t{1} << 32) - 1;
 constexpr std::int64_t kUpperHalf = ~kLowerHalf;
 
-/// The masks of a few vectors, of which `count` lanes are in use: more than half, so that the first vectors are whole.
+/// The masks of a few vectors, of which `count` lanes are in use. The first ones are whole: half of them at least.
 class FewMasks {
  public:
-  FewMasks(LaneBuilder& b, int count, int num_vectors)
-      : b_(b), count_(b.broadcast(count)), num_whole_(num_vectors / 2) {}
+  FewMasks(LaneBuilder& b, int count, int num_whole) : b_(b), count_(b.broadcast(count)), num_whole_(num_whole) {}
 
   LaneValue of(int vector) const {
     if (vector < num_whole_) return kNoLaneValue;
@@ -38,6 +38,11 @@ class FewMasks {
 };
 
 CoarseKeys coarse(const LaneKeys& keys) { return {keys.dtype, keys.largest}; }
+
+/// The power of two of vectors that hold so many elements.
+int vectors_for(const LaneBuilder& b, int num_elements) {
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>((num_elements + b.num_lanes() - 1) / b.num_lanes())));
+}
 
 /// Tells whether there was a -0 or a NaN among elements.
 class SpecialFloats {
@@ -64,13 +69,15 @@ class SpecialFloats {
   LaneValue least_, most_magnitude_;
 };
 
-/// The key of each loaded float. ORs to `lost` what the key loses of its bits: the sign of -0, and those of a NaN.
+/// The key of each loaded float. ORs to `lost`, if that is given, what the key loses of its bits: the sign of -0, and
+/// those of a NaN.
 LaneValue float_keys(LaneBuilder& b, LaneValue x, DType dtype, LaneValue lost) {
   const LaneValue most = b.constant(magnitude_of(dtype)), zero = b.constant(0);
   const LaneValue magnitude = b.binary(LaneOp::kAnd, x, most);
   const LaneValue is_zero = b.binary(LaneOp::kEqual, magnitude, zero);
   const LaneValue is_nan = b.binary(LaneOp::kLess, b.constant(infinity_of(dtype)), magnitude);
   const LaneValue key = b.select(is_nan, most, b.select(is_zero, zero, turn_negative(b, x, dtype)));
+  if (lost == kNoLaneValue) return key;
   const LaneValue difference = b.binary(LaneOp::kXor, x, key);
   const LaneValue lost_now = b.select(b.binary(LaneOp::kEither, is_zero, is_nan), difference, zero);
   b.assign(lost, b.binary(LaneOp::kOr, lost, lost_now));
@@ -82,7 +89,8 @@ LaneValue load_some(LaneBuilder& b, int pointer, LaneElement element, LaneValue 
   return mask == kNoLaneValue ? b.load(pointer, 0, element) : b.load_masked(pointer, 0, element, mask, b.constant(0));
 }
 
-/// The key that stands above an index. ORs to `lost` what keys lose of their floats.
+/// The key that stands above an index. ORs to `lost`, if that is given, what keys lose of their
+/// floats.
 LaneValue exact_keys(LaneBuilder& b, LaneValue x, const LaneKeys& keys, LaneValue lost) {
   if (!is_float(keys.dtype)) return coarse_key(b, x, coarse(keys));
   const LaneValue key = float_keys(b, x, keys.dtype, lost);
@@ -182,7 +190,7 @@ LaneFunction make_numbered_keys_function(IsaLevel isa, const LaneKeys& keys, std
 LaneFunction sort_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
-  const FewMasks masks(b, kCount, num_vectors);
+  const FewMasks masks(b, kCount, num_vectors / 2);
   const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
   std::vector<LaneValue> vectors;
   for (int i = 0; i < num_vectors; ++i) {
@@ -195,10 +203,11 @@ LaneFunction sort_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
   return b.finish_with(kTo);
 }
 
-LaneFunction sort_values_function(IsaLevel isa, const LaneKeys& keys, int num_vectors) {
+LaneFunction sort_values_function(IsaLevel isa, const LaneKeys& keys, int num_elements) {
   enum { kRow, kValues, kCount };
   LaneBuilder b(isa, keys.lane_bits());
-  const FewMasks masks(b, kCount, num_vectors);
+  const int num_vectors = vectors_for(b, num_elements);
+  const FewMasks masks(b, kCount, num_elements / b.num_lanes());
   const LaneElement element = element_of(keys.dtype);
   const int vector_bytes = b.num_lanes() * element.bytes;
   std::optional<SpecialFloats> special;
@@ -218,6 +227,28 @@ LaneFunction sort_values_function(IsaLevel isa, const LaneKeys& keys, int num_ve
     b.store(kValues, i * vector_bytes, element, value, masks.of(i));
   }
   return b.finish_with_any(found);
+}
+
+LaneFunction sort_indices_function(IsaLevel isa, const LaneKeys& keys, int num_elements) {
+  enum { kRow, kIndices, kCount };
+  LaneBuilder b(isa, keys.lane_bits());
+  const int num_vectors = vectors_for(b, num_elements);
+  const FewMasks masks(b, kCount, num_elements / b.num_lanes());
+  const LaneElement element = element_of(keys.dtype);
+  std::vector<LaneValue> vectors;
+  for (int i = 0; i < num_vectors; ++i) {
+    const LaneValue x = masks.load(kRow, i * b.num_lanes() * element.bytes, element, i, b.constant(0));
+    const LaneValue index = b.binary(LaneOp::kAdd, b.numbers(), b.constant(i * b.num_lanes()));
+    const LaneValue key = with_index(b, exact_keys(b, x, keys, kNoLaneValue), index, keys);
+    const LaneValue mask = masks.of(i);
+    vectors.push_back(mask == kNoLaneValue ? key : b.select(mask, key, b.greatest()));
+  }
+  sort_lanes(b, vectors);
+  for (int i = 0; i < num_vectors; ++i) {
+    const LaneValue index = b.binary(LaneOp::kAnd, vectors[static_cast<std::size_t>(i)], b.constant(kLowerHalf));
+    b.store(kIndices, i * b.num_lanes() * b.lane_element().bytes, b.lane_element(), index, masks.of(i));
+  }
+  return b.finish_with(kIndices);
 }
 
 LaneFunction take_run_function(IsaLevel isa, DType dtype, EqualFloats run) {

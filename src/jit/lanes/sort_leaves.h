@@ -39,8 +39,10 @@ LaneFunction make_keys_function(IsaLevel, const LaneKeys&);
 /// The same for elements whose indices are given, as numbers of 4 or 8 bytes. Keys have indices.
 LaneFunction make_numbered_keys_function(IsaLevel, const LaneKeys&, std::uint8_t number_bytes);
 LaneFunction sort_few_function(IsaLevel, int lane_bits, int num_vectors);
-/// For keys without an index.
-LaneFunction sort_values_function(IsaLevel, const LaneKeys&, int num_vectors);
+/// For rows of `num_elements`, which 16 vectors hold, and keys without an index.
+LaneFunction sort_values_function(IsaLevel, const LaneKeys&, int num_elements);
+/// The same for keys with an index that are not halved.
+LaneFunction sort_indices_function(IsaLevel, const LaneKeys&, int num_elements);
 /// Floats that are equal in the order of sorts though their bits differ.
 enum class EqualFloats : std::uint8_t { kZeros, kNans };
 LaneFunction take_run_function(IsaLevel, DType, EqualFloats run);

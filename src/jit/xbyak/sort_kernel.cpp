@@ -32,6 +32,14 @@ FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
   return {};
 }
 
+/// The length of rows of which one function sorts all values, or all indices, in registers; 0 if there is none.
+std::int64_t elements_in_registers(const SortDescriptor& sort, IsaLevel isa) {
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  const bool is_one_result = sort.values.has_value() != sort.indices.has_value();
+  const bool fits = n.is_constant() && sort.k == n && !few_of(sort, isa).partitions;
+  return fits && is_one_result && !lane_keys_of(sort).are_halved() ? n.constant() : 0;
+}
+
 /// The functions that a selection needs: for short rows those of the vectors that k asks for, and those for others.
 struct SelectionRange {
   FewRange short_few;
@@ -125,9 +133,13 @@ class SortImageEmitter {
     p.make_keys = append(make_keys_function(spec_.isa, keys_));
     const FewRange few = few_of(sort_, spec_.isa);
     emit_sorter(keys_.lane_bits(), few, p);
-    // All values of a row, which are not more than registers hold.
-    p.sorts_values = !keys_.with_index && !few.partitions && sort_.k == sort_.input.type.shape[sort_.axis];
-    if (p.sorts_values != 0) p.sort_values = append(sort_values_function(spec_.isa, keys_, 1 << few.first));
+    const std::int64_t in_registers = elements_in_registers(sort_, spec_.isa);
+    p.sorts_few = in_registers > 0;
+    if (p.sorts_few != 0 && keys_.with_index) {
+      p.sort_indices = append(sort_indices_function(spec_.isa, keys_, static_cast<int>(in_registers)));
+    } else if (p.sorts_few != 0) {
+      p.sort_values = append(sort_values_function(spec_.isa, keys_, static_cast<int>(in_registers)));
+    }
     if (is_float(keys_.dtype) && !keys_.with_index) {
       p.take_zeros = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kZeros));
       p.take_nans = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kNans));
@@ -220,11 +232,11 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   planned.info.num_sizes = static_cast<std::uint32_t>(planned.sizes.size());
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   const FewRange few = few_of(sort, spec.isa);
-  planned.key_text =
-      fmt::format("{} {} largest {} values {} indices {} dims {} few {} to {} partitions {} whole {} scratch {}{}\n",
-                  selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.largest,
-                  sort.values.has_value(), sort.indices.has_value(), num_other_dims(sort), few.first, few.end,
-                  few.partitions, sort.k == n, !fits, selects ? selection_of(sort, spec.isa).to_text() : "");
+  planned.key_text = fmt::format(
+      "{} {} largest {} values {} indices {} dims {} few {} to {} partitions {} in registers {} scratch {}{}\n",
+      selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.largest, sort.values.has_value(),
+      sort.indices.has_value(), num_other_dims(sort), few.first, few.end, few.partitions,
+      elements_in_registers(sort, spec.isa), !fits, selects ? selection_of(sort, spec.isa).to_text() : "");
   planned.mapped = sort;
   return planned;
 }

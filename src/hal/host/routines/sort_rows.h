@@ -25,6 +25,8 @@ using MakeNumberedKeys = std::int64_t (*)(const void* elements, const void* numb
 /// Sorts a contiguous row in registers, from its elements to its values. `count` is as SortFew needs it. Returns
 /// whether there is a -0 or a NaN, which are in the order of their bits.
 using SortValues = std::int64_t (*)(const void* row, void* values, std::int64_t count);
+/// The same from a row's elements to their indices.
+using SortIndices = std::byte* (*)(const void* row, std::int64_t* indices, std::int64_t count);
 /// Appends the zeros, or the NaNs, of `count` contiguous elements, each as wide as a key. Returns the end of them.
 using TakeRun = std::byte* (*)(const void* row, void* taken, std::int64_t count);
 /// Writes the elements or the indices (i64) of keys.
@@ -53,7 +55,9 @@ struct SortRowsParameters {
   std::int64_t inverted_bits;     // of every element, before it is compared as a signed integer
   std::int64_t num_pattern_runs;  // 0 if elements are not counted
   PatternRun pattern_runs[kMaxPatternRuns];
-  std::int64_t sorts_values, sort_values;  // whether there is that function, for rows of the one length that is known
+  /// Whether there is one of the functions that sort in registers, for rows of the one length that is known: values if
+  /// keys have no index, otherwise indices.
+  std::int64_t sorts_few, sort_values, sort_indices;
   std::int64_t make_keys, write_values, write_indices, partition_less, partition_at_most;
   std::int64_t sort_few[RowSorterCode::kNumFew];
   std::int64_t take_zeros, take_nans;  // of floats, for keys without an index

@@ -64,15 +64,23 @@ class SortWalk {
                           ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * 2 * n_
                           : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes);
     const StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
-    if (p_.sorts_values != 0 && elements.stride == 1 && stride(SortTensor::kValues) == 1) {
-      const auto sort_values = function<SortValues>(p_.sort_values);
-      if (sort_values(elements.data, place(SortTensor::kValues), n_) != 0) restore_runs(elements, keys);
-      return;
+    if (p_.sorts_few != 0 && elements.stride == 1 && stride(SortTensor::kValues) <= 1 &&
+        stride(SortTensor::kIndices) <= 1) {
+      return sort_in_registers(elements, keys);
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
     const bool has_lost_bits = sort(elements, keys, keys + n_);
     if (p_.has_indices != 0) write_indices(keys, keys + n_, k_);
     write_values(elements, keys, keys + n_, has_lost_bits);
+  }
+
+  void sort_in_registers(const StridedElements& elements, Key* keys) const {
+    if (p_.keys_have_index != 0) {
+      auto* const indices = reinterpret_cast<std::int64_t*>(place(SortTensor::kIndices));
+      function<SortIndices>(p_.sort_indices)(elements.data, indices, n_);
+    } else if (function<SortValues>(p_.sort_values)(elements.data, place(SortTensor::kValues), n_) != 0) {
+      restore_runs(elements, keys);
+    }
   }
 
   /// Where a row is in each tensor, in elements.
