@@ -85,7 +85,7 @@ void binary_heap_topk(const float* x, float* values, std::int64_t* indices, std:
 }
 
 float read_all(const float* x, std::int64_t count) {
-  // As many maxima as hide the latency of one, and as registers hold.
+  // Enough maxima to hide the latency of one, and few enough for registers.
   constexpr std::int64_t kTogether = 64;
   float greatest[kTogether];
   std::fill(std::begin(greatest), std::end(greatest), -std::numeric_limits<float>::infinity());

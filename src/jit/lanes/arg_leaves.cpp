@@ -132,7 +132,7 @@ class ArgBuilder {
 /// Enters a chunk.
 void enter_chunk(ArgBuilder& arg, int pointer, LaneValue place) {
   LaneValue is_nan = kNoLaneValue;
-  // As a counter carries, so that few values live at a time.
+  // Joins pairs like a binary counter that carries, so that few values live at a time.
   std::vector<LaneValue> best;
   for (int i = 0; i < kVectorsPerChunk; i += 2) {
     const LaneValue first = arg.load(pointer, i * arg.vector_bytes());

@@ -45,7 +45,7 @@ T identity_of_kind(ReductionKind kind) {
   return kind == ReductionKind::kMin ? highest : lowest;
 }
 
-/// Of stored elements, element by element; 16-bit floats accumulate in f32.
+/// The scan of stored elements, element by element; 16-bit floats accumulate in f32.
 template <class T>
 std::vector<T> expected_scan(const ScanLanes& scan, const std::vector<T>& row) {
   using Accumulator = std::conditional_t<std::is_arithmetic_v<T>, T, float>;

@@ -24,7 +24,7 @@ class RowPairWalk {
 
   std::int64_t n() const { return args_.sizes[RowPairSizes::kN]; }
 
-  /// Of all rows.
+  /// The elements of all rows.
   std::int64_t num_elements() const {
     std::int64_t count = n();
     for (std::int64_t dim = 0; dim < num_other_dims_; ++dim) {

@@ -26,8 +26,8 @@ struct ScanRowsParameters {
   std::int64_t is_reverse;
   std::int64_t identity;  // the carry into a row
   std::int64_t scan;
-  /// Of results of at least so many bytes, the rows that are aligned to a vector bypass the caches, by a function that
-  /// is there (not 0) if elements are as wide as lanes.
+  /// If the result has at least so many bytes, rows that are aligned to a vector bypass the caches by the function
+  /// `stream`, which is 0 unless elements are as wide as lanes.
   std::int64_t stream_from_bytes, stream;
 };
 
