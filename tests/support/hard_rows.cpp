@@ -33,7 +33,7 @@ Numbers few_values(const RowSize& size, Random& random) {
   return each(size, [&](std::int64_t) { return below(random, num_values); });
 }
 
-/// Of a hundred thousand.
+/// NaNs with a share of so many per hundred thousand.
 template <std::uint64_t share>
 Numbers with_nans(const RowSize& size, Random& random) {
   return each(size, [&](std::int64_t) { return random() % 100'000 < share ? kNan : below(random, 1000) / 8; });
