@@ -18,11 +18,15 @@ using reference::Tensor;
 
 namespace {
 
-void check(Op op, const Attributes& attributes, const Tensor& row, std::string_view name, DriverTally& tally) {
+constexpr std::uint32_t kAllUses[] = {1, 2, 3};
+
+/// `uses` are sets of used results.
+void check(Op op, const Attributes& attributes, const Tensor& row, std::string_view name, DriverTally& tally,
+           std::span<const std::uint32_t> uses = kAllUses) {
   const std::vector<Tensor> expected = reference::evaluate(op, attributes, {&row, 1});
   for (const TargetSpec& target : host_targets()) {
     if (target.isa == IsaLevel::kBaseline) continue;
-    for (const std::uint32_t used : {1u, 2u, 3u}) {
+    for (const std::uint32_t used : uses) {
       OpTrial trial = {op, attributes, {&row, 1}, 0, {}, ""};
       trial.options.run.target = target;
       trial.options.used_results = used;
@@ -107,6 +111,42 @@ TEST_CASE("sorts of hard rows equal the oracle around registers and partitions")
         check(Op::sort, SortAttrs{.axis = 0, .descending = turn++ % 2 == 0}, row, hard.name, tally);
         if (n > 1) check(Op::topk, TopKAttrs{.k = n - 1, .largest = turn % 2 == 0}, row, hard.name, tally);
       }
+    }
+  }
+  check_none(tally);
+}
+
+TEST_CASE("sorts of long hard rows equal the oracle around chunks") {
+  std::mt19937_64 random(45);
+  DriverTally tally;
+  std::size_t turn = 0;
+  for (const DType dtype : kAllDTypes) {
+    for (const HardRow& hard : hard_rows(dtype)) {
+      constexpr std::int64_t kSizes[] = {262'143, 262'144, 5 * 61'440, 5 * 61'440 + 1, 400'001};
+      const std::int64_t n = kSizes[turn % 5];
+      const std::span<const std::uint32_t> uses = std::span(kAllUses).subspan(turn % 3, 1);
+      const Tensor row = make_hard_rows(hard, dtype, {n}, 0, n, random);
+      if (++turn % 3 > 0) {
+        check(Op::sort, SortAttrs{.axis = 0, .descending = turn % 2 == 0}, row, hard.name, tally, uses);
+      } else {
+        const std::int64_t k = turn % 2 == 0 ? n - 1 : n / 5;
+        check(Op::topk, TopKAttrs{.k = k, .largest = turn % 4 > 1}, row, hard.name, tally, uses);
+      }
+    }
+  }
+  check_none(tally);
+}
+
+TEST_CASE("sorts of several long rows along any axis equal the oracle") {
+  std::mt19937_64 random(46);
+  DriverTally tally;
+  for (const DType dtype : {DType::kF32, DType::kI64, DType::kF64, DType::kBF16}) {
+    for (const HardRow& hard : hard_rows(dtype)) {
+      if (hard.name != "random" && hard.name != "NaN in half" && hard.name != "Zipf") continue;
+      const Tensor rows = make_hard_rows(hard, dtype, {3, 270'000}, 1, 270'000, random);
+      check(Op::sort, SortAttrs{.axis = 1, .descending = true}, rows, hard.name, tally);
+      const Tensor columns = make_hard_rows(hard, dtype, {262'144, 2}, 0, 262'144, random);
+      check(Op::sort, SortAttrs{.axis = 0}, columns, hard.name, tally);
     }
   }
   check_none(tally);

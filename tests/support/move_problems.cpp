@@ -171,7 +171,7 @@ OpProblem large_iota() { return {{}, IotaAttrs{.shape = sizes({1 << 20}), .axis 
 OpProblem large_size() { return {{}, SizeAttrs{7}}; }
 OpProblem large_scatter() { return {{{4096, 256}, {4096}, {4096, 256}}, GatherAttrs{0}}; }
 OpProblem large_scan() { return {{{1024, 1024}}, ScanAttrs{0}}; }
-OpProblem large_sort() { return {{{1 << 16}}, SortAttrs{0}}; }
+OpProblem large_sort() { return {{{1 << 18}}, SortAttrs{0}}; }
 OpProblem large_topk() { return {{{16, 1 << 14}}, TopKAttrs{.k = 64}}; }
 
 }  // namespace millrace::test

@@ -20,7 +20,7 @@ std::int64_t near(RandomChoice& choice, std::int64_t size) {
 }
 
 /// Row lengths around 1 to 16 vectors of 4 to 64 lanes; fewest elements that are selected from, or counted; blocks of
-/// chunks, and chunks of vectors.
+/// chunks, and chunks of vectors; rows that several kernels sort.
 std::int64_t any_length(RandomChoice& choice, DType dtype) {
   const std::uint64_t kind = choice.below(1000);
   if (kind < 60) return static_cast<std::int64_t>(choice.below(4));
@@ -39,6 +39,10 @@ std::int64_t any_length(RandomChoice& choice, DType dtype) {
     return near(choice, choice.one_of(kThresholds));
   }
   if (size_bytes(dtype) == 2 && choice.chance(30)) return near(choice, 131'072);
+  if (choice.chance(10)) {
+    constexpr std::int64_t kThresholds[] = {262'144, 5 * 61'440, 9 * 30'720, 300'000};
+    return near(choice, choice.one_of(kThresholds));
+  }
   constexpr std::int64_t kThresholds[] = {16'384, 32'768, 32'768 + 128, 65'536};
   return near(choice, choice.one_of(kThresholds));
 }
@@ -67,9 +71,9 @@ reference::Extents any_extents(RandomChoice& choice, std::size_t rank, std::size
 
 void choose_dynamic(RandomChoice& choice, SortTrial& trial) {
   trial.has_dynamic_extents = choice.chance(30);
-  if (trial.has_dynamic_extents && choice.chance(70)) trial.most_n = 200'000;
+  if (trial.has_dynamic_extents && choice.chance(70)) trial.most_n = 400'000;
   trial.has_dynamic_k = trial.op == Op::topk && choice.chance(25);
-  constexpr std::int64_t kMostK[] = {8, 1024, 1025, 5000, 200'000};
+  constexpr std::int64_t kMostK[] = {8, 1024, 1025, 5000, 400'000};
   if (trial.has_dynamic_k) trial.most_k = choice.one_of(kMostK);
 }
 

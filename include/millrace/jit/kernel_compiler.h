@@ -18,8 +18,9 @@
 namespace millrace {
 
 /// A function to compile: a loop nest, which a generator maps to its target, a machine kernel, or a sort or scan with
-/// one row per workgroup, whose buffers are the input, the requested results, and scratch if the generator needs it.
-using Kernel = std::variant<LoopKernel, MachineKernel, SortDescriptor, ScanDescriptor>;
+/// one row per workgroup, whose buffers are the input, the requested results, and scratch if the generator needs it, or
+/// a step of a sort of long rows.
+using Kernel = std::variant<LoopKernel, MachineKernel, SortDescriptor, ScanDescriptor, LongSortKernel>;
 
 const std::string& name_of(const Kernel&);
 

@@ -41,6 +41,7 @@ Result<KernelSequence> lower_loop_direct(const KernelRequest&, const Target&, co
 Result<KernelSequence> lower_loop_pad_first(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_topk_heap(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_lane_sort(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_lane_sort_parts(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_radix_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_merge_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_lane_scan(const KernelRequest&, const Target&, const LowerOptions&);
@@ -57,6 +58,7 @@ Result<KernelSequence> lower_gpu_scan_pieces(const KernelRequest&, const Target&
 
 std::vector<RequestCase> topk_heap_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> lane_sort_cases(const KernelRequest&, const TargetSpec&);
+std::vector<RequestCase> lane_sort_parts_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> radix_sort_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> gpu_tile_sort_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> gpu_topk_lanes_cases(const KernelRequest&, const TargetSpec&);

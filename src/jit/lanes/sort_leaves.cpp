@@ -147,14 +147,14 @@ std::int64_t inverted_sign_of(DType dtype) {
 }
 
 LaneFunction make_keys_function(IsaLevel isa, const LaneKeys& keys) {
-  enum { kRow, kKeys, kCount };
+  enum { kRow, kKeys, kCount, kFirst };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
   const LaneValue lost = b.variable(b.constant(0));
   std::optional<SpecialFloats> special;
   if (is_float(keys.dtype) && !keys.with_index) special.emplace(b, keys.dtype);
   LaneValue index = kNoLaneValue;
-  if (keys.with_index) index = b.variable(b.numbers());
+  if (keys.with_index) index = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst)));
   b.for_vectors(kCount, [&](LaneValue mask) {
     const LaneValue x = load_some(b, kRow, element, mask);
     if (special) special->add(x);

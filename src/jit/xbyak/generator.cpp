@@ -8,6 +8,7 @@
 #include "jit/xbyak/arg_kernel.h"
 #include "jit/xbyak/gemm_image.h"
 #include "jit/xbyak/gemm_kernel.h"
+#include "jit/xbyak/long_sort_kernel.h"
 #include "jit/xbyak/scan_kernel.h"
 #include "jit/xbyak/sort_kernel.h"
 #include "millrace/jit/kernel_compiler.h"
@@ -93,6 +94,7 @@ class XbyakGenerator final : public KernelCompiler {
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY(supports(spec));
     if (const auto* sort = std::get_if<SortDescriptor>(&kernel)) return plan_sort(*sort, spec);
+    if (const auto* step = std::get_if<LongSortKernel>(&kernel)) return plan_long_sort(*step, spec);
     if (const auto* scan = std::get_if<ScanDescriptor>(&kernel)) return plan_scan(*scan);
     const auto* loop = std::get_if<LoopKernel>(&kernel);
     if (loop == nullptr) return unimplemented("a machine kernel, takes contractions, argmax, sorts and scans only");
@@ -132,6 +134,7 @@ class XbyakGenerator final : public KernelCompiler {
  private:
   static Result<ExecutableImage> emit_code(const PlannedKernel& planned, const TargetSpec& spec) {
     if (const auto* sort = std::get_if<SortDescriptor>(&planned.mapped)) return emit_sort(*sort, spec);
+    if (const auto* step = std::get_if<LongSortKernel>(&planned.mapped)) return emit_long_sort(*step, spec);
     if (const auto* scan = std::get_if<ScanDescriptor>(&planned.mapped)) return emit_scan(*scan, spec);
     const auto& loop = std::get<LoopKernel>(planned.mapped);
     if (is_argmax(loop)) return emit_arg(loop, spec);

@@ -63,27 +63,6 @@ std::int64_t num_other_dims(const SortDescriptor& sort) {
   return static_cast<std::int64_t>(sort.input.type.shape.rank()) - 1;
 }
 
-/// See SortRowsSizes.
-std::vector<SizeExpr> sizes_of(const SortDescriptor& sort) {
-  const KernelTensor* tensors[kNumSortTensors] = {&sort.input, sort.values ? &*sort.values : nullptr,
-                                                  sort.indices ? &*sort.indices : nullptr};
-  const Shape& shape = sort.input.type.shape;
-  std::vector<SizeExpr> sizes = {shape[sort.axis], sort.k};
-  for (const KernelTensor* tensor : tensors) sizes.push_back(tensor != nullptr ? tensor->layout.offset : SizeExpr(0));
-  const auto append_strides = [&](std::size_t dim) {
-    for (const KernelTensor* tensor : tensors) {
-      sizes.push_back(tensor != nullptr ? tensor->layout.strides[dim] : SizeExpr(0));
-    }
-  };
-  append_strides(sort.axis);
-  for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
-    if (dim == sort.axis) continue;
-    sizes.push_back(shape[dim]);
-    append_strides(dim);
-  }
-  return sizes;
-}
-
 /// The bit patterns of narrow elements in order. Those that are equal though their bits differ, zeros and NaNs, are
 /// runs of their own. Returns the number of runs; 0 for other dtypes, and for bools, which have two values only.
 std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
@@ -113,6 +92,21 @@ class SortImageEmitter {
       : sort_(sort), spec_(spec), keys_(lane_keys_of(sort)), as_(as) {}
 
   SortRowsParameters emit_sort() {
+    constexpr SortFunctions kAll = {.keys = true, .sorter = true, .results = true, .runs = true};
+    SortRowsParameters p = emit_parts(kAll, few_of(sort_, spec_.isa));
+    p.uses_scratch = !keys_fit_workgroup(sort_, spec_);
+    const std::int64_t in_registers = elements_in_registers(sort_, spec_.isa);
+    p.sorts_few = in_registers > 0;
+    if (p.sorts_few != 0 && keys_.with_index) {
+      p.sort_indices = append(sort_indices_function(spec_.isa, keys_, static_cast<int>(in_registers)));
+    } else if (p.sorts_few != 0) {
+      p.sort_values = append(sort_values_function(spec_.isa, keys_, static_cast<int>(in_registers)));
+    }
+    return p;
+  }
+
+  /// What holds for every sort, and the functions that are asked for.
+  SortRowsParameters emit_parts(const SortFunctions& functions, const FewRange& few) {
     SortRowsParameters p{};
     p.element_bytes = static_cast<std::int64_t>(size_bytes(keys_.dtype));
     p.key_bytes = keys_.lane_bits() / 8;
@@ -124,26 +118,18 @@ class SortImageEmitter {
     p.keys_are_halved = keys_.are_halved();
     p.inverted_bits = inverted_sign_of(keys_.dtype);
     p.is_descending = keys_.largest;
-    p.uses_scratch = !keys_fit_workgroup(sort_, spec_);
     if (is_float(keys_.dtype)) {
       p.magnitude_bits = magnitude_of(keys_.dtype);
       p.infinity_bits = infinity_of(keys_.dtype);
     }
     if (!keys_.with_index) p.num_pattern_runs = set_pattern_runs(keys_, p.pattern_runs);
-    p.make_keys = append(make_keys_function(spec_.isa, keys_));
-    const FewRange few = few_of(sort_, spec_.isa);
-    emit_sorter(keys_.lane_bits(), few, p);
-    const std::int64_t in_registers = elements_in_registers(sort_, spec_.isa);
-    p.sorts_few = in_registers > 0;
-    if (p.sorts_few != 0 && keys_.with_index) {
-      p.sort_indices = append(sort_indices_function(spec_.isa, keys_, static_cast<int>(in_registers)));
-    } else if (p.sorts_few != 0) {
-      p.sort_values = append(sort_values_function(spec_.isa, keys_, static_cast<int>(in_registers)));
-    }
-    if (is_float(keys_.dtype) && !keys_.with_index) {
+    if (functions.keys) p.make_keys = append(make_keys_function(spec_.isa, keys_));
+    if (functions.sorter) emit_sorter(keys_.lane_bits(), few, p);
+    if (functions.runs && is_float(keys_.dtype) && !keys_.with_index) {
       p.take_zeros = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kZeros));
       p.take_nans = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kNans));
     }
+    if (!functions.results) return p;
     if (sort_.values && !keys_.are_halved()) p.write_values = append(write_values_function(spec_.isa, keys_));
     if (sort_.indices) p.write_indices = append(write_indices_function(spec_.isa));
     return p;
@@ -195,20 +181,48 @@ class SortImageEmitter {
 
 }  // namespace
 
-Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& spec) {
+std::vector<SizeExpr> size_arguments_of(const SortDescriptor& sort) {
+  const KernelTensor* tensors[kNumSortTensors] = {&sort.input, sort.values ? &*sort.values : nullptr,
+                                                  sort.indices ? &*sort.indices : nullptr};
+  const Shape& shape = sort.input.type.shape;
+  std::vector<SizeExpr> sizes = {shape[sort.axis], sort.k};
+  for (const KernelTensor* tensor : tensors) sizes.push_back(tensor != nullptr ? tensor->layout.offset : SizeExpr(0));
+  const auto append_strides = [&](std::size_t dim) {
+    for (const KernelTensor* tensor : tensors) {
+      sizes.push_back(tensor != nullptr ? tensor->layout.strides[dim] : SizeExpr(0));
+    }
+  };
+  append_strides(sort.axis);
+  for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
+    if (dim == sort.axis) continue;
+    sizes.push_back(shape[dim]);
+    append_strides(dim);
+  }
+  return sizes;
+}
+
+Status check_lanes_sort(const SortDescriptor& sort, const TargetSpec& spec) {
   if (spec.isa == IsaLevel::kBaseline) {
     return unimplemented(fmt::format("lanes are vectors of at least 256 bits, {} has none", spec.to_text()));
   }
   const SizeExpr& n = sort.input.type.shape[sort.axis];
+  if (!lane_keys_of(sort).with_index || n.upper_bound() <= kMostIndexedByLanes) return {};
+  return unimplemented(fmt::format("rows of {} elements, lanes number up to {}", n.to_text(), kMostIndexedByLanes));
+}
+
+SortRowsParameters emit_sort_functions(const SortDescriptor& sort, const TargetSpec& spec,
+                                       const SortFunctions& functions, LaneAssembler& assembler) {
+  return SortImageEmitter(sort, spec, assembler).emit_parts(functions, FewRange{});
+}
+
+Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& spec) {
+  MILLRACE_TRY(check_lanes_sort(sort, spec));
   const LaneKeys keys = lane_keys_of(sort);
-  if (keys.with_index && n.upper_bound() > kMostIndexedByLanes) {
-    return unimplemented(fmt::format("rows of {} elements, lanes number up to {}", n.to_text(), kMostIndexedByLanes));
-  }
   PlannedKernel planned;
   planned.name = sort.name;
   planned.generator = "xbyak";
   planned.num_groups = num_rows(sort.input.type.shape, sort.axis);
-  planned.sizes = sizes_of(sort);
+  planned.sizes = size_arguments_of(sort);
   const auto add_slot = [&](const char* name, std::int64_t bytes) {
     planned.memory.slots.push_back(
         {name, MemoryKind::kWorkgroup, planned.memory.workgroup_bytes, static_cast<std::uint64_t>(bytes), 0, 0});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "hal/host/routines/sort_rows.h"
+#include "jit/xbyak/lane_assembler.h"
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
@@ -8,6 +10,19 @@ namespace millrace {
 /// Plans a sort as calls of the routine sort_rows with generated functions for its keys. Refuses what the lanes do not
 /// hold.
 Result<PlannedKernel> plan_sort(const SortDescriptor&, const TargetSpec&);
+
+/// Refuses what the lanes do not hold.
+Status check_lanes_sort(const SortDescriptor&, const TargetSpec&);
+
+/// See SortRowsSizes.
+std::vector<SizeExpr> size_arguments_of(const SortDescriptor&);
+
+/// The functions of a sort, by what they do.
+struct SortFunctions {
+  bool keys = false, sorter = false, results = false, runs = false;
+};
+/// Emits functions, for parts of any length. The others have no offset.
+SortRowsParameters emit_sort_functions(const SortDescriptor&, const TargetSpec&, const SortFunctions&, LaneAssembler&);
 
 /// Emits the functions and sets the routine's parameters.
 Result<ExecutableImage> emit_sort(const SortDescriptor&, const TargetSpec&);

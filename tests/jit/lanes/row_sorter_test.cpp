@@ -188,6 +188,62 @@ TEST_CASE("keys that mislead every sample are sorted in O(n log n)") {
   }
 }
 
+/// Divides keys into buckets and compares these with a scan of all keys per bucket.
+template <class Key>
+void check_division(const RowSorterCode& code, const std::vector<Key>& input, const std::vector<Key>& cuts) {
+  const std::size_t bytes = input.size() * sizeof(Key);
+  const GuardedMemory keys(bytes, GuardedMemory::Side::kEnd), other(bytes, GuardedMemory::Side::kEnd);
+  const GuardedMemory to(bytes, GuardedMemory::Side::kEnd);
+  std::copy(input.begin(), input.end(), reinterpret_cast<Key*>(keys.data()));
+  RowSorter<Key> sorter(code, {nullptr, nullptr});
+  std::vector<std::uint32_t> starts(cuts.size() + 2, 77);
+  sorter.divide(reinterpret_cast<Key*>(keys.data()), reinterpret_cast<Key*>(other.data()),
+                static_cast<std::int64_t>(input.size()), cuts, reinterpret_cast<Key*>(to.data()), starts.data());
+  std::vector<Key> expected;
+  std::vector<std::uint32_t> expected_starts;
+  for (std::size_t bucket = 0; bucket <= cuts.size(); ++bucket) {
+    expected_starts.push_back(static_cast<std::uint32_t>(expected.size()));
+    std::ranges::copy_if(input, std::back_inserter(expected), [&](Key key) {
+      return (bucket == 0 || key >= cuts[bucket - 1]) && (bucket == cuts.size() || key < cuts[bucket]);
+    });
+  }
+  expected_starts.push_back(static_cast<std::uint32_t>(expected.size()));
+  CHECK(starts == expected_starts);
+  CHECK(std::equal(expected.begin(), expected.end(), reinterpret_cast<const Key*>(to.data())));
+}
+
+template <class Key>
+void check_divisions(IsaLevel isa) {
+  const SorterCode code(isa, 8 * sizeof(Key));
+  for (const Pattern<Key>& pattern : patterns<Key>()) {
+    for (const std::int64_t n : {1, 15, 16, 17, 1000, 5003}) {
+      for (const std::size_t num_cuts : {0, 1, 2, 3, 6, 31, 64}) {
+        CAPTURE(pattern.name);
+        CAPTURE(n);
+        CAPTURE(num_cuts);
+        std::mt19937_64 random(static_cast<std::uint64_t>(n));
+        std::vector<Key> input, cuts;
+        for (std::int64_t i = 0; i < n; ++i) input.push_back(pattern.key(i, n, random));
+        for (std::size_t i = 0; i < num_cuts; ++i) cuts.push_back(input[random() % input.size()]);
+        // Some are right behind others.
+        for (std::size_t i = 1; i < num_cuts; i += 3) {
+          if (cuts[i - 1] < std::numeric_limits<Key>::max()) cuts[i] = cuts[i - 1] + 1;
+        }
+        std::ranges::sort(cuts);
+        cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+        check_division(code.code(), input, cuts);
+      }
+    }
+  }
+}
+
+TEST_CASE("keys are divided into buckets that keep their order") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    check_divisions<std::int32_t>(isa);
+    check_divisions<std::int64_t>(isa);
+  }
+}
+
 void check_random_rows(IsaLevel isa) {
   const SorterCode narrow(isa, 32), wide(isa, 64);
   std::mt19937_64 random(11);

@@ -9,6 +9,7 @@
 
 #include "hal/host/routines/arg_rows.h"
 #include "hal/host/routines/gemm_f32.h"
+#include "hal/host/routines/long_sort.h"
 #include "hal/host/routines/scan_rows.h"
 #include "hal/host/routines/sort_rows.h"
 #include "hal/host/routines/topk_rows.h"
@@ -23,10 +24,14 @@ struct RoutineRow {
 };
 
 /// Every routine that an image may name.
-constexpr std::array<RoutineRow, 5> kRoutines = {{
+constexpr std::array<RoutineRow, 9> kRoutines = {{
     {kGemmRoutineName, kGemmRoutineAbi, gemm_f32},
     {kSortRowsRoutineName, kSortRowsRoutineAbi, sort_rows},
     {kTopkRowsRoutineName, kTopkRowsRoutineAbi, topk_rows},
+    {kChooseCutsRoutineName, kLongSortRoutineAbi, choose_cuts},
+    {kSplitChunksRoutineName, kLongSortRoutineAbi, split_chunks},
+    {kSortBucketsRoutineName, kLongSortRoutineAbi, sort_buckets},
+    {kRestoreRunsRoutineName, kLongSortRoutineAbi, restore_runs},
     {kArgRowsRoutineName, kArgRowsRoutineAbi, arg_rows},
     {kScanRowsRoutineName, kScanRowsRoutineAbi, scan_rows},
 }};

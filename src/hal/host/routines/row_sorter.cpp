@@ -96,6 +96,28 @@ std::int64_t RowSorter<Key>::split(const Part& part, PartitionKeys partition, Ke
 }
 
 template <class Key>
+void RowSorter<Key>::divide(Key* keys, Key* other, std::int64_t count, std::span<const Key> cuts, Key* to,
+                            std::uint32_t* starts) {
+  divide_part({keys, other, count, 0, true, 0}, cuts, to, starts);
+  starts[cuts.size() + 1] = static_cast<std::uint32_t>(count);
+}
+
+template <class Key>
+void RowSorter<Key>::divide_part(const Part& part, std::span<const Key> cuts, Key* to, std::uint32_t* starts) {
+  if (part.count == 0) {
+    std::fill_n(starts, cuts.size() + 1, static_cast<std::uint32_t>(part.first));
+  } else if (cuts.empty()) {
+    *starts = static_cast<std::uint32_t>(part.first);
+    std::copy_n(part.data(), part.count, to + part.first);
+  } else {
+    const std::size_t middle = cuts.size() / 2;
+    const std::int64_t num_low = split(part, code_.partition_less, cuts[middle]);
+    divide_part(low_part(part, num_low), cuts.first(middle), to, starts);
+    divide_part(high_part(part, num_low), cuts.subspan(middle + 1), to, starts + middle + 1);
+  }
+}
+
+template <class Key>
 typename RowSorter<Key>::Part RowSorter<Key>::low_part(const Part& part, std::int64_t num_low) {
   return {part.place, part.other + (part.count - num_low), num_low, part.first, true, part.bad_splits_left};
 }

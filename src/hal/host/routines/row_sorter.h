@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace millrace {
 
@@ -53,6 +55,11 @@ class RowSorter {
   /// Sorts `count` keys, which are at most RowSorterCode::most_few().
   void sort_few(const Key* from, Key* to, std::int64_t count);
 
+  /// Divides `count` keys into buckets, of which cut i separates number i and number i + 1: the latter has the keys
+  /// that are at least the cut. Writes them to `to`, which is apart from the others, one bucket behind the other, keeps
+  /// the order in each, and writes where they start, and the end of the last. Cuts ascend and differ.
+  void divide(Key* keys, Key* other, std::int64_t count, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
+
   /// The keys that all calls read, as a measure of work.
   std::int64_t keys_read() const { return keys_read_; }
 
@@ -77,6 +84,8 @@ class RowSorter {
   Key choose_pivot(const Part&);
   /// Splits off the keys that `partition` puts first.
   std::int64_t split(const Part&, PartitionKeys partition, Key pivot);
+  /// The same for a part whose first bucket's start is starts[0].
+  void divide_part(const Part&, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   static Part low_part(const Part& part, std::int64_t num_low);
   static Part high_part(const Part& part, std::int64_t num_low);
 

@@ -15,11 +15,12 @@ namespace millrace {
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
 /// of theirs.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 3;
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 4;
 
-/// Writes the keys of `count` contiguous elements, with their indices if keys have them. Returns whether there is a -0
-/// or a NaN: keys above an index lose the sign and the bits of these, other keys order them by their bits.
-using MakeKeys = std::int64_t (*)(const void* row, void* keys, std::int64_t count);
+/// Writes the keys of `count` contiguous elements, with their indices from `first` on if keys have them. Returns
+/// whether there is a -0 or a NaN: keys above an index lose the sign and the bits of these, other keys order them by
+/// their bits.
+using MakeKeys = std::int64_t (*)(const void* elements, void* keys, std::int64_t count, std::int64_t first);
 /// The same with the indices given, as integers of 4 or 8 bytes.
 using MakeNumberedKeys = std::int64_t (*)(const void* elements, const void* numbers, void* keys, std::int64_t count);
 /// Sorts a contiguous row in registers, from its elements to its values. `count` is as SortFew needs it. Returns

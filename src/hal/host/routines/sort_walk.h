@@ -70,8 +70,8 @@ class SortWalk {
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
     const bool has_lost_bits = sort(elements, keys, keys + n_);
-    if (p_.has_indices != 0) write_indices(keys, keys + n_, k_);
-    write_values(elements, keys, keys + n_, has_lost_bits);
+    write_results(elements, keys, keys + n_, has_lost_bits);
+    if (has_lost_bits && p_.has_values != 0 && p_.keys_have_index == 0) restore_runs(elements, keys);
   }
 
   void sort_in_registers(const StridedElements& elements, Key* keys) const {
@@ -97,7 +97,17 @@ class SortWalk {
     return offsets;
   }
   /// What follows is done for the row at this place.
-  void go_to(const Place& offsets) { offsets_ = offsets; }
+  void go_to(const Place& offsets) {
+    offsets_ = offsets;
+    k_ = args_.sizes[SortRowsSizes::kK];
+  }
+  /// What follows is done for `count` of the row's sorted elements, of which the first is in place `first`: below k.
+  void narrow_to(std::int64_t first, std::int64_t count) {
+    for (const SortTensor tensor : {SortTensor::kValues, SortTensor::kIndices}) {
+      offsets_[static_cast<std::size_t>(tensor)] += first * stride(tensor);
+    }
+    k_ = std::min(k_ - first, count);
+  }
   std::int64_t stride(SortTensor tensor) const {
     return args_.sizes[SortRowsSizes::kAxisStrides + static_cast<std::size_t>(tensor)];
   }
@@ -111,14 +121,19 @@ class SortWalk {
 
   /// Sorts the keys of elements, so that the first k are in order. Returns whether there is a -0 or a NaN.
   bool sort(const StridedElements& elements, Key* keys, Key* other) {
+    const bool has_lost_bits = make_keys(elements, keys, other, 0);
+    sort_keys(elements, keys, other, elements.count);
+    return has_lost_bits;
+  }
+
+  /// Writes the keys of elements, of which the first one's index is `first`. Returns whether there is a -0 or a NaN.
+  bool make_keys(const StridedElements& elements, Key* keys, Key* other, std::int64_t first) const {
     const std::byte* contiguous = elements.data;
     if (elements.stride != 1) {
       copy_strided(elements.data, elements.stride, bytes_of(other), 1, elements.count, p_.element_bytes);
       contiguous = bytes_of(other);
     }
-    const bool has_lost_bits = function<MakeKeys>(p_.make_keys)(contiguous, keys, elements.count) != 0;
-    sort_keys(elements, keys, other, elements.count);
-    return has_lost_bits;
+    return function<MakeKeys>(p_.make_keys)(contiguous, keys, elements.count, first) != 0;
   }
 
   /// Sorts `count` keys, so that the first k are in order.
@@ -152,17 +167,31 @@ class SortWalk {
       write_indexed(elements, keys, begin - keys, end - keys);
     }
   }
-  /// Writes the first k sorted elements of a row, if they are wanted.
-  void write_values(const StridedElements& elements, Key* keys, Key* other, bool has_special_floats) const {
+  /// Writes the results of the first k sorted keys. Without an index, -0 and NaN are in the order of their bits.
+  void write_results(const StridedElements& elements, const Key* keys, Key* other, bool has_lost_bits) const {
+    if (p_.has_indices != 0) write_indices(keys, other, k_);
     if (p_.has_values == 0) return;
     if (p_.keys_are_halved == 0) write_key_values(keys, other, k_);
-    if (p_.keys_are_halved != 0 || (has_special_floats && p_.keys_have_index != 0)) {
-      write_lost_values(elements, keys);
-    } else if (has_special_floats) {
-      restore_runs(elements, keys);
-    }
+    if (p_.keys_are_halved != 0 || (has_lost_bits && p_.keys_have_index != 0)) write_lost_values(elements, keys);
   }
 
+  /// Zeros and NaNs are two runs of equal elements among the values, in some order. Gives them that of the row. `keys`
+  /// has room for two rows, and is not read.
+  void restore_runs(const StridedElements& elements, Key* keys) const {
+    Key* const taken = keys + n_;
+    const std::byte* row = elements.data;
+    if (elements.stride != 1) {
+      copy_strided(elements.data, elements.stride, bytes_of(keys), 1, n_, p_.element_bytes);
+      row = bytes_of(keys);
+    }
+    const auto take = [&](std::int64_t run) {
+      return reinterpret_cast<const Key*>(function<TakeRun>(run)(row, taken, n_)) - taken;
+    };
+    const std::int64_t num_nans = take(p_.take_nans);
+    write_taken(taken, p_.is_descending != 0 ? 0 : n_ - num_nans, num_nans);
+    const std::int64_t num_zeros = take(p_.take_zeros);
+    if (num_zeros > 0) write_taken(taken, first_zero(num_nans), num_zeros);
+  }
   std::uint64_t element(const StridedElements& elements, std::int64_t index) const {
     std::uint64_t bits = 0;
     std::memcpy(&bits, elements.data + index * elements.stride * p_.element_bytes,
@@ -263,23 +292,6 @@ class SortWalk {
   bool is_zero(std::int64_t bits) const { return p_.magnitude_bits != 0 && (bits & p_.magnitude_bits) == 0; }
   bool is_nan(std::int64_t bits) const { return (bits & p_.magnitude_bits) > p_.infinity_bits; }
 
-  /// Zeros and NaNs are two runs of equal elements among the values, in some order. Gives them that of the row. `keys`
-  /// has room for two rows, and is not read.
-  void restore_runs(const StridedElements& elements, Key* keys) const {
-    Key* const taken = keys + n_;
-    const std::byte* row = elements.data;
-    if (elements.stride != 1) {
-      copy_strided(elements.data, elements.stride, bytes_of(keys), 1, n_, p_.element_bytes);
-      row = bytes_of(keys);
-    }
-    const auto take = [&](std::int64_t run) {
-      return reinterpret_cast<const Key*>(function<TakeRun>(run)(row, taken, n_)) - taken;
-    };
-    const std::int64_t num_nans = take(p_.take_nans);
-    write_taken(taken, p_.is_descending != 0 ? 0 : n_ - num_nans, num_nans);
-    const std::int64_t num_zeros = take(p_.take_zeros);
-    if (num_zeros > 0) write_taken(taken, first_zero(num_nans), num_zeros);
-  }
   void write_taken(Key* taken, std::int64_t position, std::int64_t count) const {
     const std::int64_t to_stride = stride(SortTensor::kValues);
     copy_strided(bytes_of(taken), p_.key_bytes / p_.element_bytes,

@@ -32,8 +32,7 @@ class TopkWalk {
       walk_.go_to(walk_.place_of(row));
       auto* const found = memory<Key>(TopkRowsMemory::kFound);
       const bool has_lost_bits = sort_found(found, selector_.select(input(), walk_.n(), walk_.k()));
-      if (p_.sort.has_indices != 0) walk_.write_indices(keys(), other(), walk_.k());
-      walk_.write_values(elements(), keys(), other(), has_lost_bits);
+      walk_.write_results(elements(), keys(), other(), has_lost_bits);
     }
   }
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "hal/host/routines/sort_rows.h"
+
+namespace millrace {
+
+// A sort of long rows by a sequence of kernels, of which each may use as many threads as it has groups:
+//   1. choose_cuts, a group per row: cuts from a sorted sample divide the keys into buckets of about one size;
+//   2. split_chunks, a group per chunk of a row: makes the chunk's keys and puts them in the order of the buckets;
+//   3. sort_buckets, a group per bucket of a row: gathers its keys from all chunks, sorts them, writes results;
+//   4. restore_runs, a group per row, for values of floats alone: puts zeros and NaNs into the row's order.
+// Chunks and buckets fit the L2 cache, so that memory is read and written twice. Both depend on sizes alone. Source:
+// Frazer & McKellar, "Samplesort: a sampling approach to minimal storage tree sorting", JACM 17(3), 1970.
+
+inline constexpr std::string_view kChooseCutsRoutineName = "choose_cuts", kSplitChunksRoutineName = "split_chunks",
+                                  kSortBucketsRoutineName = "sort_buckets", kRestoreRunsRoutineName = "restore_runs";
+/// The version of what the four share: functions' arguments, parameters, size arguments and scratch.
+inline constexpr std::uint32_t kLongSortRoutineAbi = 1;
+
+struct LongSort {
+  /// The bytes of a chunk's keys, and those of the largest bucket that is sorted in workgroup memory.
+  static constexpr std::int64_t kPartBytes = 240 << 10;
+  static constexpr std::int64_t kMostBuckets = 512;
+  /// So many that few buckets are half as large again as the mean.
+  static constexpr std::int64_t kSamplesPerBucket = 32;
+  static constexpr std::int64_t kWorkgroupBytes = SortRowsParameters::kFixedBytes + 2 * kPartBytes;
+  /// Per row: the number of cuts, and the cuts, which are keys.
+  static constexpr std::int64_t kCutBytes = kMostBuckets * 8;
+  /// Per chunk, beside the start of every bucket and the end of the last: whether a key lost bits.
+  static constexpr std::int64_t kStartsBesideBuckets = 2;
+
+  static constexpr std::int64_t chunk_keys(std::int64_t key_bytes) { return kPartBytes / key_bytes; }
+};
+
+/// The size arguments behind those of SortRowsSizes.
+struct LongSortSizes {
+  static constexpr std::size_t kNumChunks = 0, kNumBuckets = 1, kCount = 2;
+};
+
+/// The scratch of the sequence. Kernels bind the input, the results that they write, and then these, as far as they
+/// use them, in this order.
+enum class LongSortScratch : std::uint8_t {
+  kCuts,        // kCutBytes per row
+  kStarts,      // u32 per chunk and bucket: the number of the chunk's keys in buckets before it
+  kChunkKeys,   // n keys per row: chunk by chunk, in the order of buckets
+  kBucketKeys,  // 2 n keys per row: buckets that workgroup memory does not hold, and room beside them
+};
+
+// HostRoutines; the parameters are SortRowsParameters.
+void choose_cuts(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*,
+                 std::uint32_t first_group, std::uint32_t end_group);
+void split_chunks(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*,
+                  std::uint32_t first_group, std::uint32_t end_group);
+void sort_buckets(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*,
+                  std::uint32_t first_group, std::uint32_t end_group);
+void restore_runs(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*,
+                  std::uint32_t first_group, std::uint32_t end_group);
+
+}  // namespace millrace

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts long rows by vectors of keys in a sequence of kernels, which divide a row into buckets by a sample
+// (src/hal/host/routines/long_sort.h), so that several threads can share a row.
+#include <fmt/format.h>
+
+#include "hal/host/routines/long_sort.h"
+#include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/rows.h"
+#include "jit/algorithms/size_margin.h"
+#include "jit/algorithms/sort/long_sort_steps.h"
+#include "jit/lanes/sort_memory.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t kFewestElements = 256 << 10;
+
+/// Whether one kernel is better: rows are short, the first few results are selected, or narrow values are counted.
+Status check_is_long_sort(const SortDescriptor& sort) {
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  if (n.upper_bound() < kFewestElements) {
+    return unimplemented(fmt::format("rows of {} elements, parts are worth it from {}", n.to_text(), kFewestElements));
+  }
+  if (selects_first(sort)) return unimplemented(fmt::format("the first {} are selected", sort.k.to_text()));
+  if (size_bytes(sort.input.type.dtype) > 2 || sort.indices) return {};
+  return unimplemented(fmt::format("values of {} are counted", to_text(sort.input.type.dtype)));
+}
+
+constexpr LongSortStep kSteps[] = {LongSortStep::kChooseCuts, LongSortStep::kSplitChunks, LongSortStep::kSortBuckets,
+                                   LongSortStep::kRestoreRuns};
+
+bool is_needed(LongSortStep step, const LaneKeys& keys) {
+  return step != LongSortStep::kRestoreRuns || (is_float(keys.dtype) && !keys.with_index);
+}
+
+std::vector<SequenceOperand> buffers_of(const LongSortBinding& binding, const SortDescriptor& sort) {
+  std::vector<SequenceOperand> buffers = operands_then_results(1, binding.has_results ? num_results(sort) : 0);
+  for (std::uint32_t i = 0; i < binding.num_scratch; ++i) buffers.push_back({SequenceOperand::Kind::kScratch, i});
+  return buffers;
+}
+
+}  // namespace
+
+std::vector<RequestCase> lane_sort_parts_cases(const KernelRequest& request, const TargetSpec&) {
+  const auto& sort = std::get<SortDescriptor>(request);
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  const SizeExpr is_long = margin_of_at_least(n, kFewestElements);
+  if (!sort.indices) return {sort_case(is_long, sort, {}, "_parts")};
+  const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(n, kMostIndexedByLanes));
+  return {sort_case(margin, sort, {.n = kMostIndexedByLanes}, "_parts")};
+}
+
+Result<KernelSequence> lower_lane_sort_parts(const KernelRequest& request, const Target& target,
+                                             const LowerOptions& options) {
+  const auto& sort = std::get<SortDescriptor>(request);
+  MILLRACE_TRY(check_sort(sort));
+  if (options.force_algorithm.empty()) MILLRACE_TRY(check_is_long_sort(sort));
+  const LaneKeys keys = lane_keys_of(sort);
+  const std::int64_t key_bytes = keys.lane_bits() / 8, chunk = LongSort::chunk_keys(key_bytes);
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  const SizeExpr rows = num_rows(sort.input.type.shape, sort.axis);
+  const SizeExpr num_chunks = ceil_div(n, chunk), num_buckets = min(ceil_div(2 * n, chunk), LongSort::kMostBuckets);
+  KernelSequence sequence;
+  sequence.scratch = {{"cuts", rows * LongSort::kCutBytes},
+                      {"starts", rows * num_chunks * (num_buckets + LongSort::kStartsBesideBuckets) * 4},
+                      {"chunk_keys", rows * n * key_bytes},
+                      {"bucket_keys", rows * n * (2 * key_bytes)}};
+  for (const LongSortStep step : kSteps) {
+    if (!is_needed(step, keys)) continue;
+    const LongSortBinding& binding = binding_of(step);
+    const LongSortKernel kernel = {sort.name + std::string(binding.suffix), sort, step, num_chunks, num_buckets};
+    MILLRACE_TRY(append_kernel(sequence, kernel, buffers_of(binding, sort), target, options));
+  }
+  return sequence;
+}
+
+}  // namespace millrace

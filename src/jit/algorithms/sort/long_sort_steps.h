@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "millrace/jit/sort_descriptor.h"
+
+namespace millrace {
+
+/// What the kernels of a long sort bind: the input, the results if they write them, and the first ones of
+/// LongSortScratch.
+struct LongSortBinding {
+  std::string_view suffix;  // of the kernel's name
+  bool has_results = false;
+  std::uint32_t num_scratch = 0;
+  std::uint32_t first_written_scratch = 0;  // it and those behind it are written
+};
+
+/// By LongSortStep.
+inline constexpr std::array<LongSortBinding, 4> kLongSortBindings = {{
+    {"_cuts", false, 1, 0},
+    {"_chunks", false, 3, 1},
+    {"_buckets", true, 4, 3},
+    {"_runs", true, 4, 3},
+}};
+
+inline const LongSortBinding& binding_of(LongSortStep step) {
+  return kLongSortBindings[static_cast<std::size_t>(step)];
+}
+
+}  // namespace millrace

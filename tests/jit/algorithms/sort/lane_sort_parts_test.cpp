@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts of long rows as a sequence of kernels: which rows it takes, and what the kernels bind. tests/ops/ runs them.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "tests/jit/algorithms/sort/cpu_sort_run.h"
+
+namespace millrace {
+namespace {
+
+using test::descriptor_of;
+using test::SortCase;
+
+Result<KernelSequence> lower(const SortDescriptor& sort) {
+  const Target target =
+      Target::create({"cpu", IsaLevel::kAvx2}, {make_xbyak_generator(), make_llvm_generator()}).value();
+  return lower_request(sort, target, {});
+}
+
+/// The scratch, and each kernel with its groups and buffers.
+std::string summary_of(const KernelSequence& sequence) {
+  constexpr std::string_view kKinds[] = {"operand", "result", "scratch"};
+  std::string text;
+  for (const SequenceScratch& scratch : sequence.scratch) {
+    text += fmt::format("{} {} bytes\n", scratch.name, scratch.size_bytes.to_text());
+  }
+  for (const SequenceKernel& entry : sequence.kernels) {
+    text += fmt::format("{} x {}:", entry.kernel.num_groups.to_text(), entry.kernel.name);
+    for (std::size_t i = 0; i < entry.buffers.size(); ++i) {
+      const SequenceOperand& buffer = entry.buffers[i];
+      text += fmt::format(" {} {}{}", kKinds[static_cast<std::size_t>(buffer.kind)], buffer.index,
+                          entry.kernel.info.buffer_is_written[i] ? " written" : "");
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+TEST_CASE("a sort of long rows of floats is four kernels, which share scratch") {
+  SortCase test{DType::kF32, {2, 1'000'000}, 1, 1'000'000};
+  test.wants_indices = false;
+  CHECK(summary_of(lower(descriptor_of(test)).value()) ==
+        "cuts 8192 bytes\n"
+        "starts 4760 bytes\n"
+        "chunk_keys 8000000 bytes\n"
+        "bucket_keys 16000000 bytes\n"
+        "2 x sort_cuts: operand 0 scratch 0 written\n"
+        "34 x sort_chunks: operand 0 scratch 0 scratch 1 written scratch 2 written\n"
+        "66 x sort_buckets: operand 0 result 0 written scratch 0 scratch 1 scratch 2 scratch 3 written\n"
+        "2 x sort_runs: operand 0 result 0 written scratch 0 scratch 1 scratch 2 scratch 3 written\n");
+}
+
+TEST_CASE("where keys hold an index, nothing is restored") {
+  CHECK(summary_of(lower(descriptor_of({DType::kF32, {262'144}, 0, 262'144})).value()) ==
+        "cuts 4096 bytes\n"
+        "starts 720 bytes\n"
+        "chunk_keys 2097152 bytes\n"
+        "bucket_keys 4194304 bytes\n"
+        "1 x sort_cuts: operand 0 scratch 0 written\n"
+        "9 x sort_chunks: operand 0 scratch 0 scratch 1 written scratch 2 written\n"
+        "18 x sort_buckets: operand 0 result 0 written result 1 written scratch 0 scratch 1 scratch 2 "
+        "scratch 3 written\n");
+}
+
+TEST_CASE("a row of any length is sorted as a whole or in parts") {
+  SortDescriptor sort = descriptor_of({DType::kI32, {1}, 0, 1});
+  const SizeExpr n = Dim("n").at_most(1 << 30);
+  for (KernelTensor* tensor : {&sort.input, &*sort.values, &*sort.indices}) {
+    tensor->type.shape = Shape{n};
+    tensor->layout = Layout::row_major(tensor->type.shape);
+  }
+  sort.k = n;
+  const KernelSequence sequence = lower(sort).value();
+  CHECK(sequence.algorithm == "lane_sort_parts, lane_sort");
+}
+
+TEST_CASE("what one kernel does better is refused") {
+  const auto reason = [](const SortCase& test) {
+    const KernelSequence sequence = lower(descriptor_of(test)).value();
+    return sequence.refusals.empty() ? "" : sequence.refusals[0].who + ": " + sequence.refusals[0].reason;
+  };
+  CHECK(reason({DType::kF32, {262'143}, 0, 262'143}) ==
+        "lane_sort_parts: rows of 262143 elements, parts are worth it from 262144");
+  CHECK(reason({DType::kF32, {1'000'000}, 0, 100}) == "lane_sort_parts: the first 100 are selected");
+  SortCase narrow{DType::kF16, {1'000'000}, 0, 1'000'000};
+  CHECK(reason(narrow) == "");
+  narrow.wants_indices = false;
+  CHECK(reason(narrow) == "lane_sort_parts: values of f16 are counted");
+}
+
+}  // namespace
+}  // namespace millrace
