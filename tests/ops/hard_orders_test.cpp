@@ -18,7 +18,8 @@ using reference::Tensor;
 
 namespace {
 
-void check(Op op, const Attributes& attributes, const Tensor& row, std::string_view name, DriverTally& tally) {
+void check(Op op, const Attributes& attributes, const Tensor& row, std::string_view name, DriverTally& tally,
+           std::uint32_t max_groups_per_call = 0xffff'ffff) {
   const std::vector<Tensor> expected = reference::evaluate(op, attributes, {&row, 1});
   for (const TargetSpec& target : host_targets()) {
     if (target.isa == IsaLevel::kBaseline) continue;
@@ -26,6 +27,7 @@ void check(Op op, const Attributes& attributes, const Tensor& row, std::string_v
       OpTrial trial = {op, attributes, {&row, 1}, 0, {}, ""};
       trial.options.run.target = target;
       trial.options.used_results = used;
+      trial.options.run.max_groups_per_call = max_groups_per_call;
       trial.label =
           fmt::format("{} {} {} {} used results {}", to_text(op), name, row.type.to_text(), to_text(attributes), used);
       run_trial(trial, expected, tally);
@@ -107,6 +109,47 @@ TEST_CASE("sorts of hard rows equal the oracle around registers and partitions")
         check(Op::sort, SortAttrs{.axis = 0, .descending = turn++ % 2 == 0}, row, hard.name, tally);
         if (n > 1) check(Op::topk, TopKAttrs{.k = n - 1, .largest = turn % 2 == 0}, row, hard.name, tally);
       }
+    }
+  }
+  check_none(tally);
+}
+
+TEST_CASE("sorts and topk of hard rows along other axes equal the oracle, however groups are shared") {
+  std::mt19937_64 random(45);
+  DriverTally tally;
+  std::size_t turn = 0;
+  for (const DType dtype : kAllDTypes) {
+    for (const HardRow& hard : hard_rows(dtype)) {
+      for (const std::int64_t n : {1, 2, 16, 17, 60, 130, 1500}) {
+        constexpr std::int64_t kColumns[] = {1, 2, 7, 8, 16, 17, 31, 64, 65};
+        const std::int64_t columns = kColumns[turn++ % std::size(kColumns)];
+        const bool is_middle = turn % 2 == 0, is_largest = turn / 2 % 2 == 0;
+        const reference::Extents extents =
+            is_middle ? reference::Extents{2, n, columns} : reference::Extents{n, columns};
+        const std::size_t axis = is_middle ? 1 : 0;
+        const auto at = static_cast<std::int64_t>(axis);
+        const Tensor rows = make_hard_rows(hard, dtype, extents, axis, n, random);
+        const std::uint32_t most_groups = turn % 3 == 0 ? 5 : turn % 3 == 1 ? 16 : 0xffff'ffff;
+        check(Op::sort, SortAttrs{.axis = at, .descending = is_largest}, rows, hard.name, tally, most_groups);
+        const std::int64_t k = std::min<std::int64_t>({n, 1 + static_cast<std::int64_t>(turn % 40), n / 4 + 1});
+        check(Op::topk, TopKAttrs{.k = k, .axis = at, .largest = is_largest}, rows, hard.name, tally, most_groups);
+      }
+    }
+  }
+  check_none(tally);
+}
+
+TEST_CASE("topk of long hard rows along another axis equals the oracle") {
+  std::mt19937_64 random(46);
+  DriverTally tally;
+  std::size_t turn = 0;
+  for (const DType dtype : kAllDTypes) {
+    for (const HardRow& hard : hard_rows(dtype)) {
+      // Rows of 2049 elements and more are not short; of the longest, one has room at a time.
+      const std::int64_t n =
+          std::int64_t{turn % 7 == 0 ? 200'000 : 10'000} / static_cast<std::int64_t>(size_bytes(dtype));
+      const Tensor rows = make_hard_rows(hard, dtype, {n, 3}, 0, 20, random);
+      check(Op::topk, TopKAttrs{.k = 20, .axis = 0, .largest = turn++ % 2 == 0}, rows, hard.name, tally);
     }
   }
   check_none(tally);
