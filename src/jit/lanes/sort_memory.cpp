@@ -35,7 +35,10 @@ bool selects_first(const SortDescriptor& sort) {
 }
 
 LaneKeys lane_keys_of(const SortDescriptor& sort) {
-  return {sort.input.type.dtype, sort.largest, sort.indices.has_value() || selects_first(sort)};
+  LaneKeys keys = {sort.input.type.dtype, sort.largest, sort.indices.has_value() || selects_first(sort)};
+  keys.has_short_index = keys.with_index && size_bytes(keys.dtype) <= 2 && !selects_first(sort) &&
+                         sort.input.type.shape[sort.axis].upper_bound() <= LaneKeys::kMostShortIndices;
+  return keys;
 }
 
 SizeExpr lane_key_bytes(const SortDescriptor& sort) {

@@ -137,7 +137,7 @@ class SortImageEmitter {
       p.take_nans = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kNans));
     }
     if (sort_.values && !keys_.are_halved()) p.write_values = append(write_values_function(spec_.isa, keys_));
-    if (sort_.indices) p.write_indices = append(write_indices_function(spec_.isa));
+    if (sort_.indices) p.write_indices = append(write_indices_function(spec_.isa, keys_));
     emit_columns(p);
     return p;
   }
@@ -237,10 +237,11 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   const FewRange few = few_of(sort, spec.isa);
   planned.key_text = fmt::format(
-      "{} {} largest {} values {} indices {} dims {} few {} to {} partitions {} in registers {} scratch {} columns "
+      "{} {} lanes of {} largest {} values {} indices {} dims {} few {} to {} partitions {} in registers {} scratch {} "
+      "columns "
       "{}{}\n",
-      selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.largest, sort.values.has_value(),
-      sort.indices.has_value(), row_dims(sort).size(), few.first, few.end, few.partitions,
+      selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.lane_bits(), keys.largest,
+      sort.values.has_value(), sort.indices.has_value(), row_dims(sort).size(), few.first, few.end, few.partitions,
       elements_in_registers(sort, spec.isa), !fits, column_bytes(sort, spec),
       selects ? selection_of(sort, spec.isa).to_text() : "");
   planned.mapped = sort;

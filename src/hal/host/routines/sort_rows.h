@@ -16,7 +16,7 @@ namespace millrace {
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
 /// of theirs.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 4;
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 5;
 
 /// Writes the keys of `count` contiguous elements, with their indices if keys have them. Returns whether there is a -0
 /// or a NaN: keys above an index lose the sign and the bits of these, other keys order them by their bits.

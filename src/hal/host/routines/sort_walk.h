@@ -62,8 +62,8 @@ class SortWalk {
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
     const bool has_lost_bits = sort(elements, keys, keys + n_);
-    if (p_.has_indices != 0) write_indices(keys, keys + n_, k_);
-    write_values(elements, keys, keys + n_, has_lost_bits);
+    if (p_.has_indices != 0) write_indices(keys, k_);
+    write_values(elements, keys, has_lost_bits);
   }
 
   void sort_in_registers(const StridedElements& elements, Key* keys) const {
@@ -123,27 +123,27 @@ class SortWalk {
     std::copy_n(keys, k_, sorted);
   }
   /// Writes the indices of `count` keys.
-  void write_indices(const Key* keys, Key* other, std::int64_t count) const {
-    write(SortTensor::kIndices, p_.write_indices, sizeof(std::int64_t), keys, other, count);
+  void write_indices(const Key* keys, std::int64_t count) const {
+    write(SortTensor::kIndices, p_.write_indices, sizeof(std::int64_t), keys, count);
   }
   /// Writes the values of `count` keys, which hold them.
-  void write_key_values(const Key* keys, Key* other, std::int64_t count) const {
-    write(SortTensor::kValues, p_.write_values, p_.element_bytes, keys, other, count);
+  void write_key_values(const Key* keys, std::int64_t count) const {
+    write(SortTensor::kValues, p_.write_values, p_.element_bytes, keys, count);
   }
   /// Writes the first k sorted elements of a row that keys above indices do not hold.
   void write_lost_values(const StridedElements& elements, const Key* keys) const {
     if (p_.keys_are_halved != 0) return write_indexed(elements, keys, 0, k_);
     for (const std::int64_t element_key : {std::int64_t{0}, p_.magnitude_bits}) {
-      const std::int64_t first = (p_.is_descending != 0 ? ~element_key : element_key) << 32;
+      const std::int64_t first = (p_.is_descending != 0 ? ~element_key : element_key) << kIndexBits;
       const auto begin = std::lower_bound(keys, keys + k_, static_cast<Key>(first));
-      const auto end = std::upper_bound(begin, keys + k_, static_cast<Key>(first | 0xffff'ffff));
+      const auto end = std::upper_bound(begin, keys + k_, static_cast<Key>(first | kIndexMask));
       write_indexed(elements, keys, begin - keys, end - keys);
     }
   }
   /// Writes the first k sorted elements of a row, if they are wanted.
-  void write_values(const StridedElements& elements, Key* keys, Key* other, bool has_special_floats) const {
+  void write_values(const StridedElements& elements, Key* keys, bool has_special_floats) const {
     if (p_.has_values == 0) return;
-    if (p_.keys_are_halved == 0) write_key_values(keys, other, k_);
+    if (p_.keys_are_halved == 0) write_key_values(keys, k_);
     if (p_.keys_are_halved != 0 || (has_special_floats && p_.keys_have_index != 0)) {
       write_lost_values(elements, keys);
     } else if (has_special_floats) {
@@ -157,7 +157,10 @@ class SortWalk {
                 static_cast<std::size_t>(p_.element_bytes));
     return bits;
   }
-  static std::int64_t index_of(Key key) { return static_cast<std::int64_t>(key) & 0xffff'ffff; }
+  /// Keys hold the index in their lower half.
+  static constexpr unsigned kIndexBits = 4 * sizeof(Key);
+  static constexpr std::int64_t kIndexMask = (std::int64_t{1} << kIndexBits) - 1;
+  static std::int64_t index_of(Key key) { return static_cast<std::int64_t>(key) & kIndexMask; }
   std::byte* workgroup_memory() const { return static_cast<std::byte*>(args_.workgroup_memory); }
   RowSorterMemory sorter_memory() const {
     return {workgroup_memory(), workgroup_memory() + RowSorterMemory::kSampleBytes};
@@ -227,14 +230,19 @@ class SortWalk {
   std::size_t num_buffers() const {
     return static_cast<std::size_t>(1 + p_.has_values + p_.has_indices + p_.uses_scratch);
   }
-  void write(SortTensor tensor, std::int64_t writer, std::int64_t bytes, const Key* keys, Key* other,
-             std::int64_t count) const {
-    if (stride(tensor) == 1) {
+  void write(SortTensor tensor, std::int64_t writer, std::int64_t bytes, const Key* keys, std::int64_t count) const {
+    const std::int64_t to_stride = stride(tensor);
+    if (to_stride == 1) {
       function<WriteFromKeys>(writer)(keys, place(tensor), count);
       return;
     }
-    function<WriteFromKeys>(writer)(keys, other, count);
-    copy_strided(bytes_of(other), 1, place(tensor), stride(tensor), count, bytes);
+    std::byte* const few = sorter_memory().sample;
+    const std::int64_t most_few = RowSorterMemory::kSampleBytes / bytes;
+    for (std::int64_t i = 0; i < count; i += most_few) {
+      const std::int64_t num_few = std::min(most_few, count - i);
+      function<WriteFromKeys>(writer)(keys + i, few, num_few);
+      copy_strided(few, 1, place(tensor) + i * to_stride * bytes, to_stride, num_few, bytes);
+    }
   }
 
   void write_indexed(const StridedElements& elements, const Key* keys, std::int64_t first, std::int64_t end) const {

@@ -37,8 +37,8 @@ class TopkWalk {
       walk_.go_to(walk_.place_of(row));
       auto* const found = memory<Key>(TopkRowsMemory::kFound);
       const bool has_lost_bits = sort_found(found, selector_.select(input(), walk_.n(), walk_.k()));
-      if (p_.sort.has_indices != 0) walk_.write_indices(keys(), other(), walk_.k());
-      walk_.write_values(elements(), keys(), other(), has_lost_bits);
+      if (p_.sort.has_indices != 0) walk_.write_indices(keys(), walk_.k());
+      walk_.write_values(elements(), keys(), has_lost_bits);
     }
   }
   template <class T>
