@@ -11,6 +11,7 @@
 
 #include "bench/ops/rows.h"
 #include "millrace/base/dtype.h"
+#include "millrace/graph/binding.h"
 #include "tests/support/hard_rows.h"
 
 namespace millrace::bench {
@@ -19,6 +20,11 @@ struct Problem {
   std::int64_t rows, n, k = 0;  // no k: all are sorted
   friend bool operator==(const Problem&, const Problem&) = default;
 };
+
+/// The extents of a tensor whose middle axis has the rows: those of so many neighbouring columns lie beside each other.
+inline Extents extents_of(const Problem& problem, std::int64_t columns) {
+  return {problem.rows / columns, problem.n, columns};
+}
 
 struct Contender {
   const char* name;

@@ -17,18 +17,20 @@ using bench::Contender;
 using bench::Problem;
 
 /// How we sort: values or indices, for the best level of the host or for AVX2, of sizes that are known or that runs
-/// bind.
+/// bind, along the last axis or across so many columns.
 struct Way {
   bool finds_order = false, is_avx2 = false, is_dynamic = false;
+  std::int64_t columns = 1;
 };
 
 template <class T, Way way = Way{}>
 void run_ours(benchmark::State& state, const Problem& problem, std::string_view order) {
   const auto& inputs = bench::inputs_of<T>(problem, order);
+  const auto extents = bench::extents_of(problem, way.columns);
   GraphBuilder graph("sort");
-  Shape shape{problem.rows, problem.n};
-  if (way.is_dynamic) shape = {Dim("rows"), Dim("n").at_most(1 << 30)};
-  const auto [values, indices] = sort(graph.input("x", dtype_of<T>, shape));
+  Shape shape{extents[0], extents[1], extents[2]};
+  if (way.is_dynamic) shape = {Dim("rows"), Dim("n").at_most(1 << 30), extents[2]};
+  const auto [values, indices] = sort(graph.input("x", dtype_of<T>, shape), 1);
   graph.output("y", way.finds_order ? indices : values);
   CompileOptions options;
   if (way.is_avx2) options.targets = {"cpu:avx2"};
@@ -36,7 +38,7 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
   std::vector<std::conditional_t<way.finds_order, std::int64_t, T>> y(inputs[0].size());
   std::size_t turn = 0;
   for (auto _ : state) {
-    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()], {problem.rows, problem.n})}, out[] = {bind(y)};
+    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()], extents)}, out[] = {bind(y)};
     if (const Status status = session.run(in, out); !status.ok()) state.SkipWithError(status.message().c_str());
   }
 }
@@ -64,8 +66,11 @@ void copy(const T* x, T* y, std::int64_t rows, std::int64_t n) {
 constexpr Problem kRows[] = {{4096, 16},  {4096, 64},   {4096, 256},    {4096, 512},    {1024, 1024},
                              {1, 10'000}, {1, 100'000}, {1, 1'000'000}, {1, 10'000'000}};
 constexpr Problem kMillion[] = {{1, 1'000'000}};
+constexpr Problem kNarrowRows[] = {{4096, 64}, {4096, 256}, {1024, 1024}, {1, 10'000}};
 constexpr Problem kFewRows[] = {{4096, 256}, {1, 10'000}, {1, 1'000'000}};
 constexpr std::string_view kUpperHalves[] = {"equal upper halves", "runs of equal upper halves"};
+
+constexpr Problem kThousand[] = {{1024, 1024}}, kTensor[] = {{4096, 1024}};
 
 constexpr Way kOrder{.finds_order = true};
 constexpr Contender kContenders[] = {
@@ -77,6 +82,17 @@ constexpr Contender kContenders[] = {
     {"argsort_ours_dynamic/f32", run_ours<float, Way{.finds_order = true, .is_dynamic = true}>, kRows, bench::kRandom},
     {"sort_ours/f32", run_ours<float>, kFewRows, bench::kHardOrders},
     {"argsort_ours/f32", run_ours<float, kOrder>, kFewRows, bench::kHardOrders},
+    {"sort_ours_columns/f32", run_ours<float, Way{.columns = 1024}>, kThousand, bench::kRandom},
+    {"sort_ours_columns_avx2/f32", run_ours<float, Way{.is_avx2 = true, .columns = 1024}>, kThousand, bench::kRandom},
+    {"sort_ours_columns_dynamic/f32", run_ours<float, Way{.is_dynamic = true, .columns = 1024}>, kThousand,
+     bench::kRandom},
+    {"argsort_ours_columns/f32", run_ours<float, Way{.finds_order = true, .columns = 1024}>, kThousand, bench::kRandom},
+    {"sort_ours_columns/f32", run_ours<float, Way{.columns = 64}>, kTensor, bench::kRandom},
+    {"sort_ours/f32", run_ours<float>, kTensor, bench::kRandom},
+    {"sort_ours_columns/f16", run_ours<Half, Way{.columns = 1024}>, kThousand, bench::kRandom},
+    {"sort_ours/f16", run_ours<Half>, kThousand, bench::kRandom},
+    {"sort_ours_columns/f16", run_ours<Half, Way{.columns = 64}>, kTensor, bench::kRandom},
+    {"sort_ours/f16", run_ours<Half>, kTensor, bench::kRandom},
     {"sort_ours/i32", run_ours<std::int32_t>, kMillion, bench::kRandom},
     {"sort_ours/i64", run_ours<std::int64_t>, kMillion, bench::kRandom},
     {"sort_ours/u64", run_ours<std::uint64_t>, kMillion, bench::kRandom},
@@ -85,6 +101,7 @@ constexpr Contender kContenders[] = {
     {"sort_ours/bf16", run_ours<BFloat16>, kMillion, bench::kRandom},
     {"sort_ours/u8", run_ours<std::uint8_t>, kMillion, bench::kRandom},
     {"sort_ours/i8", run_ours<std::int8_t>, kMillion, bench::kRandom},
+    {"argsort_ours/f16", run_ours<Half, kOrder>, kNarrowRows, bench::kRandom},
     {"argsort_ours/i64", run_ours<std::int64_t, kOrder>, kMillion, bench::kRandom},
     {"argsort_ours/i64", run_ours<std::int64_t, kOrder>, kMillion, kUpperHalves},
 #ifdef MILLRACE_PEER_HIGHWAY

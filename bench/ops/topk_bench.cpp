@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The k largest of rows, values and i64 indices, in order: ours beside the C++ library and beside reading everything
-// once. f32, one thread: name/rows/n/k/order (contenders.h).
+// once. f32 unless the name has another dtype, one thread: name/rows/n/k/order (contenders.h).
 #include <benchmark/benchmark.h>
 
 #include "bench/ops/contenders.h"
@@ -13,39 +13,43 @@ using namespace millrace;
 using bench::Contender;
 using bench::Problem;
 
+template <class T = float>
 struct Results {
   explicit Results(const Problem& problem)
       : values(static_cast<std::size_t>(problem.rows * problem.k)), indices(values.size()) {}
-  std::vector<float> values;
+  std::vector<T> values;
   std::vector<std::int64_t> indices;
 };
 
-/// For the best level of the host or for AVX2, of sizes that are known or that runs bind.
+/// For the best level of the host or for AVX2, of sizes that are known or that runs bind, along the last axis or across
+/// so many columns.
 struct Way {
   bool is_avx2 = false, is_dynamic = false;
+  std::int64_t columns = 1;
 };
 
-template <Way way = Way{}>
+template <Way way = Way{}, class T = float>
 void run_ours(benchmark::State& state, const Problem& problem, std::string_view order) {
-  const auto& inputs = bench::inputs_of<float>(problem, order);
+  const auto& inputs = bench::inputs_of<T>(problem, order);
+  const auto extents = bench::extents_of(problem, way.columns);
   GraphBuilder graph("topk");
-  Shape shape{problem.rows, problem.n};
+  Shape shape{extents[0], extents[1], extents[2]};
   SizeExpr k = problem.k;
   if (way.is_dynamic) {
-    shape = {Dim("rows"), Dim("n").at_most(1 << 30)};
+    shape = {Dim("rows"), Dim("n").at_most(1 << 30), extents[2]};
     k = Dim("k").at_most(problem.k <= 1024 ? 1024 : 8192);
   }
-  const auto [values, indices] = topk(graph.input("x", DType::kF32, shape), k);
+  const auto [values, indices] = topk(graph.input("x", dtype_of<T>, shape), k, {.axis = 1});
   graph.output("values", values);
   graph.output("indices", indices);
   CompileOptions options;
   if (way.is_avx2) options.targets = {"cpu:avx2"};
   Session session = Session::create(compile(graph.finish().value(), options).value()).value();
-  Results results(problem);
+  Results<T> results(problem);
   const DimBinding dims[] = {{"k", problem.k}};
   std::size_t turn = 0;
   for (auto _ : state) {
-    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()], {problem.rows, problem.n})};
+    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()], extents)};
     const TensorBinding out[] = {bind(results.values), bind(results.indices)};
     const Status status = session.run(in, out, std::span(dims).first(way.is_dynamic ? 1 : 0));
     if (!status.ok()) state.SkipWithError(status.message().c_str());
@@ -55,7 +59,7 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
 template <auto peer>
 void run_peer(benchmark::State& state, const Problem& problem, std::string_view order) {
   const auto& inputs = bench::inputs_of<float>(problem, order);
-  Results results(problem);
+  Results<> results(problem);
   std::size_t turn = 0;
   for (auto _ : state) {
     peer(inputs[turn++ % inputs.size()].data(), results.values.data(), results.indices.data(), problem.rows, problem.n,
@@ -76,11 +80,18 @@ constexpr Problem kRows[] = {{1, 32000, 50}, {128, 32000, 50}, {1, 151936, 50}, 
                              {4096, 256, 8}, {1, 8400, 300},   {1, 1'000'000, 5000}};
 constexpr Problem kFewRows[] = {{1, 32000, 50}, {1, 1'000'000, 100}, {4096, 256, 8}, {1, 8400, 300}};
 
+constexpr Problem kThousand[] = {{1024, 1024, 8}};
+
 constexpr Contender kContenders[] = {
     {"topk_ours", run_ours<>, kRows, bench::kUsualOrders},
     {"topk_ours_avx2", run_ours<Way{.is_avx2 = true}>, kRows, bench::kRandom},
     {"topk_ours_dynamic", run_ours<Way{.is_dynamic = true}>, kRows, bench::kRandom},
     {"topk_ours", run_ours<>, kFewRows, bench::kHardOrders},
+    {"topk_ours", run_ours<>, kThousand, bench::kRandom},
+    {"topk_ours_columns", run_ours<Way{.columns = 1024}>, kThousand, bench::kRandom},
+    {"topk_ours_columns_avx2", run_ours<Way{.is_avx2 = true, .columns = 1024}>, kThousand, bench::kRandom},
+    {"topk_ours_f16", run_ours<Way{}, Half>, kThousand, bench::kRandom},
+    {"topk_ours_columns_f16", run_ours<Way{.columns = 1024}, Half>, kThousand, bench::kRandom},
     {"topk_read", run_read, kRows, bench::kUsualOrders},
     {"topk_binary_heap", run_peer<peers::binary_heap_topk>, kRows, bench::kUsualOrders},
     {"topk_partial_sort", run_peer<peers::partial_sort_topk>, kRows, bench::kUsualOrders},

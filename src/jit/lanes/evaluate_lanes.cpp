@@ -116,6 +116,10 @@ class Evaluation {
       argument(instruction) += a[0] * instruction.imm;
       return;
     }
+    if (instruction.op == LaneOp::kAdvanceByArgument) {
+      argument(instruction) += arguments_[static_cast<std::size_t>(instruction.by)] * instruction.imm;
+      return;
+    }
     if (instruction.op == LaneOp::kStream) return stream(instruction, a);
     if (instruction.op == LaneOp::kAssign) {
       values_[at_of(instruction.a)] = b;

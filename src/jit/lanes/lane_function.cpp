@@ -60,6 +60,7 @@ constexpr std::string_view kNames[] = {
     "prefetch",
     "advance",
     "advance_by",
+    "advance_by_argument",
     "for_each_whole",
     "if_any",
     "end",
@@ -81,6 +82,7 @@ std::string LaneFunction::to_text() const {
       if (operand != kNoLaneValue) text += fmt::format(" %{}", operand);
     }
     if (instruction.argument >= 0) text += fmt::format(" arg{}+{}", instruction.argument, instruction.offset_bytes);
+    if (instruction.by >= 0) text += fmt::format(" by arg{}", instruction.by);
     if (instruction.mask != kNoLaneValue) text += fmt::format(" where %{}", instruction.mask);
     if (instruction.op == LaneOp::kLoad || instruction.op == LaneOp::kStore) {
       text += fmt::format(" {}{}", instruction.element.is_signed ? 'i' : 'u', 8 * instruction.element.bytes);

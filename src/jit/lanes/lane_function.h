@@ -63,10 +63,11 @@ enum class LaneOp : std::uint8_t {
   kStore,   // lanes of `a`, cut to elements; with a mask, other lanes touch no memory
   kStream,  // the same for whole lanes without a mask, past the caches; the address is aligned to a vector
   kAppend,  // the mask's count of lanes of `a`, from the first; the pointer advances by them. Writes a whole vector
-  kAppendExact,   // the same, and writes no more than the count
-  kPrefetch,      // the line at the pointer and offset, which need not be valid
-  kAdvance,       // the pointer, by `imm` bytes
-  kAdvanceBy,     // the pointer, by `imm` bytes times the first lane of `a`
+  kAppendExact,        // the same, and writes no more than the count
+  kPrefetch,           // the line at the pointer and offset, which need not be valid
+  kAdvance,            // the pointer, by `imm` bytes
+  kAdvanceBy,          // the pointer, by `imm` bytes times the first lane of `a`
+  kAdvanceByArgument,  // the pointer, by `imm` times the integer argument `by`
   kForEachWhole,  // repeats up to kEnd while the integer argument is at least `imm` vectors' lanes, and subtracts those
   kIfAny,         // up to kEnd if the integer argument is above 0
   kEnd,           //
@@ -90,6 +91,7 @@ struct LaneInstruction {
   LaneOp op = LaneOp::kEnd;
   LaneValue a = kNoLaneValue, b = kNoLaneValue, mask = kNoLaneValue;
   std::int8_t argument = -1;
+  std::int8_t by = -1;  // another argument
   LaneElement element = {};
   std::int32_t offset_bytes = 0;
   std::int64_t imm = 0;
@@ -161,6 +163,12 @@ class LaneBuilder {
   }
   void advance_by(int pointer, LaneValue value, std::int64_t bytes) {
     add({.op = LaneOp::kAdvanceBy, .a = value, .argument = static_cast<std::int8_t>(pointer), .imm = bytes});
+  }
+  void advance_by_argument(int pointer, int by, std::int64_t times) {
+    add({.op = LaneOp::kAdvanceByArgument,
+         .argument = static_cast<std::int8_t>(pointer),
+         .by = static_cast<std::int8_t>(by),
+         .imm = times});
   }
   void stream(int pointer, std::int32_t offset_bytes, LaneValue value) {
     add({.op = LaneOp::kStream,

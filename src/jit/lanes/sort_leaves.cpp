@@ -11,9 +11,10 @@
 namespace millrace {
 namespace {
 
-constexpr int kIndexBits = 32;
 constexpr std::int64_t kLowerHalf = (std::int64_t{1} << 32) - 1;
 constexpr std::int64_t kUpperHalf = ~kLowerHalf;
+constexpr std::int64_t kSignOfShort = 1 << 15;
+constexpr int kIndexBytes = 8;
 
 /// The masks of a few vectors, of which `count` lanes are in use. The first ones are whole: half of them at least.
 class FewMasks {
@@ -24,6 +25,10 @@ class FewMasks {
     if (vector < num_whole_) return kNoLaneValue;
     const LaneValue position = b_.binary(LaneOp::kAdd, b_.numbers(), b_.constant(vector * b_.num_lanes()));
     return b_.binary(LaneOp::kLess, position, count_);
+  }
+  /// How many lanes are in use from a vector on.
+  LaneValue count_from(int vector) const {
+    return b_.binary(LaneOp::kAdd, count_, b_.constant(-vector * b_.num_lanes()));
   }
   LaneValue load(int pointer, std::int32_t offset_bytes, LaneElement element, int vector, LaneValue others) const {
     const LaneValue mask = of(vector);
@@ -103,10 +108,40 @@ LaneValue element_of_exact(LaneBuilder& b, LaneValue key, const LaneKeys& keys) 
   return turn_negative(b, key, keys.dtype);
 }
 
+/// Shifted, the highest bit of u16 becomes a sign. It is inverted, so that the greater half stays greater.
+bool inverts_sign(const LaneKeys& keys) { return keys.has_short_index && keys.dtype == DType::kU16; }
+
 LaneValue with_index(LaneBuilder& b, LaneValue key, LaneValue index, const LaneKeys& keys) {
+  if (inverts_sign(keys)) key = b.binary(LaneOp::kXor, key, b.constant(kSignOfShort));
   key = keys.are_halved() ? b.binary(LaneOp::kAnd, key, b.constant(kUpperHalf))
-                          : b.unary(LaneOp::kShiftLeft, key, kIndexBits);
+                          : b.unary(LaneOp::kShiftLeft, key, keys.index_bits());
   return b.binary(LaneOp::kOr, key, index);
+}
+/// The key that stands above an index.
+LaneValue key_above_index(LaneBuilder& b, LaneValue lane, const LaneKeys& keys) {
+  const LaneValue key = b.unary(LaneOp::kShiftRightSigned, lane, keys.index_bits());
+  return inverts_sign(keys) ? b.binary(LaneOp::kXor, key, b.constant(kSignOfShort)) : key;
+}
+
+/// Stores the index of each lane as i64. `mask`, if that is given, has the first `count` lanes.
+void store_indices(LaneBuilder& b, int pointer, std::int32_t offset_bytes, LaneValue lanes, const LaneKeys& keys,
+                   LaneValue mask, LaneValue count) {
+  const LaneValue index = b.binary(LaneOp::kAnd, lanes, b.constant((std::int64_t{1} << keys.index_bits()) - 1));
+  if (b.lane_bits() == 64) return b.store(pointer, offset_bytes, b.lane_element(), index, mask);
+  // An i64 is a pair of lanes, of which the upper one is 0.
+  const LaneValue zero = b.constant(0);
+  LaneValue pair_mask = kNoLaneValue;
+  for (const LaneOp half : {LaneOp::kInterleaveLow, LaneOp::kInterleaveHigh}) {
+    const bool is_high = half == LaneOp::kInterleaveHigh;
+    if (mask != kNoLaneValue) {
+      const LaneValue first = b.constant(is_high ? b.num_lanes() : 0);
+      pair_mask =
+          b.binary(LaneOp::kLess, b.binary(LaneOp::kAdd, b.numbers(), first), b.binary(LaneOp::kAdd, count, count));
+    }
+    const std::int32_t half_bytes = b.num_lanes() * b.lane_element().bytes;
+    b.store(pointer, offset_bytes + (is_high ? half_bytes : 0), b.lane_element(), b.binary(half, index, zero),
+            pair_mask);
+  }
 }
 
 }  // namespace
@@ -245,8 +280,8 @@ LaneFunction sort_indices_function(IsaLevel isa, const LaneKeys& keys, int num_e
   }
   sort_lanes(b, vectors);
   for (int i = 0; i < num_vectors; ++i) {
-    const LaneValue index = b.binary(LaneOp::kAnd, vectors[static_cast<std::size_t>(i)], b.constant(kLowerHalf));
-    b.store(kIndices, i * b.num_lanes() * b.lane_element().bytes, b.lane_element(), index, masks.of(i));
+    store_indices(b, kIndices, i * b.num_lanes() * kIndexBytes, vectors[static_cast<std::size_t>(i)], keys, masks.of(i),
+                  masks.count_from(i));
   }
   return b.finish_with(kIndices);
 }
@@ -302,7 +337,7 @@ LaneFunction write_values_function(IsaLevel isa, const LaneKeys& keys) {
   const LaneElement element = element_of(keys.dtype);
   b.for_vectors(kCount, [&](LaneValue mask) {
     LaneValue value = load_some(b, kKeys, b.lane_element(), mask);
-    value = keys.with_index ? element_of_exact(b, b.unary(LaneOp::kShiftRightSigned, value, kIndexBits), keys)
+    value = keys.with_index ? element_of_exact(b, key_above_index(b, value, keys), keys)
                             : element_of_coarse(b, value, coarse(keys));
     b.store(kValues, 0, element, value, mask);
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
@@ -311,15 +346,14 @@ LaneFunction write_values_function(IsaLevel isa, const LaneKeys& keys) {
   return b.finish_with(kValues);
 }
 
-LaneFunction write_indices_function(IsaLevel isa) {
+LaneFunction write_indices_function(IsaLevel isa, const LaneKeys& of_keys) {
   enum { kKeys, kIndices, kCount };
-  LaneBuilder b(isa, 64);
+  LaneBuilder b(isa, of_keys.lane_bits());
   b.for_vectors(kCount, [&](LaneValue mask) {
     const LaneValue keys = load_some(b, kKeys, b.lane_element(), mask);
-    const LaneValue index = b.binary(LaneOp::kAnd, keys, b.constant(kLowerHalf));
-    b.store(kIndices, 0, b.lane_element(), index, mask);
+    store_indices(b, kIndices, 0, keys, of_keys, mask, mask == kNoLaneValue ? mask : b.broadcast(kCount));
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
-    b.advance(kIndices, b.num_lanes() * b.lane_element().bytes);
+    b.advance(kIndices, b.num_lanes() * kIndexBytes);
   });
   return b.finish_with(kIndices);
 }

@@ -8,15 +8,18 @@ namespace millrace {
 
 /// What one lane holds of an element while its row is sorted: its coarse key (coarse_keys.h), or above the element's
 /// index in 32 bits a key that orders like the sort: NaN is greatest, -0 equals +0, complemented if the largest come
-/// first. Above an
-/// index, a key of 64 bits is halved: the upper half is there, and the routine sorts runs of equal halves by the lower
-/// ones.
+/// first. Above an index, a key of 64 bits is halved: the upper half is there, and the routine sorts runs of equal
+/// halves by the lower ones. Keys of 16 bits share a lane of 32 bits with the index if that is short.
 struct LaneKeys {
   DType dtype = DType::kF32;  // of the elements
   bool largest = false;
-  bool with_index = false;  // needs rows below 2^32
+  bool with_index = false;       // needs rows below 2^32
+  bool has_short_index = false;  // needs rows up to kMostShortIndices, and elements of up to 16 bits
 
-  int lane_bits() const { return with_index || size_bytes(dtype) == 8 ? 64 : 32; }
+  static constexpr std::int64_t kMostShortIndices = 1 << 16;
+
+  int index_bits() const { return has_short_index ? 16 : 32; }
+  int lane_bits() const { return (with_index && !has_short_index) || size_bytes(dtype) == 8 ? 64 : 32; }
   bool are_halved() const { return with_index && size_bytes(dtype) == 8; }
 };
 
@@ -50,6 +53,6 @@ enum class PartitionAt : std::uint8_t { kLess, kAtMost };
 LaneFunction partition_function(IsaLevel, int lane_bits, PartitionAt);
 /// Not for halved keys, which do not hold a value.
 LaneFunction write_values_function(IsaLevel, const LaneKeys&);
-LaneFunction write_indices_function(IsaLevel);
+LaneFunction write_indices_function(IsaLevel, const LaneKeys&);
 
 }  // namespace millrace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/sort_memory.h"
 
-#include "hal/host/routines/sort_rows.h"
+#include "hal/host/routines/topk_rows.h"
+#include "jit/lanes/row_dims.h"
 #include "millrace/jit/memory_plan.h"
 
 namespace millrace {
@@ -12,11 +13,20 @@ namespace {
 constexpr std::int64_t kFewestTimesK = 8, kFewestTimesFewK = 4;
 constexpr std::int64_t kFewK = 32, kFewestElements = 1024, kFewestElementsForFewK = 48;
 
+/// Whether rows are contiguous, or one of any length fits the memory that a selection has for it.
+bool can_select(const SortDescriptor& sort) {
+  const std::int64_t length = sort.input.type.shape[sort.axis].upper_bound();
+  const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
+  return sort.input.layout.strides[sort.axis].is(1) ||
+         (length <= TopkRowsMemory::kMostColumnBytes &&
+          ColumnBlock::pitch_bytes(length, element_bytes) <= TopkRowsMemory::kMostColumnBytes);
+}
+
 }  // namespace
 
 bool selects_first(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  if (sort.k.upper_bound() > kMostSelected || !sort.input.layout.strides[sort.axis].is(1)) return false;
+  if (sort.k.upper_bound() > kMostSelected || !can_select(sort)) return false;
   // A row of any length may be long. A sort of it is none of a few.
   if (!n.is_constant()) return n != sort.k;
   const bool is_few = sort.k.upper_bound() <= kFewK;
@@ -25,7 +35,10 @@ bool selects_first(const SortDescriptor& sort) {
 }
 
 LaneKeys lane_keys_of(const SortDescriptor& sort) {
-  return {sort.input.type.dtype, sort.largest, sort.indices.has_value() || selects_first(sort)};
+  LaneKeys keys = {sort.input.type.dtype, sort.largest, sort.indices.has_value() || selects_first(sort)};
+  keys.has_short_index = keys.with_index && size_bytes(keys.dtype) <= 2 && !selects_first(sort) &&
+                         sort.input.type.shape[sort.axis].upper_bound() <= LaneKeys::kMostShortIndices;
+  return keys;
 }
 
 SizeExpr lane_key_bytes(const SortDescriptor& sort) {
@@ -36,6 +49,13 @@ bool keys_fit_workgroup(const SortDescriptor& sort, const TargetSpec& spec) {
   if (selects_first(sort)) return true;
   const SizeExpr bytes = lane_key_bytes(sort) + SortRowsParameters::kFixedBytes;
   return bytes.upper_bound() <= static_cast<std::int64_t>(memory_limits(spec).workgroup_bytes);
+}
+
+std::int64_t column_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
+  if (selects_first(sort)) return column_block_bytes(sort, false, TopkRowsMemory::kMostColumnBytes);
+  std::int64_t used = SortRowsParameters::kFixedBytes;
+  if (keys_fit_workgroup(sort, spec)) used += lane_key_bytes(sort).upper_bound();
+  return column_block_bytes(sort, true, static_cast<std::int64_t>(memory_limits(spec).workgroup_bytes) - used);
 }
 
 }  // namespace millrace

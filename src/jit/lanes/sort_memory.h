@@ -10,7 +10,8 @@ namespace millrace {
 /// The longest rows that lanes with indices number.
 inline constexpr std::int64_t kMostIndexedByLanes = (std::int64_t{1} << 32) - 1;
 
-/// Whether the routine topk_rows takes the sort: k is small, and rows are contiguous and long beside it.
+/// Whether the routine topk_rows takes the sort: k is small and rows are long beside it. Rows are contiguous, or one
+/// fits a ColumnBlock.
 bool selects_first(const SortDescriptor&);
 /// The largest k that it takes.
 inline constexpr std::int64_t kMostSelected = 1024;
@@ -20,6 +21,9 @@ LaneKeys lane_keys_of(const SortDescriptor&);
 
 /// The bytes of one row's keys, twice.
 SizeExpr lane_key_bytes(const SortDescriptor&);
+
+/// Workgroup memory for rows that interleave, beside what else the routine has there; 0 if they stay where they are.
+std::int64_t column_bytes(const SortDescriptor&, const TargetSpec&);
 
 /// Whether the keys fit workgroup memory. Otherwise the kernel's last buffer is scratch with lane_key_bytes() per row.
 bool keys_fit_workgroup(const SortDescriptor&, const TargetSpec&);

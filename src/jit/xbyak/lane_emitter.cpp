@@ -17,9 +17,9 @@ void LaneEmitter::run() {
   as_.ret();
 }
 
-Xbyak::Reg64 LaneEmitter::argument(const LaneInstruction& i) const {
+Xbyak::Reg64 LaneEmitter::argument(std::int8_t number) const {
   const std::array<Xbyak::Reg64, kMaxLaneArguments> registers = {as_.rdi, as_.rsi, as_.rdx, as_.rcx, as_.r8, as_.r9};
-  return registers[static_cast<std::size_t>(i.argument)];
+  return registers[static_cast<std::size_t>(number)];
 }
 
 void LaneEmitter::emit_control(const LaneInstruction& i) {
@@ -29,6 +29,10 @@ void LaneEmitter::emit_control(const LaneInstruction& i) {
     case LaneOp::kAdvance:
       return i.imm < 0 ? as_.sub(argument(i), static_cast<std::uint32_t>(-i.imm))
                        : as_.add(argument(i), static_cast<std::uint32_t>(i.imm));
+    case LaneOp::kAdvanceByArgument:
+      if (i.imm == 1) return as_.add(argument(i), argument(i.by));
+      as_.imul(as_.rax, argument(i.by), static_cast<int>(i.imm));
+      return as_.add(argument(i), as_.rax);
     case LaneOp::kForEachWhole:
       loop_.emplace();
       block_end_.emplace();

@@ -34,7 +34,8 @@ class LaneEmitter {
   /// Emits kAdvanceBy and kReturnFirst.
   void emit_first_lane(const LaneInstruction&, const Xbyak::Xmm& a);
 
-  Xbyak::Reg64 argument(const LaneInstruction&) const;
+  Xbyak::Reg64 argument(std::int8_t number) const;
+  Xbyak::Reg64 argument(const LaneInstruction& i) const { return argument(i.argument); }
   Xbyak::Address memory(const LaneInstruction& i) const { return as_.ptr[argument(i) + i.offset_bytes]; }
   std::uint32_t lane_bytes() const { return static_cast<std::uint32_t>(f_.lane_bits) / 8; }
 

@@ -6,6 +6,7 @@
 #include "hal/host/routines/long_sort.h"
 #include "jit/algorithms/rows.h"
 #include "jit/algorithms/sort/long_sort_steps.h"
+#include "jit/lanes/row_dims.h"
 #include "jit/lanes/sort_memory.h"
 #include "jit/xbyak/lane_image.h"
 #include "jit/xbyak/sort_kernel.h"
@@ -61,9 +62,10 @@ Result<PlannedKernel> plan_long_sort(const LongSortKernel& kernel, const TargetS
   planned.info.num_sizes = static_cast<std::uint32_t>(planned.sizes.size());
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   const LaneKeys keys = lane_keys_of(sort);
-  planned.key_text = fmt::format("{} {} largest {} keys with index {} values {} indices {} dims {}\n", code_of(kernel.step).routine,
-                                 to_text(keys.dtype), keys.largest, keys.with_index, sort.values.has_value(),
-                                 sort.indices.has_value(), sort.input.type.shape.rank() - 1);
+  planned.key_text =
+      fmt::format("{} {} lanes of {} largest {} keys with index {} values {} indices {} dims {}\n",
+                  code_of(kernel.step).routine, to_text(keys.dtype), keys.lane_bits(), keys.largest, keys.with_index,
+                  sort.values.has_value(), sort.indices.has_value(), row_dims(sort).size());
   planned.mapped = kernel;
   return planned;
 }

@@ -9,8 +9,10 @@
 #include "hal/host/routines/topk_rows.h"
 #include "jit/algorithms/rows.h"
 #include "jit/lanes/coarse_keys.h"
+#include "jit/lanes/row_dims.h"
 #include "jit/lanes/select_leaves.h"
 #include "jit/lanes/sort_memory.h"
+#include "jit/lanes/transpose_leaf.h"
 #include "jit/xbyak/lane_image.h"
 
 namespace millrace {
@@ -59,10 +61,6 @@ SelectionRange selection_of(const SortDescriptor& sort, IsaLevel isa) {
   return {{few, few + 1, false}, false};
 }
 
-std::int64_t num_other_dims(const SortDescriptor& sort) {
-  return static_cast<std::int64_t>(sort.input.type.shape.rank()) - 1;
-}
-
 /// The bit patterns of narrow elements in order. Those that are equal though their bits differ, zeros and NaNs, are
 /// runs of their own. Returns the number of runs; 0 for other dtypes, and for bools, which have two values only.
 std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
@@ -102,6 +100,7 @@ class SortImageEmitter {
     } else if (p.sorts_few != 0) {
       p.sort_values = append(sort_values_function(spec_.isa, keys_, static_cast<int>(in_registers)));
     }
+    emit_columns(p);
     return p;
   }
 
@@ -111,7 +110,7 @@ class SortImageEmitter {
     p.element_bytes = static_cast<std::int64_t>(size_bytes(keys_.dtype));
     p.key_bytes = keys_.lane_bits() / 8;
     p.num_lanes = num_lanes_of(spec_.isa, keys_.lane_bits());
-    p.num_other_dims = num_other_dims(sort_);
+    p.num_other_dims = static_cast<std::int64_t>(row_dims(sort_).size());
     p.has_values = sort_.values.has_value();
     p.has_indices = sort_.indices.has_value();
     p.keys_have_index = keys_.with_index;
@@ -131,7 +130,7 @@ class SortImageEmitter {
     }
     if (!functions.results) return p;
     if (sort_.values && !keys_.are_halved()) p.write_values = append(write_values_function(spec_.isa, keys_));
-    if (sort_.indices) p.write_indices = append(write_indices_function(spec_.isa));
+    if (sort_.indices) p.write_indices = append(write_indices_function(spec_.isa, keys_));
     return p;
   }
 
@@ -160,6 +159,19 @@ class SortImageEmitter {
   }
 
  private:
+  void emit_columns(SortRowsParameters& p) {
+    p.columns_bytes = column_bytes(sort_, spec_);
+    if (p.columns_bytes == 0) return;
+    const bool selects = selects_first(sort_);
+    p.columns_offset = selects ? TopkRowsMemory::kEnd : SortRowsParameters::kFixedBytes;
+    p.moves_results = !selects;
+    const auto element_bytes = static_cast<std::uint8_t>(p.element_bytes);
+    p.transpose_elements = append(transpose_tiles_function(spec_.isa, element_bytes));
+    p.element_tile = transpose_tile_of(spec_.isa, element_bytes);
+    if (selects || !sort_.indices) return;
+    p.transpose_indices = append(transpose_tiles_function(spec_.isa, sizeof(std::int64_t)));
+    p.index_tile = transpose_tile_of(spec_.isa, sizeof(std::int64_t));
+  }
   /// Fills in the functions of a RowSorter.
   template <class Parameters>
   void emit_sorter(int lane_bits, const FewRange& few, Parameters& p) {
@@ -182,21 +194,15 @@ class SortImageEmitter {
 }  // namespace
 
 std::vector<SizeExpr> size_arguments_of(const SortDescriptor& sort) {
-  const KernelTensor* tensors[kNumSortTensors] = {&sort.input, sort.values ? &*sort.values : nullptr,
-                                                  sort.indices ? &*sort.indices : nullptr};
-  const Shape& shape = sort.input.type.shape;
-  std::vector<SizeExpr> sizes = {shape[sort.axis], sort.k};
+  const auto tensors = tensors_of(sort);
+  std::vector<SizeExpr> sizes = {sort.input.type.shape[sort.axis], sort.k};
   for (const KernelTensor* tensor : tensors) sizes.push_back(tensor != nullptr ? tensor->layout.offset : SizeExpr(0));
-  const auto append_strides = [&](std::size_t dim) {
-    for (const KernelTensor* tensor : tensors) {
-      sizes.push_back(tensor != nullptr ? tensor->layout.strides[dim] : SizeExpr(0));
-    }
-  };
-  append_strides(sort.axis);
-  for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
-    if (dim == sort.axis) continue;
-    sizes.push_back(shape[dim]);
-    append_strides(dim);
+  for (const KernelTensor* tensor : tensors) {
+    sizes.push_back(tensor != nullptr ? tensor->layout.strides[sort.axis] : SizeExpr(0));
+  }
+  for (const RowDim& dim : row_dims(sort)) {
+    sizes.push_back(dim.extent);
+    sizes.insert(sizes.end(), dim.strides.begin(), dim.strides.end());
   }
   return sizes;
 }
@@ -232,11 +238,9 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   const bool fits = keys_fit_workgroup(sort, spec);
   add_slot("sample", RowSorterMemory::kSampleBytes);
   add_slot("counts", RowSorterMemory::kCountBytes);
-  if (selects) {
-    add_slot("selection", TopkRowsMemory::kEnd - TopkRowsMemory::kKeys);
-  } else if (fits) {
-    add_slot("keys", lane_key_bytes(sort).upper_bound());
-  }
+  if (selects) add_slot("selection", TopkRowsMemory::kEnd - TopkRowsMemory::kKeys);
+  if (column_bytes(sort, spec) > 0) add_slot("columns", column_bytes(sort, spec));
+  if (!selects && fits) add_slot("keys", lane_key_bytes(sort).upper_bound());
   planned.info.name = sort.name;
   planned.info.buffer_is_written = {false};
   for (const bool has_buffer : {sort.values.has_value(), sort.indices.has_value(), !fits}) {
@@ -247,10 +251,13 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   const FewRange few = few_of(sort, spec.isa);
   planned.key_text = fmt::format(
-      "{} {} largest {} values {} indices {} dims {} few {} to {} partitions {} in registers {} scratch {}{}\n",
-      selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.largest, sort.values.has_value(),
-      sort.indices.has_value(), num_other_dims(sort), few.first, few.end, few.partitions,
-      elements_in_registers(sort, spec.isa), !fits, selects ? selection_of(sort, spec.isa).to_text() : "");
+      "{} {} lanes of {} largest {} values {} indices {} dims {} few {} to {} partitions {} in registers {} scratch {} "
+      "columns "
+      "{}{}\n",
+      selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.lane_bits(), keys.largest,
+      sort.values.has_value(), sort.indices.has_value(), row_dims(sort).size(), few.first, few.end, few.partitions,
+      elements_in_registers(sort, spec.isa), !fits, column_bytes(sort, spec),
+      selects ? selection_of(sort, spec.isa).to_text() : "");
   planned.mapped = sort;
   return planned;
 }

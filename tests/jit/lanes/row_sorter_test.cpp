@@ -118,21 +118,31 @@ TEST_CASE("rows of 64-bit keys are sorted") {
   for (const IsaLevel isa : host_lane_levels()) check_patterns<std::int64_t>(isa);
 }
 
+/// Rows whose keys fill the upper half of a lane.
+template <class Lane, class Key>
+void check_keys_above_index(IsaLevel isa, std::initializer_list<std::int64_t> lengths) {
+  const SorterCode code(isa, 8 * sizeof(Lane));
+  for (const Pattern<Key>& pattern : patterns<Key>()) {
+    for (const std::int64_t n : lengths) {
+      CAPTURE(pattern.name);
+      CAPTURE(n);
+      std::mt19937_64 random(static_cast<std::uint64_t>(n));
+      std::vector<Lane> input;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t key = pattern.key(i, n, random);
+        input.push_back(static_cast<Lane>(key << (8 * sizeof(Key)) | i));
+      }
+      const std::int64_t read = check_sort(code.code(), input, n, KeyParts::kAboveIndex);
+      CHECK(static_cast<double>(read) <= static_cast<double>(n) * (2 + std::log2(static_cast<double>(n) + 1)));
+      check_sort(code.code(), input, n / 3, KeyParts::kAboveIndex);
+    }
+  }
+}
+
 TEST_CASE("rows of keys above an index are sorted, equal ones by the index") {
   for (const IsaLevel isa : host_lane_levels()) {
-    const SorterCode code(isa, 64);
-    for (const Pattern<std::int32_t>& pattern : patterns<std::int32_t>()) {
-      for (const std::int64_t n : {7, 1000, 4095, 4096, 4097, 65'536, 65'537, 200'000}) {
-        CAPTURE(pattern.name);
-        CAPTURE(n);
-        std::mt19937_64 random(static_cast<std::uint64_t>(n));
-        std::vector<std::int64_t> input;
-        for (std::int64_t i = 0; i < n; ++i) input.push_back(std::int64_t{pattern.key(i, n, random)} << 32 | i);
-        const std::int64_t read = check_sort(code.code(), input, n, KeyParts::kAboveIndex);
-        CHECK(static_cast<double>(read) <= static_cast<double>(n) * (2 + std::log2(static_cast<double>(n) + 1)));
-        check_sort(code.code(), input, n / 3, KeyParts::kAboveIndex);
-      }
-    }
+    check_keys_above_index<std::int64_t, std::int32_t>(isa, {7, 1000, 4095, 4096, 4097, 65'536, 65'537, 200'000});
+    check_keys_above_index<std::int32_t, std::int16_t>(isa, {7, 511, 512, 513, 1000, 4095, 4096, 4097, 65'536});
   }
 }
 

@@ -22,7 +22,8 @@ class LongRow {
         args_(args),
         sizes_(args.sizes + SortRowsSizes::kDims + p.num_other_dims * std::int64_t{SortRowsSizes::kPerDim}),
         sorter_code_(walk_.sorter_code(p.sort_few, p.partition_less, p.partition_at_most, p.num_lanes)),
-        sorter_(sorter_code_, walk_.sorter_memory(), p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
+        sorter_(sorter_code_, walk_.sorter_memory(),
+                p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
 
   /// Chooses the cuts of a row.
   void choose_cuts(std::int64_t row) {
@@ -72,7 +73,7 @@ class LongRow {
     Key* const other = keys + count;
     gather(bucket, keys);
     if (!holds_one_key(bucket)) walk_.sort_keys(elements_of_row(), keys, other, count);
-    walk_.write_results(elements_of_row(), keys, other, has_lost_bits());
+    walk_.write_results(elements_of_row(), keys, has_lost_bits());
   }
 
   /// Puts the zeros and the NaNs of a row into its order.
@@ -111,18 +112,16 @@ class LongRow {
     if (p_.keys_have_index == 0) return;
     // Elements of equal upper halves must meet in one bucket, so that cuts between them have no index.
     for (std::int64_t i = 0; i < count; ++i) {
-      keys[i] = static_cast<Key>((keys[i] & ~index_mask()) | (p_.keys_are_halved != 0 ? 0 : place(i)));
+      keys[i] = static_cast<Key>((keys[i] & ~SortWalk<Key>::kIndexMask) | (p_.keys_are_halved != 0 ? 0 : place(i)));
     }
   }
-  static Key index_mask() { return static_cast<Key>(std::numeric_limits<std::uint32_t>::max()); }
-
   /// Appends a cut at `key`, unless it is there. A key that comes often has a second cut right behind it.
   std::int64_t append_cut(Key* cuts, std::int64_t num_cuts, Key key) const {
     if (num_cuts == 0 || cuts[num_cuts - 1] < key) {
       cuts[num_cuts] = key;
       return num_cuts + 1;
     }
-    const Key step = p_.keys_are_halved != 0 ? static_cast<Key>(index_mask() + 1) : 1;
+    const Key step = p_.keys_are_halved != 0 ? static_cast<Key>(SortWalk<Key>::kIndexMask + 1) : 1;
     if (cuts[num_cuts - 1] > key || key > std::numeric_limits<Key>::max() - step) return num_cuts;
     cuts[num_cuts] = key + step;
     return num_cuts + 1;

@@ -21,7 +21,18 @@ constexpr std::int64_t kFewestForDigits = 4096, kMostForDigits = 64 << 10;
 struct Digit {
   unsigned shift, bits;
 };
-constexpr Digit kUpperDigits[] = {{32, 11}, {43, 11}, {54, 10}};
+template <std::size_t kSize>
+constexpr std::size_t num_counts_of(const std::array<Digit, kSize>& digits) {
+  std::size_t count = 0;
+  for (const Digit& digit : digits) count += std::size_t{1} << digit.bits;
+  return count;
+}
+/// Those of a key's upper half.
+template <class Key>
+constexpr auto kUpperDigits = [] {
+  if constexpr (sizeof(Key) == 8) return std::array<Digit, 3>{{{32, 11}, {43, 11}, {54, 10}}};
+  if constexpr (sizeof(Key) == 4) return std::array<Digit, 2>{{{16, 8}, {24, 8}}};
+}();
 
 }  // namespace
 
@@ -164,32 +175,39 @@ void RowSorter<Key>::sort_by_all_digits(const Part& part) {
   if (from != part.place) std::copy_n(from, part.count, part.place);
 }
 
-/// All digits are counted in one pass. Indices have 32 bits, and so have counts.
+/// All digits are counted in one pass. Indices have at most 32 bits, and so have counts.
 template <class Key>
 void RowSorter<Key>::sort_by_upper_digits(const Part& part) {
-  static_assert((2 * 2048 + 1024) * sizeof(std::uint32_t) <= RowSorterMemory::kCountBytes);
-  auto* const counts = reinterpret_cast<std::uint32_t*>(memory_.counts);
-  const auto digit_of = [](Key key, Digit digit) {
-    const std::uint64_t ordered = static_cast<std::uint64_t>(key) ^ std::uint64_t{1} << 63;
-    return ordered >> digit.shift & ((std::uint64_t{1} << digit.bits) - 1);
+  using Unsigned = std::make_unsigned_t<Key>;
+  constexpr auto& kDigits = kUpperDigits<Key>;
+  static_assert(num_counts_of(kDigits) * sizeof(std::uint32_t) <= RowSorterMemory::kCountBytes);
+  const auto digit_of = [](Key key, Digit digit) -> std::size_t {
+    const Unsigned ordered = static_cast<Unsigned>(key) ^ Unsigned { 1 } << (8 * sizeof(Key) - 1);
+    return ordered >> digit.shift & ((Unsigned{1} << digit.bits) - 1);
   };
-  std::memset(memory_.counts, 0, static_cast<std::size_t>(RowSorterMemory::kCountBytes));
+  auto* const counts = reinterpret_cast<std::uint32_t*>(memory_.counts);
+  std::size_t num_counts = 0;
+  std::array<std::uint32_t*, kDigits.size()> digit_counts;
+  for (std::size_t d = 0; d < kDigits.size(); ++d) {
+    digit_counts[d] = counts + num_counts;
+    num_counts += std::size_t{1} << kDigits[d].bits;
+  }
+  std::fill_n(counts, num_counts_of(kDigits), 0);
   const Key* from = part.data();
   Key* to = part.is_in_place ? part.other : part.place;
-  std::uint32_t* const digit_counts[] = {counts, counts + 2048, counts + 4096};
   for (std::int64_t i = 0; i < part.count; ++i) {
-    for (std::size_t d = 0; d < std::size(kUpperDigits); ++d) ++digit_counts[d][digit_of(from[i], kUpperDigits[d])];
+    for (std::size_t d = 0; d < kDigits.size(); ++d) ++digit_counts[d][digit_of(from[i], kDigits[d])];
   }
   keys_read_ += part.count;
-  for (std::size_t d = 0; d < std::size(kUpperDigits); ++d) {
+  for (std::size_t d = 0; d < kDigits.size(); ++d) {
     std::uint32_t* const positions = digit_counts[d];
     // Equal digits move nothing.
-    if (positions[digit_of(from[0], kUpperDigits[d])] == part.count) continue;
+    if (positions[digit_of(from[0], kDigits[d])] == part.count) continue;
     std::uint32_t position = 0;
-    for (std::size_t value = 0; value < std::size_t{1} << kUpperDigits[d].bits; ++value) {
+    for (std::size_t value = 0; value < std::size_t{1} << kDigits[d].bits; ++value) {
       position += std::exchange(positions[value], position);
     }
-    for (std::int64_t i = 0; i < part.count; ++i) to[positions[digit_of(from[i], kUpperDigits[d])]++] = from[i];
+    for (std::int64_t i = 0; i < part.count; ++i) to[positions[digit_of(from[i], kDigits[d])]++] = from[i];
     keys_read_ += part.count;
     Key* const moved = to;
     to = moved == part.place ? part.other : part.place;

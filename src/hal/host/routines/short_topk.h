@@ -104,7 +104,6 @@ class ShortTopk {
   }
 
   void write_rows(std::int64_t first, std::int64_t end) {
-    auto* const other = reinterpret_cast<std::int64_t*>(memory_.elements);
     const bool has_values = p_.sort.has_values != 0, has_indices = p_.sort.has_indices != 0;
     const bool are_halved = p_.sort.keys_are_halved != 0;
     for (std::int64_t row = first, next = first; row < end; row = next) {
@@ -113,8 +112,8 @@ class ShortTopk {
       while (next < end && follows(SortTensor::kValues, next) && follows(SortTensor::kIndices, next));
       walk_.go_to(place_of(row));
       const std::int64_t count = (next - row) * walk_.k();
-      if (has_indices) walk_.write_indices(sorted_of(row), other, count);
-      if (has_values && !are_halved) walk_.write_key_values(sorted_of(row), other, count);
+      if (has_indices) walk_.write_indices(sorted_of(row), count);
+      if (has_values && !are_halved) walk_.write_key_values(sorted_of(row), count);
     }
     for (std::int64_t row = first; has_values && (are_halved || has_lost_bits_) && row < end; ++row) {
       walk_.write_lost_values(elements_of(row), sorted_of(row));

@@ -13,7 +13,9 @@ template <class Key>
 void sort_groups(const void* code, const SortRowsParameters& p, const KernelArgs& args, std::uint32_t first_group,
                  std::uint32_t end_group) {
   SortWalk<Key> walk(code, p, args);
-  for (std::uint32_t group = first_group; group < end_group; ++group) walk.run(group);
+  walk.for_blocks(first_group, end_group, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t row = first; row < end; ++row) walk.run(row);
+  });
 }
 
 }  // namespace

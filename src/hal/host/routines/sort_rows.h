@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "hal/host/routines/column_block.h"
 #include "hal/host/routines/counting_sort.h"
 #include "hal/host/routines/row_sorter.h"
 #include "millrace/hal/host_kernel.h"
@@ -15,7 +16,7 @@ namespace millrace {
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
 /// of theirs.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 4;
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 6;
 
 /// Writes the keys of `count` contiguous elements, with their indices from `first` on if keys have them. Returns
 /// whether there is a -0 or a NaN: keys above an index lose the sign and the bits of these, other keys order them by
@@ -50,7 +51,8 @@ struct SortRowsParameters {
   std::int64_t has_values, has_indices, is_descending;
   std::int64_t keys_have_index;  // in their lower half
   std::int64_t keys_are_halved;  // 64-bit elements with an index: keys hold the upper half of what orders them
-  std::int64_t uses_scratch;     // the keys are in the last buffer, otherwise in workgroup memory behind kFixedBytes
+  /// The keys are in the last buffer. Otherwise they are in workgroup memory, behind kFixedBytes and the ColumnBlock.
+  std::int64_t uses_scratch;
   /// An element's bits without its sign, and those of infinity, if it is a float; otherwise 0.
   std::int64_t magnitude_bits, infinity_bits;
   std::int64_t inverted_bits;     // of every element, before it is compared as a signed integer
@@ -62,6 +64,10 @@ struct SortRowsParameters {
   std::int64_t make_keys, write_values, write_indices, partition_less, partition_at_most;
   std::int64_t sort_few[RowSorterCode::kNumFew];
   std::int64_t take_zeros, take_nans;  // of floats, for keys without an index
+  /// Workgroup memory for a ColumnBlock, its functions and the elements of their tiles; no bytes if rows stay where
+  /// they are.
+  std::int64_t columns_offset, columns_bytes, transpose_elements, transpose_indices, element_tile, index_tile;
+  std::int64_t moves_results;  // into the block, not only the input
 
   static constexpr std::int64_t kFixedBytes = RowSorterMemory::kSampleBytes + RowSorterMemory::kCountBytes;
 };

@@ -4,42 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <type_traits>
 #include <utility>
 
+#include "hal/host/routines/element_copies.h"
 #include "hal/host/routines/sort_rows.h"
 
 namespace millrace {
-
-/// Calls do_it(bytes) with a constant for the size of elements, which is known only at run time.
-template <class DoIt>
-void with_element_size(std::int64_t element_bytes, const DoIt& do_it) {
-  switch (element_bytes) {
-    case 1:
-      return do_it(std::integral_constant<std::int64_t, 1>());
-    case 2:
-      return do_it(std::integral_constant<std::int64_t, 2>());
-    case 4:
-      return do_it(std::integral_constant<std::int64_t, 4>());
-    default:
-      return do_it(std::integral_constant<std::int64_t, 8>());
-  }
-}
-
-/// Copies elements at constant strides.
-inline void copy_strided(const std::byte* from, std::int64_t from_stride, std::byte* to, std::int64_t to_stride,
-                         std::int64_t count, std::int64_t element_bytes) {
-  if (count <= 0) return;
-  if (from_stride == 1 && to_stride == 1) {
-    std::memcpy(to, from, static_cast<std::size_t>(count * element_bytes));
-    return;
-  }
-  with_element_size(element_bytes, [&](auto bytes) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      std::memcpy(to + i * to_stride * bytes, from + i * from_stride * bytes, bytes);
-    }
-  });
-}
 
 /// What one call of a sort does for each of its rows.
 template <class Key>
@@ -52,17 +22,39 @@ class SortWalk {
         n_(args.sizes[SortRowsSizes::kN]),
         k_(args.sizes[SortRowsSizes::kK]),
         sorter_code_(sorter_code(p.sort_few, p.partition_less, p.partition_at_most, p.num_lanes)),
-        sorter_(sorter_code_, sorter_memory(), p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
+        sorter_(sorter_code_, sorter_memory(), p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole),
+        columns_(workgroup_memory() + p.columns_offset, p.columns_bytes, tensors()) {}
 
   std::int64_t n() const { return n_; }
   std::int64_t k() const { return k_; }
 
+  /// Calls run_rows(first, end) for rows that are neighbours. Those that interleave in memory are contiguous meanwhile.
+  template <class RunRows>
+  void for_blocks(std::int64_t first, std::int64_t end, const RunRows& run_rows) {
+    if (columns_.num_columns() == 0) return run_rows(first, end);
+    while (first < end) {
+      const std::int64_t extent = num_columns(), column = first % extent;
+      const std::int64_t next_block = first + columns_.num_columns() - column % columns_.num_columns();
+      block_ = {first, std::min({end, next_block, first + extent - column})};
+      const Place first_place = place_in_tensors(first);
+      go_to(first_place);
+      if (columns_.moves(0)) columns_.read(0, base(0) + offset_bytes(0), block_.end - first);
+      run_rows(first, block_.end);
+      go_to(first_place);
+      for (std::size_t tensor = 1; tensor < kNumSortTensors; ++tensor) {
+        if (columns_.moves(tensor)) columns_.write(tensor, base(tensor) + offset_bytes(tensor), block_.end - first);
+      }
+      first = block_.end;
+    }
+  }
+
   /// Sorts a row.
   void run(std::int64_t row) {
     go_to(place_of(row));
-    Key* const keys = p_.uses_scratch != 0
-                          ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * 2 * n_
-                          : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes);
+    Key* const keys =
+        p_.uses_scratch != 0
+            ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * 2 * n_
+            : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes + p_.columns_bytes);
     const StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
     if (p_.sorts_few != 0 && elements.stride == 1 && stride(SortTensor::kValues) <= 1 &&
         stride(SortTensor::kIndices) <= 1) {
@@ -70,7 +62,7 @@ class SortWalk {
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
     const bool has_lost_bits = sort(elements, keys, keys + n_);
-    write_results(elements, keys, keys + n_, has_lost_bits);
+    write_results(elements, keys, has_lost_bits);
     if (has_lost_bits && p_.has_values != 0 && p_.keys_have_index == 0) restore_runs(elements, keys);
   }
 
@@ -86,13 +78,11 @@ class SortWalk {
   /// Where a row is in each tensor, in elements.
   using Place = std::array<std::int64_t, kNumSortTensors>;
   Place place_of(std::int64_t row) const {
-    Place offsets;
-    std::copy_n(args_.sizes + SortRowsSizes::kOffsets, kNumSortTensors, offsets.begin());
-    for (std::int64_t dim = p_.num_other_dims; dim-- > 0;) {
-      const std::int64_t* sizes = args_.sizes + SortRowsSizes::kDims + dim * std::int64_t{SortRowsSizes::kPerDim};
-      const std::int64_t position = row % sizes[0];
-      row /= sizes[0];
-      for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) offsets[tensor] += position * sizes[1 + tensor];
+    Place offsets = place_in_tensors(row);
+    for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) {
+      if (columns_.moves(tensor)) {
+        offsets[tensor] = (row - block_.first) * columns_.pitch_of(tensor) / element_bytes(tensor);
+      }
     }
     return offsets;
   }
@@ -109,14 +99,12 @@ class SortWalk {
     k_ = std::min(k_ - first, count);
   }
   std::int64_t stride(SortTensor tensor) const {
-    return args_.sizes[SortRowsSizes::kAxisStrides + static_cast<std::size_t>(tensor)];
+    const auto index = static_cast<std::size_t>(tensor);
+    return columns_.moves(index) ? 1 : args_.sizes[SortRowsSizes::kAxisStrides + index];
   }
   std::byte* place(SortTensor tensor) const {
-    const bool is_indices = tensor == SortTensor::kIndices;
-    const std::size_t buffer =
-        tensor == SortTensor::kInput ? 0 : 1 + (is_indices ? static_cast<std::size_t>(p_.has_values) : 0);
-    const std::int64_t bytes = is_indices ? static_cast<std::int64_t>(sizeof(std::int64_t)) : p_.element_bytes;
-    return static_cast<std::byte*>(args_.buffers[buffer]) + offsets_[static_cast<std::size_t>(tensor)] * bytes;
+    const auto index = static_cast<std::size_t>(tensor);
+    return (columns_.moves(index) ? columns_.rows_of(index) : base(index)) + offset_bytes(index);
   }
 
   /// Sorts the keys of elements, so that the first k are in order. Returns whether there is a -0 or a NaN.
@@ -150,28 +138,28 @@ class SortWalk {
     std::copy_n(keys, k_, sorted);
   }
   /// Writes the indices of `count` keys.
-  void write_indices(const Key* keys, Key* other, std::int64_t count) const {
-    write(SortTensor::kIndices, p_.write_indices, sizeof(std::int64_t), keys, other, count);
+  void write_indices(const Key* keys, std::int64_t count) const {
+    write(SortTensor::kIndices, p_.write_indices, sizeof(std::int64_t), keys, count);
   }
   /// Writes the values of `count` keys, which hold them.
-  void write_key_values(const Key* keys, Key* other, std::int64_t count) const {
-    write(SortTensor::kValues, p_.write_values, p_.element_bytes, keys, other, count);
+  void write_key_values(const Key* keys, std::int64_t count) const {
+    write(SortTensor::kValues, p_.write_values, p_.element_bytes, keys, count);
   }
   /// Writes the first k sorted elements of a row that keys above indices do not hold.
   void write_lost_values(const StridedElements& elements, const Key* keys) const {
     if (p_.keys_are_halved != 0) return write_indexed(elements, keys, 0, k_);
     for (const std::int64_t element_key : {std::int64_t{0}, p_.magnitude_bits}) {
-      const std::int64_t first = (p_.is_descending != 0 ? ~element_key : element_key) << 32;
+      const std::int64_t first = (p_.is_descending != 0 ? ~element_key : element_key) << kIndexBits;
       const auto begin = std::lower_bound(keys, keys + k_, static_cast<Key>(first));
-      const auto end = std::upper_bound(begin, keys + k_, static_cast<Key>(first | 0xffff'ffff));
+      const auto end = std::upper_bound(begin, keys + k_, static_cast<Key>(first | kIndexMask));
       write_indexed(elements, keys, begin - keys, end - keys);
     }
   }
   /// Writes the results of the first k sorted keys. Without an index, -0 and NaN are in the order of their bits.
-  void write_results(const StridedElements& elements, const Key* keys, Key* other, bool has_lost_bits) const {
-    if (p_.has_indices != 0) write_indices(keys, other, k_);
+  void write_results(const StridedElements& elements, const Key* keys, bool has_lost_bits) const {
+    if (p_.has_indices != 0) write_indices(keys, k_);
     if (p_.has_values == 0) return;
-    if (p_.keys_are_halved == 0) write_key_values(keys, other, k_);
+    if (p_.keys_are_halved == 0) write_key_values(keys, k_);
     if (p_.keys_are_halved != 0 || (has_lost_bits && p_.keys_have_index != 0)) write_lost_values(elements, keys);
   }
 
@@ -198,7 +186,10 @@ class SortWalk {
                 static_cast<std::size_t>(p_.element_bytes));
     return bits;
   }
-  static std::int64_t index_of(Key key) { return static_cast<std::int64_t>(key) & 0xffff'ffff; }
+  /// Keys hold the index in their lower half.
+  static constexpr unsigned kIndexBits = 4 * sizeof(Key);
+  static constexpr std::int64_t kIndexMask = (std::int64_t{1} << kIndexBits) - 1;
+  static std::int64_t index_of(Key key) { return static_cast<std::int64_t>(key) & kIndexMask; }
   std::byte* workgroup_memory() const { return static_cast<std::byte*>(args_.workgroup_memory); }
   RowSorterMemory sorter_memory() const {
     return {workgroup_memory(), workgroup_memory() + RowSorterMemory::kSampleBytes};
@@ -218,18 +209,69 @@ class SortWalk {
   }
 
  private:
+  static constexpr std::size_t kIndicesTensor = static_cast<std::size_t>(SortTensor::kIndices);
+
+  std::int64_t element_bytes(std::size_t tensor) const {
+    return tensor == kIndicesTensor ? static_cast<std::int64_t>(sizeof(std::int64_t)) : p_.element_bytes;
+  }
+  std::int64_t offset_bytes(std::size_t tensor) const { return offsets_[tensor] * element_bytes(tensor); }
+  std::byte* base(std::size_t tensor) const {
+    const std::size_t buffer =
+        tensor == 0 ? 0 : 1 + (tensor == kIndicesTensor ? static_cast<std::size_t>(p_.has_values) : 0);
+    return static_cast<std::byte*>(args_.buffers[buffer]);
+  }
+  Place place_in_tensors(std::int64_t row) const {
+    Place offsets;
+    std::copy_n(args_.sizes + SortRowsSizes::kOffsets, kNumSortTensors, offsets.begin());
+    for (std::int64_t dim = p_.num_other_dims; dim-- > 0;) {
+      const std::int64_t* sizes = dim_sizes(dim);
+      const std::int64_t position = row % sizes[0];
+      row /= sizes[0];
+      for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) offsets[tensor] += position * sizes[1 + tensor];
+    }
+    return offsets;
+  }
+  const std::int64_t* dim_sizes(std::int64_t dim) const {
+    return args_.sizes + SortRowsSizes::kDims + dim * std::int64_t{SortRowsSizes::kPerDim};
+  }
+  /// The extent of the innermost other dim.
+  std::int64_t num_columns() const { return p_.num_other_dims == 0 ? 1 : dim_sizes(p_.num_other_dims - 1)[0]; }
+
+  ColumnBlock::Tensors tensors() const {
+    ColumnBlock::Tensors tensors;
+    for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) {
+      // Selections write few results.
+      const bool is_moved[] = {true, p_.moves_results != 0 && p_.has_values != 0,
+                               p_.moves_results != 0 && p_.has_indices != 0};
+      if (!is_moved[tensor]) continue;
+      const bool is_index = tensor == kIndicesTensor;
+      tensors[tensor] = {.element_bytes = element_bytes(tensor),
+                         .length = tensor == 0 ? n_ : k_,
+                         .axis_stride = args_.sizes[SortRowsSizes::kAxisStrides + tensor],
+                         .column_stride = p_.num_other_dims == 0 ? 1 : dim_sizes(p_.num_other_dims - 1)[1 + tensor],
+                         .transpose = function<TransposeTiles>(is_index ? p_.transpose_indices : p_.transpose_elements),
+                         .tile = is_index ? p_.index_tile : p_.element_tile};
+    }
+    return tensors;
+  }
+
   static std::byte* bytes_of(Key* keys) { return reinterpret_cast<std::byte*>(keys); }
   std::size_t num_buffers() const {
     return static_cast<std::size_t>(1 + p_.has_values + p_.has_indices + p_.uses_scratch);
   }
-  void write(SortTensor tensor, std::int64_t writer, std::int64_t bytes, const Key* keys, Key* other,
-             std::int64_t count) const {
-    if (stride(tensor) == 1) {
+  void write(SortTensor tensor, std::int64_t writer, std::int64_t bytes, const Key* keys, std::int64_t count) const {
+    const std::int64_t to_stride = stride(tensor);
+    if (to_stride == 1) {
       function<WriteFromKeys>(writer)(keys, place(tensor), count);
       return;
     }
-    function<WriteFromKeys>(writer)(keys, other, count);
-    copy_strided(bytes_of(other), 1, place(tensor), stride(tensor), count, bytes);
+    std::byte* const few = sorter_memory().sample;
+    const std::int64_t most_few = RowSorterMemory::kSampleBytes / bytes;
+    for (std::int64_t i = 0; i < count; i += most_few) {
+      const std::int64_t num_few = std::min(most_few, count - i);
+      function<WriteFromKeys>(writer)(keys + i, few, num_few);
+      copy_strided(few, 1, place(tensor) + i * to_stride * bytes, to_stride, num_few, bytes);
+    }
   }
 
   void write_indexed(const StridedElements& elements, const Key* keys, std::int64_t first, std::int64_t end) const {
@@ -327,7 +369,11 @@ class SortWalk {
   std::int64_t n_, k_;
   RowSorterCode sorter_code_;
   RowSorter<Key> sorter_;
-  std::array<std::int64_t, kNumSortTensors> offsets_{};
+  ColumnBlock columns_;
+  struct Rows {
+    std::int64_t first = 0, end = 0;
+  } block_;
+  Place offsets_{};
 };
 
 }  // namespace millrace

@@ -27,16 +27,19 @@ class TopkWalk {
 
   void run(std::int64_t first_row, std::int64_t end_row) {
     if (walk_.k() == 0) return;
+    walk_.for_blocks(first_row, end_row, [this](std::int64_t first, std::int64_t end) { run_rows(first, end); });
+  }
+
+ private:
+  void run_rows(std::int64_t first_row, std::int64_t end_row) {
     if (ShortSelector<Key>::takes(walk_.n(), walk_.k(), p_.coarse_lanes)) return run_short(first_row, end_row);
     for (std::int64_t row = first_row; row < end_row; ++row) {
       walk_.go_to(walk_.place_of(row));
       auto* const found = memory<Key>(TopkRowsMemory::kFound);
       const bool has_lost_bits = sort_found(found, selector_.select(input(), walk_.n(), walk_.k()));
-      walk_.write_results(elements(), keys(), other(), has_lost_bits);
+      walk_.write_results(elements(), keys(), has_lost_bits);
     }
   }
-
- private:
   template <class T>
   T* memory(std::int64_t offset) const {
     return reinterpret_cast<T*>(walk_.workgroup_memory() + offset);

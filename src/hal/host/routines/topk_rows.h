@@ -10,7 +10,7 @@ namespace millrace {
 inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
 /// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of SortRowsParameters.
-inline constexpr std::uint32_t kTopkRowsRoutineAbi = 3;
+inline constexpr std::uint32_t kTopkRowsRoutineAbi = 4;
 
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
@@ -23,6 +23,9 @@ struct TopkRowsMemory {
   static constexpr std::int64_t kGroups = kMinima + RowSelector<std::int64_t>::kMinimaBytes;
   static constexpr std::int64_t kPassing = kGroups + RowSelector<std::int64_t>::kMinimaBytes;
   static constexpr std::int64_t kEnd = kPassing + RowSelector<std::int64_t>::kPassingBytes;
+
+  /// Behind them, rows that interleave in memory, at least one.
+  static constexpr std::int64_t kMostColumnBytes = 256 << 10;
 
   // Short rows have their minima, what is found and other numbers in the same places.
   using Short = ShortSelector<std::int64_t>;
@@ -46,7 +49,8 @@ struct TopkRowsParameters {
 };
 
 /// Finds and sorts the first k elements of one row per group: by ShortSelector where that takes them, otherwise by
-/// RowSelector. Rows are contiguous, and k is at most a quarter of RowSelector::kMostFound. A HostRoutine.
+/// RowSelector. Rows are contiguous or fit a ColumnBlock, and k is at most a quarter of RowSelector::kMostFound. A
+/// HostRoutine.
 void topk_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
                std::uint32_t end_group);
 

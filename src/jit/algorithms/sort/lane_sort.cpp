@@ -17,6 +17,10 @@ std::vector<RequestCase> lane_sort_cases(const KernelRequest& request, const Tar
     const SizeExpr margin = margin_of_both(is_numbered, margin_of_at_most(sort.k, kMostSelected));
     cases.push_back(sort_case(margin, sort, {.n = kMostIndexedByLanes, .k = kMostSelected}, "_first"));
   }
+  if (sort.indices && size_bytes(sort.input.type.dtype) <= 2 && n.upper_bound() > LaneKeys::kMostShortIndices) {
+    const SizeExpr is_short = margin_of_at_most(n, LaneKeys::kMostShortIndices);
+    cases.push_back(sort_case(is_short, sort, {.n = LaneKeys::kMostShortIndices}, "_short"));
+  }
   if (sort.indices || selects_first(sort)) {
     cases.push_back(sort_case(is_numbered, sort, {.n = kMostIndexedByLanes}, "_lanes"));
   } else {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace millrace {
+
+/// Writes element j of row i as element i of row j, for as many elements as a tile has, and for `count` rows, of which
+/// only whole tiles are taken. Pitches are the bytes from row to row.
+using TransposeTiles = std::int64_t (*)(const void* from, void* to, std::int64_t count, std::int64_t from_pitch,
+                                        std::int64_t to_pitch);
+
+/// Rows of one tensor.
+struct RowsTensor {
+  std::int64_t element_bytes = 0;
+  std::int64_t length = 0;         // of a row
+  std::int64_t axis_stride = 1;    // from element to element of a row, in elements
+  std::int64_t column_stride = 1;  // from row to row
+  TransposeTiles transpose = nullptr;
+  std::int64_t tile = 1;
+
+  std::int64_t bytes_between(std::int64_t stride) const { return stride * element_bytes; }
+};
+
+/// Memory for neighbouring rows that interleave in their tensors: a line of the cache then has elements of many rows,
+/// and is read and written once for all of them. Here rows are contiguous.
+class ColumnBlock {
+ public:
+  static constexpr std::size_t kMostTensors = 3;
+  using Tensors = std::array<RowsTensor, kMostTensors>;
+
+  /// The bytes from row to row. Rows of a power of two would share the sets of the L1 cache.
+  static constexpr std::int64_t pitch_bytes(std::int64_t length, std::int64_t element_bytes) {
+    return (length * element_bytes / kLineBytes + 2) * kLineBytes;
+  }
+  /// As many rows as a line has elements.
+  static constexpr std::int64_t most_columns(std::int64_t element_bytes) { return kLineBytes / element_bytes; }
+
+  /// Rows that are contiguous stay where they are, and so do those of results, the tensors behind the first one, that
+  /// do not interleave. The first tensor's elements decide how many rows there are.
+  ColumnBlock(std::byte* memory, std::int64_t memory_bytes, const Tensors& tensors);
+
+  /// How many rows there are at once; 0 if all tensors stay where they are or the memory is too small.
+  std::int64_t num_columns() const { return num_columns_; }
+  bool moves(std::size_t tensor) const { return num_columns_ > 0 && is_strided(tensor); }
+
+  /// Rows of a tensor that is moved.
+  std::byte* rows_of(std::size_t tensor) const { return rows_[tensor]; }
+  std::int64_t pitch_of(std::size_t tensor) const {
+    return pitch_bytes(tensors_[tensor].length, tensors_[tensor].element_bytes);
+  }
+  /// Copies `count` rows to the block.
+  void read(std::size_t tensor, const std::byte* from, std::int64_t count) const;
+  /// Copies `count` rows from the block.
+  void write(std::size_t tensor, std::byte* to, std::int64_t count) const;
+
+ private:
+  static constexpr std::int64_t kLineBytes = 64;
+
+  bool is_strided(std::size_t tensor) const {
+    const RowsTensor& t = tensors_[tensor];
+    return t.element_bytes > 0 && t.axis_stride != 1 && (tensor == 0 || t.column_stride == 1);
+  }
+
+  Tensors tensors_;
+  std::array<std::byte*, kMostTensors> rows_{};
+  std::int64_t num_columns_ = 0;
+};
+
+}  // namespace millrace

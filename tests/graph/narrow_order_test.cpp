@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of elements of 8 and 16 bits, in rows whose length a run binds: up to 65536, keys and indices share 32
+// bits.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "millrace/millrace.h"
+
+namespace millrace {
+namespace {
+
+/// Whether `a` comes before `b` in ascending order: NaN is greatest.
+template <class T>
+bool comes_before(T a, T b) {
+  const double x = static_cast<double>(static_cast<float>(a)), y = static_cast<double>(static_cast<float>(b));
+  if (std::isnan(x) || std::isnan(y)) return !std::isnan(x) && std::isnan(y);
+  return x < y;
+}
+
+template <class T>
+std::vector<std::int64_t> order_of(const std::vector<T>& row, bool descending) {
+  std::vector<std::int64_t> order(row.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto at = [&](std::int64_t i) { return row[static_cast<std::size_t>(i)]; };
+  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+    return descending ? comes_before(at(b), at(a)) : comes_before(at(a), at(b));
+  });
+  return order;
+}
+
+template <class T, class Draw>
+void check_order(bool descending, const Draw& draw) {
+  GraphBuilder graph("order");
+  graph.output("indices", sort(graph.input("x", dtype_of<T>, {Dim("n").at_most(1 << 20)}), 0, descending).indices);
+  Session session = Session::create(compile(graph.finish().value()).value()).value();
+  std::mt19937 random(7);
+  for (const std::size_t n : {0, 1, 15, 16, 17, 255, 256, 257, 5000, 65'535, 65'536, 65'537}) {
+    CAPTURE(n);
+    std::vector<T> row;
+    for (std::size_t i = 0; i < n; ++i) row.push_back(draw(random));
+    std::vector<std::int64_t> indices(n);
+    const TensorBinding in[] = {bind(row, {static_cast<std::int64_t>(n)})}, out[] = {bind(indices)};
+    REQUIRE(session.run(in, out).message() == "");
+    CHECK((indices == order_of(row, descending)));
+  }
+}
+
+TEST_CASE("orders of narrow elements are right on both sides of the longest rows with short indices") {
+  const auto any_half = [](std::mt19937& random) { return Half::from_bits(static_cast<std::uint16_t>(random())); };
+  const auto any_u16 = [](std::mt19937& random) { return static_cast<std::uint16_t>(random()); };
+  const auto any_i8 = [](std::mt19937& random) { return static_cast<std::int8_t>(random()); };
+  for (const bool descending : {false, true}) {
+    check_order<Half>(descending, any_half);
+    check_order<std::uint16_t>(descending, any_u16);
+    check_order<std::int8_t>(descending, any_i8);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts of rows that several kernels share, hard ones among them, at sizes around those of chunks.
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "tests/ops/check_order.h"
+#include "tests/support/hard_rows.h"
+
+using namespace millrace;
+using namespace millrace::test;
+using reference::Tensor;
+
+TEST_CASE("sorts of long hard rows equal the oracle around chunks") {
+  std::mt19937_64 random(45);
+  DriverTally tally;
+  std::size_t turn = 0;
+  for (const DType dtype : kAllDTypes) {
+    for (const HardRow& hard : hard_rows(dtype)) {
+      constexpr std::int64_t kSizes[] = {262'143, 262'144, 5 * 61'440, 5 * 61'440 + 1, 400'001};
+      const std::int64_t n = kSizes[turn % 5];
+      const std::span<const std::uint32_t> uses = std::span(kAllUses).subspan(turn % 3, 1);
+      const Tensor row = make_hard_rows(hard, dtype, {n}, 0, n, random);
+      if (++turn % 3 > 0) {
+        check_order(Op::sort, SortAttrs{.axis = 0, .descending = turn % 2 == 0}, row, hard.name, tally, {.uses = uses});
+      } else {
+        const std::int64_t k = turn % 2 == 0 ? n - 1 : n / 5;
+        check_order(Op::topk, TopKAttrs{.k = k, .largest = turn % 4 > 1}, row, hard.name, tally, {.uses = uses});
+      }
+    }
+  }
+  check_all_passed(tally);
+}
+
+TEST_CASE("sorts of several long rows along any axis equal the oracle") {
+  std::mt19937_64 random(46);
+  DriverTally tally;
+  for (const DType dtype : {DType::kF32, DType::kI64, DType::kF64, DType::kBF16}) {
+    for (const HardRow& hard : hard_rows(dtype)) {
+      if (hard.name != "random" && hard.name != "NaN in half" && hard.name != "Zipf") continue;
+      const Tensor rows = make_hard_rows(hard, dtype, {3, 270'000}, 1, 270'000, random);
+      check_order(Op::sort, SortAttrs{.axis = 1, .descending = true}, rows, hard.name, tally);
+      const Tensor columns = make_hard_rows(hard, dtype, {262'144, 2}, 0, 262'144, random);
+      check_order(Op::sort, SortAttrs{.axis = 0}, columns, hard.name, tally);
+    }
+  }
+  check_all_passed(tally);
+}
