@@ -35,7 +35,7 @@ FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
 /// The length of rows of which one function sorts all values, or all indices, in registers; 0 if there is none.
 std::int64_t elements_in_registers(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  const bool is_one_result = sort.values.has_value() != sort.indices.has_value();
+  const bool is_one_result = sort.values.has_value() != sort.indices.has_value() && !sort.input_indices;
   const bool fits = n.is_constant() && sort.k == n && !few_of(sort, isa).partitions;
   return fits && is_one_result && !lane_keys_of(sort).are_halved() ? n.constant() : 0;
 }
@@ -54,7 +54,7 @@ SelectionRange selection_of(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, CoarseKeys{sort.input.type.dtype}.lane_bits());
   if (!n.is_constant() || !sort.k.is_constant() || sort.k.constant() == 0) return {};
-  if (!Short::takes(n.constant(), sort.k.constant(), lanes)) return {{0, 0}, true};
+  if (!sort.parts.is(1) || !Short::takes(n.constant(), sort.k.constant(), lanes)) return {{0, 0}, true};
   const std::size_t few = Short::few_of(sort.k.constant(), lanes);
   return {{few, few + 1, false}, false};
 }
@@ -68,7 +68,7 @@ std::vector<SizeExpr> sizes_of(const SortDescriptor& sort) {
   const KernelTensor* tensors[kNumSortTensors] = {&sort.input, sort.values ? &*sort.values : nullptr,
                                                   sort.indices ? &*sort.indices : nullptr};
   const Shape& shape = sort.input.type.shape;
-  std::vector<SizeExpr> sizes = {shape[sort.axis], sort.k};
+  std::vector<SizeExpr> sizes = {shape[sort.axis], sort.k, sort.parts};
   for (const KernelTensor* tensor : tensors) sizes.push_back(tensor != nullptr ? tensor->layout.offset : SizeExpr(0));
   const auto append_strides = [&](std::size_t dim) {
     for (const KernelTensor* tensor : tensors) {
@@ -120,6 +120,7 @@ class SortImageEmitter {
     p.num_other_dims = num_other_dims(sort_);
     p.has_values = sort_.values.has_value();
     p.has_indices = sort_.indices.has_value();
+    p.has_input_indices = sort_.input_indices.has_value();
     p.keys_have_index = keys_.with_index;
     p.keys_are_halved = keys_.are_halved();
     p.inverted_bits = inverted_sign_of(keys_.dtype);
@@ -204,10 +205,14 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   if (keys.with_index && n.upper_bound() > kMostIndexedByLanes) {
     return unimplemented(fmt::format("rows of {} elements, lanes number up to {}", n.to_text(), kMostIndexedByLanes));
   }
+  if (!sort.parts.is(1) && !selects_first(sort)) {
+    return unimplemented(fmt::format("the first {} of parts of {} elements, takes parts of which few are wanted",
+                                     sort.k.to_text(), n.to_text()));
+  }
   PlannedKernel planned;
   planned.name = sort.name;
   planned.generator = "xbyak";
-  planned.num_groups = num_rows(sort.input.type.shape, sort.axis);
+  planned.num_groups = num_rows(sort.input.type.shape, sort.axis) * sort.parts;
   planned.sizes = sizes_of(sort);
   const auto add_slot = [&](const char* name, std::int64_t bytes) {
     planned.memory.slots.push_back(
@@ -224,7 +229,7 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
     add_slot("keys", lane_key_bytes(sort).upper_bound());
   }
   planned.info.name = sort.name;
-  planned.info.buffer_is_written = {false};
+  planned.info.buffer_is_written.assign(sort.input_indices ? 2 : 1, false);
   for (const bool has_buffer : {sort.values.has_value(), sort.indices.has_value(), !fits}) {
     if (has_buffer) planned.info.buffer_is_written.push_back(true);
   }
@@ -233,10 +238,11 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   const FewRange few = few_of(sort, spec.isa);
   planned.key_text = fmt::format(
-      "{} {} largest {} values {} indices {} dims {} few {} to {} partitions {} in registers {} scratch {}{}\n",
+      "{} {} largest {} values {} indices {} of {} dims {} few {} to {} partitions {} in registers {} scratch {}{}\n",
       selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.largest, sort.values.has_value(),
-      sort.indices.has_value(), num_other_dims(sort), few.first, few.end, few.partitions,
-      elements_in_registers(sort, spec.isa), !fits, selects ? selection_of(sort, spec.isa).to_text() : "");
+      sort.indices.has_value(), sort.input_indices ? "elements" : "positions", num_other_dims(sort), few.first, few.end,
+      few.partitions, elements_in_registers(sort, spec.isa), !fits,
+      selects ? selection_of(sort, spec.isa).to_text() : "");
   planned.mapped = sort;
   return planned;
 }

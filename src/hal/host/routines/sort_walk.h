@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "hal/host/routines/row_parts.h"
 #include "hal/host/routines/sort_rows.h"
 
 namespace millrace {
@@ -56,6 +57,8 @@ class SortWalk {
 
   std::int64_t n() const { return n_; }
   std::int64_t k() const { return k_; }
+  /// The parts per row, each of which has its own k results.
+  std::int64_t num_parts() const { return args_.sizes[SortRowsSizes::kParts]; }
 
   /// Sorts a row.
   void run(std::int64_t row) {
@@ -98,13 +101,28 @@ class SortWalk {
   }
   /// What follows is done for the row at this place.
   void go_to(const Place& offsets) { offsets_ = offsets; }
+  /// The same for a part of that row. Returns how many elements it has.
+  std::int64_t go_to_part(const Place& offsets, std::int64_t part) {
+    const RowParts parts = {n_, num_parts()};
+    first_index_ = parts.start(part);
+    offsets_ = offsets;
+    for (const SortTensor tensor : {SortTensor::kInput, SortTensor::kValues, SortTensor::kIndices}) {
+      const std::int64_t first = tensor == SortTensor::kInput ? first_index_ : part * k_;
+      offsets_[static_cast<std::size_t>(tensor)] += first * stride(tensor);
+    }
+    return parts.size(part);
+  }
+  /// Whether indices are other numbers than positions.
+  bool renumbers() const { return p_.has_input_indices != 0 || first_index_ != 0; }
   std::int64_t stride(SortTensor tensor) const {
     return args_.sizes[SortRowsSizes::kAxisStrides + static_cast<std::size_t>(tensor)];
   }
   std::byte* place(SortTensor tensor) const {
     const bool is_indices = tensor == SortTensor::kIndices;
     const std::size_t buffer =
-        tensor == SortTensor::kInput ? 0 : 1 + (is_indices ? static_cast<std::size_t>(p_.has_values) : 0);
+        tensor == SortTensor::kInput
+            ? 0
+            : static_cast<std::size_t>(1 + p_.has_input_indices + (is_indices ? p_.has_values : 0));
     const std::int64_t bytes = is_indices ? static_cast<std::int64_t>(sizeof(std::int64_t)) : p_.element_bytes;
     return static_cast<std::byte*>(args_.buffers[buffer]) + offsets_[static_cast<std::size_t>(tensor)] * bytes;
   }
@@ -137,6 +155,7 @@ class SortWalk {
   /// Writes the indices of `count` keys.
   void write_indices(const Key* keys, Key* other, std::int64_t count) const {
     write(SortTensor::kIndices, p_.write_indices, sizeof(std::int64_t), keys, other, count);
+    if (renumbers()) renumber(count);
   }
   /// Writes the values of `count` keys, which hold them.
   void write_key_values(const Key* keys, Key* other, std::int64_t count) const {
@@ -191,7 +210,17 @@ class SortWalk {
  private:
   static std::byte* bytes_of(Key* keys) { return reinterpret_cast<std::byte*>(keys); }
   std::size_t num_buffers() const {
-    return static_cast<std::size_t>(1 + p_.has_values + p_.has_indices + p_.uses_scratch);
+    return static_cast<std::size_t>(1 + p_.has_input_indices + p_.has_values + p_.has_indices + p_.uses_scratch);
+  }
+  /// Replaces positions among the results by the indices of the elements there.
+  void renumber(std::int64_t count) const {
+    auto* const indices = reinterpret_cast<std::int64_t*>(place(SortTensor::kIndices));
+    const auto* const given =
+        static_cast<const std::int64_t*>(args_.buffers[1]) + offsets_[static_cast<std::size_t>(SortTensor::kInput)];
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t& index = indices[i * stride(SortTensor::kIndices)];
+      index = p_.has_input_indices != 0 ? given[index * stride(SortTensor::kInput)] : index + first_index_;
+    }
   }
   void write(SortTensor tensor, std::int64_t writer, std::int64_t bytes, const Key* keys, Key* other,
              std::int64_t count) const {
@@ -316,6 +345,7 @@ class SortWalk {
   RowSorterCode sorter_code_;
   RowSorter<Key> sorter_;
   std::array<std::int64_t, kNumSortTensors> offsets_{};
+  std::int64_t first_index_ = 0;  // of the part
 };
 
 }  // namespace millrace

@@ -25,13 +25,16 @@ class TopkWalk {
                   {[this](Key key) { return order_.run_of(key); },
                    [this](Key* found, std::int64_t count) { return reduce(found, count); }}) {}
 
-  void run(std::int64_t first_row, std::int64_t end_row) {
+  void run(std::int64_t first_group, std::int64_t end_group) {
     if (walk_.k() == 0) return;
-    if (ShortSelector<Key>::takes(walk_.n(), walk_.k(), p_.coarse_lanes)) return run_short(first_row, end_row);
-    for (std::int64_t row = first_row; row < end_row; ++row) {
-      walk_.go_to(walk_.place_of(row));
+    const std::int64_t num_parts = walk_.num_parts();
+    if (num_parts == 1 && ShortSelector<Key>::takes(walk_.n(), walk_.k(), p_.coarse_lanes)) {
+      return run_short(first_group, end_group);
+    }
+    for (std::int64_t group = first_group; group < end_group; ++group) {
+      const std::int64_t count = walk_.go_to_part(walk_.place_of(group / num_parts), group % num_parts);
       auto* const found = memory<Key>(TopkRowsMemory::kFound);
-      const bool has_lost_bits = sort_found(found, selector_.select(input(), walk_.n(), walk_.k()));
+      const bool has_lost_bits = sort_found(found, selector_.select(input(), count, walk_.k()));
       if (p_.sort.has_indices != 0) walk_.write_indices(keys(), other(), walk_.k());
       walk_.write_values(elements(), keys(), other(), has_lost_bits);
     }

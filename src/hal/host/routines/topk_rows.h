@@ -10,7 +10,7 @@ namespace millrace {
 inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
 /// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of SortRowsParameters.
-inline constexpr std::uint32_t kTopkRowsRoutineAbi = 3;
+inline constexpr std::uint32_t kTopkRowsRoutineAbi = 4;
 
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
@@ -45,8 +45,9 @@ struct TopkRowsParameters {
   std::int64_t sort_few[RowSorterCode::kNumFew];
 };
 
-/// Finds and sorts the first k elements of one row per group: by ShortSelector where that takes them, otherwise by
-/// RowSelector. Rows are contiguous, and k is at most a quarter of RowSelector::kMostFound. A HostRoutine.
+/// Finds and sorts the first k elements of one row, or of one part of a row, per group: rows by ShortSelector where
+/// that takes them, otherwise by RowSelector. Rows are contiguous, and k is at most a quarter of
+/// RowSelector::kMostFound. A HostRoutine.
 void topk_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
                std::uint32_t end_group);
 
