@@ -44,6 +44,7 @@ Result<KernelSequence> lower_lane_topk_parts(const KernelRequest&, const Target&
 Result<KernelSequence> lower_lane_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_radix_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_merge_sort(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_lane_scan_parts(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_lane_scan(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_scan_lines(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_scatter_lines(const KernelRequest&, const Target&, const LowerOptions&);
@@ -59,6 +60,7 @@ Result<KernelSequence> lower_gpu_scan_pieces(const KernelRequest&, const Target&
 std::vector<RequestCase> topk_heap_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> lane_topk_parts_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> lane_sort_cases(const KernelRequest&, const TargetSpec&);
+std::vector<RequestCase> lane_scan_parts_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> radix_sort_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> gpu_tile_sort_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> gpu_topk_lanes_cases(const KernelRequest&, const TargetSpec&);

@@ -67,6 +67,7 @@ Status check_scan(const ScanDescriptor& scan) {
   if (scan.result.type != type) {
     return refuse(fmt::format("the result is {}, expected {}", scan.result.type.to_text(), type.to_text()));
   }
+  if (scan.step != ScanStep::kRows) return refuse("a step of a scan, expected all of one");
   if (type.dtype == DType::kBool) return refuse("bool has no sum or maximum here");
   if (scan.kind == ReductionKind::kArgMax) return refuse("an argmax, expected a reduction to a value");
   return {};

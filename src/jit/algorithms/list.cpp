@@ -22,6 +22,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"gpu_topk_parts", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_parts, gpu_topk_parts_cases},
     {"gpu_topk_select", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_select},
     {"gpu_radix_sort", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_radix_sort},
+    {"lane_scan_parts", RequestKind::kScan, AlgorithmTargets::kCpu, lower_lane_scan_parts, lane_scan_parts_cases},
     {"lane_scan", RequestKind::kScan, AlgorithmTargets::kCpu, lower_lane_scan},
     {"scan_lines", RequestKind::kScan, AlgorithmTargets::kCpu, lower_scan_lines},
     {"gpu_scan_columns", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_columns, gpu_scan_columns_cases},

@@ -13,7 +13,7 @@ namespace millrace {
 inline constexpr std::string_view kArgRowsRoutineName = "arg_rows";
 /// The version of the functions' arguments, of ArgRowsParameters and of RowPairSizes: raise it with every change of
 /// theirs.
-inline constexpr std::uint32_t kArgRowsRoutineAbi = 1;
+inline constexpr std::uint32_t kArgRowsRoutineAbi = 2;
 
 /// Returns the index of the best of `count` contiguous elements; 0 if there is none.
 using FindInFew = std::int64_t (*)(const void* row, std::int64_t count);
@@ -32,7 +32,7 @@ using FindInChunks = std::int64_t (*)(const void* row, const FoundInLanes*);
 /// The RoutineCall::parameters of an argmax or argmin, all i64. Functions are given by offsets from the image's entry.
 struct ArgRowsParameters {
   std::int64_t element_bytes, num_other_dims, chunk_elements;
-  std::int64_t most_at_once;  // elements whose places lanes hold
+  std::int64_t most_at_once;       // elements whose places lanes hold
   std::int64_t find_in_few, survey_chunks, find_in_chunks;
 };
 
