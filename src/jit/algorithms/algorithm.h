@@ -31,12 +31,14 @@ struct Algorithm {
   /// what another algorithm does better.
   Result<KernelSequence> (*lower)(const KernelRequest&, const Target&, const LowerOptions& options) = nullptr;
   /// The sizes that it takes if a run binds them; the first case that holds applies. If absent, it takes all sizes.
+  /// With no case at all, the algorithm is not asked, and does not appear among the refusals.
   std::vector<RequestCase> (*cases)(const KernelRequest&, const TargetSpec&) = nullptr;
 };
 
 /// In the order in which they are asked.
 std::span<const Algorithm> algorithms();
 
+Result<KernelSequence> lower_lane_arg_parts(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_loop_direct(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_loop_pad_first(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_topk_heap(const KernelRequest&, const Target&, const LowerOptions&);
@@ -57,6 +59,7 @@ Result<KernelSequence> lower_gpu_scan_columns(const KernelRequest&, const Target
 Result<KernelSequence> lower_gpu_scan_rows(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_scan_pieces(const KernelRequest&, const Target&, const LowerOptions&);
 
+std::vector<RequestCase> lane_arg_parts_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> topk_heap_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> lane_topk_parts_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> lane_sort_cases(const KernelRequest&, const TargetSpec&);

@@ -32,12 +32,14 @@ using FindInChunks = std::int64_t (*)(const void* row, const FoundInLanes*);
 /// The RoutineCall::parameters of an argmax or argmin, all i64. Functions are given by offsets from the image's entry.
 struct ArgRowsParameters {
   std::int64_t element_bytes, num_other_dims, chunk_elements;
+  std::int64_t has_input_indices;  // in buffer 1, laid out like the input
+  std::int64_t has_values;         // in the last buffer, laid out like the indices
   std::int64_t most_at_once;       // elements whose places lanes hold
   std::int64_t find_in_few, survey_chunks, find_in_chunks;
 };
 
-/// Finds the best element of one row per group, and writes its index, an i64. The size arguments are RowPairSizes. A
-/// HostRoutine.
+/// Finds the best element of one row per group, or of one part of a row, whose results follow each other. Writes its
+/// index, an i64. The size arguments are RowPairSizes. A HostRoutine.
 void arg_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
               std::uint32_t end_group);
 
