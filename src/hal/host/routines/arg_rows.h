@@ -31,10 +31,11 @@ using FindInChunks = std::int64_t (*)(const void* row, const FoundInLanes*);
 
 /// The RoutineCall::parameters of an argmax or argmin, all i64. Functions are given by offsets from the image's entry.
 struct ArgRowsParameters {
-  std::int64_t element_bytes, num_other_dims, chunk_elements;
+  std::int64_t element_bytes, num_other_dims;
   std::int64_t has_input_indices;  // in buffer 1, laid out like the input
   std::int64_t has_values;         // in the last buffer, laid out like the indices
-  std::int64_t most_at_once;       // elements whose places lanes hold
+  std::int64_t chunk_elements;
+  std::int64_t most_at_once;  // elements whose places lanes hold
   std::int64_t find_in_few, survey_chunks, find_in_chunks;
 };
 

@@ -61,7 +61,10 @@ class RowScan {
       walk_.find_row(group);
       return {group, 0, 0, parts_.n};
     }
-    const std::int64_t row = group / parts_.parts, number = group % parts_.parts;
+    const std::int64_t row = group / parts_.parts;
+    std::int64_t number = group % parts_.parts;
+    // From the end, because that of the row is what the caches still have of it.
+    if (p_.step == ScanRowsStep::kParts) number = parts_.parts - 1 - number;
     walk_.find_row(row);
     return {row, number, parts_.start(number), parts_.size(number)};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first k of long rows by vectors of keys, so that threads can share a row: a kernel finds the first k of each part
-// of a row, another one the first k of those. The parts depend on the row's length alone.
+// of a row, another one the first k of those. The parts depend on the length of the row and on k alone.
 #include <fmt/format.h>
 
 #include "jit/algorithms/rows.h"
@@ -11,9 +11,13 @@
 namespace millrace {
 namespace {
 
-/// Each part finds a limit of its own, so that parts should be long beside what that takes.
-constexpr std::int64_t kPartElements = 512 << 10;
-constexpr std::int64_t kFewestElements = 4 * kPartElements;
+/// Each part finds a limit of its own, and sorts what it finds. With so many elements per result, that takes about 2 %
+/// of the time in which a part is read.
+constexpr std::int64_t kElementsPerResult = 16 << 10;
+constexpr std::int64_t kFewestPerPart = 1 << 20;
+constexpr std::int64_t kFewestParts = 2;
+
+SizeExpr elements_per_part(const SortDescriptor& sort) { return max(sort.k * kElementsPerResult, kFewestPerPart); }
 
 /// What the parts find: scratch, of which each row is contiguous.
 struct Candidates {
@@ -47,7 +51,9 @@ Candidates candidates_of(const SortDescriptor& sort, const SizeExpr& parts) {
 std::vector<RequestCase> lane_topk_parts_cases(const KernelRequest& request, const TargetSpec&) {
   const auto& sort = std::get<SortDescriptor>(request);
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  const SizeExpr is_long = margin_of_both(margin_of_at_least(n, kFewestElements), margin_of_at_most(n, kMostIndexedByLanes));
+  if (sort.k == n) return {};
+  const SizeExpr is_long =
+      margin_of_both(n - elements_per_part(sort) * kFewestParts + 1, margin_of_at_most(n, kMostIndexedByLanes));
   const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(sort.k, kMostSelected));
   return {sort_case(margin, sort, {.n = kMostIndexedByLanes, .k = kMostSelected}, "_long")};
 }
@@ -61,12 +67,13 @@ Result<KernelSequence> lower_lane_topk_parts(const KernelRequest& request, const
     return unimplemented(fmt::format("the first {} of rows of {} elements, takes up to {} of long contiguous rows",
                                      sort.k.to_text(), n.to_text(), kMostSelected));
   }
-  if (options.force_algorithm.empty() && n.upper_bound() < kFewestElements) {
-    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kFewestElements));
+  const SizeExpr fewest = elements_per_part(sort) * kFewestParts;
+  if (options.force_algorithm.empty() && (n - fewest).upper_bound() < 0) {
+    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), fewest.to_text()));
   }
   SortDescriptor of_part = sort, merge = sort;
   of_part.name += "_parts";
-  of_part.parts = max(floor_div(n, kPartElements), 1);
+  of_part.parts = max(floor_div(n, elements_per_part(sort)), 1);
   const Candidates candidates = candidates_of(sort, of_part.parts);
   of_part.values = candidates.values;
   of_part.indices = candidates.indices;
