@@ -48,7 +48,8 @@ std::vector<Tensor> run(const KernelRequest& request, const std::vector<std::pai
   return values;
 }
 
-/// Where the parts of a row begin, and where the row ends: multiples of 64 are dealt out, and the last part has the rest.
+/// Where the parts of a row begin, and where the row ends: multiples of 64 are dealt out, and the last part has the
+/// rest.
 std::vector<std::int64_t> bounds_of(std::int64_t n, std::int64_t parts) {
   std::vector<std::int64_t> bounds = {0};
   for (std::int64_t part = 0; part < parts; ++part) {
@@ -188,8 +189,8 @@ TEST_CASE("sorts of any length give the indices that elements come with") {
         const std::vector<Tensor> first = reference::evaluate(Op::topk, TopKAttrs{.k = k}, {&rows, 1});
         Tensor expected(DType::kI64, {2, k});
         for (std::int64_t i = 0; i < 2 * k; ++i) {
-          const auto position = static_cast<std::int64_t>(
-              reference::read_element<reference::Int128>(DType::kI64, first[1].element(i)));
+          const auto position =
+              static_cast<std::int64_t>(reference::read_element<reference::Int128>(DType::kI64, first[1].element(i)));
           std::memcpy(expected.element(i), given.element(i / k * n + position), sizeof(std::int64_t));
         }
         for (const TargetSpec& target : lane_targets()) {
@@ -202,8 +203,8 @@ TEST_CASE("sorts of any length give the indices that elements come with") {
                                 .values = {},
                                 .indices = tensor_of("indices", DType::kI64, {2, k}, strides)};
             sort.input_indices = tensor_of("given", DType::kI64, {2, n}, strides);
-            const std::vector<Tensor> found = run(sort, {{sort.input, &rows}, {*sort.input_indices, &given}},
-                                                  {*sort.indices}, {.target = target});
+            const std::vector<Tensor> found =
+                run(sort, {{sort.input, &rows}, {*sort.input_indices, &given}}, {*sort.indices}, {.target = target});
             CHECK(found[0].bytes == expected.bytes);
           }
         }

@@ -14,8 +14,8 @@ struct ArgDescriptor {
   std::string name;
   KernelTensor input;
   bool smallest = false;
-  /// The indices (i64) that elements come with, of the input's shape and layout. If absent, elements have their positions
-  /// in the row.
+  /// The indices (i64) that elements come with, of the input's shape and layout. If absent, elements have their
+  /// positions in the row.
   std::optional<KernelTensor> input_indices = std::nullopt;
   /// The parts per row, of nearly even lengths, which are multiples of 64 but for the last.
   SizeExpr parts = 1;

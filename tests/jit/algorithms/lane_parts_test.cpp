@@ -96,9 +96,10 @@ TEST_CASE("a run of rows whose length it binds launches the kernels for that len
 
 TEST_CASE("many results, and rows that are not contiguous, are not cut into parts") {
   CHECK(lowered(topk_of(1, 4 << 20, 1025))->algorithm == "lane_sort");
-  CHECK(refusal(topk_of(1, 4 << 20, 1025), "lane_topk_parts") ==
-        "lower 'topk' for cpu:avx2: no algorithm takes it; lane_topk_parts: the first 1025 of rows of 4194304 elements, "
-        "takes up to 1024 of long contiguous rows");
+  CHECK(
+      refusal(topk_of(1, 4 << 20, 1025), "lane_topk_parts") ==
+      "lower 'topk' for cpu:avx2: no algorithm takes it; lane_topk_parts: the first 1025 of rows of 4194304 elements, "
+      "takes up to 1024 of long contiguous rows");
   CHECK(refusal(argmax_of(3, 1 << 20, true), "lane_arg_parts") ==
         "lower 'argmax' for cpu:avx2: no algorithm takes it; lane_arg_parts: an argmax of elements that are 3 apart, "
         "takes contiguous rows");
@@ -166,8 +167,9 @@ TEST_CASE("parts and indices of elements are taken by lanes alone") {
         "  xbyak: the first 200 of parts of 1000 elements, takes parts of which few are wanted");
   ScanDescriptor scan = scan_of(2, 1000);
   scan.step = ScanStep::kTotals;
-  CHECK(refusal(scan, "lane_scan") == "lower 'scan' for cpu:avx2: no algorithm takes it; lane_scan: scan 'scan': a step "
-                                      "of a scan, expected all of one");
+  CHECK(refusal(scan, "lane_scan") ==
+        "lower 'scan' for cpu:avx2: no algorithm takes it; lane_scan: scan 'scan': a step "
+        "of a scan, expected all of one");
   CHECK(refusal(scan_of(2, 1000), "lane_arg_parts") ==
         "lower 'scan' for cpu:avx2: no algorithm takes it; lane_arg_parts: takes loops, not scans");
 }
