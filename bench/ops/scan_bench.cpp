@@ -61,7 +61,7 @@ struct Contender {
 };
 constexpr Contender kContenders[] = {
     {"argmax_ours", run_argmax}, {"read", run_read}, {"cumulative_sum_ours", run_cumulative_sum}, {"copy", run_copy}};
-constexpr Problem kProblems[] = {{128, 1024}, {4096, 1024}, {1, 32'000}, {1, 1'000'000}};
+constexpr Problem kProblems[] = {{128, 1024}, {4096, 1024}, {1, 32'000}, {1, 1'000'000}, {1, 8'000'000}};
 
 [[maybe_unused]] const bool kRegistered = [] {
   for (const Problem& problem : kProblems) {

@@ -78,6 +78,8 @@ void run_read(benchmark::State& state, const Problem& problem, std::string_view 
 
 constexpr Problem kRows[] = {{1, 32000, 50}, {128, 32000, 50}, {1, 151936, 50},     {1, 1'000'000, 100},
                              {4096, 256, 8}, {1, 8400, 300},   {1, 1'000'000, 5000}};
+/// Long enough to be cut into parts.
+constexpr Problem kLongRows[] = {{1, 2'100'000, 50}, {1, 4'000'000, 100}, {1, 16'000'000, 100}};
 constexpr Problem kFewRows[] = {{1, 32000, 50}, {1, 1'000'000, 100}, {4096, 256, 8}, {1, 8400, 300}};
 
 constexpr Problem kThousand[] = {{1024, 1024, 8}};
@@ -92,6 +94,9 @@ constexpr Contender kContenders[] = {
     {"topk_ours_columns_avx2", run_ours<Way{.is_avx2 = true, .columns = 1024}>, kThousand, bench::kRandom},
     {"topk_ours_f16", run_ours<Way{}, Half>, kThousand, bench::kRandom},
     {"topk_ours_columns_f16", run_ours<Way{.columns = 1024}, Half>, kThousand, bench::kRandom},
+    {"topk_ours", run_ours<>, kLongRows, bench::kRandom},
+    {"topk_ours_dynamic", run_ours<Way{.is_dynamic = true}>, kLongRows, bench::kRandom},
+    {"topk_read", run_read, kLongRows, bench::kRandom},
     {"topk_read", run_read, kRows, bench::kUsualOrders},
     {"topk_binary_heap", run_peer<peers::binary_heap_topk>, kRows, bench::kUsualOrders},
     {"topk_partial_sort", run_peer<peers::partial_sort_topk>, kRows, bench::kUsualOrders},

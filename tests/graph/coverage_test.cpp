@@ -61,6 +61,14 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
     graph.output("y", scatter_add(x, i, cumulative_sum(x, {.axis = axis}), 0));
     text += kernels_of(graph, context);
   }
+  {
+    GraphBuilder graph;
+    const Tensor x = graph.input("x", DType::kF32, {8'000'000});
+    graph.output("first", topk(x, 10).values);
+    graph.output("best", argmax(x, 0));
+    graph.output("sums", cumulative_sum(x));
+    text += kernels_for("cpu:avx2", graph, *context);
+  }
   for (const std::int64_t n : {100, 1'000'000}) {
     GraphBuilder graph;
     graph.output("y", sort(graph.input("x", DType::kF32, {n})).values);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "millrace/hal/executable.h"
+#include "millrace/jit/arg_descriptor.h"
 #include "millrace/jit/loop_kernel.h"
 #include "millrace/jit/machine_kernel.h"
 #include "millrace/jit/memory_plan.h"
@@ -17,10 +18,10 @@
 
 namespace millrace {
 
-/// A function to compile: a loop nest, which a generator maps to its target, a machine kernel, or a sort or scan with
-/// one row per workgroup, whose buffers are the input, the requested results, and scratch if the generator needs it, or
-/// a step of a sort of long rows.
-using Kernel = std::variant<LoopKernel, MachineKernel, SortDescriptor, ScanDescriptor, LongSortKernel>;
+/// A function to compile: a loop nest, which a generator maps to its target, a machine kernel, or a sort, scan or
+/// argmax with one row, or one part of a row, per workgroup, or a step of a sort of long rows. Its buffers are the
+/// operands, the requested results (of an argmax: indices, then values), and scratch if the generator needs it.
+using Kernel = std::variant<LoopKernel, MachineKernel, SortDescriptor, ScanDescriptor, ArgDescriptor, LongSortKernel>;
 
 const std::string& name_of(const Kernel&);
 

@@ -8,6 +8,13 @@
 
 namespace millrace {
 
+/// What one kernel of a scan does. Rows in parts take a kernel for each of the last two, in this order.
+enum class ScanStep : std::uint8_t {
+  kRows,    // scans whole rows
+  kTotals,  // writes the total of each part, of scan_total_bytes(), row by row; the results are not there
+  kParts,   // reads these between input and result, and scans each part
+};
+
 /// A running reduction along one axis, as data. 16-bit floats accumulate in f32.
 struct ScanDescriptor {
   std::string name;
@@ -17,6 +24,10 @@ struct ScanDescriptor {
   ReductionKind kind = ReductionKind::kSum;
   bool exclusive = false;  // excludes the element itself; the first result is that of an empty reduction
   bool reverse = false;
+  ScanStep step = ScanStep::kRows;  // a request is for whole rows
+  /// The parts per row, of nearly even lengths, which are multiples of 64 but for the last. In a request, 1 leaves the
+  /// number to the algorithm.
+  SizeExpr parts = 1;
 };
 
 }  // namespace millrace

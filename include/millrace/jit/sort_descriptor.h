@@ -10,7 +10,8 @@
 namespace millrace {
 
 /// Sort or TopK along one axis, as data. Order: NaN is greatest, -0 equals +0, equal keys keep the lower index first,
-/// in both directions. Values are bitwise the input's. Each row has `k` results, k <= n.
+/// in both directions. Values are bitwise the input's. Each row has `k` results, k <= n; if it is cut into parts, each
+/// part has its own k results, and those of a row follow each other.
 struct SortDescriptor {
   std::string name;
   KernelTensor input;
@@ -18,6 +19,11 @@ struct SortDescriptor {
   SizeExpr k;
   bool largest = false;  // descending
   bool sorted = true;    // false: the k results may be in any order
+  /// The indices (i64) that elements come with, of the input's shape and layout. If absent, elements have their
+  /// positions in the row. Equal keys keep the lower position first in either case.
+  std::optional<KernelTensor> input_indices = std::nullopt;
+  /// The parts per row, of nearly even lengths, which are multiples of 64 but for the last.
+  SizeExpr parts = 1;
   /// The requested results; an absent one has no storage and no code. Indices are i64.
   std::optional<KernelTensor> values;
   std::optional<KernelTensor> indices;

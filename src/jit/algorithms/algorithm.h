@@ -31,19 +31,23 @@ struct Algorithm {
   /// what another algorithm does better.
   Result<KernelSequence> (*lower)(const KernelRequest&, const Target&, const LowerOptions& options) = nullptr;
   /// The sizes that it takes if a run binds them; the first case that holds applies. If absent, it takes all sizes.
+  /// With no case at all, the algorithm is not asked, and does not appear among the refusals.
   std::vector<RequestCase> (*cases)(const KernelRequest&, const TargetSpec&) = nullptr;
 };
 
 /// In the order in which they are asked.
 std::span<const Algorithm> algorithms();
 
+Result<KernelSequence> lower_lane_arg_parts(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_loop_direct(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_loop_pad_first(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_topk_heap(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_lane_topk_parts(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_lane_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_lane_sort_parts(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_radix_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_merge_sort(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_lane_scan_parts(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_lane_scan(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_scan_lines(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_scatter_lines(const KernelRequest&, const Target&, const LowerOptions&);
@@ -56,9 +60,12 @@ Result<KernelSequence> lower_gpu_scan_columns(const KernelRequest&, const Target
 Result<KernelSequence> lower_gpu_scan_rows(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_gpu_scan_pieces(const KernelRequest&, const Target&, const LowerOptions&);
 
+std::vector<RequestCase> lane_arg_parts_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> topk_heap_cases(const KernelRequest&, const TargetSpec&);
+std::vector<RequestCase> lane_topk_parts_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> lane_sort_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> lane_sort_parts_cases(const KernelRequest&, const TargetSpec&);
+std::vector<RequestCase> lane_scan_parts_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> radix_sort_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> gpu_tile_sort_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> gpu_topk_lanes_cases(const KernelRequest&, const TargetSpec&);
@@ -76,6 +83,8 @@ RequestCase sort_case(const SizeExpr& margin, SortDescriptor, const SortBounds&,
 
 /// Checks that a request is valid. Every algorithm calls this.
 Status check_sort(const SortDescriptor&);
+/// The same for algorithms that take parts of rows, and elements that come with indices.
+Status check_sort_of_parts(const SortDescriptor&);
 Status check_scan(const ScanDescriptor&);
 
 /// Plans `kernel` with the target's generators and appends it.

@@ -2,6 +2,7 @@
 // Checks that every algorithm needs.
 #include <fmt/format.h>
 
+#include "hal/host/routines/row_parts.h"
 #include "jit/algorithms/algorithm.h"
 
 namespace millrace {
@@ -11,6 +12,15 @@ std::size_t num_results(const SortDescriptor& sort) {
 }
 
 Status check_sort(const SortDescriptor& sort) {
+  MILLRACE_TRY(check_sort_of_parts(sort));
+  if (!sort.parts.is(1)) {
+    return unimplemented(fmt::format("sort '{}': rows in {} parts, takes whole rows", sort.name, sort.parts.to_text()));
+  }
+  if (!sort.input_indices) return {};
+  return unimplemented(fmt::format("sort '{}': elements come with indices, takes their positions", sort.name));
+}
+
+Status check_sort_of_parts(const SortDescriptor& sort) {
   const Shape& shape = sort.input.type.shape;
   const auto refuse = [&](std::string why) { return invalid_argument(fmt::format("sort '{}': {}", sort.name, why)); };
   if (sort.axis >= shape.rank()) {
@@ -18,7 +28,7 @@ Status check_sort(const SortDescriptor& sort) {
   }
   if (!sort.values && !sort.indices) return refuse("neither values nor indices are wanted");
   Shape expected = shape;
-  expected[sort.axis] = sort.k;
+  expected[sort.axis] = sort.parts * sort.k;
   const auto check_result = [&](const std::optional<KernelTensor>& result, DType dtype) -> Status {
     const TensorType wanted{dtype, expected};
     if (!result || result->type == wanted) return {};
@@ -29,6 +39,21 @@ Status check_sort(const SortDescriptor& sort) {
   MILLRACE_TRY(check_result(sort.indices, DType::kI64));
   if ((shape[sort.axis] - sort.k).upper_bound() < 0) {
     return refuse(fmt::format("k is {}, expected at most {}", sort.k.to_text(), shape[sort.axis].to_text()));
+  }
+  const SizeExpr multiples = floor_div(shape[sort.axis], max(sort.parts, 1) * RowParts::kMultiple);
+  if (!sort.parts.is(1) && (multiples * RowParts::kMultiple - sort.k).upper_bound() < 0) {
+    return refuse(fmt::format("k is {}, expected at most {}, the least length of a part", sort.k.to_text(),
+                              (multiples * RowParts::kMultiple).to_text()));
+  }
+  if (!sort.input_indices) return {};
+  const TensorType wanted{DType::kI64, shape};
+  if (sort.input_indices->type != wanted) {
+    return refuse(
+        fmt::format("the input's indices are {}, expected {}", sort.input_indices->type.to_text(), wanted.to_text()));
+  }
+  if (sort.input_indices->layout != sort.input.layout) {
+    return refuse(fmt::format("'{}' is laid out as {}, expected {} like '{}'", sort.input_indices->name,
+                              sort.input_indices->layout.to_text(), sort.input.layout.to_text(), sort.input.name));
   }
   return {};
 }
@@ -42,6 +67,7 @@ Status check_scan(const ScanDescriptor& scan) {
   if (scan.result.type != type) {
     return refuse(fmt::format("the result is {}, expected {}", scan.result.type.to_text(), type.to_text()));
   }
+  if (scan.step != ScanStep::kRows) return refuse("a step of a scan, expected all of one");
   if (type.dtype == DType::kBool) return refuse("bool has no sum or maximum here");
   if (scan.kind == ReductionKind::kArgMax) return refuse("an argmax, expected a reduction to a value");
   return {};

@@ -11,7 +11,9 @@ namespace {
 
 constexpr Algorithm kAlgorithms[] = {
     {"loop_pad_first", RequestKind::kLoop, AlgorithmTargets::kAll, lower_loop_pad_first},
+    {"lane_arg_parts", RequestKind::kLoop, AlgorithmTargets::kCpu, lower_lane_arg_parts, lane_arg_parts_cases},
     {"loop_direct", RequestKind::kLoop, AlgorithmTargets::kAll, lower_loop_direct},
+    {"lane_topk_parts", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_topk_parts, lane_topk_parts_cases},
     {"lane_sort_parts", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_sort_parts, lane_sort_parts_cases},
     {"lane_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_sort, lane_sort_cases},
     {"topk_heap", RequestKind::kSort, AlgorithmTargets::kCpu, lower_topk_heap, topk_heap_cases},
@@ -22,6 +24,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"gpu_topk_parts", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_parts, gpu_topk_parts_cases},
     {"gpu_topk_select", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_select},
     {"gpu_radix_sort", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_radix_sort},
+    {"lane_scan_parts", RequestKind::kScan, AlgorithmTargets::kCpu, lower_lane_scan_parts, lane_scan_parts_cases},
     {"lane_scan", RequestKind::kScan, AlgorithmTargets::kCpu, lower_lane_scan},
     {"scan_lines", RequestKind::kScan, AlgorithmTargets::kCpu, lower_scan_lines},
     {"gpu_scan_columns", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_columns, gpu_scan_columns_cases},

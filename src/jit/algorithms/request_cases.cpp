@@ -36,7 +36,10 @@ RequestCase sort_case(const SizeExpr& margin, SortDescriptor sort, const SortBou
 
 std::vector<RequestCase> cases_of(const Algorithm& algorithm, const KernelRequest& request, const TargetSpec& spec) {
   std::vector<RequestCase> cases;
-  if (algorithm.cases != nullptr) cases = algorithm.cases(request, spec);
+  if (algorithm.cases != nullptr) {
+    cases = algorithm.cases(request, spec);
+    if (cases.empty()) return {};
+  }
   std::erase_if(cases, [](const RequestCase& one) { return never_holds(one.margin); });
   if (cases.empty()) cases.push_back({1, request});
   return cases;

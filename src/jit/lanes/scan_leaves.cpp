@@ -43,6 +43,35 @@ class ScanBuilder {
     return b_.finish_with_first(carry_);
   }
 
+  LaneFunction run_total(bool of_totals) {
+    const LaneElement read = of_totals ? b_.lane_element() : element();
+    const auto term = [&](LaneValue x) { return of_totals ? x : to_lanes(x); };
+    const LaneValue total = b_.variable(identity());
+    for (const int vectors : {most_vectors_, 1}) {
+      b_.for_blocks(kCount, vectors, [&] {
+        std::vector<LaneValue> block;
+        const int bytes = b_.num_lanes() * read.bytes;
+        for (int i = 0; i < vectors; ++i) block.push_back(term(b_.load(kFrom, i * bytes, read)));
+        // Pairs, so that only one operation of a block waits for the last block.
+        for (; block.size() > 1; block.resize(block.size() / 2)) {
+          for (std::size_t i = 0; i < block.size() / 2; ++i) block[i] = combined(block[2 * i], block[2 * i + 1]);
+        }
+        b_.assign(total, combined(total, block[0]));
+        b_.advance(kFrom, vectors * bytes);
+      });
+    }
+    b_.if_any(kCount, [&] {
+      const LaneValue mask = b_.binary(LaneOp::kLess, b_.numbers(), b_.broadcast(kCount));
+      const LaneValue x = term(b_.load_masked(kFrom, 0, read, mask, b_.constant(0)));
+      b_.assign(total, combined(total, b_.select(mask, x, identity())));
+    });
+    LaneValue all = total;
+    for (int distance = b_.num_lanes() / 2; distance > 0; distance /= 2) {
+      all = combined(all, b_.unary(LaneOp::kXorLanes, all, distance));
+    }
+    return b_.finish_with_first(combined(carry_, all));
+  }
+
  private:
   enum { kFrom, kTo, kCount, kCarry, kFromStart, kToStart };
 
@@ -169,10 +198,16 @@ std::int64_t scan_identity(const ScanLanes& scan) {
   return is_min ? 2 * magnitude_of(scan.dtype) + 1 : 0;
 }
 
+std::int64_t scan_total_bytes(const ScanDescriptor& scan) { return scan_lanes_of(scan).lane_bits() / 8; }
+
 bool can_stream(const ScanLanes& scan) { return 8 * static_cast<int>(size_bytes(scan.dtype)) == scan.lane_bits(); }
 
 LaneFunction scan_function(IsaLevel isa, const ScanLanes& scan, bool streams) {
   return ScanBuilder(isa, scan, streams).run();
+}
+
+LaneFunction scan_total_function(IsaLevel isa, const ScanLanes& scan, bool of_totals) {
+  return ScanBuilder(isa, scan, false).run_total(of_totals);
 }
 
 }  // namespace millrace

@@ -22,10 +22,17 @@ ScanLanes scan_lanes_of(const ScanDescriptor&);
 /// What a lane holds of an empty reduction: the carry into the first element.
 std::int64_t scan_identity(const ScanLanes&);
 
+/// The bytes of a part's total, which is what a lane holds.
+std::int64_t scan_total_bytes(const ScanDescriptor&);
+
 /// Whether results may bypass the caches, which needs elements as wide as lanes.
 bool can_stream(const ScanLanes&);
 
-/// The function that src/hal/host/routines/scan_rows.h calls. `streams`: whole vectors bypass the caches.
+// The functions that src/hal/host/routines/scan_rows.h calls.
+
+/// `streams`: whole vectors bypass the caches.
 LaneFunction scan_function(IsaLevel, const ScanLanes&, bool streams);
+/// The total of elements, or of other totals, in any order; writes nothing.
+LaneFunction scan_total_function(IsaLevel, const ScanLanes&, bool of_totals);
 
 }  // namespace millrace

@@ -18,7 +18,7 @@ bool can_select(const SortDescriptor& sort) {
   const std::int64_t length = sort.input.type.shape[sort.axis].upper_bound();
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
   return sort.input.layout.strides[sort.axis].is(1) ||
-         (length <= TopkRowsMemory::kMostColumnBytes &&
+         (!sort.input_indices && length <= TopkRowsMemory::kMostColumnBytes &&
           ColumnBlock::pitch_bytes(length, element_bytes) <= TopkRowsMemory::kMostColumnBytes);
 }
 
@@ -52,6 +52,7 @@ bool keys_fit_workgroup(const SortDescriptor& sort, const TargetSpec& spec) {
 }
 
 std::int64_t column_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
+  if (sort.input_indices) return 0;  // they are found where the elements are in memory
   if (selects_first(sort)) return column_block_bytes(sort, false, TopkRowsMemory::kMostColumnBytes);
   std::int64_t used = SortRowsParameters::kFixedBytes;
   if (keys_fit_workgroup(sort, spec)) used += lane_key_bytes(sort).upper_bound();

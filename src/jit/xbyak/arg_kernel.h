@@ -5,14 +5,10 @@
 
 namespace millrace {
 
-/// Whether the nest computes the index of an extreme.
-bool is_argmax(const LoopKernel&);
+/// Plans an argmax or argmin along contiguous rows as calls of the routine arg_rows.
+Result<PlannedKernel> plan_arg(const ArgDescriptor&);
 
-/// Plans an argmax or argmin of one operand along contiguous rows as calls of the routine arg_rows. Refuses nests that
-/// compute more than that.
-Result<PlannedKernel> plan_arg(const LoopKernel&);
-
-/// Emits the functions and sets the routine's parameters. Takes what plan_arg() mapped.
-Result<ExecutableImage> emit_arg(const LoopKernel& collapsed, const TargetSpec&);
+/// Emits the functions and sets the routine's parameters.
+Result<ExecutableImage> emit_arg(const ArgDescriptor&, const TargetSpec&);
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "jit/cache/build_id.h"
+#include "jit/lanes/match_arg.h"
 #include "jit/llvm_client/open_module.h"
 #include "jit/xbyak/arg_kernel.h"
 #include "jit/xbyak/gemm_image.h"
@@ -96,9 +97,13 @@ class XbyakGenerator final : public KernelCompiler {
     if (const auto* sort = std::get_if<SortDescriptor>(&kernel)) return plan_sort(*sort, spec);
     if (const auto* step = std::get_if<LongSortKernel>(&kernel)) return plan_long_sort(*step, spec);
     if (const auto* scan = std::get_if<ScanDescriptor>(&kernel)) return plan_scan(*scan);
+    if (const auto* arg = std::get_if<ArgDescriptor>(&kernel)) return plan_arg(*arg);
     const auto* loop = std::get_if<LoopKernel>(&kernel);
     if (loop == nullptr) return unimplemented("a machine kernel, takes contractions, argmax, sorts and scans only");
-    if (is_argmax(*loop)) return plan_arg(*loop);
+    if (is_argmax(*loop)) {
+      MILLRACE_TRY_ASSIGN(const ArgDescriptor arg, match_arg(*loop));
+      return plan_arg(arg);
+    }
     // Refuse early: collapsing takes time, and a map stays a map.
     if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, takes contractions and argmax only");
     LoopKernel collapsed = collapse_dims(*loop);
@@ -136,8 +141,8 @@ class XbyakGenerator final : public KernelCompiler {
     if (const auto* sort = std::get_if<SortDescriptor>(&planned.mapped)) return emit_sort(*sort, spec);
     if (const auto* step = std::get_if<LongSortKernel>(&planned.mapped)) return emit_long_sort(*step, spec);
     if (const auto* scan = std::get_if<ScanDescriptor>(&planned.mapped)) return emit_scan(*scan, spec);
+    if (const auto* arg = std::get_if<ArgDescriptor>(&planned.mapped)) return emit_arg(*arg, spec);
     const auto& loop = std::get<LoopKernel>(planned.mapped);
-    if (is_argmax(loop)) return emit_arg(loop, spec);
     MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(loop, spec));
     return emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa);
   }

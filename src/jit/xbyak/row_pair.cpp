@@ -7,14 +7,14 @@
 
 namespace millrace {
 
-SizeExpr RowPair::num_rows() const {
-  SizeExpr rows = 1;
-  for (const Dim& dim : dims) rows = rows * dim.extent;
-  return rows;
+SizeExpr RowPair::num_groups() const {
+  SizeExpr groups = parts;
+  for (const Dim& dim : dims) groups = groups * dim.extent;
+  return groups;
 }
 
 std::vector<SizeExpr> RowPair::sizes() const {
-  std::vector<SizeExpr> sizes = {n, input_offset, result_offset};
+  std::vector<SizeExpr> sizes = {n, parts, input_offset, result_offset};
   for (const Dim& dim : dims) sizes.insert(sizes.end(), {dim.extent, dim.input_stride, dim.result_stride});
   return sizes;
 }
@@ -22,7 +22,7 @@ std::vector<SizeExpr> RowPair::sizes() const {
 Result<PlannedKernel> plan_rows(const std::string& name, const RowPair& rows) {
   constexpr std::int64_t kMostGroups = std::numeric_limits<std::uint32_t>::max();
   PlannedKernel planned;
-  planned.num_groups = rows.num_rows();
+  planned.num_groups = rows.num_groups();
   if (planned.num_groups.lower_bound() > kMostGroups) {
     return unimplemented(fmt::format("{} rows, takes up to {}", planned.num_groups.to_text(), kMostGroups));
   }

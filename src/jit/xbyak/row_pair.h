@@ -12,13 +12,14 @@ struct RowPair {
   };
   SizeExpr n, input_offset, result_offset;
   std::vector<Dim> dims;  // the others, outermost first
+  SizeExpr parts = 1;     // per row
 
-  SizeExpr num_rows() const;
+  SizeExpr num_groups() const;
   std::vector<SizeExpr> sizes() const;
 };
 
-/// A plan of a routine that takes one row per group. Refuses more rows than a launch has groups. The caller adds the
-/// key text and what is emitted.
+/// A plan of a routine that takes one row, or one part of a row, per group. Refuses more rows than a launch has groups.
+/// The caller adds the key text and what is emitted.
 Result<PlannedKernel> plan_rows(const std::string& name, const RowPair&);
 
 }  // namespace millrace

@@ -19,6 +19,7 @@ RowPair rows_of(const ScanDescriptor& scan) {
   const Shape& shape = scan.input.type.shape;
   const Layout &input = scan.input.layout, &result = scan.result.layout;
   RowPair rows = {shape[scan.axis], input.offset, result.offset, {}};
+  if (scan.step != ScanStep::kRows) rows.parts = scan.parts;
   for (std::size_t d = 0; d < shape.rank(); ++d) {
     if (d == scan.axis || shape[d].is(1)) continue;
     const RowPair::Dim dim = {shape[d], input.strides[d], result.strides[d]};
@@ -33,6 +34,11 @@ RowPair rows_of(const ScanDescriptor& scan) {
   return rows;
 }
 
+ScanRowsStep step_of(const ScanDescriptor& scan) {
+  if (scan.step == ScanStep::kTotals) return ScanRowsStep::kTotals;
+  return scan.step == ScanStep::kParts ? ScanRowsStep::kParts : ScanRowsStep::kRows;
+}
+
 }  // namespace
 
 Result<PlannedKernel> plan_scan(const ScanDescriptor& scan) {
@@ -44,9 +50,13 @@ Result<PlannedKernel> plan_scan(const ScanDescriptor& scan) {
   }
   const RowPair rows = rows_of(scan);
   MILLRACE_TRY_ASSIGN(PlannedKernel planned, plan_rows(scan.name, rows));
-  planned.key_text =
-      fmt::format("{} {} {} exclusive {} reverse {} dims {}\n", kScanRowsRoutineName, to_text(scan.input.type.dtype),
-                  to_text(scan.kind), scan.exclusive, scan.reverse, rows.dims.size());
+  if (scan.step == ScanStep::kParts) {
+    planned.info.buffer_is_written = {false, false, true};
+    planned.info.num_buffers = 3;
+  }
+  planned.key_text = fmt::format("{} {} {} exclusive {} reverse {} dims {} step {}\n", kScanRowsRoutineName,
+                                 to_text(scan.input.type.dtype), to_text(scan.kind), scan.exclusive, scan.reverse,
+                                 rows.dims.size(), static_cast<std::int64_t>(step_of(scan)));
   planned.mapped = scan;
   return planned;
 }
@@ -60,6 +70,12 @@ Result<ExecutableImage> emit_scan(const ScanDescriptor& scan, const TargetSpec& 
     p.num_other_dims = static_cast<std::int64_t>(rows_of(scan).dims.size());
     p.is_reverse = lanes.reverse;
     p.identity = scan_identity(lanes);
+    p.step = step_of(scan);
+    p.total_bytes = scan_total_bytes(scan);
+    if (p.step != ScanRowsStep::kRows) {
+      p.total = append_lanes(assembler, scan_total_function(spec.isa, lanes, p.step == ScanRowsStep::kParts));
+    }
+    if (p.step == ScanRowsStep::kTotals) return call_of(kScanRowsRoutineName, kScanRowsRoutineAbi, p);
     p.scan = append_lanes(assembler, scan_function(spec.isa, lanes, false));
     p.stream_from_bytes = kStreamFromBytes;
     if (can_stream(lanes)) p.stream = append_lanes(assembler, scan_function(spec.isa, lanes, true));

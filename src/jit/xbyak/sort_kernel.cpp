@@ -37,7 +37,7 @@ FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
 /// The length of rows of which one function sorts all values, or all indices, in registers; 0 if there is none.
 std::int64_t elements_in_registers(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  const bool is_one_result = sort.values.has_value() != sort.indices.has_value();
+  const bool is_one_result = sort.values.has_value() != sort.indices.has_value() && !sort.input_indices;
   const bool fits = n.is_constant() && sort.k == n && !few_of(sort, isa).partitions;
   return fits && is_one_result && !lane_keys_of(sort).are_halved() ? n.constant() : 0;
 }
@@ -56,7 +56,7 @@ SelectionRange selection_of(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, CoarseKeys{sort.input.type.dtype}.lane_bits());
   if (!n.is_constant() || !sort.k.is_constant() || sort.k.constant() == 0) return {};
-  if (!Short::takes(n.constant(), sort.k.constant(), lanes)) return {{0, 0}, true};
+  if (!sort.parts.is(1) || !Short::takes(n.constant(), sort.k.constant(), lanes)) return {{0, 0}, true};
   const std::size_t few = Short::few_of(sort.k.constant(), lanes);
   return {{few, few + 1, false}, false};
 }
@@ -113,6 +113,7 @@ class SortImageEmitter {
     p.num_other_dims = static_cast<std::int64_t>(row_dims(sort_).size());
     p.has_values = sort_.values.has_value();
     p.has_indices = sort_.indices.has_value();
+    p.has_input_indices = sort_.input_indices.has_value();
     p.keys_have_index = keys_.with_index;
     p.keys_are_halved = keys_.are_halved();
     p.inverted_bits = inverted_sign_of(keys_.dtype);
@@ -195,7 +196,7 @@ class SortImageEmitter {
 
 std::vector<SizeExpr> size_arguments_of(const SortDescriptor& sort) {
   const auto tensors = tensors_of(sort);
-  std::vector<SizeExpr> sizes = {sort.input.type.shape[sort.axis], sort.k};
+  std::vector<SizeExpr> sizes = {sort.input.type.shape[sort.axis], sort.k, sort.parts};
   for (const KernelTensor* tensor : tensors) sizes.push_back(tensor != nullptr ? tensor->layout.offset : SizeExpr(0));
   for (const KernelTensor* tensor : tensors) {
     sizes.push_back(tensor != nullptr ? tensor->layout.strides[sort.axis] : SizeExpr(0));
@@ -224,10 +225,15 @@ SortRowsParameters emit_sort_functions(const SortDescriptor& sort, const TargetS
 Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& spec) {
   MILLRACE_TRY(check_lanes_sort(sort, spec));
   const LaneKeys keys = lane_keys_of(sort);
+  if (!sort.parts.is(1) && !selects_first(sort)) {
+    const SizeExpr& n = sort.input.type.shape[sort.axis];
+    return unimplemented(fmt::format("the first {} of parts of {} elements, takes parts of which few are wanted",
+                                     sort.k.to_text(), n.to_text()));
+  }
   PlannedKernel planned;
   planned.name = sort.name;
   planned.generator = "xbyak";
-  planned.num_groups = num_rows(sort.input.type.shape, sort.axis);
+  planned.num_groups = num_rows(sort.input.type.shape, sort.axis) * sort.parts;
   planned.sizes = size_arguments_of(sort);
   const auto add_slot = [&](const char* name, std::int64_t bytes) {
     planned.memory.slots.push_back(
@@ -242,7 +248,7 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   if (column_bytes(sort, spec) > 0) add_slot("columns", column_bytes(sort, spec));
   if (!selects && fits) add_slot("keys", lane_key_bytes(sort).upper_bound());
   planned.info.name = sort.name;
-  planned.info.buffer_is_written = {false};
+  planned.info.buffer_is_written.assign(sort.input_indices ? 2 : 1, false);
   for (const bool has_buffer : {sort.values.has_value(), sort.indices.has_value(), !fits}) {
     if (has_buffer) planned.info.buffer_is_written.push_back(true);
   }
@@ -251,13 +257,12 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   const FewRange few = few_of(sort, spec.isa);
   planned.key_text = fmt::format(
-      "{} {} lanes of {} largest {} values {} indices {} dims {} few {} to {} partitions {} in registers {} scratch {} "
-      "columns "
-      "{}{}\n",
+      "{} {} lanes of {} largest {} values {} indices {} of {} dims {} few {} to {} partitions {} in registers {} "
+      "scratch {} columns {}{}\n",
       selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.lane_bits(), keys.largest,
-      sort.values.has_value(), sort.indices.has_value(), row_dims(sort).size(), few.first, few.end, few.partitions,
-      elements_in_registers(sort, spec.isa), !fits, column_bytes(sort, spec),
-      selects ? selection_of(sort, spec.isa).to_text() : "");
+      sort.values.has_value(), sort.indices.has_value(), sort.input_indices ? "elements" : "positions",
+      row_dims(sort).size(), few.first, few.end, few.partitions, elements_in_registers(sort, spec.isa), !fits,
+      column_bytes(sort, spec), selects ? selection_of(sort, spec.isa).to_text() : "");
   planned.mapped = sort;
   return planned;
 }

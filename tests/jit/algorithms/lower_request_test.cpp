@@ -112,11 +112,11 @@ TEST_CASE("what cannot be lowered is refused with every reason") {
   CHECK(lower_request(matmul_nest(2, 2, 2), target, forced("merge_sort")).status().message() ==
         "lower 'matmul' for cpu:avx2: no algorithm takes it; merge_sort: takes sorts, not loops");
   CHECK(lower_request(matmul_nest(2, 2, 2), target, forced("magic")).status().message() ==
-        "lower 'matmul': algorithm 'magic' is not known; there are loop_pad_first, loop_direct, "
-        "lane_sort_parts, lane_sort, topk_heap, radix_sort, merge_sort, gpu_topk_lanes, gpu_tile_sort, gpu_topk_parts, "
-        "gpu_topk_select, "
-        "gpu_radix_sort, lane_scan, "
-        "scan_lines, gpu_scan_columns, gpu_scan_rows, gpu_scan_pieces, scatter_lines; force one of these");
+        "lower 'matmul': algorithm 'magic' is not known; there are loop_pad_first, lane_arg_parts, loop_direct, "
+        "lane_topk_parts, lane_sort_parts, lane_sort, topk_heap, radix_sort, merge_sort, gpu_topk_lanes, "
+        "gpu_tile_sort, gpu_topk_parts, "
+        "gpu_topk_select, gpu_radix_sort, lane_scan_parts, lane_scan, scan_lines, gpu_scan_columns, gpu_scan_rows, "
+        "gpu_scan_pieces, scatter_lines; force one of these");
   LoopKernel maximum = conv_nest({});
   maximum.reductions[0].kind = ReductionKind::kMax;
   CHECK(lower_request(maximum, target, forced("loop_pad_first")).status().message() ==

@@ -152,6 +152,8 @@ std::vector<std::int64_t> indices_by_routine(IsaLevel isa, const std::vector<std
   const std::byte* const code = few.as<const std::byte*>();
   const ArgRowsParameters p = {.element_bytes = 2,
                                .num_other_dims = 1,
+                               .has_input_indices = 0,
+                               .has_values = 0,
                                .chunk_elements = chunk_elements(isa, lanes),
                                .most_at_once = 1000,
                                .find_in_few = 0,
@@ -159,7 +161,7 @@ std::vector<std::int64_t> indices_by_routine(IsaLevel isa, const std::vector<std
                                .find_in_chunks = again.as<const std::byte*>() - code};
   std::vector<std::int64_t> indices(static_cast<std::size_t>(rows), -1);
   void* const buffers[] = {const_cast<std::int16_t*>(data.data()), indices.data()};
-  const std::int64_t n = static_cast<std::int64_t>(data.size()) / rows, sizes[] = {n, 0, 0, rows, n, 1};
+  const std::int64_t n = static_cast<std::int64_t>(data.size()) / rows, sizes[] = {n, 1, 0, 0, rows, n, 1};
   const KernelArgs args = {nullptr, nullptr, buffers, sizes};
   arg_rows(code, std::span(&p.element_bytes, sizeof(p) / sizeof(std::int64_t)), &args, 0,
            static_cast<std::uint32_t>(rows));

@@ -188,6 +188,56 @@ TEST_CASE("a scan returns the carry with which the next elements continue it") {
   }
 }
 
+/// The total of a row, which is what a scan that excludes the element gives for the next one.
+template <class T>
+T total_of(IsaLevel isa, const ScanLanes& scan, const std::vector<T>& row, std::size_t first_part, bool emitted) {
+  const auto run = [&](const LaneFunction& function, const std::array<std::int64_t, kMaxLaneArguments>& arguments) {
+    return emitted ? LaneCode(function).run(arguments) : evaluate_lanes(function, arguments);
+  };
+  const auto at = [](const std::byte* memory) { return reinterpret_cast<std::int64_t>(memory); };
+  const auto bytes = static_cast<std::size_t>(scan.lane_bits() / 8);
+  const GuardedMemory totals(3 * bytes, GuardedMemory::Side::kEnd), result(sizeof(T), GuardedMemory::Side::kEnd);
+  const auto first = row.begin() + static_cast<std::ptrdiff_t>(first_part);
+  std::size_t number = 0;
+  for (const std::vector<T>& part : {std::vector<T>(row.begin(), first), std::vector<T>(first, row.end()), {}}) {
+    const GuardedMemory from = test::guarded_row(part, GuardedMemory::Side::kEnd);
+    const std::int64_t total = run(scan_total_function(isa, scan, false),
+                                   {at(from.data()), 0, static_cast<std::int64_t>(part.size()), scan_identity(scan)});
+    std::memcpy(totals.data() + number++ * bytes, &total, bytes);
+  }
+  const std::int64_t total = run(scan_total_function(isa, scan, true), {at(totals.data()), 0, 3, scan_identity(scan)});
+  const std::vector<T> next(1);
+  const GuardedMemory from = test::guarded_row(next, GuardedMemory::Side::kEnd);
+  run(scan_function(isa, {scan.dtype, scan.kind, true}, false), {at(from.data()), at(result.data()), 1, total});
+  T value;
+  std::memcpy(&value, result.data(), sizeof(T));
+  return value;
+}
+
+TEST_CASE("the total of totals is the last result of a scan, in every dtype") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    std::mt19937_64 random(12);
+    for (const DType dtype : kAllDTypes) {
+      for (const ReductionKind kind : kKinds) {
+        const ScanLanes scan = {dtype, kind};
+        CAPTURE(to_text(dtype));
+        CAPTURE(to_text(kind));
+        visit_dtype(dtype, [&]<class T>() {
+          if constexpr (!std::is_same_v<T, bool>) {
+            for (const std::int64_t n : {1, 7, 16, 64, 127, 129, 1000}) {
+              const std::vector<T> row = exact_row<T>(kind, n, random);
+              for (const bool emitted : {false, true}) {
+                const T total = total_of(isa, scan, row, static_cast<std::size_t>(n / 3), emitted);
+                CHECK(are_same<T>({total}, {expected_scan(scan, row).back()}));
+              }
+            }
+          }
+        });
+      }
+    }
+  }
+}
+
 /// Calls the routine, which streams if the results have at least `stream_from_bytes`.
 template <class T>
 std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std::vector<T>& row,
@@ -201,6 +251,9 @@ std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std
                                 .is_reverse = scan.reverse,
                                 .identity = scan_identity(scan),
                                 .scan = 0,
+                                .step = ScanRowsStep::kRows,
+                                .total_bytes = 0,
+                                .total = 0,
                                 .stream_from_bytes = stream_from_bytes,
                                 .stream = stream.as<const std::byte*>() - code};
   const GuardedMemory from = test::guarded_row(row, GuardedMemory::Side::kEnd);
@@ -208,7 +261,7 @@ std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std
   const std::span<T> results(reinterpret_cast<T*>(to.data()), row.size() + 64);
   std::ranges::fill(results, static_cast<T>(99));
   void* const buffers[] = {from.data(), results.data()};
-  const std::int64_t sizes[] = {n, 0, static_cast<std::int64_t>(first_result)};
+  const std::int64_t sizes[] = {n, 1, 0, static_cast<std::int64_t>(first_result)};
   const KernelArgs args = {nullptr, nullptr, buffers, sizes};
   scan_rows(code, std::span(&p.element_bytes, sizeof(p) / sizeof(std::int64_t)), &args, 0, 1);
   const auto first = results.begin() + static_cast<std::ptrdiff_t>(first_result), last = first + n;

@@ -20,14 +20,16 @@ constexpr std::uint32_t kRowsTogether = 2;
 class ArgSearch {
  public:
   ArgSearch(const void* code, const ArgRowsParameters& p, const KernelArgs& args)
-      : code_(static_cast<const std::byte*>(code)), p_(p), walk_(args, p.num_other_dims) {}
+      : code_(static_cast<const std::byte*>(code)), p_(p), walk_(args, p.num_other_dims), parts_(walk_.parts()) {}
 
-  void run(std::uint32_t first_row, std::uint32_t end_row) {
+  void run(std::uint32_t first_group, std::uint32_t end_group) {
+    if (parts_.parts > 1 || p_.has_input_indices != 0 || p_.has_values != 0)
+      return find_in_parts(first_group, end_group);
     const bool is_plain = walk_.n() >= p_.chunk_elements && walk_.n() <= p_.most_at_once;
-    while (first_row < end_row) {
-      const std::uint32_t count = is_plain ? std::min(end_row - first_row, kRowsTogether) : 1;
-      is_plain ? find_together(first_row, count) : find_alone(first_row);
-      first_row += count;
+    while (first_group < end_group) {
+      const std::uint32_t count = is_plain ? std::min(end_group - first_group, kRowsTogether) : 1;
+      is_plain ? find_together(first_group, count) : find_alone(first_group);
+      first_group += count;
     }
   }
 
@@ -59,17 +61,42 @@ class ArgSearch {
     for (std::uint32_t i = 0; i < count; ++i) write(results[i], find_again(rows[i], found[i]));
   }
 
-  /// Finds in rows that are short, or so long that lanes do not hold all places.
   void find_alone(std::uint32_t row_number) {
     walk_.find_row(row_number);
-    const std::byte* const row = walk_.input(p_.element_bytes);
-    const std::int64_t n = walk_.n();
+    write(walk_.result(sizeof(std::int64_t)), find(walk_.input(p_.element_bytes), walk_.n()));
+  }
+
+  /// Finds in parts of rows, or with results that are not positions alone.
+  void find_in_parts(std::uint32_t first_group, std::uint32_t end_group) {
+    const auto bytes = static_cast<std::size_t>(p_.element_bytes);
+    const std::size_t indices = p_.has_input_indices != 0 ? 2 : 1;
+    for (std::uint32_t group = first_group; group < end_group; ++group) {
+      const std::int64_t part = group % parts_.parts, start = parts_.start(part);
+      walk_.find_row(group / parts_.parts);
+      const std::byte* const row = walk_.input(p_.element_bytes);
+      const std::int64_t best = start + find(at(row, start), parts_.size(part));
+      write(walk_.result(sizeof(std::int64_t), indices) + part * std::int64_t{sizeof(std::int64_t)}, index_of(best));
+      if (p_.has_values == 0) continue;
+      std::byte* const values = walk_.result(p_.element_bytes, indices + 1);
+      std::memcpy(values + part * p_.element_bytes, at(row, best), bytes);
+    }
+  }
+  /// The index of the element at a position of the row.
+  std::int64_t index_of(std::int64_t position) const {
+    if (p_.has_input_indices == 0) return position;
+    std::int64_t index = 0;
+    std::memcpy(&index, walk_.input(sizeof(index), 1) + position * std::int64_t{sizeof(index)}, sizeof(index));
+    return index;
+  }
+
+  /// Finds in rows that are short, or so long that lanes do not hold all places.
+  std::int64_t find(const std::byte* row, std::int64_t n) const {
     std::int64_t best = find_at_once(row, std::min(n, p_.most_at_once));
     for (std::int64_t start = p_.most_at_once; start < n; start += p_.most_at_once) {
       const std::int64_t count = std::min(n - start, p_.most_at_once);
       best = better_of(row, best, start + find_at_once(at(row, start), count));
     }
-    write(walk_.result(sizeof(std::int64_t)), best);
+    return best;
   }
 
   std::int64_t find_at_once(const std::byte* row, std::int64_t count) const {
@@ -92,6 +119,7 @@ class ArgSearch {
   const std::byte* code_;
   const ArgRowsParameters& p_;
   RowPairWalk walk_;
+  RowParts parts_;
 };
 
 }  // namespace

@@ -5,15 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hal/host/routines/row_parts.h"
 #include "millrace/hal/host_kernel.h"
 
 namespace millrace {
 
-/// The size arguments of a routine that takes one contiguous row of an input, buffer 0, per group, and writes to a
-/// result, buffer 1. In elements: n, the offset of each tensor, and then per other dim, outermost first, its extent and
-/// the stride of each tensor.
+/// The size arguments of a routine that takes one contiguous row of an input, buffer 0, or one of its RowParts, per
+/// group, and writes to a result. In elements: n, the number of parts, the offset of each tensor, and then per other
+/// dim, outermost first, its extent and the stride of each tensor.
 struct RowPairSizes {
-  static constexpr std::size_t kN = 0, kOffsets = 1, kDims = 3;
+  static constexpr std::size_t kN = 0, kParts = 1, kOffsets = 2, kDims = 4;
   static constexpr std::size_t kPerDim = 3;
 };
 
@@ -23,6 +24,7 @@ class RowPairWalk {
   RowPairWalk(const KernelArgs& args, std::int64_t num_other_dims) : args_(args), num_other_dims_(num_other_dims) {}
 
   std::int64_t n() const { return args_.sizes[RowPairSizes::kN]; }
+  RowParts parts() const { return {n(), args_.sizes[RowPairSizes::kParts]}; }
 
   /// The elements of all rows.
   std::int64_t num_elements() const {
@@ -44,14 +46,15 @@ class RowPairWalk {
       offsets_[1] += position * sizes[2];
     }
   }
-  std::byte* input(std::int64_t element_bytes) const { return place(0, element_bytes); }
-  std::byte* result(std::int64_t element_bytes) const { return place(1, element_bytes); }
-
- private:
-  std::byte* place(std::size_t tensor, std::int64_t element_bytes) const {
-    return static_cast<std::byte*>(args_.buffers[tensor]) + offsets_[tensor] * element_bytes;
+  /// The row in a buffer that is laid out like the input, or like the result.
+  std::byte* input(std::int64_t element_bytes, std::size_t buffer = 0) const {
+    return static_cast<std::byte*>(args_.buffers[buffer]) + offsets_[0] * element_bytes;
+  }
+  std::byte* result(std::int64_t element_bytes, std::size_t buffer = 1) const {
+    return static_cast<std::byte*>(args_.buffers[buffer]) + offsets_[1] * element_bytes;
   }
 
+ private:
   const KernelArgs& args_;
   std::int64_t num_other_dims_;
   std::array<std::int64_t, 2> offsets_{};

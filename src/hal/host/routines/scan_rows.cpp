@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/host/routines/scan_rows.h"
 
+#include <cstring>
 #include <type_traits>
 #include <xmmintrin.h>
 
@@ -13,35 +14,84 @@ namespace {
 class RowScan {
  public:
   RowScan(const void* code, const ScanRowsParameters& p, const KernelArgs& args)
-      : p_(p), walk_(args, p.num_other_dims), scan_(function(code, p.scan)), stream_(function(code, p.stream)) {}
+      : p_(p),
+        args_(args),
+        walk_(args, p.num_other_dims),
+        parts_(walk_.parts()),
+        scan_(function(code, p.scan)),
+        stream_(function(code, p.stream)),
+        total_(function(code, p.total)) {}
 
-  void run(std::uint32_t first_row, std::uint32_t end_row) {
+  void run(std::uint32_t first_group, std::uint32_t end_group) {
+    if (p_.step == ScanRowsStep::kTotals) return write_totals(first_group, end_group);
     const bool may_stream = p_.stream != 0 && walk_.num_elements() * p_.element_bytes >= p_.stream_from_bytes;
-    const std::int64_t start = p_.is_reverse != 0 ? walk_.n() * p_.element_bytes : 0;
-    for (std::uint32_t row = first_row; row < end_row; ++row) {
-      walk_.find_row(row);
-      const std::byte* const from = walk_.input(p_.element_bytes);
-      std::byte* const to = walk_.result(p_.element_bytes);
+    const std::size_t result = p_.step == ScanRowsStep::kParts ? 2 : 1;
+    for (std::uint32_t group = first_group; group < end_group; ++group) {
+      const Part part = find_part(group);
+      const std::byte* const from = input(part);
+      std::byte* const to = walk_.result(p_.element_bytes, result) + part.start * p_.element_bytes;
+      const std::int64_t start = p_.is_reverse != 0 ? part.size * p_.element_bytes : 0;
       // Others are not made so by scanning a few elements first, because sums would then round by their address.
       const bool is_aligned = reinterpret_cast<std::uintptr_t>(to + start) % vector_bytes() == 0;
       const ScanElements scan = may_stream && is_aligned ? stream_ : scan_;
-      scan(from + start, to + start, walk_.n(), p_.identity, from, to);
+      scan(from + start, to + start, part.size, carry_into(part), from, to);
     }
     // What bypassed the caches is seen before the end of the dispatch.
     if (may_stream) _mm_sfence();
   }
 
  private:
+  struct Part {
+    std::int64_t row, number, start, size;
+  };
+
   static ScanElements function(const void* code, std::int64_t offset) {
     return reinterpret_cast<ScanElements>(
         reinterpret_cast<std::uintptr_t>(static_cast<const std::byte*>(code) + offset));
   }
 
   std::uintptr_t vector_bytes() const { return static_cast<std::uintptr_t>(p_.vector_bytes); }
+  const std::byte* input(const Part& part) const {
+    return walk_.input(p_.element_bytes) + part.start * p_.element_bytes;
+  }
+  std::byte* totals() const { return static_cast<std::byte*>(args_.buffers[1]); }
+
+  Part find_part(std::uint32_t group) {
+    if (parts_.parts == 1) {
+      walk_.find_row(group);
+      return {group, 0, 0, parts_.n};
+    }
+    const std::int64_t row = group / parts_.parts;
+    std::int64_t number = group % parts_.parts;
+    // From the end, because that of the row is what the caches still have of it.
+    if (p_.step == ScanRowsStep::kParts) number = parts_.parts - 1 - number;
+    walk_.find_row(row);
+    return {row, number, parts_.start(number), parts_.size(number)};
+  }
+
+  void write_totals(std::uint32_t first_group, std::uint32_t end_group) {
+    for (std::uint32_t group = first_group; group < end_group; ++group) {
+      const Part part = find_part(group);
+      const std::byte* const from = input(part);
+      const std::int64_t total = total_(from, nullptr, part.size, p_.identity, from, nullptr);
+      std::memcpy(totals() + group * p_.total_bytes, &total, static_cast<std::size_t>(p_.total_bytes));
+    }
+  }
+
+  /// Combines the totals of the parts that come before, in the order of the scan.
+  std::int64_t carry_into(const Part& part) const {
+    if (p_.step == ScanRowsStep::kRows) return p_.identity;
+    const bool is_reverse = p_.is_reverse != 0;
+    const std::int64_t first = is_reverse ? part.number + 1 : 0, end = is_reverse ? parts_.parts : part.number;
+    const std::byte* const from = totals() + (part.row * parts_.parts + first) * p_.total_bytes;
+    return total_(from, nullptr, end - first, p_.identity, from, nullptr);
+  }
 
   const ScanRowsParameters& p_;
+  const KernelArgs& args_;
   RowPairWalk walk_;
-  ScanElements scan_, stream_;
+  RowParts parts_;
+  ScanElements scan_, stream_, total_;
 };
 
 }  // namespace

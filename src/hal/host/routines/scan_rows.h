@@ -13,12 +13,20 @@ namespace millrace {
 inline constexpr std::string_view kScanRowsRoutineName = "scan_rows";
 /// The version of the function's arguments, of ScanRowsParameters and of RowPairSizes: raise it with every change of
 /// theirs.
-inline constexpr std::uint32_t kScanRowsRoutineAbi = 1;
+inline constexpr std::uint32_t kScanRowsRoutineAbi = 2;
 
 /// Scans `count` contiguous elements, given the carry into the first of them in the order of the scan. A reverse scan
-/// gets the ends of the elements and of the results, and their starts too. Returns the carry behind the last one.
+/// gets the ends of the elements and of the results, and their starts too. Returns the carry behind the last one. A
+/// function for totals writes no results, and always gets the starts.
 using ScanElements = std::int64_t (*)(const void* from, void* to, std::int64_t count, std::int64_t carry,
                                       const void* from_start, void* to_start);
+
+/// What a group does.
+enum class ScanRowsStep : std::int64_t {
+  kRows,    // scans a row
+  kTotals,  // writes the total of a part of a row to buffer 1
+  kParts,   // scans a part, given the totals in buffer 1, with the results in buffer 2
+};
 
 /// The RoutineCall::parameters of a scan, all i64. Functions are given by offsets from the image's entry.
 struct ScanRowsParameters {
@@ -26,12 +34,16 @@ struct ScanRowsParameters {
   std::int64_t is_reverse;
   std::int64_t identity;  // the carry into a row
   std::int64_t scan;
+  ScanRowsStep step;
+  std::int64_t total_bytes;
+  std::int64_t total;  // of elements; for kParts, of totals
   /// If the result has at least so many bytes, rows that are aligned to a vector bypass the caches by the function
   /// `stream`, which is 0 unless elements are as wide as lanes.
   std::int64_t stream_from_bytes, stream;
 };
 
-/// Scans one row per group. The size arguments are RowPairSizes. A HostRoutine.
+/// Does a step of a scan for one row per group, or one part of a row. The size arguments are RowPairSizes. A
+/// HostRoutine.
 void scan_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
                std::uint32_t end_group);
 

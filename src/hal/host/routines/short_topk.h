@@ -109,7 +109,8 @@ class ShortTopk {
     for (std::int64_t row = first, next = first; row < end; row = next) {
       // Rows whose results follow each other are written as one.
       do ++next;
-      while (next < end && follows(SortTensor::kValues, next) && follows(SortTensor::kIndices, next));
+      while (next < end && !walk_.renumbers() && follows(SortTensor::kValues, next) &&
+             follows(SortTensor::kIndices, next));
       walk_.go_to(place_of(row));
       const std::int64_t count = (next - row) * walk_.k();
       if (has_indices) walk_.write_indices(sorted_of(row), count);

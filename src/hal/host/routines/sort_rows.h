@@ -16,7 +16,7 @@ namespace millrace {
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
 /// of theirs.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 6;
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 7;
 
 /// Writes the keys of `count` contiguous elements, with their indices from `first` on if keys have them. Returns
 /// whether there is a -0 or a NaN: keys above an index lose the sign and the bits of these, other keys order them by
@@ -38,10 +38,11 @@ using WriteFromKeys = std::int64_t (*)(const void* keys, void* results, std::int
 enum class SortTensor : std::uint8_t { kInput, kValues, kIndices };
 inline constexpr std::size_t kNumSortTensors = 3;
 
-/// The size arguments, in elements: n, k, the offset and the stride along the axis of each SortTensor, and then per
-/// other dim, outermost first, its extent and the stride of each SortTensor. Absent tensors have zeros.
+/// The size arguments, in elements: n, k, the number of RowParts per row, the offset and the stride along the axis of
+/// each SortTensor, and then per other dim, outermost first, its extent and the stride of each SortTensor. Absent
+/// tensors have zeros.
 struct SortRowsSizes {
-  static constexpr std::size_t kN = 0, kK = 1, kOffsets = 2, kAxisStrides = 5, kDims = 8;
+  static constexpr std::size_t kN = 0, kK = 1, kParts = 2, kOffsets = 3, kAxisStrides = 6, kDims = 9;
   static constexpr std::size_t kPerDim = 1 + kNumSortTensors;
 };
 
@@ -49,8 +50,9 @@ struct SortRowsSizes {
 struct SortRowsParameters {
   std::int64_t element_bytes, key_bytes, num_lanes, num_other_dims;
   std::int64_t has_values, has_indices, is_descending;
-  std::int64_t keys_have_index;  // in their lower half
-  std::int64_t keys_are_halved;  // 64-bit elements with an index: keys hold the upper half of what orders them
+  std::int64_t has_input_indices;  // in buffer 1, laid out like the input
+  std::int64_t keys_have_index;    // in their lower half
+  std::int64_t keys_are_halved;    // 64-bit elements with an index: keys hold the upper half of what orders them
   /// The keys are in the last buffer. Otherwise they are in workgroup memory, behind kFixedBytes and the ColumnBlock.
   std::int64_t uses_scratch;
   /// An element's bits without its sign, and those of infinity, if it is a float; otherwise 0.

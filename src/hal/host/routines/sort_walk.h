@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hal/host/routines/element_copies.h"
+#include "hal/host/routines/row_parts.h"
 #include "hal/host/routines/sort_rows.h"
 
 namespace millrace {
@@ -27,6 +28,8 @@ class SortWalk {
 
   std::int64_t n() const { return n_; }
   std::int64_t k() const { return k_; }
+  /// The parts per row, each of which has its own k results.
+  std::int64_t num_parts() const { return args_.sizes[SortRowsSizes::kParts]; }
 
   /// Calls run_rows(first, end) for rows that are neighbours. Those that interleave in memory are contiguous meanwhile.
   template <class RunRows>
@@ -90,6 +93,7 @@ class SortWalk {
   void go_to(const Place& offsets) {
     offsets_ = offsets;
     k_ = args_.sizes[SortRowsSizes::kK];
+    first_index_ = 0;
   }
   /// What follows is done for `count` of the row's sorted elements, of which the first is in place `first`: below k.
   void narrow_to(std::int64_t first, std::int64_t count) {
@@ -98,6 +102,19 @@ class SortWalk {
     }
     k_ = std::min(k_ - first, count);
   }
+  /// The same for a part of that row. Returns how many elements it has.
+  std::int64_t go_to_part(const Place& offsets, std::int64_t part) {
+    const RowParts parts = {n_, num_parts()};
+    go_to(offsets);
+    first_index_ = parts.start(part);
+    for (const SortTensor tensor : {SortTensor::kInput, SortTensor::kValues, SortTensor::kIndices}) {
+      const std::int64_t first = tensor == SortTensor::kInput ? first_index_ : part * k_;
+      offsets_[static_cast<std::size_t>(tensor)] += first * stride(tensor);
+    }
+    return parts.size(part);
+  }
+  /// Whether indices are other numbers than positions.
+  bool renumbers() const { return p_.has_input_indices != 0 || first_index_ != 0; }
   std::int64_t stride(SortTensor tensor) const {
     const auto index = static_cast<std::size_t>(tensor);
     return columns_.moves(index) ? 1 : args_.sizes[SortRowsSizes::kAxisStrides + index];
@@ -140,6 +157,7 @@ class SortWalk {
   /// Writes the indices of `count` keys.
   void write_indices(const Key* keys, std::int64_t count) const {
     write(SortTensor::kIndices, p_.write_indices, sizeof(std::int64_t), keys, count);
+    if (renumbers()) renumber(count);
   }
   /// Writes the values of `count` keys, which hold them.
   void write_key_values(const Key* keys, std::int64_t count) const {
@@ -217,7 +235,9 @@ class SortWalk {
   std::int64_t offset_bytes(std::size_t tensor) const { return offsets_[tensor] * element_bytes(tensor); }
   std::byte* base(std::size_t tensor) const {
     const std::size_t buffer =
-        tensor == 0 ? 0 : 1 + (tensor == kIndicesTensor ? static_cast<std::size_t>(p_.has_values) : 0);
+        tensor == 0
+            ? 0
+            : static_cast<std::size_t>(1 + p_.has_input_indices + (tensor == kIndicesTensor ? p_.has_values : 0));
     return static_cast<std::byte*>(args_.buffers[buffer]);
   }
   Place place_in_tensors(std::int64_t row) const {
@@ -257,7 +277,17 @@ class SortWalk {
 
   static std::byte* bytes_of(Key* keys) { return reinterpret_cast<std::byte*>(keys); }
   std::size_t num_buffers() const {
-    return static_cast<std::size_t>(1 + p_.has_values + p_.has_indices + p_.uses_scratch);
+    return static_cast<std::size_t>(1 + p_.has_input_indices + p_.has_values + p_.has_indices + p_.uses_scratch);
+  }
+  /// Replaces positions among the results by the indices of the elements there.
+  void renumber(std::int64_t count) const {
+    auto* const indices = reinterpret_cast<std::int64_t*>(place(SortTensor::kIndices));
+    const auto* const given =
+        static_cast<const std::int64_t*>(args_.buffers[1]) + offsets_[static_cast<std::size_t>(SortTensor::kInput)];
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t& index = indices[i * stride(SortTensor::kIndices)];
+      index = p_.has_input_indices != 0 ? given[index * stride(SortTensor::kInput)] : index + first_index_;
+    }
   }
   void write(SortTensor tensor, std::int64_t writer, std::int64_t bytes, const Key* keys, std::int64_t count) const {
     const std::int64_t to_stride = stride(tensor);
@@ -374,6 +404,7 @@ class SortWalk {
     std::int64_t first = 0, end = 0;
   } block_;
   Place offsets_{};
+  std::int64_t first_index_ = 0;  // of the part
 };
 
 }  // namespace millrace

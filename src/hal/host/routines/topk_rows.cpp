@@ -25,9 +25,10 @@ class TopkWalk {
                   {[this](Key key) { return order_.run_of(key); },
                    [this](Key* found, std::int64_t count) { return reduce(found, count); }}) {}
 
-  void run(std::int64_t first_row, std::int64_t end_row) {
+  void run(std::int64_t first_group, std::int64_t end_group) {
     if (walk_.k() == 0) return;
-    walk_.for_blocks(first_row, end_row, [this](std::int64_t first, std::int64_t end) { run_rows(first, end); });
+    if (walk_.num_parts() > 1) return run_parts(first_group, end_group);
+    walk_.for_blocks(first_group, end_group, [this](std::int64_t first, std::int64_t end) { run_rows(first, end); });
   }
 
  private:
@@ -35,10 +36,20 @@ class TopkWalk {
     if (ShortSelector<Key>::takes(walk_.n(), walk_.k(), p_.coarse_lanes)) return run_short(first_row, end_row);
     for (std::int64_t row = first_row; row < end_row; ++row) {
       walk_.go_to(walk_.place_of(row));
-      auto* const found = memory<Key>(TopkRowsMemory::kFound);
-      const bool has_lost_bits = sort_found(found, selector_.select(input(), walk_.n(), walk_.k()));
-      walk_.write_results(elements(), keys(), has_lost_bits);
+      run_long(walk_.n());
     }
+  }
+  void run_parts(std::int64_t first_group, std::int64_t end_group) {
+    const std::int64_t num_parts = walk_.num_parts();
+    for (std::int64_t group = first_group; group < end_group; ++group) {
+      run_long(walk_.go_to_part(walk_.place_of(group / num_parts), group % num_parts));
+    }
+  }
+  /// Selects from `count` contiguous elements.
+  void run_long(std::int64_t count) {
+    auto* const found = memory<Key>(TopkRowsMemory::kFound);
+    const bool has_lost_bits = sort_found(found, selector_.select(input(), count, walk_.k()));
+    walk_.write_results(elements(), keys(), has_lost_bits);
   }
   template <class T>
   T* memory(std::int64_t offset) const {

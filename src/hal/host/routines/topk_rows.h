@@ -48,9 +48,9 @@ struct TopkRowsParameters {
   std::int64_t sort_few[RowSorterCode::kNumFew];
 };
 
-/// Finds and sorts the first k elements of one row per group: by ShortSelector where that takes them, otherwise by
-/// RowSelector. Rows are contiguous or fit a ColumnBlock, and k is at most a quarter of RowSelector::kMostFound. A
-/// HostRoutine.
+/// Finds and sorts the first k elements of one row, or of one part of a row, per group: rows by ShortSelector where
+/// that takes them, otherwise by RowSelector. Rows are contiguous or, if they have no parts, fit a ColumnBlock, and k
+/// is at most a quarter of RowSelector::kMostFound. A HostRoutine.
 void topk_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
                std::uint32_t end_group);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts each row by vectors of keys: the generator with lanes takes the whole sort (src/jit/lanes/,
 // src/hal/host/routines/sort_rows.h).
-#include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/sort/lane_sort.h"
+
 #include "jit/algorithms/rows.h"
 #include "jit/algorithms/size_margin.h"
 #include "jit/lanes/sort_memory.h"
@@ -29,17 +30,23 @@ std::vector<RequestCase> lane_sort_cases(const KernelRequest& request, const Tar
   return cases;
 }
 
+Status append_lane_sort(KernelSequence& sequence, const SortDescriptor& sort, std::vector<SequenceOperand> buffers,
+                        const Target& target, const LowerOptions& options) {
+  if (!keys_fit_workgroup(sort, target.spec())) {
+    buffers.push_back({SequenceOperand::Kind::kScratch, static_cast<std::uint32_t>(sequence.scratch.size())});
+    sequence.scratch.push_back({"keys", num_rows(sort.input.type.shape, sort.axis) * lane_key_bytes(sort)});
+  }
+  return append_kernel(sequence, sort, std::move(buffers), target, options);
+}
+
 Result<KernelSequence> lower_lane_sort(const KernelRequest& request, const Target& target,
                                        const LowerOptions& options) {
   const auto& sort = std::get<SortDescriptor>(request);
-  MILLRACE_TRY(check_sort(sort));
+  MILLRACE_TRY(check_sort_of_parts(sort));
   KernelSequence sequence;
-  std::vector<SequenceOperand> buffers = operands_then_results(1, num_results(sort));
-  if (!keys_fit_workgroup(sort, target.spec())) {
-    buffers.push_back({SequenceOperand::Kind::kScratch, 0});
-    sequence.scratch.push_back({"keys", num_rows(sort.input.type.shape, sort.axis) * lane_key_bytes(sort)});
-  }
-  MILLRACE_TRY(append_kernel(sequence, sort, std::move(buffers), target, options));
+  const std::size_t num_operands = sort.input_indices ? 2 : 1;
+  MILLRACE_TRY(
+      append_lane_sort(sequence, sort, operands_then_results(num_operands, num_results(sort)), target, options));
   return sequence;
 }
 

@@ -15,15 +15,9 @@ namespace {
 
 constexpr std::int64_t kFewestElements = 256 << 10;
 
-/// Whether one kernel is better: rows are short, the first few results are selected, or narrow values are counted.
-Status check_is_long_sort(const SortDescriptor& sort) {
-  const SizeExpr& n = sort.input.type.shape[sort.axis];
-  if (n.upper_bound() < kFewestElements) {
-    return unimplemented(fmt::format("rows of {} elements, parts are worth it from {}", n.to_text(), kFewestElements));
-  }
-  if (selects_first(sort)) return unimplemented(fmt::format("the first {} are selected", sort.k.to_text()));
-  if (size_bytes(sort.input.type.dtype) > 2 || sort.indices) return {};
-  return unimplemented(fmt::format("values of {} are counted", to_text(sort.input.type.dtype)));
+/// Where not, one kernel does better at any length: the first few results are selected, and narrow values are counted.
+bool sorts_keys(const SortDescriptor& sort) {
+  return !selects_first(sort) && (size_bytes(sort.input.type.dtype) > 2 || sort.indices);
 }
 
 constexpr LongSortStep kSteps[] = {LongSortStep::kChooseCuts, LongSortStep::kSplitChunks, LongSortStep::kSortBuckets,
@@ -43,6 +37,7 @@ std::vector<SequenceOperand> buffers_of(const LongSortBinding& binding, const So
 
 std::vector<RequestCase> lane_sort_parts_cases(const KernelRequest& request, const TargetSpec&) {
   const auto& sort = std::get<SortDescriptor>(request);
+  if (!sorts_keys(sort)) return {};
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const SizeExpr is_long = margin_of_at_least(n, kFewestElements);
   if (!sort.indices) return {sort_case(is_long, sort, {}, "_parts")};
@@ -54,10 +49,12 @@ Result<KernelSequence> lower_lane_sort_parts(const KernelRequest& request, const
                                              const LowerOptions& options) {
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
-  if (options.force_algorithm.empty()) MILLRACE_TRY(check_is_long_sort(sort));
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  if (options.force_algorithm.empty() && n.upper_bound() < kFewestElements) {
+    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kFewestElements));
+  }
   const LaneKeys keys = lane_keys_of(sort);
   const std::int64_t key_bytes = keys.lane_bits() / 8, chunk = LongSort::chunk_keys(key_bytes);
-  const SizeExpr& n = sort.input.type.shape[sort.axis];
   const SizeExpr rows = num_rows(sort.input.type.shape, sort.axis);
   const SizeExpr num_chunks = ceil_div(n, chunk), num_buckets = min(ceil_div(2 * n, chunk), LongSort::kMostBuckets);
   KernelSequence sequence;

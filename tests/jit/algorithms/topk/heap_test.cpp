@@ -114,7 +114,7 @@ TEST_CASE("too many of a row are refused") {
       lower_request(descriptor_of({DType::kF32, {2, 8}, 1, 3}), interpreted_target(IsaLevel::kAvx2), forced(""));
   REQUIRE(sequence.status().message() == "");
   REQUIRE(!sequence->refusals.empty());
-  CHECK(sequence->refusals[2] == Refusal{"topk_heap", "the first 3 of rows of 8 elements; worth it below a quarter"});
+  CHECK(sequence->refusals[3] == Refusal{"topk_heap", "the first 3 of rows of 8 elements; worth it below a quarter"});
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// An argmax of long contiguous rows, so that threads can share a row: a kernel finds the best element of each part of a
+// row, another one the best of those. The parts depend on the row's length alone.
+#include <fmt/format.h>
+
+#include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/size_margin.h"
+#include "jit/lanes/match_arg.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t kPartElements = 256 << 10;
+constexpr std::int64_t kFewestElements = 4 * kPartElements;
+
+}  // namespace
+
+std::vector<RequestCase> lane_arg_parts_cases(const KernelRequest& request, const TargetSpec&) {
+  LoopKernel kernel = std::get<LoopKernel>(request);
+  if (!is_argmax(kernel)) return {};
+  const SizeExpr margin = margin_of_at_least(kernel.domain.back().extent, kFewestElements);
+  if (!always_holds(margin)) kernel.name += "_long";
+  return {{margin, std::move(kernel)}};
+}
+
+Result<KernelSequence> lower_lane_arg_parts(const KernelRequest& request, const Target& target,
+                                            const LowerOptions& options) {
+  const auto& kernel = std::get<LoopKernel>(request);
+  MILLRACE_TRY(verify(kernel));
+  if (!is_argmax(kernel)) return unimplemented("no argmax");
+  const SizeExpr& n = kernel.domain.back().extent;
+  if (options.force_algorithm.empty() && n.upper_bound() < kFewestElements) {
+    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kFewestElements));
+  }
+  MILLRACE_TRY_ASSIGN(const ArgDescriptor arg, match_arg(kernel));
+  ArgDescriptor of_part = arg, merge = arg;
+  of_part.name += "_parts";
+  of_part.parts = max(floor_div(n, kPartElements), 1);
+  const auto row_major = [&](std::string name, DType dtype) {
+    Shape shape = arg.input.type.shape;
+    shape[shape.rank() - 1] = of_part.parts;
+    return KernelTensor{std::move(name), {dtype, shape}, Layout::row_major(shape)};
+  };
+  of_part.indices = row_major("part_indices", DType::kI64);
+  of_part.values = row_major("part_values", arg.input.type.dtype);
+  merge.name += "_merge";
+  merge.input = *of_part.values;
+  merge.input_indices = of_part.indices;
+  using Kind = SequenceOperand::Kind;
+  const SequenceOperand input{Kind::kOperand, 0}, result{Kind::kResult, 0};
+  const SequenceOperand indices{Kind::kScratch, 0}, values{Kind::kScratch, 1};
+  KernelSequence sequence;
+  for (const KernelTensor& tensor : {of_part.indices, *of_part.values}) {
+    sequence.scratch.push_back({tensor.name, size_bytes(tensor.type)});
+  }
+  MILLRACE_TRY(append_kernel(sequence, of_part, {input, indices, values}, target, options));
+  MILLRACE_TRY(append_kernel(sequence, merge, {values, indices, result}, target, options));
+  return sequence;
+}
+
+}  // namespace millrace

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scans long contiguous rows by vectors, so that threads can share a row: a kernel finds the total of each part of a
+// row, another one scans each part from the total of those before it. That reads the row twice. The parts depend on the
+// row's length alone, so that sums round the same way for any number of threads.
+#include <fmt/format.h>
+
+#include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/rows.h"
+#include "jit/algorithms/scan/line_scan.h"
+#include "jit/algorithms/size_margin.h"
+#include "jit/lanes/scan_leaves.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t kPartElements = 256 << 10;
+constexpr std::int64_t kFewestElements = 16 * kPartElements;
+/// Each part combines all totals before it, so that there should be few.
+constexpr std::int64_t kMostParts = 1024;
+
+}  // namespace
+
+std::vector<RequestCase> lane_scan_parts_cases(const KernelRequest& request, const TargetSpec&) {
+  ScanDescriptor scan = std::get<ScanDescriptor>(request);
+  if (!scan.parts.is(1)) return {{1, std::move(scan)}};
+  const SizeExpr margin = margin_of_at_least(scan.input.type.shape[scan.axis], kFewestElements);
+  if (!always_holds(margin)) scan.name += "_long";
+  return {{margin, std::move(scan)}};
+}
+
+Result<KernelSequence> lower_lane_scan_parts(const KernelRequest& request, const Target& target,
+                                             const LowerOptions& options) {
+  const auto& scan = std::get<ScanDescriptor>(request);
+  MILLRACE_TRY(check_scan(scan));
+  const SizeExpr& n = scan.input.type.shape[scan.axis];
+  if (options.force_algorithm.empty() && scan.parts.is(1) && n.upper_bound() < kFewestElements) {
+    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kFewestElements));
+  }
+  ScanDescriptor totals = scan, parts = scan;
+  totals.name += "_totals";
+  totals.step = ScanStep::kTotals;
+  parts.name += "_parts";
+  parts.step = ScanStep::kParts;
+  if (scan.parts.is(1)) totals.parts = parts.parts = max(min(floor_div(n, kPartElements), kMostParts), 1);
+  using Kind = SequenceOperand::Kind;
+  const SequenceOperand input{Kind::kOperand, 0}, result{Kind::kResult, 0}, scratch{Kind::kScratch, 0};
+  KernelSequence sequence;
+  const SizeExpr num_parts = num_rows(scan.input.type.shape, scan.axis) * parts.parts;
+  sequence.scratch.push_back({"totals", num_parts * scan_total_bytes(scan)});
+  MILLRACE_TRY(append_kernel(sequence, totals, {input, scratch}, target, options));
+  MILLRACE_TRY(append_kernel(sequence, parts, {input, scratch, result}, target, options));
+  for (SequenceKernel& entry : sequence.kernels) entry.kernel.flops = flops_of(scan);
+  return sequence;
+}
+
+}  // namespace millrace

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jit/algorithms/algorithm.h"
+
+namespace millrace {
+
+/// Appends a sort by lanes as one kernel, with the scratch that its keys need. `buffers` are those of the descriptor.
+Status append_lane_sort(KernelSequence& sequence, const SortDescriptor& sort, std::vector<SequenceOperand> buffers,
+                        const Target& target, const LowerOptions& options);
+
+}  // namespace millrace

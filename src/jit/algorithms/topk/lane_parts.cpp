@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first k of long rows by vectors of keys, so that threads can share a row: a kernel finds the first k of each part
+// of a row, another one the first k of those. The parts depend on the length of the row and on k alone.
+#include <fmt/format.h>
+
+#include "jit/algorithms/rows.h"
+#include "jit/algorithms/size_margin.h"
+#include "jit/algorithms/sort/lane_sort.h"
+#include "jit/lanes/sort_memory.h"
+
+namespace millrace {
+namespace {
+
+/// Each part finds a limit of its own, and sorts what it finds. With so many elements per result, that takes about 2 %
+/// of the time in which a part is read.
+constexpr std::int64_t kElementsPerResult = 16 << 10;
+constexpr std::int64_t kFewestPerPart = 1 << 20;
+constexpr std::int64_t kFewestParts = 2;
+
+SizeExpr elements_per_part(const SortDescriptor& sort) { return max(sort.k * kElementsPerResult, kFewestPerPart); }
+
+/// What the parts find: scratch, of which each row is contiguous.
+struct Candidates {
+  KernelTensor values;
+  std::optional<KernelTensor> indices;
+};
+
+/// Rows of `count` elements, contiguous along the axis.
+KernelTensor rows_of(std::string name, DType dtype, Shape shape, std::uint32_t axis, const SizeExpr& count) {
+  shape[axis] = count;
+  Layout layout{0, std::vector<SizeExpr>(shape.rank(), 1)};
+  SizeExpr stride = count;
+  for (std::size_t d = shape.rank(); d-- > 0;) {
+    if (d == axis) continue;
+    layout.strides[d] = stride;
+    stride = stride * shape[d];
+  }
+  return {std::move(name), {dtype, std::move(shape)}, std::move(layout)};
+}
+
+Candidates candidates_of(const SortDescriptor& sort, const SizeExpr& parts) {
+  const TensorType& type = sort.input.type;
+  const SizeExpr count = parts * sort.k;
+  Candidates candidates = {rows_of("candidates", type.dtype, type.shape, sort.axis, count), {}};
+  if (sort.indices) candidates.indices = rows_of("candidate_indices", DType::kI64, type.shape, sort.axis, count);
+  return candidates;
+}
+
+}  // namespace
+
+std::vector<RequestCase> lane_topk_parts_cases(const KernelRequest& request, const TargetSpec&) {
+  const auto& sort = std::get<SortDescriptor>(request);
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  if (sort.k == n) return {};
+  const SizeExpr is_long =
+      margin_of_both(n - elements_per_part(sort) * kFewestParts + 1, margin_of_at_most(n, kMostIndexedByLanes));
+  const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(sort.k, kMostSelected));
+  return {sort_case(margin, sort, {.n = kMostIndexedByLanes, .k = kMostSelected}, "_long")};
+}
+
+Result<KernelSequence> lower_lane_topk_parts(const KernelRequest& request, const Target& target,
+                                             const LowerOptions& options) {
+  const auto& sort = std::get<SortDescriptor>(request);
+  MILLRACE_TRY(check_sort(sort));
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  if (!selects_first(sort)) {
+    return unimplemented(fmt::format("the first {} of rows of {} elements, takes up to {} of long contiguous rows",
+                                     sort.k.to_text(), n.to_text(), kMostSelected));
+  }
+  const SizeExpr fewest = elements_per_part(sort) * kFewestParts;
+  if (options.force_algorithm.empty() && (n - fewest).upper_bound() < 0) {
+    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), fewest.to_text()));
+  }
+  SortDescriptor of_part = sort, merge = sort;
+  of_part.name += "_parts";
+  of_part.parts = max(floor_div(n, elements_per_part(sort)), 1);
+  const Candidates candidates = candidates_of(sort, of_part.parts);
+  of_part.values = candidates.values;
+  of_part.indices = candidates.indices;
+  merge.name += "_merge";
+  merge.input = candidates.values;
+  merge.input_indices = candidates.indices;
+  using Kind = SequenceOperand::Kind;
+  KernelSequence sequence;
+  std::vector<SequenceOperand> found;
+  for (const std::optional<KernelTensor>& tensor : {of_part.values, of_part.indices}) {
+    if (!tensor) continue;
+    found.push_back({Kind::kScratch, static_cast<std::uint32_t>(sequence.scratch.size())});
+    sequence.scratch.push_back({tensor->name, size_bytes(tensor->type)});
+  }
+  std::vector<SequenceOperand> of_input = {{Kind::kOperand, 0}}, of_results = found;
+  of_input.insert(of_input.end(), found.begin(), found.end());
+  const std::vector<SequenceOperand> results = operands_then_results(0, num_results(sort));
+  of_results.insert(of_results.end(), results.begin(), results.end());
+  MILLRACE_TRY(append_kernel(sequence, of_part, std::move(of_input), target, options));
+  MILLRACE_TRY(append_lane_sort(sequence, merge, std::move(of_results), target, options));
+  return sequence;
+}
+
+}  // namespace millrace

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "millrace/base/status.h"
+#include "millrace/jit/arg_descriptor.h"
+
+namespace millrace {
+
+/// Whether the nest computes the index of an extreme.
+bool is_argmax(const LoopKernel&);
+
+/// The argmax or argmin that a nest computes. Refuses nests that compute more than that of one operand's contiguous
+/// rows. The dims of the result are those that collapse_dims() leaves.
+Result<ArgDescriptor> match_arg(const LoopKernel&);
+
+}  // namespace millrace
