@@ -92,6 +92,7 @@ constexpr Contender kContenders[] = {
     {"topk_ours", run_ours<>, kThousand, bench::kRandom},
     {"topk_ours_columns", run_ours<Way{.columns = 1024}>, kThousand, bench::kRandom},
     {"topk_ours_columns_avx2", run_ours<Way{.is_avx2 = true, .columns = 1024}>, kThousand, bench::kRandom},
+    {"topk_ours_columns_dynamic", run_ours<Way{.is_dynamic = true, .columns = 1024}>, kThousand, bench::kRandom},
     {"topk_ours_f16", run_ours<Way{}, Half>, kThousand, bench::kRandom},
     {"topk_ours_columns_f16", run_ours<Way{.columns = 1024}, Half>, kThousand, bench::kRandom},
     {"topk_ours", run_ours<>, kLongRows, bench::kRandom},

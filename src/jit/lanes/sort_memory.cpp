@@ -13,20 +13,19 @@ namespace {
 constexpr std::int64_t kFewestTimesK = 8, kFewestTimesFewK = 4;
 constexpr std::int64_t kFewK = 32, kFewestElements = 1024, kFewestElementsForFewK = 48;
 
-/// Whether rows are contiguous, or one of any length fits the memory that a selection has for it.
-bool can_select(const SortDescriptor& sort) {
-  const std::int64_t length = sort.input.type.shape[sort.axis].upper_bound();
-  const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
-  return sort.input.layout.strides[sort.axis].is(1) ||
-         (!sort.input_indices && length <= TopkRowsMemory::kMostColumnBytes &&
-          ColumnBlock::pitch_bytes(length, element_bytes) <= TopkRowsMemory::kMostColumnBytes);
-}
-
 }  // namespace
+
+std::int64_t longest_selected(const SortDescriptor& sort) {
+  if (sort.input.layout.strides[sort.axis].is(1)) return kMostIndexedByLanes;
+  if (sort.input_indices) return 0;  // they are found where the elements are in memory
+  const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
+  return ColumnBlock::longest_row(TopkRowsMemory::kMostColumnBytes, element_bytes);
+}
 
 bool selects_first(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  if (sort.k.upper_bound() > kMostSelected || !can_select(sort)) return false;
+  if (sort.k.upper_bound() > kMostSelected) return false;
+  if (!sort.input.layout.strides[sort.axis].is(1) && n.upper_bound() > longest_selected(sort)) return false;
   // A row of any length may be long. A sort of it is none of a few.
   if (!n.is_constant()) return n != sort.k;
   const bool is_few = sort.k.upper_bound() <= kFewK;
@@ -52,7 +51,7 @@ bool keys_fit_workgroup(const SortDescriptor& sort, const TargetSpec& spec) {
 }
 
 std::int64_t column_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
-  if (sort.input_indices) return 0;  // they are found where the elements are in memory
+  if (sort.input_indices) return 0;
   if (selects_first(sort)) return column_block_bytes(sort, false, TopkRowsMemory::kMostColumnBytes);
   std::int64_t used = SortRowsParameters::kFixedBytes;
   if (keys_fit_workgroup(sort, spec)) used += lane_key_bytes(sort).upper_bound();

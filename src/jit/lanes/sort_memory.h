@@ -10,11 +10,13 @@ namespace millrace {
 /// The longest rows that lanes with indices number.
 inline constexpr std::int64_t kMostIndexedByLanes = (std::int64_t{1} << 32) - 1;
 
-/// Whether the routine topk_rows takes the sort: k is small and rows are long beside it. Rows are contiguous, or one
-/// fits a ColumnBlock.
+/// Whether the routine topk_rows takes the sort: k is small, and rows are long beside it and no longer than it takes.
 bool selects_first(const SortDescriptor&);
 /// The largest k that it takes.
 inline constexpr std::int64_t kMostSelected = 1024;
+
+/// The longest rows that it takes. Of those that are not contiguous, one fits a ColumnBlock.
+std::int64_t longest_selected(const SortDescriptor&);
 
 /// What the lanes of a sort hold.
 LaneKeys lane_keys_of(const SortDescriptor&);

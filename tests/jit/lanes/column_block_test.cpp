@@ -173,6 +173,16 @@ TEST_CASE("the plan of a sort along another axis names the memory for its rows")
   CHECK(column_slot(sort_of_columns({1'000, 1}, 1'000), "cpu:avx2") == -1);
 }
 
+TEST_CASE("the longest row of a pitch has no longer neighbour of that pitch") {
+  for (const std::int64_t element_bytes : {1, 2, 4, 8}) {
+    for (const std::int64_t bytes : {192, 1024, 256 << 10}) {
+      const std::int64_t longest = ColumnBlock::longest_row(bytes, element_bytes);
+      CHECK(ColumnBlock::pitch_bytes(longest, element_bytes) == bytes);
+      CHECK(ColumnBlock::pitch_bytes(longest + 1, element_bytes) > bytes);
+    }
+  }
+}
+
 TEST_CASE("a selection takes rows along another axis as long as one has room") {
   CHECK(selects_first(sort_of_columns({65'000, 1000}, 8)));
   CHECK_FALSE(selects_first(sort_of_columns({66'000, 1000}, 8)));

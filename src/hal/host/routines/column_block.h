@@ -35,6 +35,10 @@ class ColumnBlock {
   static constexpr std::int64_t pitch_bytes(std::int64_t length, std::int64_t element_bytes) {
     return (length * element_bytes / kLineBytes + 2) * kLineBytes;
   }
+  /// The longest row whose pitch is at most so many bytes.
+  static constexpr std::int64_t longest_row(std::int64_t bytes, std::int64_t element_bytes) {
+    return ((bytes / kLineBytes - 1) * kLineBytes - 1) / element_bytes;
+  }
   /// As many rows as a line has elements.
   static constexpr std::int64_t most_columns(std::int64_t element_bytes) { return kLineBytes / element_bytes; }
 

@@ -14,11 +14,14 @@ std::vector<RequestCase> lane_sort_cases(const KernelRequest& request, const Tar
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const SizeExpr is_numbered = margin_of_at_most(n, kMostIndexedByLanes);
   std::vector<RequestCase> cases;
-  if (!sort.k.is_constant() && sort.k != n) {
-    const SizeExpr margin = margin_of_both(is_numbered, margin_of_at_most(sort.k, kMostSelected));
-    cases.push_back(sort_case(margin, sort, {.n = kMostIndexedByLanes, .k = kMostSelected}, "_first"));
+  const std::int64_t longest = longest_selected(sort);
+  const bool is_limited = longest < kMostIndexedByLanes && n.upper_bound() > longest;
+  if (sort.k != n && (!sort.k.is_constant() || is_limited)) {
+    const SizeExpr margin = margin_of_both(margin_of_at_most(n, longest), margin_of_at_most(sort.k, kMostSelected));
+    cases.push_back(sort_case(margin, sort, {.n = longest, .k = kMostSelected}, "_first"));
   }
-  if (sort.indices && size_bytes(sort.input.type.dtype) <= 2 && n.upper_bound() > LaneKeys::kMostShortIndices) {
+  const bool can_be_short = sort.indices.has_value() && size_bytes(sort.input.type.dtype) <= 2;
+  if (can_be_short && !selects_first(sort) && n.upper_bound() > LaneKeys::kMostShortIndices) {
     const SizeExpr is_short = margin_of_at_most(n, LaneKeys::kMostShortIndices);
     cases.push_back(sort_case(is_short, sort, {.n = LaneKeys::kMostShortIndices}, "_short"));
   }
