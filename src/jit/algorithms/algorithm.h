@@ -32,6 +32,8 @@ struct Algorithm {
   Result<KernelSequence> (*lower)(const KernelRequest&, const Target&, const LowerOptions& options) = nullptr;
   /// The sizes that it takes if a run binds them; the first case that holds applies. If absent, it takes all sizes.
   std::vector<RequestCase> (*cases)(const KernelRequest&, const TargetSpec&) = nullptr;
+  /// Whether `lower` takes requests with a load. For others the load is stored first (stored_load.h).
+  bool reads_loads = false;
 };
 
 /// In the order in which they are asked.
@@ -80,6 +82,9 @@ Status check_scan(const ScanDescriptor&);
 Status append_kernel(KernelSequence& sequence, const Kernel& kernel, std::vector<SequenceOperand> buffers,
                      const Target& target, const LowerOptions& options);
 
+/// The number of operands: those of the load, or the input.
+std::size_t num_operands(const SortDescriptor&);
+std::size_t num_operands(const ScanDescriptor&);
 /// The number of requested results.
 std::size_t num_results(const SortDescriptor&);
 

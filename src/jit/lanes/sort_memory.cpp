@@ -16,7 +16,8 @@ constexpr std::int64_t kFewK = 32, kFewestElements = 1024, kFewestElementsForFew
 
 bool selects_first(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  if (sort.k.upper_bound() > kMostSelected || !sort.input.layout.strides[sort.axis].is(1)) return false;
+  const bool is_contiguous = sort.load || sort.input.layout.strides[sort.axis].is(1);
+  if (sort.k.upper_bound() > kMostSelected || !is_contiguous) return false;
   // A row of any length may be long. A sort of it is none of a few.
   if (!n.is_constant()) return n != sort.k;
   const bool is_few = sort.k.upper_bound() <= kFewK;

@@ -10,7 +10,7 @@ namespace millrace {
 /// The longest rows that lanes with indices number.
 inline constexpr std::int64_t kMostIndexedByLanes = (std::int64_t{1} << 32) - 1;
 
-/// Whether the routine topk_rows takes the sort: k is small, and rows are contiguous and long beside it.
+/// Whether the routine topk_rows takes the sort: k is small, and rows are contiguous, or computed, and long beside it.
 bool selects_first(const SortDescriptor&);
 /// The largest k that it takes.
 inline constexpr std::int64_t kMostSelected = 1024;

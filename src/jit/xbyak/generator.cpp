@@ -93,7 +93,7 @@ class XbyakGenerator final : public KernelCompiler {
   Result<PlannedKernel> plan(const Kernel& kernel, const TargetSpec& spec) const override {
     MILLRACE_TRY(supports(spec));
     if (const auto* sort = std::get_if<SortDescriptor>(&kernel)) return plan_sort(*sort, spec);
-    if (const auto* scan = std::get_if<ScanDescriptor>(&kernel)) return plan_scan(*scan);
+    if (const auto* scan = std::get_if<ScanDescriptor>(&kernel)) return plan_scan(*scan, spec);
     const auto* loop = std::get_if<LoopKernel>(&kernel);
     if (loop == nullptr) return unimplemented("a machine kernel, takes contractions, argmax, sorts and scans only");
     if (is_argmax(*loop)) return plan_arg(*loop);

@@ -8,10 +8,12 @@
 #include "hal/host/routines/sort_rows.h"
 #include "hal/host/routines/topk_rows.h"
 #include "jit/algorithms/rows.h"
+#include "jit/lanes/body_lanes.h"
 #include "jit/lanes/coarse_keys.h"
 #include "jit/lanes/select_leaves.h"
 #include "jit/lanes/sort_memory.h"
 #include "jit/xbyak/lane_image.h"
+#include "jit/xbyak/row_load.h"
 
 namespace millrace {
 namespace {
@@ -63,11 +65,34 @@ std::int64_t num_other_dims(const SortDescriptor& sort) {
   return static_cast<std::int64_t>(sort.input.type.shape.rank()) - 1;
 }
 
+/// Refuses the loads of sorts that would not gain by reading through them.
+Status check_gain_of_load(const SortDescriptor& sort, const TargetSpec& spec) {
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  if (selects_first(sort)) return {};
+  if (!keys_fit_workgroup(sort, spec)) {
+    return unimplemented(
+        fmt::format("keys of {} elements are in memory, a load is worth it for rows in the cache", n.to_text()));
+  }
+  if (!lane_keys_of(sort).with_index &&
+      CountingSort::takes(static_cast<std::int64_t>(size_bytes(sort.input.type.dtype)), n.upper_bound())) {
+    return unimplemented(
+        fmt::format("{} elements of {} are counted in memory", n.to_text(), to_text(sort.input.type.dtype)));
+  }
+  return {};
+}
+
 /// See SortRowsSizes.
 std::vector<SizeExpr> sizes_of(const SortDescriptor& sort) {
   const KernelTensor* tensors[kNumSortTensors] = {&sort.input, sort.values ? &*sort.values : nullptr,
                                                   sort.indices ? &*sort.indices : nullptr};
   const Shape& shape = sort.input.type.shape;
+  // An input that is computed has no place.
+  KernelTensor computed = sort.input;
+  if (sort.load) {
+    computed.layout = {0, std::vector<SizeExpr>(shape.rank(), SizeExpr(0))};
+    computed.layout.strides[sort.axis] = 1;
+    tensors[0] = &computed;
+  }
   std::vector<SizeExpr> sizes = {shape[sort.axis], sort.k};
   for (const KernelTensor* tensor : tensors) sizes.push_back(tensor != nullptr ? tensor->layout.offset : SizeExpr(0));
   const auto append_strides = [&](std::size_t dim) {
@@ -146,6 +171,10 @@ class SortImageEmitter {
     }
     if (sort_.values && !keys_.are_halved()) p.write_values = append(write_values_function(spec_.isa, keys_));
     if (sort_.indices) p.write_indices = append(write_indices_function(spec_.isa));
+    if (sort_.load) {
+      const RowLoad load = plan_row_load(*sort_.load, sort_.axis, spec_.isa).value();
+      p.load = load.emit(as_, spec_.isa, sizes_of(sort_).size());
+    }
     return p;
   }
 
@@ -170,6 +199,10 @@ class SortImageEmitter {
     p.find_minima = append(find_minima_function(spec_.isa, coarse));
     p.fold_minima = append(fold_minima_function(spec_.isa, coarse.lane_bits()));
     p.filter_minima = append(filter_minima_function(spec_.isa, coarse.lane_bits()));
+    if (!sort_.load || lane_bits_of(sort_.load->epilogue).value() != coarse.lane_bits()) return p;
+    const RowLoad load = plan_row_load(*sort_.load, sort_.axis, spec_.isa).value();
+    p.finds_computed_minima = true;
+    p.find_computed_minima = append(find_computed_minima_function(spec_.isa, coarse, load.elements));
     return p;
   }
 
@@ -237,6 +270,17 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
       selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.largest, sort.values.has_value(),
       sort.indices.has_value(), num_other_dims(sort), few.first, few.end, few.partitions,
       elements_in_registers(sort, spec.isa), !fits, selects ? selection_of(sort, spec.isa).to_text() : "");
+  if (sort.load) {
+    MILLRACE_TRY(check_gain_of_load(sort, spec));
+    MILLRACE_TRY_ASSIGN(const RowLoad load, plan_row_load(*sort.load, sort.axis, spec.isa));
+    if (selects) {
+      const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
+      add_slot("computed", TopkRowsMemory::kComputed - TopkRowsMemory::kEnd +
+                               TopkRowsMemory::computed_bytes(n.upper_bound(), element_bytes));
+      planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
+    }
+    add_row_load(planned, load);
+  }
   planned.mapped = sort;
   return planned;
 }

@@ -10,8 +10,8 @@
 namespace millrace {
 
 /// The size arguments of a routine that takes one contiguous row of an input, buffer 0, per group, and writes to a
-/// result, buffer 1. In elements: n, the offset of each tensor, and then per other dim, outermost first, its extent and
-/// the stride of each tensor.
+/// result, the buffer behind the inputs. In elements: n, the offset of each tensor, and then per other dim, outermost
+/// first, its extent and the stride of each tensor.
 struct RowPairSizes {
   static constexpr std::size_t kN = 0, kOffsets = 1, kDims = 3;
   static constexpr std::size_t kPerDim = 3;
@@ -20,7 +20,8 @@ struct RowPairSizes {
 /// Finds where rows are in the input and in the result.
 class RowPairWalk {
  public:
-  RowPairWalk(const KernelArgs& args, std::int64_t num_other_dims) : args_(args), num_other_dims_(num_other_dims) {}
+  RowPairWalk(const KernelArgs& args, std::int64_t num_other_dims, std::size_t num_inputs = 1)
+      : args_(args), num_other_dims_(num_other_dims), num_inputs_(num_inputs) {}
 
   std::int64_t n() const { return args_.sizes[RowPairSizes::kN]; }
 
@@ -44,16 +45,17 @@ class RowPairWalk {
       offsets_[1] += position * sizes[2];
     }
   }
-  std::byte* input(std::int64_t element_bytes) const { return place(0, element_bytes); }
-  std::byte* result(std::int64_t element_bytes) const { return place(1, element_bytes); }
+  std::byte* input(std::int64_t element_bytes) const { return place(0, 0, element_bytes); }
+  std::byte* result(std::int64_t element_bytes) const { return place(num_inputs_, 1, element_bytes); }
 
  private:
-  std::byte* place(std::size_t tensor, std::int64_t element_bytes) const {
-    return static_cast<std::byte*>(args_.buffers[tensor]) + offsets_[tensor] * element_bytes;
+  std::byte* place(std::size_t buffer, std::size_t tensor, std::int64_t element_bytes) const {
+    return static_cast<std::byte*>(args_.buffers[buffer]) + offsets_[tensor] * element_bytes;
   }
 
   const KernelArgs& args_;
   std::int64_t num_other_dims_;
+  std::size_t num_inputs_;
   std::array<std::int64_t, 2> offsets_{};
 };
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "hal/host/routines/counting_sort.h"
+#include "hal/host/routines/row_loader.h"
 #include "hal/host/routines/row_sorter.h"
 #include "millrace/hal/host_kernel.h"
 
@@ -14,8 +15,8 @@ namespace millrace {
 
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
-/// of theirs.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 3;
+/// of theirs, or of RowLoadParameters.
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 4;
 
 /// Writes the keys of `count` contiguous elements, with their indices if keys have them. Returns whether there is a -0
 /// or a NaN: keys above an index lose the sign and the bits of these, other keys order them by their bits.
@@ -61,6 +62,7 @@ struct SortRowsParameters {
   std::int64_t make_keys, write_values, write_indices, partition_less, partition_at_most;
   std::int64_t sort_few[RowSorterCode::kNumFew];
   std::int64_t take_zeros, take_nans;  // of floats, for keys without an index
+  RowLoadParameters load;
 
   static constexpr std::int64_t kFixedBytes = RowSorterMemory::kSampleBytes + RowSorterMemory::kCountBytes;
 };

@@ -4,27 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <type_traits>
 #include <utility>
 
+#include "hal/host/routines/element_size.h"
 #include "hal/host/routines/sort_rows.h"
 
 namespace millrace {
-
-/// Calls do_it(bytes) with a constant for the size of elements, which is known only at run time.
-template <class DoIt>
-void with_element_size(std::int64_t element_bytes, const DoIt& do_it) {
-  switch (element_bytes) {
-    case 1:
-      return do_it(std::integral_constant<std::int64_t, 1>());
-    case 2:
-      return do_it(std::integral_constant<std::int64_t, 2>());
-    case 4:
-      return do_it(std::integral_constant<std::int64_t, 4>());
-    default:
-      return do_it(std::integral_constant<std::int64_t, 8>());
-  }
-}
 
 /// Copies elements at constant strides.
 inline void copy_strided(const std::byte* from, std::int64_t from_stride, std::byte* to, std::int64_t to_stride,
@@ -51,6 +36,7 @@ class SortWalk {
         args_(args),
         n_(args.sizes[SortRowsSizes::kN]),
         k_(args.sizes[SortRowsSizes::kK]),
+        loader_(code, p.load, args),
         sorter_code_(sorter_code(p.sort_few, p.partition_less, p.partition_at_most, p.num_lanes)),
         sorter_(sorter_code_, sorter_memory(), p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
 
@@ -63,10 +49,15 @@ class SortWalk {
     Key* const keys = p_.uses_scratch != 0
                           ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * 2 * n_
                           : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes);
-    const StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
+    StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
+    if (loader_.is_used()) {
+      loader_.go_to(row);
+      elements.data = nullptr;
+    }
     if (p_.sorts_few != 0 && elements.stride == 1 && stride(SortTensor::kValues) <= 1 &&
         stride(SortTensor::kIndices) <= 1) {
-      return sort_in_registers(elements, keys);
+      // The memory of the keys is free.
+      return sort_in_registers({contiguous_row(elements, keys), 1, n_}, keys);
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
     const bool has_lost_bits = sort(elements, keys, keys + n_);
@@ -96,6 +87,8 @@ class SortWalk {
     }
     return offsets;
   }
+  /// Elements that are computed have no place of their own.
+  RowLoader& loader() { return loader_; }
   /// What follows is done for the row at this place.
   void go_to(const Place& offsets) { offsets_ = offsets; }
   std::int64_t stride(SortTensor tensor) const {
@@ -104,18 +97,14 @@ class SortWalk {
   std::byte* place(SortTensor tensor) const {
     const bool is_indices = tensor == SortTensor::kIndices;
     const std::size_t buffer =
-        tensor == SortTensor::kInput ? 0 : 1 + (is_indices ? static_cast<std::size_t>(p_.has_values) : 0);
+        tensor == SortTensor::kInput ? 0 : num_inputs() + (is_indices ? static_cast<std::size_t>(p_.has_values) : 0);
     const std::int64_t bytes = is_indices ? static_cast<std::int64_t>(sizeof(std::int64_t)) : p_.element_bytes;
     return static_cast<std::byte*>(args_.buffers[buffer]) + offsets_[static_cast<std::size_t>(tensor)] * bytes;
   }
 
   /// Sorts the keys of elements, so that the first k are in order. Returns whether there is a -0 or a NaN.
   bool sort(const StridedElements& elements, Key* keys, Key* other) {
-    const std::byte* contiguous = elements.data;
-    if (elements.stride != 1) {
-      copy_strided(elements.data, elements.stride, bytes_of(other), 1, elements.count, p_.element_bytes);
-      contiguous = bytes_of(other);
-    }
+    const std::byte* const contiguous = contiguous_row(elements, other);
     const bool has_lost_bits = function<MakeKeys>(p_.make_keys)(contiguous, keys, elements.count) != 0;
     sort_keys(elements, keys, other, elements.count);
     return has_lost_bits;
@@ -164,6 +153,7 @@ class SortWalk {
   }
 
   std::uint64_t element(const StridedElements& elements, std::int64_t index) const {
+    if (elements.data == nullptr) return loader_.element(index);
     std::uint64_t bits = 0;
     std::memcpy(&bits, elements.data + index * elements.stride * p_.element_bytes,
                 static_cast<std::size_t>(p_.element_bytes));
@@ -189,10 +179,21 @@ class SortWalk {
   }
 
  private:
+  /// The elements side by side: where they are, or in `memory`.
+  const std::byte* contiguous_row(const StridedElements& elements, Key* memory) const {
+    if (elements.data != nullptr && elements.stride == 1) return elements.data;
+    if (elements.data == nullptr) {
+      loader_.compute(0, elements.count, bytes_of(memory));
+    } else {
+      copy_strided(elements.data, elements.stride, bytes_of(memory), 1, elements.count, p_.element_bytes);
+    }
+    return bytes_of(memory);
+  }
   static std::byte* bytes_of(Key* keys) { return reinterpret_cast<std::byte*>(keys); }
   std::size_t num_buffers() const {
-    return static_cast<std::size_t>(1 + p_.has_values + p_.has_indices + p_.uses_scratch);
+    return num_inputs() + static_cast<std::size_t>(p_.has_values + p_.has_indices + p_.uses_scratch);
   }
+  std::size_t num_inputs() const { return loader_.is_used() ? static_cast<std::size_t>(p_.load.num_operands) : 1; }
   void write(SortTensor tensor, std::int64_t writer, std::int64_t bytes, const Key* keys, Key* other,
              std::int64_t count) const {
     if (stride(tensor) == 1) {
@@ -208,7 +209,13 @@ class SortWalk {
     const std::int64_t to_stride = stride(SortTensor::kValues);
     with_element_size(p_.element_bytes, [&](auto bytes) {
       for (std::int64_t i = first; i < end; ++i) {
-        std::memcpy(values + i * to_stride * bytes, elements.data + index_of(keys[i]) * elements.stride * bytes, bytes);
+        const std::int64_t index = index_of(keys[i]);
+        if (elements.data == nullptr) {
+          const std::uint64_t bits = loader_.element(index);
+          std::memcpy(values + i * to_stride * bytes, &bits, bytes);
+        } else {
+          std::memcpy(values + i * to_stride * bytes, elements.data + index * elements.stride * bytes, bytes);
+        }
       }
     });
   }
@@ -229,7 +236,11 @@ class SortWalk {
         const std::int64_t index = index_of(keys[i]);
         // The lower half has no sign: inverts its highest bit, which is compared as one.
         std::uint64_t bits = 0;
-        std::memcpy(&bits, elements.data + index * elements.stride * std::int64_t{sizeof(bits)}, sizeof(bits));
+        if (elements.data == nullptr) {
+          bits = loader_.element(index);
+        } else {
+          std::memcpy(&bits, elements.data + index * elements.stride * std::int64_t{sizeof(bits)}, sizeof(bits));
+        }
         const std::uint64_t lower = static_cast<std::uint64_t>(whole_key(bits)) << 32;
         keys[i] = static_cast<Key>((lower ^ std::uint64_t{1} << 63) | static_cast<std::uint64_t>(index));
       }
@@ -267,11 +278,7 @@ class SortWalk {
   /// has room for two rows, and is not read.
   void restore_runs(const StridedElements& elements, Key* keys) const {
     Key* const taken = keys + n_;
-    const std::byte* row = elements.data;
-    if (elements.stride != 1) {
-      copy_strided(elements.data, elements.stride, bytes_of(keys), 1, n_, p_.element_bytes);
-      row = bytes_of(keys);
-    }
+    const std::byte* const row = contiguous_row(elements, keys);
     const auto take = [&](std::int64_t run) {
       return reinterpret_cast<const Key*>(function<TakeRun>(run)(row, taken, n_)) - taken;
     };
@@ -313,6 +320,7 @@ class SortWalk {
   const SortRowsParameters& p_;
   const KernelArgs& args_;
   std::int64_t n_, k_;
+  RowLoader loader_;
   RowSorterCode sorter_code_;
   RowSorter<Key> sorter_;
   std::array<std::int64_t, kNumSortTensors> offsets_{};

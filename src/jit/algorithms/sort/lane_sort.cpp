@@ -30,7 +30,7 @@ Result<KernelSequence> lower_lane_sort(const KernelRequest& request, const Targe
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort(sort));
   KernelSequence sequence;
-  std::vector<SequenceOperand> buffers = operands_then_results(1, num_results(sort));
+  std::vector<SequenceOperand> buffers = operands_then_results(num_operands(sort), num_results(sort));
   if (!keys_fit_workgroup(sort, target.spec())) {
     buffers.push_back({SequenceOperand::Kind::kScratch, 0});
     sequence.scratch.push_back({"keys", num_rows(sort.input.type.shape, sort.axis) * lane_key_bytes(sort)});

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/algorithms/stored_load.h"
+
+namespace millrace {
+
+const LoopKernel* load_of(const KernelRequest& request) {
+  const std::optional<LoopKernel>* load = nullptr;
+  if (const auto* sort = std::get_if<SortDescriptor>(&request)) load = &sort->load;
+  if (const auto* scan = std::get_if<ScanDescriptor>(&request)) load = &scan->load;
+  return load != nullptr && *load ? &**load : nullptr;
+}
+
+KernelRequest without_load(KernelRequest request) {
+  if (auto* sort = std::get_if<SortDescriptor>(&request)) sort->load.reset();
+  if (auto* scan = std::get_if<ScanDescriptor>(&request)) scan->load.reset();
+  return request;
+}
+
+Result<KernelSequence> with_stored_load(const LoopKernel& load, KernelSequence sequence, const Target& target,
+                                        const LowerOptions& options) {
+  // The algorithm that a test forces is the sort's.
+  LowerOptions any_loop = options;
+  any_loop.force_algorithm.clear();
+  MILLRACE_TRY_ASSIGN(KernelSequence stored, lower_request(load, target, any_loop));
+  const auto first_scratch = static_cast<std::uint32_t>(stored.scratch.size());
+  stored.scratch.push_back({"loaded", size_bytes(load.results[0].type)});
+  const SequenceOperand loaded = {SequenceOperand::Kind::kScratch, first_scratch};
+  for (SequenceKernel& entry : stored.kernels) {
+    for (SequenceOperand& buffer : entry.buffers) {
+      if (buffer.kind == SequenceOperand::Kind::kResult) buffer = loaded;
+    }
+  }
+  stored.scratch.insert(stored.scratch.end(), sequence.scratch.begin(), sequence.scratch.end());
+  for (SequenceKernel& entry : sequence.kernels) {
+    for (SequenceOperand& buffer : entry.buffers) {
+      if (buffer.kind == SequenceOperand::Kind::kScratch) {
+        buffer.index += first_scratch + 1;
+      } else if (buffer.kind == SequenceOperand::Kind::kOperand) {
+        buffer = loaded;
+      }
+    }
+    stored.kernels.push_back(std::move(entry));
+  }
+  return stored;
+}
+
+}  // namespace millrace
