@@ -18,7 +18,8 @@
 namespace millrace {
 
 /// A function to compile: a loop nest, which a generator maps to its target, a machine kernel, or a sort or scan with
-/// one row per workgroup, whose buffers are the input, the requested results, and scratch if the generator needs it.
+/// one row per workgroup, whose buffers are the input or the load's operands, the requested results, and scratch if the
+/// generator needs it.
 using Kernel = std::variant<LoopKernel, MachineKernel, SortDescriptor, ScanDescriptor>;
 
 const std::string& name_of(const Kernel&);

@@ -6,25 +6,6 @@
 
 namespace millrace {
 
-namespace {
-
-/// What is wrong with a load, if anything.
-std::string load_problem(const std::optional<LoopKernel>& load, const KernelTensor& input) {
-  if (!load) return "";
-  if (const Status status = verify(*load); !status.ok()) return "its load: " + status.message();
-  if (!load->reductions.empty() || load->results.size() != 1) {
-    return fmt::format("its load has {} reductions and {} results, expected a map to the input",
-                       load->reductions.size(), load->results.size());
-  }
-  // A case of the sort may bound the input's extents further.
-  const KernelTensor& result = load->results[0];
-  if (result.type.dtype == input.type.dtype && result.layout == input.layout) return "";
-  return fmt::format("its load makes {} at {}, expected the input, {} at {}", to_text(result.type.dtype),
-                     result.layout.to_text(), to_text(input.type.dtype), input.layout.to_text());
-}
-
-}  // namespace
-
 std::size_t num_operands(const SortDescriptor& sort) { return sort.load ? sort.load->operands.size() : 1; }
 std::size_t num_operands(const ScanDescriptor& scan) { return scan.load ? scan.load->operands.size() : 1; }
 
@@ -39,7 +20,6 @@ Status check_sort(const SortDescriptor& sort) {
     return refuse(fmt::format("axis {}, expected less than {}", sort.axis, shape.rank()));
   }
   if (!sort.values && !sort.indices) return refuse("neither values nor indices are wanted");
-  if (const std::string problem = load_problem(sort.load, sort.input); !problem.empty()) return refuse(problem);
   Shape expected = shape;
   expected[sort.axis] = sort.k;
   const auto check_result = [&](const std::optional<KernelTensor>& result, DType dtype) -> Status {
@@ -65,7 +45,6 @@ Status check_scan(const ScanDescriptor& scan) {
   if (scan.result.type != type) {
     return refuse(fmt::format("the result is {}, expected {}", scan.result.type.to_text(), type.to_text()));
   }
-  if (const std::string problem = load_problem(scan.load, scan.input); !problem.empty()) return refuse(problem);
   if (type.dtype == DType::kBool) return refuse("bool has no sum or maximum here");
   if (scan.kind == ReductionKind::kArgMax) return refuse("an argmax, expected a reduction to a value");
   return {};

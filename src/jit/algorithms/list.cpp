@@ -81,6 +81,7 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
     return invalid_argument(fmt::format("lower '{}': algorithm '{}' is not known; there are {}; force one of these",
                                         name_of_request(request), forced, joined_names()));
   }
+  MILLRACE_TRY(check_load(request));
   std::vector<Refusal> refusals;
   CaseSequence all;
   const auto kind = static_cast<RequestKind>(request.index());

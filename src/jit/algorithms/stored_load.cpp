@@ -1,7 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/algorithms/stored_load.h"
 
+#include <fmt/format.h>
+
 namespace millrace {
+namespace {
+
+Status check_map(const LoopKernel& load, const KernelTensor& input, const std::string& name) {
+  const auto refuse = [&](std::string why) { return invalid_argument(fmt::format("lower '{}': {}", name, why)); };
+  if (const Status status = verify(load); !status.ok()) return refuse("its load: " + status.message());
+  if (!load.reductions.empty() || load.results.size() != 1) {
+    return refuse(fmt::format("its load has {} reductions and {} results, expected a map to one result",
+                              load.reductions.size(), load.results.size()));
+  }
+  const KernelTensor& result = load.results[0];
+  if (result.type == input.type && result.layout == input.layout) return {};
+  return refuse(fmt::format("its load computes {} with {}, expected its input, {} with {}", result.type.to_text(),
+                            result.layout.to_text(), input.type.to_text(), input.layout.to_text()));
+}
+
+}  // namespace
+
+Status check_load(const KernelRequest& request) {
+  const LoopKernel* const load = load_of(request);
+  if (load == nullptr) return {};
+  if (const auto* sort = std::get_if<SortDescriptor>(&request)) return check_map(*load, sort->input, sort->name);
+  const auto& scan = std::get<ScanDescriptor>(request);
+  return check_map(*load, scan.input, scan.name);
+}
 
 const LoopKernel* load_of(const KernelRequest& request) {
   const std::optional<LoopKernel>* load = nullptr;

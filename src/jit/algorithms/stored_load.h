@@ -5,6 +5,8 @@
 
 namespace millrace {
 
+/// Checks that the request's load, if it has one, is a map to its input.
+Status check_load(const KernelRequest&);
 /// The load through which a sort or scan reads; null if there is none.
 const LoopKernel* load_of(const KernelRequest&);
 /// The same request for an input in memory.

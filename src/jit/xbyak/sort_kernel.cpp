@@ -275,8 +275,10 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
     MILLRACE_TRY_ASSIGN(const RowLoad load, plan_row_load(*sort.load, sort.axis, spec.isa));
     if (selects) {
       const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
+      const FewRange short_few = selection_of(sort, spec.isa).short_few;
+      const std::int64_t most_elements = short_few.first < short_few.end ? n.upper_bound() : 0;  // of a short row
       add_slot("computed", TopkRowsMemory::kComputed - TopkRowsMemory::kEnd +
-                               TopkRowsMemory::computed_bytes(n.upper_bound(), element_bytes));
+                               TopkRowsMemory::computed_bytes(most_elements, element_bytes));
       planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
     }
     add_row_load(planned, load);
