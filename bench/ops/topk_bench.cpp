@@ -20,9 +20,10 @@ struct Results {
   std::vector<std::int64_t> indices;
 };
 
-/// For the best level of the host or for AVX2, of sizes that are known or that runs bind.
+/// For the best level of the host or for AVX2, of sizes that are known or that runs bind, of the input or of the input
+/// times a factor per row plus a bias per column, or per row if there is one row, which would be as long to read.
 struct Way {
-  bool is_avx2 = false, is_dynamic = false;
+  bool is_avx2 = false, is_dynamic = false, is_scaled = false;
 };
 
 template <Way way = Way{}>
@@ -35,7 +36,15 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
     shape = {Dim("rows"), Dim("n").at_most(1 << 30)};
     k = Dim("k").at_most(problem.k <= 1024 ? 1024 : 8192);
   }
-  const auto [values, indices] = topk(graph.input("x", DType::kF32, shape), k);
+  Tensor x = graph.input("x", DType::kF32, shape);
+  const std::vector<float> factors(static_cast<std::size_t>(problem.rows), 1.5f);
+  const std::int64_t num_biases = problem.rows > 1 ? problem.n : 1;
+  const std::vector<float> bias(static_cast<std::size_t>(num_biases), 0.25f);
+  if (way.is_scaled) {
+    const Tensor factor = graph.input("factor", DType::kF32, {problem.rows, 1});
+    x = x * broadcast_to(factor, shape) + broadcast_to(graph.input("bias", DType::kF32, {num_biases}), shape);
+  }
+  const auto [values, indices] = topk(x, k);
   graph.output("values", values);
   graph.output("indices", indices);
   CompileOptions options;
@@ -45,9 +54,11 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
   const DimBinding dims[] = {{"k", problem.k}};
   std::size_t turn = 0;
   for (auto _ : state) {
-    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()], {problem.rows, problem.n})};
+    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()], {problem.rows, problem.n}),
+                                bind(factors, {problem.rows, 1}), bind(bias)};
     const TensorBinding out[] = {bind(results.values), bind(results.indices)};
-    const Status status = session.run(in, out, std::span(dims).first(way.is_dynamic ? 1 : 0));
+    const Status status =
+        session.run(std::span(in).first(way.is_scaled ? 3 : 1), out, std::span(dims).first(way.is_dynamic ? 1 : 0));
     if (!status.ok()) state.SkipWithError(status.message().c_str());
   }
 }
@@ -80,6 +91,8 @@ constexpr Contender kContenders[] = {
     {"topk_ours", run_ours<>, kRows, bench::kUsualOrders},
     {"topk_ours_avx2", run_ours<Way{.is_avx2 = true}>, kRows, bench::kRandom},
     {"topk_ours_dynamic", run_ours<Way{.is_dynamic = true}>, kRows, bench::kRandom},
+    {"topk_ours_scaled", run_ours<Way{.is_scaled = true}>, kRows, bench::kRandom},
+    {"topk_ours_scaled_avx2", run_ours<Way{.is_avx2 = true, .is_scaled = true}>, kRows, bench::kRandom},
     {"topk_ours", run_ours<>, kFewRows, bench::kHardOrders},
     {"topk_read", run_read, kRows, bench::kUsualOrders},
     {"topk_binary_heap", run_peer<peers::binary_heap_topk>, kRows, bench::kUsualOrders},
