@@ -153,6 +153,30 @@ bool is_read_through(const Graph& graph, const CompileOptions& options) {
   return program.lowered().dispatch.regions.size() == 1 && program.lowered().sequences[0][0].kernels.size() == 1;
 }
 
+/// What the generator with lanes says of a load, among the reasons of all generators.
+std::string reason_of_lanes(const std::string& reasons) {
+  const std::string_view who = "xbyak: ";
+  const std::size_t begin = reasons.find(who) + who.size();
+  return reasons.substr(begin, reasons.find('\n', begin) - begin);
+}
+
+/// The algorithms and kernels of a graph that is one region, and why its load is not read.
+std::string plan_of(const Case& test, const std::string& target) {
+  CompileOptions options;
+  options.context = test::test_context();
+  options.device = target.starts_with("sim") ? target : "cpu";
+  if (!target.starts_with("sim")) options.targets = {target};
+  const Program program = compile(make_graph(test, false), options).value();
+  REQUIRE(program.lowered().dispatch.regions.size() == 1);
+  const KernelSequence& sequence = program.lowered().sequences[0][0];
+  std::string text = sequence.algorithm;
+  for (const SequenceKernel& entry : sequence.kernels) text += ", " + entry.kernel.name;
+  for (const Refusal& refusal : sequence.refusals) {
+    if (refusal.reason.starts_with("reading the load: ")) text += "; " + reason_of_lanes(refusal.reason);
+  }
+  return text;
+}
+
 void check_same(const Case& test, const CompileOptions& options) {
   CAPTURE(test::to_text(options));
   const std::vector<ReferenceTensor> inputs = make_inputs(test);
@@ -231,6 +255,17 @@ TEST_CASE("long rows that are computed give what they give from memory") {
   }
 }
 
+TEST_CASE("rows that are computed in wider lanes than their keys give what they give from memory") {
+  for (CompileOptions& options : test::every_way_to_compile()) {
+    if (!options.lowering.compile.force_generator.empty()) continue;
+    const Case test = {DType::kI64, 2, 40'000, &kProducers[7], &kReaders[0]};
+    const bool has_lanes = options.device != "cpu:baseline";
+    CHECK_EQ(plan_of(test, options.device),
+             has_lanes ? "lane_sort, cast_topk_0" : "topk_heap, cast_topk_0_load, cast_topk_0");
+    check_same(test, options);
+  }
+}
+
 TEST_CASE("sizes that a run binds change nothing about what is computed") {
   for (const CompileOptions& options : every_way()) {
     for (const Reader& reader : kReaders) {
@@ -257,30 +292,6 @@ TEST_CASE("computed sorts, TopK and scans agree with the oracle") {
       }
     }
   }
-}
-
-/// What the generator with lanes says of a load, among the reasons of all generators.
-std::string reason_of_lanes(const std::string& reasons) {
-  const std::string_view who = "xbyak: ";
-  const std::size_t begin = reasons.find(who) + who.size();
-  return reasons.substr(begin, reasons.find('\n', begin) - begin);
-}
-
-/// The algorithms and kernels of a graph that is one region, and why its load is not read.
-std::string plan_of(const Case& test, const std::string& target) {
-  CompileOptions options;
-  options.context = test::test_context();
-  options.device = target.starts_with("sim") ? target : "cpu";
-  if (!target.starts_with("sim")) options.targets = {target};
-  const Program program = compile(make_graph(test, false), options).value();
-  REQUIRE(program.lowered().dispatch.regions.size() == 1);
-  const KernelSequence& sequence = program.lowered().sequences[0][0];
-  std::string text = sequence.algorithm;
-  for (const SequenceKernel& entry : sequence.kernels) text += ", " + entry.kernel.name;
-  for (const Refusal& refusal : sequence.refusals) {
-    if (refusal.reason.starts_with("reading the load: ")) text += "; " + reason_of_lanes(refusal.reason);
-  }
-  return text;
 }
 
 const Producer& producer_of(std::string_view name) { return *std::ranges::find(kProducers, name, &Producer::name); }

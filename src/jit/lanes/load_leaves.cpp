@@ -16,7 +16,7 @@ constexpr int kPrefetchBytes = 4096;  // ahead of the loads
 constexpr std::size_t kMostInstructions = 128;
 /// Vectors per iteration of a short body, so that counting them costs little.
 constexpr int kVectorsAtOnce = 4;
-constexpr std::size_t kMostInstructionsAtOnce = 16;
+constexpr std::size_t kMostInstructionsOfShort = 16;
 
 int vector_bytes(const LaneBuilder& b, DType dtype) { return b.num_lanes() * static_cast<int>(size_bytes(dtype)); }
 
@@ -32,7 +32,7 @@ LaneFunction build_elements(IsaLevel isa, int lane_bits, const ComputedElements&
     lanes.advance(num_vectors);
     b.advance(kTo, num_vectors * result_bytes);
   };
-  if (elements.body.instructions.size() <= kMostInstructionsAtOnce) {
+  if (is_short(elements)) {
     b.for_blocks(kCount, kVectorsAtOnce, [&] { compute(kVectorsAtOnce, kNoLaneValue); });
   }
   b.for_vectors(kCount, [&](LaneValue mask) { compute(1, mask); });
@@ -40,6 +40,10 @@ LaneFunction build_elements(IsaLevel isa, int lane_bits, const ComputedElements&
 }
 
 }  // namespace
+
+bool is_short(const ComputedElements& elements) {
+  return elements.body.instructions.size() <= kMostInstructionsOfShort;
+}
 
 ComputedLanes::ComputedLanes(LaneBuilder& b, const ComputedElements& elements, int first_pointer)
     : b_(b), elements_(elements), first_pointer_(first_pointer) {

@@ -22,6 +22,9 @@ struct ComputedElements {
   DType dtype = DType::kF32;  // of the elements
 };
 
+/// Whether the body is short, so that code may have a few copies of it.
+bool is_short(const ComputedElements&);
+
 /// The computation of elements within a function whose arguments from `first_pointer` on are the sources. Precondition:
 /// compute_elements_function takes the elements, and lanes have their width.
 class ComputedLanes {

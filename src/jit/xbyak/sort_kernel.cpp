@@ -201,6 +201,7 @@ class SortImageEmitter {
     p.filter_minima = append(filter_minima_function(spec_.isa, coarse.lane_bits()));
     if (!sort_.load || lane_bits_of(sort_.load->epilogue).value() != coarse.lane_bits()) return p;
     const RowLoad load = plan_row_load(*sort_.load, sort_.axis, spec_.isa).value();
+    if (!is_short(load.elements)) return p;
     p.finds_computed_minima = true;
     p.find_computed_minima = append(find_computed_minima_function(spec_.isa, coarse, load.elements));
     return p;

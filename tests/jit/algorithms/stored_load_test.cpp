@@ -92,6 +92,39 @@ TEST_CASE("algorithms that read no load sort what it has stored") {
   }
 }
 
+/// The longest body, each step of which takes many instructions.
+LoopKernel longest_load(const KernelTensor& input) {
+  LoopKernelBuilder nest("load");
+  const std::vector<AffineIndex> point = nest.parallel_dims(input.type.shape);
+  BodyBuilder& b = nest.epilogue();
+  BodyValue x[4];
+  for (std::size_t i = 0; i < 4; ++i) x[i] = nest.load(b, nest.operand("x" + std::to_string(i), input.type), point);
+  for (std::size_t i = 0; i < 124; ++i) x[i % 4] = b.max(x[i % 4], x[(i + 1) % 4]);
+  nest.store(input.name, input.type, point, x[3]);
+  return nest.finish().value();
+}
+
+TEST_CASE("the longest load that lanes take fits the code of an image") {
+  const auto generator = make_xbyak_generator();
+  for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8, DType::kU64}) {
+      for (const SizeExpr& n : {SizeExpr(300), SizeExpr(100'000), SizeExpr(Dim("n").at_most(1 << 20))}) {
+        SortDescriptor sort = test::descriptor_of({.dtype = dtype, .extents = {8, 1}, .axis = 1, .k = 1});
+        const Shape shape{8, n};
+        sort.input.type.shape = shape;
+        sort.input.layout = Layout::row_major(shape);
+        sort.load = longest_load(sort.input);
+        CAPTURE(to_text(dtype));
+        const auto planned = generator->plan(sort, {"cpu", isa});
+        REQUIRE(planned.status().message() == "");
+        const auto image = generator->emit(*planned, {"cpu", isa});
+        REQUIRE(image.status().message() == "");
+        CHECK(image->code_bytes < 48 << 10);
+      }
+    }
+  }
+}
+
 std::string refusal(const KernelRequest& request) {
   return lower_request(request, target_of("cpu:avx2"), {}).status().message();
 }
