@@ -22,9 +22,10 @@ struct Results {
 };
 
 /// For the best level of the host or for AVX2, of sizes that are known or that runs bind, along the last axis or across
-/// so many columns.
+/// so many columns, of the input or of the input times a factor per row plus a bias per column, or per row if there is
+/// one row, which would be as long to read.
 struct Way {
-  bool is_avx2 = false, is_dynamic = false;
+  bool is_avx2 = false, is_dynamic = false, is_scaled = false;
   std::int64_t columns = 1;
 };
 
@@ -39,7 +40,15 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
     shape = {Dim("rows"), Dim("n").at_most(1 << 30), extents[2]};
     k = Dim("k").at_most(problem.k <= 1024 ? 1024 : 8192);
   }
-  const auto [values, indices] = topk(graph.input("x", dtype_of<T>, shape), k, {.axis = 1});
+  Tensor x = graph.input("x", dtype_of<T>, shape);
+  const std::vector<float> factors(static_cast<std::size_t>(problem.rows), 1.5f);
+  const std::int64_t num_biases = problem.rows > 1 ? problem.n : 1;
+  const std::vector<float> bias(static_cast<std::size_t>(num_biases), 0.25f);
+  if (way.is_scaled) {
+    const Tensor factor = graph.input("factor", DType::kF32, {problem.rows, 1, 1});
+    x = x * broadcast_to(factor, shape) + broadcast_to(graph.input("bias", DType::kF32, {num_biases, 1}), shape);
+  }
+  const auto [values, indices] = topk(x, k, {.axis = 1});
   graph.output("values", values);
   graph.output("indices", indices);
   CompileOptions options;
@@ -49,9 +58,11 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
   const DimBinding dims[] = {{"k", problem.k}};
   std::size_t turn = 0;
   for (auto _ : state) {
-    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()], extents)};
+    const TensorBinding in[] = {bind(inputs[turn++ % inputs.size()], extents), bind(factors, {problem.rows, 1, 1}),
+                                bind(bias, {num_biases, 1})};
     const TensorBinding out[] = {bind(results.values), bind(results.indices)};
-    const Status status = session.run(in, out, std::span(dims).first(way.is_dynamic ? 1 : 0));
+    const Status status =
+        session.run(std::span(in).first(way.is_scaled ? 3 : 1), out, std::span(dims).first(way.is_dynamic ? 1 : 0));
     if (!status.ok()) state.SkipWithError(status.message().c_str());
   }
 }
@@ -88,6 +99,8 @@ constexpr Contender kContenders[] = {
     {"topk_ours", run_ours<>, kRows, bench::kUsualOrders},
     {"topk_ours_avx2", run_ours<Way{.is_avx2 = true}>, kRows, bench::kRandom},
     {"topk_ours_dynamic", run_ours<Way{.is_dynamic = true}>, kRows, bench::kRandom},
+    {"topk_ours_scaled", run_ours<Way{.is_scaled = true}>, kRows, bench::kRandom},
+    {"topk_ours_scaled_avx2", run_ours<Way{.is_avx2 = true, .is_scaled = true}>, kRows, bench::kRandom},
     {"topk_ours", run_ours<>, kFewRows, bench::kHardOrders},
     {"topk_ours", run_ours<>, kThousand, bench::kRandom},
     {"topk_ours_columns", run_ours<Way{.columns = 1024}>, kThousand, bench::kRandom},

@@ -39,6 +39,36 @@ TEST_CASE("elementwise work goes into the term of the reduction that alone reads
   CHECK(shape_of(formed(graph)) == "mul reduce_sum sqrt -> 1\n");
 }
 
+TEST_CASE("elementwise work goes into the load of the sort or scan that alone reads it") {
+  GraphBuilder graph;
+  const Tensor x = graph.input("x", DType::kF32, {4, 64}), b = graph.input("b", DType::kF32, {64});
+  graph.output("values", topk(x * 2.0 + broadcast_to(b, {4, 64}), 3).values);
+  graph.output("sorted", sort(-x).values);
+  graph.output("sums", cumulative_sum(x * x, {.axis = 1}));
+  const DispatchGraph dispatch = formed(graph);
+  CHECK(shape_of(dispatch) == "broadcast broadcast mul add topk -> 1\nneg sort -> 1\nmul cumulative_sum -> 1\n");
+  const std::vector<std::string>& reasons = dispatch.regions[RegionId{0}].reasons;
+  REQUIRE(reasons.size() == 2);
+  CHECK(reasons[0] == "%6 at the points of %5: no store and load between them");
+  CHECK(reasons[1] == "%6 in the load of %7.0, its only reader");
+}
+
+TEST_CASE("what a sort does not read alone, or reads through a view, is stored first") {
+  GraphBuilder graph;
+  const Tensor x = graph.input("x", DType::kF32, {4, 64});
+  const Tensor e = -x;
+  graph.output("e", e);
+  graph.output("sorted", sort(e).values);
+  const Tensor twice = abs(x);
+  graph.output("first", topk(twice, 2).values);
+  graph.output("last", topk(twice, 2, {.largest = false}).values);
+  graph.output("columns", sort(transpose(sqrt(x), {1, 0})).values);
+  graph.output("flat", sort(reshape(exp(x), {256})).values);
+  CHECK(shape_of(formed(graph)) ==
+        "neg -> 1\nsort -> 1\nabs -> 1\ntopk -> 1\ntopk -> 1\nsqrt -> 1\ntranspose -> 1\nsort -> 1\nexp -> "
+        "1\nsort -> 1\n");
+}
+
 TEST_CASE("a long chain is cut: a kernel has at most 128 nodes") {
   GraphBuilder graph;
   Tensor x = graph.input("x", DType::kF32, {4});

@@ -36,10 +36,10 @@ struct DispatchGraph {
 };
 
 /// Cuts the graph into regions. Elementwise chains become one region; elementwise nodes and views move into the
-/// reduction or contraction that reads them, and elementwise nodes after it into its epilogue. Only views are
-/// recomputed. A region has at most 128 nodes, and no more instructions than LLVM compiles in 100 ms
-/// (kMaxMapInstructions). Target-independent. O(nodes * operands), except that each join searches for cycles: quadratic
-/// at worst.
+/// reduction or contraction that reads them, and elementwise nodes after it into its epilogue. Those before a sort or
+/// scan move into its load. Only views are recomputed. A region has at most 128 nodes, and no more instructions than
+/// LLVM compiles in 100 ms (kMaxMapInstructions). Target-independent. O(nodes * operands), except that each join
+/// searches for cycles: quadratic at worst.
 Result<DispatchGraph> form_dispatches(Graph);
 /// Checks these invariants. Fails with kInternal and one line per failure.
 /// * Every region stores at least one value.

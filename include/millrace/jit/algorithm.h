@@ -69,8 +69,9 @@ std::string to_text(const KernelSequence&);
 /// Asks the algorithms in order (kAlgorithms in src/jit/algorithms/list.cpp) until one covers every size that a run may
 /// bind. The sequence numbers operands and results like the request (LoopKernel: operands; results. SortDescriptor:
 /// input, then the indices of its elements if it has them; values if requested, then indices if requested.
-/// ScanDescriptor: input; result. ScatterDescriptor: input, indices, updates; result). Fails naming the request and
-/// every reason.
+/// ScanDescriptor: input; result. ScatterDescriptor: input, indices, updates; result. Operands of a load stand in the
+/// place of the input). An algorithm that does not read loads gets the load's result from scratch. Fails naming the
+/// request and every reason.
 Result<KernelSequence> lower_request(const KernelRequest&, const Target&, const LowerOptions&);
 
 }  // namespace millrace

@@ -20,7 +20,8 @@ namespace millrace {
 
 /// A function to compile: a loop nest, which a generator maps to its target, a machine kernel, or a sort, scan or
 /// argmax with one row, or one part of a row, per workgroup, or a step of a sort of long rows. Its buffers are the
-/// operands, the requested results (of an argmax: indices, then values), and scratch if the generator needs it.
+/// operands, or those of the load instead of the input, the requested results (of an argmax: indices, then values), and
+/// scratch if the generator needs it.
 using Kernel = std::variant<LoopKernel, MachineKernel, SortDescriptor, ScanDescriptor, ArgDescriptor, LongSortKernel>;
 
 const std::string& name_of(const Kernel&);

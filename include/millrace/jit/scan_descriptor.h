@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "millrace/jit/loop_kernel.h"
@@ -19,6 +20,7 @@ enum class ScanStep : std::uint8_t {
 struct ScanDescriptor {
   std::string name;
   KernelTensor input;
+  std::optional<LoopKernel> load = {};  // computes the input, like a SortDescriptor's
   KernelTensor result;
   std::uint32_t axis = 0;
   ReductionKind kind = ReductionKind::kSum;

@@ -15,6 +15,9 @@ namespace millrace {
 struct SortDescriptor {
   std::string name;
   KernelTensor input;
+  /// If set, the input is in no buffer: this map computes it, its one result, point by point. The sort's operands are
+  /// the map's.
+  std::optional<LoopKernel> load = {};
   std::uint32_t axis = 0;
   SizeExpr k;
   bool largest = false;  // descending

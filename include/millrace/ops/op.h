@@ -43,6 +43,8 @@ enum OpTraits : std::uint32_t {
   kMultiplies = 1 << 13,    // products, not sums
   kPicks = 1 << 14,         // each result element is an operand's element, as for views and moves
   kTakesIndices = 1 << 15,  // operand 1 names places along an axis of operand 0
+  // Another way to take part in a dispatch.
+  kTakesLoad = 1 << 16,  // can apply elementwise ops to the elements of its operand as it reads them
 };
 
 struct OpInfo {

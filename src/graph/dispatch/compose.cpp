@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "graph/dispatch/views.h"
+#include "jit/ir/affine.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
 
@@ -50,15 +51,21 @@ class Composer {
 
   /// For regions of only elementwise nodes and views: a map over the points of the outputs.
   ComposedRequest compose_map() {
-    const Shape& shape = graph_.type(region_.outputs[0]).shape;
-    for (std::size_t d = 0; d < shape.rank(); ++d) kernel_.domain.push_back({fmt::format("d{}", d), shape[d], false});
-    Indices point(shape.rank());
-    for (std::size_t d = 0; d < shape.rank(); ++d) {
-      point[d].coefficients.assign(shape.rank(), SizeExpr(0));
-      point[d].coefficients[d] = 1;
-    }
+    const Indices point = set_domain(graph_.type(region_.outputs[0]).shape);
     BodyBuilder epilogue;
     return finish(epilogue, point);
+  }
+
+  /// The map from the region's inputs to the tensor through which a sort or scan reads `value`.
+  ComposedRequest compose_load(Value value, const KernelTensor& input) {
+    BodyBuilder body;
+    const Indices point = set_domain(input.type.shape);
+    body.yield(pull(body, value, point));
+    kernel_.name = region_.name + "_load";
+    kernel_.results = {input};
+    kernel_.stores = {{0, point, std::nullopt, std::nullopt}};
+    kernel_.epilogue = body.finish();
+    return {std::move(kernel_), operands_, {}};
   }
 
   ComposedRequest compose_root(NodeId root, const LoopKernel& loop) {
@@ -79,6 +86,15 @@ class Composer {
   }
 
  private:
+  /// Makes the points of the shape the domain, and returns the index of each dim.
+  Indices set_domain(const Shape& shape) {
+    Indices point;
+    for (std::size_t d = 0; d < shape.rank(); ++d) {
+      kernel_.domain.push_back({fmt::format("d{}", d), shape[d], false});
+      point.push_back(dim_index(shape.rank(), d));
+    }
+    return point;
+  }
   std::uint32_t operand_number(Value value) {
     const auto it = std::find(operands_.begin(), operands_.end(), value);
     if (it != operands_.end()) return static_cast<std::uint32_t>(it - operands_.begin());
@@ -178,6 +194,19 @@ bool is_composed_elementwise(const Node& node) {
   return has_trait(std::get<OpNode>(node.what).op, kElementwise);
 }
 
+/// The request of a sort or scan that reads the region's elementwise nodes as its load.
+ComposedRequest with_load(const Graph& graph, const Region& region, NodeId root, KernelRequest request) {
+  const auto add = [&](auto& descriptor) {
+    ComposedRequest load = Composer(graph, region).compose_load(graph.nodes[root].operands[0], descriptor.input);
+    descriptor.load = std::get<LoopKernel>(std::move(load.request));
+    descriptor.name = region.name;
+    return std::move(load.operands);
+  };
+  auto* const sort = std::get_if<SortDescriptor>(&request);
+  std::vector<Value> operands = sort != nullptr ? add(*sort) : add(std::get<ScanDescriptor>(request));
+  return {std::move(request), std::move(operands), region.outputs};
+}
+
 /// The requests of a root with nothing fused to it: concat has several, sort and topk have a descriptor.
 Result<std::vector<ComposedRequest>> alone(const Graph& graph, const Region& region, NodeId root,
                                            std::vector<KernelRequest> requests) {
@@ -213,6 +242,9 @@ Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatc
   if (used == 0) used = 1;  // only the epilogue reads it
   MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_node(graph, *root, used));
   const LoopKernel* loop = std::get_if<LoopKernel>(&requests[0]);
+  if (region.nodes.size() > 1 && has_trait(std::get<OpNode>(graph.nodes[*root].what).op, kTakesLoad)) {
+    return std::vector<ComposedRequest>{with_load(graph, region, *root, std::move(requests[0]))};
+  }
   if (requests.size() != 1 || !loop) return alone(graph, region, *root, std::move(requests));
   return std::vector<ComposedRequest>{Composer(graph, region).compose_root(*root, *loop)};
 }

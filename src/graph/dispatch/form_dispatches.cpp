@@ -2,7 +2,7 @@
 // Cuts a graph into regions. Each computing node starts in its own region; then regions that fit into one kernel are
 // joined along the edges between them:
 //   - an elementwise node joins the epilogue of a producer that writes the same points;
-//   - an elementwise node joins the term of a reduction that is its only reader;
+//   - an elementwise node joins the term of a reduction, or the load of a sort or scan, that is its only reader;
 //   - index views (transpose, broadcast, slice) join every reader, as index maps;
 //   - reshapes join nothing: they share storage.
 #include <algorithm>
@@ -98,6 +98,7 @@ bool has_trait(const Node& node, OpTraits trait) {
 }
 
 bool takes_term_producers(const Node& node) { return has_trait(node, kTakesTerm); }
+bool takes_load(const Node& node) { return has_trait(node, kTakesLoad); }
 
 /// Whether the node reads its operands through index maps, into which views can be composed.
 bool looks_through_views(const Node& node) {
@@ -117,7 +118,9 @@ class Former {
       if (groups_[i].empty()) continue;
       const Node& node = graph_.nodes[NodeId{i}];
       if (is_elementwise(node)) join_producers_of_elementwise(i);
-      if (takes_term_producers(node)) join_producers_of_reduction(i);
+      if (takes_term_producers(node)) join_producers_of(i, "term");
+      // A view alone is no work to do while reading, and its elements may be apart.
+      if (takes_load(node) && is_elementwise(graph_.nodes[node.operands[0].node])) join_producers_of(i, "load");
     }
     return finish();
   }
@@ -252,7 +255,8 @@ class Former {
     }
   }
 
-  void join_producers_of_reduction(std::uint32_t i) {
+  /// Joins the group of the node's operand to it, as what its kernel does to each element of that first.
+  void join_producers_of(std::uint32_t i, std::string_view place) {
     const Value operand = node(i).operands[0];
     const std::uint32_t producer = groups_of(index_of(operand.node));
     if (producer == kNone || root_[producer] != kNone) return;
@@ -264,7 +268,7 @@ class Former {
     }
     if (is_too_large_together(producer, find(i)) || is_reached_around(producer, find(i))) return;
     join(find(i), producer,
-         fmt::format("{} in the term of {}, its only reader", value_text(graph_, operand),
+         fmt::format("{} in the {} of {}, its only reader", value_text(graph_, operand), place,
                      value_text(graph_, {NodeId{i}, 0})));
   }
 

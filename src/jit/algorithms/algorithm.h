@@ -33,6 +33,8 @@ struct Algorithm {
   /// The sizes that it takes if a run binds them; the first case that holds applies. If absent, it takes all sizes.
   /// With no case at all, the algorithm is not asked, and does not appear among the refusals.
   std::vector<RequestCase> (*cases)(const KernelRequest&, const TargetSpec&) = nullptr;
+  /// Whether `lower` takes requests with a load. For others the load is stored first (stored_load.h).
+  bool reads_loads = false;
 };
 
 /// In the order in which they are asked.
@@ -91,6 +93,9 @@ Status check_scan(const ScanDescriptor&);
 Status append_kernel(KernelSequence& sequence, const Kernel& kernel, std::vector<SequenceOperand> buffers,
                      const Target& target, const LowerOptions& options);
 
+/// The number of operands: those of the load, or the input.
+std::size_t num_operands(const SortDescriptor&);
+std::size_t num_operands(const ScanDescriptor&);
 /// The number of requested results.
 std::size_t num_results(const SortDescriptor&);
 

@@ -7,6 +7,11 @@
 
 namespace millrace {
 
+std::size_t num_operands(const SortDescriptor& sort) {
+  return sort.load ? sort.load->operands.size() : sort.input_indices ? 2 : 1;
+}
+std::size_t num_operands(const ScanDescriptor& scan) { return scan.load ? scan.load->operands.size() : 1; }
+
 std::size_t num_results(const SortDescriptor& sort) {
   return (sort.values.has_value() ? 1u : 0u) + (sort.indices.has_value() ? 1u : 0u);
 }

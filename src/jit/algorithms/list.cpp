@@ -5,6 +5,7 @@
 
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/request_cases.h"
+#include "jit/algorithms/stored_load.h"
 
 namespace millrace {
 namespace {
@@ -15,7 +16,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"loop_direct", RequestKind::kLoop, AlgorithmTargets::kAll, lower_loop_direct},
     {"lane_topk_parts", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_topk_parts, lane_topk_parts_cases},
     {"lane_sort_parts", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_sort_parts, lane_sort_parts_cases},
-    {"lane_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_sort, lane_sort_cases},
+    {"lane_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_sort, lane_sort_cases, true},
     {"topk_heap", RequestKind::kSort, AlgorithmTargets::kCpu, lower_topk_heap, topk_heap_cases},
     {"radix_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_radix_sort, radix_sort_cases},
     {"merge_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_merge_sort},
@@ -25,7 +26,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"gpu_topk_select", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_select},
     {"gpu_radix_sort", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_radix_sort},
     {"lane_scan_parts", RequestKind::kScan, AlgorithmTargets::kCpu, lower_lane_scan_parts, lane_scan_parts_cases},
-    {"lane_scan", RequestKind::kScan, AlgorithmTargets::kCpu, lower_lane_scan},
+    {"lane_scan", RequestKind::kScan, AlgorithmTargets::kCpu, lower_lane_scan, nullptr, true},
     {"scan_lines", RequestKind::kScan, AlgorithmTargets::kCpu, lower_scan_lines},
     {"gpu_scan_columns", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_columns, gpu_scan_columns_cases},
     {"gpu_scan_rows", RequestKind::kScan, AlgorithmTargets::kGpu, lower_gpu_scan_rows, gpu_scan_rows_cases},
@@ -48,6 +49,24 @@ const std::string& name_of_request(const KernelRequest& request) {
   return std::visit([](const auto& kind) -> const std::string& { return kind.name; }, request);
 }
 
+/// Asks an algorithm for a case of a request: to read its load, if it has one and the algorithm can, or else to read
+/// what the load has stored.
+Result<KernelSequence> lower_case(const Algorithm& algorithm, const KernelRequest& one, const KernelRequest& request,
+                                  const Target& target, const LowerOptions& options, std::vector<Refusal>& refusals) {
+  const LoopKernel* const load = load_of(request);
+  if (load == nullptr) return algorithm.lower(one, target, options);
+  std::optional<Refusal> refusal;
+  if (algorithm.reads_loads) {
+    Result<KernelSequence> sequence = algorithm.lower(one, target, options);
+    if (sequence.ok()) return sequence;
+    refusal = {std::string(algorithm.name), sequence.status().message()};
+  }
+  Result<KernelSequence> sequence = algorithm.lower(without_load(one), target, options);
+  if (!sequence.ok()) return sequence;
+  if (refusal) refusals.push_back({refusal->who, "reading the load: " + refusal->reason});
+  return with_stored_load(*load, *std::move(sequence), target, options);
+}
+
 std::string joined_names() {
   std::string text;
   for (const Algorithm& algorithm : kAlgorithms) text += (text.empty() ? "" : ", ") + std::string(algorithm.name);
@@ -66,6 +85,7 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
     return invalid_argument(fmt::format("lower '{}': algorithm '{}' is not known; there are {}; force one of these",
                                         name_of_request(request), forced, joined_names()));
   }
+  MILLRACE_TRY(check_load(request));
   std::vector<Refusal> refusals;
   CaseSequence all;
   const auto kind = static_cast<RequestKind>(request.index());
@@ -90,7 +110,7 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
         forced.empty() ? cases_of(algorithm, request, target.spec()) : std::vector{RequestCase{1, request}};
     for (const RequestCase& one : cases) {
       if (all.covers(one.margin)) continue;
-      Result<KernelSequence> sequence = algorithm.lower(one.request, target, options);
+      Result<KernelSequence> sequence = lower_case(algorithm, one.request, request, target, options, refusals);
       if (!sequence.ok()) {
         refusals.push_back({std::string(algorithm.name), sequence.status().message()});
         continue;

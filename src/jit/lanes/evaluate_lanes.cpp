@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "millrace/base/check.h"
 #include "millrace/base/float16.h"
@@ -161,6 +162,10 @@ class Evaluation {
         return wrapped(of(a[i]) * of(b[i]));
       case LaneOp::kAddFloat:
         return with_floats(a[i], b[i], [](auto x, auto y) { return x + y; });
+      case LaneOp::kSubFloat:
+        return with_floats(a[i], b[i], [](auto x, auto y) { return x - y; });
+      case LaneOp::kDivFloat:
+        return with_floats(a[i], b[i], [](auto x, auto y) { return x / y; });
       case LaneOp::kMulFloat:
         return with_floats(a[i], b[i], [](auto x, auto y) { return x * y; });
       case LaneOp::kMinFloat:
@@ -171,6 +176,10 @@ class Evaluation {
         return std::bit_cast<std::int32_t>(static_cast<float>(Half::from_bits(static_cast<std::uint16_t>(a[i]))));
       case LaneOp::kToHalf:
         return Half(std::bit_cast<float>(static_cast<std::int32_t>(a[i]))).bits;
+      case LaneOp::kFromInt:
+        return std::bit_cast<std::int32_t>(static_cast<float>(static_cast<std::int32_t>(a[i])));
+      case LaneOp::kToInt:
+        return cut_to_int(std::bit_cast<float>(static_cast<std::int32_t>(a[i])));
       case LaneOp::kMin:
         return std::min(a[i], b[i]);
       case LaneOp::kMax:
@@ -229,6 +238,11 @@ class Evaluation {
         MILLRACE_CHECK(false);
     }
     return 0;
+  }
+
+  static std::int32_t cut_to_int(float x) {
+    constexpr float kEnd = 2147483648.0f;
+    return x >= -kEnd && x < kEnd ? static_cast<std::int32_t>(x) : std::numeric_limits<std::int32_t>::min();
   }
 
   /// Computes with the floats of two lanes. Returns the bits of a float, or 0 or 1 for a bool.

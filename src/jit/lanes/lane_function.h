@@ -29,11 +29,15 @@ enum class LaneOp : std::uint8_t {
   kOr,                //
   kXor,               //
   kAddFloat,          //
+  kSubFloat,          //
   kMulFloat,          //
+  kDivFloat,          //
   kMinFloat,          // a < b ? a : b, which is b if one is a NaN or both are zeros
   kMaxFloat,          // a > b ? a : b
   kFromHalf,          // the f32 of the f16 in the lower 16 bits; not for 64-bit lanes
   kToHalf,            // an f32 rounded to an f16, to nearest even, in the lower 16 bits; the others are 0
+  kFromInt,           // the f32 nearest to an i32; not for 64-bit lanes, like the next one
+  kToInt,             // an f32 cut to an i32; the lowest integer if there is no such i32
   kShiftLeft,         // by `imm` bits
   kShiftRight,        // by `imm` bits, filled with zeros
   kShiftRightSigned,  // by `imm` bits, filled with the sign
@@ -138,7 +142,7 @@ class LaneBuilder {
              LaneValue mask = kNoLaneValue);
   /// What takes `a` and `b` alone.
   LaneValue binary(LaneOp op, LaneValue a, LaneValue b) { return add({.op = op, .a = a, .b = b}); }
-  /// The shifts, the turns, kXorLanes, kSpread and what takes f16.
+  /// The shifts, the turns, kXorLanes, kSpread and what converts.
   LaneValue unary(LaneOp op, LaneValue a, std::int64_t imm = 0) { return add({.op = op, .a = a, .imm = imm}); }
   LaneValue exchange(LaneValue a, LaneValue b, std::uint64_t max_lanes) {
     return add({.op = LaneOp::kExchange, .a = a, .b = b, .imm = static_cast<std::int64_t>(max_lanes)});

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "jit/lanes/bfloat16_lanes.h"
 #include "jit/lanes/select_leaves.h"
 #include "jit/lanes/sort_leaves.h"
 
@@ -142,7 +143,7 @@ class ScanBuilder {
   LaneValue to_lanes(LaneValue x) {
     if (!is_order(scan_.kind)) {
       if (scan_.dtype == DType::kF16) return b_.unary(LaneOp::kFromHalf, x);
-      return scan_.dtype == DType::kBF16 ? b_.unary(LaneOp::kShiftLeft, x, 16) : x;
+      return scan_.dtype == DType::kBF16 ? from_bfloat16(b_, x) : x;
     }
     if (!is_float(scan_.dtype)) return inverted(x);
     return b_.binary(LaneOp::kAdd, turn_negative(b_, x, scan_.dtype), b_.constant(order_offset(scan_)));
@@ -151,7 +152,7 @@ class ScanBuilder {
   LaneValue from_lanes(LaneValue x) {
     if (!is_order(scan_.kind)) {
       if (scan_.dtype == DType::kF16) return b_.unary(LaneOp::kToHalf, x);
-      return scan_.dtype == DType::kBF16 ? to_bfloat16(x) : x;
+      return scan_.dtype == DType::kBF16 ? to_bfloat16(b_, x) : x;
     }
     if (!is_float(scan_.dtype)) return inverted(x);
     return turn_negative(b_, b_.binary(LaneOp::kAdd, x, b_.constant(-order_offset(scan_))), scan_.dtype);
@@ -160,16 +161,6 @@ class ScanBuilder {
   LaneValue inverted(LaneValue x) {
     const std::int64_t bits = inverted_sign_of(scan_.dtype);
     return bits == 0 ? x : b_.binary(LaneOp::kXor, x, b_.constant(bits));
-  }
-
-  /// Rounds to nearest, ties to even; see narrow_bf16.
-  LaneValue to_bfloat16(LaneValue x) {
-    const LaneValue high = b_.unary(LaneOp::kShiftRight, x, 16);
-    const LaneValue odd = b_.binary(LaneOp::kAnd, high, b_.constant(1));
-    const LaneValue half = b_.binary(LaneOp::kAdd, odd, b_.constant(0x7fff));
-    const LaneValue rounded = b_.unary(LaneOp::kShiftRight, b_.binary(LaneOp::kAdd, x, half), 16);
-    const LaneValue nan = b_.binary(LaneOp::kOr, high, b_.constant(0x40));
-    return b_.select(b_.binary(LaneOp::kUnordered, x, x), nan, rounded);
   }
 
   LaneBuilder b_;

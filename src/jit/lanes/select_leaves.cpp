@@ -30,6 +30,23 @@ LaneFunction filter(LaneBuilder b, LaneElement element, const MakeKey& make_key)
 
 }  // namespace
 
+LaneFunction find_computed_minima_function(IsaLevel isa, const CoarseKeys& keys, const ComputedElements& elements) {
+  enum { kMinima, kCount, kFirstSource };
+  LaneBuilder b(isa, keys.lane_bits());
+  ComputedLanes lanes(b, elements, kFirstSource);
+  b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
+    LaneValue minimum = kNoLaneValue;
+    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
+      const LaneValue key = coarse_key(b, lanes.vector(i), keys);
+      minimum = i == 0 ? key : b.binary(LaneOp::kMin, minimum, key);
+    }
+    b.store(kMinima, 0, b.lane_element(), minimum);
+    lanes.advance(RowSelectorCode::kVectorsPerChunk);
+    b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
+  });
+  return b.finish_with(kMinima);
+}
+
 LaneFunction find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
   enum { kRow, kMinima, kCount };
   LaneBuilder b(isa, keys.lane_bits());

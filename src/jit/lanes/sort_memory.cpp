@@ -16,7 +16,7 @@ constexpr std::int64_t kFewK = 32, kFewestElements = 1024, kFewestElementsForFew
 }  // namespace
 
 std::int64_t longest_selected(const SortDescriptor& sort) {
-  if (sort.input.layout.strides[sort.axis].is(1)) return kMostIndexedByLanes;
+  if (sort.load || sort.input.layout.strides[sort.axis].is(1)) return kMostIndexedByLanes;
   if (sort.input_indices) return 0;  // they are found where the elements are in memory
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
   return ColumnBlock::longest_row(TopkRowsMemory::kMostColumnBytes, element_bytes);
@@ -25,7 +25,8 @@ std::int64_t longest_selected(const SortDescriptor& sort) {
 bool selects_first(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   if (sort.k.upper_bound() > kMostSelected) return false;
-  if (!sort.input.layout.strides[sort.axis].is(1) && n.upper_bound() > longest_selected(sort)) return false;
+  const bool is_contiguous = sort.load || sort.input.layout.strides[sort.axis].is(1);
+  if (!is_contiguous && n.upper_bound() > longest_selected(sort)) return false;
   // A row of any length may be long. A sort of it is none of a few.
   if (!n.is_constant()) return n != sort.k;
   const bool is_few = sort.k.upper_bound() <= kFewK;
@@ -51,7 +52,7 @@ bool keys_fit_workgroup(const SortDescriptor& sort, const TargetSpec& spec) {
 }
 
 std::int64_t column_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
-  if (sort.input_indices) return 0;
+  if (sort.input_indices || sort.load) return 0;
   if (selects_first(sort)) return column_block_bytes(sort, false, TopkRowsMemory::kMostColumnBytes);
   std::int64_t used = SortRowsParameters::kFixedBytes;
   if (keys_fit_workgroup(sort, spec)) used += lane_key_bytes(sort).upper_bound();

@@ -129,6 +129,10 @@ class Avx2Emitter final : public LaneEmitter {
       case LaneOp::kToHalf:
         as_.vcvtps2ph(low(to), read(i.a, temp_), 0);
         return as_.vpmovzxwd(to, low(to));
+      case LaneOp::kFromInt:
+        return as_.vcvtdq2ps(to, source(i.a));
+      case LaneOp::kToInt:
+        return as_.vcvttps2dq(to, source(i.a));
       case LaneOp::kInterleaveLow:
       case LaneOp::kInterleaveHigh:
         return emit_interleave(to, i);
@@ -153,7 +157,9 @@ class Avx2Emitter final : public LaneEmitter {
         return is_wide_ ? as_.vcmppd(to, read(i.a, temp_), source(i.b), predicate_of(i.op))
                         : as_.vcmpps(to, read(i.a, temp_), source(i.b), predicate_of(i.op));
       case LaneOp::kAddFloat:
+      case LaneOp::kSubFloat:
       case LaneOp::kMulFloat:
+      case LaneOp::kDivFloat:
       case LaneOp::kMinFloat:
       case LaneOp::kMaxFloat:
         return emit_float(i.op, to, read(i.a, temp_), source(i.b));

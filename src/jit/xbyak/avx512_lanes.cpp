@@ -98,6 +98,10 @@ class Avx512Emitter final : public LaneEmitter {
       case LaneOp::kToHalf:
         as_.vcvtps2ph(Xbyak::Ymm(to.getIdx()), read(i.a, 0), 0);
         return as_.vpmovzxwd(to, Xbyak::Ymm(to.getIdx()));
+      case LaneOp::kFromInt:
+        return as_.vcvtdq2ps(to, read(i.a, 0));
+      case LaneOp::kToInt:
+        return as_.vcvttps2dq(to, read(i.a, 0));
       case LaneOp::kInterleaveLow:
       case LaneOp::kInterleaveHigh:
         return emit_interleave(to, i);

@@ -96,7 +96,7 @@ class XbyakGenerator final : public KernelCompiler {
     MILLRACE_TRY(supports(spec));
     if (const auto* sort = std::get_if<SortDescriptor>(&kernel)) return plan_sort(*sort, spec);
     if (const auto* step = std::get_if<LongSortKernel>(&kernel)) return plan_long_sort(*step, spec);
-    if (const auto* scan = std::get_if<ScanDescriptor>(&kernel)) return plan_scan(*scan);
+    if (const auto* scan = std::get_if<ScanDescriptor>(&kernel)) return plan_scan(*scan, spec);
     if (const auto* arg = std::get_if<ArgDescriptor>(&kernel)) return plan_arg(*arg);
     const auto* loop = std::get_if<LoopKernel>(&kernel);
     if (loop == nullptr) return unimplemented("a machine kernel, takes contractions, argmax, sorts and scans only");

@@ -58,6 +58,10 @@ void LaneEmitter::emit_float(LaneOp op, const Xbyak::Xmm& to, const Xbyak::Xmm& 
   switch (op) {
     case LaneOp::kAddFloat:
       return is_wide_ ? as_.vaddpd(to, a, b) : as_.vaddps(to, a, b);
+    case LaneOp::kSubFloat:
+      return is_wide_ ? as_.vsubpd(to, a, b) : as_.vsubps(to, a, b);
+    case LaneOp::kDivFloat:
+      return is_wide_ ? as_.vdivpd(to, a, b) : as_.vdivps(to, a, b);
     case LaneOp::kMulFloat:
       return is_wide_ ? as_.vmulpd(to, a, b) : as_.vmulps(to, a, b);
     case LaneOp::kMinFloat:

@@ -6,6 +6,7 @@
 #include "hal/host/routines/scan_rows.h"
 #include "jit/lanes/scan_leaves.h"
 #include "jit/xbyak/lane_image.h"
+#include "jit/xbyak/row_load.h"
 #include "jit/xbyak/row_pair.h"
 
 namespace millrace {
@@ -41,10 +42,10 @@ ScanRowsStep step_of(const ScanDescriptor& scan) {
 
 }  // namespace
 
-Result<PlannedKernel> plan_scan(const ScanDescriptor& scan) {
+Result<PlannedKernel> plan_scan(const ScanDescriptor& scan, const TargetSpec& spec) {
   for (const KernelTensor* tensor : {&scan.input, &scan.result}) {
     const SizeExpr& stride = tensor->layout.strides[scan.axis];
-    if (stride.is(1)) continue;
+    if (stride.is(1) || (scan.load && tensor == &scan.input)) continue;
     return unimplemented(fmt::format("'{}' has its elements {} apart along the axis, takes contiguous rows",
                                      tensor->name, stride.to_text()));
   }
@@ -57,6 +58,12 @@ Result<PlannedKernel> plan_scan(const ScanDescriptor& scan) {
   planned.key_text = fmt::format("{} {} {} exclusive {} reverse {} dims {} step {}\n", kScanRowsRoutineName,
                                  to_text(scan.input.type.dtype), to_text(scan.kind), scan.exclusive, scan.reverse,
                                  rows.dims.size(), static_cast<std::int64_t>(step_of(scan)));
+  if (scan.load) {
+    MILLRACE_TRY_ASSIGN(const RowLoad load, plan_row_load(*scan.load, scan.axis, spec.isa));
+    planned.memory.slots.push_back({"piece", MemoryKind::kWorkgroup, 0, RowLoader::kPieceBytes, 0, 0});
+    planned.memory.workgroup_bytes = planned.info.workgroup_bytes = RowLoader::kPieceBytes;
+    add_row_load(planned, load);
+  }
   planned.mapped = scan;
   return planned;
 }
@@ -79,6 +86,10 @@ Result<ExecutableImage> emit_scan(const ScanDescriptor& scan, const TargetSpec& 
     p.scan = append_lanes(assembler, scan_function(spec.isa, lanes, false));
     p.stream_from_bytes = kStreamFromBytes;
     if (can_stream(lanes)) p.stream = append_lanes(assembler, scan_function(spec.isa, lanes, true));
+    if (scan.load) {
+      const RowLoad load = plan_row_load(*scan.load, scan.axis, spec.isa).value();
+      p.load = load.emit(assembler, spec.isa, rows_of(scan).sizes().size());
+    }
     return call_of(kScanRowsRoutineName, kScanRowsRoutineAbi, p);
   });
 }

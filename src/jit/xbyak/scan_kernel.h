@@ -6,7 +6,7 @@
 namespace millrace {
 
 /// Plans a scan along contiguous rows as calls of the routine scan_rows. Refuses other rows.
-Result<PlannedKernel> plan_scan(const ScanDescriptor&);
+Result<PlannedKernel> plan_scan(const ScanDescriptor&, const TargetSpec&);
 
 /// Emits the function and sets the routine's parameters.
 Result<ExecutableImage> emit_scan(const ScanDescriptor&, const TargetSpec&);

@@ -8,12 +8,14 @@
 #include "hal/host/routines/sort_rows.h"
 #include "hal/host/routines/topk_rows.h"
 #include "jit/algorithms/rows.h"
+#include "jit/lanes/body_lanes.h"
 #include "jit/lanes/coarse_keys.h"
 #include "jit/lanes/row_dims.h"
 #include "jit/lanes/select_leaves.h"
 #include "jit/lanes/sort_memory.h"
 #include "jit/lanes/transpose_leaf.h"
 #include "jit/xbyak/lane_image.h"
+#include "jit/xbyak/row_load.h"
 
 namespace millrace {
 namespace {
@@ -61,6 +63,22 @@ SelectionRange selection_of(const SortDescriptor& sort, IsaLevel isa) {
   return {{few, few + 1, false}, false};
 }
 
+/// Refuses the loads of sorts that would not gain by reading through them.
+Status check_gain_of_load(const SortDescriptor& sort, const TargetSpec& spec) {
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  if (selects_first(sort)) return {};
+  if (!keys_fit_workgroup(sort, spec)) {
+    return unimplemented(
+        fmt::format("keys of {} elements are in memory, a load is worth it for rows in the cache", n.to_text()));
+  }
+  if (!lane_keys_of(sort).with_index &&
+      CountingSort::takes(static_cast<std::int64_t>(size_bytes(sort.input.type.dtype)), n.upper_bound())) {
+    return unimplemented(
+        fmt::format("{} elements of {} are counted in memory", n.to_text(), to_text(sort.input.type.dtype)));
+  }
+  return {};
+}
+
 /// The bit patterns of narrow elements in order. Those that are equal though their bits differ, zeros and NaNs, are
 /// runs of their own. Returns the number of runs; 0 for other dtypes, and for bools, which have two values only.
 std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
@@ -101,6 +119,10 @@ class SortImageEmitter {
       p.sort_values = append(sort_values_function(spec_.isa, keys_, static_cast<int>(in_registers)));
     }
     emit_columns(p);
+    if (sort_.load) {
+      const RowLoad load = plan_row_load(*sort_.load, sort_.axis, spec_.isa).value();
+      p.load = load.emit(as_, spec_.isa, size_arguments_of(sort_).size());
+    }
     return p;
   }
 
@@ -156,6 +178,11 @@ class SortImageEmitter {
     p.find_minima = append(find_minima_function(spec_.isa, coarse));
     p.fold_minima = append(fold_minima_function(spec_.isa, coarse.lane_bits()));
     p.filter_minima = append(filter_minima_function(spec_.isa, coarse.lane_bits()));
+    if (!sort_.load || lane_bits_of(sort_.load->epilogue).value() != coarse.lane_bits()) return p;
+    const RowLoad load = plan_row_load(*sort_.load, sort_.axis, spec_.isa).value();
+    if (!is_short(load.elements)) return p;
+    p.finds_computed_minima = true;
+    p.find_computed_minima = append(find_computed_minima_function(spec_.isa, coarse, load.elements));
     return p;
   }
 
@@ -201,6 +228,7 @@ std::vector<SizeExpr> size_arguments_of(const SortDescriptor& sort) {
   for (const KernelTensor* tensor : tensors) {
     sizes.push_back(tensor != nullptr ? tensor->layout.strides[sort.axis] : SizeExpr(0));
   }
+  if (sort.load) sizes[SortRowsSizes::kAxisStrides] = 1;  // what is computed is side by side
   for (const RowDim& dim : row_dims(sort)) {
     sizes.push_back(dim.extent);
     sizes.insert(sizes.end(), dim.strides.begin(), dim.strides.end());
@@ -263,6 +291,20 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
       sort.values.has_value(), sort.indices.has_value(), sort.input_indices ? "elements" : "positions",
       row_dims(sort).size(), few.first, few.end, few.partitions, elements_in_registers(sort, spec.isa), !fits,
       column_bytes(sort, spec), selects ? selection_of(sort, spec.isa).to_text() : "");
+  if (sort.load) {
+    MILLRACE_TRY(check_gain_of_load(sort, spec));
+    MILLRACE_TRY_ASSIGN(const RowLoad load, plan_row_load(*sort.load, sort.axis, spec.isa));
+    if (selects) {
+      const auto element_bytes = static_cast<std::int64_t>(size_bytes(sort.input.type.dtype));
+      const FewRange short_few = selection_of(sort, spec.isa).short_few;
+      const std::int64_t most_elements =
+          short_few.first < short_few.end ? sort.input.type.shape[sort.axis].upper_bound() : 0;  // of a short row
+      add_slot("computed", TopkRowsMemory::kComputed - TopkRowsMemory::kEnd +
+                               TopkRowsMemory::computed_bytes(most_elements, element_bytes));
+      planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
+    }
+    add_row_load(planned, load);
+  }
   planned.mapped = sort;
   return planned;
 }

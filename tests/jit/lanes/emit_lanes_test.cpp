@@ -122,7 +122,10 @@ class RandomFunction {
   }
 
   void add_float() {
-    constexpr LaneOp kArithmetic[] = {LaneOp::kAddFloat, LaneOp::kMulFloat, LaneOp::kMinFloat, LaneOp::kMaxFloat};
+    constexpr LaneOp kArithmetic[] = {LaneOp::kAddFloat, LaneOp::kSubFloat, LaneOp::kMulFloat,
+                                      LaneOp::kDivFloat, LaneOp::kMinFloat, LaneOp::kMaxFloat};
+    if (b_.lane_bits() == 32 && random_() % 4 == 0) vectors_.push_back(b_.unary(LaneOp::kFromInt, any_vector()));
+    if (b_.lane_bits() == 32 && random_() % 4 == 0) vectors_.push_back(b_.unary(LaneOp::kToInt, any_float()));
     const bool is_half = b_.lane_bits() == 32 && random_() % 3 == 0;
     LaneValue result = kNoLaneValue;
     if (is_half) {
@@ -130,7 +133,7 @@ class RandomFunction {
       result = b_.unary(LaneOp::kFromHalf, any_vector());
       vectors_.push_back(b_.unary(LaneOp::kToHalf, random_() % 2 == 0 ? result : any_float()));
     } else {
-      result = b_.binary(kArithmetic[random_() % 4], any_float(), any_float());
+      result = b_.binary(kArithmetic[random_() % 6], any_float(), any_float());
     }
     // Which of two NaNs a sum has is not said.
     masks_.push_back(b_.binary(LaneOp::kUnordered, result, result));

@@ -41,9 +41,8 @@ class Selection {
   };
   Outcome select(const std::vector<Key>& row, std::int64_t k) {
     using Selector = RowSelector<Key>;
-    const RowSelectorCode code = {minima_.as<FindMinima>(),  fold_.as<FoldMinima>(),
-                                  filter_.as<FilterKeys>(),  filter_minima_.as<FilterKeys>(),
-                                  num_lanes_of(isa_, kBits), static_cast<std::int64_t>(sizeof(Key))};
+    const RowSelectorCode code = {minima_.as<FindMinima>(), fold_.as<FoldMinima>(), filter_.as<FilterKeys>(),
+                                  filter_minima_.as<FilterKeys>(), num_lanes_of(isa_, kBits)};
     const auto guarded = [](std::int64_t bytes) {
       return GuardedMemory(static_cast<std::size_t>(bytes), GuardedMemory::Side::kEnd);
     };
@@ -64,7 +63,8 @@ class Selection {
     Selector selector(code, sorter_.code(), {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes},
                       {as_keys(minima), as_keys(groups), as_keys(other), as_keys(passing), as_keys(found)},
                       {[](Key key) { return KeyRun<Key>{key, key}; }, reduce});
-    const std::int64_t count = selector.select(elements.data(), static_cast<std::int64_t>(row.size()), k);
+    const std::int64_t count =
+        selector.select({elements.data(), sizeof(Key)}, static_cast<std::int64_t>(row.size()), k);
     outcome.numbers.assign(as_keys(found), as_keys(found) + count);
     outcome.elements_read = selector.elements_read();
     return outcome;

@@ -255,7 +255,8 @@ std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std
                                 .total_bytes = 0,
                                 .total = 0,
                                 .stream_from_bytes = stream_from_bytes,
-                                .stream = stream.as<const std::byte*>() - code};
+                                .stream = stream.as<const std::byte*>() - code,
+                                .load = {}};
   const GuardedMemory from = test::guarded_row(row, GuardedMemory::Side::kEnd);
   const GuardedMemory to((row.size() + 64) * sizeof(T), GuardedMemory::Side::kStart);  // at a page's start
   const std::span<T> results(reinterpret_cast<T*>(to.data()), row.size() + 64);

@@ -13,7 +13,7 @@ struct PatternRun {
 };
 inline constexpr std::size_t kMaxPatternRuns = 6;
 
-/// Elements in memory; the stride is in elements.
+/// Elements in memory; the stride is in elements. Without data, a RowLoader computes them (row_loader.h).
 struct StridedElements {
   const std::byte* data;
   std::int64_t stride, count;

@@ -38,4 +38,15 @@ inline void copy_strided(const std::byte* from, std::int64_t from_stride, std::b
   });
 }
 
+/// Copies the elements with these numbers, side by side.
+template <class Number>
+void copy_elements(const std::byte* elements, std::int64_t element_bytes, const Number* numbers, std::int64_t count,
+                   std::byte* to) {
+  with_element_size(element_bytes, [&](auto bytes) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::memcpy(to + i * bytes, elements + static_cast<std::int64_t>(numbers[i]) * bytes, bytes);
+    }
+  });
+}
+
 }  // namespace millrace

@@ -18,7 +18,7 @@ constexpr std::int64_t many_found(std::int64_t k) { return 2 * k + 128; }
 }  // namespace
 
 template <class Key>
-std::int64_t RowSelector<Key>::select(const std::byte* row, std::int64_t n, std::int64_t k) {
+std::int64_t RowSelector<Key>::select(const RowReader& row, std::int64_t n, std::int64_t k) {
   k_ = k;
   num_found_ = num_in_limit_ = 0;
   limit_ = std::numeric_limits<Key>::max();
@@ -28,8 +28,7 @@ std::int64_t RowSelector<Key>::select(const std::byte* row, std::int64_t n, std:
     const std::int64_t count = std::min(kBlock, n - start);
     const std::int64_t num_chunks = count / code_.chunk();
     const std::int64_t num_groups = num_chunks * code_.num_lanes;
-    elements_read_ += num_chunks * code_.chunk();
-    code_.find_minima(row + start * code_.element_bytes, memory_.minima, num_chunks * code_.chunk());
+    find_minima(row, start, num_chunks * code_.chunk());
     if (!has_limit_) tighten(num_groups);
     find_in_block(row, start, num_groups);
     if (!is_complete_) {
@@ -40,7 +39,22 @@ std::int64_t RowSelector<Key>::select(const std::byte* row, std::int64_t n, std:
 }
 
 template <class Key>
-void RowSelector<Key>::find_in_block(const std::byte* row, std::int64_t start, std::int64_t num_groups) {
+void RowSelector<Key>::find_minima(const RowReader& row, std::int64_t start, std::int64_t count) {
+  elements_read_ += count;
+  if (row.loader() != nullptr && code_.find_computed_minima != nullptr) {
+    return row.loader()->compute_by(code_.find_computed_minima, start, count, memory_.minima);
+  }
+  const std::int64_t most = row.most_at_once();
+  for (std::int64_t done = 0; done < count; done += most) {
+    const std::int64_t num_now = std::min(most, count - done);
+    Key* const to = memory_.minima + done / RowSelectorCode::kVectorsPerChunk;
+    code_.find_minima(row.read(start + done, num_now), to, num_now);
+    if (num_now == count) return;
+  }
+}
+
+template <class Key>
+void RowSelector<Key>::find_in_block(const RowReader& row, std::int64_t start, std::int64_t num_groups) {
   std::int64_t last_chunk = -1;
   bool is_tight = start == 0;  // the limit knows the block's groups
   for (bool is_changed = true; is_changed && !is_complete_;) {
@@ -108,10 +122,10 @@ std::int64_t RowSelector<Key>::find_passing(std::int64_t num_groups) {
 }
 
 template <class Key>
-void RowSelector<Key>::find_elements(const std::byte* row, std::int64_t first, std::int64_t count) {
+void RowSelector<Key>::find_elements(const RowReader& row, std::int64_t first, std::int64_t count) {
   elements_read_ += count;
   Key* const to = memory_.found + num_found_;
-  const std::byte* end = code_.filter_row(row + first * code_.element_bytes, to, count, first, limit_);
+  const std::byte* end = code_.filter_row(row.read(first, count), to, count, first, limit_);
   const std::int64_t num_new = reinterpret_cast<const Key*>(end) - to;
   num_found_ += num_new;
   num_in_limit_ += num_new;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "hal/host/routines/row_reader.h"
 #include "hal/host/routines/row_sorter.h"
 
 namespace millrace {
@@ -24,7 +25,9 @@ struct RowSelectorCode {
   FindMinima find_minima;
   FoldMinima fold_minima;
   FilterKeys filter_row, filter_minima;
-  std::int64_t num_lanes, element_bytes;
+  std::int64_t num_lanes;
+  ComputeElements find_computed_minima =
+      nullptr;  // of elements that are computed, instead of find_minima; may be absent
 
   std::int64_t chunk() const { return num_lanes * kVectorsPerChunk; }
 };
@@ -71,22 +74,24 @@ class RowSelector {
               const Memory& memory, Order order)
       : code_(code), sorter_(sorter, sorter_memory), memory_(memory), order_(std::move(order)) {}
 
-  /// Finds the elements of a contiguous row, and writes their numbers in order. Returns how many there are: at least
+  /// Finds the elements of a row, and writes their numbers in order. Returns how many there are: at least
   /// k, which is at most kMostFound / 4.
-  std::int64_t select(const std::byte* row, std::int64_t n, std::int64_t k);
+  std::int64_t select(const RowReader& row, std::int64_t n, std::int64_t k);
 
   /// The elements that all calls read, as a measure of work.
   std::int64_t elements_read() const { return elements_read_; }
 
  private:
+  /// Writes the minima of a block's groups.
+  void find_minima(const RowReader& row, std::int64_t start, std::int64_t count);
   void set_limit(Key key);
   void exclude_run();
   /// Sets a limit by the block's groups if that is better than what there is.
   void tighten(std::int64_t num_groups);
   std::int64_t find_passing(std::int64_t num_groups);
   /// Finds the elements of a block's chunks, given the minima of its groups.
-  void find_in_block(const std::byte* row, std::int64_t start, std::int64_t num_groups);
-  void find_elements(const std::byte* row, std::int64_t first, std::int64_t count);
+  void find_in_block(const RowReader& row, std::int64_t start, std::int64_t num_groups);
+  void find_elements(const RowReader& row, std::int64_t first, std::int64_t count);
 
   const RowSelectorCode& code_;
   RowSorter<Key> sorter_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/host/routines/scan_rows.h"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <xmmintrin.h>
@@ -16,6 +17,8 @@ class RowScan {
   RowScan(const void* code, const ScanRowsParameters& p, const KernelArgs& args)
       : p_(p),
         args_(args),
+        loader_(code, p.load, args),
+        piece_(static_cast<std::byte*>(args.workgroup_memory)),
         walk_(args, p.num_other_dims),
         parts_(walk_.parts()),
         scan_(function(code, p.scan)),
@@ -25,16 +28,20 @@ class RowScan {
   void run(std::uint32_t first_group, std::uint32_t end_group) {
     if (p_.step == ScanRowsStep::kTotals) return write_totals(first_group, end_group);
     const bool may_stream = p_.stream != 0 && walk_.num_elements() * p_.element_bytes >= p_.stream_from_bytes;
-    const std::size_t result = p_.step == ScanRowsStep::kParts ? 2 : 1;
     for (std::uint32_t group = first_group; group < end_group; ++group) {
       const Part part = find_part(group);
-      const std::byte* const from = input(part);
-      std::byte* const to = walk_.result(p_.element_bytes, result) + part.start * p_.element_bytes;
+      std::byte* const to = walk_.result(p_.element_bytes, num_inputs()) + part.start * p_.element_bytes;
       const std::int64_t start = p_.is_reverse != 0 ? part.size * p_.element_bytes : 0;
       // Others are not made so by scanning a few elements first, because sums would then round by their address.
       const bool is_aligned = reinterpret_cast<std::uintptr_t>(to + start) % vector_bytes() == 0;
       const ScanElements scan = may_stream && is_aligned ? stream_ : scan_;
-      scan(from + start, to + start, part.size, carry_into(part), from, to);
+      if (loader_.is_used()) {
+        loader_.go_to(part.row);
+        scan_computed(scan, to);
+      } else {
+        const std::byte* const from = input(part);
+        scan(from + start, to + start, part.size, carry_into(part), from, to);
+      }
     }
     // What bypassed the caches is seen before the end of the dispatch.
     if (may_stream) _mm_sfence();
@@ -44,6 +51,20 @@ class RowScan {
   struct Part {
     std::int64_t row, number, start, size;
   };
+  /// Scans piece by piece. Pieces are whole vectors, so that sums round as they do in memory; the rest comes last in
+  /// the order of the scan.
+  void scan_computed(ScanElements scan, std::byte* to) {
+    const std::int64_t most = RowLoader::kPieceBytes / p_.element_bytes, n = walk_.n();
+    std::int64_t carry = p_.identity;
+    for (std::int64_t done = 0; done < n; done += most) {
+      const std::int64_t count = std::min(most, n - done);
+      const std::int64_t first = p_.is_reverse != 0 ? n - done - count : done;
+      loader_.compute(first, count, piece_);
+      std::byte* const results = to + first * p_.element_bytes;
+      const std::int64_t start = p_.is_reverse != 0 ? count * p_.element_bytes : 0;
+      carry = scan(piece_ + start, results + start, count, carry, piece_, results);
+    }
+  }
 
   static ScanElements function(const void* code, std::int64_t offset) {
     return reinterpret_cast<ScanElements>(
@@ -51,6 +72,11 @@ class RowScan {
   }
 
   std::uintptr_t vector_bytes() const { return static_cast<std::uintptr_t>(p_.vector_bytes); }
+  /// The buffers before the result: the totals are one of them.
+  std::size_t num_inputs() const {
+    if (p_.step == ScanRowsStep::kParts) return 2;
+    return loader_.is_used() ? static_cast<std::size_t>(p_.load.num_operands) : 1;
+  }
   const std::byte* input(const Part& part) const {
     return walk_.input(p_.element_bytes) + part.start * p_.element_bytes;
   }
@@ -89,6 +115,8 @@ class RowScan {
 
   const ScanRowsParameters& p_;
   const KernelArgs& args_;
+  RowLoader loader_;
+  std::byte* piece_;  // of a row that is computed
   RowPairWalk walk_;
   RowParts parts_;
   ScanElements scan_, stream_, total_;

@@ -6,13 +6,14 @@
 #include <span>
 #include <string_view>
 
+#include "hal/host/routines/row_loader.h"
 #include "millrace/hal/host_kernel.h"
 
 namespace millrace {
 
 inline constexpr std::string_view kScanRowsRoutineName = "scan_rows";
-/// The version of the function's arguments, of ScanRowsParameters and of RowPairSizes: raise it with every change of
-/// theirs.
+/// The version of the function's arguments, of ScanRowsParameters, RowLoadParameters and RowPairSizes: raise it with
+/// every change of theirs.
 inline constexpr std::uint32_t kScanRowsRoutineAbi = 2;
 
 /// Scans `count` contiguous elements, given the carry into the first of them in the order of the scan. A reverse scan
@@ -40,6 +41,7 @@ struct ScanRowsParameters {
   /// If the result has at least so many bytes, rows that are aligned to a vector bypass the caches by the function
   /// `stream`, which is 0 unless elements are as wide as lanes.
   std::int64_t stream_from_bytes, stream;
+  RowLoadParameters load;  // needs RowLoader::kPieceBytes of workgroup memory
 };
 
 /// Does a step of a scan for one row per group, or one part of a row. The size arguments are RowPairSizes. A

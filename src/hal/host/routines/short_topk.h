@@ -16,6 +16,7 @@ class ShortTopk {
     Key* numbers;                 // kMostFound
     std::byte* elements;          // as many of 8 bytes, like the two that follow
     std::int64_t *keys, *sorted;  // the keys found, row by row, and the first k of each row
+    std::byte* computed;          // the rows at hand, if they are computed
   };
   static constexpr std::int64_t kMostFound = 2 * ShortSelector<Key>::kMostNumbers;
 
@@ -51,7 +52,10 @@ class ShortTopk {
   std::int64_t* sorted_of(std::int64_t row) const { return memory_.sorted + row * walk_.k(); }
   const std::byte* input(std::int64_t row) {
     walk_.go_to(place_of(row));
-    return walk_.place(SortTensor::kInput);
+    return walk_.loader().is_used() ? computed(row) : walk_.place(SortTensor::kInput);
+  }
+  std::byte* computed(std::int64_t row) const {
+    return memory_.computed + row * TopkRowsMemory::short_row_bytes(walk_.n(), p_.sort.element_bytes);
   }
   StridedElements elements_of(std::int64_t row) { return {input(row), 1, walk_.n()}; }
 
@@ -59,6 +63,10 @@ class ShortTopk {
     num_rows_ = num_rows;
     for (std::int64_t row = 0; row < num_rows; ++row) {
       places_[static_cast<std::size_t>(row)] = walk_.place_of(first_row + row);
+      if (walk_.loader().is_used()) {
+        walk_.loader().go_to(first_row + row);
+        walk_.loader().compute(0, walk_.n(), computed(row));
+      }
       selector_.find_minima(row, input(row));
     }
     for (std::int64_t row = 0; row < num_rows; ++row) selector_.sort_minima(row);
@@ -67,6 +75,10 @@ class ShortTopk {
   /// Rows that follow come from memory while those at hand are worked on.
   void prefetch(std::int64_t row) {
     if (row >= next_rows_.end) return;
+    if (walk_.loader().is_used()) {
+      walk_.loader().go_to(row);
+      return walk_.loader().prefetch(walk_.n());
+    }
     walk_.go_to(walk_.place_of(row));
     const std::byte* const elements = walk_.place(SortTensor::kInput);
     constexpr std::int64_t kLineBytes = 64;
@@ -82,12 +94,8 @@ class ShortTopk {
       const std::byte* const elements = input(row);
       count_of(row) = selector_.find(elements, order_.run_of(selector_.bound_of(row)), numbers);
       prefetch(next_rows_.first + row);
-      with_element_size(p_.sort.element_bytes, [&](auto bytes) {
-        std::byte* const copies = memory_.elements + num_found * bytes;
-        for (std::int64_t i = 0; i < count_of(row); ++i) {
-          std::memcpy(copies + i * bytes, elements + static_cast<std::int64_t>(numbers[i]) * bytes, bytes);
-        }
-      });
+      const std::int64_t bytes = p_.sort.element_bytes;
+      RowReader(elements, bytes).copy(numbers, count_of(row), memory_.elements + num_found * bytes);
       num_found += count_of(row);
     }
     has_lost_bits_ = make_keys_(memory_.elements, memory_.numbers, memory_.keys, num_found) != 0;

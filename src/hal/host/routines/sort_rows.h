@@ -8,6 +8,7 @@
 
 #include "hal/host/routines/column_block.h"
 #include "hal/host/routines/counting_sort.h"
+#include "hal/host/routines/row_loader.h"
 #include "hal/host/routines/row_sorter.h"
 #include "millrace/hal/host_kernel.h"
 
@@ -15,8 +16,8 @@ namespace millrace {
 
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
-/// of theirs.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 7;
+/// of theirs, or of RowLoadParameters.
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 8;
 
 /// Writes the keys of `count` contiguous elements, with their indices from `first` on if keys have them. Returns
 /// whether there is a -0 or a NaN: keys above an index lose the sign and the bits of these, other keys order them by
@@ -70,6 +71,7 @@ struct SortRowsParameters {
   /// they are.
   std::int64_t columns_offset, columns_bytes, transpose_elements, transpose_indices, element_tile, index_tile;
   std::int64_t moves_results;  // into the block, not only the input
+  RowLoadParameters load;
 
   static constexpr std::int64_t kFixedBytes = RowSorterMemory::kSampleBytes + RowSorterMemory::kCountBytes;
 };

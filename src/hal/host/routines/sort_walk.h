@@ -22,6 +22,7 @@ class SortWalk {
         args_(args),
         n_(args.sizes[SortRowsSizes::kN]),
         k_(args.sizes[SortRowsSizes::kK]),
+        loader_(code, p.load, args),
         sorter_code_(sorter_code(p.sort_few, p.partition_less, p.partition_at_most, p.num_lanes)),
         sorter_(sorter_code_, sorter_memory(), p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole),
         columns_(workgroup_memory() + p.columns_offset, p.columns_bytes, tensors()) {}
@@ -58,10 +59,15 @@ class SortWalk {
         p_.uses_scratch != 0
             ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * 2 * n_
             : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes + p_.columns_bytes);
-    const StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
+    StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
+    if (loader_.is_used()) {
+      loader_.go_to(row);
+      elements = {nullptr, 1, n_};
+    }
     if (p_.sorts_few != 0 && elements.stride == 1 && stride(SortTensor::kValues) <= 1 &&
         stride(SortTensor::kIndices) <= 1) {
-      return sort_in_registers(elements, keys);
+      // The memory of the keys is free.
+      return sort_in_registers({contiguous_row(elements, keys), 1, n_}, keys);
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
     const bool has_lost_bits = sort(elements, keys, keys + n_);
@@ -89,6 +95,8 @@ class SortWalk {
     }
     return offsets;
   }
+  /// Elements that are computed have no place of their own.
+  RowLoader& loader() { return loader_; }
   /// What follows is done for the row at this place.
   void go_to(const Place& offsets) {
     offsets_ = offsets;
@@ -133,12 +141,7 @@ class SortWalk {
 
   /// Writes the keys of elements, of which the first one's index is `first`. Returns whether there is a -0 or a NaN.
   bool make_keys(const StridedElements& elements, Key* keys, Key* other, std::int64_t first) const {
-    const std::byte* contiguous = elements.data;
-    if (elements.stride != 1) {
-      copy_strided(elements.data, elements.stride, bytes_of(other), 1, elements.count, p_.element_bytes);
-      contiguous = bytes_of(other);
-    }
-    return function<MakeKeys>(p_.make_keys)(contiguous, keys, elements.count, first) != 0;
+    return function<MakeKeys>(p_.make_keys)(contiguous_row(elements, other), keys, elements.count, first) != 0;
   }
 
   /// Sorts `count` keys, so that the first k are in order.
@@ -185,11 +188,7 @@ class SortWalk {
   /// has room for two rows, and is not read.
   void restore_runs(const StridedElements& elements, Key* keys) const {
     Key* const taken = keys + n_;
-    const std::byte* row = elements.data;
-    if (elements.stride != 1) {
-      copy_strided(elements.data, elements.stride, bytes_of(keys), 1, n_, p_.element_bytes);
-      row = bytes_of(keys);
-    }
+    const std::byte* const row = contiguous_row(elements, keys);
     const auto take = [&](std::int64_t run) {
       return reinterpret_cast<const Key*>(function<TakeRun>(run)(row, taken, n_)) - taken;
     };
@@ -199,6 +198,7 @@ class SortWalk {
     if (num_zeros > 0) write_taken(taken, first_zero(num_nans), num_zeros);
   }
   std::uint64_t element(const StridedElements& elements, std::int64_t index) const {
+    if (elements.data == nullptr) return loader_.element(index);
     std::uint64_t bits = 0;
     std::memcpy(&bits, elements.data + index * elements.stride * p_.element_bytes,
                 static_cast<std::size_t>(p_.element_bytes));
@@ -235,9 +235,7 @@ class SortWalk {
   std::int64_t offset_bytes(std::size_t tensor) const { return offsets_[tensor] * element_bytes(tensor); }
   std::byte* base(std::size_t tensor) const {
     const std::size_t buffer =
-        tensor == 0
-            ? 0
-            : static_cast<std::size_t>(1 + p_.has_input_indices + (tensor == kIndicesTensor ? p_.has_values : 0));
+        tensor == 0 ? 0 : num_inputs() + static_cast<std::size_t>(tensor == kIndicesTensor ? p_.has_values : 0);
     return static_cast<std::byte*>(args_.buffers[buffer]);
   }
   Place place_in_tensors(std::int64_t row) const {
@@ -275,9 +273,22 @@ class SortWalk {
     return tensors;
   }
 
+  /// The elements side by side: where they are, or in `memory`.
+  const std::byte* contiguous_row(const StridedElements& elements, Key* memory) const {
+    if (elements.data != nullptr && elements.stride == 1) return elements.data;
+    if (elements.data == nullptr) {
+      loader_.compute(0, elements.count, bytes_of(memory));
+    } else {
+      copy_strided(elements.data, elements.stride, bytes_of(memory), 1, elements.count, p_.element_bytes);
+    }
+    return bytes_of(memory);
+  }
   static std::byte* bytes_of(Key* keys) { return reinterpret_cast<std::byte*>(keys); }
   std::size_t num_buffers() const {
-    return static_cast<std::size_t>(1 + p_.has_input_indices + p_.has_values + p_.has_indices + p_.uses_scratch);
+    return num_inputs() + static_cast<std::size_t>(p_.has_values + p_.has_indices + p_.uses_scratch);
+  }
+  std::size_t num_inputs() const {
+    return static_cast<std::size_t>(loader_.is_used() ? p_.load.num_operands : 1 + p_.has_input_indices);
   }
   /// Replaces positions among the results by the indices of the elements there.
   void renumber(std::int64_t count) const {
@@ -309,7 +320,13 @@ class SortWalk {
     const std::int64_t to_stride = stride(SortTensor::kValues);
     with_element_size(p_.element_bytes, [&](auto bytes) {
       for (std::int64_t i = first; i < end; ++i) {
-        std::memcpy(values + i * to_stride * bytes, elements.data + index_of(keys[i]) * elements.stride * bytes, bytes);
+        const std::int64_t index = index_of(keys[i]);
+        if (elements.data == nullptr) {
+          const std::uint64_t bits = loader_.element(index);
+          std::memcpy(values + i * to_stride * bytes, &bits, bytes);
+        } else {
+          std::memcpy(values + i * to_stride * bytes, elements.data + index * elements.stride * bytes, bytes);
+        }
       }
     });
   }
@@ -330,7 +347,11 @@ class SortWalk {
         const std::int64_t index = index_of(keys[i]);
         // The lower half has no sign: inverts its highest bit, which is compared as one.
         std::uint64_t bits = 0;
-        std::memcpy(&bits, elements.data + index * elements.stride * std::int64_t{sizeof(bits)}, sizeof(bits));
+        if (elements.data == nullptr) {
+          bits = loader_.element(index);
+        } else {
+          std::memcpy(&bits, elements.data + index * elements.stride * std::int64_t{sizeof(bits)}, sizeof(bits));
+        }
         const std::uint64_t lower = static_cast<std::uint64_t>(whole_key(bits)) << 32;
         keys[i] = static_cast<Key>((lower ^ std::uint64_t{1} << 63) | static_cast<std::uint64_t>(index));
       }
@@ -397,6 +418,7 @@ class SortWalk {
   const SortRowsParameters& p_;
   const KernelArgs& args_;
   std::int64_t n_, k_;
+  RowLoader loader_;
   RowSorterCode sorter_code_;
   RowSorter<Key> sorter_;
   ColumnBlock columns_;

@@ -36,6 +36,7 @@ class TopkWalk {
     if (ShortSelector<Key>::takes(walk_.n(), walk_.k(), p_.coarse_lanes)) return run_short(first_row, end_row);
     for (std::int64_t row = first_row; row < end_row; ++row) {
       walk_.go_to(walk_.place_of(row));
+      if (walk_.loader().is_used()) walk_.loader().go_to(row);
       run_long(walk_.n());
     }
   }
@@ -48,7 +49,7 @@ class TopkWalk {
   /// Selects from `count` contiguous elements.
   void run_long(std::int64_t count) {
     auto* const found = memory<Key>(TopkRowsMemory::kFound);
-    const bool has_lost_bits = sort_found(found, selector_.select(input(), count, walk_.k()));
+    const bool has_lost_bits = sort_found(found, selector_.select(reader(), count, walk_.k()));
     walk_.write_results(elements(), keys(), has_lost_bits);
   }
   template <class T>
@@ -64,12 +65,13 @@ class TopkWalk {
     return walk_.sorter_code(p_.sort_few, p_.partition_less, p_.partition_at_most, p_.coarse_lanes);
   }
   RowSelectorCode selector_code() const {
-    return {walk_.template function<FindMinima>(p_.find_minima),
-            walk_.template function<FoldMinima>(p_.fold_minima),
-            walk_.template function<FilterKeys>(p_.filter_row),
-            walk_.template function<FilterKeys>(p_.filter_minima),
-            p_.coarse_lanes,
-            p_.sort.element_bytes};
+    return {
+        walk_.template function<FindMinima>(p_.find_minima),
+        walk_.template function<FoldMinima>(p_.fold_minima),
+        walk_.template function<FilterKeys>(p_.filter_row),
+        walk_.template function<FilterKeys>(p_.filter_minima),
+        p_.coarse_lanes,
+        p_.finds_computed_minima != 0 ? walk_.template function<ComputeElements>(p_.find_computed_minima) : nullptr};
   }
   ShortSelectorCode short_selector_code() const {
     ShortSelectorCode code = {{}, sorter_code_.sort_few, code_.filter_row, p_.coarse_lanes};
@@ -86,19 +88,21 @@ class TopkWalk {
                     memory<Key>(TopkRowsMemory::kFound),
                     memory<std::byte>(TopkRowsMemory::kElements),
                     keys(),
-                    other()})
+                    other(),
+                    memory<std::byte>(TopkRowsMemory::kComputed)})
         .run(first_row, end_row);
   }
-  StridedElements elements() const { return {input(), 1, walk_.n()}; }
+  StridedElements elements() { return {walk_.loader().is_used() ? nullptr : input(), 1, walk_.n()}; }
+  RowReader reader() {
+    if (!walk_.loader().is_used()) return {input(), p_.sort.element_bytes};
+    return {walk_.loader(), memory<std::byte>(TopkRowsMemory::kComputed),
+            memory<std::byte>(TopkRowsMemory::kComputedSome), p_.sort.element_bytes};
+  }
 
   /// Sorts the keys of the elements found, so that the first k are in order. Returns whether keys lost bits.
   bool sort_found(const Key* numbers, std::int64_t count) {
     auto* const copies = memory<std::byte>(TopkRowsMemory::kElements);
-    with_element_size(p_.sort.element_bytes, [&](auto bytes) {
-      for (std::int64_t i = 0; i < count; ++i) {
-        std::memcpy(copies + i * bytes, input() + number(numbers[i]) * bytes, bytes);
-      }
-    });
+    reader().copy(numbers, count, copies);
     const bool has_lost_bits = make_keys()(copies, numbers, keys(), count) != 0;
     walk_.sort_keys(elements(), keys(), other(), count);
     return has_lost_bits;

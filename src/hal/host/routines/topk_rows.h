@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "hal/host/routines/row_selector.h"
 #include "hal/host/routines/short_selector.h"
 #include "hal/host/routines/sort_rows.h"
@@ -14,6 +16,8 @@ inline constexpr std::uint32_t kTopkRowsRoutineAbi = 4;
 
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
+  using Short = ShortSelector<std::int64_t>;
+
   static constexpr std::int64_t kMost = RowSelector<std::int32_t>::kMostFound + RowSelector<std::int32_t>::kSpare;
   static constexpr std::int64_t kKeys = SortRowsParameters::kFixedBytes;
   static constexpr std::int64_t kOther = kKeys + kMost * 8;
@@ -23,12 +27,23 @@ struct TopkRowsMemory {
   static constexpr std::int64_t kGroups = kMinima + RowSelector<std::int64_t>::kMinimaBytes;
   static constexpr std::int64_t kPassing = kGroups + RowSelector<std::int64_t>::kMinimaBytes;
   static constexpr std::int64_t kEnd = kPassing + RowSelector<std::int64_t>::kPassingBytes;
+  /// Rows that are computed: a piece of one and what compute_some() needs, or as many short ones as are worked on at
+  /// once.
+  static constexpr std::int64_t kComputed = (kEnd + 63) / 64 * 64;
+  static constexpr std::int64_t kComputedSome = kComputed + RowLoader::kPieceBytes;
+  static constexpr std::int64_t computed_bytes(std::int64_t most_elements, std::int64_t element_bytes) {
+    const std::int64_t short_bytes =
+        Short::kRowsAtOnce * short_row_bytes(std::min(most_elements, Short::kMostElements), element_bytes);
+    return std::max(RowLoader::kPieceBytes + RowLoader::kSomeBytes, short_bytes);
+  }
+  static constexpr std::int64_t short_row_bytes(std::int64_t n, std::int64_t element_bytes) {
+    return (n * element_bytes + 63) / 64 * 64;
+  }
 
   /// Behind them, rows that interleave in memory, at least one.
   static constexpr std::int64_t kMostColumnBytes = 256 << 10;
 
   // Short rows have their minima, what is found and other numbers in the same places.
-  using Short = ShortSelector<std::int64_t>;
   static_assert(Short::kMinimaBytes <= kGroups - kMinima && 2 * Short::kMostNumbers <= kMost &&
                 Short::kMostNumbers * 8 <= kEnd - kPassing);
 };
@@ -46,6 +61,7 @@ struct TopkRowsParameters {
   std::int64_t find_minima, fold_minima, filter_minima;    // of others
   std::int64_t partition_less, partition_at_most;          // of coarse keys, like the functions that follow
   std::int64_t sort_few[RowSorterCode::kNumFew];
+  std::int64_t finds_computed_minima, find_computed_minima;  // whether there is the function for rows that are computed
 };
 
 /// Finds and sorts the first k elements of one row, or of one part of a row, per group: rows by ShortSelector where

@@ -11,8 +11,8 @@ Result<KernelSequence> lower_lane_scan(const KernelRequest& request, const Targe
   const auto& scan = std::get<ScanDescriptor>(request);
   MILLRACE_TRY(check_scan(scan));
   KernelSequence sequence;
-  MILLRACE_TRY(append_kernel(sequence, scan, operands_then_results(1, 1), target, options));
-  sequence.kernels.back().kernel.flops = flops_of(scan);
+  MILLRACE_TRY(append_kernel(sequence, scan, operands_then_results(num_operands(scan), 1), target, options));
+  sequence.kernels.back().kernel.flops = scan.load ? flops_of(scan) + count_flops(*scan.load) : flops_of(scan);
   return sequence;
 }
 

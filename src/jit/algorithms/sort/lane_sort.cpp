@@ -47,9 +47,8 @@ Result<KernelSequence> lower_lane_sort(const KernelRequest& request, const Targe
   const auto& sort = std::get<SortDescriptor>(request);
   MILLRACE_TRY(check_sort_of_parts(sort));
   KernelSequence sequence;
-  const std::size_t num_operands = sort.input_indices ? 2 : 1;
   MILLRACE_TRY(
-      append_lane_sort(sequence, sort, operands_then_results(num_operands, num_results(sort)), target, options));
+      append_lane_sort(sequence, sort, operands_then_results(num_operands(sort), num_results(sort)), target, options));
   return sequence;
 }
 

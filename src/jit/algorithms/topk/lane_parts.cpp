@@ -51,7 +51,7 @@ Candidates candidates_of(const SortDescriptor& sort, const SizeExpr& parts) {
 std::vector<RequestCase> lane_topk_parts_cases(const KernelRequest& request, const TargetSpec&) {
   const auto& sort = std::get<SortDescriptor>(request);
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  if (sort.k == n) return {};
+  if (sort.k == n || sort.load) return {};  // one kernel reads it once
   const SizeExpr is_long =
       margin_of_both(n - elements_per_part(sort) * kFewestParts + 1, margin_of_at_most(n, kMostIndexedByLanes));
   const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(sort.k, kMostSelected));

@@ -76,8 +76,9 @@ TEST_CASE("a row of any length is sorted as a whole or in parts") {
 
 TEST_CASE("short rows are refused, and what one kernel does better is not considered") {
   const auto reason = [](const SortCase& test) {
+    const KernelSequence sequence = lower(descriptor_of(test)).value();
     std::string text;
-    for (const Refusal& refusal : lower(descriptor_of(test)).value().refusals) {
+    for (const Refusal& refusal : sequence.refusals) {
       if (refusal.who == "lane_sort_parts") text += refusal.reason;
     }
     return text;

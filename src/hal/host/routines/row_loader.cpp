@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/host/routines/row_loader.h"
+
+#include <algorithm>
+
+#include "hal/host/routines/element_copies.h"
+
+namespace millrace {
+
+void RowLoader::go_to(std::int64_t row) {
+  std::array<std::int64_t, kMostRowSources> offsets{};
+  std::copy_n(sizes_ + RowLoadSizes::kOffsets, num_sources(), offsets.begin());
+  for (std::int64_t dim = p_.num_dims; dim-- > 0;) {
+    const std::int64_t* sizes = sizes_ + RowLoadSizes::extent_of(p_.num_sources, dim);
+    // Most rows are those of a matrix, which need no division.
+    const std::int64_t position = dim > 0 ? row % sizes[0] : row;
+    if (dim > 0) row /= sizes[0];
+    for (std::size_t i = 0; i < num_sources(); ++i) offsets[i] += position * sizes[1 + i];
+  }
+  for (std::size_t i = 0; i < num_sources(); ++i) {
+    const void* const buffer = buffers_[p_.buffers[i]];
+    row_[i] = static_cast<const std::byte*>(buffer) + offsets[i] * p_.element_bytes[i];
+  }
+}
+
+template <class Number>
+void RowLoader::compute_some(const Number* numbers, std::int64_t count, std::byte* to, std::byte* memory) const {
+  for (std::int64_t done = 0; done < count; done += kSomeAtOnce) {
+    const std::int64_t num_now = std::min(kSomeAtOnce, count - done);
+    Places places = row_;
+    for (std::size_t source = 0; source < num_sources(); ++source) {
+      if (p_.is_spread[source] != 0) continue;
+      std::byte* const gathered = memory + static_cast<std::int64_t>(source) * kSomeAtOnce * 8;
+      copy_elements(row_[source], p_.element_bytes[source], numbers + done, num_now, gathered);
+      places[source] = gathered;
+    }
+    call(places, num_now, to + done * p_.computed_bytes);
+  }
+}
+template void RowLoader::compute_some(const std::uint32_t*, std::int64_t, std::byte*, std::byte*) const;
+template void RowLoader::compute_some(const std::uint64_t*, std::int64_t, std::byte*, std::byte*) const;
+
+void RowLoader::prefetch(std::int64_t count) const {
+  constexpr std::int64_t kLineBytes = 64;
+  for (std::size_t i = 0; i < num_sources(); ++i) {
+    const std::int64_t bytes = p_.is_spread[i] != 0 ? 1 : count * p_.element_bytes[i];
+    for (std::int64_t at = 0; at < bytes; at += kLineBytes) __builtin_prefetch(row_[i] + at);
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "millrace/hal/host_kernel.h"
+
+namespace millrace {
+
+/// The loads that compute an element, at most.
+inline constexpr std::size_t kMostRowSources = 4;
+
+/// Computes `count` elements of a row, given where each load finds the first of its own.
+using ComputeElements = std::byte* (*)(void* to, std::int64_t count, const void*, const void*, const void*,
+                                       const void*);
+
+/// How rows are computed from the operands, which are the first buffers, while they are read. All i64.
+struct RowLoadParameters {
+  std::int64_t compute;  // the function's offset from the image's entry
+  std::int64_t num_operands;
+  std::int64_t computed_bytes;  // of an element; 0: rows are in memory, and nothing here is used
+  std::int64_t num_sources, num_dims;
+  std::int64_t first_size;  // where the size arguments begin that RowLoadSizes describes
+  std::int64_t buffers[kMostRowSources], element_bytes[kMostRowSources];
+  std::int64_t is_spread[kMostRowSources];  // one element for the whole row
+};
+
+/// The size arguments: the offset of each source, and then per dim of the rows, outermost first, its extent and the
+/// stride of each source. In elements.
+struct RowLoadSizes {
+  static constexpr std::int64_t kOffsets = 0;
+  static constexpr std::int64_t extent_of(std::int64_t num_sources, std::int64_t dim) {
+    return num_sources + dim * (1 + num_sources);
+  }
+};
+
+/// Computes elements of rows.
+class RowLoader {
+ public:
+  /// What is read once can be computed in pieces that stay in the L1 cache.
+  static constexpr std::int64_t kPieceBytes = 8 << 10;
+  /// The room that compute_some needs.
+  static constexpr std::int64_t kSomeAtOnce = 64;
+  static constexpr std::int64_t kSomeBytes = std::int64_t{kMostRowSources} * kSomeAtOnce * 8;
+
+  RowLoader(const void* code, const RowLoadParameters& p, const KernelArgs& args)
+      : p_(p),
+        sizes_(args.sizes + p.first_size),
+        buffers_(args.buffers),
+        compute_(reinterpret_cast<ComputeElements>(
+            reinterpret_cast<std::uintptr_t>(static_cast<const std::byte*>(code) + p.compute))) {}
+
+  bool is_used() const { return p_.computed_bytes != 0; }
+
+  /// What follows is done for this row.
+  void go_to(std::int64_t row);
+  /// Computes the elements from `first` on.
+  void compute(std::int64_t first, std::int64_t count, std::byte* to) const { call(at(first), count, to); }
+  /// Calls another function with the same arguments, which gets other results from the elements.
+  void compute_by(ComputeElements function, std::int64_t first, std::int64_t count, void* to) const {
+    const Places places = at(first);
+    function(to, count, places[0], places[1], places[2], places[3]);
+  }
+  /// Computes the elements with these numbers. `memory` has kSomeBytes.
+  template <class Number>
+  void compute_some(const Number* numbers, std::int64_t count, std::byte* to, std::byte* memory) const;
+  /// The bits of one element.
+  std::uint64_t element(std::int64_t number) const {
+    std::uint64_t bits = 0;
+    call(at(number), 1, reinterpret_cast<std::byte*>(&bits));
+    return bits;
+  }
+  /// Fetches `count` elements of what the row is computed from.
+  void prefetch(std::int64_t count) const;
+
+ private:
+  using Places = std::array<const std::byte*, kMostRowSources>;
+
+  Places at(std::int64_t number) const {
+    Places places = row_;
+    for (std::size_t i = 0; i < num_sources(); ++i) {
+      if (p_.is_spread[i] == 0) places[i] += number * p_.element_bytes[i];
+    }
+    return places;
+  }
+  void call(const Places& places, std::int64_t count, std::byte* to) const {
+    compute_(to, count, places[0], places[1], places[2], places[3]);
+  }
+  std::size_t num_sources() const { return static_cast<std::size_t>(p_.num_sources); }
+
+  const RowLoadParameters& p_;
+  const std::int64_t* sizes_;
+  void* const* buffers_;
+  ComputeElements compute_;
+  Places row_{};
+};
+
+}  // namespace millrace

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/algorithms/stored_load.h"
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+Status check_map(const LoopKernel& load, const KernelTensor& input, const std::string& name) {
+  const auto refuse = [&](std::string why) { return invalid_argument(fmt::format("lower '{}': {}", name, why)); };
+  if (const Status status = verify(load); !status.ok()) return refuse("its load: " + status.message());
+  if (!load.reductions.empty() || load.results.size() != 1) {
+    return refuse(fmt::format("its load has {} reductions and {} results, expected a map to one result",
+                              load.reductions.size(), load.results.size()));
+  }
+  const KernelTensor& result = load.results[0];
+  if (result.type == input.type && result.layout == input.layout) return {};
+  return refuse(fmt::format("its load computes {} with {}, expected its input, {} with {}", result.type.to_text(),
+                            result.layout.to_text(), input.type.to_text(), input.layout.to_text()));
+}
+
+}  // namespace
+
+Status check_load(const KernelRequest& request) {
+  const LoopKernel* const load = load_of(request);
+  if (load == nullptr) return {};
+  if (const auto* sort = std::get_if<SortDescriptor>(&request)) return check_map(*load, sort->input, sort->name);
+  const auto& scan = std::get<ScanDescriptor>(request);
+  return check_map(*load, scan.input, scan.name);
+}
+
+const LoopKernel* load_of(const KernelRequest& request) {
+  const std::optional<LoopKernel>* load = nullptr;
+  if (const auto* sort = std::get_if<SortDescriptor>(&request)) load = &sort->load;
+  if (const auto* scan = std::get_if<ScanDescriptor>(&request)) load = &scan->load;
+  return load != nullptr && *load ? &**load : nullptr;
+}
+
+KernelRequest without_load(KernelRequest request) {
+  if (auto* sort = std::get_if<SortDescriptor>(&request)) sort->load.reset();
+  if (auto* scan = std::get_if<ScanDescriptor>(&request)) scan->load.reset();
+  return request;
+}
+
+Result<KernelSequence> with_stored_load(const LoopKernel& load, KernelSequence sequence, const Target& target,
+                                        const LowerOptions& options) {
+  // The algorithm that a test forces is the sort's.
+  LowerOptions any_loop = options;
+  any_loop.force_algorithm.clear();
+  MILLRACE_TRY_ASSIGN(KernelSequence stored, lower_request(load, target, any_loop));
+  const auto first_scratch = static_cast<std::uint32_t>(stored.scratch.size());
+  stored.scratch.push_back({"loaded", size_bytes(load.results[0].type)});
+  const SequenceOperand loaded = {SequenceOperand::Kind::kScratch, first_scratch};
+  for (SequenceKernel& entry : stored.kernels) {
+    for (SequenceOperand& buffer : entry.buffers) {
+      if (buffer.kind == SequenceOperand::Kind::kResult) buffer = loaded;
+    }
+  }
+  stored.scratch.insert(stored.scratch.end(), sequence.scratch.begin(), sequence.scratch.end());
+  for (SequenceKernel& entry : sequence.kernels) {
+    for (SequenceOperand& buffer : entry.buffers) {
+      if (buffer.kind == SequenceOperand::Kind::kScratch) {
+        buffer.index += first_scratch + 1;
+      } else if (buffer.kind == SequenceOperand::Kind::kOperand) {
+        buffer = loaded;
+      }
+    }
+    stored.kernels.push_back(std::move(entry));
+  }
+  return stored;
+}
+
+}  // namespace millrace

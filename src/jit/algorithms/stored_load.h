@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jit/algorithms/algorithm.h"
+
+namespace millrace {
+
+/// Checks that the request's load, if it has one, is a map to its input.
+Status check_load(const KernelRequest&);
+/// The load through which a sort or scan reads; null if there is none.
+const LoopKernel* load_of(const KernelRequest&);
+/// The same request for an input in memory.
+KernelRequest without_load(KernelRequest);
+
+/// The sequence of a request without its load, made that of the request with it: a kernel stores what the load computes
+/// to scratch, which the others read as their input. For algorithms that do not read loads.
+Result<KernelSequence> with_stored_load(const LoopKernel& load, KernelSequence, const Target&, const LowerOptions&);
+
+}  // namespace millrace

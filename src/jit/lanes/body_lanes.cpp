@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/lanes/body_lanes.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "jit/lanes/bfloat16_lanes.h"
+#include "jit/lanes/sort_leaves.h"
+
+namespace millrace {
+namespace {
+
+/// An op without lanes has no value.
+using MaybeLane = std::optional<LaneValue>;
+
+class BodyLanes {
+ public:
+  explicit BodyLanes(LaneBuilder& b) : b_(b) {}
+
+  MaybeLane arithmetic(KernelOp op, DType dtype, std::span<const LaneValue> x) {
+    if (op == KernelOp::kSelect) return b_.select(is_false(x[0]), x[2], x[1]);
+    if (dtype == DType::kBool) return of_bools(op, x);
+    return is_float(dtype) ? of_floats(op, dtype, x) : of_integers(op, dtype, x);
+  }
+
+  MaybeLane converted(DType from, DType to, LaneValue x) {
+    if (from == DType::kF16) return to == DType::kF32 ? MaybeLane(b_.unary(LaneOp::kFromHalf, x)) : std::nullopt;
+    if (from == DType::kBF16) return to == DType::kF32 ? MaybeLane(from_bfloat16(b_, x)) : std::nullopt;
+    if (is_float(from) && to == DType::kBool) {
+      return truth(b_.invert(is_false(b_.binary(LaneOp::kAnd, x, b_.constant(magnitude_of(from))))));
+    }
+    if (from == DType::kF32) return from_float(to, x);
+    if (is_float(from)) return std::nullopt;
+    if (to == DType::kF32) return from == DType::kU32 ? std::nullopt : MaybeLane(b_.unary(LaneOp::kFromInt, x));
+    if (is_float(to)) return std::nullopt;
+    return to == DType::kBool ? truth(b_.invert(is_false(x))) : wrapped(x, to);
+  }
+
+  LaneValue constant(DType dtype, std::uint64_t bits) {
+    const unsigned unused = 64 - 8 * static_cast<unsigned>(size_bytes(dtype));
+    const auto high = static_cast<std::int64_t>(bits << unused);
+    const bool extends_sign = is_signed(dtype) || lane_bits_of_dtype(dtype) == b_.lane_bits();
+    return b_.constant(extends_sign ? high >> unused : static_cast<std::int64_t>(bits));
+  }
+
+  /// An integer cut to its dtype, and extended again.
+  LaneValue wrapped(LaneValue x, DType dtype) {
+    const int unused = b_.lane_bits() - lane_bits_of_dtype(dtype);
+    if (unused == 0 || dtype == DType::kBool) return x;
+    if (!is_signed(dtype)) return b_.binary(LaneOp::kAnd, x, b_.constant(2 * magnitude_of(dtype) + 1));
+    return b_.unary(LaneOp::kShiftRightSigned, b_.unary(LaneOp::kShiftLeft, x, unused), unused);
+  }
+
+ private:
+  static int lane_bits_of_dtype(DType dtype) { return 8 * static_cast<int>(size_bytes(dtype)); }
+
+  LaneValue is_false(LaneValue x) { return b_.binary(LaneOp::kEqual, x, b_.constant(0)); }
+  /// Masks become values at once, because few of them fit registers.
+  LaneValue truth(LaneValue mask) { return b_.select(mask, b_.constant(1), b_.constant(0)); }
+  LaneValue inverse_truth(LaneValue mask) { return b_.select(mask, b_.constant(0), b_.constant(1)); }
+
+  MaybeLane of_floats(KernelOp op, DType dtype, std::span<const LaneValue> x) {
+    switch (op) {
+      case KernelOp::kAdd:
+        return b_.binary(LaneOp::kAddFloat, x[0], x[1]);
+      case KernelOp::kSub:
+        return b_.binary(LaneOp::kSubFloat, x[0], x[1]);
+      case KernelOp::kMul:
+        return b_.binary(LaneOp::kMulFloat, x[0], x[1]);
+      case KernelOp::kDiv:
+        return b_.binary(LaneOp::kDivFloat, x[0], x[1]);
+      case KernelOp::kNeg:
+        return b_.binary(LaneOp::kXor, x[0], b_.constant(~magnitude_of(dtype)));
+      case KernelOp::kAbs:
+        return b_.binary(LaneOp::kAnd, x[0], b_.constant(magnitude_of(dtype)));
+      case KernelOp::kMin:
+        return extreme(LaneOp::kMinFloat, LaneOp::kOr, x);
+      case KernelOp::kMax:
+        return extreme(LaneOp::kMaxFloat, LaneOp::kAnd, x);
+      case KernelOp::kEq:
+        return truth(are_equal(x));
+      case KernelOp::kNe:
+        return inverse_truth(are_equal(x));
+      case KernelOp::kLt:
+        return truth(b_.binary(LaneOp::kLessFloat, x[0], x[1]));
+      case KernelOp::kLe:
+        return inverse_truth(b_.binary(LaneOp::kNotAtMostFloat, x[0], x[1]));
+      default:
+        return std::nullopt;
+    }
+  }
+
+  /// Both orders of the operands differ for zeros, whose bits are joined, and for NaNs, which a sum keeps.
+  LaneValue extreme(LaneOp op, LaneOp join, std::span<const LaneValue> x) {
+    const LaneValue joined = b_.binary(join, b_.binary(op, x[0], x[1]), b_.binary(op, x[1], x[0]));
+    const LaneValue nan = b_.binary(LaneOp::kAddFloat, x[0], x[1]);
+    return b_.select(b_.binary(LaneOp::kUnordered, x[0], x[1]), nan, joined);
+  }
+
+  /// The mask of floats of which neither is above the other, nor a NaN.
+  LaneValue are_equal(std::span<const LaneValue> x) {
+    const LaneValue differ = b_.binary(LaneOp::kEither, b_.binary(LaneOp::kNotAtMostFloat, x[0], x[1]),
+                                       b_.binary(LaneOp::kNotAtMostFloat, x[1], x[0]));
+    return b_.invert(differ);
+  }
+
+  MaybeLane of_integers(KernelOp op, DType dtype, std::span<const LaneValue> x) {
+    switch (op) {
+      case KernelOp::kAdd:
+        return wrapped(b_.binary(LaneOp::kAdd, x[0], x[1]), dtype);
+      case KernelOp::kSub:
+        return wrapped(b_.binary(LaneOp::kAdd, x[0], negative(x[1])), dtype);
+      case KernelOp::kMul:
+        return wrapped(b_.binary(LaneOp::kMul, x[0], x[1]), dtype);
+      case KernelOp::kNeg:
+        return wrapped(negative(x[0]), dtype);
+      case KernelOp::kAbs:
+        return is_signed(dtype) ? b_.binary(LaneOp::kMax, x[0], wrapped(negative(x[0]), dtype)) : x[0];
+      case KernelOp::kMin:
+      case KernelOp::kMax:
+        return turned(
+            b_.binary(op == KernelOp::kMin ? LaneOp::kMin : LaneOp::kMax, turned(x[0], dtype), turned(x[1], dtype)),
+            dtype);
+      case KernelOp::kEq:
+        return truth(b_.binary(LaneOp::kEqual, x[0], x[1]));
+      case KernelOp::kNe:
+        return inverse_truth(b_.binary(LaneOp::kEqual, x[0], x[1]));
+      case KernelOp::kLt:
+        return truth(b_.binary(LaneOp::kLess, turned(x[0], dtype), turned(x[1], dtype)));
+      case KernelOp::kLe:
+        return inverse_truth(b_.binary(LaneOp::kLess, turned(x[1], dtype), turned(x[0], dtype)));
+      default:
+        return of_bits(op, x);
+    }
+  }
+
+  MaybeLane of_bools(KernelOp op, std::span<const LaneValue> x) {
+    switch (op) {
+      case KernelOp::kMul:
+      case KernelOp::kMin:
+        return of_bits(KernelOp::kAnd, x);
+      case KernelOp::kMax:
+        return of_bits(KernelOp::kOr, x);
+      case KernelOp::kEq:
+      case KernelOp::kNe:
+      case KernelOp::kLt:
+      case KernelOp::kLe:
+        return of_integers(op, DType::kU8, x);
+      default:
+        return of_bits(op, x);
+    }
+  }
+
+  MaybeLane of_bits(KernelOp op, std::span<const LaneValue> x) {
+    switch (op) {
+      case KernelOp::kAnd:
+        return b_.binary(LaneOp::kAnd, x[0], x[1]);
+      case KernelOp::kOr:
+        return b_.binary(LaneOp::kOr, x[0], x[1]);
+      case KernelOp::kXor:
+        return b_.binary(LaneOp::kXor, x[0], x[1]);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  LaneValue negative(LaneValue x) {
+    return b_.binary(LaneOp::kAdd, b_.binary(LaneOp::kXor, x, b_.constant(-1)), b_.constant(1));
+  }
+  /// Unsigned integers as wide as lanes, so that they order like signed ones, and back.
+  LaneValue turned(LaneValue x, DType dtype) {
+    const bool is_turned = !is_signed(dtype) && lane_bits_of_dtype(dtype) == b_.lane_bits();
+    return is_turned ? b_.binary(LaneOp::kXor, x, b_.constant(~magnitude_of(dtype))) : x;
+  }
+
+  MaybeLane from_float(DType to, LaneValue x) {
+    if (to == DType::kF16) return b_.unary(LaneOp::kToHalf, x);
+    if (to == DType::kBF16) return to_bfloat16(b_, x);
+    if (is_float(to) || to == DType::kU32) return std::nullopt;
+    // The lowest integer stands for all that do not fit: right below the range, inverted above it, and 0 for a NaN.
+    constexpr std::int64_t kTwoToThe31 = 0x4f00'0000;
+    const LaneValue cut = b_.unary(LaneOp::kToInt, x);
+    const LaneValue inverted = b_.binary(LaneOp::kXor, cut, b_.constant(-1));
+    const LaneValue fits = b_.binary(LaneOp::kLessFloat, x, b_.constant(kTwoToThe31));
+    const LaneValue saturated = b_.select(fits, cut, inverted);
+    const LaneValue number = b_.select(b_.binary(LaneOp::kUnordered, x, x), b_.constant(0), saturated);
+    if (size_bytes(to) == 4) return number;
+    const std::int64_t most = is_signed(to) ? magnitude_of(to) : 2 * magnitude_of(to) + 1;
+    const std::int64_t least = is_signed(to) ? ~most : 0;
+    return b_.binary(LaneOp::kMin, b_.binary(LaneOp::kMax, number, b_.constant(least)), b_.constant(most));
+  }
+
+  LaneBuilder& b_;
+};
+
+}  // namespace
+
+Result<int> lane_bits_of(const Body& body) {
+  std::optional<DType> wide, narrow_float;
+  for (const BodyInstruction& instruction : body.instructions) {
+    if (size_bytes(instruction.dtype) == 8) wide = instruction.dtype;
+    if (is_float(instruction.dtype) && size_bytes(instruction.dtype) < 8) narrow_float = instruction.dtype;
+  }
+  if (wide && narrow_float) {
+    return unimplemented(fmt::format("{} beside {}, lanes have one width", to_text(*narrow_float), to_text(*wide)));
+  }
+  return wide ? 64 : 32;
+}
+
+Result<LaneValue> append_body(LaneBuilder& b, const Body& body, std::span<const LaneValue> loads) {
+  BodyLanes lanes(b);
+  std::vector<LaneValue> values;
+  for (const BodyInstruction& instruction : body.instructions) {
+    std::vector<LaneValue> x;
+    for (unsigned i = 0; i < instruction.num_operands; ++i) x.push_back(values[index_of(instruction.operands[i])]);
+    // A select and a comparison are known by what they select and compare.
+    const unsigned typed = instruction.op == KernelOp::kSelect ? 1 : 0;
+    const DType from =
+        instruction.num_operands > 0 ? body.instructions[instruction.operands[typed]].dtype : instruction.dtype;
+    MaybeLane value;
+    if (instruction.op == KernelOp::kConstant) {
+      value = lanes.constant(instruction.dtype, instruction.immediate);
+    } else if (instruction.op == KernelOp::kLoad) {
+      if (instruction.num_operands == 0) value = loads[instruction.immediate];
+    } else if (instruction.op == KernelOp::kConvert) {
+      value = lanes.converted(from, instruction.dtype, x[0]);
+    } else if (instruction.op == KernelOp::kBitcast) {
+      value = is_float(instruction.dtype) ? x[0] : lanes.wrapped(x[0], instruction.dtype);
+    } else if (is_lanewise(instruction.op)) {
+      value = lanes.arithmetic(instruction.op, from, x);
+    }
+    if (!value) {
+      const std::string to =
+          instruction.op == KernelOp::kConvert ? fmt::format(" to {}", to_text(instruction.dtype)) : "";
+      return unimplemented(fmt::format("{} of {}{} has no lanes", to_text(instruction.op), to_text(from), to));
+    }
+    values.push_back(*value);
+  }
+  return values[index_of(body.yields[0])];
+}
+
+LaneValue widen_element(LaneBuilder& b, LaneValue x, DType stored) {
+  if (stored == DType::kF16) return b.unary(LaneOp::kFromHalf, x);
+  if (stored == DType::kBF16) return from_bfloat16(b, x);
+  return stored == DType::kBool ? true_is_one(b, x) : x;
+}
+
+LaneValue narrow_element(LaneBuilder& b, LaneValue x, DType stored) {
+  if (body_dtype(stored) == stored) return x;
+  x = stored == DType::kF16 ? b.unary(LaneOp::kToHalf, x) : to_bfloat16(b, x);
+  return b.unary(LaneOp::kShiftRightSigned, b.unary(LaneOp::kShiftLeft, x, 16), 16);
+}
+
+}  // namespace millrace

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "jit/lanes/lane_function.h"
+#include "millrace/base/status.h"
+#include "millrace/jit/body.h"
+
+namespace millrace {
+
+/// The width of the lanes in which a body computes: 64 bits if a value of it, or of what it loads, has 64. Refuses f32
+/// beside those.
+Result<int> lane_bits_of(const Body&);
+
+/// Appends a body of one yield, given what its loads give: lanes hold floats as their
+/// bits, integers extended from their dtype, and bools as 0 and 1. Rounds like the body, so mul and add stay two
+/// operations. Refuses an op that lanes lack.
+Result<LaneValue> append_body(LaneBuilder&, const Body&, std::span<const LaneValue> loads);
+
+/// A loaded element as append_body takes it, and its yield as a stored one would be loaded (element_of).
+LaneValue widen_element(LaneBuilder&, LaneValue, DType stored);
+LaneValue narrow_element(LaneBuilder&, LaneValue, DType stored);
+
+}  // namespace millrace

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "jit/lanes/lane_function.h"
+#include "millrace/base/status.h"
+#include "millrace/jit/body.h"
+
+namespace millrace {
+
+/// How the elements of a row are computed.
+struct ComputedElements {
+  /// What a load of the body reads.
+  struct Source {
+    DType dtype = DType::kF32;
+    bool is_spread = false;    // one element for the whole row; otherwise one per element, side by side
+    bool is_repeated = false;  // the same for every row, so that it is in the cache
+  };
+  std::vector<Source> sources;
+  Body body;
+  DType dtype = DType::kF32;  // of the elements
+};
+
+/// Whether the body is short, so that code may have a few copies of it.
+bool is_short(const ComputedElements&);
+
+/// The computation of elements within a function whose arguments from `first_pointer` on are the sources. Precondition:
+/// compute_elements_function takes the elements, and lanes have their width.
+class ComputedLanes {
+ public:
+  ComputedLanes(LaneBuilder&, const ComputedElements&, int first_pointer);
+
+  /// The vector with this number from the pointers on, as one in memory would be loaded. With a mask, other lanes are
+  /// unspecified, and touch no memory.
+  LaneValue vector(int number, LaneValue mask = kNoLaneValue);
+  void advance(int num_vectors);
+
+ private:
+  LaneValue load(std::size_t source, int number, LaneValue mask);
+  LaneValue spread(std::size_t source);
+  int pointer(std::size_t source) const { return first_pointer_ + static_cast<int>(source); }
+
+  LaneBuilder& b_;
+  const ComputedElements& elements_;
+  int first_pointer_;
+  std::vector<LaneValue> spread_;  // by source; kNoLaneValue for one with an element each
+};
+
+/// The function ComputeElements of src/hal/host/routines/row_loader.h. Refuses what lanes cannot compute.
+Result<LaneFunction> compute_elements_function(IsaLevel, const ComputedElements&);
+
+}  // namespace millrace
