@@ -144,6 +144,23 @@ void store_indices(LaneBuilder& b, int pointer, std::int32_t offset_bytes, LaneV
   }
 }
 
+/// The element of a key that holds it.
+LaneValue value_of(LaneBuilder& b, LaneValue key, const LaneKeys& keys) {
+  if (!keys.with_index) return element_of_coarse(b, key, coarse(keys));
+  return element_of_exact(b, key_above_index(b, key, keys), keys);
+}
+
+/// The keys of a few vectors, sorted.
+std::vector<LaneValue> load_sorted(LaneBuilder& b, int pointer, const FewMasks& masks, int num_vectors) {
+  const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
+  std::vector<LaneValue> vectors;
+  for (int i = 0; i < num_vectors; ++i) {
+    vectors.push_back(masks.load(pointer, i * vector_bytes, b.lane_element(), i, b.greatest()));
+  }
+  sort_lanes(b, vectors);
+  return vectors;
+}
+
 }  // namespace
 
 LaneElement element_of(DType dtype) {
@@ -226,16 +243,29 @@ LaneFunction sort_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
   enum { kFrom, kTo, kCount };
   LaneBuilder b(isa, lane_bits);
   const FewMasks masks(b, kCount, num_vectors / 2);
+  const std::vector<LaneValue> vectors = load_sorted(b, kFrom, masks, num_vectors);
   const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
-  std::vector<LaneValue> vectors;
-  for (int i = 0; i < num_vectors; ++i) {
-    vectors.push_back(masks.load(kFrom, i * vector_bytes, b.lane_element(), i, b.greatest()));
-  }
-  sort_lanes(b, vectors);
   for (int i = 0; i < num_vectors; ++i) {
     b.store(kTo, i * vector_bytes, b.lane_element(), vectors[static_cast<std::size_t>(i)], masks.of(i));
   }
   return b.finish_with(kTo);
+}
+
+LaneFunction sort_few_results_function(IsaLevel isa, const LaneKeys& keys, SortResult result, int num_vectors) {
+  enum { kFrom, kResults, kCount };
+  LaneBuilder b(isa, keys.lane_bits());
+  const FewMasks masks(b, kCount, num_vectors / 2);
+  const std::vector<LaneValue> vectors = load_sorted(b, kFrom, masks, num_vectors);
+  const LaneElement element = element_of(keys.dtype);
+  for (int i = 0; i < num_vectors; ++i) {
+    const LaneValue key = vectors[static_cast<std::size_t>(i)];
+    if (result == SortResult::kValues) {
+      b.store(kResults, i * b.num_lanes() * element.bytes, element, value_of(b, key, keys), masks.of(i));
+    } else {
+      store_indices(b, kResults, i * b.num_lanes() * kIndexBytes, key, keys, masks.of(i), masks.count_from(i));
+    }
+  }
+  return b.finish_with(kResults);
 }
 
 LaneFunction sort_values_function(IsaLevel isa, const LaneKeys& keys, int num_elements) {
@@ -336,10 +366,8 @@ LaneFunction write_values_function(IsaLevel isa, const LaneKeys& keys) {
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
   b.for_vectors(kCount, [&](LaneValue mask) {
-    LaneValue value = load_some(b, kKeys, b.lane_element(), mask);
-    value = keys.with_index ? element_of_exact(b, key_above_index(b, value, keys), keys)
-                            : element_of_coarse(b, value, coarse(keys));
-    b.store(kValues, 0, element, value, mask);
+    const LaneValue key = load_some(b, kKeys, b.lane_element(), mask);
+    b.store(kValues, 0, element, value_of(b, key, keys), mask);
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
     b.advance(kValues, b.num_lanes() * element.bytes);
   });

@@ -44,6 +44,13 @@ std::int64_t elements_in_registers(const SortDescriptor& sort, IsaLevel isa) {
   return fits && is_one_result && !lane_keys_of(sort).are_halved() ? n.constant() : 0;
 }
 
+/// Whether the one result is written part by part: it is contiguous, and keys hold it.
+bool writes_sorted(const SortDescriptor& sort) {
+  if (sort.values.has_value() == sort.indices.has_value() || sort.input_indices || selects_first(sort)) return false;
+  const KernelTensor& result = sort.values ? *sort.values : *sort.indices;
+  return result.layout.strides[sort.axis].is(1) && !lane_keys_of(sort).are_halved();
+}
+
 /// The functions that a selection needs: for short rows those of the vectors that k asks for, and those for others.
 struct SelectionRange {
   FewRange short_few;
@@ -146,7 +153,9 @@ class SortImageEmitter {
     }
     if (!keys_.with_index) p.num_pattern_runs = set_pattern_runs(keys_, p.pattern_runs);
     if (functions.keys) p.make_keys = append(make_keys_function(spec_.isa, keys_));
-    if (functions.sorter) emit_sorter(keys_.lane_bits(), few, p);
+    p.writes_sorted = functions.sorter && functions.results && few.partitions && writes_sorted(sort_);
+    if (functions.sorter) emit_sorter(keys_.lane_bits(), few, p.writes_sorted != 0 && sort_.k == num_elements(), p);
+    if (p.writes_sorted != 0) emit_results_sorter(p);
     if (functions.runs && is_float(keys_.dtype) && !keys_.with_index) {
       p.take_zeros = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kZeros));
       p.take_nans = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kNans));
@@ -173,7 +182,7 @@ class SortImageEmitter {
     for (std::size_t i = range.short_few.first; i < range.short_few.end; ++i) {
       p.find_group_minima[i] = append(find_group_minima_function(spec_.isa, coarse, 1 << i));
     }
-    emit_sorter(coarse.lane_bits(), range.has_long_rows ? FewRange{} : range.short_few, p);
+    emit_sorter(coarse.lane_bits(), range.has_long_rows ? FewRange{} : range.short_few, false, p);
     if (!range.has_long_rows) return p;
     p.find_minima = append(find_minima_function(spec_.isa, coarse));
     p.fold_minima = append(fold_minima_function(spec_.isa, coarse.lane_bits()));
@@ -200,15 +209,27 @@ class SortImageEmitter {
     p.transpose_indices = append(transpose_tiles_function(spec_.isa, sizeof(std::int64_t)));
     p.index_tile = transpose_tile_of(spec_.isa, sizeof(std::int64_t));
   }
-  /// Fills in the functions of a RowSorter.
+  const SizeExpr& num_elements() const { return sort_.input.type.shape[sort_.axis]; }
+
+  /// Fills in the functions of a RowSorter. If results are written of every part, keys are sorted for samples alone.
   template <class Parameters>
-  void emit_sorter(int lane_bits, const FewRange& few, Parameters& p) {
+  void emit_sorter(int lane_bits, const FewRange& few, bool only_samples, Parameters& p) {
     for (std::size_t i = few.first; i < few.end; ++i) {
+      if (only_samples && std::ranges::find(RowSorterCode::kSampleFew, i) == std::end(RowSorterCode::kSampleFew)) {
+        continue;
+      }
       p.sort_few[i] = append(sort_few_function(spec_.isa, lane_bits, 1 << i));
     }
     if (!few.partitions) return;
     p.partition_less = append(partition_function(spec_.isa, lane_bits, PartitionAt::kLess));
     p.partition_at_most = append(partition_function(spec_.isa, lane_bits, PartitionAt::kAtMost));
+  }
+
+  void emit_results_sorter(SortRowsParameters& p) {
+    const SortResult result = sort_.values ? SortResult::kValues : SortResult::kIndices;
+    for (std::size_t i = 0; i < RowSorterCode::kNumFew; ++i) {
+      p.sort_few_results[i] = append(sort_few_results_function(spec_.isa, keys_, result, 1 << i));
+    }
   }
 
   std::int64_t append(const LaneFunction& function) { return append_lanes(as_, function); }
@@ -220,6 +241,10 @@ class SortImageEmitter {
 };
 
 }  // namespace
+
+std::string results_text(const SortDescriptor& sort) {
+  return fmt::format("all {} written when sorted {}", sort.k == sort.input.type.shape[sort.axis], writes_sorted(sort));
+}
 
 std::vector<SizeExpr> size_arguments_of(const SortDescriptor& sort) {
   const auto tensors = tensors_of(sort);
@@ -286,11 +311,11 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   const FewRange few = few_of(sort, spec.isa);
   planned.key_text = fmt::format(
       "{} {} lanes of {} largest {} values {} indices {} of {} dims {} few {} to {} partitions {} in registers {} "
-      "scratch {} columns {}{}\n",
+      "scratch {} columns {} {}{}\n",
       selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.lane_bits(), keys.largest,
       sort.values.has_value(), sort.indices.has_value(), sort.input_indices ? "elements" : "positions",
       row_dims(sort).size(), few.first, few.end, few.partitions, elements_in_registers(sort, spec.isa), !fits,
-      column_bytes(sort, spec), selects ? selection_of(sort, spec.isa).to_text() : "");
+      column_bytes(sort, spec), results_text(sort), selects ? selection_of(sort, spec.isa).to_text() : "");
   if (sort.load) {
     MILLRACE_TRY(check_gain_of_load(sort, spec));
     MILLRACE_TRY_ASSIGN(const RowLoad load, plan_row_load(*sort.load, sort.axis, spec.isa));

@@ -17,6 +17,9 @@ Status check_lanes_sort(const SortDescriptor&, const TargetSpec&);
 /// See SortRowsSizes.
 std::vector<SizeExpr> size_arguments_of(const SortDescriptor&);
 
+/// What decides how results are written, beyond their being wanted, for cache keys.
+std::string results_text(const SortDescriptor&);
+
 /// The functions of a sort, by what they do.
 struct SortFunctions {
   bool keys = false, sorter = false, results = false, runs = false;

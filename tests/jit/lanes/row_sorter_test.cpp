@@ -91,6 +91,22 @@ std::int64_t check_sort(const RowSorterCode& code, const std::vector<Key>& input
   return read;
 }
 
+/// Writes the first `wanted` of `input` while they are sorted, and compares them.
+template <class Key>
+void check_written(const SorterCode& code, const std::vector<Key>& input, std::int64_t wanted) {
+  const std::size_t bytes = input.size() * sizeof(Key);
+  const GuardedMemory keys(bytes, GuardedMemory::Side::kEnd), other(bytes, GuardedMemory::Side::kEnd);
+  const GuardedMemory fixed(SortRowsParameters::kFixedBytes, GuardedMemory::Side::kEnd);
+  const GuardedMemory results(static_cast<std::size_t>(wanted) * sizeof(Key), GuardedMemory::Side::kEnd);
+  std::copy(input.begin(), input.end(), reinterpret_cast<Key*>(keys.data()));
+  RowSorter<Key> sorter(code.code(), {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes});
+  sorter.sort_to(reinterpret_cast<Key*>(keys.data()), reinterpret_cast<Key*>(other.data()),
+                 static_cast<std::int64_t>(input.size()), wanted, code.writer(), results.data());
+  std::vector<Key> expected = input;
+  std::ranges::sort(expected);
+  CHECK(std::equal(expected.begin(), expected.begin() + wanted, reinterpret_cast<const Key*>(results.data())));
+}
+
 template <class Key>
 void check_patterns(IsaLevel isa) {
   const SorterCode code(isa, 8 * sizeof(Key));
@@ -107,6 +123,8 @@ void check_patterns(IsaLevel isa) {
       const std::int64_t few = n / 10;
       const std::int64_t read_for_few = check_sort(code.code(), input, few);
       CHECK(read_for_few <= read);
+      check_written(code, input, n);
+      check_written(code, input, few);
     }
   }
 }
@@ -189,6 +207,7 @@ TEST_CASE("keys that mislead every sample are sorted in O(n log n)") {
     for (const std::int64_t n : {5'000, 50'000, 200'000}) {
       CAPTURE(n);
       const std::vector<std::int32_t> keys = sampling_killer<std::int32_t>(code.code(), n);
+      check_written(code, keys, n);
       const std::int64_t read = check_sort(code.code(), keys, n);
       const double log2 = std::log2(static_cast<double>(n));
       // Without a limit, each pass takes 65 keys away, or 33: n / 65 passes of n / 2.

@@ -22,12 +22,23 @@ class SorterCode {
     code_.partition_at_most =
         less_.emplace_back(partition_function(isa, lane_bits, PartitionAt::kAtMost)).as<PartitionKeys>();
     code_.num_lanes = num_lanes_of(isa, lane_bits);
+    // Such integers are their own keys.
+    const LaneKeys keys = {lane_bits == 64 ? DType::kI64 : DType::kI32};
+    for (std::size_t i = 0; i < RowSorterCode::kNumFew; ++i) {
+      few_results_.emplace_back(sort_few_results_function(isa, keys, SortResult::kValues, 1 << i));
+      writer_.sort_few[i] = few_results_[i].as<SortFew>();
+    }
+    writer_.write = less_.emplace_back(write_values_function(isa, keys)).as<WriteFromKeys>();
+    writer_.result_bytes = lane_bits / 8;
   }
   const RowSorterCode& code() const { return code_; }
+  /// Writes the keys themselves.
+  const SortedWriter& writer() const { return writer_; }
 
  private:
-  std::vector<LaneCode> few_, less_;
+  std::vector<LaneCode> few_, few_results_, less_;
   RowSorterCode code_{};
+  SortedWriter writer_{};
 };
 
 }  // namespace millrace

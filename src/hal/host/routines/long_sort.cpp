@@ -72,8 +72,11 @@ class LongRow {
     Key* const keys = fits ? part_memory() : bucket_keys_of_row() + 2 * first;
     Key* const other = keys + count;
     gather(bucket, keys);
-    if (!holds_one_key(bucket)) walk_.sort_keys(elements_of_row(), keys, other, count);
-    walk_.write_results(elements_of_row(), keys, has_lost_bits());
+    if (holds_one_key(bucket)) {
+      walk_.write_results(elements_of_row(), keys, has_lost_bits());
+    } else {
+      walk_.sort_to_results(elements_of_row(), keys, other, count, has_lost_bits());
+    }
   }
 
   /// Puts the zeros and the NaNs of a row into its order.

@@ -20,7 +20,7 @@ namespace millrace {
 inline constexpr std::string_view kChooseCutsRoutineName = "choose_cuts", kSplitChunksRoutineName = "split_chunks",
                                   kSortBucketsRoutineName = "sort_buckets", kRestoreRunsRoutineName = "restore_runs";
 /// The version of what the four share: functions' arguments, parameters, size arguments and scratch.
-inline constexpr std::uint32_t kLongSortRoutineAbi = 1;
+inline constexpr std::uint32_t kLongSortRoutineAbi = 2;
 
 struct LongSort {
   /// The bytes of a chunk's keys, and those of the largest bucket that is sorted in workgroup memory.

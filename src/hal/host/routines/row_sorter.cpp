@@ -46,13 +46,7 @@ void RowSorter<Key>::sort(Key* keys, Key* other, std::int64_t count, std::int64_
   while (true) {
     if (part.first >= wanted || part.count <= code_.most_few() || part.bad_splits_left == 0 ||
         prefers_digits(part, wanted)) {
-      if (part.first >= wanted) {
-        if (rest == Rest::kKept && !part.is_in_place) std::copy_n(part.other, part.count, part.place);
-      } else if (part.count > code_.most_few()) {
-        sort_by_digits(part);
-      } else if (part.count > 0) {
-        sort_few(part.data(), part.place, part.count);
-      }
+      finish(part, wanted, rest);
       if (num_waiting == 0) return;
       part = waiting[--num_waiting];
       continue;
@@ -63,6 +57,7 @@ void RowSorter<Key>::sort(Key* keys, Key* other, std::int64_t count, std::int64_
     if (num_low * kBadFraction < part.count) {
       // The pivot is among the least keys: those equal to it are in their places once they are split off.
       const std::int64_t num_equal = split(high, code_.partition_at_most, pivot);
+      write(high.place, high.first, num_equal, wanted);
       high = high_part(high, num_equal);
     }
     if (std::max(low.count, high.count) > part.count - part.count / kBadFraction) {
@@ -76,22 +71,61 @@ void RowSorter<Key>::sort(Key* keys, Key* other, std::int64_t count, std::int64_
 }
 
 template <class Key>
+void RowSorter<Key>::sort_to(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, const SortedWriter& writer,
+                             std::byte* results) {
+  writer_ = &writer;
+  results_ = results;
+  sort(keys, other, count, wanted);
+  writer_ = nullptr;
+}
+
+template <class Key>
+void RowSorter<Key>::finish(const Part& part, std::int64_t wanted, Rest rest) {
+  if (part.first >= wanted) {
+    if (rest == Rest::kKept && !part.is_in_place) std::copy_n(part.other, part.count, part.place);
+    return;
+  }
+  if (part.count > code_.most_few()) {
+    sort_by_digits(part);
+  } else if (writer_ != nullptr && part.count > 0 && part.first + part.count <= wanted) {
+    keys_read_ += part.count;
+    std::byte* const results = results_ + part.first * writer_->result_bytes;
+    writer_->sort_few[few_of(part.count)](part.data(), results, part.count);
+    return;
+  } else if (part.count > 0) {
+    sort_few(part.data(), part.place, part.count);
+  }
+  write(part.place, part.first, part.count, wanted);
+}
+
+template <class Key>
+void RowSorter<Key>::write(const Key* keys, std::int64_t first, std::int64_t count, std::int64_t wanted) {
+  if (writer_ == nullptr || first >= wanted) return;
+  writer_->write(keys, results_ + first * writer_->result_bytes, std::min(count, wanted - first));
+}
+
+template <class Key>
 void RowSorter<Key>::sort_few(const Key* from, Key* to, std::int64_t count) {
-  const auto vectors = static_cast<std::uint64_t>((count + code_.num_lanes - 1) / code_.num_lanes);
   keys_read_ += count;
-  code_.sort_few[static_cast<std::size_t>(std::bit_width(vectors - 1))](from, to, count);
+  code_.sort_few[few_of(count)](from, to, count);
+}
+
+template <class Key>
+std::size_t RowSorter<Key>::few_of(std::int64_t count) const {
+  const auto vectors = static_cast<std::uint64_t>((count + code_.num_lanes - 1) / code_.num_lanes);
+  return static_cast<std::size_t>(std::bit_width(vectors - 1));
 }
 
 template <class Key>
 Key RowSorter<Key>::choose_pivot(const Part& part) {
-  const std::int64_t num_vectors = part.count < kFewestForManySamples ? 2 : 8;
+  const std::size_t few = RowSorterCode::kSampleFew[part.count < kFewestForManySamples ? 0 : 1];
+  const std::int64_t num_vectors = std::int64_t{1} << few;
   const std::int64_t stride = part.count / num_vectors;
   const std::int64_t vector_bytes = code_.num_lanes * static_cast<std::int64_t>(sizeof(Key));
   for (std::int64_t i = 0; i < num_vectors; ++i) {
     const std::int64_t from = i * stride + (stride - code_.num_lanes) / 2;
     std::memcpy(memory_.sample + i * vector_bytes, part.data() + from, static_cast<std::size_t>(vector_bytes));
   }
-  const auto few = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint64_t>(num_vectors)));
   const std::int64_t count = num_vectors * code_.num_lanes;
   code_.sort_few[few](memory_.sample, memory_.sample, count);
   Key pivot;

@@ -16,12 +16,23 @@ using PartitionKeys = std::byte* (*)(const void* data, void* low, void* high, st
 
 /// Generated functions for keys of one width.
 struct RowSorterCode {
-  static constexpr std::size_t kNumFew = 5;  // of 1, 2, 4, 8 and 16 vectors
+  static constexpr std::size_t kNumFew = 5;            // of 1, 2, 4, 8 and 16 vectors
+  static constexpr std::size_t kSampleFew[] = {1, 3};  // those that sort samples
   std::array<SortFew, kNumFew> sort_few;
   PartitionKeys partition_less, partition_at_most;
   std::int64_t num_lanes;
 
   std::int64_t most_few() const { return num_lanes << (kNumFew - 1); }
+};
+
+/// Writes the results that sorted keys stand for: elements, or indices (i64).
+using WriteFromKeys = std::int64_t (*)(const void* keys, void* results, std::int64_t count);
+
+/// Generated functions that write results, side by side.
+struct SortedWriter {
+  std::array<SortFew, RowSorterCode::kNumFew> sort_few;  // like RowSorterCode's, to results
+  WriteFromKeys write;
+  std::int64_t result_bytes;
 };
 
 /// Memory beside the keys, per call.
@@ -52,6 +63,11 @@ class RowSorter {
   /// Sorts `count` keys so that the first `wanted` are in their places. `other` has room for as many.
   void sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest = Rest::kLost);
 
+  /// Sorts `count` keys and writes the results of the first `wanted`, each part when it is sorted: a pass less. Keys
+  /// are lost.
+  void sort_to(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, const SortedWriter& writer,
+               std::byte* results);
+
   /// Sorts `count` keys, which are at most RowSorterCode::most_few().
   void sort_few(const Key* from, Key* to, std::int64_t count);
 
@@ -76,6 +92,11 @@ class RowSorter {
     Key* data() const { return is_in_place ? place : other; }
   };
 
+  std::size_t few_of(std::int64_t count) const;
+  /// Sorts a part that is not divided further.
+  void finish(const Part&, std::int64_t wanted, Rest rest);
+  /// Writes the results of keys in their places from `first` on, if results are written.
+  void write(const Key* keys, std::int64_t first, std::int64_t count, std::int64_t wanted);
   /// Whether digits are faster for keys of which all are wanted.
   bool prefers_digits(const Part&, std::int64_t wanted) const;
   void sort_by_digits(const Part&);
@@ -93,6 +114,8 @@ class RowSorter {
   RowSorterMemory memory_;
   KeyParts parts_;
   std::int64_t keys_read_ = 0;
+  const SortedWriter* writer_ = nullptr;  // while results are written
+  std::byte* results_ = nullptr;
 };
 
 extern template class RowSorter<std::int32_t>;

@@ -17,7 +17,7 @@ namespace millrace {
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of RowLoadParameters.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 8;
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 9;
 
 /// Writes the keys of `count` contiguous elements, with their indices from `first` on if keys have them. Returns
 /// whether there is a -0 or a NaN: keys above an index lose the sign and the bits of these, other keys order them by
@@ -32,8 +32,6 @@ using SortValues = std::int64_t (*)(const void* row, void* values, std::int64_t 
 using SortIndices = std::byte* (*)(const void* row, std::int64_t* indices, std::int64_t count);
 /// Appends the zeros, or the NaNs, of `count` contiguous elements, each as wide as a key. Returns the end of them.
 using TakeRun = std::byte* (*)(const void* row, void* taken, std::int64_t count);
-/// Writes the elements or the indices (i64) of keys.
-using WriteFromKeys = std::int64_t (*)(const void* keys, void* results, std::int64_t count);
 
 /// The tensors of a sort. Each has an offset and strides among the size arguments.
 enum class SortTensor : std::uint8_t { kInput, kValues, kIndices };
@@ -66,6 +64,9 @@ struct SortRowsParameters {
   std::int64_t sorts_few, sort_values, sort_indices;
   std::int64_t make_keys, write_values, write_indices, partition_less, partition_at_most;
   std::int64_t sort_few[RowSorterCode::kNumFew];
+  /// Whether parts are written as soon as they are sorted, and the functions for it: a SortedWriter of the one result,
+  /// which is contiguous.
+  std::int64_t writes_sorted, sort_few_results[RowSorterCode::kNumFew];
   std::int64_t take_zeros, take_nans;  // of floats, for keys without an index
   /// Workgroup memory for a ColumnBlock, its functions and the elements of their tiles; no bytes if rows stay where
   /// they are.

@@ -70,8 +70,8 @@ class SortWalk {
       return sort_in_registers({contiguous_row(elements, keys), 1, n_}, keys);
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
-    const bool has_lost_bits = sort(elements, keys, keys + n_);
-    write_results(elements, keys, has_lost_bits);
+    const bool has_lost_bits = make_keys(elements, keys, keys + n_, 0);
+    sort_to_results(elements, keys, keys + n_, n_, has_lost_bits);
     if (has_lost_bits && p_.has_values != 0 && p_.keys_have_index == 0) restore_runs(elements, keys);
   }
 
@@ -132,13 +132,6 @@ class SortWalk {
     return (columns_.moves(index) ? columns_.rows_of(index) : base(index)) + offset_bytes(index);
   }
 
-  /// Sorts the keys of elements, so that the first k are in order. Returns whether there is a -0 or a NaN.
-  bool sort(const StridedElements& elements, Key* keys, Key* other) {
-    const bool has_lost_bits = make_keys(elements, keys, other, 0);
-    sort_keys(elements, keys, other, elements.count);
-    return has_lost_bits;
-  }
-
   /// Writes the keys of elements, of which the first one's index is `first`. Returns whether there is a -0 or a NaN.
   bool make_keys(const StridedElements& elements, Key* keys, Key* other, std::int64_t first) const {
     return function<MakeKeys>(p_.make_keys)(contiguous_row(elements, other), keys, elements.count, first) != 0;
@@ -151,7 +144,17 @@ class SortWalk {
     sort_by_lower_halves(elements, keys, other, count);
   }
 
-  /// The same, leaving the first k keys of a few at `sorted`, where up to `count` keys are written.
+  /// The same, and writes the results of the first k.
+  void sort_to_results(const StridedElements& elements, Key* keys, Key* other, std::int64_t count, bool has_lost_bits) {
+    if (p_.writes_sorted == 0) {
+      sort_keys(elements, keys, other, count);
+      return write_results(elements, keys, has_lost_bits);
+    }
+    const SortTensor result = p_.has_values != 0 ? SortTensor::kValues : SortTensor::kIndices;
+    sorter_.sort_to(keys, other, count, k_, sorted_writer(), place(result));
+  }
+
+  /// The same as sort_keys, leaving the first k keys of a few at `sorted`, where up to `count` keys are written.
   void sort_keys_to(const StridedElements& elements, Key* keys, Key* other, std::int64_t count, Key* sorted) {
     if (p_.keys_are_halved == 0 && count <= sorter_code_.most_few()) return sorter_.sort_few(keys, sorted, count);
     sort_keys(elements, keys, other, count);
@@ -229,6 +232,15 @@ class SortWalk {
  private:
   static constexpr std::size_t kIndicesTensor = static_cast<std::size_t>(SortTensor::kIndices);
 
+  SortedWriter sorted_writer() const {
+    SortedWriter writer;
+    for (std::size_t i = 0; i < writer.sort_few.size(); ++i) {
+      writer.sort_few[i] = function<SortFew>(p_.sort_few_results[i]);
+    }
+    writer.write = function<WriteFromKeys>(p_.has_values != 0 ? p_.write_values : p_.write_indices);
+    writer.result_bytes = p_.has_values != 0 ? p_.element_bytes : static_cast<std::int64_t>(sizeof(std::int64_t));
+    return writer;
+  }
   std::int64_t element_bytes(std::size_t tensor) const {
     return tensor == kIndicesTensor ? static_cast<std::int64_t>(sizeof(std::int64_t)) : p_.element_bytes;
   }
