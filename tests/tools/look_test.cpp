@@ -150,9 +150,9 @@ TEST_CASE("explain says how much of a kernel a GPU runs at a time, and what limi
 
 TEST_CASE("explain prints expressions, or numbers where --dim gives them") {
   const Workplace here;
-  CHECK(contains(here.output_of("explain top.mr --dispatch 0"), " 40*rows bytes\n"));
-  CHECK(contains(here.output_of("explain top.mr --dispatch 0 --dim rows=5"), " 200 bytes\n"));
-  CHECK(here.error_of("explain top.mr --dispatch 7") ==
+  CHECK(contains(here.output_of("explain two.mr --dispatch 0"), " 40*rows bytes\n"));
+  CHECK(contains(here.output_of("explain two.mr --dispatch 0 --dim rows=5"), " 200 bytes\n"));
+  CHECK(here.error_of("explain two.mr --dispatch 7") ==
         "millrace: --dispatch 7: the graph has 2 dispatches; say less than that\n");
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("ops are listed as a text writes them, with defaults and meanings, all
 
 TEST_CASE("explain counts what scans and scatters compute, and says that a sort has no number") {
   const Workplace here;
-  CHECK(contains(here.output_of("explain top.mr --dispatch 1"), "\n    flops      n/a, as it only compares\n"));
+  CHECK(contains(here.output_of("explain two.mr --dispatch 1"), "\n    flops      n/a, as it only compares\n"));
   here.write("scan.mr",
              "graph scan(%x: f32[n, 8], %i: i64[3], %u: f32[3, 8], %k: i32[4]) {\n"
              "  %a = cumulative_sum(%x) {axis = 0}\n  %b = scatter_add(%x, %i, %u) {axis = 0}\n"
@@ -199,7 +199,7 @@ TEST_CASE("explain counts what scans and scatters compute, and says that a sort 
 
 TEST_CASE("explain and dump tell values by the names of the text") {
   const Workplace here;
-  CHECK(contains(here.output_of("explain top.mr --dispatch 1"), "\n  nodes      %values, %indices = topk\n"));
+  CHECK(contains(here.output_of("explain two.mr --dispatch 1"), "\n  nodes      %values, %indices = topk\n"));
   CHECK(contains(here.output_of("dump top.mr --stage graph"), "\n  %values, %indices = topk(%twice) {"));
   CHECK(contains(here.output_of("dump net.mr --stage dispatch"), "%product"));
 }

@@ -107,7 +107,7 @@ TEST_CASE("a dispatch that writes a part of a value counts only these bytes") {
 
 TEST_CASE("a dispatch whose operations have no number has none in its trace") {
   const Workplace here;
-  const std::vector<json> dispatches = events_of(trace_of(here, "top.mr --input x=ones,2x10"), "dispatch");
+  const std::vector<json> dispatches = events_of(trace_of(here, "two.mr --input x=ones,2x10"), "dispatch");
   REQUIRE(dispatches.size() == 2);
   CHECK(dispatches[0]["args"].contains("flops"));
   CHECK_FALSE(dispatches[1]["args"].contains("flops"));

@@ -18,6 +18,12 @@ constexpr std::string_view kTop = R"(graph top(%x: f32[rows in 1..64, 10]) {
   return values = %values, indices = %indices
 }
 )";
+constexpr std::string_view kTwo = R"(graph two(%x: f32[rows in 1..64, 10]) {
+  %twice = add(%x, %x)
+  %values, %indices = topk(%twice) {k = 3, axis = 1, largest = true, sorted = true}
+  return twice = %twice, values = %values, indices = %indices
+}
+)";
 constexpr std::string_view kNet = R"(graph net(%x: f32[16x32], %w: f32[32x24]) {
   %product = dot(%x, %w) {x_contract = [1], y_contract = [0]}
   %h = tanh(%product)
@@ -40,6 +46,7 @@ const std::string& cache_directory() {
 
 Workplace::Workplace() {
   write("top.mr", kTop);
+  write("two.mr", kTwo);
   write("net.mr", kNet);
   write("some.mr", kSome);
 }

@@ -17,6 +17,7 @@ struct ToolRun {
 /// A directory of its own in which `millrace` runs, with graphs in it:
 ///
 /// * top.mr: the 3 best of each row of twice %x, f32[rows in 1..64, 10]: values, indices
+/// * two.mr: the same in two dispatches, because it returns twice %x too
 /// * net.mr: the tanh of the product of %x, f32[16x32], and %w, f32[32x24]: h; and its columns' maxima: best
 /// * some.mr: the k best, k in 0..8, of %x, f32[n in 8..100]
 ///
