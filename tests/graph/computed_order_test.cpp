@@ -312,9 +312,12 @@ TEST_CASE("rows are read once where lanes compute them, and the plan says where 
   }
   CHECK_EQ(plan("square root", "values of topk"),
            "lane_sort, abs_sqrt_topk_0_load, abs_sqrt_topk_0; sqrt of f32 has no lanes");
-  CHECK_EQ(plan("scale and bias", "sort", 300'000),
-           "lane_sort, mul_add_sort_0_load, mul_add_sort_0; keys of 300000 elements are in memory, a "
+  CHECK_EQ(plan("scale and bias", "sort", 200'000),
+           "lane_sort, mul_add_sort_0_load, mul_add_sort_0; keys of 200000 elements are in memory, a "
            "load is worth it for rows in the cache");
+  CHECK_EQ(plan("scale and bias", "sort", 300'000),
+           "lane_sort_parts, mul_add_sort_0_load, mul_add_sort_0_cuts, mul_add_sort_0_chunks, mul_add_sort_0_buckets, "
+           "mul_add_sort_0_runs");
   CHECK_EQ(plan("scale and bias", "sort", 700, "cpu:avx2", DType::kU8),
            "lane_sort, mul_add_sort_0_load, mul_add_sort_0; 700 elements of u8 are counted in memory");
   CHECK_EQ(plan("scale and bias", "sort of columns"),
