@@ -26,8 +26,11 @@ std::vector<std::int64_t> order_of(const std::vector<T>& row, bool descending) {
   std::vector<std::int64_t> order(row.size());
   std::iota(order.begin(), order.end(), 0);
   const auto at = [&](std::int64_t i) { return row[static_cast<std::size_t>(i)]; };
-  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
-    return descending ? comes_before(at(b), at(a)) : comes_before(at(a), at(b));
+  // The index decides last: clang 19 does not compile GCC 12's ranges::stable_sort.
+  std::ranges::sort(order, [&](std::int64_t a, std::int64_t b) {
+    const auto first = at(descending ? b : a), second = at(descending ? a : b);
+    if (comes_before(first, second)) return true;
+    return !comes_before(second, first) && a < b;
   });
   return order;
 }

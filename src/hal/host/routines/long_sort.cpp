@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "hal/host/routines/sort_walk.h"
 #include "millrace/base/check.h"
