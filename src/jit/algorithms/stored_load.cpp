@@ -24,7 +24,15 @@ Status check_map(const LoopKernel& load, const KernelTensor& input, const std::s
 Status check_load(const KernelRequest& request) {
   const LoopKernel* const load = load_of(request);
   if (load == nullptr) return {};
-  if (const auto* sort = std::get_if<SortDescriptor>(&request)) return check_map(*load, sort->input, sort->name);
+  if (const auto* sort = std::get_if<SortDescriptor>(&request)) {
+    if (sort->input_indices) {
+      return invalid_argument(
+          fmt::format("lower '{}': elements that a load computes come with indices, expected one or "
+                      "the other; store what the load computes",
+                      sort->name));
+    }
+    return check_map(*load, sort->input, sort->name);
+  }
   const auto& scan = std::get<ScanDescriptor>(request);
   return check_map(*load, scan.input, scan.name);
 }

@@ -87,6 +87,10 @@ Result<RowLoad> plan_row_load(const LoopKernel& load, std::uint32_t axis, IsaLev
   std::vector<AffineIndex> places;
   for (const Access& access : load.loads) {
     const KernelTensor& operand = load.operands[access.tensor];
+    if (access.fill || access.dynamic_dim) {
+      return unimplemented(
+          fmt::format("'{}' is read with a fill or at gathered indices, takes plain loads", operand.name));
+    }
     places.push_back(element_offset(access, operand.layout, load.domain.size()));
     const SizeExpr& step = places.back().coefficients[axis];
     const bool is_spread = step.is(0) || load.domain[axis].extent.is(1);

@@ -131,6 +131,14 @@ std::string refusal(const KernelRequest& request) {
   return lower_request(request, target_of("cpu:avx2"), {}).status().message();
 }
 
+TEST_CASE("a load that pads is stored first") {
+  SortDescriptor sort = computed_sort({.extents = {8, 300}, .axis = 1, .k = 5});
+  sort.load->loads[0].fill = Scalar::from_double(DType::kF32, 0);
+  const KernelSequence sequence = lower_request(sort, target_of("cpu:avx2"), {}).value();
+  REQUIRE(!sequence.refusals.empty());
+  CHECK(sequence.refusals.back().reason.ends_with("'x' is read with a fill or at gathered indices, takes plain loads"));
+}
+
 TEST_CASE("a load that is not a map to the input is refused") {
   SortDescriptor sort = computed_sort({.extents = {8, 300}, .axis = 1, .k = 5});
   sort.input.type.dtype = sort.values->type.dtype = DType::kI32;
@@ -138,6 +146,11 @@ TEST_CASE("a load that is not a map to the input is refused") {
       refusal(sort),
       "lower 'sort': its load computes f32[8x300] with offset 0 strides [300, 1], expected its input, i32[8x300] with "
       "offset 0 strides [300, 1]");
+  SortDescriptor numbered = computed_sort({.extents = {8, 300}, .axis = 1, .k = 5});
+  numbered.input_indices = {"numbers", {DType::kI64, {8, 300}}, numbered.input.layout};
+  CHECK_EQ(refusal(numbered),
+           "lower 'sort': elements that a load computes come with indices, expected one or the other; store what the "
+           "load computes");
   ScanDescriptor scan = computed_scan();
   scan.load->stores.clear();
   CHECK_EQ(refusal(scan), "lower 'scan': its load: loop kernel 'load': 0 stores, expected one for each of 1 results");

@@ -54,6 +54,7 @@ class SortWalk {
 
   /// Sorts a row.
   void run(std::int64_t row) {
+    if (n_ == 0) return;  // memory of no elements may have no address
     go_to(place_of(row));
     Key* const keys =
         p_.uses_scratch != 0
@@ -305,11 +306,13 @@ class SortWalk {
   /// Replaces positions among the results by the indices of the elements there.
   void renumber(std::int64_t count) const {
     auto* const indices = reinterpret_cast<std::int64_t*>(place(SortTensor::kIndices));
+    for (std::int64_t i = 0; i < count; ++i) indices[i * stride(SortTensor::kIndices)] += first_index_;
+    if (p_.has_input_indices == 0) return;
     const auto* const given =
         static_cast<const std::int64_t*>(args_.buffers[1]) + offsets_[static_cast<std::size_t>(SortTensor::kInput)];
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t& index = indices[i * stride(SortTensor::kIndices)];
-      index = p_.has_input_indices != 0 ? given[index * stride(SortTensor::kInput)] : index + first_index_;
+      index = given[index * stride(SortTensor::kInput)];
     }
   }
   void write(SortTensor tensor, std::int64_t writer, std::int64_t bytes, const Key* keys, std::int64_t count) const {

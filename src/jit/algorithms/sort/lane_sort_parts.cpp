@@ -39,7 +39,12 @@ std::vector<RequestCase> lane_sort_parts_cases(const KernelRequest& request, con
   const auto& sort = std::get<SortDescriptor>(request);
   if (!sorts_keys(sort)) return {};
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  const SizeExpr is_long = margin_of_at_least(n, kFewestElements);
+  SizeExpr is_long = margin_of_at_least(n, kFewestElements);
+  if (sort.k != n) {
+    const SizeExpr is_selected =
+        margin_of_both(margin_of_at_most(n, longest_selected(sort)), margin_of_at_most(sort.k, kMostSelected));
+    is_long = margin_of_both(is_long, margin_of_not(is_selected));
+  }
   if (!sort.indices) return {sort_case(is_long, sort, {}, "_parts")};
   const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(n, kMostIndexedByLanes));
   return {sort_case(margin, sort, {.n = kMostIndexedByLanes}, "_parts")};

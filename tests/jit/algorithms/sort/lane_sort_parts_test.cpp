@@ -74,6 +74,26 @@ TEST_CASE("a row of any length is sorted as a whole or in parts") {
   CHECK(sequence.algorithm == "lane_sort_parts, lane_sort");
 }
 
+TEST_CASE("few results of a long row are selected, whatever k a run may bind") {
+  SortDescriptor sort = descriptor_of({DType::kI32, {1'000'000}, 0, 1});
+  sort.k = Dim("k").at_most(100'000);
+  for (std::optional<KernelTensor>* result : {&sort.values, &sort.indices}) {
+    (*result)->type.shape = Shape{sort.k};
+    (*result)->layout = Layout::row_major((*result)->type.shape);
+  }
+  const KernelSequence sequence = lower(sort).value();
+  const auto launched = [&](std::int64_t k) {
+    std::string names;
+    for (const SequenceKernel& entry : sequence.kernels) {
+      if (entry.kernel.num_groups.evaluate({{"k", k}}).value() > 0) names += entry.kernel.name + " ";
+    }
+    return names;
+  };
+  CHECK(launched(10) == "sort_first ");
+  CHECK(launched(1024) == "sort_first ");
+  CHECK(launched(1025) == "sort_parts_cuts sort_parts_chunks sort_parts_buckets ");
+}
+
 TEST_CASE("short rows are refused, and what one kernel does better is not considered") {
   const auto reason = [](const SortCase& test) {
     const KernelSequence sequence = lower(descriptor_of(test)).value();
