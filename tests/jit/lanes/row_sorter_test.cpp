@@ -44,7 +44,7 @@ std::vector<Pattern<Key>> patterns() {
       {"least", [](I, I, R&) { return std::numeric_limits<Key>::min(); }},
       {"two values", [](I, I, R& random) { return static_cast<Key>(random() % 2); }},
       {"sixteen values", [](I, I, R& random) { return static_cast<Key>(random() % 16); }},
-      {"zipf", [](I, I, R& random) { return static_cast<Key>(1e6 / static_cast<double>(1 + random() % 1'000'000)); }},
+      {"zipf", [](I, I, R& random) { return static_cast<Key>(1'000'000 / (1 + random() % 1'000'000)); }},
       {"equal high words", [](I, I, R& random) { return static_cast<Key>(random() & 0xffff); }},
       {"mostly greatest",
        [](I, I, R& random) {
