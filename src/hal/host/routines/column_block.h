@@ -39,7 +39,7 @@ class ColumnBlock {
   static constexpr std::int64_t longest_row(std::int64_t bytes, std::int64_t element_bytes) {
     return ((bytes / kLineBytes - 1) * kLineBytes - 1) / element_bytes;
   }
-  /// As many rows as a line has elements.
+  /// One row for each element of a line.
   static constexpr std::int64_t most_columns(std::int64_t element_bytes) { return kLineBytes / element_bytes; }
 
   /// Rows that are contiguous stay where they are, and so do those of results, the tensors behind the first one, that
