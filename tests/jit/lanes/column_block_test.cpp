@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <random>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -116,8 +117,9 @@ TEST_CASE("rows go through a block and back, whatever their number and length ar
 TEST_CASE("a block has as many rows as a line has elements, or the power of two that its memory holds") {
   const RowsTensor rows = {.element_bytes = 4, .length = 100, .axis_stride = 50};
   const std::int64_t pitch = ColumnBlock::pitch_bytes(100, 4);
+  std::vector<std::byte> memory(static_cast<std::size_t>(100 * pitch));
   const auto num_columns = [&](std::int64_t bytes, const ColumnBlock::Tensors& tensors) {
-    return ColumnBlock(nullptr, bytes, tensors).num_columns();
+    return ColumnBlock(memory.data(), bytes, tensors).num_columns();
   };
   CHECK(num_columns(100 * pitch, {rows}) == 16);
   CHECK(num_columns(15 * pitch, {rows}) == 8);

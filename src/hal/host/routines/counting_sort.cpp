@@ -18,9 +18,10 @@ Element read(const std::byte* from) {
 }  // namespace
 
 bool CountingSort::takes(std::int64_t element_bytes, std::int64_t n) {
+  if (element_bytes > 2) return false;
   // With fewer elements, going through the patterns takes longer than sorting by vectors.
   const std::int64_t fewest = 2 * num_patterns(element_bytes);
-  return element_bytes <= 2 && n >= fewest && n <= std::numeric_limits<std::uint32_t>::max();
+  return n >= fewest && n <= std::numeric_limits<std::uint32_t>::max();
 }
 
 void CountingSort::count(const StridedElements& elements) {
