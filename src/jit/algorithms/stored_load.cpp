@@ -3,8 +3,20 @@
 
 #include <fmt/format.h>
 
+#include "jit/ir/affine.h"
+
 namespace millrace {
 namespace {
+
+/// Whether dim i of the domain is dim i of the result.
+bool stores_in_order(const LoopKernel& load) {
+  const Shape& shape = load.results[0].type.shape;
+  if (load.domain.size() != shape.rank()) return false;
+  for (std::size_t d = 0; d < load.domain.size(); ++d) {
+    if (load.domain[d].extent != shape[d] || load.stores[0].indices[d] != dim_index(shape.rank(), d)) return false;
+  }
+  return true;
+}
 
 Status check_map(const LoopKernel& load, const KernelTensor& input, const std::string& name) {
   const auto refuse = [&](std::string why) { return invalid_argument(fmt::format("lower '{}': {}", name, why)); };
@@ -14,9 +26,13 @@ Status check_map(const LoopKernel& load, const KernelTensor& input, const std::s
                               load.reductions.size(), load.results.size()));
   }
   const KernelTensor& result = load.results[0];
-  if (result.type == input.type && result.layout == input.layout) return {};
-  return refuse(fmt::format("its load computes {} with {}, expected its input, {} with {}", result.type.to_text(),
-                            result.layout.to_text(), input.type.to_text(), input.layout.to_text()));
+  if (result.type != input.type || result.layout != input.layout) {
+    return refuse(fmt::format("its load computes {} with {}, expected its input, {} with {}", result.type.to_text(),
+                              result.layout.to_text(), input.type.to_text(), input.layout.to_text()));
+  }
+  if (stores_in_order(load)) return {};
+  return refuse(
+      "its load stores to other indices than the domain's, expected to store point [i, j, ...] at [i, j, ...]");
 }
 
 }  // namespace
