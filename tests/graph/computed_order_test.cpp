@@ -255,6 +255,21 @@ TEST_CASE("long rows that are computed give what they give from memory") {
   }
 }
 
+TEST_CASE("the first k of computed rows are the same where a row is cut into parts") {
+  for (CompileOptions& options : test::every_way_to_compile()) {
+    if (!options.lowering.compile.force_generator.empty()) continue;
+    for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+      const Reader& reader = kReaders[dtype == DType::kF64 ? 1 : dtype == DType::kBF16 ? 2 : 0];
+      const Case test = {dtype, 2, (2 << 20) + 77, &kProducers[0], &reader};
+      CAPTURE(std::string(to_text(dtype)));
+      CAPTURE(reader.name);
+      check_same(test, options);
+    }
+  }
+  const Case test = {DType::kF32, 2, 3 << 20, &kProducers[0], &kReaders[0]};
+  CHECK(plan_of(test, "cpu:avx2") == "lane_topk_parts, mul_add_topk_0_parts, mul_add_topk_0_merge");
+}
+
 TEST_CASE("rows that are computed in wider lanes than their keys give what they give from memory") {
   for (CompileOptions& options : test::every_way_to_compile()) {
     if (!options.lowering.compile.force_generator.empty()) continue;

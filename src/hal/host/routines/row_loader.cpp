@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-void RowLoader::go_to(std::int64_t row) {
+void RowLoader::go_to(std::int64_t row, std::int64_t first) {
   std::array<std::int64_t, kMostRowSources> offsets{};
   std::copy_n(sizes_ + RowLoadSizes::kOffsets, num_sources(), offsets.begin());
   for (std::int64_t dim = p_.num_dims; dim-- > 0;) {
@@ -21,6 +21,7 @@ void RowLoader::go_to(std::int64_t row) {
     const void* const buffer = buffers_[p_.buffers[i]];
     row_[i] = static_cast<const std::byte*>(buffer) + offsets[i] * p_.element_bytes[i];
   }
+  row_ = at(first);
 }
 
 template <class Number>

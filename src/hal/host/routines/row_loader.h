@@ -54,8 +54,8 @@ class RowLoader {
 
   bool is_used() const { return p_.computed_bytes != 0; }
 
-  /// What follows is done for this row.
-  void go_to(std::int64_t row);
+  /// What follows is done for this row, whose elements count from `first` on.
+  void go_to(std::int64_t row, std::int64_t first = 0);
   /// Computes the elements from `first` on.
   void compute(std::int64_t first, std::int64_t count, std::byte* to) const { call(at(first), count, to); }
   /// Calls another function with the same arguments, which gets other results from the elements.

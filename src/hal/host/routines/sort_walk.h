@@ -122,6 +122,8 @@ class SortWalk {
     }
     return parts.size(part);
   }
+  /// Where the part begins in its row.
+  std::int64_t first_index() const { return first_index_; }
   /// Whether indices are other numbers than positions.
   bool renumbers() const { return p_.has_input_indices != 0 || first_index_ != 0; }
   std::int64_t stride(SortTensor tensor) const {

@@ -43,7 +43,10 @@ class TopkWalk {
   void run_parts(std::int64_t first_group, std::int64_t end_group) {
     const std::int64_t num_parts = walk_.num_parts();
     for (std::int64_t group = first_group; group < end_group; ++group) {
-      run_long(walk_.go_to_part(walk_.place_of(group / num_parts), group % num_parts));
+      const std::int64_t row = group / num_parts;
+      const std::int64_t count = walk_.go_to_part(walk_.place_of(row), group % num_parts);
+      if (walk_.loader().is_used()) walk_.loader().go_to(row, walk_.first_index());
+      run_long(count);
     }
   }
   /// Selects from `count` contiguous elements.

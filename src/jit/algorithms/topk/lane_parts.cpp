@@ -51,7 +51,7 @@ Candidates candidates_of(const SortDescriptor& sort, const SizeExpr& parts) {
 std::vector<RequestCase> lane_topk_parts_cases(const KernelRequest& request, const TargetSpec&) {
   const auto& sort = std::get<SortDescriptor>(request);
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  if (sort.k == n || sort.load) return {};  // one kernel reads it once
+  if (sort.k == n) return {};
   const SizeExpr is_long =
       margin_of_both(n - elements_per_part(sort) * kFewestParts + 1, margin_of_at_most(n, kMostIndexedByLanes));
   const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(sort.k, kMostSelected));
@@ -78,6 +78,7 @@ Result<KernelSequence> lower_lane_topk_parts(const KernelRequest& request, const
   of_part.values = candidates.values;
   of_part.indices = candidates.indices;
   merge.name += "_merge";
+  merge.load.reset();
   merge.input = candidates.values;
   merge.input_indices = candidates.indices;
   using Kind = SequenceOperand::Kind;
@@ -88,7 +89,7 @@ Result<KernelSequence> lower_lane_topk_parts(const KernelRequest& request, const
     found.push_back({Kind::kScratch, static_cast<std::uint32_t>(sequence.scratch.size())});
     sequence.scratch.push_back({tensor->name, size_bytes(tensor->type)});
   }
-  std::vector<SequenceOperand> of_input = {{Kind::kOperand, 0}}, of_results = found;
+  std::vector<SequenceOperand> of_input = operands_then_results(num_operands(sort), 0), of_results = found;
   of_input.insert(of_input.end(), found.begin(), found.end());
   const std::vector<SequenceOperand> results = operands_then_results(0, num_results(sort));
   of_results.insert(of_results.end(), results.begin(), results.end());
