@@ -27,6 +27,7 @@ class ArgBuilder {
   std::int32_t vector_bytes() const { return b_.num_lanes() * static_cast<std::int32_t>(size_bytes(lanes_.dtype)); }
 
   LaneValue load(int pointer, std::int32_t offset_bytes) {
+    b_.prefetch_ahead(pointer, offset_bytes);
     return comparable(b_.load(pointer, offset_bytes, element()));
   }
   /// Lanes outside the mask have what nothing is worse than.

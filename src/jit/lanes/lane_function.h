@@ -159,8 +159,13 @@ class LaneBuilder {
   void assign(LaneValue variable, LaneValue value) { add({.op = LaneOp::kAssign, .a = variable, .b = value}); }
   /// Appends the mask's lanes of `value`. `exact` where memory behind them must stay.
   void append(int pointer, LaneValue value, LaneValue mask, bool exact);
-  void prefetch(int pointer, std::int32_t offset_bytes) {
-    add({.op = LaneOp::kPrefetch, .argument = static_cast<std::int8_t>(pointer), .offset_bytes = offset_bytes});
+  /// Fetches what loads at this offset read 4 KiB later, where a line begins there: hardware does not prefetch across
+  /// pages. `walks_down` where pointers do.
+  void prefetch_ahead(int pointer, std::int32_t offset_bytes, bool walks_down = false) {
+    constexpr std::int32_t kLineBytes = 64, kAheadBytes = 4096;
+    if (offset_bytes % kLineBytes != 0) return;
+    const std::int32_t offset = offset_bytes + (walks_down ? -kAheadBytes : kAheadBytes);
+    add({.op = LaneOp::kPrefetch, .argument = static_cast<std::int8_t>(pointer), .offset_bytes = offset});
   }
   void advance(int pointer, std::int64_t bytes) {
     add({.op = LaneOp::kAdvance, .argument = static_cast<std::int8_t>(pointer), .imm = bytes});

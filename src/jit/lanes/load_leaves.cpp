@@ -10,8 +10,6 @@
 namespace millrace {
 namespace {
 
-constexpr int kLineBytes = 64;
-constexpr int kPrefetchBytes = 4096;  // ahead of the loads
 /// Longer bodies could outgrow the image. What they compute takes longer than reading and writing a tensor.
 constexpr std::size_t kMostInstructions = 128;
 /// Vectors per iteration of a short body, so that counting them costs little.
@@ -66,8 +64,7 @@ LaneValue ComputedLanes::load(std::size_t source, int number, LaneValue mask) {
   if (mask != kNoLaneValue) {
     return widen_element(b_, b_.load_masked(pointer(source), offset, element_of(dtype), mask, b_.constant(0)), dtype);
   }
-  if (!elements_.sources[source].is_repeated && offset % kLineBytes == 0)
-    b_.prefetch(pointer(source), offset + kPrefetchBytes);
+  if (!elements_.sources[source].is_repeated) b_.prefetch_ahead(pointer(source), offset);
   return widen_element(b_, b_.load(pointer(source), offset, element_of(dtype)), dtype);
 }
 

@@ -52,7 +52,10 @@ class ScanBuilder {
       b_.for_blocks(kCount, vectors, [&] {
         std::vector<LaneValue> block;
         const int bytes = b_.num_lanes() * read.bytes;
-        for (int i = 0; i < vectors; ++i) block.push_back(term(b_.load(kFrom, i * bytes, read)));
+        for (int i = 0; i < vectors; ++i) {
+          b_.prefetch_ahead(kFrom, i * bytes);
+          block.push_back(term(b_.load(kFrom, i * bytes, read)));
+        }
         // Pairs, so that only one operation of a block waits for the last block.
         for (; block.size() > 1; block.resize(block.size() / 2)) {
           for (std::size_t i = 0; i < block.size() / 2; ++i) block[i] = combined(block[2 * i], block[2 * i + 1]);
@@ -82,7 +85,10 @@ class ScanBuilder {
   void scan_block(int vectors) {
     const auto offset_of = [&](int i) { return (scan_.reverse ? -(i + 1) : i) * vector_bytes(); };
     std::vector<LaneValue> block;
-    for (int i = 0; i < vectors; ++i) block.push_back(to_lanes(b_.load(kFrom, offset_of(i), element())));
+    for (int i = 0; i < vectors; ++i) {
+      b_.prefetch_ahead(kFrom, offset_of(i), scan_.reverse);
+      block.push_back(to_lanes(b_.load(kFrom, offset_of(i), element())));
+    }
     scan_each(block);
     for (int i = 0; i < vectors; ++i) {
       const LaneValue y = with_carry(block[static_cast<std::size_t>(i)]);

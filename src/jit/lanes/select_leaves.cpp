@@ -7,9 +7,6 @@
 namespace millrace {
 namespace {
 
-constexpr int kLineBytes = 64;
-constexpr int kPrefetchBytes = 4096;  // ahead of the loads
-
 /// Appends the numbers of the elements whose key is at most the limit.
 template <class MakeKey>
 LaneFunction filter(LaneBuilder b, LaneElement element, const MakeKey& make_key) {
@@ -55,7 +52,7 @@ LaneFunction find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
     std::vector<LaneValue> minima;
     for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
       const int offset_bytes = i * b.num_lanes() * element.bytes;
-      if (offset_bytes % kLineBytes == 0) b.prefetch(kRow, offset_bytes + kPrefetchBytes);
+      b.prefetch_ahead(kRow, offset_bytes);
       minima.push_back(coarse_key(b, b.load(kRow, offset_bytes, element), keys));
     }
     for (std::size_t half = minima.size() / 2; half > 0; half /= 2) {
