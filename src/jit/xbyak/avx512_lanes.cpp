@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kNumVectors = 32;
 constexpr int kNumSpillTemps = 3;  // the last registers, if anything is spilled: a, b and the result
-constexpr int kNumMasks = 6;       // k1 to k6
+constexpr std::uint8_t kXorOfThree = 0x96;
+constexpr int kNumMasks = 6;  // k1 to k6
 
 class Avx512Emitter final : public LaneEmitter {
  public:
@@ -42,8 +43,9 @@ class Avx512Emitter final : public LaneEmitter {
   Opmask mask(LaneValue value) const { return Opmask(1 + masks_.of(value).number); }
 
   /// The register of the current instruction's result; a spilled one is stored by keep().
-  Zmm result() const {
-    const RegisterPlace& place = vectors_.of(at_);
+  Zmm result() const { return result_of(at_); }
+  Zmm result_of(LaneValue value) const {
+    const RegisterPlace& place = vectors_.of(value);
     return Zmm(place.is_slot ? kNumVectors - 1 : place.number);
   }
   void keep() {
@@ -133,6 +135,7 @@ class Avx512Emitter final : public LaneEmitter {
       case LaneOp::kMin:
         return is_wide_ ? as_.vpminsq(to, a, b) : as_.vpminsd(to, a, b);
       case LaneOp::kMax:
+        if (is_behind_minimum()) return emit_remaining(to, a, b, result_of(at_ - 1));
         return is_wide_ ? as_.vpmaxsq(to, a, b) : as_.vpmaxsd(to, a, b);
       case LaneOp::kAnd:
         return as_.vpandd(to, a, b);
@@ -143,6 +146,23 @@ class Avx512Emitter final : public LaneEmitter {
       default:
         MILLRACE_CHECK(false);
     }
+  }
+
+  /// Whether the instruction before is the minimum of the same vectors.
+  bool is_behind_minimum() const {
+    if (at_ == 0) return false;
+    const LaneInstruction& i = f_.instructions[static_cast<std::size_t>(at_)];
+    const LaneInstruction& last = f_.instructions[static_cast<std::size_t>(at_) - 1];
+    return last.op == LaneOp::kMin && last.a == i.a && last.b == i.b;
+  }
+
+  /// The maximum of a and b is what remains of both without their minimum: a ^ b ^ minimum. Minima and maxima of 512
+  /// bits have one port on Intel's cores, logic has two.
+  void emit_remaining(const Zmm& to, const Zmm& a, const Zmm& b, const Zmm& minimum) {
+    if (to.getIdx() == minimum.getIdx()) return as_.vpternlogd(to, a, b, kXorOfThree);
+    if (to.getIdx() == b.getIdx()) return as_.vpternlogd(to, a, minimum, kXorOfThree);
+    move(to, a);
+    as_.vpternlogd(to, b, minimum, kXorOfThree);
   }
 
   void emit_constant(const Zmm& to, std::int64_t value) {
@@ -230,7 +250,7 @@ class Avx512Emitter final : public LaneEmitter {
     }
     const Zmm a = read(i.a, 0), b = read(i.b, 1);
     is_wide_ ? as_.vpminsq(to, a, b) : as_.vpminsd(to, a, b);
-    is_wide_ ? as_.vpmaxsq(to | as_.k7, a, b) : as_.vpmaxsd(to | as_.k7, a, b);
+    is_wide_ ? as_.vpternlogq(to | as_.k7, a, b, kXorOfThree) : as_.vpternlogd(to | as_.k7, a, b, kXorOfThree);
   }
 
   void emit_mask(const LaneInstruction& i) {

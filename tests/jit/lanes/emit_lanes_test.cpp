@@ -60,7 +60,7 @@ class RandomFunction {
         LaneOp::kAdd, LaneOp::kMin, LaneOp::kMax, LaneOp::kAnd,           LaneOp::kOr,
         LaneOp::kXor, LaneOp::kMul, LaneOp::kMul, LaneOp::kInterleaveLow, LaneOp::kInterleaveHigh};
     constexpr LaneOp kShifts[] = {LaneOp::kShiftLeft, LaneOp::kShiftRight, LaneOp::kShiftRightSigned};
-    switch (random_() % 14) {
+    switch (random_() % 15) {
       case 10:
         vectors_.push_back(b_.move(random_() % 2 == 0 ? LaneOp::kMoveUp : LaneOp::kMoveDown, any_vector(),
                                    1 + random_() % static_cast<std::uint32_t>(b_.num_lanes() - 1), any_vector()));
@@ -107,6 +107,12 @@ class RandomFunction {
       case 7:
         vectors_.push_back(b_.load_masked(0, 64, random_element(), any_mask(), any_vector()));
         return;
+      case 9: {
+        const LaneValue a = any_vector(), b = any_vector();
+        vectors_.push_back(b_.binary(LaneOp::kMin, a, b));
+        vectors_.push_back(b_.binary(LaneOp::kMax, a, b));
+        return;
+      }
       default:
         vectors_.push_back(b_.binary(kBinary[random_() % std::size(kBinary)], any_vector(), any_vector()));
         return;
