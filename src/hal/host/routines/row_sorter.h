@@ -48,9 +48,9 @@ enum class KeyParts : std::uint8_t { kWhole, kAboveIndex };  // the index: in th
 
 /// Sorts signed keys of 32 or 64 bits by vectors: partitions at a sampled median between two arrays, and sorts what
 /// fits registers by networks. Equal keys are split off together. Where samples mislead, a radix sort takes over, so
-/// that the time is O(n log n) for all keys. Keys above an index are sorted by their upper digits as soon as they fit
-/// the caches: partitions keep their order, so that equal ones stay in the order of their indices. Source: Hoare,
-/// "Quicksort", 1962; Musser, "Introspective sorting and selection algorithms", 1997.
+/// that the time is O(n log n) for all keys. By narrow vectors, keys above an index are sorted by their upper digits as
+/// soon as they fit the caches: partitions keep their order, so that equal ones stay in the order of their indices.
+/// Source: Hoare, "Quicksort", 1962; Musser, "Introspective sorting and selection algorithms", 1997.
 template <class Key>
 class RowSorter {
  public:
