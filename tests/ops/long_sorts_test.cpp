@@ -32,6 +32,22 @@ TEST_CASE("sorts of long hard rows equal the oracle around chunks") {
   check_all_passed(tally);
 }
 
+TEST_CASE("many first elements of long hard rows equal the oracle") {
+  std::mt19937_64 random(47);
+  DriverTally tally;
+  std::size_t turn = 0;
+  for (const DType dtype : {DType::kF32, DType::kI64, DType::kF64, DType::kBF16, DType::kU8}) {
+    for (const HardRow& hard : hard_rows(dtype)) {
+      constexpr std::int64_t kCounts[] = {1025, 2000, 3125};
+      const std::int64_t n = 200'000 + static_cast<std::int64_t>(turn), k = kCounts[turn % 3];
+      const std::span<const std::uint32_t> uses = std::span(kAllUses).subspan(turn % 3, 1);
+      const Tensor row = make_hard_rows(hard, dtype, {n}, 0, k, random);
+      check_order(Op::topk, TopKAttrs{.k = k, .largest = ++turn % 2 == 0}, row, hard.name, tally, {.uses = uses});
+    }
+  }
+  check_all_passed(tally);
+}
+
 TEST_CASE("sorts of several long rows along any axis equal the oracle") {
   std::mt19937_64 random(46);
   DriverTally tally;

@@ -40,7 +40,7 @@ std::int64_t any_length(RandomChoice& choice, DType dtype) {
   }
   if (size_bytes(dtype) == 2 && choice.chance(30)) return near(choice, 131'072);
   if (choice.chance(10)) {
-    constexpr std::int64_t kThresholds[] = {262'144, 5 * 61'440, 9 * 30'720, 300'000};
+    constexpr std::int64_t kThresholds[] = {262'144, 5 * 61'440, 9 * 30'720, 300'000, 530'000};
     return near(choice, choice.one_of(kThresholds));
   }
   constexpr std::int64_t kThresholds[] = {16'384, 32'768, 32'768 + 128, 65'536};
@@ -52,7 +52,7 @@ std::int64_t any_k(RandomChoice& choice, std::int64_t n) {
   if (kind < 3) return std::min<std::int64_t>(n, static_cast<std::int64_t>(kind));
   if (kind < 5) return std::max<std::int64_t>(0, n - static_cast<std::int64_t>(choice.below(3)));
   if (kind < 7) return std::min<std::int64_t>(n, 1 + static_cast<std::int64_t>(choice.below(64)));
-  if (kind < 8) return std::min(n, near(choice, choice.chance(50) ? n / 8 : 1024));
+  if (kind < 8) return std::min(n, near(choice, choice.chance(50) ? n / 8 : choice.chance(50) ? n / 64 : 1024));
   return static_cast<std::int64_t>(choice.below(static_cast<std::uint64_t>(n) + 1));
 }
 

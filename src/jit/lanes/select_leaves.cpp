@@ -9,12 +9,13 @@ namespace {
 
 /// Appends the numbers of the elements whose key is at most the limit.
 template <class MakeKey>
-LaneFunction filter(LaneBuilder b, LaneElement element, const MakeKey& make_key) {
+LaneFunction filter(LaneBuilder b, LaneElement element, bool prefetches, const MakeKey& make_key) {
   enum { kRow, kNumbers, kCount, kFirst, kLimit };
   const LaneValue limit = b.broadcast(kLimit);
   const LaneValue number = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst)));
   b.for_vectors(kCount, [&](LaneValue mask) {
     const bool is_rest = mask != kNoLaneValue;
+    if (!is_rest && prefetches) b.prefetch_ahead(kRow, 0);
     const LaneValue x = is_rest ? b.load_masked(kRow, 0, element, mask, b.constant(0)) : b.load(kRow, 0, element);
     LaneValue passes = b.invert(b.binary(LaneOp::kLess, limit, make_key(b, x)));
     if (is_rest) passes = b.binary(LaneOp::kBoth, passes, mask);
@@ -108,14 +109,19 @@ LaneFunction find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, in
 }
 
 LaneFunction filter_row_function(IsaLevel isa, const CoarseKeys& keys) {
-  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype),
+  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), false,
+                [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
+}
+
+LaneFunction filter_whole_row_function(IsaLevel isa, const CoarseKeys& keys) {
+  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), true,
                 [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
 }
 
 LaneFunction filter_minima_function(IsaLevel isa, int lane_bits) {
   LaneBuilder b(isa, lane_bits);
   const LaneElement element = b.lane_element();
-  return filter(std::move(b), element, [](LaneBuilder&, LaneValue x) { return x; });
+  return filter(std::move(b), element, false, [](LaneBuilder&, LaneValue x) { return x; });
 }
 
 }  // namespace millrace

@@ -12,6 +12,7 @@ namespace {
 /// Below these row lengths, a multiple of k and for each k, sorting is as fast.
 constexpr std::int64_t kFewestTimesK = 8, kFewestTimesFewK = 4;
 constexpr std::int64_t kFewK = 32, kFewestElements = 1024, kFewestElementsForFewK = 48;
+constexpr std::int64_t kManyK = RowSelector<std::int64_t>::kMostByGroups, kFewestTimesManyK = 64;
 
 }  // namespace
 
@@ -22,16 +23,21 @@ std::int64_t longest_selected(const SortDescriptor& sort) {
   return ColumnBlock::longest_row(TopkRowsMemory::kMostColumnBytes, element_bytes);
 }
 
+SizeExpr most_selected(const SortDescriptor& sort) {
+  return max(min(floor_div(sort.input.type.shape[sort.axis], kFewestTimesManyK), kMostSelected), kManyK);
+}
+
 bool selects_first(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  if (sort.k.upper_bound() > kMostSelected) return false;
+  if (sort.k.upper_bound() > most_selected(sort).upper_bound()) return false;
   const bool is_contiguous = sort.load || sort.input.layout.strides[sort.axis].is(1);
   if (!is_contiguous && n.upper_bound() > longest_selected(sort)) return false;
   // A row of any length may be long. A sort of it is none of a few.
   if (!n.is_constant()) return n != sort.k;
-  const bool is_few = sort.k.upper_bound() <= kFewK;
+  const std::int64_t most_k = sort.k.upper_bound();
+  const bool is_few = most_k <= kFewK;
   return n.constant() >= (is_few ? kFewestElementsForFewK : kFewestElements) &&
-         n.constant() >= (is_few ? kFewestTimesFewK : kFewestTimesK) * sort.k.upper_bound();
+         n.constant() >= (is_few ? kFewestTimesFewK : kFewestTimesK) * most_k;
 }
 
 LaneKeys lane_keys_of(const SortDescriptor& sort) {

@@ -70,6 +70,10 @@ SelectionRange selection_of(const SortDescriptor& sort, IsaLevel isa) {
   return {{few, few + 1, false}, false};
 }
 
+TopkRowsMemory memory_of_selection(const SortDescriptor& sort) {
+  return TopkRowsMemory(TopkRowsMemory::most_found(selects_first(sort) ? sort.k.upper_bound() : 0));
+}
+
 /// Refuses the loads of sorts that would not gain by reading through them.
 Status check_gain_of_load(const SortDescriptor& sort, const TargetSpec& spec) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
@@ -169,6 +173,7 @@ class SortImageEmitter {
   TopkRowsParameters emit_topk() {
     TopkRowsParameters p{};
     p.sort = emit_sort();
+    p.most_found = memory_of_selection(sort_).most;
     const CoarseKeys coarse = {keys_.dtype, keys_.largest};
     p.coarse_bytes = coarse.lane_bits() / 8;
     p.coarse_offset = coarse_offset_of(keys_.dtype);
@@ -178,6 +183,9 @@ class SortImageEmitter {
     p.make_numbered_keys =
         append(make_numbered_keys_function(spec_.isa, keys_, static_cast<std::uint8_t>(coarse.lane_bits() / 8)));
     p.filter_row = append(filter_row_function(spec_.isa, coarse));
+    if (sort_.k.upper_bound() > RowSelector<std::int64_t>::kMostByGroups) {
+      p.filter_whole_row = append(filter_whole_row_function(spec_.isa, coarse));
+    }
     const SelectionRange range = selection_of(sort_, spec_.isa);
     for (std::size_t i = range.short_few.first; i < range.short_few.end; ++i) {
       p.find_group_minima[i] = append(find_group_minima_function(spec_.isa, coarse, 1 << i));
@@ -200,7 +208,7 @@ class SortImageEmitter {
     p.columns_bytes = column_bytes(sort_, spec_);
     if (p.columns_bytes == 0) return;
     const bool selects = selects_first(sort_);
-    p.columns_offset = selects ? TopkRowsMemory::kEnd : SortRowsParameters::kFixedBytes;
+    p.columns_offset = selects ? memory_of_selection(sort_).end : SortRowsParameters::kFixedBytes;
     p.moves_results = !selects;
     const auto element_bytes = static_cast<std::uint8_t>(p.element_bytes);
     p.transpose_elements = append(transpose_tiles_function(spec_.isa, element_bytes));
@@ -297,7 +305,8 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   const bool fits = keys_fit_workgroup(sort, spec);
   add_slot("sample", RowSorterMemory::kSampleBytes);
   add_slot("counts", RowSorterMemory::kCountBytes);
-  if (selects) add_slot("selection", TopkRowsMemory::kEnd - TopkRowsMemory::kKeys);
+  const TopkRowsMemory selection = memory_of_selection(sort);
+  if (selects) add_slot("selection", selection.end - SortRowsParameters::kFixedBytes);
   if (column_bytes(sort, spec) > 0) add_slot("columns", column_bytes(sort, spec));
   if (!selects && fits) add_slot("keys", lane_key_bytes(sort).upper_bound());
   planned.info.name = sort.name;
@@ -315,7 +324,8 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
       selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.lane_bits(), keys.largest,
       sort.values.has_value(), sort.indices.has_value(), sort.input_indices ? "elements" : "positions",
       row_dims(sort).size(), few.first, few.end, few.partitions, elements_in_registers(sort, spec.isa), !fits,
-      column_bytes(sort, spec), results_text(sort), selects ? selection_of(sort, spec.isa).to_text() : "");
+      column_bytes(sort, spec), results_text(sort),
+      selects ? fmt::format("{} found {}", selection_of(sort, spec.isa).to_text(), selection.most) : "");
   if (sort.load) {
     MILLRACE_TRY(check_gain_of_load(sort, spec));
     MILLRACE_TRY_ASSIGN(const RowLoad load, plan_row_load(*sort.load, sort.axis, spec.isa));
@@ -324,8 +334,8 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
       const FewRange short_few = selection_of(sort, spec.isa).short_few;
       const std::int64_t most_elements =
           short_few.first < short_few.end ? sort.input.type.shape[sort.axis].upper_bound() : 0;  // of a short row
-      add_slot("computed", TopkRowsMemory::kComputed - TopkRowsMemory::kEnd +
-                               TopkRowsMemory::computed_bytes(most_elements, element_bytes));
+      add_slot("computed",
+               selection.computed - selection.end + TopkRowsMemory::computed_bytes(most_elements, element_bytes));
       planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
     }
     add_row_load(planned, load);

@@ -31,6 +31,7 @@ class Selection {
         minima_(find_minima_function(isa, kKeys)),
         fold_(fold_minima_function(isa, kBits)),
         filter_(filter_row_function(isa, kKeys)),
+        filter_whole_(filter_whole_row_function(isa, kKeys)),
         filter_minima_(filter_minima_function(isa, kBits)),
         sorter_(isa, kBits) {}
 
@@ -41,14 +42,16 @@ class Selection {
   };
   Outcome select(const std::vector<Key>& row, std::int64_t k) {
     using Selector = RowSelector<Key>;
-    const RowSelectorCode code = {minima_.as<FindMinima>(), fold_.as<FoldMinima>(), filter_.as<FilterKeys>(),
+    const RowSelectorCode code = {minima_.as<FindMinima>(),        fold_.as<FoldMinima>(),
+                                  filter_.as<FilterKeys>(),        filter_whole_.as<FilterKeys>(),
                                   filter_minima_.as<FilterKeys>(), num_lanes_of(isa_, kBits)};
     const auto guarded = [](std::int64_t bytes) {
       return GuardedMemory(static_cast<std::size_t>(bytes), GuardedMemory::Side::kEnd);
     };
     const GuardedMemory minima = guarded(Selector::kMinimaBytes), groups = guarded(Selector::kMinimaBytes),
                         other = guarded(Selector::kMinimaBytes), passing = guarded(Selector::kPassingBytes),
-                        found = guarded(Selector::kFoundBytes), fixed = guarded(SortRowsParameters::kFixedBytes),
+                        found = guarded(Selector::most_found(k) * static_cast<std::int64_t>(sizeof(Key))),
+                        fixed = guarded(SortRowsParameters::kFixedBytes),
                         elements = guarded(static_cast<std::int64_t>(row.size() * sizeof(Key)));
     std::ranges::copy(row, as_keys(elements));
     Outcome outcome;
@@ -77,7 +80,7 @@ class Selection {
   static std::size_t at(Key number) { return static_cast<std::size_t>(number); }
 
   IsaLevel isa_;
-  LaneCode minima_, fold_, filter_, filter_minima_;
+  LaneCode minima_, fold_, filter_, filter_whole_, filter_minima_;
   SorterCode sorter_;
 };
 
@@ -105,7 +108,8 @@ void check_rows(IsaLevel isa) {
   Selection<Key> selection(isa);
   for (const Row& shape : rows) {
     for (const std::int64_t n : {1000, 20'000, 300'000}) {
-      for (const std::int64_t k : {1, 30, 1000}) {
+      for (const std::int64_t k : {1, 30, 1000, 4000}) {
+        if (k > n) continue;
         CAPTURE(shape.name);
         CAPTURE(n);
         CAPTURE(k);

@@ -21,6 +21,7 @@ class RowReader {
   RowReader(const RowLoader& loader, std::byte* piece, std::byte* some, std::int64_t element_bytes)
       : element_bytes_(element_bytes), loader_(&loader), piece_(piece), some_(some) {}
 
+  std::int64_t element_bytes() const { return element_bytes_; }
   /// What computes the elements, or null.
   const RowLoader* loader() const { return loader_; }
   /// The elements that one call of read() gives, at most; a power of two if there is a limit.

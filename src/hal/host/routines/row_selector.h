@@ -24,7 +24,7 @@ struct RowSelectorCode {
   static constexpr int kVectorsPerChunk = 8;
   FindMinima find_minima;
   FoldMinima fold_minima;
-  FilterKeys filter_row, filter_minima;
+  FilterKeys filter_row, filter_whole_row, filter_minima;  // of chunks here and there; of pieces that follow each other
   std::int64_t num_lanes;
   ComputeElements find_computed_minima =
       nullptr;  // of elements that are computed, instead of find_minima; may be absent
@@ -38,28 +38,35 @@ struct KeyRun {
   Key first, last;
 };
 
-/// Finds a few elements of a row that have the first k among them, in one pass over memory. The row is read in blocks
-/// that stay in the L2 cache. The least keys of groups of elements give a limit: if k groups have a key up to it,
-/// elements beyond it are not among the first k. Only chunks that have a key up to the limit are read again. Once k
-/// elements up to the limit are found, later ones that equal it come too late. Where many are found, the k-th of them
-/// becomes the limit.
+/// Finds a few elements of a row that have the first k among them, in one pass over memory. For small k, the row is
+/// read in blocks that stay in the L2 cache. The least keys of groups of elements give a limit: if k groups have a key
+/// up to it, elements beyond it are not among the first k. Only chunks that have a key up to the limit are read again.
+/// For large k, a sample gives a limit that few more than k elements are likely to reach. If fewer do, the row is read
+/// once more with a greater one. Once k elements up to the limit are found, later ones that equal it come too late.
+/// Where many are found, the k-th of them becomes the limit.
 template <class Key>
 class RowSelector {
  public:
   static constexpr std::int64_t kBlock = (128 << 10) / static_cast<std::int64_t>(sizeof(Key));  // elements
   static constexpr std::int64_t kMinimaBytes = (128 << 10) / RowSelectorCode::kVectorsPerChunk;
-  static constexpr std::int64_t kMostFound = 4096;
-  /// Behind what is found, there is room for a chunk and for a vector, because appended vectors are written whole.
-  static constexpr std::int64_t kSpare = 256;
-  static constexpr std::int64_t kFoundBytes = (kMostFound + kSpare) * static_cast<std::int64_t>(sizeof(Key));
-  static constexpr std::int64_t kPassingBytes = kMinimaBytes + kSpare * static_cast<std::int64_t>(sizeof(Key));
+  /// The largest k for which groups give the limit.
+  static constexpr std::int64_t kMostByGroups = 1024;
+  /// Of a row that is sampled, so many elements are read at once.
+  static constexpr std::int64_t kPiece = 1024;
+  /// There is room for a vector behind what is appended, because vectors are written whole.
+  static constexpr std::int64_t kVectorSpare = 16;
+  static constexpr std::int64_t kPassingBytes = kMinimaBytes + kVectorSpare * static_cast<std::int64_t>(sizeof(Key));
+  /// With more elements found than this, sorting them for a better limit takes less time than finding as many again.
+  static constexpr std::int64_t many_found(std::int64_t k) { return 2 * k + 128; }
+  /// The room for elements found.
+  static constexpr std::int64_t most_found(std::int64_t k) { return many_found(k) + kPiece + kVectorSpare; }
 
   struct Memory {
     Key* minima;   // kMinimaBytes: of the block's groups
     Key* groups;   // kMinimaBytes: of groups joined
     Key* other;    // kMinimaBytes
-    Key* passing;  // kPassingBytes: the numbers of groups
-    Key* found;    // kFoundBytes
+    Key* passing;  // kPassingBytes: the numbers of groups, or elements of a sample
+    Key* found;    // most_found() of the greatest k
   };
 
   /// How the caller's elements compare beyond their keys.
@@ -74,14 +81,18 @@ class RowSelector {
               const Memory& memory, Order order)
       : code_(code), sorter_(sorter, sorter_memory), memory_(memory), order_(std::move(order)) {}
 
-  /// Finds the elements of a row, and writes their numbers in order. Returns how many there are: at least
-  /// k, which is at most kMostFound / 4.
+  /// Finds the elements of a row, and writes their numbers in order. Returns how many there are: at least k.
   std::int64_t select(const RowReader& row, std::int64_t n, std::int64_t k);
 
   /// The elements that all calls read, as a measure of work.
   std::int64_t elements_read() const { return elements_read_; }
 
  private:
+  void start(std::int64_t k);
+  std::int64_t select_by_groups(const RowReader& row, std::int64_t n);
+  std::int64_t select_by_sample(const RowReader& row, std::int64_t n);
+  /// Writes the minima of groups of elements from places all over the row, and returns how many there are.
+  std::int64_t sample(const RowReader& row, std::int64_t n);
   /// Writes the minima of a block's groups.
   void find_minima(const RowReader& row, std::int64_t start, std::int64_t count);
   void set_limit(Key key);
@@ -91,7 +102,7 @@ class RowSelector {
   std::int64_t find_passing(std::int64_t num_groups);
   /// Finds the elements of a block's chunks, given the minima of its groups.
   void find_in_block(const RowReader& row, std::int64_t start, std::int64_t num_groups);
-  void find_elements(const RowReader& row, std::int64_t first, std::int64_t count);
+  void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
 
   const RowSelectorCode& code_;
   RowSorter<Key> sorter_;

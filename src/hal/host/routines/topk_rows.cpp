@@ -16,12 +16,12 @@ class TopkWalk {
       : p_(p),
         walk_(code, p.sort, args),
         order_(p),
+        memory_(p.most_found),
         sorter_code_(sorter_code()),
         code_(selector_code()),
         selector_(code_, sorter_code_, walk_.sorter_memory(),
-                  {memory<Key>(TopkRowsMemory::kMinima), memory<Key>(TopkRowsMemory::kGroups),
-                   memory<Key>(TopkRowsMemory::kOther), memory<Key>(TopkRowsMemory::kPassing),
-                   memory<Key>(TopkRowsMemory::kFound)},
+                  {memory<Key>(memory_.minima), memory<Key>(memory_.groups), memory<Key>(memory_.other),
+                   memory<Key>(memory_.passing), memory<Key>(memory_.found)},
                   {[this](Key key) { return order_.run_of(key); },
                    [this](Key* found, std::int64_t count) { return reduce(found, count); }}) {}
 
@@ -51,7 +51,7 @@ class TopkWalk {
   }
   /// Selects from `count` contiguous elements.
   void run_long(std::int64_t count) {
-    auto* const found = memory<Key>(TopkRowsMemory::kFound);
+    auto* const found = memory<Key>(memory_.found);
     const bool has_lost_bits = sort_found(found, selector_.select(reader(), count, walk_.k()));
     walk_.write_results(elements(), keys(), has_lost_bits);
   }
@@ -59,8 +59,8 @@ class TopkWalk {
   T* memory(std::int64_t offset) const {
     return reinterpret_cast<T*>(walk_.workgroup_memory() + offset);
   }
-  std::int64_t* keys() const { return memory<std::int64_t>(TopkRowsMemory::kKeys); }
-  std::int64_t* other() const { return memory<std::int64_t>(TopkRowsMemory::kOther); }
+  std::int64_t* keys() const { return memory<std::int64_t>(memory_.keys); }
+  std::int64_t* other() const { return memory<std::int64_t>(memory_.other); }
   const std::byte* input() const { return walk_.place(SortTensor::kInput); }
   MakeNumberedKeys make_keys() const { return walk_.template function<MakeNumberedKeys>(p_.make_numbered_keys); }
 
@@ -72,6 +72,7 @@ class TopkWalk {
         walk_.template function<FindMinima>(p_.find_minima),
         walk_.template function<FoldMinima>(p_.fold_minima),
         walk_.template function<FilterKeys>(p_.filter_row),
+        walk_.template function<FilterKeys>(p_.filter_whole_row),
         walk_.template function<FilterKeys>(p_.filter_minima),
         p_.coarse_lanes,
         p_.finds_computed_minima != 0 ? walk_.template function<ComputeElements>(p_.find_computed_minima) : nullptr};
@@ -87,24 +88,24 @@ class TopkWalk {
   void run_short(std::int64_t first_row, std::int64_t end_row) {
     const ShortSelectorCode code = short_selector_code();
     ShortTopk<Key>(code, make_keys(), p_, walk_,
-                   {{memory<Key>(TopkRowsMemory::kMinima), memory<Key>(TopkRowsMemory::kPassing)},
-                    memory<Key>(TopkRowsMemory::kFound),
-                    memory<std::byte>(TopkRowsMemory::kElements),
+                   {{memory<Key>(memory_.minima), memory<Key>(memory_.passing)},
+                    memory<Key>(memory_.found),
+                    memory<std::byte>(memory_.elements),
                     keys(),
                     other(),
-                    memory<std::byte>(TopkRowsMemory::kComputed)})
+                    memory<std::byte>(memory_.computed)})
         .run(first_row, end_row);
   }
   StridedElements elements() { return {walk_.loader().is_used() ? nullptr : input(), 1, walk_.n()}; }
   RowReader reader() {
     if (!walk_.loader().is_used()) return {input(), p_.sort.element_bytes};
-    return {walk_.loader(), memory<std::byte>(TopkRowsMemory::kComputed),
-            memory<std::byte>(TopkRowsMemory::kComputedSome), p_.sort.element_bytes};
+    return {walk_.loader(), memory<std::byte>(memory_.computed), memory<std::byte>(memory_.computed_some),
+            p_.sort.element_bytes};
   }
 
   /// Sorts the keys of the elements found, so that the first k are in order. Returns whether keys lost bits.
   bool sort_found(const Key* numbers, std::int64_t count) {
-    auto* const copies = memory<std::byte>(TopkRowsMemory::kElements);
+    auto* const copies = memory<std::byte>(memory_.elements);
     reader().copy(numbers, count, copies);
     const bool has_lost_bits = make_keys()(copies, numbers, keys(), count) != 0;
     walk_.sort_keys(elements(), keys(), other(), count);
@@ -128,6 +129,7 @@ class TopkWalk {
   const TopkRowsParameters& p_;
   SortWalk<std::int64_t> walk_;
   CoarseOrder<Key> order_;
+  TopkRowsMemory memory_;
   RowSorterCode sorter_code_;
   RowSelectorCode code_;
   RowSelector<Key> selector_;

@@ -12,25 +12,32 @@ namespace millrace {
 inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
 /// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of SortRowsParameters.
-inline constexpr std::uint32_t kTopkRowsRoutineAbi = 4;
+inline constexpr std::uint32_t kTopkRowsRoutineAbi = 5;
 
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
   using Short = ShortSelector<std::int64_t>;
+  using Long = RowSelector<std::int64_t>;
 
-  static constexpr std::int64_t kMost = RowSelector<std::int32_t>::kMostFound + RowSelector<std::int32_t>::kSpare;
-  static constexpr std::int64_t kKeys = SortRowsParameters::kFixedBytes;
-  static constexpr std::int64_t kOther = kKeys + kMost * 8;
-  static constexpr std::int64_t kElements = kOther + kMost * 8;
-  static constexpr std::int64_t kFound = kElements + kMost * 8;
-  static constexpr std::int64_t kMinima = kFound + RowSelector<std::int64_t>::kFoundBytes;
-  static constexpr std::int64_t kGroups = kMinima + RowSelector<std::int64_t>::kMinimaBytes;
-  static constexpr std::int64_t kPassing = kGroups + RowSelector<std::int64_t>::kMinimaBytes;
-  static constexpr std::int64_t kEnd = kPassing + RowSelector<std::int64_t>::kPassingBytes;
+  explicit constexpr TopkRowsMemory(std::int64_t most_found) : most(most_found) {}
+  /// How many elements are found at most, for any k up to `most_k`.
+  static constexpr std::int64_t most_found(std::int64_t most_k) {
+    return std::max((Long::most_found(most_k) + 7) / 8 * 8, 2 * Short::kMostNumbers);
+  }
+
+  std::int64_t most;
+  std::int64_t minima = SortRowsParameters::kFixedBytes;
+  std::int64_t groups = minima + Long::kMinimaBytes;
+  std::int64_t passing = groups + Long::kMinimaBytes;
+  std::int64_t keys = passing + Long::kPassingBytes;
+  std::int64_t other = keys + most * 8;
+  std::int64_t elements = other + most * 8;
+  std::int64_t found = elements + most * 8;
+  std::int64_t end = found + most * 8;
   /// Rows that are computed: a piece of one and what compute_some() needs, or as many short ones as are worked on at
   /// once.
-  static constexpr std::int64_t kComputed = (kEnd + 63) / 64 * 64;
-  static constexpr std::int64_t kComputedSome = kComputed + RowLoader::kPieceBytes;
+  std::int64_t computed = (end + 63) / 64 * 64;
+  std::int64_t computed_some = computed + RowLoader::kPieceBytes;
   static constexpr std::int64_t computed_bytes(std::int64_t most_elements, std::int64_t element_bytes) {
     const std::int64_t short_bytes =
         Short::kRowsAtOnce * short_row_bytes(std::min(most_elements, Short::kMostElements), element_bytes);
@@ -44,19 +51,19 @@ struct TopkRowsMemory {
   static constexpr std::int64_t kMostColumnBytes = 256 << 10;
 
   // Short rows have their minima, what is found and other numbers in the same places.
-  static_assert(Short::kMinimaBytes <= kGroups - kMinima && 2 * Short::kMostNumbers <= kMost &&
-                Short::kMostNumbers * 8 <= kEnd - kPassing);
+  static_assert(Short::kMinimaBytes <= Long::kMinimaBytes && Short::kMostNumbers * 8 <= Long::kPassingBytes);
 };
 
 /// The RoutineCall::parameters of a TopK, all i64: how the elements found are sorted, by keys with indices, and how
 /// they are found.
 struct TopkRowsParameters {
   SortRowsParameters sort;
+  std::int64_t most_found;     // of TopkRowsMemory
   std::int64_t coarse_bytes;   // of the keys by which elements are found
   std::int64_t coarse_offset;  // is added to a float's key
   std::int64_t coarse_lanes;
   std::int64_t extends_sign, is_bool;  // how an element becomes an integer
-  std::int64_t make_numbered_keys, filter_row;
+  std::int64_t make_numbered_keys, filter_row, filter_whole_row;
   std::int64_t find_group_minima[RowSorterCode::kNumFew];  // of short rows
   std::int64_t find_minima, fold_minima, filter_minima;    // of others
   std::int64_t partition_less, partition_at_most;          // of coarse keys, like the functions that follow
@@ -65,8 +72,8 @@ struct TopkRowsParameters {
 };
 
 /// Finds and sorts the first k elements of one row, or of one part of a row, per group: rows by ShortSelector where
-/// that takes them, otherwise by RowSelector. Rows are contiguous or, if they have no parts, fit a ColumnBlock, and k
-/// is at most a quarter of RowSelector::kMostFound. A HostRoutine.
+/// that takes them, otherwise by RowSelector. Rows are contiguous or, if they have no parts, fit a ColumnBlock. A
+/// HostRoutine.
 void topk_rows(const void* code, std::span<const std::int64_t> parameters, const KernelArgs*, std::uint32_t first_group,
                std::uint32_t end_group);
 

@@ -9,6 +9,11 @@
 
 namespace millrace {
 
+SizeExpr margin_of_selected(const SortDescriptor& sort) {
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  return margin_of_both(margin_of_at_most(n, longest_selected(sort)), most_selected(sort) + 1 - sort.k);
+}
+
 std::vector<RequestCase> lane_sort_cases(const KernelRequest& request, const TargetSpec&) {
   const auto& sort = std::get<SortDescriptor>(request);
   const SizeExpr& n = sort.input.type.shape[sort.axis];
@@ -17,8 +22,8 @@ std::vector<RequestCase> lane_sort_cases(const KernelRequest& request, const Tar
   const std::int64_t longest = longest_selected(sort);
   const bool is_limited = longest < kMostIndexedByLanes && n.upper_bound() > longest;
   if (sort.k != n && (!sort.k.is_constant() || is_limited)) {
-    const SizeExpr margin = margin_of_both(margin_of_at_most(n, longest), margin_of_at_most(sort.k, kMostSelected));
-    cases.push_back(sort_case(margin, sort, {.n = longest, .k = kMostSelected}, "_first"));
+    const std::int64_t most_k = most_selected(sort).upper_bound();
+    cases.push_back(sort_case(margin_of_selected(sort), sort, {.n = longest, .k = most_k}, "_first"));
   }
   const bool can_be_short = sort.indices.has_value() && size_bytes(sort.input.type.dtype) <= 2;
   if (can_be_short && !selects_first(sort) && n.upper_bound() > LaneKeys::kMostShortIndices) {

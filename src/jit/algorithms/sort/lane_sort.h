@@ -5,6 +5,9 @@
 
 namespace millrace {
 
+/// The margin of sizes of which the first k are selected.
+SizeExpr margin_of_selected(const SortDescriptor& sort);
+
 /// Appends a sort by lanes as one kernel, with the scratch that its keys need. `buffers` are those of the descriptor.
 Status append_lane_sort(KernelSequence& sequence, const SortDescriptor& sort, std::vector<SequenceOperand> buffers,
                         const Target& target, const LowerOptions& options);

@@ -7,6 +7,7 @@
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/rows.h"
 #include "jit/algorithms/size_margin.h"
+#include "jit/algorithms/sort/lane_sort.h"
 #include "jit/algorithms/sort/long_sort_steps.h"
 #include "jit/lanes/sort_memory.h"
 
@@ -40,11 +41,7 @@ std::vector<RequestCase> lane_sort_parts_cases(const KernelRequest& request, con
   if (!sorts_keys(sort)) return {};
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   SizeExpr is_long = margin_of_at_least(n, kFewestElements);
-  if (sort.k != n) {
-    const SizeExpr is_selected =
-        margin_of_both(margin_of_at_most(n, longest_selected(sort)), margin_of_at_most(sort.k, kMostSelected));
-    is_long = margin_of_both(is_long, margin_of_not(is_selected));
-  }
+  if (sort.k != n) is_long = margin_of_both(is_long, margin_of_not(margin_of_selected(sort)));
   if (!sort.indices) return {sort_case(is_long, sort, {}, "_parts")};
   const SizeExpr margin = margin_of_both(is_long, margin_of_at_most(n, kMostIndexedByLanes));
   return {sort_case(margin, sort, {.n = kMostIndexedByLanes}, "_parts")};

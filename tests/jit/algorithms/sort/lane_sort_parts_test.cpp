@@ -91,7 +91,8 @@ TEST_CASE("few results of a long row are selected, whatever k a run may bind") {
   };
   CHECK(launched(10) == "sort_first ");
   CHECK(launched(1024) == "sort_first ");
-  CHECK(launched(1025) == "sort_parts_cuts sort_parts_chunks sort_parts_buckets ");
+  CHECK(launched(8192) == "sort_first ");
+  CHECK(launched(8193) == "sort_parts_cuts sort_parts_chunks sort_parts_buckets ");
 }
 
 TEST_CASE("short rows are refused, and what one kernel does better is not considered") {
