@@ -30,9 +30,14 @@ class ShortTopk {
         selector_(code, memory.selector, walk.n(), walk.k()) {}
 
   void run(std::int64_t first_row, std::int64_t end_row) {
+    place_next_rows(first_row, end_row);
     while (first_row < end_row) {
-      bound_rows(first_row, std::min<std::int64_t>(end_row - first_row, kRowsAtOnce));
-      next_rows_ = {first_row + num_rows_, end_row};
+      num_rows_ = num_next_rows_;
+      places_ = next_places_;
+      inputs_ = next_inputs_;
+      next_row_ = first_row + num_rows_;
+      place_next_rows(next_row_, end_row);
+      bound_rows(first_row);
       for (std::int64_t done = 0; done < num_rows_;) {
         const std::int64_t end = find_rows(done);
         sort_rows(done, end);
@@ -50,40 +55,53 @@ class ShortTopk {
   const Place& place_of(std::int64_t row) const { return places_[static_cast<std::size_t>(row)]; }
   std::int64_t& count_of(std::int64_t row) { return counts_[static_cast<std::size_t>(row)]; }
   std::int64_t* sorted_of(std::int64_t row) const { return memory_.sorted + row * walk_.k(); }
-  const std::byte* input(std::int64_t row) {
-    walk_.go_to(place_of(row));
-    return walk_.loader().is_used() ? computed(row) : walk_.place(SortTensor::kInput);
-  }
+  const std::byte* input(std::int64_t row) const { return inputs_[static_cast<std::size_t>(row)]; }
   std::byte* computed(std::int64_t row) const {
     return memory_.computed + row * TopkRowsMemory::short_row_bytes(walk_.n(), p_.sort.element_bytes);
   }
-  StridedElements elements_of(std::int64_t row) { return {input(row), 1, walk_.n()}; }
+  StridedElements elements_of(std::int64_t row) const { return {input(row), 1, walk_.n()}; }
 
-  void bound_rows(std::int64_t first_row, std::int64_t num_rows) {
-    num_rows_ = num_rows;
-    for (std::int64_t row = 0; row < num_rows; ++row) {
-      places_[static_cast<std::size_t>(row)] = walk_.place_of(first_row + row);
+  void place_next_rows(std::int64_t first_row, std::int64_t end_row) {
+    num_next_rows_ = std::min<std::int64_t>(end_row - first_row, kRowsAtOnce);
+    for (std::int64_t row = 0; row < num_next_rows_; ++row) {
+      const auto i = static_cast<std::size_t>(row);
+      next_places_[i] = walk_.place_of(first_row + row);
+      walk_.go_to(next_places_[i]);
+      next_inputs_[i] = walk_.loader().is_used() ? computed(row) : walk_.place(SortTensor::kInput);
+    }
+  }
+
+  void bound_rows(std::int64_t first_row) {
+    for (std::int64_t row = 0; row < num_rows_; ++row) {
       if (walk_.loader().is_used()) {
         walk_.loader().go_to(first_row + row);
         walk_.loader().compute(0, walk_.n(), computed(row));
       }
+      prefetch(row, Step::kFindMinima);
       selector_.find_minima(row, input(row));
     }
-    for (std::int64_t row = 0; row < num_rows; ++row) selector_.sort_minima(row);
+    for (std::int64_t row = 0; row < num_rows_; ++row) {
+      prefetch(row, Step::kSortMinima);
+      selector_.sort_minima(row);
+    }
   }
 
-  /// Rows that follow come from memory while those at hand are worked on.
-  void prefetch(std::int64_t row) {
-    if (row >= next_rows_.end) return;
+  /// Rows that follow come from memory while those at hand are worked on: a part of a row per step, because few lines
+  /// are on their way at a time.
+  enum class Step : std::uint8_t { kFindMinima, kSortMinima, kFind, kSort, kEnd };
+  void prefetch(std::int64_t row, Step step) {
+    if (row >= num_next_rows_) return;
     if (walk_.loader().is_used()) {
-      walk_.loader().go_to(row);
+      if (step != Step::kFind) return;
+      walk_.loader().go_to(next_row_ + row);
       return walk_.loader().prefetch(walk_.n());
     }
-    walk_.go_to(walk_.place_of(row));
-    const std::byte* const elements = walk_.place(SortTensor::kInput);
+    const std::byte* const elements = next_inputs_[static_cast<std::size_t>(row)];
     constexpr std::int64_t kLineBytes = 64;
-    const std::int64_t bytes = walk_.n() * p_.sort.element_bytes;
-    for (std::int64_t at = 0; at < bytes; at += kLineBytes) __builtin_prefetch(elements + at);
+    const std::int64_t lines = (walk_.n() * p_.sort.element_bytes + kLineBytes - 1) / kLineBytes;
+    const auto start_of = [&](Step at) { return lines * static_cast<std::int64_t>(at) / 4; };
+    const std::int64_t end = start_of(static_cast<Step>(static_cast<int>(step) + 1));
+    for (std::int64_t line = start_of(step); line < end; ++line) __builtin_prefetch(elements + line * kLineBytes);
   }
 
   /// Finds elements of rows from `first` on while there is room, and makes their keys. Returns the end of the rows.
@@ -93,7 +111,7 @@ class ShortTopk {
       Key* const numbers = memory_.numbers + num_found;
       const std::byte* const elements = input(row);
       count_of(row) = selector_.find(elements, order_.run_of(selector_.bound_of(row)), numbers);
-      prefetch(next_rows_.first + row);
+      prefetch(row, Step::kFind);
       const std::int64_t bytes = p_.sort.element_bytes;
       RowReader(elements, bytes).copy(numbers, count_of(row), memory_.elements + num_found * bytes);
       num_found += count_of(row);
@@ -107,6 +125,7 @@ class ShortTopk {
     auto* const other = reinterpret_cast<std::int64_t*>(memory_.elements);
     std::int64_t* keys = memory_.keys;
     for (std::int64_t row = first; row < end; keys += count_of(row), ++row) {
+      prefetch(row, Step::kSort);
       walk_.sort_keys_to(elements_of(row), keys, other, count_of(row), sorted_of(row));
     }
   }
@@ -125,6 +144,7 @@ class ShortTopk {
       if (has_values && !are_halved) walk_.write_key_values(sorted_of(row), count);
     }
     for (std::int64_t row = first; has_values && (are_halved || has_lost_bits_) && row < end; ++row) {
+      walk_.go_to(place_of(row));
       walk_.write_lost_values(elements_of(row), sorted_of(row));
     }
   }
@@ -140,10 +160,9 @@ class ShortTopk {
   Memory memory_;
   ShortSelector<Key> selector_;
   std::int64_t num_rows_ = 0;
-  struct Rows {
-    std::int64_t first = 0, end = 0;
-  } next_rows_;
-  std::array<Place, kRowsAtOnce> places_{};
+  std::int64_t next_row_ = 0, num_next_rows_ = 0;  // those that follow
+  std::array<Place, kRowsAtOnce> places_{}, next_places_{};
+  std::array<const std::byte*, kRowsAtOnce> inputs_{}, next_inputs_{};
   std::array<std::int64_t, kRowsAtOnce> counts_{};  // of elements found
   bool has_lost_bits_ = false;
 };
