@@ -55,7 +55,9 @@ class SortWalk {
   /// Sorts a row.
   void run(std::int64_t row) {
     if (n_ == 0) return;  // memory of no elements may have no address
-    go_to(place_of(row));
+    // In place: what a vector copies from single stores waits until these are done, and rows no longer overlap.
+    find_place(row, offsets_);
+    start_row();
     Key* const keys =
         p_.uses_scratch != 0
             ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * 2 * n_
@@ -88,19 +90,27 @@ class SortWalk {
   /// Where a row is in each tensor, in elements.
   using Place = std::array<std::int64_t, kNumSortTensors>;
   Place place_of(std::int64_t row) const {
-    Place offsets = place_in_tensors(row);
+    Place offsets;
+    find_place(row, offsets);
+    return offsets;
+  }
+  void find_place(std::int64_t row, Place& offsets) const {
+    find_place_in_tensors(row, offsets);
+    if (columns_.num_columns() == 0) return;
     for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) {
       if (columns_.moves(tensor)) {
         offsets[tensor] = (row - block_.first) * columns_.pitch_of(tensor) / element_bytes(tensor);
       }
     }
-    return offsets;
   }
   /// Elements that are computed have no place of their own.
   RowLoader& loader() { return loader_; }
   /// What follows is done for the row at this place.
   void go_to(const Place& offsets) {
     offsets_ = offsets;
+    start_row();
+  }
+  void start_row() {
     k_ = args_.sizes[SortRowsSizes::kK];
     first_index_ = 0;
   }
@@ -255,14 +265,18 @@ class SortWalk {
   }
   Place place_in_tensors(std::int64_t row) const {
     Place offsets;
+    find_place_in_tensors(row, offsets);
+    return offsets;
+  }
+  void find_place_in_tensors(std::int64_t row, Place& offsets) const {
     std::copy_n(args_.sizes + SortRowsSizes::kOffsets, kNumSortTensors, offsets.begin());
     for (std::int64_t dim = p_.num_other_dims; dim-- > 0;) {
       const std::int64_t* sizes = dim_sizes(dim);
-      const std::int64_t position = row % sizes[0];
-      row /= sizes[0];
+      // A division takes as long as a short row.
+      const std::int64_t position = dim == 0 ? row : row % sizes[0];
+      if (dim > 0) row /= sizes[0];
       for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) offsets[tensor] += position * sizes[1 + tensor];
     }
-    return offsets;
   }
   const std::int64_t* dim_sizes(std::int64_t dim) const {
     return args_.sizes + SortRowsSizes::kDims + dim * std::int64_t{SortRowsSizes::kPerDim};
