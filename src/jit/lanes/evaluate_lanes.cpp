@@ -44,7 +44,8 @@ class Evaluation {
         case LaneOp::kReturn:
           return argument(instruction);
         case LaneOp::kReturnAny:
-          return std::ranges::any_of(values_[at_of(instruction.a)], [](std::int64_t lane) { return lane != 0; });
+          return (instruction.argument >= 0 ? argument(instruction) : 0) +
+                 std::ranges::any_of(values_[at_of(instruction.a)], [](std::int64_t lane) { return lane != 0; });
         case LaneOp::kReturnFirst:
           return values_[at_of(instruction.a)][0];
         default:

@@ -177,6 +177,11 @@ LaneFunction LaneBuilder::finish_with_any(LaneValue value) {
   return finish();
 }
 
+LaneFunction LaneBuilder::finish_with_sum_of_any(LaneValue value, int returned_argument) {
+  add({.op = LaneOp::kReturnAny, .a = value, .argument = static_cast<std::int8_t>(returned_argument)});
+  return finish();
+}
+
 LaneFunction LaneBuilder::finish_with_first(LaneValue value) {
   add({.op = LaneOp::kReturnFirst, .a = value});
   return finish();

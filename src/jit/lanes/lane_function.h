@@ -76,7 +76,7 @@ enum class LaneOp : std::uint8_t {
   kIfAny,         // up to kEnd if the integer argument is above 0
   kEnd,           //
   kReturn,        // the argument; last
-  kReturnAny,     // 1 if a lane of `a` is not 0, else 0; last
+  kReturnAny,     // 1 if a lane of `a` is not 0, else 0, plus the argument if there is one; last
   kReturnFirst,   // the first lane of `a`, with its sign extended; last
 };
 
@@ -197,6 +197,7 @@ class LaneBuilder {
 
   LaneFunction finish_with(int returned_argument);
   LaneFunction finish_with_any(LaneValue value);
+  LaneFunction finish_with_sum_of_any(LaneValue value, int returned_argument);
   LaneFunction finish_with_first(LaneValue value);
 
  private:

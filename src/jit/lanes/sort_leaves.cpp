@@ -144,6 +144,49 @@ void store_indices(LaneBuilder& b, int pointer, std::int32_t offset_bytes, LaneV
   }
 }
 
+/// Makes the keys of a row, vector by vector.
+class RowKeys {
+ public:
+  RowKeys(LaneBuilder& b, const LaneKeys& keys, int row, int first)
+      : b_(b), keys_(keys), row_(row), lost_(b.variable(b.constant(0))) {
+    if (is_float(keys.dtype) && !keys.with_index) special_.emplace(b, keys.dtype);
+    if (keys.with_index) index_ = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(first)));
+  }
+
+  /// The next keys, or the mask's lanes of the last ones.
+  LaneValue next(LaneValue mask) {
+    const LaneElement element = element_of(keys_.dtype);
+    const LaneValue x = load_some(b_, row_, element, mask);
+    b_.advance(row_, b_.num_lanes() * element.bytes);
+    if (special_) special_->add(x);
+    if (!keys_.with_index) return coarse_key(b_, x, coarse(keys_));
+    const LaneValue key = with_index(b_, exact_keys(b_, x, keys_, lost_), index_, keys_);
+    b_.assign(index_, b_.binary(LaneOp::kAdd, index_, b_.constant(b_.num_lanes())));
+    return key;
+  }
+  /// Not 0 in some lane if there was a -0 or a NaN.
+  LaneValue lost() { return special_ ? special_->found() : lost_; }
+
+ private:
+  LaneBuilder& b_;
+  const LaneKeys& keys_;
+  int row_;
+  LaneValue lost_, index_ = kNoLaneValue;
+  std::optional<SpecialFloats> special_;
+};
+
+/// Appends the lanes of both parts. A rest has the lanes of `mask` alone.
+void append_parts(LaneBuilder& b, int to_low, int to_high, LaneValue keys, LaneValue low, LaneValue high,
+                  LaneValue mask) {
+  const bool is_rest = mask != kNoLaneValue;
+  if (is_rest) {
+    low = b.binary(LaneOp::kBoth, low, mask);
+    high = b.binary(LaneOp::kBoth, high, mask);
+  }
+  b.append(to_low, keys, low, is_rest);
+  b.append(to_high, keys, high, is_rest);
+}
+
 /// The element of a key that holds it.
 LaneValue value_of(LaneBuilder& b, LaneValue key, const LaneKeys& keys) {
   if (!keys.with_index) return element_of_coarse(b, key, coarse(keys));
@@ -201,27 +244,12 @@ std::int64_t inverted_sign_of(DType dtype) {
 LaneFunction make_keys_function(IsaLevel isa, const LaneKeys& keys) {
   enum { kRow, kKeys, kCount, kFirst };
   LaneBuilder b(isa, keys.lane_bits());
-  const LaneElement element = element_of(keys.dtype);
-  const LaneValue lost = b.variable(b.constant(0));
-  std::optional<SpecialFloats> special;
-  if (is_float(keys.dtype) && !keys.with_index) special.emplace(b, keys.dtype);
-  LaneValue index = kNoLaneValue;
-  if (keys.with_index) index = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst)));
+  RowKeys row(b, keys, kRow, kFirst);
   b.for_vectors(kCount, [&](LaneValue mask) {
-    const LaneValue x = load_some(b, kRow, element, mask);
-    if (special) special->add(x);
-    LaneValue key;
-    if (keys.with_index) {
-      key = with_index(b, exact_keys(b, x, keys, lost), index, keys);
-      b.assign(index, b.binary(LaneOp::kAdd, index, b.constant(b.num_lanes())));
-    } else {
-      key = coarse_key(b, x, coarse(keys));
-    }
-    b.store(kKeys, 0, b.lane_element(), key, mask);
-    b.advance(kRow, b.num_lanes() * element.bytes);
+    b.store(kKeys, 0, b.lane_element(), row.next(mask), mask);
     b.advance(kKeys, b.num_lanes() * b.lane_element().bytes);
   });
-  return b.finish_with_any(special ? special->found() : lost);
+  return b.finish_with_any(row.lost());
 }
 
 LaneFunction make_numbered_keys_function(IsaLevel isa, const LaneKeys& keys, std::uint8_t number_bytes) {
@@ -339,9 +367,7 @@ LaneFunction partition_function(IsaLevel isa, int lane_bits, PartitionAt at) {
   LaneBuilder b(isa, lane_bits);
   const LaneValue pivot = b.broadcast(kPivot);
   b.for_vectors(kCount, [&](LaneValue mask) {
-    const bool is_rest = mask != kNoLaneValue;
-    const LaneValue keys =
-        is_rest ? b.load_masked(kData, 0, b.lane_element(), mask, pivot) : b.load(kData, 0, b.lane_element());
+    const LaneValue keys = load_some(b, kData, b.lane_element(), mask);
     b.advance(kData, b.num_lanes() * b.lane_element().bytes);
     LaneValue low, high;
     if (at == PartitionAt::kLess) {
@@ -351,14 +377,23 @@ LaneFunction partition_function(IsaLevel isa, int lane_bits, PartitionAt at) {
       high = b.binary(LaneOp::kLess, pivot, keys);
       low = b.invert(high);
     }
-    if (is_rest) {
-      low = b.binary(LaneOp::kBoth, low, mask);
-      high = b.binary(LaneOp::kBoth, high, mask);
-    }
-    b.append(kLow, keys, low, is_rest);
-    b.append(kHigh, keys, high, is_rest);
+    append_parts(b, kLow, kHigh, keys, low, high, mask);
   });
   return b.finish_with(kLow);
+}
+
+LaneFunction partition_elements_function(IsaLevel isa, const LaneKeys& keys) {
+  enum { kElements, kLow, kHigh, kCount, kPivot, kFirst };
+  LaneBuilder b(isa, keys.lane_bits());
+  RowKeys row(b, keys, kElements, kFirst);
+  const LaneValue pivot = b.broadcast(kPivot);
+  b.for_vectors(kCount, [&](LaneValue mask) {
+    b.prefetch_ahead(kElements, 0);
+    const LaneValue key = row.next(mask);
+    const LaneValue low = b.binary(LaneOp::kLess, key, pivot);
+    append_parts(b, kLow, kHigh, key, low, b.invert(low), mask);
+  });
+  return b.finish_with_sum_of_any(row.lost(), kLow);
 }
 
 LaneFunction write_values_function(IsaLevel isa, const LaneKeys& keys) {

@@ -54,6 +54,8 @@ enum class EqualFloats : std::uint8_t { kZeros, kNans };
 LaneFunction take_run_function(IsaLevel, DType, EqualFloats run);
 enum class PartitionAt : std::uint8_t { kLess, kAtMost };
 LaneFunction partition_function(IsaLevel, int lane_bits, PartitionAt);
+/// Makes keys, and puts those below the pivot first.
+LaneFunction partition_elements_function(IsaLevel, const LaneKeys&);
 /// Not for halved keys, which do not hold a value.
 LaneFunction write_values_function(IsaLevel, const LaneKeys&);
 LaneFunction write_indices_function(IsaLevel, const LaneKeys&);

@@ -397,7 +397,8 @@ class Avx2Emitter final : public LaneEmitter {
         const Ymm value = read(i.a, temp_);
         as_.xor_(as_.eax, as_.eax);
         as_.vptest(value, value);
-        return as_.setne(as_.al);
+        as_.setne(as_.al);
+        return emit_added_argument(i);
       }
       default:
         return emit_control(i);

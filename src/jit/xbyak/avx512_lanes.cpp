@@ -294,10 +294,10 @@ class Avx512Emitter final : public LaneEmitter {
       case LaneOp::kReturnAny: {
         const Zmm value = read(i.a, 0);
         as_.vptestmd(as_.k7, value, value);
-        as_.kmovw(as_.ecx, as_.k7);
         as_.xor_(as_.eax, as_.eax);
-        as_.test(as_.ecx, as_.ecx);
-        return as_.setne(as_.al);
+        as_.kortestw(as_.k7, as_.k7);
+        as_.setne(as_.al);
+        return emit_added_argument(i);
       }
       case LaneOp::kForEachWhole:
       case LaneOp::kEnd:

@@ -85,6 +85,10 @@ std::uint8_t LaneEmitter::predicate_of(LaneOp op) {
   }
 }
 
+void LaneEmitter::emit_added_argument(const LaneInstruction& i) {
+  if (i.argument >= 0) as_.add(as_.rax, argument(i));
+}
+
 void LaneEmitter::emit_first_lane(const LaneInstruction& i, const Xbyak::Xmm& a) {
   const Xbyak::Xmm low(a.getIdx());
   if (is_wide_) {

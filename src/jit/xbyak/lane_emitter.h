@@ -31,6 +31,8 @@ class LaneEmitter {
   static constexpr bool is_float_arithmetic(LaneOp op) { return op >= LaneOp::kAddFloat && op <= LaneOp::kMaxFloat; }
   /// How vcmpps compares for kLessFloat, kNotAtMostFloat and kUnordered. Quiet, because a NaN is no error.
   static std::uint8_t predicate_of(LaneOp);
+  /// Adds the argument of kReturnAny, if it has one, to rax.
+  void emit_added_argument(const LaneInstruction&);
   /// Emits kAdvanceBy and kReturnFirst.
   void emit_first_lane(const LaneInstruction&, const Xbyak::Xmm& a);
 

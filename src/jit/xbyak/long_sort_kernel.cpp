@@ -20,7 +20,7 @@ struct StepCode {
 };
 constexpr StepCode kSteps[] = {
     {kChooseCutsRoutineName, {.keys = true, .sorter = true}},
-    {kSplitChunksRoutineName, {.keys = true, .sorter = true}},
+    {kSplitChunksRoutineName, {.keys = true, .splits = true, .sorter = true}},
     {kSortBucketsRoutineName, {.sorter = true, .results = true}},
     {kRestoreRunsRoutineName, {.runs = true}},
 };

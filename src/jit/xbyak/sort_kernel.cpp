@@ -119,7 +119,7 @@ class SortImageEmitter {
       : sort_(sort), spec_(spec), keys_(lane_keys_of(sort)), as_(as) {}
 
   SortRowsParameters emit_sort() {
-    constexpr SortFunctions kAll = {.keys = true, .sorter = true, .results = true, .runs = true};
+    constexpr SortFunctions kAll = {.keys = true, .splits = true, .sorter = true, .results = true, .runs = true};
     SortRowsParameters p = emit_parts(kAll, few_of(sort_, spec_.isa));
     p.uses_scratch = !keys_fit_workgroup(sort_, spec_);
     const std::int64_t in_registers = elements_in_registers(sort_, spec_.isa);
@@ -157,6 +157,9 @@ class SortImageEmitter {
     }
     if (!keys_.with_index) p.num_pattern_runs = set_pattern_runs(keys_, p.pattern_runs);
     if (functions.keys) p.make_keys = append(make_keys_function(spec_.isa, keys_));
+    if (functions.splits && few.partitions && !selects_first(sort_)) {
+      p.partition_elements = append(partition_elements_function(spec_.isa, keys_));
+    }
     p.writes_sorted = functions.sorter && functions.results && few.partitions && writes_sorted(sort_);
     if (functions.sorter) emit_sorter(keys_.lane_bits(), few, p.writes_sorted != 0 && sort_.k == num_elements(), p);
     if (p.writes_sorted != 0) emit_results_sorter(p);

@@ -22,7 +22,7 @@ std::string results_text(const SortDescriptor&);
 
 /// The functions of a sort, by what they do.
 struct SortFunctions {
-  bool keys = false, sorter = false, results = false, runs = false;
+  bool keys = false, splits = false, sorter = false, results = false, runs = false;
 };
 /// Emits functions, for parts of any length. The others have no offset.
 SortRowsParameters emit_sort_functions(const SortDescriptor&, const TargetSpec&, const SortFunctions&, LaneAssembler&);

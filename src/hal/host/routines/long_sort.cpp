@@ -31,11 +31,14 @@ class LongRow {
     const std::int64_t num_samples = num_buckets() > 1 ? num_buckets() * LongSort::kSamplesPerBucket : 0;
     make_sample_keys(keys, num_samples);
     sorter_.sort(keys, keys + num_samples, num_samples, num_samples);
-    Key* const cuts = cuts_of_row();
+    Key *const cuts = cuts_of_row(), *const pivots = pivots_of_row();
+    constexpr std::int64_t kPerBucket = LongSort::kSamplesPerBucket;
     std::int64_t num_cuts = 0;
-    for (std::int64_t i = LongSort::kSamplesPerBucket; i < num_samples; i += LongSort::kSamplesPerBucket) {
+    for (std::int64_t i = kPerBucket; i < num_samples; i += kPerBucket) {
+      pivots[num_cuts] = keys[i - kPerBucket / 2];
       num_cuts = append_cut(cuts, num_cuts, keys[i]);
     }
+    if (num_samples > 0) pivots[num_cuts] = keys[num_samples - kPerBucket / 2];
     num_cuts_of_row() = num_cuts;
   }
 
@@ -48,10 +51,19 @@ class LongRow {
     StridedElements elements = elements_of_row();
     elements.data += first * elements.stride * p_.element_bytes;
     elements.count = count;
-    const bool has_lost_bits = walk_.make_keys(elements, keys, other, first);
     std::uint32_t* const starts = starts_of_chunk(chunk);
+    Key* const to = chunk_keys_of_row() + first;
+    bool has_lost_bits = false;
+    if (cuts().empty()) {
+      has_lost_bits = walk_.make_keys(elements, to, other, first);
+      starts[0] = 0;
+      starts[1] = static_cast<std::uint32_t>(count);
+    } else {
+      SplitKeys<Key> split = {keys, other, count, count};
+      has_lost_bits = walk_.split_elements(elements, RowSorter<Key>::middle_of(cuts()), first, split);
+      sorter_.divide(split, cuts(), to, starts);
+    }
     starts[num_buckets() + 1] = has_lost_bits ? 1 : 0;
-    sorter_.divide(keys, other, count, cuts(), chunk_keys_of_row() + first, starts);
   }
 
   /// Sorts a bucket of a row, and writes the results of its elements.
@@ -70,11 +82,13 @@ class LongRow {
     const bool fits = count <= chunk_keys();
     Key* const keys = fits ? part_memory() : bucket_keys_of_row() + 2 * first;
     Key* const other = keys + count;
-    gather(bucket, keys);
     if (holds_one_key(bucket)) {
+      gather(bucket, keys);
       walk_.write_results(elements_of_row(), keys, has_lost_bits());
     } else {
-      walk_.sort_to_results(elements_of_row(), keys, other, count, has_lost_bits());
+      SplitKeys<Key> split = {keys, other, count, 0};
+      split.num_low = split_bucket(bucket, keys, other);
+      walk_.sort_to_results(elements_of_row(), split, has_lost_bits());
     }
   }
 
@@ -139,13 +153,33 @@ class LongRow {
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) has |= starts_of_chunk(chunk)[num_buckets() + 1] != 0;
     return has;
   }
+  /// The keys of a bucket that come from one chunk.
+  std::span<const Key> piece_of(std::int64_t bucket, std::int64_t chunk) const {
+    const std::uint32_t* const starts = starts_of_chunk(chunk);
+    return {chunk_keys_of_row() + chunk * chunk_keys() + starts[bucket], starts[bucket + 1] - starts[bucket]};
+  }
   /// Copies a bucket's keys from all chunks, which keeps their order.
   void gather(std::int64_t bucket, Key* to) const {
+    for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) to = std::ranges::copy(piece_of(bucket, chunk), to).out;
+  }
+  /// Where hardware does not know yet that a piece is read.
+  static void prefetch_start(std::span<const Key> piece) {
+    constexpr std::size_t kLineKeys = 64 / sizeof(Key), kMostLines = 16;
+    const std::size_t end = std::min(piece.size(), kMostLines * kLineKeys);
+    for (std::size_t i = 0; i < end; i += kLineKeys) __builtin_prefetch(piece.data() + i);
+  }
+  /// Splits them while they are copied. Returns how many are in the lower part.
+  std::int64_t split_bucket(std::int64_t bucket, Key* low, Key* high) {
+    const Key pivot = pivots_of_row()[bucket];
+    Key* const first_low = low;
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) {
-      const std::uint32_t* const starts = starts_of_chunk(chunk);
-      to = std::copy(chunk_keys_of_row() + chunk * chunk_keys() + starts[bucket],
-                     chunk_keys_of_row() + chunk * chunk_keys() + starts[bucket + 1], to);
+      if (chunk + 1 < num_chunks()) prefetch_start(piece_of(bucket, chunk + 1));
+      const std::span<const Key> piece = piece_of(bucket, chunk);
+      const std::int64_t num_low = sorter_.split(piece.data(), std::ssize(piece), pivot, low, high);
+      low += num_low;
+      high += std::ssize(piece) - num_low;
     }
+    return low - first_low;
   }
 
   static std::int64_t chunk_keys() { return LongSort::chunk_keys(sizeof(Key)); }
@@ -159,6 +193,7 @@ class LongRow {
     return *reinterpret_cast<std::int64_t*>(scratch(LongSortScratch::kCuts) + row_ * LongSort::kCutBytes);
   }
   Key* cuts_of_row() const { return reinterpret_cast<Key*>(&num_cuts_of_row() + 1); }
+  Key* pivots_of_row() const { return cuts_of_row() + LongSort::kMostBuckets - 1; }
   std::span<const Key> cuts() const { return {cuts_of_row(), static_cast<std::size_t>(num_cuts_of_row())}; }
   std::uint32_t* starts_of_chunk(std::int64_t chunk) const {
     return reinterpret_cast<std::uint32_t*>(scratch(LongSortScratch::kStarts)) +
@@ -180,7 +215,7 @@ class LongRow {
   std::int64_t row_ = 0;
 };
 
-static_assert((LongSort::kMostBuckets - 1 + 1) * 8 <= LongSort::kCutBytes);
+static_assert((1 + (LongSort::kMostBuckets - 1) + LongSort::kMostBuckets) * 8 <= LongSort::kCutBytes);
 static_assert(LongSort::kMostBuckets * LongSort::kSamplesPerBucket * 3 * 8 <= 2 * LongSort::kPartBytes);
 
 template <class Key, class Run>

@@ -20,7 +20,7 @@ namespace millrace {
 inline constexpr std::string_view kChooseCutsRoutineName = "choose_cuts", kSplitChunksRoutineName = "split_chunks",
                                   kSortBucketsRoutineName = "sort_buckets", kRestoreRunsRoutineName = "restore_runs";
 /// The version of what the four share: functions' arguments, parameters, size arguments and scratch.
-inline constexpr std::uint32_t kLongSortRoutineAbi = 2;
+inline constexpr std::uint32_t kLongSortRoutineAbi = 3;
 
 struct LongSort {
   /// The bytes of a chunk's keys, and those of the largest bucket that is sorted in workgroup memory.
@@ -29,8 +29,8 @@ struct LongSort {
   /// So many that few buckets are half as large again as the mean.
   static constexpr std::int64_t kSamplesPerBucket = 32;
   static constexpr std::int64_t kWorkgroupBytes = SortRowsParameters::kFixedBytes + 2 * kPartBytes;
-  /// Per row: the number of cuts, and the cuts, which are keys.
-  static constexpr std::int64_t kCutBytes = kMostBuckets * 8;
+  /// Per row: the number of cuts, the cuts, and the pivots that split buckets at first, all of them keys.
+  static constexpr std::int64_t kCutBytes = 2 * kMostBuckets * 8;
   /// Per chunk, beside the start of every bucket and the end of the last: whether a key lost bits.
   static constexpr std::int64_t kStartsBesideBuckets = 2;
 

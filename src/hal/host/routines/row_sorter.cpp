@@ -10,7 +10,6 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kFewestForManySamples = 4096;
 /// A split that leaves less than this fraction on one side is bad.
 constexpr std::int64_t kBadFraction = 8;
 /// The numbers of keys that are sorted by upper digits: with fewer, going through the counts takes longer than
@@ -38,11 +37,18 @@ constexpr auto kUpperDigits = [] {
 
 template <class Key>
 void RowSorter<Key>::sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest) {
-  // The smaller part is sorted first, so that as many parts wait as the count has bits.
-  std::array<Part, 64> waiting;
+  sort({keys, other, count, count}, wanted, rest);
+}
+
+template <class Key>
+void RowSorter<Key>::sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest rest) {
+  // The smaller part is sorted first, so that as many parts wait as the count has bits, and one at first.
+  std::array<Part, 65> waiting;
   std::size_t num_waiting = 0;
-  const std::int32_t log2 = std::bit_width(static_cast<std::uint64_t>(count));
-  Part part{keys, other, count, 0, true, 2 * log2};
+  const std::int32_t log2 = std::bit_width(static_cast<std::uint64_t>(keys.count));
+  const Part all{keys.keys, keys.other, keys.count, 0, true, 2 * log2};
+  Part part = low_part(all, keys.num_low);
+  if (keys.num_low < keys.count) waiting[num_waiting++] = high_part(all, keys.num_low);
   while (true) {
     if (part.first >= wanted || part.count <= code_.most_few() || part.bad_splits_left == 0 ||
         prefers_digits(part, wanted)) {
@@ -51,7 +57,9 @@ void RowSorter<Key>::sort(Key* keys, Key* other, std::int64_t count, std::int64_
       part = waiting[--num_waiting];
       continue;
     }
-    const Key pivot = choose_pivot(part);
+    const Key pivot = choose_pivot(part.count, [&](std::int64_t place, Key* to) {
+      std::memcpy(to, part.data() + place, static_cast<std::size_t>(code_.num_lanes) * sizeof(Key));
+    });
     const std::int64_t num_low = split(part, code_.partition_less, pivot);
     Part low = low_part(part, num_low), high = high_part(part, num_low);
     if (num_low * kBadFraction < part.count) {
@@ -71,11 +79,11 @@ void RowSorter<Key>::sort(Key* keys, Key* other, std::int64_t count, std::int64_
 }
 
 template <class Key>
-void RowSorter<Key>::sort_to(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, const SortedWriter& writer,
+void RowSorter<Key>::sort_to(const SplitKeys<Key>& keys, std::int64_t wanted, const SortedWriter& writer,
                              std::byte* results) {
   writer_ = &writer;
   results_ = results;
-  sort(keys, other, count, wanted);
+  sort(keys, wanted);
   writer_ = nullptr;
 }
 
@@ -117,20 +125,9 @@ std::size_t RowSorter<Key>::few_of(std::int64_t count) const {
 }
 
 template <class Key>
-Key RowSorter<Key>::choose_pivot(const Part& part) {
-  const std::size_t few = RowSorterCode::kSampleFew[part.count < kFewestForManySamples ? 0 : 1];
-  const std::int64_t num_vectors = std::int64_t{1} << few;
-  const std::int64_t stride = part.count / num_vectors;
-  const std::int64_t vector_bytes = code_.num_lanes * static_cast<std::int64_t>(sizeof(Key));
-  for (std::int64_t i = 0; i < num_vectors; ++i) {
-    const std::int64_t from = i * stride + (stride - code_.num_lanes) / 2;
-    std::memcpy(memory_.sample + i * vector_bytes, part.data() + from, static_cast<std::size_t>(vector_bytes));
-  }
-  const std::int64_t count = num_vectors * code_.num_lanes;
-  code_.sort_few[few](memory_.sample, memory_.sample, count);
-  Key pivot;
-  std::memcpy(&pivot, memory_.sample + count / 2 * static_cast<std::int64_t>(sizeof(Key)), sizeof(Key));
-  return pivot;
+std::int64_t RowSorter<Key>::split(const Key* from, std::int64_t count, Key pivot, Key* low, Key* high) {
+  keys_read_ += count;
+  return reinterpret_cast<const Key*>(code_.partition_less(from, low, high, count, pivot)) - low;
 }
 
 template <class Key>
@@ -141,10 +138,17 @@ std::int64_t RowSorter<Key>::split(const Part& part, PartitionKeys partition, Ke
 }
 
 template <class Key>
-void RowSorter<Key>::divide(Key* keys, Key* other, std::int64_t count, std::span<const Key> cuts, Key* to,
-                            std::uint32_t* starts) {
-  divide_part({keys, other, count, 0, true, 0}, cuts, to, starts);
-  starts[cuts.size() + 1] = static_cast<std::uint32_t>(count);
+void RowSorter<Key>::divide(const SplitKeys<Key>& keys, std::span<const Key> cuts, Key* to, std::uint32_t* starts) {
+  divide_split({keys.keys, keys.other, keys.count, 0, true, 0}, keys.num_low, cuts, to, starts);
+  starts[cuts.size() + 1] = static_cast<std::uint32_t>(keys.count);
+}
+
+template <class Key>
+void RowSorter<Key>::divide_split(const Part& part, std::int64_t num_low, std::span<const Key> cuts, Key* to,
+                                  std::uint32_t* starts) {
+  const std::size_t middle = cuts.size() / 2;
+  divide_part(low_part(part, num_low), cuts.first(middle), to, starts);
+  divide_part(high_part(part, num_low), cuts.subspan(middle + 1), to, starts + middle + 1);
 }
 
 template <class Key>
@@ -154,11 +158,14 @@ void RowSorter<Key>::divide_part(const Part& part, std::span<const Key> cuts, Ke
   } else if (cuts.empty()) {
     *starts = static_cast<std::uint32_t>(part.first);
     std::copy_n(part.data(), part.count, to + part.first);
+  } else if (cuts.size() == 1) {
+    // The lesser keys go where they belong at once.
+    const std::int64_t num_low = split(part.data(), part.count, cuts[0], to + part.first, part.other);
+    std::copy_n(part.other, part.count - num_low, to + part.first + num_low);
+    starts[0] = static_cast<std::uint32_t>(part.first);
+    starts[1] = static_cast<std::uint32_t>(part.first + num_low);
   } else {
-    const std::size_t middle = cuts.size() / 2;
-    const std::int64_t num_low = split(part, code_.partition_less, cuts[middle]);
-    divide_part(low_part(part, num_low), cuts.first(middle), to, starts);
-    divide_part(high_part(part, num_low), cuts.subspan(middle + 1), to, starts + middle + 1);
+    divide_split(part, split(part, code_.partition_less, middle_of(cuts)), cuts, to, starts);
   }
 }
 

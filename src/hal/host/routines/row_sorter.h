@@ -35,6 +35,14 @@ struct SortedWriter {
   std::int64_t result_bytes;
 };
 
+/// Keys that are split: the lesser ones are at `keys`, and the others at `other`. Both have room for all.
+template <class Key>
+struct SplitKeys {
+  Key* keys;
+  Key* other;
+  std::int64_t count, num_low;
+};
+
 /// Memory beside the keys, per call.
 struct RowSorterMemory {
   static constexpr std::int64_t kSampleBytes = 16 * 64;
@@ -63,18 +71,38 @@ class RowSorter {
   /// Sorts `count` keys so that the first `wanted` are in their places. `other` has room for as many.
   void sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest = Rest::kLost);
 
-  /// Sorts `count` keys and writes the results of the first `wanted`, each part when it is sorted: a pass less. Keys
-  /// are lost.
-  void sort_to(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, const SortedWriter& writer,
-               std::byte* results);
+  void sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest rest = Rest::kLost);
+
+  /// The same, and writes the results of the first `wanted`, each part when it is sorted: a pass less. Keys are lost.
+  void sort_to(const SplitKeys<Key>& keys, std::int64_t wanted, const SortedWriter& writer, std::byte* results);
 
   /// Sorts `count` keys, which are at most RowSorterCode::most_few().
   void sort_few(const Key* from, Key* to, std::int64_t count);
 
-  /// Divides `count` keys into buckets, of which cut i separates number i and number i + 1: the latter has the keys
-  /// that are at least the cut. Writes them to `to`, which is apart from the others, one bucket behind the other, keeps
-  /// the order in each, and writes where they start, and the end of the last. Cuts ascend and differ.
-  void divide(Key* keys, Key* other, std::int64_t count, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
+  /// Chooses where to split a row: for vector_at(i), the place of a row's vector, take(place, to) puts its keys there.
+  template <class Take>
+  Key choose_pivot(std::int64_t count, const Take& take) {
+    const std::size_t few = RowSorterCode::kSampleFew[count < kFewestForManySamples ? 0 : 1];
+    const std::int64_t num_vectors = std::int64_t{1} << few, stride = count / num_vectors;
+    Key* const sample = reinterpret_cast<Key*>(memory_.sample);
+    for (std::int64_t i = 0; i < num_vectors; ++i) {
+      take(i * stride + (stride - code_.num_lanes) / 2, sample + i * code_.num_lanes);
+    }
+    const std::int64_t num_samples = num_vectors * code_.num_lanes;
+    code_.sort_few[few](sample, sample, num_samples);
+    return sample[num_samples / 2];
+  }
+
+  /// Splits keys that are somewhere else: appends those below the pivot to `low`, and the others to `high`. Returns how
+  /// many are below it.
+  std::int64_t split(const Key* from, std::int64_t count, Key pivot, Key* low, Key* high);
+
+  /// Divides keys that are split at the middle one of the cuts, of which there is at least one, into buckets. Cut i
+  /// separates number i and number i + 1: the latter has the keys that are at least the cut. Writes them to `to`, which
+  /// is apart from the others, one bucket behind the other, keeps the order in each, and writes where they start, and
+  /// the end of the last. Cuts ascend and differ.
+  void divide(const SplitKeys<Key>& keys, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
+  static Key middle_of(std::span<const Key> cuts) { return cuts[cuts.size() / 2]; }
 
   /// The keys that all calls read, as a measure of work.
   std::int64_t keys_read() const { return keys_read_; }
@@ -92,6 +120,8 @@ class RowSorter {
     Key* data() const { return is_in_place ? place : other; }
   };
 
+  static constexpr std::int64_t kFewestForManySamples = 4096;
+
   std::size_t few_of(std::int64_t count) const;
   /// Sorts a part that is not divided further.
   void finish(const Part&, std::int64_t wanted, Rest rest);
@@ -102,10 +132,10 @@ class RowSorter {
   void sort_by_digits(const Part&);
   void sort_by_all_digits(const Part&);
   void sort_by_upper_digits(const Part&);
-  Key choose_pivot(const Part&);
   /// Splits off the keys that `partition` puts first.
   std::int64_t split(const Part&, PartitionKeys partition, Key pivot);
-  /// The same for a part whose first bucket's start is starts[0].
+  /// The same for a part whose first bucket's start is starts[0], and for one that is not split yet.
+  void divide_split(const Part&, std::int64_t num_low, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   void divide_part(const Part&, std::span<const Key> cuts, Key* to, std::uint32_t* starts);
   static Part low_part(const Part& part, std::int64_t num_low);
   static Part high_part(const Part& part, std::int64_t num_low);

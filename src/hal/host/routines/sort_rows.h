@@ -17,13 +17,17 @@ namespace millrace {
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of RowLoadParameters.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 9;
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 10;
 
 /// Writes the keys of `count` contiguous elements, with their indices from `first` on if keys have them. Returns
 /// whether there is a -0 or a NaN: keys above an index lose the sign and the bits of these, other keys order them by
 /// their bits.
 using MakeKeys = std::int64_t (*)(const void* elements, void* keys, std::int64_t count, std::int64_t first);
-/// The same with the indices given, as integers of 4 or 8 bytes.
+/// Makes keys likewise, and appends them like PartitionKeys, those below the pivot to `low`. Returns the end of `low`,
+/// plus 1 if there is a -0 or a NaN.
+using PartitionElements = std::byte* (*)(const void* elements, void* low, void* high, std::int64_t count,
+                                         std::int64_t pivot, std::int64_t first);
+/// MakeKeys with the indices given, as integers of 4 or 8 bytes.
 using MakeNumberedKeys = std::int64_t (*)(const void* elements, const void* numbers, void* keys, std::int64_t count);
 /// Sorts a contiguous row in registers, from its elements to its values. `count` is as SortFew needs it. Returns
 /// whether there is a -0 or a NaN, which are in the order of their bits.
@@ -62,6 +66,7 @@ struct SortRowsParameters {
   /// Whether there is one of the functions that sort in registers, for rows of the one length that is known: values if
   /// keys have no index, otherwise indices.
   std::int64_t sorts_few, sort_values, sort_indices;
+  std::int64_t partition_elements;  // 0 if there is none
   std::int64_t make_keys, write_values, write_indices, partition_less, partition_at_most;
   std::int64_t sort_few[RowSorterCode::kNumFew];
   /// Whether parts are written as soon as they are sorted, and the functions for it: a SortedWriter of the one result,

@@ -73,8 +73,11 @@ class SortWalk {
       return sort_in_registers({contiguous_row(elements, keys), 1, n_}, keys);
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
-    const bool has_lost_bits = make_keys(elements, keys, keys + n_, 0);
-    sort_to_results(elements, keys, keys + n_, n_, has_lost_bits);
+    SplitKeys<Key> split = {keys, keys + n_, n_, n_};
+    const bool has_lost_bits = n_ >= kFewestSplitAtFirst && p_.partition_elements != 0 && is_contiguous(elements)
+                                   ? split_elements(elements, choose_pivot(elements), 0, split)
+                                   : make_keys(elements, keys, keys + n_, 0);
+    sort_to_results(elements, split, has_lost_bits);
     if (has_lost_bits && p_.has_values != 0 && p_.keys_have_index == 0) restore_runs(elements, keys);
   }
 
@@ -150,21 +153,38 @@ class SortWalk {
     return function<MakeKeys>(p_.make_keys)(contiguous_row(elements, other), keys, elements.count, first) != 0;
   }
 
+  /// The same, and splits them at a pivot: sets how many are below it.
+  bool split_elements(const StridedElements& elements, Key pivot, std::int64_t first, SplitKeys<Key>& split) {
+    if (p_.partition_elements == 0 || !is_contiguous(elements)) {
+      const bool has_lost_bits = make_keys(elements, split.keys, split.other, first);
+      split.num_low = sorter_.split(split.keys, split.count, pivot, split.keys, split.other);
+      return has_lost_bits;
+    }
+    const auto end = reinterpret_cast<std::uintptr_t>(function<PartitionElements>(p_.partition_elements)(
+        elements.data, split.keys, split.other, split.count, pivot, first));
+    constexpr std::uintptr_t kLostBits = 1;
+    split.num_low = reinterpret_cast<const Key*>(end & ~kLostBits) - split.keys;
+    return (end & kLostBits) != 0;
+  }
+
   /// Sorts `count` keys, so that the first k are in order.
   void sort_keys(const StridedElements& elements, Key* keys, Key* other, std::int64_t count) {
-    if (p_.keys_are_halved == 0) return sorter_.sort(keys, other, count, k_);
-    sorter_.sort(keys, other, count, k_, RowSorter<Key>::Rest::kKept);
-    sort_by_lower_halves(elements, keys, other, count);
+    sort_keys(elements, {keys, other, count, count});
+  }
+  void sort_keys(const StridedElements& elements, const SplitKeys<Key>& split) {
+    if (p_.keys_are_halved == 0) return sorter_.sort(split, k_);
+    sorter_.sort(split, k_, RowSorter<Key>::Rest::kKept);
+    sort_by_lower_halves(elements, split.keys, split.other, split.count);
   }
 
   /// The same, and writes the results of the first k.
-  void sort_to_results(const StridedElements& elements, Key* keys, Key* other, std::int64_t count, bool has_lost_bits) {
+  void sort_to_results(const StridedElements& elements, const SplitKeys<Key>& split, bool has_lost_bits) {
     if (p_.writes_sorted == 0) {
-      sort_keys(elements, keys, other, count);
-      return write_results(elements, keys, has_lost_bits);
+      sort_keys(elements, split);
+      return write_results(elements, split.keys, has_lost_bits);
     }
     const SortTensor result = p_.has_values != 0 ? SortTensor::kValues : SortTensor::kIndices;
-    sorter_.sort_to(keys, other, count, k_, sorted_writer(), place(result));
+    sorter_.sort_to(split, k_, sorted_writer(), place(result));
   }
 
   /// The same as sort_keys, leaving the first k keys of a few at `sorted`, where up to `count` keys are written.
@@ -243,6 +263,8 @@ class SortWalk {
   }
 
  private:
+  /// From so many on, elements are read by the first partition; below, keys are in the cache anyway.
+  static constexpr std::int64_t kFewestSplitAtFirst = 4096;
   static constexpr std::size_t kIndicesTensor = static_cast<std::size_t>(SortTensor::kIndices);
 
   SortedWriter sorted_writer() const {
@@ -302,15 +324,24 @@ class SortWalk {
     return tensors;
   }
 
+  static bool is_contiguous(const StridedElements& elements) {
+    return elements.data != nullptr && elements.stride == 1;
+  }
   /// The elements side by side: where they are, or in `memory`.
   const std::byte* contiguous_row(const StridedElements& elements, Key* memory) const {
-    if (elements.data != nullptr && elements.stride == 1) return elements.data;
+    if (is_contiguous(elements)) return elements.data;
     if (elements.data == nullptr) {
       loader_.compute(0, elements.count, bytes_of(memory));
     } else {
       copy_strided(elements.data, elements.stride, bytes_of(memory), 1, elements.count, p_.element_bytes);
     }
     return bytes_of(memory);
+  }
+  /// A key that splits contiguous elements.
+  Key choose_pivot(const StridedElements& elements) {
+    return sorter_.choose_pivot(elements.count, [&](std::int64_t place, Key* to) {
+      make_keys({elements.data + place * p_.element_bytes, 1, p_.num_lanes}, to, nullptr, place);
+    });
   }
   static std::byte* bytes_of(Key* keys) { return reinterpret_cast<std::byte*>(keys); }
   std::size_t num_buffers() const {

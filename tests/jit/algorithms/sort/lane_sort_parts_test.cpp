@@ -40,7 +40,7 @@ TEST_CASE("a sort of long rows of floats is four kernels, which share scratch") 
   SortCase test{DType::kF32, {2, 1'000'000}, 1, 1'000'000};
   test.wants_indices = false;
   CHECK(summary_of(lower(descriptor_of(test)).value()) ==
-        "cuts 8192 bytes\n"
+        "cuts 16384 bytes\n"
         "starts 4760 bytes\n"
         "chunk_keys 8000000 bytes\n"
         "bucket_keys 16000000 bytes\n"
@@ -52,7 +52,7 @@ TEST_CASE("a sort of long rows of floats is four kernels, which share scratch") 
 
 TEST_CASE("where keys hold an index, nothing is restored") {
   CHECK(summary_of(lower(descriptor_of({DType::kF32, {262'144}, 0, 262'144})).value()) ==
-        "cuts 4096 bytes\n"
+        "cuts 8192 bytes\n"
         "starts 720 bytes\n"
         "chunk_keys 2097152 bytes\n"
         "bucket_keys 4194304 bytes\n"
