@@ -2,12 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
 #include "hal/host/routines/element_copies.h"
+#include "hal/host/routines/restored_runs.h"
 #include "hal/host/routines/row_parts.h"
+#include "hal/host/routines/row_places.h"
 #include "hal/host/routines/sort_rows.h"
 
 namespace millrace {
@@ -22,6 +23,7 @@ class SortWalk {
         args_(args),
         n_(args.sizes[SortRowsSizes::kN]),
         k_(args.sizes[SortRowsSizes::kK]),
+        places_(args.sizes, p.num_other_dims),
         loader_(code, p.load, args),
         sorter_code_(sorter_code(p.sort_few, p.partition_less, p.partition_at_most, p.num_lanes)),
         sorter_(sorter_code_, sorter_memory(), p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole),
@@ -37,10 +39,10 @@ class SortWalk {
   void for_blocks(std::int64_t first, std::int64_t end, const RunRows& run_rows) {
     if (columns_.num_columns() == 0) return run_rows(first, end);
     while (first < end) {
-      const std::int64_t extent = num_columns(), column = first % extent;
+      const std::int64_t extent = places_.num_columns(), column = first % extent;
       const std::int64_t next_block = first + columns_.num_columns() - column % columns_.num_columns();
       block_ = {first, std::min({end, next_block, first + extent - column})};
-      const Place first_place = place_in_tensors(first);
+      const Place first_place = places_.of(first);
       go_to(first_place);
       if (columns_.moves(0)) columns_.read(0, base(0) + offset_bytes(0), block_.end - first);
       run_rows(first, block_.end);
@@ -90,15 +92,14 @@ class SortWalk {
     }
   }
 
-  /// Where a row is in each tensor, in elements.
-  using Place = std::array<std::int64_t, kNumSortTensors>;
+  using Place = RowPlaces::Place;
   Place place_of(std::int64_t row) const {
     Place offsets;
     find_place(row, offsets);
     return offsets;
   }
   void find_place(std::int64_t row, Place& offsets) const {
-    find_place_in_tensors(row, offsets);
+    places_.find(row, offsets);
     if (columns_.num_columns() == 0) return;
     for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) {
       if (columns_.moves(tensor)) {
@@ -223,15 +224,9 @@ class SortWalk {
   /// Zeros and NaNs are two runs of equal elements among the values, in some order. Gives them that of the row. `keys`
   /// has room for two rows, and is not read.
   void restore_runs(const StridedElements& elements, Key* keys) const {
-    Key* const taken = keys + n_;
-    const std::byte* const row = contiguous_row(elements, keys);
-    const auto take = [&](std::int64_t run) {
-      return reinterpret_cast<const Key*>(function<TakeRun>(run)(row, taken, n_)) - taken;
-    };
-    const std::int64_t num_nans = take(p_.take_nans);
-    write_taken(taken, p_.is_descending != 0 ? 0 : n_ - num_nans, num_nans);
-    const std::int64_t num_zeros = take(p_.take_zeros);
-    if (num_zeros > 0) write_taken(taken, first_zero(num_nans), num_zeros);
+    const RestoredRuns runs(p_, place(SortTensor::kValues), stride(SortTensor::kValues), n_, k_);
+    runs.restore(contiguous_row(elements, keys), bytes_of(keys + n_), function<TakeRun>(p_.take_zeros),
+                 function<TakeRun>(p_.take_nans));
   }
   std::uint64_t element(const StridedElements& elements, std::int64_t index) const {
     if (elements.data == nullptr) return loader_.element(index);
@@ -285,27 +280,6 @@ class SortWalk {
         tensor == 0 ? 0 : num_inputs() + static_cast<std::size_t>(tensor == kIndicesTensor ? p_.has_values : 0);
     return static_cast<std::byte*>(args_.buffers[buffer]);
   }
-  Place place_in_tensors(std::int64_t row) const {
-    Place offsets;
-    find_place_in_tensors(row, offsets);
-    return offsets;
-  }
-  void find_place_in_tensors(std::int64_t row, Place& offsets) const {
-    std::copy_n(args_.sizes + SortRowsSizes::kOffsets, kNumSortTensors, offsets.begin());
-    for (std::int64_t dim = p_.num_other_dims; dim-- > 0;) {
-      const std::int64_t* sizes = dim_sizes(dim);
-      // A division takes as long as a short row.
-      const std::int64_t position = dim == 0 ? row : row % sizes[0];
-      if (dim > 0) row /= sizes[0];
-      for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) offsets[tensor] += position * sizes[1 + tensor];
-    }
-  }
-  const std::int64_t* dim_sizes(std::int64_t dim) const {
-    return args_.sizes + SortRowsSizes::kDims + dim * std::int64_t{SortRowsSizes::kPerDim};
-  }
-  /// The extent of the innermost other dim.
-  std::int64_t num_columns() const { return p_.num_other_dims == 0 ? 1 : dim_sizes(p_.num_other_dims - 1)[0]; }
-
   ColumnBlock::Tensors tensors() const {
     ColumnBlock::Tensors tensors;
     for (std::size_t tensor = 0; tensor < kNumSortTensors; ++tensor) {
@@ -317,7 +291,7 @@ class SortWalk {
       tensors[tensor] = {.element_bytes = element_bytes(tensor),
                          .length = tensor == 0 ? n_ : k_,
                          .axis_stride = args_.sizes[SortRowsSizes::kAxisStrides + tensor],
-                         .column_stride = p_.num_other_dims == 0 ? 1 : dim_sizes(p_.num_other_dims - 1)[1 + tensor],
+                         .column_stride = places_.column_stride(tensor),
                          .transpose = function<TransposeTiles>(is_index ? p_.transpose_indices : p_.transpose_elements),
                          .tile = is_index ? p_.index_tile : p_.element_tile};
     }
@@ -447,39 +421,11 @@ class SortWalk {
   bool is_zero(std::int64_t bits) const { return p_.magnitude_bits != 0 && (bits & p_.magnitude_bits) == 0; }
   bool is_nan(std::int64_t bits) const { return (bits & p_.magnitude_bits) > p_.infinity_bits; }
 
-  void write_taken(Key* taken, std::int64_t position, std::int64_t count) const {
-    const std::int64_t to_stride = stride(SortTensor::kValues);
-    copy_strided(bytes_of(taken), p_.key_bytes / p_.element_bytes,
-                 place(SortTensor::kValues) + position * to_stride * p_.element_bytes, to_stride,
-                 std::min(count, k_ - position), p_.element_bytes);
-  }
-  /// The position of the first zero among the values, or k.
-  std::int64_t first_zero(std::int64_t num_nans) const {
-    const std::byte* const values = place(SortTensor::kValues);
-    const std::int64_t value_stride = stride(SortTensor::kValues);
-    const bool is_ascending = p_.is_descending == 0;
-    std::int64_t begin = is_ascending ? 0 : std::min(num_nans, k_);
-    std::int64_t count = (is_ascending ? std::min(n_ - num_nans, k_) : k_) - begin;
-    with_element_size(p_.element_bytes, [&](auto bytes) {
-      // Without branches, which would be unpredictable.
-      while (count > 0) {
-        const std::int64_t half = count / 2;
-        std::uint64_t bits = 0;
-        std::memcpy(&bits, values + (begin + half) * value_stride * bytes, bytes);
-        const std::uint64_t magnitude = bits & static_cast<std::uint64_t>(p_.magnitude_bits);
-        const bool is_negative = magnitude != bits;
-        const bool is_before = (magnitude != 0) & (is_negative == is_ascending);
-        begin += is_before ? half + 1 : 0;
-        count = is_before ? count - half - 1 : half;
-      }
-    });
-    return begin;
-  }
-
   const std::byte* code_;
   const SortRowsParameters& p_;
   const KernelArgs& args_;
   std::int64_t n_, k_;
+  RowPlaces places_;
   RowLoader loader_;
   RowSorterCode sorter_code_;
   RowSorter<Key> sorter_;
