@@ -43,11 +43,18 @@ void CountingSort::count_as(const StridedElements& elements) {
   std::memset(tables_, 0, static_cast<std::size_t>(table_bytes(sizeof(Element))));
   std::int64_t i = 0;
   if (elements.stride == 1) {
-    constexpr std::int64_t kPerWord = sizeof(std::uint64_t) / sizeof(Element);
-    for (; i + kPerWord <= elements.count; i += kPerWord) {
-      auto word = read<std::uint64_t>(elements.data + i * std::int64_t{sizeof(Element)});
-      for (std::int64_t j = 0; j < kPerWord; ++j, word >>= 8 * sizeof(Element)) {
-        ++tables_[j % kTables * kSize + static_cast<Element>(word)];
+    // The limit is one store a cycle. So many stores fill the window of the processor that it hardly reads ahead, and
+    // without prefetches a row from memory takes twice as long.
+    constexpr std::int64_t kPerWord = sizeof(std::uint64_t) / sizeof(Element), kPerLine = 8 * kPerWord;
+    constexpr std::int64_t kAhead = 2048 / sizeof(Element);
+    for (; i + kPerLine <= elements.count; i += kPerLine) {
+      const auto place = [&](std::int64_t at) { return elements.data + at * std::int64_t{sizeof(Element)}; };
+      __builtin_prefetch(place(std::min(i + kAhead, elements.count)));
+      for (std::int64_t from = i; from < i + kPerLine; from += kPerWord) {
+        auto word = read<std::uint64_t>(place(from));
+        for (std::int64_t j = 0; j < kPerWord; ++j, word >>= 8 * sizeof(Element)) {
+          ++tables_[j % kTables * kSize + static_cast<Element>(word)];
+        }
       }
     }
   }
