@@ -74,19 +74,30 @@ void CountingSort::write_as(std::span<const PatternRun> runs, const StridedResul
     for (std::int64_t pattern = run.first; pattern != run.last + step; pattern += step) {
       const std::int64_t count = tables_[pattern];
       if (count == 0) continue;
-      const auto element = static_cast<Element>(pattern);
-      const std::int64_t end = std::min(position + count, results.count);
-      if (results.stride == 1) {
-        auto* const to = reinterpret_cast<Element*>(results.data);
-        if (position < end) std::fill(to + position, to + end, element);
-      } else {
-        for (std::int64_t i = position; i < end; ++i) {
-          std::memcpy(results.data + i * results.stride * std::int64_t{sizeof(Element)}, &element, sizeof(element));
-        }
-      }
+      write_equals(static_cast<Element>(pattern), position, count, results);
       position += count;
     }
   }
+}
+
+template <class Element>
+void CountingSort::write_equals(Element element, std::int64_t position, std::int64_t count,
+                                const StridedResults& results) {
+  const std::int64_t end = std::min(position + count, results.count);
+  if (results.stride != 1) {
+    for (std::int64_t i = position; i < end; ++i) {
+      std::memcpy(results.data + i * results.stride * std::int64_t{sizeof(Element)}, &element, sizeof(element));
+    }
+    return;
+  }
+  // A whole block however few are wanted, what follows is written later: the count of a loop would be unpredictable.
+  constexpr std::int64_t kBlock = 64 / sizeof(Element);
+  auto* const to = reinterpret_cast<Element*>(results.data);
+  if (position + kBlock <= results.count) {
+    std::fill_n(to + position, kBlock, element);
+    position += kBlock;
+  }
+  if (position < end) std::fill(to + position, to + end, element);
 }
 
 }  // namespace millrace

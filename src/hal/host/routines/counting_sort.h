@@ -55,6 +55,8 @@ class CountingSort {
   void count_as(const StridedElements&);
   template <class Element>
   void write_as(std::span<const PatternRun> runs, const StridedResults&) const;
+  template <class Element>
+  static void write_equals(Element, std::int64_t position, std::int64_t count, const StridedResults&);
 
   std::int64_t element_bytes_;
   std::uint32_t* tables_;  // the first has the sums once all is counted
