@@ -70,6 +70,11 @@ SelectionRange selection_of(const SortDescriptor& sort, IsaLevel isa) {
   return {{few, few + 1, false}, false};
 }
 
+/// Whether there are runs whose limit a sample gives.
+bool may_sample(const SortDescriptor& sort) {
+  return selects_first(sort) && sort.k.upper_bound() > RowSelector<std::int64_t>::kMostByGroups;
+}
+
 TopkRowsMemory memory_of_selection(const SortDescriptor& sort) {
   return TopkRowsMemory(TopkRowsMemory::most_found(selects_first(sort) ? sort.k.upper_bound() : 0));
 }
@@ -186,7 +191,7 @@ class SortImageEmitter {
     p.make_numbered_keys =
         append(make_numbered_keys_function(spec_.isa, keys_, static_cast<std::uint8_t>(coarse.lane_bits() / 8)));
     p.filter_row = append(filter_row_function(spec_.isa, coarse));
-    if (sort_.k.upper_bound() > RowSelector<std::int64_t>::kMostByGroups) {
+    if (may_sample(sort_)) {
       p.filter_whole_row = append(filter_whole_row_function(spec_.isa, coarse));
     }
     const SelectionRange range = selection_of(sort_, spec_.isa);
@@ -328,7 +333,9 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
       sort.values.has_value(), sort.indices.has_value(), sort.input_indices ? "elements" : "positions",
       row_dims(sort).size(), few.first, few.end, few.partitions, elements_in_registers(sort, spec.isa), !fits,
       column_bytes(sort, spec), results_text(sort),
-      selects ? fmt::format("{} found {}", selection_of(sort, spec.isa).to_text(), selection.most) : "");
+      selects ? fmt::format("{} found {} samples {}", selection_of(sort, spec.isa).to_text(), selection.most,
+                            may_sample(sort))
+              : "");
   if (sort.load) {
     MILLRACE_TRY(check_gain_of_load(sort, spec));
     MILLRACE_TRY_ASSIGN(const RowLoad load, plan_row_load(*sort.load, sort.axis, spec.isa));
