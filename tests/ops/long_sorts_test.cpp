@@ -17,7 +17,7 @@ TEST_CASE("sorts of long hard rows equal the oracle around chunks") {
   std::size_t turn = 0;
   for (const DType dtype : kAllDTypes) {
     for (const HardRow& hard : hard_rows(dtype)) {
-      constexpr std::int64_t kSizes[] = {262'143, 262'144, 5 * 61'440, 5 * 61'440 + 1, 400'001};
+      constexpr std::int64_t kSizes[] = {262'143, 262'144, 4 * 98'304, 4 * 98'304 + 1, 400'001};
       const std::int64_t n = kSizes[turn % 5];
       const std::span<const std::uint32_t> uses = std::span(kAllUses).subspan(turn % 3, 1);
       const Tensor row = make_hard_rows(hard, dtype, {n}, 0, n, random);

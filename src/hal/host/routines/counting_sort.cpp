@@ -43,8 +43,8 @@ void CountingSort::count_as(const StridedElements& elements) {
   std::memset(tables_, 0, static_cast<std::size_t>(table_bytes(sizeof(Element))));
   std::int64_t i = 0;
   if (elements.stride == 1) {
-    // The limit is one store a cycle. So many stores fill the window of the processor that it hardly reads ahead, and
-    // without prefetches a row from memory takes twice as long.
+    // About one store a cycle is as fast as it gets. So many stores fill the window of the processor that it hardly
+    // reads ahead, and without prefetches a row from memory takes twice as long.
     constexpr std::int64_t kPerWord = sizeof(std::uint64_t) / sizeof(Element), kPerLine = 8 * kPerWord;
     constexpr std::int64_t kAhead = 2048 / sizeof(Element);
     for (; i + kPerLine <= elements.count; i += kPerLine) {

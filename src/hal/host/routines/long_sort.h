@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kLongSortRoutineAbi = 3;
 
 struct LongSort {
   /// The bytes of a chunk's keys, and those of the largest bucket that is sorted in workgroup memory.
-  static constexpr std::int64_t kPartBytes = 240 << 10;
+  static constexpr std::int64_t kPartBytes = 384 << 10;
   static constexpr std::int64_t kMostBuckets = 512;
   /// So many that few buckets are half as large again as the mean.
   static constexpr std::int64_t kSamplesPerBucket = 32;
