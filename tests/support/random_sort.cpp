@@ -40,7 +40,7 @@ std::int64_t any_length(RandomChoice& choice, DType dtype) {
   }
   if (size_bytes(dtype) == 2 && choice.chance(30)) return near(choice, 131'072);
   if (choice.chance(10)) {
-    constexpr std::int64_t kThresholds[] = {262'144, 5 * 61'440, 9 * 30'720, 300'000, 530'000};
+    constexpr std::int64_t kThresholds[] = {262'144, 4 * 98'304, 6 * 49'152, 300'000, 530'000};
     return near(choice, choice.one_of(kThresholds));
   }
   constexpr std::int64_t kThresholds[] = {16'384, 32'768, 32'768 + 128, 65'536};

@@ -139,7 +139,16 @@ class Scheduler {
 
   KernelIndex kernel_index(const PlannedKernel& kernel) {
     const auto [it, is_new] = kernels_.try_emplace({kernel.generator, kernel.key_text}, KernelIndex{});
-    if (is_new) it->second = schedule_.kernels.push_back(kernel);
+    if (is_new) {
+      it->second = schedule_.kernels.push_back(kernel);
+      return it->second;
+    }
+    // The same code may need more memory for longer rows; the largest serves all.
+    PlannedKernel& known = schedule_.kernels[it->second];
+    if (known.info.workgroup_bytes < kernel.info.workgroup_bytes) {
+      known.info.workgroup_bytes = kernel.info.workgroup_bytes;
+      known.memory = kernel.memory;
+    }
     return it->second;
   }
 

@@ -63,9 +63,10 @@ Result<PlannedKernel> plan_long_sort(const LongSortKernel& kernel, const TargetS
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   const LaneKeys keys = lane_keys_of(sort);
   planned.key_text =
-      fmt::format("{} {} lanes of {} largest {} keys with index {} values {} indices {} dims {} {}\n",
+      fmt::format("{} {} lanes of {} largest {} keys with index {} values {} indices {} all {} dims {} {}\n",
                   code_of(kernel.step).routine, to_text(keys.dtype), keys.lane_bits(), keys.largest, keys.with_index,
-                  sort.values.has_value(), sort.indices.has_value(), row_dims(sort).size(), results_text(sort));
+                  sort.values.has_value(), sort.indices.has_value(), !selects_first(sort), row_dims(sort).size(),
+                  results_text(sort));
   planned.mapped = kernel;
   return planned;
 }

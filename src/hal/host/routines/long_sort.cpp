@@ -82,7 +82,10 @@ class LongRow {
     const bool fits = count <= chunk_keys();
     Key* const keys = fits ? part_memory() : bucket_keys_of_row() + 2 * first;
     Key* const other = keys + count;
-    if (holds_one_key(bucket)) {
+    if (all.empty()) {
+      gather(bucket, keys);
+      walk_.sort_to_results(elements_of_row(), {keys, other, count, count}, has_lost_bits());
+    } else if (holds_one_key(bucket)) {
       gather(bucket, keys);
       walk_.write_results(elements_of_row(), keys, has_lost_bits());
     } else {

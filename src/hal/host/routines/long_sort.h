@@ -14,13 +14,13 @@ namespace millrace {
 //   2. split_chunks, a group per chunk of a row: makes the chunk's keys and puts them in the order of the buckets;
 //   3. sort_buckets, a group per bucket of a row: gathers its keys from all chunks, sorts them, writes results;
 //   4. restore_runs, a group per row, for values of floats alone: puts zeros and NaNs into the row's order.
-// Chunks and buckets fit the L2 cache, so that memory is read and written twice. Both depend on sizes alone. Source:
-// Frazer & McKellar, "Samplesort: a sampling approach to minimal storage tree sorting", JACM 17(3), 1970.
+// Chunks and buckets fit an L2 cache of 1 MiB, so that memory is read and written twice. Both depend on sizes alone.
+// Source: Frazer & McKellar, "Samplesort: a sampling approach to minimal storage tree sorting", JACM 17(3), 1970.
 
 inline constexpr std::string_view kChooseCutsRoutineName = "choose_cuts", kSplitChunksRoutineName = "split_chunks",
                                   kSortBucketsRoutineName = "sort_buckets", kRestoreRunsRoutineName = "restore_runs";
-/// The version of what the four share: functions' arguments, parameters, size arguments and scratch.
-inline constexpr std::uint32_t kLongSortRoutineAbi = 3;
+/// The version of what the four share: functions' arguments, parameters, size arguments, memory and scratch.
+inline constexpr std::uint32_t kLongSortRoutineAbi = 4;
 
 struct LongSort {
   /// The bytes of a chunk's keys, and those of the largest bucket that is sorted in workgroup memory.

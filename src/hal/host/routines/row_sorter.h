@@ -71,6 +71,7 @@ class RowSorter {
   /// Sorts `count` keys so that the first `wanted` are in their places. `other` has room for as many.
   void sort(Key* keys, Key* other, std::int64_t count, std::int64_t wanted, Rest rest = Rest::kLost);
 
+  /// The same for keys that are split already.
   void sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest rest = Rest::kLost);
 
   /// The same, and writes the results of the first `wanted`, each part when it is sorted: a pass less. Keys are lost.
@@ -79,7 +80,7 @@ class RowSorter {
   /// Sorts `count` keys, which are at most RowSorterCode::most_few().
   void sort_few(const Key* from, Key* to, std::int64_t count);
 
-  /// Chooses where to split a row: for vector_at(i), the place of a row's vector, take(place, to) puts its keys there.
+  /// Chooses where to split a row: take(place, to) puts the keys of the vector at this place of the row to `to`.
   template <class Take>
   Key choose_pivot(std::int64_t count, const Take& take) {
     const std::size_t few = RowSorterCode::kSampleFew[count < kFewestForManySamples ? 0 : 1];
