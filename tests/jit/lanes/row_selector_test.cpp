@@ -140,6 +140,42 @@ void check_rows(IsaLevel isa) {
   }
 }
 
+/// A row whose least elements are all where a sample reads, as RowSelector::sample() chooses its places.
+std::vector<std::int32_t> row_that_misleads(std::int64_t n, std::int64_t num_lanes) {
+  constexpr std::int64_t kSampledVectors = 1024;
+  const std::int64_t stride = n / kSampledVectors;
+  std::vector<std::int32_t> row(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i)
+    row[static_cast<std::size_t>(i)] = 1'000'000 + static_cast<std::int32_t>(i % 977);
+  for (std::int64_t i = 0; i < kSampledVectors; ++i) {
+    const std::uint32_t random = (static_cast<std::uint32_t>(i) + 1) * 0x9e3779b1U;
+    const std::uint64_t place = static_cast<std::uint64_t>(random) * static_cast<std::uint64_t>(stride - num_lanes);
+    const std::int64_t first = i * stride + static_cast<std::int64_t>(place >> 32);
+    for (std::int64_t lane = 0; lane < num_lanes; ++lane) {
+      row[static_cast<std::size_t>(first + lane)] = static_cast<std::int32_t>(i * num_lanes + lane);
+    }
+  }
+  return row;
+}
+
+TEST_CASE("a row is read again if fewer elements than are wanted reach the limit of a sample") {
+  constexpr std::int64_t n = 300'000, k = 4000;
+  for (const IsaLevel isa : host_lane_levels()) {
+    CAPTURE(to_text(isa));
+    const std::vector<std::int32_t> row = row_that_misleads(n, num_lanes_of(isa, 32));
+    Selection<std::int32_t> selection(isa);
+    const auto outcome = selection.select(row, k);
+    CHECK(outcome.elements_read > 2 * n);
+    std::vector<std::int32_t> found, expected = row;
+    for (const std::int32_t number : outcome.numbers) found.push_back(row[static_cast<std::size_t>(number)]);
+    REQUIRE(static_cast<std::int64_t>(found.size()) >= k);
+    std::ranges::sort(found);
+    std::ranges::sort(expected);
+    CHECK(std::equal(found.begin(), found.begin() + k, expected.begin()));
+    CHECK(std::ranges::is_sorted(outcome.numbers));
+  }
+}
+
 TEST_CASE("the first elements of a row of 32-bit keys are found") {
   for (const IsaLevel isa : host_lane_levels()) check_rows<std::int32_t>(isa);
 }

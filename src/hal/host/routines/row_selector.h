@@ -24,7 +24,9 @@ struct RowSelectorCode {
   static constexpr int kVectorsPerChunk = 8;
   FindMinima find_minima;
   FoldMinima fold_minima;
-  FilterKeys filter_row, filter_whole_row, filter_minima;  // of chunks here and there; of pieces that follow each other
+  FilterKeys filter_row;        // of chunks here and there
+  FilterKeys filter_whole_row;  // of pieces that follow each other
+  FilterKeys filter_minima;
   std::int64_t num_lanes;
   ComputeElements find_computed_minima =
       nullptr;  // of elements that are computed, instead of find_minima; may be absent
@@ -51,7 +53,7 @@ class RowSelector {
   static constexpr std::int64_t kMinimaBytes = (128 << 10) / RowSelectorCode::kVectorsPerChunk;
   /// The largest k for which groups give the limit.
   static constexpr std::int64_t kMostByGroups = 1024;
-  /// Of a row that is sampled, so many elements are read at once.
+  /// The elements that are read at once where a sample gives the limit.
   static constexpr std::int64_t kPiece = 1024;
   /// There is room for a vector behind what is appended, because vectors are written whole.
   static constexpr std::int64_t kVectorSpare = 16;
