@@ -5,15 +5,12 @@
 #include <limits>
 #include <optional>
 
-#include "jit/lanes/coarse_keys.h"
+#include "jit/lanes/row_keys.h"
 #include "jit/lanes/sorting_network.h"
 
 namespace millrace {
 namespace {
 
-constexpr std::int64_t kLowerHalf = (std::int64_t{1} << 32) - 1;
-constexpr std::int64_t kUpperHalf = ~kLowerHalf;
-constexpr std::int64_t kSignOfShort = 1 << 15;
 constexpr int kIndexBytes = 8;
 
 /// The masks of a few vectors, of which `count` lanes are in use. The first ones are whole: half of them at least.
@@ -42,85 +39,9 @@ class FewMasks {
   int num_whole_;
 };
 
-CoarseKeys coarse(const LaneKeys& keys) { return {keys.dtype, keys.largest}; }
-
 /// The power of two of vectors that hold so many elements.
 int vectors_for(const LaneBuilder& b, int num_elements) {
   return static_cast<int>(std::bit_ceil(static_cast<unsigned>((num_elements + b.num_lanes() - 1) / b.num_lanes())));
-}
-
-/// Tells whether there was a -0 or a NaN among elements.
-class SpecialFloats {
- public:
-  explicit SpecialFloats(LaneBuilder& b, DType dtype)
-      : b_(b), dtype_(dtype), least_(b.variable(b.constant(0))), most_magnitude_(b.variable(b.constant(0))) {}
-
-  void add(LaneValue x) {
-    const LaneValue magnitude = b_.binary(LaneOp::kAnd, x, b_.constant(magnitude_of(dtype_)));
-    b_.assign(least_, b_.binary(LaneOp::kMin, least_, x));
-    b_.assign(most_magnitude_, b_.binary(LaneOp::kMax, most_magnitude_, magnitude));
-  }
-  /// Not 0 in some lane if there was one.
-  LaneValue found() {
-    // Read as signed integers, no float is below -0. Without their signs, NaNs are above infinity.
-    const LaneValue has_minus_zero = b_.binary(LaneOp::kEqual, least_, b_.constant(~magnitude_of(dtype_)));
-    const LaneValue has_nan = b_.binary(LaneOp::kLess, b_.constant(infinity_of(dtype_)), most_magnitude_);
-    return b_.select(b_.binary(LaneOp::kEither, has_minus_zero, has_nan), b_.constant(-1), b_.constant(0));
-  }
-
- private:
-  LaneBuilder& b_;
-  DType dtype_;
-  LaneValue least_, most_magnitude_;
-};
-
-/// The key of each loaded float. ORs to `lost`, if that is given, what the key loses of its bits: the sign of -0, and
-/// those of a NaN.
-LaneValue float_keys(LaneBuilder& b, LaneValue x, DType dtype, LaneValue lost) {
-  const LaneValue most = b.constant(magnitude_of(dtype)), zero = b.constant(0);
-  const LaneValue magnitude = b.binary(LaneOp::kAnd, x, most);
-  const LaneValue is_zero = b.binary(LaneOp::kEqual, magnitude, zero);
-  const LaneValue is_nan = b.binary(LaneOp::kLess, b.constant(infinity_of(dtype)), magnitude);
-  const LaneValue key = b.select(is_nan, most, b.select(is_zero, zero, turn_negative(b, x, dtype)));
-  if (lost == kNoLaneValue) return key;
-  const LaneValue difference = b.binary(LaneOp::kXor, x, key);
-  const LaneValue lost_now = b.select(b.binary(LaneOp::kEither, is_zero, is_nan), difference, zero);
-  b.assign(lost, b.binary(LaneOp::kOr, lost, lost_now));
-  return key;
-}
-
-/// Loads a vector, or the mask's lanes of it and 0 in the others.
-LaneValue load_some(LaneBuilder& b, int pointer, LaneElement element, LaneValue mask) {
-  return mask == kNoLaneValue ? b.load(pointer, 0, element) : b.load_masked(pointer, 0, element, mask, b.constant(0));
-}
-
-/// The key that stands above an index. ORs to `lost`, if that is given, what keys lose of their
-/// floats.
-LaneValue exact_keys(LaneBuilder& b, LaneValue x, const LaneKeys& keys, LaneValue lost) {
-  if (!is_float(keys.dtype)) return coarse_key(b, x, coarse(keys));
-  const LaneValue key = float_keys(b, x, keys.dtype, lost);
-  return keys.largest ? b.binary(LaneOp::kXor, key, b.constant(-1)) : key;
-}
-/// The element of such a key, if it lost nothing.
-LaneValue element_of_exact(LaneBuilder& b, LaneValue key, const LaneKeys& keys) {
-  if (!is_float(keys.dtype)) return element_of_coarse(b, key, coarse(keys));
-  if (keys.largest) key = b.binary(LaneOp::kXor, key, b.constant(-1));
-  return turn_negative(b, key, keys.dtype);
-}
-
-/// Shifted, the highest bit of u16 becomes a sign. It is inverted, so that the greater half stays greater.
-bool inverts_sign(const LaneKeys& keys) { return keys.has_short_index && keys.dtype == DType::kU16; }
-
-LaneValue with_index(LaneBuilder& b, LaneValue key, LaneValue index, const LaneKeys& keys) {
-  if (inverts_sign(keys)) key = b.binary(LaneOp::kXor, key, b.constant(kSignOfShort));
-  key = keys.are_halved() ? b.binary(LaneOp::kAnd, key, b.constant(kUpperHalf))
-                          : b.unary(LaneOp::kShiftLeft, key, keys.index_bits());
-  return b.binary(LaneOp::kOr, key, index);
-}
-/// The key that stands above an index.
-LaneValue key_above_index(LaneBuilder& b, LaneValue lane, const LaneKeys& keys) {
-  const LaneValue key = b.unary(LaneOp::kShiftRightSigned, lane, keys.index_bits());
-  return inverts_sign(keys) ? b.binary(LaneOp::kXor, key, b.constant(kSignOfShort)) : key;
 }
 
 /// Stores the index of each lane as i64. `mask`, if that is given, has the first `count` lanes.
@@ -143,37 +64,6 @@ void store_indices(LaneBuilder& b, int pointer, std::int32_t offset_bytes, LaneV
             pair_mask);
   }
 }
-
-/// Makes the keys of a row, vector by vector.
-class RowKeys {
- public:
-  RowKeys(LaneBuilder& b, const LaneKeys& keys, int row, int first)
-      : b_(b), keys_(keys), row_(row), lost_(b.variable(b.constant(0))) {
-    if (is_float(keys.dtype) && !keys.with_index) special_.emplace(b, keys.dtype);
-    if (keys.with_index) index_ = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(first)));
-  }
-
-  /// The next keys, or the mask's lanes of the last ones.
-  LaneValue next(LaneValue mask) {
-    const LaneElement element = element_of(keys_.dtype);
-    const LaneValue x = load_some(b_, row_, element, mask);
-    b_.advance(row_, b_.num_lanes() * element.bytes);
-    if (special_) special_->add(x);
-    if (!keys_.with_index) return coarse_key(b_, x, coarse(keys_));
-    const LaneValue key = with_index(b_, exact_keys(b_, x, keys_, lost_), index_, keys_);
-    b_.assign(index_, b_.binary(LaneOp::kAdd, index_, b_.constant(b_.num_lanes())));
-    return key;
-  }
-  /// Not 0 in some lane if there was a -0 or a NaN.
-  LaneValue lost() { return special_ ? special_->found() : lost_; }
-
- private:
-  LaneBuilder& b_;
-  const LaneKeys& keys_;
-  int row_;
-  LaneValue lost_, index_ = kNoLaneValue;
-  std::optional<SpecialFloats> special_;
-};
 
 /// Appends the lanes of both parts. A rest has the lanes of `mask` alone.
 void append_parts(LaneBuilder& b, int to_low, int to_high, LaneValue keys, LaneValue low, LaneValue high,

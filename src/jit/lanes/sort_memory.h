@@ -12,7 +12,7 @@ inline constexpr std::int64_t kMostIndexedByLanes = (std::int64_t{1} << 32) - 1;
 
 /// Whether the routine topk_rows takes the sort: k is small, and rows are long beside it and no longer than it takes.
 bool selects_first(const SortDescriptor&);
-/// The largest k that it takes, of any rows and of those of a sort.
+/// The largest k that it takes of rows that are long enough, and of those of a sort.
 inline constexpr std::int64_t kMostSelected = 8192;
 SizeExpr most_selected(const SortDescriptor&);
 

@@ -98,8 +98,9 @@ class ShortTopk {
     }
     const std::byte* const elements = next_inputs_[static_cast<std::size_t>(row)];
     constexpr std::int64_t kLineBytes = 64;
+    constexpr auto kNumSteps = static_cast<std::int64_t>(Step::kEnd);
     const std::int64_t lines = (walk_.n() * p_.sort.element_bytes + kLineBytes - 1) / kLineBytes;
-    const auto start_of = [&](Step at) { return lines * static_cast<std::int64_t>(at) / 4; };
+    const auto start_of = [&](Step at) { return lines * static_cast<std::int64_t>(at) / kNumSteps; };
     const std::int64_t end = start_of(static_cast<Step>(static_cast<int>(step) + 1));
     for (std::int64_t line = start_of(step); line < end; ++line) __builtin_prefetch(elements + line * kLineBytes);
   }
