@@ -6,6 +6,7 @@
 
 #include "millrace/hal/device.h"
 #include "millrace/hal/sim_device.h"
+#include "millrace/jit/isa_driver.h"
 
 namespace millrace {
 namespace {
@@ -59,16 +60,29 @@ TEST_CASE("a level in a cpu spec is the best whose code the device runs") {
   }
 }
 
-TEST_CASE("the cpu driver takes one level and no options") {
+TEST_CASE("the cpu driver takes one level, threads, and whether they are pinned") {
   const Driver driver = cpu_driver();
-  CHECK(error(driver, "cpu:threads=4") ==
-        "device 'cpu:threads=4': option 'threads' is not known; cpu takes a level alone: baseline, avx2 or avx512");
+  for (const std::string text : {"cpu:threads=1", "cpu:threads=2,baseline", "cpu:baseline,threads=cores,pinned=on",
+                                 "cpu:pinned=off", "cpu:threads=1,pinned=on"}) {
+    CHECK(open(driver, text).status().message() == "");
+  }
+  CHECK(error(driver, "cpu:seed=4") ==
+        "device 'cpu:seed=4': option 'seed' is not known; cpu takes a level (baseline, avx2 or avx512), threads and "
+        "pinned");
+  for (const std::string threads : {"0", "", "x", "-1", "4x", "1025", "99999999999", "Cores"}) {
+    CHECK(error(driver, "cpu:threads=" + threads) == "device 'cpu:threads=" + threads + "': threads is '" + threads +
+                                                         "', expected a number from 1 to 1024, or cores");
+  }
+  CHECK(error(driver, "cpu:pinned=1") == "device 'cpu:pinned=1': pinned is '1', expected on or off");
   CHECK(error(driver, "cpu:avx2,baseline") ==
         "device 'cpu:avx2,baseline': 'baseline' after level 'avx2', expected one level");
   CHECK(error(driver, "cpu:avx9") ==
         "device 'cpu:avx9': target 'cpu:avx9': cpu level 'avx9' is not known, expected baseline, avx2 or avx512; say "
         "cpu for the host's best");
-  CHECK(open(driver, "cpu:threads=4").status().code() == StatusCode::kInvalidArgument);
+  CHECK(error(driver, "cpu:avx9,threads=2") ==
+        "device 'cpu:avx9,threads=2': target 'cpu:avx9': cpu level 'avx9' is not known, expected baseline, avx2 or "
+        "avx512; say cpu for the host's best");
+  CHECK(open(driver, "cpu:threads=0").status().code() == StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("the sim driver takes a GPU and a seed") {
@@ -96,6 +110,37 @@ TEST_CASE("a seed changes the order of groups, not the device's name or target")
   const auto shuffled = open_sim_device(DeviceSpec::parse("sim:gfx1100,seed=5").value()).value();
   CHECK(plain->name() == shuffled->name());
   CHECK(std::ranges::equal(plain->targets(), shuffled->targets()));
+}
+
+TEST_CASE("the isa driver lists every GPU that there is a row for, and their names open them") {
+  const Driver driver = isa_driver();
+  const std::vector<DeviceInfo> devices = driver.enumerate().value();
+  REQUIRE(devices.size() == gfx_targets().size());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const std::string gfx(gfx_targets()[i].name);
+    CHECK(devices[i].name == "isa:" + gfx);
+    CHECK(devices[i].description == "a " + gfx + " whose machine code is executed in this host's memory");
+    REQUIRE(devices[i].targets.size() == 1);
+    CHECK(devices[i].targets[0].to_text() == "amdgpu:" + gfx);
+    CHECK(open(driver, devices[i].name).value()->info() == devices[i]);
+  }
+}
+
+TEST_CASE("the isa driver takes a GPU, a seed and whether it checks") {
+  const Driver driver = isa_driver();
+  for (const std::string text : {"isa:gfx1100,seed=3", "isa:gfx90a,checks=off", "isa:checks=on,seed=0,gfx942"}) {
+    CHECK(open(driver, text).status().message() == "");
+  }
+  CHECK(error(driver, "isa:gfx1100,order=3") ==
+        "device 'isa:gfx1100,order=3': option 'order' is not known; isa takes seed and checks");
+  CHECK(error(driver, "isa:gfx1100,seed=x") == "device 'isa:gfx1100,seed=x': seed is 'x', expected a number from 0 on");
+  CHECK(error(driver, "isa:gfx1100,checks=no") == "device 'isa:gfx1100,checks=no': checks is 'no', expected on or off");
+  CHECK(error(driver, "isa:gfx1100,checks=") == "device 'isa:gfx1100,checks=': checks is '', expected on or off");
+  std::string known;
+  for (const GfxTarget& target : gfx_targets()) known += (known.empty() ? "" : ", ") + std::string(target.name);
+  CHECK(error(driver, "isa:gfx906") ==
+        "device 'isa:gfx906': target 'amdgpu:gfx906': gfx target 'gfx906' is not known, expected one of: " + known);
+  CHECK(error(driver, "isa") == "device 'isa': which GPU is not said, expected one of: " + known + "; say isa:gfx90a");
 }
 
 }  // namespace millrace

@@ -66,4 +66,27 @@ TEST_CASE("a submission to the cpu device allocates nothing, from the first on")
   CHECK(out == std::vector<std::uint32_t>(100, 42));
 }
 
+TEST_CASE("a submission to a cpu device with threads allocates nothing, shared or not") {
+  for (const bool shares_small_work : {false, true}) {
+    const auto pool = create_thread_pool({.num_threads = 3}).value();
+    const auto device =
+        create_cpu_device(TargetSpec::parse("cpu").value(), {.executor = pool, .shares_small_work = shares_small_work})
+            .value();
+    const std::vector<ExecutableImage> images = {scale_image()};
+    ListBuilder b;
+    const BindingIndex x = b.input("x", 4000), y = b.output("y", 4000);
+    b.dispatch(b.kernel(images[0].info), 1000, {b.range(x, 0, 4000), b.range(y, 0, 4000)}, {7});
+    const auto recording = device->record(b.list, device->load(images).value()).value();
+    std::vector<std::uint32_t> in(1000, 6), out(1000);
+    const std::vector<BufferBinding> bindings = {bind(in), bind(out)};
+    const std::vector<std::int64_t> sizes = b.evaluate();
+    bool is_ok = true;
+    const std::uint64_t allocations = num_allocations();
+    for (int i = 0; i < 100; ++i) is_ok &= device->submit(*recording, {.bindings = bindings, .sizes = sizes}).ok();
+    CHECK(num_allocations() == allocations);
+    CHECK(is_ok);
+    CHECK(out == std::vector<std::uint32_t>(1000, 42));
+  }
+}
+
 }  // namespace millrace

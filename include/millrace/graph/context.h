@@ -44,7 +44,7 @@ struct ContextOptions {
   LlvmOptions llvm = {};
 };
 
-/// The drivers cpu and sim, and the generators xbyak, LLVM and the interpreter.
+/// The drivers cpu and sim (isa_driver.h has one more), and the generators xbyak, LLVM and the interpreter.
 std::shared_ptr<const Context> make_default_context(const ContextOptions& = {});
 
 }  // namespace millrace

@@ -12,6 +12,7 @@
 #include "millrace/hal/command_list.h"
 #include "millrace/hal/driver.h"
 #include "millrace/hal/executable.h"
+#include "millrace/hal/executor.h"
 #include "millrace/hal/semaphore.h"
 
 namespace millrace {
@@ -115,13 +116,18 @@ class Device {
   DeviceId id_;
 };
 
-/// For tests of kernels: results must not depend on how a dispatch's groups are shared out.
 struct CpuDeviceOptions {
+  /// Whose threads share the groups of large dispatches with the thread that submits or signals: a pool
+  /// (create_thread_pool), or the application's own. Null: that thread runs them all.
+  std::shared_ptr<Executor> executor = {};
+  /// For tests of kernels: results must not depend on how a dispatch's groups are shared out.
   std::uint32_t max_groups_per_call = 0xffff'ffff;  // at least 1
+  /// For tests of executors: share each dispatch of two or more groups, however small it is.
+  bool shares_small_work = false;
 };
 
-/// The inline device for code of `best` and of every level below it. Fails when the host cannot execute it, naming the
-/// levels that it can.
+/// The device for code of `best` and of every level below it. It finishes inline, with an executor too. Fails when the
+/// host cannot execute the code, naming the levels that it can.
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions& = {});
 
 /// Wraps `inner`: gives `sink` a line of text per recorded and submitted command, and forwards. Without an inner device

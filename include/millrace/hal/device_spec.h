@@ -10,8 +10,9 @@
 
 namespace millrace {
 
-/// The device that a user asks for, as text: "cpu", "cpu:avx2", "sim:gfx1100,seed=3", "trace(cpu)". A driver's name,
-/// then words and options; or a wrapper's name around another spec. What code is generated for is a TargetSpec.
+/// The device that a user asks for, as text: "cpu", "cpu:avx2,threads=4", "sim:gfx1100,seed=3", "trace(cpu)". A
+/// driver's name, then words and options; or a wrapper's name around another spec. What code is generated for is a
+/// TargetSpec.
 struct DeviceSpec {
   /// An option: "seed=3".
   struct Option {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "millrace/base/status.h"
@@ -25,6 +28,34 @@ struct DeviceInfo {
   friend bool operator==(const DeviceInfo&, const DeviceInfo&) = default;
 };
 
+/// The function of a driver that opens a device: a plain one, or an object with what the driver's devices share, such
+/// as threads. Copies share it. A default-constructed one is empty; calling it is undefined.
+class OpenDevice {
+ public:
+  using Function = Result<std::shared_ptr<Device>>(const DeviceSpec&);
+
+  OpenDevice() = default;
+  OpenDevice(std::nullptr_t) {}
+  OpenDevice(Function* function) : function_(function) {}
+  template <class F>
+    requires(std::is_class_v<F> && std::is_invocable_r_v<Result<std::shared_ptr<Device>>, F&, const DeviceSpec&>)
+  OpenDevice(F object)
+      : object_(std::make_shared<F>(std::move(object))),
+        call_([](void* self, const DeviceSpec& spec) { return (*static_cast<F*>(self))(spec); }) {}
+
+  Result<std::shared_ptr<Device>> operator()(const DeviceSpec& spec) const {
+    return call_ == nullptr ? function_(spec) : call_(object_.get(), spec);
+  }
+  friend bool operator==(const OpenDevice& open, std::nullptr_t) {
+    return open.function_ == nullptr && open.call_ == nullptr;
+  }
+
+ private:
+  Function* function_ = nullptr;
+  std::shared_ptr<void> object_;
+  Result<std::shared_ptr<Device>> (*call_)(void* self, const DeviceSpec&) = nullptr;
+};
+
 /// Finds and opens devices of one kind.
 struct Driver {
   std::string name = {};  // "cpu"
@@ -33,11 +64,13 @@ struct Driver {
   /// The devices that there are, in the order of their ordinals.
   Result<std::vector<DeviceInfo>> (*enumerate)() = nullptr;
   /// Fails naming the word or option that is not known, and those that are.
-  Result<std::shared_ptr<Device>> (*open)(const DeviceSpec&) = nullptr;
+  OpenDevice open = {};
 };
 
-/// "cpu", "cpu:avx2": runs host code and interpreted kernels on the calling thread. The word is the best level whose
-/// code it takes; without one, the host's best.
+/// "cpu", "cpu:avx2", "cpu:threads=4", "cpu:avx2,threads=cores,pinned=on": runs host code and interpreted kernels on
+/// the calling thread, or shares large dispatches among so many threads, that one included. The word is the best level
+/// whose code it takes; without one, the host's best. Devices of one cpu_driver(), and of its copies, share the threads
+/// of a ThreadPoolOptions: a context has one pool.
 Driver cpu_driver();
 
 /// "sim:gfx1100", "sim:gfx1100,seed=3": a GPU in the host's memory, see SimDevice. The seed is

@@ -38,7 +38,7 @@ using HostRoutine = void (*)(const void* microkernel, std::span<const std::int64
                              std::uint32_t first_group, std::uint32_t end_group);
 
 /// A kernel that the host runs without machine code: the interpreter, behind an interface. Errors do not name the
-/// kernel; the caller adds its name.
+/// kernel; the caller adds its name. A device with threads runs several ranges of groups at one time.
 class HostKernel {
  public:
   virtual ~HostKernel() = default;

@@ -9,6 +9,9 @@
 
 #include "base/guard_allocations.h"
 #include "hal/cpu/cpu_recording.h"
+#include "hal/cpu/shared_pools.h"
+#include "hal/device_errors.h"
+#include "hal/device_options.h"
 #include "hal/host/inline_device.h"
 #include "millrace/hal/device.h"
 
@@ -20,10 +23,15 @@ std::uint64_t host_memory_bytes() {
   return pages > 0 && page_bytes > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) : 0;
 }
 
-DeviceInfo cpu_info(std::string name, const TargetSpec& best) {
-  DeviceInfo info{.name = std::move(name),
+/// `executor` may be null. A pool of the driver's is in the name, which opens a device of that name.
+DeviceInfo cpu_info(const TargetSpec& best, const Executor* executor = nullptr) {
+  DeviceInfo info{.name = "cpu",
                   .description = fmt::format("this host, {}", to_text(best.isa)),
                   .memory_bytes = host_memory_bytes()};
+  if (executor != nullptr) info.description += fmt::format(", {} threads", executor->concurrency());
+  if (const auto* pool = dynamic_cast<const ThreadPool*>(executor); pool != nullptr) {
+    info.name += fmt::format(":threads={}{}", pool->concurrency(), pool->options().is_pinned ? ",pinned=on" : "");
+  }
   for (int level = static_cast<int>(best.isa); level >= 0; --level) {
     info.targets.push_back({.family = "cpu", .isa = static_cast<IsaLevel>(level)});
   }
@@ -33,7 +41,7 @@ DeviceInfo cpu_info(std::string name, const TargetSpec& best) {
 class CpuDevice final : public InlineDevice<Device> {
  public:
   CpuDevice(const TargetSpec& best, const CpuDeviceOptions& options)
-      : InlineDevice(cpu_info("cpu", best)), options_(options) {}
+      : InlineDevice(cpu_info(best, options.executor.get())), options_(options) {}
 
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
     return guard_allocations("load", [&]() -> Result<std::shared_ptr<Executable>> {
@@ -58,22 +66,40 @@ Status host_is_supported() { return TargetSpec::parse("cpu").status(); }
 
 Result<std::vector<DeviceInfo>> enumerate_cpu() {
   MILLRACE_TRY_ASSIGN(const TargetSpec best, TargetSpec::parse("cpu"));
-  return std::vector<DeviceInfo>{cpu_info("cpu", best)};
+  return std::vector<DeviceInfo>{cpu_info(best)};
 }
 
-Result<std::shared_ptr<Device>> open_cpu(const DeviceSpec& spec) {
-  if (!spec.options.empty()) {
-    return invalid_argument(
-        fmt::format("device '{}': option '{}' is not known; cpu takes a level alone: baseline, avx2 or avx512",
-                    spec.to_text(), spec.options.front().key));
+Result<ThreadPoolOptions> parse_threads(const DeviceSpec& spec) {
+  ThreadPoolOptions threads;
+  for (const DeviceSpec::Option& option : spec.options) {
+    if (option.key == "threads" && option.value == "cores") {
+      threads.num_threads = std::min(num_physical_cores(), ThreadPoolOptions::kMaxThreads);
+    } else if (option.key == "threads") {
+      MILLRACE_TRY_ASSIGN(threads.num_threads, parse_count(spec, option, ThreadPoolOptions::kMaxThreads, "or cores"));
+    } else if (option.key == "pinned") {
+      MILLRACE_TRY_ASSIGN(threads.is_pinned, parse_switch(spec, option));
+    } else {
+      return invalid_argument(fmt::format(
+          "device '{}': option '{}' is not known; cpu takes a level (baseline, avx2 or avx512), threads and "
+          "pinned",
+          spec.to_text(), option.key));
+    }
   }
+  return threads;
+}
+
+Result<std::shared_ptr<Device>> open_cpu(const DeviceSpec& spec, SharedPools& pools) {
   if (spec.words.size() > 1) {
     return invalid_argument(fmt::format("device '{}': '{}' after level '{}', expected one level", spec.to_text(),
                                         spec.words[1], spec.words[0]));
   }
-  const Result<TargetSpec> best = TargetSpec::parse(spec.to_text());
+  MILLRACE_TRY_ASSIGN(const ThreadPoolOptions threads, parse_threads(spec));
+  const Result<TargetSpec> best = TargetSpec::parse(DeviceSpec{.driver = spec.driver, .words = spec.words}.to_text());
   if (!best.ok()) return about_device(spec.to_text(), best.status());
-  return create_cpu_device(*best);
+  if (threads.num_threads == 1) return create_cpu_device(*best);
+  const Result<std::shared_ptr<ThreadPool>> pool = pools.get(threads);
+  if (!pool.ok()) return about_device(spec.to_text(), pool.status());
+  return create_cpu_device(*best, {.executor = *pool});
 }
 
 }  // namespace
@@ -98,12 +124,18 @@ Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const 
     if (options.max_groups_per_call == 0) {
       return invalid_argument("device 'cpu': max_groups_per_call is 0, expected at least 1");
     }
+    if (options.executor != nullptr && options.executor->concurrency() == 0) {
+      return invalid_argument("device 'cpu': the executor's concurrency is 0, expected at least 1");
+    }
     return std::shared_ptr<Device>(std::make_shared<CpuDevice>(best, options));
   });
 }
 
 Driver cpu_driver() {
-  return {.name = "cpu", .available = host_is_supported, .enumerate = enumerate_cpu, .open = open_cpu};
+  const auto open = [pools = std::make_shared<SharedPools>()](const DeviceSpec& spec) {
+    return open_cpu(spec, *pools);
+  };
+  return {.name = "cpu", .available = host_is_supported, .enumerate = enumerate_cpu, .open = open};
 }
 
 }  // namespace millrace

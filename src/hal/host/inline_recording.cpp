@@ -2,6 +2,7 @@
 #include "hal/host/inline_recording.h"
 
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -52,14 +53,22 @@ void InlineRecording::add_step(const DispatchCommand& dispatch) {
   if (kernel.workgroup_bytes > (largest_ == nullptr ? 0 : largest_->workgroup_bytes)) largest_ = &kernel;
 }
 
-/// One block of workgroup memory serves all dispatches, which run one after another on one thread.
+/// A worker's block of workgroup memory serves all dispatches, which run one after another.
 Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
   auto run = std::make_unique<InlineRun>();
   run->bases.resize(check_.list().bindings.size());
   run->addresses.resize(ranges_.size());
   run->size_arguments.resize(size_sources_.size());
+  if (num_workers_ > 1) run->shares = std::make_unique<GroupShares>(num_workers_);
   if (largest_ == nullptr) return run;
-  Result<std::shared_ptr<Buffer>> memory = allocate_host_buffer(largest_->workgroup_bytes);
+  // Rounding up or multiplying may leave the range: then so many bytes that there are none.
+  constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::ptrdiff_t>::max();
+  const std::uint64_t bytes = largest_->workgroup_bytes;
+  if (num_workers_ > 1 && bytes < kMaxBytes / num_workers_ - Buffer::kAlignment) {
+    run->workgroup_stride = (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+  }
+  Result<std::shared_ptr<Buffer>> memory =
+      allocate_host_buffer(run->workgroup_stride == 0 ? bytes : run->workgroup_stride * num_workers_);
   if (!memory.ok()) {
     return Status(memory.status().code(),
                   fmt::format("kernel '{}': workgroup memory: {}", largest_->name, memory.status().message()));
@@ -154,13 +163,14 @@ void InlineRecording::resolve(const Submission& submission, InlineRun& run) cons
 Status InlineRecording::run_dispatch(const DispatchStep& dispatch, std::size_t command, const Submission& submission,
                                      InlineRun& run) const {
   const KernelArgs args{.status = &run.status_word,
-                        .workgroup_memory = run.workgroup_memory ? run.workgroup_memory->host_address() : nullptr,
+                        .workgroup_memory = run.workgroup_block(0),
                         .buffers = run.addresses.data() + dispatch.first_buffer,
                         .sizes = run.size_arguments.data() + dispatch.first_size};
   run.status_word = 0;
   const Status status =
       run_groups({.kernel = dispatch.kernel,
                   .args = args,
+                  .run = run,
                   .num_groups = static_cast<std::uint32_t>(submission.sizes[index_of(dispatch.num_groups)]),
                   .buffers = std::span(ranges_).subspan(dispatch.first_buffer, dispatch.num_buffers),
                   .sizes = submission.sizes,

@@ -12,9 +12,9 @@
 
 namespace millrace {
 
-/// A command list prepared to run on the calling thread. Each replay writes addresses and sizes into arrays that exist
-/// already, then runs the steps one after another, so it needs no barriers. Each device that finishes inline derives
-/// from it and implements how a kernel runs.
+/// A command list prepared to run on the calling thread, and dispatches perhaps on others beside it. Each replay writes
+/// addresses and sizes into arrays that exist already, then runs the steps one after another, so it needs no barriers.
+/// Each device that finishes inline derives from it and implements how a kernel runs.
 class InlineRecording : public Recording {
  public:
   /// Ok if the submission may run; its waits are not looked at.
@@ -27,16 +27,19 @@ class InlineRecording : public Recording {
   /// A dispatch of this replay.
   struct InlineDispatch {
     KernelIndex kernel;
-    const KernelArgs& args;
+    const KernelArgs& args;  // with the workgroup memory of worker 0
+    const InlineRun& run;
     std::uint32_t num_groups;
     std::span<const BufferRange> buffers;
     std::span<const std::int64_t> sizes;  // as CommandList::sizes
     std::size_t command;                  // in the list
   };
 
-  /// `prepare` comes before anything else. Precondition: check_record(list, executable) is ok.
-  InlineRecording(const CommandList& list, std::shared_ptr<const Executable> executable, const Device& device)
-      : Recording(device.id()), check_(list, device), executable_(std::move(executable)) {}
+  /// `prepare` comes before anything else. Precondition: check_record(list, executable) is ok. So many workers at most,
+  /// each with workgroup memory of its own, run the groups of a dispatch at one time.
+  InlineRecording(const CommandList& list, std::shared_ptr<const Executable> executable, const Device& device,
+                  std::uint32_t num_workers = 1)
+      : Recording(device.id()), check_(list, device), executable_(std::move(executable)), num_workers_(num_workers) {}
   /// Allocates all that the first replay needs.
   Status prepare();
   const CommandList& list() const { return check_.list(); }
@@ -83,6 +86,7 @@ class InlineRecording : public Recording {
 
   SubmissionCheck check_;
   std::shared_ptr<const Executable> executable_;
+  std::uint32_t num_workers_;
   std::vector<Step> steps_;
   std::vector<std::uint32_t> step_commands_;  // which command each step is
   std::vector<BufferRange> ranges_;           // where each address comes from

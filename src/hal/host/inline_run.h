@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hal/host/group_shares.h"
 #include "millrace/hal/buffer.h"
 
 namespace millrace {
@@ -17,8 +18,15 @@ struct InlineRun {
   std::vector<std::uintptr_t> bases;  // per binding
   std::vector<void*> addresses;
   std::vector<std::int64_t> size_arguments;
-  std::shared_ptr<Buffer> workgroup_memory;  // one block for all dispatches; null when no kernel has any
+  std::shared_ptr<Buffer> workgroup_memory;  // a block per worker, for all dispatches; null when no kernel has any
+  std::size_t workgroup_stride = 0;          // from one worker's block to the next
+  std::unique_ptr<GroupShares> shares;       // null with one worker
   std::uint32_t status_word = 0;
+
+  void* workgroup_block(std::uint32_t worker) const {
+    if (workgroup_memory == nullptr) return nullptr;
+    return static_cast<std::byte*>(workgroup_memory->host_address()) + worker * workgroup_stride;
+  }
 };
 
 /// Runs that wait for their next replay. Thread-safe. As long as one thread replays at a time, taking one is an atomic

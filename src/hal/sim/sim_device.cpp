@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/hal/sim_device.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "hal/device_options.h"
 #include "hal/host/inline_device.h"
 #include "hal/sim/sim_recording.h"
 
@@ -58,13 +57,6 @@ Result<std::vector<DeviceInfo>> enumerate_sim() {
   return devices;
 }
 
-Result<std::uint64_t> parse_seed(const DeviceSpec& spec, const std::string& text) {
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error == std::errc() && end == text.data() + text.size()) return seed;
-  return invalid_argument(fmt::format("device '{}': seed is '{}', expected a number from 0 on", spec.to_text(), text));
-}
-
 Result<std::shared_ptr<Device>> open_any(const DeviceSpec& spec) {
   MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> device, open_sim_device(spec));
   return device;
@@ -89,7 +81,7 @@ Result<std::shared_ptr<SimDevice>> open_sim_device(const DeviceSpec& spec) {
       return invalid_argument(
           fmt::format("device '{}': option '{}' is not known; sim takes seed", spec.to_text(), option.key));
     }
-    MILLRACE_TRY_ASSIGN(options.order_seed, parse_seed(spec, option.value));
+    MILLRACE_TRY_ASSIGN(options.order_seed, parse_seed(spec, option));
   }
   const DeviceSpec target_alone{.driver = spec.driver, .words = spec.words};
   const Result<TargetSpec> target = TargetSpec::parse(target_alone.to_text());

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the pool's threads cost, and what they bring: hand-overs to threads that poll and that sleep, tiny dispatches
+// beside the inline device, and large kernels on one thread and on two. Bars: a hot dispatch at most 1.5 us, one that
+// wakes its thread 6 us, work of 1,000 elements at most 1.05 x inline. Take the medians of several repetitions, and a
+// machine on which nothing else runs: where more threads want to run than there are CPUs, a hand-over waits for one.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include <benchmark/benchmark.h>
+
+#include "hal/host/thread_pool.h"
+#include "millrace/hal/device.h"
+#include "millrace/millrace.h"
+
+namespace millrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::shared_ptr<ThreadPool> make_pool(std::uint32_t num_threads) {
+  return ThreadPool::create({.num_threads = num_threads}).value();
+}
+
+/// A loop of two indices, one of them on the other thread, which polls or sleeps before. What is measured is the time
+/// from the call until the other thread has begun, or until the loop has ended. Where other programs run, some
+/// hand-overs wait for a CPU: p10 and p50, of all, leave them out of account.
+void hand_over(benchmark::State& state, bool is_parked, bool until_begun) {
+  const auto pool = make_pool(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::vector<double> all;
+  for (auto _ : state) {
+    while (is_parked && pool->num_awake() > 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    std::atomic<std::int64_t> begun_ns = 0;
+    const auto begin = Clock::now();
+    const auto ns = [&] { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count(); };
+    const auto body = [&](std::size_t, std::size_t) {
+      if (std::this_thread::get_id() != caller) return begun_ns.store(ns());
+      // The caller leaves the second index to the other thread, as long as it comes for it.
+      while (until_begun && begun_ns == 0 && ns() < 100'000) continue;
+    };
+    pool->parallel_for(2, 1, body);
+    const std::int64_t end_ns = ns();
+    all.push_back(static_cast<double>(until_begun && begun_ns != 0 ? begun_ns.load() : end_ns));
+    state.SetIterationTime(1e-9 * all.back());
+  }
+  std::ranges::sort(all);
+  state.counters["p10_ns"] = all[all.size() / 10];
+  state.counters["p50_ns"] = all[all.size() / 2];
+}
+BENCHMARK_CAPTURE(hand_over, hot_until_begun, false, true)->UseManualTime();
+BENCHMARK_CAPTURE(hand_over, hot_loop, false, false)->UseManualTime();
+BENCHMARK_CAPTURE(hand_over, parked_until_begun, true, true)->UseManualTime()->Iterations(2000);
+BENCHMARK_CAPTURE(hand_over, parked_loop, true, false)->UseManualTime()->Iterations(2000);
+
+/// A dispatch of two groups that are one instruction each, shared though it is too small for it.
+void dispatch_empty(benchmark::State& state, std::uint32_t num_threads, bool shares_small_work) {
+  const ExecutableImage image{.target = "cpu:baseline",
+                              .info = {.name = "empty"},
+                              .bytes = std::vector<std::byte>{std::byte{0xc3}},
+                              .code_bytes = 1};
+  CommandList list;
+  list.kernels.push_back(image.info);
+  list.commands.emplace_back(DispatchCommand{.kernel = KernelIndex{}, .num_groups = list.add_size(2)});
+  CpuDeviceOptions options{.shares_small_work = shares_small_work};
+  if (num_threads > 1) options.executor = make_pool(num_threads);
+  const auto device = create_cpu_device(TargetSpec::parse("cpu").value(), options).value();
+  const auto recording = device->record(list, device->load(std::span(&image, 1)).value()).value();
+  const std::int64_t sizes[] = {2};
+  for (auto _ : state) {
+    if (!device->submit(*recording, {.sizes = sizes}).ok()) state.SkipWithError("submit failed");
+  }
+}
+BENCHMARK_CAPTURE(dispatch_empty, inline, 1, false);
+BENCHMARK_CAPTURE(dispatch_empty, on_2_threads, 2, false);
+BENCHMARK_CAPTURE(dispatch_empty, on_2_threads_handed_over, 2, true);
+
+std::vector<float> random_floats(std::int64_t count) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> numbers(-1, 1);
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) value = numbers(random);
+  return values;
+}
+
+using Build = Graph (*)(std::int64_t rows, std::int64_t n);
+
+template <class F>
+Graph graph_of(std::int64_t rows, std::int64_t n, const F& body) {
+  GraphBuilder graph("bench");
+  graph.output("y", body(graph.input("x", DType::kF32, {rows, n})));
+  return graph.finish().value();
+}
+
+constexpr auto add_one = [](Tensor x) { return x + 1.0; };
+constexpr auto soften = [](Tensor x) { return softmax(x); };
+constexpr auto sort_rows_of = [](Tensor x) { return sort(x, 1).values; };
+constexpr auto square = [](Tensor x) { return matmul(x, x); };
+constexpr auto first_50 = [](Tensor x) { return topk(x, 50).values; };
+constexpr auto sum_up = [](Tensor x) { return reduce_sum(x, {1}); };
+template <auto body>
+Graph build(std::int64_t rows, std::int64_t n) {
+  return graph_of(rows, n, body);
+}
+
+/// range(0) is the number of threads.
+void run_program(benchmark::State& state, Build build, std::int64_t rows, std::int64_t n) {
+  CompileOptions options;
+  options.device = "cpu:threads=" + std::to_string(state.range(0));
+  const Program program = compile(build(rows, n), options).value();
+  Session session = Session::create(program).value();
+  const std::vector<float> x = random_floats(rows * n);
+  std::vector<float> y(static_cast<std::size_t>(program.outputs()[0].type.shape.num_elements().evaluate({}).value()));
+  const std::array inputs{bind(x)}, outputs{bind(y)};
+  for (auto _ : state) {
+    if (const Status status = session.run(inputs, outputs); !status.ok()) state.SkipWithError(status.message().c_str());
+  }
+}
+#define MILLRACE_POOL_BENCH(name, body, rows, n) \
+  BENCHMARK_CAPTURE(run_program, name, build<body>, rows, n)->Arg(1)->Arg(2)->UseRealTime()
+MILLRACE_POOL_BENCH(add_1000, add_one, 1, 1000);
+MILLRACE_POOL_BENCH(add_10x100, add_one, 10, 100);
+MILLRACE_POOL_BENCH(softmax_8x125, soften, 8, 125);
+MILLRACE_POOL_BENCH(sort_8x125, sort_rows_of, 8, 125);
+MILLRACE_POOL_BENCH(matmul_32, square, 32, 32);
+MILLRACE_POOL_BENCH(sum_8x125, sum_up, 8, 125);
+MILLRACE_POOL_BENCH(softmax_64x512, soften, 64, 512);
+MILLRACE_POOL_BENCH(matmul_128, square, 128, 128);
+MILLRACE_POOL_BENCH(add_4M, add_one, 4096, 1024);
+MILLRACE_POOL_BENCH(softmax_4096x1024, soften, 4096, 1024);
+MILLRACE_POOL_BENCH(topk_128x32000, first_50, 128, 32000);
+MILLRACE_POOL_BENCH(matmul_1024, square, 1024, 1024);
+MILLRACE_POOL_BENCH(sort_4096x256, sort_rows_of, 4096, 256);
+MILLRACE_POOL_BENCH(sort_1M, sort_rows_of, 1, 1'000'000);
+MILLRACE_POOL_BENCH(sort_10M, sort_rows_of, 1, 10'000'000);
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/cpu/dispatch_cost.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+/// A guess that is rather too low: kernels that read memory once do so at 10 to 30 bytes per nanosecond.
+constexpr double kGuessedBytesPerNs = 20;
+/// The first run finds cold caches, fresh pages and fresh code, so a few more are measured.
+constexpr std::uint32_t kFirstRuns = 4, kRunsPerMeasurement = 64;
+
+}  // namespace
+
+bool DispatchCost::begin_run(std::uint64_t bytes) {
+  if (bytes_.load(std::memory_order_relaxed) != bytes) {
+    bytes_.store(bytes, std::memory_order_relaxed);
+    ns_per_group_.store(kUnknown, std::memory_order_relaxed);
+    num_runs_.store(1, std::memory_order_relaxed);
+    return true;
+  }
+  // No atomic addition: a lost one makes no difference.
+  const std::uint32_t run = num_runs_.load(std::memory_order_relaxed);
+  num_runs_.store(run + 1, std::memory_order_relaxed);
+  return run < kFirstRuns || run % kRunsPerMeasurement == 0;
+}
+
+void DispatchCost::measured(double ns, std::uint32_t num_groups) {
+  const auto found = static_cast<float>(ns / num_groups);
+  const float before = ns_per_group_.load(std::memory_order_relaxed);
+  ns_per_group_.store(before == kUnknown ? found : std::min(found, 2 * before + 1), std::memory_order_relaxed);
+}
+
+std::uint32_t DispatchCost::num_workers(std::uint32_t num_groups, std::uint64_t bytes, std::uint32_t concurrency,
+                                        std::uint32_t num_awake) const {
+  const float ns_per_group = ns_per_group_.load(std::memory_order_relaxed);
+  const double ns = ns_per_group == kUnknown ? static_cast<double>(bytes) / kGuessedBytesPerNs
+                                             : static_cast<double>(ns_per_group) * num_groups;
+  const auto worth = [&](double handover_ns, std::uint32_t most) {
+    return static_cast<std::uint32_t>(std::min<double>(ns / (2 * handover_ns), most));
+  };
+  const std::uint32_t most = std::min(concurrency, num_groups);
+  return std::max({1u, worth(kAwakeNs, std::min(most, num_awake + 1)), worth(kAsleepNs, most)});
+}
+
+}  // namespace millrace

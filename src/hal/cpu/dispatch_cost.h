@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace millrace {
+
+/// How long the groups of one recorded dispatch take, which decides how many threads it is worth. Nothing says what a
+/// kernel costs, so it is measured: at the first runs, then at every 64th, and anew when the sizes have changed. Until
+/// then the bytes that it may touch give a guess. Thread-safe; of two measurements at one time one is lost, which costs
+/// speed alone: results do not depend on who runs a group.
+class DispatchCost {
+ public:
+  /// What handing a share to a thread costs, in nanoseconds: one that is awake, and one that sleeps (PEERS.md: 100 to
+  /// 400, and 5000), with what it costs to move the data to another core's cache.
+  static constexpr double kAwakeNs = 1000, kAsleepNs = 5000;
+
+  /// A new run: whether it should measure.
+  bool begin_run(std::uint64_t bytes);
+  /// A measurement that is far above the one before it counts as twice that: the system may have run something else
+  /// meanwhile.
+  void measured(double ns, std::uint32_t num_groups);
+  /// How many threads to share so many groups among: at most `concurrency`, each with work for twice what it costs to
+  /// reach it, and so never more than groups. 1: the calling thread runs them.
+  std::uint32_t num_workers(std::uint32_t num_groups, std::uint64_t bytes, std::uint32_t concurrency,
+                            std::uint32_t num_awake) const;
+
+ private:
+  static constexpr float kUnknown = -1;
+
+  std::atomic<float> ns_per_group_ = kUnknown;
+  std::atomic<std::uint64_t> bytes_ = 0;  // for which it was measured
+  std::atomic<std::uint32_t> num_runs_ = 0;
+};
+
+}  // namespace millrace

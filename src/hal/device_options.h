@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "millrace/base/status.h"
+#include "millrace/hal/device_spec.h"
+
+// Values of options that several drivers take.
+
+namespace millrace {
+
+// All fail naming the device, the option and the value.
+
+/// "seed=3".
+Result<std::uint64_t> parse_seed(const DeviceSpec&, const DeviceSpec::Option&);
+/// "threads=4": a number from 1 to `most`. `or_else` tells what else may be said.
+Result<std::uint32_t> parse_count(const DeviceSpec&, const DeviceSpec::Option&, std::uint32_t most,
+                                  std::string_view or_else);
+/// "pinned=on", "pinned=off".
+Result<bool> parse_switch(const DeviceSpec&, const DeviceSpec::Option&);
+
+}  // namespace millrace

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/host/thread_pool.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <emmintrin.h>
+#include <pthread.h>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/guard_allocations.h"
+#include "hal/host/cpu_set.h"
+
+namespace millrace {
+namespace {
+
+/// What a worker is doing. Its state is a phase and, above it, how often the worker was claimed, so that a caller knows
+/// its own claim from a later one.
+enum Phase : std::uint32_t {
+  kSpinning,  // idle, polls
+  kParked,    // idle, sleeps or is about to
+  kClaimed,   // a caller is writing the job
+  kReady,     // has a job that it has not begun
+  kRunning,
+  kAwaited,  // runs, and its caller sleeps until it has finished
+  kStopped,
+};
+constexpr std::uint32_t kPhaseBits = 3;
+
+Phase phase_of(std::uint32_t state) { return static_cast<Phase>(state & ((1u << kPhaseBits) - 1)); }
+std::uint32_t with_phase(std::uint32_t state, Phase phase) { return state >> kPhaseBits << kPhaseBits | phase; }
+std::uint32_t next_claim(std::uint32_t state) { return with_phase(state + (1u << kPhaseBits), kClaimed); }
+
+/// `while (spin.goes_on())` polls for a time.
+class Spin {
+ public:
+  explicit Spin(std::chrono::nanoseconds duration) : duration_(duration) {}
+  bool goes_on() {
+    _mm_pause();
+    if (++turns_ % kTurnsPerLook != 0) return duration_.count() > 0;
+    const auto now = std::chrono::steady_clock::now();
+    if (turns_ == kTurnsPerLook) begin_ = now;
+    return now - begin_ < duration_;
+  }
+
+ private:
+  static constexpr std::uint32_t kTurnsPerLook = 16;
+  std::chrono::nanoseconds duration_;
+  std::chrono::steady_clock::time_point begin_;
+  std::uint32_t turns_ = 0;
+};
+
+/// While it lives, threads start with the signals blocked that are for the whole process: their handlers run on the
+/// application's threads. What a thread raises itself by a fault is not blocked.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, fault);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+/// One loop. It is on its caller's stack: a worker does not touch it after its state has left kRunning.
+struct ThreadPool::Job {
+  std::size_t count;
+  std::size_t chunk;
+  RangeBody body;
+  std::size_t num_chunks;
+  std::atomic<std::size_t> next_chunk = 1;  // the first is the caller's
+
+  void run_chunk(std::size_t number) const {
+    const std::size_t begin = number * chunk;
+    body(begin, begin + std::min(chunk, count - begin));
+  }
+  void work() {
+    for (std::size_t number; (number = next_chunk.fetch_add(1, std::memory_order_relaxed)) < num_chunks;) {
+      run_chunk(number);
+    }
+  }
+};
+
+struct alignas(64) ThreadPool::Worker {
+  std::atomic<std::uint32_t> state = kSpinning;
+  Job* job = nullptr;  // written by who has claimed it
+};
+
+struct ThreadPool::Claim {
+  Worker* worker;
+  std::uint32_t ready;  // its state when it was handed the job
+};
+
+ThreadPool::ThreadPool(const ThreadPoolOptions& options)
+    : options_(options),
+      // Who polls on a CPU that another thread needs makes everybody wait.
+      spin_(options.num_threads <= usable_cpus().size() ? kSpin : std::chrono::microseconds(0)),
+      workers_(std::make_unique<Worker[]>(options.num_threads - 1)) {}
+
+Result<std::shared_ptr<ThreadPool>> ThreadPool::create(const ThreadPoolOptions& options) {
+  if (options.num_threads < 1 || options.num_threads > ThreadPoolOptions::kMaxThreads) {
+    return invalid_argument(
+        fmt::format("thread pool: {} threads, expected 1 to {}", options.num_threads, ThreadPoolOptions::kMaxThreads));
+  }
+  std::shared_ptr<ThreadPool> pool(new ThreadPool(options));
+  MILLRACE_TRY(pool->start());
+  return pool;
+}
+
+Status ThreadPool::start() {
+  const std::vector<std::uint32_t> cpus = usable_cpus();
+  const BlockedSignals blocked;
+  threads_.reserve(options_.num_threads - 1);
+  for (std::uint32_t i = 1; i < options_.num_threads; ++i) {
+    try {
+      threads_.emplace_back([this, &worker = workers_[i - 1]] { run(worker); });
+    } catch (const std::system_error& error) {
+      return resource_exhausted(fmt::format("thread pool: thread {} of {} cannot be started: {}; ask for fewer threads",
+                                            i, options_.num_threads, error.code().message()));
+    }
+    const pthread_t thread = threads_.back().native_handle();
+    (void)pthread_setname_np(thread, fmt::format("millrace-{}", i).c_str());
+    // The first CPU is left to the calling thread.
+    if (options_.is_pinned) MILLRACE_TRY(pin_thread(thread, cpus[i % cpus.size()]));
+  }
+  return {};
+}
+
+ThreadPool::~ThreadPool() {
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    std::atomic<std::uint32_t>& state = workers_[i].state;
+    state.store(with_phase(state.load(std::memory_order_relaxed), kStopped), std::memory_order_seq_cst);
+    state.notify_one();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ThreadPool::run(Worker& worker) {
+  for (;;) {
+    std::uint32_t state = wait_for_job(worker);
+    if (phase_of(state) == kStopped) return;
+    // It fails when the caller has taken the job back.
+    if (!worker.state.compare_exchange_strong(state, with_phase(state, kRunning), std::memory_order_acquire)) continue;
+    worker.job->work();
+    const std::uint32_t before = worker.state.exchange(with_phase(state, kSpinning), std::memory_order_acq_rel);
+    if (phase_of(before) == kAwaited) worker.state.notify_one();
+  }
+}
+
+/// Returns a state that is kReady or kStopped.
+std::uint32_t ThreadPool::wait_for_job(Worker& worker) {
+  Spin spin(spin_);
+  for (;;) {
+    std::uint32_t state = worker.state.load(std::memory_order_acquire);
+    switch (phase_of(state)) {
+      case kReady:
+      case kStopped:
+        return state;
+      case kParked:
+        worker.state.wait(state, std::memory_order_acquire);
+        spin = Spin(spin_);
+        break;
+      case kSpinning:
+        if (spin.goes_on()) break;
+        // Counted before it can be claimed, which takes it off again.
+        num_parked_.fetch_add(1, std::memory_order_relaxed);
+        if (!worker.state.compare_exchange_strong(state, with_phase(state, kParked), std::memory_order_relaxed)) {
+          num_parked_.fetch_sub(1, std::memory_order_relaxed);
+        }
+        break;
+      default:
+        _mm_pause();  // claimed: the job comes in some instructions
+    }
+  }
+}
+
+bool ThreadPool::claim(Worker& worker, bool is_parked, Job& job, Claim& claim) {
+  std::uint32_t state = worker.state.load(std::memory_order_relaxed);
+  if (phase_of(state) != (is_parked ? kParked : kSpinning)) return false;
+  const std::uint32_t claimed = next_claim(state);
+  if (!worker.state.compare_exchange_strong(state, claimed, std::memory_order_acquire)) return false;
+  worker.job = &job;
+  claim = {&worker, with_phase(claimed, kReady)};
+  if (!is_parked) {
+    worker.state.store(claim.ready, std::memory_order_release);
+  } else {
+    // In one order with notify_one's look for sleepers, which might else come first and find none.
+    worker.state.store(claim.ready, std::memory_order_seq_cst);
+    num_parked_.fetch_sub(1, std::memory_order_relaxed);
+    num_wakes_.fetch_add(1, std::memory_order_relaxed);
+    worker.state.notify_one();
+  }
+  return true;
+}
+
+/// Hands the job to workers that are awake, then to others. Returns how many took it.
+std::size_t ThreadPool::claim_some(std::size_t most, Job& job, Claim* claims) {
+  std::size_t count = 0;
+  for (const bool is_parked : {false, true}) {
+    for (std::size_t i = 0; i < threads_.size() && count < most; ++i) {
+      if (claim(workers_[i], is_parked, job, claims[count])) ++count;
+    }
+  }
+  num_handovers_.fetch_add(count, std::memory_order_relaxed);
+  return count;
+}
+
+/// Takes the job back if it was not begun, or waits for the worker's last chunk.
+void ThreadPool::finish(const Claim& claim) {
+  std::atomic<std::uint32_t>& state = claim.worker->state;
+  std::uint32_t expected = claim.ready;
+  if (state.compare_exchange_strong(expected, with_phase(claim.ready, kSpinning), std::memory_order_acq_rel)) return;
+  const std::uint32_t running = with_phase(claim.ready, kRunning), awaited = with_phase(claim.ready, kAwaited);
+  for (Spin spin(spin_);;) {
+    if (state.load(std::memory_order_acquire) != running) return;
+    if (!spin.goes_on()) break;
+  }
+  expected = running;
+  if (!state.compare_exchange_strong(expected, awaited, std::memory_order_acquire)) return;
+  while (state.load(std::memory_order_acquire) == awaited) state.wait(awaited, std::memory_order_acquire);
+}
+
+void ThreadPool::parallel_for(std::size_t count, std::size_t chunk, RangeBody body) {
+  if (count == 0) return;
+  chunk = std::max<std::size_t>(chunk, 1);
+  Job job{.count = count, .chunk = chunk, .body = body, .num_chunks = (count - 1) / chunk + 1};
+  std::array<Claim, ThreadPoolOptions::kMaxThreads> claims;
+  const std::size_t num_claims = claim_some(job.num_chunks - 1, job, claims.data());
+  // The caller always has the first chunk: where loops come one after another, it finds that part in its cache.
+  job.run_chunk(0);
+  job.work();
+  for (std::size_t i = 0; i < num_claims; ++i) finish(claims[i]);
+}
+
+Result<std::shared_ptr<Executor>> create_thread_pool(const ThreadPoolOptions& options) {
+  return guard_allocations("thread pool", [&]() -> Result<std::shared_ptr<Executor>> {
+    MILLRACE_TRY_ASSIGN(std::shared_ptr<Executor> pool, ThreadPool::create(options));
+    return pool;
+  });
+}
+
+}  // namespace millrace

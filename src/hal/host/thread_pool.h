@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "millrace/hal/executor.h"
+
+namespace millrace {
+
+/// A pool without a queue: a caller claims workers that are idle, hands each its job, works itself, and takes back the
+/// hand-overs that nobody has begun by the time that the work is done. So callers share the workers as they come free,
+/// a worker that the system keeps from running delays nobody, and a caller that finds none idle does all by itself.
+class ThreadPool final : public Executor {
+ public:
+  /// An idle worker polls for so long, and so does a caller whose last chunk is with a worker. Waking a thread costs
+  /// about 5 us: this bridges the small dispatches and the host's work between two large ones.
+  static constexpr std::chrono::microseconds kSpin{50};
+
+  static Result<std::shared_ptr<ThreadPool>> create(const ThreadPoolOptions&);
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ~ThreadPool() override;
+
+  std::uint32_t concurrency() const override { return options_.num_threads; }
+  void parallel_for(std::size_t count, std::size_t chunk, RangeBody body) override;
+  std::uint32_t num_awake() const override {
+    return options_.num_threads - 1 - num_parked_.load(std::memory_order_relaxed);
+  }
+
+  const ThreadPoolOptions& options() const { return options_; }
+  /// How often a worker was handed a job, and how often it had to be woken for it.
+  std::uint64_t num_handovers() const { return num_handovers_.load(std::memory_order_relaxed); }
+  std::uint64_t num_wakes() const { return num_wakes_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Job;
+  struct Worker;
+  struct Claim;
+
+  explicit ThreadPool(const ThreadPoolOptions&);
+  Status start();
+  void run(Worker&);
+  std::uint32_t wait_for_job(Worker&);
+  bool claim(Worker&, bool is_parked, Job&, Claim&);
+  std::size_t claim_some(std::size_t most, Job&, Claim* claims);
+  void finish(const Claim&);
+
+  ThreadPoolOptions options_;
+  std::chrono::nanoseconds spin_;
+  std::unique_ptr<Worker[]> workers_;  // num_threads - 1
+  std::vector<std::thread> threads_;
+  std::atomic<std::uint32_t> num_parked_ = 0;
+  std::atomic<std::uint64_t> num_handovers_ = 0, num_wakes_ = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cpu device with threads: what is handed over, to whom, in which environment, and what is told of failures.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <mutex>
+#include <new>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <xmmintrin.h>
+
+#include <doctest/doctest.h>
+
+#include "hal/host/thread_pool.h"
+#include "tests/hal/conformance/devices.h"
+#include "tests/hal/conformance/replay.h"
+#include "tests/hal/test_kernels.h"
+#include "tests/support/executors.h"
+
+namespace millrace {
+namespace {
+
+using test::ExecutorKind;
+using Body = HostKernelBody;
+
+std::shared_ptr<ThreadPool> make_pool(std::uint32_t num_threads) {
+  return ThreadPool::create({.num_threads = num_threads}).value();
+}
+
+std::shared_ptr<Device> device_on(std::shared_ptr<Executor> executor, bool shares_small_work = true) {
+  return create_cpu_device(TargetSpec{.family = "cpu"},
+                           {.executor = std::move(executor), .shares_small_work = shares_small_work})
+      .value();
+}
+
+/// The executors on which each failure must look the same.
+std::vector<std::shared_ptr<Executor>> every_executor() {
+  return {make_pool(2),
+          make_pool(3),
+          make_pool(8),
+          test::make_executor(ExecutorKind::kSerial, 3),
+          test::make_executor(ExecutorKind::kReverse, 3),
+          test::make_executor(ExecutorKind::kThreadEach, 3)};
+}
+
+/// One dispatch of `groups` groups.
+Replay one_dispatch(Device& device, std::int64_t groups, KernelInfo info, Body body) {
+  const ExecutableImage image = host_kernel_image(std::move(info), std::move(body));
+  ListBuilder b;
+  b.dispatch(b.kernel(image.info), groups, {});
+  return {device, b, {image}};
+}
+
+/// A kernel that takes so long for each group.
+Body busy(std::chrono::nanoseconds each) {
+  return [each](const KernelArgs&, std::uint32_t first, std::uint32_t end) -> Status {
+    const auto until = std::chrono::steady_clock::now() + each * (end - first);
+    while (std::chrono::steady_clock::now() < until) continue;
+    return {};
+  };
+}
+
+}  // namespace
+
+TEST_CASE("threads: dispatches of one group, and short ones, are handed to nobody and wake nobody") {
+  const auto pool = make_pool(3);
+  const auto device = device_on(pool, false);
+  const Replay one = one_dispatch(*device, 1, {.name = "one"}, busy(std::chrono::microseconds(100)));
+  const Replay tiny = one_dispatch(*device, 8, {.name = "tiny"}, busy(std::chrono::nanoseconds(0)));
+  while (pool->num_awake() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int i = 0; i < 200; ++i) CHECK(wait_for(one, {}).ok());
+  CHECK(pool->num_handovers() == 0);
+  for (int i = 0; i < 200; ++i) CHECK(wait_for(tiny, {}).ok());
+  // Where the system runs something else during the very first measurement, it takes one more to know better.
+  CHECK(pool->num_handovers() <= 2 * 2);
+  const std::uint64_t before = pool->num_handovers();
+  for (int i = 0; i < 1000; ++i) CHECK(wait_for(tiny, {}).ok());
+  CHECK(pool->num_handovers() == before);
+  CHECK(pool->num_wakes() <= before);
+}
+
+TEST_CASE("threads: a long dispatch is shared, from its first run on") {
+  const auto pool = make_pool(2);
+  const auto device = device_on(pool, false);
+  const Replay replay = one_dispatch(*device, 64, {.name = "long"}, busy(std::chrono::microseconds(50)));
+  for (std::uint64_t run = 1; run <= 10; ++run) {
+    CHECK(wait_for(replay, {}).ok());
+    CHECK(pool->num_handovers() == run);
+  }
+}
+
+TEST_CASE("threads: the groups of one dispatch run on several threads, each once") {
+  for (const std::uint32_t num_threads : {2u, 3u, 8u}) {
+    const auto device = device_on(make_pool(num_threads));
+    std::vector<int> seen(1000);
+    std::mutex mutex;
+    std::set<std::thread::id> ids;
+    const Replay replay = one_dispatch(*device, 1000, {.name = "count"},
+                                       [&](const KernelArgs&, std::uint32_t first, std::uint32_t end) -> Status {
+                                         for (std::uint32_t group = first; group < end; ++group) ++seen[group];
+                                         std::this_thread::sleep_for(std::chrono::microseconds(200));
+                                         const std::lock_guard lock(mutex);
+                                         ids.insert(std::this_thread::get_id());
+                                         return {};
+                                       });
+    for (int run = 1; ids.size() < 2; ++run) {
+      REQUIRE(wait_for(replay, {}).ok());
+      CHECK(std::ranges::count(seen, run) == 1000);
+    }
+    CHECK(ids.size() <= num_threads);
+  }
+}
+
+TEST_CASE("threads: each worker has workgroup memory of its own, aligned, of the whole size") {
+  for (const auto& executor : every_executor()) {
+    const auto device = device_on(executor);
+    std::atomic<int> num_wrong = 0;
+    const KernelInfo info{.name = "keep", .workgroup_bytes = 1000};
+    const Replay replay =
+        one_dispatch(*device, 200, info, [&](const KernelArgs& args, std::uint32_t first, std::uint32_t) -> Status {
+          auto* memory = static_cast<std::uint32_t*>(args.workgroup_memory);
+          if (reinterpret_cast<std::uintptr_t>(memory) % 64 != 0) ++num_wrong;
+          std::fill_n(memory, 250, first);
+          std::this_thread::yield();
+          if (std::count(memory, memory + 250, first) != 250) ++num_wrong;
+          return {};
+        });
+    for (int run = 0; run < 10; ++run) CHECK(wait_for(replay, {}).ok());
+    CHECK(num_wrong == 0);
+  }
+}
+
+TEST_CASE("threads: kernels have the default float environment on every thread") {
+  constexpr unsigned kFlushAndRoundUp = 0x1f80 | 0x8040 | 0x4000;
+  for (const auto& executor : every_executor()) {
+    const auto device = device_on(executor);
+    std::atomic<unsigned> seen = 0x1f80;
+    const Replay replay =
+        one_dispatch(*device, 100, {.name = "look"}, [&](const KernelArgs&, std::uint32_t, std::uint32_t) -> Status {
+          const unsigned control = _mm_getcsr() & ~0x3fu;
+          if (control != 0x1f80) seen = control;
+          std::this_thread::yield();
+          return {};
+        });
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(kFlushAndRoundUp);
+    const Status status = wait_for(replay, {});
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(before);
+    CHECK(status.ok());
+    CHECK(seen == 0x1f80);
+    CHECK((after & ~0x3fu) == kFlushAndRoundUp);
+  }
+}
+
+TEST_CASE("threads: errors that kernels report on several threads are joined") {
+  for (const auto& executor : every_executor()) {
+    const auto device = device_on(executor);
+    const Replay replay =
+        one_dispatch(*device, 64, {.name = "reports"}, [](const KernelArgs& args, std::uint32_t first, std::uint32_t) {
+          std::atomic_ref<std::uint32_t>(*args.status).fetch_or(first < 32 ? 1u : 2u);
+          return Status();
+        });
+    CHECK(wait_for(replay, {}).message() ==
+          "kernel 'reports': status word 0x00000003, expected no bits but KernelError's; please report it");
+  }
+}
+
+TEST_CASE("threads: of kernels that fail, the one of the lowest group is told, on every executor and each time") {
+  for (const auto& executor : every_executor()) {
+    const auto device = device_on(executor);
+    const Replay replay = one_dispatch(*device, 100, {.name = "fails"},
+                                       [](const KernelArgs&, std::uint32_t first, std::uint32_t end) -> Status {
+                                         for (std::uint32_t group = first; group < end; ++group) {
+                                           if (group % 40 == 37)
+                                             return internal_error("group " + std::to_string(group));
+                                         }
+                                         return {};
+                                       });
+    for (int run = 0; run < 20; ++run) CHECK(wait_for(replay, {}).message() == "kernel 'fails': group 37");
+  }
+}
+
+TEST_CASE("threads: an exception of a kernel becomes the status, whoever's thread threw it, and the device goes on") {
+  for (const auto& executor : every_executor()) {
+    const auto device = device_on(executor);
+    std::atomic<int> what = 0;
+    const Replay replay = one_dispatch(*device, 64, {.name = "throws"},
+                                       [&](const KernelArgs&, std::uint32_t, std::uint32_t end) -> Status {
+                                         if (end < 64) return {};
+                                         if (what == 1) throw std::runtime_error("out of tune");
+                                         if (what == 2) throw 3;
+                                         if (what == 3) throw std::bad_alloc();
+                                         return {};
+                                       });
+    const std::string expected[] = {"",
+                                    "submit: command 0 (dispatch 'throws'): its kernel or the observer threw an "
+                                    "exception: out of tune; catch it there",
+                                    "submit: command 0 (dispatch 'throws'): its kernel or the observer threw an "
+                                    "exception: not a std::exception; catch it there",
+                                    "submit: out of memory; free memory, or ask for less"};
+    for (int turn = 0; turn < 40; ++turn) {
+      what = turn % 4;
+      CHECK(wait_for(replay, {}).message() == expected[turn % 4]);
+    }
+  }
+}
+
+TEST_CASE("threads: what a kernel submits itself runs on its thread") {
+  const auto pool = make_pool(3);
+  const auto device = device_on(pool);
+  std::atomic<int> num_elsewhere = 0, num_inner = 0;
+  static thread_local int depth = 0;
+  const Replay inner =
+      one_dispatch(*device, 50, {.name = "inner"}, [&](const KernelArgs&, std::uint32_t first, std::uint32_t end) {
+        if (depth == 0) ++num_elsewhere;
+        num_inner += static_cast<int>(end - first);
+        return Status();
+      });
+  const Replay outer =
+      one_dispatch(*device, 20, {.name = "outer"}, [&](const KernelArgs&, std::uint32_t first, std::uint32_t end) {
+        ++depth;
+        Status status;
+        for (std::uint32_t group = first; group < end && status.ok(); ++group) status = wait_for(inner, {});
+        --depth;
+        return status;
+      });
+  CHECK(wait_for(outer, {}).ok());
+  CHECK(num_inner == 1000);
+  CHECK(num_elsewhere == 0);
+}
+
+TEST_CASE("threads: an executor that leaves out work is told so") {
+  struct Lazy final : Executor {
+    std::uint32_t concurrency() const override { return 2; }
+    void parallel_for(std::size_t, std::size_t, RangeBody) override {}
+  };
+  const auto device = device_on(std::make_shared<Lazy>());
+  const Replay replay = one_dispatch(*device, 4, {.name = "left_out"}, busy(std::chrono::nanoseconds(0)));
+  CHECK(wait_for(replay, {}).message() ==
+        "kernel 'left_out': the executor has left out work; let parallel_for() call the body for each index");
+}
+
+TEST_CASE("threads: an executor of no threads is refused") {
+  struct None final : Executor {
+    std::uint32_t concurrency() const override { return 0; }
+    void parallel_for(std::size_t, std::size_t, RangeBody) override {}
+  };
+  CHECK(create_cpu_device(TargetSpec{.family = "cpu"}, {.executor = std::make_shared<None>()}).status().message() ==
+        "device 'cpu': the executor's concurrency is 0, expected at least 1");
+}
+
+TEST_CASE("threads: a device says in its name which pool it has, and in its description how many threads work") {
+  const DeviceSpec spec = DeviceSpec::parse("cpu:baseline,pinned=on,threads=3").value();
+  const auto device = cpu_driver().open(spec).value();
+  CHECK(device->name() == "cpu:threads=3,pinned=on");
+  CHECK(device->info().description == "this host, baseline, 3 threads");
+  CHECK(device->info().finishes_inline);
+  CHECK(cpu_driver().open(DeviceSpec::parse("cpu:threads=1").value()).value()->name() == "cpu");
+  const auto own = device_on(test::make_executor(ExecutorKind::kSerial, 5));
+  CHECK(own->name() == "cpu");
+  CHECK(own->info().description == "this host, baseline, 5 threads");
+}
+
+TEST_CASE("threads: programs of one driver share a pool as long as one of them lives") {
+  const auto num_threads = [] {
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    while (status >> word && word != "Threads:") continue;
+    int count = 0;
+    status >> count;
+    return count;
+  };
+  const int before = num_threads();
+  const Driver driver = cpu_driver(), copy = driver;
+  const DeviceSpec four = DeviceSpec::parse("cpu:threads=4").value();
+  std::vector<std::shared_ptr<Device>> devices;
+  for (const Driver& each : {driver, copy}) {
+    for (int i = 0; i < 3; ++i) devices.push_back(each.open(four).value());
+  }
+  CHECK(num_threads() == before + 3);
+  devices.push_back(driver.open(DeviceSpec::parse("cpu:threads=2").value()).value());
+  CHECK(num_threads() == before + 4);
+  devices.push_back(cpu_driver().open(four).value());  // another driver
+  CHECK(num_threads() == before + 7);
+  devices.clear();
+  CHECK(num_threads() == before);
+}
+
+TEST_CASE("threads: several threads submit to devices of one pool at one time") {
+  const auto pool = make_pool(3);
+  std::vector<std::thread> threads;
+  std::atomic<int> num_right = 0;
+  for (std::uint32_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const auto device = device_on(pool, t % 2 == 0);
+      const std::vector<ExecutableImage> images = {scale_image()};
+      ListBuilder b;
+      const BindingIndex x = b.input("x", 400), y = b.output("y", 400);
+      b.dispatch(b.kernel(images[0].info), 100, {b.range(x, 0, 400), b.range(y, 0, 400)}, {Dim("factor")});
+      Replay replay(*device, b, images, {{"factor", 1}});
+      std::vector<std::uint32_t> in(100, t + 1), out(100);
+      for (std::uint32_t run = 0; run < 200; ++run) {
+        replay.sizes = b.evaluate({{"factor", run}});
+        if (wait_for(replay, {bind(in), bind(out)}).ok() && out == std::vector<std::uint32_t>(100, (t + 1) * run)) {
+          ++num_right;
+        }
+        if (run % 50 == 49) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(num_right == 800);
+}
+
+}  // namespace millrace

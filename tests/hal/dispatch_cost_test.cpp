@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/cpu/dispatch_cost.h"
+
+#include <doctest/doctest.h>
+
+namespace millrace {
+namespace {
+
+/// Of a dispatch of 100 groups that took so long.
+std::uint32_t workers_for(double ns, std::uint32_t concurrency, std::uint32_t num_awake, std::uint32_t groups = 100) {
+  DispatchCost cost;
+  cost.begin_run(1000);
+  cost.measured(ns, groups);
+  return cost.num_workers(groups, 1000, concurrency, num_awake);
+}
+
+}  // namespace
+
+TEST_CASE("cost: small work is inline, and a sleeping thread is woken for more than one that is awake") {
+  CHECK(workers_for(0, 8, 7) == 1);
+  CHECK(workers_for(3'900, 8, 7) == 1);
+  CHECK(workers_for(4'100, 8, 7) == 2);
+  CHECK(workers_for(4'100, 8, 0) == 1);
+  CHECK(workers_for(19'000, 8, 0) == 1);
+  CHECK(workers_for(21'000, 8, 0) == 2);
+}
+
+TEST_CASE("cost: threads that are awake take more shares than would be worth waking others for") {
+  CHECK(workers_for(41'000, 16, 0) == 4);
+  CHECK(workers_for(41'000, 16, 15) == 16);
+  CHECK(workers_for(41'000, 16, 5) == 6);
+}
+
+TEST_CASE("cost: there are never more workers than groups or threads, and never none") {
+  CHECK(workers_for(1e9, 8, 0) == 8);
+  CHECK(workers_for(1e9, 8, 7, 3) == 3);
+  CHECK(workers_for(1e30, 8, 7) == 8);
+  CHECK(workers_for(1e9, 1, 0) == 1);
+}
+
+TEST_CASE("cost: what was not measured is guessed by its bytes") {
+  DispatchCost cost;
+  CHECK(cost.begin_run(1 << 20));
+  CHECK(cost.num_workers(100, 1 << 20, 2, 0) == 2);
+  CHECK(cost.num_workers(100, 100'000, 2, 0) == 1);
+  cost.measured(100, 100);
+  CHECK(cost.num_workers(100, 1 << 20, 2, 0) == 1);
+}
+
+TEST_CASE("cost: one measurement that was disturbed does not make small work large, many that agree do") {
+  DispatchCost cost;
+  cost.begin_run(8);
+  cost.measured(1000, 100);
+  cost.measured(1e6, 100);
+  CHECK(cost.num_workers(100, 8, 2, 1) == 1);
+  cost.measured(1000, 100);
+  CHECK(cost.num_workers(100, 8, 2, 1) == 1);
+  for (int i = 0; i < 4; ++i) cost.measured(1e6, 100);
+  CHECK(cost.num_workers(100, 8, 2, 1) == 2);
+  cost.measured(1000, 100);
+  CHECK(cost.num_workers(100, 8, 2, 1) == 1);
+  cost.measured(0, 100);
+  for (int i = 0; i < 30; ++i) cost.measured(1e6, 100);
+  CHECK(cost.num_workers(100, 8, 2, 1) == 2);
+}
+
+TEST_CASE("cost: it is measured at the first runs, now and then, and when sizes have changed") {
+  DispatchCost cost;
+  int measured = 0;
+  for (int run = 0; run < 4; ++run) CHECK(cost.begin_run(8));
+  for (int run = 4; run < 640; ++run) measured += cost.begin_run(8) ? 1 : 0;
+  CHECK(measured == 9);
+  cost.measured(1e9, 1);
+  CHECK(cost.begin_run(16));
+  CHECK(cost.num_workers(2, 16, 2, 0) == 1);  // what was known is forgotten
+}
+
+}  // namespace millrace
