@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What linking GPU objects refuses, and what reading them back finds.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include <doctest/doctest.h>
 
 #include "gpu_modules.h"
+#include "jit/llvm/machine_code.h"
 
 namespace millrace {
 namespace {
@@ -120,6 +125,55 @@ TEST_CASE("functions that are called, hidden arguments and a stack without bound
   CHECK(info.kernels[0].argument_bytes > 20);
   REQUIRE(!info.kernels[0].hidden_arguments.empty());
   CHECK(info.kernels[0].hidden_arguments[0] == "hidden_block_count_x");
+}
+
+TEST_CASE("relative relocations are decoded, and others refused") {
+  std::vector<std::byte> object = link_gpu_modules({compile_gpu_module(R"(
+    @numbers = internal addrspace(1) constant [4 x i32] [i32 1, i32 2, i32 3, i32 4]
+    @places = protected addrspace(1) global [2 x ptr addrspace(1)] [
+      ptr addrspace(1) @numbers, ptr addrspace(1) getelementptr (i32, ptr addrspace(1) @numbers, i64 3)]
+    define protected amdgpu_kernel void @kernel(ptr addrspace(1) %to) {
+      store ptr addrspace(1) @places, ptr addrspace(1) %to
+      ret void
+    })")})
+                                      .value();
+  const MachineCode code = decode_llvm_code_object(object).value();
+  REQUIRE(code.relocations.size() == 2);
+  CHECK(code.relocations[1].address == code.relocations[0].address + 8);
+  CHECK(code.relocations[1].target == code.relocations[0].target + 12);
+  const auto segment = std::ranges::find_if(code.segments, [&](const MachineCodeSegment& each) {
+    return code.relocations[0].target - each.address < each.bytes.size();
+  });
+  REQUIRE(segment != code.segments.end());
+  CHECK(segment->bytes[code.relocations[1].target - segment->address] == std::byte{4});
+
+  // An Elf64_Rela: where, the type, what is added.
+  const std::array<std::uint64_t, 3> entry = {code.relocations[0].address, llvm::ELF::R_AMDGPU_RELATIVE64,
+                                              code.relocations[0].target};
+  const auto bytes = std::as_bytes(std::span(entry));
+  const auto found = std::search(object.begin(), object.end(), bytes.begin(), bytes.end());
+  REQUIRE(found != object.end());
+  const auto message_with = [&](std::size_t word, std::uint64_t value) {
+    std::vector<std::byte> damaged = object;
+    std::memcpy(&damaged[found - object.begin() + 8 * word], &value, sizeof(value));
+    return decode_llvm_code_object(damaged).status().message();
+  };
+  CHECK(message_with(1, llvm::ELF::R_AMDGPU_ABS64) ==
+        "code object: relocation of type R_AMDGPU_ABS64, expected only relative ones");
+  CHECK(message_with(0, 0xfffffffffffffffc) ==
+        "code object: relocation at 0xfffffffffffffffc lies outside of the segments");
+}
+
+TEST_CASE("code for waves of 64 is printed with 64-bit masks, on RDNA too") {
+  const auto text_of = [](const std::string& features, const std::string& mask) {
+    const std::string object = compile_gpu_module(
+        "define protected amdgpu_kernel void @kernel() \"target-features\"=\"" + features +
+        "\" { call void asm sideeffect \"v_cmp_eq_u32_e32 " + mask + ", v0, v1\", \"~{vcc}\"() ret void }");
+    const MachineCodeKernel kernel = decode_llvm_code_object(link_gpu_modules({object}).value()).value().kernels.at(0);
+    return std::to_string(kernel.subgroup_size) + ": " + kernel.instructions.at(0).text;
+  };
+  CHECK(text_of("+wavefrontsize32", "vcc_lo") == "32: v_cmp_eq_u32_e32 vcc_lo, v0, v1");
+  CHECK(text_of("+wavefrontsize64,-wavefrontsize32", "vcc") == "64: v_cmp_eq_u32_e32 vcc, v0, v1");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "millrace/base/status.h"
+#include "millrace/hal/machine_code.h"
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
@@ -31,6 +32,8 @@ struct CodeObjectKernel {
   std::vector<std::string> hidden_arguments = {};  // arguments that the driver would have to fill in
   std::uint64_t code_offset = 0;                   // where its machine code begins in the object
   std::uint64_t code_bytes = 0;
+  std::uint64_t code_address = 0;        // in the object's own addresses
+  std::uint64_t descriptor_address = 0;  // of 64 bytes, "<symbol>.kd"; 0 if there is none
   /// Instructions that read other lanes where a lane may be off: "v_permlanex16_b32 v2, v1, s2, s3 at byte 132".
   std::vector<std::string> partial_exchanges = {};
 };
@@ -49,6 +52,11 @@ struct CodeObjectInfo {
 /// Reads a code object through the LLVM module. Fails if the bytes are not a code object, if its metadata is malformed,
 /// or if its target is not in gfx_targets().
 Result<CodeObjectInfo> read_code_object(std::span<const std::byte>);
+
+/// Disassembles a code object through the LLVM module. Fails with kDataLoss where read_code_object does, and if a
+/// kernel's code or descriptor, or a relocation, lies outside of what is loaded. Bytes that are no instruction are not
+/// an error: see MachineCodeInstruction.
+Result<MachineCode> decode_code_object(std::span<const std::byte>);
 
 /// Checks that the code object holds the kernel as planned. Fails with kInternal and every failure in one message.
 /// * The target is `spec`'s, without required xnack or sramecc settings. The version is 4, the lowest that carries all

@@ -6,7 +6,7 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/BinaryFormat/AMDGPUMetadataVerifier.h>
 #include <llvm/BinaryFormat/MsgPackDocument.h>
-#include <llvm/Object/ELF.h>
+#include <llvm/BinaryFormat/MsgPackReader.h>
 #include <llvm/Support/AMDGPUMetadata.h>
 
 #include "jit/llvm/lane_flow.h"
@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
+using Elf = CodeObjectElf;
 namespace msgpack = llvm::msgpack;
 
 llvm::Error failure(const char* message) { return llvm::createStringError(llvm::inconvertibleErrorCode(), message); }
@@ -46,11 +46,36 @@ CodeObjectKernel read_kernel(msgpack::MapDocNode& map) {
   return kernel;
 }
 
+/// Whether every key of a MessagePack map is a string. LLVM's reader ends the process at a key that is a map or array.
+bool has_text_keys(llvm::StringRef blob) {
+  struct Level {
+    std::uint64_t num_left = 0;
+    bool is_map = false;
+  };
+  std::vector<Level> levels;
+  msgpack::Reader reader(blob);
+  do {
+    msgpack::Object object;
+    auto is_read = reader.read(object);
+    if (!is_read) llvm::consumeError(is_read.takeError());
+    if (!is_read || !*is_read) return false;
+    if (!levels.empty()) {
+      const bool is_key = levels.back().is_map && levels.back().num_left % 2 == 0;
+      if (is_key && object.Kind != msgpack::Type::String) return false;
+      --levels.back().num_left;
+    }
+    if (object.Kind == msgpack::Type::Map) levels.push_back({2 * std::uint64_t{object.Length}, true});
+    if (object.Kind == msgpack::Type::Array) levels.push_back({object.Length, false});
+    while (!levels.empty() && levels.back().num_left == 0) levels.pop_back();
+  } while (!levels.empty());
+  return true;
+}
+
 /// Reads the metadata note, a MessagePack map.
 llvm::Error read_metadata(llvm::StringRef blob, CodeObjectInfo& info) {
   msgpack::Document document;
   llvm::AMDGPU::HSAMD::V3::MetadataVerifier verifier(/*Strict=*/true);
-  if (!document.readFromBlob(blob, /*Multi=*/false) || !verifier.verify(document.getRoot())) {
+  if (!has_text_keys(blob) || !document.readFromBlob(blob, /*Multi=*/false) || !verifier.verify(document.getRoot())) {
     return failure("malformed metadata");
   }
   msgpack::MapDocNode& root = document.getRoot().getMap();
@@ -81,7 +106,7 @@ llvm::Error read_notes(const Elf& elf, CodeObjectInfo& info) {
   return has_metadata ? llvm::Error::success() : failure("no AMDGPU metadata");
 }
 
-/// Records where a function is in the file.
+/// Records where a function is.
 llvm::Error place_function(const Elf& elf, const Elf::Elf_Sym& symbol, llvm::StringRef name, CodeObjectInfo& info) {
   const auto kernel = std::ranges::find(info.kernels, name, &CodeObjectKernel::symbol);
   if (kernel == info.kernels.end()) {
@@ -92,9 +117,16 @@ llvm::Error place_function(const Elf& elf, const Elf::Elf_Sym& symbol, llvm::Str
   if (!section) return section.takeError();
   kernel->code_offset = symbol.st_value - (*section)->sh_addr + (*section)->sh_offset;
   kernel->code_bytes = symbol.st_size;
+  kernel->code_address = symbol.st_value;
   const std::uint64_t file_bytes = elf.getBufSize();
   const bool is_inside = kernel->code_offset <= file_bytes && kernel->code_bytes <= file_bytes - kernel->code_offset;
   return is_inside ? llvm::Error::success() : failure("a kernel's code lies outside of the file");
+}
+
+void place_descriptor(const Elf::Elf_Sym& symbol, llvm::StringRef name, CodeObjectInfo& info) {
+  if (!name.consume_back(".kd")) return;
+  const auto kernel = std::ranges::find(info.kernels, name, &CodeObjectKernel::symbol);
+  if (kernel != info.kernels.end()) kernel->descriptor_address = symbol.st_value;
 }
 
 llvm::Error read_symbols(const Elf& elf, const Elf::Elf_Shdr& table, CodeObjectInfo& info) {
@@ -109,6 +141,8 @@ llvm::Error read_symbols(const Elf& elf, const Elf::Elf_Shdr& table, CodeObjectI
       info.undefined_symbols.push_back(name->str());
     } else if (symbol.getType() == llvm::ELF::STT_FUNC) {
       if (llvm::Error error = place_function(elf, symbol, *name, info)) return error;
+    } else if (symbol.getType() == llvm::ELF::STT_OBJECT) {
+      place_descriptor(symbol, *name, info);
     }
   }
   return llvm::Error::success();
@@ -138,49 +172,51 @@ void read_header(const Elf::Elf_Ehdr& header, CodeObjectInfo& info) {
 }
 
 /// Finds partial exchanges, which only the machine code shows.
-llvm::Error read_code(llvm::StringRef bytes, CodeObjectInfo& info) {
-  llvm::StringRef name = info.target;
-  name.consume_front("amdgcn-amd-amdhsa--");
-  const GfxTarget* gfx = find_gfx_target(name.take_until([](char c) { return c == ':'; }));
-  if (gfx == nullptr) return failure("made for a target that is not known");
+void read_code(llvm::StringRef bytes, CodeObjectInfo& info) {
   for (CodeObjectKernel& kernel : info.kernels) {
     const llvm::StringRef code = bytes.substr(kernel.code_offset, kernel.code_bytes);
-    if (!code.empty()) kernel.partial_exchanges = find_partial_exchanges(llvm::arrayRefFromStringRef(code), *gfx);
+    if (code.empty()) continue;
+    kernel.partial_exchanges = find_partial_exchanges(llvm::arrayRefFromStringRef(code), *gfx_target_of(info));
   }
-  return llvm::Error::success();
-}
-
-llvm::Error read(llvm::StringRef bytes, CodeObjectInfo& info) {
-  auto elf = Elf::create(bytes);
-  if (!elf) return elf.takeError();
-  if (elf->getHeader().e_machine != llvm::ELF::EM_AMDGPU || elf->getHeader().e_type != llvm::ELF::ET_DYN) {
-    return failure("no shared object for an AMD GPU");
-  }
-  read_header(elf->getHeader(), info);
-  if (llvm::Error error = read_notes(*elf, info)) return error;
-  auto sections = elf->sections();
-  if (!sections) return sections.takeError();
-  for (const auto& section : *sections) {
-    if (section.sh_type == llvm::ELF::SHT_SYMTAB) {
-      if (llvm::Error error = read_symbols(*elf, section, info)) return error;
-    } else if (section.sh_type == llvm::ELF::SHT_RELA) {
-      if (llvm::Error error = read_relocations(*elf, section, info)) return error;
-    } else if (section.sh_type == llvm::ELF::SHT_REL) {
-      return failure("relocations without addends");
-    }
-  }
-  return read_code(bytes, info);
 }
 
 }  // namespace
 
-Result<CodeObjectInfo> read_llvm_code_object(std::span<const std::byte> bytes) {
+const GfxTarget* gfx_target_of(const CodeObjectInfo& info) {
+  llvm::StringRef name = info.target;
+  name.consume_front("amdgcn-amd-amdhsa--");
+  return find_gfx_target(name.take_until([](char c) { return c == ':'; }));
+}
+
+llvm::Expected<CodeObjectInfo> read_tables(const Elf& elf) {
   CodeObjectInfo info;
-  const llvm::StringRef text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (llvm::Error error = read(text, info)) {
-    return data_loss("code object: " + llvm::toString(std::move(error)));
+  if (elf.getHeader().e_machine != llvm::ELF::EM_AMDGPU || elf.getHeader().e_type != llvm::ELF::ET_DYN) {
+    return failure("no shared object for an AMD GPU");
   }
+  read_header(elf.getHeader(), info);
+  if (llvm::Error error = read_notes(elf, info)) return error;
+  auto sections = elf.sections();
+  if (!sections) return sections.takeError();
+  for (const auto& section : *sections) {
+    if (section.sh_type == llvm::ELF::SHT_SYMTAB) {
+      if (llvm::Error error = read_symbols(elf, section, info)) return error;
+    } else if (section.sh_type == llvm::ELF::SHT_RELA) {
+      if (llvm::Error error = read_relocations(elf, section, info)) return error;
+    } else if (section.sh_type == llvm::ELF::SHT_REL) {
+      return failure("relocations without addends");
+    }
+  }
+  if (gfx_target_of(info) == nullptr) return failure("made for a target that is not known");
   return info;
+}
+
+Result<CodeObjectInfo> read_llvm_code_object(std::span<const std::byte> bytes) {
+  const llvm::StringRef text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  auto elf = Elf::create(text);
+  llvm::Expected<CodeObjectInfo> info = elf ? read_tables(*elf) : elf.takeError();
+  if (!info) return data_loss("code object: " + llvm::toString(info.takeError()));
+  read_code(text, *info);
+  return std::move(*info);
 }
 
 }  // namespace millrace

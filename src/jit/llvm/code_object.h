@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <llvm/Object/ELF.h>
+
+#include "millrace/hal/gfx_target.h"
 #include "millrace/jit/code_object.h"
 
 namespace millrace {
 
+using CodeObjectElf = llvm::object::ELFFile<llvm::object::ELF64LE>;
+
 /// Implements read_code_object inside the module.
 Result<CodeObjectInfo> read_llvm_code_object(std::span<const std::byte>);
+
+/// The part of read_code_object that its tables say: all but partial_exchanges.
+llvm::Expected<CodeObjectInfo> read_tables(const CodeObjectElf&);
+
+/// Null if it is not in gfx_targets().
+const GfxTarget* gfx_target_of(const CodeObjectInfo&);
 
 }  // namespace millrace

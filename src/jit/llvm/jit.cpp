@@ -17,6 +17,7 @@
 #include "jit/llvm/emit.h"
 #include "jit/llvm/link.h"
 #include "jit/llvm/lld.h"
+#include "jit/llvm/machine_code.h"
 #include "jit/llvm/optimize.h"
 #include "jit/llvm/worker.h"
 #include "jit/llvm_client/open_module.h"
@@ -266,9 +267,23 @@ struct LinkWork final : LlvmWork {
 struct ReadCodeObjectWork final : LlvmWork {
   explicit ReadCodeObjectWork(std::span<const std::byte> given) : bytes(given.begin(), given.end()) {}
   std::string name() const override { return "code object"; }
-  void run() override { info = read_llvm_code_object(bytes); }
+  void run() override {
+    initialize_targets();
+    info = read_llvm_code_object(bytes);
+  }
   std::vector<std::byte> bytes;
   Result<CodeObjectInfo> info = CodeObjectInfo();
+};
+
+struct DecodeCodeObjectWork final : LlvmWork {
+  explicit DecodeCodeObjectWork(std::span<const std::byte> given) : bytes(given.begin(), given.end()) {}
+  std::string name() const override { return "code object"; }
+  void run() override {
+    initialize_targets();
+    code = decode_llvm_code_object(bytes);
+  }
+  std::vector<std::byte> bytes;
+  Result<MachineCode> code = MachineCode();
 };
 
 }  // namespace
@@ -306,4 +321,11 @@ extern "C" void millrace_llvm_read_code_object(std::span<const std::byte> bytes,
   const auto work = std::make_shared<millrace::ReadCodeObjectWork>(bytes);
   const millrace::Status status = millrace::run_on_llvm_thread(work);
   info = status.ok() ? std::move(work->info) : status;
+}
+
+extern "C" void millrace_llvm_decode_code_object(std::span<const std::byte> bytes,
+                                                 millrace::Result<millrace::MachineCode>& code) {
+  const auto work = std::make_shared<millrace::DecodeCodeObjectWork>(bytes);
+  const millrace::Status status = millrace::run_on_llvm_thread(work);
+  code = status.ok() ? std::move(work->code) : status;
 }

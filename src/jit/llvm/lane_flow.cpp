@@ -7,54 +7,12 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <llvm/MC/MCAsmInfo.h>
-#include <llvm/MC/MCContext.h>
-#include <llvm/MC/MCDisassembler/MCDisassembler.h>
-#include <llvm/MC/MCInst.h>
-#include <llvm/MC/MCInstPrinter.h>
-#include <llvm/MC/MCInstrAnalysis.h>
-#include <llvm/MC/MCInstrInfo.h>
-#include <llvm/MC/MCRegisterInfo.h>
-#include <llvm/MC/MCSubtargetInfo.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include "jit/llvm/lane_masks.h"
-#include "millrace/base/check.h"
+#include "jit/llvm/machine_layer.h"
 
 namespace millrace {
 namespace {
-
-constexpr char kTriple[] = "amdgcn-amd-amdhsa";
-
-/// The MC layer of LLVM for one processor.
-struct Machine {
-  explicit Machine(const GfxTarget& gfx) {
-    std::string error;
-    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
-    MILLRACE_CHECK(target != nullptr);
-    registers.reset(target->createMCRegInfo(kTriple));
-    assembler.reset(target->createMCAsmInfo(*registers, kTriple, {}));
-    instructions.reset(target->createMCInstrInfo());
-    const char* features = gfx.subgroup_size == 32 ? "+wavefrontsize32" : "+wavefrontsize64";
-    subtarget.reset(target->createMCSubtargetInfo(kTriple, gfx.name, features));
-    context.emplace(llvm::Triple(kTriple), assembler.get(), registers.get(), subtarget.get());
-    disassembler.reset(target->createMCDisassembler(*subtarget, *context));
-    analysis.reset(target->createMCInstrAnalysis(instructions.get()));
-    printer.reset(target->createMCInstPrinter(llvm::Triple(kTriple), assembler->getAssemblerDialect(), *assembler,
-                                              *instructions, *registers));
-    MILLRACE_CHECK(disassembler != nullptr && analysis != nullptr && printer != nullptr);
-  }
-
-  std::unique_ptr<llvm::MCRegisterInfo> registers;
-  std::unique_ptr<llvm::MCAsmInfo> assembler;
-  std::unique_ptr<llvm::MCInstrInfo> instructions;
-  std::unique_ptr<llvm::MCSubtargetInfo> subtarget;
-  std::optional<llvm::MCContext> context;
-  std::unique_ptr<llvm::MCDisassembler> disassembler;
-  std::unique_ptr<llvm::MCInstrAnalysis> analysis;
-  std::unique_ptr<llvm::MCInstPrinter> printer;
-};
 
 // Mask ids: scalar registers by number, then these, then the lanes of vector registers.
 constexpr std::uint32_t kVcc = 128, kExec = 130, kScratch = 132, kVectorLanes = 256;
@@ -94,7 +52,7 @@ RegisterWords words_of(llvm::StringRef name) {
 class LaneFlow {
  public:
   LaneFlow(llvm::ArrayRef<std::uint8_t> code, const GfxTarget& gfx)
-      : code_(code), num_mask_words_(gfx.subgroup_size / 32), machine_(gfx) {}
+      : code_(code), num_mask_words_(gfx.subgroup_size / 32), machine_(gfx, gfx.subgroup_size) {}
 
   std::vector<std::string> run() {
     LaneMasks entry;
@@ -138,14 +96,14 @@ class LaneFlow {
       if (decoded == nullptr) return note(offset, "no instruction");
       const llvm::MCInst& instruction = decoded->instruction;
       const llvm::MCInstrDesc& description = machine_.instructions->get(instruction.getOpcode());
-      if (exchanges_lanes(decoded->name) && !every_lane_is_on(masks)) note(offset, text_of(instruction));
+      if (exchanges_lanes(decoded->name) && !every_lane_is_on(masks)) note(offset, machine_.text_of(instruction));
       if (decoded->name.starts_with("S_ENDPGM")) return;
       if (long_branch && decoded->name.starts_with("S_SETPC_B64")) return reach(long_branch->target, masks);
       long_branch = step_long_branch(*decoded, offset, long_branch);
       if (description.isBranch() || description.isTerminator()) {
         std::uint64_t target = 0;
         if (!machine_.analysis->evaluateBranch(instruction, offset, decoded->size, target)) {
-          return note(offset, text_of(instruction));
+          return note(offset, machine_.text_of(instruction));
         }
         reach(target, masks);
         if (!description.isConditionalBranch()) return;
@@ -188,22 +146,13 @@ class LaneFlow {
     const auto [entry, is_new] = decoded_.try_emplace(offset);
     Decoded& decoded = entry->second;
     if (is_new) {
-      const auto status = machine_.disassembler->getInstruction(decoded.instruction, decoded.size,
-                                                                code_.drop_front(offset), offset, llvm::nulls());
-      if (status != llvm::MCDisassembler::Success) decoded.size = 0;
+      if (!machine_.decode(code_.drop_front(offset), offset, decoded.instruction, decoded.size)) decoded.size = 0;
       decoded.name = machine_.instructions->getName(decoded.instruction.getOpcode());
     }
     return decoded.size > 0 ? &decoded : nullptr;
   }
 
   void note(std::uint64_t offset, std::string text) { found_.insert_or_assign(offset, std::move(text)); }
-
-  std::string text_of(const llvm::MCInst& instruction) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    machine_.printer->printInst(&instruction, 0, "", *machine_.subtarget, stream);
-    return llvm::StringRef(text).trim().str();
-  }
 
   static bool exchanges_lanes(llvm::StringRef name) {
     return name.starts_with("V_PERMLANE") || name.starts_with("DS_PERMUTE") || name.starts_with("DS_BPERMUTE") ||
@@ -326,7 +275,7 @@ class LaneFlow {
 
   llvm::ArrayRef<std::uint8_t> code_;
   std::uint32_t num_mask_words_;
-  Machine machine_;
+  MachineLayer machine_;
   std::map<std::uint64_t, Decoded> decoded_;     // by offset
   std::map<std::uint64_t, LaneMasks> at_heads_;  // what holds on every path to a branch target
   std::set<std::uint64_t> pending_;

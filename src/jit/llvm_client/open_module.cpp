@@ -50,6 +50,7 @@ struct LlvmModule {
   LlvmDisassembleFunction disassemble = nullptr;
   LlvmLinkFunction link = nullptr;
   LlvmReadCodeObjectFunction read_code_object = nullptr;
+  LlvmDecodeCodeObjectFunction decode_code_object = nullptr;
 };
 
 Result<LlvmModule> open_module(const std::string& path) {
@@ -65,6 +66,7 @@ Result<LlvmModule> open_module(const std::string& path) {
       reinterpret_cast<LlvmDisassembleFunction>(dlsym(module, kLlvmDisassembleSymbol)),
       reinterpret_cast<LlvmLinkFunction>(dlsym(module, kLlvmLinkSymbol)),
       reinterpret_cast<LlvmReadCodeObjectFunction>(dlsym(module, kLlvmReadCodeObjectSymbol)),
+      reinterpret_cast<LlvmDecodeCodeObjectFunction>(dlsym(module, kLlvmDecodeCodeObjectSymbol)),
   };
   if (module_build_id == nullptr || functions.emit == nullptr) {
     return unavailable("llvm: " + path + " is no module of Millrace: it lacks " + kLlvmBuildIdSymbol + " or " +
@@ -75,7 +77,7 @@ Result<LlvmModule> open_module(const std::string& path) {
                        std::string(build_id()) + "; install the module that was built with this library");
   }
   MILLRACE_CHECK(functions.disassemble != nullptr && functions.link != nullptr &&
-                 functions.read_code_object != nullptr);
+                 functions.read_code_object != nullptr && functions.decode_code_object != nullptr);
   return functions;
 }
 
@@ -146,6 +148,15 @@ Result<CodeObjectInfo> read_code_object(std::span<const std::byte> bytes) {
     Result<CodeObjectInfo> info = CodeObjectInfo();
     module.read_code_object(bytes, info);
     return info;
+  });
+}
+
+Result<MachineCode> decode_code_object(std::span<const std::byte> bytes) {
+  return guard_allocations("code object", [&]() -> Result<MachineCode> {
+    MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+    Result<MachineCode> code = MachineCode();
+    module.decode_code_object(bytes, code);
+    return code;
   });
 }
 

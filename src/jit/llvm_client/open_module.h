@@ -66,5 +66,7 @@ using LlvmLinkFunction = void (*)(std::span<const std::span<const std::byte>> ob
                                   Result<std::vector<std::byte>>& linked);
 inline constexpr char kLlvmReadCodeObjectSymbol[] = "millrace_llvm_read_code_object";
 using LlvmReadCodeObjectFunction = void (*)(std::span<const std::byte>, Result<CodeObjectInfo>&);
+inline constexpr char kLlvmDecodeCodeObjectSymbol[] = "millrace_llvm_decode_code_object";
+using LlvmDecodeCodeObjectFunction = void (*)(std::span<const std::byte>, Result<MachineCode>&);
 
 }  // namespace millrace

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every op, dtype, algorithm and target as AMD GPU code. Its instructions' text says all that their bytes do: LLVM's
+// assembler makes the same bytes of it. The isa device executes the text.
+#include <algorithm>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "assemble.h"
+#include "millrace/jit/code_object.h"
+#include "tests/support/gpu_emission.h"
+#include "tests/support/slice.h"
+
+namespace millrace::test {
+namespace {
+
+std::string hex(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  return text;
+}
+
+/// The object's bytes of an instruction.
+std::span<const std::byte> bytes_of(const MachineCode& code, const MachineCodeInstruction& instruction) {
+  for (const MachineCodeSegment& segment : code.segments) {
+    if (instruction.address < segment.address) continue;
+    const std::uint64_t offset = instruction.address - segment.address;
+    if (offset + instruction.size_bytes > segment.bytes.size()) continue;
+    return std::span(segment.bytes).subspan(offset, instruction.size_bytes);
+  }
+  return {};
+}
+
+/// The first instruction whose text says something else than its bytes; empty if there is none.
+std::string find_lossy_text(const MachineCode& code, const MachineCodeKernel& kernel) {
+  std::vector<std::string> lines;
+  for (const MachineCodeInstruction& instruction : kernel.instructions) lines.push_back(instruction.text);
+  const std::vector<AssembledLine> assembled = assemble(lines, *find_gfx_target(code.gfx), kernel.subgroup_size);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto bytes = bytes_of(code, kernel.instructions[i]);
+    const AssembledLine& line = assembled[i];
+    if (line.error.empty() && !bytes.empty() && std::ranges::equal(line.bytes, bytes)) continue;
+    return fmt::format("'{}' of {} at {:#x} for {}: assembled {}{}, expected {}", lines[i], kernel.symbol,
+                       kernel.instructions[i].address, code.gfx, hex(line.bytes), line.error, hex(bytes));
+  }
+  return {};
+}
+
+/// Whether a kernel's instructions fill its code.
+bool has_gap(const MachineCodeKernel& kernel) {
+  std::uint64_t address = kernel.entry;
+  for (const MachineCodeInstruction& instruction : kernel.instructions) {
+    if (instruction.address != address) return true;
+    address += instruction.size_bytes;
+  }
+  return kernel.instructions.empty();
+}
+
+/// Adds to `num_compared` the instructions that were assembled again.
+std::string check_text(std::span<const std::byte> object, std::size_t& num_compared) {
+  const Result<MachineCode> code = decode_code_object(object);
+  if (!code.ok()) return code.status().message();
+  for (const MachineCodeKernel& kernel : code->kernels) {
+    if (has_gap(kernel)) return kernel.symbol + ": its instructions do not follow each other";
+    std::string failure = find_lossy_text(*code, kernel);
+    if (!failure.empty()) return failure;
+    num_compared += kernel.instructions.size();
+  }
+  return code->kernels.empty() ? "no kernel" : "";
+}
+
+TEST_CASE("the matrix of ops, algorithms, dtypes and targets is emitted, and its text assembled again, by slices") {
+  const Slice slice = tested_slice();
+  std::size_t number = 0, num_emitted = 0, num_compared = 0;
+  for (const EmitCase& row : every_emit_case()) {
+    for (const GfxTarget& gfx : gfx_targets()) {
+      if (!slice.has(number++)) continue;
+      const std::string failure =
+          emit_case(row, gfx.name, [&](auto object) { return check_text(object, num_compared); });
+      CHECK_MESSAGE(failure == "", to_text(row.op), " ", to_text(row.dtype), " for ", gfx.name, ": ", failure);
+      ++num_emitted;
+    }
+  }
+  CHECK(num_compared > 0);
+  MESSAGE("slice ", to_text(slice), ": ", num_emitted, " of ", number, ", ", num_compared, " instructions compared");
+}
+
+TEST_CASE("a text that says something else than its bytes, or nothing, is found") {
+  const auto find = [](const char* text) {
+    const MachineCode code{
+        .gfx = "gfx1100",
+        .segments = {{.address = 0x100,
+                      .memory_bytes = 4,
+                      .bytes = {std::byte{0x01}, std::byte{0x03}, std::byte{0x00}, std::byte{0x7e}}}}};
+    MachineCodeKernel kernel{.symbol = "k", .entry = 0x100, .subgroup_size = 32};
+    kernel.instructions = {{.address = 0x100, .size_bytes = 4, .text = text}};
+    return find_lossy_text(code, kernel);
+  };
+  CHECK(find("v_mov_b32_e32 v0, v1") == "");
+  CHECK(find("v_mov_b32_e32 v0, v2") ==
+        "'v_mov_b32_e32 v0, v2' of k at 0x100 for gfx1100: assembled 0203007e, expected 0103007e");
+  CHECK(find("v_mov_b32_e64 v0, v1") ==
+        "'v_mov_b32_e64 v0, v1' of k at 0x100 for gfx1100: assembled 000081d501010000, expected 0103007e");
+  CHECK(find("v_move v0") == "'v_move v0' of k at 0x100 for gfx1100: assembled invalid instruction, expected 0103007e");
+  CHECK(find("") == "'' of k at 0x100 for gfx1100: assembled , expected 0103007e");
+}
+
+}  // namespace
+}  // namespace millrace::test
