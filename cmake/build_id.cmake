@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # build_id(): a SHA-256 over the sources of base, hal and jit and over the compiler with its flags. Cached kernels are
 # keyed by it, and the LLVM module must have the library's own. Computed anew by the build whenever a source changes.
+# millrace_isa has no part in it: what executes kernels does not decide them.
 if(CMAKE_SCRIPT_MODE_FILE)
   set(text "${BUILD_SALT}")
   file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR}
        ${SOURCE_DIR}/include/millrace/base/* ${SOURCE_DIR}/include/millrace/hal/* ${SOURCE_DIR}/include/millrace/jit/*
        ${SOURCE_DIR}/src/base/* ${SOURCE_DIR}/src/hal/* ${SOURCE_DIR}/src/jit/*)
+  list(FILTER sources EXCLUDE REGEX "^src/(hal|jit)/isa/|/isa_(device|driver)[.]h$")
   list(SORT sources)
   foreach(source IN LISTS sources)
     file(SHA256 ${SOURCE_DIR}/${source} hash)
@@ -22,6 +24,7 @@ endif()
 
 file(GLOB_RECURSE MILLRACE_IDENTITY_SOURCES CONFIGURE_DEPENDS
      include/millrace/base/* include/millrace/hal/* include/millrace/jit/* src/base/* src/hal/* src/jit/*)
+list(FILTER MILLRACE_IDENTITY_SOURCES EXCLUDE REGEX "/src/(hal|jit)/isa/|/isa_(device|driver)[.]h$")
 set(MILLRACE_BUILD_ID_SOURCE ${PROJECT_BINARY_DIR}/generated/build_id.cpp)
 add_custom_command(
   OUTPUT ${MILLRACE_BUILD_ID_SOURCE}.stamp BYPRODUCTS ${MILLRACE_BUILD_ID_SOURCE}

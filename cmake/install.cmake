@@ -4,7 +4,7 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/millrace)
 
-install(TARGETS millrace millrace_runtime EXPORT millraceTargets)
+install(TARGETS millrace millrace_runtime millrace_isa EXPORT millraceTargets)
 if(TARGET millrace_llvm)
   install(TARGETS millrace_llvm EXPORT millraceTargets DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

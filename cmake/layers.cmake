@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# A layer is a folder of src/: an object library, millrace_<folder>. Two folders stand apart from their layers: LLVM and
+# A layer is a folder of src/: an object library, millrace_<folder>. Some folders stand apart from their layers: LLVM and
 # LLD are confined to src/jit/llvm/, which is not part of the library but of a module opened on demand; src/graph/run/
-# is what runs programs, and also goes into millrace_runtime, which has nothing else of graph.
+# is what runs programs, and also goes into millrace_runtime, which has nothing else of graph; src/hal/isa/ and
+# src/jit/isa/ execute a GPU's machine code and are a library of their own, millrace_isa.
 function(millrace_layer folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/src/jit/llvm/[^/]*\\.cpp$")
-  if(folder STREQUAL graph)
+  if(folder STREQUAL hal OR folder STREQUAL jit)
+    list(FILTER sources EXCLUDE REGEX "/src/${folder}/isa/[^/]*\\.cpp$")
+  elseif(folder STREQUAL graph)
     list(FILTER sources EXCLUDE REGEX "/src/graph/run/[^/]*\\.cpp$")
   endif()
   if(NOT sources)

@@ -18,3 +18,8 @@ function(millrace_library name)
 endfunction()
 millrace_library(millrace base hal graph_run jit ops graph)
 millrace_library(millrace_runtime base hal graph_run)
+
+# Executes a GPU's machine code: for tests, tools and whoever asks. Not part of millrace, which it needs: most of it is a
+# table of what instructions do.
+millrace_library(millrace_isa hal_isa jit_isa)
+target_link_libraries(millrace_isa PUBLIC millrace)

@@ -36,10 +36,11 @@ struct ForeignRule {
 };
 
 const ForeignRule kForeignRules[] = {
-    {{"llvm/", "llvm-c/", "lld/", "clang/"}, {"src/jit/llvm/", "tests/llvm_link/"}},
+    {{"llvm/", "llvm-c/", "lld/", "clang/"}, {"src/jit/llvm/", "tests/llvm_link/", "tests/isa_witness/"}},
     {{"xbyak/"}, {"src/jit/xbyak/"}},
     {{"hip/", "hsa/", "amd_comgr"}, {"src/hal/hip/"}},
     {{"Eigen/"}, {"tests/reference/", "include/millrace/interop", "bench/"}},
+    {{"tbb/", "oneapi/"}, {"include/millrace/interop", "tests/hal/"}},
     {{"cblas", "openblas"}, {"bench/"}},
     {{"benchmark/"}, {"bench/", "tools/"}},
     {{"nlohmann/"}, {"src/graph/import/", "tools/", "bench/", "tests/"}},
@@ -112,6 +113,24 @@ Violations check_running_half(const SourceTree& tree) {
       } else {
         open.push_back(target);
       }
+    }
+  }
+  return violations;
+}
+
+Violations check_executor_apart(const SourceTree& tree) {
+  const std::initializer_list<std::string_view> own = {
+      "src/hal/isa/", "src/jit/isa/", "include/millrace/hal/isa_device.h", "include/millrace/jit/isa_driver.h"};
+  Violations violations;
+  for (const SourceFile& file : tree) {
+    if (rank_of(file.path) == kOutermost || starts_with_any(file.path, own)) continue;
+    for (const Include& include : includes_of(file)) {
+      const SourceFile* target = include.quoted ? resolve_include(tree, file, include) : nullptr;
+      if (target == nullptr || !starts_with_any(target->path, own)) continue;
+      violations.push_back(
+          fmt::format("{}:{}: includes {}, which is of the library millrace_isa; millrace does not "
+                      "need it",
+                      file.path, include.line, target->path));
     }
   }
   return violations;

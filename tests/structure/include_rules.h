@@ -13,6 +13,10 @@ Violations check_include_arrows(const SourceTree&);
 /// prints, through others neither: it is a library of its own.
 Violations check_running_half(const SourceTree&);
 
+/// What executes a GPU's machine code (src/hal/isa, src/jit/isa) is a library beside millrace, so no other file of the
+/// library includes it. Of hal and base it may use all; the disassembler comes to it as a function.
+Violations check_executor_apart(const SourceTree&);
+
 /// LLVM, LLD, xbyak, HIP, Eigen, the import formats and the benchmarks' peers stay in the files made for them.
 Violations check_foreign_headers(const SourceTree&);
 

@@ -105,6 +105,24 @@ TEST_CASE("the arrow rule finds a quoted include of no file of ours") {
         "headers\n");
 }
 
+TEST_CASE("the library does not need what executes machine code") {
+  CHECK(join_lines(check_executor_apart(repository())) == "");
+}
+
+TEST_CASE("a file of the library that needs what executes machine code is found, a tool that does is not") {
+  const SourceTree tree = {{"include/millrace/jit/isa_driver.h", ""},
+                           {"src/hal/isa/execute.h", ""},
+                           {"src/jit/isa/isa_driver.cpp", "#include \"millrace/jit/isa_driver.h\"\n"},
+                           {"tools/millrace/counts.cpp", "#include \"millrace/jit/isa_driver.h\"\n"},
+                           {"src/hal/sim/sim_device.cpp", "#include \"hal/isa/execute.h\"\n"},
+                           {"src/graph/compile/default_context.cpp", "\n#include \"millrace/jit/isa_driver.h\"\n"}};
+  CHECK(join_lines(check_executor_apart(tree)) ==
+        "src/hal/sim/sim_device.cpp:1: includes src/hal/isa/execute.h, which is of the library millrace_isa; millrace "
+        "does not need it\n"
+        "src/graph/compile/default_context.cpp:2: includes include/millrace/jit/isa_driver.h, which is of the library "
+        "millrace_isa; millrace does not need it\n");
+}
+
 TEST_CASE("a foreign header is included in the files made for it only") {
   CHECK(join_lines(check_foreign_headers(repository())) == "");
 }
@@ -114,7 +132,8 @@ TEST_CASE("the foreign header rule finds each library out of its place") {
     return join_lines(check_foreign_headers(good_tree_and({path, text})));
   };
   CHECK(found("src/jit/cache.cpp", "#include <llvm/IR/Module.h>\n") ==
-        "src/jit/cache.cpp:1: includes <llvm/IR/Module.h>, which belongs in src/jit/llvm/, tests/llvm_link/ only\n");
+        "src/jit/cache.cpp:1: includes <llvm/IR/Module.h>, which belongs in src/jit/llvm/, tests/llvm_link/, "
+        "tests/isa_witness/ only\n");
   CHECK(found("src/jit/llvm_client/orc.cpp", "#include <xbyak/xbyak.h>\n") ==
         "src/jit/llvm_client/orc.cpp:1: includes <xbyak/xbyak.h>, which belongs in src/jit/xbyak/ only\n");
   CHECK(found("src/hal/cpu/device.cpp", "#include <hip/hip_runtime_api.h>\n") ==

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/hal/device.h"
+#include "millrace/hal/machine_code.h"
+
+namespace millrace {
+
+/// What the machine code of one dispatch did, summed over its waves. An instruction counts once per wave; bytes are
+/// those that threads request, before caches and coalescing.
+struct IsaCounts {
+  std::uint64_t num_groups = 0;
+  std::uint64_t num_waves = 0;
+  std::uint64_t vector_instructions = 0;  // VALU; a VOPD is one
+  std::uint64_t scalar_instructions = 0;  // SALU
+  std::uint64_t scalar_loads = 0;         // SMEM
+  std::uint64_t global_instructions = 0;  // GLOBAL, FLAT and MUBUF
+  std::uint64_t local_instructions = 0;   // DS
+  std::uint64_t branches = 0;             // taken or not
+  std::uint64_t waits = 0;                // S_WAITCNT and its kin
+  std::uint64_t barriers = 0;             // one for each wave that reaches one
+  std::uint64_t other_instructions = 0;   // S_NOP, S_DELAY_ALU, S_CLAUSE, S_ENDPGM and the like
+  std::uint64_t lane_instructions = 0;    // vector instructions, each times its active lanes
+  std::uint64_t global_bytes_read = 0;    // an atomic reads and writes
+  std::uint64_t global_bytes_written = 0;
+  std::uint64_t local_bytes_read = 0;
+  std::uint64_t local_bytes_written = 0;
+  /// Extra cycles of instructions on workgroup memory; see SimCounts::bank_conflicts.
+  std::uint64_t bank_conflicts = 0;
+
+  std::uint64_t wave_instructions() const {
+    return vector_instructions + scalar_instructions + scalar_loads + global_instructions + local_instructions +
+           branches + waits + barriers + other_instructions;
+  }
+  IsaCounts& operator+=(const IsaCounts&);
+  friend bool operator==(const IsaCounts&, const IsaCounts&) = default;
+};
+
+/// One count per line: "vector instructions      4096".
+std::string to_text(const IsaCounts&);
+
+/// What each instruction of a kernel did in a dispatch, by its number in MachineCodeKernel::instructions.
+struct IsaProfile {
+  std::vector<std::uint64_t> executed = {};  // once per wave
+  /// How often it changed what it is for: something had to land at a wait, or EXEC changed. Of others as `executed`.
+  std::vector<std::uint64_t> effective = {};
+};
+
+struct IsaDispatch {
+  std::string kernel;
+  IsaCounts counts = {};
+  IsaProfile profile = {};  // empty unless the device makes profiles
+};
+
+struct IsaDeviceOptions {
+  /// 0 runs workgroups and waves in order, and gives approximate instructions (exp, log, rcp, rsq, sqrt, sin, cos)
+  /// their correctly rounded results. Any other value shuffles the orders and errs these results by up to one unit in
+  /// the last place, differently for each dispatch.
+  std::uint64_t seed = 0;
+  /// Without: only results and counts, and what would harm this process (accesses outside of the buffers).
+  bool finds_mistakes = true;
+  bool makes_profiles = false;
+  /// A dispatch that executes more fails: a way out of endless loops.
+  std::uint64_t max_wave_instructions = std::uint64_t{1} << 32;
+};
+
+/// A GPU whose machine code is executed in the host's memory, instruction by instruction. These mistakes end the
+/// submission with kInternal, and the message names the kernel, the address, the instruction, the line of the kernel's
+/// text where the object has a line table, the workgroup, the wave and the lanes:
+///  - a register that is used while its load is in flight;
+///  - undefined data that reaches a store, an address, a branch, EXEC, a scalar register or a barrier;
+///  - a value taken from a lane that is off;
+///  - an access outside of the dispatch's buffers or of workgroup memory, or misaligned;
+///  - a barrier that not all waves reach; a race between waves; an endless loop;
+///  - an instruction that has no row in the table of semantics, which loading already finds.
+/// Not modelled: time, caches (an access is done at once, for all), and hazards that need S_NOP or other instructions
+/// in between (the manuals' "Manually Inserted Wait States"), whose classes LLVM's hazard recogniser knows.
+class IsaDevice : public Device {
+ public:
+  /// The dispatches of the last submission that did not fail, in order. Submissions at one time mix theirs.
+  virtual std::vector<IsaDispatch> dispatches() const = 0;
+
+ protected:
+  using Device::Device;
+};
+
+/// `target` is "amdgpu:<gfx>". Fails for another one.
+Result<std::shared_ptr<IsaDevice>> create_isa_device(const TargetSpec& target, MachineCodeDecoder,
+                                                     const IsaDeviceOptions& = {});
+
+}  // namespace millrace

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The executor of machine code: loads a code object and runs its kernels. It knows no devices.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "millrace/hal/isa_device.h"
+#include "millrace/hal/machine_code.h"
+
+namespace millrace::isa {
+
+struct Kernel;
+
+/// A code object in memory, its instructions decoded into handlers and operands. Immutable.
+class Program {
+ public:
+  virtual ~Program() = default;
+  /// Null if there is none of this name.
+  virtual const Kernel* find(std::string_view symbol) const = 0;
+};
+
+/// Fails naming the instruction that has no row in the table of semantics, or what it uses that is not modelled.
+Result<std::shared_ptr<const Program>> load_program(MachineCode);
+
+/// Memory that a dispatch may touch.
+struct LaunchBuffer {
+  std::string name = {};  // for messages: "@0"
+  std::uint64_t address = 0;
+  std::uint64_t size_bytes = 0;
+  bool is_written = true;  // whether the dispatch may write it
+};
+
+struct Launch {
+  std::uint32_t num_groups = 0;
+  std::span<const std::byte> arguments = {};  // the kernarg segment
+  std::span<const LaunchBuffer> buffers = {};
+  std::uint64_t seed = 0;
+  bool finds_mistakes = true;
+  std::uint64_t max_wave_instructions = std::uint64_t{1} << 32;
+  IsaProfile* profile = nullptr;  // null: none is made
+};
+
+/// Runs all workgroups. Fails with the first mistake that it finds (see IsaDevice); the message does not name the
+/// kernel. Thread-safe: a run has its own state.
+Result<IsaCounts> run_kernel(const Kernel&, const Launch&);
+
+}  // namespace millrace::isa

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/isa/global_memory.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+namespace millrace::isa {
+namespace {
+
+bool is_global(const Row& row) { return row.kind == Class::kGlobal || row.kind == Class::kScalarLoad; }
+
+bool stores(const Kernel& kernel) {
+  return std::ranges::any_of(kernel.instructions, [](const Instruction& instruction) {
+    const Row& row = *instruction.row;
+    return is_global(row) && row.access_bytes != 0 && row.access != AccessKind::kLoad;
+  });
+}
+
+}  // namespace
+
+std::uint32_t find_granule_bytes(const Kernel& kernel, bool is_local, std::uint32_t most) {
+  std::uint32_t bytes = most;
+  for (const Instruction& instruction : kernel.instructions) {
+    const Row& row = *instruction.row;
+    const bool is_of_class = is_local ? row.kind == Class::kLocal : is_global(row);
+    if (is_of_class && row.access_bytes != 0) bytes = std::min<std::uint32_t>(bytes, std::bit_floor(row.access_bytes));
+  }
+  return bytes;
+}
+
+GlobalMemory::GlobalMemory(const Kernel& kernel, const Launch& launch) {
+  for (const LaunchBuffer& buffer : launch.buffers) {
+    regions_.push_back({buffer.address, buffer.address + buffer.size_bytes, buffer.name, buffer.is_written});
+  }
+  const auto arguments = reinterpret_cast<std::uint64_t>(launch.arguments.data());
+  regions_.push_back({arguments, arguments + launch.arguments.size(), "the arguments", false});
+  regions_.push_back({kernel.image_address, kernel.image_address + kernel.image_bytes, "the code object", false});
+  if (!launch.finds_mistakes || !stores(kernel)) return;
+  for (const LaunchBuffer& buffer : launch.buffers) {
+    if (buffer.is_written && buffer.size_bytes > 0) add_written(buffer.address, buffer.address + buffer.size_bytes);
+  }
+  const std::uint32_t smallest = find_granule_bytes(kernel, false, 4);
+  for (WrittenRange& range : written_) {
+    // A buffer that is not aligned to the accesses has smaller granules.
+    const auto aligned = static_cast<std::uint32_t>(std::min<std::uint64_t>(smallest, range.begin & (0 - range.begin)));
+    range.history = std::make_unique<MemoryHistory>(range.begin, range.end, aligned, false);
+  }
+}
+
+/// Joins it with the ranges that it shares bytes with.
+void GlobalMemory::add_written(std::uint64_t begin, std::uint64_t end) {
+  std::erase_if(written_, [&](const WrittenRange& other) {
+    if (other.end <= begin || end <= other.begin) return false;
+    begin = std::min(begin, other.begin);
+    end = std::max(end, other.end);
+    return true;
+  });
+  written_.push_back({begin, end});
+}
+
+std::optional<std::uint32_t> GlobalMemory::find_outside(const Lanes<std::uint64_t>& addresses, std::uint64_t lanes,
+                                                        std::uint32_t num_bytes, AccessKind kind) {
+  const bool writes = kind != AccessKind::kLoad;
+  std::size_t& last = last_[writes];
+  for (std::uint64_t left = lanes; left != 0;) {
+    // Lanes mostly access what the lanes before them, and the instruction before this one, did.
+    const auto has = [&](const Region& region) {
+      const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
+      return region.contains(addresses.values[lane], num_bytes) && (region.is_written || !writes);
+    };
+    if (last >= regions_.size() || !has(regions_[last])) {
+      const auto found = std::ranges::find_if(regions_, has);
+      if (found == regions_.end()) return static_cast<std::uint32_t>(std::countr_zero(left));
+      last = static_cast<std::size_t>(found - regions_.begin());
+    }
+    const std::uint64_t begin = regions_[last].begin, most = regions_[last].size() - num_bytes;
+    if (~left == 0) {
+      bool is_outside = false;
+      for (std::uint32_t i = 0; i < kMaxLanes; ++i) is_outside |= addresses.values[i] - begin > most;
+      if (!is_outside) return std::nullopt;
+    }
+    while (left != 0 && addresses.values[std::countr_zero(left)] - begin <= most) left &= left - 1;
+  }
+  return std::nullopt;
+}
+
+MemoryHistory* GlobalMemory::find_history(std::uint64_t address) const {
+  for (const WrittenRange& range : written_) {
+    if (range.begin <= address && address < range.end) return range.history.get();
+  }
+  return nullptr;
+}
+
+const GlobalMemory::Region* GlobalMemory::nearest(std::uint64_t address) const {
+  const auto distance = [&](const Region& region) {
+    if (address < region.begin) return region.begin - address;
+    return address < region.end ? 0 : address - region.end + 1;
+  };
+  const auto found = std::ranges::min_element(regions_, {}, distance);
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 30;
+  return distance(*found) > kFar ? nullptr : &*found;
+}
+
+std::string GlobalMemory::place_text(std::uint64_t address) const {
+  const Region* region = nearest(address);
+  if (region == nullptr) return fmt::format("{:#x}", address);
+  return address < region->begin ? fmt::format("{} - {}", region->name, region->begin - address)
+                                 : fmt::format("{} + {}", region->name, address - region->begin);
+}
+
+std::string GlobalMemory::outside_text(std::uint64_t address, std::uint32_t num_bytes, AccessKind kind) const {
+  const Region* region = nearest(address);
+  if (region == nullptr) return fmt::format("{:#x}, far from all buffers of the dispatch", address);
+  if (region->contains(address, num_bytes) && kind != AccessKind::kLoad) {
+    return place_text(address) + ", which the dispatch may only read";
+  }
+  return fmt::format("{}, which has {} bytes", place_text(address), region->size());
+}
+
+}  // namespace millrace::isa

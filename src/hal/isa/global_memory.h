@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hal/isa/memory_history.h"
+#include "hal/isa/program.h"
+#include "hal/isa/vector.h"
+
+namespace millrace::isa {
+
+/// The memory that a dispatch may touch: its buffers, its arguments and its code object.
+class GlobalMemory {
+ public:
+  GlobalMemory(const Kernel&, const Launch&);
+
+  /// Whether all lanes may access `num_bytes` from their addresses on; if not, the first lane that may not.
+  std::optional<std::uint32_t> find_outside(const Lanes<std::uint64_t>& addresses, std::uint64_t lanes,
+                                            std::uint32_t num_bytes, AccessKind);
+  /// Null where nothing can race: the dispatch does not write there.
+  MemoryHistory* find_history(std::uint64_t address) const;
+  /// "@1 + 4096"; "@1 + 4096, which has 4096 bytes" and the like where it may not be accessed.
+  std::string place_text(std::uint64_t address) const;
+  std::string outside_text(std::uint64_t address, std::uint32_t num_bytes, AccessKind) const;
+
+ private:
+  struct Region {
+    std::uint64_t begin = 0, end = 0;
+    std::string name = {};
+    bool is_written = false;
+    std::uint64_t size() const { return end - begin; }
+    bool contains(std::uint64_t address, std::uint32_t num_bytes) const {
+      return num_bytes <= size() && address - begin <= size() - num_bytes;
+    }
+  };
+  struct WrittenRange {
+    std::uint64_t begin = 0, end = 0;
+    std::unique_ptr<MemoryHistory> history = {};
+  };
+  void add_written(std::uint64_t begin, std::uint64_t end);
+  const Region* nearest(std::uint64_t address) const;
+
+  std::vector<Region> regions_;
+  std::size_t last_[2] = {};           // the region that served the last load, and the last store
+  std::vector<WrittenRange> written_;  // disjoint
+};
+
+/// The bytes of the smallest access of instructions of this class. Histories are kept by it. At most `most`.
+std::uint32_t find_granule_bytes(const Kernel&, bool is_local, std::uint32_t most);
+
+}  // namespace millrace::isa

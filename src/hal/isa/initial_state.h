@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "hal/isa/workgroup.h"
+
+namespace millrace::isa {
+
+/// Adds the waves of a workgroup, with the registers that its kernel's descriptor asks for.
+void start_waves(Workgroup&);
+
+}  // namespace millrace::isa

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all vector instructions on memory share: where each lane's bytes are, and the checks of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hal/isa/text.h"
+#include "hal/isa/vector.h"
+#include "hal/isa/workgroup.h"
+
+namespace millrace::isa {
+
+/// Where the operands of vector memory instructions stand, whichever of them an instruction has.
+inline constexpr std::size_t kResult = 0, kAddress = 1, kData = 2, kData1 = 3, kBase = 4;
+
+/// The memory of an instruction of Class::kGlobal, as its Instruction::immediate says.
+enum class Segment : std::uint8_t { kGlobal, kFlat, kPrivate };
+
+/// The bytes that an instruction's active lanes access.
+struct Places {
+  std::uint64_t lanes = 0;
+  std::uint64_t base = 0;    // where in this process address 0 is
+  std::uint64_t shadow = 0;  // from a byte to its undefined bits; 0: memory whose bytes are always defined
+  Lanes<std::uint64_t> addresses;
+  // Bytes that another lane of the same instruction stores as well.
+  std::uint64_t overlapping_lanes = 0;
+  std::array<std::uint32_t, kMaxLanes> overlapping_bytes;  // a bit per byte, of overlapping_lanes
+};
+
+/// Finds the places, at the address operand + `offset`. False, and Wave::fail, if a lane may not go there.
+bool find_places(Wave&, const Instruction&, std::int64_t offset, std::uint32_t num_bytes, AccessKind, Places&);
+/// Tells the memory's history. False, and Wave::fail, if the access races. Only where mistakes are looked for.
+bool check_order(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind, Places&);
+/// Fails where stored data are undefined and the memory must not be. `bits`: of each 32-bit word, those that are
+/// stored.
+bool check_stored_bits(Wave&, const Operand& data, std::uint32_t bits, const Places&);
+/// Fails for lanes that store other bytes than lanes before them stored there.
+void fail_overlap(Wave&, const Instruction&, std::uint32_t num_bytes, const Places&, std::uint64_t lanes);
+/// Counts the accesses, and begins them where mistakes are looked for: `second` is of two-address instructions.
+void finish_access(Wave&, const Instruction&, std::uint32_t num_bytes, AccessKind, const Places&,
+                   const Places* second = nullptr);
+
+/// Begins an access, where anybody wants to know what is in flight.
+void begin_flight(Wave&, FlightKind, const RegisterRange& result = {});
+/// Counts an access, in bytes.
+void count_bytes(IsaCounts&, bool is_local, AccessKind, std::uint64_t num_bytes);
+/// Adds a scalar access to the memory's history.
+bool check_scalar_order(Wave&, const Instruction&, std::uint64_t address, std::uint32_t num_bytes);
+/// Counts a scalar load, and begins it where mistakes are looked for.
+void finish_scalar_load(Wave&, const Instruction&, std::uint64_t address, std::uint32_t num_bytes);
+/// What happens to memory when all waves of a workgroup pass a barrier.
+void pass_barrier(Workgroup&);
+
+/// "reads 4 bytes at ".
+std::string verb_text(AccessKind, std::uint32_t num_bytes);
+/// Decodes offsets and skips cache controls. Fails naming a modifier that is not modelled.
+Status decode_memory_modifiers(const InstructionText&, Instruction&);
+/// Whether a load keeps the other half of its result's register: its name has d16.
+bool is_into_half(const Row&);
+/// Decodes an operand of a memory instruction, and notes its registers.
+Status decode_memory_operand(std::string_view text, Type, const Machine&, std::size_t place, Instruction&);
+
+}  // namespace millrace::isa

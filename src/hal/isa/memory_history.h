@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who touched a place of memory, to tell whether the next access races with it.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "millrace/hal/memory_observer.h"
+
+namespace millrace::isa {
+
+/// A wave at an instruction.
+struct WaveAccess {
+  static constexpr std::uint32_t kNobody = UINT32_MAX;
+  std::uint32_t group = 0;
+  std::uint32_t wave = kNobody;
+  std::uint32_t phase = 0;    // barriers that its workgroup has passed
+  std::uint32_t address = 0;  // of the instruction, from the kernel's entry
+  std::uint32_t serial = 0;   // of the execution of the instruction
+
+  bool is_somebody() const { return wave != kNobody; }
+  /// Barriers order the waves of a workgroup. Nothing orders workgroups.
+  bool is_unordered_with(const WaveAccess& later) const {
+    if (!is_somebody()) return false;
+    return group != later.group || (phase == later.phase && wave != later.wave);
+  }
+};
+
+/// The accesses to a granule of memory that are needed to tell whether the next one races. Two readers, and two atomic
+/// updaters, are enough: at least one of two differs from the next wave.
+class WaveHistory {
+ public:
+  struct Race {
+    WaveAccess other;
+    AccessKind kind = AccessKind::kLoad;
+  };
+
+  /// Adds an access. Returns an earlier one with which it races, if any.
+  std::optional<Race> add(AccessKind kind, const WaveAccess& me) {
+    if (add_of_owner(kind, me)) return std::nullopt;
+    if (is_repeated_load(kind, me)) return std::nullopt;
+    last_loader_ = kind == AccessKind::kLoad ? me.wave : WaveAccess::kNobody;
+    last_phase_ = me.phase, last_group_ = me.group;
+    owner_ = owner_.is_somebody() ? WaveAccess{.wave = kShared} : me;
+    std::optional<Race> race = find(stored_, AccessKind::kStore, me);
+    if (!race && kind != AccessKind::kLoad) race = find(loaded_[0], loaded_[1], AccessKind::kLoad, me);
+    if (!race && kind != AccessKind::kAtomic) race = find(updated_[0], updated_[1], AccessKind::kAtomic, me);
+    if (kind == AccessKind::kStore) stored_ = me;
+    if (kind == AccessKind::kLoad) remember(loaded_, me);
+    if (kind == AccessKind::kAtomic) remember(updated_, me);
+    return race;
+  }
+
+  /// Adds an access where nobody else has any in this phase, which is mostly so. False: somebody may.
+  bool add_of_owner(AccessKind kind, const WaveAccess& me) {
+    if (owner_.wave != me.wave || owner_.phase != me.phase || owner_.group != me.group) return false;
+    (kind == AccessKind::kStore ? stored_ : kind == AccessKind::kLoad ? loaded_[0] : updated_[0]) = me;
+    return true;
+  }
+  /// The phase of the first access.
+  std::uint32_t phase() const { return phase_; }
+  void begin_phase(std::uint32_t phase) {
+    *this = {};
+    phase_ = phase;
+  }
+
+  /// Whether another lane of the same execution stored here.
+  bool is_stored_by(const WaveAccess& me) const { return stored_.is_somebody() && stored_.serial == me.serial; }
+
+ private:
+  /// Whether the access before was a load of the same wave in the same phase: another one tells nothing new.
+  bool is_repeated_load(AccessKind kind, const WaveAccess& me) const {
+    return kind == AccessKind::kLoad && last_loader_ == me.wave && last_phase_ == me.phase && last_group_ == me.group;
+  }
+
+  static std::optional<Race> find(const WaveAccess& earlier, AccessKind kind, const WaveAccess& me) {
+    return earlier.is_unordered_with(me) ? std::optional(Race{earlier, kind}) : std::nullopt;
+  }
+  static std::optional<Race> find(const WaveAccess& a, const WaveAccess& b, AccessKind kind, const WaveAccess& me) {
+    const std::optional<Race> race = find(a, kind, me);
+    return race ? race : find(b, kind, me);
+  }
+  static void remember(WaveAccess (&two)[2], const WaveAccess& me) {
+    // A barrier stands between earlier accesses of this workgroup and all that follows.
+    if (two[0].is_somebody() && two[0].group == me.group && two[0].phase != me.phase) {
+      two[0] = two[1].is_unordered_with(me) ? two[1] : WaveAccess{};
+      two[1] = {};
+    }
+    if (!two[0].is_somebody()) {
+      two[0] = me;
+    } else if (two[0].is_unordered_with(me) && !two[1].is_unordered_with(me)) {
+      two[1] = me;
+    }
+  }
+
+  static constexpr std::uint32_t kShared = WaveAccess::kNobody - 1;
+  WaveAccess owner_;  // all accesses are of this wave, in one phase; or kShared
+  std::uint32_t phase_ = 0;
+  std::uint32_t last_loader_ = WaveAccess::kNobody, last_phase_ = 0, last_group_ = 0;
+  WaveAccess stored_;
+  WaveAccess loaded_[2];
+  WaveAccess updated_[2];
+};
+
+/// The histories of a stretch of memory, made when they are touched.
+class MemoryHistory {
+ public:
+  /// `granule_bytes`: a power of two. `forgets`: whether barriers order all accesses there are, as those of a group
+  /// segment.
+  MemoryHistory(std::uint64_t begin, std::uint64_t end, std::uint32_t granule_bytes, bool forgets)
+      : begin_(begin),
+        forgets_(forgets),
+        granule_shift_(std::countr_zero(granule_bytes)),
+        chunks_(((end - begin) >> granule_shift_) / kChunk + 1) {}
+
+  std::uint64_t begin() const { return begin_; }
+
+  /// Adds an access to `num_bytes` from `address` on. Sets the bits of `overlap`, by byte, that another lane of the
+  /// same execution stored as well.
+  std::optional<WaveHistory::Race> add(std::uint64_t address, std::uint32_t num_bytes, AccessKind kind,
+                                       const WaveAccess& me, std::uint32_t& overlap) {
+    const std::uint64_t first = address - begin_, end = first + num_bytes;
+    const int chunk_shift = granule_shift_ + kChunkShift;
+    std::optional<WaveHistory::Race> race;
+    for (std::uint64_t from = first; from < end;) {
+      const std::uint64_t number = from >> chunk_shift;
+      const std::uint64_t to = std::min(end, (number + 1) << chunk_shift);
+      Chunk& chunk = chunks_[number];
+      prepare(chunk, from | to);
+      const std::uint64_t chunk_begin = number << chunk_shift;
+      const std::uint32_t step = 1u << chunk.shift;
+      for (; from < to; from += step) {
+        WaveHistory& history = chunk.histories[(from - chunk_begin) >> chunk.shift];
+        if (kind == AccessKind::kStore && history.is_stored_by(me)) overlap |= ((1u << step) - 1) << (from - first);
+        if (forgets_ && history.phase() != me.phase) history.begin_phase(me.phase);
+        if (history.add_of_owner(kind, me)) continue;
+        const auto found = history.add(kind, me);
+        if (!race) race = found;
+      }
+    }
+    return race;
+  }
+
+ private:
+  static constexpr int kChunkShift = 8;
+  static constexpr std::uint64_t kChunk = std::uint64_t{1} << kChunkShift;  // granules
+  struct Chunk {
+    std::unique_ptr<WaveHistory[]> histories;
+    int shift = 0;  // of the bytes that each history is of: those of a granule, or one
+  };
+
+  /// Makes the chunk's histories. From the first access on that ends within a granule, there is one for each byte; it
+  /// knows what its granule did.
+  void prepare(Chunk& chunk, std::uint64_t ends) {
+    if (chunk.histories == nullptr) {
+      chunk.histories = std::make_unique<WaveHistory[]>(kChunk);
+      chunk.shift = granule_shift_;
+    }
+    if ((ends & ((std::uint64_t{1} << chunk.shift) - 1)) == 0) return;
+    auto bytes = std::make_unique<WaveHistory[]>(kChunk << granule_shift_);
+    for (std::uint64_t i = 0; i < kChunk << granule_shift_; ++i) bytes[i] = chunk.histories[i >> granule_shift_];
+    chunk = {std::move(bytes), 0};
+  }
+
+  std::uint64_t begin_ = 0;
+  bool forgets_ = false;
+  int granule_shift_ = 2;
+  std::vector<Chunk> chunks_;
+};
+
+}  // namespace millrace::isa

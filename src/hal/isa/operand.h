@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace millrace::isa {
+
+/// Where scalar registers stand in a wave's file, after s0 to s105.
+inline constexpr std::uint32_t kVcc = 106, kTtmp = 108, kM0 = 124, kNull = 125, kExec = 126, kNumScalars = 128;
+/// Accumulation registers (a0 to a255) stand behind v0 to v255.
+inline constexpr std::uint32_t kFirstAccumulator = 256;
+inline constexpr std::uint32_t kMaxLanes = 64;
+
+/// What an instruction takes an operand for. It says how wide the operand is, and which bits a constant such as 1.0 is.
+enum class Type : std::uint8_t {
+  kNone,
+  kB16,
+  kB32,
+  kB64,
+  kB96,
+  kB128,
+  kB256,
+  kB512,  // bits, or integers
+  kI64,   // as kB64, and a constant of 32 bits is sign-extended
+  kF16,
+  kF32,
+  kF64,
+  kPackedB16,
+  kPackedF16,  // two halves of a register
+  kPackedF32,  // two registers
+  kMask,       // a bit per lane: one scalar register, or two
+  kImmediate,  // a number in the instruction, such as a branch's distance
+  kText,       // what only this instruction's adaptor understands: "vmcnt(0)", "sendmsg(...)"
+};
+
+enum class OperandKind : std::uint8_t {
+  kNone,
+  kScalar,    // scalar registers
+  kVector,    // vector registers
+  kConstant,  // `bits`, of the operand's type
+  kScc,       // the scalar condition code, as 0 or 1
+  kOff,       // "off": no address register
+};
+
+/// Which part of a 32-bit register an operand is (SDWA), or which half (op_sel).
+enum class Part : std::uint8_t { kWhole, kByte0, kByte1, kByte2, kByte3, kWord0, kWord1 };
+
+struct Operand {
+  OperandKind kind = OperandKind::kNone;
+  Type type = Type::kNone;
+  std::uint16_t first = 0;        // register
+  std::uint16_t count = 0;        // of registers, 32 bits each
+  std::uint64_t bits = 0;         // of a constant
+  bool is_negated = false;        // -v0, after is_absolute
+  bool is_absolute = false;       // |v0|
+  bool is_sign_extended = false;  // sext(v0), of a part
+  Part part = Part::kWhole;
+  // VOP3P: which half each half of the result comes from, and whether it is negated.
+  bool low_from_high = false, high_from_high = true, negates_low = false, negates_high = false;
+
+  bool is_vector() const { return kind == OperandKind::kVector; }
+  bool is_scalar() const { return kind == OperandKind::kScalar; }
+};
+
+}  // namespace millrace::isa

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "hal/isa/global_memory.h"
+#include "hal/isa/local_memory.h"
+#include "hal/isa/program.h"
+#include "hal/isa/wave.h"
+
+namespace millrace::isa {
+
+/// The state of one dispatch.
+struct Dispatch {
+  const Kernel& kernel;
+  const Launch& launch;
+  IsaCounts counts = {};
+  std::mt19937_64 random;  // of seeds other than 0
+  GlobalMemory global;
+};
+
+/// The state of the workgroup that runs. Workgroups run one after another.
+struct Workgroup {
+  Dispatch& dispatch;
+  std::uint32_t number = 0;
+  LocalMemory& local;
+  std::vector<Wave> waves = {};
+};
+
+}  // namespace millrace::isa
