@@ -12,13 +12,17 @@ build() {  # preset, targets
   cmake --build --preset "$1" ${2:+--target "${@:2}"}
 }
 
-# The matrix of kernel, target and dtype, of which .ci/run takes a slice.
+# The matrices of kernel, target and dtype, of which .ci/run takes a slice: emitted, as machine code of the host, and
+# executed as a GPU's.
 part_matrix() {
-  build release test_ops
+  build release test_ops test_llvm_link test_graph
   MILLRACE_SLICE=0/1 build/release/tests/test_ops -tc='the matrix of*'
+  MILLRACE_SLICE=0/1 build/release/tests/llvm_link/test_llvm_link -tc='the matrix of*'
+  MILLRACE_SLICE=0/1 build/release/tests/test_graph -tc='mistakes in the machine code*'
 }
 
-# Thousands of random graphs on the host and on simulated GPUs, and 100,000 random sorts.
+# Thousands of random graphs on the host, on simulated GPUs and as executed machine code of each GPU, and 100,000 random
+# sorts.
 part_graphs() {
   build release random_graphs random_sorts
   ctest --test-dir build/release -C long -L long --output-on-failure --no-tests=error --parallel "$(nproc)"

@@ -3,9 +3,9 @@
 //
 //     random_graphs [--device DEVICE] [--large] [SEED [COUNT]]     the tests' graphs, when nothing is said
 //
-// On every ISA level of the host, or on the device, such as sim:gfx1100. Large graphs have rows of thousands and more
-// sorts, selections, scans and reductions. Says each seed that fails, with the smallest graph that still does; the exit
-// code is then 1.
+// On every ISA level of the host, or on the device, such as sim:gfx1100 or isa:gfx1100,seed=3. Large graphs have rows
+// of thousands and more sorts, selections, scans and reductions. Says each seed that fails, with the smallest graph
+// that still does; the exit code is then 1.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>

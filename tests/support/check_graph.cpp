@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/graph/program_variant.h"
 #include "tests/op_cases.h"
 #include "tests/reference/ranges.h"
 #include "tests/support/difference.h"
@@ -144,9 +145,9 @@ Result<Forms> compile_forms(const Graph& graph, const Graph& every, const Compil
   }
   MILLRACE_TRY_ASSIGN(forms.fused, compile(graph, options));
   // mul_add rounds once where there is FMA, and in the interpreter.
-  const TargetSpec target = TargetSpec::parse(options.device).value();
+  const TargetSpec& target = forms.fused->variants().front().target;
   const bool is_interpreted = target.is_simulated() && options.lowering.compile.force_generator.empty();
-  if (!target.has_fma() || is_interpreted) return forms;
+  if (!target.has_fma() || is_interpreted || target.family == "amdgpu") return forms;
   CompileOptions interpreted = options;
   interpreted.lowering.compile.force_generator = "interpreter";
   MILLRACE_TRY_ASSIGN(forms.interpreted, compile(graph, interpreted));

@@ -44,6 +44,7 @@ std::string check_random_graph(std::uint64_t seed, const RandomGraphRun& run, El
   if (!run.device.empty()) {
     ways.resize(1);
     ways[0].device = run.device;
+    if (run.device.starts_with("isa:")) ways[0].context = isa_context();
   }
   for (const CompileOptions& options : ways) {
     const std::string report = report_mistake(

@@ -5,12 +5,24 @@
 #include <cstring>
 
 #include "millrace/hal/target_spec.h"
+#include "millrace/jit/isa_driver.h"
 #include "tests/support/guarded_buffer.h"
 
 namespace millrace::test {
 
 std::shared_ptr<const Context> test_context() {
   static const std::shared_ptr<const Context> kContext = make_default_context({.cache_directory = ""});
+  return kContext;
+}
+
+std::shared_ptr<const Context> isa_context() {
+  const auto make = [] {
+    const auto context =
+        std::make_shared<Context>(*make_default_context({.cache_directory = "", .llvm = {.line_tables = true}}));
+    context->drivers.push_back(isa_driver());
+    return context;
+  };
+  static const std::shared_ptr<const Context> kContext = make();
   return kContext;
 }
 

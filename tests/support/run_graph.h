@@ -11,6 +11,8 @@ namespace millrace::test {
 
 /// The usual generators, and kernels kept in memory only: a test neither reads nor leaves files.
 std::shared_ptr<const Context> test_context();
+/// With the driver isa, too, which executes a GPU's machine code; that has line tables, for what is found.
+std::shared_ptr<const Context> isa_context();
 
 /// Every ISA level of the host with the generators in order, and the best one with the interpreter alone.
 std::vector<CompileOptions> every_way_to_compile();

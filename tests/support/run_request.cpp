@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "jit/algorithms/algorithm.h"
+#include "millrace/hal/isa_device.h"
 #include "millrace/hal/sim_device.h"
+#include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_cache.h"
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/split_generator.h"
@@ -103,8 +105,21 @@ class PreparedSequence final : public PreparedRequest {
   std::shared_ptr<Recording> recording_;
 };
 
+/// So many take seconds. What the tests run needs far fewer.
+constexpr std::uint64_t kMaxWaveInstructions = 20'000'000;
+
 Result<std::shared_ptr<Device>> create_device(const RunOptions& options) {
-  if (!options.target.is_simulated()) return create_cpu_device(options.target, {options.max_groups_per_call});
+  if (options.target.is_cpu()) {
+    return create_cpu_device(options.target, {.executor = options.executor,
+                                              .max_groups_per_call = options.max_groups_per_call,
+                                              .shares_small_work = options.executor != nullptr});
+  }
+  if (!options.target.is_simulated()) {
+    MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> device,
+                        create_isa_device(options.target, decode_code_object,
+                                          {.seed = options.seed, .max_wave_instructions = kMaxWaveInstructions}));
+    return device;
+  }
   MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> device,
                       create_sim_device(options.target, {.max_lane_instructions = options.max_lane_instructions}));
   return device;
@@ -118,6 +133,18 @@ std::vector<std::size_t> sizes_of(std::span<const BufferBinding> bindings) {
   return sizes;
 }
 
+/// A GPU's images become ones of a code object that they share.
+Status link_if_objects(std::vector<ExecutableImage>& images) {
+  if (images.empty() || images.front().format != ImageFormat::kGpuObject) return {};
+  MILLRACE_TRY_ASSIGN(std::vector<std::byte> linked, link_images(images));
+  const SharedBytes code(std::move(linked));
+  for (ExecutableImage& image : images) {
+    image.format = ImageFormat::kGpuCode;
+    image.bytes = code;
+  }
+  return {};
+}
+
 Result<std::unique_ptr<PreparedSequence>> prepare(const KernelRequest& request,
                                                   std::span<const std::size_t> operand_bytes,
                                                   std::span<const std::size_t> result_bytes,
@@ -129,6 +156,7 @@ Result<std::unique_ptr<PreparedSequence>> prepare(const KernelRequest& request,
     MILLRACE_TRY_ASSIGN(const auto image, compile(kernel.kernel, target));
     images.push_back(*image);
   }
+  MILLRACE_TRY(link_if_objects(images));
   MILLRACE_TRY_ASSIGN(auto device, create_device(options));
   MILLRACE_TRY_ASSIGN(auto executable, device->load(images));
   const SequenceRecorder recorder(sequence, operand_bytes, result_bytes);

@@ -16,7 +16,9 @@ struct RunOptions {
   std::string force_algorithm = {};
   std::string force_generator = {};
   std::uint32_t max_groups_per_call = 0xffff'ffff;   // on a cpu
+  std::shared_ptr<Executor> executor = {};           // on a cpu: shares each dispatch of several groups
   std::uint64_t max_lane_instructions = UINT64_MAX;  // of a kernel, on a simulated GPU
+  std::uint64_t seed = 0;                            // of a GPU whose machine code is executed
   SymbolValues symbols = {};                         // of sizes that are no constants
 };
 
@@ -48,8 +50,9 @@ Result<std::unique_ptr<PreparedRequest>> prepare_request(const KernelRequest&,
                                                          std::span<const std::size_t> operand_bytes,
                                                          std::span<const std::size_t> result_bytes, const RunOptions&);
 
-/// Lowers, compiles (through a cache in memory), records and submits the request on the target's device. Bindings are
-/// in the request's order. Scratch stands against a page without access. kUnimplemented when what was forced refuses.
+/// Lowers, compiles (through a cache in memory), records and submits the request on the target's device; what is
+/// compiled for a GPU is linked and executed by the device isa, which finds mistakes. Bindings are in the request's
+/// order. Scratch stands against a page without access. kUnimplemented when what was forced refuses.
 Result<RunReport> run_request(const KernelRequest&, std::span<const BufferBinding> operands,
                               std::span<const BufferBinding> results, const RunOptions&);
 

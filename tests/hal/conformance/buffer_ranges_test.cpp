@@ -7,8 +7,8 @@
 
 #include "millrace/hal/transfer.h"
 #include "tests/hal/conformance/devices.h"
+#include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
-#include "tests/hal/test_kernels.h"
 
 namespace millrace {
 namespace {
@@ -104,7 +104,7 @@ TEST_CASE("device: a binding may begin anywhere in its buffer, and ranges count 
 TEST_CASE("device: kernels get buffers at the offset of their binding") {
   on_every_device([](TestedDevice& device) {
     const Words x(device.raw(), {1, 2, 3, 4}), y(device.raw(), {0, 0, 0, 0});
-    const ExecutableImage image = scale_image(device.target());
+    const ExecutableImage image = scale_on(device.target());
     ListBuilder b;
     const BindingIndex in = b.input("x", 12), out = b.output("y", 12);
     b.dispatch(b.kernel(image.info), 2, {b.range(in, 4, 8), b.range(out, 0, 8)}, {10});
@@ -124,7 +124,7 @@ TEST_CASE("device: one buffer is bound twice, where the parts lie apart") {
 TEST_CASE("device: two bindings may read the same bytes") {
   on_every_device([](TestedDevice& device) {
     const Words x(device.raw(), {5, 6}), y(device.raw(), {0, 0, 0, 0});
-    const ExecutableImage image = scale_image(device.target());
+    const ExecutableImage image = scale_on(device.target());
     ListBuilder b;
     const BindingIndex first = b.input("first", 8), second = b.input("second", 8), out = b.output("y", 16);
     const KernelIndex scale = b.kernel(image.info);

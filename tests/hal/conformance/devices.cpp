@@ -8,6 +8,9 @@
 
 #include "millrace/hal/sim_device.h"
 #include "millrace/hal/transfer.h"
+#include "millrace/jit/isa_driver.h"
+#include "tests/hal/conformance/kernels.h"
+#include "tests/support/executors.h"
 #include "tests/support/far_device.h"
 
 namespace millrace {
@@ -21,18 +24,44 @@ Result<std::shared_ptr<Device>> create_cpu_group_by_group() {
   return create_cpu_device(host(), {.max_groups_per_call = 1});
 }
 Result<std::shared_ptr<Device>> create_cpu_in_threes() { return create_cpu_device(host(), {.max_groups_per_call = 3}); }
+/// Each dispatch of several groups is shared, however small it is.
+Result<std::shared_ptr<Device>> create_cpu_on(std::shared_ptr<Executor> executor,
+                                              std::uint32_t max_groups_per_call = 0xffff'ffff) {
+  return create_cpu_device(
+      host(), {.executor = std::move(executor), .max_groups_per_call = max_groups_per_call, .shares_small_work = true});
+}
+Result<std::shared_ptr<Device>> create_cpu_on_2() { return create_cpu_on(create_thread_pool({2}).value()); }
+Result<std::shared_ptr<Device>> create_cpu_on_3_in_pairs() { return create_cpu_on(create_thread_pool({3}).value(), 2); }
+Result<std::shared_ptr<Device>> create_cpu_on_reverse() {
+  return create_cpu_on(test::make_executor(test::ExecutorKind::kReverse, 3));
+}
+Result<std::shared_ptr<Device>> create_cpu_by_option() {
+  return cpu_driver().open(DeviceSpec::parse("cpu:baseline,threads=3").value());
+}
 Result<std::shared_ptr<Device>> create_sim(const char* target, const SimDeviceOptions& options = {}) {
   MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> device, create_sim_device(TargetSpec::parse(target).value(), options));
   return device;
 }
 Result<std::shared_ptr<Device>> create_sim_in_order() { return create_sim("sim:gfx1100"); }
 Result<std::shared_ptr<Device>> create_sim_shuffled() { return create_sim("sim:gfx90a", {.order_seed = 1}); }
+Result<std::shared_ptr<Device>> create_isa(const char* spec) {
+  MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> device, open_isa_device(DeviceSpec::parse(spec).value()));
+  return device;
+}
+Result<std::shared_ptr<Device>> create_isa_in_order() { return create_isa("isa:gfx1100"); }
+Result<std::shared_ptr<Device>> create_isa_shuffled() { return create_isa("isa:gfx90a,seed=1"); }
 Result<std::shared_ptr<Device>> create_trace() {
   return create_trace_device(create_cpu().value(), [](std::string_view) {});
 }
 Result<std::shared_ptr<Device>> create_far_cpu() { return test::create_far_device(create_cpu().value()); }
+Result<std::shared_ptr<Device>> create_far_cpu_on_3() {
+  return test::create_far_device(create_cpu_on(create_thread_pool({3}).value()).value(), {.seed = 4});
+}
 Result<std::shared_ptr<Device>> create_far_sim() {
   return test::create_far_device(create_sim_in_order().value(), {.seed = 2});
+}
+Result<std::shared_ptr<Device>> create_far_isa() {
+  return test::create_far_device(create_isa_in_order().value(), {.seed = 3});
 }
 Result<std::shared_ptr<Device>> create_far_trace() {
   return create_trace_device(create_far_cpu().value(), [](std::string_view) {});
@@ -42,16 +71,29 @@ constexpr DeviceCase kDevices[] = {{"cpu", create_cpu},
                                    {"cpu:baseline", create_cpu_baseline},
                                    {"cpu, one group a call", create_cpu_group_by_group},
                                    {"cpu, three groups a call", create_cpu_in_threes},
+                                   {"cpu:threads=2, all shared", create_cpu_on_2},
+                                   {"cpu:threads=3, all shared, two groups a call", create_cpu_on_3_in_pairs},
+                                   {"cpu, an executor in reverse", create_cpu_on_reverse},
+                                   {"cpu:baseline,threads=3", create_cpu_by_option},
                                    {"sim:gfx1100", create_sim_in_order},
                                    {"sim:gfx90a, shuffled", create_sim_shuffled},
                                    {"trace(cpu)", create_trace},
                                    {"far(cpu)", create_far_cpu},
+                                   {"far(cpu:threads=3)", create_far_cpu_on_3},
                                    {"far(sim:gfx1100)", create_far_sim},
-                                   {"trace(far(cpu))", create_far_trace}};
+                                   {"trace(far(cpu))", create_far_trace},
+                                   // These need LLVM, and come last.
+                                   {"isa:gfx1100", create_isa_in_order},
+                                   {"isa:gfx90a, shuffled", create_isa_shuffled},
+                                   {"far(isa:gfx1100)", create_far_isa}};
+constexpr std::size_t kNeedLlvm = 3;
 
 }  // namespace
 
-std::span<const DeviceCase> conformance_devices() { return kDevices; }
+std::span<const DeviceCase> conformance_devices() {
+  const std::span<const DeviceCase> all = kDevices;
+  return isa_driver().available().ok() ? all : all.first(all.size() - kNeedLlvm);
+}
 
 Result<std::shared_ptr<Recording>> TestedDevice::record(const CommandList& list,
                                                         std::shared_ptr<Executable> executable) {
@@ -115,6 +157,12 @@ void on_every_device(const std::function<void(TestedDevice&)>& test) {
 void on_every_host_code_device(const std::function<void(TestedDevice&)>& test) {
   on_every_device([&](TestedDevice& device) {
     if (device.target().is_cpu()) test(device);
+  });
+}
+
+void on_every_host_kernel_device(const std::function<void(TestedDevice&)>& test) {
+  on_every_device([&](TestedDevice& device) {
+    if (runs_host_kernels(device.target())) test(device);
   });
 }
 

@@ -18,6 +18,7 @@ struct DeviceCase {
   const char* name;
   Result<std::shared_ptr<Device>> (*create)();
 };
+/// Without those that execute a GPU's machine code where there is no LLVM to make some.
 std::span<const DeviceCase> conformance_devices();
 
 /// A device as most of the suite uses it: a submission waits for its end, and host memory may be bound. Where the
@@ -47,6 +48,8 @@ class TestedDevice {
 void on_every_device(const std::function<void(TestedDevice&)>& test);
 /// Only those rows whose devices run machine code of the host.
 void on_every_host_code_device(const std::function<void(TestedDevice&)>& test);
+/// Only those rows whose devices run kernels that are C++ (test_kernels.h).
+void on_every_host_kernel_device(const std::function<void(TestedDevice&)>& test);
 /// Only those rows whose devices use host memory in place.
 void on_every_host_memory_device(const std::function<void(TestedDevice&)>& test);
 

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/hal/driver.h"
+#include "millrace/jit/isa_driver.h"
 #include "tests/hal/conformance/replay.h"
 
 namespace millrace {
@@ -33,7 +33,7 @@ TEST_CASE("device: levels of an instruction set come best first, down to the low
 }
 
 TEST_CASE("device: its name opens a device of that name") {
-  const Driver drivers[] = {cpu_driver(), sim_driver()};
+  const Driver drivers[] = {cpu_driver(), sim_driver(), isa_driver()};
   on_every_device([&](TestedDevice& device) {
     const DeviceSpec spec = DeviceSpec::parse(device.name()).value();
     const auto* driver = std::ranges::find(drivers, spec.driver, &Driver::name);

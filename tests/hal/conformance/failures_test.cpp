@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/hal/conformance/devices.h"
+#include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
 #include "tests/hal/test_kernels.h"
 
@@ -49,7 +50,7 @@ struct Explainer final : FailureExplainer {
 }  // namespace
 
 TEST_CASE("device: a kernel that throws after submit() has returned fails the signals, and the device goes on") {
-  on_every_device([](TestedDevice& device) {
+  on_every_host_kernel_device([](TestedDevice& device) {
     const auto gate = timeline(device.raw()), bad = timeline(device.raw()), good = timeline(device.raw());
     const Words words(device.raw(), {0});
     REQUIRE(throwing(device.raw()).submit({}, {{gate, 1}}, {{bad, 1}}).ok());
@@ -155,7 +156,7 @@ TEST_CASE("device: an explainer that throws fails the submission, too") {
 }
 
 TEST_CASE("device: a recording whose work failed is submitted again, while failures of others come in") {
-  on_every_device([](TestedDevice& device) {
+  on_every_host_kernel_device([](TestedDevice& device) {
     std::atomic<bool> fails = true;
     const ExecutableImage image = host_kernel_image(
         device.target(), {.name = "gather_0"}, [&](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
@@ -194,7 +195,7 @@ TEST_CASE("device: what waits for a refused submission is told why") {
 
 TEST_CASE("device: commands behind a failing dispatch are not run, those before it were") {
   on_every_device([](TestedDevice& device) {
-    const ExecutableImage image = fail_index_image(device.target());
+    const ExecutableImage image = fail_index_on(device.target());
     ListBuilder b;
     const BindingIndex y = b.output("y", 8);
     b.fill(b.range(y, 0, 4), 1, 4);
@@ -215,7 +216,7 @@ TEST_CASE("device: an observer is told each command's beginning and end, and of 
     std::string text;
   };
   on_every_host_memory_device([](TestedDevice& device) {
-    const ExecutableImage image = fail_index_image(device.target());
+    const ExecutableImage image = fail_index_on(device.target());
     ListBuilder b;
     const BindingIndex x = b.host("x", BindingKind::kInput, 4), y = b.output("y", 8);
     b.upload(b.range(x, 0, 4), b.range(y, 0, 4));

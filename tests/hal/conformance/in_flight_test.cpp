@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/hal/conformance/devices.h"
+#include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
 #include "tests/hal/test_kernels.h"
 
@@ -17,7 +18,7 @@ using W = std::vector<std::uint32_t>;
 
 /// y = x * factor on two words; the factor is a size.
 struct Scale {
-  explicit Scale(TestedDevice& device) : image(scale_image(device.target())) {
+  explicit Scale(TestedDevice& device) : image(scale_on(device.target())) {
     const BindingIndex x = b.input("x", 8), y = b.output("y", 8);
     b.dispatch(b.kernel(image.info), 2, {b.range(x, 0, 8), b.range(y, 0, 8)}, {Dim("factor")});
   }
@@ -96,7 +97,7 @@ TEST_CASE("device: a list and images may be dropped when the recording is made")
     std::optional<Replay> replay;
     {
       auto b = std::make_unique<ListBuilder>();
-      auto images = std::make_unique<std::vector<ExecutableImage>>(1, store_ids_image(device.target()));
+      auto images = std::make_unique<std::vector<ExecutableImage>>(1, store_ids_on(device.target()));
       const BindingIndex y = b->output("y", 8);
       b->dispatch(b->kernel(images->front().info), 2, {b->range(y, 0, 8)});
       replay.emplace(device.raw(), *b, *images);
@@ -146,7 +147,7 @@ TEST_CASE("device: an empty list passes its waits on to its signals") {
 }
 
 TEST_CASE("device: submissions without signals are run, too") {
-  on_every_device([](TestedDevice& device) {
+  on_every_host_kernel_device([](TestedDevice& device) {
     const auto ran = Semaphore::create();
     const ExecutableImage image =
         host_kernel_image(device.target(), {.name = "tell"},
@@ -174,7 +175,7 @@ TEST_CASE("device: submissions that share nothing need no order") {
 }
 
 TEST_CASE("device: submissions at one time have workgroup memory of their own") {
-  on_every_device([](TestedDevice& device) {
+  on_every_host_kernel_device([](TestedDevice& device) {
     const KernelInfo info{
         .name = "keep", .num_buffers = 1, .num_sizes = 1, .buffer_is_written = {true}, .workgroup_bytes = 256};
     const ExecutableImage image =
@@ -210,7 +211,7 @@ TEST_CASE("device: submissions at one time have workgroup memory of their own") 
 }
 
 TEST_CASE("device: submissions at one time have status words of their own") {
-  on_every_device([](TestedDevice& device) {
+  on_every_host_kernel_device([](TestedDevice& device) {
     const KernelInfo info{.name = "report", .num_sizes = 1};
     const ExecutableImage image =
         host_kernel_image(device.target(), info, [](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
@@ -300,7 +301,7 @@ class RandomWork {
     const BindingIndex source = copy.input("x", kBytes), copied = copy.output("y", kBytes);
     copy.copy(copy.range(source, 0, kBytes), copy.range(copied, 0, kBytes));
     lists_.push_back(copy);
-    const ExecutableImage image = scale_image(target);
+    const ExecutableImage image = scale_on(target);
     ListBuilder scale;
     const BindingIndex x = scale.input("x", kBytes), y = scale.output("y", kBytes);
     scale.dispatch(scale.kernel(image.info), kWords, {scale.range(x, 0, kBytes), scale.range(y, 0, kBytes)},

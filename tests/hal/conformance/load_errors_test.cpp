@@ -2,13 +2,14 @@
 #include <doctest/doctest.h>
 
 #include "tests/hal/conformance/devices.h"
+#include "tests/hal/conformance/kernels.h"
 #include "tests/hal/test_kernels.h"
 
 namespace millrace {
 namespace {
 
 void expect_refusal(TestedDevice& device, const ExecutableImage& image, StatusCode code, const std::string& message) {
-  const std::vector<ExecutableImage> images = {store_ids_image(device.target()), image};
+  const std::vector<ExecutableImage> images = {store_ids_on(device.target()), image};
   const auto executable = device.load(images);
   REQUIRE(!executable.ok());
   CHECK(executable.status().code() == code);
@@ -21,8 +22,8 @@ TEST_CASE("device: an image for a target that the device does not execute is ref
   on_every_device([](TestedDevice& device) {
     const std::string end = device.target().is_cpu() ? "' or a lower level of it; compile for the device's target"
                                                      : "'; compile for the device's target";
-    for (const std::string target : {"amdgpu:gfx1100", "cpu:avx9", "cpu", "", "cuda"}) {
-      ExecutableImage image = store_ids_image(device.target());
+    for (const std::string target : {"amdgpu:gfx1030", "cpu:avx9", "cpu", "", "cuda"}) {
+      ExecutableImage image = store_ids_on(device.target());
       image.info.name = "gelu_0";
       image.target = target;
       expect_refusal(
@@ -40,7 +41,7 @@ TEST_CASE("device: an image for a target that the device does not execute is ref
 TEST_CASE("device: host code above the device's level is refused, an interpreted kernel of that level is not") {
   on_every_host_code_device([](TestedDevice& device) {
     if (device.target().isa == IsaLevel::kAvx512) return;
-    ExecutableImage code = store_ids_image(device.target());
+    ExecutableImage code = store_ids_on(device.target());
     code.target = "cpu:avx512";
     expect_refusal(device, code, StatusCode::kFailedPrecondition,
                    "kernel 'store_ids': its image is for 'cpu:avx512', expected '" + device.target().to_text() +
@@ -99,7 +100,7 @@ TEST_CASE("device: a microkernel is refused, not entered, without its routine or
 }
 
 TEST_CASE("device: an interpreted image without a kernel is refused") {
-  on_every_device([](TestedDevice& device) {
+  on_every_host_kernel_device([](TestedDevice& device) {
     ExecutableImage image = host_kernel_image(device.target(), {.name = "nothing"}, nullptr);
     image.kernel = nullptr;
     expect_refusal(device, image, StatusCode::kInvalidArgument,

@@ -2,13 +2,13 @@
 #include <doctest/doctest.h>
 
 #include "tests/hal/conformance/devices.h"
-#include "tests/hal/test_kernels.h"
+#include "tests/hal/conformance/kernels.h"
 
 namespace millrace {
 
 TEST_CASE("device: what stands before a barrier is seen after it, for every pair of commands") {
   on_every_device([](TestedDevice& device) {
-    const std::vector<ExecutableImage> images = {scale_image(device.target())};
+    const std::vector<ExecutableImage> images = {scale_on(device.target())};
     ListBuilder b;
     const KernelIndex scale = b.kernel(images[0].info);
     const BindingIndex t = b.binding("t", BindingKind::kTransient, 64);
@@ -44,7 +44,7 @@ TEST_CASE("device: barriers with nothing between them are fine") {
 
 TEST_CASE("device: a long chain of dependent commands keeps its order") {
   on_every_device([](TestedDevice& device) {
-    const std::vector<ExecutableImage> images = {scale_image(device.target())};
+    const std::vector<ExecutableImage> images = {scale_on(device.target())};
     ListBuilder b;
     const KernelIndex scale = b.kernel(images[0].info);
     const BindingIndex y = b.output("y", 8);

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/hal/conformance/devices.h"
+#include "tests/hal/conformance/kernels.h"
 #include "tests/hal/test_kernels.h"
 
 namespace millrace {
@@ -52,7 +53,7 @@ TEST_CASE("device: a dispatch of a kernel that is in no table is not recorded") 
 
 TEST_CASE("device: a list is recorded with the executable that has its kernels") {
   on_every_device([](TestedDevice& device) {
-    const std::vector<ExecutableImage> images = {store_ids_image(device.target()), scale_image(device.target())};
+    const std::vector<ExecutableImage> images = {store_ids_on(device.target()), scale_on(device.target())};
     const auto executable = device.load(images).value();
     ListBuilder b;
     b.kernel(images[0].info);
@@ -94,7 +95,7 @@ TEST_CASE("device: a recording of another device is refused, and the signals are
 }
 
 TEST_CASE("device: workgroup memory that cannot be had is refused when recording, by its kernel") {
-  on_every_device([](TestedDevice& device) {
+  on_every_host_kernel_device([](TestedDevice& device) {
     if (device.target().is_gpu()) return;  // refuses to load what it has no room for
     const std::vector<ExecutableImage> images = {workgroup_address_image(1, device.target()),
                                                  workgroup_address_image(1ull << 63, device.target())};

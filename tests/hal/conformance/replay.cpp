@@ -2,6 +2,7 @@
 #include "tests/hal/conformance/replay.h"
 
 #include "millrace/hal/transfer.h"
+#include "tests/hal/conformance/kernels.h"
 #include "tests/hal/test_kernels.h"
 
 namespace millrace {
@@ -26,16 +27,10 @@ std::vector<std::uint32_t> Words::read() const {
 }
 
 Replay append_digit(Device& device, std::uint32_t digit) {
-  const KernelInfo info{.name = "append", .num_buffers = 1, .num_sizes = 1, .buffer_is_written = {true}};
-  const ExecutableImage image = host_kernel_image(device.targets().front(), info,
-                                                  [](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
-                                                    auto* word = static_cast<std::uint32_t*>(args.buffers[0]);
-                                                    *word = *word * 10 + static_cast<std::uint32_t>(args.sizes[0]);
-                                                    return {};
-                                                  });
+  const ExecutableImage image = append_on(device.targets().front());
   ListBuilder b;
   const BindingIndex y = b.output("y", 4);
-  b.dispatch(b.kernel(info), 1, {b.range(y, 0, 4)}, {digit});
+  b.dispatch(b.kernel(image.info), 1, {b.range(y, 0, 4)}, {digit});
   return {device, b, {image}};
 }
 
@@ -49,7 +44,7 @@ Replay set_word(Device& device, std::uint32_t value) {
 Replay nothing(Device& device) { return {device, ListBuilder()}; }
 
 Replay failing(Device& device) {
-  const ExecutableImage image = fail_index_image(device.targets().front());
+  const ExecutableImage image = fail_index_on(device.targets().front());
   ListBuilder b;
   b.dispatch(b.kernel(image.info), 1, {});
   return {device, b, {image}};

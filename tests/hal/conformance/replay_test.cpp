@@ -2,13 +2,13 @@
 #include <doctest/doctest.h>
 
 #include "tests/hal/conformance/devices.h"
-#include "tests/hal/test_kernels.h"
+#include "tests/hal/conformance/kernels.h"
 
 namespace millrace {
 
 TEST_CASE("device: a recording is replayed with new bindings, and keeps nothing of the old ones") {
   on_every_device([](TestedDevice& device) {
-    const std::vector<ExecutableImage> images = {scale_image(device.target())};
+    const std::vector<ExecutableImage> images = {scale_on(device.target())};
     ListBuilder b;
     const BindingIndex x = b.input("x", 12);
     const BindingIndex y = b.output("y", 12);
@@ -28,7 +28,7 @@ TEST_CASE("device: a recording is replayed with new bindings, and keeps nothing 
 
 TEST_CASE("device: a recording is replayed with new sizes: groups, ranges and arguments follow") {
   on_every_device([](TestedDevice& device) {
-    const std::vector<ExecutableImage> images = {scale_image(device.target())};
+    const std::vector<ExecutableImage> images = {scale_on(device.target())};
     const SizeExpr n = Dim("n").at_most(100);
     ListBuilder b;
     const BindingIndex x = b.input("x", n * 4);
@@ -50,7 +50,7 @@ TEST_CASE("device: a recording is replayed with new sizes: groups, ranges and ar
 
 TEST_CASE("device: a submission that was refused does not harm the next") {
   on_every_device([](TestedDevice& device) {
-    const std::vector<ExecutableImage> images = {store_ids_image(device.target())};
+    const std::vector<ExecutableImage> images = {store_ids_on(device.target())};
     ListBuilder b;
     const BindingIndex y = b.output("y", 12);
     b.dispatch(b.kernel(images[0].info), 3, {b.range(y, 0, 12)});
@@ -68,7 +68,7 @@ TEST_CASE("device: a submission that was refused does not harm the next") {
 
 TEST_CASE("device: two recordings of one list and executable do not know of each other") {
   on_every_device([](TestedDevice& device) {
-    const std::vector<ExecutableImage> images = {store_ids_image(device.target())};
+    const std::vector<ExecutableImage> images = {store_ids_on(device.target())};
     ListBuilder b;
     const BindingIndex y = b.output("y", 8);
     b.dispatch(b.kernel(images[0].info), 2, {b.range(y, 0, 8)});

@@ -5,6 +5,7 @@
 
 #include "millrace/hal/transfer.h"
 #include "tests/hal/conformance/devices.h"
+#include "tests/hal/conformance/kernels.h"
 #include "tests/hal/test_kernels.h"
 
 namespace millrace {
@@ -68,7 +69,7 @@ TEST_CASE("device: a submission waits until every value is reached") {
 }
 
 TEST_CASE("device: two threads take turns on one recording through a timeline") {
-  on_every_device([](TestedDevice& device) {
+  on_every_host_kernel_device([](TestedDevice& device) {
     constexpr std::uint64_t kTurns = 200;
     const std::vector<ExecutableImage> images = {
         host_kernel_image(device.target(), {.name = "increment", .num_buffers = 1, .buffer_is_written = {true}},
@@ -143,7 +144,7 @@ TEST_CASE("device: a submission that is waiting when the failure comes passes it
 
 TEST_CASE("device: refused and failed submissions give their status to every signal") {
   on_every_device([](TestedDevice& device) {
-    const std::vector<ExecutableImage> images = {fail_index_image(device.target())};
+    const std::vector<ExecutableImage> images = {fail_index_on(device.target())};
     ListBuilder b;
     b.dispatch(b.kernel(images[0].info), 1, {});
     const auto recording = device.record(b.list, device.load(images).value()).value();

@@ -7,8 +7,8 @@
 #include <doctest/doctest.h>
 
 #include "tests/hal/conformance/devices.h"
+#include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
-#include "tests/hal/test_kernels.h"
 
 namespace millrace {
 namespace {
@@ -84,7 +84,7 @@ TEST_CASE("device: a download writes its range alone, from any offset to any off
 
 TEST_CASE("device: an upload, a dispatch on it and a download of its result are one list") {
   on_every_device([](TestedDevice& device) {
-    const ExecutableImage image = scale_image(device.target());
+    const ExecutableImage image = scale_on(device.target());
     ListBuilder b;
     const BindingIndex x = b.host("x", kIn, 16), y = b.host("y", kOut, 16);
     const BindingIndex t = b.binding("t", BindingKind::kTransient, 32);
@@ -286,7 +286,7 @@ TEST_CASE("device: host memory that is null or too short is refused") {
 
 TEST_CASE("device: a failed list downloads nothing after its failure") {
   on_every_device([](TestedDevice& device) {
-    const ExecutableImage image = fail_index_image(device.target());
+    const ExecutableImage image = fail_index_on(device.target());
     ListBuilder b;
     const BindingIndex t = b.input("t", 4), y = b.host("y", kOut, 4);
     b.dispatch(b.kernel(image.info), 1, {});

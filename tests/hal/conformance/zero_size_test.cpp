@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/hal/conformance/devices.h"
+#include "tests/hal/conformance/kernels.h"
 #include "tests/hal/test_kernels.h"
 
 namespace millrace {
@@ -30,7 +31,7 @@ TEST_CASE("device: an empty buffer is allocated and bound") {
 
 TEST_CASE("device: null may be bound where nothing is asked for, and commands on nothing do nothing") {
   on_every_device([](TestedDevice& device) {
-    const ExecutableImage image = scale_image(device.target());
+    const ExecutableImage image = scale_on(device.target());
     ListBuilder b;
     const BindingIndex x = b.input("x", 0);
     const BindingIndex y = b.output("y", 0);
@@ -43,7 +44,7 @@ TEST_CASE("device: null may be bound where nothing is asked for, and commands on
 }
 
 TEST_CASE("device: a dispatch of 0 groups runs nothing") {
-  on_every_device([](TestedDevice& device) {
+  on_every_host_kernel_device([](TestedDevice& device) {
     int calls = 0;
     const std::vector<ExecutableImage> images = {host_kernel_image(
         device.target(), {.name = "count"}, [&](const KernelArgs&, std::uint32_t, std::uint32_t) -> Status {
