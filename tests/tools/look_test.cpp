@@ -204,13 +204,30 @@ TEST_CASE("explain and dump tell values by the names of the text") {
   CHECK(contains(here.output_of("dump net.mr --stage dispatch"), "%product"));
 }
 
+TEST_CASE("a device is taken for the best target that it runs") {
+  const Workplace here;
+  CHECK(here.output_of("explain net.mr --target isa:gfx90a,seed=3") ==
+        here.output_of("explain net.mr --target amdgpu:gfx90a"));
+  CHECK(here.output_of("dump net.mr --stage asm --target isa:gfx1100") ==
+        here.output_of("dump net.mr --stage asm --target amdgpu:gfx1100"));
+  CHECK(here.error_of("explain net.mr --target isa:gfx906") ==
+        "millrace: device 'isa:gfx906': target 'amdgpu:gfx906': gfx target 'gfx906' is not known, expected one of: "
+        "gfx90a, gfx942, gfx1030, gfx1100, gfx1151, gfx1201\n");
+}
+
 TEST_CASE("devices tells what is here, and what is not") {
   const Workplace here;
   const std::string text = here.output_of("devices");
   for (const char* part :
        {"\n  cpu             this host: available\n                  cpu: this host, ", " GiB; runs cpu:",
         "\n                  sim:gfx1100: a simulated gfx1100, in this host's memory; runs sim:gfx1100\n",
-        "\n  hip             AMD GPUs: not built in\n", "\n  sim             a simulated GPU: available\n",
+        "\n                  cpu:threads=N: N threads, the calling one included; cpu:threads=cores: ",
+        "; pinned=on: each on a CPU of its own\n", "\n  hip             AMD GPUs: not built in\n",
+        "\n  sim             a simulated GPU: available\n",
+        "\n  isa             a GPU's machine code, executed: available\n",
+        "\n                  isa:gfx1100: a gfx1100 whose machine code is executed in this host's memory; runs "
+        "amdgpu:gfx1100\n",
+        "\n  amdgpu:gfx1100  a GPU elsewhere; isa:gfx1100 executes it here; generators: llvm\n",
         "\n  cpu:baseline    runs here; generators: ", "\n  sim:gfx1100     simulated here; generators: interpreter\n",
         "\n  xbyak           xbyak 0x",
         "not for cpu:baseline: xbyak: needs FMA, cpu:baseline has none; say cpu:avx2 or cpu:avx512\n",

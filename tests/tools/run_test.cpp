@@ -102,7 +102,56 @@ TEST_CASE("a run on a simulated GPU counts what each kernel did, and no other do
         "all              1          2176        2048           2048            0               0               0    "
         "       0\n");
   CHECK(here.error_of("run neg.mr --input x=ones --counts") ==
-        "millrace: --counts: device 'cpu' counts nothing, expected a simulated one; say --device sim:gfx1100\n");
+        "millrace: --counts: device 'cpu' counts nothing, expected a GPU of sim or isa; say --device sim:gfx1100 or "
+        "isa:gfx1100\n");
+}
+
+TEST_CASE("a run on a GPU whose machine code is executed gives the host's results, cold and warm, in any order") {
+  const Workplace here;
+  Workplace::forget_kernels();
+  const std::string run = "run top.mr --input x=randn --dim rows=5";
+  const std::string expected = here.output_of(run);
+  for (const std::string how : {"isa:gfx1100", "isa:gfx1100", "isa:gfx1100 --seed 3", "isa:gfx90a,seed=3",
+                                "isa:gfx1201,checks=off", "'trace(isa:gfx1030)' --seed 4 2>/dev/null"}) {
+    CAPTURE(how);
+    CHECK(here.output_of(run + " --device " + how) == expected);
+  }
+}
+
+TEST_CASE("a run on a GPU whose machine code is executed counts what each kernel did") {
+  const Workplace here;
+  const test::ToolRun run = here.run("run top.mr --input x=ones --dim rows=5 --device isa:gfx1100 --counts");
+  CHECK(run.exit_code == 0);
+  CHECK(run.error.starts_with(
+      "kernel               groups       waves      vector       lanes      scalar  scalar loads      global       "
+      "local"
+      "    branches       waits    barriers       other  bytes read  bytes written  local read  local written  bank "
+      "conflicts\nadd_topk_0_load "));
+  CHECK(contains(run.error, "\nadd_topk_0  "));
+  CHECK(contains(run.error, "\nall  "));
+}
+
+TEST_CASE("threads change no result, and every command takes them") {
+  const Workplace here;
+  for (const std::string device : {"cpu:threads=2", "cpu:baseline,threads=3"}) {
+    CHECK(here.output_of("run top.mr --input x=arange,2x10 --device '" + device + "'") ==
+          here.output_of("run top.mr --input x=arange,2x10"));
+  }
+  CHECK(here.output_of("explain top.mr --target cpu:threads=2") == here.output_of("explain top.mr"));
+  CHECK(here.error_of("run top.mr --input x=ones,2x10 --device cpu:threads=0") ==
+        "millrace: device 'cpu:threads=0': threads is '0', expected a number from 1 to 1024, or cores\n");
+}
+
+TEST_CASE("a seed goes to devices that have an order to shuffle, and is given once") {
+  const Workplace here;
+  CHECK(here.output_of("run top.mr --input x=arange,2x10 --device sim:gfx90a --seed 7") ==
+        here.output_of("run top.mr --input x=arange,2x10"));
+  CHECK(here.error_of("run top.mr --input x=ones,2x10 --seed 7") ==
+        "millrace: device 'cpu:seed=7': option 'seed' is not known; cpu takes a level (baseline, avx2 or avx512), "
+        "threads and pinned\n");
+  CHECK(here.error_of("run top.mr --input x=ones,2x10 --device isa:gfx90a,seed=1 --seed 7") ==
+        "millrace: device 'isa:gfx90a,seed=1,seed=7': option 'seed' is given twice; say a driver and what it "
+        "takes, such as cpu, cpu:avx2 or trace(cpu)\n");
 }
 
 TEST_CASE("a size that stands in an attribute alone, or that a pass drops, comes by name") {
@@ -235,11 +284,15 @@ TEST_CASE("mistakes in outputs and devices are named") {
         "millrace: npy 'none/v.npy': the file cannot be written: No such file or directory; check the path and the "
         "space\n");
   CHECK(error("--device gpu") ==
-        "millrace: device 'gpu' is not known; devices built in: cpu, sim; code generators built in: xbyak, llvm, "
-        "interpreter; say 'cpu' for this host\n");
+        "millrace: device 'gpu' is not known; devices built in: cpu, sim, isa; code generators built in: xbyak, "
+        "llvm, interpreter; say 'cpu' for this host\n");
   CHECK(error("--device amdgpu:fast")
             .starts_with("millrace: device 'amdgpu:fast': target 'amdgpu:fast': gfx target 'fast' is not known, "
                          "expected one of: gfx90a, "));
+  CHECK(error("--device amdgpu:gfx1100") ==
+        "millrace: device 'amdgpu:gfx1100': code can be generated for it, but no driver here runs it; say sim:gfx1100 "
+        "to simulate it; say isa:gfx1100 to execute it; devices built in: cpu, sim, isa; code generators built in: "
+        "xbyak, llvm, interpreter\n");
   CHECK(error("--generator fast") ==
         "millrace: compile: generator 'fast' is not known; code generators built in: xbyak, llvm, interpreter; force "
         "one of these\n");

@@ -34,8 +34,8 @@ TEST_CASE("the manual page names every command with its options and examples") {
   }
   CHECK_FALSE(contains(page, ".SS man"));
   for (const char* option : {"\\-\\-input", "\\-\\-output", "\\-\\-dim", "\\-\\-device", "\\-\\-trace", "\\-\\-repeat",
-                             "\\-\\-counts", "\\-\\-stage", "\\-\\-target", "\\-\\-format", "\\-\\-kernel",
-                             "\\-\\-dispatch", "\\-\\-json", "\\-\\-min\\-time", "\\-\\-generator"}) {
+                             "\\-\\-counts", "\\-\\-seed", "\\-\\-stage", "\\-\\-target", "\\-\\-format",
+                             "\\-\\-kernel", "\\-\\-dispatch", "\\-\\-json", "\\-\\-min\\-time", "\\-\\-generator"}) {
     CHECK(contains(page, std::string("\\fB") + option));
   }
 }

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
+#include <functional>
+#include <memory>
 #include <string>
 
-#include "millrace/hal/sim_device.h"
+#include "millrace/graph/context.h"
+#include "millrace/hal/device.h"
 
 namespace millrace::tool {
 
-/// The simulated device of the name. Fails for any other: nobody counts there.
-Result<std::shared_ptr<SimDevice>> counting_device(const std::string& name);
+/// A device that counts what kernels do.
+struct CountingDevice {
+  std::shared_ptr<Device> device;
+  /// A table of what the kernels of the last run did: a dispatch per line, and their sum.
+  std::function<std::string()> counts_text;
+};
 
-/// A table of what the kernels of one run did: a dispatch a line, and their sum.
-std::string counts_text(std::span<const SimDispatch>);
+/// Opens a device of sim or isa. Fails for any other: nobody counts there.
+Result<CountingDevice> open_counting_device(const Context&, const std::string& spec);
 
 }  // namespace millrace::tool

@@ -12,13 +12,14 @@
 #include "millrace/jit/kernel_compiler.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
+#include "tools/millrace/tool_context.h"
 
 namespace millrace::tool {
 namespace {
 
 /// Drivers that the design has, for the line that says that they are not here.
 constexpr std::pair<std::string_view, std::string_view> kKnownDrivers[] = {
-    {"cpu", "this host"}, {"hip", "AMD GPUs"}, {"sim", "a simulated GPU"}};
+    {"cpu", "this host"}, {"hip", "AMD GPUs"}, {"sim", "a simulated GPU"}, {"isa", "a GPU's machine code, executed"}};
 
 std::string line(std::string_view name, std::string_view text) { return fmt::format("  {:<15} {}\n", name, text); }
 
@@ -45,6 +46,12 @@ std::string enumerated_text(const Context& context, std::string_view name) {
     text += line("", fmt::format("{}: {}{}; runs {}", device.name, device.description, memory,
                                  fmt::join(device.targets | std::views::transform(target_text), ", ")));
   }
+  if (name == "cpu") {
+    text +=
+        line("", fmt::format("cpu:threads=N: N threads, the calling one included; cpu:threads=cores: {}; pinned=on: "
+                             "each on a CPU of its own",
+                             num_physical_cores()));
+  }
   return text;
 }
 
@@ -60,9 +67,9 @@ std::vector<TargetSpec> all_targets() {
   return targets;
 }
 
-std::string_view place_text(const TargetSpec& spec) {
+std::string place_text(const TargetSpec& spec) {
   if (spec.is_simulated()) return "simulated here";
-  if (spec.is_gpu()) return "a GPU elsewhere";
+  if (spec.is_gpu()) return fmt::format("a GPU elsewhere; isa:{} executes it here", spec.gfx);
   const std::span<const IsaLevel> host = host_isa_levels();
   return std::ranges::find(host, spec.isa) != host.end() ? "runs here" : "this host lacks it";
 }
@@ -107,7 +114,7 @@ std::string generators_text(const Context& context) {
 }
 
 Status devices() {
-  const std::shared_ptr<const Context> context = make_default_context();
+  const std::shared_ptr<const Context> context = make_context();
   std::string text = "devices\n";
   for (const auto& [name, what] : kKnownDrivers) {
     text += line(name, fmt::format("{}: {}", what, driver_text(*context, name))) + enumerated_text(*context, name);

@@ -12,6 +12,7 @@
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
 #include "tools/millrace/graph_dot.h"
+#include "tools/millrace/tool_context.h"
 
 namespace millrace::tool {
 namespace {
@@ -85,8 +86,8 @@ Result<std::string> list_kernels(const LoweredGraph& lowered, const Context& con
 
 Status dump(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
-  const std::shared_ptr<const Context> context = make_default_context({.llvm = {.line_tables = arguments.line_tables}});
-  MILLRACE_TRY_ASSIGN(const Target target, context->target(arguments.graph.target));
+  const std::shared_ptr<const Context> context = make_context({.llvm = {.line_tables = arguments.line_tables}});
+  MILLRACE_TRY_ASSIGN(const Target target, find_target(*context, arguments.graph.target));
   MILLRACE_TRY_ASSIGN(const LoweredGraph lowered, lower_graph(std::move(graph), arguments.graph, *context));
   const Graph& result = lowered.dispatch.graph;
   if (arguments.format == "dot") return write_text(arguments.output, graph_dot(result));

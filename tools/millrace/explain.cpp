@@ -12,6 +12,7 @@
 #include "tools/millrace/command.h"
 #include "tools/millrace/dims.h"
 #include "tools/millrace/graph_arguments.h"
+#include "tools/millrace/tool_context.h"
 
 namespace millrace::tool {
 namespace {
@@ -183,8 +184,8 @@ class Explainer {
 
 Status explain(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
-  const std::shared_ptr<const Context> context = make_default_context();
-  MILLRACE_TRY_ASSIGN(const Target target, context->target(arguments.graph.target));
+  const std::shared_ptr<const Context> context = make_context();
+  MILLRACE_TRY_ASSIGN(const Target target, find_target(*context, arguments.graph.target));
   MILLRACE_TRY_ASSIGN(const auto known, collect_symbols(graph));
   MILLRACE_TRY_ASSIGN(SymbolValues symbols, parse_dims(known, arguments.dims));
   symbols.merge(pinned_values(known));

@@ -12,6 +12,7 @@
 #include "millrace/hal/device.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "tools/millrace/progress_line.h"
+#include "tools/millrace/tool_context.h"
 
 namespace millrace::tool {
 void add_graph_file(CLI::App& app, GraphArguments& arguments) {
@@ -20,7 +21,8 @@ void add_graph_file(CLI::App& app, GraphArguments& arguments) {
 
 void add_target(CLI::App& app, GraphArguments& arguments, const char* flag) {
   app.add_option(flag, arguments.target,
-                 "cpu (the host's best), cpu:avx2, sim:gfx1100, ...: 'millrace devices' lists all.")
+                 "cpu (the host's best), cpu:avx2, cpu:threads=4 (or cores), sim:gfx1100 (a GPU,\n"
+                 "simulated), isa:gfx1100 (its machine code, executed), ...: 'millrace devices' lists all.")
       ->type_name("TARGET");
   app.add_option("--generator", arguments.generator, "Force a code generator: xbyak, llvm or interpreter.")
       ->type_name("NAME");
@@ -31,6 +33,7 @@ Result<Graph> read_graph(const GraphArguments& arguments) { return millrace::rea
 Result<Program> compile_graph(Graph graph, const GraphArguments& arguments, std::shared_ptr<Device> device) {
   ProgressLine line(stderr);
   CompileOptions options;
+  options.context = make_context_for(arguments.target);
   options.device = arguments.target;
   options.on_device = std::move(device);
   options.lowering.compile.force_generator = arguments.generator;
@@ -39,7 +42,7 @@ Result<Program> compile_graph(Graph graph, const GraphArguments& arguments, std:
 }
 
 Result<LoweredGraph> lower_graph(Graph graph, const GraphArguments& arguments, const Context& context) {
-  MILLRACE_TRY_ASSIGN(const Target target, context.target(arguments.target));
+  MILLRACE_TRY_ASSIGN(const Target target, find_target(context, arguments.target));
   LowerOptions options;
   options.compile.force_generator = arguments.generator;
   return millrace::lower_graph(std::move(graph), target, options);

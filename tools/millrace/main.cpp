@@ -25,8 +25,9 @@ constexpr Command kCommands[] = {
     {"run", "Compile a graph and run it, with NumPy files in and out.", add_run,
      "  millrace run top.mr --input x=@x.npy --output values=@values.npy\n"
      "  millrace run top.mr --input x=randn --dim rows=8\n"
-     "  millrace run top.mr --input x=arange,8x32000 --device cpu:avx2 --repeat 100\n"
-     "  millrace run top.mr --input x=@x.npy --trace trace.json"},
+     "  millrace run top.mr --input x=arange,8x32000 --device cpu:avx2,threads=4 --repeat 100\n"
+     "  millrace run top.mr --input x=@x.npy --trace trace.json\n"
+     "  millrace run top.mr --input x=randn --dim rows=8 --device isa:gfx1100 --seed 1 --counts"},
     {"dump", "Print a graph at a stage of its compilation, down to machine code.", add_dump,
      "  millrace dump top.mr --stage kernels\n"
      "  millrace dump top.mr --stage graph --format dot | dot -Tsvg -o top.svg\n"

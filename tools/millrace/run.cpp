@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "tools/millrace/graph_arguments.h"
 #include "tools/millrace/print_array.h"
 #include "tools/millrace/run_arguments.h"
+#include "tools/millrace/tool_context.h"
 #include "tools/millrace/trace.h"
 
 namespace millrace::tool {
@@ -22,6 +24,7 @@ struct Arguments {
   std::vector<std::string> outputs;
   std::string trace;
   bool counts = false;
+  std::optional<std::uint64_t> seed;
   std::uint32_t repeat = 1;
 };
 
@@ -119,11 +122,15 @@ Status run(const Arguments& arguments) {
   MILLRACE_TRY(require_own_file(arguments.trace, files, outputs));
   RunArguments run = maker.make(0);
   times.compile_begin = TraceClock::now();
-  std::shared_ptr<SimDevice> counting;
-  if (arguments.counts) {
-    MILLRACE_TRY_ASSIGN(counting, counting_device(arguments.graph.target));
+  GraphArguments on = arguments.graph;
+  if (arguments.seed) {
+    MILLRACE_TRY_ASSIGN(on.target, with_seed(on.target, *arguments.seed));
   }
-  MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), arguments.graph, counting));
+  CountingDevice counting;
+  if (arguments.counts) {
+    MILLRACE_TRY_ASSIGN(counting, open_counting_device(*make_context(), on.target));
+  }
+  MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), on, counting.device));
   MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
   CommandTimes commands;
   if (!arguments.trace.empty()) session.observe(&commands);
@@ -131,7 +138,7 @@ Status run(const Arguments& arguments) {
   times.outputs_begin = TraceClock::now();
   MILLRACE_TRY(write_outputs(outputs, run, files));
   times.outputs_end = TraceClock::now();
-  if (counting) write_notice(counts_text(counting->dispatches()));
+  if (counting.device) write_notice(counting.counts_text());
   if (arguments.trace.empty()) return {};
   return write_text(arguments.trace, chrome_trace(program, times, commands, run.symbols));
 }
@@ -153,8 +160,10 @@ Action add_run(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(1u, 1'000'000'000u).description(""));
   app.add_flag("--counts", arguments->counts,
-               "Say on standard error what the kernels did, on a simulated GPU.\n"
-               "Bytes are those that threads ask for; shared: of workgroup memory.");
+               "Say on standard error what the kernels did, on a GPU of sim or isa.\n"
+               "Bytes are those that threads ask for; shared, local: of workgroup memory.");
+  app.add_option("--seed", arguments->seed, "Shuffle the order of workgroups and waves, on a GPU of sim or isa.")
+      ->type_name("N");
   app.add_option("--trace", arguments->trace, "Write what was done when, as JSON that ui.perfetto.dev opens.")
       ->type_name("FILE");
   return [arguments] { return run(*arguments); };

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "millrace/graph/context.h"
+#include "millrace/jit/target.h"
+
+namespace millrace::tool {
+
+/// The library's default context and the driver isa, which executes a GPU's machine code.
+std::shared_ptr<const Context> make_context(const ContextOptions& = {});
+
+/// The context for programs that run on the device of a spec. Where machine code is executed, it has line tables: what
+/// the device finds is told with the line of the kernel's text.
+std::shared_ptr<const Context> make_context_for(const std::string& device);
+
+/// A target by its own spec, "amdgpu:gfx1100", or by that of a device, "isa:gfx1100": then the best that it runs.
+Result<Target> find_target(const Context&, const std::string& spec);
+
+/// The spec with an option more: "sim:gfx1100", 3 give "sim:gfx1100,seed=3". A wrapper's option goes to what it wraps.
+Result<std::string> with_seed(const std::string& device, std::uint64_t seed);
+
+}  // namespace millrace::tool
