@@ -1,13 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/llvm/lanewise.h"
 
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
 
 namespace millrace {
 namespace {
 
 using llvm::Value;
+
+/// Hides from AMDGPU's code generation how an unsigned dividend of 64 bits was made, unless its highest bit is known to
+/// be 0. LLVM 19 divides in 32 bits where the dividend has 32 equal bits in front
+/// (AMDGPUCodeGenPrepare::getDivNumBits), whether they are zeros or copies of a sign: u64(i32(-1)) / 7 was 0xffffffff
+/// / 7.
+Value* hide_sign(llvm::IRBuilder<>& ir, Value* x) {
+  const llvm::DataLayout& layout = ir.GetInsertBlock()->getModule()->getDataLayout();
+  if (!x->getType()->getScalarType()->isIntegerTy(64) || llvm::computeKnownBits(x, layout).isNonNegative()) return x;
+  if (auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType())) {
+    Value* hidden = llvm::PoisonValue::get(type);
+    for (unsigned i = 0; i < type->getNumElements(); ++i) {
+      hidden = ir.CreateInsertElement(hidden, hide_sign(ir, ir.CreateExtractElement(x, i)), i);
+    }
+    return hidden;
+  }
+  auto* type = llvm::FunctionType::get(x->getType(), {x->getType()}, false);
+  llvm::CallInst* same = ir.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", /*hasSideEffects=*/false), {x});
+  same->setDoesNotAccessMemory();
+  same->setDoesNotThrow();
+  return same;
+}
 
 /// x / y towards zero; x / 0 is 0; lowest / -1 wraps to lowest. The hardware traps on both, so both are avoided.
 Value* emit_integer_divide(llvm::IRBuilder<>& ir, bool is_signed, Value* x, Value* y) {
@@ -223,6 +247,10 @@ Value* emit_lanewise(llvm::IRBuilder<>& ir, const LlvmTarget& target, KernelOp o
       break;
   }
   if (rule_of(op) == KernelOpRule::kCompare) return emit_compare(ir, op, from, x[0], x[1]);
+  const bool divides = op == KernelOp::kDiv || op == KernelOp::kRem;
+  if (divides && is_unsigned(from) && target.subgroup_size > 1) {
+    return emit_integer_arith(ir, op, from, {hide_sign(ir, x[0]), x[1]});
+  }
   return is_float(from) ? emit_float_arith(ir, target, op, x) : emit_integer_arith(ir, op, from, x);
 }
 
