@@ -74,7 +74,8 @@ struct Session::State {
   std::vector<BufferBinding> bindings;  // inputs, outputs, constants, slab: as record_commands binds them
   std::vector<std::int64_t> sizes;      // as CommandList::sizes
   OverlapCheck overlaps;
-  std::unique_ptr<Staging> staging;  // null where the device addresses caller memory
+  std::vector<TensorBinding> named_inputs, named_outputs;  // of a run whose arguments have names, in order
+  std::unique_ptr<Staging> staging;                        // null where the device addresses caller memory
   // The arguments for which `sizes` was evaluated:
   bool is_bound = false;
   std::vector<Extents> extents;  // one per input
@@ -149,8 +150,8 @@ Status Session::State::bind_slab() {
 /// Checks the arguments and writes their memory to `bindings`.
 Status Session::State::bind_arguments(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
                                       std::span<const DimBinding> dims) {
-  MILLRACE_TRY(check_count(inputs.size(), program->inputs.size(), "input"));
-  MILLRACE_TRY(check_count(outputs.size(), program->outputs.size(), "output"));
+  MILLRACE_TRY_ASSIGN(inputs, in_order(inputs, program->inputs, "input", named_inputs));
+  MILLRACE_TRY_ASSIGN(outputs, in_order(outputs, program->outputs, "output", named_outputs));
   if (!is_bound_to(inputs, dims)) {
     const Status bound = bind(inputs, dims);
     if (!bound.ok()) return Status(bound.code(), "run: " + bound.message());
@@ -166,6 +167,7 @@ Status Session::State::bind_arguments(std::span<const TensorBinding> inputs, std
   for (std::size_t i = 0; i < inputs.size(); ++i) MILLRACE_TRY(bind_memory(inputs[i], program->inputs[i], "input"));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].has_extents) MILLRACE_TRY(check_output_extents(outputs[i], program->outputs[i], values));
+    MILLRACE_TRY(check_writable(outputs[i], program->outputs[i]));
     MILLRACE_TRY(bind_memory(outputs[i], program->outputs[i], "output"));
   }
   return overlaps.check(std::span(bindings).first(num_arguments()), program->inputs, program->outputs);
@@ -286,8 +288,7 @@ Status moved_from() { return failed_precondition("run: the session was moved fro
 
 }  // namespace
 
-Status Session::run(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
-                    std::span<const DimBinding> dims) {
+Status Session::run(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs, ListView<DimBinding> dims) {
   return guard_allocations("run", [&]() -> Status {
     if (state_ == nullptr) return moved_from();
     const OneThread one(state_->is_busy);
@@ -302,8 +303,8 @@ Status Session::run(std::span<const TensorBinding> inputs, std::span<const Tenso
   });
 }
 
-Result<Timepoint> Session::submit(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
-                                  std::span<const DimBinding> dims, std::span<const Timepoint> wait) {
+Result<Timepoint> Session::submit(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs,
+                                  ListView<DimBinding> dims, std::span<const Timepoint> wait) {
   return guard_allocations("run", [&]() -> Result<Timepoint> {
     if (state_ == nullptr) return moved_from();
     const OneThread one(state_->is_busy);
