@@ -68,7 +68,6 @@ inline constexpr unsigned kHostRegisterDefault = 0;  // hipHostRegisterDefault
 inline constexpr int kMemoryAllocationPinned = 1;    // hipMemAllocationTypePinned
 inline constexpr int kMemoryLocationDevice = 1;      // hipMemLocationTypeDevice
 
-using Device = int;  // hipDevice_t: an ordinal
 using DevicePointer = void*;
 using Stream = struct OpaqueStream*;
 using Event = struct OpaqueEvent*;
