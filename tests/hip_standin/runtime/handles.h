@@ -33,31 +33,35 @@ class Handles {
   void remove_if(auto is_gone) {
     std::erase_if(objects_, [&](const auto& entry) { return is_gone(*entry.second); });
   }
-  /// Numbers go on, so that old handles stay unknown.
-  void clear() { objects_.clear(); }
+  /// Old handles stay unknown.
+  void clear() {
+    objects_.clear();
+    last_ = 0;
+    ++epoch_;
+  }
 
   auto begin() const { return objects_.begin(); }
   auto end() const { return objects_.end(); }
-  std::size_t size() const { return objects_.size(); }
 
   /// From 1 on, in the order of creation; 0 for what is no handle of this kind.
-  static std::uint64_t number_of(const void* handle) {
+  std::uint64_t number_of(const void* handle) const {
     const auto bits = reinterpret_cast<std::uint64_t>(handle);
-    return bits >> kShift == kHigh ? bits & kNumberBits : 0;
+    return bits >> kNumberBits == high_bits() ? bits & ((std::uint64_t{1} << kNumberBits) - 1) : 0;
   }
   template <class Handle>
-  static Handle handle_of(std::uint64_t number) {
-    return reinterpret_cast<Handle>(kHigh << kShift | number);
+  Handle handle_of(std::uint64_t number) const {
+    return reinterpret_cast<Handle>(high_bits() << kNumberBits | number);
   }
 
  private:
-  static constexpr int kShift = 48;
-  // Not canonical: no address on x86-64, nor on AArch64.
-  static constexpr std::uint64_t kHigh = 0x4800 | static_cast<std::uint64_t>(kKind);
-  static constexpr std::uint64_t kNumberBits = (std::uint64_t{1} << kShift) - 1;
+  static constexpr int kNumberBits = 32, kEpochBits = 16;
+  /// Above the epoch: not canonical, so no address on x86-64, nor on AArch64.
+  std::uint64_t high_bits() const {
+    return (0x4800 | static_cast<std::uint64_t>(kKind)) << kEpochBits | (epoch_ & ((1u << kEpochBits) - 1));
+  }
 
-  std::map<std::uint64_t, std::shared_ptr<T>> objects_;
-  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<T>> objects_;  // by number
+  std::uint64_t last_ = 0, epoch_ = 0;
 };
 
 }  // namespace millrace::hip_standin

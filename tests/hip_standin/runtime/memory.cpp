@@ -25,7 +25,7 @@ std::shared_ptr<Allocation> Memory::allocate(int device, std::uint64_t size_byte
 
 void Memory::release(Allocation& allocation) {
   if (allocation.bytes != nullptr) unmap_pages(std::exchange(allocation.bytes, nullptr), allocation.size_bytes);
-  allocation.state = Allocation::State::kGone;
+  allocation.is_released = true;
 }
 
 std::shared_ptr<Allocation> Memory::find(std::uint64_t address) const {
@@ -68,9 +68,7 @@ const PinnedRange* Memory::find_overlapping_pinned(std::uint64_t address, std::u
 std::vector<std::string> Memory::live_objects() const {
   std::vector<std::string> texts;
   for (const auto& [address, allocation] : allocations_) {
-    const bool is_live =
-        allocation->state == Allocation::State::kLive || allocation->state == Allocation::State::kPromised;
-    if (is_live) texts.push_back(allocation->to_text());
+    if (!allocation->is_released) texts.push_back(allocation->to_text());
   }
   for (const auto& [address, range] : pinned_) {
     texts.push_back(fmt::format("{} {} bytes of the host at {:#x}", range.size_bytes,

@@ -21,18 +21,14 @@ struct Pool {
 
 /// Memory of a device. Nobody can access its addresses: the stand-in has the bytes elsewhere.
 struct Allocation {
-  enum class State : std::uint8_t {
-    kPromised,  // the stream has not come to its allocation yet
-    kLive,
-    kReleased,  // as far as the application goes; commands queued before may use it
-    kGone,
-  };
   std::uint64_t address = 0, size_bytes = 0;
   int device = 0;
   std::shared_ptr<Pool> pool = {};  // null: hipMalloc's
   std::byte* bytes = nullptr;       // null once it is gone
-  State state = State::kLive;
+  bool has_begun = true;            // false until the stream that allocates it comes to that
+  bool is_released = false;         // by a call; commands that were queued before may use it
 
+  bool is_gone() const { return bytes == nullptr; }
   std::uint64_t charged_bytes() const { return round_to_pages(size_bytes); }
   /// "64 bytes of device 0 at 0x7f0000001000".
   std::string to_text() const;

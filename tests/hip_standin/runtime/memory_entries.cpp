@@ -67,8 +67,8 @@ Error hipFree(void* pointer) {
     if (pointer == nullptr) return Error::kSuccess;
     const std::uint64_t address = number_of(pointer);
     const auto allocation = state.memory.find(address);
-    const bool is_live = allocation != nullptr && allocation->address == address &&
-                         allocation->state == Allocation::State::kLive && allocation->pool == nullptr;
+    const bool is_live = allocation != nullptr && allocation->address == address && !allocation->is_released &&
+                         allocation->pool == nullptr;
     if (!is_live) {
       return misuse(state, call, Error::kInvalidValue,
                     fmt::format("{:#x}: no live allocation of hipMalloc begins here", address));
@@ -136,7 +136,7 @@ Error hipPointerGetAttributes(PointerAttributes* attributes, const void* pointer
     constexpr int kHost = 1, kDevice = 2;  // hipMemoryType of HIP 6
     *attributes = {};
     const auto allocation = state.memory.find(number_of(pointer));
-    if (allocation != nullptr && allocation->bytes != nullptr) {
+    if (allocation != nullptr && !allocation->is_gone()) {
       call.device = allocation->device;
       *attributes = {.type = state.is_hip6() ? kDevice : kDevice - 1,
                      .device = allocation->device,

@@ -69,7 +69,7 @@ Error hipModuleLoadData(Module* handle, const void* image) {
     auto module = std::make_shared<ModuleState>(ModuleState{.device = call.device, .object = std::move(object)});
     call.bytes = module->object->bytes.size();
     module->number = state.modules.add(module);
-    *handle = Modules::handle_of<Module>(module->number);
+    *handle = state.modules.handle_of<Module>(module->number);
     return Error::kSuccess;
   });
 }
@@ -103,7 +103,7 @@ Error hipModuleGetFunction(Function* handle, Module module_handle, const char* n
     if (kernel == module->object->kernels.end()) return Error::kNotFound;
     const auto function =
         std::make_shared<const KernelFunction>(KernelFunction{module->number, module->device, *kernel, module->object});
-    *handle = Functions::handle_of<Function>(state.functions.add(function));
+    *handle = state.functions.handle_of<Function>(state.functions.add(function));
     return Error::kSuccess;
   });
 }

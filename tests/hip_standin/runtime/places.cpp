@@ -12,10 +12,10 @@ Place mistaken(std::uint64_t address, std::uint64_t num_bytes, std::string_view 
   return {.mistake = fmt::format("{} bytes at {:#x}: {}", num_bytes, address, what)};
 }
 
-std::string_view state_text(Allocation::State state, When when) {
-  if (state == Allocation::State::kGone) return "they were released";
-  if (state == Allocation::State::kReleased && when == When::kQueued) return "their release is queued";
-  if (state == Allocation::State::kPromised && when == When::kRunning) return "their stream has not allocated them yet";
+std::string_view life_text(const Allocation& allocation, When when) {
+  if (allocation.is_gone()) return "they were released";
+  if (allocation.is_released && when == When::kQueued) return "their release is queued";
+  if (!allocation.has_begun && when == When::kRunning) return "their stream has not allocated them yet";
   return {};
 }
 
@@ -30,7 +30,7 @@ Place find_device(const State& state, int device, std::uint64_t address, std::ui
   if (allocation->device != device) {
     return mistaken(address, num_bytes, fmt::format("memory of device {}, expected {}", allocation->device, device));
   }
-  if (const std::string_view wrong = state_text(allocation->state, when); !wrong.empty()) {
+  if (const std::string_view wrong = life_text(*allocation, when); !wrong.empty()) {
     return mistaken(address, num_bytes, wrong);
   }
   const std::uint64_t offset = address - allocation->address;

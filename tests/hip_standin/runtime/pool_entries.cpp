@@ -44,7 +44,7 @@ Error hipMemPoolCreate(MemoryPool* handle, const MemoryPoolProperties* propertie
     if (!state.devices[static_cast<std::size_t>(call.device)].options.has_memory_pools) return Error::kNotSupported;
     auto pool = std::make_shared<Pool>(Pool{.device = call.device});
     pool->number = state.pools.add(pool);
-    *handle = Pools::handle_of<MemoryPool>(pool->number);
+    *handle = state.pools.handle_of<MemoryPool>(pool->number);
     return Error::kSuccess;
   });
 }
@@ -108,7 +108,7 @@ Error hipMallocFromPoolAsync(void** pointer, std::size_t bytes, MemoryPool handl
     pool->used_bytes += charged;
     ++pool->num_live;
     allocation->pool = pool;
-    allocation->state = Allocation::State::kPromised;
+    allocation->has_begun = false;
     *pointer = reinterpret_cast<void*>(allocation->address);
     enqueue(state, *stream, QueuedAllocation{allocation});
     return Error::kSuccess;
@@ -121,9 +121,8 @@ Error hipFreeAsync(void* pointer, Stream stream_handle) {
     if (stream == nullptr) return Error::kInvalidHandle;
     const auto address = reinterpret_cast<std::uint64_t>(pointer);
     const auto allocation = state.memory.find(address);
-    const bool is_live =
-        allocation != nullptr && allocation->address == address && allocation->pool != nullptr &&
-        (allocation->state == Allocation::State::kLive || allocation->state == Allocation::State::kPromised);
+    const bool is_live = allocation != nullptr && allocation->address == address && allocation->pool != nullptr &&
+                         !allocation->is_released;
     if (!is_live) {
       return misuse(state, call, Error::kInvalidValue,
                     fmt::format("{:#x}: no live allocation of a pool begins here", address));
@@ -137,7 +136,7 @@ Error hipFreeAsync(void* pointer, Stream stream_handle) {
       give_back(state, *allocation);
       return Error::kSuccess;
     }
-    allocation->state = Allocation::State::kReleased;
+    allocation->is_released = true;
     enqueue(state, *stream, QueuedRelease{allocation});
     return Error::kSuccess;
   });

@@ -47,7 +47,7 @@ class Runner {
     return 0;
   }
   std::uint64_t operator()(const QueuedAllocation& command) {
-    if (command.allocation->state == Allocation::State::kPromised) command.allocation->state = Allocation::State::kLive;
+    command.allocation->has_begun = true;
     return 0;
   }
   std::uint64_t operator()(const QueuedRelease& command) {

@@ -13,7 +13,7 @@ struct Drop {
   State& state;
 
   void operator()(const QueuedRecord& command) const { command.record->is_done = true; }
-  void operator()(const QueuedAllocation& command) const { command.allocation->state = Allocation::State::kLive; }
+  void operator()(const QueuedAllocation& command) const { command.allocation->has_begun = true; }
   void operator()(const QueuedRelease& command) const { give_back(state, *command.allocation); }
   void operator()(const auto&) const {}
 };

@@ -49,7 +49,7 @@ Error hipStreamCreateWithFlags(Stream* handle, unsigned flags) {
     }
     auto stream = std::make_shared<StreamState>(StreamState{.device = call.device, .priority = state.random()});
     call.stream = stream->number = state.streams.add(stream);
-    *handle = Streams::handle_of<Stream>(stream->number);
+    *handle = state.streams.handle_of<Stream>(stream->number);
     return Error::kSuccess;
   });
 }
@@ -86,7 +86,7 @@ Error hipEventCreateWithFlags(Event* handle, unsigned flags) {
     auto event = std::make_shared<EventState>(
         EventState{.device = call.device, .has_times = (flags & kEventDisableTiming) == 0});
     event->number = state.events.add(event);
-    *handle = Events::handle_of<Event>(event->number);
+    *handle = state.events.handle_of<Event>(event->number);
     return Error::kSuccess;
   });
 }
