@@ -99,13 +99,15 @@ struct Job {
         wait(submission.wait.begin(), submission.wait.end()),
         signal(submission.signal.begin(), submission.signal.end()),
         observer(submission.observer),
-        explainer(submission.explainer) {}
+        explainer(submission.explainer),
+        times(submission.times) {}
 
   Status run(Device& inner) const {
     MILLRACE_TRY(outcome_of(wait));
     const OpenBindings open(bindings);
-    return inner.submit(*recording->inner,
-                        {.bindings = open.near(), .sizes = sizes, .observer = observer, .explainer = explainer});
+    return inner.submit(
+        *recording->inner,
+        {.bindings = open.near(), .sizes = sizes, .observer = observer, .explainer = explainer, .times = times});
   }
 
   std::shared_ptr<FarRecording> recording;
@@ -114,6 +116,7 @@ struct Job {
   std::vector<Timepoint> wait, signal;
   SubmissionObserver* observer;
   FailureExplainer* explainer;
+  SubmissionTimes* times;
 };
 
 /// Jobs and the thread that runs them. Semaphores wake it as long as they live, so it is shared.

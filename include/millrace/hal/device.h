@@ -44,6 +44,20 @@ class SubmissionObserver {
   virtual void end(std::size_t command) = 0;
 };
 
+/// When a command ran, in nanoseconds on a clock that begins with the first command of its submission.
+struct CommandTime {
+  std::size_t command = 0;  // in CommandList::commands
+  std::uint64_t begin_ns = 0;
+  std::uint64_t end_ns = 0;
+  friend bool operator==(const CommandTime&, const CommandTime&) = default;
+};
+
+/// When the commands of a submission ran, barriers left out, in the list's order: for profiles on any device. One that
+/// does not finish inline measures on its own clock. A measured submission runs its commands one after another.
+struct SubmissionTimes {
+  std::vector<CommandTime> commands;
+};
+
 /// A dispatch whose kernel reported errors.
 struct DispatchFailure {
   std::size_t command = 0;  // in CommandList::commands
@@ -61,8 +75,8 @@ class FailureExplainer {
   virtual Status explain(const DispatchFailure&, Status status) = 0;
 };
 
-/// The arguments of one replay. submit() copies the spans if it needs them later. The observer, the explainer and the
-/// bound memory must stay valid until the submission has ended.
+/// The arguments of one replay. submit() copies the spans if it needs them later. The observer, the times, the
+/// explainer and the bound memory must stay valid until the submission has ended.
 struct Submission {
   std::span<const BufferBinding> bindings = {};  // as CommandList::bindings
   std::span<const std::int64_t> sizes = {};      // as CommandList::sizes, evaluated
@@ -70,6 +84,7 @@ struct Submission {
   std::span<const Timepoint> signal = {};        // when all is done, or failed
   SubmissionObserver* observer = nullptr;        // null: nobody watches, and nothing is paid
   FailureExplainer* explainer = nullptr;         // null: the device's words will do
+  SubmissionTimes* times = nullptr;  // filled before the signals if all goes well; null: nothing is measured
 };
 
 class Device {

@@ -25,6 +25,9 @@ struct DeviceInfo {
   std::vector<TargetSpec> targets = {};  // whose code it runs, best first; never empty
   bool addresses_host_memory = true;     // else caller memory is staged
   bool finishes_inline = true;           // submit() returns when the work is done, unless it waits for something
+  /// Whether what stands behind a failing dispatch, in its list or waiting for its submission, is left out. Else it may
+  /// run on what the dispatch left, and its submission fails all the same.
+  bool stops_at_failures = true;
   friend bool operator==(const DeviceInfo&, const DeviceInfo&) = default;
 };
 
@@ -72,6 +75,10 @@ struct Driver {
 /// whose code it takes; without one, the host's best. Devices of one cpu_driver(), and of its copies, share the threads
 /// of a ThreadPoolOptions: a context has one pool.
 Driver cpu_driver();
+
+/// "hip", "hip:1", "hip:arch=gfx90a": an AMD GPU by its ordinal, or the first of an architecture; see HipDevice. Takes
+/// library, time_limit_ms, streams and staging_kib, which are of HipDeviceOptions.
+Driver hip_driver();
 
 /// "sim:gfx1100", "sim:gfx1100,seed=3": a GPU in the host's memory, see SimDevice. The seed is
 /// SimDeviceOptions::order_seed.

@@ -30,6 +30,19 @@ Status check_gpu_limits(const TargetSpec& device, const KernelInfo& info) {
   return check("bytes of private memory", info.private_bytes, gfx.private_memory_bytes);
 }
 
+Status check_gpu_code(const TargetSpec& device, const ExecutableImage& image) {
+  MILLRACE_TRY(check_gpu_target(device, image));
+  MILLRACE_TRY(check_info(image.info));
+  if (image.format == ImageFormat::kGpuObject) {
+    return invalid_argument(
+        fmt::format("kernel '{}': its image is an object that is not linked, expected a code "
+                    "object; link the program's images with link_images",
+                    image.info.name));
+  }
+  if (image.format != ImageFormat::kGpuCode) return unknown_format(image);
+  return check_gpu_limits(device, image.info);
+}
+
 Status check_interpreted(const ExecutableImage& image) {
   if (image.kernel != nullptr) return {};
   return invalid_argument(

@@ -20,12 +20,13 @@ struct InlineQueue::Deferred {
         signal(submission.signal.begin(), submission.signal.end()),
         observer(submission.observer),
         explainer(submission.explainer),
+        times(submission.times),
         num_open_waits(wait.size()) {}
 
   // Only the thread that has set `is_taken` uses these two.
   void run() {
     end(guard_allocations("submit",
-                          [&] { return recording->run({bindings, sizes, wait, signal, observer, explainer}); }));
+                          [&] { return recording->run({bindings, sizes, wait, signal, observer, explainer, times}); }));
   }
   /// Semaphores keep this object in their lists until they are signalled or destroyed. So it releases its own
   /// references, to them and to everything else, as soon as it has run.
@@ -42,6 +43,7 @@ struct InlineQueue::Deferred {
   std::vector<Timepoint> wait, signal;
   SubmissionObserver* observer;
   FailureExplainer* explainer;
+  SubmissionTimes* times;
   std::atomic<std::size_t> num_open_waits;
   std::atomic<bool> is_taken = false;  // for its one run, or given up
   std::shared_ptr<Deferred> next;      // of those that are ready

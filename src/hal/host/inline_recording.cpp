@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/host/inline_recording.h"
 
+#include <chrono>
 #include <cstring>
 #include <limits>
 
@@ -13,6 +14,31 @@
 #include "hal/timepoints.h"
 
 namespace millrace {
+namespace {
+
+/// Notes when the steps of a submission end, each of which begins when the one before it ends.
+class StepClock {
+ public:
+  explicit StepClock(SubmissionTimes* times) : times_(times) {
+    if (times == nullptr) return;
+    times->commands.clear();
+    begin_ = Clock::now();
+  }
+  void end(std::size_t command) {
+    if (times_ == nullptr) return;
+    const auto now = static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - begin_).count());
+    times_->commands.push_back({command, last_ns_, now});
+    last_ns_ = now;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  SubmissionTimes* times_;
+  Clock::time_point begin_ = {};
+  std::uint64_t last_ns_ = 0;
+};
+
+}  // namespace
 
 Status InlineRecording::prepare() {
   const std::vector<Command>& commands = check_.list().commands;
@@ -110,10 +136,12 @@ Status InlineRecording::run_steps(const Submission& submission, InlineRun& run) 
                                       describe_command(check_.list(), step_commands_[i]), what));
   };
   try {
+    StepClock clock(submission.times);
     for (; i < steps_.size(); ++i) {
       if (submission.observer != nullptr) submission.observer->begin(step_commands_[i]);
       MILLRACE_TRY(run_step(i, submission, run));
       if (submission.observer != nullptr) submission.observer->end(step_commands_[i]);
+      clock.end(step_commands_[i]);
     }
   } catch (const std::bad_alloc&) {
     throw;

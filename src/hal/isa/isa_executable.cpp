@@ -12,19 +12,6 @@
 namespace millrace {
 namespace {
 
-Status check_image(const TargetSpec& device, const ExecutableImage& image) {
-  MILLRACE_TRY(check_gpu_target(device, image));
-  MILLRACE_TRY(check_info(image.info));
-  if (image.format == ImageFormat::kGpuObject) {
-    return invalid_argument(
-        fmt::format("kernel '{}': its image is an object that is not linked, expected a code "
-                    "object; link the program's images with link_images",
-                    image.info.name));
-  }
-  if (image.format != ImageFormat::kGpuCode) return unknown_format(image);
-  return check_gpu_limits(device, image.info);
-}
-
 /// Checks that the code is of the kernel that the image's info describes.
 Status check_code(const ExecutableImage& image, const MachineCodeKernel& code) {
   const KernelInfo& info = image.info;
@@ -80,7 +67,7 @@ Result<std::shared_ptr<IsaExecutable>> IsaExecutable::load(DeviceId device, cons
   auto executable = std::make_shared<IsaExecutable>(device);
   std::vector<CodeObject> objects;
   for (const ExecutableImage& image : images) {
-    MILLRACE_TRY(check_image(target, image));
+    MILLRACE_TRY(check_gpu_code(target, image));
     const auto is_its = [&](const CodeObject& known) { return known.bytes.is_shared_with(image.bytes); };
     auto object = std::ranges::find_if(objects, is_its);
     if (object == objects.end()) {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/hal/device.h"
+
+namespace millrace {
+
+struct HipDeviceOptions {
+  /// Path of a HIP runtime. Empty: the newest that the system has.
+  std::string library = {};
+  std::uint32_t ordinal = 0;
+  /// When the device has ended nothing for so long, although it could run, it counts as lost. 0: never.
+  std::chrono::milliseconds time_limit = std::chrono::minutes(1);
+  /// How many streams independent submissions share; 1 to 16. AMD's runtime has four hardware queues by default.
+  std::uint32_t num_streams = 4;
+  /// The application's stream (a hipStream_t of this device), which stays its own and must outlive the device's work:
+  /// all work runs there, in the order of submission. The time limit counts the application's work in it, too. Null:
+  /// streams of the device's own.
+  void* stream = nullptr;
+  /// Transfers between pageable host memory and the device go through two pinned blocks of this size; 4096 at least.
+  std::size_t staging_bytes = std::size_t{4} << 20;
+};
+
+/// What a HIP device could not give back to the runtime.
+struct HipLosses {
+  std::uint64_t num_quarantined = 0;      // objects kept for good because releasing them might never return
+  std::uint64_t num_failed_releases = 0;  // calls that release something and failed
+  friend bool operator==(const HipLosses&, const HipLosses&) = default;
+};
+
+/// An AMD GPU, driven by AMD's HIP runtime. Its work has not ended when submit() returns. Submissions that wait for
+/// each other are ordered on the device, without the host. What follows a failing dispatch runs all the same
+/// (DeviceInfo::stops_at_failures). Every method leaves the calling thread's current HIP device as it was.
+///
+/// When HIP reports a fault, or the time limit passes, the device is lost: all of its work and every later call fail
+/// with the same kDeviceLost. Other devices go on.
+class HipDevice : public Device {
+ public:
+  /// Wraps device memory that the application owns; `deleter` (may be empty) runs once, with the last owner.
+  virtual Result<std::shared_ptr<Buffer>> import_memory(void* device_address, std::size_t size_bytes,
+                                                        Buffer::Deleter deleter = {}) = 0;
+  /// Pins host memory while the result lives: uploads from it and downloads to it then need no staging. Worth its time
+  /// (it locks every page) for memory that is used again and again.
+  virtual Result<std::shared_ptr<void>> pin_host(std::span<std::byte> memory) = 0;
+  virtual HipLosses losses() const = 0;
+
+ protected:
+  using Device::Device;
+};
+
+Result<std::shared_ptr<HipDevice>> create_hip_device(const HipDeviceOptions& = {});
+/// Opens a spec of hip_driver().
+Result<std::shared_ptr<HipDevice>> open_hip_device(const DeviceSpec&);
+/// The devices of the HIP runtime at the path; see HipDeviceOptions::library. Also those whose architecture Millrace
+/// generates no code for, which cannot be opened.
+Result<std::vector<DeviceInfo>> enumerate_hip_devices(std::string_view library = {});
+
+}  // namespace millrace

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches that may run at the same time, and are too small to fill the device, go to several streams: the lanes beside
+// the job's own. An event lets them begin, and one from each side ends them.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "hal/hip/hip_issuer.h"
+
+namespace millrace::hip {
+namespace {
+
+constexpr std::int64_t kFewGroups = 64;
+
+}  // namespace
+
+bool is_small_launch(const Job& job, const Step& step) {
+  const auto* launch = std::get_if<LaunchStep>(&step.what);
+  if (launch == nullptr) return false;
+  const std::int64_t num_groups = job.sizes[index_of(launch->num_groups)];
+  return num_groups > 0 && num_groups <= kFewGroups;
+}
+
+std::vector<std::size_t> Issuer::find_sides(const Job& job, std::size_t end_step) const {
+  const std::size_t num_lanes = channels_.lanes.size();
+  if (job.times != nullptr || job.needs_ring || num_lanes == 1 || end_step - job.next_step < 2) return {};
+  const std::span steps = std::span(job.recording->steps()).subspan(job.next_step, end_step - job.next_step);
+  const auto num_small = std::ranges::count_if(steps, [&](const Step& step) { return is_small_launch(job, step); });
+  std::vector<std::size_t> sides;
+  for (std::size_t i = 1; i < std::min(static_cast<std::size_t>(num_small), num_lanes); ++i) {
+    sides.push_back((job.lane + i) % num_lanes);
+  }
+  return sides;
+}
+
+Status Issuer::fork(Job& job, std::span<const std::size_t> sides) {
+  MILLRACE_TRY_ASSIGN(const SharedEvent begin, channels_.events->take(EventPool::Kind::kOrder));
+  MILLRACE_TRY(context_.check("submit", "hipEventRecord", hip().hipEventRecord(begin.get(), lane_stream(job.lane))));
+  for (const std::size_t side : sides) {
+    MILLRACE_TRY(
+        context_.check("submit", "hipStreamWaitEvent", hip().hipStreamWaitEvent(lane_stream(side), begin.get(), 0)));
+  }
+  job.edges.push_back(begin);
+  return {};
+}
+
+Status Issuer::join(Job& job, std::span<const std::size_t> sides) {
+  Status first;
+  for (const std::size_t side : sides) {
+    Status status;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      status = join(job, side);
+      if (first.ok()) first = status;
+      if (status.ok()) break;
+    }
+    if (status.ok()) continue;
+    // Nothing tells when the side's work ends.
+    context_.lose(device_lost(fmt::format("device '{}' is lost: {}", context_.name(), status.message())), true);
+    return first;
+  }
+  return first;
+}
+
+Status Issuer::join(Job& job, std::size_t side) {
+  MILLRACE_TRY_ASSIGN(const SharedEvent end, channels_.events->take(EventPool::Kind::kOrder));
+  MILLRACE_TRY(context_.check("submit", "hipEventRecord", hip().hipEventRecord(end.get(), lane_stream(side))));
+  MILLRACE_TRY(
+      context_.check("submit", "hipStreamWaitEvent", hip().hipStreamWaitEvent(lane_stream(job.lane), end.get(), 0)));
+  job.edges.push_back(end);
+  return {};
+}
+
+}  // namespace millrace::hip

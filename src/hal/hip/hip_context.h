@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "hal/hip/hip_facts.h"
+#include "hal/hip/hip_runtime.h"
+#include "millrace/hal/hip_device.h"
+
+namespace millrace::hip {
+
+/// What everything that belongs to one opened device shares, and what outlives the device with the last of it: the
+/// runtime, and whether the device is lost.
+class Context {
+ public:
+  Context(std::shared_ptr<const Runtime> runtime, DeviceFacts facts, DeviceId id)
+      : runtime_(std::move(runtime)), facts_(std::move(facts)), id_(id) {}
+
+  const Runtime& hip() const { return *runtime_; }
+  const DeviceFacts& facts() const { return facts_; }
+  DeviceId id() const { return id_; }
+  /// "hip:0"
+  std::string name() const { return "hip:" + std::to_string(facts_.ordinal); }
+
+  /// Ok, or why the device is lost.
+  Status lost() const;
+  bool is_lost() const { return is_lost_.load(std::memory_order_acquire); }
+  /// Whether calls about the device might never return.
+  bool may_block() const { return may_block_.load(std::memory_order_acquire); }
+  /// The first status counts.
+  void lose(Status, bool may_block);
+
+  /// The call's status; an error that loses the device is noted, and is the status of every later call.
+  Status check(std::string_view where, std::string_view entry, Error error) {
+    return error == Error::kSuccess ? Status() : note(where, entry, error);
+  }
+  /// Calls `call`, which releases something, unless it might never return.
+  template <class Call>
+  void release(Call&& call) {
+    if (may_block()) {
+      num_quarantined_.fetch_add(1, std::memory_order_relaxed);
+    } else if (call() != Error::kSuccess) {
+      num_failed_releases_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  HipLosses losses() const { return {num_quarantined_.load(), num_failed_releases_.load()}; }
+
+ private:
+  Status note(std::string_view where, std::string_view entry, Error);
+
+  std::shared_ptr<const Runtime> runtime_;
+  DeviceFacts facts_;
+  DeviceId id_;
+  mutable std::mutex mutex_;
+  Status lost_status_;
+  std::atomic<bool> is_lost_ = false, may_block_ = false;
+  std::atomic<std::uint64_t> num_quarantined_ = 0, num_failed_releases_ = 0;
+};
+
+/// Makes the device current to this thread, as HIP's calls need it, while it lives.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(Context& context);
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  ~CurrentDevice();
+
+  /// The device's loss, or that HIP refused.
+  const Status& status() const { return status_; }
+
+ private:
+  Context& context_;
+  int before_ = -1;  // -1: leave it
+  Status status_;
+};
+
+}  // namespace millrace::hip

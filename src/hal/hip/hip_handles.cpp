@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/hip/hip_handles.h"
+
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace millrace::hip {
+
+Result<std::shared_ptr<OwnedStream>> OwnedStream::create(std::shared_ptr<Context> context) {
+  Stream stream = nullptr;
+  // Non-blocking: else it would wait for the null stream, which other code in the process may use.
+  const Error error = context->hip().hipStreamCreateWithFlags(&stream, kStreamNonBlocking);
+  MILLRACE_TRY(context->check("device '" + context->name() + "'", "hipStreamCreateWithFlags", error));
+  return std::make_shared<OwnedStream>(std::move(context), stream, true);
+}
+
+OwnedStream::~OwnedStream() {
+  if (is_ours_) context_->release([&] { return context_->hip().hipStreamDestroy(stream_); });
+}
+
+EventPool::~EventPool() {
+  for (const std::vector<Event>& kind : free_) {
+    for (Event event : kind) context_->release([&] { return context_->hip().hipEventDestroy(event); });
+  }
+}
+
+Result<Event> EventPool::create(Kind kind) {
+  free_[static_cast<int>(kind)].reserve(++num_made_);  // so that giving one back allocates nothing
+  Event event = nullptr;
+  const Error error =
+      context_->hip().hipEventCreateWithFlags(&event, kind == Kind::kTime ? kEventDefault : kEventDisableTiming);
+  MILLRACE_TRY(context_->check("submit", "hipEventCreateWithFlags", error));
+  return event;
+}
+
+Status EventPool::reserve(Kind kind) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Event>& free = free_[static_cast<int>(kind)];
+  if (!free.empty()) return {};
+  MILLRACE_TRY_ASSIGN(const Event event, create(kind));
+  free.push_back(event);
+  return {};
+}
+
+Result<SharedEvent> EventPool::take(Kind kind) {
+  const auto give_back = [pool = shared_from_this(), kind](Event used) {
+    const std::lock_guard lock(pool->mutex_);
+    pool->free_[static_cast<int>(kind)].push_back(used);
+  };
+  std::unique_lock lock(mutex_);
+  std::vector<Event>& free = free_[static_cast<int>(kind)];
+  if (free.empty()) {
+    MILLRACE_TRY_ASSIGN(const Event event, create(kind));
+    free.push_back(event);
+  }
+  const Event event = free.back();
+  free.pop_back();
+  lock.unlock();  // if there is no memory for the owner, the event is given back
+  return SharedEvent(event, give_back);
+}
+
+Status hung(Context& context, std::string_view where, std::chrono::nanoseconds limit) {
+  const auto limit_ms = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
+  context.lose(
+      device_lost(fmt::format("device '{}' is lost: {}: nothing ended within {} ms; look for a kernel that does "
+                              "not end, or raise the device's time_limit_ms",
+                              context.name(), where, limit_ms)),
+      true);
+  return context.lost();
+}
+
+Status wait_for_event(Context& context, std::string_view where, Event event, std::chrono::nanoseconds limit) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::uint32_t turn = 0;; ++turn) {
+    const Error error = context.hip().hipEventQuery(event);
+    if (error != Error::kNotReady) return context.check(where, "hipEventQuery", error);
+    if (limit.count() > 0 && std::chrono::steady_clock::now() - begin > limit) return hung(context, where, limit);
+    if (turn < 1000) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+}
+
+Result<std::shared_ptr<LoadedModule>> LoadedModule::load(std::shared_ptr<Context> context, std::string_view where,
+                                                         SharedBytes code) {
+  Module module = nullptr;
+  const Error error = context->hip().hipModuleLoadData(&module, code.data());
+  MILLRACE_TRY(context->check(where, "hipModuleLoadData", error));
+  return std::make_shared<LoadedModule>(std::move(context), module, std::move(code));
+}
+
+LoadedModule::~LoadedModule() {
+  context_->release([&] { return context_->hip().hipModuleUnload(module_); });
+}
+
+}  // namespace millrace::hip

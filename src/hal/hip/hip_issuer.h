@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hal/hip/hip_job.h"
+#include "hal/hip/hip_pins.h"
+#include "hal/hip/hip_semaphore.h"
+
+namespace millrace::hip {
+
+/// What all work of a device goes through: a few streams, events, and pinned memory.
+struct Channels {
+  static Result<std::unique_ptr<Channels>> create(std::shared_ptr<Context>, std::shared_ptr<DeviceMemory>,
+                                                  const HipDeviceOptions&);
+
+  /// A stream that submissions are given to as a whole.
+  struct Lane {
+    std::shared_ptr<OwnedStream> stream;
+    std::uint64_t seen_allocations = 0;
+  };
+
+  std::shared_ptr<Context> context;
+  std::shared_ptr<DeviceMemory> memory;
+  std::shared_ptr<PinnedMemory> pinned;
+  std::shared_ptr<PinnedRanges> pins;
+  std::shared_ptr<EventPool> events;
+  std::vector<Lane> lanes;
+  std::size_t staging_bytes = 0;
+};
+
+/// Where a call failed: a command of a submission. Its text is made for errors only.
+struct Place {
+  const Job& job;
+  std::size_t command;
+  std::string text() const;
+};
+inline Status check(Context& context, const Place& place, std::string_view entry, Error error) {
+  return error == Error::kSuccess ? Status() : context.check(place.text(), entry, error);
+}
+
+/// Puts the steps of submissions on streams. Not thread-safe: the queue calls it in its order.
+class Issuer {
+ public:
+  explicit Issuer(Channels& channels) : channels_(channels), context_(*channels.context) {}
+
+  /// Takes what the job needs before anything is queued. When it fails, nothing is.
+  Status prepare(Job&);
+  /// Queues what stands before the job's first step.
+  void begin(Job&, std::span<const PendingPoint> waits);
+  /// Queues steps. False: the ring of pinned blocks is full, or not read yet; call again. After a failure, which is in
+  /// the job's status, nothing more is queued.
+  bool advance(Job&);
+  /// Queues the read-back of the status words and the end's event, also after a failure.
+  void end(Job&);
+
+ private:
+  /// A pinned block of the ring, and the copy that uses it.
+  struct Slot {
+    std::shared_ptr<std::byte> block;
+    SharedEvent event;
+    std::byte* to = nullptr;  // of a download
+    std::size_t size_bytes = 0;
+    bool is_busy = false;
+  };
+
+  const Runtime& hip() const { return context_.hip(); }
+  Stream lane_stream(std::size_t lane) const { return channels_.lanes[lane].stream->get(); }
+  bool is_direct(const Job&, const CopyStep&) const;
+  Status try_begin(Job&, std::span<const PendingPoint> waits);
+  Status add_step_end(Job&);
+  Status issue_segment(Job&, std::size_t end_step);
+  Status issue_steps(Job&, std::size_t end_step, std::span<const std::size_t> sides);
+  std::vector<std::size_t> find_sides(const Job&, std::size_t end_step) const;
+  Status fork(Job&, std::span<const std::size_t> sides);
+  Status join(Job&, std::span<const std::size_t> sides);
+  Status join(Job&, std::size_t side);
+  // False: the ring is full; call again.
+  Result<bool> issue(Job&, const LaunchStep&, const Place&, Stream);
+  Result<bool> issue(Job&, const FillStep&, const Place&, Stream);
+  Result<bool> issue(Job&, const CopyStep&, const Place&, Stream);
+  Status stage(Job&, const CopyStep&, const Place&, Stream);
+  Result<bool> pass_through_ring(Job&, const CopyStep&, const Place&, Stream);
+  Result<bool> is_free(Slot&, const Place&);
+  Status use(Job&, Slot&, const CopyStep&, const Place&, Stream);
+
+  Channels& channels_;
+  Context& context_;
+  std::array<Slot, 2> ring_;
+  std::size_t next_slot_ = 0;
+};
+
+/// Whether it launches so few workgroups that the device has room for another launch beside it.
+bool is_small_launch(const Job&, const Step&);
+
+/// Fills device memory with a pattern of 1, 2, 4 or 8 bytes, which divides the length.
+Status fill(Context&, const Place&, std::uintptr_t address, std::size_t size_bytes, std::uint64_t pattern,
+            std::uint32_t pattern_bytes, Stream);
+
+}  // namespace millrace::hip

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// How submissions start. What happens to them then is in hip_poll.cpp.
+#include "hal/hip/hip_queue.h"
+
+#include <algorithm>
+
+#include "base/guard_allocations.h"
+#include "hal/timepoints.h"
+
+namespace millrace::hip {
+namespace {
+
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
+
+/// Calls `what` with the host's bytes of each copy of the kind.
+template <class What>
+void for_each_host_range(const Job& job, CopyStep::Kind kind, What&& what) {
+  for (const Step& step : job.recording->steps()) {
+    const auto* copy = std::get_if<CopyStep>(&step.what);
+    if (copy != nullptr && copy->kind == kind) what(job.recording->host_bytes(*copy, job.bindings, job.sizes));
+  }
+}
+
+}  // namespace
+
+Queue::Queue(std::unique_ptr<Channels> channels, std::chrono::nanoseconds time_limit)
+    : channels_(std::move(channels)),
+      context_(*channels_->context),
+      time_limit_(time_limit),
+      lane_jobs_(std::make_unique<std::atomic<std::size_t>[]>(channels_->lanes.size())),
+      issuer_(*channels_) {}
+
+Status Queue::submit(HipRecording& recording, const Submission& submission) {
+  std::vector<Refused> refused;
+  SharedJob job;
+  const Status status = guard_allocations("submit", [&]() -> Status {
+    MILLRACE_TRY(recording.check(submission));
+    MILLRACE_TRY(context_.lost());
+    job = std::make_shared<Job>(recording, submission);
+    std::vector<SharedJob> candidates = {job};
+    const std::lock_guard lock(order_);
+    start_all(std::move(candidates), refused);
+    return {};
+  });
+  if (!status.ok()) return settle(submission.signal, status);
+  wake();
+  settle_all(refused);
+  const auto own = std::ranges::find(refused, job, &Refused::job);
+  return own == refused.end() ? Status() : own->status;
+}
+
+void Queue::settle_all(const std::vector<Refused>& refused) {
+  for (const auto& [job, status] : refused) (void)settle(job->signal, status);
+}
+
+void Queue::start_all(std::vector<SharedJob> candidates, std::vector<Refused>& refused) {
+  const CurrentDevice current(context_);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const SharedJob job = candidates[i];
+    if (job->is_started) continue;
+    forget_wait(job);
+    Status status = current.status();
+    if (status.ok()) status = guard_allocations("submit", [&] { return try_start(job, candidates); });
+    if (status.ok() || job->is_started) continue;
+    job->is_started = true;
+    refused.push_back({job, std::move(status)});
+  }
+}
+
+/// Fails when the job is to end before it begins.
+Status Queue::try_start(const SharedJob& job, std::vector<SharedJob>& candidates) {
+  MILLRACE_TRY(context_.lost());
+  MILLRACE_TRY(outcome_of(job->wait));
+  std::vector<PendingPoint> points;
+  for (const Timepoint& wait : job->wait) {
+    MILLRACE_TRY_ASSIGN(const std::uint64_t value, wait.semaphore->query());
+    if (value >= wait.value) continue;
+    const auto* ours = dynamic_cast<const HipSemaphore*>(wait.semaphore.get());
+    std::optional<PendingPoint> point;
+    if (ours != nullptr && ours->is_of(context_)) point = ours->find_pending(wait.value);
+    if (!point) {
+      wait_for(job, wait);
+      return {};
+    }
+    if (std::ranges::find(points, point->event, &PendingPoint::event) == points.end()) points.push_back(*point);
+  }
+  if (job->recording->has_uploads() && reads_what_is_downloaded(*job)) {
+    waiting_for_memory_.push_back(job);
+    return {};
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    on_their_way_.reserve(on_their_way_.size() + ring_jobs_.size() + 1);
+  }
+  ring_jobs_.reserve(ring_jobs_.size() + 1);
+  job->lane = choose_lane(points);
+  MILLRACE_TRY(issuer_.prepare(*job));
+  job->is_started = true;
+  ++num_active_;
+  ++lane_jobs_[job->lane];
+  issuer_.begin(*job, points);
+  if (job->needs_ring) {
+    ring_jobs_.push_back(job);  // the thread issues its steps, as the ring's blocks become free
+    return {};
+  }
+  (void)issuer_.advance(*job);
+  hand_over(job, candidates);
+  return {};
+}
+
+/// Ends the issuing of a job, and finds those that waited for somebody to promise its values.
+void Queue::hand_over(const SharedJob& job, std::vector<SharedJob>& candidates) {
+  issuer_.end(*job);
+  const bool promises = job->status.ok();  // what waits for a job that has failed need not begin
+  {
+    const std::lock_guard lock(mutex_);
+    on_their_way_.push_back(job);
+  }
+  if (!promises) return;
+  for (const Timepoint& signal : job->signal) {
+    auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());
+    if (ours == nullptr || !ours->is_of(context_)) continue;
+    ours->add_pending(signal.value, {job->end, job->lane});
+    const auto first = waiting_.lower_bound({ours, 0}), last = waiting_.upper_bound({ours, signal.value});
+    for (auto each = first; each != last; ++each) candidates.push_back(each->second);
+  }
+}
+
+void Queue::wait_for(const SharedJob& job, const Timepoint& wait) {
+  job->key = {wait.semaphore.get(), wait.value};
+  waiting_.emplace(job->key, job);
+  job->is_waiting = true;
+  if (job->is_watched) return;
+  job->is_watched = true;
+  for (const Timepoint& each : job->wait) {
+    each.semaphore->on_reached(each.value,
+                               [queue = weak_from_this(), weak_job = std::weak_ptr<Job>(job)](const Status&) {
+                                 const auto alive = queue.lock();
+                                 SharedJob nudged = weak_job.lock();
+                                 if (alive != nullptr && nudged != nullptr) alive->wake(std::move(nudged));
+                               });
+  }
+}
+
+void Queue::forget_wait(const SharedJob& job) {
+  if (!job->is_waiting) return;
+  job->is_waiting = false;
+  const auto [first, last] = waiting_.equal_range(job->key);
+  for (auto each = first; each != last; ++each) {
+    if (each->second != job) continue;
+    waiting_.erase(each);
+    return;
+  }
+}
+
+/// Whether it uploads memory of the host that a download on its way has yet to write: the device cannot order that.
+bool Queue::reads_what_is_downloaded(const Job& job) {
+  bool reads = false;
+  const auto compare = [&](const Job& other) {
+    for_each_host_range(other, CopyStep::Kind::kDownload, [&](std::span<const std::byte> written) {
+      for_each_host_range(job, CopyStep::Kind::kUpload,
+                          [&](std::span<const std::byte> read) { reads |= overlap(read, written); });
+    });
+  };
+  for (const SharedJob& other : ring_jobs_) compare(*other);
+  const std::lock_guard lock(mutex_);
+  for (const SharedJob& other : on_their_way_) compare(*other);
+  return reads;
+}
+
+/// That of the last wait, which then needs no event; else the one with the least to do.
+std::size_t Queue::choose_lane(std::span<const PendingPoint> waits) {
+  if (!waits.empty()) return waits.back().lane;
+  const std::size_t num_lanes = channels_->lanes.size();
+  std::size_t best = next_lane_;
+  for (std::size_t i = 0; i < num_lanes; ++i) {
+    const std::size_t lane = (next_lane_ + i) % num_lanes;
+    if (lane_jobs_[lane].load() < lane_jobs_[best].load()) best = lane;
+  }
+  next_lane_ = (best + 1) % num_lanes;
+  return best;
+}
+
+}  // namespace millrace::hip

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/hip/hip_runtime.h"
+
+#include <dlfcn.h>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace millrace::hip {
+namespace {
+
+/// The newest first.
+constexpr const char* kLibraries[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+
+enum Need { Optional, Required };
+
+template <class Function>
+void find(void* library, Need need, const char* name, Function*& function, std::vector<std::string_view>& missing) {
+  function = reinterpret_cast<Function*>(dlsym(library, name));
+  if (function == nullptr && need == Required) missing.push_back(name);
+}
+
+std::vector<std::string_view> find_all(void* library, EntryPoints& entries) {
+  std::vector<std::string_view> missing;
+#define MILLRACE_HIP(need, result, name, parameters) find(library, need, #name, entries.name, missing);
+#include "hal/hip/hip_functions.inc"
+#undef MILLRACE_HIP
+  if (entries.hipGetDevicePropertiesR0600 == nullptr && entries.hipGetDeviceProperties == nullptr) {
+    missing.push_back("hipGetDeviceProperties");
+  }
+  return missing;
+}
+
+void* open_library(const char* name, std::string& reason) {
+  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) reason = dlerror();
+  return library;
+}
+
+/// HIP_VERSION: 60342131 is 6.3.42131.
+std::string version_text(int version) {
+  return fmt::format("{}.{}.{}", version / 10'000'000, version / 100'000 % 100, version % 100'000);
+}
+
+Status no_device(const Runtime& runtime, std::string_view entry, std::string_view reason) {
+  return unavailable(
+      fmt::format("hip: {} of {} says {}, expected an AMD GPU; check that the kernel driver amdgpu is loaded, and that "
+                  "this user may open /dev/kfd and /dev/dri (groups render and video)",
+                  entry, runtime.library(), reason));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Runtime>> Runtime::open(std::string_view path) {
+  const auto runtime = std::make_shared<Runtime>();
+  runtime->library_ = path;
+  void* library = nullptr;
+  std::string reason;
+  if (!path.empty()) {
+    library = open_library(runtime->library_.c_str(), reason);
+    if (library == nullptr) {
+      return unavailable(fmt::format("hip: {} cannot be opened ({}); give the path of a HIP runtime", path, reason));
+    }
+  }
+  for (const char* name : kLibraries) {
+    if (library != nullptr) break;
+    library = open_library(name, reason);
+    runtime->library_ = name;
+  }
+  if (library == nullptr) {
+    return unavailable(
+        fmt::format("hip: none of {} can be opened ({}); install AMD's HIP runtime (package libamdhip64-5 of Debian "
+                    "and Ubuntu, hip-runtime-amd of ROCm), or give its path as in hip:library=PATH",
+                    fmt::join(kLibraries, ", "), reason));
+  }
+  if (const std::vector<std::string_view> missing = find_all(library, *runtime); !missing.empty()) {
+    return unavailable(fmt::format("hip: {} has no {}; install a newer HIP runtime, 5.2 or later", runtime->library_,
+                                   fmt::join(missing, ", ")));
+  }
+  MILLRACE_TRY(runtime->start());
+  return std::shared_ptr<const Runtime>(runtime);
+}
+
+Status Runtime::start() {
+  // Without a GPU one version fails here and the other there; none is an error of ours.
+  if (const Error error = hipInit(0); error != Error::kSuccess)
+    return no_device(*this, "hipInit", name_of(*this, error));
+  if (const Error error = hipGetDeviceCount(&num_devices_); error != Error::kSuccess) {
+    return no_device(*this, "hipGetDeviceCount", name_of(*this, error));
+  }
+  if (num_devices_ < 1) return no_device(*this, "hipGetDeviceCount", "0 devices");
+  int version = 0;
+  MILLRACE_TRY(to_status(*this, "hip", "hipRuntimeGetVersion", hipRuntimeGetVersion(&version)));
+  version_ = version_text(version);
+  return {};
+}
+
+}  // namespace millrace::hip

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "hal/hip/hip_api.h"
+#include "millrace/base/status.h"
+
+namespace millrace::hip {
+
+/// HIP's entry points, by their names; an optional one that the library lacks is null.
+struct EntryPoints {
+#define MILLRACE_HIP(need, result, name, parameters) result(*name) parameters = nullptr;
+#include "hal/hip/hip_functions.inc"
+#undef MILLRACE_HIP
+};
+
+/// An opened HIP library. It stays in the process for good: its threads could not survive its end.
+class Runtime : public EntryPoints {
+ public:
+  /// `library` is a path, or empty: the newest version of the library that the system has. Fails with kUnavailable
+  /// when there is none, when it lacks a required entry point, and when it has no device.
+  static Result<std::shared_ptr<const Runtime>> open(std::string_view library);
+
+  const std::string& library() const { return library_; }
+  /// "6.3.42131"
+  const std::string& version() const { return version_; }
+  /// At least 1.
+  int num_devices() const { return num_devices_; }
+
+ private:
+  Status start();
+
+  std::string library_;
+  std::string version_;
+  int num_devices_ = 0;
+};
+
+/// The status for a call that failed: "allocate: hipMalloc failed with hipErrorOutOfMemory; free buffers, or ask for
+/// less". `entry` is the call's name.
+Status call_failed(const Runtime&, std::string_view where, std::string_view entry, Error);
+/// Ok for kSuccess.
+Status to_status(const Runtime&, std::string_view where, std::string_view entry, Error);
+/// HIP's own name of the error.
+std::string name_of(const Runtime&, Error);
+/// Whether HIP can do nothing more with the device in this process after this error.
+bool loses_device(Error);
+
+}  // namespace millrace::hip

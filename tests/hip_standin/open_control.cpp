@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+
+#include "millrace/base/check.h"
+#include "tests/hip_standin/control.h"
+
+namespace millrace::hip_standin {
+
+Control& open_control(const char* path) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  MILLRACE_CHECK(library != nullptr);
+  const auto function = reinterpret_cast<ControlFunction>(dlsym(library, kControlName));
+  MILLRACE_CHECK(function != nullptr);
+  return *function();
+}
+
+}  // namespace millrace::hip_standin
