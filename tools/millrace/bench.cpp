@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "millrace/base/printable.h"
+#include "millrace/hal/device.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
 #include "tools/millrace/measure.h"
@@ -61,6 +62,11 @@ Status bench(const Arguments& arguments) {
                               },
                           .json_file = arguments.json,
                           .min_seconds = arguments.min_seconds};
+  SubmissionTimes times;
+  if (!program.device()->info().finishes_inline) {
+    session.measure(&times);
+    measurement.device_seconds = [&] { return times.commands.empty() ? 0 : static_cast<double>(times.commands.back().end_ns) * 1e-9; };
+  }
   MILLRACE_TRY(measurement.run(0));  // allocates, and says what is wrong before anything is measured
   add_costs(measurement, program.lowered().schedule, runs[0].arguments.symbols);
   return measure(measurement);

@@ -13,7 +13,7 @@
 namespace millrace {
 
 class Device;              // hal/device.h
-class SubmissionObserver;  // hal/device.h
+struct SubmissionTimes;    // hal/device.h
 struct Timepoint;          // hal/semaphore.h
 struct CompileReport;      // compile_report.h
 struct LoweredGraph;       // lowered_graph.h
@@ -35,6 +35,8 @@ class Program {
   const CompileReport& report() const;
   /// One variant per target, in the order of CompileOptions::targets.
   std::span<const ProgramVariant> variants() const;
+  /// The device that it runs on, for buffers and semaphores.
+  const std::shared_ptr<Device>& device() const;
   /// Returns the same program on another device, which uses the variant for its best target. The constants are copied
   /// from this program's device. Fails if no variant fits; the message lists the targets of both.
   Result<Program> on(std::shared_ptr<Device> device) const;
@@ -81,9 +83,10 @@ class Session {
   /// status instead of a timepoint.
   Result<Timepoint> submit(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs,
                            ListView<DimBinding> dims = {}, std::span<const Timepoint> wait = {});
-  /// Reports the commands of later runs to `observer`, on devices that finish inline; null stops. The observer must
-  /// outlive the session.
-  void observe(SubmissionObserver* observer);
+  /// Each later run that succeeds says in `times` when each of its commands ran, on any device, without the copies
+  /// between caller memory and the device. Null stops. `times` must outlive the session, and be left alone until a run
+  /// has ended.
+  void measure(SubmissionTimes* times);
 
  private:
   struct State;

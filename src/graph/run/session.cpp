@@ -68,7 +68,7 @@ struct Session::State {
   }
 
   std::shared_ptr<const Program::State> program;
-  SubmissionObserver* observer = nullptr;
+  SubmissionTimes* times = nullptr;     // null: nothing is measured
   std::atomic<bool> is_busy = false;    // a thread is in run() or submit()
   std::shared_ptr<Buffer> slab;         // as large as the largest binding so far needs
   std::vector<BufferBinding> bindings;  // inputs, outputs, constants, slab: as record_commands binds them
@@ -182,7 +182,7 @@ void Session::State::forget_ended() {
 Status Session::State::run_inline() {
   NodeNamer namer(*program, values, bindings);
   return program->device->submit(*program->recording,
-                                 {.bindings = bindings, .sizes = sizes, .observer = observer, .explainer = &namer});
+                                 {.bindings = bindings, .sizes = sizes, .explainer = &namer, .times = times});
 }
 
 /// Returns the timepoint at which the run ends.
@@ -223,8 +223,8 @@ Status Session::State::submit_parts(RunInFlight& run, std::vector<Timepoint> wai
                                                          .sizes = sizes,
                                                          .wait = before,
                                                          .signal = signal,
-                                                         .observer = observer,
-                                                         .explainer = &run.namer});
+                                                         .explainer = &run.namer,
+                                                         .times = times});
   }));
   if (staging != nullptr && staging->has_downloads()) {
     MILLRACE_TRY(add([&](auto before, auto signal) { return staging->submit_downloads(before, signal); }));
@@ -315,8 +315,8 @@ Result<Timepoint> Session::submit(ListView<TensorBinding> inputs, ListView<Tenso
   });
 }
 
-void Session::observe(SubmissionObserver* observer) {
-  if (state_ != nullptr) state_->observer = observer;
+void Session::measure(SubmissionTimes* times) {
+  if (state_ != nullptr) state_->times = times;
 }
 
 }  // namespace millrace
