@@ -87,9 +87,13 @@ std::optional<std::uint32_t> GlobalMemory::find_outside(const Lanes<std::uint64_
     }
     const std::uint64_t begin = regions_[last].begin, most = regions_[last].size() - num_bytes;
     if (~left == 0) {
-      bool is_outside = false;
-      for (std::uint32_t i = 0; i < kMaxLanes; ++i) is_outside |= addresses.values[i] - begin > most;
-      if (!is_outside) return std::nullopt;
+      // The top bit says whether one lies outside, as in memory_access.cpp.
+      std::uint64_t outside = 0;
+      for (std::uint32_t i = 0; i < kMaxLanes; ++i) {
+        const std::uint64_t offset = addresses.values[i] - begin;
+        outside |= offset | (most - offset);
+      }
+      if (outside >> 63 == 0) return std::nullopt;
     }
     while (left != 0 && addresses.values[std::countr_zero(left)] - begin <= most) left &= left - 1;
   }

@@ -5,6 +5,7 @@
 #include "hal/isa/decode.h"
 #include "hal/isa/division.h"
 #include "hal/isa/float_rows.h"
+#include "hal/isa/fused.h"
 #include "hal/isa/workgroup.h"
 
 namespace millrace::isa {
@@ -22,7 +23,16 @@ constexpr auto kMultiply = [](T a, T b) { return canonical(a * b, a, b); };
 constexpr auto kMultiplyLegacy = [](f32 a, f32 b) { return a == 0 || b == 0 ? 0.0f : canonical(a * b, a, b); };
 
 template <class T>
-constexpr auto kFused = [](T a, T b, T c) { return fused(a, b, c); };
+struct Fused {
+  T operator()(T a, T b, T c) const { return fused(a, b, c); }
+  void run_all(std::uint32_t num_lanes, const BitsOf<T>* a, const BitsOf<T>* b, const BitsOf<T>* c,
+               BitsOf<T>* results) const {
+    if constexpr (sizeof(T) == 4) fuse_floats(num_lanes, a, b, c, results);
+    if constexpr (sizeof(T) == 8) fuse_doubles(num_lanes, a, b, c, results);
+  }
+};
+template <class T>
+constexpr Fused<T> kFused;
 
 /// v_mad_f32 rounds twice, and takes and gives subnormals as zeros whatever MODE says.
 constexpr auto kMultiplyAdd = [](f32 a, f32 b, f32 c) {
