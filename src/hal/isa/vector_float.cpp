@@ -41,23 +41,23 @@ constexpr auto kMultiplyAdd = [](f32 a, f32 b, f32 c) {
 };
 
 template <class T>
-constexpr auto kMin = [](const Wave& wave, T a, T b) { return min_by_mode(wave.mode.is_ieee, a, b); };
+constexpr auto kMin = [](const Wave& wave, T a, T b) { return min_by_mode(wave, a, b); };
 template <class T>
-constexpr auto kMax = [](const Wave& wave, T a, T b) { return max_by_mode(wave.mode.is_ieee, a, b); };
+constexpr auto kMax = [](const Wave& wave, T a, T b) { return max_by_mode(wave, a, b); };
 constexpr auto kMin3 = [](const Wave& wave, f32 a, f32 b, f32 c) {
-  return min_by_mode(wave.mode.is_ieee, min_by_mode(wave.mode.is_ieee, a, b), c);
+  return min_by_mode(wave, min_by_mode(wave, a, b), c);
 };
 constexpr auto kMax3 = [](const Wave& wave, f32 a, f32 b, f32 c) {
-  return max_by_mode(wave.mode.is_ieee, max_by_mode(wave.mode.is_ieee, a, b), c);
+  return max_by_mode(wave, max_by_mode(wave, a, b), c);
 };
 constexpr auto kMed3 = [](const Wave& wave, f32 a, f32 b, f32 c) {
   return is_nan(a) || is_nan(b) || is_nan(c) ? kMin3(wave, a, b, c) : middle(a, b, c);
 };
 constexpr auto kMaxMin = [](const Wave& wave, f32 a, f32 b, f32 c) {
-  return min_by_mode(wave.mode.is_ieee, max_by_mode(wave.mode.is_ieee, a, b), c);
+  return min_by_mode(wave, max_by_mode(wave, a, b), c);
 };
 constexpr auto kMinMax = [](const Wave& wave, f32 a, f32 b, f32 c) {
-  return max_by_mode(wave.mode.is_ieee, min_by_mode(wave.mode.is_ieee, a, b), c);
+  return max_by_mode(wave, min_by_mode(wave, a, b), c);
 };
 constexpr auto kMin3Number = [](f32 a, f32 b, f32 c) { return min_number(min_number(a, b), c); };
 constexpr auto kMed3Number = [](f32 a, f32 b, f32 c) {
