@@ -51,14 +51,16 @@ DeviceMemory::~DeviceMemory() {
   if (pool_ != nullptr) context_->release([&] { return context_->hip().hipMemPoolDestroy(pool_); });
 }
 
-/// Waits until the frees that are queued have come about.
+/// Waits until the frees that are queued have come about: HIP lets a pool's end wait for them, or not, by version.
 void DeviceMemory::end_pool() {
   const Runtime& hip = context_->hip();
-  if (pool_ == nullptr || context_->is_lost() ||
-      hip.hipEventRecord(last_allocation_, stream_->get()) != Error::kSuccess) {
-    return;
-  }
-  (void)wait_for_event(*context_, "close", last_allocation_, kCloseLimit);
+  const auto has_come_about = [&] {
+    return hip.hipEventRecord(last_allocation_, stream_->get()) == Error::kSuccess &&
+           wait_for_event(*context_, "close", last_allocation_, kCloseLimit).ok();
+  };
+  if (pool_ == nullptr || context_->is_lost() || has_come_about()) return;
+  // Once more: one refused call says nothing about the device.
+  if (!has_come_about()) context_->release([] { return Error::kUnknown; });
 }
 
 Error DeviceMemory::try_allocate(std::size_t size_class, void*& address, std::string_view& entry) {

@@ -65,7 +65,7 @@ bool Queue::is_done() {
 
 void Queue::rest() {
   std::unique_lock lock(mutex_);
-  const auto has_news = [&] { return has_news_; };
+  const auto has_news = [&] { return has_news_ || is_closing_; };
   if (num_active_ == 0) {
     changed_.wait(lock, has_news);
   } else if (++num_idle_turns_ < kBusyTurns) {
@@ -73,7 +73,7 @@ void Queue::rest() {
     std::this_thread::yield();
     lock.lock();
   } else {
-    changed_.wait_for(lock, kPause, has_news);
+    changed_.wait_for(lock, kPause, [&] { return has_news_; });
   }
   if (has_news_) num_idle_turns_ = 0;
   has_news_ = false;
