@@ -67,7 +67,7 @@ void Queue::rest() {
   std::unique_lock lock(mutex_);
   const auto has_news = [&] { return has_news_ || is_closing_; };
   if (num_active_ == 0) {
-    changed_.wait(lock, has_news);
+    changed_.wait(lock, [&] { return has_news_ || is_closing_; });  // the news of closing may be old
   } else if (++num_idle_turns_ < kBusyTurns) {
     lock.unlock();
     std::this_thread::yield();
