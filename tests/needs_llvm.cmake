@@ -4,6 +4,7 @@
 set(needs_llvm
   "jit/llvm/.*"
   "hal/isa/isa_device_test.cpp"
+  "hal/hip/(conformance_rows|standin|.*_test).cpp"
   "jit/(plan/listing|map/facts|map/turned_loads|algorithms/padded_cast)_test.cpp"
   "ops/(gather_error|gpu_code|gpu_witness|harness|isa_op_cases|op_cases|order_cases|thread_counts)_test.cpp"
   "graph/(composite_moves|composite_values|composites|coverage|dynamic|dynamic_errors|gpu_graph|gpu_witness|limits)_test.cpp"

@@ -75,12 +75,15 @@ class Control {
   /// The names of all entries, in the order of hip_functions.inc.
   virtual std::vector<std::string_view> entries() const = 0;
   /// The calls of `entry` from the `number`-th on, counted from now and from 1 on, fail with `error`, `count` of them.
-  /// A call that fails does nothing, but one that releases something does release it. "" is any entry.
+  /// A call that fails does nothing, except that one that releases something does release it. kLaunchFailure loses the
+  /// thread's current device. kSuccess leaves the call out: a mistake that the caller might have made. "" is any entry.
   virtual void fail_calls(std::string_view entry, std::uint64_t number, hip::Error error, std::uint64_t count = 1) = 0;
   /// Whether all failures asked for have come about.
   virtual bool have_failed() const = 0;
   /// The device does nothing from now on. Every call about it fails with hipErrorLaunchFailure, except releases.
   virtual void lose_device(int ordinal) = 0;
+  /// While commands are held, none runs, whatever waits for it.
+  virtual void hold_commands(bool is_held) = 0;
   /// No command of the device ends from now on.
   virtual void hang_device(int ordinal) = 0;
   /// The `number`-th launch, counted from now and from 1 on, never ends.

@@ -44,6 +44,30 @@ TEST_CASE("a release that fails has released") {
   CHECK(app.control.have_failed());
 }
 
+TEST_CASE("a call may be left out") {
+  Application app;
+  const hip::Stream stream = app.make_stream();
+  std::byte* const memory = app.allocate(4);
+  app.control.fail_calls("hipMemsetD32Async", 1, Error::kSuccess);
+  CHECK(app.hip.hipMemsetD32Async(memory, 7, 1, stream) == Error::kSuccess);
+  app.control.run_all();
+  CHECK(app.peek<int>(memory) == -1);
+  CHECK(app.hip.hipFree(memory) == Error::kSuccess);
+  CHECK(app.hip.hipStreamDestroy(stream) == Error::kSuccess);
+}
+
+TEST_CASE("a launch failure that a test asks for loses the device") {
+  Application app({.devices = {{}, {}}});
+  CHECK(app.hip.hipSetDevice(1) == Error::kSuccess);
+  app.control.fail_calls("hipRuntimeGetVersion", 1, Error::kLaunchFailure);
+  int version = 0;
+  CHECK(app.hip.hipRuntimeGetVersion(&version) == Error::kLaunchFailure);
+  void* memory = nullptr;
+  CHECK(app.hip.hipMalloc(&memory, 4) == Error::kLaunchFailure);
+  CHECK(app.hip.hipSetDevice(0) == Error::kSuccess);
+  CHECK(app.hip.hipFree(app.allocate(4)) == Error::kSuccess);
+}
+
 TEST_CASE("calls are written down") {
   Application app({.devices = {{}, {}}});
   app.control.fail_calls("hipMemsetD32Async", 1, Error::kUnknown);

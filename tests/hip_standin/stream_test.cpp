@@ -38,6 +38,17 @@ TEST_CASE("a queued command runs when a call waits for it, not before") {
   CHECK(app.value() == 1);
 }
 
+TEST_CASE("commands that are held do not run") {
+  TwoStreams app;
+  app.control.hold_commands(true);
+  app.set(app.a, 1);
+  CHECK(app.hip.hipEventRecord(app.event, app.a) == Error::kSuccess);
+  CHECK(app.hip.hipEventQuery(app.event) == Error::kNotReady);
+  CHECK(app.value() == -1);
+  app.control.hold_commands(false);
+  CHECK(app.hip.hipEventQuery(app.event) == Error::kSuccess);
+}
+
 TEST_CASE("a query runs a few commands only") {
   TwoStreams app({.max_commands_per_query = 2});
   for (int i = 0; i < 4; ++i) app.set(app.a, i);

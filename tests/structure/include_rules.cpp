@@ -38,7 +38,7 @@ struct ForeignRule {
 const ForeignRule kForeignRules[] = {
     {{"llvm/", "llvm-c/", "lld/", "clang/"}, {"src/jit/llvm/", "tests/llvm_link/", "tests/isa_witness/"}},
     {{"xbyak/"}, {"src/jit/xbyak/"}},
-    {{"hip/", "hsa/", "amd_comgr"}, {"src/hal/hip/"}},
+    {{"hip/", "hsa/", "amd_comgr"}, {"src/hal/hip/", "tests/hal/hip/headers_test.cpp"}},
     {{"Eigen/"}, {"tests/reference/", "include/millrace/interop", "bench/"}},
     {{"tbb/", "oneapi/"}, {"include/millrace/interop", "tests/hal/"}},
     {{"cblas", "openblas"}, {"bench/"}},

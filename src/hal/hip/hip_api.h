@@ -96,6 +96,7 @@ struct MemoryPoolProperties {
 };
 
 /// hipDeviceProp_t has two layouts, so its fields are read by their offsets.
+using Properties = void;
 struct PropertiesLayout {
   std::size_t size_bytes;
   std::size_t architecture_offset;  // gcnArchName, 256 characters: "gfx90a:sramecc+:xnack-"

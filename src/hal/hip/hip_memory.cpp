@@ -51,14 +51,16 @@ DeviceMemory::~DeviceMemory() {
   if (pool_ != nullptr) context_->release([&] { return context_->hip().hipMemPoolDestroy(pool_); });
 }
 
-/// Waits until the frees that are queued have come about.
+/// Waits until the frees that are queued have come about: HIP lets a pool's end wait for them, or not, by version.
 void DeviceMemory::end_pool() {
   const Runtime& hip = context_->hip();
-  if (pool_ == nullptr || context_->is_lost() ||
-      hip.hipEventRecord(last_allocation_, stream_->get()) != Error::kSuccess) {
-    return;
-  }
-  (void)wait_for_event(*context_, "close", last_allocation_, kCloseLimit);
+  const auto has_come_about = [&] {
+    return hip.hipEventRecord(last_allocation_, stream_->get()) == Error::kSuccess &&
+           wait_for_event(*context_, "close", last_allocation_, kCloseLimit).ok();
+  };
+  if (pool_ == nullptr || context_->is_lost() || has_come_about()) return;
+  // Once more: one refused call says nothing about the device.
+  if (!has_come_about()) context_->release([] { return Error::kUnknown; });
 }
 
 Error DeviceMemory::try_allocate(std::size_t size_class, void*& address, std::string_view& entry) {
@@ -147,7 +149,7 @@ Result<std::unique_ptr<DeviceBlock>> DeviceBlock::allocate(std::shared_ptr<Devic
 }
 
 PinnedMemory::~PinnedMemory() {
-  cache_.trim(0, [&](std::byte* block) { context_->release([&] { return context_->hip().hipHostFree(block); }); });
+  cache_.trim(0, [&](std::byte* block) { context_->release_host([&] { return context_->hip().hipHostFree(block); }); });
 }
 
 Result<std::shared_ptr<std::byte>> PinnedMemory::allocate(std::size_t size_bytes) {
@@ -185,7 +187,7 @@ void PinnedMemory::free(std::byte* block, std::size_t size_class) {
   const std::lock_guard lock(mutex_);
   cache_.give_back(block, size_class);
   cache_.trim(kMostCachedBytes,
-              [&](std::byte* each) { context_->release([&] { return context_->hip().hipHostFree(each); }); });
+              [&](std::byte* each) { context_->release_host([&] { return context_->hip().hipHostFree(each); }); });
 }
 
 }  // namespace millrace::hip

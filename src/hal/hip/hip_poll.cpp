@@ -67,7 +67,7 @@ void Queue::rest() {
   std::unique_lock lock(mutex_);
   const auto has_news = [&] { return has_news_; };
   if (num_active_ == 0) {
-    changed_.wait(lock, has_news);
+    changed_.wait(lock, [&] { return has_news_ || is_closing_; });  // the news of closing may be old
   } else if (++num_idle_turns_ < kBusyTurns) {
     lock.unlock();
     std::this_thread::yield();
@@ -183,16 +183,13 @@ void Queue::check_time(Job& job, bool has_moved) {
 
 /// An error of the work, or of the question: only asking again can tell. Precondition: the question failed.
 bool Queue::fails_again(Job& job, Error error) {
-  const Status status = context_.check("submit", "hipEventQuery", error);
+  const Status status = context_.check("submit: the end", "hipEventQuery", error);
   if (job.status.ok()) job.status = status;
   if (!job.is_queried_again) {
     job.is_queried_again = true;
     return false;
   }
-  // Of a lost device nothing runs any more; else nobody knows when this work ends.
-  if (!loses_device(error)) {
-    context_.lose(device_lost(fmt::format("device '{}' is lost: {}", context_.name(), status.message())), true);
-  }
+  lose_track(context_, status);
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include "millrace/hal/sim_device.h"
 #include "millrace/hal/transfer.h"
 #include "millrace/jit/isa_driver.h"
+#include "tests/hal/conformance/hip_devices.h"
 #include "tests/hal/conformance/kernels.h"
 #include "tests/support/executors.h"
 #include "tests/support/far_device.h"
@@ -91,8 +92,16 @@ constexpr std::size_t kNeedLlvm = 3;
 }  // namespace
 
 std::span<const DeviceCase> conformance_devices() {
-  const std::span<const DeviceCase> all = kDevices;
-  return isa_driver().available().ok() ? all : all.first(all.size() - kNeedLlvm);
+  static const std::vector<DeviceCase> devices = [] {
+    std::vector<DeviceCase> all(std::begin(kDevices), std::end(kDevices));
+    if (!isa_driver().available().ok()) {
+      all.resize(all.size() - kNeedLlvm);
+      return all;
+    }
+    all.insert(all.end(), conformance_hip_devices().begin(), conformance_hip_devices().end());
+    return all;
+  }();
+  return devices;
 }
 
 Result<std::shared_ptr<Recording>> TestedDevice::record(const CommandList& list,

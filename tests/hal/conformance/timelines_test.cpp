@@ -280,7 +280,7 @@ TEST_CASE("device: of failed waits the first in the list gives its status") {
   });
 }
 
-TEST_CASE("device: a failing dispatch in a chain stops those behind it alone") {
+TEST_CASE("device: a failing dispatch in a chain fails those behind it alone") {
   on_every_device([](TestedDevice& device) {
     const auto gate = timeline(device.raw()), before = timeline(device.raw());
     const auto bad = timeline(device.raw()), behind = timeline(device.raw());
@@ -294,7 +294,7 @@ TEST_CASE("device: a failing dispatch in a chain stops those behind it alone") {
     CHECK(behind->wait(1).message() ==
           "kernel 'gather_0': index out of range; give indices within the axis that they select from");
     CHECK(before->query().value() == 1);
-    CHECK(words.read() == W{1});
+    if (device.raw().info().stops_at_failures) CHECK(words.read() == W{1});
   });
 }
 

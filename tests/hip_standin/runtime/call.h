@@ -56,6 +56,7 @@ hip::Error call(Entry entry, Body body) {
   call.is_injected = failure.has_value();
   if (!failure || is_release(entry)) call.result = body(state, call);
   if (failure) call.result = *failure;
+  if (failure == hip::Error::kLaunchFailure && !state.devices.empty()) lose(state, state.current_device());
   state.journal.add(call);
   return call.result;
 }

@@ -28,6 +28,10 @@ class StandIn final : public Control {
     const std::lock_guard lock(state().mutex);
     lose(state(), ordinal);
   }
+  void hold_commands(bool is_held) override {
+    const std::lock_guard lock(state().mutex);
+    state().holds_commands = is_held;
+  }
   void hang_device(int ordinal) override {
     const std::lock_guard lock(state().mutex);
     state().devices[static_cast<std::size_t>(ordinal)].is_hung = true;

@@ -82,7 +82,7 @@ Error hipDeviceGetAttribute(int* value, Attribute attribute, int ordinal) {
   });
 }
 
-Error hipDeviceTotalMem(std::size_t* bytes, Device ordinal) {
+Error hipDeviceTotalMem(std::size_t* bytes, int ordinal) {
   return call(Entry::hipDeviceTotalMem, [&](State& state, Call& call) {
     const DeviceState* const device = find_device(state, call, ordinal);
     if (device == nullptr) return Error::kInvalidDevice;

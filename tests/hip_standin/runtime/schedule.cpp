@@ -7,7 +7,8 @@ namespace millrace::hip_standin {
 namespace {
 
 bool may_run(const State& state, const StreamState& stream) {
-  if (stream.commands.empty() || state.devices[static_cast<std::size_t>(stream.device)].is_hung) return false;
+  if (stream.commands.empty() || state.holds_commands || state.devices[static_cast<std::size_t>(stream.device)].is_hung)
+    return false;
   const auto& front = stream.commands.front().what;
   if (const auto* wait = std::get_if<QueuedWait>(&front)) return wait->record->is_done;
   const auto* launch = std::get_if<QueuedLaunch>(&front);

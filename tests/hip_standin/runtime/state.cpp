@@ -53,6 +53,7 @@ void reset(State& state, const Options& options) {
   state.events.clear();
   state.random.seed(options.seed);
   state.num_commands = state.num_launches_until_hang = state.num_hidden_waits = 0;
+  state.holds_commands = false;
 }
 
 std::vector<std::string> live_objects(const State& state) {

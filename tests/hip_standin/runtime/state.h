@@ -41,6 +41,7 @@ struct State {
   std::uint64_t num_commands = 0;             // that were queued
   std::uint64_t num_launches_until_hang = 0;  // 0: none hangs
   std::uint64_t num_hidden_waits = 0;
+  bool holds_commands = false;
 
   bool is_hip6() const { return options.version >= 60'000'000; }
   int& current_device();  // of the calling thread

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "millrace/hal/hip_device.h"
+#include "tests/hal/conformance/hip_devices.h"
+#include "tests/hal/hip/standin.h"
+
+namespace millrace {
+namespace {
+
+/// The order in which the stand-in runs what streams and events leave open; MILLRACE_HIP_SEED chooses another.
+std::uint64_t seed() {
+  const char* text = std::getenv("MILLRACE_HIP_SEED");
+  return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
+}
+
+/// A stand-in with a GPU of each architecture, made anew whenever no device uses it.
+void prepare_standin() {
+  hip_standin::Control& control = hip_standin::open_control(MILLRACE_HIP_STANDIN);
+  CHECK(control.findings() == std::vector<std::string>{});
+  if (!control.live_objects().empty()) return;
+  control.reset({.devices = {{.architecture = "gfx1100"}, {.architecture = "gfx90a:sramecc+:xnack-"}},
+                 .seed = seed(),
+                 .eagerness = hip_standin::Eagerness::kMixed});
+}
+
+Result<std::shared_ptr<Device>> open(std::uint32_t ordinal) {
+  prepare_standin();
+  MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> device,
+                      create_hip_device({.library = HipStandin::library(), .ordinal = ordinal}));
+  return device;
+}
+
+constexpr DeviceCase kDevices[] = {{"hip:gfx1100", [] { return open(0); }}, {"hip:gfx90a", [] { return open(1); }}};
+
+}  // namespace
+
+std::span<const DeviceCase> conformance_hip_devices() { return kDevices; }
+
+}  // namespace millrace

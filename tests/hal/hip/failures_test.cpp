@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every call that can fail does, devices are lost and hang, and memory runs out: the first error comes back, nothing
+// leaks, nothing hangs, and a fresh device works.
+#include <algorithm>
+#include <chrono>
+
+#include <doctest/doctest.h>
+
+#include "tests/hal/conformance/kernels.h"
+#include "tests/hal/conformance/replay.h"
+#include "tests/hal/hip/standin.h"
+
+namespace millrace {
+namespace {
+
+using namespace std::chrono_literals;
+using W = std::vector<std::uint32_t>;
+using hip::Error;
+
+/// Uploads, scales in two branches, copies, fills and downloads: a bit of everything. y = {6, 9, 6, 9} and fours.
+Status run_everything(Device& device) {
+  const ExecutableImage image = scale_on(device.targets().front());
+  ListBuilder b;
+  const BindingIndex in = b.host("in", BindingKind::kInput, 8), out = b.host("out", BindingKind::kOutput, 24);
+  const BindingIndex x = b.binding("x", BindingKind::kTransient, 8), y = b.binding("y", BindingKind::kTransient, 24);
+  const KernelIndex kernel = b.kernel(image.info);
+  b.upload(b.range(in, 0, 8), b.range(x, 0, 8));
+  b.barrier();
+  b.dispatch(kernel, 1, {b.range(x, 0, 4), b.range(y, 0, 4)}, {3});
+  b.dispatch(kernel, 1, {b.range(x, 4, 4), b.range(y, 4, 4)}, {3});
+  b.fill(b.range(y, 16, 8), 0x0000'0004'0000'0004, 8);
+  b.barrier();
+  b.copy(b.range(y, 0, 8), b.range(y, 8, 8));
+  b.barrier();
+  b.download(b.range(y, 0, 24), b.range(out, 0, 24));
+  const std::vector<ExecutableImage> images = {image};
+  MILLRACE_TRY_ASSIGN(const std::shared_ptr<Executable> executable, device.load(images));
+  MILLRACE_TRY_ASSIGN(const std::shared_ptr<Recording> recording, device.record(b.list, executable));
+  MILLRACE_TRY_ASSIGN(const std::shared_ptr<Buffer> x_buffer, device.allocate(8));
+  MILLRACE_TRY_ASSIGN(const std::shared_ptr<Buffer> y_buffer, device.allocate(24));
+  MILLRACE_TRY_ASSIGN(const std::shared_ptr<Semaphore> done, device.create_semaphore());
+  W from{2, 3}, to(6);
+  const std::vector<BufferBinding> bindings = {{.data = from.data(), .size_bytes = 8},
+                                               {.data = to.data(), .size_bytes = 24},
+                                               x_buffer->binding(),
+                                               y_buffer->binding()};
+  const std::vector<std::int64_t> sizes = b.evaluate();
+  const Timepoint signal[] = {{done, 1}};
+  MILLRACE_TRY(device.submit(*recording, {.bindings = bindings, .sizes = sizes, .signal = signal}));
+  const Status status = done->wait(1, 20s);
+  if (status.code() == StatusCode::kDeadlineExceeded) return internal_error("it hangs");
+  MILLRACE_TRY(status);
+  W back(1);
+  MILLRACE_TRY(device.read_back(*y_buffer, 12, std::as_writable_bytes(std::span(back))));
+  CHECK(to == W{6, 9, 6, 9, 4, 4});
+  CHECK(back == W{9});
+  return {};
+}
+
+bool releases(std::string_view entry) {
+  return entry.ends_with("Destroy") || entry.find("Free") != std::string_view::npos || entry == "hipModuleUnload" ||
+         entry == "hipHostUnregister" || entry == "hipMemPoolTrimTo";
+}
+
+/// Whether the failure came behind the last copy, which run_everything() reads back: nobody is there to be told.
+bool is_injected_at_the_close(const std::vector<hip_standin::Call>& calls) {
+  const auto injected = std::ranges::find(calls, true, &hip_standin::Call::is_injected);
+  return std::none_of(injected, calls.end(), [](const auto& call) { return call.entry == "hipMemcpyAsync"; });
+}
+
+}  // namespace
+
+TEST_CASE("hip: whichever call fails, its error comes back, nothing leaks, and a fresh device works") {
+  for (const bool has_pools : {true, false}) {
+    const hip_standin::Options options{.devices = {{.has_memory_pools = has_pools}}};
+    HipStandin standin(options);
+    REQUIRE(run_everything(*standin.open().value()).ok());
+    for (const std::string_view entry : standin.control.entries()) {
+      CAPTURE(entry);
+      if (entry == "hipGetErrorName") continue;  // it returns no error
+      for (std::uint64_t number = 1;; ++number) {
+        CAPTURE(number);
+        standin.control.fail_calls(entry, number, Error::kInvalidValue);
+        Status status;
+        HipLosses losses;
+        {
+          const Result<std::shared_ptr<HipDevice>> device = standin.open();
+          status = device.ok() ? run_everything(**device) : device.status();
+          if (device.ok()) losses = (*device)->losses();
+        }
+        const bool has_failed = standin.control.have_failed();
+        const bool came_at_the_close = has_failed && is_injected_at_the_close(standin.control.calls());
+        CHECK(losses.num_quarantined == 0);
+        CHECK(standin.control.findings() == std::vector<std::string>{});
+        CHECK(standin.control.live_objects() == std::vector<std::string>{});
+        standin.control.reset(options);
+        CHECK(run_everything(*standin.open().value()).ok());
+        if (!has_failed) {
+          CHECK(status.ok());
+          break;
+        }
+        // One that releases fails after the work; one that asks where memory is has "nowhere" for an answer; setting
+        // back the thread's device has nobody to tell.
+        if (releases(entry) || entry == "hipPointerGetAttributes" || entry == "hipSetDevice") continue;
+        if (status.ok()) {
+          CHECK(came_at_the_close);
+          continue;
+        }
+        CHECK(status.message().find(std::string(entry)) != std::string::npos);
+        CHECK(status.message().find("hipErrorInvalidValue") != std::string::npos);
+      }
+    }
+  }
+}
+
+TEST_CASE("hip: what is to be released is counted when that fails, and is no leak") {
+  HipStandin standin;
+  const auto device = standin.open({.num_streams = 1}).value();
+  const ExecutableImage image = scale_on(device->targets().front());
+  standin.control.fail_calls("hipModuleUnload", 1, Error::kInvalidValue);
+  (void)device->load(std::span(&image, 1)).value();
+  CHECK(device->losses() == HipLosses{.num_quarantined = 0, .num_failed_releases = 1});
+}
+
+TEST_CASE("hip: a lost device fails what is on its way and every later call with one status; others go on") {
+  HipStandin standin({.devices = {{}, {}}});
+  const auto device = standin.open().value(), other = standin.open({.ordinal = 1}).value();
+  const Words words(*device, {0}), others(*other, {0});
+  const auto gate = timeline(*device), never = timeline(*device), done = timeline(*device);
+  const Replay one = append_digit(*device, 1), theirs = append_digit(*other, 1);
+  REQUIRE(one.submit({words.binding()}, {{never, 1}}, {{gate, 1}}).ok());
+  standin.control.lose_device(0);
+  Status status = one.submit({words.binding()}, {}, {{done, 1}});
+  if (status.ok()) status = done->wait(1, 10s);
+  CHECK(status.code() == StatusCode::kDeviceLost);
+  CHECK(status.message().starts_with("device 'hip:0' is lost: "));
+  CHECK(status.message().find("hipErrorLaunchFailure") != std::string::npos);
+  CHECK(done->wait(1).message() == status.message());
+  CHECK(device->allocate(64).status().message() == status.message());
+  W back(1);
+  CHECK(device->read_back(*words.buffer, 0, std::as_writable_bytes(std::span(back))).message() == status.message());
+  CHECK(one.submit({words.binding()}).message() == status.message());
+  const ExecutableImage image = scale_on(device->targets().front());
+  CHECK(device->load(std::span(&image, 1)).status().message() == status.message());
+  REQUIRE(never->signal(1).ok());
+  CHECK(gate->wait(1, 10s).message() == status.message());
+  CHECK(wait_for(theirs, {others.binding()}).ok());
+  CHECK(others.read() == W{1});
+}
+
+TEST_CASE("hip: a device that ends nothing is lost after the time limit, and keeps what HIP may never let go") {
+  HipStandin standin({.devices = {{}, {}}});
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const auto other = standin.open({.ordinal = 1}).value();
+    const Words others(*other, {0});
+    {
+      const auto device = standin.open({.time_limit = 100ms}).value();
+      const Words words(*device, {0});
+      const auto done = timeline(*device), behind = timeline(*device);
+      const Replay one = append_digit(*device, 1);
+      standin.control.hang_launch(1);
+      REQUIRE(one.submit({words.binding()}, {}, {{done, 1}}).ok());
+      REQUIRE(one.submit({words.binding()}, {{done, 1}}, {{behind, 1}}).ok());
+      const Status status = done->wait(1, 10s);
+      CHECK(status.code() == StatusCode::kDeviceLost);
+      CHECK(status.message() ==
+            "device 'hip:0' is lost: submit: nothing ended within 100 ms; look for a kernel that does not end, or "
+            "raise the device's time_limit_ms");
+      CHECK(behind->wait(1, 10s).message() == status.message());
+      CHECK(device->allocate(64).status().message() == status.message());
+      CHECK(wait_for(append_digit(*other, 1), {others.binding()}).ok());
+    }
+    CHECK(others.read() == W{1});
+  }
+  standin.num_quarantined = standin.control.live_objects().size();
+  CHECK(standin.num_quarantined > 0);
+  CHECK(std::chrono::steady_clock::now() - begin < 30s);  // it does not hang
+}
+
+TEST_CASE("hip: work that waits for the host does not run into the time limit") {
+  HipStandin standin;
+  const auto device = standin.open({.time_limit = 30ms}).value();
+  const auto gate = timeline(*device), done = timeline(*device);
+  REQUIRE(nothing(*device).submit({}, {{gate, 1}}, {{done, 1}}).ok());
+  CHECK(done->wait(1, 100ms).code() == StatusCode::kDeadlineExceeded);
+  REQUIRE(gate->signal(1).ok());
+  CHECK(done->wait(1, 10s).ok());
+}
+
+TEST_CASE("hip: memory that runs out is told with what was asked for and what is free") {
+  for (const bool has_pools : {true, false}) {
+    HipStandin standin({.devices = {{.memory_bytes = 1 << 20, .has_memory_pools = has_pools}}});
+    const auto device = standin.open().value();
+    const auto half = device->allocate(1 << 19).value();
+    const Status status = device->allocate((1 << 19) + 1).status();
+    CHECK(status.code() == StatusCode::kResourceExhausted);
+    CHECK(status.message() ==
+          std::string("allocate: 524289 bytes of device 'hip:0', which has 524288 of 1048576 free: ") +
+              (has_pools ? "hipMallocFromPoolAsync" : "hipMalloc") +
+              " failed with hipErrorOutOfMemory; free memory, or ask for less");
+    CHECK(device->allocate(1 << 18).ok());
+  }
+}
+
+TEST_CASE("hip: memory that is kept for later is given back before an allocation fails") {
+  HipStandin standin({.devices = {{.memory_bytes = 1 << 20, .has_memory_pools = false}}});
+  const auto device = standin.open().value();
+  for (const std::size_t size : {100'000u, 120'000u}) CHECK(device->allocate(size).ok());
+  CHECK(device->allocate(1 << 20).ok());
+}
+
+TEST_CASE("hip: code that the runtime refuses is told by kernel, device and reason") {
+  HipStandin standin({.devices = {{.architecture = "gfx1100"}}});
+  const auto device = standin.open().value();
+  const ExecutableImage image = scale_on(device->targets().front());
+  standin.control.fail_calls("hipModuleLoadData", 1, Error::kNoBinaryForGpu);
+  const Status status = device->load(std::span(&image, 1)).status();
+  CHECK(status.code() == StatusCode::kFailedPrecondition);
+  CHECK(status.message() ==
+        "load: kernel 'scale' on device 'hip:0', a gfx1100: hipModuleLoadData failed with hipErrorNoBinaryForGpu; the "
+        "code is for another architecture, or the runtime is too old for this one: install a newer HIP runtime");
+}
+
+TEST_CASE("hip: a launch that fails is told by its command, and the device goes on") {
+  HipStandin standin;
+  const auto device = standin.open().value();
+  const Words words(*device, {0});
+  const Replay one = append_digit(*device, 1);
+  standin.control.fail_calls("hipModuleLaunchKernel", 1, Error::kLaunchOutOfResources);
+  CHECK(wait_for(one, {words.binding()}).message() ==
+        "submit: command 0 (dispatch 'append'): hipModuleLaunchKernel failed with hipErrorLaunchOutOfResources; free "
+        "memory, or launch less at a time");
+  CHECK(wait_for(one, {words.binding()}).ok());
+  CHECK(words.read() == W{1});
+}
+
+TEST_CASE("hip: more workgroups than a grid of the device has are refused") {
+  HipStandin standin({.devices = {{.max_grid_x = 100}}});
+  const auto device = standin.open().value();
+  const ExecutableImage image = store_ids_on(device->targets().front());
+  ListBuilder b;
+  const BindingIndex y = b.output("y", 404);
+  b.dispatch(b.kernel(image.info), Dim("groups"), {b.range(y, 0, 404)});
+  Replay replay(*device, b, {image}, {{"groups", 100}});
+  const Words words(*device, W(101));
+  CHECK(wait_for(replay, {words.binding()}).ok());
+  replay.sizes = b.evaluate({{"groups", 101}});
+  CHECK(wait_for(replay, {words.binding()}).message() ==
+        "submit: command 0 (dispatch 'store_ids'): 101 workgroups, device 'hip:0' launches at most 100; give each of "
+        "them more");
+}
+
+}  // namespace millrace

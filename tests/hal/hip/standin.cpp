@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/hal/hip/standin.h"
+
+#include <doctest/doctest.h>
+#include <fmt/ranges.h>
+
+namespace millrace {
+
+HipStandin::HipStandin(const hip_standin::Options& options) : control(hip_standin::open_control(MILLRACE_HIP_STANDIN)) {
+  control.reset(options);
+}
+
+HipStandin::~HipStandin() {
+  CHECK(fmt::to_string(fmt::join(control.findings(), "\n")) == "");
+  if (num_quarantined == 0) {
+    CHECK(fmt::to_string(fmt::join(control.live_objects(), "\n")) == "");
+  } else {
+    CHECK(control.live_objects().size() == num_quarantined);
+  }
+  control.reset({});
+}
+
+Result<std::shared_ptr<HipDevice>> HipStandin::open(HipDeviceOptions options) const {
+  options.library = library();
+  return create_hip_device(options);
+}
+
+std::string HipStandin::library() { return MILLRACE_HIP_STANDIN; }
+
+std::string HipStandin::spec(std::string_view rest) { return "hip:library=" + library() + std::string(rest); }
+
+}  // namespace millrace

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A HIP device whose runtime is the stand-in.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "millrace/hal/hip_device.h"
+#include "tests/hip_standin/control.h"
+
+namespace millrace {
+
+/// A fresh stand-in, and devices that use it. At its end there must be no finding and no live object, so devices and
+/// what they made must be gone by then.
+class HipStandin {
+ public:
+  explicit HipStandin(const hip_standin::Options& = {});
+  HipStandin(const HipStandin&) = delete;
+  HipStandin& operator=(const HipStandin&) = delete;
+  ~HipStandin();
+
+  Result<std::shared_ptr<HipDevice>> open(HipDeviceOptions = {}) const;
+  /// "hip:library=...", with `rest` behind it.
+  static std::string spec(std::string_view rest = {});
+  static std::string library();
+
+  hip_standin::Control& control;
+  /// Objects that a lost device may keep.
+  std::uint64_t num_quarantined = 0;
+};
+
+}  // namespace millrace
