@@ -75,6 +75,7 @@ Status measure(const Measurement& measurement) {
     if (measurement.flops > 0) {
       state.counters["flop/s"] = Counter(measurement.flops, Counter::kIsIterationInvariantRate, Counter::kIs1000);
     }
+    for (const auto& [name, value] : measurement.counters) state.counters[name] = value;
   });
   if (measurement.device_seconds) {
     row->UseManualTime();
