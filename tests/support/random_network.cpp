@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/graph/functions.h"
+#include "millrace/graph/composites.h"
 
 namespace millrace::test {
 namespace {
