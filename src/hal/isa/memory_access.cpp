@@ -69,7 +69,12 @@ bool find_global(Wave& wave, const Instruction& instruction, std::int64_t offset
   add_global_addresses(wave, instruction, offset, places);
   GlobalMemory& memory = wave.group.dispatch.global;
   const auto outside = memory.find_outside(places.addresses, places.lanes, num_bytes, kind);
-  if (!outside) return true;
+  if (!outside) {
+    for_all_lanes(wave.machine.num_lanes, [&](std::size_t i) {
+      places.addresses.values[i] = GlobalMemory::host_address(places.addresses.values[i]);
+    });
+    return true;
+  }
   wave.fail(verb_text(kind, num_bytes) + memory.outside_text(places.addresses.values[*outside], num_bytes, kind),
             std::uint64_t{1} << *outside);
   return false;
