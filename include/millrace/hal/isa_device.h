@@ -79,9 +79,9 @@ struct IsaDeviceOptions {
 ///  - a barrier that not all waves reach; a race between waves; an endless loop;
 ///  - an instruction that has no row in the table of semantics, which loading already finds.
 /// Not modelled, so no mistake there is found:
-///  - time, and hazards that need S_NOP or other instructions in between (the manuals' "Manually Inserted Wait
-///  States"),
-///    whose classes LLVM's hazard recogniser knows;
+///  - time;
+///  - hazards that need S_NOP or other instructions in between, which LLVM's hazard recogniser knows (the manuals,
+///    "Manually Inserted Wait States");
 ///  - caches and the scopes of accesses: an access is done at once, for all;
 ///  - whether the bytes of a buffer were ever written: all of them count as defined;
 ///  - FLAT addresses of the other segments: they are taken for global ones, and are then outside of the buffers.

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/check.h"
+
 namespace millrace::isa {
 namespace {
 
@@ -61,9 +63,10 @@ GlobalMemory::GlobalMemory(const Kernel& kernel, const Launch& launch) {
 void GlobalMemory::add_buffer(const LaunchBuffer& buffer) {
   std::uint64_t window = 0;
   if (buffer.argument_offset) {
+    std::uint64_t address = 0;
+    MILLRACE_CHECK(*buffer.argument_offset + sizeof(address) <= arguments_.size());
     window = std::uint64_t{regions_.size() + 1} << kHostBits;
     std::byte* argument = arguments_bytes_.data() + *buffer.argument_offset;
-    std::uint64_t address = 0;
     std::memcpy(&address, argument, sizeof(address));
     address += window;
     std::memcpy(argument, &address, sizeof(address));
