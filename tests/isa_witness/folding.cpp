@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What LLVM folds an intrinsic of the amdgcn target into, for constants, against the row of its instruction.
+// Exchanges between lanes are not among them. LLVM 19 folds readlane, readfirstlane and permlane64 of a constant into
+// that constant, which says nothing of lanes; writelane, permlane16, permlanex16, ds_bpermute, ds_permute, ds_swizzle,
+// update_dpp, ballot and mbcnt it leaves.
 #include "folding.h"
 
 #include <bit>

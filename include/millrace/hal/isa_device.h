@@ -75,11 +75,19 @@ struct IsaDeviceOptions {
 ///  - a register that is used while its load is in flight;
 ///  - undefined data that reaches a store, an address, a branch, EXEC, a scalar register or a barrier;
 ///  - a value taken from a lane that is off;
-///  - an access outside of the dispatch's buffers or of workgroup memory, or misaligned;
+///  - an access outside of the buffer whose address it was given, or of workgroup memory, or misaligned;
 ///  - a barrier that not all waves reach; a race between waves; an endless loop;
 ///  - an instruction that has no row in the table of semantics, which loading already finds.
-/// Not modelled: time, caches (an access is done at once, for all), and hazards that need S_NOP or other instructions
-/// in between (the manuals' "Manually Inserted Wait States"), whose classes LLVM's hazard recogniser knows.
+/// Not modelled, so no mistake there is found:
+///  - time;
+///  - hazards that need S_NOP or other instructions in between, which LLVM's hazard recogniser knows (the manuals,
+///    "Manually Inserted Wait States");
+///  - caches and the scopes of accesses: an access is done at once, for all;
+///  - whether the bytes of a buffer were ever written: all of them count as defined;
+///  - FLAT addresses of the other segments: they are taken for global ones, and are then outside of the buffers.
+/// MUBUF accesses, loads into half of a register on GFX9, global data share, and barriers other than the workgroup's
+/// have no row: a kernel that has one is not loaded. Reading a lane that is off by DPP, V_PERMLANE* or DS_BPERMUTE is a
+/// mistake here also where the manual defines what is read.
 class IsaDevice : public Device {
  public:
   /// The dispatches of the last submission that did not fail, in order. Submissions at one time mix theirs.

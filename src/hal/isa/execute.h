@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,9 @@ struct LaunchBuffer {
   std::uint64_t address = 0;
   std::uint64_t size_bytes = 0;
   bool is_written = true;  // whether the dispatch may write it
+  /// Where in the arguments the kernel finds its address, in bytes. If it is said, the kernel gets another address,
+  /// with nothing near it: an access that leaves the buffer never meets another one.
+  std::optional<std::uint32_t> argument_offset = std::nullopt;
 };
 
 struct Launch {

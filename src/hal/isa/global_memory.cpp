@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include <fmt/format.h>
+
+#include "millrace/base/check.h"
 
 namespace millrace::isa {
 namespace {
@@ -36,15 +39,13 @@ std::uint32_t find_granule_bytes(const Kernel& kernel, bool is_local, std::uint3
 }
 
 GlobalMemory::GlobalMemory(const Kernel& kernel, const Launch& launch) {
-  for (const LaunchBuffer& buffer : launch.buffers) {
-    regions_.push_back({buffer.address, buffer.address + buffer.size_bytes, buffer.name, buffer.is_written});
-  }
   const std::size_t num_bytes = launch.arguments.size();
   arguments_bytes_.assign((num_bytes + kArgumentsAlignment - 1) / kArgumentsAlignment * kArgumentsAlignment,
                           kBehindArguments);
   std::ranges::copy(launch.arguments, arguments_bytes_.begin());
   const auto arguments = reinterpret_cast<std::uint64_t>(arguments_bytes_.data());
   arguments_ = {arguments, arguments + num_bytes, "the arguments", false};
+  for (const LaunchBuffer& buffer : launch.buffers) add_buffer(buffer);
   regions_.push_back(arguments_);
   regions_.push_back({kernel.image_address, kernel.image_address + kernel.image_bytes, "the code object", false});
   if (!launch.finds_mistakes || !stores(kernel)) return;
@@ -57,6 +58,21 @@ GlobalMemory::GlobalMemory(const Kernel& kernel, const Launch& launch) {
     const auto aligned = static_cast<std::uint32_t>(std::min<std::uint64_t>(smallest, range.begin & (0 - range.begin)));
     range.history = std::make_unique<MemoryHistory>(range.begin, range.end, aligned, false);
   }
+}
+
+void GlobalMemory::add_buffer(const LaunchBuffer& buffer) {
+  std::uint64_t window = 0;
+  if (buffer.argument_offset) {
+    std::uint64_t address = 0;
+    MILLRACE_CHECK(*buffer.argument_offset + sizeof(address) <= arguments_.size());
+    window = std::uint64_t{regions_.size() + 1} << kHostBits;
+    std::byte* argument = arguments_bytes_.data() + *buffer.argument_offset;
+    std::memcpy(&address, argument, sizeof(address));
+    address += window;
+    std::memcpy(argument, &address, sizeof(address));
+  }
+  const std::uint64_t begin = buffer.address + window;
+  regions_.push_back({begin, begin + buffer.size_bytes, buffer.name, buffer.is_written, window});
 }
 
 /// Joins it with the ranges that it shares bytes with.
@@ -109,8 +125,9 @@ MemoryHistory* GlobalMemory::find_history(std::uint64_t address) const {
 
 const GlobalMemory::Region* GlobalMemory::nearest(std::uint64_t address) const {
   const auto distance = [&](const Region& region) {
-    if (address < region.begin) return region.begin - address;
-    return address < region.end ? 0 : address - region.end + 1;
+    const std::uint64_t place = address >> kHostBits == 0 ? address + region.window : address;
+    if (place < region.begin) return region.begin - place;
+    return place < region.end ? 0 : place - region.end + 1;
   };
   const auto found = std::ranges::min_element(regions_, {}, distance);
   constexpr std::uint64_t kFar = std::uint64_t{1} << 30;
@@ -120,6 +137,7 @@ const GlobalMemory::Region* GlobalMemory::nearest(std::uint64_t address) const {
 std::string GlobalMemory::place_text(std::uint64_t address) const {
   const Region* region = nearest(address);
   if (region == nullptr) return fmt::format("{:#x}", address);
+  if (address >> kHostBits == 0) address += region->window;
   return address < region->begin ? fmt::format("{} - {}", region->name, region->begin - address)
                                  : fmt::format("{} + {}", region->name, address - region->begin);
 }

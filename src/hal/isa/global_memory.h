@@ -12,9 +12,16 @@
 
 namespace millrace::isa {
 
-/// The memory that a dispatch may touch: its buffers, its arguments and its code object.
+/// The memory that a dispatch may touch: its buffers, its arguments and its code object. A kernel's address of a buffer
+/// has the buffer's number in its upper 16 bits, which the host's addresses do not use; see
+/// LaunchBuffer::argument_offset.
 class GlobalMemory {
  public:
+  /// The address in this process of memory that the kernel may access.
+  static constexpr std::uint64_t host_address(std::uint64_t address) {
+    return address & ((std::uint64_t{1} << kHostBits) - 1);
+  }
+
   GlobalMemory(const Kernel&, const Launch&);
 
   /// Where the kernel finds its arguments.
@@ -32,7 +39,8 @@ class GlobalMemory {
                                             std::uint32_t num_bytes, AccessKind);
   /// Null where nothing can race: the dispatch does not write there.
   MemoryHistory* find_history(std::uint64_t address) const;
-  /// "@1 + 4096"; "@1 + 4096, which has 4096 bytes" and the like where it may not be accessed.
+  /// "@1 + 4096"; "@1 + 4096, which has 4096 bytes" and the like where it may not be accessed. The address is the
+  /// kernel's or the host's.
   std::string place_text(std::uint64_t address) const;
   std::string outside_text(std::uint64_t address, std::uint32_t num_bytes, AccessKind) const;
 
@@ -41,6 +49,7 @@ class GlobalMemory {
     std::uint64_t begin = 0, end = 0;
     std::string name = {};
     bool is_written = false;
+    std::uint64_t window = 0;  // what is added to the host's addresses
     std::uint64_t size() const { return end - begin; }
     bool contains(std::uint64_t address, std::uint32_t num_bytes) const {
       return num_bytes <= size() && address - begin <= size() - num_bytes;
@@ -50,6 +59,8 @@ class GlobalMemory {
     std::uint64_t begin = 0, end = 0;
     std::unique_ptr<MemoryHistory> history = {};
   };
+  static constexpr int kHostBits = 48;
+  void add_buffer(const LaunchBuffer&);
   void add_written(std::uint64_t begin, std::uint64_t end);
   const Region* nearest(std::uint64_t address) const;
 

@@ -46,7 +46,8 @@ std::vector<isa::LaunchBuffer> IsaRecording::launch_buffers(const InlineDispatch
     isa::LaunchBuffer buffer{.name = fmt::format("@{}", i),
                              .address = reinterpret_cast<std::uintptr_t>(dispatch.args.buffers[i]),
                              .size_bytes = value(range.length_bytes),
-                             .is_written = is_written[i]};
+                             .is_written = is_written[i],
+                             .argument_offset = static_cast<std::uint32_t>(8 * (1 + i))};
     if (!touched.empty()) {
       const std::uint64_t begin = value(touched[i].offset_bytes) - value(range.offset_bytes);
       if (begin > 0) buffer.name += fmt::format(" from byte {} on", begin);
@@ -58,7 +59,8 @@ std::vector<isa::LaunchBuffer> IsaRecording::launch_buffers(const InlineDispatch
   buffers.push_back({.name = "the status word",
                      .address = reinterpret_cast<std::uintptr_t>(dispatch.args.status),
                      .size_bytes = sizeof(*dispatch.args.status),
-                     .is_written = true});
+                     .is_written = true,
+                     .argument_offset = 0});
   return buffers;
 }
 

@@ -86,14 +86,10 @@ constexpr Row load(const char* name) {
 
 template <Format kFormat>
 constexpr Row load_two(const char* name) {
-  return {.name = name,
-          .kind = Class::kLocal,
-          .run = &run_load_two<kFormat>,
-          .num_results = 1,
-          .types = {kFormat.num_bytes == 4 ? Type::kB64 : Type::kB128, Type::kB32},
-          .adapt = &adapt_local,
-          .access = AccessKind::kLoad,
-          .access_bytes = kFormat.num_bytes};
+  Row row = load<kFormat>(name);
+  row.run = &run_load_two<kFormat>;
+  row.types[kResult] = kFormat.num_bytes == 4 ? Type::kB64 : Type::kB128;
+  return row;
 }
 
 template <Format kFormat>
@@ -109,13 +105,10 @@ constexpr Row store(const char* name) {
 
 template <Format kFormat>
 constexpr Row store_two(const char* name) {
-  return {.name = name,
-          .kind = Class::kLocal,
-          .run = &run_store_two<kFormat>,
-          .types = {Type::kNone, Type::kB32, type_of(kFormat), type_of(kFormat)},
-          .adapt = &adapt_local,
-          .access = AccessKind::kStore,
-          .access_bytes = kFormat.num_bytes};
+  Row row = store<kFormat>(name);
+  row.run = &run_store_two<kFormat>;
+  row.types[kData1] = row.types[kData];
+  return row;
 }
 
 template <class T, auto kOp>

@@ -69,7 +69,12 @@ bool find_global(Wave& wave, const Instruction& instruction, std::int64_t offset
   add_global_addresses(wave, instruction, offset, places);
   GlobalMemory& memory = wave.group.dispatch.global;
   const auto outside = memory.find_outside(places.addresses, places.lanes, num_bytes, kind);
-  if (!outside) return true;
+  if (!outside) {
+    for_all_lanes(wave.machine.num_lanes, [&](std::size_t i) {
+      places.addresses.values[i] = GlobalMemory::host_address(places.addresses.values[i]);
+    });
+    return true;
+  }
   wave.fail(verb_text(kind, num_bytes) + memory.outside_text(places.addresses.values[*outside], num_bytes, kind),
             std::uint64_t{1} << *outside);
   return false;
@@ -184,6 +189,8 @@ FlightKind flight_of(const Instruction& instruction) {
   return segment_of(instruction) == Segment::kPrivate ? FlightKind::kPrivateStore : FlightKind::kStore;
 }
 
+constexpr std::size_t kMostPassing = 1u << 14;  // 10 MB of a wave
+
 void add_footprint(Wave& wave, const Instruction& instruction, std::uint32_t num_bytes, AccessKind kind,
                    const Places& places) {
   if (places.lanes == 0) return;
@@ -197,7 +204,11 @@ void add_footprint(Wave& wave, const Instruction& instruction, std::uint32_t num
   footprint.lanes = places.lanes;
   const auto num_lanes = static_cast<std::uint32_t>(std::bit_width(places.lanes));
   std::copy_n(places.addresses.values, num_lanes, footprint.addresses.begin());
-  if (wave.has_signalled_barrier) wave.passing_barrier.push_back(footprint);
+  if (!wave.has_signalled_barrier) return;
+  if (wave.passing_barrier.size() >= kMostPassing) {
+    return wave.fail("accesses memory too often between a barrier's signal and the wait for it to be modelled");
+  }
+  wave.passing_barrier.push_back(footprint);
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ bool check_scalar_address(Wave& wave, const Instruction& instruction, std::uint6
     wave.fail(verb_text(AccessKind::kLoad, num_bytes) + memory.outside_text(address, num_bytes, AccessKind::kLoad));
     return false;
   }
-  return !wave.finds_mistakes() || check_scalar_order(wave, instruction, address, num_bytes);
+  return !wave.finds_mistakes() ||
+         check_scalar_order(wave, instruction, GlobalMemory::host_address(address), num_bytes);
 }
 
 template <class T>
@@ -56,6 +57,7 @@ void run_scalar_load(Wave& wave, const Instruction& instruction) {
   const std::uint32_t num_bytes = instruction.row->access_bytes;
   const std::uint32_t num_undefined = wave.group.dispatch.global.num_bytes_behind_arguments(address, num_bytes);
   if (!check_scalar_address(wave, instruction, address, num_undefined)) return;
+  address = GlobalMemory::host_address(address);
   const auto* from = reinterpret_cast<const std::byte*>(address);
   const bool is_signed = instruction.immediate != 0;
   if (num_bytes == 1) {

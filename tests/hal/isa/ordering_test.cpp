@@ -196,6 +196,24 @@ TEST_CASE("isa ordering: GFX12 orders what was done before a barrier's signal wi
         "128: races with wave 0, which read it at 0x14");
 }
 
+TEST_CASE("isa ordering: what a wave does between a barrier's signal and its wait takes a bounded amount of memory") {
+  const auto mistake_of_loads = [](const char* count) {
+    const Assembly gfx12{.gfx = "gfx1201", .workgroup_bytes = 1024};
+    return mistake(gfx12, std::string("s_mov_b32 s4, ") + count + R"(
+      s_barrier_signal -1
+      ds_load_b32 v1, v0
+      s_wait_dscnt 0x0
+      s_sub_co_u32 s4, s4, 1
+      s_cmp_lg_u32 s4, 0
+      s_cbranch_scc1 65531
+      s_barrier_wait -1)");
+  };
+  CHECK(mistake_of_loads("0x4000") == "");
+  CHECK(mistake_of_loads("0x4001") ==
+        "at 0x8, ds_load_b32 v1, v0: workgroup 0, wave 0: accesses memory too often between a barrier's signal and the "
+        "wait for it to be modelled");
+}
+
 TEST_CASE("isa ordering: each signal of a barrier has its wait") {
   const Assembly gfx12{.gfx = "gfx1201"};
   CHECK(mistake(gfx12, "s_barrier_signal -1\ns_barrier_signal -1\ns_barrier_wait -1") ==
