@@ -47,6 +47,7 @@ struct Call {
   std::string_view entry;    // "hipMalloc"
   int device = -1;           // that it is about; -1: none
   std::uint64_t stream = 0;  // a number, from 1 on in the order of creation; 0: none
+  std::uint64_t event = 0;   // likewise
   std::uint64_t bytes = 0;   // allocated, copied or filled; workgroups of a launch
   hip::Error result = hip::Error::kSuccess;
   bool is_injected = false;  // it failed because a test asked for that
