@@ -47,16 +47,10 @@ Status Issuer::fork(Job& job, std::span<const std::size_t> sides) {
 Status Issuer::join(Job& job, std::span<const std::size_t> sides) {
   Status first;
   for (const std::size_t side : sides) {
-    Status status;
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      status = join(job, side);
-      if (first.ok()) first = status;
-      if (status.ok()) break;
-    }
-    if (status.ok()) continue;
-    // Nothing tells when the side's work ends.
-    context_.lose(device_lost(fmt::format("device '{}' is lost: {}", context_.name(), status.message())), true);
-    return first;
+    Status status = join(job, side);
+    if (first.ok()) first = status;
+    if (!status.ok()) status = join(job, side);
+    if (!status.ok()) lose_track(context_, status);
   }
   return first;
 }

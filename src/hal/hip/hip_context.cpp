@@ -13,7 +13,10 @@ Status Context::lost() const {
 
 void Context::lose(Status status, bool may_block) {
   const std::lock_guard lock(mutex_);
-  if (may_block) may_block_.store(true, std::memory_order_release);
+  if (may_block) {
+    may_block_.store(true, std::memory_order_release);
+    runtime_->note_hung_device();
+  }
   if (is_lost_.load(std::memory_order_relaxed)) return;
   lost_status_ = std::move(status);
   is_lost_.store(true, std::memory_order_release);
@@ -24,6 +27,11 @@ Status Context::note(std::string_view where, std::string_view entry, Error error
   if (!loses_device(error)) return is_lost() ? lost() : status;
   lose({status.code(), fmt::format("device '{}' is lost: {}", name(), status.message())}, false);
   return lost();
+}
+
+void lose_track(Context& context, const Status& why) {
+  if (context.is_lost()) return;
+  context.lose(device_lost(fmt::format("device '{}' is lost: {}", context.name(), why.message())), true);
 }
 
 CurrentDevice::CurrentDevice(Context& context) : context_(context), status_(context.lost()) {

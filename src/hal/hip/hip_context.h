@@ -39,18 +39,27 @@ class Context {
   Status check(std::string_view where, std::string_view entry, Error error) {
     return error == Error::kSuccess ? Status() : note(where, entry, error);
   }
-  /// Calls `call`, which releases something, unless it might never return.
+  /// Calls `call`, which releases something of the device, unless it might never return.
   template <class Call>
   void release(Call&& call) {
-    if (may_block()) {
+    release(may_block(), call);
+  }
+  /// The same for memory of the host, which may wait for every device.
+  template <class Call>
+  void release_host(Call&& call) {
+    release(may_block() || hip().has_hung_device(), call);
+  }
+  HipLosses losses() const { return {num_quarantined_.load(), num_failed_releases_.load()}; }
+
+ private:
+  template <class Call>
+  void release(bool is_unsafe, Call& call) {
+    if (is_unsafe) {
       num_quarantined_.fetch_add(1, std::memory_order_relaxed);
     } else if (call() != Error::kSuccess) {
       num_failed_releases_.fetch_add(1, std::memory_order_relaxed);
     }
   }
-  HipLosses losses() const { return {num_quarantined_.load(), num_failed_releases_.load()}; }
-
- private:
   Status note(std::string_view where, std::string_view entry, Error);
 
   std::shared_ptr<const Runtime> runtime_;
@@ -61,6 +70,10 @@ class Context {
   std::atomic<bool> is_lost_ = false, may_block_ = false;
   std::atomic<std::uint64_t> num_quarantined_ = 0, num_failed_releases_ = 0;
 };
+
+/// Call it when nothing can tell any more when queued work ends. On a lost device none runs; another one is lost
+/// from then on, and keeps what the work may use.
+void lose_track(Context&, const Status& why);
 
 /// Makes the device current to this thread, as HIP's calls need it, while it lives.
 class CurrentDevice {

@@ -27,7 +27,7 @@ EventPool::~EventPool() {
 
 Result<Event> EventPool::create(Kind kind) {
   free_[static_cast<int>(kind)].reserve(++num_made_);  // so that giving one back allocates nothing
-  const CurrentDevice current(*context_);  // whose event it will be
+  const CurrentDevice current(*context_);              // whose event it will be
   MILLRACE_TRY(current.status());
   Event event = nullptr;
   const Error error =

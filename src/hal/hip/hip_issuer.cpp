@@ -180,14 +180,13 @@ void Issuer::end(Job& job) {
                        hip().hipMemcpyAsync(job.run->read_back.get(), job.run->status->address(),
                                             num_launches * sizeof(std::uint32_t), CopyKind::kDeviceToHost, stream));
   }
-  Status recorded;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    recorded = context_.check("submit: the end", "hipEventRecord", hip().hipEventRecord(job.end.get(), stream));
-    if (job.status.ok()) job.status = recorded;
+    const Status recorded =
+        context_.check("submit: the end", "hipEventRecord", hip().hipEventRecord(job.end.get(), stream));
     if (recorded.ok()) return;
+    if (job.status.ok()) job.status = recorded;
   }
-  // Nothing tells when the work ends that is queued already.
-  context_.lose(device_lost(fmt::format("device '{}' is lost: {}", context_.name(), recorded.message())), true);
+  lose_track(context_, job.status);
 }
 
 }  // namespace millrace::hip

@@ -149,7 +149,7 @@ Result<std::unique_ptr<DeviceBlock>> DeviceBlock::allocate(std::shared_ptr<Devic
 }
 
 PinnedMemory::~PinnedMemory() {
-  cache_.trim(0, [&](std::byte* block) { context_->release([&] { return context_->hip().hipHostFree(block); }); });
+  cache_.trim(0, [&](std::byte* block) { context_->release_host([&] { return context_->hip().hipHostFree(block); }); });
 }
 
 Result<std::shared_ptr<std::byte>> PinnedMemory::allocate(std::size_t size_bytes) {
@@ -187,7 +187,7 @@ void PinnedMemory::free(std::byte* block, std::size_t size_class) {
   const std::lock_guard lock(mutex_);
   cache_.give_back(block, size_class);
   cache_.trim(kMostCachedBytes,
-              [&](std::byte* each) { context_->release([&] { return context_->hip().hipHostFree(each); }); });
+              [&](std::byte* each) { context_->release_host([&] { return context_->hip().hipHostFree(each); }); });
 }
 
 }  // namespace millrace::hip

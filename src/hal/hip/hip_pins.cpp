@@ -23,7 +23,7 @@ Result<std::shared_ptr<void>> PinnedRanges::pin(std::span<std::byte> memory) {
 
 void PinnedRanges::unpin(std::byte* data) {
   const std::lock_guard lock(mutex_);
-  context_->release([&] { return context_->hip().hipHostUnregister(data); });
+  context_->release_host([&] { return context_->hip().hipHostUnregister(data); });
   ranges_.erase(std::ranges::find(ranges_, data, [](std::span<std::byte> range) { return range.data(); }));
 }
 

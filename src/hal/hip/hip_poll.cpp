@@ -65,7 +65,7 @@ bool Queue::is_done() {
 
 void Queue::rest() {
   std::unique_lock lock(mutex_);
-  const auto has_news = [&] { return has_news_ || is_closing_; };
+  const auto has_news = [&] { return has_news_; };
   if (num_active_ == 0) {
     changed_.wait(lock, [&] { return has_news_ || is_closing_; });  // the news of closing may be old
   } else if (++num_idle_turns_ < kBusyTurns) {
@@ -73,7 +73,7 @@ void Queue::rest() {
     std::this_thread::yield();
     lock.lock();
   } else {
-    changed_.wait_for(lock, kPause, [&] { return has_news_; });
+    changed_.wait_for(lock, kPause, has_news);
   }
   if (has_news_) num_idle_turns_ = 0;
   has_news_ = false;
@@ -183,16 +183,13 @@ void Queue::check_time(Job& job, bool has_moved) {
 
 /// An error of the work, or of the question: only asking again can tell. Precondition: the question failed.
 bool Queue::fails_again(Job& job, Error error) {
-  const Status status = context_.check("submit", "hipEventQuery", error);
+  const Status status = context_.check("submit: the end", "hipEventQuery", error);
   if (job.status.ok()) job.status = status;
   if (!job.is_queried_again) {
     job.is_queried_again = true;
     return false;
   }
-  // Of a lost device nothing runs any more; else nobody knows when this work ends.
-  if (!loses_device(error)) {
-    context_.lose(device_lost(fmt::format("device '{}' is lost: {}", context_.name(), status.message())), true);
-  }
+  lose_track(context_, status);
   return true;
 }
 

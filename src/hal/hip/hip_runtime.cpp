@@ -2,6 +2,8 @@
 #include "hal/hip/hip_runtime.h"
 
 #include <dlfcn.h>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include <fmt/format.h>
@@ -74,15 +76,21 @@ Result<std::shared_ptr<const Runtime>> Runtime::open(std::string_view path) {
                     "and Ubuntu, hip-runtime-amd of ROCm), or give its path as in hip:library=PATH",
                     fmt::join(kLibraries, ", "), reason));
   }
-  if (const std::vector<std::string_view> missing = find_all(library, *runtime); !missing.empty()) {
-    return unavailable(fmt::format("hip: {} has no {}; install a newer HIP runtime, 5.2 or later", runtime->library_,
-                                   fmt::join(missing, ", ")));
-  }
-  MILLRACE_TRY(runtime->start());
+  // The process has one runtime per library, with one set of devices, whoever opens it.
+  static std::mutex mutex;
+  static std::map<void*, std::weak_ptr<const Runtime>> opened;
+  const std::lock_guard lock(mutex);
+  if (std::shared_ptr<const Runtime> shared = opened[library].lock()) return shared;
+  MILLRACE_TRY(runtime->start(library));
+  opened[library] = runtime;
   return std::shared_ptr<const Runtime>(runtime);
 }
 
-Status Runtime::start() {
+Status Runtime::start(void* library) {
+  if (const std::vector<std::string_view> missing = find_all(library, *this); !missing.empty()) {
+    return unavailable(fmt::format("hip: {} has no {}; install a newer HIP runtime, 5.2 or later", library_,
+                                   fmt::join(missing, ", ")));
+  }
   // Without a GPU one version fails here and the other there; none is an error of ours.
   if (const Error error = hipInit(0); error != Error::kSuccess)
     return no_device(*this, "hipInit", name_of(*this, error));

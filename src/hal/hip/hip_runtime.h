@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,8 +21,9 @@ struct EntryPoints {
 /// An opened HIP library. It stays in the process for good: its threads could not survive its end.
 class Runtime : public EntryPoints {
  public:
-  /// `library` is a path, or empty: the newest version of the library that the system has. Fails with kUnavailable
-  /// when there is none, when it lacks a required entry point, and when it has no device.
+  /// `library` is a path, or empty: the newest version of the library that the system has. Whoever opens the same one
+  /// meanwhile shares it. Fails with kUnavailable when there is none, when it lacks a required entry point, and when it
+  /// has no device.
   static Result<std::shared_ptr<const Runtime>> open(std::string_view library);
 
   const std::string& library() const { return library_; }
@@ -29,13 +31,17 @@ class Runtime : public EntryPoints {
   const std::string& version() const { return version_; }
   /// At least 1.
   int num_devices() const { return num_devices_; }
+  /// Whether a device of this runtime may never end what it does.
+  bool has_hung_device() const { return has_hung_device_.load(std::memory_order_acquire); }
+  void note_hung_device() const { has_hung_device_.store(true, std::memory_order_release); }
 
  private:
-  Status start();
+  Status start(void* library);
 
   std::string library_;
   std::string version_;
   int num_devices_ = 0;
+  mutable std::atomic<bool> has_hung_device_ = false;
 };
 
 /// The status for a call that failed: "allocate: hipMalloc failed with hipErrorOutOfMemory; free buffers, or ask for
