@@ -196,6 +196,10 @@ bool Queue::fails_again(Job& job, Error error) {
 void Queue::end(const SharedJob& shared) {
   Job& job = *shared;
   const Status status = guard_allocations("submit", [&] { return outcome(job); });
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(on_their_way_, shared);  // before it loses what reads_what_is_downloaded() looks at
+  }
   for (const Timepoint& signal : job.signal) {
     auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());
     if (ours != nullptr && ours->is_of(context_)) ours->remove_pending(signal.value);
@@ -209,10 +213,6 @@ void Queue::end(const SharedJob& shared) {
   job.step_ends.clear();
   job.end.reset();
   job.recording.reset();
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase(on_their_way_, shared);
-  }
   --lane_jobs_[job.lane];
   has_ended_some_ = true;
   (void)settle(job.signal, status);
