@@ -16,7 +16,7 @@ namespace millrace::hip_standin {
 struct DeviceOptions {
   std::string name = "Stand-in GPU";
   std::string architecture = "gfx1100";  // with its settings: "gfx90a:sramecc+:xnack-"
-  std::uint64_t memory_bytes = std::uint64_t{64} << 20;
+  std::uint64_t memory_bytes = std::uint64_t{1} << 30;
   std::uint32_t max_grid_x = 0x7fff'ffff;  // workgroups; a launch may have at most 2^32 - 1 threads besides
   bool has_memory_pools = true;
 };
@@ -29,6 +29,8 @@ enum class Eagerness : std::uint8_t {
   kEager,  // it runs all that may run
 };
 
+/// A program that knows nothing of the stand-in finds a device for each architecture that the environment variable
+/// MILLRACE_HIP_STANDIN_ARCHITECTURES lists ("gfx1100 gfx90a:xnack-"); without it, the default one.
 struct Options {
   std::vector<DeviceOptions> devices = {DeviceOptions{}};
   int version = 60'342'131;  // of the runtime: 6.3. Below 60'000'000 it behaves as HIP 5
@@ -47,6 +49,7 @@ struct Call {
   std::string_view entry;    // "hipMalloc"
   int device = -1;           // that it is about; -1: none
   std::uint64_t stream = 0;  // a number, from 1 on in the order of creation; 0: none
+  std::uint64_t event = 0;   // likewise
   std::uint64_t bytes = 0;   // allocated, copied or filled; workgroups of a launch
   hip::Error result = hip::Error::kSuccess;
   bool is_injected = false;  // it failed because a test asked for that

@@ -76,8 +76,11 @@ TEST_CASE("calls are written down") {
   std::byte* const memory = app.allocate(64);
   CHECK(app.hip.hipMemsetD32Async(memory, 0, 16, stream) == Error::kUnknown);
   CHECK(app.hip.hipMemsetD32Async(memory, 0, 15, stream) == Error::kSuccess);
+  const hip::Event event = app.make_event();
+  CHECK(app.hip.hipEventRecord(event, stream) == Error::kSuccess);
+  CHECK(app.hip.hipEventDestroy(event) == Error::kSuccess);
   const std::vector<Call> calls = app.control.calls();
-  REQUIRE(calls.size() == 5);
+  REQUIRE(calls.size() == 8);
   CHECK(calls[1].entry == "hipStreamCreateWithFlags");
   CHECK(calls[1].stream == 1);
   CHECK(calls[2].entry == "hipMalloc");
@@ -89,8 +92,9 @@ TEST_CASE("calls are written down") {
   CHECK(calls[4].device == 1);
   CHECK(calls[4].bytes == 60);
   CHECK_FALSE(calls[4].is_injected);
+  CHECK(calls[6].event == 1);
   CHECK(app.control.num_calls("hipMemsetD32Async") == 2);
-  CHECK(app.control.num_calls("") == 5);
+  CHECK(app.control.num_calls("") == 8);
   app.control.clear_calls();
   CHECK(app.control.num_calls("") == 0);
   app.control.run_all();

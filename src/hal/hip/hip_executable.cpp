@@ -2,6 +2,7 @@
 #include "hal/hip/hip_executable.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +16,34 @@ struct CodeObject {
   SharedBytes bytes;
   std::shared_ptr<LoadedModule> module;
 };
+
+template <class T>
+T read_at(const SharedBytes& bytes, std::size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+/// HIP takes an address without a length: where the file's own headers lie, HIP would read past its end.
+Status check_extent(const ExecutableImage& image) {
+  const SharedBytes& bytes = image.bytes;
+  constexpr std::size_t kHeaderBytes = 64;
+  constexpr std::uint32_t kMagic = 0x464c'457f;  // "\x7f" "ELF"
+  std::uint64_t end = kHeaderBytes;
+  if (bytes.size() >= kHeaderBytes && read_at<std::uint32_t>(bytes, 0) == kMagic) {
+    const auto table_end = [&](std::size_t offset_at, std::size_t entry_bytes_at, std::size_t count_at) {
+      const auto offset = read_at<std::uint64_t>(bytes, offset_at);
+      const std::uint64_t entry_bytes = read_at<std::uint16_t>(bytes, entry_bytes_at);
+      return std::max(offset, offset + entry_bytes * read_at<std::uint16_t>(bytes, count_at));  // the sum may wrap
+    };
+    // e_phoff, e_phentsize, e_phnum; e_shoff, e_shentsize, e_shnum: the section table comes last.
+    end = std::max(table_end(32, 54, 56), table_end(40, 58, 60));
+    if (end <= bytes.size()) return {};
+  }
+  return invalid_argument(
+      fmt::format("kernel '{}': its code object has {} bytes, expected an ELF file of at least {}; compile it again",
+                  image.info.name, bytes.size(), end));
+}
 
 }  // namespace
 
@@ -31,6 +60,7 @@ Result<std::shared_ptr<HipExecutable>> HipExecutable::load(std::shared_ptr<Conte
     const auto is_its = [&](const CodeObject& known) { return known.bytes.is_shared_with(image.bytes); };
     auto object = std::ranges::find_if(objects, is_its);
     if (object == objects.end()) {
+      MILLRACE_TRY(check_extent(image));
       MILLRACE_TRY_ASSIGN(std::shared_ptr<LoadedModule> module, LoadedModule::load(context, where, image.bytes));
       objects.push_back({image.bytes, std::move(module)});
       object = objects.end() - 1;

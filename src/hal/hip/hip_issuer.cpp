@@ -51,10 +51,16 @@ Status Issuer::prepare(Job& job) {
   MILLRACE_TRY_ASSIGN(job.run, recording.take_run());
   recording.resolve(job.bindings, job.sizes, *job.run);
   std::size_t staged_bytes = 0, num_staged = 0;
-  for (const Step& step : recording.steps()) {
-    const auto* copy = std::get_if<CopyStep>(&step.what);
-    if (copy == nullptr || copy->kind == CopyStep::Kind::kOnDevice || is_direct(job, *copy)) continue;
-    staged_bytes += static_cast<std::size_t>(job.sizes[index_of(copy->length)]);
+  for (std::size_t i = 0; i < recording.steps().size(); ++i) {
+    const auto* copy = std::get_if<CopyStep>(&recording.steps()[i].what);
+    if (copy == nullptr || copy->kind == CopyStep::Kind::kOnDevice) continue;
+    const std::span<const std::byte> host = recording.host_bytes(*copy, job.bindings, job.sizes);
+    if (!host.empty() && channels_.pins->contain(host.data(), host.size())) {
+      job.is_direct.resize(recording.steps().size());
+      job.is_direct[i] = true;
+      continue;
+    }
+    staged_bytes += host.size();
     ++num_staged;
   }
   job.downloads.reserve(num_staged);
@@ -70,12 +76,6 @@ Status Issuer::prepare(Job& job) {
     MILLRACE_TRY_ASSIGN(slot.block, channels_.pinned->allocate(channels_.staging_bytes));
   }
   return {};
-}
-
-bool Issuer::is_direct(const Job& job, const CopyStep& copy) const {
-  const auto size_bytes = static_cast<std::size_t>(job.sizes[index_of(copy.length)]);
-  const AddressIndex host = copy.kind == CopyStep::Kind::kUpload ? copy.source : copy.destination;
-  return size_bytes > 0 && channels_.pins->contain(reinterpret_cast<const void*>(job.run->addresses[host]), size_bytes);
 }
 
 void Issuer::begin(Job& job, std::span<const PendingPoint> waits) { job.status = try_begin(job, waits); }

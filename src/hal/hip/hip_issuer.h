@@ -69,7 +69,6 @@ class Issuer {
 
   const Runtime& hip() const { return context_.hip(); }
   Stream lane_stream(std::size_t lane) const { return channels_.lanes[lane].stream->get(); }
-  bool is_direct(const Job&, const CopyStep&) const;
   Status try_begin(Job&, std::span<const PendingPoint> waits);
   Status add_step_end(Job&);
   Status issue_segment(Job&, std::size_t end_step);

@@ -47,6 +47,7 @@ struct Job {
   std::size_t lane = 0;
   std::size_t next_step = 0;                            // in HipRecording::steps
   std::size_t next_byte = 0;                            // of a transfer through the ring
+  std::vector<bool> is_direct;                          // by step: a copy of pinned memory; empty: none is
   bool needs_ring = false;                              // its transfers are too large to be staged as a whole
   std::shared_ptr<std::byte> staging;                   // for its transfers as a whole; may be null
   std::size_t staged_bytes = 0;                         // of `staging` that are in use

@@ -95,12 +95,8 @@ Result<void*> DeviceMemory::allocate(std::size_t size_bytes) {
     if (pool_ == nullptr) cache_.drop(size_class);
     return allocated(error, entry, size_bytes);
   }
-  if (pool_ == nullptr) return address;
   ++num_allocations_;
-  const Error recorded = context_->hip().hipEventRecord(last_allocation_, stream_->get());
-  if (recorded == Error::kSuccess) return address;
-  context_->release([&] { return context_->hip().hipFreeAsync(address, stream_->get()); });
-  return context_->check("allocate", "hipEventRecord", recorded);
+  return address;
 }
 
 Status DeviceMemory::allocated(Error error, std::string_view entry, std::size_t size_bytes) {
@@ -134,10 +130,14 @@ void DeviceMemory::trim(std::size_t bytes_to_keep) {
 
 Status DeviceMemory::order_after_allocations(Stream stream, std::uint64_t& seen) {
   if (pool_ == nullptr) return {};
+  const Runtime& hip = context_->hip();
   const std::lock_guard lock(mutex_);
   if (seen == num_allocations_) return {};
-  MILLRACE_TRY(
-      context_->check("submit", "hipStreamWaitEvent", context_->hip().hipStreamWaitEvent(stream, last_allocation_, 0)));
+  if (num_recorded_ != num_allocations_) {
+    MILLRACE_TRY(context_->check("submit", "hipEventRecord", hip.hipEventRecord(last_allocation_, stream_->get())));
+    num_recorded_ = num_allocations_;
+  }
+  MILLRACE_TRY(context_->check("submit", "hipStreamWaitEvent", hip.hipStreamWaitEvent(stream, last_allocation_, 0)));
   seen = num_allocations_;
   return {};
 }

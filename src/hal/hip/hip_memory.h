@@ -93,6 +93,7 @@ class DeviceMemory {
   std::shared_ptr<OwnedStream> stream_;  // where allocations are ordered; no other work goes there
   Event last_allocation_ = nullptr;
   std::uint64_t num_allocations_ = 0;
+  std::uint64_t num_recorded_ = 0;  // of them, those before `last_allocation_` was recorded
   // Without:
   BlockCache<void> cache_;
 };

@@ -46,13 +46,18 @@ void Queue::wake(SharedJob nudged) {
 
 void Queue::run() {
   while (!is_done()) {
-    bool was_busy = start_waiting();
-    was_busy |= proceed_ring();
-    was_busy |= end_jobs();
-    if (was_busy) {
-      num_idle_turns_ = 0;
-    } else {
-      rest();
+    try {
+      bool was_busy = start_waiting();
+      was_busy |= proceed_ring();
+      was_busy |= end_jobs();
+      if (was_busy) {
+        num_idle_turns_ = 0;
+      } else {
+        rest();
+      }
+    } catch (const std::bad_alloc&) {
+      tries_all_ = true;  // whoever was nudged may be forgotten
+      std::this_thread::sleep_for(kPause);
     }
   }
   cancel_waiting();
@@ -89,14 +94,15 @@ bool Queue::start_waiting() {
   std::vector<Refused> refused;
   {
     const std::lock_guard lock(order_);
-    if (has_ended_some_ || context_.is_lost()) {
-      for (SharedJob& job : waiting_for_memory_) candidates.push_back(std::move(job));
+    const bool tries_all = tries_all_ || context_.is_lost();
+    if (has_ended_some_ || tries_all) {
+      candidates.insert(candidates.end(), waiting_for_memory_.begin(), waiting_for_memory_.end());
       waiting_for_memory_.clear();
     }
-    if (context_.is_lost()) {
+    if (tries_all) {
       for (const auto& [key, job] : waiting_) candidates.push_back(job);
     }
-    has_ended_some_ = false;
+    has_ended_some_ = tries_all_ = false;
     if (candidates.empty()) return false;
     start_all(std::move(candidates), refused);
   }
@@ -196,6 +202,10 @@ bool Queue::fails_again(Job& job, Error error) {
 void Queue::end(const SharedJob& shared) {
   Job& job = *shared;
   const Status status = guard_allocations("submit", [&] { return outcome(job); });
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(on_their_way_, shared);  // before it loses what reads_what_is_downloaded() looks at
+  }
   for (const Timepoint& signal : job.signal) {
     auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());
     if (ours != nullptr && ours->is_of(context_)) ours->remove_pending(signal.value);
@@ -209,10 +219,6 @@ void Queue::end(const SharedJob& shared) {
   job.step_ends.clear();
   job.end.reset();
   job.recording.reset();
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase(on_their_way_, shared);
-  }
   --lane_jobs_[job.lane];
   has_ended_some_ = true;
   (void)settle(job.signal, status);

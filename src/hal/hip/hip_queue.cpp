@@ -61,8 +61,11 @@ void Queue::start_all(std::vector<SharedJob> candidates, std::vector<Refused>& r
     const SharedJob job = candidates[i];
     if (job->is_started) continue;
     forget_wait(job);
-    Status status = current.status();
-    if (status.ok()) status = guard_allocations("submit", [&] { return try_start(job, candidates); });
+    Status status = guard_allocations("submit", [&]() -> Status {
+      refused.reserve(refused.size() + 1);
+      MILLRACE_TRY(current.status());
+      return try_start(job, candidates);
+    });
     if (status.ok() || job->is_started) continue;
     job->is_started = true;
     refused.push_back({job, std::move(status)});
@@ -113,19 +116,19 @@ Status Queue::try_start(const SharedJob& job, std::vector<SharedJob>& candidates
 /// Ends the issuing of a job, and finds those that waited for somebody to promise its values.
 void Queue::hand_over(const SharedJob& job, std::vector<SharedJob>& candidates) {
   issuer_.end(*job);
-  const bool promises = job->status.ok();  // what waits for a job that has failed need not begin
-  {
-    const std::lock_guard lock(mutex_);
-    on_their_way_.push_back(job);
+  try {
+    for (const Timepoint& signal : job->signal) {
+      if (!job->status.ok()) break;  // what waits for a job that has failed need not begin
+      auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());
+      if (ours == nullptr || !ours->is_of(context_)) continue;
+      ours->add_pending(signal.value, {job->end, job->lane});
+      const auto first = waiting_.lower_bound({ours, 0}), last = waiting_.upper_bound({ours, signal.value});
+      for (auto each = first; each != last; ++each) candidates.push_back(each->second);
+    }
+  } catch (const std::bad_alloc&) {  // then they begin when the values are reached
   }
-  if (!promises) return;
-  for (const Timepoint& signal : job->signal) {
-    auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());
-    if (ours == nullptr || !ours->is_of(context_)) continue;
-    ours->add_pending(signal.value, {job->end, job->lane});
-    const auto first = waiting_.lower_bound({ours, 0}), last = waiting_.upper_bound({ours, signal.value});
-    for (auto each = first; each != last; ++each) candidates.push_back(each->second);
-  }
+  const std::lock_guard lock(mutex_);
+  on_their_way_.push_back(job);  // the last of all: the thread may end it at once
 }
 
 void Queue::wait_for(const SharedJob& job, const Timepoint& wait) {

@@ -39,7 +39,6 @@ class Queue : public std::enable_shared_from_this<Queue> {
     SharedJob job;
     Status status;
   };
-
   using Key = std::pair<const Semaphore*, std::uint64_t>;
 
   // In the order of submissions: `order_` is held.
@@ -55,7 +54,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void wake(SharedJob nudged = {});
   static void settle_all(const std::vector<Refused>&);
 
-  // On the thread:
+  // On the device's thread:
   void run();
   bool start_waiting();
   bool proceed_ring();
@@ -92,8 +91,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
   bool has_news_ = false;
   bool is_closing_ = false;
 
-  // The thread's own:
+  // That thread's own:
   bool has_ended_some_ = false;
+  bool tries_all_ = false;  // memory ran out
   std::uint32_t num_idle_turns_ = 0;
   std::vector<SharedJob> watched_;
   Clock::time_point lost_since_ = {};

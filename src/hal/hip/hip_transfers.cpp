@@ -28,7 +28,8 @@ CopyKind kind_of(const CopyStep& copy) {
 Result<bool> Issuer::issue(Job& job, const CopyStep& copy, const Place& place, Stream stream) {
   const auto size_bytes = static_cast<std::size_t>(job.sizes[index_of(copy.length)]);
   if (size_bytes == 0) return true;
-  if (copy.kind == CopyStep::Kind::kOnDevice || is_direct(job, copy)) {
+  const bool is_direct = !job.is_direct.empty() && job.is_direct[job.next_step];
+  if (copy.kind == CopyStep::Kind::kOnDevice || is_direct) {
     const Error error =
         hip().hipMemcpyAsync(pointer(job.run->addresses[copy.destination]), pointer(job.run->addresses[copy.source]),
                              size_bytes, kind_of(copy), stream);

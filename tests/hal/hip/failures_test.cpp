@@ -222,6 +222,21 @@ TEST_CASE("hip: code that the runtime refuses is told by kernel, device and reas
         "code is for another architecture, or the runtime is too old for this one: install a newer HIP runtime");
 }
 
+TEST_CASE("hip: a code object that ends before its headers say so is not given to the runtime") {
+  HipStandin standin;
+  const auto device = standin.open().value();
+  const ExecutableImage whole = scale_on(device->targets().front());
+  for (const std::size_t size : {std::size_t{0}, std::size_t{63}, whole.bytes.size() - 1}) {
+    ExecutableImage cut = whole;
+    cut.bytes = SharedBytes(std::span(whole.bytes.data(), size));
+    const std::size_t expected = size < 64 ? 64 : whole.bytes.size();
+    CHECK(device->load(std::span(&cut, 1)).status().message() ==
+          "kernel 'scale': its code object has " + std::to_string(size) + " bytes, expected an ELF file of at least " +
+              std::to_string(expected) + "; compile it again");
+  }
+  CHECK(standin.control.num_calls("hipModuleLoadData") == 0);
+}
+
 TEST_CASE("hip: a launch that fails is told by its command, and the device goes on") {
   HipStandin standin;
   const auto device = standin.open().value();

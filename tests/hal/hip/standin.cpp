@@ -6,7 +6,8 @@
 
 namespace millrace {
 
-HipStandin::HipStandin(const hip_standin::Options& options) : control(hip_standin::open_control(MILLRACE_HIP_STANDIN)) {
+HipStandin::HipStandin(const hip_standin::Options& options, const char* library)
+    : control(hip_standin::open_control(library)), variant(library) {
   control.reset(options);
 }
 
@@ -21,7 +22,7 @@ HipStandin::~HipStandin() {
 }
 
 Result<std::shared_ptr<HipDevice>> HipStandin::open(HipDeviceOptions options) const {
-  options.library = library();
+  options.library = variant;
   return create_hip_device(options);
 }
 

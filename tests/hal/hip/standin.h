@@ -15,7 +15,8 @@ namespace millrace {
 /// what they made must be gone by then.
 class HipStandin {
  public:
-  explicit HipStandin(const hip_standin::Options& = {});
+  /// `library` is one of the stand-in's variants.
+  explicit HipStandin(const hip_standin::Options& = {}, const char* library = MILLRACE_HIP_STANDIN);
   HipStandin(const HipStandin&) = delete;
   HipStandin& operator=(const HipStandin&) = delete;
   ~HipStandin();
@@ -26,6 +27,7 @@ class HipStandin {
   static std::string library();
 
   hip_standin::Control& control;
+  const char* const variant;
   /// Objects that a lost device may keep.
   std::uint64_t num_quarantined = 0;
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/hip_standin/runtime/state.h"
 
+#include <cstdlib>
+#include <sstream>
+
 #include <fmt/format.h>
 
 #include "tests/hip_standin/runtime/places.h"
@@ -18,6 +21,15 @@ struct Drop {
   void operator()(const auto&) const {}
 };
 
+Options options_of_environment() {
+  const char* const listed = std::getenv("MILLRACE_HIP_STANDIN_ARCHITECTURES");
+  if (listed == nullptr) return {};
+  Options options{.devices = {}};
+  std::istringstream words(listed);
+  for (std::string word; words >> word;) options.devices.push_back({.architecture = word});
+  return options;
+}
+
 }  // namespace
 
 int& State::current_device() {
@@ -33,7 +45,7 @@ int& State::current_device() {
 State& the_state() {
   static State& state = *[] {
     auto* const made = new State;  // threads may be inside when the process ends
-    reset(*made, {});
+    reset(*made, options_of_environment());
     return made;
   }();
   return state;

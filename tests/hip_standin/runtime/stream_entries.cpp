@@ -23,6 +23,7 @@ EventState* find_event(State& state, Call& call, hip::Event handle) {
     misuse(state, call, hip::Error::kInvalidHandle, "an event that is not there");
     return nullptr;
   }
+  call.event = event->number;
   call.device = event->device;
   return event;
 }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every call of HIP's, made to fail once: HipScenario uses all entries of the table.
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "tests/hal/hip/scenario.h"
+
+namespace millrace {
+namespace {
+
+using hip::Error;
+
+/// The work can do without what these tell or release.
+constexpr auto kMayFail = std::to_array<std::string_view>(
+    {"hipGetDevice", "hipSetDevice", "hipModuleUnload", "hipStreamDestroy", "hipEventDestroy", "hipFree",
+     "hipFreeAsync", "hipHostFree", "hipHostUnregister", "hipMemPoolDestroy", "hipMemPoolTrimTo", "hipMemGetInfo",
+     "hipPointerGetAttributes"});
+
+struct Injection {
+  Error error;
+  const char* name;
+  bool loses_device;
+};
+constexpr Injection kInjections[] = {{Error::kUnknown, "hipErrorUnknown", false},
+                                     {Error::kOutOfMemory, "hipErrorOutOfMemory", false},
+                                     {Error::kLaunchFailure, "hipErrorLaunchFailure", true}};
+
+struct Machine {
+  const char* name;
+  const char* library;
+  hip_standin::Options options;
+  std::uint32_t ordinal;
+};
+const Machine kMachines[] = {
+    {"HIP 6", MILLRACE_HIP_STANDIN, {}, 0},
+    {"an old HIP without optional entries, its second device",
+     MILLRACE_HIP_STANDIN_REQUIRED,
+     {.devices = {{.architecture = "gfx90a:sramecc+:xnack-"}, {}},
+      .version = 50'220'730,
+      .seed = 3,
+      .eagerness = hip_standin::Eagerness::kMixed},
+     1},
+};
+
+/// Runs the scenario with the `number`-th call of the entry failing. Whether there was such a call.
+bool fails_well(const Machine& machine, std::string_view entry, std::uint64_t number, const Injection& injection) {
+  CAPTURE(std::string(machine.name));
+  CAPTURE(std::string(entry));
+  CAPTURE(number);
+  CAPTURE(std::string(injection.name));
+  HipStandin standin(machine.options, machine.library);
+  standin.control.fail_calls(entry, number, injection.error);
+  Status status;
+  bool has_failed = false;
+  {
+    HipScenario scenario(standin, machine.ordinal);
+    status = scenario.run();
+    has_failed = standin.control.have_failed();
+  }
+  CAPTURE(status.message());
+  CHECK(status.code() != StatusCode::kDataLoss);
+  CHECK(status.code() != StatusCode::kDeadlineExceeded);
+  const bool is_tried_again = injection.error == Error::kOutOfMemory && entry.find("Malloc") != entry.npos;
+  const bool may_fail = is_tried_again || std::ranges::find(kMayFail, entry) != kMayFail.end();
+  CHECK((has_failed || status.ok()));
+  CHECK((!has_failed || may_fail || !status.ok()));
+  if (!status.ok()) {
+    CHECK(status.message().find(injection.name) != std::string::npos);
+    // A device that is lost says so at whatever is asked of it next.
+    CHECK((injection.loses_device || status.message().find(std::string(entry)) != std::string::npos));
+  }
+  if (!standin.control.have_failed()) return false;
+  if (!injection.loses_device) CHECK(HipScenario(standin, machine.ordinal).run().message() == "");
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("hip: whichever call fails, its error comes back, nothing leaks, and the next run works") {
+  std::set<std::string_view> called;
+  for (const Machine& machine : kMachines) {
+    for (const Injection& injection : kInjections) {
+      for (const std::string_view entry : hip_standin::open_control(MILLRACE_HIP_STANDIN).entries()) {
+        if (entry == "hipGetErrorName") continue;  // has no error to fail with
+        std::uint64_t number = 1;
+        while (fails_well(machine, entry, number, injection)) ++number;
+        if (number > 1) called.insert(entry);
+      }
+    }
+  }
+  CHECK(called.size() + 1 == hip_standin::open_control(MILLRACE_HIP_STANDIN).entries().size());
+}
+
+}  // namespace millrace
