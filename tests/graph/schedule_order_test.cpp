@@ -31,7 +31,7 @@ Schedule schedule_of(const Graph& graph, ScheduleOrder order, std::string_view t
 TEST_CASE("orders are read as they are written") {
   for (const ScheduleOrder order : kOrders) CHECK(parse_schedule_order(to_text(order)).value() == order);
   CHECK(parse_schedule_order("fast\n").status().message() ==
-        "order: found 'fast\\n', expected strict, least-peak or most-concurrency");
+        "found 'fast\\n', expected strict, least-peak or most-concurrency; say one of these");
 }
 
 TEST_CASE("the strict order is the graph's, with a barrier after each step") {

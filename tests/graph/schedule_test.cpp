@@ -172,5 +172,53 @@ TEST_CASE("verify names the step and what is wrong with it, a line each") {
   CHECK(verify(made.schedule).code() == StatusCode::kInternal);
 }
 
+TEST_CASE("scratch that is written twice keeps the order of its readers") {
+  HandMade made;
+  const ResourceId x = made.input("x", 0), t = made.transient("t"), y = made.output("y", 0), z = made.output("z", 1);
+  made.step("first", {x}, {t});
+  made.step("read_first", {t}, {y});
+  made.step("second", {x}, {t});
+  made.step("read_second", {t}, {z});
+  IdVector<StepId, Step>& steps = made.schedule.steps;
+  for (std::uint32_t i = 0; i < steps.size(); ++i) steps[StepId{i}].number = i;
+  CHECK(made.timepoints() == "0:first 1:read_first 2:second 3:read_second");
+  REQUIRE(pack_transients(made.schedule).ok());
+  REQUIRE(verify(made.schedule).message() == "");
+  std::swap(steps[StepId{0}], steps[StepId{2}]);
+  std::swap(steps[StepId{0}].timepoint, steps[StepId{2}].timepoint);
+  CHECK(verify(made.schedule).message() ==
+        "step first: stands after second, which the graph has later and which writes the same bytes of t; keep their "
+        "order");
+}
+
+TEST_CASE("verify names parts that are none, or outside, and outputs that are not written") {
+  HandMade made;
+  const ResourceId x = made.input("x", 0), y = made.output("y", 0);
+  made.step("low", {x}, {y});
+  made.step("high", {x}, {y});
+  IdVector<PartId, ResourcePart>& parts = made.schedule.parts;
+  parts.push_back({"%a", y, {}, {0, 32}});
+  parts.push_back({"%b", y, {}, {32, 32}});
+  for (std::uint32_t i = 0; i < 2; ++i) made.schedule.steps[StepId{i}].uses[1].part = PartId{i};
+  CHECK(made.timepoints() == "0:low 0:high");
+  const auto damaged = [&](const ResourcePart& a, const ResourcePart& b) {
+    Schedule copy = made.schedule;
+    copy.parts[PartId{0}] = a;
+    copy.parts[PartId{1}] = b;
+    return verify(copy).message();
+  };
+  const ResourcePart a = parts[PartId{0}], b = parts[PartId{1}];
+  CHECK(damaged(a, b) == "");
+  CHECK(damaged({"%a", y, {}, {0, 28}}, b) == "output y: steps write only some of its 64 bytes; write all of them");
+  CHECK(damaged({"%a", y, {}, {0, 36}}, b) ==
+        "step high: meets low, which writes y at the same timepoint @0; put a barrier between them");
+  CHECK(damaged(a, {"%b", y, {}, {36, 32}}) ==
+        "part %b: is bytes [36, 68) of y, expected some of its 64\n"
+        "step high: touches bytes [36, 68) of y, expected some of its 64");
+  CHECK(damaged(a, {"%b", x, {}, {32, 32}}) == "step high: uses part 1, which is none of y; name one of its parts");
+  CHECK(damaged({"%a", y, PartId{1}, {0, 32}}, b) ==
+        "part %a: is in resource 1 or part 1, expected an earlier part of a resource of the schedule");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -124,6 +124,43 @@ TEST_CASE("explain says of each dispatch why it is one, what runs it, and what i
   CHECK(test::golden_problem("explain.txt", here.output_of("explain net.mr --target cpu:avx2")) == "");
 }
 
+TEST_CASE("explain lists each copy that remains, says where parts are, and writes the schedule's numbers as JSON") {
+  const Workplace here;
+  here.write("copy.mr",
+             "graph copy(%x: f32[rows, 4]) {\n"
+             "  %a = cumulative_sum(%x) {axis = 1} : f32[rows, 4]\n"
+             "  %m = reduce_max(%a) {axes = [1], keep_dims = true} : f32[rows, 1]\n"
+             "  %s = reduce_sum(%m) {axes = [0], keep_dims = true} : f32[1x1]\n"
+             "  %y = concat(%x, %a) {axis = 0} : f32[2*rows, 4]\n"
+             "  return y = %y, s = %s, again = %s\n"
+             "}\n");
+  const std::string text = here.output_of("explain copy.mr --target cpu:avx2 --dim rows=8 --json copy.json");
+  CHECK(contains(text, "\n  place      %a is in the memory of %y, from element 32\n"));
+  CHECK(contains(text,
+                 "\nschedule: most-concurrency, dispatches 4, copies 2, barriers 3, waits 3\n"
+                 "  copy       concat_3, as %x is an input\n"
+                 "  copy       copy to again, as %s is output s, too\n"
+                 "\n"
+                 "memory: slab of 64 bytes, constants of 0 bytes\n"
+                 "  alive      64 bytes at most\n"));
+  CHECK(here.read("copy.json") ==
+        "{\"order\": \"most-concurrency\", \"num_dispatches\": 4, \"num_copies\": 2, \"num_waits\": 3, "
+        "\"num_barriers\": 3, "
+        "\"peak_bytes\": 64, \"lower_bound_bytes\": 64, \"constant_bytes\": 0}\n");
+  CHECK(contains(here.output_of("explain copy.mr"), "\nmemory: slab of at most "));
+}
+
+TEST_CASE("the order of the schedule is chosen by name") {
+  const Workplace here;
+  for (const std::string order : {"strict", "least-peak", "most-concurrency"}) {
+    CHECK(contains(here.output_of("explain net.mr --order " + order), "\nschedule: " + order + ", dispatches 2,"));
+    CHECK(contains(here.output_of("dump net.mr --stage schedule --order " + order), " slab bytes, " + order + "\n"));
+  }
+  CHECK(here.error_of("explain net.mr --order fast", 2) ==
+        "millrace: --order: found 'fast', expected strict, least-peak or most-concurrency; say one of these; see "
+        "'millrace explain --help'\n");
+}
+
 TEST_CASE("explain says how to launch a kernel for a GPU") {
   const Workplace here;
   const std::string text = here.output_of("explain top.mr --target amdgpu:gfx1100");

@@ -32,7 +32,7 @@ struct CompileReport {
   std::vector<PassReport> pass_reports;
   std::vector<KernelReport> kernel_reports;
   std::size_t num_regions = 0, num_kernels = 0, num_dispatches = 0;
-  SizeExpr slab_bytes = 0;  // size of the transients; an expression if sizes are symbolic
+  SizeExpr slab_bytes = 0;  // size of the transients; if sizes are symbolic, an expression that no run exceeds
   std::uint64_t constant_bytes = 0;
 };
 

@@ -25,7 +25,7 @@ enum class BindingPlace : std::uint8_t {
   kHost,    // host memory, which uploads read and downloads write
 };
 
-/// Memory that each submission provides. Inputs and constants are never written.
+/// Memory that each submission provides. Inputs and constants are never written. Transients may share bytes.
 struct BindingDecl {
   std::string name = {};
   BindingKind kind = BindingKind::kInput;

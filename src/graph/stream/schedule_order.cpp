@@ -23,7 +23,7 @@ Result<ScheduleOrder> parse_schedule_order(std::string_view text) {
     if (to_text(order) == text) return order;
   }
   return invalid_argument(
-      fmt::format("order: found '{}', expected strict, least-peak or most-concurrency", printable(text)));
+      fmt::format("found '{}', expected strict, least-peak or most-concurrency; say one of these", printable(text)));
 }
 
 }  // namespace millrace
