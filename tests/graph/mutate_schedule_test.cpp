@@ -132,7 +132,8 @@ class Mistakes {
     Schedule damaged = right_;
     const auto below = [&](std::size_t end) { return static_cast<std::size_t>(random_() % end); };
     const auto some_distance = [&](std::int64_t unit) {
-      return (below(2) == 0 ? unit : -unit) * (below(8) == 0 ? 7 : 1);
+      const std::int64_t distance = below(8) == 0 ? unit * 7 : unit;
+      return below(2) == 0 ? distance : -distance;
     };
     if (kind == "offset") {
       if (transients_.empty()) return {};

@@ -83,8 +83,10 @@ TEST_CASE("slabs of sizes that a run binds are within 5 % on average, and all wi
     std::vector<SymbolValues> bindings(kBindings);
     // From 1 to 4096, each order of magnitude as often.
     for (SymbolValues& values : bindings) {
-      for (const char* name : {"n", "m"})
-        values[name] = 1 + static_cast<std::int64_t>(random() % (1u << random() % 13));
+      for (const char* name : {"n", "m"}) {
+        const std::uint64_t end = std::uint64_t{1} << random() % 13;
+        values[name] = 1 + static_cast<std::int64_t>(random() % end);
+      }
     }
     add(test::make_random_network(seed, true), seed, bindings);
   }

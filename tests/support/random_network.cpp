@@ -35,7 +35,10 @@ class NetworkMaker {
     const std::int64_t number = 1 + static_cast<std::int64_t>(below(300));
     return choice == 0 ? SizeExpr(n) : choice == 1 ? SizeExpr(m) : choice == 2 ? SizeExpr(n) * 2 : SizeExpr(number);
   }
-  std::int64_t any_columns() { return 1 + static_cast<std::int64_t>(below(4) * below(80)); }
+  std::int64_t any_columns() {
+    const std::size_t factor = below(4);
+    return 1 + static_cast<std::int64_t>(factor * below(80));
+  }
 
   /// One of the last values, mostly.
   Tensor any_value() { return values_[values_.size() - 1 - below(below(4) == 0 ? values_.size() : 3)]; }
