@@ -9,7 +9,7 @@ using namespace millrace;
 int main() try {
   GraphBuilder graph("first");
   Tensor x = graph.input("x", DType::kF32, {2, 5});
-  auto [values, indices] = topk(softmax(gelu(x * 2.0 + 1.0)), 2);  // of each row
+  auto [values, indices] = topk(softmax(gelu(x * 2 + 1)), 2);  // of each row
   graph.output("values", values);
   graph.output("indices", indices);
   Program program = compile(graph.finish().value()).value();
@@ -18,8 +18,7 @@ int main() try {
   const std::array<float, 10> in = {0, 1, 2, 3, 3.5, 2, -1, 0, 1, 1.5};
   std::array<float, 4> top;
   std::array<std::int64_t, 4> where;
-  const TensorBinding inputs[] = {bind(in)}, outputs[] = {bind(top), bind(where)};
-  if (Status status = session.run(inputs, outputs); !status.ok()) throw StatusError(status);
+  if (Status status = session.run({bind(in)}, {bind(top), bind(where)}); !status.ok()) throw StatusError(status);
   for (int i = 0; i < 4; ++i) std::printf("row %d, column %d: %.4f\n", i / 2, static_cast<int>(where[i]), top[i]);
 } catch (const StatusError& error) {
   std::puts(error.what());

@@ -10,8 +10,9 @@ packages=(
   libfmt-dev libxxhash-dev libxbyak-dev nlohmann-json3-dev libcli11-dev
   # the LLVM code generator; its CMake files look for the last three
   llvm-19-dev liblld-19-dev libzstd-dev zlib1g-dev libxml2-dev
-  # to test: the oracle, oneTBB as an executor, sanitizers, formatting, and clang as the second compiler
-  doctest-dev libeigen3-dev libtbb-dev clang-19 clang-format-19 libclang-rt-19-dev
+  # to test: the oracle, oneTBB as an executor, HIP's headers and its runtime, which needs no GPU to say that there is
+  # none, sanitizers, formatting, and clang as the second compiler
+  doctest-dev libeigen3-dev libtbb-dev libamdhip64-dev clang-19 clang-format-19 libclang-rt-19-dev
   # to benchmark
   libbenchmark-dev libopenblas-dev
 )

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classifies the handwritten digits of digits.safetensors with the network whose weights are in the same file.
+// Classifies the handwritten digits of digits.safetensors with the network whose weights are in the same file, on the
+// CPU or on the device of a spec, such as hip or sim:gfx1100.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -36,10 +37,8 @@ Result<Classified> classify(const Program& program, const DigitSet& digits) {
   std::vector<Microseconds> times(digits.size());
   for (std::size_t i = 0; i < digits.size(); ++i) {
     Guesses& guesses = result.guesses[i];
-    const TensorBinding inputs[] = {bind(digits.image(i))};
-    const TensorBinding outputs[] = {bind(guesses.probabilities), bind(guesses.classes)};
     const auto start = std::chrono::steady_clock::now();
-    MILLRACE_TRY(session.run(inputs, outputs));
+    MILLRACE_TRY(session.run({bind(digits.image(i))}, {bind(guesses.probabilities), bind(guesses.classes)}));
     times[i] = std::chrono::steady_clock::now() - start;
   }
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
@@ -71,11 +70,13 @@ void print_pictures(const DigitSet& digits, const std::vector<Guesses>& guesses)
 }
 
 /// The share of the test split whose most probable class is right.
-Result<double> run(const char* path) {
+Result<double> run(const char* path, const char* device) {
   MILLRACE_TRY_ASSIGN(const Safetensors file, Safetensors::read(path));
   MILLRACE_TRY_ASSIGN(const DigitSet digits, read_test_split(file));
   MILLRACE_TRY_ASSIGN(Graph graph, build_digit_network(file, 1));
-  MILLRACE_TRY_ASSIGN(const Program program, compile(std::move(graph)));
+  CompileOptions options;
+  options.device = device;
+  MILLRACE_TRY_ASSIGN(const Program program, compile(std::move(graph), options));
   print_report(program);
   MILLRACE_TRY_ASSIGN(const Classified classified, classify(program, digits));
   print_pictures(digits, classified.guesses);
@@ -92,11 +93,11 @@ Result<double> run(const char* path) {
 }  // namespace digits
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fmt::print(stderr, "usage: {} digits.safetensors\n", argv[0]);
+  if (argc != 2 && argc != 3) {
+    fmt::print(stderr, "usage: {} digits.safetensors [DEVICE]\n", argv[0]);
     return EXIT_FAILURE;
   }
-  const millrace::Result<double> accuracy = digits::run(argv[1]);
+  const millrace::Result<double> accuracy = digits::run(argv[1], argc == 3 ? argv[2] : "cpu");
   if (!accuracy.ok()) {
     fmt::print(stderr, "{}\n", accuracy.status().message());
     return EXIT_FAILURE;

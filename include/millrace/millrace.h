@@ -12,16 +12,16 @@
 //
 //     Program program = compile(graph.finish().value()).value();     // passes, kernels, schedule, machine code
 //     Session session = Session::create(program).value();            // memory of one run at a time
-//     const TensorBinding inputs[] = {bind(input)}, outputs[] = {bind(top), bind(classes)};
-//     Status status = session.run(inputs, outputs);                  // caller-owned memory in and out
+//     Status status = session.run({bind(input)}, {bind(top), bind(classes)});  // caller-owned memory in and out
 //
 // Without exceptions: every function above returns Status or Result<T>.
 
 #include "millrace/graph/builder.h"      // GraphBuilder, Tensor
 #include "millrace/graph/code_object.h"  // a program's kernels for a GPU as one object
 #include "millrace/graph/compile.h"      // compile
+#include "millrace/graph/composites.h"   // softmax, norms, attention and others, made of ops
 #include "millrace/graph/context.h"      // devices, generators, the kernel cache
-#include "millrace/graph/functions.h"    // ops and composites as functions on tensors
+#include "millrace/graph/functions.h"    // ops as functions on tensors
 #include "millrace/graph/npy.h"          // arrays in NumPy files
 #include "millrace/graph/program.h"      // Program, Session
 #include "millrace/graph/safetensors.h"  // weights from a file

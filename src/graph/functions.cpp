@@ -11,19 +11,54 @@ Tensor apply(Op op, std::initializer_list<Tensor> operands, Attributes attribute
   return builder ? builder->op1(op, operands, std::move(attributes)) : Tensor();
 }
 
-/// Fills a tensor of the type of `x` with a C++ number. An integer dtype must be able to hold the number.
-Tensor like(Tensor x, double value) try {
+/// A tensor of the type of `x` that holds the number everywhere, as the other operand of an op.
+Tensor like(Op op, Tensor x, const Literal& literal) try {
   if (!x.is_valid()) return {};
-  const Scalar scalar = Scalar::from_double(x.dtype(), value);
-  if (!is_float(x.dtype()) && evaluate(KernelOp::kConvert, DType::kF64, std::span(&scalar, 1)).as<double>() != value) {
-    return x.builder()->fail(invalid_argument(
-        fmt::format("%{}: the number {} beside {}, expected one that {} holds; cast the tensor, or "
-                    "give an integer in its range",
-                    x.builder()->graph().nodes.size(), value, x.type().to_text(), to_text(x.dtype()))));
+  GraphBuilder& graph = *x.builder();
+  const DType dtype = x.dtype();
+  const Number& number = literal.value();
+  const auto beside = [&] {
+    return fmt::format("%{}: the number {} beside {}", graph.graph().nodes.size(), number.to_text(),
+                       x.type().to_text());
+  };
+  if (!number.fits(dtype)) {
+    return graph.fail(invalid_argument(fmt::format(
+        "{}, expected one that {} holds; cast the tensor, or give an integer in its range", beside(), to_text(dtype))));
   }
-  return x.builder()->fill(x.dtype(), x.shape(), value);
+  if (op == Op::div && literal.is_floating() && !is_float(dtype)) {
+    return graph.fail(
+        invalid_argument(fmt::format("{} is of a C++ floating-point type, expected an integer type in an integer "
+                                     "division; cast the tensor, or write "
+                                     "{} as an integer",
+                                     beside(), number.to_text())));
+  }
+  if (size_bytes(dtype) < sizeof(std::uint64_t) || is_float(dtype)) {
+    return graph.fill(dtype, x.shape(), number.as_double());
+  }
+  const std::uint64_t bits = number.as_u64();  // a double does not hold them all
+  Tensor scalar = graph.constant_bytes({dtype, {}}, std::as_bytes(std::span(&bits, 1)));
+  return x.shape().rank() == 0 ? scalar : broadcast(scalar, x.shape(), {});
 } catch (const std::bad_alloc&) {
   return fail_without_memory(x.builder(), "fill");
+}
+
+/// Two operands, broadcast to one shape. The op itself refuses dtypes that differ.
+Tensor apply_broadcast(Op op, Tensor x, Tensor y) try {
+  if (!x.is_valid() || !y.is_valid() || x.dtype() != y.dtype() || x.shape() == y.shape()) return apply(op, {x, y});
+  const Shape shapes[] = {x.shape(), y.shape()};
+  const std::optional<Shape> joint = joint_shape(shapes);
+  if (!joint) {
+    return refuse(
+        *x.builder(), to_text(op),
+        fmt::format("operands are {} and {}, expected dims that are equal or 1, from the last one on; reshape "
+                    "or broadcast one",
+                    x.type().to_text(), y.type().to_text()));
+  }
+  if (x.shape() != *joint) x = broadcast_to(x, *joint);
+  if (y.shape() != *joint) y = broadcast_to(y, *joint);
+  return apply(op, {x, y});
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, y}), to_text(op));
 }
 
 ValuesAndIndices apply_order(Op op, Tensor x, Attributes attributes) {
@@ -37,10 +72,10 @@ ValuesAndIndices apply_order(Op op, Tensor x, Attributes attributes) {
 #define MILLRACE_OP(name, operands, results, traits, attributes, meaning)
 #define MILLRACE_UNARY(name, rule, meaning) \
   Tensor name(Tensor x) { return apply(Op::name, {x}); }
-#define MILLRACE_BINARY(name, traits, rule, meaning)                           \
-  Tensor name(Tensor x, Tensor y) { return apply(Op::name, {x, y}); }          \
-  Tensor name(Tensor x, double y) { return apply(Op::name, {x, like(x, y)}); } \
-  Tensor name(double x, Tensor y) { return apply(Op::name, {like(y, x), y}); }
+#define MILLRACE_BINARY(name, traits, rule, meaning)                                      \
+  Tensor name(Tensor x, Tensor y) { return apply_broadcast(Op::name, x, y); }             \
+  Tensor name(Tensor x, Literal y) { return apply(Op::name, {x, like(Op::name, x, y)}); } \
+  Tensor name(Literal x, Tensor y) { return apply(Op::name, {like(Op::name, y, x), y}); }
 #include "millrace/ops/op_table.inc"
 
 #define MILLRACE_REDUCE(name)                                             \
@@ -63,28 +98,6 @@ Tensor select(Tensor condition, Tensor if_true, Tensor if_false) {
 Tensor cast(Tensor x, DType dtype) { return apply(Op::cast, {x}, CastAttrs{dtype}); }
 Tensor argmax(Tensor x, std::int64_t axis, bool keep_dims) { return apply(Op::argmax, {x}, ArgAttrs{axis, keep_dims}); }
 Tensor argmin(Tensor x, std::int64_t axis, bool keep_dims) { return apply(Op::argmin, {x}, ArgAttrs{axis, keep_dims}); }
-
-Tensor matmul(Tensor x, Tensor y) try {
-  GraphBuilder* builder = builder_of({x, y});
-  if (builder == nullptr) return {};
-  if (!x.is_valid() || !y.is_valid()) return builder->op1(Op::dot, {x, y}, DotAttrs{});
-  const auto rank = static_cast<std::int64_t>(x.shape().rank());
-  if (rank < 2 || y.shape().rank() != x.shape().rank()) {
-    return builder->fail(invalid_argument(fmt::format(
-        "%{} = matmul: operands are {} and {}, expected equal ranks of at least 2; reshape or broadcast one",
-        builder->graph().nodes.size(), x.type().to_text(), y.type().to_text())));
-  }
-  DotAttrs attributes;
-  for (std::int64_t d = 0; d < rank - 2; ++d) {
-    attributes.x_batch.push_back(d);
-    attributes.y_batch.push_back(d);
-  }
-  attributes.x_contract = {rank - 1};
-  attributes.y_contract = {rank - 2};
-  return builder->op1(Op::dot, {x, y}, std::move(attributes));
-} catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({x, y}), "matmul");
-}
 
 Tensor dot(Tensor x, Tensor y, DotAttrs attributes) { return apply(Op::dot, {x, y}, std::move(attributes)); }
 Tensor dot_i32(Tensor x, Tensor y, DotAttrs attributes) { return apply(Op::dot_i32, {x, y}, std::move(attributes)); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -23,8 +24,11 @@ struct Answers {
 };
 
 /// The split in batches of `batch`, the last one smaller where the network allows it.
-Answers run_compiled(const Graph& graph, const digits::DigitSet& digits, std::size_t batch) {
-  const Program program = compile(graph).value();
+Answers run_compiled(const Graph& graph, const digits::DigitSet& digits, std::size_t batch,
+                     const std::string& device = "cpu") {
+  CompileOptions options;
+  options.device = device;
+  const Program program = compile(graph, options).value();
   Session session = Session::create(program).value();
   Answers answers = {std::vector<float>(digits.size() * digits::kGuesses),
                      std::vector<std::int64_t>(digits.size() * digits::kGuesses)};
@@ -115,3 +119,24 @@ TEST_CASE("a digit network whose weights are not there says so") {
   const Status missing = empty.get("conv1.bias").status();
   CHECK(graph.status().message() == missing.message());
 }
+
+#ifdef MILLRACE_HIP_STANDIN
+TEST_CASE("the digit network gives the same answers on the CPU, on a simulated GPU and through HIP") {
+  const Safetensors file = Safetensors::read(kFile).value();
+  digits::DigitSet digits = digits::read_test_split(file).value();
+  digits.labels.resize(24);
+  digits.pixels.resize(24 * 64);
+  const Graph graph = digits::build_digit_network(file, 8).value();
+  const Answers cpu = run_compiled(graph, digits, 8);
+  for (const char* device : {"sim:gfx1100", "hip:library=" MILLRACE_HIP_STANDIN}) {
+    CAPTURE(std::string(device));
+    const Answers gpu = run_compiled(graph, digits, 8, device);
+    CHECK(gpu.classes == cpu.classes);
+    float worst = 0;
+    for (std::size_t i = 0; i < cpu.probabilities.size(); ++i) {
+      worst = std::max(worst, std::fabs(gpu.probabilities[i] - cpu.probabilities[i]));
+    }
+    CHECK(worst <= 1e-5f);
+  }
+}
+#endif

@@ -36,7 +36,7 @@ constexpr Producer kProducers[] = {
        const Shape shape = shape_of_x(in);
        return in.x * broadcast_to(in.scale, shape) + broadcast_to(in.bias, shape);
      }},
-    {"numbers", [](const Inputs& in) { return in.x * 3.0 + 1.0; }},
+    {"numbers", [](const Inputs& in) { return in.x * 3 + 1; }},
     {"relu of a difference", [](const Inputs& in) { return relu(in.x - broadcast_to(in.bias, shape_of_x(in))); }},
     {"mask", [](const Inputs& in) { return where(in.mask, in.x, broadcast_to(in.scale, shape_of_x(in))); }},
     {"comparison",

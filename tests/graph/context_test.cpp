@@ -89,7 +89,7 @@ TEST_CASE("a device without a code generator is refused, with what is missing") 
 TEST_CASE("a context without drivers says that there are none") {
   const Context context{{}, {fake_generator("llvm", "cpu")}, nullptr};
   const std::string message =
-      "device 'cpu': code can be generated for it, but no driver here runs it; devices built in: none; code generators "
+      "device 'cpu': code can be generated for it, but no device has this name; devices built in: none; code generators "
       "built in: llvm";
   CHECK(device_error(context, "cpu") == message);
   CHECK(device_error({}, "cpu") ==
@@ -101,10 +101,10 @@ TEST_CASE("a target needs a generator, not a device") {
   CHECK(context.target("cpu:baseline").value().generators().size() == 1);
   CHECK(context.target("amdgpu:gfx1100").value().to_text() == "amdgpu:gfx1100");
   CHECK(device_error(context, "amdgpu:gfx1100") ==
-        "device 'amdgpu:gfx1100': code can be generated for it, but no driver here runs it; devices built in: none; "
+        "device 'amdgpu:gfx1100': code can be generated for it, but no device has this name; devices built in: none; "
         "code generators built in: llvm, gpu");
   CHECK(device_error({{sim_driver()}, context.generators, nullptr}, "amdgpu:gfx1100") ==
-        "device 'amdgpu:gfx1100': code can be generated for it, but no driver here runs it; say sim:gfx1100 to "
+        "device 'amdgpu:gfx1100': code can be generated for it, but no device has this name; say sim:gfx1100 to "
         "simulate it; devices built in: sim; code generators built in: llvm, gpu");
   CHECK(target_error(kUsual, "amdgpu:gfx1100") ==
         "device 'amdgpu:gfx1100': target 'amdgpu:gfx1100' has no code generator; built in: llvm (makes code for cpu "

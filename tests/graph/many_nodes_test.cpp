@@ -217,7 +217,7 @@ constexpr SharedCase kSharedCases[] = {
     {"where a reduced slice begins", 60, 20, false,
      [](T x, std::int64_t i) { return reduce_max(slice(x, {i}, {i + 40}), {0}); }},
     {"padding", 20, 40, true, [](T x, std::int64_t i) { return pad(x, {i + 1}, {50 - i}, i % 2 == 0 ? 1 : 0); }},
-    {"divisors", 19, 75, false, [](T x, std::int64_t i) { return x / static_cast<double>(i + 3); }},
+    {"divisors", 19, 75, false, [](T x, std::int64_t i) { return x / (i + 3); }},
 };
 
 TEST_CASE("kernels that share their code compute bit for bit what each alone does") {
@@ -249,13 +249,11 @@ TEST_CASE("few kernels keep their numbers as constants") {
 }
 
 TEST_CASE("code is made for divisors and shift counts, up to 64 of them") {
-  const Build divide = [](T x, std::int64_t i) { return x / static_cast<double>(2 * i + 3); };
+  const Build divide = [](T x, std::int64_t i) { return x / (2 * i + 3); };
   CHECK(num_kernels(outputs_of(0, 64, DType::kI32, 40, divide)) == 64);
   CHECK(num_kernels(outputs_of(0, 65, DType::kI32, 40, divide)) == 1);
   // Other numbers beside a few divisors are arguments all the same.
-  const Build both = [](T x, std::int64_t i) {
-    return (x + static_cast<double>(i)) / static_cast<double>(i % 2 == 0 ? 3 : 5);
-  };
+  const Build both = [](T x, std::int64_t i) { return (x + static_cast<double>(i)) / (i % 2 == 0 ? 3 : 5); };
   CHECK(num_kernels(outputs_of(1, 100, DType::kI32, 40, both)) == 2);
 }
 

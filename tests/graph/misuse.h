@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "millrace/graph/functions.h"
+#include "millrace/graph/composites.h"
 
 namespace millrace {
 

@@ -46,8 +46,15 @@ constexpr Misuse kArithmeticTypes[] = {
     {"a number beyond the integers", [](GraphBuilder& g) { 1e20 + i32(g, {4}); },
      "%1: the number 1e+20 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer in its "
      "range"},
-    {"shapes differ", [](GraphBuilder& g) { f32(g, {4, 8}) + g.input("y", DType::kF32, {8}); },
-     "%2 = add: operand 1 is f32[8], expected f32[4x8] like operand 0; insert a broadcast"},
+    {"integers by a C++ floating-point number", [](GraphBuilder& g) { i32(g, {4}) / 2.0; },
+     "%1: the number 2 beside i32[4] is of a C++ floating-point type, expected an integer type in an integer division; "
+     "cast the tensor, or write 2 as an integer"},
+    {"shapes that do not meet", [](GraphBuilder& g) { f32(g, {4, 8}) + g.input("y", DType::kF32, {4}); },
+     "%2 = add: operands are f32[4x8] and f32[4], expected dims that are equal or 1, from the last one on; reshape or "
+     "broadcast one"},
+    {"symbols that differ", [](GraphBuilder& g) { f32(g, {Dim("n")}) * g.input("y", DType::kF32, {Dim("m")}); },
+     "%2 = mul: operands are f32[n] and f32[m], expected dims that are equal or 1, from the last one on; reshape or "
+     "broadcast one"},
     {"dtypes differ", [](GraphBuilder& g) { f32(g, {4}) * i32(g, {4}); },
      "%2 = mul: operand 1 is i32[4], expected f32[4] like operand 0; insert a cast"},
     {"both differ", [](GraphBuilder& g) { max(f32(g, {4, 8}), i32(g, {8})); },
@@ -92,8 +99,8 @@ constexpr Misuse kArithmeticTypes[] = {
      "%1 = reshape: operand 0 is f32[2x5x3], with 30 elements, expected 24 for shape [2x2x6]; correct the shape"},
     {"where of shapes that do not meet",
      [](GraphBuilder& g) { where(flag(g, {4}), f32(g, {3}), g.input("y", DType::kF32, {4})); },
-     "%4 = broadcast: operand 0 is f32[3], expected extent 4 or 1 in dim 0, which becomes dim 0 of f32[4]; correct "
-     "dims or shape"},
+     "%3 = where: operands are bool[4], f32[3] and f32[4], expected dims that are equal or 1, from the last one on; "
+     "reshape or broadcast one"},
     {"layer_norm scaled by another length",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4, 8});

@@ -184,6 +184,74 @@ constexpr Misuse kComposites[] = {
      "%2 = attention: query is f32[4x8] and key is f32[2x4x8], expected equal ranks of at least 2; reshape or "
      "broadcast "
      "one"},
+    {"attention with heads that do not divide",
+     [](GraphBuilder& g) {
+       Tensor key = y(g, {2, 5, 8});
+       attention(f32(g, {3, 4, 8}), key, key);
+     },
+     "%2 = attention: 2 heads in dim 0 of f32[2x5x8], expected a number that divides the 3 of the query; reshape or "
+     "broadcast one"},
+    {"rotary_embedding of an odd depth",
+     [](GraphBuilder& g) {
+       Tensor angles = y(g, {4, 1});
+       rotary_embedding(f32(g, {4, 3}), angles, angles);
+     },
+     "%2 = rotary_embedding: operand is f32[4x3], expected a last dim that is even; pad it"},
+    {"split by sizes that do not add up",
+     [](GraphBuilder& g) { split(f32(g, {2, 8}), std::vector<SizeExpr>{3, 4}, 1); },
+     "%1 = split: sizes add up to 7, expected 8, the extent of axis 1 of f32[2x8]; correct them"},
+    {"split into parts that do not divide", [](GraphBuilder& g) { split(f32(g, {8}), 3, 0); },
+     "%1 = split: 3 equal parts of axis 0 of f32[8], expected a number that divides its extent; give the sizes"},
+    {"split of a symbol without facts", [](GraphBuilder& g) { split(f32(g, {Dim("n")}), 2, 0); },
+     "%1 = split: 2 equal parts of axis 0 of f32[n], expected a number that divides its extent; give the sizes"},
+    {"squeeze of more than one", [](GraphBuilder& g) { squeeze(f32(g, {1, 8}), {-1}); },
+     "%1 = squeeze: axis 1 of f32[1x8] has extent 8, expected 1; choose another axis"},
+    {"unsqueeze at an axis that there is not", [](GraphBuilder& g) { unsqueeze(f32(g, {8}), {2}); },
+     "%1 = unsqueeze: axis is 2, expected -2 to 1 for operand 0, f32[8]; choose one of these"},
+    {"flip twice along one axis", [](GraphBuilder& g) { flip(f32(g, {2, 8}), {1, -1}); },
+     "%1 = flip: axis -1 is there already; name each axis once"},
+    {"tile without a count", [](GraphBuilder& g) { tile(f32(g, {2, 8}), {2}); },
+     "%1 = tile: 1 repeats for f32[2x8], expected one per dim; correct them"},
+    {"pad_edge without a count", [](GraphBuilder& g) { pad_edge(f32(g, {2, 8}), {1, 1}, {1}); },
+     "%1 = pad_edge: 2 low and 1 high counts for f32[2x8], expected one per dim; correct them"},
+    {"pad_reflect by less than nothing", [](GraphBuilder& g) { pad_reflect(f32(g, {8}), {-1}, {1}); },
+     "%1 = pad_reflect: dim 0 of f32[8] is padded by -1 and 1, expected 0 or more; slice it instead"},
+    {"depth_to_space of too few channels", [](GraphBuilder& g) { depth_to_space(f32(g, {1, 6, 2, 2}), 2); },
+     "%1 = depth_to_space: operand is f32[1x6x2x2] and block is 2, expected rank 4 (n, c, h, w) and a block whose "
+     "square divides c; correct them"},
+    {"space_to_depth of odd sides", [](GraphBuilder& g) { space_to_depth(f32(g, {1, 6, 3, 2}), 2); },
+     "%1 = space_to_depth: operand is f32[1x6x3x2] and block is 2, expected rank 4 (n, c, h, w) and a block that "
+     "divides "
+     "h and w; correct them"},
+    {"scatter_elements of another shape",
+     [](GraphBuilder& g) {
+       Tensor indices = g.input("i", DType::kI32, {3, 2});
+       scatter_elements(f32(g, {2, 8}), indices, y(g, {3, 2}), 1);
+     },
+     "%3 = scatter_elements: indices are i32[3x2] and updates f32[3x2], expected integers and one shape, that of "
+     "operand "
+     "0, f32[2x8], but along axis 1; reshape or cast them"},
+    {"a pool of one dim of an image", [](GraphBuilder& g) { max_pool1d(f32(g, {1, 2, 4, 4})); },
+     "%1 = max_pool1d: operand is f32[1x2x4x4], expected rank 3 (n, c, w); reshape it"},
+    {"a global pool of nothing", [](GraphBuilder& g) { global_avg_pool(f32(g, {1, 2})); },
+     "%1 = global_avg_pool: operand is f32[1x2], expected dims behind n and c; reshape it"},
+    {"batch_norm of a vector",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {4});
+       batch_norm(x, x, x, x, x);
+     },
+     "%1 = batch_norm: operand is f32[4], expected channels in dim 1; reshape it"},
+    {"instance_norm of channels that a run binds",
+     [](GraphBuilder& g) {
+       Tensor x = f32(g, {1, Dim("c"), 4});
+       instance_norm(x, x, x);
+     },
+     "%1 = instance_norm: operand is f32[1, c, 4], expected a constant number of channels in dim 1; reshape it"},
+    {"random_bits of a float", [](GraphBuilder& g) { random_bits(f32(g, {}), {4}); },
+     "%1 = random_bits: seed is f32[], expected u64[]; reshape or cast it"},
+    {"multinomial of integers", [](GraphBuilder& g) { multinomial(i32(g, {4}), f32(g, {}), 2); },
+     "%2 = multinomial: logits are i32[4] and 2 samples are asked for, expected floats of rank 1 or more and 0 or more "
+     "samples; correct them"},
     {"attention of a depth that a run binds",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4, Dim("d")});

@@ -55,12 +55,11 @@ constexpr Misuse kDots[] = {
      "%2 = dot: operand 1 is f32[4x8], expected extent 8 in dim 0 like dim 1 of operand 0, f32[4x8]; transpose or "
      "reshape one of them"},
     {"batches differ", [](GraphBuilder& g) { matmul(f32(g, {2, 4, 8}), y(g, {3, 8, 4})); },
-     "%2 = dot: operand 1 is f32[3x8x4], expected extent 2 in dim 0 like dim 0 of operand 0, f32[2x4x8]; transpose or "
-     "reshape one of them"},
-    {"ranks differ", [](GraphBuilder& g) { matmul(f32(g, {2, 4, 8}), y(g, {8, 4})); },
-     "%2 = matmul: operands are f32[2x4x8] and f32[8x4], expected equal ranks of at least 2; reshape or broadcast one"},
-    {"vectors", [](GraphBuilder& g) { matmul(f32(g, {8}), y(g, {8})); },
-     "%2 = matmul: operands are f32[8] and f32[8], expected equal ranks of at least 2; reshape or broadcast one"},
+     "%2 = matmul: operands are f32[2x4x8] and f32[3x8x4], expected batch dims that are equal or 1, from the third "
+     "last "
+     "on; reshape or broadcast one"},
+    {"a scalar", [](GraphBuilder& g) { matmul(f32(g, {}), y(g, {8})); },
+     "%2 = matmul: operands are f32[] and f32[8], expected at least a vector on each side; multiply a scalar by *"},
     {"batch dims without a partner", [](GraphBuilder& g) { dot(f32(g, {4, 8}), y(g, {8, 4}), {{0}, {}, {1}, {0}}); },
      "%2 = dot: x_batch has 1 dims and y_batch has 0, expected as many; pair them in order"},
     {"contracted dims without a partner", [](GraphBuilder& g) { dot(f32(g, {4, 8}), y(g, {8, 4}), {{}, {}, {1}, {}}); },

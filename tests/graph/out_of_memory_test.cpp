@@ -147,6 +147,7 @@ struct Given {
   Tensor mask = graph->input("mask", DType::kBool, {4, 4});
   Tensor image = graph->input("image", DType::kF32, {1, 4, 4});
   Tensor weights = graph->input("weights", DType::kF32, {4, 4, 2});
+  Tensor angles = graph->input("angles", DType::kF32, {4, 2});
   Shape flat{-1}, square{4, 4}, cube{2, 4, 4};
   std::vector<SizeExpr> low{1, 0}, high{2, 4};
   std::vector<std::int64_t> axes{0, 1};
@@ -187,6 +188,22 @@ constexpr Function kFunctions[] = {
     {"quantize_linear", [](Given& g) { quantize_linear(g.x, g.row, g.zero_point); }},
     {"dequantize_linear", [](Given& g) { dequantize_linear(g.q, g.row, g.zero_point); }},
     {"attention", [](Given& g) { attention(g.x, g.x, g.x, g.mask); }},
+    {"broadcasting", [](Given& g) { g.x + g.row; }},
+    {"elu", [](Given& g) { elu(g.x); }},
+    {"gelu_tanh", [](Given& g) { gelu_tanh(g.x); }},
+    {"logsumexp", [](Given& g) { logsumexp(g.x, std::move(g.axes)); }},
+    {"l2_normalize", [](Given& g) { l2_normalize(g.x); }},
+    {"batch_norm", [](Given& g) { batch_norm(g.x, g.row, g.row, g.row, g.row); }},
+    {"split", [](Given& g) { split(g.x, 2, 0); }},
+    {"stack", [](Given& g) { stack({g.x, g.x}, 1); }},
+    {"tile", [](Given& g) { tile(g.x, std::move(g.high)); }},
+    {"flip", [](Given& g) { flip(g.x, std::move(g.axes)); }},
+    {"roll", [](Given& g) { roll(g.x, 1, 0); }},
+    {"pad_reflect", [](Given& g) { pad_reflect(g.x, std::move(g.low), std::move(g.high)); }},
+    {"scatter_elements", [](Given& g) { scatter_elements(g.x, cast(g.i, DType::kI32), g.x, 0); }},
+    {"max_pool1d", [](Given& g) { max_pool1d(g.image); }},
+    {"global_avg_pool", [](Given& g) { global_avg_pool(g.image); }},
+    {"rotary_embedding", [](Given& g) { rotary_embedding(g.x, g.angles, g.angles); }},
     {"kernel", [](Given& g) { g.graph->kernel<Twice>("twice", g.x); }},
 };
 

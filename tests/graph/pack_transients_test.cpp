@@ -3,9 +3,11 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 #include <doctest/doctest.h>
 
+#include "graph/run/slab_plan.h"
 #include "millrace/graph/schedule.h"
 #include "millrace/hal/buffer.h"
 #include "tests/support/golden.h"
@@ -98,15 +100,16 @@ TEST_CASE("transients that live together never overlap, and the slab is near wha
     CHECK(slab >= least);
     sum_of_ratios += least == 0 ? 1 : static_cast<double>(slab) / static_cast<double>(least);
   }
-  CHECK(sum_of_ratios / kSchedules < 1.5);
+  CHECK(sum_of_ratios / kSchedules < 1.02);
 }
 
-/// Largest first, each at the lowest offset that is free, by comparing each with every one before it.
-std::vector<std::int64_t> pack_one_by_one(const std::vector<Life>& lives) {
-  std::vector<std::size_t> order(lives.size()), placed;
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(-lives[i].bytes, i); });  // the largest first
-  std::vector<std::int64_t> offsets(lives.size());
+using Offsets = std::vector<std::int64_t>;
+
+/// Those that come first in `order`, each at the lowest offset that is free, by comparing each with every one before
+/// it.
+Offsets pack_one_by_one(const std::vector<Life>& lives, std::vector<std::size_t> order) {
+  std::vector<std::size_t> placed;
+  Offsets offsets(lives.size());
   for (const std::size_t i : order) {
     std::ranges::sort(placed, {}, [&](std::size_t other) { return offsets[other]; });
     std::int64_t offset = 0;
@@ -121,18 +124,113 @@ std::vector<std::int64_t> pack_one_by_one(const std::vector<Life>& lives) {
   return offsets;
 }
 
-TEST_CASE("every transient is where comparing it with all others would put it") {
+std::int64_t end_of(const std::vector<Life>& lives, const Offsets& offsets) {
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < lives.size(); ++i) end = std::max(end, offsets[i] + aligned(lives[i].bytes));
+  return end;
+}
+
+std::int64_t most_live_bytes(const std::vector<Life>& lives) { return most_live_bytes(lives, 100); }
+
+/// The best of four orders: by size, by size times length of life, by length of life, by its beginning. Then the best
+/// one is repaired 24 times: what ends last is placed first.
+Offsets best_offsets(const std::vector<Life>& lives) {
+  const std::function<std::int64_t(const Life&)> weights[] = {
+      [](const Life& life) { return aligned(life.bytes); },
+      [](const Life& life) { return aligned(life.bytes) * (life.last - life.first + 1); },
+      [](const Life& life) { return std::int64_t{life.last} - life.first; },
+      [](const Life& life) { return -std::int64_t{life.first}; }};
+  Offsets best;
+  std::vector<std::size_t> best_order;
+  for (const auto& weight : weights) {
+    std::vector<std::size_t> order(lives.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::sort(order, {},
+                      [&](std::size_t i) { return std::tuple(-weight(lives[i]), -aligned(lives[i].bytes), i); });
+    Offsets offsets = pack_one_by_one(lives, order);
+    if (!best.empty() && end_of(lives, offsets) >= end_of(lives, best)) continue;
+    best = std::move(offsets);
+    best_order = order;
+    if (end_of(lives, best) == most_live_bytes(lives)) return best;
+  }
+  Offsets last = best;
+  for (int i = 0; i < 24 && end_of(lives, best) > most_live_bytes(lives); ++i) {
+    const auto end = [&](std::size_t k) { return last[k] + aligned(lives[k].bytes); };
+    const auto top = std::ranges::max_element(best_order, {}, end);
+    std::rotate(best_order.begin(), top, top + 1);
+    last = pack_one_by_one(lives, best_order);
+    if (end_of(lives, last) < end_of(lives, best)) best = last;
+  }
+  return best;
+}
+
+TEST_CASE(
+    "every transient is where comparing it with all others would put it, when schedules are made and when runs are") {
   std::mt19937 random(3);
   for (int i = 0; i < 300; ++i) {
     CAPTURE(i);
     const std::vector<Life> lives = random_lives(random, 1 + random() % 70);
     Schedule schedule = schedule_of(lives);
     REQUIRE(pack_transients(schedule).ok());
-    const std::vector<std::int64_t> expected = pack_one_by_one(lives);
+    const Offsets expected = best_offsets(lives);
+    std::vector<Lifespan> spans;
+    std::vector<std::int64_t> bytes;
     for (std::size_t k = 0; k < lives.size(); ++k) {
       CHECK(schedule.resources[ResourceId(k)].offset_bytes == SizeExpr(expected[k]));
+      spans.push_back({lives[k].first, lives[k].last});
+      bytes.push_back(aligned(lives[k].bytes));
+    }
+    SlabPacker packer = SlabPacker::create(spans).value();
+    CHECK(packer.pack(bytes) == end_of(lives, expected));
+    for (std::size_t k = 0; k < lives.size(); ++k) {
+      if (bytes[k] > 0) CHECK(packer.offsets()[k] == expected[k]);
     }
   }
+}
+
+TEST_CASE("a placement with a mistake is refused when a run is bound, unless nothing is shared") {
+  std::mt19937 random(5);
+  int num_refused = 0, num_accepted = 0;
+  for (int i = 0; i < 400; ++i) {
+    CAPTURE(i);
+    const std::vector<Life> lives = random_lives(random, 1 + random() % 30);
+    std::vector<Lifespan> spans;
+    std::vector<std::int64_t> bytes;
+    for (const Life& life : lives) {
+      spans.push_back({life.first, life.last});
+      bytes.push_back(aligned(life.bytes));
+    }
+    SlabPacker packer = SlabPacker::create(spans).value();
+    const std::int64_t slab = packer.pack(bytes);
+    PlacementCheck check(spans);
+    REQUIRE(check.run(bytes, packer.offsets(), slab).message() == "");
+    Offsets offsets(packer.offsets().begin(), packer.offsets().end());
+    const std::size_t moved = random() % offsets.size();
+    offsets[moved] =
+        random() % 2 == 0 ? offsets[random() % offsets.size()] : offsets[moved] + 64 - 128 * (random() % 2);
+    bool is_wrong = offsets[moved] < 0 || offsets[moved] + bytes[moved] > slab;
+    for (std::size_t k = 0; k < lives.size(); ++k) {
+      if (k == moved || !spans[k].meets(spans[moved])) continue;
+      is_wrong |= std::max(offsets[k], offsets[moved]) < std::min(offsets[k] + bytes[k], offsets[moved] + bytes[moved]);
+    }
+    CHECK(check.run(bytes, offsets, slab).ok() == !is_wrong);
+    ++(is_wrong ? num_refused : num_accepted);
+  }
+  CHECK(num_refused > 100);
+  CHECK(num_accepted > 20);
+}
+
+TEST_CASE("a placement that is refused names the transients") {
+  const std::vector<Lifespan> spans = {{0, 2}, {1, 3}, {3, 4}};
+  PlacementCheck check(spans);
+  const std::vector<std::int64_t> bytes = {64, 128, 64};
+  const auto message = [&](const Offsets& offsets, std::int64_t slab) {
+    return check.run(bytes, offsets, slab).message();
+  };
+  CHECK(message({0, 64, 0}, 192) == "");
+  CHECK(message({0, 0, 128}, 192) == "slab: transients 0 and 1 both live at @1 and share bytes; place them apart");
+  CHECK(message({0, 64, 128}, 192) == "slab: transients 1 and 2 both live at @3 and share bytes; place them apart");
+  CHECK(message({0, 64, 0}, 191) == "slab: transient 1 has bytes [64, 192), expected them inside of 191");
 }
 
 TEST_CASE("a chain of equal transients needs room for two") {

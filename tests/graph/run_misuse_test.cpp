@@ -117,7 +117,7 @@ TEST_CASE("right arguments run, as often as wanted, wrong ones between them") {
   CHECK(run.error() == "");
   CHECK(run.y[3] == 4);
   run.inputs.pop_back();
-  CHECK(run.error() == "run: 2 inputs given, expected 3; bind each once, in the program's order");
+  CHECK(run.error() == "run: 2 inputs given, expected 3; bind each once, in the program's order or by name");
   run.inputs.push_back(bind(run.x));  // an input may be bound twice
   CHECK(run.error() == "");
   CHECK(run.y[3] == 8);
@@ -126,11 +126,11 @@ TEST_CASE("right arguments run, as often as wanted, wrong ones between them") {
 TEST_CASE("run refuses a wrong number of arguments") {
   SumRun run;
   run.outputs.push_back(bind(run.b));
-  CHECK(run.error() == "run: 3 outputs given, expected 2; bind each once, in the program's order");
+  CHECK(run.error() == "run: 3 outputs given, expected 2; bind each once, in the program's order or by name");
   run.outputs.clear();
-  CHECK(run.error() == "run: 0 outputs given, expected 2; bind each once, in the program's order");
+  CHECK(run.error() == "run: 0 outputs given, expected 2; bind each once, in the program's order or by name");
   run.inputs.clear();
-  CHECK(run.error() == "run: 0 inputs given, expected 3; bind each once, in the program's order");
+  CHECK(run.error() == "run: 0 inputs given, expected 3; bind each once, in the program's order or by name");
 }
 
 TEST_CASE("run refuses arguments of another size, before anything is written") {

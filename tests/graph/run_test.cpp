@@ -98,7 +98,7 @@ constexpr SmallProgram kExact[] = {
     {"integers", 0,
      [](GraphBuilder& g) {
        T i = in(g, "i", {50}, DType::kI32), j = in(g, "j", {50}, DType::kI32);
-       g.output("y", rem(i * 7.0 + j, j - 5.0) / (i - 1.0));
+       g.output("y", rem(i * 7 + j, j - 5) / (i - 1));
        g.output("less", select(less(i, j), cast(i, DType::kI64), cast(j, DType::kI64)));
      }},
     {"comparisons and casts", 0,

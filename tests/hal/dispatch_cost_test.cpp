@@ -6,7 +6,7 @@
 namespace millrace {
 namespace {
 
-/// Of a dispatch of 100 groups that took so long.
+/// How many workers a dispatch gets whose last run took `ns` on one thread.
 std::uint32_t workers_for(double ns, std::uint32_t concurrency, std::uint32_t num_awake, std::uint32_t groups = 100) {
   DispatchCost cost;
   cost.begin_run(1000);

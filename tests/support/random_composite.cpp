@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "millrace/graph/functions.h"
+#include "millrace/graph/composites.h"
 
 namespace millrace::test {
 namespace {
@@ -38,7 +38,8 @@ RandomComposite choose_log_softmax(RandomChoice& random, const TensorType& like)
 }
 
 RandomComposite choose_activation(RandomChoice& random, const TensorType& like) {
-  constexpr Tensor (*kActivations[])(Tensor) = {gelu, relu, silu};
+  constexpr Tensor (*kActivations[])(Tensor) = {gelu, relu,      silu,
+                                                mish, gelu_tanh, [](Tensor x) { return elu(x, 0.5); }};
   return {{as_float(like)}, [activation = random.one_of(kActivations)](Tensors t) { return activation(t[0]); }};
 }
 
@@ -54,6 +55,131 @@ RandomComposite choose_where(RandomChoice& random, const TensorType& x) {
     if (random.chance(30)) other.shape[d] = 1;
   }
   return {{x, condition, other}, [](Tensors t) { return where(t[1], t[0], t[2]); }};
+}
+
+/// Two operands of a function, of which the second lacks dims, or has 1 for some.
+RandomComposite choose_broadcast(RandomChoice& random, const TensorType& like) {
+  const TensorType x{like.dtype == DType::kBool ? DType::kF32 : like.dtype, like.shape};
+  TensorType y = x;
+  const auto first = static_cast<std::ptrdiff_t>(random.below(x.shape.rank() + 1));
+  y.shape = Shape(std::vector<SizeExpr>(x.shape.dims().begin() + first, x.shape.dims().end()));
+  for (std::size_t d = 0; d < y.shape.rank(); ++d) {
+    if (random.chance(30)) y.shape[d] = 1;
+  }
+  const bool is_swapped = random.chance(50);
+  return {{x, y}, [=](Tensors t) { return is_swapped ? max(t[1], t[0]) : t[0] - t[1]; }};
+}
+
+RandomComposite choose_pieces(RandomChoice& random, const TensorType& like) {
+  const TensorType x = with_rank(random, like, 1);
+  const std::int64_t axis = random.any_axis(x.shape.rank());
+  const auto rank = static_cast<std::int64_t>(x.shape.rank());
+  const SizeExpr extent = x.shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
+  const SizeExpr cut = min(extent, random.any_extent());
+  return {{x}, [=](Tensors t) {
+            const std::vector<Tensor> parts = split(t[0], std::vector<SizeExpr>{cut, extent - cut}, axis);
+            return concat({parts[1], parts[0]}, axis);
+          }};
+}
+
+RandomComposite choose_stack(RandomChoice& random, const TensorType& like) {
+  const std::int64_t axis = random.any_axis(like.shape.rank() + 1);
+  return {{like, like}, [axis](Tensors t) { return stack({t[0], t[1]}, axis); }};
+}
+
+RandomComposite choose_squeeze(RandomChoice& random, const TensorType& like) {
+  const std::int64_t axis = random.any_axis(like.shape.rank() + 1);
+  return {{like}, [axis](Tensors t) { return squeeze(unsqueeze(t[0], {axis}), {axis}); }};
+}
+
+RandomComposite choose_tile(RandomChoice& random, const TensorType& like) {
+  std::vector<SizeExpr> repeats;
+  for (std::size_t d = 0; d < like.shape.rank(); ++d) repeats.push_back(random.from_1_to(2));
+  return {{like}, [repeats](Tensors t) { return tile(t[0], repeats); }};
+}
+
+RandomComposite choose_turn(RandomChoice& random, const TensorType& like) {
+  const TensorType x = with_rank(random, like, 1);
+  const std::int64_t axis = random.any_axis(x.shape.rank()), shift = random.from_1_to(9) - 5;
+  const bool is_flip = random.chance(50);
+  return {{x}, [=](Tensors t) { return is_flip ? flip(t[0], {axis}) : roll(t[0], shift, axis); }};
+}
+
+RandomComposite choose_border(RandomChoice& random, const TensorType& like) {
+  TensorType x = with_rank(random, like, 1);
+  const std::size_t dim = random_dim(random, x);
+  x.shape[dim] = max(x.shape[dim], 3);
+  std::vector<SizeExpr> low(x.shape.rank(), 0), high = low;
+  low[dim] = random.from_1_to(3) - 1;
+  high[dim] = random.from_1_to(3) - 1;
+  const bool is_mirrored = random.chance(50);
+  return {{x}, [=](Tensors t) { return is_mirrored ? pad_reflect(t[0], low, high) : pad_edge(t[0], low, high); }};
+}
+
+RandomComposite choose_depth(RandomChoice& random, const TensorType& like) {
+  TensorType x = of_rank(random, like, 4);
+  const std::int64_t block = random.from_1_to(3);
+  const bool is_deep = random.chance(50);
+  const DepthOrder order = random.chance(50) ? DepthOrder::kBlockFirst : DepthOrder::kChannelFirst;
+  for (std::size_t d = 2; d < 4 && is_deep; ++d) x.shape[d] = x.shape[d] * block;
+  if (!is_deep) x.shape[1] = random.from_1_to(2) * block * block;
+  return {{x}, [=](Tensors t) { return is_deep ? space_to_depth(t[0], block) : depth_to_space(t[0], block, order); }};
+}
+
+/// Indices are 0 and -1.
+RandomComposite choose_scatter_elements(RandomChoice& random, const TensorType& like) {
+  TensorType x = with_rank(random, like, 1);
+  const std::size_t dim = random_dim(random, x);
+  x.shape[dim] = max(x.shape[dim], 1);
+  TensorType updates = x;
+  updates.shape[dim] = random.any_extent();
+  return {{x, updates}, [=](Tensors t) {
+            const Tensor count = iota(*t[0].builder(), DType::kI32, updates.shape, static_cast<std::int64_t>(dim));
+            return scatter_elements(t[0], rem(count, 2) * -1, t[1], static_cast<std::int64_t>(dim));
+          }};
+}
+
+RandomComposite choose_pool1d(RandomChoice& random, const TensorType& like) {
+  const Pool1dAttributes attributes{
+      .window = 1 + random.from_1_to(2), .stride = random.from_1_to(3), .padding_low = 1, .padding_high = 1};
+  TensorType x = of_rank(random, as_float(like), 3);
+  x.shape[2] = max(x.shape[2], 3);
+  const bool is_max = random.chance(50);
+  return {
+      {x}, [=](Tensors t) { return is_max ? max_pool1d(t[0], attributes) : avg_pool1d(t[0], attributes); }, !is_max};
+}
+
+RandomComposite choose_global_pool(RandomChoice& random, const TensorType& like) {
+  const bool is_max = random.chance(50);
+  return {{with_rank(random, as_float(like), 3)},
+          [=](Tensors t) { return is_max ? global_max_pool(t[0]) : global_avg_pool(t[0]); },
+          !is_max};
+}
+
+RandomComposite choose_length(RandomChoice& random, const TensorType& like) {
+  const TensorType x = with_rank(random, as_float(like), 1);
+  const std::int64_t axis = random.any_axis(x.shape.rank());
+  const bool is_log = random.chance(50);
+  return {{x}, [=](Tensors t) { return is_log ? logsumexp(t[0], {axis}) : l2_normalize(t[0], axis); }, true};
+}
+
+RandomComposite choose_batch_norm(RandomChoice& random, const TensorType& like) {
+  const TensorType x = with_rank(random, as_float(like), 2), channels{x.dtype, {x.shape[1]}};
+  return {{x, channels, channels, channels, channels},
+          [](Tensors t) { return batch_norm(t[0], t[1], abs(t[2]), t[3], t[4], 0.5); }};
+}
+
+RandomComposite choose_rotary(RandomChoice& random, const TensorType& like) {
+  TensorType x = with_rank(random, as_float(like), 2);
+  const SizeExpr half = random.from_1_to(3);
+  x.shape[x.shape.rank() - 1] = half * 2;
+  const TensorType angles{x.dtype, {x.shape[x.shape.rank() - 2], half}};
+  const bool interleaved = random.chance(50);
+  return {{x, angles, angles}, [=](Tensors t) { return rotary_embedding(t[0], t[1], t[2], interleaved); }};
+}
+
+RandomComposite choose_random_bits(RandomChoice&, const TensorType& like) {
+  return {{{DType::kU64, {}}}, [shape = like.shape](Tensors t) { return random_bits(t[0], shape); }};
 }
 
 RandomComposite choose_layer_norm(RandomChoice& random, const TensorType& like) {
@@ -95,7 +221,7 @@ RandomComposite choose_gather_nd(RandomChoice& random, const TensorType& like) {
   const SizeExpr count = random.any_extent();
   return {{x}, [=](Tensors t) {
             const Tensor part = iota(*t[0].builder(), DType::kI64, {count, parts}, 0);
-            return gather_nd(t[0], cast(cast(part, DType::kBool), DType::kI64) * -1.0);
+            return gather_nd(t[0], cast(cast(part, DType::kBool), DType::kI64) * -1);
           }};
 }
 
@@ -179,8 +305,12 @@ RandomComposite choose_dequantize(RandomChoice& random, const TensorType& like) 
 
 /// Masks of bools, of numbers, and none.
 RandomComposite choose_attention(RandomChoice& random, const TensorType& like) {
-  const TensorType query = with_rank(random, as_float(like), 2);
+  TensorType query = with_rank(random, as_float(like), 2);
+  const bool is_grouped = query.shape.rank() > 2 && random.chance(40);
+  const std::size_t head = query.shape.rank() - 3;
+  if (is_grouped) query.shape[head] = 4;
   TensorType key = query, value = query;
+  if (is_grouped) key.shape[head] = value.shape[head] = random.from_1_to(2);
   const std::size_t rows = query.shape.rank() - 2, columns = rows + 1;
   key.shape[rows] = value.shape[rows] = random.any_extent();
   value.shape[columns] = random.any_extent();
@@ -188,7 +318,10 @@ RandomComposite choose_attention(RandomChoice& random, const TensorType& like) {
   const bool is_masked = random.chance(60);
   const DType mask = random.chance(50) ? DType::kBool : query.dtype;
   if (is_masked) chosen.operands.push_back({mask, {query.shape[rows], key.shape[rows]}});
-  chosen.build = [](Tensors t) { return attention(t[0], t[1], t[2], t.size() > 3 ? t[3] : Tensor(), 0.5); };
+  const bool is_causal = random.chance(30);
+  chosen.build = [is_causal](Tensors t) {
+    return attention(t[0], t[1], t[2], {.mask = t.size() > 3 ? t[3] : Tensor(), .scale = 0.5, .is_causal = is_causal});
+  };
   return chosen;
 }
 
@@ -208,6 +341,21 @@ constexpr CompositeRow kComposites[] = {
     {"activation", choose_activation},
     {"clamp", choose_clamp},
     {"where", choose_where},
+    {"broadcast", choose_broadcast},
+    {"pieces", choose_pieces},
+    {"stack", choose_stack},
+    {"squeeze", choose_squeeze},
+    {"tile", choose_tile},
+    {"turn", choose_turn},
+    {"border", choose_border},
+    {"depth", choose_depth},
+    {"scatter_elements", choose_scatter_elements},
+    {"pool1d", choose_pool1d},
+    {"global_pool", choose_global_pool},
+    {"length", choose_length},
+    {"batch_norm", choose_batch_norm},
+    {"rotary", choose_rotary},
+    {"random_bits", choose_random_bits},
     {"layer_norm", choose_layer_norm},
     {"rms_norm", choose_rms_norm},
     {"group_norm", choose_group_norm},

@@ -191,10 +191,10 @@ class Grower {
     Tensor indices = like;
     if (like.shape().rank() > 0) {
       const auto along = static_cast<std::int64_t>(random_.below(like.shape().rank()));
-      const Tensor count = iota(builder_, like.dtype(), like.shape(), along) + static_cast<double>(random_.below(7));
+      const Tensor count = iota(builder_, like.dtype(), like.shape(), along) + random_.below(7);
       indices = rem(count, builder_.fill(like.dtype(), like.shape(), static_cast<double>(least)));
     }
-    return random_.chance(50) ? indices - static_cast<double>(least) : indices;
+    return random_.chance(50) ? indices - least : indices;
   }
 
   /// In large graphs mostly one that has other kernels for long rows.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "millrace/graph/functions.h"
+#include "millrace/graph/composites.h"
 
 namespace millrace {
 

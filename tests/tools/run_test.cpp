@@ -284,15 +284,15 @@ TEST_CASE("mistakes in outputs and devices are named") {
         "millrace: npy 'none/v.npy': the file cannot be written: No such file or directory; check the path and the "
         "space\n");
   CHECK(error("--device gpu") ==
-        "millrace: device 'gpu' is not known; devices built in: cpu, sim, isa; code generators built in: xbyak, "
+        "millrace: device 'gpu' is not known; devices built in: cpu, hip, sim, isa; code generators built in: xbyak, "
         "llvm, interpreter; say 'cpu' for this host\n");
   CHECK(error("--device amdgpu:fast")
             .starts_with("millrace: device 'amdgpu:fast': target 'amdgpu:fast': gfx target 'fast' is not known, "
                          "expected one of: gfx90a, "));
   CHECK(error("--device amdgpu:gfx1100") ==
-        "millrace: device 'amdgpu:gfx1100': code can be generated for it, but no driver here runs it; say sim:gfx1100 "
-        "to simulate it; say isa:gfx1100 to execute it; devices built in: cpu, sim, isa; code generators built in: "
-        "xbyak, llvm, interpreter\n");
+        "millrace: device 'amdgpu:gfx1100': code can be generated for it, but no device has this name; say "
+        "hip:arch=gfx1100 to run it; say sim:gfx1100 to simulate it; say isa:gfx1100 to execute it; devices built in: "
+        "cpu, hip, sim, isa; code generators built in: xbyak, llvm, interpreter\n");
   CHECK(error("--generator fast") ==
         "millrace: compile: generator 'fast' is not known; code generators built in: xbyak, llvm, interpreter; force "
         "one of these\n");

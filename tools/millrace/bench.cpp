@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "millrace/base/printable.h"
+#include "millrace/graph/schedule_statistics.h"
+#include "millrace/hal/device.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
 #include "tools/millrace/measure.h"
@@ -45,6 +47,19 @@ void add_costs(Measurement& measurement, const Schedule& schedule, const SymbolV
   }
 }
 
+void add_statistics(Measurement& measurement, const ScheduleStatistics& found) {
+  const auto add = [&](const char* name, auto number) {
+    measurement.counters.emplace_back(name, static_cast<double>(number));
+  };
+  add("dispatches", found.num_dispatches);
+  add("copies", found.num_copies);
+  add("barriers", found.num_barriers);
+  add("waits", found.num_waits);
+  if (found.peak_bytes) add("peak_bytes", *found.peak_bytes);
+  if (found.lower_bound_bytes) add("lower_bound_bytes", *found.lower_bound_bytes);
+  add("constant_bytes", found.constant_bytes);
+}
+
 Status bench(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
   MILLRACE_TRY_ASSIGN(const RunMaker maker, RunMaker::create(graph, arguments.inputs, kNumInputs));
@@ -61,8 +76,16 @@ Status bench(const Arguments& arguments) {
                               },
                           .json_file = arguments.json,
                           .min_seconds = arguments.min_seconds};
+  SubmissionTimes times;
+  if (!program.device()->info().finishes_inline) {
+    session.measure(&times);
+    measurement.device_seconds = [&] {
+      return times.commands.empty() ? 0 : static_cast<double>(times.commands.back().end_ns) * 1e-9;
+    };
+  }
   MILLRACE_TRY(measurement.run(0));  // allocates, and says what is wrong before anything is measured
   add_costs(measurement, program.lowered().schedule, runs[0].arguments.symbols);
+  add_statistics(measurement, measure_schedule(program.lowered().schedule, runs[0].arguments.symbols));
   return measure(measurement);
 }
 

@@ -6,6 +6,7 @@
 #include "millrace/base/printable.h"
 #include "millrace/graph/code_object.h"
 #include "millrace/graph/lowered_graph.h"
+#include "millrace/graph/schedule_statistics.h"
 #include "millrace/graph/text.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/jit/occupancy.h"
@@ -21,6 +22,7 @@ struct Arguments {
   GraphArguments graph;
   std::optional<std::uint32_t> dispatch;
   std::vector<std::string> dims;
+  std::string json;
 };
 
 /// The kernels' code for a GPU, read back.
@@ -46,6 +48,7 @@ class Explainer {
     }
     std::string text = fmt::format("dispatch {}: {}\n", index_of(id), region.name) + line(2, "nodes", nodes);
     for (const std::string& reason : region.reasons) text += line(2, "because", reason);
+    text += places(region);
     for (const KernelSequence& sequence : lowered_.sequences[index_of(id)]) text += describe(region, sequence);
     return text;
   }
@@ -58,15 +61,33 @@ class Explainer {
            "  unless an index was out of range. What scratch holds at first does not matter.\n";
   }
 
+  /// In which order the steps run, and each copy that remains, with its reason.
+  std::string schedule() const {
+    const ScheduleStatistics found = measure_schedule(lowered_.schedule, symbols_);
+    std::string text =
+        fmt::format("schedule: {}, dispatches {}, copies {}, barriers {}, waits {}\n", to_text(found.order),
+                    found.num_dispatches, found.num_copies, found.num_barriers, found.num_waits);
+    for (const Step& step : lowered_.schedule.steps) {
+      if (!step.copy_reason.empty()) text += line(2, "copy", fmt::format("{}, as {}", step.name, step.copy_reason));
+    }
+    return text;
+  }
+
   std::string memory_plan() const {
     const Schedule& schedule = lowered_.schedule;
-    std::string text = fmt::format("memory: slab of {} bytes, constants of {} bytes\n", number(schedule.slab_bytes),
-                                   schedule.constant_bytes);
+    const ScheduleStatistics found = measure_schedule(schedule, symbols_);
+    std::string text =
+        fmt::format("memory: slab of {} bytes, constants of {} bytes\n",
+                    found.peak_bytes ? fmt::to_string(*found.peak_bytes) : "at most " + number(schedule.slab_bytes),
+                    schedule.constant_bytes);
+    if (found.lower_bound_bytes) text += line(2, "alive", fmt::format("{} bytes at most", *found.lower_bound_bytes));
     for (const Resource& resource : schedule.resources) {
       if (resource.lifetime != Lifetime::kTransient) continue;
+      // Where runs place transients, each has the place that its sizes give it.
+      const std::string place = schedule.is_placed_by_runs() ? "" : " at " + number(resource.offset_bytes);
       text += line(2, resource.name,
-                   fmt::format("{} bytes at {}, alive from @{} to @{}", number(resource.size_bytes),
-                               number(resource.offset_bytes), resource.first_timepoint, resource.last_timepoint));
+                   fmt::format("{} bytes{}, alive from @{} to @{}", number(resource.size_bytes), place,
+                               resource.first_timepoint, resource.last_timepoint));
     }
     return text;
   }
@@ -76,6 +97,22 @@ class Explainer {
 
   static std::string line(int indent, std::string_view what, std::string_view text) {
     return fmt::format("{:{}}{:<10} {}\n", "", indent, what, text);
+  }
+
+  /// Values that the region stores in the memory of a concat, or reads there.
+  std::string places(const Region& region) const {
+    std::string text;
+    for (const std::vector<Value>* values : {&region.inputs, &region.outputs}) {
+      for (const Value& value : *values) {
+        const auto part = lowered_.dispatch.parts.find(lowered_.dispatch.storage_of(value));
+        if (part == lowered_.dispatch.parts.end()) continue;
+        text += line(
+            2, "place",
+            fmt::format("{} is in the memory of {}, from element {}", value_text(lowered_.dispatch.graph, value),
+                        value_text(lowered_.dispatch.graph, part->second.whole), number(part->second.offset_elements)));
+      }
+    }
+    return text;
   }
 
   static std::string refusals(int indent, const std::vector<Refusal>& refusals) {
@@ -201,7 +238,11 @@ Status explain(const Arguments& arguments) {
                                  target.to_text(), count, lowered.report.num_kernels);
   for (std::uint32_t i = 0; i < count; ++i) text += "\n" + explainer.dispatch(RegionId{i});
   const std::string rules = explainer.launch_rules();
-  return write_text("", text + (rules.empty() ? "" : "\n" + rules) + "\n" + explainer.memory_plan());
+  text += (rules.empty() ? "" : "\n" + rules) + "\n" + explainer.schedule() + "\n" + explainer.memory_plan();
+  if (!arguments.json.empty()) {
+    MILLRACE_TRY(write_text(arguments.json, to_json(measure_schedule(lowered.schedule, symbols)) + "\n"));
+  }
+  return write_text("", text);
 }
 
 }  // namespace
@@ -211,6 +252,7 @@ Action add_explain(CLI::App& app) {
   add_graph_file(app, arguments->graph);
   app.add_option("--dispatch", arguments->dispatch, "This dispatch alone.")->type_name("N");
   add_dims(app, arguments->dims);
+  app.add_option("--json", arguments->json, "Write the schedule's statistics there, as JSON.")->type_name("FILE");
   add_target(app, arguments->graph, "--target");
   return [arguments] { return explain(*arguments); };
 }

@@ -26,6 +26,15 @@ void add_target(CLI::App& app, GraphArguments& arguments, const char* flag) {
       ->type_name("TARGET");
   app.add_option("--generator", arguments.generator, "Force a code generator: xbyak, llvm or interpreter.")
       ->type_name("NAME");
+  app.add_option_function<std::string>(
+         "--order",
+         [&arguments](const std::string& text) {
+           const Result<ScheduleOrder> order = parse_schedule_order(text);
+           if (!order.ok()) throw CLI::ValidationError("--order", order.status().message());
+           arguments.order = *order;
+         },
+         "The order of the schedule: strict (the graph's), least-peak or most-concurrency.")
+      ->type_name("ORDER");
 }
 
 Result<Graph> read_graph(const GraphArguments& arguments) { return millrace::read_graph(arguments.file); }
@@ -37,6 +46,7 @@ Result<Program> compile_graph(Graph graph, const GraphArguments& arguments, std:
   options.device = arguments.target;
   options.on_device = std::move(device);
   options.lowering.compile.force_generator = arguments.generator;
+  options.order = arguments.order;
   options.progress = [&](const CompileProgress& progress) { line.show(progress); };
   return compile(std::move(graph), options);
 }
@@ -45,7 +55,7 @@ Result<LoweredGraph> lower_graph(Graph graph, const GraphArguments& arguments, c
   MILLRACE_TRY_ASSIGN(const Target target, find_target(context, arguments.target));
   LowerOptions options;
   options.compile.force_generator = arguments.generator;
-  return millrace::lower_graph(std::move(graph), target, options);
+  return millrace::lower_graph(std::move(graph), target, options, {}, arguments.order);
 }
 
 void write_notice(std::string_view text) {

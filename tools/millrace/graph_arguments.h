@@ -15,6 +15,7 @@ struct GraphArguments {
   std::string file;
   std::string target = "cpu";
   std::string generator;  // empty: as the library chooses
+  ScheduleOrder order = ScheduleOrder::kMostConcurrency;
 };
 
 void add_graph_file(CLI::App&, GraphArguments&);

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "millrace/base/status.h"
 
@@ -12,8 +14,11 @@ namespace millrace::tool {
 struct Measurement {
   std::string name;
   std::function<Status(std::size_t)> run;
-  double bytes = 0, flops = 0;  // of a run, for the rates
-  std::string json_file = {};   // empty: none
+  /// The seconds that the last run took on a device with a clock of its own. Empty: the host's clock counts.
+  std::function<double()> device_seconds = {};
+  double bytes = 0, flops = 0;                                // of a run, for the rates
+  std::vector<std::pair<std::string, double>> counters = {};  // other numbers to report
+  std::string json_file = {};                                 // empty: none
   double min_seconds = 0.5;
 };
 

@@ -60,10 +60,13 @@ Status measure(const Measurement& measurement) {
   benchmark::Initialize(&argc, argv);
   Status failure;
   std::size_t number = 0;
-  benchmark::RegisterBenchmark(as_utf8(measurement.name).c_str(), [&](benchmark::State& state) {
+  auto* row = benchmark::RegisterBenchmark(as_utf8(measurement.name).c_str(), [&](benchmark::State& state) {
     for (auto _ : state) {
       failure = measurement.run(number++);
-      if (failure.ok()) continue;
+      if (failure.ok()) {
+        if (measurement.device_seconds) state.SetIterationTime(measurement.device_seconds());
+        continue;
+      }
       state.SkipWithError(failure.message().c_str());
       break;
     }
@@ -72,7 +75,13 @@ Status measure(const Measurement& measurement) {
     if (measurement.flops > 0) {
       state.counters["flop/s"] = Counter(measurement.flops, Counter::kIsIterationInvariantRate, Counter::kIs1000);
     }
-  })->UseRealTime();
+    for (const auto& [name, value] : measurement.counters) state.counters[name] = value;
+  });
+  if (measurement.device_seconds) {
+    row->UseManualTime();
+  } else {
+    row->UseRealTime();
+  }
   TextReporter reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();

@@ -81,13 +81,16 @@ Status require_own_file(const std::string& trace, const std::vector<OutputFile>&
 }
 
 /// Runs as often as asked, and says on standard error how long that took when it was more than once.
-Status run_session(Session& session, RunArguments& run, std::uint32_t repeat) {
+Status run_session(Session& session, RunArguments& run, std::uint32_t repeat, RunTimes* measured) {
   const auto inputs = run.bind_inputs(), outputs = run.bind_outputs();
   const auto dims = run.bind_dims();
   std::vector<double> microseconds;
   for (std::uint32_t i = 0; i < repeat; ++i) {
+    SubmissionTimes times;
+    if (measured != nullptr) session.measure(&times);
     const auto begin = TraceClock::now();
     MILLRACE_TRY(session.run(inputs, outputs, dims));
+    if (measured != nullptr) measured->runs.push_back({begin, std::move(times)});
     microseconds.push_back(std::chrono::duration<double, std::micro>(TraceClock::now() - begin).count());
   }
   if (repeat == 1) return {};
@@ -132,15 +135,14 @@ Status run(const Arguments& arguments) {
   }
   MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), on, counting.device));
   MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
-  CommandTimes commands;
-  if (!arguments.trace.empty()) session.observe(&commands);
-  MILLRACE_TRY(run_session(session, run, arguments.repeat));
+  RunTimes measured;
+  MILLRACE_TRY(run_session(session, run, arguments.repeat, arguments.trace.empty() ? nullptr : &measured));
   times.outputs_begin = TraceClock::now();
   MILLRACE_TRY(write_outputs(outputs, run, files));
   times.outputs_end = TraceClock::now();
   if (counting.device) write_notice(counting.counts_text());
   if (arguments.trace.empty()) return {};
-  return write_text(arguments.trace, chrome_trace(program, times, commands, run.symbols));
+  return write_text(arguments.trace, chrome_trace(program, times, measured, run.symbols));
 }
 
 }  // namespace

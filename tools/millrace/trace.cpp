@@ -85,18 +85,18 @@ std::vector<const Step*> steps_of_commands(const LoweredGraph& lowered) {
   return steps;
 }
 
-void add_run_events(Json& events, const LoweredGraph& lowered, const TraceTimes& times, const CommandTimes& commands,
+void add_run_events(Json& events, const LoweredGraph& lowered, const TraceTimes& times, const RunTimes& runs,
                     const SymbolValues& symbols) {
   const std::vector<const Step*> steps = steps_of_commands(lowered);
   const auto number = [&](const SizeExpr& size) {
     const Result<std::int64_t> value = size.evaluate(symbols);
     return value.ok() ? *value : 0;
   };
-  for (const CommandTimes::Entry& entry : commands.entries()) {
-    const Step& step = *steps[entry.command];
+  const auto add = [&](const RunTimes::Entry& run, const CommandTime& command) {
+    const Step& step = *steps[command.command];
     const StepCost cost = cost_of(lowered.schedule, step);
     const std::int64_t read = number(cost.bytes_read), written = number(cost.bytes_written);
-    const nanoseconds length = entry.end - entry.begin;
+    const nanoseconds begin(command.begin_ns), length(command.end_ns - command.begin_ns);
     const double per_ns = 1 / std::max(1.0, static_cast<double>(length.count()));
     Json args = {
         {"bytes_read", read}, {"bytes_written", written}, {"GB/s", static_cast<double>(read + written) * per_ns}};
@@ -105,18 +105,21 @@ void add_run_events(Json& events, const LoweredGraph& lowered, const TraceTimes&
       args["GFLOP/s"] = static_cast<double>(number(*cost.flops)) * per_ns;
     }
     const char* category = step.kernel ? "dispatch" : "copy";
-    events.push_back(event({step.name, category, kRunThread, entry.begin - times.start, length}, args));
+    events.push_back(event({step.name, category, kRunThread, run.run_begin - times.start + begin, length}, args));
+  };
+  for (const RunTimes::Entry& run : runs.runs) {
+    for (const CommandTime& command : run.times.commands) add(run, command);
   }
 }
 
 }  // namespace
 
-std::string chrome_trace(const Program& program, const TraceTimes& times, const CommandTimes& commands,
+std::string chrome_trace(const Program& program, const TraceTimes& times, const RunTimes& runs,
                          const SymbolValues& symbols) {
   Json events = Json::array({thread_name(kCompileThread, "compile"), thread_name(kRunThread, "run")});
   add_file_events(events, times);
   add_compile_events(events, program.report(), times.compile_begin - times.start);
-  add_run_events(events, program.lowered(), times, commands, symbols);
+  add_run_events(events, program.lowered(), times, runs, symbols);
   const Json trace = {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
   // Names may be any bytes, JSON is UTF-8.
   return trace.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

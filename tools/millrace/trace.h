@@ -12,19 +12,13 @@ namespace millrace::tool {
 
 using TraceClock = std::chrono::steady_clock;
 
-/// Notes when each command of a session's runs began and ended.
-class CommandTimes final : public SubmissionObserver {
- public:
+/// When a session's runs began, and when their commands ran.
+struct RunTimes {
   struct Entry {
-    std::size_t command = 0;
-    TraceClock::time_point begin, end;
+    TraceClock::time_point run_begin;
+    SubmissionTimes times;
   };
-  void begin(std::size_t command) override { entries_.push_back({command, TraceClock::now(), {}}); }
-  void end(std::size_t) override { entries_.back().end = TraceClock::now(); }
-  const std::vector<Entry>& entries() const { return entries_; }
-
- private:
-  std::vector<Entry> entries_;
+  std::vector<Entry> runs;
 };
 
 struct TraceTimes {
@@ -37,6 +31,6 @@ struct TraceTimes {
 
 /// Chrome's JSON trace format, which Perfetto opens: reading and writing, the phases of compiling, and every command
 /// that ran, with its bytes, flops and GB/s.
-std::string chrome_trace(const Program&, const TraceTimes&, const CommandTimes&, const SymbolValues&);
+std::string chrome_trace(const Program&, const TraceTimes&, const RunTimes&, const SymbolValues&);
 
 }  // namespace millrace::tool

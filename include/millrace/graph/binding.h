@@ -2,11 +2,14 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "millrace/base/shape.h"
 #include "millrace/hal/buffer.h"
@@ -43,6 +46,8 @@ struct TensorBinding {
   Extents extents = {};
   bool has_extents = false;         // not needed if the argument's extents are constant
   std::optional<DType> dtype = {};  // the bound elements' dtype, if their C++ type tells
+  bool is_const = false;            // the C++ type says so
+  std::string_view name = {};       // of the argument; empty: bound by order
 
   BufferBinding memory() const { return {data, size_bytes, buffer, offset_bytes}; }
 };
@@ -63,37 +68,69 @@ constexpr std::optional<DType> element_dtype() {
   }
 }
 
-/// Inputs are never written, so dropping const is safe.
+/// What holds elements, and is no Buffer, which is bound whole: a vector, an array, a span of any extent.
 template <class T>
-TensorBinding bind(std::span<T> elements) {
+concept ElementContainer = requires(T& container) { std::span(container.data(), container.size()); };
+
+/// A list of arguments as a parameter: a braced list, an array, a vector or a span. Non-owning.
+template <class T>
+class ListView : public std::span<const T> {
+ public:
+  ListView() = default;
+  ListView(std::initializer_list<T> list) : std::span<const T>(list.begin(), list.size()) {}
+  template <class Range>
+    requires std::convertible_to<const Range&, std::span<const T>>
+  ListView(const Range& range) : std::span<const T>(range) {}
+};
+
+// bind() names memory for a run. Only an output's is written; one that is const is refused there. A temporary lives
+// until the end of the full expression, which is long enough for run(), not for submit().
+
+/// bind(pixels): a vector, an array or a span.
+template <ElementContainer Container>
+TensorBinding bind(Container&& container) {
+  const std::span elements(container.data(), container.size());
+  using Element = typename decltype(elements)::element_type;
   TensorBinding binding{.data = const_cast<void*>(static_cast<const void*>(elements.data())),
                         .size_bytes = elements.size_bytes()};
-  binding.dtype = element_dtype<std::remove_const_t<T>>();
+  binding.dtype = element_dtype<std::remove_const_t<Element>>();
+  binding.is_const = std::is_const_v<Element>;
   return binding;
 }
-/// bind(pixels, {batch, 1, 8, 8})
+/// A C array of any rank.
+template <class T, std::size_t kCount>
+TensorBinding bind(T (&elements)[kCount]) {
+  using Element = std::remove_all_extents_t<T>;
+  return bind(std::span(reinterpret_cast<Element*>(elements), sizeof(elements) / sizeof(Element)));
+}
+/// A scalar.
 template <class T>
-TensorBinding bind(std::span<T> elements, Extents extents) {
-  TensorBinding binding = bind(elements);
+  requires(element_dtype<std::remove_cvref_t<T>>().has_value())
+TensorBinding bind(T&& scalar) {
+  return bind(std::span(&scalar, 1));
+}
+/// A whole buffer of the program's device: a run then moves nothing through the host.
+inline TensorBinding bind(const Buffer& buffer) { return {.size_bytes = buffer.size_bytes(), .buffer = &buffer}; }
+/// With extents, for an argument whose own are symbols: bind(pixels, {batch, 1, 8, 8}).
+template <class T>
+TensorBinding bind(T&& memory, Extents extents) {
+  TensorBinding binding = bind(std::forward<T>(memory));
   binding.extents = extents;
   binding.has_extents = true;
   return binding;
 }
-/// A whole buffer of the program's device: a run then moves nothing through the host.
-inline TensorBinding bind(const Buffer& buffer) { return {.size_bytes = buffer.size_bytes(), .buffer = &buffer}; }
-inline TensorBinding bind(const Buffer& buffer, Extents extents) {
-  return {.size_bytes = buffer.size_bytes(), .buffer = &buffer, .extents = extents, .has_extents = true};
-}
-/// What holds elements: not a Buffer, which is bound whole.
+/// By the argument's name: bind("pixels", pixels). Then all inputs, or all outputs, are bound by name, in any order.
 template <class T>
-concept ElementContainer = requires(T& container) { std::span(container.data(), container.size()); };
-template <ElementContainer Container>
-TensorBinding bind(Container& container) {
-  return bind(std::span(container.data(), container.size()));
+TensorBinding bind(std::string_view name, T&& memory) {
+  TensorBinding binding = bind(std::forward<T>(memory));
+  binding.name = name;
+  return binding;
 }
-template <ElementContainer Container>
-TensorBinding bind(Container& container, Extents extents) {
-  return bind(std::span(container.data(), container.size()), extents);
+template <class T>
+TensorBinding bind(std::string_view name, T&& memory, Extents extents) {
+  TensorBinding binding = bind(std::forward<T>(memory), extents);
+  binding.name = name;
+  return binding;
 }
 
 }  // namespace millrace

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/graph/graph.h"
@@ -55,6 +56,12 @@ class GraphBuilder {
   template <class T>
   Tensor constant(Shape shape, std::span<const T> elements) {
     return constant_bytes({dtype_of<T>, std::move(shape)}, std::as_bytes(elements));
+  }
+  /// The same of a vector or an array.
+  template <class Container>
+    requires requires(const Container& c) { std::span(c.data(), c.size()); }
+  Tensor constant(Shape shape, const Container& elements) {
+    return constant(std::move(shape), std::span(elements.data(), elements.size()));
   }
   Tensor constant_bytes(TensorType type, std::span<const std::byte> bytes);
   /// A tensor with every element equal to `value`, rounded to the dtype.

@@ -12,6 +12,7 @@
 #include "millrace/graph/graph.h"
 #include "millrace/graph/passes.h"
 #include "millrace/graph/program.h"
+#include "millrace/graph/schedule_order.h"
 #include "millrace/jit/options.h"
 
 namespace millrace {
@@ -32,6 +33,7 @@ struct CompileOptions {
   std::shared_ptr<const Context> context = {};  // null: make_default_context()
   LowerOptions lowering = {};
   PassOptions passes = {};
+  ScheduleOrder order = ScheduleOrder::kMostConcurrency;
   /// A device that is already open, such as a wrapped one; null opens `device`.
   std::shared_ptr<Device> on_device = {};
   /// Called before each kernel is looked up in the cache or compiled, target by target.

@@ -30,7 +30,7 @@ struct Context {
   /// target needs no device: code can be generated here and run elsewhere. The error names the spec and lists the
   /// generators.
   Result<Target> target(std::string_view spec) const;
-  /// Opens the device of a DeviceSpec, such as "cpu", "cpu:avx2" or "sim:gfx1100,seed=3". "trace(cpu)" opens "cpu" and
+  /// Opens the device of a DeviceSpec, such as "cpu", "cpu:avx2", "hip" or "sim:gfx1100,seed=3". "trace(cpu)" opens "cpu" and
   /// writes each command to the standard error. The error names the spec and lists the drivers.
   Result<std::shared_ptr<Device>> device(std::string_view spec) const;
 };
@@ -44,7 +44,7 @@ struct ContextOptions {
   LlvmOptions llvm = {};
 };
 
-/// The drivers cpu and sim (isa_driver.h has one more), and the generators xbyak, LLVM and the interpreter.
+/// The drivers cpu, hip and sim (isa_driver.h has one more), and the generators xbyak, LLVM and the interpreter.
 std::shared_ptr<const Context> make_default_context(const ContextOptions& = {});
 
 }  // namespace millrace

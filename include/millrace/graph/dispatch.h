@@ -13,20 +13,35 @@ namespace millrace {
 
 enum class RegionId : std::uint32_t {};
 
-/// Nodes that become one kernel, or the kernels of one multi-pass algorithm.
-struct Region {
-  std::string name;                  // "conv2d_add_max_3": for text, kernels and traces
-  std::vector<NodeId> nodes;         // in graph order
-  std::vector<Value> inputs;         // read from outside, each listed once
-  std::vector<Value> outputs;        // read from outside or graph outputs; never an unused result
-  std::vector<std::string> reasons;  // why these nodes are together, one per line
+/// An operand of a concat that a kernel copies to the result, because its producer cannot write it there.
+struct CopiedOperand {
+  std::uint32_t operand = 0;
+  std::string reason;  // "%x is an input"
 };
 
-/// A graph cut into regions. A reshape belongs to no region: its value shares its operand's storage.
+/// Nodes that become one kernel, or the kernels of one multi-pass algorithm.
+struct Region {
+  std::string name;                        // "conv2d_add_max_3": for text, kernels and traces
+  std::vector<NodeId> nodes;               // in graph order
+  std::vector<Value> inputs;               // read from outside, each listed once
+  std::vector<Value> outputs;              // read from outside or graph outputs; never an unused result
+  std::vector<std::string> reasons;        // why these nodes are together, one per line
+  std::vector<CopiedOperand> copies = {};  // of a concat, whose other operands are in the result's storage already
+};
+
+/// The place of a value in the storage of the concat that reads it: its elements are side by side there.
+struct StoragePart {
+  Value whole;  // the concat's result
+  SizeExpr offset_elements;
+};
+
+/// A graph cut into regions. A reshape belongs to no region: its value shares its operand's storage. A concat belongs
+/// to none if the regions that store its operands write all of its result.
 struct DispatchGraph {
   Graph graph;
   IdVector<RegionId, Region> regions;  // producers before their readers
   std::map<Value, Value> aliases;      // reshaped value -> the value whose storage it shares
+  std::map<Value, StoragePart> parts;  // stored value -> its place in another's storage
 
   /// Follows the aliases to the value that owns the storage.
   Value storage_of(Value value) const {
@@ -37,13 +52,15 @@ struct DispatchGraph {
 
 /// Cuts the graph into regions. Elementwise chains become one region; elementwise nodes and views move into the
 /// reduction or contraction that reads them, and elementwise nodes after it into its epilogue. Those before a sort or
-/// scan move into its load. Only views are recomputed. A region has at most 128 nodes, and no more instructions than
-/// LLVM compiles in 100 ms (kMaxMapInstructions). Target-independent. O(nodes * operands), except that each join
-/// searches for cycles: quadratic at worst.
+/// scan move into its load. Only views are recomputed. Operands of a concat along the outermost axis are stored where
+/// the result has them, unless they need memory of their own (CopiedOperand). A region has at most 128 nodes, and no
+/// more instructions than LLVM compiles in 100 ms (kMaxMapInstructions). Target-independent. O(nodes * operands),
+/// except that each join searches for cycles: quadratic at worst.
 Result<DispatchGraph> form_dispatches(Graph);
 /// Checks these invariants. Fails with kInternal and one line per failure.
 /// * Every region stores at least one value.
-/// * Every region input is a graph input, a constant or stored by an earlier region, after following aliases.
+/// * Every region input is a graph input, a constant or stored by earlier regions, after following aliases. A concat
+///   without a region is stored when all of its operands are, each as a part of it.
 /// * Every region output is used, and is stored by one region only.
 /// * Every graph output is a graph input, a constant or stored by a region, after following aliases.
 Status verify(const DispatchGraph&);

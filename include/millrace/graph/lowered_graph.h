@@ -25,11 +25,12 @@ struct LoweredGraph {
 /// Does what compile() does before it needs a device, so that the result can be inspected, also for targets that this
 /// host cannot run.
 /// Precondition: verify(graph) passed.
-Result<LoweredGraph> lower_graph(Graph graph, const Target&, const LowerOptions& = {}, const PassOptions& = {});
+Result<LoweredGraph> lower_graph(Graph graph, const Target&, const LowerOptions& = {}, const PassOptions& = {},
+                                 ScheduleOrder = ScheduleOrder::kMostConcurrency);
 /// One result per target, in their order. Passes and regions are shared; all regions are lowered for all targets before
 /// anything is scheduled.
 Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Target>, const LowerOptions& = {},
-                                              const PassOptions& = {});
+                                              const PassOptions& = {}, ScheduleOrder = ScheduleOrder::kMostConcurrency);
 /// Prints one level.
 std::string to_text(const LoweredGraph&, Stage);
 

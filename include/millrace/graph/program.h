@@ -13,7 +13,7 @@
 namespace millrace {
 
 class Device;              // hal/device.h
-class SubmissionObserver;  // hal/device.h
+struct SubmissionTimes;    // hal/device.h
 struct Timepoint;          // hal/semaphore.h
 struct CompileReport;      // compile_report.h
 struct LoweredGraph;       // lowered_graph.h
@@ -35,6 +35,8 @@ class Program {
   const CompileReport& report() const;
   /// One variant per target, in the order of CompileOptions::targets.
   std::span<const ProgramVariant> variants() const;
+  /// The device that it runs on, for buffers and semaphores.
+  const std::shared_ptr<Device>& device() const;
   /// Returns the same program on another device, which uses the variant for its best target. The constants are copied
   /// from this program's device. Fails if no variant fits; the message lists the targets of both.
   Result<Program> on(std::shared_ptr<Device> device) const;
@@ -65,25 +67,26 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// Runs the program and waits. `inputs` and `outputs` are in the order of Program::inputs() and outputs(), row-major.
-  /// Inputs are only read; every output element is written. Each argument is caller memory or a buffer of the program's
-  /// device. Caller memory is used in place if the device can address it; otherwise it is copied to the device and
-  /// back. A bool is a byte: 0 is false, any other value is true; computed bools are 0 or 1. An input with a symbol in
-  /// its type needs extents; `dims` binds the symbols that no input determines. Facts, extents, sizes in bytes and
-  /// requirements are checked before anything runs; the message names the argument, what was found and what was
-  /// expected. On the cpu device, runs after the first allocate nothing, unless larger sizes need a larger slab.
-  Status run(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
-             std::span<const DimBinding> dims = {});
+  /// Runs the program and waits: run({bind(x), bind(w)}, {bind(y)}). `inputs` and `outputs` are in the order of
+  /// Program::inputs() and outputs(), or have names; elements are row-major. Inputs are only read; every output element
+  /// is written. Each argument is caller memory or a buffer of the program's device. Caller memory is used in place if
+  /// the device can address it; otherwise it is copied to the device and back. A bool is a byte: 0 is false, any other
+  /// value is true; computed bools are 0 or 1. An input with a symbol in its type needs extents; `dims` binds the
+  /// symbols that no input determines. Facts, extents, sizes in bytes and requirements are checked before anything
+  /// runs; the message names the argument, what was found and what was expected. On the cpu device, runs after the
+  /// first allocate nothing, unless larger sizes need a larger slab.
+  Status run(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs, ListView<DimBinding> dims = {});
   /// Like run(), but does not wait if the device works asynchronously. The run starts when `wait` is reached and the
   /// session's earlier runs have ended. The returned timepoint is signalled at its end, or fails with its status; until
   /// then, what was bound must stay valid, and outputs must not be touched. If a run fails, so do the runs that were
   /// submitted after it and have not ended. On a device that finishes inline, a run that fails at once returns its
   /// status instead of a timepoint.
-  Result<Timepoint> submit(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
-                           std::span<const DimBinding> dims = {}, std::span<const Timepoint> wait = {});
-  /// Reports the commands of later runs to `observer`, on devices that finish inline; null stops. The observer must
-  /// outlive the session.
-  void observe(SubmissionObserver* observer);
+  Result<Timepoint> submit(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs,
+                           ListView<DimBinding> dims = {}, std::span<const Timepoint> wait = {});
+  /// Each later run that succeeds says in `times` when each of its commands ran, on any device, without the copies
+  /// between caller memory and the device. Null stops. `times` must outlive the session, and be left alone until a run
+  /// has ended.
+  void measure(SubmissionTimes* times);
 
  private:
   struct State;

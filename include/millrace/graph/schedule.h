@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "millrace/graph/dispatch.h"
+#include "millrace/graph/schedule_order.h"
 #include "millrace/hal/command_list.h"
 
 namespace millrace {
 
 enum class ResourceId : std::uint32_t {};
 enum class StepId : std::uint32_t {};
+enum class PartId : std::uint32_t {};
 
 /// Who owns the memory of a resource, and for how long. Source: IREE's Stream dialect.
 enum class Lifetime : std::uint8_t {
@@ -43,15 +45,24 @@ struct Resource {
   bool is_computed() const { return lifetime == Lifetime::kTransient || output.has_value(); }
 };
 
+/// A value inside a resource: an operand of a concat, which its producer writes where the result has it.
+struct ResourcePart {
+  std::string name;
+  ResourceId resource{};
+  std::optional<PartId> inside = {};  // an earlier part; absent: directly in the resource
+  ByteRange bytes = {};               // of that
+};
+
 /// What a step does with a resource.
 struct ResourceUse {
   ResourceId resource{};
   bool is_written = false;
-  std::optional<ByteRange> touched = {};  // of its bytes; absent: perhaps all
+  std::optional<ByteRange> touched = {};  // of the bytes that the kernel gets; absent: perhaps all
+  std::optional<PartId> part = {};        // what the kernel gets; absent: the whole resource
 };
 
 /// A kernel launch or a copy on the timeline. Its timepoint is the number of barriers before it; steps with the same
-/// timepoint may run concurrently.
+/// timepoint may run concurrently, also on several queues.
 struct Step {
   std::string name;
   std::optional<KernelIndex> kernel;  // nothing: a copy of uses[0] to uses[1]
@@ -60,21 +71,28 @@ struct Step {
   std::vector<SizeExpr> sizes;
   std::optional<SizeExpr> flops = {};  // of this launch, as PlannedKernel::flops
   std::vector<ResourceUse> uses;       // as the kernel's buffers
-  std::uint32_t timepoint = 0;         // by place_barriers
+  std::uint32_t timepoint = 0;         // by arrange_steps or place_barriers
+  std::uint32_t number = 0;            // in the graph's order
+  std::string copy_reason = {};        // if it only copies a value: why it has to
 };
 
 /// Which steps run when, and on which memory. Made from KernelSequences alone, without code.
 struct Schedule {
   IdVector<ResourceId, Resource> resources;
+  IdVector<PartId, ResourcePart> parts;
   IdVector<StepId, Step> steps;
-  IdVector<KernelIndex, PlannedKernel> kernels;  // equal kernels once
-  SizeExpr slab_bytes = 0;                       // by pack_transients
-  std::int64_t constant_bytes = 0;               // likewise
+  IdVector<KernelIndex, PlannedKernel> kernels;           // equal kernels once
+  SizeExpr slab_bytes = 0;                                // by pack_transients
+  std::int64_t constant_bytes = 0;                        // likewise
+  ScheduleOrder order = ScheduleOrder::kMostConcurrency;  // by arrange_steps
 
+  /// Whether a run binds the size of a transient. Each transient then is a binding of its own, which the run places
+  /// anew, in no more than `slab_bytes`.
+  bool is_placed_by_runs() const;
   /// The bytes of its resource that a use may touch.
-  ByteRange touched_bytes(const ResourceUse& use) const {
-    return use.touched ? *use.touched : ByteRange{0, resources[use.resource].size_bytes};
-  }
+  ByteRange touched_bytes(const ResourceUse&) const;
+  /// The bytes of its resource that the kernel gets as its buffer.
+  ByteRange given_bytes(const ResourceUse&) const;
 };
 
 /// The constants that the kernels of `sequences` and the graph's outputs read. `sequences` has one row per region.
@@ -83,24 +101,29 @@ std::set<Value> find_read_constants(const DispatchGraph&, const std::vector<std:
 /// in this order, whether this target's kernels read them or not: with the same set, all targets lay them out alike.
 Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences,
                                     const std::set<Value>& constants);
-/// Sets timepoints and orders the steps by them. A step waits only for steps that touch the same bytes, where it or
-/// they write. Bytes whose places a run decides are taken for the same unless no binding can make them so. O(n log n)
-/// in uses.
+/// Chooses the steps' order and timepoints, then packs. The steps come in the graph's order, as schedule_execution
+/// makes them.
+Status arrange_steps(Schedule&, ScheduleOrder);
+/// Sets timepoints and orders the steps by them, each as early as possible. A step waits only for steps that touch the
+/// same bytes, where it or they write. Bytes whose places a run decides are taken for the same unless no binding can
+/// make them so. O(n log n) in uses.
 Status place_barriers(Schedule&);
 /// Assigns offsets in one slab, aligned to Buffer::kAlignment. Transients that do not live at the same time share
-/// bytes: greedy by size if sizes are constant. Symbolic sizes cannot be compared, so such transients share whole
-/// slots, each as large as its largest user. Source: Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net
-/// Inference", arXiv:2001.03288. Lives are counted in timepoints, so that steps which may run concurrently never share
-/// bytes. Precondition: place_barriers.
+/// bytes: greedy if sizes are constant, in several orders, of which the best stays. Symbolic sizes cannot be compared,
+/// so such transients share whole slots, each as large as its largest user. Source: Pisarchyk & Lee, "Efficient Memory
+/// Management for Deep Neural Net Inference", arXiv:2001.03288. Lives are counted in timepoints, so that steps which
+/// may run concurrently never share bytes. Precondition: place_barriers.
 Status pack_transients(Schedule&);
 /// Checks these invariants, of a schedule that is ordered and packed. Fails with kInternal and one line per failure.
 /// O(n log n) in steps and resources.
 /// * The resources and the kernel of each step exist.
 /// * A copy has two uses; a kernel has as many buffers and sizes as its KernelInfo.
-/// * What a step touches is inside the resource, unless a run's sizes decide.
-/// * Steps write only transients and outputs, and read bytes of them only after earlier steps have written these, where
-///   both are known; else after any write. An empty value may be read first.
+/// * Parts are inside what they are parts of, and what a step touches is inside what its kernel gets, unless a run's
+///   sizes decide.
+/// * Steps write only transients and outputs, and read bytes of them only after earlier steps have written all of
+///   these. An empty value may be read first. Steps write all bytes of outputs.
 /// * Steps are ordered by timepoint. No step writes bytes that another step with the same timepoint touches.
+/// * If two steps touch the same bytes and one of them writes, the one that the graph has first stands first.
 /// * A transient lives at every timepoint of a step that uses it.
 /// * Transients that live at the same time share no bytes.
 /// * Transients of constant size reserve at least that size, inside the slab.
@@ -110,7 +133,8 @@ std::string to_text(const Schedule&);
 /// The memory plan, one transient per line: offset, bytes, first and last timepoint.
 std::string memory_plan_text(const Schedule&);
 
-/// The bindings are the inputs, the outputs, one for all constants, and one for the slab.
+/// The bindings are the inputs, the outputs, one for all constants, and one for the slab. If runs place the transients,
+/// these have a binding each instead, in their order.
 Result<CommandList> record_commands(const Schedule&);
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 
 #include "base/guard_allocations.h"
 #include "graph/compile/find_diagnostics.h"
+#include "graph/compile/find_slab_plan.h"
 #include "graph/compile/make_signature.h"
 #include "graph/run/phase_timer.h"
 #include "graph/run/program_state.h"
@@ -131,7 +132,7 @@ using LoweredGraphs = std::vector<std::shared_ptr<LoweredGraph>>;
 
 Result<LoweredGraphs> lower(Graph graph, std::span<const Target> targets, const CompileOptions& options) {
   MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> lowered,
-                      lower_graph(std::move(graph), targets, options.lowering, options.passes));
+                      lower_graph(std::move(graph), targets, options.lowering, options.passes, options.order));
   LoweredGraphs shared;
   for (LoweredGraph& each : lowered) shared.push_back(std::make_shared<LoweredGraph>(std::move(each)));
   return shared;
@@ -151,6 +152,7 @@ Result<std::vector<ProgramVariant>> make_variants(const LoweredGraphs& all, std:
                         .commands = {lowered, &lowered->commands},
                         .report = {lowered, &lowered->report},
                         .diagnostics = std::make_shared<const RunDiagnostics>(find_diagnostics(*lowered)),
+                        .slab_plan = find_slab_plan(lowered->schedule),
                         .lowered = lowered});
   }
   return variants;

@@ -41,12 +41,13 @@ Status about(std::string_view spec, const Status& status) {
 
 /// The error for a target that code can be generated for, but that no device here runs.
 Status no_driver(const Context& context, std::string_view spec, const TargetSpec& target) {
-  const auto advice = [&](std::string_view driver, std::string_view verb) {
+  const auto advice = [&](std::string_view driver, std::string_view device, std::string_view verb) {
     const bool is_here = std::ranges::find(context.drivers, driver, &Driver::name) != context.drivers.end();
-    return target.is_gpu() && is_here ? fmt::format("say {}:{} to {} it; ", driver, target.gfx, verb) : "";
+    return target.is_gpu() && is_here ? fmt::format("say {}{} to {} it; ", device, target.gfx, verb) : "";
   };
-  return not_found(fmt::format("device '{}': code can be generated for it, but no driver here runs it; {}{}{}", spec,
-                               advice("sim", "simulate"), advice("isa", "execute"), built_in(context)));
+  return not_found(fmt::format("device '{}': code can be generated for it, but no device has this name; {}{}{}{}", spec,
+                               advice("hip", "hip:arch=", "run"), advice("sim", "sim:", "simulate"),
+                               advice("isa", "isa:", "execute"), built_in(context)));
 }
 
 Result<std::shared_ptr<Device>> open_device(const Context& context, const DeviceSpec& spec, std::string_view text) {

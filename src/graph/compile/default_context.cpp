@@ -8,7 +8,7 @@ namespace millrace {
 
 std::shared_ptr<const Context> make_default_context(const ContextOptions& options) {
   auto context = std::make_shared<Context>();
-  context->drivers = {cpu_driver(), sim_driver()};
+  context->drivers = {cpu_driver(), hip_driver(), sim_driver()};
   context->generators = {make_xbyak_generator(), make_llvm_generator(options.llvm), make_interpreter_generator()};
   context->cache =
       std::make_shared<KernelCache>(KernelCache::Options{.directory = options.cache_directory,

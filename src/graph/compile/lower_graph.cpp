@@ -34,10 +34,9 @@ Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOpt
   return verify(lowered.dispatch, lowered.sequences, target);
 }
 
-Status schedule_sequences(LoweredGraph& lowered, const std::set<Value>& constants) {
+Status schedule_sequences(LoweredGraph& lowered, const std::set<Value>& constants, ScheduleOrder order) {
   MILLRACE_TRY_ASSIGN(lowered.schedule, schedule_execution(lowered.dispatch, lowered.sequences, constants));
-  MILLRACE_TRY(place_barriers(lowered.schedule));
-  MILLRACE_TRY(pack_transients(lowered.schedule));
+  MILLRACE_TRY(arrange_steps(lowered.schedule, order));
   MILLRACE_TRY(verify(lowered.schedule));
   MILLRACE_TRY_ASSIGN(lowered.commands, record_commands(lowered.schedule));
   return {};
@@ -74,7 +73,7 @@ std::string plan_text(const LoweredGraph& lowered) {
 }  // namespace
 
 Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Target> targets, const LowerOptions& options,
-                                              const PassOptions& passes) {
+                                              const PassOptions& passes, ScheduleOrder order) {
   return guard_allocations("lower", [&]() -> Result<std::vector<LoweredGraph>> {
     if (targets.empty()) return invalid_argument("lower: no target given, expected one or more");
     LoweredGraph common;
@@ -97,7 +96,7 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
     for (LoweredGraph& lowered : all) {
       {
         const PhaseTimer timer(lowered.report.scheduling);
-        MILLRACE_TRY(schedule_sequences(lowered, constants));
+        MILLRACE_TRY(schedule_sequences(lowered, constants, order));
       }
       count_parts(lowered);
     }
@@ -106,10 +105,10 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
 }
 
 Result<LoweredGraph> lower_graph(Graph graph, const Target& target, const LowerOptions& options,
-                                 const PassOptions& passes) {
+                                 const PassOptions& passes, ScheduleOrder order) {
   return guard_allocations("lower", [&]() -> Result<LoweredGraph> {
     MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> all,
-                        lower_graph(std::move(graph), std::span(&target, 1), options, passes));
+                        lower_graph(std::move(graph), std::span(&target, 1), options, passes, order));
     return std::move(all.front());
   });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "graph/composites/composite.h"
@@ -36,5 +37,25 @@ Tensor gelu(Tensor x) try {
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x}), "gelu");
 }
+
+Tensor gelu_tanh(Tensor x) try {
+  Tensor cube = x * x * x;
+  Tensor inner = (x + cube * 0.044715) * std::sqrt(2 / std::numbers::pi);
+  Tensor twice_cdf = tanh(inner) + 1.0;
+  return x * 0.5 * twice_cdf;
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "gelu_tanh");
+}
+
+Tensor elu(Tensor x, double alpha) try {
+  Tensor below = expm1(min(x, 0.0)) * alpha;  // e^x of large x would be inf, and inf * 0 NaN
+  return select(greater(x, 0.0), x, below);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "elu");
+}
+
+Tensor mish(Tensor x) { return x * tanh(softplus(x)); }
+
+Tensor is_inf(Tensor x) { return equal(abs(x), std::numeric_limits<double>::infinity()); }
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "graph/composites/composite.h"
+#include "graph/composites/index.h"
 
 namespace millrace {
 namespace {
@@ -16,19 +17,52 @@ Tensor masked(Tensor scores, Tensor mask) {
   return select(spread, scores, scores.builder()->fill(scores.dtype(), scores.shape(), none));
 }
 
+/// bool[m, n]: whether query i sees key j.
+Tensor causal_mask(GraphBuilder& graph, const SizeExpr& m, const SizeExpr& n) {
+  Tensor row = positions(graph, {m, n}, 0);
+  Tensor newest = row + size_of(graph, n - m);
+  return less_equal(positions(graph, {m, n}, 1), newest);
+}
+
+/// Repeats each head of dim -3 until there are `num_heads`, for groups of neighbouring query heads.
+Tensor serve_groups(Tensor x, const SizeExpr& num_heads) {
+  const Shape shape = x.shape();
+  const std::size_t dim = shape.rank() - 3;
+  const SizeExpr heads = shape[dim];
+  if (!heads.is_constant() || !num_heads.is_constant() || heads.constant() < 1 ||
+      num_heads.constant() % heads.constant() != 0) {
+    return refuse(
+        *x.builder(), "attention",
+        fmt::format("{} heads in dim {} of {}, expected a number that divides the {} of the query; reshape or "
+                    "broadcast one",
+                    heads.to_text(), dim, x.type().to_text(), num_heads.to_text()));
+  }
+  std::vector<SizeExpr> dims = shape.dims(), joined = shape.dims();
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(dim) + 1, num_heads.constant() / heads.constant());
+  joined[dim] = num_heads;
+  std::vector<std::int64_t> kept;
+  for (std::size_t d = 0; d < shape.rank(); ++d) kept.push_back(static_cast<std::int64_t>(d > dim ? d + 1 : d));
+  return reshape(broadcast(x, Shape(std::move(dims)), std::move(kept)), Shape(std::move(joined)));
+}
+
 }  // namespace
 
-Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optional<double> scale) try {
+Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optional<double> scale) {
+  return attention(query, key, value, AttentionOptions{.mask = mask, .scale = scale});
+}
+
+Tensor attention(Tensor query, Tensor key, Tensor value, AttentionOptions options) try {
   if (!query.is_valid() || !key.is_valid() || !value.is_valid()) return {};
   GraphBuilder& graph = *query.builder();
-  const auto rank = static_cast<std::int64_t>(query.shape().rank());
-  if (rank < 2 || key.shape().rank() != query.shape().rank()) {
+  const Shape shape = query.shape();
+  const std::size_t rank = shape.rank();
+  if (rank < 2 || key.shape().rank() != rank) {
     return refuse(graph, "attention",
                   fmt::format("query is {} and key is {}, expected equal ranks of at least 2; reshape or broadcast one",
                               query.type().to_text(), key.type().to_text()));
   }
-  const SizeExpr depth = query.shape().dims().back();
-  if (!scale && !depth.is_constant()) {
+  const SizeExpr depth = shape.dims().back();
+  if (!options.scale && !depth.is_constant()) {
     return refuse(
         graph, "attention",
         fmt::format("query is {}, expected a last dim that is a number; give a scale", query.type().to_text()));
@@ -36,19 +70,52 @@ Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optio
   const DType dtype = query.dtype();
   query = widen(query, dtype);
   key = widen(key, dtype);
-  DotAttrs attributes;
-  for (std::int64_t d = 0; d < rank - 2; ++d) {
-    attributes.x_batch.push_back(d);
-    attributes.y_batch.push_back(d);
+  value = widen(value, dtype);
+  if (rank >= 3 && key.shape()[rank - 3] != shape[rank - 3]) {
+    key = serve_groups(key, shape[rank - 3]);
+    value = serve_groups(value, shape[rank - 3]);
+    if (!key.is_valid() || !value.is_valid()) return {};
   }
-  attributes.x_contract = attributes.y_contract = {rank - 1};
-  Tensor scores =
-      dot(query, key, std::move(attributes)) * (scale ? *scale : 1 / std::sqrt(static_cast<double>(depth.constant())));
-  if (mask.is_valid()) scores = masked(scores, widen(mask, dtype));
+  DotAttrs attributes;
+  for (std::size_t d = 0; d < rank - 2; ++d) attributes.x_batch.push_back(static_cast<std::int64_t>(d));
+  attributes.y_batch = attributes.x_batch;
+  attributes.x_contract = attributes.y_contract = {static_cast<std::int64_t>(rank) - 1};
+  Tensor scores = dot(query, key, std::move(attributes)) *
+                  (options.scale ? *options.scale : 1 / std::sqrt(static_cast<double>(depth.constant())));
+  if (options.mask.is_valid()) scores = masked(scores, widen(options.mask, dtype));
+  if (options.is_causal) scores = masked(scores, causal_mask(graph, shape[rank - 2], key.shape()[rank - 2]));
   Tensor weights = softmax(scores);
-  return narrow(matmul(weights, widen(value, dtype)), dtype);
+  return narrow(matmul(weights, value), dtype);
 } catch (const std::bad_alloc&) {
-  return fail_without_memory(builder_of({query, key, value, mask}), "attention");
+  return fail_without_memory(builder_of({query, key, value, options.mask}), "attention");
+}
+
+Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved) try {
+  if (!x.is_valid() || !cosine.is_valid() || !sine.is_valid()) return {};
+  const Shape shape = x.shape();
+  const std::size_t rank = shape.rank();
+  if (rank < 1 || shape[rank - 1].known_multiple() % 2 != 0) {
+    return refuse(*x.builder(), "rotary_embedding",
+                  fmt::format("operand is {}, expected a last dim that is even; pad it", x.type().to_text()));
+  }
+  const DType dtype = x.dtype();
+  // Halves are [..., 2, d / 2], neighbours [..., d / 2, 2].
+  const std::int64_t pair_axis = interleaved ? -1 : -2;
+  std::vector<SizeExpr> dims(shape.dims().begin(), shape.dims().end() - 1);
+  dims.push_back(floor_div(shape[rank - 1], 2));
+  dims.insert(interleaved ? dims.end() : dims.end() - 1, 2);
+  const std::vector<Tensor> pair = split(reshape(widen(x, dtype), Shape(std::move(dims))), 2, pair_axis);
+  if (pair.size() != 2) return {};
+  Tensor a = squeeze(pair[0], {pair_axis}), b = squeeze(pair[1], {pair_axis});
+  cosine = widen(cosine, dtype);
+  sine = widen(sine, dtype);
+  Tensor first = a * cosine;
+  first -= b * sine;
+  Tensor second = a * sine;
+  second += b * cosine;
+  return narrow(reshape(stack({first, second}, pair_axis), shape), dtype);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, cosine, sine}), "rotary_embedding");
 }
 
 }  // namespace millrace

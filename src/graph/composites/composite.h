@@ -2,13 +2,14 @@
 #pragma once
 
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "millrace/graph/functions.h"
+#include "millrace/graph/composites.h"
 
 namespace millrace {
 
@@ -24,6 +25,10 @@ Tensor fail_without_memory(GraphBuilder* builder, std::string_view function);
 
 /// Rejects a composite's arguments: "%7 = einsum: found, expected; what to do".
 Tensor refuse(GraphBuilder& graph, std::string_view composite, std::string_view what);
+
+/// The shape to which NumPy would broadcast them: dims are aligned at the last one, and each is equal in all, or 1 or
+/// missing. Empty if they do not fit.
+std::optional<Shape> joint_shape(std::span<const Shape> shapes);
 
 /// The dtype in which a composite of several steps computes. f16 can overflow, and 16-bit floats lose precision at each
 /// step.

@@ -3,17 +3,9 @@
 #include <algorithm>
 
 #include "graph/composites/composite.h"
+#include "graph/composites/index.h"
 
 namespace millrace {
-namespace {
-
-/// The index along dim `axis` of each element of `shape`.
-Tensor positions(GraphBuilder& graph, DType dtype, const Shape& shape, std::size_t axis) {
-  return broadcast(iota(graph, dtype, {shape[axis]}, 0), shape, {static_cast<std::int64_t>(axis)});
-}
-
-}  // namespace
-
 Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype) try {
   if (!indices.is_valid()) return {};
   GraphBuilder& graph = *indices.builder();
@@ -27,7 +19,7 @@ Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype) try {
   for (std::size_t d = 0; d < dims.size(); ++d) kept.push_back(static_cast<std::int64_t>(d));
   dims.push_back(std::move(depth));
   const Shape shape(std::move(dims));
-  Tensor counts = positions(graph, DType::kI64, shape, shape.rank() - 1);
+  Tensor counts = positions(graph, shape, shape.rank() - 1);
   return cast(equal(broadcast(indices, shape, std::move(kept)), counts), dtype);
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({indices}), "one_hot");
@@ -42,10 +34,10 @@ Tensor trilu(Tensor x, bool upper, std::int64_t diagonal) try {
     return refuse(graph, "trilu",
                   fmt::format("operand is {}, expected rank 2 or more; reshape it", x.type().to_text()));
   }
-  Tensor row = positions(graph, DType::kI64, shape, rank - 2), column = positions(graph, DType::kI64, shape, rank - 1);
-  // Beyond the length of any dim all diagonals are alike; double and i64 hold this bound exactly.
+  Tensor row = positions(graph, shape, rank - 2), column = positions(graph, shape, rank - 1);
+  // Beyond the length of any dim all diagonals are alike.
   constexpr std::int64_t kFar = std::int64_t{1} << 49;
-  Tensor edge = row + static_cast<double>(std::clamp(diagonal, -kFar, kFar));
+  Tensor edge = row + std::clamp(diagonal, -kFar, kFar);
   Tensor is_kept = upper ? greater_equal(column, edge) : less_equal(column, edge);
   return select(is_kept, x, graph.fill(x.dtype(), shape, 0));
 } catch (const std::bad_alloc&) {

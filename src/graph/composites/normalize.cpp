@@ -61,6 +61,65 @@ Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, doub
   return fail_without_memory(builder_of({x, scale, bias}), "group_norm");
 }
 
+Tensor instance_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) try {
+  if (!x.is_valid()) return {};
+  const Shape& shape = x.shape();
+  if (shape.rank() < 2 || !shape[1].is_constant()) {
+    return refuse(
+        *x.builder(), "instance_norm",
+        fmt::format("operand is {}, expected a constant number of channels in dim 1; reshape it", x.type().to_text()));
+  }
+  return group_norm(x, shape[1].constant(), scale, bias, epsilon);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, scale, bias}), "instance_norm");
+}
+
+Tensor batch_norm(Tensor x, Tensor mean, Tensor variance, Tensor scale, Tensor bias, double epsilon) try {
+  if (!x.is_valid()) return {};
+  const Shape shape = x.shape();
+  if (shape.rank() < 2) {
+    return refuse(*x.builder(), "batch_norm",
+                  fmt::format("operand is {}, expected channels in dim 1; reshape it", x.type().to_text()));
+  }
+  const DType dtype = x.dtype();
+  const auto by_channel = [&](Tensor t) { return broadcast(widen(t, dtype), shape, {1}); };
+  x = widen(x, dtype);
+  Tensor centred = x - by_channel(mean);
+  Tensor factor = rsqrt(widen(variance, dtype) + epsilon);
+  factor *= widen(scale, dtype);
+  Tensor scaled = centred * broadcast(factor, shape, {1});
+  return narrow(scaled + by_channel(bias), dtype);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, mean, variance, scale, bias}), "batch_norm");
+}
+
+Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims) try {
+  if (!x.is_valid()) return {};
+  const DType dtype = x.dtype();
+  x = widen(x, dtype);
+  Tensor largest = reduce_max(x, axes, true);
+  // An infinity as the maximum would make x - max NaN; 0 in its place leaves the infinity to the sum.
+  if (!largest.is_valid()) return {};
+  Tensor zero = largest.builder()->fill(largest.dtype(), largest.shape(), 0);
+  largest = select(is_inf(largest), zero, largest);
+  Tensor sum = reduce_sum(exp(x - largest), axes, true);
+  Tensor result = log(sum) + largest;
+  if (!keep_dims) result = squeeze(result, axes);
+  return narrow(result, dtype);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "logsumexp");
+}
+
+Tensor l2_normalize(Tensor x, std::int64_t axis, double epsilon) try {
+  if (!x.is_valid()) return {};
+  const DType dtype = x.dtype();
+  x = widen(x, dtype);
+  Tensor length = max(sqrt(reduce_sum(x * x, {axis}, true)), epsilon);
+  return narrow(x / length, dtype);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "l2_normalize");
+}
+
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) try {
   if (!x.is_valid()) return {};
   const DType dtype = x.dtype();

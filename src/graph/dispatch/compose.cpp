@@ -207,19 +207,25 @@ ComposedRequest with_load(const Graph& graph, const Region& region, NodeId root,
   return {std::move(request), std::move(operands), region.outputs};
 }
 
-/// The requests of a root with nothing fused to it: concat has several, sort and topk have a descriptor.
+/// The request of a root with nothing fused to it: a sort, say.
 Result<std::vector<ComposedRequest>> alone(const Graph& graph, const Region& region, NodeId root,
-                                           std::vector<KernelRequest> requests) {
+                                           KernelRequest request) {
   if (region.nodes.size() != 1) {
     return internal_error(
         fmt::format("region {}: {} cannot be fused with others", region.name, node_text(graph, root)));
   }
-  const std::vector<Value>& operands = graph.nodes[root].operands;
+  std::visit([&](auto& descriptor) { descriptor.name = region.name; }, request);
+  return std::vector<ComposedRequest>{{std::move(request), graph.nodes[root].operands, region.outputs}};
+}
+
+/// Of a concat's requests, one per operand, those of the operands that are copied.
+std::vector<ComposedRequest> copies(const Graph& graph, const Region& region, NodeId root,
+                                    std::vector<KernelRequest> requests) {
   std::vector<ComposedRequest> result;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    std::visit([&](auto& request) { request.name = region.name; }, requests[i]);
-    result.push_back(
-        {std::move(requests[i]), requests.size() == 1 ? operands : std::vector<Value>{operands[i]}, region.outputs});
+  for (const CopiedOperand& copy : region.copies) {
+    KernelRequest& request = requests[copy.operand];
+    std::visit([&](auto& nest) { nest.name = region.name; }, request);
+    result.push_back({std::move(request), {graph.nodes[root].operands[copy.operand]}, region.outputs});
   }
   return result;
 }
@@ -245,7 +251,8 @@ Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatc
   if (region.nodes.size() > 1 && has_trait(std::get<OpNode>(graph.nodes[*root].what).op, kTakesLoad)) {
     return std::vector<ComposedRequest>{with_load(graph, region, *root, std::move(requests[0]))};
   }
-  if (requests.size() != 1 || !loop) return alone(graph, region, *root, std::move(requests));
+  if (!region.copies.empty()) return copies(graph, region, *root, std::move(requests));
+  if (!loop) return alone(graph, region, *root, std::move(requests[0]));
   return std::vector<ComposedRequest>{Composer(graph, region).compose_root(*root, *loop)};
 }
 

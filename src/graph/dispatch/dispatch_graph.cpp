@@ -10,23 +10,59 @@
 #include "millrace/graph/text.h"
 
 namespace millrace {
+namespace {
+
+/// The values in memory so far: what regions store, and concats of which all operands are stored as parts.
+class StoredValues {
+ public:
+  explicit StoredValues(const DispatchGraph& dispatch) : dispatch_(dispatch) {
+    for (std::uint32_t i = 0; i < dispatch.graph.nodes.size(); ++i) {
+      const Node& node = dispatch.graph.nodes[NodeId{i}];
+      if (std::holds_alternative<InputNode>(node.what) || std::holds_alternative<ConstantNode>(node.what)) {
+        stored_.insert({NodeId{i}, 0});
+      }
+    }
+    for (const auto& [value, part] : dispatch.parts) {
+      missing_.try_emplace(part.whole, dispatch.graph.nodes[part.whole.node].operands.size());
+    }
+    for (const Region& region : dispatch.regions) {
+      for (const Value& output : region.outputs) missing_.erase(output);
+    }
+  }
+
+  bool contains(Value value) const { return stored_.contains(dispatch_.storage_of(value)); }
+
+  /// False if it is stored already.
+  bool add(Value value) {
+    if (!stored_.insert(value).second) return false;
+    for (auto part = dispatch_.parts.find(value); part != dispatch_.parts.end();) {
+      const Value whole = part->second.whole;
+      const auto missing = missing_.find(whole);
+      if (missing == missing_.end() || --missing->second > 0) break;
+      stored_.insert(whole);
+      part = dispatch_.parts.find(whole);
+    }
+    return true;
+  }
+
+ private:
+  const DispatchGraph& dispatch_;
+  std::set<Value> stored_;
+  std::map<Value, std::size_t> missing_;  // operands that are not stored, of concats without a region
+};
+
+}  // namespace
 
 Status verify(const DispatchGraph& dispatch) try {
   const InsideGuard inside;
   std::string problems;
   const auto problem = [&](const std::string& text) { problems += (problems.empty() ? "" : "\n") + text; };
-  std::set<Value> ready;
-  for (std::uint32_t i = 0; i < dispatch.graph.nodes.size(); ++i) {
-    const Node& node = dispatch.graph.nodes[NodeId{i}];
-    if (std::holds_alternative<InputNode>(node.what) || std::holds_alternative<ConstantNode>(node.what)) {
-      ready.insert({NodeId{i}, 0});
-    }
-  }
+  StoredValues ready(dispatch);
   const IdVector<NodeId, std::uint32_t> used = used_results(dispatch.graph);
   for (const Region& region : dispatch.regions) {
     if (region.outputs.empty()) problem(fmt::format("region {}: stores nothing", region.name));
     for (const Value& input : region.inputs) {
-      if (!ready.contains(dispatch.storage_of(input))) {
+      if (!ready.contains(input)) {
         problem(fmt::format("region {}: reads {}, which no earlier region stores", region.name,
                             value_text(dispatch.graph, input)));
       }
@@ -35,14 +71,14 @@ Status verify(const DispatchGraph& dispatch) try {
       if ((used[output.node] >> output.result & 1) == 0) {
         problem(fmt::format("region {}: stores {}, which is unused", region.name, value_text(dispatch.graph, output)));
       }
-      if (!ready.insert(output).second) {
+      if (!ready.add(output)) {
         problem(fmt::format("region {}: stores {}, which is stored already", region.name,
                             value_text(dispatch.graph, output)));
       }
     }
   }
   for (const GraphOutput& output : dispatch.graph.outputs) {
-    if (!ready.contains(dispatch.storage_of(output.value))) {
+    if (!ready.contains(output.value)) {
       problem(fmt::format("output '{}': no region stores {}", printable(output.name),
                           value_text(dispatch.graph, output.value)));
     }
@@ -68,9 +104,14 @@ std::string to_text(const DispatchGraph& dispatch) {
     for (NodeId node : region.nodes) text += fmt::format(" %{}={}", index_of(node), kind_name(graph.nodes[node]));
     text += "\n";
     for (const std::string& reason : region.reasons) text += fmt::format("  because {}\n", reason);
+    for (const CopiedOperand& copy : region.copies) text += fmt::format("  copies, as {}\n", copy.reason);
   }
   for (const auto& [view, storage] : dispatch.aliases) {
     text += fmt::format("{} is in the memory of {}\n", value_text(graph, view), value_text(graph, storage));
+  }
+  for (const auto& [value, part] : dispatch.parts) {
+    text += fmt::format("{} is in the memory of {}, from element {}\n", value_text(graph, value),
+                        value_text(graph, part.whole), part.offset_elements.to_text());
   }
   return text;
 }

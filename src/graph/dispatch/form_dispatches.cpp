@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "graph/dispatch/place_parts.h"
 #include "graph/dispatch/views.h"
 #include "jit/ir/affine.h"
 #include "jit/map/code_estimate.h"
@@ -385,6 +386,7 @@ Result<DispatchGraph> form_dispatches(Graph graph) try {
   const InsideGuard inside;
   MILLRACE_TRY(verify(graph));
   DispatchGraph result = Former(std::move(graph)).run();
+  place_parts(result);
   MILLRACE_TRY(verify(result));
   return result;
 } catch (const std::bad_alloc&) {

@@ -18,12 +18,47 @@ std::string bound_text(const TensorType& type, const SymbolValues& values) {
   return bound.ok() ? bound->to_text() : type.to_text();
 }
 
+std::string names_text(std::span<const Argument> arguments) {
+  std::string text;
+  for (const Argument& argument : arguments) text += (text.empty() ? "" : ", ") + printable(argument.name);
+  return text;
+}
+
 }  // namespace
 
-Status check_count(std::size_t given, std::size_t expected, const char* what) {
-  if (given == expected) return {};
-  return invalid_argument(
-      fmt::format("run: {} {}s given, expected {}; bind each once, in the program's order", given, what, expected));
+Result<std::span<const TensorBinding>> in_order(std::span<const TensorBinding> given,
+                                                std::span<const Argument> arguments, const char* what,
+                                                std::vector<TensorBinding>& named) {
+  if (given.size() != arguments.size()) {
+    return invalid_argument(
+        fmt::format("run: {} {}s given, expected {}; bind each once, in the program's order or by "
+                    "name",
+                    given.size(), what, arguments.size()));
+  }
+  const auto has_name = [](const TensorBinding& binding) { return !binding.name.empty(); };
+  if (std::ranges::none_of(given, has_name)) return given;
+  named.resize(arguments.size());
+  for (TensorBinding& binding : named) binding.name = {};
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const auto argument = std::ranges::find(arguments, given[i].name, &Argument::name);
+    if (!has_name(given[i])) {
+      return invalid_argument(
+          fmt::format("run: {} number {} has no name, and others have; bind all {}s by name, or all "
+                      "in the program's order",
+                      what, i, what));
+    }
+    if (argument == arguments.end()) {
+      return not_found(fmt::format("run: the program has no {} '{}'; it has: {}", what, printable(given[i].name),
+                                   names_text(arguments)));
+    }
+    TensorBinding& place = named[static_cast<std::size_t>(argument - arguments.begin())];
+    if (has_name(place)) {
+      return invalid_argument(
+          fmt::format("run: {} '{}' is bound twice; bind each once", what, printable(given[i].name)));
+    }
+    place = given[i];
+  }
+  return named;
 }
 
 Result<Extents> extents_of(const TensorBinding& given, const Argument& input) {
@@ -49,6 +84,14 @@ Status check_dtype(const TensorBinding& given, const Argument& argument, const c
   return invalid_argument(fmt::format("run: {} '{}' is bound to elements of {}, expected {} for {}; bind those", what,
                                       argument.name, to_text(*given.dtype), to_text(expected),
                                       argument.type.to_text()));
+}
+
+Status check_writable(const TensorBinding& given, const Argument& output) {
+  if (!given.is_const) return {};
+  return invalid_argument(
+      fmt::format("run: output '{}' is bound to const elements, expected some that can be written; bind memory that is "
+                  "not const",
+                  printable(output.name)));
 }
 
 Status check_memory(const BufferBinding& given, std::int64_t expected_bytes, const Argument& argument, const char* what,

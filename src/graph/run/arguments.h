@@ -12,13 +12,19 @@
 
 namespace millrace {
 
-Status check_count(std::size_t given, std::size_t expected, const char* what);
+/// The bindings in the order of the arguments: as they are, or by their names, then in `named`. Checks their number.
+Result<std::span<const TensorBinding>> in_order(std::span<const TensorBinding> given,
+                                                std::span<const Argument> arguments, const char* what,
+                                                std::vector<TensorBinding>& named);
 
 /// The extents that the caller gave; without any, those of a type that has no symbols.
 Result<Extents> extents_of(const TensorBinding&, const Argument& input);
 
 /// Checks the dtype. The bits of 16-bit floats may also come as u16, and bools as any byte.
 Status check_dtype(const TensorBinding&, const Argument&, const char* what);
+
+/// Checks that the C++ type of what is bound to an output is not const.
+Status check_writable(const TensorBinding&, const Argument& output);
 
 /// Checks the number of bytes, the alignment, and that the address is not null.
 Status check_memory(const BufferBinding&, std::int64_t expected_bytes, const Argument&, const char* what,

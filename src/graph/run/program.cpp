@@ -22,6 +22,7 @@ Result<std::vector<TensorType>> Program::output_types(std::span<const Extents> i
 }
 
 const CompileReport& Program::report() const { return state_->report; }
+const std::shared_ptr<Device>& Program::device() const { return state_->device; }
 
 std::span<const ProgramVariant> Program::variants() const { return *state_->variants; }
 

@@ -9,6 +9,7 @@
 #include "graph/run/arguments.h"
 #include "graph/run/index_checks.h"
 #include "graph/run/program_state.h"
+#include "graph/run/slab_plan.h"
 #include "graph/run/staging.h"
 
 namespace millrace {
@@ -68,13 +69,16 @@ struct Session::State {
   }
 
   std::shared_ptr<const Program::State> program;
-  SubmissionObserver* observer = nullptr;
+  SubmissionTimes* times = nullptr;     // null: nothing is measured
   std::atomic<bool> is_busy = false;    // a thread is in run() or submit()
   std::shared_ptr<Buffer> slab;         // as large as the largest binding so far needs
-  std::vector<BufferBinding> bindings;  // inputs, outputs, constants, slab: as record_commands binds them
+  std::vector<BufferBinding> bindings;  // inputs, outputs, constants, slab or transients, like record_commands
   std::vector<std::int64_t> sizes;      // as CommandList::sizes
   OverlapCheck overlaps;
-  std::unique_ptr<Staging> staging;  // null where the device addresses caller memory
+  std::vector<TensorBinding> named_inputs, named_outputs;  // of a run whose arguments have names, in order
+  std::unique_ptr<Staging> staging;                        // null where the device addresses caller memory
+  std::unique_ptr<SlabPlacement> placement;                // null where the slab is one binding
+  std::vector<std::int64_t> transient_bytes;
   // The arguments for which `sizes` was evaluated:
   bool is_bound = false;
   std::vector<Extents> extents;  // one per input
@@ -86,6 +90,7 @@ struct Session::State {
   Status bind_extents(std::span<const DimBinding> dims);
   bool is_bound_to(std::span<const TensorBinding> inputs, std::span<const DimBinding> given) const;
   Status bind_slab();
+  Status require_slab(std::size_t bytes);
   Status bind_arguments(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
                         std::span<const DimBinding> dims);
   void forget_ended();
@@ -131,26 +136,43 @@ Status Session::State::bind_extents(std::span<const DimBinding> given) {
 }
 
 Status Session::State::bind_slab() {
-  const auto slab_bytes = static_cast<std::size_t>(binding_bytes(bindings.size() - 1));
-  if (slab != nullptr && slab->size_bytes() >= slab_bytes) return {};
+  if (placement == nullptr) {
+    MILLRACE_TRY(require_slab(static_cast<std::size_t>(binding_bytes(num_arguments() + 1))));
+    bindings.back() = slab->binding();
+    return {};
+  }
+  const std::size_t first = num_arguments() + 1;
+  for (std::size_t i = 0; i < transient_bytes.size(); ++i) transient_bytes[i] = binding_bytes(first + i);
+  MILLRACE_TRY_ASSIGN(const std::int64_t slab_bytes, placement->place(transient_bytes));
+  MILLRACE_TRY(require_slab(static_cast<std::size_t>(slab_bytes)));
+  for (std::size_t i = 0; i < transient_bytes.size(); ++i) {
+    bindings[first + i] = {.size_bytes = static_cast<std::size_t>(std::max(transient_bytes[i], std::int64_t{0})),
+                           .buffer = slab.get(),
+                           .offset_bytes = static_cast<std::size_t>(placement->offsets()[i])};
+  }
+  return {};
+}
+
+/// Takes a slab of so many bytes, and no more, if the session's is smaller.
+Status Session::State::require_slab(std::size_t bytes) {
+  if (slab != nullptr && slab->size_bytes() >= bytes) return {};
   // The old slab is freed first, so that both exist at once only if a run in flight uses the old one.
   if (slab != nullptr && !in_flight.empty()) retired.push_back(std::move(slab));
   slab.reset();
-  bindings.back() = {};
-  Result<std::shared_ptr<Buffer>> allocated = program->device->allocate(slab_bytes);
+  for (std::size_t i = num_arguments() + 1; i < bindings.size(); ++i) bindings[i] = {};
+  Result<std::shared_ptr<Buffer>> allocated = program->device->allocate(bytes);
   if (!allocated.ok()) {
     return name_largest(allocated.status(), "intermediate values", program->variant->diagnostics->transients, values);
   }
   slab = *std::move(allocated);
-  bindings.back() = slab->binding();
   return {};
 }
 
 /// Checks the arguments and writes their memory to `bindings`.
 Status Session::State::bind_arguments(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
                                       std::span<const DimBinding> dims) {
-  MILLRACE_TRY(check_count(inputs.size(), program->inputs.size(), "input"));
-  MILLRACE_TRY(check_count(outputs.size(), program->outputs.size(), "output"));
+  MILLRACE_TRY_ASSIGN(inputs, in_order(inputs, program->inputs, "input", named_inputs));
+  MILLRACE_TRY_ASSIGN(outputs, in_order(outputs, program->outputs, "output", named_outputs));
   if (!is_bound_to(inputs, dims)) {
     const Status bound = bind(inputs, dims);
     if (!bound.ok()) return Status(bound.code(), "run: " + bound.message());
@@ -166,6 +188,7 @@ Status Session::State::bind_arguments(std::span<const TensorBinding> inputs, std
   for (std::size_t i = 0; i < inputs.size(); ++i) MILLRACE_TRY(bind_memory(inputs[i], program->inputs[i], "input"));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].has_extents) MILLRACE_TRY(check_output_extents(outputs[i], program->outputs[i], values));
+    MILLRACE_TRY(check_writable(outputs[i], program->outputs[i]));
     MILLRACE_TRY(bind_memory(outputs[i], program->outputs[i], "output"));
   }
   return overlaps.check(std::span(bindings).first(num_arguments()), program->inputs, program->outputs);
@@ -180,7 +203,7 @@ void Session::State::forget_ended() {
 Status Session::State::run_inline() {
   NodeNamer namer(*program, values, bindings);
   return program->device->submit(*program->recording,
-                                 {.bindings = bindings, .sizes = sizes, .observer = observer, .explainer = &namer});
+                                 {.bindings = bindings, .sizes = sizes, .explainer = &namer, .times = times});
 }
 
 /// Returns the timepoint at which the run ends.
@@ -221,8 +244,8 @@ Status Session::State::submit_parts(RunInFlight& run, std::vector<Timepoint> wai
                                                          .sizes = sizes,
                                                          .wait = before,
                                                          .signal = signal,
-                                                         .observer = observer,
-                                                         .explainer = &run.namer});
+                                                         .explainer = &run.namer,
+                                                         .times = times});
   }));
   if (staging != nullptr && staging->has_downloads()) {
     MILLRACE_TRY(add([&](auto before, auto signal) { return staging->submit_downloads(before, signal); }));
@@ -246,7 +269,12 @@ Result<Session> Session::create(const Program& program) {
     state->extents.resize(shared.inputs.size());
     state->bindings.resize(state->num_arguments());
     state->bindings.push_back(shared.constants->binding());
-    state->bindings.emplace_back();
+    const SlabPlan* plan = shared.variant->slab_plan.get();
+    state->bindings.resize(state->bindings.size() + (plan == nullptr ? 1 : plan->transients.size()));
+    if (plan != nullptr) {
+      state->placement = std::make_unique<SlabPlacement>(*plan);
+      state->transient_bytes.resize(plan->transients.size());
+    }
     if (!shared.device->info().addresses_host_memory) {
       MILLRACE_TRY_ASSIGN(state->staging, Staging::create(*shared.device, shared.inputs, shared.outputs));
     }
@@ -286,8 +314,7 @@ Status moved_from() { return failed_precondition("run: the session was moved fro
 
 }  // namespace
 
-Status Session::run(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
-                    std::span<const DimBinding> dims) {
+Status Session::run(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs, ListView<DimBinding> dims) {
   return guard_allocations("run", [&]() -> Status {
     if (state_ == nullptr) return moved_from();
     const OneThread one(state_->is_busy);
@@ -302,8 +329,8 @@ Status Session::run(std::span<const TensorBinding> inputs, std::span<const Tenso
   });
 }
 
-Result<Timepoint> Session::submit(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
-                                  std::span<const DimBinding> dims, std::span<const Timepoint> wait) {
+Result<Timepoint> Session::submit(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs,
+                                  ListView<DimBinding> dims, std::span<const Timepoint> wait) {
   return guard_allocations("run", [&]() -> Result<Timepoint> {
     if (state_ == nullptr) return moved_from();
     const OneThread one(state_->is_busy);
@@ -314,8 +341,8 @@ Result<Timepoint> Session::submit(std::span<const TensorBinding> inputs, std::sp
   });
 }
 
-void Session::observe(SubmissionObserver* observer) {
-  if (state_ != nullptr) state_->observer = observer;
+void Session::measure(SubmissionTimes* times) {
+  if (state_ != nullptr) state_->times = times;
 }
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/guard_allocations.h"
+#include "graph/stream/sample_sizes.h"
 #include "graph/stream/slab_space.h"
 #include "millrace/graph/schedule.h"
 #include "millrace/hal/buffer.h"
@@ -14,19 +15,6 @@ namespace {
 SizeExpr aligned(const SizeExpr& bytes) {
   constexpr std::int64_t kAlignment = Buffer::kAlignment;
   return ceil_div(bytes, kAlignment) * kAlignment;
-}
-
-/// First and last timepoint of every transient.
-void find_lives(Schedule& schedule) {
-  std::vector<bool> seen(schedule.resources.size());
-  for (const Step& step : schedule.steps) {
-    for (const ResourceUse& use : step.uses) {
-      Resource& resource = schedule.resources[use.resource];
-      if (!seen[index_of(use.resource)]) resource.first_timepoint = step.timepoint;
-      resource.last_timepoint = std::max(seen[index_of(use.resource)] ? resource.last_timepoint : 0, step.timepoint);
-      seen[index_of(use.resource)] = true;
-    }
-  }
 }
 
 /// Bytes that transients of symbolic sizes use one after another.
@@ -93,25 +81,36 @@ void place_symbolic(Schedule& schedule, std::vector<Resource*> symbolic) {
   }
 }
 
-/// Places the largest first, each at the lowest offset where no resource placed before it lives at the same time.
-void place_fixed(Schedule& schedule, std::vector<Resource*> fixed) {
-  std::sort(fixed.begin(), fixed.end(), [](const Resource* a, const Resource* b) {
-    const std::int64_t a_bytes = a->size_bytes.constant(), b_bytes = b->size_bytes.constant();
-    return a_bytes != b_bytes ? a_bytes > b_bytes : a < b;
-  });
-  std::uint32_t num_timepoints = 1;
-  for (const Resource* resource : fixed) num_timepoints = std::max(num_timepoints, resource->last_timepoint + 1);
+/// Places transients in this order, each at the lowest offset where none placed before it lives at the same time.
+/// Returns the end of all.
+std::int64_t place_in_order(const std::vector<PackedTransient>& transients, std::uint32_t num_timepoints,
+                            std::vector<std::int64_t>& offsets) {
   SlabSpace space(num_timepoints);
   std::int64_t end_of_all = 0;
-  for (Resource* resource : fixed) {
-    const std::int64_t bytes = aligned(resource->size_bytes).constant();
-    const Lifespan life{resource->first_timepoint, resource->last_timepoint};
+  for (const auto& [bytes, life, number] : transients) {
     const std::int64_t offset = space.find_free(bytes, life);
     space.take(offset, bytes, life);
-    resource->offset_bytes = offset;
+    offsets[number] = offset;
     end_of_all = std::max(end_of_all, saturating::add(offset, bytes));
   }
-  schedule.slab_bytes = end_of_all;
+  return end_of_all;
+}
+
+void place_fixed(Schedule& schedule, const std::vector<Resource*>& fixed) {
+  std::vector<PackedTransient> transients;
+  std::uint32_t num_timepoints = 1;
+  for (const Resource* resource : fixed) {
+    const Lifespan life{resource->first_timepoint, resource->last_timepoint};
+    transients.push_back(
+        {aligned(resource->size_bytes).constant(), life, static_cast<std::uint32_t>(transients.size())});
+    num_timepoints = std::max(num_timepoints, life.last + 1);
+  }
+  std::vector<std::int64_t> best(fixed.size()), trial(fixed.size());
+  schedule.slab_bytes = find_best_packing(
+      transients, most_live_bytes(transients), [&] { return place_in_order(transients, num_timepoints, trial); },
+      [&](const PackedTransient& each) { return saturating::add(trial[each.number], each.bytes); },
+      [&] { best = trial; });
+  for (std::size_t i = 0; i < fixed.size(); ++i) fixed[i]->offset_bytes = best[i];
 }
 
 }  // namespace
@@ -129,7 +128,7 @@ Status pack_transients(Schedule& schedule) try {
     resource.reserved_bytes = resource.size_bytes;
     (resource.size_bytes.is_constant() ? fixed : symbolic).push_back(&resource);
   }
-  place_fixed(schedule, std::move(fixed));
+  place_fixed(schedule, fixed);
   place_symbolic(schedule, std::move(symbolic));
   return {};
 } catch (const std::bad_alloc&) {

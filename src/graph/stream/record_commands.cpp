@@ -12,7 +12,6 @@ namespace {
 struct Place {
   BindingIndex binding{};
   SizeExpr offset_bytes;
-  SizeExpr reserved_bytes;
 };
 
 class Recorder {
@@ -23,7 +22,11 @@ class Recorder {
     bind_arguments(BindingKind::kInput);
     bind_arguments(BindingKind::kOutput);
     bind_packed("constants", BindingKind::kConstant, Lifetime::kConstant, schedule_.constant_bytes);
-    bind_packed("slab", BindingKind::kTransient, Lifetime::kTransient, schedule_.slab_bytes);
+    if (schedule_.is_placed_by_runs()) {
+      bind_each_transient();
+    } else {
+      bind_packed("slab", BindingKind::kTransient, Lifetime::kTransient, schedule_.slab_bytes);
+    }
     for (const PlannedKernel& kernel : schedule_.kernels) list_.kernels.push_back(kernel.info);
     list_.commands.reserve(schedule_.steps.size());
     std::uint32_t timepoint = 0;
@@ -62,7 +65,7 @@ class Recorder {
     }
     for (const auto& [number, id] : ordered) {
       const Resource& resource = schedule_.resources[id];
-      places_[id] = {add_binding(resource.name, kind, resource.size_bytes), 0, resource.size_bytes};
+      places_[id] = {add_binding(resource.name, kind, resource.size_bytes), 0};
     }
   }
 
@@ -71,17 +74,23 @@ class Recorder {
     const BindingIndex binding = add_binding(std::move(name), kind, bytes);
     for (std::uint32_t i = 0; i < schedule_.resources.size(); ++i) {
       const Resource& resource = schedule_.resources[ResourceId{i}];
-      const bool is_transient = lifetime == Lifetime::kTransient;
-      const SizeExpr& reserved = is_transient ? resource.reserved_bytes : resource.size_bytes;
-      if (resource.lifetime == lifetime) places_[ResourceId{i}] = {binding, resource.offset_bytes, reserved};
+      if (resource.lifetime != lifetime) continue;
+      places_[ResourceId{i}] = {binding, resource.offset_bytes};
     }
   }
 
-  /// A transient is recorded with all that is reserved for it: neighbours are then seen to be apart whatever the sizes
-  /// are.
+  void bind_each_transient() {
+    for (std::uint32_t i = 0; i < schedule_.resources.size(); ++i) {
+      const Resource& resource = schedule_.resources[ResourceId{i}];
+      if (resource.lifetime != Lifetime::kTransient) continue;
+      places_[ResourceId{i}] = {add_binding(resource.name, BindingKind::kTransient, resource.size_bytes), 0};
+    }
+  }
+
   BufferRange range(const ResourceUse& use) {
     const Place& place = places_[use.resource];
-    return {place.binding, add_size(place.offset_bytes), add_size(place.reserved_bytes)};
+    const auto& [offset, length] = schedule_.given_bytes(use);
+    return {place.binding, add_size(place.offset_bytes + offset), add_size(length)};
   }
 
   void add_step(const Step& step) {
@@ -98,12 +107,11 @@ class Recorder {
     for (const ResourceUse& use : step.uses) dispatch.buffers.push_back(range(use));
     for (const SizeExpr& size : step.sizes) dispatch.sizes.push_back(add_size(size));
     for (std::size_t i = 0; i < step.uses.size(); ++i) {
-      const std::optional<ByteRange>& touched = step.uses[i].touched;
-      if (!touched) continue;
+      if (!step.uses[i].touched) continue;
+      const auto& [offset, length] = schedule_.touched_bytes(step.uses[i]);
       if (dispatch.touched.empty()) dispatch.touched = dispatch.buffers;
       const Place& place = places_[step.uses[i].resource];
-      dispatch.touched[i] = {place.binding, add_size(place.offset_bytes + touched->offset_bytes),
-                             add_size(touched->length_bytes)};
+      dispatch.touched[i] = {place.binding, add_size(place.offset_bytes + offset), add_size(length)};
     }
     list_.commands.emplace_back(std::move(dispatch));
   }

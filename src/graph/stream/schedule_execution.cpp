@@ -55,10 +55,16 @@ class Scheduler {
     schedule_.steps.reserve(copied.size() + count_kernels(sequences));
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       const auto region = RegionId(i);
-      for (const Value& output : dispatch_.regions[region].outputs) resource_of(output);
-      for (const KernelSequence& sequence : sequences[i]) add_sequence(region, sequence);
+      for (const Value& output : dispatch_.regions[region].outputs) use_of(output);
+      // A concat has a sequence per operand that is copied.
+      const std::vector<CopiedOperand>& copies = dispatch_.regions[region].copies;
+      for (std::size_t k = 0; k < sequences[i].size(); ++k) {
+        add_sequence(region, sequences[i][k], k < copies.size() ? copies[k].reason : "");
+      }
     }
     for (std::size_t output : copied) add_copy(output);
+    std::uint32_t number = 0;
+    for (Step& step : schedule_.steps) step.number = number++;
     return std::move(schedule_);
   }
 
@@ -105,7 +111,28 @@ class Scheduler {
     return resources_[storage] = schedule_.resources.push_back(std::move(resource));
   }
 
-  void add_sequence(RegionId id, const KernelSequence& sequence) {
+  /// The resource that the value is in, and which part of it the value is.
+  ResourceUse use_of(Value value) {
+    std::vector<Value> chain = {dispatch_.storage_of(value)};  // from the part to the whole
+    for (auto part = dispatch_.parts.find(chain[0]); part != dispatch_.parts.end();
+         part = dispatch_.parts.find(chain.back())) {
+      chain.push_back(part->second.whole);
+    }
+    ResourceUse use{resource_of(chain.back())};
+    for (std::size_t i = chain.size() - 1; i-- > 0;) use.part = part_of(chain[i], use.resource, use.part);
+    return use;
+  }
+
+  PartId part_of(Value value, ResourceId resource, std::optional<PartId> inside) {
+    const auto [known, is_new] = parts_.try_emplace(value, PartId{});
+    if (!is_new) return known->second;
+    const TensorType& type = graph_.type(value);
+    const auto element_bytes = static_cast<std::int64_t>(size_bytes(type.dtype));
+    const ByteRange bytes{dispatch_.parts.at(value).offset_elements * element_bytes, size_bytes(type)};
+    return known->second = schedule_.parts.push_back({value_text(graph_, value), resource, inside, bytes});
+  }
+
+  void add_sequence(RegionId id, const KernelSequence& sequence, const std::string& copy_reason) {
     const Region& region = dispatch_.regions[id];
     std::vector<ResourceId> scratch;
     for (const SequenceScratch& needed : sequence.scratch) {
@@ -120,18 +147,19 @@ class Scheduler {
       step.num_groups = part.kernel.num_groups;
       step.sizes = part.kernel.sizes;
       step.flops = part.kernel.flops;
+      step.copy_reason = copy_reason;
       step.uses.reserve(part.buffers.size());
       for (std::size_t i = 0; i < part.buffers.size(); ++i) {
         const SequenceOperand& buffer = part.buffers[i];
-        const ResourceId resource = buffer.kind == SequenceOperand::Kind::kScratch ? scratch[buffer.index]
-                                    : buffer.kind == SequenceOperand::Kind::kOperand
-                                        ? resource_of(region.inputs[buffer.index])
-                                        : resource_of(region.outputs[buffer.index]);
-        ResourceUse& use = step.uses.emplace_back(ResourceUse{resource, part.kernel.info.buffer_is_written[i]});
+        ResourceUse use = buffer.kind == SequenceOperand::Kind::kScratch   ? ResourceUse{scratch[buffer.index]}
+                          : buffer.kind == SequenceOperand::Kind::kOperand ? use_of(region.inputs[buffer.index])
+                                                                           : use_of(region.outputs[buffer.index]);
+        use.is_written = part.kernel.info.buffer_is_written[i];
         const bool is_known = i < part.touched.size() && part.touched[i];
-        if (is_known && is_part_of(schedule_.resources[resource].size_bytes, *part.touched[i])) {
+        if (is_known && is_part_of(schedule_.given_bytes(use).length_bytes, *part.touched[i])) {
           use.touched = part.touched[i];
         }
+        step.uses.push_back(std::move(use));
       }
       schedule_.steps.push_back(std::move(step));
     }
@@ -158,6 +186,12 @@ class Scheduler {
     Step step;
     step.name = fmt::format("copy to {}", printable(graph_.outputs[output].name));
     step.uses = {{from, false}, {to, true}};
+    const Resource& source = schedule_.resources[from];
+    const std::string value = value_text(graph_, graph_.outputs[output].value);
+    step.copy_reason = source.input ? value + " is an input"
+                       : source.lifetime == Lifetime::kConstant
+                           ? value + " is a constant"
+                           : fmt::format("{} is output {}, too", value, source.name);
     schedule_.steps.push_back(std::move(step));
   }
 
@@ -165,6 +199,7 @@ class Scheduler {
   const Graph& graph_;
   Schedule schedule_;
   std::unordered_map<Value, ResourceId, HashValue> resources_;
+  std::unordered_map<Value, PartId, HashValue> parts_;
   std::vector<ResourceId> output_resources_;
   std::unordered_map<KernelKey, KernelIndex, HashKernelKey> kernels_;  // by texts of the sequences
 };

@@ -10,8 +10,8 @@ std::string_view to_text(Lifetime lifetime) {
 }
 
 std::string to_text(const Schedule& schedule) {
-  std::string text = fmt::format("schedule: {} steps, {} kernels, {} slab bytes\n", schedule.steps.size(),
-                                 schedule.kernels.size(), schedule.slab_bytes.to_text());
+  std::string text = fmt::format("schedule: {} steps, {} kernels, {} slab bytes, {}\n", schedule.steps.size(),
+                                 schedule.kernels.size(), schedule.slab_bytes.to_text(), to_text(schedule.order));
   for (const Resource& resource : schedule.resources) {
     text += fmt::format("  {} {} {} bytes\n", to_text(resource.lifetime), resource.name, resource.size_bytes.to_text());
   }
@@ -20,8 +20,8 @@ std::string to_text(const Schedule& schedule) {
     if (step.kernel) text += fmt::format(" kernel {} groups {}", index_of(*step.kernel), step.num_groups.to_text());
     for (const ResourceUse& use : step.uses) {
       text += fmt::format(" {}{}", use.is_written ? ">" : "<", schedule.resources[use.resource].name);
-      if (!use.touched) continue;
-      const auto& [offset, length] = *use.touched;
+      if (!use.touched && !use.part) continue;
+      const auto& [offset, length] = schedule.touched_bytes(use);
       text += fmt::format("[{}, {})", offset.to_text(), (offset + length).to_text());
     }
     text += "\n";

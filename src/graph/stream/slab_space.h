@@ -4,12 +4,9 @@
 #include <vector>
 
 #include "base/interval_set.h"
+#include "graph/run/slab_packer.h"
 
 namespace millrace {
-
-struct Lifespan {
-  std::uint32_t first = 0, last = 0;  // timepoints
-};
 
 /// Which bytes of a slab are taken, and when: a tree over the timepoints, halved again and again, whose nodes hold what
 /// is taken in all of their timepoints, and what is in any.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "hal/hip/hip_issuer.h"
 
 namespace millrace::hip {
@@ -47,9 +48,10 @@ Status Issuer::fork(Job& job, std::span<const std::size_t> sides) {
 Status Issuer::join(Job& job, std::span<const std::size_t> sides) {
   Status first;
   for (const std::size_t side : sides) {
-    Status status = join(job, side);
+    const auto try_join = [&] { return guard_allocations("submit", [&] { return join(job, side); }); };
+    Status status = try_join();
     if (first.ok()) first = status;
-    if (!status.ok()) status = join(job, side);
+    if (!status.ok()) status = try_join();
     if (!status.ok()) lose_track(context_, status);
   }
   return first;

@@ -12,7 +12,7 @@ class HipBuffer final : public Buffer {
  public:
   HipBuffer(DeviceId device, std::unique_ptr<DeviceBlock> block, std::size_t size_bytes)
       : Buffer(device, nullptr, size_bytes), block_(std::move(block)), address_(block_->address()) {}
-  /// Of memory that the application owns.
+  /// Wraps memory that the application owns.
   HipBuffer(DeviceId device, void* address, std::size_t size_bytes, Deleter deleter)
       : Buffer(device, nullptr, size_bytes), address_(address), deleter_(std::move(deleter)) {}
   ~HipBuffer() override {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guard_allocations.h"
 #include "hal/command_text.h"
 
 namespace millrace::hip {
@@ -78,7 +79,9 @@ Status Issuer::prepare(Job& job) {
   return {};
 }
 
-void Issuer::begin(Job& job, std::span<const PendingPoint> waits) { job.status = try_begin(job, waits); }
+void Issuer::begin(Job& job, std::span<const PendingPoint> waits) {
+  job.status = guard_allocations("submit", [&] { return try_begin(job, waits); });
+}
 
 Status Issuer::try_begin(Job& job, std::span<const PendingPoint> waits) {
   Channels::Lane& lane = channels_.lanes[job.lane];
@@ -107,7 +110,7 @@ bool Issuer::advance(Job& job) {
   while (job.status.ok() && job.next_step < steps.size()) {
     std::size_t end_step = job.next_step;
     while (end_step < steps.size() && steps[end_step].segment == steps[job.next_step].segment) ++end_step;
-    job.status = issue_segment(job, end_step);
+    job.status = guard_allocations("submit", [&] { return issue_segment(job, end_step); });
     if (job.status.ok() && job.next_step < end_step) return false;
   }
   // The pieces of a failed job that are on their way stay where they are.
@@ -121,7 +124,7 @@ Status Issuer::issue_segment(Job& job, std::size_t end_step) {
   const std::vector<std::size_t> sides = find_sides(job, end_step);
   if (sides.empty()) return issue_steps(job, end_step, {});
   MILLRACE_TRY(fork(job, sides));
-  const Status status = issue_steps(job, end_step, sides);
+  const Status status = guard_allocations("submit", [&] { return issue_steps(job, end_step, sides); });
   const Status joined = join(job, sides);  // also after a failure: the end's event is on the job's own stream
   return status.ok() ? joined : status;
 }
@@ -181,8 +184,9 @@ void Issuer::end(Job& job) {
                                             num_launches * sizeof(std::uint32_t), CopyKind::kDeviceToHost, stream));
   }
   for (int attempt = 0; attempt < 2; ++attempt) {
+    const Error error = hip().hipEventRecord(job.end.get(), stream);
     const Status recorded =
-        context_.check("submit: the end", "hipEventRecord", hip().hipEventRecord(job.end.get(), stream));
+        guard_allocations("submit", [&] { return context_.check("submit: the end", "hipEventRecord", error); });
     if (recorded.ok()) return;
     if (job.status.ok()) job.status = recorded;
   }

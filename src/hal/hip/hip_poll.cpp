@@ -135,7 +135,7 @@ bool Queue::proceed_ring() {
   return true;
 }
 
-/// Of each lane only the first can have ended. One that has ended on the device, behind one of another lane that was
+/// Only the first of each lane can have ended. One that has ended on the device behind one of another lane, which was
 /// not looked at yet, is taken the next time.
 bool Queue::end_jobs() {
   {

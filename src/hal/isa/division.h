@@ -21,6 +21,9 @@ struct Division {
 /// Whether a / b, rounded to infinitely many places, is a subnormal. Both are finite and not zero.
 template <class T>
 bool has_subnormal_quotient(T a, T b) {
+  const int fields = exponent_field(a) - exponent_field(b);
+  const bool are_normal = exponent_field(a) != 0 && exponent_field(b) != 0;
+  if (are_normal && fields >= std::numeric_limits<T>::min_exponent) return false;
   int exponent_a = 0, exponent_b = 0;
   const T mantissa_a = std::fabs(std::frexp(a, &exponent_a)), mantissa_b = std::fabs(std::frexp(b, &exponent_b));
   return exponent_a - exponent_b - (mantissa_a < mantissa_b ? 1 : 0) < std::numeric_limits<T>::min_exponent - 1;

@@ -101,22 +101,24 @@ constexpr bool is_below(T a, T b) {
   return a < b || (a == b && has_sign(a) && !has_sign(b));
 }
 
-/// v_min_f32 and its kin up to GFX11. MODE's IEEE bit quiets signalling NaNs; else NaN loses against numbers.
-/// Source: RDNA 3 ISA, 16.8 "V_MIN_F32".
+/// What v_min_f32, v_max_f32 and their kin up to GFX11 give where a source is NaN. MODE's IEEE bit quiets signalling
+/// NaNs; else NaN loses against numbers.
+/// Source: RDNA 3 ISA, 16.8 "V_MIN_F32"; CDNA 3 ISA, 12.8, the same: of two NaNs it has the second.
 template <class T>
-constexpr T min_by_mode(bool is_ieee, T a, T b) {
-  if (is_ieee && is_signalling(a)) return quiet(a);
-  if (is_ieee && is_signalling(b)) return quiet(b);
-  if (is_nan(b)) return a;
-  if (is_nan(a)) return b;
+constexpr T choose_by_nan(const Wave& wave, T a, T b) {
+  if (wave.mode.is_ieee && is_signalling(a)) return quiet(a);
+  if (wave.mode.is_ieee && is_signalling(b)) return quiet(b);
+  if (is_nan(a) && is_nan(b)) return wave.machine.major == 9 ? b : a;
+  return is_nan(a) ? b : a;
+}
+template <class T>
+constexpr T min_by_mode(const Wave& wave, T a, T b) {
+  if (is_nan(a) || is_nan(b)) return choose_by_nan(wave, a, b);
   return is_below(a, b) ? a : b;
 }
 template <class T>
-constexpr T max_by_mode(bool is_ieee, T a, T b) {
-  if (is_ieee && is_signalling(a)) return quiet(a);
-  if (is_ieee && is_signalling(b)) return quiet(b);
-  if (is_nan(b)) return a;
-  if (is_nan(a)) return b;
+constexpr T max_by_mode(const Wave& wave, T a, T b) {
+  if (is_nan(a) || is_nan(b)) return choose_by_nan(wave, a, b);
   return is_below(b, a) ? a : b;
 }
 

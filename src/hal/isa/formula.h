@@ -37,28 +37,29 @@ struct CarryHandler {
 
   template <std::size_t... I>
   static void run(Wave& wave, const Instruction& instruction, std::index_sequence<I...>) {
-    std::tuple<Lanes<BitsOf<A>>...> sources;
-    (fetch(wave, instruction, I, std::get<I>(sources)), ...);
+    std::tuple<Lanes<BitsOf<A>>...> copies;
+    const std::tuple<const BitsOf<A>*...> sources{view(wave, instruction, I, std::get<I>(copies))...};
     Lanes<BitsOf<R>> results, undefined;
-    std::uint64_t carries = 0, undefined_carries = 0;
-    for (std::uint32_t lane = 0; lane < wave.machine.num_lanes; ++lane) {
-      const auto result = kFormula(widen_source<A>(std::get<I>(sources).values[lane])...);
+    LaneMask carries;
+    std::uint64_t undefined_carries = 0;
+    for_all_lanes(wave.machine.num_lanes, [&](std::size_t lane) {
+      const auto result = kFormula(widen_source<A>(std::get<I>(sources)[lane])...);
       results.values[lane] = result.value;
-      carries |= std::uint64_t{result.carry} << lane;
-    }
+      carries.set(lane, result.carry);
+    });
     const bool is_defined = !(wave.may_be_undefined(instruction.source(I)) || ...);
     if (!is_defined) {
       std::tuple<Lanes<BitsOf<A>>...> bits;
       (fetch_undefined(wave, instruction, I, std::get<I>(bits)), ...);
       for (std::uint32_t lane = 0; lane < wave.machine.num_lanes; ++lane) {
-        const auto result = kFormula(
-            widen_source<A>(Known<BitsOf<A>>(std::get<I>(sources).values[lane], std::get<I>(bits).values[lane]))...);
+        const auto result =
+            kFormula(widen_source<A>(Known<BitsOf<A>>(std::get<I>(sources)[lane], std::get<I>(bits).values[lane]))...);
         undefined.values[lane] = result.value.undefined;
         undefined_carries |= std::uint64_t{result.is_carry_undefined} << lane;
       }
     }
     commit(wave, instruction, results, is_defined ? nullptr : &undefined);
-    commit_mask(wave, instruction.result(1), carries, undefined_carries);
+    commit_mask(wave, instruction.result(1), carries.bits(wave.machine.num_lanes), undefined_carries);
   }
 };
 

@@ -9,6 +9,11 @@
 namespace millrace::isa {
 namespace {
 
+/// LLVM widens a load up to its alignment (LegalizeVectorTypes.cpp, findMemType), and takes the kernarg segment for
+/// aligned to 16 bytes (AMDGPULowerKernelArguments): a load of its last argument may read on to a multiple of that.
+constexpr std::size_t kArgumentsAlignment = 16;
+constexpr std::byte kBehindArguments{0xa5};  // what such a load finds there
+
 bool is_global(const Row& row) { return row.kind == Class::kGlobal || row.kind == Class::kScalarLoad; }
 
 bool stores(const Kernel& kernel) {
@@ -34,8 +39,13 @@ GlobalMemory::GlobalMemory(const Kernel& kernel, const Launch& launch) {
   for (const LaunchBuffer& buffer : launch.buffers) {
     regions_.push_back({buffer.address, buffer.address + buffer.size_bytes, buffer.name, buffer.is_written});
   }
-  const auto arguments = reinterpret_cast<std::uint64_t>(launch.arguments.data());
-  regions_.push_back({arguments, arguments + launch.arguments.size(), "the arguments", false});
+  const std::size_t num_bytes = launch.arguments.size();
+  arguments_bytes_.assign((num_bytes + kArgumentsAlignment - 1) / kArgumentsAlignment * kArgumentsAlignment,
+                          kBehindArguments);
+  std::ranges::copy(launch.arguments, arguments_bytes_.begin());
+  const auto arguments = reinterpret_cast<std::uint64_t>(arguments_bytes_.data());
+  arguments_ = {arguments, arguments + num_bytes, "the arguments", false};
+  regions_.push_back(arguments_);
   regions_.push_back({kernel.image_address, kernel.image_address + kernel.image_bytes, "the code object", false});
   if (!launch.finds_mistakes || !stores(kernel)) return;
   for (const LaunchBuffer& buffer : launch.buffers) {
@@ -77,9 +87,13 @@ std::optional<std::uint32_t> GlobalMemory::find_outside(const Lanes<std::uint64_
     }
     const std::uint64_t begin = regions_[last].begin, most = regions_[last].size() - num_bytes;
     if (~left == 0) {
-      bool is_outside = false;
-      for (std::uint32_t i = 0; i < kMaxLanes; ++i) is_outside |= addresses.values[i] - begin > most;
-      if (!is_outside) return std::nullopt;
+      // The top bit says whether one lies outside, as in memory_access.cpp.
+      std::uint64_t outside = 0;
+      for (std::uint32_t i = 0; i < kMaxLanes; ++i) {
+        const std::uint64_t offset = addresses.values[i] - begin;
+        outside |= offset | (most - offset);
+      }
+      if (outside >> 63 == 0) return std::nullopt;
     }
     while (left != 0 && addresses.values[std::countr_zero(left)] - begin <= most) left &= left - 1;
   }

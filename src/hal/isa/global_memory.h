@@ -17,6 +17,16 @@ class GlobalMemory {
  public:
   GlobalMemory(const Kernel&, const Launch&);
 
+  /// Where the kernel finds its arguments.
+  std::uint64_t arguments_address() const { return arguments_.begin; }
+  /// How many of the bytes that a scalar load reads lie behind the last argument; they are undefined. 0 where it reads
+  /// further behind than it may, or elsewhere.
+  std::uint32_t num_bytes_behind_arguments(std::uint64_t address, std::uint32_t num_bytes) const {
+    const std::uint64_t end = address + num_bytes;
+    const bool may = arguments_.begin <= address && address < arguments_.end && arguments_.end < end &&
+                     end <= arguments_.begin + arguments_bytes_.size();
+    return may ? static_cast<std::uint32_t>(end - arguments_.end) : 0;
+  }
   /// Whether all lanes may access `num_bytes` from their addresses on; if not, the first lane that may not.
   std::optional<std::uint32_t> find_outside(const Lanes<std::uint64_t>& addresses, std::uint64_t lanes,
                                             std::uint32_t num_bytes, AccessKind);
@@ -43,6 +53,8 @@ class GlobalMemory {
   void add_written(std::uint64_t begin, std::uint64_t end);
   const Region* nearest(std::uint64_t address) const;
 
+  std::vector<std::byte> arguments_bytes_;  // and those that a load may read behind them
+  Region arguments_;
   std::vector<Region> regions_;
   std::size_t last_[2] = {};           // the region that served the last load, and the last store
   std::vector<WrittenRange> written_;  // disjoint

@@ -29,7 +29,7 @@ void set_scalars(Wave& wave) {
   if (initial.has_private_segment_buffer) setup.skip_to(4);  // a descriptor that nothing here reads
   std::uint32_t next = initial.has_private_segment_buffer ? 4 : 0;
   if (initial.has_argument_pointer) {
-    setup.add(reinterpret_cast<std::uint64_t>(wave.group.dispatch.launch.arguments.data()), 2);
+    setup.add(wave.group.dispatch.global.arguments_address(), 2);
     next += 2;
   }
   if (initial.has_flat_scratch) next += 2;

@@ -30,7 +30,7 @@ inline constexpr std::size_t kMaxOperands = 6;
 
 /// A row of the table of semantics: what the instructions of one name do.
 struct Row {
-  /// As the assembler writes it, without the suffix of its encoding (_e32, _e64, _dpp, _sdwa).
+  /// The assembler's name, without the suffix of its encoding (_e32, _e64, _dpp, _sdwa).
   const char* name = nullptr;
   Class kind = Class::kOther;
   Handler run = nullptr;

@@ -15,28 +15,33 @@ constexpr std::uint32_t kNobody = UINT32_MAX;
 template <class F>
 void shuffle(Wave& wave, const Instruction& instruction, const Operand& data, F source) {
   const std::uint64_t exec = wave.exec();
-  const bool finds_mistakes = wave.finds_mistakes();
+  const bool is_defined = !wave.may_be_undefined(data), is_full = exec == wave.machine.all_lanes();
+  const auto& before = wave.vectors[data.first].lanes;
   LaneWords values, undefined;
   std::uint64_t from_off = 0;
   for (std::uint32_t i = 0; i < wave.machine.num_lanes; ++i) {
-    if ((exec >> i & 1) == 0) continue;
+    if (!is_full && (exec >> i & 1) == 0) continue;
     const std::uint32_t from = source(i);
     if (from == kNobody) continue;
-    if ((exec >> from & 1) == 0) {
+    if (!is_full && (exec >> from & 1) == 0) {
       from_off |= std::uint64_t{1} << i;  // the processor gives 0
       continue;
     }
-    values.lanes[i] = wave.vectors[data.first].lanes[from];
-    if (finds_mistakes) undefined.lanes[i] = wave.undefined_vectors[data.first].lanes[from];
+    values.lanes[i] = before[from];
+    if (!is_defined) undefined.lanes[i] = wave.undefined_vectors[data.first].lanes[from];
   }
-  if (finds_mistakes && from_off != 0) return wave.fail("takes the value of a lane that is off", from_off);
+  if (wave.finds_mistakes() && from_off != 0) return wave.fail("takes the value of a lane that is off", from_off);
   const Operand& result = instruction.operands[kResult];
   auto& lanes = wave.vectors[result.first].lanes;
   for (std::uint32_t i = 0; i < wave.machine.num_lanes; ++i) {
     if ((exec >> i & 1) != 0) lanes[i] = values.lanes[i];
   }
   begin_flight(wave, FlightKind::kLocal, {true, result.first, 1});
-  if (finds_mistakes) wave.set_undefined(result.first, exec, undefined);
+  if (!wave.finds_mistakes()) return;
+  if (is_defined)
+    wave.set_defined(result.first, exec);
+  else
+    wave.set_undefined(result.first, exec, undefined);
 }
 
 bool check_lanes_defined(Wave& wave, const Operand& operand) {
@@ -61,13 +66,13 @@ void run_bpermute(Wave& wave, const Instruction& instruction) {
   const Operand& address = instruction.operands[kAddress];
   if (!check_lanes_defined(wave, address)) return;
   const auto numbers = wave.vectors[address.first];
-  const std::uint32_t num_lanes = wave.machine.num_lanes, reach = num_reachable(wave.machine);
+  const std::uint32_t lane_bits = wave.machine.num_lanes - 1, reach_bits = num_reachable(wave.machine) - 1;
+  const auto offset = static_cast<std::uint32_t>(instruction.modifiers.offset);
   std::uint64_t across = 0;
   shuffle(wave, instruction, instruction.operands[kData], [&](std::uint32_t i) {
-    const std::uint32_t from =
-        (numbers.lanes[i] + static_cast<std::uint32_t>(instruction.modifiers.offset)) / 4 % num_lanes;
-    if (from / reach != i / reach) across |= std::uint64_t{1} << i;
-    return i / reach * reach + from % reach;
+    const std::uint32_t from = (numbers.lanes[i] + offset) / 4 & lane_bits;
+    if (((from ^ i) & ~reach_bits) != 0) across |= std::uint64_t{1} << i;
+    return (i & ~reach_bits) | (from & reach_bits);
   });
   if (wave.finds_mistakes() && across != 0) wave.fail("takes the value of a lane of the wave's other half", across);
 }

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "hal/isa/bank_conflicts.h"
-
 namespace millrace::isa {
 namespace {
 
@@ -58,13 +56,12 @@ void add_global_addresses(const Wave& wave, const Instruction& instruction, std:
   }
   const auto& low = wave.vectors[vector.first].lanes;
   if (vector.count == 1) {
-    for (std::uint32_t i = 0; i < num_lanes; ++i) addresses[i] = start + low[i];
+    for_all_lanes(num_lanes, [&](std::size_t i) { addresses[i] = start + low[i]; });
     return;
   }
   const auto& high = wave.vectors[vector.first + 1u].lanes;
-  for (std::uint32_t i = 0; i < num_lanes; ++i) {
-    addresses[i] = start + (low[i] | static_cast<std::uint64_t>(high[i]) << 32);
-  }
+  for_all_lanes(num_lanes,
+                [&](std::size_t i) { addresses[i] = start + (low[i] | static_cast<std::uint64_t>(high[i]) << 32); });
 }
 
 bool find_global(Wave& wave, const Instruction& instruction, std::int64_t offset, std::uint32_t num_bytes,
@@ -79,7 +76,11 @@ bool find_global(Wave& wave, const Instruction& instruction, std::int64_t offset
 }
 
 /// The lanes whose offsets in a memory of `size` bytes lie outside.
-std::uint64_t find_outside(const Places& places, std::uint32_t num_bytes, std::uint64_t size) {
+std::uint64_t find_outside(const Places& places, std::uint32_t num_lanes, std::uint32_t num_bytes, std::uint64_t size) {
+  // The top bit says whether one lies beyond: SSE2 subtracts numbers of 64 bits, and does not compare them.
+  std::uint64_t beyond = size - num_bytes;
+  for_all_lanes(num_lanes, [&](std::size_t i) { beyond |= size - num_bytes - places.addresses.values[i]; });
+  if (beyond >> 63 == 0) return 0;
   std::uint64_t outside = 0;
   for_lanes(places.lanes, [&](std::uint32_t lane) {
     const std::uint64_t address = places.addresses.values[lane];
@@ -100,12 +101,11 @@ bool find_local(Wave& wave, const Instruction& instruction, std::int64_t offset,
                 AccessKind kind, Places& places) {
   LocalMemory& memory = wave.group.local;
   const auto& lanes = wave.vectors[instruction.operands[kAddress].first].lanes;
-  for (std::uint32_t i = 0; i < wave.machine.num_lanes; ++i) {
-    places.addresses.values[i] = lanes[i] + static_cast<std::uint32_t>(offset);
-  }
+  for_all_lanes(wave.machine.num_lanes,
+                [&](std::size_t i) { places.addresses.values[i] = lanes[i] + static_cast<std::uint32_t>(offset); });
   places.base = reinterpret_cast<std::uint64_t>(memory.group_segment());
   places.shadow = wave.finds_mistakes() ? memory.group_size() : 0;
-  const std::uint64_t outside = find_outside(places, num_bytes, memory.group_size());
+  const std::uint64_t outside = find_outside(places, wave.machine.num_lanes, num_bytes, memory.group_size());
   if (outside == 0) return true;
   return fail_outside(wave, places, num_bytes, kind, outside, "the workgroup's memory", memory.group_size());
 }
@@ -116,7 +116,7 @@ bool find_private(Wave& wave, const Instruction& instruction, std::int64_t offse
   LocalMemory& memory = wave.group.local;
   add_global_addresses(wave, instruction, offset, places);
   for (auto& address : places.addresses.values) address = static_cast<std::uint32_t>(address);
-  const std::uint64_t outside = find_outside(places, num_bytes, memory.private_size());
+  const std::uint64_t outside = find_outside(places, wave.machine.num_lanes, num_bytes, memory.private_size());
   if (outside != 0) {
     return fail_outside(wave, places, num_bytes, kind, outside, "the thread's private memory", memory.private_size());
   }
@@ -298,7 +298,7 @@ bool is_one_stretch(const Places& places, std::uint32_t num_bytes, std::uint32_t
   const bool is_full = places.lanes == (num_lanes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << num_lanes) - 1);
   if (!is_full || num_bytes % 4 != 0 || first % 4 != 0) return false;
   std::uint64_t difference = 0;
-  for (std::uint32_t i = 0; i < num_lanes; ++i) difference |= places.addresses.values[i] ^ (first + i * num_bytes);
+  for_all_lanes(num_lanes, [&](std::size_t i) { difference |= places.addresses.values[i] ^ (first + i * num_bytes); });
   return difference == 0;
 }
 
@@ -308,10 +308,9 @@ void finish_access(Wave& wave, const Instruction& instruction, std::uint32_t num
   const auto num_lanes = static_cast<std::uint64_t>(std::popcount(places.lanes));
   count_bytes(counts, is_local(instruction), kind, num_lanes * num_bytes * (second == nullptr ? 1 : 2));
   if (is_local(instruction) && !(second == nullptr && is_one_stretch(places, num_bytes, wave.machine.num_lanes))) {
-    BankConflicts conflicts;
-    conflicts.add(places.addresses, places.lanes, num_bytes, kind != AccessKind::kAtomic);
-    if (second != nullptr) conflicts.add(second->addresses, second->lanes, num_bytes, true);
-    counts.bank_conflicts += conflicts.extra_cycles();
+    counts.bank_conflicts += wave.group.dispatch.conflicts.extra_cycles(
+        instruction, places.lanes, places.addresses, second == nullptr ? nullptr : &second->addresses, num_bytes,
+        kind != AccessKind::kAtomic);
   }
   begin_flight(wave, flight_of(instruction), result_of(instruction));
   if (!wave.finds_mistakes()) return;

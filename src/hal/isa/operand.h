@@ -59,6 +59,11 @@ struct Operand {
   bool low_from_high = false, high_from_high = true, negates_low = false, negates_high = false;
 
   bool is_vector() const { return kind == OperandKind::kVector; }
+  /// Whether a vector register's bits are the operand's, as they stand there.
+  bool is_plain_vector() const {
+    const bool is_packed = type == Type::kPackedB16 || type == Type::kPackedF16 || type == Type::kPackedF32;
+    return is_vector() && !is_packed && part == Part::kWhole && !is_negated && !is_absolute;
+  }
   bool is_scalar() const { return kind == OperandKind::kScalar; }
 };
 

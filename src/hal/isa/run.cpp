@@ -52,7 +52,9 @@ void count(const Wave& wave, const Instruction& instruction, IsaCounts& counts) 
                                                            &IsaCounts::other_instructions};
   ++(counts.*kCounts[static_cast<std::size_t>(instruction.row->kind)]);
   if (instruction.row->kind == Class::kVector) {
-    counts.lane_instructions += static_cast<std::uint64_t>(std::popcount(wave.exec()));
+    const std::uint64_t lanes = wave.exec();
+    const bool is_full = lanes == wave.machine.all_lanes();
+    counts.lane_instructions += is_full ? wave.machine.num_lanes : static_cast<std::uint64_t>(std::popcount(lanes));
   }
 }
 

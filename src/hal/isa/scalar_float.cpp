@@ -9,8 +9,8 @@ namespace millrace::isa {
 namespace {
 
 constexpr auto kFused = [](f32 a, f32 b, f32 c) { return fused(a, b, c); };
-constexpr auto kMin = [](const Wave& wave, f32 a, f32 b) { return min_by_mode(wave.mode.is_ieee, a, b); };
-constexpr auto kMax = [](const Wave& wave, f32 a, f32 b) { return max_by_mode(wave.mode.is_ieee, a, b); };
+constexpr auto kMin = [](const Wave& wave, f32 a, f32 b) { return min_by_mode(wave, a, b); };
+constexpr auto kMax = [](const Wave& wave, f32 a, f32 b) { return max_by_mode(wave, a, b); };
 
 constexpr Row kRows[] = {
     rounded_scalar<[](f32 a, f32 b) { return canonical(a + b, a, b); }>("s_add_f32"),

@@ -14,7 +14,9 @@ namespace {
 // Operands: the result, the base, and an offset in a register.
 constexpr std::size_t kScalarBase = 1, kScalarOffset = 2;
 
-bool check_scalar_address(Wave& wave, const Instruction& instruction, std::uint64_t address) {
+/// `num_undefined`: the last bytes of the load, which lie behind the arguments.
+bool check_scalar_address(Wave& wave, const Instruction& instruction, std::uint64_t address,
+                          std::uint32_t num_undefined) {
   const std::uint32_t num_bytes = instruction.row->access_bytes;
   for (const std::size_t place : {kScalarBase, kScalarOffset}) {
     const Operand& operand = instruction.operands[place];
@@ -31,7 +33,7 @@ bool check_scalar_address(Wave& wave, const Instruction& instruction, std::uint6
   GlobalMemory& memory = wave.group.dispatch.global;
   Lanes<std::uint64_t> addresses;
   addresses.values[0] = address;
-  if (memory.find_outside(addresses, 1, num_bytes, AccessKind::kLoad)) {
+  if (memory.find_outside(addresses, 1, num_bytes - num_undefined, AccessKind::kLoad)) {
     wave.fail(verb_text(AccessKind::kLoad, num_bytes) + memory.outside_text(address, num_bytes, AccessKind::kLoad));
     return false;
   }
@@ -51,9 +53,10 @@ void run_scalar_load(Wave& wave, const Instruction& instruction) {
   const Operand& result = instruction.operands[0];
   std::uint64_t address = wave.read_scalar(base) + static_cast<std::uint64_t>(instruction.modifiers.offset);
   if (offset.is_scalar()) address += wave.read_scalar(offset);
-  if (!check_scalar_address(wave, instruction, address)) return;
-  const auto* from = reinterpret_cast<const std::byte*>(address);
   const std::uint32_t num_bytes = instruction.row->access_bytes;
+  const std::uint32_t num_undefined = wave.group.dispatch.global.num_bytes_behind_arguments(address, num_bytes);
+  if (!check_scalar_address(wave, instruction, address, num_undefined)) return;
+  const auto* from = reinterpret_cast<const std::byte*>(address);
   const bool is_signed = instruction.immediate != 0;
   if (num_bytes == 1) {
     is_signed ? load_small<std::int8_t>(wave, result, from) : load_small<std::uint8_t>(wave, result, from);
@@ -63,8 +66,10 @@ void run_scalar_load(Wave& wave, const Instruction& instruction) {
     for (std::uint32_t i = 0; i < num_bytes / 4; ++i) {
       std::uint32_t word = 0;
       std::memcpy(&word, from + 4 * i, sizeof(word));
-      wave.write_scalar(
-          {.kind = OperandKind::kScalar, .first = static_cast<std::uint16_t>(result.first + i), .count = 1}, word);
+      const Operand scalar{
+          .kind = OperandKind::kScalar, .first = static_cast<std::uint16_t>(result.first + i), .count = 1};
+      const bool is_undefined = wave.finds_mistakes() && 4 * i >= num_bytes - num_undefined;
+      wave.write_scalar(scalar, word, is_undefined ? ~0u : 0);
     }
   }
   finish_scalar_load(wave, instruction, address, num_bytes);

@@ -112,6 +112,20 @@ void load(const std::vector<LaneWords>& file, const Operand& operand, std::uint3
   }
 }
 
+/// A mask's bits, one for each lane.
+template <class Bits>
+void spread(std::uint64_t mask, std::uint32_t num_lanes, Lanes<Bits>& lanes) {
+  static constexpr auto kBits = [] {
+    std::array<std::uint32_t, 32> bits = {};
+    for (std::uint32_t i = 0; i < 32; ++i) bits[i] = 1u << i;
+    return bits;
+  }();
+  for (std::size_t first = 0; first < num_lanes; first += 32) {
+    const auto half = static_cast<std::uint32_t>(mask >> first);
+    for (std::size_t i = 0; i < 32; ++i) lanes.values[first + i] = (half & kBits[i]) != 0;
+  }
+}
+
 template <class Bits>
 void fetch_bits(Wave& wave, const Instruction& instruction, std::size_t source, Lanes<Bits>& lanes) {
   const Operand& operand = instruction.source(source);
@@ -119,9 +133,7 @@ void fetch_bits(Wave& wave, const Instruction& instruction, std::size_t source, 
   if (operand.is_vector()) {
     load(wave.vectors, operand, num_lanes, lanes);
   } else if (operand.type == Type::kMask) {
-    const std::uint64_t mask = wave.read_scalar(operand);
-    for (std::uint32_t i = 0; i < num_lanes; ++i) lanes.values[i] = static_cast<Bits>(mask >> i & 1);
-    return;
+    return spread(wave.read_scalar(operand), num_lanes, lanes);
   } else {
     std::fill_n(lanes.values, num_lanes, static_cast<Bits>(wave.read_scalar(operand)));
   }
@@ -137,9 +149,7 @@ void fetch_undefined_bits(Wave& wave, const Instruction& instruction, std::size_
   if (operand.is_vector()) {
     load(wave.undefined_vectors, operand, num_lanes, lanes);
   } else if (operand.type == Type::kMask) {
-    const std::uint64_t mask = wave.undefined_bits(operand);
-    for (std::uint32_t i = 0; i < num_lanes; ++i) lanes.values[i] = static_cast<Bits>(mask >> i & 1);
-    return;
+    return spread(wave.undefined_bits(operand), num_lanes, lanes);
   } else {
     std::fill_n(lanes.values, num_lanes, static_cast<Bits>(wave.undefined_bits(operand)));
   }

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -55,12 +56,55 @@ struct alignas(64) Lanes {
   T values[kMaxLanes];
 };
 
+/// Calls `f` with each lane, on or off. Loops of a constant length, whose index cannot wrap, are vectorised best.
+template <class F>
+void for_all_lanes(std::uint32_t num_lanes, F f) {
+  constexpr std::size_t kBlock = 32;
+  for (std::size_t first = 0; first < num_lanes; first += kBlock) {
+    for (std::size_t i = 0; i < kBlock; ++i) f(first + i);
+  }
+}
+
+/// A mask of lanes that are found one after another: a byte each, which SSE2 makes of compares, and then a bit each.
+class LaneMask {
+ public:
+  void set(std::size_t lane, bool is_set) { bytes_[lane] = is_set; }
+  std::uint64_t bits(std::uint32_t num_lanes) const {
+    std::uint64_t mask = 0;
+    for (std::uint32_t first = 0; first < num_lanes; first += 8) {
+      std::uint64_t bytes;
+      std::memcpy(&bytes, bytes_ + first, sizeof(bytes));
+      // Each byte is 0 or 1; the product gathers them in its highest byte.
+      mask |= (bytes * 0x0102'0408'1020'4080u >> 56) << first;
+    }
+    return mask;
+  }
+
+ private:
+  std::uint8_t bytes_[kMaxLanes];
+};
+
 /// The lanes that an instruction with results writes: EXEC's, less those that DPP leaves off.
 std::uint64_t written_lanes(const Wave&, const Instruction&);
 
 /// The bits of a source, lane by lane, with its modifiers (part, sign, DPP) applied.
 void fetch(Wave&, const Instruction&, std::size_t source, Lanes<std::uint32_t>&);
 void fetch(Wave&, const Instruction&, std::size_t source, Lanes<std::uint64_t>&);
+/// The same without a copy, where the register's bits are the source's: in the register, else in `lanes`.
+inline const std::uint32_t* view(Wave& wave, const Instruction& instruction, std::size_t source,
+                                 Lanes<std::uint32_t>& lanes) {
+  const Operand& operand = instruction.source(source);
+  if (operand.is_plain_vector() && (source != 0 || instruction.lane_control == nullptr)) {
+    return wave.vectors[operand.first].lanes.data();
+  }
+  fetch(wave, instruction, source, lanes);
+  return lanes.values;
+}
+inline const std::uint64_t* view(Wave& wave, const Instruction& instruction, std::size_t source,
+                                 Lanes<std::uint64_t>& lanes) {
+  fetch(wave, instruction, source, lanes);
+  return lanes.values;
+}
 /// The undefined bits of a source; moved as the values are.
 void fetch_undefined(Wave&, const Instruction&, std::size_t source, Lanes<std::uint32_t>&);
 void fetch_undefined(Wave&, const Instruction&, std::size_t source, Lanes<std::uint64_t>&);
@@ -119,29 +163,34 @@ struct VectorHandler {
   using Source = std::tuple_element_t<N, typename S::Sources>;
 
   static void run(Wave& wave, const Instruction& instruction) {
-    std::tuple<Lanes<BitsOf<Source<I>>>...> sources;
-    (fetch(wave, instruction, I, std::get<I>(sources)), ...);
-    const auto value = [&](std::uint32_t lane) -> R {
+    std::tuple<Lanes<BitsOf<Source<I>>>...> copies;
+    const std::tuple<const BitsOf<Source<I>>*...> sources{view(wave, instruction, I, std::get<I>(copies))...};
+    const auto value = [&](std::size_t lane) -> R {
       if constexpr (S::takes_wave) {
-        return kOp(wave, from_bits<Source<I>>(std::get<I>(sources).values[lane])...);
+        return kOp(wave, from_bits<Source<I>>(std::get<I>(sources)[lane])...);
       } else {
-        return kOp(from_bits<Source<I>>(std::get<I>(sources).values[lane])...);
+        return kOp(from_bits<Source<I>>(std::get<I>(sources)[lane])...);
       }
     };
     const std::uint32_t num_lanes = wave.machine.num_lanes;
     const bool is_defined = !(wave.may_be_undefined(instruction.source(I)) || ...);
     if constexpr (std::is_same_v<R, bool>) {
-      std::uint64_t mask = 0, undefined = 0;
-      for (std::uint32_t lane = 0; lane < num_lanes; ++lane) mask |= std::uint64_t{value(lane)} << lane;
+      LaneMask mask;
+      std::uint64_t undefined = 0;
+      for_all_lanes(num_lanes, [&](std::size_t lane) { mask.set(lane, value(lane)); });
       if (!is_defined) {
         for_undefined(wave, instruction, sources, [&](std::uint32_t lane, auto bits) {
           undefined |= static_cast<std::uint64_t>(bits & 1) << lane;
         });
       }
-      commit_mask(wave, instruction, mask, undefined);
+      commit_mask(wave, instruction, mask.bits(num_lanes), undefined);
     } else {
       Lanes<BitsOf<R>> results;
-      for (std::uint32_t lane = 0; lane < num_lanes; ++lane) results.values[lane] = to_bits<R>(value(lane));
+      if constexpr (requires { kOp.run_all(num_lanes, std::get<I>(sources)..., results.values); }) {
+        kOp.run_all(num_lanes, std::get<I>(sources)..., results.values);
+      } else {
+        for_all_lanes(num_lanes, [&](std::size_t lane) { results.values[lane] = to_bits<R>(value(lane)); });
+      }
       if (is_defined) return commit(wave, instruction, results, nullptr);
       Lanes<BitsOf<R>> undefined;
       for_undefined(wave, instruction, sources, [&](std::uint32_t lane, auto bits) { undefined.values[lane] = bits; });
@@ -159,7 +208,7 @@ struct VectorHandler {
         sink(lane, any ? static_cast<BitsOf<R>>(sizeof(R) == 2 ? 0xffffu : ~BitsOf<R>{0}) : BitsOf<R>{0});
       } else {
         const auto bits = static_cast<BitsOf<R>>(
-            kRule(Known<BitsOf<Source<I>>>{std::get<I>(sources).values[lane], std::get<I>(undefined).values[lane]}...));
+            kRule(Known<BitsOf<Source<I>>>{std::get<I>(sources)[lane], std::get<I>(undefined).values[lane]}...));
         sink(lane, sizeof(R) == 2 ? bits & 0xffff : bits);
       }
     }
@@ -179,7 +228,8 @@ constexpr Row vector_row(const char* name, std::index_sequence<I...>) {
 }  // namespace detail
 
 /// A vector instruction of one result. kOp computes a lane's result from the sources' values in the assembler's order;
-/// bool is a lane of a mask. kRule computes which bits of the result are undefined from each source's Known.
+/// bool is a lane of a mask. Where kOp has a `run_all`, that computes all lanes' bits at once. kRule computes which
+/// bits of the result are undefined from each source's Known.
 template <auto kOp, auto kRule = kAnyToAll>
 constexpr Row vector(const char* name) {
   using Sources = typename SignatureOf<kOp>::Sources;

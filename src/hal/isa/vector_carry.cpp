@@ -12,7 +12,10 @@ using K32 = Known<u32>;
 /// A lane of a mask comes as 0 or ~0.
 constexpr u32 carry_bit(u32 mask) { return mask & 1; }
 
-constexpr bool add_carries(u32 a, u32 b, u32 carry) { return std::uint64_t{a} + b + carry_bit(carry) > 0xffff'ffffu; }
+constexpr bool add_carries(u32 a, u32 b, u32 carry) {
+  const u32 sum = a + b;
+  return sum < a || sum + carry_bit(carry) < sum;
+}
 constexpr WithCarry<u32> add(u32 a, u32 b, u32 carry) { return {a + b + carry_bit(carry), add_carries(a, b, carry)}; }
 /// The carry is defined where the least and the greatest sources give the same.
 constexpr WithCarry<K32> add(K32 a, K32 b, K32 carry) {
@@ -20,7 +23,7 @@ constexpr WithCarry<K32> add(K32 a, K32 b, K32 carry) {
                                     add_carries(a.highest(), b.highest(), carry.highest())};
 }
 
-constexpr bool sub_borrows(u32 a, u32 b, u32 borrow) { return std::uint64_t{b} + carry_bit(borrow) > a; }
+constexpr bool sub_borrows(u32 a, u32 b, u32 borrow) { return a < b || a - b < carry_bit(borrow); }
 constexpr WithCarry<u32> sub(u32 a, u32 b, u32 borrow) {
   return {a - b - carry_bit(borrow), sub_borrows(a, b, borrow)};
 }

@@ -5,6 +5,7 @@
 #include "hal/isa/decode.h"
 #include "hal/isa/division.h"
 #include "hal/isa/float_rows.h"
+#include "hal/isa/fused.h"
 #include "hal/isa/workgroup.h"
 
 namespace millrace::isa {
@@ -22,7 +23,16 @@ constexpr auto kMultiply = [](T a, T b) { return canonical(a * b, a, b); };
 constexpr auto kMultiplyLegacy = [](f32 a, f32 b) { return a == 0 || b == 0 ? 0.0f : canonical(a * b, a, b); };
 
 template <class T>
-constexpr auto kFused = [](T a, T b, T c) { return fused(a, b, c); };
+struct Fused {
+  T operator()(T a, T b, T c) const { return fused(a, b, c); }
+  void run_all(std::uint32_t num_lanes, const BitsOf<T>* a, const BitsOf<T>* b, const BitsOf<T>* c,
+               BitsOf<T>* results) const {
+    if constexpr (sizeof(T) == 4) fuse_floats(num_lanes, a, b, c, results);
+    if constexpr (sizeof(T) == 8) fuse_doubles(num_lanes, a, b, c, results);
+  }
+};
+template <class T>
+constexpr Fused<T> kFused;
 
 /// v_mad_f32 rounds twice, and takes and gives subnormals as zeros whatever MODE says.
 constexpr auto kMultiplyAdd = [](f32 a, f32 b, f32 c) {
@@ -31,23 +41,23 @@ constexpr auto kMultiplyAdd = [](f32 a, f32 b, f32 c) {
 };
 
 template <class T>
-constexpr auto kMin = [](const Wave& wave, T a, T b) { return min_by_mode(wave.mode.is_ieee, a, b); };
+constexpr auto kMin = [](const Wave& wave, T a, T b) { return min_by_mode(wave, a, b); };
 template <class T>
-constexpr auto kMax = [](const Wave& wave, T a, T b) { return max_by_mode(wave.mode.is_ieee, a, b); };
+constexpr auto kMax = [](const Wave& wave, T a, T b) { return max_by_mode(wave, a, b); };
 constexpr auto kMin3 = [](const Wave& wave, f32 a, f32 b, f32 c) {
-  return min_by_mode(wave.mode.is_ieee, min_by_mode(wave.mode.is_ieee, a, b), c);
+  return min_by_mode(wave, min_by_mode(wave, a, b), c);
 };
 constexpr auto kMax3 = [](const Wave& wave, f32 a, f32 b, f32 c) {
-  return max_by_mode(wave.mode.is_ieee, max_by_mode(wave.mode.is_ieee, a, b), c);
+  return max_by_mode(wave, max_by_mode(wave, a, b), c);
 };
 constexpr auto kMed3 = [](const Wave& wave, f32 a, f32 b, f32 c) {
   return is_nan(a) || is_nan(b) || is_nan(c) ? kMin3(wave, a, b, c) : middle(a, b, c);
 };
 constexpr auto kMaxMin = [](const Wave& wave, f32 a, f32 b, f32 c) {
-  return min_by_mode(wave.mode.is_ieee, max_by_mode(wave.mode.is_ieee, a, b), c);
+  return min_by_mode(wave, max_by_mode(wave, a, b), c);
 };
 constexpr auto kMinMax = [](const Wave& wave, f32 a, f32 b, f32 c) {
-  return max_by_mode(wave.mode.is_ieee, min_by_mode(wave.mode.is_ieee, a, b), c);
+  return max_by_mode(wave, min_by_mode(wave, a, b), c);
 };
 constexpr auto kMin3Number = [](f32 a, f32 b, f32 c) { return min_number(min_number(a, b), c); };
 constexpr auto kMed3Number = [](f32 a, f32 b, f32 c) {

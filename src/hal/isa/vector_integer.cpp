@@ -127,6 +127,14 @@ constexpr Row sub_row(const char* name) {
   return with_clamp(formula<kSub, u32, u32, u32>(name), vector<kSaturating>(name));
 }
 
+constexpr auto kSelect = [](auto a, auto b, auto mask) { return choose(mask, b, a); };
+struct Select {
+  u32 operator()(u32 a, u32 b, bool is_second) const { return is_second ? b : a; }
+  void run_all(std::uint32_t num_lanes, const u32* a, const u32* b, const u32* mask, u32* results) const {
+    for_all_lanes(num_lanes, [&](std::size_t i) { results[i] = a[i] ^ ((a[i] ^ b[i]) & (0 - mask[i])); });
+  }
+};
+
 // The first of a name's rows is GFX9's, the second that of GFX10 and later.
 constexpr Row kArithmetic[] = {
     add_row<u32>("v_add_u32"),
@@ -190,7 +198,7 @@ constexpr Row kOrders[] = {
 constexpr Row kBits[] = {
     formula<kSame, u32, u32>("v_mov_b32"),
     formula<kSame, u64, u64>("v_mov_b64"),
-    formula<[](auto a, auto b, auto mask) { return choose(mask, b, a); }, u32, u32, u32, bool>("v_cndmask_b32"),
+    vector<Select{}, detail::kUndefinedOf<kSelect, u32, u32, bool>>("v_cndmask_b32"),
     formula<[](auto a) { return ~a; }, u32, u32>("v_not_b32"),
     formula<[](auto a, auto b) { return a & b; }, u32, u32, u32>("v_and_b32"),
     formula<[](auto a, auto b) { return a | b; }, u32, u32, u32>("v_or_b32"),

@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "hal/isa/bank_conflicts.h"
 #include "hal/isa/global_memory.h"
 #include "hal/isa/local_memory.h"
 #include "hal/isa/program.h"
@@ -19,6 +20,7 @@ struct Dispatch {
   IsaCounts counts = {};
   std::mt19937_64 random;  // of seeds other than 0
   GlobalMemory global;
+  BankConflictMemo conflicts = {};
 };
 
 /// The state of the workgroup that runs. Workgroups run one after another.

@@ -60,7 +60,7 @@ double least_or_nan(double a, double b) { return std::isnan(a) || std::isnan(b) 
 double greatest_or_nan(double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : greatest(a, b); }
 double median(double a, double b, double c) {
   if (std::isnan(a) || std::isnan(b) || std::isnan(c)) return least(least(a, b), c);
-  // As the manuals have it, which matters for zeros of both signs.
+  // The manuals define it this way. Another way gives other zeros where both signs meet.
   const double largest = greatest(greatest(a, b), c);
   return largest == a ? greatest(b, c) : largest == b ? greatest(a, c) : greatest(a, b);
 }
@@ -201,6 +201,17 @@ TEST_CASE("MODE's IEEE bit decides what signalling NaNs do to a minimum") {
   bare.wave().mode.is_ieee = false;
   check_bits(bare, {"v_min_f32_e32 v6, v0, v2", 0x7f800001, 0x3f800000, 0, 0x3f800000});
   check_bits(bare, {"v_max_f64 v[6:7], v[0:1], v[2:3]", 0x7ff0000000000001, 0x3ff0000000000000, 0, 0x3ff0000000000000});
+}
+
+TEST_CASE("the minimum and the maximum of two NaNs are the second on GFX9, and the first from GFX11 on") {
+  BareWave gfx90a("gfx90a", 64), gfx1100("gfx1100", kNumLanes);
+  for (const char* text : {"v_min_f32_e32 v6, v0, v2", "v_max_f32_e32 v6, v0, v2"}) {
+    check_bits(gfx90a, {text, 0x7fc00001, 0xffc00002, 0, 0xffc00002});
+    check_bits(gfx1100, {text, 0x7fc00001, 0xffc00002, 0, 0x7fc00001});
+  }
+  check_bits(gfx90a,
+             {"v_max_f64 v[6:7], v[0:1], v[2:3]", 0x7ff8000000000001, 0x7ff8000000000002, 0, 0x7ff8000000000002});
+  check_bits(gfx90a, {"v_med3_f32 v6, v0, v2, v4", 0x7fc00001, 0x7fc00002, 0x7fc00003, 0x7fc00003});
 }
 
 TEST_CASE("MODE's rounding holds for sums, products and fused ones") {

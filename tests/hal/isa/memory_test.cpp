@@ -86,6 +86,30 @@ TEST_CASE("isa memory: scalar loads are checked as well") {
         "at 0x0, s_load_b32 s4, s[8:9], 0x2: workgroup 0, wave 0: takes an undefined address from s[8:9]");
 }
 
+TEST_CASE("isa memory: a scalar load may read on behind the arguments to 16 bytes, and finds undefined data there") {
+  const std::vector<Words> buffers = {{counting(32)}, {counting(32)}, {counting(32)}};  // 24 bytes of arguments
+  CHECK(mistake_of(with(kOneWave, "s_load_b128 s[4:7], s[0:1], 0x10"), buffers) == "");
+  CHECK(mistake_of(with(kOneWave, R"(
+          s_load_b128 s[4:7], s[0:1], 0x10
+          v_lshlrev_b32_e32 v2, 2, v0
+          s_waitcnt lgkmcnt(0)
+          global_load_b32 v1, v2, s[4:5]
+          v_mov_b32_e32 v3, s7
+          s_waitcnt vmcnt(0)
+          global_store_b32 v2, v1, s[4:5]
+          global_store_b32 v2, v3, s[4:5]
+        )"),
+                   buffers) ==
+        "at 0x1c, global_store_b32 v2, v3, s[4:5]: workgroup 0, wave 0, lanes 0 to 31: undefined data of v3 reaches "
+        "memory");
+  CHECK(mistake_of(with(kOneWave, "s_load_b64 s[4:5], s[0:1], 0x18"), buffers) ==
+        "at 0x0, s_load_b64 s[4:5], s[0:1], 0x18: workgroup 0, wave 0: reads 8 bytes at the arguments + 24, which has "
+        "24 bytes");
+  CHECK(mistake_of(with(kOneWave, "s_load_b256 s[4:11], s[0:1], 0x10"), buffers) ==
+        "at 0x0, s_load_b256 s[4:11], s[0:1], 0x10: workgroup 0, wave 0: reads 32 bytes at the arguments + 16, which "
+        "has 24 bytes");
+}
+
 TEST_CASE("isa memory: an undefined address is a mistake") {
   CHECK(mistake_of(with(kOneWave, R"(
           s_load_b64 s[4:5], s[0:1], 0x0

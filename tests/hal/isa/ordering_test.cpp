@@ -185,7 +185,7 @@ TEST_CASE("isa ordering: GFX12 orders what was done before a barrier's signal wi
     s_barrier_signal -1
     s_barrier_wait -1
     ds_load_b32 v1, v3)") == "");
-  // Nor does a signal order what precedes the other's with what follows it.
+  // A signal alone orders nothing: what follows it may come before what precedes the other wave's signal.
   CHECK(mistake_with(R"(
     ds_store_b32 v2, v0
     s_wait_dscnt 0x0

@@ -60,7 +60,7 @@ int signs_in_front(u64 value, int bits) {
   }
   return -1;
 }
-/// Of an unsigned value.
+/// A field of an unsigned value, as s_bfe_u32 and s_bfe_u64 take it.
 i128 field(i128 value, u64 packed, int bits) {
   const int offset = static_cast<int>(packed) & (bits - 1), width = static_cast<int>(packed >> 16 & 0x7f);
   if (width == 0) return 0;

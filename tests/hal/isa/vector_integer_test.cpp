@@ -138,7 +138,7 @@ const Case kCases[] = {
        for (U i = 0; i < 32; ++i) if (bit(a, i)) return i;
        return ~U{0};
      }},
-    // Of 16 bits.
+    // Operands of 16 bits.
     {"v_add_u16", 16, [](U a, U b, U) { return a + b; }},
     {"v_sub_nc_u16", 16, [](U a, U b, U) { return a - b; }},
     {"v_subrev_u16", 16, [](U a, U b, U) { return b - a; }},
@@ -158,7 +158,7 @@ const Case kCases[] = {
     {"v_med3_u16", 16, [](U a, U b, U c) { return low(middle_of(u(a, 16), u(b, 16), u(c, 16))); }},
 };
 
-/// Of two halves each.
+/// Each operand has two halves.
 const Case kPackedCases[] = {
     {"v_pk_add_u16", 16, [](U a, U b, U) { return a + b; }},
     {"v_pk_sub_i16", 16, [](U a, U b, U) { return a - b; }},

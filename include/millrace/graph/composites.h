@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "millrace/graph/functions.h"
+
+namespace millrace {
+
+// Composites build smaller ops; they are not ops themselves. Softmax, norms and attention compute 16-bit floats in f32
+// and round once.
+
+/// e^(x - max) / sum of e^(x - max) over `axis`. A row of only -inf gives NaN, as by the definition.
+Tensor softmax(Tensor x, std::int64_t axis = -1);
+/// x * (1 + erf(x / sqrt 2)) / 2. Source: Hendrycks & Gimpel, arXiv:1606.08415.
+Tensor gelu(Tensor x);
+/// max(x, 0).
+Tensor relu(Tensor x);
+/// x / (1 + e^-x). Source: Elfwing et al., arXiv:1702.03118.
+Tensor silu(Tensor x);
+/// x where x >= 0, otherwise alpha * (e^x - 1). Source: Clevert et al., arXiv:1511.07289.
+Tensor elu(Tensor x, double alpha = 1);
+/// x * tanh(softplus(x)). Source: Misra, arXiv:1908.08681.
+Tensor mish(Tensor x);
+/// gelu by its approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). Source: arXiv:1606.08415.
+Tensor gelu_tanh(Tensor x);
+/// bool: whether x is +inf or -inf; floats only.
+Tensor is_inf(Tensor x);
+/// x limited to [low, high]; NaN stays NaN. For integers, the bounds must be integers, and a bound outside the dtype's
+/// range has no effect.
+Tensor clamp(Tensor x, double low, double high);
+/// select, with all three operands broadcast to one shape, as in NumPy.
+Tensor where(Tensor condition, Tensor if_true, Tensor if_false);
+/// x - max - log(sum of e^(x - max)) over `axis`.
+Tensor log_softmax(Tensor x, std::int64_t axis = -1);
+/// x / sqrt(mean of x^2 + epsilon) * scale over the last dim. Source: Zhang & Sennrich, arXiv:1910.07467.
+Tensor rms_norm(Tensor x, Tensor scale, double epsilon = 1e-5);
+/// x[n, c, ...] normalized over each of `groups` groups of channels and all trailing dims, times scale[c], plus
+/// bias[c].
+/// Source: Wu & He, arXiv:1803.08494.
+Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon = 1e-5);
+/// group_norm with one channel in each group, whose number must be constant. Source: Ulyanov et al., arXiv:1607.08022.
+Tensor instance_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5);
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias, all four given by channel, for x[n, c, ...]: for inference.
+/// Source: Ioffe & Szegedy, arXiv:1502.03167.
+Tensor batch_norm(Tensor x, Tensor mean, Tensor variance, Tensor scale, Tensor bias, double epsilon = 1e-5);
+/// max + log(sum of e^(x - max)) over `axes`; -inf where all are -inf, +inf where any is.
+Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
+/// x / max(sqrt(sum of x^2 over `axis`), epsilon).
+Tensor l2_normalize(Tensor x, std::int64_t axis = -1, double epsilon = 1e-12);
+/// [..., depth]: 1 at the index, otherwise 0. An index outside [0, depth) gives a row of zeros.
+Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype = DType::kF32);
+/// Keeps the elements on and above (`upper`), or on and below, diagonal `diagonal` of the last two dims; others become
+/// 0.
+Tensor trilu(Tensor x, bool upper, std::int64_t diagonal = 0);
+/// indices[..., m] select elements or slices by the first m axes of x. Each index wraps and is checked as in gather.
+Tensor gather_nd(Tensor x, Tensor indices);
+/// topk of elements that carry indices: integers with the shape of x. The result's indices come from `indices`, in its
+/// dtype, instead of positions along the axis, so this selects from the results of shards or of an earlier topk. Of
+/// equal elements, the one first in x comes first, regardless of its index.
+ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes = {});
+
+/// Parts of x along `axis`, of the extents `sizes`, which add up to the axis' extent.
+std::vector<Tensor> split(Tensor x, std::vector<SizeExpr> sizes, std::int64_t axis);
+/// `num_parts` equal parts; the extent must be a constant multiple of that, or known to be a multiple.
+std::vector<Tensor> split(Tensor x, std::int64_t num_parts, std::int64_t axis);
+/// Joins tensors of one type along a new axis of the result.
+Tensor stack(std::span<const Tensor> tensors, std::int64_t axis);
+inline Tensor stack(std::initializer_list<Tensor> tensors, std::int64_t axis) {
+  return stack(std::span(tensors.begin(), tensors.size()), axis);
+}
+/// Drops axes of extent 1.
+Tensor squeeze(Tensor x, std::vector<std::int64_t> axes);
+/// Adds axes of extent 1; `axes` are the result's.
+Tensor unsqueeze(Tensor x, std::vector<std::int64_t> axes);
+/// Repeats x `repeats[d]` times along each dim d.
+Tensor tile(Tensor x, std::vector<SizeExpr> repeats);
+/// Reverses the order along each of `axes`.
+Tensor flip(Tensor x, std::vector<std::int64_t> axes);
+/// Moves elements `shift` places towards the end of `axis`, and those that leave it to its beginning.
+Tensor roll(Tensor x, std::int64_t shift, std::int64_t axis);
+/// Pads by the elements next to the border, mirrored at the outermost one: c b | a b c | b a. Each dim must be longer
+/// than its padding; if only a run can tell, it says so.
+Tensor pad_reflect(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high);
+/// Pads by the outermost element: a a | a b c | c c. A dim that is padded must not be empty.
+Tensor pad_edge(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high);
+/// How the channels of depth_to_space divide: [block, block, c] or [c, block, block]. ONNX calls them DCR and CRD.
+enum class DepthOrder { kBlockFirst, kChannelFirst };
+/// x[n, c * block^2, h, w] -> [n, c, h * block, w * block].
+Tensor depth_to_space(Tensor x, std::int64_t block, DepthOrder order = DepthOrder::kBlockFirst);
+/// x[n, c, h * block, w * block] -> [n, block^2 * c, h, w]: undoes depth_to_space of kBlockFirst.
+Tensor space_to_depth(Tensor x, std::int64_t block);
+/// x with the elements replaced that `indices` name along `axis`, as for take_along_axis. Indices and updates have one
+/// shape, which is that of x except along the axis. Of equal indices, the last one's update stays.
+Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
+
+/// Means and maxima over all dims behind the second of x[n, c, ...], which keep extent 1.
+Tensor global_avg_pool(Tensor x);
+Tensor global_max_pool(Tensor x);
+
+struct Pool1dAttributes {
+  std::int64_t window = 2;
+  std::int64_t stride = 2;
+  std::int64_t padding_low = 0;
+  std::int64_t padding_high = 0;
+  bool count_include_pad = false;  // avg_pool1d only
+};
+/// x[n,c,w] -> [n,c,w'], like max_pool2d and avg_pool2d.
+Tensor max_pool1d(Tensor x, Pool1dAttributes attributes = {});
+Tensor avg_pool1d(Tensor x, Pool1dAttributes attributes = {});
+
+struct Conv1dAttributes {
+  std::int64_t stride = 1;
+  std::int64_t padding_low = 0;
+  std::int64_t padding_high = 0;
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+};
+/// x[n,c,w], weights[o,c/groups,kw] -> [n,o,w'].
+Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes = {});
+
+enum class ResizeMode { kNearest, kLinear };
+/// Maps point i of `to` result points to a position among `from` operand points: (i + 1/2) * from / to - 1/2; i * (from
+/// - 1) / (to - 1), or 0 if there is one result point; i * from / to.
+enum class ResizeCoordinates { kHalfPixel, kAlignCorners, kAsymmetric };
+/// Resizes x to `sizes` points along `axes`. kNearest takes the nearer operand point, the lower one on a tie; with
+/// kAsymmetric it takes the point below. kLinear interpolates between the two neighbours. Positions outside the operand
+/// are clamped to its ends.
+Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> sizes, ResizeMode mode,
+              ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel);
+
+/// "ij,jk->ik": multiplies the operands from left to right, summing over the letters missing from the result.
+Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
+inline Tensor einsum(std::string_view equation, std::initializer_list<Tensor> operands) {
+  return einsum(equation, std::span(operands.begin(), operands.size()));
+}
+
+/// round(x / scale) + zero_point, saturated to zero_point's dtype. Scale and zero_point are scalars or have one element
+/// per index of `axis`.
+Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis = -1);
+/// (x - zero_point) * scale, in scale's dtype.
+Tensor dequantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis = -1);
+
+struct AttentionOptions {
+  /// Bool: a position takes part where it is true. Numbers: added to the scores. Broadcast to the scores' shape.
+  Tensor mask = {};
+  std::optional<double> scale = {};  // of the scores; default: 1 / sqrt(d)
+  /// Query i of m sees keys up to i + n - m: the last query sees all n.
+  bool is_causal = false;
+};
+/// softmax(query * key^T * scale + mask) * value, for query[..., m, d], key[..., n, d], value[..., n, e]. Where key and
+/// value have fewer heads in dim -3 than the query, each head serves a group of neighbouring query heads. A query that
+/// sees no key gives NaN. Source: Vaswani et al., arXiv:1706.03762; of groups, Ainslie et al., arXiv:2305.13245.
+Tensor attention(Tensor query, Tensor key, Tensor value, AttentionOptions options = {});
+Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optional<double> scale = {});
+/// Rotates pairs of x[..., n, d] by angles whose cosines and sines are [n, d / 2], or broadcast to that: the first half
+/// of the last dim with the second, or neighbours if `interleaved`. Source: Su et al., arXiv:2104.09864.
+Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved = false);
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dim. Source: Ba et al., arXiv:1607.06450.
+Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5);
+
+/// Random bits, u32: a function of the seed (u64, a scalar) and of each element's position alone, so that runs repeat
+/// on every target. Source: Philox 4x32-10, Salmon et al., SC 2011.
+Tensor random_bits(Tensor seed, Shape shape);
+/// Uniform in [0, 1), f32, on multiples of 2^-24.
+Tensor random_uniform(Tensor seed, Shape shape);
+/// i64: `num_samples` indices along the last dim of logits[..., n], drawn with replacement with the probabilities of
+/// softmax(logits). Source: the Gumbel-max trick, Maddison et al., arXiv:1411.0030.
+Tensor multinomial(Tensor logits, Tensor seed, std::int64_t num_samples);
+
+}  // namespace millrace

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "millrace/base/status.h"
+
+namespace millrace {
+
+/// In which order the steps of a schedule stand, and which of them may run concurrently.
+enum class ScheduleOrder : std::uint8_t {
+  kStrict,           // the graph's order with a barrier after each step, for debugging
+  kLeastPeak,        // the order that was found to need the least memory: never more than the graph's order
+  kMostConcurrency,  // each step as soon as its operands are there, or later where that needs no more memory
+};
+
+/// "strict", "least-peak", "most-concurrency".
+std::string_view to_text(ScheduleOrder);
+Result<ScheduleOrder> parse_schedule_order(std::string_view);
+
+}  // namespace millrace

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "millrace/graph/schedule.h"
+
+namespace millrace {
+
+/// What a schedule costs, in numbers.
+struct ScheduleStatistics {
+  ScheduleOrder order = ScheduleOrder::kMostConcurrency;
+  std::size_t num_dispatches = 0;
+  std::size_t num_copies = 0;    // of values; those by kernels are among the dispatches, too
+  std::size_t num_waits = 0;     // steps that wait for earlier ones
+  std::size_t num_barriers = 0;  // what they wait for
+  /// What a run takes of the slab, and the most that lives at one timepoint, which no packing can go below; alignment
+  /// included. Absent if it depends on a symbol without a value.
+  std::optional<std::int64_t> peak_bytes = {}, lower_bound_bytes = {};
+  std::int64_t constant_bytes = 0;
+  friend bool operator==(const ScheduleStatistics&, const ScheduleStatistics&) = default;
+};
+
+/// Precondition: verify(schedule) is ok.
+ScheduleStatistics measure_schedule(const Schedule&, const SymbolValues& = {});
+/// An object with the members' names; null for what is absent.
+std::string to_json(const ScheduleStatistics&);
+
+}  // namespace millrace

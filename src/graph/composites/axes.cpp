@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/composites/axes.h"
+
+#include "graph/composites/composite.h"
+
+namespace millrace {
+
+std::optional<std::vector<bool>> find_axes(std::string_view composite, Tensor x, std::span<const std::int64_t> axes,
+                                           std::size_t rank) {
+  std::vector<bool> is_named(rank);
+  const auto signed_rank = static_cast<std::int64_t>(rank);
+  for (const std::int64_t axis : axes) {
+    if (axis < -signed_rank || axis >= signed_rank) {
+      refuse(*x.builder(), composite,
+             fmt::format("axis is {}, expected {} to {} for operand 0, {}; choose one of these", axis, -signed_rank,
+                         signed_rank - 1, x.type().to_text()));
+      return std::nullopt;
+    }
+    const auto dim = static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
+    if (is_named[dim]) {
+      refuse(*x.builder(), composite, fmt::format("axis {} is there already; name each axis once", axis));
+      return std::nullopt;
+    }
+    is_named[dim] = true;
+  }
+  return is_named;
+}
+
+std::optional<std::size_t> find_axis(std::string_view composite, Tensor x, std::int64_t axis) {
+  const std::optional<std::vector<bool>> is_named = find_axes(composite, x, std::span(&axis, 1), x.shape().rank());
+  if (!is_named) return std::nullopt;
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(x.shape().rank()) : axis);
+}
+
+}  // namespace millrace

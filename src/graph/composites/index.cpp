@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/composites/index.h"
+
+namespace millrace {
+
+Tensor positions(GraphBuilder& graph, const Shape& shape, std::size_t axis) {
+  return broadcast(iota(graph, DType::kI64, {shape[axis]}, 0), shape, {static_cast<std::int64_t>(axis)});
+}
+
+Tensor or_outside(Tensor is_inside, Tensor index, const SizeExpr& extent) {
+  if (!index.is_valid()) return {};
+  return select(is_inside, index, broadcast_to(size_of(*index.builder(), extent), index.shape()));
+}
+
+}  // namespace millrace

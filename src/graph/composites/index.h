@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "graph/composites/composite.h"
+
+namespace millrace {
+
+/// The i64 index along dim `axis` of each element of `shape`.
+Tensor positions(GraphBuilder& graph, const Shape& shape, std::size_t axis);
+
+/// `index` where `is_inside` holds, elsewhere `extent`: a gather along an axis of that extent then reports it.
+Tensor or_outside(Tensor is_inside, Tensor index, const SizeExpr& extent);
+
+}  // namespace millrace

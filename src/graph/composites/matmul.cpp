@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+
+#include "graph/composites/composite.h"
+
+namespace millrace {
+namespace {
+
+/// The dims before the last two.
+Shape batch_of(const Shape& shape) {
+  return Shape(std::vector<SizeExpr>(shape.dims().begin(), shape.dims().end() - 2));
+}
+
+Tensor spread_batch(Tensor x, const Shape& batch) {
+  if (batch_of(x.shape()) == batch) return x;
+  std::vector<SizeExpr> dims = batch.dims();
+  dims.insert(dims.end(), x.shape().dims().end() - 2, x.shape().dims().end());
+  return broadcast_to(x, Shape(std::move(dims)));
+}
+
+}  // namespace
+
+Tensor matmul(Tensor x, Tensor y) try {
+  GraphBuilder* builder = builder_of({x, y});
+  if (builder == nullptr) return {};
+  if (!x.is_valid() || !y.is_valid()) return builder->op1(Op::dot, {x, y}, DotAttrs{});
+  const auto x_rank = static_cast<std::int64_t>(x.shape().rank()), y_rank = static_cast<std::int64_t>(y.shape().rank());
+  if (x_rank == 0 || y_rank == 0) {
+    return refuse(*builder, "matmul",
+                  fmt::format("operands are {} and {}, expected at least a vector on each side; multiply a scalar by *",
+                              x.type().to_text(), y.type().to_text()));
+  }
+  DotAttrs attributes;
+  attributes.x_contract = {x_rank - 1};
+  attributes.y_contract = {std::max<std::int64_t>(y_rank - 2, 0)};
+  // Without batch dims on the right, or rows on the left, one product of two matrices is all there is.
+  if (y_rank <= 2 || x_rank == 1) return builder->op1(Op::dot, {x, y}, std::move(attributes));
+  const Shape batches[] = {batch_of(x.shape()), batch_of(y.shape())};
+  const std::optional<Shape> batch = joint_shape(batches);
+  if (!batch) {
+    return refuse(
+        *builder, "matmul",
+        fmt::format("operands are {} and {}, expected batch dims that are equal or 1, from the third last on; "
+                    "reshape or broadcast one",
+                    x.type().to_text(), y.type().to_text()));
+  }
+  x = spread_batch(x, *batch);
+  y = spread_batch(y, *batch);
+  if (!x.is_valid() || !y.is_valid()) return {};
+  const auto rank = static_cast<std::int64_t>(batch->rank());
+  attributes.x_batch.resize(batch->rank());
+  std::iota(attributes.x_batch.begin(), attributes.x_batch.end(), 0);
+  attributes.y_batch = attributes.x_batch;
+  attributes.x_contract = {rank + 1};
+  attributes.y_contract = {rank};
+  return builder->op1(Op::dot, {x, y}, std::move(attributes));
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, y}), "matmul");
+}
+
+}  // namespace millrace

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Composites that cut tensors into pieces, join them, and add or drop axes of extent 1.
+#include <algorithm>
+
+#include "graph/composites/axes.h"
+#include "graph/composites/composite.h"
+
+namespace millrace {
+namespace {
+
+/// Elements [start, stop) along `axis`, and all of the other dims.
+Tensor slice_axis(Tensor x, std::size_t axis, const SizeExpr& start, const SizeExpr& stop) {
+  std::vector<SizeExpr> starts(x.shape().rank(), 0), stops = x.shape().dims();
+  starts[axis] = start;
+  stops[axis] = stop;
+  return slice(x, std::move(starts), std::move(stops));
+}
+
+}  // namespace
+
+std::vector<Tensor> split(Tensor x, std::vector<SizeExpr> sizes, std::int64_t axis) try {
+  std::vector<Tensor> parts(sizes.size());
+  if (!x.is_valid()) return parts;
+  const std::optional<std::size_t> dim = find_axis("split", x, axis);
+  if (!dim) return parts;
+  SizeExpr sum = 0;
+  for (const SizeExpr& size : sizes) sum = sum + size;
+  if (sum != x.shape()[*dim]) {
+    refuse(*x.builder(), "split",
+           fmt::format("sizes add up to {}, expected {}, the extent of axis {} of {}; correct them", sum.to_text(),
+                       x.shape()[*dim].to_text(), *dim, x.type().to_text()));
+    return parts;
+  }
+  SizeExpr start = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    parts[i] = slice_axis(x, *dim, start, start + sizes[i]);
+    start = start + sizes[i];
+  }
+  return parts;
+} catch (const std::bad_alloc&) {
+  fail_without_memory(builder_of({x}), "split");
+  return {};
+}
+
+std::vector<Tensor> split(Tensor x, std::int64_t num_parts, std::int64_t axis) try {
+  if (!x.is_valid()) return std::vector<Tensor>(static_cast<std::size_t>(std::clamp<std::int64_t>(num_parts, 0, 1024)));
+  const std::optional<std::size_t> dim = find_axis("split", x, axis);
+  if (!dim) return {};
+  const SizeExpr extent = x.shape()[*dim];
+  if (num_parts < 1 || extent.known_multiple() % num_parts != 0) {
+    refuse(*x.builder(), "split",
+           fmt::format("{} equal parts of axis {} of {}, expected a number that divides its extent; give the sizes",
+                       num_parts, *dim, x.type().to_text()));
+    return {};
+  }
+  return split(x, std::vector<SizeExpr>(static_cast<std::size_t>(num_parts), floor_div(extent, num_parts)), axis);
+} catch (const std::bad_alloc&) {
+  fail_without_memory(builder_of({x}), "split");
+  return {};
+}
+
+Tensor unsqueeze(Tensor x, std::vector<std::int64_t> axes) try {
+  if (!x.is_valid()) return {};
+  const std::size_t rank = x.shape().rank() + axes.size();
+  const std::optional<std::vector<bool>> is_new = find_axes("unsqueeze", x, axes, rank);
+  if (!is_new) return {};
+  std::vector<SizeExpr> dims;
+  std::size_t from = 0;
+  for (std::size_t d = 0; d < rank; ++d) dims.push_back((*is_new)[d] ? SizeExpr(1) : x.shape()[from++]);
+  return reshape(x, Shape(std::move(dims)));
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "unsqueeze");
+}
+
+Tensor squeeze(Tensor x, std::vector<std::int64_t> axes) try {
+  if (!x.is_valid()) return {};
+  const std::optional<std::vector<bool>> is_gone = find_axes("squeeze", x, axes, x.shape().rank());
+  if (!is_gone) return {};
+  std::vector<SizeExpr> dims;
+  for (std::size_t d = 0; d < x.shape().rank(); ++d) {
+    const SizeExpr& extent = x.shape()[d];
+    if (!(*is_gone)[d]) {
+      dims.push_back(extent);
+    } else if (!extent.is(1)) {
+      return refuse(*x.builder(), "squeeze",
+                    fmt::format("axis {} of {} has extent {}, expected 1; choose another axis", d, x.type().to_text(),
+                                extent.to_text()));
+    }
+  }
+  return reshape(x, Shape(std::move(dims)));
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "squeeze");
+}
+
+Tensor stack(std::span<const Tensor> tensors, std::int64_t axis) try {
+  std::vector<Tensor> pieces;
+  for (const Tensor& tensor : tensors) pieces.push_back(unsqueeze(tensor, {axis}));
+  return concat(pieces, axis);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of(tensors), "stack");
+}
+
+Tensor roll(Tensor x, std::int64_t shift, std::int64_t axis) try {
+  if (!x.is_valid()) return {};
+  const std::optional<std::size_t> dim = find_axis("roll", x, axis);
+  if (!dim) return {};
+  const SizeExpr extent = x.shape()[*dim];
+  if (extent.is(0)) return x;
+  if (extent.is_constant()) {
+    const std::int64_t first = (extent.constant() - shift % extent.constant()) % extent.constant();
+    if (first == 0) return x;
+    Tensor head = slice_axis(x, *dim, first, extent);
+    return concat({head, slice_axis(x, *dim, 0, first)}, axis);
+  }
+  // Only a run knows where the row is cut.
+  GraphBuilder& graph = *x.builder();
+  Tensor size = size_of(graph, extent);
+  Tensor moved = iota(graph, DType::kI64, {extent}, 0) - shift;
+  return gather(x, rem(rem(moved, size) + size, size), axis);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "roll");
+}
+
+Tensor flip(Tensor x, std::vector<std::int64_t> axes) try {
+  if (!x.is_valid()) return {};
+  const std::optional<std::vector<bool>> is_flipped = find_axes("flip", x, axes, x.shape().rank());
+  if (!is_flipped) return {};
+  GraphBuilder& graph = *x.builder();
+  for (std::size_t d = 0; d < is_flipped->size() && x.is_valid(); ++d) {
+    if (!(*is_flipped)[d]) continue;
+    const SizeExpr extent = x.shape()[d];
+    Tensor last = size_of(graph, extent) - 1;
+    x = gather(x, last - iota(graph, DType::kI64, {extent}, 0), static_cast<std::int64_t>(d));
+  }
+  return x;
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "flip");
+}
+
+/// One axis after another, with the dims before and behind it taken together: the rank stays below the limit.
+Tensor tile(Tensor x, std::vector<SizeExpr> repeats) try {
+  if (!x.is_valid()) return {};
+  if (repeats.size() != x.shape().rank()) {
+    return refuse(
+        *x.builder(), "tile",
+        fmt::format("{} repeats for {}, expected one per dim; correct them", repeats.size(), x.type().to_text()));
+  }
+  for (std::size_t d = 0; d < repeats.size() && x.is_valid(); ++d) {
+    if (repeats[d].is(1)) continue;
+    std::vector<SizeExpr> dims = x.shape().dims();
+    SizeExpr before = 1, rest = 1;
+    for (std::size_t i = 0; i < dims.size(); ++i) (i < d ? before : rest) = (i < d ? before : rest) * dims[i];
+    dims[d] = dims[d] * repeats[d];
+    Tensor repeated = broadcast(reshape(x, {before, rest}), {before, repeats[d], rest}, {0, 2});
+    x = reshape(repeated, Shape(std::move(dims)));
+  }
+  return x;
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "tile");
+}
+
+}  // namespace millrace

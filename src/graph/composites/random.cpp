@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "graph/composites/composite.h"
+
+namespace millrace {
+namespace {
+
+/// 32-bit words, held in u64 so that products keep all their bits.
+using Words = std::array<Tensor, 4>;
+
+constexpr std::uint64_t kWord = std::uint64_t{1} << 32;
+
+Tensor low_word(Tensor x) { return logical_and(x, kWord - 1); }
+Tensor high_word(Tensor x) { return x / kWord; }
+
+/// Ten rounds; the key is the seed's two words.
+/// Source: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011.
+Words philox(Words counter, Tensor seed) {
+  Tensor key[] = {low_word(seed), high_word(seed)};
+  for (int round = 0; round < 10; ++round) {
+    if (round > 0) {
+      key[0] = low_word(key[0] + std::uint64_t{0x9e3779b9});
+      key[1] = low_word(key[1] + std::uint64_t{0xbb67ae85});
+    }
+    Tensor first = counter[0] * std::uint64_t{0xd2511f53}, second = counter[2] * std::uint64_t{0xcd9e8d57};
+    Tensor left = logical_xor(logical_xor(high_word(second), counter[1]), key[0]);
+    Tensor right = logical_xor(logical_xor(high_word(first), counter[3]), key[1]);
+    counter = {left, low_word(second), right, low_word(first)};
+  }
+  return counter;
+}
+
+}  // namespace
+
+/// Element i is word i % 4 of the block whose counter is i / 4.
+Tensor random_bits(Tensor seed, Shape shape) try {
+  if (!seed.is_valid()) return {};
+  GraphBuilder& graph = *seed.builder();
+  if (seed.type() != TensorType{DType::kU64, {}}) {
+    return refuse(graph, "random_bits",
+                  fmt::format("seed is {}, expected u64[]; reshape or cast it", seed.type().to_text()));
+  }
+  const SizeExpr count = shape.num_elements(), num_blocks = ceil_div(count, 4);
+  Tensor block = iota(graph, DType::kU64, {num_blocks}, 0);
+  Tensor zero = graph.fill(DType::kU64, {num_blocks}, 0);
+  Tensor key = broadcast(seed, {num_blocks}, {});
+  const Words words = philox({low_word(block), high_word(block), zero, zero}, key);
+  Tensor bits = cast(stack(words, 1), DType::kU32);
+  return reshape(slice(reshape(bits, {num_blocks * 4}), {0}, {count}), std::move(shape));
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({seed}), "random_bits");
+}
+
+Tensor random_uniform(Tensor seed, Shape shape) try {
+  // The upper 24 bits, which f32 holds exactly.
+  Tensor upper = random_bits(seed, std::move(shape)) / std::uint32_t{1 << 8};
+  return cast(upper, DType::kF32) * 0x1p-24;
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({seed}), "random_uniform");
+}
+
+Tensor multinomial(Tensor logits, Tensor seed, std::int64_t num_samples) try {
+  if (!logits.is_valid() || !seed.is_valid()) return {};
+  const Shape shape = logits.shape();
+  if (shape.rank() < 1 || num_samples < 0 || !is_float(logits.dtype())) {
+    return refuse(*logits.builder(), "multinomial",
+                  fmt::format("logits are {} and {} samples are asked for, expected floats of rank 1 or more and 0 or "
+                              "more samples; correct them",
+                              logits.type().to_text(), num_samples));
+  }
+  std::vector<SizeExpr> dims = shape.dims();
+  dims.insert(dims.end() - 1, num_samples);
+  // -log(-log(u)) has Gumbel's distribution for u in (0, 1); u + 2^-25 is never 0 or 1.
+  Tensor uniform = random_uniform(seed, Shape(dims)) + 0x1p-25;
+  Tensor noise = -log(-log(uniform));
+  Tensor spread = unsqueeze(cast(logits, DType::kF32), {-2});
+  return argmax(noise + spread, -1);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({logits, seed}), "multinomial");
+}
+
+}  // namespace millrace

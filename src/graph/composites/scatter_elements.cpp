@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/composites/axes.h"
+#include "graph/composites/composite.h"
+#include "graph/composites/index.h"
+
+namespace millrace {
+
+/// A scatter along one axis of x as a vector.
+Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) try {
+  if (!x.is_valid() || !indices.is_valid() || !updates.is_valid()) return {};
+  GraphBuilder& graph = *x.builder();
+  const std::optional<std::size_t> dim = find_axis("scatter_elements", x, axis);
+  if (!dim) return {};
+  const Shape shape = x.shape(), chosen = indices.shape();
+  Shape expected = shape;
+  if (chosen.rank() == shape.rank()) expected[*dim] = chosen[*dim];
+  if (!is_integer(indices.dtype()) || chosen != expected || updates.shape() != chosen) {
+    return refuse(graph, "scatter_elements",
+                  fmt::format("indices are {} and updates {}, expected integers and one shape, that of operand 0, {}, "
+                              "but along axis {}; reshape or cast them",
+                              indices.type().to_text(), updates.type().to_text(), x.type().to_text(), *dim));
+  }
+  Tensor index = cast(indices, DType::kI64), size = size_of(graph, shape[*dim]);
+  Tensor is_negative = less(index, 0);
+  Tensor wrapped = select(is_negative, index + size, index);
+  Tensor not_below = greater_equal(wrapped, 0);
+  Tensor inside = logical_and(not_below, less(wrapped, size));
+  Tensor flat;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    Tensor part = d == *dim ? wrapped : positions(graph, chosen, d);
+    flat = d == 0 ? part : flat * size_of(graph, shape[d]) + part;
+  }
+  const SizeExpr count = shape.num_elements(), num_updates = chosen.num_elements();
+  flat = reshape(or_outside(inside, flat, count), {num_updates});
+  Tensor vector = reshape(x, {count});
+  return reshape(scatter(vector, flat, reshape(updates, {num_updates}), 0), shape);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, indices, updates}), "scatter_elements");
+}
+
+}  // namespace millrace

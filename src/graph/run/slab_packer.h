@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace millrace {
+
+/// The timepoints from which to which a transient lives, both included.
+struct Lifespan {
+  std::uint32_t first = 0, last = 0;
+
+  bool meets(const Lifespan& other) const { return first <= other.last && other.first <= last; }
+};
+
+/// What a packing places: a transient of a known size, which is a multiple of Buffer::kAlignment.
+struct PackedTransient {
+  std::int64_t bytes = 0;
+  Lifespan life;
+  std::uint32_t number = 0;
+};
+
+/// The orders in which transients are placed, each at the lowest offset where nothing placed before it lives at the
+/// same time. None is best for all schedules, so a packing tries them and keeps the smallest result.
+enum class PackOrder : std::uint8_t { kLargest, kLargestArea, kLongest, kEarliest };
+inline constexpr PackOrder kPackOrders[] = {PackOrder::kLargest, PackOrder::kLargestArea, PackOrder::kLongest,
+                                            PackOrder::kEarliest};
+bool is_packed_before(PackOrder, const PackedTransient&, const PackedTransient&);
+
+/// How often a packing is repaired: the transient that ends last is placed first instead.
+inline constexpr int kMaxRepairs = 24;
+/// Beyond so many transients, one result in the best order must do.
+inline constexpr std::size_t kMaxRepaired = 2000;
+
+/// Orders `transients` in one way after another. `place()` packs them in their present order and returns the end of
+/// all; `end_of(transient)` is where that has put it; `keep()` keeps the packing, the best so far. Stops at `least`
+/// bytes. Returns the best end.
+template <class Place, class EndOf, class Keep>
+std::int64_t find_best_packing(std::vector<PackedTransient>& transients, std::int64_t least, const Place& place,
+                               const EndOf& end_of, const Keep& keep) {
+  std::optional<std::int64_t> best;
+  const auto attempt = [&] {
+    const std::int64_t end = place();
+    if (best && *best <= end) return false;
+    best = end;
+    keep();
+    return true;
+  };
+  const auto sort = [&](PackOrder order) {
+    std::ranges::sort(transients, [&](const auto& a, const auto& b) { return is_packed_before(order, a, b); });
+  };
+  PackOrder best_order{};
+  for (const PackOrder order : kPackOrders) {
+    sort(order);
+    if (attempt()) best_order = order;
+    if (*best <= least) return *best;
+  }
+  if (transients.size() > kMaxRepaired) return *best;
+  sort(best_order);
+  place();
+  for (int i = 0; i < kMaxRepairs && *best > least; ++i) {
+    const auto last = std::ranges::max_element(transients, {}, end_of);
+    std::rotate(transients.begin(), last, last + 1);
+    attempt();
+  }
+  return *best;
+}
+
+/// The largest sum of sizes that live at one timepoint. No packing needs less.
+std::int64_t most_live_bytes(std::span<const PackedTransient>);
+
+/// Packs the same transients again and again, for sizes that are known only when a run binds them.
+class SlabPacker {
+ public:
+  /// Nothing for more than a million pairs that live together: their memory would cost more than it saves.
+  static std::optional<SlabPacker> create(std::span<const Lifespan>);
+
+  /// `bytes` has one size per life, a multiple of Buffer::kAlignment. Returns the bytes that the slab needs. Allocates
+  /// nothing.
+  std::int64_t pack(std::span<const std::int64_t> bytes);
+  /// Where pack() has placed each.
+  std::span<const std::int64_t> offsets() const { return offsets_; }
+
+ private:
+  struct Interval {
+    std::int64_t begin = 0, end = 0;
+  };
+  SlabPacker() = default;
+  std::int64_t place_all();
+  std::int64_t lowest_place(const PackedTransient&);
+
+  std::vector<PackedTransient> transients_;   // in the order in which they are placed
+  std::vector<std::uint32_t> neighbours_;     // for each number, the numbers that live at the same time
+  std::vector<std::size_t> first_neighbour_;  // per number, and the end
+  std::vector<std::int64_t> bytes_, offsets_, trial_;
+  std::vector<bool> is_placed_;
+  std::vector<Interval> taken_;
+  std::vector<std::int64_t> changes_;  // of what lives, per timepoint
+};
+
+}  // namespace millrace

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding the order that needs the least memory is NP-hard. Two searches that are good on graphs which are nearly trees
+// or chains give candidates, of which the best one is chosen by counting.
+#include <algorithm>
+#include <numeric>
+
+#include "graph/stream/least_peak.h"
+#include "graph/stream/work_units.h"
+#include "millrace/base/saturating.h"
+
+namespace millrace {
+namespace {
+
+/// The sample that the searches look at: middle sizes.
+constexpr std::size_t kSample = 1;
+
+/// The bytes that a unit begins to use, and those that it is the last to use.
+class UnitBytes {
+ public:
+  UnitBytes(const Schedule& schedule, const SampleSizes& sizes, const std::vector<WorkUnit>& units) : units_(units) {
+    resources_of_.resize(units.size());
+    users_left_.resize(schedule.resources.size());
+    is_begun_.resize(schedule.resources.size());
+    bytes_.resize(schedule.resources.size());
+    for (std::uint32_t i = 0; i < schedule.resources.size(); ++i) bytes_[i] = sizes[ResourceId{i}][kSample];
+    for (std::uint32_t i = 0; i < units.size(); ++i) {
+      std::vector<std::uint32_t>& used = resources_of_[i];
+      for (std::uint32_t k = 0; k < units[i].num_steps; ++k) {
+        for (const ResourceUse& use : schedule.steps[StepId{units[i].first_step + k}].uses) {
+          if (bytes_[index_of(use.resource)] > 0) used.push_back(index_of(use.resource));
+        }
+      }
+      std::ranges::sort(used);
+      const auto repeated = std::ranges::unique(used);
+      used.erase(repeated.begin(), repeated.end());
+      for (const std::uint32_t resource : used) ++users_left_[resource];
+    }
+  }
+
+  /// What stays alive through the unit, less what was before it: negative if it frees more than it begins.
+  std::int64_t growth(std::uint32_t unit) const {
+    std::int64_t bytes = 0;
+    for (const std::uint32_t resource : resources_of_[unit]) {
+      const bool begins = !is_begun_[resource], ends = users_left_[resource] == 1;
+      if (begins && !ends) bytes = saturating::add(bytes, bytes_[resource]);
+      if (ends && !begins) bytes = saturating::subtract(bytes, bytes_[resource]);
+    }
+    return bytes;
+  }
+  /// What the unit begins to use and leaves to others, and what only it uses.
+  std::int64_t result_bytes(std::uint32_t unit) const { return sum(unit, false); }
+  std::int64_t scratch_bytes(std::uint32_t unit) const { return sum(unit, true); }
+  void run(std::uint32_t unit) {
+    for (const std::uint32_t resource : resources_of_[unit]) {
+      is_begun_[resource] = true;
+      --users_left_[resource];
+    }
+  }
+
+ private:
+  /// Before any unit runs. A resource with several writers counts for each of them.
+  std::int64_t sum(std::uint32_t unit, bool of_its_own) const {
+    std::int64_t bytes = 0;
+    for (const std::uint32_t resource : resources_of_[unit]) {
+      const bool is_operand = std::ranges::any_of(units_[unit].needs, [&](std::uint32_t needed) {
+        return std::ranges::binary_search(resources_of_[needed], resource);
+      });
+      if (!is_operand && (users_left_[resource] == 1) == of_its_own) bytes = saturating::add(bytes, bytes_[resource]);
+    }
+    return bytes;
+  }
+
+  const std::vector<WorkUnit>& units_;
+  std::vector<std::vector<std::uint32_t>> resources_of_;  // sorted
+  std::vector<std::uint32_t> users_left_;
+  std::vector<bool> is_begun_;
+  std::vector<std::int64_t> bytes_;
+};
+
+using UnitOrder = std::vector<std::uint32_t>;
+
+/// Depth first from the last units: of a unit's operands, the one whose own work needs most beyond its result comes
+/// first. The best order if the graph is a tree. Source: Liu, "On the storage requirement in the out-of-core
+/// multifrontal method", ACM TOMS 12(3), 1986.
+UnitOrder order_depth_first(std::vector<WorkUnit> units, const UnitBytes& bytes) {
+  std::vector<std::int64_t> result(units.size()), peak(units.size());
+  for (std::uint32_t i = 0; i < units.size(); ++i) {
+    result[i] = bytes.result_bytes(i);
+    std::ranges::stable_sort(units[i].needs, [&](std::uint32_t a, std::uint32_t b) {
+      return saturating::subtract(peak[a], result[a]) > saturating::subtract(peak[b], result[b]);
+    });
+    std::int64_t held = 0;
+    for (const std::uint32_t needed : units[i].needs) {
+      peak[i] = std::max(peak[i], saturating::add(held, peak[needed]));
+      held = saturating::add(held, result[needed]);
+    }
+    peak[i] = std::max(peak[i], saturating::add(held, saturating::add(result[i], bytes.scratch_bytes(i))));
+  }
+  UnitOrder order;
+  std::vector<bool> is_done(units.size());
+  std::vector<std::pair<std::uint32_t, bool>> open;  // an explicit stack: a chain may be as long as the graph
+  for (std::uint32_t i = 0; i < units.size(); ++i) {
+    if (!units[i].readers.empty()) continue;
+    open.emplace_back(i, false);
+    while (!open.empty()) {
+      const auto [unit, is_ready] = open.back();
+      open.pop_back();
+      if (is_done[unit]) continue;
+      if (is_ready) {
+        is_done[unit] = true;
+        order.push_back(unit);
+        continue;
+      }
+      open.emplace_back(unit, true);
+      for (auto needed = units[unit].needs.rbegin(); needed != units[unit].needs.rend(); ++needed) {
+        if (!is_done[*needed]) open.emplace_back(*needed, false);
+      }
+    }
+  }
+  return order;
+}
+
+/// Always the unit that makes the live set grow least, of those that became ready last.
+UnitOrder order_by_growth(const std::vector<WorkUnit>& units, UnitBytes bytes) {
+  constexpr std::size_t kMaxCompared = 64;
+  std::vector<std::size_t> missing;
+  UnitOrder order, ready;
+  for (std::uint32_t i = 0; i < units.size(); ++i) missing.push_back(units[i].needs.size());
+  for (std::uint32_t i = static_cast<std::uint32_t>(units.size()); i-- > 0;) {
+    if (missing[i] == 0) ready.push_back(i);
+  }
+  while (!ready.empty()) {
+    const std::size_t first = ready.size() - std::min(ready.size(), kMaxCompared);
+    std::size_t best = ready.size() - 1;
+    std::int64_t least = bytes.growth(ready[best]);
+    for (std::size_t i = best; i-- > first;) {
+      const std::int64_t growth = bytes.growth(ready[i]);
+      if (growth < least) best = i, least = growth;
+    }
+    const std::uint32_t unit = ready[best];
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(best));
+    order.push_back(unit);
+    bytes.run(unit);
+    for (const std::uint32_t reader : units[unit].readers) {
+      if (--missing[reader] == 0) ready.push_back(reader);
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::uint32_t>> find_frugal_orders(const Schedule& schedule, const SampleSizes& sizes) {
+  std::vector<std::vector<std::uint32_t>> orders(1);
+  orders[0].resize(schedule.steps.size());
+  std::iota(orders[0].begin(), orders[0].end(), 0);
+  const std::optional<std::vector<WorkUnit>> units = find_work_units(schedule);
+  if (!units) return orders;
+  const UnitBytes bytes(schedule, sizes, *units);
+  for (const UnitOrder& unit_order : {order_depth_first(*units, bytes), order_by_growth(*units, bytes)}) {
+    std::vector<std::uint32_t>& steps = orders.emplace_back();
+    for (const std::uint32_t unit : unit_order) {
+      for (std::uint32_t k = 0; k < (*units)[unit].num_steps; ++k) steps.push_back((*units)[unit].first_step + k);
+    }
+  }
+  return orders;
+}
+
+}  // namespace millrace

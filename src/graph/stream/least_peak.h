@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "graph/stream/sample_sizes.h"
+
+namespace millrace {
+
+/// Orders of the steps that may need little memory, by their present numbers. The first is the present order.
+std::vector<std::vector<std::uint32_t>> find_frugal_orders(const Schedule&, const SampleSizes&);
+
+/// Puts the steps into this order. Neighbours that need no barrier share a timepoint if the largest live set of no
+/// sample grows by it.
+void place_in_order(Schedule&, const std::vector<std::uint32_t>& order, const SampleSizes&);
+
+/// Gives each step a timepoint of its own, in the present order.
+void place_strictly(Schedule&);
+
+}  // namespace millrace

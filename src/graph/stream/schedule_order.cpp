@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/graph/schedule_order.h"
+
+#include <fmt/format.h>
+
+#include "millrace/base/printable.h"
+
+namespace millrace {
+namespace {
+
+constexpr ScheduleOrder kOrders[] = {ScheduleOrder::kStrict, ScheduleOrder::kLeastPeak,
+                                     ScheduleOrder::kMostConcurrency};
+
+}  // namespace
+
+std::string_view to_text(ScheduleOrder order) {
+  constexpr std::string_view kNames[] = {"strict", "least-peak", "most-concurrency"};
+  return kNames[static_cast<std::size_t>(order)];
+}
+
+Result<ScheduleOrder> parse_schedule_order(std::string_view text) {
+  for (const ScheduleOrder order : kOrders) {
+    if (to_text(order) == text) return order;
+  }
+  return invalid_argument(
+      fmt::format("order: found '{}', expected strict, least-peak or most-concurrency", printable(text)));
+}
+
+}  // namespace millrace

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <vector>
+
+#include "base/byte_set.h"
+#include "graph/stream/verify_schedule.h"
+#include "graph/stream/written_bytes.h"
+
+namespace millrace {
+namespace {
+
+/// Checks that every step can see what it reads, and that transients live as long as they are used.
+class OrderCheck {
+ public:
+  OrderCheck(const Schedule& schedule, ScheduleProblems& problems)
+      : schedule_(schedule), problems_(problems), seen_(schedule.resources.size()) {}
+
+  void run() {
+    const Step* before = nullptr;
+    for (const Step& step : schedule_.steps) {
+      if (before != nullptr && step.timepoint < before->timepoint) {
+        problems_.add("step {}: at @{}, after {} at @{}; order steps by timepoint", step.name, step.timepoint,
+                      before->name, before->timepoint);
+      }
+      before = &step;
+      for (const ResourceUse& use : step.uses) check(step, use);
+      for (const ResourceUse& use : step.uses) note(step, use);
+    }
+    for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+      const Resource& resource = schedule_.resources[ResourceId{i}];
+      const ByteRange whole{0, resource.size_bytes};
+      if (!resource.output || resource.size_bytes.upper_bound() <= 0 || seen_[i].written.contains(whole)) continue;
+      problems_.add("output {}: steps write only some of its {} bytes; write all of them", resource.name,
+                    resource.size_bytes.to_text());
+    }
+  }
+
+ private:
+  struct StepUse {
+    const Step* step;
+    const ResourceUse* use;
+  };
+  struct Seen {
+    WrittenBytes written = {};
+    ByteSet touched = {};
+    std::vector<StepUse> all_uses = {};
+    bool is_rewritten = false;  // some bytes were written after others had touched them
+    // At the timepoint of the step checked last:
+    std::vector<StepUse> uses = {};
+    ByteSet touched_now = {}, written_now = {};
+  };
+
+  void check(const Step& step, const ResourceUse& use) {
+    const Resource& resource = schedule_.resources[use.resource];
+    if (!resource.is_computed()) return;
+    Seen& seen = seen_[index_of(use.resource)];
+    const bool is_new_timepoint = !seen.uses.empty() && seen.uses.front().step->timepoint != step.timepoint;
+    if (is_new_timepoint) seen.touched_now = seen.written_now = {};
+    if (is_new_timepoint) seen.uses.clear();
+    check_written(step, use, resource, seen);
+    seen.is_rewritten |= use.is_written && seen.touched.may_overlap(schedule_.touched_bytes(use));
+    if (seen.is_rewritten) check_graph_order(step, use, resource, seen);
+    const ByteSet& others = use.is_written ? seen.touched_now : seen.written_now;
+    if (others.may_overlap(schedule_.touched_bytes(use))) find_meeting(step, use, resource, seen);
+    const bool lives = resource.first_timepoint <= step.timepoint && step.timepoint <= resource.last_timepoint;
+    if (resource.lifetime == Lifetime::kTransient && !lives) {
+      problems_.add("step {}: uses {} at @{}, which lives from @{} to @{}; let it live as long", step.name,
+                    resource.name, step.timepoint, resource.first_timepoint, resource.last_timepoint);
+    }
+  }
+
+  void check_written(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
+    const auto& [offset, length] = schedule_.touched_bytes(use);
+    if (use.is_written || length.upper_bound() <= 0) return;
+    if (seen.written.empty()) {
+      problems_.add("step {}: reads {}, which no earlier step writes; write it first", step.name, resource.name);
+      return;
+    }
+    if (seen.written.contains({offset, length})) return;
+    problems_.add("step {}: reads bytes [{}, {}) of {}, of which earlier steps write only some; write them first",
+                  step.name, offset.to_text(), (offset + length).to_text(), resource.name);
+  }
+
+  /// Bytes that are written once are right when they are read after that. Where they are written again, as scratch is,
+  /// only the graph's order tells which write a read needs.
+  void check_graph_order(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
+    for (const auto& [other_step, other] : seen.all_uses) {
+      if (other_step->number <= step.number || !do_meet(use, *other)) continue;
+      problems_.add(
+          "step {}: stands after {}, which the graph has later and which {} the same bytes of {}; keep their "
+          "order",
+          step.name, other_step->name, other->is_written ? "writes" : "reads", resource.name);
+      return;
+    }
+  }
+
+  /// Whether both may touch the same bytes, and one writes.
+  bool do_meet(const ResourceUse& a, const ResourceUse& b) const {
+    if (!a.is_written && !b.is_written) return false;
+    ByteSet bytes;
+    bytes.add(schedule_.touched_bytes(b));
+    return bytes.may_overlap(schedule_.touched_bytes(a));
+  }
+
+  /// Reports the first earlier step of the same timepoint that may touch the same bytes.
+  void find_meeting(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
+    for (const auto& [other_step, other] : seen.uses) {
+      if (other_step == &step || !do_meet(use, *other)) continue;
+      problems_.add("step {}: meets {}, which {} {} at the same timepoint @{}; put a barrier between them", step.name,
+                    other_step->name, other->is_written ? "writes" : "reads", resource.name, step.timepoint);
+      return;
+    }
+  }
+
+  void note(const Step& step, const ResourceUse& use) {
+    if (!schedule_.resources[use.resource].is_computed()) return;
+    Seen& seen = seen_[index_of(use.resource)];
+    const ByteRange bytes = schedule_.touched_bytes(use);
+    seen.uses.push_back({&step, &use});
+    seen.touched_now.add(bytes);
+    seen.touched.add(bytes);
+    seen.all_uses.push_back({&step, &use});
+    if (!use.is_written) return;
+    seen.written_now.add(bytes);
+    seen.written.add(bytes);
+  }
+
+  const Schedule& schedule_;
+  ScheduleProblems& problems_;
+  std::vector<Seen> seen_;
+};
+
+}  // namespace
+
+void check_step_order(const Schedule& schedule, ScheduleProblems& problems) { OrderCheck(schedule, problems).run(); }
+
+}  // namespace millrace

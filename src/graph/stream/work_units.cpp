@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/stream/work_units.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/byte_set.h"
+
+namespace millrace {
+namespace {
+
+bool is_constant(const ByteRange& range) {
+  return range.offset_bytes.is_constant() && range.length_bytes.is_constant();
+}
+
+/// Which units have touched which bytes of a resource, so far.
+class UnitAccesses {
+ public:
+  /// Adds the units that have written some of the bytes to `writers`.
+  void read(std::uint32_t unit, const ByteRange& bytes, std::vector<std::uint32_t>& writers) {
+    enter(unit);
+    own_.push_back({bytes, false});
+    for (const auto& [writer, written] : symbolic_writes_) {
+      if (may_meet(written, bytes)) writers.push_back(writer);
+    }
+    if (!is_constant(bytes)) {
+      for (const auto& [begin, write] : writes_) writers.push_back(write.unit);
+      return;
+    }
+    const std::int64_t begin = bytes.offset_bytes.constant(), end = begin + bytes.length_bytes.constant();
+    // Earlier ones end before.
+    for (auto at = writes_.lower_bound(begin - longest_write_); at != writes_.end() && at->first < end; ++at) {
+      if (at->second.end > begin) writers.push_back(at->second.unit);
+    }
+  }
+
+  /// False if another unit may have touched the bytes.
+  bool write(std::uint32_t unit, const ByteRange& bytes) {
+    enter(unit);
+    own_.push_back({bytes, true});
+    if (read_.may_overlap(bytes) || written_.may_overlap(bytes)) return false;
+    if (!is_constant(bytes)) {
+      symbolic_writes_.emplace_back(unit, bytes);
+    } else {
+      const std::int64_t begin = bytes.offset_bytes.constant(), length = bytes.length_bytes.constant();
+      writes_.emplace(begin, Write{unit, begin + length});
+      longest_write_ = std::max(longest_write_, length);
+    }
+    return true;
+  }
+
+ private:
+  struct Write {
+    std::uint32_t unit;
+    std::int64_t end;
+  };
+  struct Access {
+    ByteRange bytes;
+    bool is_written;
+  };
+  static bool may_meet(const ByteRange& a, const ByteRange& b) {
+    return ByteSpan{a.offset_bytes, a.offset_bytes + a.length_bytes}.may_meet(
+        {b.offset_bytes, b.offset_bytes + b.length_bytes});
+  }
+  /// A unit's own accesses are in order anyway.
+  void enter(std::uint32_t unit) {
+    if (unit_ != unit) {
+      for (const Access& access : own_) (access.is_written ? written_ : read_).add(access.bytes);
+      own_.clear();
+    }
+    unit_ = unit;
+  }
+
+  ByteSet read_, written_;  // by units before `unit_`
+  std::vector<Access> own_;
+  std::uint32_t unit_ = 0;
+  std::multimap<std::int64_t, Write> writes_;  // of constant bytes, by begin
+  std::int64_t longest_write_ = 0;
+  std::vector<std::pair<std::uint32_t, ByteRange>> symbolic_writes_;
+};
+
+std::vector<WorkUnit> cut_units(const Schedule& schedule) {
+  std::vector<WorkUnit> units;
+  const Step* before = nullptr;
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    const Step& step = schedule.steps[StepId{i}];
+    const bool continues = before != nullptr && step.region && before->region == step.region;
+    if (!continues) units.emplace_back().first_step = i;
+    ++units.back().num_steps;
+    before = &step;
+  }
+  return units;
+}
+
+}  // namespace
+
+std::optional<std::vector<WorkUnit>> find_work_units(const Schedule& schedule) {
+  std::vector<WorkUnit> units = cut_units(schedule);
+  IdVector<ResourceId, UnitAccesses> accesses;
+  accesses.resize(schedule.resources.size());
+  for (std::uint32_t i = 0; i < units.size(); ++i) {
+    WorkUnit& unit = units[i];
+    for (std::uint32_t k = 0; k < unit.num_steps; ++k) {
+      for (const ResourceUse& use : schedule.steps[StepId{unit.first_step + k}].uses) {
+        const ByteRange bytes = schedule.touched_bytes(use);
+        if (!schedule.resources[use.resource].is_computed() || bytes.length_bytes.upper_bound() <= 0) continue;
+        if (!use.is_written) {
+          accesses[use.resource].read(i, bytes, unit.needs);
+        } else if (!accesses[use.resource].write(i, bytes)) {
+          return {};
+        }
+      }
+    }
+    std::ranges::sort(unit.needs);
+    const auto repeated = std::ranges::unique(unit.needs);
+    unit.needs.erase(repeated.begin(), repeated.end());
+    std::erase(unit.needs, i);
+    for (const std::uint32_t needed : unit.needs) units[needed].readers.push_back(i);
+  }
+  return units;
+}
+
+}  // namespace millrace

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "millrace/graph/schedule.h"
+
+namespace millrace {
+
+/// Steps that stay together when the order of a schedule changes: a region's kernels, or a copy.
+struct WorkUnit {
+  std::uint32_t first_step = 0, num_steps = 0;
+  std::vector<std::uint32_t> needs, readers;  // units that come before it and after it; each once
+};
+
+/// The units in the schedule's order. Nothing if a unit writes bytes that an earlier unit may have touched: then only
+/// the present order is known to be right. O(n log n) in uses, except that each read of symbolic bytes is compared with
+/// all writes of its resource.
+std::optional<std::vector<WorkUnit>> find_work_units(const Schedule&);
+
+}  // namespace millrace

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/stream/written_bytes.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+bool is_constant(const ByteRange& range) {
+  return range.offset_bytes.is_constant() && range.length_bytes.is_constant();
+}
+
+}  // namespace
+
+void WrittenBytes::add(const ByteRange& range) {
+  is_empty_ = false;
+  SizeExpr begin = range.offset_bytes, end = begin + range.length_bytes;
+  if (is_constant(range)) constant_.insert(begin.constant(), end.constant());
+  if (begin == end) return;
+  if (const auto same = ends_.find(begin); same != ends_.end()) {
+    // Of two that begin together, the one that surely ends later has all.
+    if ((same->second - end).lower_bound() >= 0 || (end - same->second).lower_bound() < 0) return;
+    begins_.erase(same->second);
+    ends_.erase(same);
+  }
+  if (const auto before = begins_.find(begin); before != begins_.end()) {
+    begin = before->second;
+    ends_.erase(begin);
+    begins_.erase(before);
+  }
+  if (const auto after = ends_.find(end); after != ends_.end()) {
+    const SizeExpr last = after->second;
+    ends_.erase(after);
+    begins_.erase(last);
+    end = last;
+  }
+  join_overlapping(begin, end);
+  ends_.insert_or_assign(begin, end);
+  begins_.insert_or_assign(end, begin);
+}
+
+/// Extends the range by a span that it surely meets, and takes that away.
+void WrittenBytes::join_overlapping(SizeExpr& begin, SizeExpr& end) {
+  constexpr std::size_t kMaxCompared = 64;
+  std::size_t compared = 0;
+  for (auto span = ends_.begin(); span != ends_.end() && compared < kMaxCompared; ++compared) {
+    const auto& [other_begin, other_end] = *span;
+    const bool is_before = (begin - other_begin).lower_bound() >= 0 && (other_end - begin).lower_bound() >= 0 &&
+                           (end - other_end).lower_bound() >= 0;
+    const bool is_after = (other_begin - begin).lower_bound() >= 0 && (end - other_begin).lower_bound() >= 0 &&
+                          (other_end - end).lower_bound() >= 0;
+    if (!is_before && !is_after) {
+      ++span;
+      continue;
+    }
+    if (is_before) {
+      begin = other_begin;
+    } else {
+      end = other_end;
+    }
+    begins_.erase(other_end);
+    span = ends_.erase(span);
+  }
+}
+
+bool WrittenBytes::contains(const ByteRange& range) const {
+  const SizeExpr &begin = range.offset_bytes, end = begin + range.length_bytes;
+  if (is_constant(range) && constant_.contains(begin.constant(), end.constant())) return true;
+  return std::ranges::any_of(ends_, [&](const auto& span) {
+    return (begin - span.first).lower_bound() >= 0 && (span.second - end).lower_bound() >= 0;
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run's arguments are named: by order and by name, from everything that holds elements.
+#include <array>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "millrace/millrace.h"
+
+namespace millrace {
+namespace {
+
+/// y = x - w, z = x * s.
+Session make_session() {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {2, 2});
+  Tensor w = graph.input("w", DType::kF32, {2});
+  Tensor s = graph.input("s", DType::kF32, {});
+  graph.output("y", x - w);
+  graph.output("z", x * s);
+  return Session::create(compile(graph.finish().value()).value()).value();
+}
+
+constexpr std::array<float, 4> kY{-9, -18, -7, -16}, kZ{2, 4, 6, 8};
+
+TEST_CASE("a run takes braced lists of C arrays, scalars, spans of fixed extent and temporaries") {
+  Session session = make_session();
+  const float x[2][2] = {{1, 2}, {3, 4}};
+  std::array<float, 4> y{}, z{};
+  CHECK(session.run({bind(x), bind(std::vector<float>{10, 20}), bind(2.0f)}, {bind(std::span<float, 4>(y)), bind(z)})
+            .message() == "");
+  CHECK(y == kY);
+  CHECK(z == kZ);
+}
+
+TEST_CASE("arguments are bound by name, in any order, with dims by name too") {
+  Session session = make_session();
+  const std::vector<float> x{1, 2, 3, 4}, w{10, 20};
+  const float s = 2;
+  std::array<float, 4> y{}, z{};
+  for (int i = 0; i < 2; ++i) {
+    y = z = {};
+    CHECK(session.run({bind("s", s), bind("x", x), bind("w", w)}, {bind("z", z), bind("y", y)}).message() == "");
+    CHECK(y == kY);
+    CHECK(z == kZ);
+  }
+  CHECK(session.run({bind("s", s), bind("x", x), bind("w", w)}, {bind(y), bind(z)}).message() == "");
+
+  GraphBuilder graph;
+  const Dim k = Dim("k").at_most(3), n("n");
+  graph.output("top", topk(graph.input("x", DType::kF32, {n}), k).values);
+  Session dynamic = Session::create(compile(graph.finish().value()).value()).value();
+  std::array<float, 2> top{};
+  CHECK(dynamic.run({bind("x", x, {4})}, {bind("top", top)}, {{"k", 2}}).message() == "");
+  CHECK(top == std::array<float, 2>{4, 3});
+}
+
+TEST_CASE("names that are wrong, double or missing are refused") {
+  Session session = make_session();
+  const std::vector<float> x{1, 2, 3, 4}, w{10, 20};
+  const float s = 2;
+  std::array<float, 4> y{}, z{};
+  CHECK(session.run({bind("s", s), bind("v", x), bind("w", w)}, {bind(y), bind(z)}).message() ==
+        "run: the program has no input 'v'; it has: x, w, s");
+  CHECK(session.run({bind("x", x), bind("x", x), bind("w", w)}, {bind(y), bind(z)}).message() ==
+        "run: input 'x' is bound twice; bind each once");
+  CHECK(session.run({bind("x", x), bind(w), bind("s", s)}, {bind(y), bind(z)}).message() ==
+        "run: input number 1 has no name, and others have; bind all inputs by name, or all in the program's order");
+  CHECK(session.run({bind(x), bind(w), bind(s)}, {bind(y), bind("q", z)}).message() ==
+        "run: output number 0 has no name, and others have; bind all outputs by name, or all in the program's order");
+}
+
+TEST_CASE("an output that is const is refused") {
+  Session session = make_session();
+  const std::vector<float> x{1, 2, 3, 4}, w{10, 20}, y(4);
+  std::array<float, 4> z{};
+  CHECK(session.run({bind(x), bind(w), bind(2.0f)}, {bind(y), bind(z)}).message() ==
+        "run: output 'y' is bound to const elements, expected some that can be written; bind memory that is not const");
+}
+
+TEST_CASE("constants are made of vectors, arrays and spans") {
+  GraphBuilder graph;
+  const std::array<std::int32_t, 2> two{1, 2};
+  Tensor sum = graph.constant({2}, std::vector<std::int32_t>{10, 20}) + graph.constant({2}, two);
+  graph.output("y", sum + graph.constant<std::int32_t>({2}, two));
+  Session session = Session::create(compile(graph.finish().value()).value()).value();
+  std::int32_t y[2];
+  CHECK(session.run({}, {bind(y)}).message() == "");
+  CHECK(y[0] == 12);
+  CHECK(y[1] == 24);
+}
+
+}  // namespace
+}  // namespace millrace
