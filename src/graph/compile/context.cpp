@@ -59,13 +59,13 @@ Result<std::shared_ptr<Device>> open_device(const Context& context, const Device
     if (!target.ok() && is_family) return about(text, target.status());
   }
   MILLRACE_TRY(driver.status());
-  const Status available = (*driver)->available();
-  if (!available.ok()) return about(text, available);
   Result<std::shared_ptr<Device>> device = (*driver)->open(spec);
-  if (device.ok() && *device == nullptr) {
-    return internal_error(fmt::format("device '{}': driver '{}' gave no device and no error", text, spec.driver));
-  }
-  return device;
+  if (device.ok() && *device != nullptr) return device;
+  // A spec may bring what the system lacks, such as a library's path: so the driver is asked only when it gave nothing.
+  if (device.status().code() == StatusCode::kUnavailable) return about(text, device.status());
+  if (!device.ok()) return device.status();
+  if (const Status available = (*driver)->available(); !available.ok()) return about(text, available);
+  return internal_error(fmt::format("device '{}': driver '{}' gave no device and no error", text, spec.driver));
 }
 
 void write_trace(std::string_view line) {

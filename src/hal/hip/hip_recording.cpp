@@ -126,7 +126,12 @@ void HipRecording::resolve(std::span<const BufferBinding> bindings, std::span<co
   }
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     const auto offset = static_cast<std::uintptr_t>(sizes[index_of(ranges_[i].offset_bytes)]);
-    run.addresses[i] = run.bases[index_of(ranges_[i].binding)] + offset;
+    // HIP knows neither the end of a buffer, where an empty range may be, nor the host's memory that may be bound to
+    // it.
+    const bool is_empty = sizes[index_of(ranges_[i].length_bytes)] == 0;
+    const Buffer* buffer = bindings[index_of(ranges_[i].binding)].buffer;
+    const std::uintptr_t unused = buffer == nullptr ? 0 : static_cast<const HipBuffer*>(buffer)->address();
+    run.addresses[i] = is_empty ? unused : run.bases[index_of(ranges_[i].binding)] + offset;
   }
   for (std::size_t i = 0; i < size_sources_.size(); ++i) run.sizes[i] = sizes[index_of(size_sources_[i])];
 }

@@ -18,8 +18,6 @@ class HipScenario {
 
   /// The first failure; kDataLoss, which no device gives here, if a result is wrong.
   Status run();
-  /// Only work whose order streams and events must keep. No command runs before all of it is submitted.
-  Status run_ordered();
 
  private:
   using Words = std::vector<std::uint32_t>;
@@ -50,8 +48,8 @@ class HipScenario {
   const HipStandin& standin_;
   std::uint32_t ordinal_;
   // The host's memory outlives the device, which may still use it after a failure.
-  Words in_{1, 2, 3, 4}, scaled_ = Words(4), ids_ = Words(4), filled_ = Words(6), word_{0}, both_words_ = Words(2),
-                         large_ = Words(20'000), large_back_ = Words(20'000);
+  Words in_{1, 2, 3, 4}, scaled_ = Words(4), ids_ = Words(4), filled_ = Words(6), word_{0}, large_ = Words(20'000),
+                         large_back_ = Words(20'000);
   Words pinned_ = Words(2048), pinned_back_ = Words(2048);
   std::vector<ExecutableImage> images_;
   std::shared_ptr<HipDevice> device_;

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/hal/transfer.h"
+#include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
 #include "tests/hal/hip/standin.h"
 #include "tests/hip_standin/hip_calls.h"
@@ -144,6 +145,24 @@ TEST_CASE("hip: memory that the application pinned itself needs no staging") {
   CHECK(out == count_from(5, kWords));
   CHECK(standin.control.num_calls("hipHostMalloc") == before + 1);  // for the download
   CHECK(hip.hipHostFree(pinned) == hip::Error::kSuccess);
+}
+
+TEST_CASE("hip: neither the end of a buffer nor memory of the host is a kernel's argument for an empty range") {
+  const HipStandin standin;
+  const auto device = standin.open().value();
+  ExecutableImage image = scale_on(device->targets().front());
+  ListBuilder b;
+  const BindingIndex x = b.input("x", 512), y = b.output("y", 512), none = b.input("none", 0);
+  image.info.num_buffers = 3;  // the runtime takes as many arguments as the code says: status word, x, y, factor
+  image.info.num_sizes = 0;
+  image.info.buffer_is_written = {false, true, false};
+  b.dispatch(b.kernel(image.info), 1, {b.range(x, 512, 0), b.range(y, 512, 0), b.range(none, 0, 0)});
+  const Words from(*device, std::vector<std::uint32_t>(128, 5)), to(*device, std::vector<std::uint32_t>(128, 7));
+  std::uint32_t word = 0;
+  const std::vector<BufferBinding> bindings = {from.binding(), to.binding(), {.data = &word, .size_bytes = 0}};
+  CHECK(wait_for(Replay(*device, b, {image}), bindings).ok());
+  // The kernel, which was made for one word, finds the beginnings of the buffers, and null for its factor.
+  CHECK(to.read()[0] == 0);
 }
 
 TEST_CASE("hip: device memory of the application is a buffer, and goes back with its last owner") {
