@@ -234,7 +234,7 @@ TEST_CASE("a session is moved with its runs in flight, and what it was moved fro
     CHECK(from.run(inputs, std::array{bind(z)}).message() == kMoved);  // NOLINT(bugprone-use-after-move)
     CHECK(from.submit(inputs, std::array{bind(z)}).status().message() == kMoved);
     CHECK(from.run(inputs, std::array{bind(z)}).code() == StatusCode::kFailedPrecondition);
-    from.observe(nullptr);
+    from.measure(nullptr);
     open(gate);
     CHECK(to.run(inputs, std::array{bind(z)}).ok());
     CHECK(end.wait().ok());

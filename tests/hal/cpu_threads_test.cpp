@@ -196,9 +196,9 @@ TEST_CASE("threads: an exception of a kernel becomes the status, whoever's threa
                                          return {};
                                        });
     const std::string expected[] = {"",
-                                    "submit: command 0 (dispatch 'throws'): its kernel or the observer threw an "
+                                    "submit: command 0 (dispatch 'throws'): its kernel threw an "
                                     "exception: out of tune; catch it there",
-                                    "submit: command 0 (dispatch 'throws'): its kernel or the observer threw an "
+                                    "submit: command 0 (dispatch 'throws'): its kernel threw an "
                                     "exception: not a std::exception; catch it there",
                                     "submit: out of memory; free memory, or ask for less"};
     for (int turn = 0; turn < 40; ++turn) {

@@ -98,23 +98,20 @@ struct Job {
         sizes(submission.sizes.begin(), submission.sizes.end()),
         wait(submission.wait.begin(), submission.wait.end()),
         signal(submission.signal.begin(), submission.signal.end()),
-        observer(submission.observer),
         explainer(submission.explainer),
         times(submission.times) {}
 
   Status run(Device& inner) const {
     MILLRACE_TRY(outcome_of(wait));
     const OpenBindings open(bindings);
-    return inner.submit(
-        *recording->inner,
-        {.bindings = open.near(), .sizes = sizes, .observer = observer, .explainer = explainer, .times = times});
+    return inner.submit(*recording->inner,
+                        {.bindings = open.near(), .sizes = sizes, .explainer = explainer, .times = times});
   }
 
   std::shared_ptr<FarRecording> recording;
   std::vector<BufferBinding> bindings;
   std::vector<std::int64_t> sizes;
   std::vector<Timepoint> wait, signal;
-  SubmissionObserver* observer;
   FailureExplainer* explainer;
   SubmissionTimes* times;
 };

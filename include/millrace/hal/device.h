@@ -33,17 +33,6 @@ class Recording : public std::enable_shared_from_this<Recording> {
   DeviceId device_;
 };
 
-/// Observes the commands of a submission on a device that finishes inline, for traces and profiles. `command` is an
-/// index into CommandList::commands. Such a device runs commands one after another, so it skips barriers and reports
-/// none.
-class SubmissionObserver {
- public:
-  virtual ~SubmissionObserver() = default;
-  virtual void begin(std::size_t command) = 0;
-  /// Not called for a command that fails.
-  virtual void end(std::size_t command) = 0;
-};
-
 /// When a command ran, in nanoseconds on a clock that begins with the first command of its submission.
 struct CommandTime {
   std::size_t command = 0;  // in CommandList::commands
@@ -75,14 +64,13 @@ class FailureExplainer {
   virtual Status explain(const DispatchFailure&, Status status) = 0;
 };
 
-/// The arguments of one replay. submit() copies the spans if it needs them later. The observer, the times, the
-/// explainer and the bound memory must stay valid until the submission has ended.
+/// The arguments of one replay. submit() copies the spans if it needs them later. The times, the explainer and the
+/// bound memory must stay valid until the submission has ended.
 struct Submission {
   std::span<const BufferBinding> bindings = {};  // as CommandList::bindings
   std::span<const std::int64_t> sizes = {};      // as CommandList::sizes, evaluated
   std::span<const Timepoint> wait = {};          // before anything runs; also for what nobody has submitted yet
   std::span<const Timepoint> signal = {};        // when all is done, or failed
-  SubmissionObserver* observer = nullptr;        // null: nobody watches, and nothing is paid
   FailureExplainer* explainer = nullptr;         // null: the device's words will do
   SubmissionTimes* times = nullptr;  // filled before the signals if all goes well; null: nothing is measured
 };
@@ -114,9 +102,9 @@ class Device {
   virtual Result<std::shared_ptr<Recording>> record(const CommandList&, std::shared_ptr<Executable>) = 0;
   /// Checks the submission against the list (counts, sizes, bindings), waits, runs, signals. Returns at once, unless
   /// the device finishes inline and there is nothing to wait for: then the work is done, and its failure comes back.
-  /// Whatever fails, also a kernel or an observer that throws, the signal semaphores carry the status. Errors of
-  /// kernels (KernelError) name the kernel. Work that still waits when the device is closed is cancelled (kCancelled).
-  /// The inline cpu device allocates nothing here, unless it has to wait.
+  /// Whatever fails, also a kernel that throws, the signal semaphores carry the status. Errors of kernels (KernelError)
+  /// name the kernel. Work that still waits when the device is closed is cancelled (kCancelled). The inline cpu device
+  /// allocates nothing here, unless it has to wait.
   virtual Status submit(Recording&, const Submission&) = 0;
   /// Copies bytes of a buffer that no submission uses to the host. For diagnostics: it blocks. Any thread, also one
   /// that explains a failure. Runs move memory by upload and download commands.

@@ -18,15 +18,13 @@ struct InlineQueue::Deferred {
         sizes(submission.sizes.begin(), submission.sizes.end()),
         wait(submission.wait.begin(), submission.wait.end()),
         signal(submission.signal.begin(), submission.signal.end()),
-        observer(submission.observer),
         explainer(submission.explainer),
         times(submission.times),
         num_open_waits(wait.size()) {}
 
   // Only the thread that has set `is_taken` uses these two.
   void run() {
-    end(guard_allocations("submit",
-                          [&] { return recording->run({bindings, sizes, wait, signal, observer, explainer, times}); }));
+    end(guard_allocations("submit", [&] { return recording->run({bindings, sizes, wait, signal, explainer, times}); }));
   }
   /// Semaphores keep this object in their lists until they are signalled or destroyed. So it releases its own
   /// references, to them and to everything else, as soon as it has run.
@@ -41,7 +39,6 @@ struct InlineQueue::Deferred {
   std::vector<BufferBinding> bindings;
   std::vector<std::int64_t> sizes;
   std::vector<Timepoint> wait, signal;
-  SubmissionObserver* observer;
   FailureExplainer* explainer;
   SubmissionTimes* times;
   std::atomic<std::size_t> num_open_waits;

@@ -132,15 +132,13 @@ Status InlineRecording::run_steps(const Submission& submission, InlineRun& run) 
   const DefaultFloatEnvironment environment;
   std::size_t i = 0;
   const auto thrown = [&](std::string_view what) {
-    return internal_error(fmt::format("submit: {}: its kernel or the observer threw an exception: {}; catch it there",
+    return internal_error(fmt::format("submit: {}: its kernel threw an exception: {}; catch it there",
                                       describe_command(check_.list(), step_commands_[i]), what));
   };
   try {
     StepClock clock(submission.times);
     for (; i < steps_.size(); ++i) {
-      if (submission.observer != nullptr) submission.observer->begin(step_commands_[i]);
       MILLRACE_TRY(run_step(i, submission, run));
-      if (submission.observer != nullptr) submission.observer->end(step_commands_[i]);
       clock.end(step_commands_[i]);
     }
   } catch (const std::bad_alloc&) {

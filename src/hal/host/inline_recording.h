@@ -20,7 +20,7 @@ class InlineRecording : public Recording {
   /// Ok if the submission may run; its waits are not looked at.
   Status check(const Submission&) const;
   /// Runs it now and signals nothing. Precondition: it passed check(), and its waits are reached. An exception of a
-  /// kernel or an observer becomes the status; std::bad_alloc is passed on.
+  /// kernel becomes the status; std::bad_alloc is passed on.
   Status run(const Submission&) const;
 
  protected:

@@ -57,34 +57,10 @@ TEST_CASE("device: a kernel that throws after submit() has returned fails the si
     REQUIRE(set_word(device.raw(), 1).submit({words.binding()}, {{gate, 1}}, {{good, 1}}).ok());
     REQUIRE(gate->signal(1).ok());
     CHECK(bad->wait(1).message() ==
-          "submit: command 0 (dispatch 'throws'): its kernel or the observer threw an exception: out of tune; catch it "
+          "submit: command 0 (dispatch 'throws'): its kernel threw an exception: out of tune; catch it "
           "there");
     CHECK(good->wait(1).ok());
     CHECK(words.read() == W{1});
-  });
-}
-
-TEST_CASE("device: an observer that throws after submit() has returned fails the signals") {
-  struct Thrower final : SubmissionObserver {
-    void begin(std::size_t) override { throw std::runtime_error("at begin"); }
-    void end(std::size_t) override {}
-  };
-  on_every_host_memory_device([](TestedDevice& device) {
-    const auto gate = timeline(device.raw()), done = timeline(device.raw());
-    const Replay one = set_word(device.raw(), 1);
-    const Words words(device.raw(), {0});
-    Thrower thrower;
-    const BufferBinding bindings[] = {words.binding()};
-    const Timepoint wait[] = {{gate, 1}}, signal[] = {{done, 1}};
-    REQUIRE(
-        device.raw()
-            .submit(*one.recording,
-                    {.bindings = bindings, .sizes = one.sizes, .wait = wait, .signal = signal, .observer = &thrower})
-            .ok());
-    REQUIRE(gate->signal(1).ok());
-    CHECK(done->wait(1).message() ==
-          "submit: command 0 (fill): its kernel or the observer threw an exception: at begin; catch it there");
-    CHECK(words.read() == W{0});
   });
 }
 
@@ -206,61 +182,6 @@ TEST_CASE("device: commands behind a failing dispatch are not run where the devi
     const Words words(device.raw(), {0, 0});
     CHECK(wait_for(Replay(device.raw(), b, {image}), {words.binding()}).message() == kOutOfRange);
     CHECK(words.read() == (device.raw().info().stops_at_failures ? W{1, 0} : W{1, 1}));
-  });
-}
-
-TEST_CASE("device: an observer is told each command's beginning and end, and of no barrier") {
-  struct Log final : SubmissionObserver {
-    void begin(std::size_t command) override { text += "+" + std::to_string(command); }
-    void end(std::size_t command) override { text += "-" + std::to_string(command); }
-    std::string text;
-  };
-  on_every_host_memory_device([](TestedDevice& device) {
-    const ExecutableImage image = fail_index_on(device.target());
-    ListBuilder b;
-    const BindingIndex x = b.host("x", BindingKind::kInput, 4), y = b.output("y", 8);
-    b.upload(b.range(x, 0, 4), b.range(y, 0, 4));
-    b.barrier();
-    b.copy(b.range(y, 0, 4), b.range(y, 4, 4));
-    b.barrier();
-    b.barrier();
-    b.dispatch(b.kernel(image.info), Dim("groups"), {});
-    const Replay replay(device.raw(), b, {image}, {{"groups", 0}});
-    W in{1}, out(2);
-    const BufferBinding bindings[] = {bind(in), bind(out)};
-    const auto told = [&](std::int64_t groups) {
-      Log log;
-      (void)device.raw().submit(*replay.recording,
-                                {.bindings = bindings, .sizes = b.evaluate({{"groups", groups}}), .observer = &log});
-      return log.text;
-    };
-    CHECK(told(0) == "+0-0+2-2+5-5");
-    CHECK(told(1) == "+0-0+2-2+5");  // a failing command has no end
-  });
-}
-
-TEST_CASE("device: an observer is told of work that runs later, when it runs") {
-  struct Counter final : SubmissionObserver {
-    void begin(std::size_t) override { ++num_begun; }
-    void end(std::size_t) override {}
-    std::atomic<int> num_begun = 0;
-  };
-  on_every_host_memory_device([](TestedDevice& device) {
-    const auto gate = timeline(device.raw()), done = timeline(device.raw());
-    const Replay one = set_word(device.raw(), 1);
-    const Words words(device.raw(), {0});
-    Counter counter;
-    const BufferBinding bindings[] = {words.binding()};
-    const Timepoint wait[] = {{gate, 1}}, signal[] = {{done, 1}};
-    REQUIRE(
-        device.raw()
-            .submit(*one.recording,
-                    {.bindings = bindings, .sizes = one.sizes, .wait = wait, .signal = signal, .observer = &counter})
-            .ok());
-    CHECK(counter.num_begun == 0);
-    REQUIRE(gate->signal(1).ok());
-    REQUIRE(done->wait(1).ok());
-    CHECK(counter.num_begun == 1);
   });
 }
 
