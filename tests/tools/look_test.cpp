@@ -30,6 +30,18 @@ TEST_CASE("a graph without a kernel has no object") {
         "millrace: --stage object: the graph has no kernel, so there is no object\n");
 }
 
+TEST_CASE("check says what a graph becomes for a device or a target, and why a device cannot be had") {
+  const Workplace here;
+  CHECK(here.output_of("check top.mr --device sim:gfx1100") ==
+        "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3; for sim:gfx1100: dispatches 1, kernels 1\n");
+  CHECK(here.output_of("check top.mr --target amdgpu:gfx90a") ==
+        "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3; for amdgpu:gfx90a: dispatches 1, kernels 1\n");
+  CHECK(
+      here.error_of("check top.mr --device hip:library=/nowhere/hip.so") ==
+      "millrace: device 'hip:library=/nowhere/hip.so': hip: /nowhere/hip.so cannot be opened (/nowhere/hip.so: cannot "
+      "open shared object file: No such file or directory); give the path of a HIP runtime\n");
+}
+
 TEST_CASE("check refuses a graph that no run could bind") {
   const Workplace here;
   here.write("free.mr", "graph free() {\n  %i = iota() {shape = [n], dtype = i64, axis = 0}\n  return i = %i\n}\n");

@@ -4,28 +4,44 @@
 #include <fmt/format.h>
 
 #include "millrace/base/printable.h"
+#include "millrace/graph/compile_report.h"
 #include "millrace/graph/signature.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
+#include "tools/millrace/tool_context.h"
 
 namespace millrace::tool {
 namespace {
+
+/// For a device or a target: whether each node has a kernel for it, without code. "" without one.
+Result<std::string> lowered_text(Graph graph, const GraphArguments& arguments) {
+  if (arguments.target.empty()) return std::string();
+  const std::shared_ptr<const Context> context = make_context();
+  MILLRACE_TRY_ASSIGN(const Target target, find_target(*context, arguments.target));
+  MILLRACE_TRY_ASSIGN(const LoweredGraph lowered, lower_graph(std::move(graph), arguments, *context));
+  return fmt::format("; for {}: dispatches {}, kernels {}", target.to_text(), lowered.report.num_dispatches,
+                     lowered.report.num_kernels);
+}
 
 Status check(const GraphArguments& arguments) {
   MILLRACE_TRY_ASSIGN(const Graph graph, read_graph(arguments));
   if (const Status refused = Signature::of(graph).status(); !refused.ok()) {  // by every run
     return {refused.code(), fmt::format("{}: {}", printable(arguments.file), refused.message())};
   }
-  return write_text("",
-                    fmt::format("{}: graph '{}' is good: inputs {}, outputs {}, nodes {}\n", printable(arguments.file),
-                                printable(graph.name), graph.inputs.size(), graph.outputs.size(), graph.nodes.size()));
+  const std::string good =
+      fmt::format("{}: graph '{}' is good: inputs {}, outputs {}, nodes {}", printable(arguments.file),
+                  printable(graph.name), graph.inputs.size(), graph.outputs.size(), graph.nodes.size());
+  MILLRACE_TRY_ASSIGN(const std::string lowered, lowered_text(graph, arguments));
+  return write_text("", good + lowered + "\n");
 }
 
 }  // namespace
 
 Action add_check(CLI::App& app) {
   const auto arguments = std::make_shared<GraphArguments>();
+  arguments->target.clear();  // none, unless one is given
   add_graph_file(app, *arguments);
+  add_target(app, *arguments, "--target,--device");
   return [arguments] { return check(*arguments); };
 }
 

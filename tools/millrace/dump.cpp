@@ -126,7 +126,7 @@ Action add_dump(CLI::App& app) {
       ->required()
       ->check(CLI::IsMember({"graph", "dispatch", "kernels", "plan", "schedule", "commands", "llvm", "asm", "object"})
                   .description(""));
-  add_target(app, arguments->graph, "--target");
+  add_target(app, arguments->graph, "--target,--device");
   app.add_option("--format", arguments->format, "text, or, of the graph, dot for Graphviz.")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "dot"}).description(""));

@@ -253,7 +253,7 @@ Action add_explain(CLI::App& app) {
   app.add_option("--dispatch", arguments->dispatch, "This dispatch alone.")->type_name("N");
   add_dims(app, arguments->dims);
   app.add_option("--json", arguments->json, "Write the schedule's statistics there, as JSON.")->type_name("FILE");
-  add_target(app, arguments->graph, "--target");
+  add_target(app, arguments->graph, "--target,--device");
   return [arguments] { return explain(*arguments); };
 }
 

@@ -21,8 +21,8 @@ void add_graph_file(CLI::App& app, GraphArguments& arguments) {
 
 void add_target(CLI::App& app, GraphArguments& arguments, const char* flag) {
   app.add_option(flag, arguments.target,
-                 "cpu (the host's best), cpu:avx2, cpu:threads=4 (or cores), sim:gfx1100 (a GPU,\n"
-                 "simulated), isa:gfx1100 (its machine code, executed), ...: 'millrace devices' lists all.")
+                 "cpu (the host's best), cpu:avx2, cpu:threads=4 (or cores), hip (an AMD GPU), sim:gfx1100\n"
+                 "(one simulated), isa:gfx1100 (its machine code, executed), ...: 'millrace devices' lists all.")
       ->type_name("TARGET");
   app.add_option("--generator", arguments.generator, "Force a code generator: xbyak, llvm or interpreter.")
       ->type_name("NAME");

@@ -19,7 +19,7 @@ struct GraphArguments {
 };
 
 void add_graph_file(CLI::App&, GraphArguments&);
-/// `flag`: "--device" where the graph runs, "--target" where it is only looked at.
+/// `flag`: "--device" where the graph runs, "--target,--device" where it is only looked at.
 void add_target(CLI::App&, GraphArguments&, const char* flag);
 
 Result<Graph> read_graph(const GraphArguments&);
