@@ -86,8 +86,11 @@ UnitOrder order_depth_first(std::vector<WorkUnit> units, const UnitBytes& bytes)
   std::vector<std::int64_t> result(units.size()), peak(units.size());
   for (std::uint32_t i = 0; i < units.size(); ++i) {
     result[i] = bytes.result_bytes(i);
-    std::ranges::stable_sort(units[i].needs, [&](std::uint32_t a, std::uint32_t b) {
-      return saturating::subtract(peak[a], result[a]) > saturating::subtract(peak[b], result[b]);
+    // Compares numbers last to make the order stable: clang 19 does not compile GCC 12's ranges::stable_sort.
+    std::ranges::sort(units[i].needs, [&](std::uint32_t a, std::uint32_t b) {
+      const std::int64_t a_freed = saturating::subtract(peak[a], result[a]);
+      const std::int64_t b_freed = saturating::subtract(peak[b], result[b]);
+      return a_freed != b_freed ? a_freed > b_freed : a < b;
     });
     std::int64_t held = 0;
     for (const std::uint32_t needed : units[i].needs) {
