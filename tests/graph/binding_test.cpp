@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a run's arguments are named: by order and by name, from everything that holds elements.
 #include <array>
+#include <functional>  // with std::bind, which must not be taken for ours
 #include <vector>
 
 #include <doctest/doctest.h>

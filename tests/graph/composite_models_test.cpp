@@ -135,6 +135,17 @@ TEST_CASE("attention serves groups of query heads, and hides later keys where it
   }
 }
 
+TEST_CASE("attention serves groups where the values alone are shared") {
+  const Values q = varied(4 * 3 * 4, 0.1), k = varied(4 * 5 * 4, 1), v = varied(2 * 5 * 4, 2);
+  Values repeated;
+  for (const std::size_t head : {0, 0, 1, 1}) repeated.insert(repeated.end(), &v[head * 20], &v[head * 20] + 20);
+  const Values y =
+      Composed().with("q", {4, 3, 4}, q).with("k", {4, 5, 4}, k).with("v", {2, 5, 4}, v).run([](Composed& c) {
+        return attention(c["q"], c["k"], c["v"]);
+      });
+  check_close(y, attend(q, k, repeated, 4, 4, 3, 5, 4, false));
+}
+
 TEST_CASE("rotary_embedding rotates halves, or neighbours") {
   const Values x = varied(2 * 3 * 4, 0.4), angles = {0, 0, 0.5, 0.25, 1, 0.5};
   for (const bool interleaved : {false, true}) {
@@ -223,6 +234,19 @@ TEST_CASE("multinomial draws each index as often as its probability says") {
     CHECK(std::fabs(found / kSamples - p) < 5 * std::sqrt(p * (1 - p) / kSamples));
   }
   CHECK(std::count(y.begin() + kSamples, y.end(), 0) == kSamples);
+}
+
+TEST_CASE("multinomial draws no impossible index, of whatever bits") {
+  // Under this seed, element 1 has the greatest of all random numbers.
+  const std::uint64_t seed = 17845651;
+  REQUIRE(bits_of(seed, {4}, 4)[1] >= 0xffffff00u);
+  GraphBuilder graph;
+  const std::vector<float> logits{0, -INFINITY, 0, 0};
+  graph.output("y", multinomial(graph.constant({4}, logits), graph.input("seed", DType::kU64, {}), 1));
+  Session session = Session::create(compile(graph.finish().value()).value()).value();
+  std::int64_t y = 0;
+  REQUIRE(session.run({bind(seed)}, {bind(y)}).ok());
+  CHECK(y != 1);
 }
 
 }  // namespace

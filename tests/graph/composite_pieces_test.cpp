@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <doctest/doctest.h>
@@ -86,7 +87,7 @@ TEST_CASE("split undoes concat, and unsqueeze and squeeze undo each other") {
   });
   CHECK(parts == Values{1, 2, 3, 0, 4, 5, 7, 8, 9, 6, 10, 11});
   const Values thirds = Composed().with("x", {2, 6}, x).run([](Composed& c) {
-    const std::vector<Tensor> part = split(c["x"], 3, 1);
+    const std::vector<Tensor> part = split_evenly(c["x"], 3, 1);
     return part[2] - part[0];
   });
   CHECK(thirds == Values{4, 4, 4, 4});
@@ -128,13 +129,15 @@ TEST_CASE("flip reverses each axis that it names") {
 }
 
 TEST_CASE("roll is a rotation, for shifts beyond the length and below 0 too") {
-  for (const std::int64_t shift : {0, 1, 4, 5, 12, -1, -7}) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  for (const std::int64_t shift : {std::int64_t{0}, std::int64_t{1}, std::int64_t{4}, std::int64_t{5}, std::int64_t{12},
+                                   std::int64_t{-1}, std::int64_t{-7}, kLeast, -(kLeast + 1)}) {
     for (const bool is_symbolic : {false, true}) {
       const Values y = Composed()
                            .with("x", {5, 2}, counted(10), DType::kF32, is_symbolic ? Shape{Dim("n"), 2} : Shape{})
                            .run([&](Composed& c) { return roll(c["x"], shift, 0); });
       for (std::int64_t row = 0; row < 5; ++row) {
-        const auto from = static_cast<double>(((row - shift) % 5 + 5) % 5);
+        const auto from = static_cast<double>(((row - shift % 5) % 5 + 5) % 5);
         CHECK(y[static_cast<std::size_t>(2 * row)] == 2 * from);
         CHECK(y[static_cast<std::size_t>(2 * row + 1)] == 2 * from + 1);
       }
@@ -157,12 +160,16 @@ TEST_CASE("pad_reflect mirrors at the outermost element, and pad_edge repeats it
   CHECK(corner == Values{3, 4, 3, 1, 2, 1, 3, 4, 3});
 }
 
-TEST_CASE("a reflection that is longer than what it mirrors is an error of the run") {
-  Composed c;
-  c.with("x", {3}, {1, 2, 3}, DType::kF32, {Dim("n")});
-  CHECK(c.failure([](Composed& given) { return pad_reflect(given["x"], {0}, {3}); }) ==
-        "run: %15 = gather: an index of operand 1, %14 of i64[6], is outside of axis 0 of operand 0, %x of f32[3]; "
-        "give -3 to 2");
+TEST_CASE("a reflection that is longer than what it mirrors is an error of the run, on either side") {
+  const auto message = [](std::int64_t low, std::int64_t high) {
+    Composed c;
+    c.with("x", {3}, {1, 2, 3}, DType::kF32, {Dim("n")});
+    return c.failure([&](Composed& given) { return pad_reflect(given["x"], {low}, {high}); });
+  };
+  for (const std::string& text : {message(0, 3), message(3, 0), message(7, 0)}) {
+    CHECK(text.find("= gather: an index of operand 1, ") != std::string::npos);
+    CHECK(text.find("is outside of axis 0 of operand 0, %x of f32[3]; give -3 to 2") != std::string::npos);
+  }
 }
 
 TEST_CASE("depth_to_space puts channels side by side, and space_to_depth undoes it") {

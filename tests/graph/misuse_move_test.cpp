@@ -200,10 +200,36 @@ constexpr Misuse kComposites[] = {
     {"split by sizes that do not add up",
      [](GraphBuilder& g) { split(f32(g, {2, 8}), std::vector<SizeExpr>{3, 4}, 1); },
      "%1 = split: sizes add up to 7, expected 8, the extent of axis 1 of f32[2x8]; correct them"},
-    {"split into parts that do not divide", [](GraphBuilder& g) { split(f32(g, {8}), 3, 0); },
-     "%1 = split: 3 equal parts of axis 0 of f32[8], expected a number that divides its extent; give the sizes"},
-    {"split of a symbol without facts", [](GraphBuilder& g) { split(f32(g, {Dim("n")}), 2, 0); },
-     "%1 = split: 2 equal parts of axis 0 of f32[n], expected a number that divides its extent; give the sizes"},
+    {"split into parts that do not divide", [](GraphBuilder& g) { split_evenly(f32(g, {8}), 3, 0); },
+     "%1 = split_evenly: 3 parts of axis 0 of f32[8], expected a number up to 4096 that divides its extent; split by "
+     "sizes"},
+    {"the use of parts that there are not",
+     [](GraphBuilder& g) { g.output("y", split_evenly(f32(g, {0}), std::numeric_limits<std::int64_t>::max(), 0)[7]); },
+     "%1 = split_evenly: 9223372036854775807 parts of axis 0 of f32[0], expected a number up to 4096 that divides its "
+     "extent; split by sizes"},
+    {"roll of a scalar", [](GraphBuilder& g) { roll(f32(g, {}), 1, 0); },
+     "%1 = roll: axis is 0, but operand 0 is f32[], which has no axes; reshape it"},
+    {"tile by less than nothing", [](GraphBuilder& g) { tile(f32(g, {2}), {-1}); },
+     "%1 = tile: dim 0 of f32[2] is repeated -1 times, expected 0 or more; correct it"},
+    {"pad_reflect by as much as there is", [](GraphBuilder& g) { pad_reflect(f32(g, {3}), {0}, {3}); },
+     "%1 = pad_reflect: dim 0 of f32[3] is padded by 0 and 3, expected less than its extent on each side; pad in "
+     "steps"},
+    {"attention with values of another rank",
+     [](GraphBuilder& g) {
+       Tensor q = f32(g, {4, 8, 16});
+       attention(q, q, y(g, {8, 16}));
+     },
+     "%2 = attention: query is f32[4x8x16] and value is f32[8x16], expected equal ranks; reshape or broadcast one"},
+    {"rotary_embedding by angles of a batch",
+     [](GraphBuilder& g) {
+       Tensor angles = y(g, {5, 3, 2});
+       rotary_embedding(f32(g, {3, 4}), angles, angles);
+     },
+     "%2 = rotary_embedding: operand is f32[3x4] and an angle's cosine or sine f32[5x3x2], expected [3x2] or what "
+     "broadcasts to that; reshape it"},
+    {"split of a symbol without facts", [](GraphBuilder& g) { split_evenly(f32(g, {Dim("n")}), 2, 0); },
+     "%1 = split_evenly: 2 parts of axis 0 of f32[n], expected a number up to 4096 that divides its extent; split by "
+     "sizes"},
     {"squeeze of more than one", [](GraphBuilder& g) { squeeze(f32(g, {1, 8}), {-1}); },
      "%1 = squeeze: axis 1 of f32[1x8] has extent 8, expected 1; choose another axis"},
     {"unsqueeze at an axis that there is not", [](GraphBuilder& g) { unsqueeze(f32(g, {8}), {2}); },

@@ -194,7 +194,7 @@ constexpr Function kFunctions[] = {
     {"logsumexp", [](Given& g) { logsumexp(g.x, std::move(g.axes)); }},
     {"l2_normalize", [](Given& g) { l2_normalize(g.x); }},
     {"batch_norm", [](Given& g) { batch_norm(g.x, g.row, g.row, g.row, g.row); }},
-    {"split", [](Given& g) { split(g.x, 2, 0); }},
+    {"split", [](Given& g) { split_evenly(g.x, 2, 0); }},
     {"stack", [](Given& g) { stack({g.x, g.x}, 1); }},
     {"tile", [](Given& g) { tile(g.x, std::move(g.high)); }},
     {"flip", [](Given& g) { flip(g.x, std::move(g.axes)); }},

@@ -229,6 +229,9 @@ Status explain(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(const LoweredGraph lowered, lower_graph(std::move(graph), arguments.graph, *context));
   const std::size_t count = lowered.dispatch.regions.size();
   const Explainer explainer(lowered, symbols, target);
+  if (!arguments.json.empty()) {
+    MILLRACE_TRY(write_text(arguments.json, to_json(measure_schedule(lowered.schedule, symbols)) + "\n"));
+  }
   if (arguments.dispatch) {
     if (*arguments.dispatch < count) return write_text("", explainer.dispatch(RegionId{*arguments.dispatch}));
     return out_of_range(fmt::format("--dispatch {}: the graph has {} dispatch{}; say less than that",
@@ -239,9 +242,6 @@ Status explain(const Arguments& arguments) {
   for (std::uint32_t i = 0; i < count; ++i) text += "\n" + explainer.dispatch(RegionId{i});
   const std::string rules = explainer.launch_rules();
   text += (rules.empty() ? "" : "\n" + rules) + "\n" + explainer.schedule() + "\n" + explainer.memory_plan();
-  if (!arguments.json.empty()) {
-    MILLRACE_TRY(write_text(arguments.json, to_json(measure_schedule(lowered.schedule, symbols)) + "\n"));
-  }
   return write_text("", text);
 }
 

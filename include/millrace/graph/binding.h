@@ -63,6 +63,10 @@ template <class T>
 constexpr std::optional<DType> element_dtype() {
   if constexpr (requires { detail::DTypeOf<T>::value; }) {
     return dtype_of<T>;
+  } else if constexpr (std::is_same_v<T, long long>) {  // on Linux another type than std::int64_t
+    return DType::kI64;
+  } else if constexpr (std::is_same_v<T, unsigned long long>) {
+    return DType::kU64;
   } else {
     return std::nullopt;
   }
@@ -120,14 +124,16 @@ TensorBinding bind(T&& memory, Extents extents) {
   return binding;
 }
 /// By the argument's name: bind("pixels", pixels). Then all inputs, or all outputs, are bound by name, in any order.
-template <class T>
-TensorBinding bind(std::string_view name, T&& memory) {
+template <class Name, class T>
+  requires std::convertible_to<const Name&, std::string_view>  // more special than std::bind, which is found, too
+TensorBinding bind(Name&& name, T&& memory) {
   TensorBinding binding = bind(std::forward<T>(memory));
   binding.name = name;
   return binding;
 }
-template <class T>
-TensorBinding bind(std::string_view name, T&& memory, Extents extents) {
+template <class Name, class T>
+  requires std::convertible_to<const Name&, std::string_view>
+TensorBinding bind(Name&& name, T&& memory, Extents extents) {
   TensorBinding binding = bind(std::forward<T>(memory), extents);
   binding.name = name;
   return binding;

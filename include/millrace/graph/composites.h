@@ -31,8 +31,8 @@ Tensor mish(Tensor x);
 Tensor gelu_tanh(Tensor x);
 /// bool: whether x is +inf or -inf; floats only.
 Tensor is_inf(Tensor x);
-/// x limited to [low, high]; NaN stays NaN. For integers, the bounds must be integers, and a bound outside the dtype's
-/// range has no effect.
+/// x limited to [low, high]; NaN stays NaN. For integers, the bounds must be integers; one beyond the dtype's range is
+/// the end of that range.
 Tensor clamp(Tensor x, double low, double high);
 /// select, with all three operands broadcast to one shape, as in NumPy.
 Tensor where(Tensor condition, Tensor if_true, Tensor if_false);
@@ -67,8 +67,8 @@ ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes
 
 /// Parts of x along `axis`, of the extents `sizes`, which add up to the axis' extent.
 std::vector<Tensor> split(Tensor x, std::vector<SizeExpr> sizes, std::int64_t axis);
-/// `num_parts` equal parts; the extent must be a constant multiple of that, or known to be a multiple.
-std::vector<Tensor> split(Tensor x, std::int64_t num_parts, std::int64_t axis);
+/// `num_parts` equal parts, at most 4096; the extent must be known to be a multiple of that.
+std::vector<Tensor> split_evenly(Tensor x, std::int64_t num_parts, std::int64_t axis);
 /// Joins tensors of one type along a new axis of the result.
 Tensor stack(std::span<const Tensor> tensors, std::int64_t axis);
 inline Tensor stack(std::initializer_list<Tensor> tensors, std::int64_t axis) {
@@ -85,7 +85,7 @@ Tensor flip(Tensor x, std::vector<std::int64_t> axes);
 /// Moves elements `shift` places towards the end of `axis`, and those that leave it to its beginning.
 Tensor roll(Tensor x, std::int64_t shift, std::int64_t axis);
 /// Pads by the elements next to the border, mirrored at the outermost one: c b | a b c | b a. Each dim must be longer
-/// than its padding; if only a run can tell, it says so.
+/// than its padding on each side; if only a run can tell, it says so.
 Tensor pad_reflect(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high);
 /// Pads by the outermost element: a a | a b c | c c. A dim that is padded must not be empty.
 Tensor pad_edge(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high);

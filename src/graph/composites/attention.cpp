@@ -56,6 +56,11 @@ Tensor attention(Tensor query, Tensor key, Tensor value, AttentionOptions option
   GraphBuilder& graph = *query.builder();
   const Shape shape = query.shape();
   const std::size_t rank = shape.rank();
+  if (rank >= 3 && value.shape().rank() != rank) {
+    return refuse(graph, "attention",
+                  fmt::format("query is {} and value is {}, expected equal ranks; reshape or broadcast one",
+                              query.type().to_text(), value.type().to_text()));
+  }
   if (rank < 2 || key.shape().rank() != rank) {
     return refuse(graph, "attention",
                   fmt::format("query is {} and key is {}, expected equal ranks of at least 2; reshape or broadcast one",
@@ -71,10 +76,9 @@ Tensor attention(Tensor query, Tensor key, Tensor value, AttentionOptions option
   query = widen(query, dtype);
   key = widen(key, dtype);
   value = widen(value, dtype);
-  if (rank >= 3 && key.shape()[rank - 3] != shape[rank - 3]) {
-    key = serve_groups(key, shape[rank - 3]);
-    value = serve_groups(value, shape[rank - 3]);
-    if (!key.is_valid() || !value.is_valid()) return {};
+  for (Tensor* each : {&key, &value}) {
+    if (rank >= 3 && each->shape()[rank - 3] != shape[rank - 3]) *each = serve_groups(*each, shape[rank - 3]);
+    if (!each->is_valid()) return {};
   }
   DotAttrs attributes;
   for (std::size_t d = 0; d < rank - 2; ++d) attributes.x_batch.push_back(static_cast<std::int64_t>(d));
@@ -98,13 +102,23 @@ Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved) 
     return refuse(*x.builder(), "rotary_embedding",
                   fmt::format("operand is {}, expected a last dim that is even; pad it", x.type().to_text()));
   }
+  std::vector<SizeExpr> pairs(shape.dims().begin(), shape.dims().end());
+  pairs.back() = floor_div(shape[rank - 1], 2);
+  for (const Tensor& angle : {cosine, sine}) {
+    const Shape shapes[] = {Shape(pairs), angle.shape()};
+    if (joint_shape(shapes) == Shape(pairs)) continue;
+    return refuse(*x.builder(), "rotary_embedding",
+                  fmt::format("operand is {} and an angle's cosine or sine {}, expected {} or what broadcasts to that; "
+                              "reshape it",
+                              x.type().to_text(), angle.type().to_text(), Shape(pairs).to_text()));
+  }
   const DType dtype = x.dtype();
   // Halves are [..., 2, d / 2], neighbours [..., d / 2, 2].
   const std::int64_t pair_axis = interleaved ? -1 : -2;
   std::vector<SizeExpr> dims(shape.dims().begin(), shape.dims().end() - 1);
   dims.push_back(floor_div(shape[rank - 1], 2));
   dims.insert(interleaved ? dims.end() : dims.end() - 1, 2);
-  const std::vector<Tensor> pair = split(reshape(widen(x, dtype), Shape(std::move(dims))), 2, pair_axis);
+  const std::vector<Tensor> pair = split_evenly(reshape(widen(x, dtype), Shape(std::move(dims))), 2, pair_axis);
   if (pair.size() != 2) return {};
   Tensor a = squeeze(pair[0], {pair_axis}), b = squeeze(pair[1], {pair_axis});
   cosine = widen(cosine, dtype);

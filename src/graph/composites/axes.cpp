@@ -10,6 +10,11 @@ std::optional<std::vector<bool>> find_axes(std::string_view composite, Tensor x,
   std::vector<bool> is_named(rank);
   const auto signed_rank = static_cast<std::int64_t>(rank);
   for (const std::int64_t axis : axes) {
+    if (rank == 0) {
+      refuse(*x.builder(), composite,
+             fmt::format("axis is {}, but operand 0 is {}, which has no axes; reshape it", axis, x.type().to_text()));
+      return std::nullopt;
+    }
     if (axis < -signed_rank || axis >= signed_rank) {
       refuse(*x.builder(), composite,
              fmt::format("axis is {}, expected {} to {} for operand 0, {}; choose one of these", axis, -signed_rank,

@@ -6,11 +6,16 @@
 namespace millrace {
 namespace {
 
-/// The element that each position of a padded axis shows, before it is known to be one of `extent`.
+/// The element that each position of a padded axis shows, below 0 where it can show none.
 using TurnIndex = Tensor (*)(Tensor position, Tensor last);
 
 Tensor clamp_index(Tensor position, Tensor last) { return max(min(position, last), 0); }
-Tensor mirror_index(Tensor position, Tensor last) { return last - abs(last - abs(position)); }
+Tensor mirror_index(Tensor position, Tensor last) {
+  Tensor mirrored = last - abs(last - abs(position));
+  // Twice mirrored, before the first element.
+  Tensor is_too_low = less(position, -last);
+  return select(is_too_low, position, mirrored);
+}
 
 Tensor pad_border(const char* name, Tensor x, const std::vector<SizeExpr>& low, const std::vector<SizeExpr>& high,
                   TurnIndex turn) try {
@@ -29,6 +34,14 @@ Tensor pad_border(const char* name, Tensor x, const std::vector<SizeExpr>& low, 
       return refuse(graph, name,
                     fmt::format("dim {} of {} is padded by {} and {}, expected 0 or more; slice it instead", d,
                                 x.type().to_text(), low[d].to_text(), high[d].to_text()));
+    }
+    const bool is_too_short = extent.upper_bound() <= max(low[d], high[d]).lower_bound();
+    if (turn == mirror_index && is_too_short) {
+      return refuse(
+          graph, name,
+          fmt::format("dim {} of {} is padded by {} and {}, expected less than its extent on each side; pad in "
+                      "steps",
+                      d, x.type().to_text(), low[d].to_text(), high[d].to_text()));
     }
     Tensor position = iota(graph, DType::kI64, {low[d] + extent + high[d]}, 0);
     position -= size_of(graph, low[d]);

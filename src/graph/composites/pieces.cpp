@@ -42,20 +42,23 @@ std::vector<Tensor> split(Tensor x, std::vector<SizeExpr> sizes, std::int64_t ax
   return {};
 }
 
-std::vector<Tensor> split(Tensor x, std::int64_t num_parts, std::int64_t axis) try {
-  if (!x.is_valid()) return std::vector<Tensor>(static_cast<std::size_t>(std::clamp<std::int64_t>(num_parts, 0, 1024)));
-  const std::optional<std::size_t> dim = find_axis("split", x, axis);
-  if (!dim) return {};
+std::vector<Tensor> split_evenly(Tensor x, std::int64_t num_parts, std::int64_t axis) try {
+  constexpr std::int64_t kMostParts = 4096;
+  // After a mistake, too, there are as many tensors as the caller will use.
+  std::vector<Tensor> none(static_cast<std::size_t>(std::clamp<std::int64_t>(num_parts, 0, kMostParts)));
+  if (!x.is_valid()) return none;
+  const std::optional<std::size_t> dim = find_axis("split_evenly", x, axis);
+  if (!dim) return none;
   const SizeExpr extent = x.shape()[*dim];
-  if (num_parts < 1 || extent.known_multiple() % num_parts != 0) {
-    refuse(*x.builder(), "split",
-           fmt::format("{} equal parts of axis {} of {}, expected a number that divides its extent; give the sizes",
-                       num_parts, *dim, x.type().to_text()));
-    return {};
+  if (num_parts < 1 || num_parts > kMostParts || extent.known_multiple() % num_parts != 0) {
+    refuse(*x.builder(), "split_evenly",
+           fmt::format("{} parts of axis {} of {}, expected a number up to {} that divides its extent; split by sizes",
+                       num_parts, *dim, x.type().to_text(), kMostParts));
+    return none;
   }
-  return split(x, std::vector<SizeExpr>(static_cast<std::size_t>(num_parts), floor_div(extent, num_parts)), axis);
+  return split(x, std::vector<SizeExpr>(none.size(), floor_div(extent, num_parts)), axis);
 } catch (const std::bad_alloc&) {
-  fail_without_memory(builder_of({x}), "split");
+  fail_without_memory(builder_of({x}), "split_evenly");
   return {};
 }
 
@@ -115,7 +118,8 @@ Tensor roll(Tensor x, std::int64_t shift, std::int64_t axis) try {
   // Only a run knows where the row is cut.
   GraphBuilder& graph = *x.builder();
   Tensor size = size_of(graph, extent);
-  Tensor moved = iota(graph, DType::kI64, {extent}, 0) - shift;
+  Tensor places = rem(size_of(graph, shift), size);
+  Tensor moved = iota(graph, DType::kI64, {extent}, 0) - places;
   return gather(x, rem(rem(moved, size) + size, size), axis);
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x}), "roll");
@@ -147,6 +151,11 @@ Tensor tile(Tensor x, std::vector<SizeExpr> repeats) try {
   }
   for (std::size_t d = 0; d < repeats.size() && x.is_valid(); ++d) {
     if (repeats[d].is(1)) continue;
+    if (repeats[d].upper_bound() < 0) {
+      return refuse(*x.builder(), "tile",
+                    fmt::format("dim {} of {} is repeated {} times, expected 0 or more; correct it", d,
+                                x.type().to_text(), repeats[d].to_text()));
+    }
     std::vector<SizeExpr> dims = x.shape().dims();
     SizeExpr before = 1, rest = 1;
     for (std::size_t i = 0; i < dims.size(); ++i) (i < d ? before : rest) = (i < d ? before : rest) * dims[i];

@@ -71,8 +71,10 @@ Tensor multinomial(Tensor logits, Tensor seed, std::int64_t num_samples) try {
   }
   std::vector<SizeExpr> dims = shape.dims();
   dims.insert(dims.end() - 1, num_samples);
-  // -log(-log(u)) has Gumbel's distribution for u in (0, 1); u + 2^-25 is never 0 or 1.
-  Tensor uniform = random_uniform(seed, Shape(dims)) + 0x1p-25;
+  // -log(-log(u)) has Gumbel's distribution for u in (0, 1). 23 bits and a half are exact in f32, and never 0 or 1: the
+  // noise of 1 would be infinite, and draw what cannot be.
+  Tensor upper = random_bits(seed, Shape(dims)) / std::uint32_t{1 << 9};
+  Tensor uniform = cast(upper, DType::kF32) * 0x1p-23 + 0x1p-24;
   Tensor noise = -log(-log(uniform));
   Tensor spread = unsqueeze(cast(logits, DType::kF32), {-2});
   return argmax(noise + spread, -1);

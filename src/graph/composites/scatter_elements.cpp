@@ -14,11 +14,13 @@ Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t a
   const Shape shape = x.shape(), chosen = indices.shape();
   Shape expected = shape;
   if (chosen.rank() == shape.rank()) expected[*dim] = chosen[*dim];
-  if (!is_integer(indices.dtype()) || chosen != expected || updates.shape() != chosen) {
-    return refuse(graph, "scatter_elements",
-                  fmt::format("indices are {} and updates {}, expected integers and one shape, that of operand 0, {}, "
-                              "but along axis {}; reshape or cast them",
-                              indices.type().to_text(), updates.type().to_text(), x.type().to_text(), *dim));
+  const bool is_index = indices.dtype() == DType::kI32 || indices.dtype() == DType::kI64;
+  if (!is_index || chosen != expected || updates.shape() != chosen) {
+    return refuse(
+        graph, "scatter_elements",
+        fmt::format("indices are {} and updates {}, expected i32 or i64 and one shape, that of operand 0, {}, "
+                    "but along axis {}; reshape or cast them",
+                    indices.type().to_text(), updates.type().to_text(), x.type().to_text(), *dim));
   }
   Tensor index = cast(indices, DType::kI64), size = size_of(graph, shape[*dim]);
   Tensor is_negative = less(index, 0);

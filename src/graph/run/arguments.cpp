@@ -82,7 +82,7 @@ Status check_dtype(const TensorBinding& given, const Argument& argument, const c
                           (expected == DType::kBool || (is_float(expected) && *given.dtype == DType::kU16));
   if (holds_bits) return {};
   return invalid_argument(fmt::format("run: {} '{}' is bound to elements of {}, expected {} for {}; bind those", what,
-                                      argument.name, to_text(*given.dtype), to_text(expected),
+                                      printable(argument.name), to_text(*given.dtype), to_text(expected),
                                       argument.type.to_text()));
 }
 
@@ -98,13 +98,13 @@ Status check_memory(const BufferBinding& given, std::int64_t expected_bytes, con
                     const SymbolValues& values) {
   if (given.size_bytes != static_cast<std::uint64_t>(expected_bytes)) {
     return invalid_argument(fmt::format("run: {} '{}' has {} bytes, expected {} for {}; bind the whole tensor", what,
-                                        argument.name, given.size_bytes, expected_bytes,
+                                        printable(argument.name), given.size_bytes, expected_bytes,
                                         bound_text(argument.type, values)));
   }
   if (expected_bytes == 0) return {};
   if (given.buffer == nullptr && given.data == nullptr) {
     return invalid_argument(fmt::format("run: {} '{}' is null, expected {} bytes for {}; bind memory", what,
-                                        argument.name, expected_bytes, bound_text(argument.type, values)));
+                                        printable(argument.name), expected_bytes, bound_text(argument.type, values)));
   }
   const std::size_t alignment = size_bytes(argument.type.dtype);
   const std::uintptr_t address =
@@ -112,7 +112,7 @@ Status check_memory(const BufferBinding& given, std::int64_t expected_bytes, con
                               : reinterpret_cast<std::uintptr_t>(given.buffer->host_address()) + given.offset_bytes;
   if (address % alignment != 0) {
     return invalid_argument(fmt::format("run: {} '{}' is not aligned to {} bytes, as {} needs; bind memory that is",
-                                        what, argument.name, alignment, to_text(argument.type.dtype)));
+                                        what, printable(argument.name), alignment, to_text(argument.type.dtype)));
   }
   return {};
 }

@@ -143,7 +143,9 @@ Status Session::State::bind_slab() {
   }
   const std::size_t first = num_arguments() + 1;
   for (std::size_t i = 0; i < transient_bytes.size(); ++i) transient_bytes[i] = binding_bytes(first + i);
-  MILLRACE_TRY_ASSIGN(const std::int64_t slab_bytes, placement->place(transient_bytes));
+  MILLRACE_TRY_ASSIGN(
+      const std::int64_t slab_bytes,
+      placement->place(transient_bytes, slab == nullptr ? 0 : static_cast<std::int64_t>(slab->size_bytes())));
   MILLRACE_TRY(require_slab(static_cast<std::size_t>(slab_bytes)));
   for (std::size_t i = 0; i < transient_bytes.size(); ++i) {
     bindings[first + i] = {.size_bytes = static_cast<std::size_t>(std::max(transient_bytes[i], std::int64_t{0})),
@@ -197,6 +199,7 @@ Status Session::State::bind_arguments(std::span<const TensorBinding> inputs, std
 /// Frees what belongs to runs that have ended.
 void Session::State::forget_ended() {
   while (!in_flight.empty() && in_flight.front()->has_ended()) in_flight.pop_front();
+  if (in_flight.empty()) retired.clear();
 }
 
 /// For a device that finishes inline, when nothing is in flight: needs no timeline and no copies.

@@ -95,11 +95,11 @@ std::optional<SlabPacker> SlabPacker::create(std::span<const Lifespan> lives) {
   return packer;
 }
 
-std::int64_t SlabPacker::pack(std::span<const std::int64_t> bytes) {
+std::int64_t SlabPacker::pack(std::span<const std::int64_t> bytes, std::int64_t enough_bytes) {
   std::ranges::copy(bytes, bytes_.begin());
   for (PackedTransient& transient : transients_) transient.bytes = bytes[transient.number];
   return find_best_packing(
-      transients_, most_live(transients_, changes_), [&] { return place_all(); },
+      transients_, std::max(most_live(transients_, changes_), enough_bytes), [&] { return place_all(); },
       [&](const PackedTransient& each) { return saturating::add(trial_[each.number], each.bytes); },
       [&] { std::ranges::copy(trial_, offsets_.begin()); });
 }

@@ -78,9 +78,9 @@ class SlabPacker {
   /// Nothing for more than a million pairs that live together: their memory would cost more than it saves.
   static std::optional<SlabPacker> create(std::span<const Lifespan>);
 
-  /// `bytes` has one size per life, a multiple of Buffer::kAlignment. Returns the bytes that the slab needs. Allocates
-  /// nothing.
-  std::int64_t pack(std::span<const std::int64_t> bytes);
+  /// `bytes` has one size per life, a multiple of Buffer::kAlignment. Returns the bytes that the slab needs, at once if
+  /// they are no more than `enough_bytes`. Allocates nothing.
+  std::int64_t pack(std::span<const std::int64_t> bytes, std::int64_t enough_bytes = 0);
   /// Where pack() has placed each.
   std::span<const std::int64_t> offsets() const { return offsets_; }
 

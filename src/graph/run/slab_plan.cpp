@@ -61,11 +61,11 @@ SlabPlacement::SlabPlacement(const SlabPlan& plan)
   if (packer_) check_.emplace(lives_of(plan));
 }
 
-Result<std::int64_t> SlabPlacement::place(std::span<const std::int64_t> bytes) {
+Result<std::int64_t> SlabPlacement::place(std::span<const std::int64_t> bytes, std::int64_t available_bytes) {
   std::ranges::transform(bytes, bytes_.begin(), align_slab_bytes);
   const std::int64_t in_slots = place_in_slots();
   if (!packer_) return in_slots;
-  const std::int64_t packed = packer_->pack(bytes_);
+  const std::int64_t packed = in_slots <= available_bytes ? in_slots : packer_->pack(bytes_, available_bytes);
   if (packed < in_slots) std::ranges::copy(packer_->offsets(), offsets_.begin());
   const std::int64_t slab_bytes = std::min(packed, in_slots);
   MILLRACE_TRY(check_->run(bytes_, offsets_, slab_bytes));

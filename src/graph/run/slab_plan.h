@@ -52,7 +52,8 @@ class SlabPlacement {
   explicit SlabPlacement(const SlabPlan&);
 
   /// `bytes` has one size per transient. Returns the bytes that the slab needs: never more than Schedule::slab_bytes.
-  Result<std::int64_t> place(std::span<const std::int64_t> bytes);
+  /// Looks for no better place than one within `available_bytes`, which there are already.
+  Result<std::int64_t> place(std::span<const std::int64_t> bytes, std::int64_t available_bytes = 0);
   /// A multiple of Buffer::kAlignment per transient.
   std::span<const std::int64_t> offsets() const { return offsets_; }
 

@@ -62,8 +62,9 @@ void AccessTimes::split(std::int64_t at) {
   around->second.end = at;
 }
 
-/// The intervals that it covers become one, with the last of their times. This loses nothing: the new access is later
-/// than all of them, and whoever waits for it also waits for them.
+/// The intervals that it covers become one, with the last of their times, so that there are few. A write loses nothing
+/// by that: whoever waits for it also waits for them. A read lets later readers of one interval wait for the writes of
+/// the others, too.
 void AccessTimes::add_constant(std::int64_t begin, std::int64_t end, const Times& times, bool writes) {
   const bool is_first = constant_.empty();
   auto& [around, all_times] = around_constant_;
