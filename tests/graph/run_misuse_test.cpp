@@ -49,10 +49,10 @@ TEST_CASE("a damaged graph is not compiled") {
 TEST_CASE("a device that there is not is not compiled for") {
   CompileOptions wrong = options();
   wrong.device = "cuda";
-  CHECK(
-      compile_error(wrong) ==
-      "device 'cuda' is not known; devices built in: cpu, sim; code generators built in: xbyak, llvm, interpreter; say "
-      "'cpu' for this host");
+  CHECK(compile_error(wrong) ==
+        "device 'cuda' is not known; devices built in: cpu, hip, sim; code generators built in: xbyak, llvm, "
+        "interpreter; say "
+        "'cpu' for this host");
   wrong.device = "cpu:avx9";
   CHECK(compile_error(wrong) ==
         "device 'cpu:avx9': target 'cpu:avx9': cpu level 'avx9' is not known, expected baseline, avx2 or avx512; say "
