@@ -33,9 +33,9 @@ TEST_CASE("a graph without a kernel has no object") {
 TEST_CASE("check says what a graph becomes for a device or a target, and why a device cannot be had") {
   const Workplace here;
   CHECK(here.output_of("check top.mr --device sim:gfx1100") ==
-        "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3; for sim:gfx1100: dispatches 1, kernels 1\n");
+        "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3; for sim:gfx1100: dispatches 2, kernels 2\n");
   CHECK(here.output_of("check top.mr --target amdgpu:gfx90a") ==
-        "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3; for amdgpu:gfx90a: dispatches 1, kernels 1\n");
+        "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3; for amdgpu:gfx90a: dispatches 2, kernels 2\n");
   CHECK(
       here.error_of("check top.mr --device hip:library=/nowhere/hip.so") ==
       "millrace: device 'hip:library=/nowhere/hip.so': hip: /nowhere/hip.so cannot be opened (/nowhere/hip.so: cannot "
