@@ -254,9 +254,8 @@ constexpr Misuse kComposites[] = {
        Tensor indices = g.input("i", DType::kI32, {3, 2});
        scatter_elements(f32(g, {2, 8}), indices, y(g, {3, 2}), 1);
      },
-     "%3 = scatter_elements: indices are i32[3x2] and updates f32[3x2], expected integers and one shape, that of "
-     "operand "
-     "0, f32[2x8], but along axis 1; reshape or cast them"},
+     "%3 = scatter_elements: indices are i32[3x2] and updates f32[3x2], expected i32 or i64 and one shape, that of "
+     "operand 0, f32[2x8], but along axis 1; reshape or cast them"},
     {"a pool of one dim of an image", [](GraphBuilder& g) { max_pool1d(f32(g, {1, 2, 4, 4})); },
      "%1 = max_pool1d: operand is f32[1x2x4x4], expected rank 3 (n, c, w); reshape it"},
     {"a global pool of nothing", [](GraphBuilder& g) { global_avg_pool(f32(g, {1, 2})); },

@@ -149,7 +149,7 @@ struct Given {
   Tensor weights = graph->input("weights", DType::kF32, {4, 4, 2});
   Tensor angles = graph->input("angles", DType::kF32, {4, 2});
   Shape flat{-1}, square{4, 4}, cube{2, 4, 4};
-  std::vector<SizeExpr> low{1, 0}, high{2, 4};
+  std::vector<SizeExpr> low{1, 0}, high{2, 4}, none{0, 0};
   std::vector<std::int64_t> axes{0, 1};
 };
 
@@ -199,7 +199,7 @@ constexpr Function kFunctions[] = {
     {"tile", [](Given& g) { tile(g.x, std::move(g.high)); }},
     {"flip", [](Given& g) { flip(g.x, std::move(g.axes)); }},
     {"roll", [](Given& g) { roll(g.x, 1, 0); }},
-    {"pad_reflect", [](Given& g) { pad_reflect(g.x, std::move(g.low), std::move(g.high)); }},
+    {"pad_reflect", [](Given& g) { pad_reflect(g.x, std::move(g.low), std::move(g.none)); }},
     {"scatter_elements", [](Given& g) { scatter_elements(g.x, cast(g.i, DType::kI32), g.x, 0); }},
     {"max_pool1d", [](Given& g) { max_pool1d(g.image); }},
     {"global_avg_pool", [](Given& g) { global_avg_pool(g.image); }},

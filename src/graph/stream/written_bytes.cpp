@@ -10,6 +10,16 @@ bool is_constant(const ByteRange& range) {
   return range.offset_bytes.is_constant() && range.length_bytes.is_constant();
 }
 
+/// The lesser of both, as one of them where that is sure.
+SizeExpr first_of(const SizeExpr& a, const SizeExpr& b) {
+  if ((b - a).lower_bound() >= 0) return a;
+  return (a - b).lower_bound() >= 0 ? b : min(a, b);
+}
+SizeExpr last_of(const SizeExpr& a, const SizeExpr& b) {
+  if ((b - a).lower_bound() >= 0) return b;
+  return (a - b).lower_bound() >= 0 ? a : max(a, b);
+}
+
 }  // namespace
 
 void WrittenBytes::add(const ByteRange& range) {
@@ -45,19 +55,13 @@ void WrittenBytes::join_overlapping(SizeExpr& begin, SizeExpr& end) {
   std::size_t compared = 0;
   for (auto span = ends_.begin(); span != ends_.end() && compared < kMaxCompared; ++compared) {
     const auto& [other_begin, other_end] = *span;
-    const bool is_before = (begin - other_begin).lower_bound() >= 0 && (other_end - begin).lower_bound() >= 0 &&
-                           (end - other_end).lower_bound() >= 0;
-    const bool is_after = (other_begin - begin).lower_bound() >= 0 && (end - other_begin).lower_bound() >= 0 &&
-                          (other_end - end).lower_bound() >= 0;
-    if (!is_before && !is_after) {
+    const bool meets = (end - other_begin).lower_bound() >= 0 && (other_end - begin).lower_bound() >= 0;
+    if (!meets) {
       ++span;
       continue;
     }
-    if (is_before) {
-      begin = other_begin;
-    } else {
-      end = other_end;
-    }
+    begin = first_of(begin, other_begin);
+    end = last_of(end, other_end);
     begins_.erase(other_end);
     span = ends_.erase(span);
   }
