@@ -71,11 +71,7 @@ Status Issuer::prepare(Job& job) {
     MILLRACE_TRY_ASSIGN(job.staging, channels_.pinned->allocate(staged_bytes));
     return {};
   }
-  for (Slot& slot : ring_) {
-    if (slot.block != nullptr) continue;
-    MILLRACE_TRY_ASSIGN(slot.event, channels_.events->take(EventPool::Kind::kOrder));
-    MILLRACE_TRY_ASSIGN(slot.block, channels_.pinned->allocate(channels_.staging_bytes));
-  }
+  for (Slot& slot : ring_) MILLRACE_TRY(fill_slot(slot));
   return {};
 }
 

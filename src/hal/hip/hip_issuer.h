@@ -84,6 +84,7 @@ class Issuer {
   Status stage(Job&, const CopyStep&, const Place&, Stream);
   Result<bool> pass_through_ring(Job&, const CopyStep&, const Place&, Stream);
   Result<bool> is_free(Slot&, const Place&);
+  Status fill_slot(Slot&);
   Status use(Job&, Slot&, const CopyStep&, const Place&, Stream);
 
   Channels& channels_;

@@ -88,10 +88,18 @@ Result<bool> Issuer::is_free(Slot& slot, const Place& place) {
   return true;
 }
 
+/// A slot is empty at first, and after it lost its block to a job whose copy nothing tells the end of.
+Status Issuer::fill_slot(Slot& slot) {
+  if (slot.event == nullptr) MILLRACE_TRY_ASSIGN(slot.event, channels_.events->take(EventPool::Kind::kOrder));
+  if (slot.block == nullptr) MILLRACE_TRY_ASSIGN(slot.block, channels_.pinned->allocate(channels_.staging_bytes));
+  return {};
+}
+
 /// Queues the next piece.
 Status Issuer::use(Job& job, Slot& slot, const CopyStep& copy, const Place& place, Stream stream) {
   const auto size_bytes = static_cast<std::size_t>(job.sizes[index_of(copy.length)]);
   slot.size_bytes = std::min(size_bytes - job.next_byte, channels_.staging_bytes);
+  MILLRACE_TRY(fill_slot(slot));
   auto* const source = static_cast<std::byte*>(pointer(job.run->addresses[copy.source])) + job.next_byte;
   auto* const destination = static_cast<std::byte*>(pointer(job.run->addresses[copy.destination])) + job.next_byte;
   Error error;
