@@ -90,8 +90,9 @@ Result<bool> Issuer::is_free(Slot& slot, const Place& place) {
 
 /// A slot is empty at first, and after it lost its block to a job whose copy nothing tells the end of.
 Status Issuer::fill_slot(Slot& slot) {
-  if (slot.event == nullptr) MILLRACE_TRY_ASSIGN(slot.event, channels_.events->take(EventPool::Kind::kOrder));
-  if (slot.block == nullptr) MILLRACE_TRY_ASSIGN(slot.block, channels_.pinned->allocate(channels_.staging_bytes));
+  if (slot.block != nullptr) return {};
+  MILLRACE_TRY_ASSIGN(slot.event, channels_.events->take(EventPool::Kind::kOrder));
+  MILLRACE_TRY_ASSIGN(slot.block, channels_.pinned->allocate(channels_.staging_bytes));
   return {};
 }
 

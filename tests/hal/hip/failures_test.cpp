@@ -178,6 +178,30 @@ TEST_CASE("hip: a device that ends nothing is lost after the time limit, and kee
   CHECK(std::chrono::steady_clock::now() - begin < 30s);  // it does not hang
 }
 
+TEST_CASE("hip: a large upload goes on after one whose event could not be recorded") {
+  constexpr std::size_t kWords = 3000;
+  for (std::uint64_t number = 1; number <= 8; ++number) {
+    CAPTURE(number);
+    const HipStandin standin;
+    const auto device = standin.open({.num_streams = 1, .staging_bytes = 4096}).value();
+    ListBuilder b;
+    const BindingIndex in = b.host("in", BindingKind::kInput, 4 * kWords), x = b.output("x", 4 * kWords);
+    b.upload(b.range(in, 0, 4 * kWords), b.range(x, 0, 4 * kWords));
+    const Replay upload(*device, b);
+    W first(kWords, 1), second(kWords, 2);
+    const Words to(*device, W(kWords)), also_to(*device, W(kWords));
+    const auto first_done = timeline(*device), second_done = timeline(*device);
+    standin.control.hold_commands(true);  // until both are under way
+    standin.control.fail_calls("hipEventRecord", number, Error::kUnknown);
+    (void)upload.submit({{.data = first.data(), .size_bytes = 4 * kWords}, to.binding()}, {}, {{first_done, 1}});
+    (void)upload.submit({{.data = second.data(), .size_bytes = 4 * kWords}, also_to.binding()}, {}, {{second_done, 1}});
+    standin.control.hold_commands(false);
+    const Status one = first_done->wait(1, 10s), other = second_done->wait(1, 10s);
+    CHECK(one.ok() != other.ok());
+    if (other.ok()) CHECK(also_to.read() == second);
+  }
+}
+
 TEST_CASE("hip: work that waits for the host does not run into the time limit") {
   HipStandin standin;
   const auto device = standin.open({.time_limit = 30ms}).value();
