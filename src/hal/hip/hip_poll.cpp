@@ -175,16 +175,16 @@ bool Queue::has_ended(Job& job) {
   return false;
 }
 
-/// Loses the device if it has done nothing for the job in too long a time.
+/// Loses the device if it has ended nothing in too long a time, although it could run the job.
 void Queue::check_time(Job& job, bool has_moved) {
   const Clock::time_point now = Clock::now();
-  if (has_moved) job.is_timed = false;
+  if (has_moved) last_progress_ = now;
   if (!job.is_timed) {
     if (!are_settled(job.wait)) return;  // it cannot run yet
     job.is_timed = true;
     job.since = now;
   }
-  if (time_limit_.count() > 0 && now - job.since > time_limit_) (void)hung(context_, "submit", time_limit_);
+  if (time_limit_.count() > 0 && now - std::max(job.since, last_progress_) > time_limit_) (void)hung(context_, "submit", time_limit_);
 }
 
 /// An error of the work, or of the question: only asking again can tell. Precondition: the question failed.
@@ -221,6 +221,7 @@ void Queue::end(const SharedJob& shared) {
   job.recording.reset();
   --lane_jobs_[job.lane];
   has_ended_some_ = true;
+  last_progress_ = Clock::now();
   (void)settle(job.signal, status);
   --num_active_;
 }

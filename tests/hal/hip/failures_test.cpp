@@ -2,7 +2,9 @@
 // Every call that can fail does, devices are lost and hang, and memory runs out: the first error comes back, nothing
 // leaks, nothing hangs, and a fresh device works.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -199,6 +201,49 @@ TEST_CASE("hip: a large upload goes on after one whose event could not be record
     const Status one = first_done->wait(1, 10s), other = second_done->wait(1, 10s);
     CHECK(one.ok() != other.ok());
     if (other.ok()) CHECK(also_to.read() == second);
+  }
+}
+
+TEST_CASE("hip: a device that ends some of its work is not lost, whatever waits meanwhile") {
+  for (const bool is_large : {false, true}) {  // what waits goes through the ring of pinned blocks
+    CAPTURE(is_large);
+    const HipStandin standin({.max_commands_per_query = 1});
+    const std::uint32_t num_streams = is_large ? 1 : 2;
+    const auto device =
+        standin.open({.time_limit = 400ms, .num_streams = num_streams, .staging_bytes = 4096}).value();
+    constexpr std::uint64_t kNumTurns = 10;
+    constexpr std::size_t kWords = 3000;
+    std::atomic<std::uint64_t> last_turn = 0;
+    const auto turn = timeline(*device), waiting = timeline(*device);
+    const Words words(*device, {0}), others(*device, W(kWords));
+    const Replay one = append_digit(*device, 1), other = set_word(*device, 3);
+    ListBuilder b;
+    const BindingIndex in = b.host("in", BindingKind::kInput, 4 * kWords), x = b.output("x", 4 * kWords);
+    b.upload(b.range(in, 0, 4 * kWords), b.range(x, 0, 4 * kWords));
+    const Replay upload(*device, b);
+    W from(kWords, 3);
+    standin.control.hold_commands(true);
+    for (std::uint64_t i = 1; i <= kNumTurns; ++i) {
+      turn->on_reached(i, [&, i](const Status&) {
+        standin.control.hold_commands(true);
+        last_turn = i;
+        last_turn.notify_one();
+      });
+      REQUIRE(one.submit({words.binding()}, {{turn, i - 1}}, {{turn, i}}).ok());
+    }
+    REQUIRE((is_large
+                 ? upload.submit({{.data = from.data(), .size_bytes = 4 * kWords}, others.binding()}, {}, {{waiting, 1}})
+                 : other.submit({others.binding()}, {}, {{waiting, 1}}))
+                .ok());
+    for (std::uint64_t i = 1; i <= kNumTurns; ++i) {
+      std::this_thread::sleep_for(80ms);
+      standin.control.hold_commands(false);
+      last_turn.wait(i - 1);
+      CHECK(turn->wait(i, 10s).ok());
+    }
+    standin.control.hold_commands(false);
+    CHECK(waiting->wait(1, 10s).ok());
+    CHECK(others.read()[0] == 3);
   }
 }
 
