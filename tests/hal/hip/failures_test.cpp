@@ -180,6 +180,28 @@ TEST_CASE("hip: a device that ends nothing is lost after the time limit, and kee
   CHECK(std::chrono::steady_clock::now() - begin < 30s);  // it does not hang
 }
 
+TEST_CASE("hip: a hang is remembered when its device is gone, because releases of host memory wait for all devices") {
+  HipStandin standin({.devices = {{}, {}}});
+  {
+    const auto device = standin.open({.time_limit = 100ms}).value();
+    const auto buffer = device->allocate(64).value();
+    const auto done = timeline(*device);
+    standin.control.hang_device(0);
+    REQUIRE(append_digit(*device, 1).submit({buffer->binding()}, {}, {{done, 1}}).ok());
+    CHECK(done->wait(1, 10s).code() == StatusCode::kDeviceLost);
+  }
+  standin.control.clear_calls();
+  {
+    const auto other = standin.open({.ordinal = 1}).value();
+    const Words words(*other, {0});
+    CHECK(wait_for(append_digit(*other, 1), {words.binding()}).ok());
+    CHECK(words.read() == W{1});
+  }
+  CHECK(standin.control.num_calls("hipHostMalloc") > 0);
+  CHECK(standin.control.num_calls("hipHostFree") == 0);
+  standin.num_quarantined = standin.control.live_objects().size();
+}
+
 TEST_CASE("hip: a large upload goes on after one whose event could not be recorded") {
   constexpr std::size_t kWords = 3000;
   for (std::uint64_t number = 1; number <= 8; ++number) {

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "hal/hip/hip_runtime.h"
 #include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
 #include "tests/hal/hip/standin.h"
@@ -97,6 +98,7 @@ bool is_missed(std::string_view entry, std::uint64_t number, bool& was_left_out)
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     hip_standin::Control& control = hip_standin::open_control(MILLRACE_HIP_STANDIN);
     control.reset({.seed = seed, .max_commands_per_query = 1});
+    hip::Runtime::forget_hung_devices();
     Status status;
     {
       const auto device = create_hip_device({.library = HipStandin::library(), .time_limit = 2s, .num_streams = 3});

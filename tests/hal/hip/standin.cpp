@@ -4,10 +4,13 @@
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
+#include "hal/hip/hip_runtime.h"
+
 namespace millrace {
 
 HipStandin::HipStandin(const hip_standin::Options& options) : control(hip_standin::open_control(MILLRACE_HIP_STANDIN)) {
   control.reset(options);
+  hip::Runtime::forget_hung_devices();
 }
 
 HipStandin::~HipStandin() {
