@@ -204,7 +204,7 @@ void Queue::end(const SharedJob& shared) {
   const Status status = guard_allocations("submit", [&] { return outcome(job); });
   {
     const std::lock_guard lock(mutex_);
-    std::erase(on_their_way_, shared);  // before it loses what reads_what_is_downloaded() looks at
+    std::erase(on_their_way_, shared);  // before it loses what touches_what_is_downloaded() looks at
   }
   for (const Timepoint& signal : job.signal) {
     auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());

@@ -56,7 +56,7 @@ void HipRecording::add(const FillCommand& fill) {
 }
 
 void HipRecording::add_copy(CopyStep::Kind kind, const BufferRange& source, const BufferRange& destination) {
-  has_uploads_ |= kind == CopyStep::Kind::kUpload;
+  has_transfers_ |= kind != CopyStep::Kind::kOnDevice;
   const AddressIndex from = add_address(source);
   steps_.push_back({CopyStep{kind, from, add_address(destination), source.length_bytes}});
 }

@@ -80,7 +80,7 @@ class HipRecording final : public Recording {
 
   Result<std::unique_ptr<HipRun>> take_run();
   void give_back(std::unique_ptr<HipRun>);
-  bool has_uploads() const { return has_uploads_; }
+  bool has_transfers() const { return has_transfers_; }
   /// The bytes that the host's side of an upload or download is about.
   std::span<const std::byte> host_bytes(const CopyStep&, std::span<const BufferBinding>,
                                         std::span<const std::int64_t> sizes) const;
@@ -107,7 +107,7 @@ class HipRecording final : public Recording {
   std::vector<SizeIndex> size_sources_;  // by argument
   std::uint32_t num_arguments_ = 0;
   std::uint32_t num_launches_ = 0;
-  bool has_uploads_ = false;
+  bool has_transfers_ = false;  // between host and device
   std::mutex mutex_;
   std::vector<std::unique_ptr<HipRun>> free_runs_;
 };

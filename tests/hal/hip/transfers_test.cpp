@@ -103,6 +103,32 @@ TEST_CASE("hip: an upload of what an earlier submission downloads waits for the 
   }
 }
 
+TEST_CASE("hip: downloads to the same memory of the host end in the order of their submissions") {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    const HipStandin standin({.seed = seed});
+    const auto device = standin.open({.num_streams = 1, .staging_bytes = 4096}).value();
+    const auto download_of = [&](std::int64_t num_bytes) {
+      ListBuilder b;
+      const BindingIndex x = b.input("x", num_bytes), out = b.host("out", BindingKind::kOutput, num_bytes);
+      b.download(b.range(x, 0, num_bytes), b.range(out, 0, num_bytes));
+      return Replay(*device, b);
+    };
+    const Replay small = download_of(256), large = download_of(8000);
+    const W first = count_from(1, 64), second = count_from(5000, 2000);
+    const Words x(*device, first), y(*device, second);
+    W out(2000);
+    const auto turn = timeline(*device);
+    standin.control.hold_commands(true);
+    REQUIRE(small.submit({x.binding(), {.data = out.data(), .size_bytes = 256}}, {}, {{turn, 1}}).ok());
+    REQUIRE(large.submit({y.binding(), {.data = out.data(), .size_bytes = 8000}}, {{turn, 1}}, {{turn, 2}}).ok());
+    standin.control.hold_commands(false);
+    standin.control.run_all();
+    REQUIRE(turn->wait(2).ok());
+    CHECK(out == second);
+  }
+}
+
 TEST_CASE("hip: pinned memory is read and written in place, while it is pinned") {
   const HipStandin standin;
   const auto device = standin.open({.staging_bytes = 4096}).value();
