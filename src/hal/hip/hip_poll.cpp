@@ -278,19 +278,21 @@ Status Queue::measure(Job& job) const {
 }
 
 void Queue::cancel_waiting() {
-  std::vector<Refused> refused;
-  const auto cancel = [&](const SharedJob& job) {
-    job->is_started = true;
-    refused.push_back({job, cancelled("submit: the device was closed")});
-  };
+  // Allocates nothing but the status: there is nobody to tell that memory ran out.
+  std::multimap<Key, SharedJob> waiting;
+  std::vector<SharedJob> waiting_for_memory;
   {
     const std::lock_guard lock(order_);
-    for (const auto& [key, job] : waiting_) cancel(job);
-    for (const SharedJob& job : waiting_for_memory_) cancel(job);
-    waiting_.clear();
-    waiting_for_memory_.clear();
+    waiting.swap(waiting_);
+    waiting_for_memory.swap(waiting_for_memory_);
+    for (const auto& [key, job] : waiting) job->is_started = true;
+    for (const SharedJob& job : waiting_for_memory) job->is_started = true;
   }
-  settle_all(refused);
+  const auto cancel = [](const SharedJob& job) {
+    (void)settle(job->signal, guard_allocations("submit", [] { return cancelled("submit: the device was closed"); }));
+  };
+  for (const auto& [key, job] : waiting) cancel(job);
+  for (const SharedJob& job : waiting_for_memory) cancel(job);
 }
 
 }  // namespace millrace::hip
