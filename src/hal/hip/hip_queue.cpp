@@ -10,10 +10,6 @@
 namespace millrace::hip {
 namespace {
 
-bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
-  return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
-}
-
 /// Calls `what` with the kind and the host's bytes of each upload and download.
 template <class What>
 void for_each_host_range(const Job& job, What&& what) {

@@ -129,6 +129,31 @@ TEST_CASE("hip: downloads to the same memory of the host end in the order of the
   }
 }
 
+TEST_CASE("hip: a list that uploads what it downloads is refused, because the host has that only at the end") {
+  const HipStandin standin;
+  const auto device = standin.open().value();
+  ListBuilder b;
+  const BindingIndex x = b.input("x", 16), y = b.output("y", 16);
+  const BindingIndex to = b.host("to", BindingKind::kOutput, 16), from = b.host("from", BindingKind::kInput, 16);
+  b.download(b.range(x, 0, 16), b.range(to, 0, 16));
+  b.barrier();
+  b.upload(b.range(from, 0, 16), b.range(y, 0, 16));
+  const Replay replay(*device, b);
+  const Words in(*device, count_from(1, 4)), out(*device, W(4));
+  W words = count_from(5, 8);
+  const auto submit = [&](std::size_t first) {
+    return wait_for(replay, {in.binding(),
+                             out.binding(),
+                             {.data = words.data(), .size_bytes = 16},
+                             {.data = words.data() + first, .size_bytes = 16}});
+  };
+  CHECK(submit(3).message() ==
+        "submit: command 2 (upload): it reads host memory that command 0 (download) writes, which the host has when "
+        "the list ends; upload it in a submission that waits for this one");
+  CHECK(submit(4).ok());
+  CHECK(out.read() == count_from(9, 4));
+}
+
 TEST_CASE("hip: pinned memory is read and written in place, while it is pinned") {
   const HipStandin standin;
   const auto device = standin.open({.staging_bytes = 4096}).value();
