@@ -56,7 +56,9 @@ Status Issuer::prepare(Job& job) {
     const auto* copy = std::get_if<CopyStep>(&recording.steps()[i].what);
     if (copy == nullptr || copy->kind == CopyStep::Kind::kOnDevice) continue;
     const std::span<const std::byte> host = recording.host_bytes(*copy, job.bindings, job.sizes);
-    if (!host.empty() && channels_.pins->contain(host.data(), host.size())) {
+    std::shared_ptr<void> pin = host.empty() ? nullptr : channels_.pins->find(host);
+    if (pin != nullptr || channels_.pins->is_pinned_elsewhere(host)) {
+      if (pin != nullptr) job.pins.push_back(std::move(pin));
       job.is_direct.resize(recording.steps().size());
       job.is_direct[i] = true;
       continue;

@@ -215,6 +215,7 @@ void Queue::end(const SharedJob& shared) {
   job.run.reset();
   job.staging.reset();
   job.kept_blocks.clear();
+  job.pins.clear();
   job.edges.clear();
   job.step_ends.clear();
   job.end.reset();

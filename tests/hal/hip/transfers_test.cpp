@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that moves between host and device, and memory that the application owns.
+#include <array>
 #include <numeric>
 
 #include <doctest/doctest.h>
@@ -196,6 +197,49 @@ TEST_CASE("hip: memory that the application pinned itself needs no staging") {
   CHECK(out == count_from(5, kWords));
   CHECK(standin.control.num_calls("hipHostMalloc") == before + 1);  // for the download
   CHECK(hip.hipHostFree(pinned) == hip::Error::kSuccess);
+}
+
+TEST_CASE("hip: memory with a hole between what the application pinned is staged") {
+  HipStandin standin;
+  const auto device = standin.open().value();
+  const hip::Calls hip = hip::open_calls(MILLRACE_HIP_STANDIN);
+  constexpr std::size_t kWords = 1 << 16, kPinnedBytes = 1 << 16;
+  const auto x = device->allocate(4 * kWords).value();
+  const Loop loop(*device, 4 * kWords);
+  W in = count_from(3, kWords), out(kWords);
+  const auto ends_of = [](W& words) {
+    return std::array{words.data(), words.data() + words.size() - kPinnedBytes / 4};
+  };
+  for (W* words : {&in, &out}) {
+    for (void* end : ends_of(*words)) REQUIRE(hip.hipHostRegister(end, kPinnedBytes, 0) == hip::Error::kSuccess);
+  }
+  CHECK(wait_for(loop.replay, loop.bind(in, out, *x)).ok());
+  CHECK(out == in);
+  CHECK(standin.control.take_findings().size() == 2);  // for the stand-in it is a mistake to try
+  for (W* words : {&in, &out}) {
+    for (void* end : ends_of(*words)) CHECK(hip.hipHostUnregister(end) == hip::Error::kSuccess);
+  }
+}
+
+TEST_CASE("hip: memory stays pinned until the work that uses it has ended") {
+  const HipStandin standin;
+  const auto device = standin.open().value();
+  constexpr std::size_t kWords = 1024;
+  const auto x = device->allocate(4 * kWords).value();
+  const Loop loop(*device, 4 * kWords);
+  W in = count_from(3, kWords), out(kWords);
+  const auto done = timeline(*device);
+  auto pinned_in = device->pin_host(std::as_writable_bytes(std::span(in))).value();
+  auto pinned_out = device->pin_host(std::as_writable_bytes(std::span(out))).value();
+  standin.control.hold_commands(true);
+  REQUIRE(loop.replay.submit(loop.bind(in, out, *x), {}, {{done, 1}}).ok());
+  pinned_in.reset();
+  pinned_out.reset();
+  CHECK(standin.control.num_calls("hipHostUnregister") == 0);
+  standin.control.hold_commands(false);
+  REQUIRE(done->wait(1).ok());
+  CHECK(out == in);
+  CHECK(standin.control.num_calls("hipHostUnregister") == 2);
 }
 
 TEST_CASE("hip: neither the end of a buffer nor memory of the host is a kernel's argument for an empty range") {
