@@ -184,7 +184,8 @@ void Queue::check_time(Job& job, bool has_moved) {
     job.is_timed = true;
     job.since = now;
   }
-  if (time_limit_.count() > 0 && now - std::max(job.since, last_progress_) > time_limit_) (void)hung(context_, "submit", time_limit_);
+  if (time_limit_.count() > 0 && now - std::max(job.since, last_progress_) > time_limit_)
+    (void)hung(context_, "submit", time_limit_);
 }
 
 /// An error of the work, or of the question: only asking again can tell. Precondition: the question failed.

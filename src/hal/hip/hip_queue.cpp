@@ -163,7 +163,8 @@ bool Queue::touches_what_is_downloaded(const Job& job) {
     if (!other.recording->has_transfers()) return;
     for_each_host_range(other, [&](CopyStep::Kind others_kind, std::span<const std::byte> written) {
       if (others_kind != CopyStep::Kind::kDownload) return;
-      for_each_host_range(job, [&](CopyStep::Kind, std::span<const std::byte> own) { touches |= overlap(own, written); });
+      for_each_host_range(job,
+                          [&](CopyStep::Kind, std::span<const std::byte> own) { touches |= overlap(own, written); });
     });
   };
   for (const SharedJob& other : ring_jobs_) compare(*other);

@@ -106,11 +106,11 @@ class HipRecording final : public Recording {
   SubmissionCheck check_;
   std::shared_ptr<const HipExecutable> executable_;
   std::vector<Step> steps_;
-  std::vector<std::size_t> launches_;    // in steps_
-  std::vector<std::size_t> downloads_;   // in steps_
+  std::vector<std::size_t> launches_;                         // in steps_
+  std::vector<std::size_t> downloads_;                        // in steps_
   std::vector<std::pair<std::size_t, std::size_t>> rereads_;  // each download and each upload behind it, in steps_
-  std::vector<BufferRange> ranges_;      // by AddressIndex
-  std::vector<SizeIndex> size_sources_;  // by argument
+  std::vector<BufferRange> ranges_;                           // by AddressIndex
+  std::vector<SizeIndex> size_sources_;                       // by argument
   std::uint32_t num_arguments_ = 0;
   std::uint32_t num_launches_ = 0;
   bool has_transfers_ = false;  // between host and device

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "millrace/hal/hip_device.h"
 #include "hal/hip/hip_runtime.h"
+#include "millrace/hal/hip_device.h"
 #include "tests/hal/conformance/hip_devices.h"
 #include "tests/hal/hip/standin.h"
 

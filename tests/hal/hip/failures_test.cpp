@@ -236,8 +236,7 @@ TEST_CASE("hip: a device that ends some of its work is not lost, whatever waits 
     CAPTURE(is_large);
     const HipStandin standin({.max_commands_per_query = 1});
     const std::uint32_t num_streams = is_large ? 1 : 2;
-    const auto device =
-        standin.open({.time_limit = 400ms, .num_streams = num_streams, .staging_bytes = 4096}).value();
+    const auto device = standin.open({.time_limit = 400ms, .num_streams = num_streams, .staging_bytes = 4096}).value();
     constexpr std::uint64_t kNumTurns = 10;
     constexpr std::size_t kWords = 3000;
     std::atomic<std::uint64_t> last_turn = 0;
@@ -258,9 +257,9 @@ TEST_CASE("hip: a device that ends some of its work is not lost, whatever waits 
       });
       REQUIRE(one.submit({words.binding()}, {{turn, i - 1}}, {{turn, i}}).ok());
     }
-    REQUIRE((is_large
-                 ? upload.submit({{.data = from.data(), .size_bytes = 4 * kWords}, others.binding()}, {}, {{waiting, 1}})
-                 : other.submit({others.binding()}, {}, {{waiting, 1}}))
+    REQUIRE((is_large ? upload.submit({{.data = from.data(), .size_bytes = 4 * kWords}, others.binding()}, {},
+                                      {{waiting, 1}})
+                      : other.submit({others.binding()}, {}, {{waiting, 1}}))
                 .ok());
     for (std::uint64_t i = 1; i <= kNumTurns; ++i) {
       std::this_thread::sleep_for(80ms);
