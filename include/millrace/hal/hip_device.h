@@ -42,14 +42,22 @@ struct HipLosses {
 /// (DeviceInfo::stops_at_failures). Every method leaves the calling thread's current HIP device as it was.
 ///
 /// When HIP reports a fault, or the time limit passes, the device is lost: all of its work and every later call fail
-/// with the same kDeviceLost. Other devices go on.
+/// with the same kDeviceLost. Other devices go on. Many versions of AMD's runtime end the process instead when a kernel
+/// touches memory that is not there.
+///
+/// HIP may let its own calls wait for queued work. While a kernel does not end, and until the time limit has passed,
+/// these may therefore block: allocate(), load() and pin_host(), and dropping the last owner of a buffer, recording,
+/// executable or pin. A pin that work uses is dropped on the device's own thread, which then cannot watch the limit.
+///
+/// A call of HIP that fails sets what hipGetLastError() tells the calling thread, also where the failure is handled.
 class HipDevice : public Device {
  public:
   /// Wraps device memory that the application owns; `deleter` (may be empty) runs once, with the last owner.
   virtual Result<std::shared_ptr<Buffer>> import_memory(void* device_address, std::size_t size_bytes,
                                                         Buffer::Deleter deleter = {}) = 0;
   /// Pins host memory while the result lives: uploads from it and downloads to it then need no staging. Worth its time
-  /// (it locks every page) for memory that is used again and again.
+  /// (it locks every page) for memory that is used again and again. When the result is dropped, the memory stays pinned
+  /// until the work submitted before has ended: it must stay in place, and cannot be pinned again, until then.
   virtual Result<std::shared_ptr<void>> pin_host(std::span<std::byte> memory) = 0;
   virtual HipLosses losses() const = 0;
 

@@ -56,7 +56,9 @@ Status Issuer::prepare(Job& job) {
     const auto* copy = std::get_if<CopyStep>(&recording.steps()[i].what);
     if (copy == nullptr || copy->kind == CopyStep::Kind::kOnDevice) continue;
     const std::span<const std::byte> host = recording.host_bytes(*copy, job.bindings, job.sizes);
-    if (!host.empty() && channels_.pins->contain(host.data(), host.size())) {
+    std::shared_ptr<void> pin = host.empty() ? nullptr : channels_.pins->find(host);
+    if (pin != nullptr || channels_.pins->is_pinned_elsewhere(host)) {
+      if (pin != nullptr) job.pins.push_back(std::move(pin));
       job.is_direct.resize(recording.steps().size());
       job.is_direct[i] = true;
       continue;
@@ -71,11 +73,7 @@ Status Issuer::prepare(Job& job) {
     MILLRACE_TRY_ASSIGN(job.staging, channels_.pinned->allocate(staged_bytes));
     return {};
   }
-  for (Slot& slot : ring_) {
-    if (slot.block != nullptr) continue;
-    MILLRACE_TRY_ASSIGN(slot.event, channels_.events->take(EventPool::Kind::kOrder));
-    MILLRACE_TRY_ASSIGN(slot.block, channels_.pinned->allocate(channels_.staging_bytes));
-  }
+  for (Slot& slot : ring_) MILLRACE_TRY(fill_slot(slot));
   return {};
 }
 

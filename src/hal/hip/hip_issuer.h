@@ -81,9 +81,10 @@ class Issuer {
   Result<bool> issue(Job&, const LaunchStep&, const Place&, Stream);
   Result<bool> issue(Job&, const FillStep&, const Place&, Stream);
   Result<bool> issue(Job&, const CopyStep&, const Place&, Stream);
-  Status stage(Job&, const CopyStep&, const Place&, Stream);
+  Status stage(Job&, std::byte* block, const CopyStep&, const Place&, Stream);
   Result<bool> pass_through_ring(Job&, const CopyStep&, const Place&, Stream);
   Result<bool> is_free(Slot&, const Place&);
+  Status fill_slot(Slot&);
   Status use(Job&, Slot&, const CopyStep&, const Place&, Stream);
 
   Channels& channels_;

@@ -52,6 +52,7 @@ struct Job {
   std::shared_ptr<std::byte> staging;                   // for its transfers as a whole; may be null
   std::size_t staged_bytes = 0;                         // of `staging` that are in use
   std::vector<std::shared_ptr<std::byte>> kept_blocks;  // that its copies may still use
+  std::vector<std::shared_ptr<void>> pins;              // of memory that its copies use in place
   std::vector<StagedDownload> downloads;
   std::vector<SharedEvent> step_ends;  // with `times`: one before the first step, and one after each
   std::vector<SharedEvent> edges;      // between streams

@@ -10,36 +10,38 @@ namespace millrace::hip {
 Result<std::shared_ptr<void>> PinnedRanges::pin(std::span<std::byte> memory) {
   const CurrentDevice current(*context_);
   MILLRACE_TRY(current.status());
-  {
-    const std::lock_guard lock(mutex_);
-    ranges_.reserve(ranges_.size() + 1);
-    const Error error = context_->hip().hipHostRegister(memory.data(), memory.size(), kHostRegisterDefault);
-    MILLRACE_TRY(context_->check(fmt::format("pin: {} bytes of host memory", memory.size()), "hipHostRegister", error));
-    ranges_.push_back(memory);
-  }
-  return std::shared_ptr<void>(memory.data(),
-                               [pins = shared_from_this()](void* data) { pins->unpin(static_cast<std::byte*>(data)); });
+  // Known from when its owner is: the owner itself comes first, so that whatever fails from here on unpins.
+  const Error error = context_->hip().hipHostRegister(memory.data(), memory.size(), kHostRegisterDefault);
+  MILLRACE_TRY(context_->check(fmt::format("pin: {} bytes of host memory", memory.size()), "hipHostRegister", error));
+  const std::shared_ptr<void> owner(
+      memory.data(), [pins = shared_from_this()](void* data) { pins->unpin(static_cast<std::byte*>(data)); });
+  const std::lock_guard lock(mutex_);
+  ranges_.push_back({memory, owner});
+  return owner;
 }
 
 void PinnedRanges::unpin(std::byte* data) {
-  const std::lock_guard lock(mutex_);
-  context_->release_host([&] { return context_->hip().hipHostUnregister(data); });
-  ranges_.erase(std::ranges::find(ranges_, data, [](std::span<std::byte> range) { return range.data(); }));
-}
-
-bool PinnedRanges::contain(const void* data, std::size_t size_bytes) {
-  const auto* begin = static_cast<const std::byte*>(data);
   {
     const std::lock_guard lock(mutex_);
-    for (const std::span<std::byte> range : ranges_) {
-      if (begin >= range.data() && begin + size_bytes <= range.data() + range.size()) return true;
-    }
+    std::erase_if(ranges_, [&](const Range& range) { return range.memory.data() == data; });
   }
-  return size_bytes >= kWorthAsking && is_pinned_elsewhere(begin, size_bytes);
+  // It may block, and others are to go on meanwhile.
+  context_->release_host([&] { return context_->hip().hipHostUnregister(data); });
 }
 
-/// HIP knows addresses, not ranges: both ends must be pinned, by one call.
-bool PinnedRanges::is_pinned_elsewhere(const std::byte* data, std::size_t size_bytes) const {
+std::shared_ptr<void> PinnedRanges::find(std::span<const std::byte> memory) {
+  const std::lock_guard lock(mutex_);
+  for (const Range& range : ranges_) {
+    const std::byte* const end = range.memory.data() + range.memory.size();
+    if (memory.data() >= range.memory.data() && memory.data() + memory.size() <= end) return range.owner.lock();
+  }
+  return nullptr;
+}
+
+bool PinnedRanges::is_pinned_elsewhere(std::span<const std::byte> memory) const {
+  const std::byte* const data = memory.data();
+  const std::size_t size_bytes = memory.size();
+  if (size_bytes < kWorthAsking) return false;
   const auto ask = [&](const std::byte* address, PointerAttributes& attributes) {
     return context_->hip().hipPointerGetAttributes(&attributes, address) == Error::kSuccess &&
            attributes.host_pointer != nullptr && attributes.device_pointer != nullptr;

@@ -17,19 +17,26 @@ class PinnedRanges : public std::enable_shared_from_this<PinnedRanges> {
 
   /// Pins memory while the result lives.
   Result<std::shared_ptr<void>> pin(std::span<std::byte> memory);
-  /// Whether all of it is pinned: here, or by the application itself.
-  bool contain(const void* data, std::size_t size_bytes);
+  /// Keeps the memory pinned while it lives, if all of it is pinned here; else null.
+  std::shared_ptr<void> find(std::span<const std::byte> memory);
+  /// Whether the application seems to have pinned all of it. HIP knows addresses, not ranges: there may be a hole
+  /// between two pinned pieces.
+  bool is_pinned_elsewhere(std::span<const std::byte> memory) const;
 
  private:
   /// Asking HIP costs about what staging so many bytes does.
   static constexpr std::size_t kWorthAsking = std::size_t{64} << 10;
 
+  struct Range {
+    std::span<std::byte> memory;
+    std::weak_ptr<void> owner;
+  };
+
   void unpin(std::byte* data);
-  bool is_pinned_elsewhere(const std::byte* data, std::size_t size_bytes) const;
 
   std::shared_ptr<Context> context_;
   std::mutex mutex_;
-  std::vector<std::span<std::byte>> ranges_;
+  std::vector<Range> ranges_;
 };
 
 }  // namespace millrace::hip

@@ -175,16 +175,17 @@ bool Queue::has_ended(Job& job) {
   return false;
 }
 
-/// Loses the device if it has done nothing for the job in too long a time.
+/// Loses the device if it has ended nothing in too long a time, although it could run the job.
 void Queue::check_time(Job& job, bool has_moved) {
   const Clock::time_point now = Clock::now();
-  if (has_moved) job.is_timed = false;
+  if (has_moved) last_progress_ = now;
   if (!job.is_timed) {
     if (!are_settled(job.wait)) return;  // it cannot run yet
     job.is_timed = true;
     job.since = now;
   }
-  if (time_limit_.count() > 0 && now - job.since > time_limit_) (void)hung(context_, "submit", time_limit_);
+  if (time_limit_.count() > 0 && now - std::max(job.since, last_progress_) > time_limit_)
+    (void)hung(context_, "submit", time_limit_);
 }
 
 /// An error of the work, or of the question: only asking again can tell. Precondition: the question failed.
@@ -204,7 +205,7 @@ void Queue::end(const SharedJob& shared) {
   const Status status = guard_allocations("submit", [&] { return outcome(job); });
   {
     const std::lock_guard lock(mutex_);
-    std::erase(on_their_way_, shared);  // before it loses what reads_what_is_downloaded() looks at
+    std::erase(on_their_way_, shared);  // before it loses what touches_what_is_downloaded() looks at
   }
   for (const Timepoint& signal : job.signal) {
     auto* ours = dynamic_cast<HipSemaphore*>(signal.semaphore.get());
@@ -215,12 +216,14 @@ void Queue::end(const SharedJob& shared) {
   job.run.reset();
   job.staging.reset();
   job.kept_blocks.clear();
+  job.pins.clear();
   job.edges.clear();
   job.step_ends.clear();
   job.end.reset();
   job.recording.reset();
   --lane_jobs_[job.lane];
   has_ended_some_ = true;
+  last_progress_ = Clock::now();
   (void)settle(job.signal, status);
   --num_active_;
 }
@@ -277,19 +280,21 @@ Status Queue::measure(Job& job) const {
 }
 
 void Queue::cancel_waiting() {
-  std::vector<Refused> refused;
-  const auto cancel = [&](const SharedJob& job) {
-    job->is_started = true;
-    refused.push_back({job, cancelled("submit: the device was closed")});
-  };
+  // Allocates nothing but the status: there is nobody to tell that memory ran out.
+  std::multimap<Key, SharedJob> waiting;
+  std::vector<SharedJob> waiting_for_memory;
   {
     const std::lock_guard lock(order_);
-    for (const auto& [key, job] : waiting_) cancel(job);
-    for (const SharedJob& job : waiting_for_memory_) cancel(job);
-    waiting_.clear();
-    waiting_for_memory_.clear();
+    waiting.swap(waiting_);
+    waiting_for_memory.swap(waiting_for_memory_);
+    for (const auto& [key, job] : waiting) job->is_started = true;
+    for (const SharedJob& job : waiting_for_memory) job->is_started = true;
   }
-  settle_all(refused);
+  const auto cancel = [](const SharedJob& job) {
+    (void)settle(job->signal, guard_allocations("submit", [] { return cancelled("submit: the device was closed"); }));
+  };
+  for (const auto& [key, job] : waiting) cancel(job);
+  for (const SharedJob& job : waiting_for_memory) cancel(job);
 }
 
 }  // namespace millrace::hip

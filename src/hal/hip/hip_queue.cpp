@@ -10,16 +10,13 @@
 namespace millrace::hip {
 namespace {
 
-bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
-  return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
-}
-
-/// Calls `what` with the host's bytes of each copy of the kind.
+/// Calls `what` with the kind and the host's bytes of each upload and download.
 template <class What>
-void for_each_host_range(const Job& job, CopyStep::Kind kind, What&& what) {
+void for_each_host_range(const Job& job, What&& what) {
   for (const Step& step : job.recording->steps()) {
     const auto* copy = std::get_if<CopyStep>(&step.what);
-    if (copy != nullptr && copy->kind == kind) what(job.recording->host_bytes(*copy, job.bindings, job.sizes));
+    if (copy == nullptr || copy->kind == CopyStep::Kind::kOnDevice) continue;
+    what(copy->kind, job.recording->host_bytes(*copy, job.bindings, job.sizes));
   }
 }
 
@@ -89,7 +86,7 @@ Status Queue::try_start(const SharedJob& job, std::vector<SharedJob>& candidates
     }
     if (std::ranges::find(points, point->event, &PendingPoint::event) == points.end()) points.push_back(*point);
   }
-  if (job->recording->has_uploads() && reads_what_is_downloaded(*job)) {
+  if (job->recording->has_transfers() && touches_what_is_downloaded(*job)) {
     waiting_for_memory_.push_back(job);
     return {};
   }
@@ -158,19 +155,22 @@ void Queue::forget_wait(const SharedJob& job) {
   }
 }
 
-/// Whether it uploads memory of the host that a download on its way has yet to write: the device cannot order that.
-bool Queue::reads_what_is_downloaded(const Job& job) {
-  bool reads = false;
+/// Whether it uploads or downloads memory of the host that a download on its way has yet to write, maybe from pinned
+/// memory when that submission ends: the device cannot order that.
+bool Queue::touches_what_is_downloaded(const Job& job) {
+  bool touches = false;
   const auto compare = [&](const Job& other) {
-    for_each_host_range(other, CopyStep::Kind::kDownload, [&](std::span<const std::byte> written) {
-      for_each_host_range(job, CopyStep::Kind::kUpload,
-                          [&](std::span<const std::byte> read) { reads |= overlap(read, written); });
+    if (!other.recording->has_transfers()) return;
+    for_each_host_range(other, [&](CopyStep::Kind others_kind, std::span<const std::byte> written) {
+      if (others_kind != CopyStep::Kind::kDownload) return;
+      for_each_host_range(job,
+                          [&](CopyStep::Kind, std::span<const std::byte> own) { touches |= overlap(own, written); });
     });
   };
   for (const SharedJob& other : ring_jobs_) compare(*other);
   const std::lock_guard lock(mutex_);
   for (const SharedJob& other : on_their_way_) compare(*other);
-  return reads;
+  return touches;
 }
 
 /// That of the last wait, which then needs no event; else the one with the least to do.

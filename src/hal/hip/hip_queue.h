@@ -47,7 +47,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   Status try_start(const SharedJob&, std::vector<SharedJob>& candidates);
   void wait_for(const SharedJob&, const Timepoint&);
   void forget_wait(const SharedJob&);
-  bool reads_what_is_downloaded(const Job&);
+  bool touches_what_is_downloaded(const Job&);
   std::size_t choose_lane(std::span<const PendingPoint> waits);
   void hand_over(const SharedJob&, std::vector<SharedJob>& candidates);
 
@@ -97,6 +97,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::uint32_t num_idle_turns_ = 0;
   std::vector<SharedJob> watched_;
   Clock::time_point lost_since_ = {};
+  Clock::time_point last_progress_ = {};  // of any job
 };
 
 }  // namespace millrace::hip

@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
+#include "hal/command_text.h"
 #include "hal/hip/hip_buffer.h"
 #include "hal/timepoints.h"
 
 namespace millrace::hip {
+
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
 
 Result<std::shared_ptr<HipRecording>> HipRecording::create(const Device& device, Parts parts, const CommandList& list,
                                                            std::shared_ptr<const HipExecutable> executable) {
@@ -56,7 +61,12 @@ void HipRecording::add(const FillCommand& fill) {
 }
 
 void HipRecording::add_copy(CopyStep::Kind kind, const BufferRange& source, const BufferRange& destination) {
-  has_uploads_ |= kind == CopyStep::Kind::kUpload;
+  has_transfers_ |= kind != CopyStep::Kind::kOnDevice;
+  if (kind == CopyStep::Kind::kUpload) {
+    for (const std::size_t download : downloads_) rereads_.emplace_back(download, steps_.size());
+  } else if (kind == CopyStep::Kind::kDownload) {
+    downloads_.push_back(steps_.size());
+  }
   const AddressIndex from = add_address(source);
   steps_.push_back({CopyStep{kind, from, add_address(destination), source.length_bytes}});
 }
@@ -85,8 +95,24 @@ Result<std::unique_ptr<HipRun>> HipRecording::make_run() const {
   return run;
 }
 
+/// The host has what a list downloads when the list ends, but uploads are read when they are issued.
+Status HipRecording::check_rereads(const Submission& submission) const {
+  for (const auto& [download, upload] : rereads_) {
+    const auto bytes = [&](std::size_t step) {
+      return host_bytes(std::get<CopyStep>(steps_[step].what), submission.bindings, submission.sizes);
+    };
+    if (!overlap(bytes(download), bytes(upload))) continue;
+    return unimplemented(fmt::format(
+        "submit: {}: it reads host memory that {} writes, which the host has when the list ends; upload it in a "
+        "submission that waits for this one",
+        describe_command(list(), steps_[upload].command), describe_command(list(), steps_[download].command)));
+  }
+  return {};
+}
+
 Status HipRecording::check(const Submission& submission) const {
   MILLRACE_TRY(check_.check(submission));
+  MILLRACE_TRY(check_rereads(submission));
   if (submission.wait.empty() && submission.signal.empty()) return {};
   return check_timepoints(submission);
 }

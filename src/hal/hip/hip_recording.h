@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -56,6 +57,8 @@ struct HipRun {
   std::shared_ptr<std::byte> read_back;   // the words after the last command
 };
 
+bool overlap(std::span<const std::byte>, std::span<const std::byte>);
+
 /// A command list, prepared so that a submission only has to add addresses and to call HIP.
 class HipRecording final : public Recording {
  public:
@@ -80,7 +83,7 @@ class HipRecording final : public Recording {
 
   Result<std::unique_ptr<HipRun>> take_run();
   void give_back(std::unique_ptr<HipRun>);
-  bool has_uploads() const { return has_uploads_; }
+  bool has_transfers() const { return has_transfers_; }
   /// The bytes that the host's side of an upload or download is about.
   std::span<const std::byte> host_bytes(const CopyStep&, std::span<const BufferBinding>,
                                         std::span<const std::int64_t> sizes) const;
@@ -97,17 +100,20 @@ class HipRecording final : public Recording {
   void add_copy(CopyStep::Kind, const BufferRange& source, const BufferRange& destination);
   AddressIndex add_address(const BufferRange&);
   Result<std::unique_ptr<HipRun>> make_run() const;
+  Status check_rereads(const Submission&) const;
 
   Parts parts_;
   SubmissionCheck check_;
   std::shared_ptr<const HipExecutable> executable_;
   std::vector<Step> steps_;
-  std::vector<std::size_t> launches_;    // in steps_
-  std::vector<BufferRange> ranges_;      // by AddressIndex
-  std::vector<SizeIndex> size_sources_;  // by argument
+  std::vector<std::size_t> launches_;                         // in steps_
+  std::vector<std::size_t> downloads_;                        // in steps_
+  std::vector<std::pair<std::size_t, std::size_t>> rereads_;  // each download and each upload behind it, in steps_
+  std::vector<BufferRange> ranges_;                           // by AddressIndex
+  std::vector<SizeIndex> size_sources_;                       // by argument
   std::uint32_t num_arguments_ = 0;
   std::uint32_t num_launches_ = 0;
-  bool has_uploads_ = false;
+  bool has_transfers_ = false;  // between host and device
   std::mutex mutex_;
   std::vector<std::unique_ptr<HipRun>> free_runs_;
 };

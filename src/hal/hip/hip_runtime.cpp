@@ -45,6 +45,22 @@ std::string version_text(int version) {
   return fmt::format("{}.{}.{}", version / 10'000'000, version / 100'000 % 100, version % 100'000);
 }
 
+/// What the process knows of a library that was opened once. Whoever opens it shares the devices; a device that hangs
+/// does so until the process ends, also when nobody has it open.
+struct Library {
+  std::weak_ptr<const Runtime> runtime;
+  std::shared_ptr<std::atomic<bool>> has_hung_device;
+};
+struct Libraries {
+  std::mutex mutex;
+  std::map<void*, Library> by_handle;
+};
+
+Libraries& opened_libraries() {
+  static Libraries libraries;
+  return libraries;
+}
+
 Status no_device(const Runtime& runtime, std::string_view entry, std::string_view reason) {
   return unavailable(
       fmt::format("hip: {} of {} says {}, expected an AMD GPU; check that the kernel driver amdgpu is loaded, and that "
@@ -76,14 +92,23 @@ Result<std::shared_ptr<const Runtime>> Runtime::open(std::string_view path) {
                     "and Ubuntu, hip-runtime-amd of ROCm), or give its path as in hip:library=PATH",
                     fmt::join(kLibraries, ", "), reason));
   }
-  // The process has one runtime per library, with one set of devices, whoever opens it.
-  static std::mutex mutex;
-  static std::map<void*, std::weak_ptr<const Runtime>> opened;
-  const std::lock_guard lock(mutex);
-  if (std::shared_ptr<const Runtime> shared = opened[library].lock()) return shared;
+  Libraries& libraries = opened_libraries();
+  const std::lock_guard lock(libraries.mutex);
+  Library& opened = libraries.by_handle[library];
+  if (std::shared_ptr<const Runtime> shared = opened.runtime.lock()) return shared;
+  if (opened.has_hung_device == nullptr) opened.has_hung_device = std::make_shared<std::atomic<bool>>(false);
+  runtime->has_hung_device_ = opened.has_hung_device;
   MILLRACE_TRY(runtime->start(library));
-  opened[library] = runtime;
+  opened.runtime = runtime;
   return std::shared_ptr<const Runtime>(runtime);
+}
+
+void Runtime::forget_hung_devices() {
+  Libraries& libraries = opened_libraries();
+  const std::lock_guard lock(libraries.mutex);
+  for (auto& [handle, library] : libraries.by_handle) {
+    if (library.has_hung_device != nullptr) library.has_hung_device->store(false, std::memory_order_release);
+  }
 }
 
 Status Runtime::start(void* library) {

@@ -31,9 +31,12 @@ class Runtime : public EntryPoints {
   const std::string& version() const { return version_; }
   /// At least 1.
   int num_devices() const { return num_devices_; }
-  /// Whether a device of this runtime may never end what it does.
-  bool has_hung_device() const { return has_hung_device_.load(std::memory_order_acquire); }
-  void note_hung_device() const { has_hung_device_.store(true, std::memory_order_release); }
+  /// Whether a device of this library may never end what it does. Holds from then on, for every later runtime of the
+  /// library too.
+  bool has_hung_device() const { return has_hung_device_->load(std::memory_order_acquire); }
+  void note_hung_device() const { has_hung_device_->store(true, std::memory_order_release); }
+  /// For tests whose library begins anew.
+  static void forget_hung_devices();
 
  private:
   Status start(void* library);
@@ -41,7 +44,7 @@ class Runtime : public EntryPoints {
   std::string library_;
   std::string version_;
   int num_devices_ = 0;
-  mutable std::atomic<bool> has_hung_device_ = false;
+  std::shared_ptr<std::atomic<bool>> has_hung_device_;  // the library's
 };
 
 /// The status for a call that failed: "allocate: hipMalloc failed with hipErrorOutOfMemory; free buffers, or ask for

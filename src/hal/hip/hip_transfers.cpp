@@ -33,18 +33,25 @@ Result<bool> Issuer::issue(Job& job, const CopyStep& copy, const Place& place, S
     const Error error =
         hip().hipMemcpyAsync(pointer(job.run->addresses[copy.destination]), pointer(job.run->addresses[copy.source]),
                              size_bytes, kind_of(copy), stream);
+    if (is_direct && error == Error::kInvalidValue) {  // maybe because of a hole in what the application pinned
+      MILLRACE_TRY_ASSIGN(std::shared_ptr<std::byte> block, channels_.pinned->allocate(size_bytes));
+      job.kept_blocks.push_back(std::move(block));
+      MILLRACE_TRY(stage(job, job.kept_blocks.back().get(), copy, place, stream));
+      return true;
+    }
     MILLRACE_TRY(check(context_, place, "hipMemcpyAsync", error));
     return true;
   }
   if (job.needs_ring) return pass_through_ring(job, copy, place, stream);
-  MILLRACE_TRY(stage(job, copy, place, stream));
+  std::byte* const block = job.staging.get() + job.staged_bytes;
+  job.staged_bytes += size_bytes;
+  MILLRACE_TRY(stage(job, block, copy, place, stream));
   return true;
 }
 
-Status Issuer::stage(Job& job, const CopyStep& copy, const Place& place, Stream stream) {
+/// Queues the whole copy, through a pinned block.
+Status Issuer::stage(Job& job, std::byte* block, const CopyStep& copy, const Place& place, Stream stream) {
   const auto size_bytes = static_cast<std::size_t>(job.sizes[index_of(copy.length)]);
-  std::byte* block = job.staging.get() + job.staged_bytes;
-  job.staged_bytes += size_bytes;
   void* const source = pointer(job.run->addresses[copy.source]);
   void* const destination = pointer(job.run->addresses[copy.destination]);
   if (copy.kind == CopyStep::Kind::kUpload) {
@@ -88,10 +95,19 @@ Result<bool> Issuer::is_free(Slot& slot, const Place& place) {
   return true;
 }
 
+/// A slot is empty at first, and after it lost its block to a job whose copy nothing tells the end of.
+Status Issuer::fill_slot(Slot& slot) {
+  if (slot.block != nullptr) return {};
+  MILLRACE_TRY_ASSIGN(slot.event, channels_.events->take(EventPool::Kind::kOrder));
+  MILLRACE_TRY_ASSIGN(slot.block, channels_.pinned->allocate(channels_.staging_bytes));
+  return {};
+}
+
 /// Queues the next piece.
 Status Issuer::use(Job& job, Slot& slot, const CopyStep& copy, const Place& place, Stream stream) {
   const auto size_bytes = static_cast<std::size_t>(job.sizes[index_of(copy.length)]);
   slot.size_bytes = std::min(size_bytes - job.next_byte, channels_.staging_bytes);
+  MILLRACE_TRY(fill_slot(slot));
   auto* const source = static_cast<std::byte*>(pointer(job.run->addresses[copy.source])) + job.next_byte;
   auto* const destination = static_cast<std::byte*>(pointer(job.run->addresses[copy.destination])) + job.next_byte;
   Error error;

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "hal/hip/hip_runtime.h"
 #include "millrace/hal/hip_device.h"
 #include "tests/hal/conformance/hip_devices.h"
 #include "tests/hal/hip/standin.h"
@@ -26,6 +27,7 @@ void prepare_standin() {
   control.reset({.devices = {{.architecture = "gfx1100"}, {.architecture = "gfx90a:sramecc+:xnack-"}},
                  .seed = seed(),
                  .eagerness = hip_standin::Eagerness::kMixed});
+  hip::Runtime::forget_hung_devices();
 }
 
 Result<std::shared_ptr<Device>> open(std::uint32_t ordinal) {

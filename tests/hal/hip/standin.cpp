@@ -4,11 +4,14 @@
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
+#include "hal/hip/hip_runtime.h"
+
 namespace millrace {
 
 HipStandin::HipStandin(const hip_standin::Options& options, const char* library)
     : control(hip_standin::open_control(library)), variant(library) {
   control.reset(options);
+  hip::Runtime::forget_hung_devices();
 }
 
 HipStandin::~HipStandin() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that moves between host and device, and memory that the application owns.
+#include <array>
 #include <numeric>
 
 #include <doctest/doctest.h>
@@ -103,6 +104,57 @@ TEST_CASE("hip: an upload of what an earlier submission downloads waits for the 
   }
 }
 
+TEST_CASE("hip: downloads to the same memory of the host end in the order of their submissions") {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    const HipStandin standin({.seed = seed});
+    const auto device = standin.open({.num_streams = 1, .staging_bytes = 4096}).value();
+    const auto download_of = [&](std::int64_t num_bytes) {
+      ListBuilder b;
+      const BindingIndex x = b.input("x", num_bytes), out = b.host("out", BindingKind::kOutput, num_bytes);
+      b.download(b.range(x, 0, num_bytes), b.range(out, 0, num_bytes));
+      return Replay(*device, b);
+    };
+    const Replay small = download_of(256), large = download_of(8000);
+    const W first = count_from(1, 64), second = count_from(5000, 2000);
+    const Words x(*device, first), y(*device, second);
+    W out(2000);
+    const auto turn = timeline(*device);
+    standin.control.hold_commands(true);
+    REQUIRE(small.submit({x.binding(), {.data = out.data(), .size_bytes = 256}}, {}, {{turn, 1}}).ok());
+    REQUIRE(large.submit({y.binding(), {.data = out.data(), .size_bytes = 8000}}, {{turn, 1}}, {{turn, 2}}).ok());
+    standin.control.hold_commands(false);
+    standin.control.run_all();
+    REQUIRE(turn->wait(2).ok());
+    CHECK(out == second);
+  }
+}
+
+TEST_CASE("hip: a list that uploads what it downloads is refused, because the host has that only at the end") {
+  const HipStandin standin;
+  const auto device = standin.open().value();
+  ListBuilder b;
+  const BindingIndex x = b.input("x", 16), y = b.output("y", 16);
+  const BindingIndex to = b.host("to", BindingKind::kOutput, 16), from = b.host("from", BindingKind::kInput, 16);
+  b.download(b.range(x, 0, 16), b.range(to, 0, 16));
+  b.barrier();
+  b.upload(b.range(from, 0, 16), b.range(y, 0, 16));
+  const Replay replay(*device, b);
+  const Words in(*device, count_from(1, 4)), out(*device, W(4));
+  W words = count_from(5, 8);
+  const auto submit = [&](std::size_t first) {
+    return wait_for(replay, {in.binding(),
+                             out.binding(),
+                             {.data = words.data(), .size_bytes = 16},
+                             {.data = words.data() + first, .size_bytes = 16}});
+  };
+  CHECK(submit(3).message() ==
+        "submit: command 2 (upload): it reads host memory that command 0 (download) writes, which the host has when "
+        "the list ends; upload it in a submission that waits for this one");
+  CHECK(submit(4).ok());
+  CHECK(out.read() == count_from(9, 4));
+}
+
 TEST_CASE("hip: pinned memory is read and written in place, while it is pinned") {
   const HipStandin standin;
   const auto device = standin.open({.staging_bytes = 4096}).value();
@@ -145,6 +197,49 @@ TEST_CASE("hip: memory that the application pinned itself needs no staging") {
   CHECK(out == count_from(5, kWords));
   CHECK(standin.control.num_calls("hipHostMalloc") == before + 1);  // for the download
   CHECK(hip.hipHostFree(pinned) == hip::Error::kSuccess);
+}
+
+TEST_CASE("hip: memory with a hole between what the application pinned is staged") {
+  HipStandin standin;
+  const auto device = standin.open().value();
+  const hip::Calls hip = hip::open_calls(MILLRACE_HIP_STANDIN);
+  constexpr std::size_t kWords = 1 << 16, kPinnedBytes = 1 << 16;
+  const auto x = device->allocate(4 * kWords).value();
+  const Loop loop(*device, 4 * kWords);
+  W in = count_from(3, kWords), out(kWords);
+  const auto ends_of = [](W& words) {
+    return std::array{words.data(), words.data() + words.size() - kPinnedBytes / 4};
+  };
+  for (W* words : {&in, &out}) {
+    for (void* end : ends_of(*words)) REQUIRE(hip.hipHostRegister(end, kPinnedBytes, 0) == hip::Error::kSuccess);
+  }
+  CHECK(wait_for(loop.replay, loop.bind(in, out, *x)).ok());
+  CHECK(out == in);
+  CHECK(standin.control.take_findings().size() == 2);  // for the stand-in it is a mistake to try
+  for (W* words : {&in, &out}) {
+    for (void* end : ends_of(*words)) CHECK(hip.hipHostUnregister(end) == hip::Error::kSuccess);
+  }
+}
+
+TEST_CASE("hip: memory stays pinned until the work that uses it has ended") {
+  const HipStandin standin;
+  const auto device = standin.open().value();
+  constexpr std::size_t kWords = 1024;
+  const auto x = device->allocate(4 * kWords).value();
+  const Loop loop(*device, 4 * kWords);
+  W in = count_from(3, kWords), out(kWords);
+  const auto done = timeline(*device);
+  auto pinned_in = device->pin_host(std::as_writable_bytes(std::span(in))).value();
+  auto pinned_out = device->pin_host(std::as_writable_bytes(std::span(out))).value();
+  standin.control.hold_commands(true);
+  REQUIRE(loop.replay.submit(loop.bind(in, out, *x), {}, {{done, 1}}).ok());
+  pinned_in.reset();
+  pinned_out.reset();
+  CHECK(standin.control.num_calls("hipHostUnregister") == 0);
+  standin.control.hold_commands(false);
+  REQUIRE(done->wait(1).ok());
+  CHECK(out == in);
+  CHECK(standin.control.num_calls("hipHostUnregister") == 2);
 }
 
 TEST_CASE("hip: neither the end of a buffer nor memory of the host is a kernel's argument for an empty range") {
