@@ -89,7 +89,8 @@ TEST_CASE("a device without a code generator is refused, with what is missing") 
 TEST_CASE("a context without drivers says that there are none") {
   const Context context{{}, {fake_generator("llvm", "cpu")}, nullptr};
   const std::string message =
-      "device 'cpu': code can be generated for it, but no device has this name; devices built in: none; code generators "
+      "device 'cpu': code can be generated for it, but no device has this name; devices built in: none; code "
+      "generators "
       "built in: llvm";
   CHECK(device_error(context, "cpu") == message);
   CHECK(device_error({}, "cpu") ==

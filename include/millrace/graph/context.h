@@ -30,8 +30,8 @@ struct Context {
   /// target needs no device: code can be generated here and run elsewhere. The error names the spec and lists the
   /// generators.
   Result<Target> target(std::string_view spec) const;
-  /// Opens the device of a DeviceSpec, such as "cpu", "cpu:avx2", "hip" or "sim:gfx1100,seed=3". "trace(cpu)" opens "cpu" and
-  /// writes each command to the standard error. The error names the spec and lists the drivers.
+  /// Opens the device of a DeviceSpec, such as "cpu", "cpu:avx2", "hip" or "sim:gfx1100,seed=3". "trace(cpu)" opens
+  /// "cpu" and writes each command to the standard error. The error names the spec and lists the drivers.
   Result<std::shared_ptr<Device>> device(std::string_view spec) const;
 };
 

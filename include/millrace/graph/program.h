@@ -12,12 +12,12 @@
 
 namespace millrace {
 
-class Device;              // hal/device.h
-struct SubmissionTimes;    // hal/device.h
-struct Timepoint;          // hal/semaphore.h
-struct CompileReport;      // compile_report.h
-struct LoweredGraph;       // lowered_graph.h
-struct ProgramVariant;     // program_variant.h
+class Device;            // hal/device.h
+struct SubmissionTimes;  // hal/device.h
+struct Timepoint;        // hal/semaphore.h
+struct CompileReport;    // compile_report.h
+struct LoweredGraph;     // lowered_graph.h
+struct ProgramVariant;   // program_variant.h
 
 enum class Stage : std::uint8_t { kGraph, kDispatch, kKernels, kPlan, kSchedule, kCommands };
 
