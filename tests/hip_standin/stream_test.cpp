@@ -175,7 +175,7 @@ TEST_CASE("events and streams of different devices do not meet") {
   const hip::Stream other = app.make_stream();
   CHECK(app.hip.hipEventRecord(app.event, other) == Error::kInvalidHandle);
   CHECK(app.take_finding() == "hipEventRecord: the event and the stream are of different devices");
-  // But streams wait for events of other devices.
+  // A stream may wait for an event of another device, though.
   app.set(app.a, 1);
   CHECK(app.hip.hipEventRecord(app.event, app.a) == Error::kSuccess);
   CHECK(app.hip.hipStreamWaitEvent(other, app.event, 0) == Error::kSuccess);

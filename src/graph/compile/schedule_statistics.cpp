@@ -45,7 +45,7 @@ std::int64_t find_lower_bound(const Schedule& schedule, const std::vector<std::i
   return most_live_bytes(transients);
 }
 
-/// As a session places the transients.
+/// The bytes of the slab when a session has placed the transients.
 std::optional<std::int64_t> find_peak(const Schedule& schedule, const std::vector<std::int64_t>& sizes) {
   const std::shared_ptr<const SlabPlan> plan = find_slab_plan(schedule);
   if (plan == nullptr) return schedule.slab_bytes.constant();

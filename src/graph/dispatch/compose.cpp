@@ -218,7 +218,7 @@ Result<std::vector<ComposedRequest>> alone(const Graph& graph, const Region& reg
   return std::vector<ComposedRequest>{{std::move(request), graph.nodes[root].operands, region.outputs}};
 }
 
-/// Of a concat's requests, one per operand, those of the operands that are copied.
+/// The requests of those operands of a concat that are copied; there is one request per operand.
 std::vector<ComposedRequest> copies(const Graph& graph, const Region& region, NodeId root,
                                     std::vector<KernelRequest> requests) {
   std::vector<ComposedRequest> result;

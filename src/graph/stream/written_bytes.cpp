@@ -28,8 +28,7 @@ void WrittenBytes::add(const ByteRange& range) {
   if (is_constant(range)) constant_.insert(begin.constant(), end.constant());
   if (begin == end) return;
   if (const auto same = ends_.find(begin); same != ends_.end()) {
-    // Of two that begin together, the one that surely ends later has all.
-    if ((same->second - end).lower_bound() >= 0 || (end - same->second).lower_bound() < 0) return;
+    end = last_of(end, same->second);
     begins_.erase(same->second);
     ends_.erase(same);
   }
