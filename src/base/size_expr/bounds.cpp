@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bounds by interval arithmetic and divisibility by gcd, bottom-up from the symbols' facts.
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/size_expr/lost_value.h"
@@ -37,6 +38,55 @@ SizeBounds division_bounds(const SizeBounds& dividend, SizeBounds divisor) {
           floor_divide(dividend.upper, dividend.upper >= 0 ? divisor.lower : divisor.upper)};
 }
 
+using Factors = std::vector<std::shared_ptr<const Atom>>;
+
+bool factors_less(const Factors& a, const Factors& b) { return compare_factors(Term{1, a}, Term{1, b}) < 0; }
+
+using Polynomial = std::map<Factors, std::int64_t, decltype(&factors_less)>;
+
+/// Adds the term with each factor x written as l + t, where l is the least value of x. The products are those of the
+/// t; each t is known by its x.
+void add_shifted(Polynomial& sum, const Term& term) {
+  for (std::uint32_t kept = 0; kept < 1U << term.factors.size(); ++kept) {
+    std::int64_t coefficient = term.coefficient;
+    Factors factors;
+    for (std::size_t i = 0; i < term.factors.size(); ++i) {
+      if ((kept >> i & 1) != 0) {
+        factors.push_back(term.factors[i]);
+      } else {
+        coefficient = saturating::multiply(coefficient, term.factors[i]->bounds.lower);
+      }
+    }
+    std::int64_t& total = sum[std::move(factors)];
+    total = saturating::add(total, coefficient);
+  }
+}
+
+/// Bounds that see what terms with common factors have to do with each other: 8*m*m - 8*m is never below 0 where m is
+/// at least 1, since it is 8*t*t + 8*t with m = 1 + t. Nothing for long sums.
+SizeBounds shifted_bounds(const Sum& sum) {
+  constexpr std::size_t kMaxTerms = 16, kMaxFactors = 4;
+  const auto is_short = [](const Term& term) {
+    return term.factors.size() <= kMaxFactors && !saturating::is_end(term.coefficient) &&
+           std::ranges::none_of(term.factors, [](const auto& x) { return saturating::is_end(x->bounds.lower); });
+  };
+  const bool has_product = std::ranges::any_of(sum.terms, [](const Term& term) { return term.factors.size() > 1; });
+  if (sum.terms.size() < 2 || sum.terms.size() > kMaxTerms || !has_product) return {};
+  if (!std::ranges::all_of(sum.terms, is_short)) return {};
+  Polynomial shifted(&factors_less);
+  for (const Term& term : sum.terms) add_shifted(shifted, term);
+  SizeBounds bounds{sum.constant, sum.constant};
+  for (const auto& [factors, coefficient] : shifted) {
+    if (saturating::is_end(coefficient)) return {};
+    SizeBounds product{coefficient, coefficient};
+    for (const auto& x : factors) {
+      product = product_bounds(product, {0, saturating::subtract(x->bounds.upper, x->bounds.lower)});
+    }
+    bounds = {lower_sum(bounds.lower, product.lower), upper_sum(bounds.upper, product.upper)};
+  }
+  return bounds;
+}
+
 }  // namespace
 
 std::int64_t common_divisor(std::int64_t a, std::int64_t b) {
@@ -65,7 +115,8 @@ SizeBounds derive_bounds(const SizeExpr& expr) {
     for (const auto& factor : term.factors) product = product_bounds(product, factor->bounds);
     bounds = {lower_sum(bounds.lower, product.lower), upper_sum(bounds.upper, product.upper)};
   }
-  return bounds;
+  const SizeBounds shifted = shifted_bounds(*sum);
+  return {std::max(bounds.lower, shifted.lower), std::min(bounds.upper, shifted.upper)};
 }
 
 std::int64_t SizeExpr::lower_bound() const { return derive_bounds(*this).lower; }

@@ -130,6 +130,7 @@ TEST_CASE("bounds and multiples are as tight as the facts allow") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   const SizeExpr few = Dim("few").at_least(2).at_most(9);
+  constexpr std::int64_t kLargest = 524160;  // of rows
   const SizeExpr huge = Dim("huge").at_least(kMax / 2);
   const Case cases[] = {
       {0, 0, 0, 0},
@@ -139,7 +140,11 @@ TEST_CASE("bounds and multiples are as tight as the facts allow") {
       {n - m, kMin, kMax, 1},
       {rows, 128, 524160, 128},
       {rows * 6 - 64, 704, 3144896, 64},
-      {few * few - few, -5, 79, 1},
+      {few * few - few, 2, 72, 1},
+      {few - few * few, -72, -2, 1},
+      {rows * rows - rows, 128 * 127, kLargest * (kLargest - 1), 128},
+      {(n + 1) * (m + 1) - (n + 1), 0, kMax, 1},
+      {few * few * few - 2 * few * few, 0, 567, 1},
       {few * -3, -27, -6, 3},
       {floor_div(few, 3), 0, 3, 1},
       {floor_div(few - 9, 2), -4, 0, 1},
