@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <limits>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -57,6 +58,10 @@ Result<FileReader> FileReader::open(std::string where, const std::string& path) 
   return not_found(fmt::format("{}: the file cannot be opened: {}; check the path", where, reason));
 }
 
+Status FileReader::cannot_read() const {
+  return data_loss(fmt::format("{}: the file cannot be read: {}; check what it is", where_, reason_of(errno)));
+}
+
 Result<std::vector<std::byte>> FileReader::read(std::size_t size) {
   constexpr std::size_t kLeast = std::size_t{1} << 16;
   // Asking for one byte too many shows whether the file grew; /proc has files of size 0 that are not empty.
@@ -73,11 +78,32 @@ Result<std::vector<std::byte>> FileReader::read(std::size_t size) {
       num_read += std::fread(bytes.data() + num_read, 1, bytes.size() - num_read, file_.get());
       wanted = num_read < size / 2 ? num_read * 2 : size;
     }
-    if (std::ferror(file_.get()) != 0) {
-      return data_loss(fmt::format("{}: the file cannot be read: {}; check what it is", where_, reason_of(errno)));
-    }
+    if (std::ferror(file_.get()) != 0) return cannot_read();
     bytes.resize(num_read);
     return bytes;
+  });
+}
+
+Result<SharedBytes> FileReader::map(std::size_t size) {
+  const std::uint64_t left = size_left().value_or(0);
+  const std::size_t length = std::min<std::uint64_t>(size, left);
+  const auto begin = static_cast<std::size_t>(std::max<off_t>(ftello(file_.get()), 0));
+  const std::size_t before = begin % static_cast<std::size_t>(sysconf(_SC_PAGESIZE));  // a mapping begins with a page
+  void* address = MAP_FAILED;
+  if (length > 0) {
+    address = mmap(nullptr, before + length, PROT_READ, MAP_PRIVATE, fileno(file_.get()),
+                   static_cast<off_t>(begin - before));
+  }
+  if (address == MAP_FAILED) {  // a pipe, or a file system that maps nothing
+    MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, read(size));
+    return SharedBytes(std::move(bytes));
+  }
+  return guard_allocations(where_, [&]() -> Result<SharedBytes> {
+    const auto unmap = [length = before + length](void* mapped) { munmap(mapped, length); };
+    std::shared_ptr<void> owner(address, unmap);
+    const std::span mapped(static_cast<const std::byte*>(address), before + length);
+    if (fseeko(file_.get(), static_cast<off_t>(length), SEEK_CUR) != 0) return cannot_read();
+    return SharedBytes(std::move(owner), mapped.subspan(before));
   });
 }
 

@@ -69,7 +69,7 @@ Tensor GraphBuilder::add_input(std::string name, DType dtype, Shape shape) {
   return append({InputNode{std::move(name)}, {}, {std::move(type)}})[0];
 }
 
-Tensor GraphBuilder::add_constant(TensorType type, std::span<const std::byte> bytes) {
+Tensor GraphBuilder::add_constant(TensorType type, SharedBytes bytes) {
   if (!status_.ok()) return {};
   const std::string who = fmt::format("%{} = constant", graph_.nodes.size());
   const std::string problem = broken_limit(type);
@@ -82,8 +82,7 @@ Tensor GraphBuilder::add_constant(TensorType type, std::span<const std::byte> by
     return fail(invalid_argument(fmt::format("{}: {} bytes given, expected {} for {}; give every element once", who,
                                              bytes.size(), size_bytes(type).to_text(), type.to_text())));
   }
-  auto data = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
-  return append({ConstantNode{std::move(data)}, {}, {std::move(type)}})[0];
+  return append({ConstantNode{std::move(bytes)}, {}, {std::move(type)}})[0];
 }
 
 Tensor GraphBuilder::add_fill(DType dtype, Shape shape, double value) {
@@ -192,7 +191,11 @@ Tensor GraphBuilder::input(std::string name, DType dtype, Shape shape) {
 }
 
 Tensor GraphBuilder::constant_bytes(TensorType type, std::span<const std::byte> bytes) {
-  return make_or_fail(*this, "constant", [&] { return add_constant(std::move(type), bytes); }, bytes.size());
+  return make_or_fail(*this, "constant", [&] { return add_constant(std::move(type), SharedBytes(bytes)); }, bytes.size());
+}
+
+Tensor GraphBuilder::constant_shared(TensorType type, SharedBytes bytes) {
+  return make_or_fail(*this, "constant", [&] { return add_constant(std::move(type), std::move(bytes)); });
 }
 
 Tensor GraphBuilder::fill(DType dtype, Shape shape, double value) {

@@ -112,9 +112,9 @@ class Verifier {
                                  node.results[0].to_text()));
     }
     const SizeExpr expected = size_bytes(node.results[0]);
-    if (constant.data == nullptr || !expected.is(static_cast<std::int64_t>(constant.data->size()))) {
+    if (!expected.is(static_cast<std::int64_t>(constant.data.size()))) {
       problem(fmt::format("{}: holds {} bytes, expected {} for {}; give every element once", where,
-                          constant.data ? constant.data->size() : 0, expected.to_text(), node.results[0].to_text()));
+                          constant.data.size(), expected.to_text(), node.results[0].to_text()));
     }
   }
 

@@ -21,7 +21,7 @@ Values evaluate_values(const Graph& graph, std::span<const reference::Tensor> in
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
     if (const auto* constant = std::get_if<ConstantNode>(&graph.nodes[NodeId{i}].what)) {
       reference::Tensor tensor(graph.nodes[NodeId{i}].results[0]);
-      tensor.bytes = *constant->data;
+      tensor.bytes.assign(constant->data.begin(), constant->data.end());
       values[{NodeId{i}, 0}] = std::move(tensor);
     }
     const auto* op = std::get_if<OpNode>(&graph.nodes[NodeId{i}].what);

@@ -63,10 +63,10 @@ CompileOptions for_targets(std::vector<std::string> targets) {
   return options;
 }
 
-std::vector<std::weak_ptr<const std::vector<std::byte>>> constants_of(const Graph& graph) {
-  std::vector<std::weak_ptr<const std::vector<std::byte>>> found;
+std::vector<std::weak_ptr<const void>> constants_of(const Graph& graph) {
+  std::vector<std::weak_ptr<const void>> found;
   for (const Node& node : graph.nodes) {
-    if (const auto* constant = std::get_if<ConstantNode>(&node.what)) found.push_back(constant->data);
+    if (const auto* constant = std::get_if<ConstantNode>(&node.what)) found.push_back(constant->data.owner());
   }
   return found;
 }

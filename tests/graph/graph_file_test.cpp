@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs in files, with constants in files beside them.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -80,8 +81,8 @@ TEST_CASE("constants come from NumPy files and safetensors entries beside the te
   const Result<Graph> graph = read_graph(path);
   REQUIRE_MESSAGE(graph.ok(), graph.status().message());
   for (const std::uint32_t node : {0, 1}) {
-    const auto& data = *std::get<ConstantNode>(graph->nodes[NodeId{node}].what).data;
-    CHECK(std::vector(bytes.begin(), bytes.end()) == data);
+    const SharedBytes& data = std::get<ConstantNode>(graph->nodes[NodeId{node}].what).data;
+    CHECK(std::ranges::equal(bytes, data));
   }
   CHECK(round_trip_problem(*graph) == "");
 }

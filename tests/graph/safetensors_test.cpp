@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <string>
 #include <unistd.h>
@@ -171,6 +172,21 @@ TEST_CASE("what is written is read back, every dtype of it") {
     CHECK(again.type == entry.type);
     CHECK(std::ranges::equal(again.bytes, entry.bytes));
   }
+}
+
+TEST_CASE("shared bytes are the file's own, and outlive the object and the file's name") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/w.safetensors";
+  const std::vector<float> values = {1, 2, 3};
+  const auto bytes = std::as_bytes(std::span(values));
+  REQUIRE(write_safetensors(path, {{"w", {{DType::kF32, {3}}, bytes}}}).ok());
+  std::optional<Safetensors> file = Safetensors::read(path).value();
+  const Safetensors::Entry entry = file->get("w").value();
+  CHECK(entry.shared_bytes().data() == entry.bytes.data());
+  const SharedBytes shared = entry.shared_bytes();
+  file.reset();
+  REQUIRE(write_safetensors(path, {{"w", {{DType::kF32, {1}}, bytes.first(4)}}}).ok());
+  CHECK(std::ranges::equal(shared, bytes));
 }
 
 TEST_CASE("a bool is written as 0 or 1") {

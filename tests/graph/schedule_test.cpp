@@ -28,7 +28,7 @@ class HandMade {
     return schedule.resources.push_back({.name = std::move(name),
                                          .lifetime = Lifetime::kConstant,
                                          .size_bytes = static_cast<std::int64_t>(bytes),
-                                         .constant = std::make_shared<const std::vector<std::byte>>(bytes)});
+                                         .constant = std::vector<std::byte>(bytes)});
   }
 
   void step(std::string name, const std::vector<ResourceId>& reads, const std::vector<ResourceId>& writes) {

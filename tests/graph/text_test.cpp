@@ -88,7 +88,7 @@ TEST_CASE("a number becomes a 16-bit float by one rounding") {
   const Graph built = graph.finish().value();
   const auto bits = [&](std::size_t output) {
     std::uint16_t found = 0;
-    std::memcpy(&found, std::get<ConstantNode>(built.nodes[built.outputs[output].value.node].what).data->data(), 2);
+    std::memcpy(&found, std::get<ConstantNode>(built.nodes[built.outputs[output].value.node].what).data.data(), 2);
     return found;
   };
   CHECK(bits(0) == 0x3c01);

@@ -169,7 +169,7 @@ Values leaves_of(const Graph& graph, const Graph& bound, std::span<const Tensor>
     const auto* constant = std::get_if<ConstantNode>(&bound.nodes[NodeId{i}].what);
     if (constant == nullptr) continue;
     Tensor tensor(bound.nodes[NodeId{i}].results[0]);
-    tensor.bytes = *constant->data;
+    tensor.bytes.assign(constant->data.begin(), constant->data.end());
     values[{NodeId{i}, 0}] = std::move(tensor);
   }
   return values;

@@ -18,7 +18,7 @@ std::vector<reference::Tensor> evaluate_graph(const Graph& graph, std::span<cons
       results = {inputs[number]};
     } else if (const auto* constant = std::get_if<ConstantNode>(&node.what)) {
       reference::Tensor tensor(node.results[0]);
-      tensor.bytes = *constant->data;
+      tensor.bytes.assign(constant->data.begin(), constant->data.end());
       results = {std::move(tensor)};
     } else {
       const auto& op = std::get<OpNode>(node.what);

@@ -12,7 +12,7 @@ bool same_node(const Node& a, const Node& b) {
   }
   if (const auto* input = std::get_if<InputNode>(&a.what)) return *input == std::get<InputNode>(b.what);
   if (const auto* constant = std::get_if<ConstantNode>(&a.what)) {
-    return *constant->data == *std::get<ConstantNode>(b.what).data;
+    return constant->data == std::get<ConstantNode>(b.what).data;
   }
   if (const auto* kernel = std::get_if<KernelNode>(&a.what))
     return kernel->kernel == std::get<KernelNode>(b.what).kernel;

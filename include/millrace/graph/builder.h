@@ -64,6 +64,8 @@ class GraphBuilder {
     return constant(std::move(shape), std::span(elements.data(), elements.size()));
   }
   Tensor constant_bytes(TensorType type, std::span<const std::byte> bytes);
+  /// The same without a copy, for weights: constant_shared(entry.type, entry.shared_bytes()) of a Safetensors' entry.
+  Tensor constant_shared(TensorType type, SharedBytes bytes);
   /// A tensor with every element equal to `value`, rounded to the dtype.
   Tensor fill(DType dtype, Shape shape, double value);
 
@@ -97,7 +99,7 @@ class GraphBuilder {
  private:
   // The public functions call these, which let std::bad_alloc out.
   Tensor add_input(std::string name, DType dtype, Shape shape);
-  Tensor add_constant(TensorType type, std::span<const std::byte> bytes);
+  Tensor add_constant(TensorType type, SharedBytes bytes);
   Tensor add_fill(DType dtype, Shape shape, double value);
   std::vector<Tensor> add_op(Op op, std::span<const Tensor> operands, Attributes attributes);
   Tensor add_custom(CustomKernel kernel, std::span<const Tensor> operands);

@@ -12,6 +12,7 @@
 
 #include "millrace/base/ids.h"
 #include "millrace/base/shape.h"
+#include "millrace/base/shared_bytes.h"
 #include "millrace/base/status.h"
 #include "millrace/ops/custom_kernel.h"
 #include "millrace/ops/op.h"
@@ -34,7 +35,7 @@ struct InputNode {
 };
 /// The row-major bytes of the node's result. Shared by graphs and programs, never written.
 struct ConstantNode {
-  std::shared_ptr<const std::vector<std::byte>> data;
+  SharedBytes data;
 };
 struct OpNode {
   Op op{};

@@ -9,18 +9,26 @@
 #include <vector>
 
 #include "millrace/base/shape.h"
+#include "millrace/base/shared_bytes.h"
 #include "millrace/base/status.h"
 
 namespace millrace {
 
-/// A safetensors file, read whole into memory. Format: u64 header length, JSON header, row-major little-endian data.
-/// Every offset, dtype and size is checked before use. Errors name the file, the tensor and what is wrong.
+/// A safetensors file. Format: u64 header length, JSON header, row-major little-endian data. Every offset, dtype and
+/// size is checked before use. Errors name the file, the tensor and what is wrong.
+///
+/// A regular file is mapped: its elements come into memory as they are read, and take none of the process's own. While
+/// the Safetensors or one of its shared_bytes lives, the file may be replaced or removed, but not cut short or changed.
 /// Source: the format's README at github.com/huggingface/safetensors.
 class Safetensors {
  public:
   struct Entry {
     TensorType type;
     std::span<const std::byte> bytes;
+    std::shared_ptr<const void> owner = {};  // what keeps the bytes; null if that is the caller's business
+    /// The bytes for as long as they are needed, as GraphBuilder::constant_shared takes them: not copied if there is an
+    /// owner.
+    SharedBytes shared_bytes() const { return owner == nullptr ? SharedBytes(bytes) : SharedBytes(owner, bytes); }
   };
   static Result<Safetensors> read(const std::string& path);
   /// `name` stands for the file in messages.
@@ -31,10 +39,9 @@ class Safetensors {
   Result<Entry> get(const std::string& name) const;
 
  private:
-  static Result<Safetensors> parse_file(const std::string& name, std::vector<std::byte> file);
+  static Result<Safetensors> parse_file(const std::string& name, SharedBytes file);
 
   std::string name_;
-  std::shared_ptr<const std::vector<std::byte>> file_;
   std::map<std::string, Entry> entries_;
 };
 

@@ -34,7 +34,7 @@ struct Resource {
   SizeExpr size_bytes = 0;
   std::optional<std::uint32_t> input = {};   // the caller's argument number
   std::optional<std::uint32_t> output = {};  // the caller's result number
-  std::shared_ptr<const std::vector<std::byte>> constant = {};
+  SharedBytes constant = {};
   // By pack_transients: where in the slab (transients) or the constants' binding, and, for transients, from which
   // timepoint to which it lives.
   SizeExpr offset_bytes = 0;

@@ -162,7 +162,7 @@ Status upload_constants(Device& device, const Buffer& destination, const Schedul
   std::vector<UploadPart> parts;
   for (const Resource& resource : schedule.resources) {
     if (resource.lifetime != Lifetime::kConstant) continue;
-    parts.push_back({static_cast<std::size_t>(resource.offset_bytes.constant()), *resource.constant});
+    parts.push_back({static_cast<std::size_t>(resource.offset_bytes.constant()), resource.constant});
   }
   return upload(device, destination, parts);
 }
@@ -170,7 +170,7 @@ Status upload_constants(Device& device, const Buffer& destination, const Schedul
 /// Shortens the graph's large constants, which the device now has: the rest is only printed.
 void release_constants(LoweredGraph& lowered) {
   shorten_constants(lowered.dispatch.graph);
-  for (Resource& resource : lowered.schedule.resources) resource.constant.reset();
+  for (Resource& resource : lowered.schedule.resources) resource.constant = {};
 }
 
 Status compile_into(Program::State& state, Graph graph, const CompileOptions& options) {

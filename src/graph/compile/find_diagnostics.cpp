@@ -15,10 +15,11 @@ std::optional<Place> place_of(const LoweredGraph& lowered, Value storage) {
   const Graph& graph = lowered.dispatch.graph;
   if (const auto* constant = std::get_if<ConstantNode>(&graph.nodes[storage.node].what)) {
     const auto& resources = lowered.schedule.resources;
-    const auto resource = std::ranges::find(resources, constant->data, &Resource::constant);
+    const auto resource = std::ranges::find_if(
+        resources, [&](const Resource& known) { return known.constant.is_shared_with(constant->data); });
     if (resource == resources.end()) return {};
     return Place{graph.inputs.size() + graph.outputs.size(),
-                 static_cast<std::size_t>(resource->offset_bytes.constant()), constant->data->size()};
+                 static_cast<std::size_t>(resource->offset_bytes.constant()), constant->data.size()};
   }
   const auto input = std::ranges::find(graph.inputs, storage.node);
   if (input != graph.inputs.end()) return Place{static_cast<std::size_t>(input - graph.inputs.begin())};

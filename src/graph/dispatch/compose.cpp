@@ -158,9 +158,9 @@ class Composer {
   /// A one-element constant becomes an immediate.
   std::optional<Scalar> scalar_constant(const Node& node) const {
     const auto* constant = std::get_if<ConstantNode>(&node.what);
-    if (!constant || constant->data->size() != size_bytes(node.results[0].dtype)) return std::nullopt;
+    if (!constant || constant->data.size() != size_bytes(node.results[0].dtype)) return std::nullopt;
     const DType dtype = node.results[0].dtype;
-    const Scalar stored = load_scalar(dtype, constant->data->data());
+    const Scalar stored = load_scalar(dtype, constant->data.data());
     const auto bits = static_cast<std::uint16_t>(stored.bits);
     if (dtype == DType::kF16) return Scalar::of(static_cast<float>(Half::from_bits(bits)));
     if (dtype == DType::kBF16) return Scalar::of(static_cast<float>(BFloat16::from_bits(bits)));

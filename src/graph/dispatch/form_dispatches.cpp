@@ -66,7 +66,7 @@ std::int64_t load_instructions(const Graph& graph, Value operand) {
   const Node* source = &node;
   while (is_index_view(*source)) source = &graph.nodes[source->operands[0].node];
   const auto* constant = std::get_if<ConstantNode>(&source->what);
-  if (constant && constant->data->size() == size_bytes(source->results[0].dtype)) return 0;  // an immediate
+  if (constant && constant->data.size() == size_bytes(source->results[0].dtype)) return 0;  // an immediate
   const DType stored = graph.type(operand).dtype;
   BodyBuilder b;
   if (body_dtype(stored) != stored) b.convert(body_dtype(stored), b.load(0, stored));

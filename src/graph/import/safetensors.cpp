@@ -150,19 +150,19 @@ Result<Front> read_front(const std::string& where, Take take, Left left) {
 }
 
 Result<std::map<std::string, Safetensors::Entry>> entries_in(const std::string& where, Front front,
-                                                             std::span<const std::byte> data) {
+                                                             const SharedBytes& data) {
   if (data.size() != front.data_bytes) {
     return data_loss(fmt::format("{}: holds {} data bytes{}, expected {}; is it whole?", where, data.size(),
                                  data.size() > front.data_bytes ? " or more" : "", front.data_bytes));
   }
   std::map<std::string, Safetensors::Entry> entries;
   for (auto& [name, stated] : front.entries) {
-    const std::span<const std::byte> elements = data.subspan(stated.begin, stated.end - stated.begin);
+    const std::span elements = std::span(data).subspan(stated.begin, stated.end - stated.begin);
     if (stated.type.dtype == DType::kBool && !are_bools(elements)) {
       return data_loss(fmt::format("{}: '{}': has a bool that is neither 0 nor 1; save it as .to(torch.bool)", where,
                                    printable(name)));
     }
-    entries.emplace(name, Safetensors::Entry{std::move(stated.type), elements});
+    entries.emplace(name, Safetensors::Entry{std::move(stated.type), elements, data.owner()});
   }
   return entries;
 }
@@ -176,11 +176,10 @@ Result<Safetensors> Safetensors::read(const std::string& path) {
     const auto take = [&](std::size_t size) { return file.read(size); };
     MILLRACE_TRY_ASSIGN(Front front, read_front(where, take, [&] { return file.size_left(); }));
     // Ask for one byte too many: only that shows whether a pipe has more.
-    MILLRACE_TRY_ASSIGN(std::vector<std::byte> data, file.read(front.data_bytes + 1));
+    MILLRACE_TRY_ASSIGN(const SharedBytes data, file.map(front.data_bytes + 1));
     Safetensors result;
     result.name_ = path;
-    result.file_ = std::make_shared<const std::vector<std::byte>>(std::move(data));
-    MILLRACE_TRY_ASSIGN(result.entries_, entries_in(where, std::move(front), *result.file_));
+    MILLRACE_TRY_ASSIGN(result.entries_, entries_in(where, std::move(front), data));
     return result;
   };
   return guard_allocations([&] { return fmt::format("safetensors '{}'", printable(path)); }, read_all);
@@ -192,20 +191,18 @@ Result<Safetensors> Safetensors::parse(std::string name, std::vector<std::byte> 
                            [&] { return parse_file(name, std::move(file)); });
 }
 
-Result<Safetensors> Safetensors::parse_file(const std::string& name, std::vector<std::byte> file) {
+Result<Safetensors> Safetensors::parse_file(const std::string& name, SharedBytes file) {
   const std::string where = fmt::format("safetensors '{}'", printable(name));
   Safetensors result;
   result.name_ = name;
-  result.file_ = std::make_shared<const std::vector<std::byte>>(std::move(file));
-  std::span<const std::byte> rest(*result.file_);
-  const auto take = [&](std::size_t size) -> Result<std::span<const std::byte>> {
-    const std::span<const std::byte> taken = rest.first(std::min(size, rest.size()));
-    rest = rest.subspan(taken.size());
+  const auto take = [&](std::size_t size) -> Result<SharedBytes> {
+    SharedBytes taken = file.part(0, std::min(size, file.size()));
+    file = file.part(taken.size(), file.size() - taken.size());
     return taken;
   };
-  const auto left = [&] { return std::optional<std::uint64_t>(rest.size()); };
+  const auto left = [&] { return std::optional<std::uint64_t>(file.size()); };
   MILLRACE_TRY_ASSIGN(Front front, read_front(where, take, left));
-  MILLRACE_TRY_ASSIGN(result.entries_, entries_in(where, std::move(front), rest));
+  MILLRACE_TRY_ASSIGN(result.entries_, entries_in(where, std::move(front), file));
   return result;
 }
 

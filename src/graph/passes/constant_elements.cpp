@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-Scalar load_element(DType dtype, const std::vector<std::byte>& data, std::size_t index) {
+Scalar load_element(DType dtype, std::span<const std::byte> data, std::size_t index) {
   const Scalar scalar = load_scalar(dtype, data.data() + index * size_bytes(dtype));
   const auto half = static_cast<std::uint16_t>(scalar.bits);
   if (dtype == DType::kF16) return Scalar::of(static_cast<float>(Half::from_bits(half)));

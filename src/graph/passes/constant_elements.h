@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "millrace/base/dtype.h"
@@ -10,7 +11,7 @@
 namespace millrace {
 
 /// Loads element `index` as bodies see it, with f16 and bf16 widened to f32.
-Scalar load_element(DType dtype, const std::vector<std::byte>& data, std::size_t index);
+Scalar load_element(DType dtype, std::span<const std::byte> data, std::size_t index);
 /// Stores the value, rounding it if `dtype` is f16 or bf16.
 void store_element(DType dtype, std::vector<std::byte>& data, std::size_t index, Scalar value);
 

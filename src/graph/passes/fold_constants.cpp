@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/guard_allocations.h"
 #include "graph/infer.h"
@@ -28,9 +29,12 @@ class Folder {
  public:
   explicit Folder(const Graph& graph) : graph_(graph) {}
 
-  /// Computes the node's one result if all operands are constants and folding is worthwhile; otherwise null.
-  std::shared_ptr<const Bytes> fold(const Node& node) const {
-    if (!is_worth_folding(node)) return nullptr;
+  /// Computes the node's one result if all operands are constants and folding is worthwhile.
+  std::optional<SharedBytes> fold(const Node& node) const {
+    if (!is_worth_folding(node)) return std::nullopt;
+    if (const auto* op = std::get_if<OpNode>(&node.what); op != nullptr && has_trait(op->op, kStorageView)) {
+      return constant(node.operands[0])->data;
+    }
     const TensorType& type = node.results[0];
     const auto count = static_cast<std::size_t>(type.shape.num_elements().constant());
     Bytes result(count * size_bytes(type.dtype));
@@ -39,7 +43,7 @@ class Folder {
     } else {
       fold_view(node, result);
     }
-    return std::make_shared<const Bytes>(std::move(result));
+    return SharedBytes(std::move(result));
   }
 
  private:
@@ -75,20 +79,16 @@ class Folder {
     std::vector<Scalar> operands(node.operands.size());
     for (std::size_t i = 0; i < result.size() / size_bytes(dtype); ++i) {
       for (std::size_t o = 0; o < operands.size(); ++o) {
-        operands[o] = load_element(graph_.type(node.operands[o]).dtype, *constant(node.operands[o])->data, i);
+        operands[o] = load_element(graph_.type(node.operands[o]).dtype, constant(node.operands[o])->data, i);
       }
       store_element(dtype, result, i, host(eval, operands, op ? op->attributes : kNoAttributes));
     }
   }
 
-  /// transpose, slice and reshape: copies each element from the place that the view gives it.
+  /// transpose and slice: copies each element from the place that the view gives it.
   void fold_view(const Node& node, Bytes& result) const {
     const auto& op = std::get<OpNode>(node.what);
-    const Bytes& from = *constant(node.operands[0])->data;
-    if (has_trait(op.op, kStorageView)) {
-      result = from;
-      return;
-    }
+    const SharedBytes& from = constant(node.operands[0])->data;
     const std::size_t bytes = size_bytes(node.results[0].dtype);
     const std::vector<std::int64_t> shape = extents(node.results[0].shape);
     const auto [start, strides] = source_walk(node, op);
@@ -130,8 +130,8 @@ Status fold_constants(Graph& graph) try {
   GraphRewriter rewriter(graph);
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
     Node node = rewriter.mapped(NodeId{i});
-    if (std::shared_ptr<const Bytes> folded = Folder(rewriter.graph()).fold(node)) {
-      rewriter.keep(NodeId{i}, rewriter.append({ConstantNode{std::move(folded)}, {}, node.results}));
+    if (std::optional<SharedBytes> folded = Folder(rewriter.graph()).fold(node)) {
+      rewriter.keep(NodeId{i}, rewriter.append({ConstantNode{*std::move(folded)}, {}, node.results}));
     } else {
       rewriter.keep(NodeId{i}, rewriter.append(std::move(node)));
     }

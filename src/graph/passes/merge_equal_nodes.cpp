@@ -16,7 +16,7 @@ std::string key_of(const Node& node) {
   std::string key = kind_name(node);
   if (const auto* op = std::get_if<OpNode>(&node.what)) key += to_text(op->attributes);
   if (const auto* constant = std::get_if<ConstantNode>(&node.what)) {
-    key += fmt::format(" {:x}", XXH3_64bits(constant->data->data(), constant->data->size()));
+    key += fmt::format(" {:x}", XXH3_64bits(constant->data.data(), constant->data.size()));
   }
   for (const TensorType& type : node.results) key += " " + type.to_text();
   for (const Value& operand : node.operands) key += fmt::format(" %{}.{}", index_of(operand.node), operand.result);
@@ -29,7 +29,7 @@ bool equal(const Node& a, const Node& b) {
   if (const auto* kernel = std::get_if<KernelNode>(&a.what))
     return kernel->kernel == std::get<KernelNode>(b.what).kernel;
   if (const auto* constant = std::get_if<ConstantNode>(&a.what)) {
-    return *constant->data == *std::get<ConstantNode>(b.what).data;
+    return constant->data == std::get<ConstantNode>(b.what).data;
   }
   return false;
 }

@@ -151,12 +151,12 @@ std::optional<double> splat_value(const Graph& graph, Value value) {
     node = &graph.nodes[node->operands[0].node];
   }
   const auto* constant = std::get_if<ConstantNode>(&node->what);
-  if (!constant || constant->data->empty()) return std::nullopt;
+  if (!constant || constant->data.empty()) return std::nullopt;
   const DType dtype = node->results[0].dtype;
-  const std::size_t count = constant->data->size() / size_bytes(dtype);
-  const Scalar first = load_element(dtype, *constant->data, 0);
+  const std::size_t count = constant->data.size() / size_bytes(dtype);
+  const Scalar first = load_element(dtype, constant->data, 0);
   for (std::size_t i = 1; i < count; ++i) {
-    if (!(load_element(dtype, *constant->data, i) == first)) return std::nullopt;
+    if (!(load_element(dtype, constant->data, i) == first)) return std::nullopt;
   }
   const double number = first.to_double();
   // An integer that double cannot represent equals no number in a rule.

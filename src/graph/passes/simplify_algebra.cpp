@@ -67,8 +67,7 @@ class Simplifier {
   Value make_splat(double number, const TensorType& type) {
     std::vector<std::byte> data(size_bytes(type.dtype));
     store_element(type.dtype, data, 0, Scalar::from_double(body_dtype(type.dtype), number));
-    const NodeId scalar = rewriter_.append(
-        {ConstantNode{std::make_shared<const std::vector<std::byte>>(std::move(data))}, {}, {{type.dtype, {}}}});
+    const NodeId scalar = rewriter_.append({ConstantNode{std::move(data)}, {}, {{type.dtype, {}}}});
     if (type.shape.rank() == 0) return {scalar, 0};
     return {rewriter_.append({OpNode{Op::broadcast, BroadcastAttrs{type.shape.dims(), {}}}, {{scalar, 0}}, {type}}), 0};
   }

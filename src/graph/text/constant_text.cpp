@@ -92,9 +92,8 @@ void shorten_constants(Graph& graph) {
   for (Node& node : graph.nodes) {
     auto* constant = std::get_if<ConstantNode>(&node.what);
     if (constant == nullptr || !is_large(node.results[0])) continue;
-    const std::span<const std::byte> shown =
-        std::span(*constant->data).first(kMaxShortened * size_bytes(node.results[0].dtype));
-    constant->data = std::make_shared<const std::vector<std::byte>>(shown.begin(), shown.end());
+    const std::size_t shown_bytes = kMaxShortened * size_bytes(node.results[0].dtype);
+    constant->data = SharedBytes(std::span(constant->data).first(shown_bytes));
   }
 }
 
@@ -165,7 +164,7 @@ Result<ConstantFiles::Constant> ConstantFiles::load(const std::string& file, con
     opened = opened_.emplace(file, std::move(read)).first;
   }
   MILLRACE_TRY_ASSIGN(const Safetensors::Entry found, opened->second.get(*entry));
-  return Constant{found.type, {found.bytes.begin(), found.bytes.end()}};
+  return Constant{found.type, found.shared_bytes()};
 }
 
 }  // namespace millrace

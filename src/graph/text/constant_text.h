@@ -38,7 +38,7 @@ class ConstantFiles {
 
   struct Constant {
     TensorType type;
-    std::vector<std::byte> bytes;
+    SharedBytes bytes;
   };
   /// Reads "(\"w.npy\")" or "(\"w.safetensors\", \"entry\")".
   Result<Constant> read(TextReader&);

@@ -41,7 +41,7 @@ Status write_graph(const Graph& graph, const std::string& path) {
                                const Node& node = graph.nodes[NodeId{i}];
                                const auto* constant = std::get_if<ConstantNode>(&node.what);
                                if (constant == nullptr || !is_large(node.results[0])) continue;
-                               entries[fmt::format("{}", i)] = {node.results[0], *constant->data};
+                               entries[fmt::format("{}", i)] = {node.results[0], constant->data};
                              }
                              // First, so that the text never names a file that does not exist.
                              if (!entries.empty()) MILLRACE_TRY(write_safetensors(constants, entries));

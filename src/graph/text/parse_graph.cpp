@@ -257,7 +257,7 @@ class GraphParser {
   }
 
   static void set_constant(Node& node, ConstantFiles::Constant constant) {
-    node.what = ConstantNode{std::make_shared<const std::vector<std::byte>>(std::move(constant.bytes))};
+    node.what = ConstantNode{std::move(constant.bytes)};
     node.results = {std::move(constant.type)};
   }
 

@@ -78,13 +78,13 @@ class GraphPrinter {
   }
 
   std::string elements_text(NodeId id, const TensorType& type, const ConstantNode& constant) const {
-    if (constant.data == nullptr) return {};
-    if (!is_large(type)) return listed_text(type, *constant.data);
+    if (constant.data.empty()) return {};
+    if (!is_large(type)) return listed_text(type, constant.data);
     switch (options_.large) {
       case LargeConstants::kBytes:
-        return bytes_text(*constant.data);
+        return bytes_text(constant.data);
       case LargeConstants::kShortened:
-        return shortened_text(type, *constant.data);
+        return shortened_text(type, constant.data);
       case LargeConstants::kFile:
         return fmt::format("file({}, \"{}\")", string_text(options_.file), index_of(id));
     }

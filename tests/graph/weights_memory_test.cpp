@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// What weights take: the file's pages while it is read, and the program's copy.
+#include <fstream>
+#include <malloc.h>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "millrace/millrace.h"
+#include "tests/jit/cache/temporary_directory.h"
+#include "tests/support/run_graph.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t kSide = 1024, kNumWeights = 16;
+constexpr std::int64_t kWeightBytes = kNumWeights * kSide * kSide * 4;
+
+/// A field of /proc/self/status, in bytes.
+std::int64_t status_bytes(const std::string& field) {
+  std::ifstream file("/proc/self/status");
+  std::string word;
+  while (file >> word) {
+    std::int64_t kilobytes = 0;
+    if (word == field + ":" && file >> kilobytes) return kilobytes * 1024;
+  }
+  FAIL(fmt::format("/proc/self/status has no {}", field));
+  return 0;
+}
+
+/// Forgets the most memory that the process ever had, which VmHWM tells. Returns false where the system does not allow
+/// it.
+bool forget_peak() {
+  std::ofstream file("/proc/self/clear_refs");
+  return static_cast<bool>(file << 5 << std::flush);
+}
+
+std::string name_of(std::int64_t weight) { return fmt::format("w{}", weight); }
+
+/// w_i is filled with i + 1.
+void write_weights(const std::string& path) {
+  std::map<std::string, Safetensors::Entry> entries;
+  std::vector<std::vector<float>> values;
+  for (std::int64_t i = 0; i < kNumWeights; ++i) values.emplace_back(kSide * kSide, static_cast<float>(i + 1));
+  for (std::int64_t i = 0; i < kNumWeights; ++i) {
+    const std::span<const float> elements = values[static_cast<std::size_t>(i)];
+    entries[name_of(i)] = {{DType::kF32, {kSide, kSide}}, std::as_bytes(elements)};
+  }
+  REQUIRE(write_safetensors(path, entries).ok());
+}
+
+/// x plus all the weights.
+Graph sum_of_weights(const Safetensors& file) {
+  GraphBuilder graph("sum");
+  Tensor sum = graph.input("x", DType::kF32, {kSide, kSide});
+  for (std::int64_t i = 0; i < kNumWeights; ++i) {
+    const Safetensors::Entry entry = file.get(name_of(i)).value();
+    sum = sum + graph.constant_shared(entry.type, entry.shared_bytes());
+  }
+  graph.output("y", sum);
+  return graph.finish().value();
+}
+
+Program compile_weights(const std::string& path) {
+  const Safetensors file = Safetensors::read(path).value();
+  CompileOptions options;
+  options.context = test::test_context();
+  options.targets = {"cpu:baseline"};
+  return compile(sum_of_weights(file), options).value();
+}
+
+}  // namespace
+
+TEST_CASE("weights of a file take their size twice while a program is compiled, and once when it is there") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/w.safetensors";
+  write_weights(path);
+  malloc_trim(0);
+  if (!forget_peak()) {
+    MESSAGE("left out: this system does not let /proc/self/clear_refs be written");
+    return;
+  }
+  const std::int64_t before = status_bytes("VmRSS");
+  const Program program = compile_weights(path);
+  constexpr std::int64_t kOther = std::int64_t{8} << 20;  // code, text and what malloc keeps
+  CHECK(status_bytes("VmHWM") - before < 2 * kWeightBytes + kOther);
+  CHECK(status_bytes("VmRSS") - before < kWeightBytes + kOther);
+
+  const std::vector<float> x(kSide * kSide, 0.5f);
+  std::vector<float> y(x.size());
+  Session session = Session::create(program).value();
+  REQUIRE(session.run({bind(x)}, {bind(y)}).ok());
+  CHECK(y == std::vector<float>(y.size(), 0.5f + kNumWeights * (kNumWeights + 1) / 2));
+}
+
+}  // namespace millrace
