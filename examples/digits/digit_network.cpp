@@ -15,7 +15,7 @@ struct TrainedLayers {
 
   Tensor parameter(const std::string& name) const {
     const Result<Safetensors::Entry> entry = file.get(name);
-    return entry.ok() ? graph.constant_bytes(entry->type, entry->bytes) : graph.fail(entry.status());
+    return entry.ok() ? graph.constant_shared(entry->type, entry->shared_bytes()) : graph.fail(entry.status());
   }
 
   /// A 3x3 convolution that keeps height and width; a bias per channel.
