@@ -214,7 +214,7 @@ TEST_CASE("one kernel and one dispatch are told as one") {
         "millrace: --dispatch 1: the graph has 1 dispatch; say less than that\n");
 }
 
-TEST_CASE("ops are listed as a text writes them, with defaults and meanings, all of them or one") {
+TEST_CASE("ops and composites are listed as a text writes them, all of them or one") {
   const Workplace here;
   CHECK(here.output_of("ops topk") ==
         "%r0, %r1 = topk(%x) {k = 1, axis = -1, largest = true, sorted = true}\n"
@@ -225,7 +225,11 @@ TEST_CASE("ops are listed as a text writes them, with defaults and meanings, all
         "%r = transpose(%x) {permutation = [...]}\n    result dim d is operand dim permutation[d]\n");
   const std::string all = here.output_of("ops");
   for (const Op op : kAllOps) CHECK(contains(all, here.output_of("ops " + std::string(to_text(op)))));
-  CHECK(here.error_of("ops topq") == "millrace: ops: 'topq' is no op; 'millrace ops' lists all\n");
+  CHECK(here.output_of("ops softmax") ==
+        "%r = softmax(%x) {axis}\n    a composite of ops; see millrace/graph/composites.h\n");
+  CHECK(contains(all, here.output_of("ops softmax")));
+  CHECK(here.error_of("ops topq") ==
+        "millrace: ops: 'topq' is neither an op nor a composite; 'millrace ops' lists all\n");
 }
 
 TEST_CASE("explain counts what scans and scatters compute, and says that a sort has no number") {

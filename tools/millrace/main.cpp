@@ -43,7 +43,7 @@ constexpr Command kCommands[] = {
     {"devices", "List devices, targets and code generators, and say why others are absent.", add_devices,
      "  millrace devices"},
     {"check", "Read and verify a graph, and do nothing else.", add_check, "  millrace check top.mr"},
-    {"ops", "List the ops: operands, results, attributes with their defaults, meaning.", add_ops,
+    {"ops", "List ops and composites: operands, results, attributes, meaning.", add_ops,
      "  millrace ops\n"
      "  millrace ops topk"},
     {"man", "Print the manual page.", add_man, "  millrace man | man -l -"},
