@@ -23,6 +23,20 @@ TEST_CASE("check reads and verifies, and says where a mistake is") {
         "topq(%x)\n       ^\n");
 }
 
+TEST_CASE("a dash stands for standard input, in every command that reads a graph") {
+  const Workplace here;
+  CHECK(here.output_of("check - < top.mr") == "standard input: graph 'top' is good: inputs 1, outputs 2, nodes 3\n");
+  CHECK(here.output_of("run - --input x=arange,2x10 < top.mr") == here.output_of("run top.mr --input x=arange,2x10"));
+  CHECK(here.output_of("dump - --stage graph < top.mr") == here.output_of("dump top.mr --stage graph"));
+  CHECK(here.output_of("explain - < top.mr") == here.output_of("explain top.mr"));
+  CHECK(here.run("bench - --input x=ones,2x10 --min-time 0.001 < top.mr").exit_code == 0);
+  here.write("bad.mr", "graph bad(%x: f32[2]) {\n  %y = topq(%x)\n  return y = %y\n}\n");
+  CHECK(here.error_of("check - < bad.mr") ==
+        "millrace: standard input:2:8: found 'topq', expected an op, 'constant' or 'kernel'; did you mean 'topk'?\n"
+        "  %y = topq(%x)\n       ^\n");
+  CHECK(here.error_of("check -").starts_with("millrace: standard input:1:1: found the end of the text, "));
+}
+
 TEST_CASE("a graph without a kernel has no object") {
   const Workplace here;
   here.write("same.mr", "graph same(%x: f32[4]) {\n  return y = %x\n}\n");
