@@ -41,7 +41,7 @@ void add_costs(Measurement& measurement, const Schedule& schedule, const SymbolV
     return value.ok() ? static_cast<double>(*value) : 0.0;
   };
   for (const Step& step : schedule.steps) {
-    const StepCost cost = cost_of(schedule, step);
+    const StepCost cost = cost_of(step, symbols);
     measurement.bytes += number(cost.bytes_read + cost.bytes_written);
     measurement.flops += cost.flops ? number(*cost.flops) : 0;
   }
