@@ -11,7 +11,8 @@ Result<Inference> infer_node(const Node& node, std::span<const TensorType> opera
   return node.results;
 }
 
-// Leaves a shape with two dims of -1 unchanged, so that the error shows what the caller gave.
+// Leaves a shape with two dims of -1, or with one that no extent can fill, unchanged, so that the error shows what the
+// caller gave.
 Shape with_found_dim(Shape shape, const Shape& from) {
   std::size_t unknown = shape.rank();
   // Equal dims cancel, so that reshaping [n, 2, 3] to [n, -1] gives [n, 6] even at n = 0.
@@ -27,7 +28,10 @@ Shape with_found_dim(Shape shape, const Shape& from) {
       others = others * shape[d];
     }
   }
-  if (unknown < shape.rank() && !others.is(0)) shape[unknown] = floor_div(Shape(left).num_elements(), others);
+  if (unknown == shape.rank() || others.is(0)) return shape;
+  const SizeExpr count = Shape(left).num_elements();
+  const bool is_known = count.is_constant() && others.is_constant();
+  if (!is_known || count.constant() % others.constant() == 0) shape[unknown] = floor_div(count, others);
   return shape;
 }
 

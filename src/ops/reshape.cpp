@@ -23,8 +23,29 @@ Result<std::vector<KernelRequest>> build_copy(std::string name, const TensorType
   return finish_request(nest);
 }
 
+/// Refuses a dim of -1, which stands in the attributes only when no extent can fill it.
+Status refuse_unknown_dim(const TensorType& operand, const Shape& shape) {
+  const auto unknown = std::ranges::count_if(shape.dims(), [](const SizeExpr& dim) { return dim.is(-1); });
+  if (unknown == 0) return {};
+  if (unknown > 1) {
+    return invalid_argument(
+        fmt::format("{} dims of -1 in shape {}, expected 1 at most; say the others", unknown, shape.to_text()));
+  }
+  SizeExpr others = 1;
+  for (const SizeExpr& dim : shape.dims()) others = dim.is(-1) ? others : others * dim;
+  if (others.is(0)) {
+    return invalid_argument(fmt::format(
+        "-1 in shape {} can be any number, as the others make 0 elements; say the number", shape.to_text()));
+  }
+  return invalid_argument(
+      fmt::format("operand 0 is {}, with {} elements, expected a multiple of {} for shape {}; "
+                  "correct the shape",
+                  operand.to_text(), operand.shape.num_elements().to_text(), others.to_text(), shape.to_text()));
+}
+
 InferResult infer_reshape(Types operands, const Attributes& attributes) {
   const Shape shape(std::get<ShapeAttrs>(attributes).shape);
+  MILLRACE_TRY(refuse_unknown_dim(operands[0], shape));
   const std::string broken = broken_limit({operands[0].dtype, shape});  // two negative extents can have a valid product
   if (!broken.empty()) return invalid_argument("result 0 " + broken);
   const SizeExpr found = operands[0].shape.num_elements(), wanted = shape.num_elements();

@@ -17,7 +17,12 @@ constexpr Misuse kReshapes[] = {
     {"extents that are negative together", [](GraphBuilder& g) { reshape(f32(g, {4, 8}), {-4, -8}); },
      "%1 = reshape: result 0 is f32[-4x-8], expected extents of 0 or more; correct them"},
     {"an extent to be found that divides nothing", [](GraphBuilder& g) { reshape(f32(g, {4, 8}), {5, -1}); },
-     "%1 = reshape: operand 0 is f32[4x8], with 32 elements, expected 30 for shape [5x6]; correct the shape"},
+     "%1 = reshape: operand 0 is f32[4x8], with 32 elements, expected a multiple of 5 for shape [5x-1]; correct the "
+     "shape"},
+    {"an extent to be found beside symbols that cancel",
+     [](GraphBuilder& g) { reshape(g.input("x", DType::kF32, {Dim("n"), 3}), {Dim("n"), 2, -1}); },
+     "%1 = reshape: operand 0 is f32[n, 3], with 3*n elements, expected a multiple of 2*n for shape [n, 2, -1]; "
+     "correct the shape"},
     {"rank 9", [](GraphBuilder& g) { reshape(f32(g, {1}), {1, 1, 1, 1, 1, 1, 1, 1, 1}); },
      "%1 = reshape: result 0 is f32[1x1x1x1x1x1x1x1x1], of rank 9, expected 8 or less; reshape it"},
     {"nothing, with strides beyond int64", [](GraphBuilder& g) { reshape(f32(g, {0}), {0, kMost, kMost}); },
@@ -315,9 +320,9 @@ constexpr Misuse kOrders[] = {
     {"topk with indices that are none", [](GraphBuilder& g) { topk(f32(g, {4}), Tensor(), 1); },
      "%2 = take_along_axis: operand 0 is an empty tensor; use what a builder returned"},
     {"a reshape with two dims to find", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, -1}); },
-     "%1 = reshape: result 0 is f32[-1x-1], expected extents of 0 or more; correct them"},
+     "%1 = reshape: 2 dims of -1 in shape [-1x-1], expected 1 at most; say the others"},
     {"a reshape with a dim to find beside nothing", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, 0}); },
-     "%1 = reshape: result 0 is f32[-1x0], expected extents of 0 or more; correct them"},
+     "%1 = reshape: -1 in shape [-1x0] can be any number, as the others make 0 elements; say the number"},
 };
 
 TEST_CASE("reshape keeps the number of elements") { expect_refused(kReshapes); }

@@ -164,29 +164,34 @@ TEST_CASE("a header longer than any is refused before it is read, even where a f
   CHECK_FALSE(parse_npy("f", file_of(longest.substr(0, 65537), 24, 2)).ok());
 }
 
-TEST_CASE("a header that is no dict of the three keys is refused") {
+TEST_CASE("a header that is no dict of the three keys is refused, and the field is named") {
   const std::string good = dict("'<f4'", "False", "(2, 3)");
   REQUIRE(error_of(good) == "");
-  std::vector<std::string> headers = {"",
-                                      "{}",
-                                      "{'descr': '<f4'}",
-                                      good + good,
-                                      good.substr(1),
-                                      "[" + good,
-                                      dict("'<f4", "False", "(2, 3)"),
-                                      dict("<f4", "False", "(2, 3)"),
-                                      dict("'<f4'", "0", "(2, 3)"),
-                                      dict("'<f4'", "False", "[2, 3]"),
-                                      dict("'<f4'", "False", "(-2, 3)"),
-                                      dict("'<f4'", "False", "(2 3)"),
-                                      dict("'<f4'", "False", "(2, 3"),
-                                      dict("'<f4'", "False", "(99999999999999999999,)"),
-                                      "{'more': 1, " + good.substr(1),
-                                      "{'descr': '<f4', " + good.substr(1)};
-  for (const std::string& header : headers) {
+  const std::pair<std::string, const char*> headers[] = {
+      {"", "its beginning is the end of the text, expected '{'"},
+      {"[" + good, "its beginning is '[', expected '{'"},
+      {good.substr(1), "its beginning is ''', expected '{'"},
+      {"{}", "'descr' is missing"},
+      {"{'descr': '<f4'}", "'fortran_order' is missing"},
+      {"{'descr': '<f4', 'fortran_order': True}", "'shape' is missing"},
+      {good + good, "what follows '}' is '{', expected nothing"},
+      {dict("'<f4", "False", "(2, 3)"), "what follows the value of 'descr' is 'fortran_order', expected ',' or '}'"},
+      {dict("<f4", "False", "(2, 3)"), "'descr' is '<', expected a dtype in quotes, such as '<f4'"},
+      {dict("'<f4'", "0", "(2, 3)"), "'fortran_order' is '0', expected True or False"},
+      {dict("'<f4'", "False", "[2, 3]"), "'shape' is '[', expected a tuple of extents, such as (2, 3) or (2,)"},
+      {dict("'<f4'", "False", "(-2, 3)"), "extent 0 of 'shape' is '-2', expected 0 to 2^64 - 1"},
+      {dict("'<f4'", "False", "(2, 99999999999999999999)"),
+       "extent 1 of 'shape' is '99999999999999999999', expected 0 to 2^64 - 1"},
+      {dict("'<f4'", "False", "(2 3)"), "what ends 'shape' is '3', expected ',' or ')'"},
+      {dict("'<f4'", "False", "(2, 3"), "extent 2 of 'shape' is '', expected 0 to 2^64 - 1"},
+      {"{'more': 1, " + good.substr(1), "a key is ''', expected 'descr', 'fortran_order' and 'shape', each once"},
+      {"{'descr': '<f4', " + good.substr(1), "a key is ''', expected 'descr', 'fortran_order' and 'shape', each once"},
+      {"{'descr' '<f4'}", "what follows 'descr' is ''', expected ':'"},
+      {"{'descr': '<f4' 'shape': (2, 3)}", "what follows the value of 'descr' is ''', expected ',' or '}'"},
+  };
+  for (const auto& [header, problem] : headers) {
     CAPTURE(header);
-    CHECK(error_of(header) ==
-          "npy 'f': the header is no dict of 'descr', 'fortran_order' and 'shape'; save it with numpy.save");
+    CHECK(error_of(header) == fmt::format("npy 'f': in its header {}; save it with numpy.save", problem));
   }
 }
 

@@ -23,6 +23,20 @@ TEST_CASE("check reads and verifies, and says where a mistake is") {
         "topq(%x)\n       ^\n");
 }
 
+TEST_CASE("a dash stands for standard input, in every command that reads a graph") {
+  const Workplace here;
+  CHECK(here.output_of("check - < top.mr") == "standard input: graph 'top' is good: inputs 1, outputs 2, nodes 3\n");
+  CHECK(here.output_of("run - --input x=arange,2x10 < top.mr") == here.output_of("run top.mr --input x=arange,2x10"));
+  CHECK(here.output_of("dump - --stage graph < top.mr") == here.output_of("dump top.mr --stage graph"));
+  CHECK(here.output_of("explain - < top.mr") == here.output_of("explain top.mr"));
+  CHECK(here.run("bench - --input x=ones,2x10 --min-time 0.001 < top.mr").exit_code == 0);
+  here.write("bad.mr", "graph bad(%x: f32[2]) {\n  %y = topq(%x)\n  return y = %y\n}\n");
+  CHECK(here.error_of("check - < bad.mr") ==
+        "millrace: standard input:2:8: found 'topq', expected an op, 'constant' or 'kernel'; did you mean 'topk'?\n"
+        "  %y = topq(%x)\n       ^\n");
+  CHECK(here.error_of("check -").starts_with("millrace: standard input:1:1: found the end of the text, "));
+}
+
 TEST_CASE("a graph without a kernel has no object") {
   const Workplace here;
   here.write("same.mr", "graph same(%x: f32[4]) {\n  return y = %x\n}\n");
@@ -214,7 +228,7 @@ TEST_CASE("one kernel and one dispatch are told as one") {
         "millrace: --dispatch 1: the graph has 1 dispatch; say less than that\n");
 }
 
-TEST_CASE("ops are listed as a text writes them, with defaults and meanings, all of them or one") {
+TEST_CASE("ops and composites are listed as a text writes them, all of them or one") {
   const Workplace here;
   CHECK(here.output_of("ops topk") ==
         "%r0, %r1 = topk(%x) {k = 1, axis = -1, largest = true, sorted = true}\n"
@@ -225,7 +239,11 @@ TEST_CASE("ops are listed as a text writes them, with defaults and meanings, all
         "%r = transpose(%x) {permutation = [...]}\n    result dim d is operand dim permutation[d]\n");
   const std::string all = here.output_of("ops");
   for (const Op op : kAllOps) CHECK(contains(all, here.output_of("ops " + std::string(to_text(op)))));
-  CHECK(here.error_of("ops topq") == "millrace: ops: 'topq' is no op; 'millrace ops' lists all\n");
+  CHECK(here.output_of("ops softmax") ==
+        "%r = softmax(%x) {axis}\n    a composite of ops; see millrace/graph/composites.h\n");
+  CHECK(contains(all, here.output_of("ops softmax")));
+  CHECK(here.error_of("ops topq") ==
+        "millrace: ops: 'topq' is neither an op nor a composite; 'millrace ops' lists all\n");
 }
 
 TEST_CASE("explain counts what scans and scatters compute, and says that a sort has no number") {

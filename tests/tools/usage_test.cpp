@@ -33,9 +33,10 @@ TEST_CASE("the manual page names every command with its options and examples") {
     CHECK(contains(page, "\n  millrace " + command));
   }
   CHECK_FALSE(contains(page, ".SS man"));
-  for (const char* option : {"\\-\\-input", "\\-\\-output", "\\-\\-dim", "\\-\\-device", "\\-\\-trace", "\\-\\-repeat",
-                             "\\-\\-counts", "\\-\\-seed", "\\-\\-stage", "\\-\\-target", "\\-\\-format",
-                             "\\-\\-kernel", "\\-\\-dispatch", "\\-\\-json", "\\-\\-min\\-time", "\\-\\-generator"}) {
+  for (const char* option :
+       {"\\-\\-input", "\\-\\-output", "\\-\\-dim", "\\-\\-device", "\\-\\-trace", "\\-\\-repeat", "\\-\\-counts",
+        "\\-\\-seed", "\\-\\-stage", "\\-\\-target", "\\-\\-format", "\\-\\-kernel", "\\-\\-kernels", "\\-\\-dispatch",
+        "\\-\\-json", "\\-\\-min\\-time", "\\-\\-generator"}) {
     CHECK(contains(page, std::string("\\fB") + option));
   }
 }

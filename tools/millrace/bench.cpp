@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -6,87 +7,91 @@
 #include <fmt/format.h>
 
 #include "millrace/base/printable.h"
-#include "millrace/graph/schedule_statistics.h"
-#include "millrace/hal/device.h"
+#include "tools/millrace/bench_case.h"
 #include "tools/millrace/command.h"
-#include "tools/millrace/graph_arguments.h"
-#include "tools/millrace/measure.h"
-#include "tools/millrace/run_arguments.h"
-#include "tools/millrace/step_cost.h"
+#include "tools/millrace/dims.h"
 
 namespace millrace::tool {
 namespace {
 
-/// So many that branches and small caches do not learn one input.
-constexpr std::size_t kNumInputs = 16;
-
 struct Arguments {
-  GraphArguments graph;
+  std::vector<std::string> files, devices, generators;
+  ScheduleOrder order = ScheduleOrder::kMostConcurrency;
   InputArguments inputs;
-  std::string json;
-  double min_seconds = 0.5;
+  bool has_kernels = false;
+  MeasureOptions measure;
 };
 
-/// A run's inputs and outputs, bound.
-struct BoundRun {
-  explicit BoundRun(RunArguments made)
-      : arguments(std::move(made)), inputs(arguments.bind_inputs()), outputs(arguments.bind_outputs()) {}
-  RunArguments arguments;
-  std::vector<TensorBinding> inputs, outputs;
-};
-
-void add_costs(Measurement& measurement, const Schedule& schedule, const SymbolValues& symbols) {
-  const auto number = [&](const SizeExpr& size) {
-    const Result<std::int64_t> value = size.evaluate(symbols);
-    return value.ok() ? static_cast<double>(*value) : 0.0;
+/// Fails for an --input or a --dim that is of no graph.
+Status require_uses(const std::vector<std::shared_ptr<BenchGraph>>& graphs, const InputArguments& inputs) {
+  const auto is_used = [&](const std::string& argument, std::vector<std::string> InputArguments::* kind) {
+    return std::ranges::any_of(graphs, [&](const auto& graph) {
+      const std::vector<std::string>& used = graph->own.*kind;
+      return std::ranges::find(used, argument) != used.end();
+    });
   };
-  for (const Step& step : schedule.steps) {
-    const StepCost cost = cost_of(schedule, step);
-    measurement.bytes += number(cost.bytes_read + cost.bytes_written);
-    measurement.flops += cost.flops ? number(*cost.flops) : 0;
+  for (const std::string& input : inputs.inputs) {
+    if (is_used(input, &InputArguments::inputs)) continue;
+    return not_found(fmt::format("--input {}: no graph has an input '{}'; 'millrace check FILE' tells their inputs",
+                                 input, split_assignment(input).name));
   }
+  for (const std::string& dim : inputs.dims) {
+    if (is_used(dim, &InputArguments::dims)) continue;
+    return not_found(
+        fmt::format("--dim {}: no graph has a symbolic size '{}'; leave it out", dim, split_assignment(dim).name));
+  }
+  return {};
 }
 
-void add_statistics(Measurement& measurement, const ScheduleStatistics& found) {
-  const auto add = [&](const char* name, auto number) {
-    measurement.counters.emplace_back(name, static_cast<double>(number));
-  };
-  add("dispatches", found.num_dispatches);
-  add("copies", found.num_copies);
-  add("barriers", found.num_barriers);
-  add("waits", found.num_waits);
-  if (found.peak_bytes) add("peak_bytes", *found.peak_bytes);
-  if (found.lower_bound_bytes) add("lower_bound_bytes", *found.lower_bound_bytes);
-  add("constant_bytes", found.constant_bytes);
+/// The graph's name, and as much of the file, the device and the generator as tells rows apart.
+std::string case_name(const Arguments& arguments, const std::vector<std::shared_ptr<BenchGraph>>& graphs,
+                      const BenchGraph& graph, const GraphArguments& with) {
+  const auto same =
+      std::ranges::count_if(graphs, [&](const auto& other) { return other->graph.name == graph.graph.name; });
+  std::string name = same > 1 ? fmt::format("{}:", shown_file(graph.file)) : "";
+  name += printable(graph.graph.name);
+  if (arguments.devices.size() > 1) name += "/" + with.target;
+  if (arguments.generators.size() > 1) name += "/" + with.generator;
+  return name;
+}
+
+/// Every graph on every device by every generator. Where there are several, one that cannot be had is left out with a
+/// notice.
+Result<std::vector<Measurement>> make_rows(const Arguments& arguments,
+                                           const std::vector<std::shared_ptr<BenchGraph>>& graphs) {
+  std::vector<Measurement> rows;
+  Status failure;
+  const bool is_alone = graphs.size() * arguments.devices.size() * arguments.generators.size() == 1;
+  for (const std::shared_ptr<BenchGraph>& graph : graphs) {
+    for (const std::string& device : arguments.devices) {
+      for (const std::string& generator : arguments.generators) {
+        const GraphArguments with{graph->file, device, generator, arguments.order};
+        const BenchCase bench{case_name(arguments, graphs, *graph, with), with, arguments.has_kernels,
+                              arguments.measure.min_seconds};
+        Result<std::vector<Measurement>> made = make_measurements(graph, bench);
+        if (made.ok()) {
+          std::ranges::move(*made, std::back_inserter(rows));
+          continue;
+        }
+        if (is_alone) return made.status();
+        if (failure.ok()) failure = made.status();
+        write_notice(
+            fmt::format("millrace: {} is left out: {}\n", bench.name, printable_lines(made.status().message())));
+      }
+    }
+  }
+  return rows.empty() ? Result<std::vector<Measurement>>(failure) : std::move(rows);
 }
 
 Status bench(const Arguments& arguments) {
-  MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
-  MILLRACE_TRY_ASSIGN(const RunMaker maker, RunMaker::create(graph, arguments.inputs, kNumInputs));
-  std::vector<BoundRun> runs;
-  for (std::size_t i = 0; i < kNumInputs; ++i) runs.emplace_back(maker.make(i * 1000));
-  MILLRACE_TRY_ASSIGN(const Program program, compile_graph(std::move(graph), arguments.graph));
-  MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
-  const std::vector<DimBinding> dims = runs[0].arguments.bind_dims();
-  Measurement measurement{.name = printable(program.lowered().dispatch.graph.name),
-                          .run =
-                              [&](std::size_t number) {
-                                const BoundRun& run = runs[number % kNumInputs];
-                                return session.run(run.inputs, run.outputs, dims);
-                              },
-                          .json_file = arguments.json,
-                          .min_seconds = arguments.min_seconds};
-  SubmissionTimes times;
-  if (!program.device()->info().finishes_inline) {
-    session.measure(&times);
-    measurement.device_seconds = [&] {
-      return times.commands.empty() ? 0 : static_cast<double>(times.commands.back().end_ns) * 1e-9;
-    };
+  std::vector<std::shared_ptr<BenchGraph>> graphs;
+  for (const std::string& file : arguments.files) {
+    MILLRACE_TRY_ASSIGN(auto graph, make_bench_graph({.file = file}, arguments.inputs, arguments.files.size() == 1));
+    graphs.push_back(std::move(graph));
   }
-  MILLRACE_TRY(measurement.run(0));  // allocates, and says what is wrong before anything is measured
-  add_costs(measurement, program.lowered().schedule, runs[0].arguments.symbols);
-  add_statistics(measurement, measure_schedule(program.lowered().schedule, runs[0].arguments.symbols));
-  return measure(measurement);
+  MILLRACE_TRY(require_uses(graphs, arguments.inputs));
+  MILLRACE_TRY_ASSIGN(const std::vector<Measurement> rows, make_rows(arguments, graphs));
+  return measure(rows, arguments.measure);
 }
 
 /// CLI::Range lets it pass.
@@ -94,18 +99,44 @@ std::string is_no_nan(const std::string& text) {
   return std::isnan(std::strtod(text.c_str(), nullptr)) ? fmt::format("found '{}', expected a number", text) : "";
 }
 
+/// What is left over must be flags of Google Benchmark.
+void take_flags(Arguments& arguments, const CLI::App& app) {
+  arguments.measure.flags = app.remaining();
+  for (const std::string& flag : arguments.measure.flags) {
+    if (!flag.starts_with("--benchmark_")) throw CLI::ExtrasError({flag});
+  }
+  if (arguments.devices.empty()) arguments.devices = {"cpu"};
+  if (arguments.generators.empty()) arguments.generators = {""};
+}
+
 }  // namespace
 
 Action add_bench(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  add_graph_file(app, arguments->graph);
+  app.add_option("FILE", arguments->files, "The graphs, as text; - reads one from standard input.")
+      ->type_name("")
+      ->required();
   add_inputs(app, arguments->inputs);
-  add_target(app, arguments->graph, "--device");
-  app.add_option("--json", arguments->json, "Write Google Benchmark's JSON there, too.")->type_name("FILE");
-  app.add_option("--min-time", arguments->min_seconds, "Measure for at least so many seconds.")
+  app.add_option("--device,--target", arguments->devices,
+                 fmt::format("{}\nMay be given again: each graph runs on each.", kTargetHelp))
+      ->type_name("TARGET")
+      ->allow_extra_args(false);
+  app.add_option("--generator", arguments->generators,
+                 "Force a code generator: xbyak, llvm or interpreter. May be given\nagain, to compare them.")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  add_order(app, arguments->order);
+  app.add_flag("--kernels", arguments->has_kernels,
+               "A row for each kernel and copy, too: how long it takes in runs of the whole graph.");
+  app.add_option("--json", arguments->measure.json_file,
+                 "Write Google Benchmark's JSON there, with each row's dims, device and generator.")
+      ->type_name("FILE");
+  app.add_option("--min-time", arguments->measure.min_seconds, "Measure each row for at least so many seconds.")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 3600.0).description(""))
       ->check(is_no_nan);
+  app.allow_extras();
+  app.callback([arguments, &app] { take_flags(*arguments, app); });
   return [arguments] { return bench(*arguments); };
 }
 

@@ -26,10 +26,10 @@ Result<std::string> lowered_text(Graph graph, const GraphArguments& arguments) {
 Status check(const GraphArguments& arguments) {
   MILLRACE_TRY_ASSIGN(const Graph graph, read_graph(arguments));
   if (const Status refused = Signature::of(graph).status(); !refused.ok()) {  // by every run
-    return {refused.code(), fmt::format("{}: {}", printable(arguments.file), refused.message())};
+    return {refused.code(), fmt::format("{}: {}", shown_file(arguments.file), refused.message())};
   }
   const std::string good =
-      fmt::format("{}: graph '{}' is good: inputs {}, outputs {}, nodes {}", printable(arguments.file),
+      fmt::format("{}: graph '{}' is good: inputs {}, outputs {}, nodes {}", shown_file(arguments.file),
                   printable(graph.name), graph.inputs.size(), graph.outputs.size(), graph.nodes.size());
   MILLRACE_TRY_ASSIGN(const std::string lowered, lowered_text(graph, arguments));
   return write_text("", good + lowered + "\n");

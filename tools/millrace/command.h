@@ -16,6 +16,7 @@ Action add_run(CLI::App&);
 Action add_dump(CLI::App&);
 Action add_explain(CLI::App&);
 Action add_bench(CLI::App&);
+Action add_cache(CLI::App&);
 Action add_devices(CLI::App&);
 Action add_check(CLI::App&);
 Action add_ops(CLI::App&);

@@ -8,10 +8,11 @@
 #include "millrace/graph/code_object.h"
 #include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/text.h"
+#include "millrace/hal/host_object.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
-#include "tools/millrace/graph_dot.h"
+#include "tools/millrace/stage_dot.h"
 #include "tools/millrace/tool_context.h"
 
 namespace millrace::tool {
@@ -31,6 +32,13 @@ const std::map<std::string, Stage> kStages = {
 const std::map<std::string, ListingKind> kListings = {
     {"llvm", ListingKind::kLlvmIr}, {"asm", ListingKind::kAssembly}, {"object", ListingKind::kObject}};
 
+/// Those that are pictures.
+const std::map<std::string, std::string (*)(const LoweredGraph&)> kDotStages = {
+    {"graph", [](const LoweredGraph& lowered) { return graph_dot(lowered.dispatch.graph); }},
+    {"dispatch", [](const LoweredGraph& lowered) { return dispatch_dot(lowered.dispatch); }},
+    {"schedule", [](const LoweredGraph& lowered) { return schedule_dot(lowered.schedule); }},
+};
+
 Result<std::string> list_kernel(const PlannedKernel& kernel, const Context& context, const TargetSpec& spec,
                                 ListingKind kind) {
   for (const auto& generator : context.generators) {
@@ -39,10 +47,17 @@ Result<std::string> list_kernel(const PlannedKernel& kernel, const Context& cont
   return internal_error(fmt::format("generator '{}' planned a kernel and is not in the context", kernel.generator));
 }
 
-/// For a GPU, all kernels: a driver loads such an object as it is.
-Result<std::string> link_kernels(const LoweredGraph& lowered, const Target& target) {
-  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> object, make_code_object(lowered, target));
-  return std::string(reinterpret_cast<const char*>(object.data()), object.size());
+/// All kernels. For a GPU, a driver loads such an object as it is.
+Result<std::vector<std::byte>> link_kernels(const LoweredGraph& lowered, const Target& target) {
+  if (target.spec().is_gpu()) return make_code_object(lowered, target);
+  std::vector<ExecutableImage> images;
+  for (const PlannedKernel& kernel : lowered.schedule.kernels) {
+    const KernelCompiler* generator = target.find_generator(kernel.generator);
+    if (!generator->emits_code()) return generator->listing(kernel, target.spec(), ListingKind::kObject).status();
+    MILLRACE_TRY_ASSIGN(ExecutableImage image, generator->emit(kernel, target.spec()));
+    images.push_back(std::move(image));
+  }
+  return link_host_images(images);
 }
 
 /// One kernel's listing alone, or all with a line above each. A kernel that cannot be listed says so in its place;
@@ -59,16 +74,13 @@ Result<std::string> list_kernels(const LoweredGraph& lowered, const Context& con
     }
     return list_kernel(kernels[KernelIndex{*arguments.kernel}], context, spec, kind);
   }
-  if (kind == ListingKind::kObject && spec.is_gpu()) return link_kernels(lowered, target);
   if (kind == ListingKind::kObject && kernels.empty()) {
     return failed_precondition("--stage object: the graph has no kernel, so there is no object");
   }
-  if (kind == ListingKind::kObject && kernels.size() != 1) {
-    return invalid_argument(
-        fmt::format("--stage object: the graph has {} kernels, an object file holds one; say which, with --kernel",
-                    kernels.size()));
+  if (kind == ListingKind::kObject) {
+    MILLRACE_TRY_ASSIGN(const std::vector<std::byte> object, link_kernels(lowered, target));
+    return std::string(reinterpret_cast<const char*>(object.data()), object.size());
   }
-  if (kind == ListingKind::kObject) return list_kernel(kernels[KernelIndex{0}], context, spec, kind);
   std::string text;
   Status failure;
   std::size_t listed = 0;
@@ -90,7 +102,7 @@ Status dump(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(const Target target, find_target(*context, arguments.graph.target));
   MILLRACE_TRY_ASSIGN(const LoweredGraph lowered, lower_graph(std::move(graph), arguments.graph, *context));
   const Graph& result = lowered.dispatch.graph;
-  if (arguments.format == "dot") return write_text(arguments.output, graph_dot(result));
+  if (arguments.format == "dot") return write_text(arguments.output, kDotStages.at(arguments.stage)(lowered));
   // To a file with all of its constants: it can be read again.
   if (arguments.stage == "graph" && !arguments.output.empty()) return write_graph(result, arguments.output);
   if (const auto stage = kStages.find(arguments.stage); stage != kStages.end()) {
@@ -104,8 +116,8 @@ Status dump(const Arguments& arguments) {
 }
 
 void check_usage(const Arguments& arguments) {
-  if (arguments.format == "dot" && arguments.stage != "graph") {
-    throw CLI::ValidationError("--format dot", "is for --stage graph alone");
+  if (arguments.format == "dot" && !kDotStages.contains(arguments.stage)) {
+    throw CLI::ValidationError("--format dot", "is for the stages graph, dispatch and schedule");
   }
   if (arguments.kernel && !kListings.contains(arguments.stage)) {
     throw CLI::ValidationError("--kernel", "is for the stages llvm, asm and object");
@@ -127,7 +139,7 @@ Action add_dump(CLI::App& app) {
       ->check(CLI::IsMember({"graph", "dispatch", "kernels", "plan", "schedule", "commands", "llvm", "asm", "object"})
                   .description(""));
   add_target(app, arguments->graph, "--target,--device");
-  app.add_option("--format", arguments->format, "text, or, of the graph, dot for Graphviz.")
+  app.add_option("--format", arguments->format, "text, or, of graph, dispatch and schedule, dot for Graphviz.")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "dot"}).description(""));
   app.add_option("--kernel", arguments->kernel, "List the code of this kernel alone: its number in the schedule.")

@@ -16,28 +16,38 @@
 
 namespace millrace::tool {
 void add_graph_file(CLI::App& app, GraphArguments& arguments) {
-  app.add_option("FILE", arguments.file, "The graph, as text.")->type_name("")->required();
+  app.add_option("FILE", arguments.file, kFileHelp)->type_name("")->required();
 }
 
-void add_target(CLI::App& app, GraphArguments& arguments, const char* flag) {
-  app.add_option(flag, arguments.target,
-                 "cpu (the host's best), cpu:avx2, cpu:threads=4 (or cores), hip (an AMD GPU), sim:gfx1100\n"
-                 "(one simulated), isa:gfx1100 (its machine code, executed), ...: 'millrace devices' lists all.")
-      ->type_name("TARGET");
-  app.add_option("--generator", arguments.generator, "Force a code generator: xbyak, llvm or interpreter.")
-      ->type_name("NAME");
+void add_order(CLI::App& app, ScheduleOrder& order) {
   app.add_option_function<std::string>(
          "--order",
-         [&arguments](const std::string& text) {
-           const Result<ScheduleOrder> order = parse_schedule_order(text);
-           if (!order.ok()) throw CLI::ValidationError("--order", order.status().message());
-           arguments.order = *order;
+         [&order](const std::string& text) {
+           const Result<ScheduleOrder> parsed = parse_schedule_order(text);
+           if (!parsed.ok()) throw CLI::ValidationError("--order", parsed.status().message());
+           order = *parsed;
          },
          "The order of the schedule: strict (the graph's), least-peak or most-concurrency.")
       ->type_name("ORDER");
 }
 
-Result<Graph> read_graph(const GraphArguments& arguments) { return millrace::read_graph(arguments.file); }
+void add_target(CLI::App& app, GraphArguments& arguments, const char* flag) {
+  app.add_option(flag, arguments.target, kTargetHelp)->type_name("TARGET");
+  app.add_option("--generator", arguments.generator, "Force a code generator: xbyak, llvm or interpreter.")
+      ->type_name("NAME");
+  add_order(app, arguments.order);
+}
+
+bool is_standard_input(const std::string& file) { return file == "-"; }
+
+std::string shown_file(const std::string& file) { return is_standard_input(file) ? "standard input" : printable(file); }
+
+Result<Graph> read_graph(const GraphArguments& arguments) {
+  if (!is_standard_input(arguments.file)) return millrace::read_graph(arguments.file);
+  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes, read_file("standard input", "/dev/stdin"));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return parse_graph(text, {.name = "standard input", .directory = "."});
+}
 
 Result<Program> compile_graph(Graph graph, const GraphArguments& arguments, std::shared_ptr<Device> device) {
   ProgressLine line(stderr);

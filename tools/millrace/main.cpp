@@ -25,6 +25,7 @@ constexpr Command kCommands[] = {
     {"run", "Compile a graph and run it, with NumPy files in and out.", add_run,
      "  millrace run top.mr --input x=@x.npy --output values=@values.npy\n"
      "  millrace run top.mr --input x=randn --dim rows=8\n"
+     "  echo 'graph g(%x: f32[4]) { %y = softmax(%x) return y = %y }' | millrace run - --input x=arange\n"
      "  millrace run top.mr --input x=arange,8x32000 --device cpu:avx2,threads=4 --repeat 100\n"
      "  millrace run top.mr --input x=@x.npy --trace trace.json\n"
      "  millrace run top.mr --input x=randn --dim rows=8 --device isa:gfx1100 --seed 1 --counts"},
@@ -36,14 +37,21 @@ constexpr Command kCommands[] = {
     {"explain", "Say why each dispatch is one, what runs it and why, and its cost.", add_explain,
      "  millrace explain top.mr\n"
      "  millrace explain top.mr --dispatch 0 --dim rows=8\n"
+     "  millrace explain top.mr --dim rows=8 --measure     (how long each kernel takes, of what the machine allows)\n"
      "  millrace explain top.mr --target amdgpu:gfx1100    (how to launch it, and its occupancy)"},
-    {"bench", "Measure a graph with Google Benchmark, over 16 inputs in rotation.", add_bench,
+    {"bench", "Measure graphs with Google Benchmark, over 16 inputs in rotation.", add_bench,
      "  millrace bench top.mr --input x=randn --dim rows=8\n"
-     "  millrace bench top.mr --input x=@x.npy --json times.json"},
+     "  millrace bench top.mr --input x=@x.npy --json times.json\n"
+     "  millrace bench top.mr net.mr --input x=randn --device cpu:avx2 --device cpu:avx512 --kernels\n"
+     "  millrace bench net.mr --input x=randn --generator xbyak --generator llvm --benchmark_repetitions=5"},
+    {"cache", "Show the kernel cache, prune it, or compile graphs into it.", add_cache,
+     "  millrace cache\n"
+     "  millrace cache --prune 100000000\n"
+     "  millrace cache top.mr net.mr --target cpu:avx2 --target cpu:avx512 --directory kernels    (to ship)"},
     {"devices", "List devices, targets and code generators, and say why others are absent.", add_devices,
      "  millrace devices"},
     {"check", "Read and verify a graph, and do nothing else.", add_check, "  millrace check top.mr"},
-    {"ops", "List the ops: operands, results, attributes with their defaults, meaning.", add_ops,
+    {"ops", "List ops and composites: operands, results, attributes, meaning.", add_ops,
      "  millrace ops\n"
      "  millrace ops topk"},
     {"man", "Print the manual page.", add_man, "  millrace man | man -l -"},

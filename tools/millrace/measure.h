@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,20 +13,32 @@
 
 namespace millrace::tool {
 
-/// One measurement: `run` is called again and again, with 0, 1, 2, ...
+/// What a row measures, for the JSON.
+struct MeasuredFacts {
+  std::string file, graph, device, target, generator;
+  std::vector<std::pair<std::string, std::int64_t>> dims = {};
+};
+
+/// One row: `run` is called again and again, with 0, 1, 2, ...
 struct Measurement {
   std::string name;
-  std::function<Status(std::size_t)> run;
-  /// The seconds that the last run took on a device with a clock of its own. Empty: the host's clock counts.
-  std::function<double()> device_seconds = {};
+  MeasuredFacts facts;
+  std::function<Status(std::size_t)> run = {};
+  /// The seconds that the last run took by another clock than the host's. Empty: the host's clock counts.
+  std::function<double()> seconds = {};
+  std::optional<std::int64_t> iterations = {};                // absent: as many as Google Benchmark wants
   double bytes = 0, flops = 0;                                // of a run, for the rates
   std::vector<std::pair<std::string, double>> counters = {};  // other numbers to report
-  std::string json_file = {};                                 // empty: none
+};
+
+struct MeasureOptions {
+  std::string json_file = {};  // empty: none
   double min_seconds = 0.5;
+  std::vector<std::string> flags = {};  // Google Benchmark's own, "--benchmark_repetitions=5"
 };
 
 /// Through Google Benchmark: its table on standard output, and its JSON. Fails when this build has no Google Benchmark,
-/// and with the first failure of a run.
-Status measure(const Measurement&);
+/// for flags that it does not know, and with the first failure of a run.
+Status measure(std::span<const Measurement>, const MeasureOptions&);
 
 }  // namespace millrace::tool

@@ -4,7 +4,7 @@
 
 namespace millrace::tool {
 
-Status measure(const Measurement&) {
+Status measure(std::span<const Measurement>, const MeasureOptions&) {
   return unimplemented(
       "bench: this build has no Google Benchmark; install libbenchmark-dev and build again, or say 'millrace run "
       "--repeat'");

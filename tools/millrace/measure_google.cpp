@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iterator>
 #include <sstream>
 #include <unistd.h>
@@ -14,12 +15,15 @@
 namespace millrace::tool {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 /// The table and the JSON as texts: Google Benchmark would write both without a look at whether that went well.
 class TextReporter final : public benchmark::BenchmarkReporter {
  public:
   TextReporter()
       : console_(isatty(STDOUT_FILENO) == 1 ? benchmark::ConsoleReporter::OO_Color
                                             : benchmark::ConsoleReporter::OO_None) {
+    SetOutputStream(&table_);  // of --benchmark_list_tests
     console_.SetOutputStream(&table_);
     json_.SetOutputStream(&json_text_);
   }
@@ -43,52 +47,148 @@ class TextReporter final : public benchmark::BenchmarkReporter {
   benchmark::JSONReporter json_;
 };
 
-/// A graph's name may be any bytes; the benchmark's stands in JSON.
+/// Names may be any bytes; the benchmark's stand in JSON.
 std::string as_utf8(const std::string& name) {
-  using nlohmann::json;
-  return json::parse(json(name).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+  return Json::parse(Json(name).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }
 
-}  // namespace
+/// What the command's own flags and Google Benchmark's say together.
+struct Flags {
+  std::vector<std::string> words;  // for Google Benchmark
+  std::string json_file;
+  bool prints_json = false;
+};
 
-Status measure(const Measurement& measurement) {
+Result<Flags> read_flags(const MeasureOptions& options) {
   // What is said here, the environment's BENCHMARK_FILTER and BENCHMARK_LIST_TESTS cannot change.
-  std::string words[] = {"millrace", fmt::format("--benchmark_min_time={}", measurement.min_seconds),
-                         "--benchmark_filter=.", "--benchmark_list_tests=false"};
-  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data()};  // it keeps these pointers
-  int argc = std::ssize(argv);
-  benchmark::Initialize(&argc, argv);
-  Status failure;
-  std::size_t number = 0;
-  auto* row = benchmark::RegisterBenchmark(as_utf8(measurement.name).c_str(), [&](benchmark::State& state) {
+  Flags flags{{"millrace", fmt::format("--benchmark_min_time={}", options.min_seconds), "--benchmark_filter=.",
+               "--benchmark_list_tests=false"},
+              options.json_file};
+  for (const std::string& flag : options.flags) {
+    const std::size_t equals = std::min(flag.find('='), flag.size());
+    const std::string name = flag.substr(0, equals), value = flag.substr(std::min(equals + 1, flag.size()));
+    if (name == "--benchmark_out") {
+      flags.json_file = value;
+    } else if (name == "--benchmark_out_format" && value != "json") {
+      return invalid_argument(fmt::format("bench: found {}, expected json; leave it out", flag));
+    } else if (name == "--benchmark_format" && value != "json" && value != "console") {
+      return invalid_argument(fmt::format("bench: found {}, expected console or json; choose one", flag));
+    } else if (name == "--benchmark_format") {
+      flags.prints_json = value == "json";
+    } else if (name != "--benchmark_out_format") {
+      flags.words.push_back(flag);
+    }
+  }
+  return flags;
+}
+
+Status initialize(Flags& flags) {
+  static std::vector<std::string> words;  // Google Benchmark keeps pointers to them
+  static std::vector<char*> argv;
+  words = flags.words;
+  for (std::string& word : words) argv.push_back(word.data());
+  int argc = static_cast<int>(std::ssize(argv));
+  benchmark::Initialize(&argc, argv.data());
+  if (argc == 1) return {};
+  return invalid_argument(
+      fmt::format("bench: found {}, expected a flag of Google Benchmark with a value that it takes; 'millrace bench "
+                  "--benchmark_help' lists them",
+                  argv[1]));
+}
+
+void set_counters(benchmark::State& state, const Measurement& measurement) {
+  using benchmark::Counter;
+  state.counters["bytes/s"] = Counter(measurement.bytes, Counter::kIsIterationInvariantRate, Counter::kIs1000);
+  if (measurement.flops > 0) {
+    state.counters["flop/s"] = Counter(measurement.flops, Counter::kIsIterationInvariantRate, Counter::kIs1000);
+  }
+  for (const auto& [name, value] : measurement.counters) state.counters[name] = value;
+}
+
+/// `failure` gets the first one of a run.
+void add_row(const Measurement& measurement, Status& failure) {
+  auto body = [&measurement, &failure, number = std::size_t{0}](benchmark::State& state) mutable {
     for (auto _ : state) {
-      failure = measurement.run(number++);
-      if (failure.ok()) {
-        if (measurement.device_seconds) state.SetIterationTime(measurement.device_seconds());
+      const Status status = measurement.run(number++);
+      if (status.ok()) {
+        if (measurement.seconds) state.SetIterationTime(measurement.seconds());
         continue;
       }
-      state.SkipWithError(failure.message().c_str());
+      if (failure.ok()) failure = status;
+      state.SkipWithError(status.message().c_str());
       break;
     }
-    using benchmark::Counter;
-    state.counters["bytes/s"] = Counter(measurement.bytes, Counter::kIsIterationInvariantRate, Counter::kIs1000);
-    if (measurement.flops > 0) {
-      state.counters["flop/s"] = Counter(measurement.flops, Counter::kIsIterationInvariantRate, Counter::kIs1000);
-    }
-    for (const auto& [name, value] : measurement.counters) state.counters[name] = value;
-  });
-  if (measurement.device_seconds) {
+    set_counters(state, measurement);
+  };
+  auto* row = benchmark::RegisterBenchmark(as_utf8(measurement.name).c_str(), std::move(body));
+  if (measurement.iterations) row->Iterations(*measurement.iterations);
+  if (measurement.seconds) {
     row->UseManualTime();
   } else {
     row->UseRealTime();
   }
+}
+
+/// Google Benchmark writes NaN and Infinity (the variation of counters that are 0), which JSON has not.
+std::string without_nan(std::string text) {
+  for (const std::string_view word : {": NaN", ": Infinity", ": -Infinity"}) {
+    std::size_t at = 0;
+    while ((at = text.find(word, at)) != std::string::npos) {
+      // Behind a key: a quote inside a string has a backslash.
+      const bool is_value = at >= 2 && text[at - 1] == '"' && text[at - 2] != '\\';
+      if (is_value) text.replace(at, word.size(), ": null");
+      at += 2;
+    }
+  }
+  return text;
+}
+
+/// Google Benchmark's JSON, in which each row says what it measured.
+std::string with_facts(const std::string& text, std::span<const Measurement> measurements) {
+  Json json = Json::parse(without_nan(text));
+  json["context"]["millrace_version"] = MILLRACE_VERSION;
+  for (Json& row : json["benchmarks"]) {
+    const std::string name = row["run_name"];
+    // Google Benchmark appends such as "/real_time"; one name may begin another.
+    const Measurement* found = nullptr;
+    for (const Measurement& each : measurements) {
+      const std::string known = as_utf8(each.name);
+      if (name.starts_with(known + "/") && (found == nullptr || known.size() > as_utf8(found->name).size())) {
+        found = &each;
+      }
+    }
+    if (found == nullptr) continue;
+    const MeasuredFacts& facts = found->facts;
+    row["file"] = facts.file;
+    row["graph"] = facts.graph;
+    row["device"] = facts.device;
+    row["target"] = facts.target;
+    row["generator"] = facts.generator;
+    row["dims"] = Json::object();
+    for (const auto& [symbol, value] : facts.dims) row["dims"][symbol] = value;
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+Status measure(std::span<const Measurement> measurements, const MeasureOptions& options) {
+  MILLRACE_TRY_ASSIGN(Flags flags, read_flags(options));
+  MILLRACE_TRY(initialize(flags));
+  Status failure;
+  for (const Measurement& measurement : measurements) add_row(measurement, failure);
   TextReporter reporter;
-  benchmark::RunSpecifiedBenchmarks(&reporter);
+  const std::size_t num_rows = benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();
-  MILLRACE_TRY(write_standard_output(reporter.table()));
+  const bool has_json = num_rows > 0 && !reporter.json().empty();  // not where rows are only listed
+  const std::string json = has_json ? with_facts(reporter.json(), measurements) : std::string();
+  MILLRACE_TRY(write_standard_output(flags.prints_json ? json : reporter.table()));
   MILLRACE_TRY(failure);
-  if (measurement.json_file.empty()) return {};
-  return write_file(fmt::format("'{}'", printable(measurement.json_file)), measurement.json_file, reporter.json());
+  if (num_rows == 0)
+    return not_found(
+        "bench: --benchmark_filter leaves no row; 'millrace bench FILE --benchmark_list_tests' lists them");
+  if (flags.json_file.empty() || !has_json) return {};
+  return write_file(fmt::format("'{}'", printable(flags.json_file)), flags.json_file, json);
 }
 
 }  // namespace millrace::tool

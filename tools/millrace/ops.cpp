@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
@@ -25,12 +26,22 @@ std::string describe(Op op) {
                      attributes.empty() ? "" : " ", attributes, row.meaning);
 }
 
+/// Their attributes have no defaults here: a composite is a C++ function, whose comment says what it means.
+std::string describe(const CompositeForm& composite) {
+  return composite.form + "\n    a composite of ops; see millrace/graph/composites.h\n";
+}
+
 Status ops(const std::string& name) {
   std::string text;
   for (const Op op : kAllOps) {
     if (name.empty() || name == to_text(op)) text += describe(op);
   }
-  if (text.empty()) return not_found(fmt::format("ops: '{}' is no op; 'millrace ops' lists all", name));
+  for (const CompositeForm& composite : composite_forms()) {
+    if (name.empty() || name == composite.name) text += describe(composite);
+  }
+  if (text.empty()) {
+    return not_found(fmt::format("ops: '{}' is neither an op nor a composite; 'millrace ops' lists all", name));
+  }
   return write_text("", text);
 }
 
@@ -38,7 +49,7 @@ Status ops(const std::string& name) {
 
 Action add_ops(CLI::App& app) {
   const auto name = std::make_shared<std::string>();
-  app.add_option("NAME", *name, "Describe this op alone.")->type_name("");
+  app.add_option("NAME", *name, "Describe this op or composite alone.")->type_name("");
   return [name] { return ops(*name); };
 }
 

@@ -3,14 +3,19 @@
 
 namespace millrace::tool {
 
-StepCost cost_of(const Schedule& schedule, const Step& step) {
-  StepCost cost;
-  for (const ResourceUse& use : step.uses) {
-    SizeExpr& bytes = use.is_written ? cost.bytes_written : cost.bytes_read;
-    bytes = bytes + schedule.touched_bytes(use).length_bytes;
+StepCost cost_of(const Step& step, const SymbolValues& symbols) {
+  const Result<std::int64_t> groups = step.num_groups.evaluate(symbols);
+  if (groups.ok() && *groups == 0) return {};  // another algorithm's: these sizes do not need it
+  return {step.bytes_read, step.bytes_written, step.kernel ? step.flops : SizeExpr(0)};
+}
+
+std::vector<const Step*> steps_of_commands(const LoweredGraph& lowered) {
+  std::vector<const Step*> steps;
+  auto step = lowered.schedule.steps.begin();
+  for (const Command& command : lowered.commands.commands) {
+    steps.push_back(std::holds_alternative<BarrierCommand>(command) ? nullptr : &*step++);
   }
-  if (step.kernel) cost.flops = step.flops;
-  return cost;
+  return steps;
 }
 
 }  // namespace millrace::tool

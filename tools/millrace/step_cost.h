@@ -3,16 +3,19 @@
 
 #include <optional>
 
-#include "millrace/graph/schedule.h"
+#include "millrace/graph/lowered_graph.h"
 
 namespace millrace::tool {
 
-/// What a step moves and computes. Bytes are those that it may touch: a kernel that picks from a table counts with the
-/// whole table.
+/// What a step moves and computes (see BufferTraffic), given what symbols have values: a kernel of no groups moves
+/// nothing.
 struct StepCost {
   SizeExpr bytes_read = 0, bytes_written = 0;
   std::optional<SizeExpr> flops = 0;  // absent: not a number that is known (sorts)
 };
-StepCost cost_of(const Schedule&, const Step&);
+StepCost cost_of(const Step&, const SymbolValues&);
+
+/// The step that each command is; null for barriers.
+std::vector<const Step*> steps_of_commands(const LoweredGraph&);
 
 }  // namespace millrace::tool

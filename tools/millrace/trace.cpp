@@ -75,16 +75,6 @@ void add_compile_events(Json& events, const CompileReport& report, nanoseconds b
   add_phase("load", report.load);
 }
 
-/// The step that each command is; barriers are none.
-std::vector<const Step*> steps_of_commands(const LoweredGraph& lowered) {
-  std::vector<const Step*> steps;
-  auto step = lowered.schedule.steps.begin();
-  for (const Command& command : lowered.commands.commands) {
-    steps.push_back(std::holds_alternative<BarrierCommand>(command) ? nullptr : &*step++);
-  }
-  return steps;
-}
-
 void add_run_events(Json& events, const LoweredGraph& lowered, const TraceTimes& times, const RunTimes& runs,
                     const SymbolValues& symbols) {
   const std::vector<const Step*> steps = steps_of_commands(lowered);
@@ -94,7 +84,7 @@ void add_run_events(Json& events, const LoweredGraph& lowered, const TraceTimes&
   };
   const auto add = [&](const RunTimes::Entry& run, const CommandTime& command) {
     const Step& step = *steps[command.command];
-    const StepCost cost = cost_of(lowered.schedule, step);
+    const StepCost cost = cost_of(step, symbols);
     const std::int64_t read = number(cost.bytes_read), written = number(cost.bytes_written);
     const nanoseconds begin(command.begin_ns), length(command.end_ns - command.begin_ns);
     const double per_ns = 1 / std::max(1.0, static_cast<double>(length.count()));

@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-// Composites build smaller ops; they are not ops themselves. Softmax, norms and attention compute 16-bit floats in f32
-// and round once.
+// Composites build smaller ops; they are not ops themselves. In a text they stand by their names. Softmax, norms and
+// attention compute 16-bit floats in f32 and round once.
 
 /// e^(x - max) / sum of e^(x - max) over `axis`. A row of only -inf gives NaN, as by the definition.
 Tensor softmax(Tensor x, std::int64_t axis = -1);
@@ -109,6 +109,14 @@ struct Pool1dAttributes {
   std::int64_t padding_low = 0;
   std::int64_t padding_high = 0;
   bool count_include_pad = false;  // avg_pool1d only
+  template <class V>
+  void visit(V&& v) {
+    v("window", window);
+    v("stride", stride);
+    v("padding_low", padding_low);
+    v("padding_high", padding_high);
+    v("count_include_pad", count_include_pad);
+  }
 };
 /// x[n,c,w] -> [n,c,w'], like max_pool2d and avg_pool2d.
 Tensor max_pool1d(Tensor x, Pool1dAttributes attributes = {});
@@ -120,6 +128,14 @@ struct Conv1dAttributes {
   std::int64_t padding_high = 0;
   std::int64_t dilation = 1;
   std::int64_t groups = 1;
+  template <class V>
+  void visit(V&& v) {
+    v("stride", stride);
+    v("padding_low", padding_low);
+    v("padding_high", padding_high);
+    v("dilation", dilation);
+    v("groups", groups);
+  }
 };
 /// x[n,c,w], weights[o,c/groups,kw] -> [n,o,w'].
 Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes = {});
@@ -152,6 +168,11 @@ struct AttentionOptions {
   std::optional<double> scale = {};  // of the scores; default: 1 / sqrt(d)
   /// Query i of m sees keys up to i + n - m: the last query sees all n.
   bool is_causal = false;
+  template <class V>
+  void visit(V&& v) {  // all but the mask, which is an operand
+    v("scale", scale);
+    v("is_causal", is_causal);
+  }
 };
 /// softmax(query * key^T * scale + mask) * value, for query[..., m, d], key[..., n, d], value[..., n, e]. Where key and
 /// value have fewer heads in dim -3 than the query, each head serves a group of neighbouring query heads. A query that

@@ -69,11 +69,12 @@ struct Step {
   std::optional<RegionId> region;     // which the kernel is of; nothing: of a copy
   SizeExpr num_groups = 1;
   std::vector<SizeExpr> sizes;
-  std::optional<SizeExpr> flops = {};  // of this launch, as PlannedKernel::flops
-  std::vector<ResourceUse> uses;       // as the kernel's buffers
-  std::uint32_t timepoint = 0;         // by arrange_steps or place_barriers
-  std::uint32_t number = 0;            // in the graph's order
-  std::string copy_reason = {};        // if it only copies a value: why it has to
+  std::optional<SizeExpr> flops = {};          // of this launch, as PlannedKernel::flops
+  SizeExpr bytes_read = 0, bytes_written = 0;  // see BufferTraffic
+  std::vector<ResourceUse> uses;               // as the kernel's buffers
+  std::uint32_t timepoint = 0;                 // by arrange_steps or place_barriers
+  std::uint32_t number = 0;                    // in the graph's order
+  std::string copy_reason = {};                // if it only copies a value: why it has to
 };
 
 /// Which steps run when, and on which memory. Made from KernelSequences alone, without code.

@@ -19,12 +19,13 @@
 ///     graph     := "graph" name "(" [input {"," input}] ")" "{" {statement} "return" output {"," output} "}"
 ///     input     := value ":" type
 ///     statement := value {"," value} "=" operation [":" type {"," type}]  |  "input" value
-///     operation := op operands ["{" [attribute {"," attribute}] "}"]
+///     operation := (op | composite) operands ["{" [attribute {"," attribute}] "}"]
 ///                | "kernel" name operands
 ///                | "constant" "(" elements ")"
 ///     operands  := "(" [value {"," value}] ")"
 ///     attribute := name "=" setting
-///     setting   := integer | number | "true" | "false" | dtype | size | "[" [setting {"," setting}] "]"
+///     setting   := integer | number | "true" | "false" | dtype | size | string | word
+///                | "[" [setting {"," setting}] "]"
 ///     elements  := [element {"," element}] | "bytes" string | "file" "(" string ["," string] ")"
 ///     element   := number | "true" | "false"
 ///     number    := decimal | ["-"] "inf" | "nan" ["(" the bits, as 0x7fc00001 ")"]
@@ -37,6 +38,8 @@
 /// * `size` and the facts of symbols follow parse_size_expr (base/size_expr.h): "rows in 1..64 multiple_of 4" where a
 ///   symbol first appears, in a dim or an attribute, and "rows" from there on.
 /// * Ops and attributes are those of ops/op_table.inc. An attribute that is left out has its default value.
+/// * A composite (composite_forms) stands for the nodes that it expands to, and is printed as these. Its attributes are
+///   the C++ function's parameters.
 /// * Every result of a node is named, used or not. The graph keeps the names for messages. %7 and %7.1 are numbers, not
 ///   names; to_text assigns them anew.
 /// * Result types follow from the operands. They may be left out, and are checked if present. Only constants with
@@ -46,6 +49,12 @@
 /// * "kernel" names one of ParseOptions::kernels.
 /// * Inputs come before all other nodes, except that a line "input %x" places %x among the nodes.
 namespace millrace {
+
+/// A composite that a text may name, and how it is called: "%r = softmax(%x) {axis}".
+struct CompositeForm {
+  std::string name, form;
+};
+std::vector<CompositeForm> composite_forms();
 
 /// How to write the elements of a constant with more than 16 of them.
 enum class LargeConstants {

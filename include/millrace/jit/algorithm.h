@@ -34,12 +34,20 @@ struct SequenceOperand {
   friend bool operator==(const SequenceOperand&, const SequenceOperand&) = default;
 };
 
+/// What a kernel moves of a buffer: each byte that it reads counts once, and each that it writes, however often it does
+/// so. An upper bound where the data decides. Absent: all bytes of the buffer.
+struct BufferTraffic {
+  std::optional<SizeExpr> read_bytes = 0, written_bytes = 0;
+  friend bool operator==(const BufferTraffic&, const BufferTraffic&) = default;
+};
+
 struct SequenceKernel {
   PlannedKernel kernel;
   std::vector<SequenceOperand> buffers;  // one per KernelInfo buffer
   /// The bytes that the kernel touches of each; an absent range, or none at all, means perhaps all of them.
   std::vector<std::optional<ByteRange>> touched;
-  std::vector<Refusal> refusals;  // generators that refused before
+  std::vector<Refusal> refusals;            // generators that refused before
+  std::vector<BufferTraffic> traffic = {};  // one per buffer; for people, nothing depends on it
 };
 
 struct SequenceScratch {

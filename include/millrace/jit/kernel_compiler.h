@@ -39,7 +39,8 @@ struct PlannedKernel {
   /// Operations of one launch, see count_flops; scans and scatters count one per element or update that they combine.
   /// Empty if there is no such number: a sort only compares, and how often depends on its data.
   std::optional<SizeExpr> flops = {};
-  std::string key_text;  // canonical text of `mapped` and whatever else decides the code; enters the cache key
+  std::string key_text;      // canonical text of `mapped` and whatever else decides the code; enters the cache key
+  std::string mapping = {};  // how a loop nest is spread over the target, for people; empty for other kernels
 };
 
 /// The forms in which code can be printed.

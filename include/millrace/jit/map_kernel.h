@@ -36,6 +36,12 @@ std::string to_text(const Tiling&);
 /// moved. On a GPU, each thread has one tile, and a workgroup's threads have neighbouring tiles. On a CPU, a tiling
 /// whose code would be too long is reduced first.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&);
+struct DescribedKernel {
+  MachineKernel kernel;
+  std::string mapping;  // "16 lanes x 4 along n, 6 rows along m, 4096 points per group"
+};
+/// The same, and how it was mapped, for people.
+Result<DescribedKernel> map_and_describe(const LoopKernel&, const TargetSpec&);
 /// The same with a given tiling; for CPUs only.
 Result<MachineKernel> map_kernel(const LoopKernel&, const TargetSpec&, const Tiling&);
 

@@ -33,11 +33,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 NearName::NearName(std::string_view wanted)
     : wanted_(wanted.substr(0, kMaxLength)), distance_(wanted_.size() / 3 + 1) {}
 
-void NearName::consider(std::string_view candidate) {
+void NearName::consider(std::string_view candidate, std::string_view meant) {
   const std::size_t distance = edit_distance(wanted_, candidate.substr(0, kMaxLength));
   if (distance >= distance_) return;
   distance_ = distance;
-  nearest_ = candidate;
+  nearest_ = meant;
 }
 
 std::string NearName::remedy(std::string_view otherwise) const {

@@ -12,7 +12,9 @@ namespace millrace {
 class NearName {
  public:
   explicit NearName(std::string_view wanted);
-  void consider(std::string_view candidate);
+  void consider(std::string_view candidate) { consider(candidate, candidate); }
+  /// A word of another language, and ours for the same.
+  void consider(std::string_view candidate, std::string_view meant);
   /// "did you mean 'topk'?", or `otherwise` when no candidate is near.
   std::string remedy(std::string_view otherwise) const;
 

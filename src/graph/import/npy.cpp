@@ -38,44 +38,65 @@ struct Header {
   std::vector<std::uint64_t> shape;
 };
 
-bool read_shape(TextReader& text, std::vector<std::uint64_t>& shape) {
-  if (!text.take("(")) return false;
+/// What is wrong with a header, or nothing.
+using Problem = std::string;
+
+Problem problem(std::string_view field, TextReader& text, std::string_view expected) {
+  return fmt::format("{} is {}, expected {}", field, text.next_token(), expected);
+}
+
+Problem read_shape(TextReader& text, std::vector<std::uint64_t>& shape) {
+  constexpr std::string_view kExpected = "a tuple of extents, such as (2, 3) or (2,)";
+  if (!text.take("(")) return problem("'shape'", text, kExpected);
   while (!text.take(")")) {
+    const std::string_view rest = text.rest();
     const Result<std::uint64_t> extent = read_number<std::uint64_t>(text);
-    if (!extent.ok()) return false;
+    if (!extent.ok()) {
+      return fmt::format("extent {} of 'shape' is '{}', expected 0 to 2^64 - 1", shape.size(),
+                         printable(rest.substr(0, rest.find_first_of(",)}"))));
+    }
     shape.push_back(*extent);
-    if (!text.take(",") && !text.rest().starts_with(')')) return false;
+    if (!text.take(",") && !text.rest().starts_with(')')) return problem("what ends 'shape'", text, "',' or ')'");
   }
-  return true;
+  return {};
+}
+
+Problem read_descr(TextReader& text, std::string& descr) {
+  const std::string_view rest = text.rest();
+  const bool is_string = rest.starts_with('\'');
+  const std::size_t end = is_string ? rest.find('\'', 1) : rest.starts_with('[') ? rest.find(']') : std::string::npos;
+  if (end == std::string_view::npos) return problem("'descr'", text, "a dtype in quotes, such as '<f4'");
+  descr = is_string ? rest.substr(1, end - 1) : rest.substr(0, end + 1);
+  text.skip(end + 1);
+  return {};
+}
+
+Problem read_order(TextReader& text, bool& is_fortran_order) {
+  is_fortran_order = text.take_word("True");
+  if (is_fortran_order || text.take_word("False")) return {};
+  return problem("'fortran_order'", text, "True or False");
 }
 
 /// Parses the dict: each key once, in any order.
-std::optional<Header> read_header(std::string_view dict) {
+Problem read_header(std::string_view dict, Header& header) {
   TextReader text("", dict);
-  Header header;
-  bool has_descr = false, has_order = false, has_shape = false;
-  if (!text.take("{")) return std::nullopt;
+  std::vector<std::string_view> missing = {"'descr'", "'fortran_order'", "'shape'"};
+  if (!text.take("{")) return problem("its beginning", text, "'{'");
   while (!text.take("}")) {
-    if (!has_descr && text.take("'descr'") && text.take(":")) {
-      has_descr = true;
-      const std::string_view rest = text.rest();
-      const std::size_t end = rest.starts_with('\'') ? rest.find('\'', 1) : rest.find(']');
-      if (end == std::string_view::npos) return std::nullopt;
-      header.descr = rest.starts_with('\'') ? rest.substr(1, end - 1) : rest.substr(0, end + 1);
-      text.skip(end + 1);
-    } else if (!has_order && text.take("'fortran_order'") && text.take(":")) {
-      has_order = true;
-      header.is_fortran_order = text.take_word("True");
-      if (!header.is_fortran_order && !text.take_word("False")) return std::nullopt;
-    } else if (!has_shape && text.take("'shape'") && text.take(":")) {
-      has_shape = true;
-      if (!read_shape(text, header.shape)) return std::nullopt;
-    } else {
-      return std::nullopt;
+    const auto key = std::ranges::find_if(missing, [&](std::string_view known) { return text.take(known); });
+    if (key == missing.end()) return problem("a key", text, "'descr', 'fortran_order' and 'shape', each once");
+    if (!text.take(":")) return problem(fmt::format("what follows {}", *key), text, "':'");
+    const Problem found = *key == "'descr'"           ? read_descr(text, header.descr)
+                          : *key == "'fortran_order'" ? read_order(text, header.is_fortran_order)
+                                                      : read_shape(text, header.shape);
+    if (!found.empty()) return found;
+    if (!text.take(",") && !text.rest().starts_with('}')) {
+      return problem(fmt::format("what follows the value of {}", *key), text, "',' or '}'");
     }
-    if (!text.take(",") && !text.rest().starts_with('}')) return std::nullopt;
+    missing.erase(key);
   }
-  return has_descr && has_order && has_shape && text.at_end() ? std::optional(header) : std::nullopt;
+  if (!missing.empty()) return fmt::format("{} is missing", missing.front());
+  return text.at_end() ? "" : problem("what follows '}'", text, "nothing");
 }
 
 Result<DType> dtype_of_descr(const std::string& where, const std::string& descr) {
@@ -115,14 +136,14 @@ struct Described {
 };
 
 Result<Described> describe(const std::string& where, std::span<const std::byte> dict) {
-  const auto header = read_header({reinterpret_cast<const char*>(dict.data()), dict.size()});
-  if (!header) {
-    return data_loss(fmt::format(
-        "{}: the header is no dict of 'descr', 'fortran_order' and 'shape'; save it with numpy.save", where));
+  Header header;
+  const Problem problem = read_header({reinterpret_cast<const char*>(dict.data()), dict.size()}, header);
+  if (!problem.empty()) {
+    return data_loss(fmt::format("{}: in its header {}; save it with numpy.save", where, problem));
   }
-  MILLRACE_TRY_ASSIGN(const DType dtype, dtype_of_descr(where, header->descr));
-  MILLRACE_TRY_ASSIGN(Shape shape, shape_of(where, header->shape));
-  return Described{{dtype, std::move(shape)}, header->is_fortran_order};
+  MILLRACE_TRY_ASSIGN(const DType dtype, dtype_of_descr(where, header.descr));
+  MILLRACE_TRY_ASSIGN(Shape shape, shape_of(where, header.shape));
+  return Described{{dtype, std::move(shape)}, header.is_fortran_order};
 }
 
 Status ends_in_header(const std::string& where) {

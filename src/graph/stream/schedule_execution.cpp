@@ -159,10 +159,17 @@ class Scheduler {
         if (is_known && is_part_of(schedule_.given_bytes(use).length_bytes, *part.touched[i])) {
           use.touched = part.touched[i];
         }
+        add_traffic(step, i < part.traffic.size() ? part.traffic[i] : BufferTraffic(),
+                    schedule_.given_bytes(use).length_bytes);
         step.uses.push_back(std::move(use));
       }
       schedule_.steps.push_back(std::move(step));
     }
+  }
+
+  static void add_traffic(Step& step, const BufferTraffic& traffic, const SizeExpr& buffer_bytes) {
+    step.bytes_read = step.bytes_read + traffic.read_bytes.value_or(buffer_bytes);
+    step.bytes_written = step.bytes_written + traffic.written_bytes.value_or(buffer_bytes);
   }
 
   KernelIndex kernel_index(const PlannedKernel& kernel) {
@@ -186,6 +193,7 @@ class Scheduler {
     Step step;
     step.name = fmt::format("copy to {}", printable(graph_.outputs[output].name));
     step.uses = {{from, false}, {to, true}};
+    step.bytes_read = step.bytes_written = size_bytes(graph_.type(graph_.outputs[output].value));
     const Resource& source = schedule_.resources[from];
     const std::string value = value_text(graph_, graph_.outputs[output].value);
     step.copy_reason = source.input ? value + " is an input"

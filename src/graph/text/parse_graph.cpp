@@ -6,11 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
-#include "base/text/near_name.h"
 #include "graph/infer.h"
 #include "graph/text/constant_text.h"
 #include "graph/text/read_attributes.h"
+#include "graph/text/read_called.h"
 #include "graph/text/read_type.h"
+#include "graph/text/reorder_nodes.h"
 #include "graph/text/value_names.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
@@ -18,28 +19,6 @@
 
 namespace millrace {
 namespace {
-
-/// Reorders the nodes: those missing from `order` come first, in their old order.
-Graph reorder(Graph graph, const std::vector<NodeId>& order) {
-  IdVector<NodeId, NodeId> moved;
-  moved.resize(graph.nodes.size());
-  const auto kLeftOut = NodeId(graph.nodes.size());
-  for (NodeId& id : moved) id = kLeftOut;
-  auto next = static_cast<std::uint32_t>(graph.nodes.size() - order.size());
-  for (const NodeId id : order) moved[id] = NodeId{next++};
-  next = 0;
-  for (NodeId& id : moved) id = id == kLeftOut ? NodeId{next++} : id;
-  IdVector<NodeId, Node> nodes;
-  nodes.resize(graph.nodes.size());
-  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    Node& node = nodes[moved[NodeId{i}]] = std::move(graph.nodes[NodeId{i}]);
-    for (Value& operand : node.operands) operand.node = moved[operand.node];
-  }
-  graph.nodes = std::move(nodes);
-  for (NodeId& input : graph.inputs) input = moved[input];
-  for (GraphOutput& output : graph.outputs) output.value.node = moved[output.value.node];
-  return graph;
-}
 
 class GraphParser {
  public:
@@ -53,7 +32,7 @@ class GraphParser {
     while (!text_.take_word("return")) MILLRACE_TRY(read_statement());
     MILLRACE_TRY(read_outputs());
     if (!text_.at_end()) return text_.unexpected("expected the end of the text; keep one graph in a text");
-    if (has_placed_inputs_) graph_ = reorder(std::move(graph_), order_);
+    if (has_placed_inputs_) graph_ = reorder_nodes(std::move(graph_), order_);
     const Status status = verify(graph_);
     return status.ok() ? Result<Graph>(std::move(graph_)) : text_.error(begin, status.message());
   }
@@ -120,41 +99,70 @@ class GraphParser {
       names.push_back(std::move(name));
     } while (text_.take(","));
     if (!text_.take("=")) return text_.unexpected("expected ',' or '='; say what computes the values");
-    Node node;
-    MILLRACE_TRY(read_operation(node));
-    if (names.size() != node.results.size()) {
+    const auto first = NodeId(graph_.nodes.size());
+    std::string what;  // for messages
+    MILLRACE_TRY_ASSIGN(const std::vector<Value> values, read_operation(what));
+    if (names.size() != values.size()) {
       return text_.error(names[0].begin,
                          fmt::format("found {} name{}, expected {} for the results of {}; name each once", names.size(),
-                                     names.size() == 1 ? "" : "s", node.results.size(), kind_name(node)));
+                                     names.size() == 1 ? "" : "s", values.size(), what));
     }
-    const auto id = NodeId(graph_.nodes.size());
-    for (std::uint32_t i = 0; i < names.size(); ++i) MILLRACE_TRY(values_.define(text_, names[i], {id, i}));
-    if (std::ranges::none_of(names, &ValueName::is_number)) {
-      for (ValueName& name : names) node.names.push_back(std::move(name.name));
+    for (std::size_t i = 0; i < names.size(); ++i) MILLRACE_TRY(values_.define(text_, names[i], values[i]));
+    for (auto id = first; index_of(id) < graph_.nodes.size(); id = NodeId{index_of(id) + 1}) {
+      name_results(id, names, values);
+      order_.push_back(id);
     }
-    graph_.nodes.push_back(std::move(node));
-    order_.push_back(id);
     return {};
   }
 
-  Status read_operation(Node& node) {
-    const std::size_t begin = text_.position();
-    if (text_.take_word("constant")) return read_constant(node);
-    if (text_.take_word("kernel")) {
-      MILLRACE_TRY_ASSIGN(node.what, read_kernel());
-      MILLRACE_TRY(read_operands(node));
-    } else {
-      MILLRACE_TRY_ASSIGN(const Op op, read_op());
-      MILLRACE_TRY(read_operands(node));
-      std::optional<DType> elements;
-      if (!node.operands.empty()) elements = graph_.type(node.operands[0]).dtype;
-      MILLRACE_TRY_ASSIGN(Attributes attributes, read_attributes(text_, op, elements, symbols_));
-      if (op == Op::reshape && !node.operands.empty()) {
-        std::vector<SizeExpr>& shape = std::get<ShapeAttrs>(attributes).shape;
-        shape = with_found_dim(Shape(std::move(shape)), graph_.type(node.operands[0]).shape).dims();
-      }
-      node.what = OpNode{op, std::move(attributes)};
+  /// A node that is new keeps the names of its results, if each of them has one.
+  void name_results(NodeId id, const std::vector<ValueName>& names, const std::vector<Value>& values) {
+    Node& node = graph_.nodes[id];
+    std::vector<std::string> own;
+    for (std::uint32_t i = 0; i < node.results.size(); ++i) {
+      const auto found = std::ranges::find(values, Value{id, i});
+      if (found == values.end()) return;
+      const ValueName& name = names[static_cast<std::size_t>(found - values.begin())];
+      if (name.is_number) return;
+      own.push_back(name.name);
     }
+    node.names = std::move(own);
+  }
+
+  /// Appends the operation's nodes. Returns its results.
+  Result<std::vector<Value>> read_operation(std::string& what) {
+    const std::size_t begin = text_.position();
+    if (text_.take_word("constant")) {
+      Node node;
+      MILLRACE_TRY(read_constant(node));
+      return append(std::move(node), what);
+    }
+    if (text_.take_word("kernel")) {
+      MILLRACE_TRY_ASSIGN(KernelNode kernel, read_kernel(text_, kernels_));
+      MILLRACE_TRY_ASSIGN(std::vector<Value> operands, read_operands());
+      return infer({std::move(kernel), std::move(operands), {}}, begin, what);
+    }
+    MILLRACE_TRY_ASSIGN(const Called called, read_called(text_));
+    MILLRACE_TRY_ASSIGN(std::vector<Value> operands, read_operands());
+    std::optional<DType> elements;
+    if (!operands.empty()) elements = graph_.type(operands[0]).dtype;
+    if (called.composite != nullptr) {
+      what = called.name;
+      MILLRACE_TRY_ASSIGN(std::vector<Value> values, append_composite(graph_, *called.composite, operands,
+                                                                      {text_, what, elements, symbols_}, begin));
+      MILLRACE_TRY(check_types(values, what));
+      return values;
+    }
+    MILLRACE_TRY_ASSIGN(Attributes attributes, read_attributes(text_, called.op, elements, symbols_));
+    if (called.op == Op::reshape && !operands.empty()) {
+      std::vector<SizeExpr>& shape = std::get<ShapeAttrs>(attributes).shape;
+      shape = with_found_dim(Shape(std::move(shape)), graph_.type(operands[0]).shape).dims();
+    }
+    return infer({OpNode{called.op, std::move(attributes)}, std::move(operands), {}}, begin, what);
+  }
+
+  /// Appends a node of an op or a kernel, whose results follow from its operands.
+  Result<std::vector<Value>> infer(Node node, std::size_t begin, std::string& what) {
     std::vector<TensorType> operands;
     for (const Value& operand : node.operands) operands.push_back(graph_.type(operand));
     Result<Inference> inferred = infer_node(node, operands);
@@ -162,67 +170,51 @@ class GraphParser {
       return text_.error(begin, fmt::format("{}: {}", kind_name(node), inferred.status().message()));
     }
     node.results = std::move(inferred->results);
-    return check_types(node);
+    MILLRACE_TRY_ASSIGN(std::vector<Value> values, append(std::move(node), what));
+    MILLRACE_TRY(check_types(values, what));
+    return values;
   }
 
-  Result<Op> read_op() {
-    const std::size_t begin = text_.position();
-    const std::string_view name = text_.take_name();
-    for (const Op op : kAllOps) {
-      if (to_text(op) == name) return op;
-    }
-    NearName near(name);
-    for (const Op op : kAllOps) near.consider(to_text(op));
-    text_.move_to(begin);
-    return text_.unexpected("expected an op, 'constant' or 'kernel'; " + near.remedy("'millrace ops' lists the ops"));
+  Result<std::vector<Value>> append(Node node, std::string& what) {
+    what = kind_name(node);
+    const auto count = static_cast<std::uint32_t>(node.results.size());
+    const NodeId id = graph_.nodes.push_back(std::move(node));
+    std::vector<Value> values;
+    for (std::uint32_t i = 0; i < count; ++i) values.push_back({id, i});
+    return values;
   }
 
-  Result<KernelNode> read_kernel() {
-    const std::size_t begin = text_.position();
-    MILLRACE_TRY_ASSIGN(const std::string name, text_.read_name("expected the kernel's name; write it"));
-    NearName near(name);
-    const CustomKernel* found = nullptr;
-    for (const CustomKernel& kernel : kernels_) {
-      near.consider(kernel.name);
-      if (kernel.name != name) continue;
-      if (found != nullptr && kernel != *found) {
-        return text_.error(begin, fmt::format("found kernel {}, expected one of that name in ParseOptions::kernels, "
-                                              "which has two; rename one",
-                                              string_text(name)));
-      }
-      found = &kernel;
-    }
-    if (found != nullptr) return KernelNode{*found};
-    return text_.error(begin, fmt::format("found kernel {}, expected one that the application gives as "
-                                          "ParseOptions::kernels; {}",
-                                          string_text(name), near.remedy("give it there, or use ops alone")));
-  }
-
-  Status read_operands(Node& node) {
+  Result<std::vector<Value>> read_operands() {
     if (!text_.take("(")) return text_.unexpected("expected '('; write the operands in parentheses");
-    if (text_.take(")")) return {};
+    std::vector<Value> operands;
+    if (text_.take(")")) return operands;
     do {
       MILLRACE_TRY_ASSIGN(const Value operand, values_.read(text_));
       if (index_of(operand.node) < is_fixed_.size()) is_fixed_[index_of(operand.node)] = true;
-      node.operands.push_back(operand);
+      operands.push_back(operand);
     } while (text_.take(","));
-    return text_.take(")") ? Status() : text_.unexpected("expected ',' or ')'; close the operands");
+    if (!text_.take(")")) return text_.unexpected("expected ',' or ')'; close the operands");
+    return operands;
   }
 
   /// Checks the optional types after an operation.
-  Status check_types(const Node& node) {
+  Status check_types(const std::vector<Value>& values, std::string_view what) {
     if (!text_.take(":")) return {};
-    for (std::size_t i = 0; i < node.results.size(); ++i) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
       if (i > 0 && !text_.take(",")) {
         return text_.unexpected(fmt::format("expected ',' and the type of result {}; give all types or none", i));
       }
-      const std::size_t begin = text_.position();
-      MILLRACE_TRY_ASSIGN(const TensorType type, read_type(text_, symbols_));
-      if (type == node.results[i]) continue;
-      return text_.error(begin, fmt::format("found {}, expected {}, the result of {}; correct the type or leave it out",
-                                            type.to_text(), node.results[i].to_text(), kind_name(node)));
+      MILLRACE_TRY(check_type(graph_.type(values[i]), what));
     }
     return {};
+  }
+
+  Status check_type(const TensorType& found, std::string_view what) {
+    const std::size_t begin = text_.position();
+    MILLRACE_TRY_ASSIGN(const TensorType type, read_type(text_, symbols_));
+    if (type == found) return {};
+    return text_.error(begin, fmt::format("found {}, expected {}, the result of {}; correct the type or leave it out",
+                                          type.to_text(), found.to_text(), what));
   }
 
   Status read_constant(Node& node) {
@@ -253,7 +245,7 @@ class GraphParser {
     MILLRACE_TRY_ASSIGN(ConstantFiles::Constant constant, files_.read(text_));
     if (!text_.take(")")) return text_.unexpected("expected ')'; close the constant");
     set_constant(node, std::move(constant));
-    return check_types(node);
+    return text_.take(":") ? check_type(node.results[0], "constant") : Status();
   }
 
   static void set_constant(Node& node, ConstantFiles::Constant constant) {

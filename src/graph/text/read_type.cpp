@@ -17,6 +17,16 @@ bool take_cross(TextReader& text) {
   return is_cross;
 }
 
+/// What others call our dtypes.
+constexpr std::pair<std::string_view, DType> kForeignNames[] = {
+    {"float16", DType::kF16},  {"float32", DType::kF32}, {"float64", DType::kF64}, {"bfloat16", DType::kBF16},
+    {"fp16", DType::kF16},     {"fp32", DType::kF32},    {"fp64", DType::kF64},    {"half", DType::kF16},
+    {"float", DType::kF32},    {"double", DType::kF64},  {"int8", DType::kI8},     {"int16", DType::kI16},
+    {"int32", DType::kI32},    {"int64", DType::kI64},   {"uint8", DType::kU8},    {"uint16", DType::kU16},
+    {"uint32", DType::kU32},   {"uint64", DType::kU64},  {"int", DType::kI32},     {"long", DType::kI64},
+    {"boolean", DType::kBool},
+};
+
 }  // namespace
 
 Result<DType> read_dtype(TextReader& text) {
@@ -29,6 +39,7 @@ Result<DType> read_dtype(TextReader& text) {
     known += (known.empty() ? "" : ", ") + std::string(to_text(dtype));
     near.consider(to_text(dtype));
   }
+  for (const auto& [foreign, dtype] : kForeignNames) near.consider(foreign, to_text(dtype));
   text.move_to(begin);
   return text.unexpected("expected a dtype; " + near.remedy("write one of " + known));
 }

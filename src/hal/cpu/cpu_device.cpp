@@ -40,12 +40,13 @@ DeviceInfo cpu_info(const TargetSpec& best, const Executor* executor = nullptr) 
 
 class CpuDevice final : public InlineDevice<Device> {
  public:
-  CpuDevice(const TargetSpec& best, const CpuDeviceOptions& options)
-      : InlineDevice(cpu_info(best, options.executor.get())), options_(options) {}
+  CpuDevice(const TargetSpec& best, const CpuDeviceOptions& options, const CodeSymbols& symbols)
+      : InlineDevice(cpu_info(best, options.executor.get())), options_(options), symbols_(symbols) {}
 
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
     return guard_allocations("load", [&]() -> Result<std::shared_ptr<Executable>> {
-      MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable, CpuExecutable::load(id(), targets().front(), images));
+      MILLRACE_TRY_ASSIGN(std::shared_ptr<Executable> executable,
+                          CpuExecutable::load(id(), targets().front(), images, symbols_));
       return executable;
     });
   }
@@ -60,6 +61,12 @@ class CpuDevice final : public InlineDevice<Device> {
   }
 
   CpuDeviceOptions options_;
+  CodeSymbols symbols_;
+};
+
+struct ParsedOptions {
+  ThreadPoolOptions threads;
+  CodeSymbols symbols;
 };
 
 Status host_is_supported() { return TargetSpec::parse("cpu").status(); }
@@ -69,8 +76,9 @@ Result<std::vector<DeviceInfo>> enumerate_cpu() {
   return std::vector<DeviceInfo>{cpu_info(best)};
 }
 
-Result<ThreadPoolOptions> parse_threads(const DeviceSpec& spec) {
-  ThreadPoolOptions threads;
+Result<ParsedOptions> parse_options(const DeviceSpec& spec) {
+  ParsedOptions parsed;
+  ThreadPoolOptions& threads = parsed.threads;
   for (const DeviceSpec::Option& option : spec.options) {
     if (option.key == "threads" && option.value == "cores") {
       threads.num_threads = std::min(num_physical_cores(), ThreadPoolOptions::kMaxThreads);
@@ -78,14 +86,16 @@ Result<ThreadPoolOptions> parse_threads(const DeviceSpec& spec) {
       MILLRACE_TRY_ASSIGN(threads.num_threads, parse_count(spec, option, ThreadPoolOptions::kMaxThreads, "or cores"));
     } else if (option.key == "pinned") {
       MILLRACE_TRY_ASSIGN(threads.is_pinned, parse_switch(spec, option));
+    } else if (option.key == "symbols") {
+      MILLRACE_TRY_ASSIGN(parsed.symbols, parse_code_symbols(spec, option));
     } else {
       return invalid_argument(fmt::format(
-          "device '{}': option '{}' is not known; cpu takes a level (baseline, avx2 or avx512), threads and "
-          "pinned",
+          "device '{}': option '{}' is not known; cpu takes a level (baseline, avx2 or avx512), threads, pinned and "
+          "symbols",
           spec.to_text(), option.key));
     }
   }
-  return threads;
+  return parsed;
 }
 
 Result<std::shared_ptr<Device>> open_cpu(const DeviceSpec& spec, SharedPools& pools) {
@@ -93,13 +103,13 @@ Result<std::shared_ptr<Device>> open_cpu(const DeviceSpec& spec, SharedPools& po
     return invalid_argument(fmt::format("device '{}': '{}' after level '{}', expected one level", spec.to_text(),
                                         spec.words[1], spec.words[0]));
   }
-  MILLRACE_TRY_ASSIGN(const ThreadPoolOptions threads, parse_threads(spec));
+  MILLRACE_TRY_ASSIGN(const ParsedOptions options, parse_options(spec));
   const Result<TargetSpec> best = TargetSpec::parse(DeviceSpec{.driver = spec.driver, .words = spec.words}.to_text());
   if (!best.ok()) return about_device(spec.to_text(), best.status());
-  if (threads.num_threads == 1) return create_cpu_device(*best);
-  const Result<std::shared_ptr<ThreadPool>> pool = pools.get(threads);
+  if (options.threads.num_threads == 1) return create_cpu_device(*best, {}, options.symbols);
+  const Result<std::shared_ptr<ThreadPool>> pool = pools.get(options.threads);
   if (!pool.ok()) return about_device(spec.to_text(), pool.status());
-  return create_cpu_device(*best, {.executor = *pool});
+  return create_cpu_device(*best, {.executor = *pool}, options.symbols);
 }
 
 }  // namespace
@@ -119,6 +129,11 @@ Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> lev
 }
 
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions& options) {
+  return create_cpu_device(best, options, CodeSymbols());
+}
+
+Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions& options,
+                                                  const CodeSymbols& symbols) {
   return guard_allocations("device 'cpu'", [&]() -> Result<std::shared_ptr<Device>> {
     MILLRACE_TRY(check_host_executes(best, host_isa_levels()));
     if (options.max_groups_per_call == 0) {
@@ -127,7 +142,7 @@ Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const 
     if (options.executor != nullptr && options.executor->concurrency() == 0) {
       return invalid_argument("device 'cpu': the executor's concurrency is 0, expected at least 1");
     }
-    return std::shared_ptr<Device>(std::make_shared<CpuDevice>(best, options));
+    return std::shared_ptr<Device>(std::make_shared<CpuDevice>(best, options, symbols));
   });
 }
 

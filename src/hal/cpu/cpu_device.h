@@ -3,6 +3,8 @@
 
 #include <span>
 
+#include "hal/cpu/code_symbols.h"
+#include "millrace/hal/device.h"
 #include "millrace/hal/target_spec.h"
 
 namespace millrace {
@@ -10,5 +12,8 @@ namespace millrace {
 /// Ok if a host that executes `levels` can be a device for `spec`. A function of its own, so that a test can ask about
 /// hosts that it does not run on.
 Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels);
+
+/// create_cpu_device, with tools that are told where code is.
+Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions&, const CodeSymbols&);
 
 }  // namespace millrace

@@ -78,7 +78,8 @@ LoadedKernel loaded(const ExecutableImage& image, const std::byte* code) {
 }  // namespace
 
 Result<std::shared_ptr<CpuExecutable>> CpuExecutable::load(DeviceId device, const TargetSpec& best,
-                                                           std::span<const ExecutableImage> images) {
+                                                           std::span<const ExecutableImage> images,
+                                                           const CodeSymbols& symbols) {
   auto executable = std::make_shared<CpuExecutable>(device);
   std::vector<CodeBlock> blocks;
   for (const ExecutableImage& image : images) {
@@ -92,10 +93,14 @@ Result<std::shared_ptr<CpuExecutable>> CpuExecutable::load(DeviceId device, cons
   }
   executable->code_ = *std::move(code);
   auto offset = offsets.begin();
+  std::vector<CodePlace> places;
   for (const ExecutableImage& image : images) {
     const bool has_code = image.format == ImageFormat::kHostCode;
-    executable->kernels_.push_back(loaded(image, has_code ? executable->code_.data() + *offset++ : nullptr));
+    const std::byte* code = has_code ? executable->code_.data() + *offset++ : nullptr;
+    executable->kernels_.push_back(loaded(image, code));
+    if (has_code && symbols.any()) places.push_back({image.info.name, code, image.code_bytes});
   }
+  MILLRACE_TRY_ASSIGN(executable->debugged_, announce_code(places, symbols));
   return executable;
 }
 

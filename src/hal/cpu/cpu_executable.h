@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hal/cpu/code_loader.h"
+#include "hal/cpu/code_symbols.h"
 #include "millrace/hal/executable.h"
 #include "millrace/hal/target_spec.h"
 
@@ -35,9 +36,11 @@ struct LoadedKernel {
 
 class CpuExecutable final : public Executable {
  public:
-  /// Fails naming the kernel whose image is damaged or is above level `best`.
+  /// Fails naming the kernel whose image is damaged or is above level `best`. The tools of `symbols` learn where the
+  /// kernels are.
   static Result<std::shared_ptr<CpuExecutable>> load(DeviceId device, const TargetSpec& best,
-                                                     std::span<const ExecutableImage> images);
+                                                     std::span<const ExecutableImage> images,
+                                                     const CodeSymbols& symbols = {});
 
   explicit CpuExecutable(DeviceId device) : Executable(device) {}
   std::size_t num_kernels() const override { return kernels_.size(); }
@@ -46,7 +49,8 @@ class CpuExecutable final : public Executable {
   const LoadedKernel& kernel(KernelIndex kernel) const { return kernels_[kernel]; }
 
  private:
-  MappedCode code_;  // of all kernels
+  MappedCode code_;                         // of all kernels
+  std::shared_ptr<DebuggedCode> debugged_;  // ends before the code is unmapped
   IdVector<KernelIndex, LoadedKernel> kernels_;
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
+#include "jit/algorithms/traffic.h"
 #include "jit/ir/touched_bytes.h"
 
 namespace millrace {
@@ -92,9 +93,10 @@ Status append_kernel(KernelSequence& sequence, const Kernel& kernel, std::vector
                      const Target& target, const LowerOptions& options) {
   MILLRACE_TRY_ASSIGN(PlanOutcome outcome, plan_kernel(kernel, target, options.compile));
   const auto* nest = std::get_if<LoopKernel>(&kernel);
+  std::vector<BufferTraffic> traffic = traffic_of(kernel, outcome.kernel.info);
   sequence.kernels.push_back({std::move(outcome.kernel), std::move(buffers),
                               nest != nullptr ? touched_bytes(*nest) : std::vector<std::optional<ByteRange>>(),
-                              std::move(outcome.refusals)});
+                              std::move(outcome.refusals), std::move(traffic)});
   return {};
 }
 

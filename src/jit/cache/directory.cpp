@@ -61,11 +61,6 @@ void make_directories(const std::string& path) {
   mkdir(path.c_str(), S_IRWXU);
 }
 
-bool is_key(std::string_view name) {
-  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  return name.size() == kKeyDigits && std::ranges::all_of(name, is_digit);
-}
-
 struct Entry {
   std::string name;
   std::uint64_t size_bytes = 0;
@@ -79,7 +74,7 @@ std::vector<Entry> remove_leftovers(DIR* directory) {
   while (const dirent* found = readdir(directory)) {
     const std::string_view name = found->d_name;
     const bool is_temporary = is_replacement_name(name);
-    if (!is_temporary && !is_key(name)) continue;
+    if (!is_temporary && !is_cache_key(name)) continue;
     struct stat info{};
     if (fstatat(dirfd(directory), found->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (!S_ISREG(info.st_mode)) continue;
@@ -98,6 +93,11 @@ bool is_older(const Entry& a, const Entry& b) {
 }
 
 }  // namespace
+
+bool is_cache_key(std::string_view name) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return name.size() == kKeyDigits && std::ranges::all_of(name, is_digit);
+}
 
 void trim_cache_directory(const std::string& path, std::uint64_t max_bytes) {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(path.c_str()), closedir);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace millrace {
@@ -21,6 +22,9 @@ struct CacheFile {
   bool is_rejected = false;
   std::optional<std::vector<std::byte>> content = {};
 };
+
+/// Whether a file of that name is an entry.
+bool is_cache_key(std::string_view name);
 
 /// Cleans a cache directory. Removes temporaries whose writers left them more than an hour ago, entries that are too
 /// long, and, if the others exceed `max_bytes` (0: no limit), the least recently used ones. Touches nothing else in the

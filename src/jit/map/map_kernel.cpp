@@ -150,7 +150,19 @@ bool halve_lanes(const LoopKernel&, Tiling& tiling) {
 /// Tried in this order, the least costly at run time first. A step that saves less than a tenth is rejected.
 constexpr CutDown kCutDowns[] = {loop_over_cells, halve_tile, halve_lanes};
 
-Result<MachineKernel> map_short_kernel(const LoopKernel& kernel, const TargetSpec& target) {
+/// A tile in the nest's own dims: "16 lanes x 4 along n, 6 rows along m".
+std::string tile_text(const Tiling& tiling, const LoopKernel& collapsed) {
+  const auto name = [&](std::uint32_t dim) { return dim < collapsed.domain.size() ? collapsed.domain[dim].name : "-"; };
+  std::string text = fmt::format("{} lane{}", tiling.lanes, tiling.lanes == 1 ? "" : "s");
+  if (tiling.vector_unroll > 1) text += fmt::format(" x {}", tiling.vector_unroll);
+  text += fmt::format(" along {}", name(tiling.vector_dim));
+  if (tiling.row_unroll > 1) text += fmt::format(", {} rows along {}", tiling.row_unroll, name(tiling.row_dim));
+  if (tiling.loops_epilogue) text += ", epilogue in a loop";
+  if (tiling.turns_loads) text += ", loads transposed in registers";
+  return text;
+}
+
+Result<DescribedKernel> map_short_kernel(const LoopKernel& kernel, const TargetSpec& target) {
   Tiling tiling = choose_tiling(kernel, target);
   MILLRACE_TRY_ASSIGN(MachineKernel mapped, map_kernel(kernel, target, tiling));
   std::int64_t instructions = estimate_instructions(mapped, target);
@@ -166,7 +178,22 @@ Result<MachineKernel> map_short_kernel(const LoopKernel& kernel, const TargetSpe
       instructions = left;
     }
   }
-  return mapped;
+  return DescribedKernel{
+      std::move(mapped),
+      fmt::format("{}, {} points per group", tile_text(tiling, collapse_dims(kernel)), tiling.points_per_group)};
+}
+
+std::string describe(const GpuMapping& mapping, const LoopKernel& collapsed) {
+  std::string text = fmt::format("{} per thread; threads:", tile_text(mapping.tile, collapsed));
+  for (const ThreadDim& dim : mapping.threads) {
+    text += fmt::format(" {} along {},", dim.threads, collapsed.domain[dim.dim].name);
+  }
+  text += fmt::format(" of {} per workgroup", mapping.workgroup_size);
+  if (mapping.staged_points > 0) {
+    text += fmt::format("; operands staged in workgroup memory, {} points of {} at a time", mapping.staged_points,
+                        collapsed.domain[mapping.staged_dim].name);
+  }
+  return text;
 }
 
 }  // namespace
@@ -178,11 +205,17 @@ std::string to_text(const Tiling& tiling) {
                      tiling.loops_tail_stores ? ", tail stores in a loop" : "");
 }
 
-Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target) {
+Result<DescribedKernel> map_and_describe(const LoopKernel& kernel, const TargetSpec& target) {
   if (!target.is_gpu()) return map_short_kernel(kernel, target);
   MILLRACE_TRY(verify(kernel));
   const LoopKernel collapsed = collapse_dims(kernel);
-  return map_gpu_kernel(collapsed, target, choose_gpu_mapping(collapsed, target));
+  const GpuMapping mapping = choose_gpu_mapping(collapsed, target);
+  return DescribedKernel{map_gpu_kernel(collapsed, target, mapping), describe(mapping, collapsed)};
+}
+
+Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target) {
+  MILLRACE_TRY_ASSIGN(DescribedKernel described, map_and_describe(kernel, target));
+  return std::move(described.kernel);
 }
 
 Result<MachineKernel> map_kernel(const LoopKernel& kernel, const TargetSpec& target, const Tiling& tiling) {

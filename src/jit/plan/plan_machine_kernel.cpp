@@ -21,8 +21,11 @@ MachineKernel as_code(MachineKernel kernel) {
 
 Result<PlannedKernel> plan_machine_kernel(const Kernel& kernel, const TargetSpec& spec, std::string_view generator) {
   MachineKernel machine;
+  std::string mapping;
   if (const auto* loop = std::get_if<LoopKernel>(&kernel)) {
-    MILLRACE_TRY_ASSIGN(machine, map_kernel(*loop, spec));
+    MILLRACE_TRY_ASSIGN(DescribedKernel described, map_and_describe(*loop, spec));
+    machine = std::move(described.kernel);
+    mapping = std::move(described.mapping);
   } else if (const auto* given = std::get_if<MachineKernel>(&kernel)) {
     machine = *given;
   } else {
@@ -44,6 +47,7 @@ Result<PlannedKernel> plan_machine_kernel(const Kernel& kernel, const TargetSpec
   planned.info.workgroup_size = machine.workgroup_size;
   planned.key_text = to_text(as_code(machine));
   planned.mapped = std::move(machine);
+  planned.mapping = std::move(mapping);
   return planned;
 }
 

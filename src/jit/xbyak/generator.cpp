@@ -120,6 +120,7 @@ class XbyakGenerator final : public KernelCompiler {
       MILLRACE_TRY(emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa).status());
     }
     planned.mapped = std::move(collapsed);
+    planned.mapping = describe(design.blocking);
     return planned;
   }
 
@@ -145,6 +146,14 @@ class XbyakGenerator final : public KernelCompiler {
     const auto& loop = std::get<LoopKernel>(planned.mapped);
     MILLRACE_TRY_ASSIGN(const GemmDesign design, design_gemm(loop, spec));
     return emit_gemm_image(design.problem, design.blocking, design.epilogue, spec.isa);
+  }
+
+  static std::string describe(const GemmBlocking& blocking) {
+    std::string text =
+        fmt::format("tiles of {} rows x {} vectors of {} lanes, {} x {} tiles per group", blocking.tiles.largest(),
+                    blocking.panels.largest(), blocking.lanes, blocking.tiles_per_group, blocking.panels_per_group);
+    if (blocking.k_blocks.parts > 1) text += fmt::format(", k in {} blocks", blocking.k_blocks.parts);
+    return text + (blocking.pack_b ? ", panels packed" : "");
   }
 
   static KernelInfo describe(const LoopKernel& kernel, const MemoryPlan& memory) {

@@ -140,6 +140,10 @@ Result<KernelSequence> lower_scatter_lines(const KernelRequest& request, const T
   MILLRACE_TRY(append_kernel(sequence, ScatterBuilder(scatter, target.spec()).run(), operands_then_results(3, 1),
                              target, options));
   const bool computes = scatter.combine && is_float(scatter.input.type.dtype);
+  // Beside the copy, the kernel reads back what it combines with an update.
+  const SizeExpr updates = size_bytes(scatter.updates.type);
+  sequence.kernels.back().traffic[3] = {scatter.combine ? min(updates, size_bytes(scatter.result.type)) : SizeExpr(0),
+                                        std::nullopt};
   sequence.kernels.back().kernel.flops = computes ? scatter.updates.type.shape.num_elements() : SizeExpr(0);
   return sequence;
 }

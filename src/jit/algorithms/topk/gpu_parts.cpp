@@ -217,6 +217,8 @@ Result<KernelSequence> lower_gpu_topk_parts(const KernelRequest& request, const 
   of_merge.insert(of_merge.end(), results.begin(), results.end());
   MILLRACE_TRY(append_kernel(sequence, kernel(TopKPart::kPart), std::move(of_part), target, options));
   MILLRACE_TRY(append_kernel(sequence, kernel(TopKPart::kMerge), std::move(of_merge), target, options));
+  // The merge looks up the values of its results alone.
+  if (sort.values) sequence.kernels.back().traffic[0].read_bytes = size_bytes(sort.values->type);
   return sequence;
 }
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "millrace/base/status.h"
+
+namespace millrace {
+
+// What is in a directory of a KernelCache, for tools.
+
+/// A file of the directory. One that no cache of this build would take has a problem, and the rest of it is empty.
+struct CachedKernel {
+  std::string key = {};  // its name
+  std::uint64_t size_bytes = 0;
+  std::time_t used = 0;                                // last, to a day
+  std::string name = {}, target = {}, generator = {};  // of the kernel; of a GPU's program, of the first kernel in it
+  std::string problem = {};
+};
+
+/// The kernels, the last used first. A directory that does not exist has none. Fails if it cannot be listed.
+Result<std::vector<CachedKernel>> list_cached_kernels(const std::string& directory);
+
+/// Removes the least recently used kernels beyond `max_bytes`, and leftovers of killed writers.
+void prune_cached_kernels(const std::string& directory, std::uint64_t max_bytes);
+
+}  // namespace millrace

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/text/read_called.h"
+
+#include <fmt/format.h>
+
+#include "base/text/near_name.h"
+
+namespace millrace {
+
+Result<Called> read_called(TextReader& text) {
+  const std::size_t begin = text.position();
+  const std::string_view name = text.take_name();
+  for (const Op op : kAllOps) {
+    if (to_text(op) == name) return Called{name, op};
+  }
+  if (const CompositeRow* composite = find_composite(name)) return Called{name, {}, composite};
+  NearName near(name);
+  for (const Op op : kAllOps) near.consider(to_text(op));
+  consider_composites(near);
+  text.move_to(begin);
+  return text.unexpected("expected an op, 'constant' or 'kernel'; " + near.remedy("'millrace ops' lists the ops"));
+}
+
+Result<KernelNode> read_kernel(TextReader& text, const std::vector<CustomKernel>& kernels) {
+  const std::size_t begin = text.position();
+  MILLRACE_TRY_ASSIGN(const std::string name, text.read_name("expected the kernel's name; write it"));
+  NearName near(name);
+  const CustomKernel* found = nullptr;
+  for (const CustomKernel& kernel : kernels) {
+    near.consider(kernel.name);
+    if (kernel.name != name) continue;
+    if (found != nullptr && kernel != *found) {
+      return text.error(begin, fmt::format("found kernel {}, expected one of that name in ParseOptions::kernels, "
+                                           "which has two; rename one",
+                                           string_text(name)));
+    }
+    found = &kernel;
+  }
+  if (found != nullptr) return KernelNode{*found};
+  return text.error(begin, fmt::format("found kernel {}, expected one that the application gives as "
+                                       "ParseOptions::kernels; {}",
+                                       string_text(name), near.remedy("give it there, or use ops alone")));
+}
+
+}  // namespace millrace

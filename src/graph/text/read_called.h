@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/text/reader.h"
+#include "graph/text/composites.h"
+#include "millrace/graph/graph.h"
+
+namespace millrace {
+
+/// What computes a node, or several.
+struct Called {
+  std::string_view name;
+  Op op{};
+  const CompositeRow* composite = nullptr;  // in place of the op
+};
+/// Reads the name of an op or a composite. The error suggests the nearest of both.
+Result<Called> read_called(TextReader&);
+
+/// Reads the name behind "kernel", which must be that of one of `kernels`.
+Result<KernelNode> read_kernel(TextReader&, const std::vector<CustomKernel>& kernels);
+
+}  // namespace millrace

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "millrace/graph/graph.h"
+
+namespace millrace {
+
+/// Those missing from `order` come first, in their old order.
+Graph reorder_nodes(Graph, const std::vector<NodeId>& order);
+
+}  // namespace millrace

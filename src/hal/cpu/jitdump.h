@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "hal/cpu/code_symbols.h"
+
+namespace millrace {
+
+/// Appends to a file that only this user can write, and that is not a link: its name can be guessed.
+Status append_private_file(const std::string& path, std::span<const std::byte>);
+
+/// Appends a record per kernel to this process' jit-PID.dump. The first call creates the file and maps a page of it,
+/// which tells perf its name. Calls must take turns. Source: tools/perf/Documentation/jitdump-specification.txt in
+/// Linux.
+Status append_to_jitdump(std::span<const CodePlace>);
+
+}  // namespace millrace

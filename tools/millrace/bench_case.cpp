@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/millrace/bench_case.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "millrace/base/printable.h"
+#include "millrace/graph/program_variant.h"
+#include "millrace/graph/schedule_statistics.h"
+#include "millrace/hal/device.h"
+#include "tools/millrace/dims.h"
+#include "tools/millrace/step_cost.h"
+
+namespace millrace::tool {
+namespace {
+
+/// So many that branches and small caches do not learn one input.
+constexpr std::size_t kNumInputs = 16;
+
+double number(const SizeExpr& size, const SymbolValues& symbols) {
+  const Result<std::int64_t> value = size.evaluate(symbols);
+  return value.ok() ? static_cast<double>(*value) : 0.0;
+}
+
+/// A compiled case, and when its kernels ran.
+struct CompiledCase {
+  CompiledCase(std::shared_ptr<BenchGraph> shared, Program compiled, Session made)
+      : graph(std::move(shared)), program(std::move(compiled)), session(std::move(made)) {}
+
+  Status run(std::size_t number) {
+    const BenchGraph::Run& run = *graph->runs[number % graph->runs.size()];
+    return session.run(run.inputs, run.outputs, run.arguments.bind_dims());
+  }
+
+  /// The seconds of a command in a measured run. Runs that one row made serve the others.
+  Result<double> seconds_of(std::size_t command, std::size_t run_number) {
+    while (samples.size() <= run_number) {
+      SubmissionTimes measured;
+      session.measure(&measured);
+      const Status status = run(samples.size());
+      session.measure(nullptr);
+      if (!status.ok()) return status;
+      std::vector<double> seconds(program.lowered().commands.commands.size());
+      for (const CommandTime& time : measured.commands) {
+        seconds[time.command] = static_cast<double>(time.end_ns - time.begin_ns) * 1e-9;
+      }
+      samples.push_back(std::move(seconds));
+    }
+    return samples[run_number][command];
+  }
+
+  std::shared_ptr<BenchGraph> graph;
+  Program program;
+  Session session;
+  SubmissionTimes times;                     // of the last run, where the device has a clock of its own
+  std::vector<std::vector<double>> samples;  // per measured run, of each command
+  double last_seconds = 0;                   // of the last kernel that a row asked for
+};
+
+void add_cost(Measurement& measurement, const StepCost& cost, const SymbolValues& symbols) {
+  measurement.bytes += number(cost.bytes_read + cost.bytes_written, symbols);
+  measurement.flops += cost.flops ? number(*cost.flops, symbols) : 0;
+}
+
+void add_statistics(Measurement& measurement, const ScheduleStatistics& found) {
+  const auto add = [&](const char* name, auto number) {
+    measurement.counters.emplace_back(name, static_cast<double>(number));
+  };
+  add("dispatches", found.num_dispatches);
+  add("copies", found.num_copies);
+  add("barriers", found.num_barriers);
+  add("waits", found.num_waits);
+  if (found.peak_bytes) add("peak_bytes", *found.peak_bytes);
+  if (found.lower_bound_bytes) add("lower_bound_bytes", *found.lower_bound_bytes);
+  add("constant_bytes", found.constant_bytes);
+}
+
+/// "xbyak, llvm": those that made the kernels.
+std::string generators_text(const Schedule& schedule) {
+  std::set<std::string> used;
+  for (const PlannedKernel& kernel : schedule.kernels) used.insert(kernel.generator);
+  std::string text;
+  for (const std::string& name : used) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+MeasuredFacts facts_of(const CompiledCase& compiled, const BenchCase& bench) {
+  const Program& program = compiled.program;
+  MeasuredFacts facts{.file = shown_file(compiled.graph->file),
+                      .graph = printable(program.lowered().dispatch.graph.name),
+                      .device = bench.arguments.target,
+                      .target = program.variants().front().target.to_text(),
+                      .generator = generators_text(program.lowered().schedule)};
+  for (const auto& [name, value] : compiled.graph->runs[0]->arguments.symbols) facts.dims.emplace_back(name, value);
+  return facts;
+}
+
+/// The row of the whole graph.
+Measurement whole(const std::shared_ptr<CompiledCase>& compiled, const BenchCase& bench) {
+  const Schedule& schedule = compiled->program.lowered().schedule;
+  const SymbolValues& symbols = compiled->graph->runs[0]->arguments.symbols;
+  Measurement row{.name = bench.name, .facts = facts_of(*compiled, bench)};
+  if (compiled->program.device()->info().finishes_inline) {
+    row.run = [compiled](std::size_t number) { return compiled->run(number); };
+  } else {
+    row.run = [compiled](std::size_t number) {
+      compiled->session.measure(&compiled->times);
+      return compiled->run(number);
+    };
+    row.seconds = [compiled] {
+      const std::vector<CommandTime>& commands = compiled->times.commands;
+      return commands.empty() ? 0 : static_cast<double>(commands.back().end_ns) * 1e-9;
+    };
+  }
+  for (const Step& step : schedule.steps) add_cost(row, cost_of(step, symbols), symbols);
+  add_statistics(row, measure_schedule(schedule, symbols));
+  return row;
+}
+
+/// The row of one command. Each of its iterations is a run of the whole graph, in which the command is timed.
+Measurement single(const std::shared_ptr<CompiledCase>& compiled, const BenchCase& bench, const Step& step,
+                   std::size_t command, std::int64_t iterations) {
+  const Schedule& schedule = compiled->program.lowered().schedule;
+  Measurement row{.name = fmt::format("{}/{}", bench.name, printable(step.name)),
+                  .facts = facts_of(*compiled, bench),
+                  .run =
+                      [compiled, command](std::size_t number) {
+                        const Result<double> seconds = compiled->seconds_of(command, number);
+                        if (seconds.ok()) compiled->last_seconds = *seconds;
+                        return seconds.status();
+                      },
+                  .seconds = [compiled] { return compiled->last_seconds; },
+                  .iterations = iterations};
+  const SymbolValues& symbols = compiled->graph->runs[0]->arguments.symbols;
+  row.facts.generator = step.kernel ? schedule.kernels[*step.kernel].generator : "";
+  add_cost(row, cost_of(step, symbols), symbols);
+  return row;
+}
+
+/// So many runs as take `seconds`, by how long a warm one takes.
+Result<std::int64_t> count_runs(CompiledCase& compiled, double seconds) {
+  const auto begin = std::chrono::steady_clock::now();
+  MILLRACE_TRY(compiled.run(1));
+  const double once = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  constexpr double kLeast = 10, kMost = 10000;  // of whose times there is memory
+  return static_cast<std::int64_t>(std::clamp(std::ceil(seconds / std::max(once, 1e-9)), kLeast, kMost));
+}
+
+/// Those that name something which the graph has; the others are another graph's.
+InputArguments own_arguments(const Graph& graph, const std::map<std::string, Dim>& symbols,
+                             const InputArguments& arguments) {
+  InputArguments own;
+  const auto is_input = [&](const std::string& name) {
+    return std::ranges::any_of(graph.inputs,
+                               [&](NodeId id) { return std::get<InputNode>(graph.nodes[id].what).name == name; });
+  };
+  for (const std::string& input : arguments.inputs) {
+    if (is_input(split_assignment(input).name)) own.inputs.push_back(input);
+  }
+  for (const std::string& dim : arguments.dims) {
+    if (symbols.contains(split_assignment(dim).name)) own.dims.push_back(dim);
+  }
+  return own;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<BenchGraph>> make_bench_graph(const GraphArguments& arguments, const InputArguments& inputs,
+                                                     bool is_alone) {
+  auto bench = std::make_shared<BenchGraph>();
+  bench->file = arguments.file;
+  MILLRACE_TRY_ASSIGN(bench->graph, read_graph(arguments));
+  MILLRACE_TRY_ASSIGN(const auto symbols, collect_symbols(bench->graph));
+  bench->own = is_alone ? inputs : own_arguments(bench->graph, symbols, inputs);
+  MILLRACE_TRY_ASSIGN(const RunMaker maker, RunMaker::create(bench->graph, bench->own, kNumInputs));
+  for (std::size_t i = 0; i < kNumInputs; ++i) {
+    bench->runs.push_back(std::make_unique<BenchGraph::Run>(maker.make(i * 1000)));
+  }
+  return bench;
+}
+
+Result<std::vector<Measurement>> make_measurements(const std::shared_ptr<BenchGraph>& graph, const BenchCase& bench) {
+  MILLRACE_TRY_ASSIGN(Program program, compile_graph(Graph(graph->graph), bench.arguments));
+  MILLRACE_TRY_ASSIGN(Session session, Session::create(program));
+  const auto compiled = std::make_shared<CompiledCase>(graph, std::move(program), std::move(session));
+  MILLRACE_TRY(compiled->run(0));
+  std::vector<Measurement> rows = {whole(compiled, bench)};
+  if (!bench.has_kernels) return rows;
+  MILLRACE_TRY_ASSIGN(const std::int64_t iterations, count_runs(*compiled, bench.min_seconds));
+  const LoweredGraph& lowered = compiled->program.lowered();
+  const std::vector<const Step*> steps = steps_of_commands(lowered);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] != nullptr) rows.push_back(single(compiled, bench, *steps[i], i, iterations));
+  }
+  return rows;
+}
+
+}  // namespace millrace::tool

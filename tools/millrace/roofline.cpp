@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/millrace/roofline.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <immintrin.h>
+#include <vector>
+
+namespace millrace::tool {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The least seconds of a call, over several for about `seconds` in all: others may run on this machine.
+template <class F>
+double least_seconds(double seconds, F&& call) {
+  double least = 1e9, sum = 0;
+  for (int i = 0; i < 5 || sum < seconds; ++i) {
+    const Clock::time_point begin = Clock::now();
+    call();
+    const double took = std::chrono::duration<double>(Clock::now() - begin).count();
+    least = std::min(least, took);
+    sum += took;
+  }
+  return least;
+}
+
+constexpr int kTurns = 20000;
+constexpr int kChains = 12;  // more than latency times throughput of any FMA unit
+
+// A chain of FMAs per accumulator, which the asm keeps in registers and keeps the compiler from folding.
+__attribute__((target("avx512f"))) void multiply_add_avx512() {
+  __m512 sums[kChains];
+  const __m512 factor = _mm512_set1_ps(0.5f), term = _mm512_set1_ps(1);
+  for (__m512& sum : sums) sum = term;
+  for (int i = 0; i < kTurns; ++i) {
+    for (__m512& sum : sums) {
+      sum = _mm512_fmadd_ps(sum, factor, term);
+      asm volatile("" : "+v"(sum));
+    }
+  }
+}
+__attribute__((target("avx2,fma"))) void multiply_add_avx2() {
+  __m256 sums[kChains];
+  const __m256 factor = _mm256_set1_ps(0.5f), term = _mm256_set1_ps(1);
+  for (__m256& sum : sums) sum = term;
+  for (int i = 0; i < kTurns; ++i) {
+    for (__m256& sum : sums) {
+      sum = _mm256_fmadd_ps(sum, factor, term);
+      asm volatile("" : "+x"(sum));
+    }
+  }
+}
+void multiply_add_baseline() {
+  __m128 sums[kChains];
+  const __m128 factor = _mm_set1_ps(0.5f), term = _mm_set1_ps(1);
+  for (__m128& sum : sums) sum = term;
+  for (int i = 0; i < kTurns; ++i) {
+    for (__m128& sum : sums) {
+      sum = _mm_add_ps(_mm_mul_ps(sum, factor), term);
+      asm volatile("" : "+x"(sum));
+    }
+  }
+}
+
+// These read every cache line whole.
+__attribute__((target("avx2"))) void read_all_avx2(const std::vector<std::byte>& bytes) {
+  __m256i parts[4] = {};
+  for (std::size_t at = 0; at + 128 <= bytes.size(); at += 128) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      parts[i] =
+          _mm256_xor_si256(parts[i], _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes.data() + at) + i));
+    }
+  }
+  for (__m256i& part : parts) asm volatile("" : "+x"(part));
+}
+void read_all_baseline(const std::vector<std::byte>& bytes) {
+  __m128i parts[4] = {};
+  for (std::size_t at = 0; at + 64 <= bytes.size(); at += 64) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      parts[i] = _mm_xor_si128(parts[i], _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data() + at) + i));
+    }
+  }
+  for (__m128i& part : parts) asm volatile("" : "+x"(part));
+}
+
+}  // namespace
+
+double Roofline::peak_flops() {
+  if (peak_flops_ > 0) return peak_flops_;
+  constexpr double kSeconds = 0.02;
+  const auto flops_of = [](int lanes, double seconds) { return 2.0 * kTurns * kChains * lanes / seconds; };
+  switch (level_) {
+    case IsaLevel::kAvx512:
+      return peak_flops_ = flops_of(16, least_seconds(kSeconds, multiply_add_avx512));
+    case IsaLevel::kAvx2:
+      return peak_flops_ = flops_of(8, least_seconds(kSeconds, multiply_add_avx2));
+    case IsaLevel::kBaseline:
+      return peak_flops_ = flops_of(4, least_seconds(kSeconds, multiply_add_baseline));
+  }
+  return peak_flops_;
+}
+
+double Roofline::bytes_per_second(double bytes) {
+  constexpr double kLeast = 4096, kMost = 256 << 20, kSeconds = 0.02;
+  const std::size_t size = std::bit_ceil(static_cast<std::size_t>(std::clamp(bytes, kLeast, kMost)));
+  double& known = bandwidths_[size];
+  if (known > 0) return known;
+  std::vector<std::byte> memory(size, std::byte{1});
+  const std::size_t half = size / 2;
+  // Small sizes are repeated, so that the clock does not count.
+  const std::size_t turns = std::max<std::size_t>(1, (std::size_t{1} << 20) / size);
+  const auto read_all = level_ == IsaLevel::kBaseline ? read_all_baseline : read_all_avx2;
+  const double reading = least_seconds(kSeconds, [&] {
+    for (std::size_t i = 0; i < turns; ++i) read_all(memory);
+  });
+  const double copying = least_seconds(kSeconds, [&] {
+    for (std::size_t i = 0; i < turns; ++i) {
+      std::memcpy(memory.data(), memory.data() + half, half);
+      asm volatile("" : : "r"(memory.data()) : "memory");
+    }
+  });
+  return known = static_cast<double>(size * turns) / std::min(reading, copying);
+}
+
+}  // namespace millrace::tool
