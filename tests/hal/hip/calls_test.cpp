@@ -6,7 +6,7 @@
 
 #include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
-#include "tests/hal/hip/standin.h"
+#include "tests/hip_standin/standin.h"
 
 namespace millrace {
 namespace {

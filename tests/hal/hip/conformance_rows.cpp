@@ -7,7 +7,7 @@
 #include "hal/hip/hip_runtime.h"
 #include "millrace/hal/hip_device.h"
 #include "tests/hal/conformance/hip_devices.h"
-#include "tests/hal/hip/standin.h"
+#include "tests/hip_standin/standin.h"
 
 namespace millrace {
 namespace {

@@ -10,7 +10,7 @@
 #include "hal/hip/hip_runtime.h"
 #include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
-#include "tests/hal/hip/standin.h"
+#include "tests/hip_standin/standin.h"
 #include "tests/hip_standin/hip_calls.h"
 
 namespace millrace {

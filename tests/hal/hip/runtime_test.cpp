@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/hal/driver.h"
-#include "tests/hal/hip/standin.h"
+#include "tests/hip_standin/standin.h"
 
 namespace millrace {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/hal/hip/standin.h"
+#include "tests/hip_standin/standin.h"
 
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
