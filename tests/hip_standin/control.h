@@ -120,6 +120,10 @@ class Control {
 using ControlFunction = Control* (*)();
 inline constexpr char kControlName[] = "millrace_hip_standin";
 
+/// The files of its variants: one with every entry point; one with those alone without which the driver opens none, as
+/// an old runtime; one with not even all of these.
+extern const char kLibrary[], kRequiredLibrary[], kLackingLibrary[];
+
 /// The stand-in of the library at `path`, which stays open. Aborts if there is none.
 Control& open_control(const char* path);
 

@@ -8,6 +8,12 @@
 
 namespace millrace {
 
+hip_standin::Options two_architectures(std::uint64_t seed) {
+  return {.devices = {{.architecture = "gfx1100"}, {.architecture = "gfx90a:sramecc+:xnack-"}},
+          .seed = seed,
+          .eagerness = hip_standin::Eagerness::kMixed};
+}
+
 HipStandin::HipStandin(const hip_standin::Options& options, const char* library)
     : control(hip_standin::open_control(library)), variant(library) {
   control.reset(options);
@@ -29,7 +35,7 @@ Result<std::shared_ptr<HipDevice>> HipStandin::open(HipDeviceOptions options) co
   return create_hip_device(options);
 }
 
-std::string HipStandin::library() { return MILLRACE_HIP_STANDIN; }
+std::string HipStandin::library() { return hip_standin::kLibrary; }
 
 std::string HipStandin::spec(std::string_view rest) { return "hip:library=" + library() + std::string(rest); }
 

@@ -38,9 +38,7 @@ class HipDevices {
   }
 
  private:
-  HipStandin standin_{{.devices = {{.architecture = "gfx1100"}, {.architecture = "gfx90a:sramecc+:xnack-"}},
-                       .seed = 7,
-                       .eagerness = hip_standin::Eagerness::kMixed}};
+  HipStandin standin_{two_architectures(7)};
   std::map<std::string, std::shared_ptr<HipDevice>> by_gfx_;
 };
 
