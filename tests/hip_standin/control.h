@@ -19,6 +19,7 @@ struct DeviceOptions {
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
   std::uint32_t max_grid_x = 0x7fff'ffff;  // workgroups; a launch may have at most 2^32 - 1 threads besides
   bool has_memory_pools = true;
+  bool pools_wait = true;  // an allocation waits for the releases that are queued before it fails
 };
 
 /// When commands run, apart from calls that wait for them. Each order that streams and events allow may come about, by

@@ -188,28 +188,6 @@ TEST_CASE("hip: work that waits for the host does not run into the time limit") 
   CHECK(done->wait(1, 10s).ok());
 }
 
-TEST_CASE("hip: memory that runs out is told with what was asked for and what is free") {
-  for (const bool has_pools : {true, false}) {
-    HipStandin standin({.devices = {{.memory_bytes = 1 << 20, .has_memory_pools = has_pools}}});
-    const auto device = standin.open().value();
-    const auto half = device->allocate(1 << 19).value();
-    const Status status = device->allocate((1 << 19) + 1).status();
-    CHECK(status.code() == StatusCode::kResourceExhausted);
-    CHECK(status.message() ==
-          std::string("allocate: 524289 bytes of device 'hip:0', which has 524288 of 1048576 free: ") +
-              (has_pools ? "hipMallocFromPoolAsync" : "hipMalloc") +
-              " failed with hipErrorOutOfMemory; free memory, or ask for less");
-    CHECK(device->allocate(1 << 18).ok());
-  }
-}
-
-TEST_CASE("hip: memory that is kept for later is given back before an allocation fails") {
-  HipStandin standin({.devices = {{.memory_bytes = 1 << 20, .has_memory_pools = false}}});
-  const auto device = standin.open().value();
-  for (const std::size_t size : {100'000u, 120'000u}) CHECK(device->allocate(size).ok());
-  CHECK(device->allocate(1 << 20).ok());
-}
-
 TEST_CASE("hip: code that the runtime refuses is told by kernel, device and reason") {
   HipStandin standin({.devices = {{.architecture = "gfx1100"}}});
   const auto device = standin.open().value();
