@@ -11,6 +11,7 @@ set(needs_llvm
   "graph/(cliff|compile_threads|constants|extreme_sizes|gpu_bound_sizes|gpu_rows|long_bodies|many_nodes|out_of_memory)_test.cpp"
   "graph/(lower_graph|measure|networks|order_failures|own_kernels|program_text|run_bool|run_session|run|targets)_test.cpp"
   "graph/(isa_(arguments|division|mutation)|mutate_schedule|packing_bars|place_parts|schedule_order)_test.cpp"
+  "graph/far_programs.cpp"
   "graph/(far_programs|far_session|runs_in_flight|threads|topk_indices|topk_subsets|value_names|wrong_index)_test.cpp")
 list(JOIN needs_llvm "|" needs_llvm)
 
