@@ -33,6 +33,11 @@ Status require_known_generator(const Context& context, const std::string& forced
                                forced, known.empty() ? "none" : known));
 }
 
+/// A target's message names the target, which is not what the caller asked for.
+Status about_device(const Device& device, const Status& status) {
+  return {status.code(), fmt::format("compile for device '{}': {}", device.name(), status.message())};
+}
+
 /// CompileOptions::targets without repetitions; if empty, the best target that the device runs. Fails if the device
 /// runs none of them.
 Result<std::vector<Target>> find_targets(const CompileOptions& options, const Context& context, const Device& device) {
@@ -43,8 +48,9 @@ Result<std::vector<Target>> find_targets(const CompileOptions& options, const Co
     if (std::ranges::none_of(targets, is_known)) targets.push_back(std::move(target));
   }
   if (targets.empty()) {
-    MILLRACE_TRY_ASSIGN(Target best, context.target(device.targets().front().to_text()));
-    targets.push_back(std::move(best));
+    Result<Target> best = context.target(device.targets().front().to_text());
+    if (!best.ok()) return about_device(device, best.status());
+    targets.push_back(*std::move(best));
   }
   std::vector<TargetSpec> specs;
   for (const Target& target : targets) specs.push_back(target.spec());
