@@ -9,6 +9,7 @@
 #include "examples/digits/digit_network.h"
 #include "examples/digits/digit_set.h"
 #include "millrace/millrace.h"
+#include "tests/hip_standin/standin.h"
 #include "tests/support/reference_graph.h"
 #include "tests/support/round_trip.h"
 
@@ -120,7 +121,6 @@ TEST_CASE("a digit network whose weights are not there says so") {
   CHECK(graph.status().message() == missing.message());
 }
 
-#ifdef MILLRACE_HIP_STANDIN
 TEST_CASE("the digit network gives the same answers on the CPU, on a simulated GPU and through HIP") {
   const Safetensors file = Safetensors::read(kFile).value();
   digits::DigitSet digits = digits::read_test_split(file).value();
@@ -128,8 +128,8 @@ TEST_CASE("the digit network gives the same answers on the CPU, on a simulated G
   digits.pixels.resize(24 * 64);
   const Graph graph = digits::build_digit_network(file, 8).value();
   const Answers cpu = run_compiled(graph, digits, 8);
-  for (const char* device : {"sim:gfx1100", "hip:library=" MILLRACE_HIP_STANDIN}) {
-    CAPTURE(std::string(device));
+  for (const std::string& device : {std::string("sim:gfx1100"), HipStandin::spec()}) {
+    CAPTURE(device);
     const Answers gpu = run_compiled(graph, digits, 8, device);
     CHECK(gpu.classes == cpu.classes);
     float worst = 0;
@@ -139,4 +139,3 @@ TEST_CASE("the digit network gives the same answers on the CPU, on a simulated G
     CHECK(worst <= 1e-5f);
   }
 }
-#endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs on devices that do not address the host's memory: what they compute is what they compute on the host.
-#include "tests/support/far_programs.h"
+#include "tests/graph/far_programs.h"
 
 #include <algorithm>
 #include <array>

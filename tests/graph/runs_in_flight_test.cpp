@@ -8,7 +8,7 @@
 
 #include "millrace/hal/device.h"
 #include "millrace/millrace.h"
-#include "tests/support/far_programs.h"
+#include "tests/graph/far_programs.h"
 
 namespace millrace {
 namespace {

@@ -10,6 +10,7 @@
 #include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
+#include "tests/hip_standin/standin.h"
 #include "tests/support/difference.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/reference_graph.h"
@@ -44,7 +45,9 @@ TEST_CASE("one program runs on the device of each of its targets, and its values
   const Graph bound = bind_graph(selection(), {{"rows", 3}});
   const std::vector<reference::Tensor> inputs = test::random_inputs(bound, 1);
   const std::vector<reference::Tensor> expected = evaluate_graph(bound, inputs);
-  for (const char* device : {"cpu:baseline", "sim:gfx1100", "sim:gfx90a"}) {
+  const HipStandin standin;
+  for (const std::string& device :
+       {std::string("cpu:baseline"), std::string("sim:gfx1100"), std::string("sim:gfx90a"), HipStandin::spec()}) {
     CAPTURE(device);
     const Program there = program.on(test::test_context()->device(device).value()).value();
     const auto found = test::run_guarded(there, inputs);

@@ -7,11 +7,14 @@
 
 #include "millrace/graph/compile_report.h"
 #include "millrace/graph/lowered_graph.h"
+#include "millrace/graph/program_variant.h"
 #include "millrace/millrace.h"
+#include "tests/hip_standin/standin.h"
 #include "tests/reference/evaluate.h"
 #include "tests/support/op_driver.h"
 #include "tests/support/pairwise.h"
 #include "tests/support/run_graph.h"
+#include "tests/support/slice.h"
 
 namespace millrace {
 namespace {
@@ -76,7 +79,7 @@ void check_plan(const Program& program, const Variant& variant) {
   const auto num_external = std::ranges::count(resources, Lifetime::kExternal, &Resource::lifetime);
   CHECK(num_external == 1 + num_outputs);
   CHECK(resources.size() == static_cast<std::size_t>(num_external) + sequence.scratch.size());
-  const MemoryLimits limits = memory_limits(TargetSpec::parse(variant.device).value());
+  const MemoryLimits limits = memory_limits(program.variants()[0].target);
   for (const PlannedKernel& kernel : lowered.schedule.kernels) {
     CHECK(kernel.memory.workgroup_bytes <= limits.workgroup_bytes);
     CHECK(kernel.memory.private_bytes <= limits.private_bytes);
@@ -121,19 +124,23 @@ TEST_CASE("topk plans one dispatch for the results that are used, whatever the r
   }
 }
 
-TEST_CASE("topk on a GPU has kernels and memory for the results that are used alone, whichever two choices meet") {
+namespace {
+
+/// Choices of which any two meet in one; of these, those of the slice.
+void check_pairs(std::span<const std::string> devices, const test::Slice& slice = {.count = 1}) {
   constexpr std::int64_t kColumns[] = {200, 1003, 5000};
-  constexpr const char* kDevices[] = {"sim:gfx1100", "sim:gfx90a"};
   const std::size_t counts[] = {std::size(kAllDTypes), 3, 3, 2, 2, std::size(kEveryK), std::size(kColumns),
-                                std::size(kDevices)};
+                                devices.size()};
+  std::size_t number = 0;
   for (const std::vector<std::size_t>& choice : test::pairwise_rows(counts)) {
+    if (!slice.has(number++)) continue;
     const Variant variant{kAllDTypes[choice[0]],
                           static_cast<Sizes>(choice[1]),
                           static_cast<Used>(1 + choice[2]),
                           choice[3] == 0,
                           choice[4] == 0,
                           kColumns[choice[6]],
-                          kDevices[choice[7]]};
+                          devices[choice[7]]};
     const std::int64_t k = std::min(kEveryK[choice[5]], variant.columns);
     CAPTURE(variant.device);
     CAPTURE(std::string(to_text(variant.dtype)));
@@ -143,6 +150,21 @@ TEST_CASE("topk on a GPU has kernels and memory for the results that are used al
     if (k > 0 || variant.sizes == Sizes::kDynamicK) check_plan(program, variant);
     check_results(program, variant, k, keys_of(variant.dtype, variant.columns));
   }
+}
+
+}  // namespace
+
+TEST_CASE("topk on a GPU has kernels and memory for the results that are used alone, whichever two choices meet") {
+  check_pairs(std::vector<std::string>{"sim:gfx1100", "sim:gfx90a"});
+}
+
+TEST_CASE("topk through HIP has kernels and memory for the results that are used alone, whichever two choices meet") {
+  const HipStandin standin(two_architectures(2));
+  // A quarter at a time, where not all is asked for.
+  const test::Slice slice = test::tested_slice();
+  const std::size_t count = std::min<std::size_t>(slice.count, 4);
+  check_pairs(std::vector<std::string>{HipStandin::spec(",arch=gfx1100"), HipStandin::spec(",arch=gfx90a")},
+              {slice.index % count, count});
 }
 
 }  // namespace millrace

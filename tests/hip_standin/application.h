@@ -19,9 +19,7 @@ namespace millrace::hip_standin {
 /// A fresh stand-in. At its end there must be no finding and no live object.
 class Application {
  public:
-  explicit Application(const Options& options = {}) : control(open_control(MILLRACE_HIP_STANDIN)) {
-    control.reset(options);
-  }
+  explicit Application(const Options& options = {}) : control(open_control(kLibrary)) { control.reset(options); }
   Application(const Application&) = delete;
   Application& operator=(const Application&) = delete;
   ~Application() {
@@ -66,7 +64,7 @@ class Application {
   }
 
   Control& control;
-  hip::Calls hip = hip::open_calls(MILLRACE_HIP_STANDIN);
+  hip::Calls hip = hip::open_calls(kLibrary);
 };
 
 /// "0x7f0000001000", as findings write addresses.

@@ -19,6 +19,7 @@ struct DeviceOptions {
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
   std::uint32_t max_grid_x = 0x7fff'ffff;  // workgroups; a launch may have at most 2^32 - 1 threads besides
   bool has_memory_pools = true;
+  bool pools_wait = true;  // an allocation waits for the releases that are queued before it fails
 };
 
 /// When commands run, apart from calls that wait for them. Each order that streams and events allow may come about, by
@@ -119,6 +120,10 @@ class Control {
 /// What the library exports as "millrace_hip_standin".
 using ControlFunction = Control* (*)();
 inline constexpr char kControlName[] = "millrace_hip_standin";
+
+/// The files of its variants: one with every entry point; one with those alone without which the driver opens none, as
+/// an old runtime; one with not even all of these.
+extern const char kLibrary[], kRequiredLibrary[], kLackingLibrary[];
 
 /// The stand-in of the library at `path`, which stays open. Aborts if there is none.
 Control& open_control(const char* path);

@@ -72,9 +72,8 @@ TEST_CASE("errors have HIP's names") {
 }
 
 TEST_CASE("variants of the library lack optional entries, and a required one") {
-  const hip::Calls all = hip::open_calls(MILLRACE_HIP_STANDIN),
-                   required = hip::open_calls(MILLRACE_HIP_STANDIN_REQUIRED),
-                   lacking = hip::open_calls(MILLRACE_HIP_STANDIN_LACKING);
+  const hip::Calls all = hip::open_calls(kLibrary), required = hip::open_calls(kRequiredLibrary),
+                   lacking = hip::open_calls(kLackingLibrary);
   enum Need { Required, Optional };
   const auto is_required = [](Need need, std::string_view name) {
     return need == Required || name == "hipGetDeviceProperties";  // one of the two for properties
@@ -86,8 +85,8 @@ TEST_CASE("variants of the library lack optional entries, and a required one") {
 #include "hal/hip/hip_functions.inc"
 #undef MILLRACE_HIP
   // Each has a state of its own.
-  CHECK(&open_control(MILLRACE_HIP_STANDIN) != &open_control(MILLRACE_HIP_STANDIN_REQUIRED));
-  CHECK(std::ranges::count(open_control(MILLRACE_HIP_STANDIN).entries(), "hipMalloc") == 1);
+  CHECK(&open_control(kLibrary) != &open_control(kRequiredLibrary));
+  CHECK(std::ranges::count(open_control(kLibrary).entries(), "hipMalloc") == 1);
 }
 
 }  // namespace

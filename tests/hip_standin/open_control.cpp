@@ -6,6 +6,10 @@
 
 namespace millrace::hip_standin {
 
+const char kLibrary[] = MILLRACE_HIP_STANDIN;
+const char kRequiredLibrary[] = MILLRACE_HIP_STANDIN_REQUIRED;
+const char kLackingLibrary[] = MILLRACE_HIP_STANDIN_LACKING;
+
 Control& open_control(const char* path) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   MILLRACE_CHECK(library != nullptr);

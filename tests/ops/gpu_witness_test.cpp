@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A second witness: kernels for GPUs as machine code of the host, split at their barriers, against the oracle. What the
 // interpreter has wrong does not hide here.
-#include <algorithm>
 #include <set>
 
 #include <doctest/doctest.h>
 
+#include "tests/ops/check_all_ran.h"
+#include "tests/support/gpu_matrix.h"
 #include "tests/support/gpu_trials.h"
-#include "tests/support/op_driver.h"
-#include "tests/support/slice.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -17,18 +16,10 @@ namespace {
 
 constexpr const char* kTargets[] = {"sim:gfx1100", "sim:gfx90a"};  // subgroups of 32 and of 64
 
-const OpCase& row_of(Op op) { return *std::ranges::find(op_cases(), op, &OpCase::op); }
-
 /// Runs as machine code of the host, or not at all.
 RunOptions split_for(const char* target, std::string algorithm = "") {
   return {
       .target = TargetSpec::parse(target).value(), .force_algorithm = std::move(algorithm), .force_generator = "split"};
-}
-
-void check_all_ran(const DriverTally& tally, std::size_t number) {
-  for (const std::string& failure : tally.failures) FAIL_CHECK(failure);
-  for (const std::string& refusal : refusals(tally)) FAIL_CHECK(refusal);
-  CHECK(tally.ran == static_cast<std::int64_t>(number));
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ Result<Program> make_program(const CommandList& commands, ExecutableImage image,
   MILLRACE_TRY_ASSIGN(std::shared_ptr<Device> device, cpu_driver().open(DeviceSpec::parse("cpu:baseline").value()));
   MILLRACE_TRY(state->load(std::move(device)));
   const std::uint32_t constants[] = {1, 2, 3, 4};
-  MILLRACE_TRY(upload(*state->device, *state->constants, std::as_bytes(std::span(constants))));
+  MILLRACE_TRY(state->place_constants(
+      [&](const Buffer& to) { return upload(*state->device, to, std::as_bytes(std::span(constants))); }));
   return Program(std::move(state));
 }
 

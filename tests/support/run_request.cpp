@@ -6,6 +6,7 @@
 #include "jit/algorithms/algorithm.h"
 #include "millrace/hal/isa_device.h"
 #include "millrace/hal/sim_device.h"
+#include "millrace/hal/transfer.h"
 #include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_cache.h"
 #include "tests/support/guarded_buffer.h"
@@ -89,7 +90,8 @@ class PreparedSequence final : public PreparedRequest {
     bindings_.assign(operands.begin(), operands.end());
     bindings_.insert(bindings_.end(), results.begin(), results.end());
     for (const GuardedBuffer& scratch : scratch_) bindings_.push_back(scratch.binding());
-    return device_->submit(*recording_, {bindings_, sizes_});
+    if (device_->info().addresses_host_memory) return device_->submit(*recording_, {bindings_, sizes_});
+    return run_far(operands.size(), results.size());
   }
 
   bool is_scratch_intact() const {
@@ -97,6 +99,34 @@ class PreparedSequence final : public PreparedRequest {
   }
 
  private:
+  /// With a buffer of the device's in the place of each binding. The bytes between a result's elements come back, too.
+  Status run_far(std::size_t num_operands, std::size_t num_results) {
+    const auto host_bytes = [&](std::size_t i) {
+      return std::span(static_cast<std::byte*>(bindings_[i].data), bindings_[i].size_bytes);
+    };
+    std::vector<std::shared_ptr<Buffer>> buffers;
+    std::vector<BufferBinding> far_bindings;
+    for (std::size_t i = 0; i < bindings_.size(); ++i) {
+      MILLRACE_TRY_ASSIGN(std::shared_ptr<Buffer> buffer, device_->allocate(bindings_[i].size_bytes));
+      if (i < num_operands + num_results) MILLRACE_TRY(upload(*device_, *buffer, host_bytes(i)));
+      far_bindings.push_back(buffer->binding());
+      buffers.push_back(std::move(buffer));
+    }
+    MILLRACE_TRY_ASSIGN(const std::shared_ptr<Semaphore> done, device_->create_semaphore());
+    const Timepoint end[] = {{done, 1}};
+    MILLRACE_TRY(device_->submit(*recording_, {.bindings = far_bindings, .sizes = sizes_, .signal = end}));
+    MILLRACE_TRY(done->wait(1));
+    for (std::size_t i = 0; i < num_operands; ++i) {
+      std::vector<std::byte> after(bindings_[i].size_bytes);
+      MILLRACE_TRY(download(*device_, *buffers[i], after));
+      if (!std::ranges::equal(after, host_bytes(i))) return internal_error("an operand's bytes have changed");
+    }
+    for (std::size_t i = num_operands; i < num_operands + num_results; ++i) {
+      MILLRACE_TRY(download(*device_, *buffers[i], host_bytes(i)));
+    }
+    return {};
+  }
+
   RunReport report_;
   std::vector<std::int64_t> sizes_;
   std::vector<GuardedBuffer> scratch_;
@@ -109,6 +139,7 @@ class PreparedSequence final : public PreparedRequest {
 constexpr std::uint64_t kMaxWaveInstructions = 20'000'000;
 
 Result<std::shared_ptr<Device>> create_device(const RunOptions& options) {
+  if (options.device != nullptr) return options.device;
   if (options.target.is_cpu()) {
     return create_cpu_device(options.target, {.executor = options.executor,
                                               .max_groups_per_call = options.max_groups_per_call,

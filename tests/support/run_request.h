@@ -20,6 +20,7 @@ struct RunOptions {
   std::uint64_t max_lane_instructions = UINT64_MAX;  // of a kernel, on a simulated GPU
   std::uint64_t seed = 0;                            // of a GPU whose machine code is executed
   SymbolValues symbols = {};                         // of sizes that are no constants
+  std::shared_ptr<Device> device = {};               // of the target's; null: one is made
 };
 
 /// What ran.
@@ -51,8 +52,10 @@ Result<std::unique_ptr<PreparedRequest>> prepare_request(const KernelRequest&,
                                                          std::span<const std::size_t> result_bytes, const RunOptions&);
 
 /// Lowers, compiles (through a cache in memory), records and submits the request on the target's device; what is
-/// compiled for a GPU is linked and executed by the device isa, which finds mistakes. Bindings are in the request's
-/// order. Scratch stands against a page without access. kUnimplemented when what was forced refuses.
+/// compiled for a GPU is linked and, where no other device is given, executed by the device isa, which finds mistakes.
+/// Bindings are in the request's order. Scratch stands against a page without access; a device that does not address
+/// host memory has buffers in the place of all these. kInternal when it changes an operand's; kUnimplemented when what
+/// was forced refuses.
 Result<RunReport> run_request(const KernelRequest&, std::span<const BufferBinding> operands,
                               std::span<const BufferBinding> results, const RunOptions&);
 

@@ -10,6 +10,7 @@
 
 #include "millrace/hal/buffer.h"
 #include "millrace/hal/command_list.h"
+#include "millrace/hal/constant_buffers.h"
 #include "millrace/hal/driver.h"
 #include "millrace/hal/executable.h"
 #include "millrace/hal/executor.h"
@@ -86,6 +87,8 @@ class Device {
   const std::string& name() const { return info_.name; }
   /// Whose code it runs, best first.
   std::span<const TargetSpec> targets() const { return info_.targets; }
+  /// Memory that programs share.
+  ConstantBuffers& constants() { return constants_; }
 
   /// Uninitialised memory. Fails with kResourceExhausted and the size.
   virtual Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) = 0;
@@ -117,6 +120,7 @@ class Device {
  private:
   DeviceInfo info_;
   DeviceId id_;
+  ConstantBuffers constants_;
 };
 
 struct CpuDeviceOptions {

@@ -38,8 +38,10 @@ struct HipLosses {
 };
 
 /// An AMD GPU, driven by AMD's HIP runtime. Its work has not ended when submit() returns. Submissions that wait for
-/// each other are ordered on the device, without the host. What follows a failing dispatch runs all the same
-/// (DeviceInfo::stops_at_failures). Every method leaves the calling thread's current HIP device as it was.
+/// each other are ordered on the device, without the host. One that waits for another device's work begins when the
+/// host has seen that end: a wait on the device itself would take it along when the other one hangs. What follows a
+/// failing dispatch runs all the same (DeviceInfo::stops_at_failures). Every method leaves the calling thread's current
+/// HIP device as it was.
 ///
 /// When HIP reports a fault, or the time limit passes, the device is lost: all of its work and every later call fail
 /// with the same kDeviceLost. Other devices go on. Many versions of AMD's runtime end the process instead when a kernel

@@ -3,6 +3,7 @@
 #include "millrace/graph/compile.h"
 
 #include <algorithm>
+#include <xxhash.h>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,11 @@ Status require_known_generator(const Context& context, const std::string& forced
                                forced, known.empty() ? "none" : known));
 }
 
+/// A target's message names the target, which is not what the caller asked for.
+Status about_device(const Device& device, const Status& status) {
+  return {status.code(), fmt::format("compile for device '{}': {}", device.name(), status.message())};
+}
+
 /// CompileOptions::targets without repetitions; if empty, the best target that the device runs. Fails if the device
 /// runs none of them.
 Result<std::vector<Target>> find_targets(const CompileOptions& options, const Context& context, const Device& device) {
@@ -42,8 +48,9 @@ Result<std::vector<Target>> find_targets(const CompileOptions& options, const Co
     if (std::ranges::none_of(targets, is_known)) targets.push_back(std::move(target));
   }
   if (targets.empty()) {
-    MILLRACE_TRY_ASSIGN(Target best, context.target(device.targets().front().to_text()));
-    targets.push_back(std::move(best));
+    Result<Target> best = context.target(device.targets().front().to_text());
+    if (!best.ok()) return about_device(device, best.status());
+    targets.push_back(*std::move(best));
   }
   std::vector<TargetSpec> specs;
   for (const Target& target : targets) specs.push_back(target.spec());
@@ -158,13 +165,26 @@ Result<std::vector<ProgramVariant>> make_variants(const LoweredGraphs& all, std:
   return variants;
 }
 
-Status upload_constants(Device& device, const Buffer& destination, const Schedule& schedule) {
+std::vector<UploadPart> parts_of_constants(const Schedule& schedule) {
   std::vector<UploadPart> parts;
   for (const Resource& resource : schedule.resources) {
     if (resource.lifetime != Lifetime::kConstant) continue;
     parts.push_back({static_cast<std::size_t>(resource.offset_bytes.constant()), resource.constant});
   }
-  return upload(device, destination, parts);
+  return parts;
+}
+
+/// By places and bytes; what is between the parts does not matter.
+ContentId identify(std::span<const UploadPart> parts, std::size_t size_bytes) {
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  for (const UploadPart& part : parts) {
+    const std::uint64_t place[] = {part.offset_bytes, part.source.size()};
+    XXH3_128bits_update(&state, place, sizeof(place));
+    XXH3_128bits_update(&state, part.source.data(), part.source.size());
+  }
+  const XXH128_hash_t hash = XXH3_128bits_digest(&state);
+  return {hash.high64, hash.low64, size_bytes};
 }
 
 /// Shortens the graph's large constants, which the device now has: the rest is only printed.
@@ -187,8 +207,9 @@ Status compile_into(Program::State& state, Graph graph, const CompileOptions& op
   MILLRACE_TRY_ASSIGN(std::vector<ProgramVariant> variants, make_variants(lowered, targets, *context, options));
   state.variants = std::make_shared<const std::vector<ProgramVariant>>(std::move(variants));
   MILLRACE_TRY(state.load(std::move(device)));
-  const PhaseTimer timer(state.report.load);
-  MILLRACE_TRY(upload_constants(*state.device, *state.constants, state.variant->lowered->schedule));
+  const std::vector<UploadPart> parts = parts_of_constants(state.variant->lowered->schedule);
+  state.constants_id = identify(parts, static_cast<std::size_t>(state.report.constant_bytes));
+  MILLRACE_TRY(state.place_constants([&](const Buffer& to) { return upload(*state.device, to, parts); }));
   for (const auto& each : lowered) release_constants(*each);
   return {};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads a program onto a device: picks the variant for the device's target, loads its code, and fills its constants.
+// Loads a program onto a device: picks the variant for the device's target, loads its code, and places its constants.
 #include <algorithm>
 #include <ranges>
 
@@ -15,6 +15,20 @@ namespace {
 
 /// The size of the host's copy while constants move from one device to another.
 constexpr std::size_t kCopyBytes = std::size_t{64} << 20;
+
+/// Between buffers of one size.
+Status copy_bytes(Device& from_device, const Buffer& from, Device& to_device, const Buffer& to) {
+  const std::size_t size = from.size_bytes();
+  if (from.host_address() != nullptr) return upload(to_device, to, from.bytes());
+  std::vector<std::byte> chunk(std::min(size, kCopyBytes));
+  for (std::size_t done = 0; done < size; done += chunk.size()) {
+    chunk.resize(std::min(size - done, kCopyBytes));
+    MILLRACE_TRY(download(from_device, from, done, chunk));
+    const UploadPart part{done, chunk};
+    MILLRACE_TRY(upload(to_device, to, std::span(&part, 1)));
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -57,28 +71,27 @@ Status Program::State::load(std::shared_ptr<Device> where) {
   const PhaseTimer timer(report.load);
   MILLRACE_TRY_ASSIGN(executable, device->load(variant->images));
   MILLRACE_TRY_ASSIGN(recording, device->record(*commands, executable));
+  return {};
+}
+
+Status Program::State::place_constants(const std::function<Status(const Buffer&)>& fill) {
+  const PhaseTimer timer(report.load);
+  constants = device->constants().find(constants_id);
+  if (constants != nullptr) return {};
   Result<std::shared_ptr<Buffer>> allocated = device->allocate(static_cast<std::size_t>(report.constant_bytes));
   if (!allocated.ok()) return name_largest(allocated.status(), "constants", variant->diagnostics->constants, {});
-  constants = *std::move(allocated);
+  MILLRACE_TRY(fill(**allocated));
+  constants = device->constants().add(constants_id, *std::move(allocated));
   return {};
 }
 
 Status Program::State::copy_constants(const State& from) {
-  const PhaseTimer timer(report.load);
+  constants_id = from.constants_id;
   if (device->id() == from.device->id()) {
     constants = from.constants;
     return {};
   }
-  const std::size_t size = from.constants->size_bytes();
-  if (from.constants->host_address() != nullptr) return upload(*device, *constants, from.constants->bytes());
-  std::vector<std::byte> chunk(std::min(size, kCopyBytes));
-  for (std::size_t done = 0; done < size; done += chunk.size()) {
-    chunk.resize(std::min(size - done, kCopyBytes));
-    MILLRACE_TRY(download(*from.device, *from.constants, done, chunk));
-    const UploadPart part{done, chunk};
-    MILLRACE_TRY(upload(*device, *constants, std::span(&part, 1)));
-  }
-  return {};
+  return place_constants([&](const Buffer& to) { return copy_bytes(*from.device, *from.constants, *device, to); });
 }
 
 }  // namespace millrace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+
 #include "graph/run/diagnostics.h"
 #include "graph/run/signature_state.h"
 #include "millrace/graph/compile_report.h"
@@ -19,12 +21,15 @@ struct Program::State : Signature::State {
   const CommandList* commands = nullptr;    // the variant's
   std::shared_ptr<Executable> executable;
   std::shared_ptr<Recording> recording;  // which all sessions replay
+  ContentId constants_id;                // the same on every device: all variants lay their constants out alike
   std::shared_ptr<Buffer> constants;
   CompileReport report;
 
-  /// Loads the device's variant and takes memory for its constants, which the caller fills.
+  /// Loads the device's variant.
   Status load(std::shared_ptr<Device>);
-  /// From the same program on another device: all variants lay their constants out alike.
+  /// Takes the device's buffer of the constants; where it has none yet, a new one, which `fill` fills.
+  Status place_constants(const std::function<Status(const Buffer&)>& fill);
+  /// From the same program on another device.
   Status copy_constants(const State& from);
 };
 

@@ -35,13 +35,14 @@ class NodeNamer final : public FailureExplainer {
 
 /// A run that was submitted and may not have ended: what it needs until then.
 struct RunInFlight {
-  RunInFlight(const Program::State& program, const SymbolValues& run_values,
-              std::span<const BufferBinding> run_bindings)
-      : values(run_values), bindings(run_bindings.begin(), run_bindings.end()), namer(program, values, bindings) {
+  RunInFlight(const Program::State& program, const SymbolValues& run_values, std::vector<BufferBinding> as_given)
+      : values(run_values), given(std::move(as_given)), namer(program, values, given) {
     parts.reserve(3);
   }
 
   SymbolValues values;
+  /// With the caller's memory, where the namer looks: the next run may have replaced what was staged.
+  std::vector<BufferBinding> given;
   std::vector<BufferBinding> bindings;
   NodeNamer namer;
   std::vector<std::shared_ptr<Buffer>> retired;  // freed with it
@@ -211,6 +212,7 @@ Status Session::State::run_inline() {
 
 /// Returns the timepoint at which the run ends.
 Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait) {
+  std::vector<BufferBinding> given = bindings;
   if (staging != nullptr) {
     const Status staged = staging->replace(std::span(bindings).first(num_arguments()), retired);
     if (!staged.ok()) return Status(staged.code(), "run: staging: " + staged.message());
@@ -218,8 +220,9 @@ Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait) {
   std::vector<Timepoint> first(wait.begin(), wait.end());
   if (!in_flight.empty()) first.push_back(in_flight.back()->parts.back());
   // The run is stored before any part is submitted: if memory ran out later, the device might use what was freed.
-  in_flight.push_back(std::make_unique<RunInFlight>(*program, values, bindings));
+  in_flight.push_back(std::make_unique<RunInFlight>(*program, values, std::move(given)));
   RunInFlight& run = *in_flight.back();
+  run.bindings = bindings;
   std::swap(run.retired, retired);
   const Status status = submit_parts(run, std::move(first));
   if (status.ok()) return run.parts.back();

@@ -72,18 +72,26 @@ Status hung(Context& context, std::string_view where, std::chrono::nanoseconds l
   return context.lost();
 }
 
-Status wait_for_event(Context& context, std::string_view where, Event event, std::chrono::nanoseconds limit) {
+Result<bool> comes_about(Context& context, std::string_view where, Event event, std::chrono::nanoseconds limit) {
   const auto begin = std::chrono::steady_clock::now();
   for (std::uint32_t turn = 0;; ++turn) {
     const Error error = context.hip().hipEventQuery(event);
-    if (error != Error::kNotReady) return context.check(where, "hipEventQuery", error);
-    if (limit.count() > 0 && std::chrono::steady_clock::now() - begin > limit) return hung(context, where, limit);
+    if (error != Error::kNotReady) {
+      MILLRACE_TRY(context.check(where, "hipEventQuery", error));
+      return true;
+    }
+    if (limit.count() > 0 && std::chrono::steady_clock::now() - begin > limit) return false;
     if (turn < 1000) {
       std::this_thread::yield();
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
+}
+
+Status wait_for_event(Context& context, std::string_view where, Event event, std::chrono::nanoseconds limit) {
+  MILLRACE_TRY_ASSIGN(const bool is_done, comes_about(context, where, event, limit));
+  return is_done ? Status() : hung(context, where, limit);
 }
 
 Result<std::shared_ptr<LoadedModule>> LoadedModule::load(std::shared_ptr<Context> context, std::string_view where,

@@ -56,8 +56,10 @@ class EventPool : public std::enable_shared_from_this<EventPool> {
 };
 using SharedEvent = std::shared_ptr<OpaqueEvent>;
 
-/// Blocks until what is recorded has come about: for diagnostics, and for closing. HIP's own wait has no time limit;
-/// after `limit` (0: never) the device counts as hung.
+/// Blocks until what is recorded has come about, or `limit` (0: none) has passed: then false. HIP's own wait has no
+/// time limit.
+Result<bool> comes_about(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
+/// The same for diagnostics, and for closing: after `limit` the device counts as hung.
 Status wait_for_event(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
 /// For work that should be done already.
 inline constexpr std::chrono::seconds kCloseLimit{2};

@@ -150,6 +150,7 @@ Status Issuer::issue_steps(Job& job, std::size_t end_step, std::span<const std::
 Result<bool> Issuer::issue(Job& job, const LaunchStep& launch, const Place& place, Stream stream) {
   const auto num_groups = static_cast<std::uint64_t>(job.sizes[index_of(launch.num_groups)]);
   if (num_groups == 0) return true;
+  // It cannot be split: kernels know their workgroup from the hardware, and take no number of the first one.
   if (num_groups > context_.facts().max_groups) {
     return resource_exhausted(fmt::format("{}: {} workgroups, device '{}' launches at most {}; give each of them more",
                                           place.text(), num_groups, context_.name(), context_.facts().max_groups));

@@ -10,6 +10,7 @@ namespace millrace::hip {
 namespace {
 
 constexpr std::size_t kSmallestClass = 512;
+constexpr std::chrono::seconds kFreeLimit{1};
 
 /// Eight classes between powers of two: at most an eighth is lost.
 std::size_t size_class_of(std::size_t size_bytes) {
@@ -88,6 +89,7 @@ Result<void*> DeviceMemory::allocate(std::size_t size_bytes) {
   std::string_view entry;
   Error error = try_allocate(size_class, address, entry);
   if (error == Error::kOutOfMemory) {
+    MILLRACE_TRY(wait_for_frees());
     trim(0);
     error = try_allocate(size_class, address, entry);
   }
@@ -97,6 +99,15 @@ Result<void*> DeviceMemory::allocate(std::size_t size_bytes) {
   }
   ++num_allocations_;
   return address;
+}
+
+/// A pool gives nothing back of what the stream has not freed yet, and versions of HIP differ in whether they wait for
+/// that themselves. The stream does nothing else, so this takes long only where the device is stuck.
+Status DeviceMemory::wait_for_frees() {
+  if (pool_ == nullptr) return {};
+  MILLRACE_TRY(
+      context_->check("allocate", "hipEventRecord", context_->hip().hipEventRecord(last_allocation_, stream_->get())));
+  return comes_about(*context_, "allocate", last_allocation_, kFreeLimit).status();
 }
 
 Status DeviceMemory::allocated(Error error, std::string_view entry, std::size_t size_bytes) {

@@ -68,7 +68,8 @@ class DeviceMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   ~DeviceMemory();
 
-  /// Null for 0 bytes. Fails with the size and what is free.
+  /// Null for 0 bytes. When memory runs out, waits for the frees that are queued, gives back what is kept, and tries
+  /// once more. Fails with the size and what is free.
   Result<void*> allocate(std::size_t size_bytes);
   /// Precondition: no work uses it any more.
   void free(void* address, std::size_t size_bytes);
@@ -81,6 +82,7 @@ class DeviceMemory {
   Status use_pool();
   void end_pool();
   Error try_allocate(std::size_t size_class, void*& address, std::string_view& entry);
+  Status wait_for_frees();
   Status allocated(Error, std::string_view entry, std::size_t size_bytes);
   /// Gives cached memory back to the system until at most so much is left.
   void trim(std::size_t bytes_to_keep);

@@ -6,7 +6,7 @@
 
 #include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
-#include "tests/hal/hip/standin.h"
+#include "tests/hip_standin/standin.h"
 
 namespace millrace {
 namespace {
@@ -98,6 +98,25 @@ TEST_CASE("hip: a submission that waits for two others waits for one of them by 
   REQUIRE(rest.submit({}, {{first, 1}, {second, 1}}, {{both, 1}}).ok());
   REQUIRE(both->wait(1).ok());
   CHECK(standin.control.num_calls("hipStreamWaitEvent") - before <= 1);
+}
+
+TEST_CASE("hip: a submission that waits for a value which nobody has promised queues nothing until somebody does") {
+  const HipStandin standin;
+  const auto device = standin.open().value();
+  const Words words(*device, {0});
+  const Replay one = append_digit(*device, 1), two = append_digit(*device, 2), three = append_digit(*device, 3);
+  const auto turn = timeline(*device);
+  REQUIRE(wait_for(three, {words.binding()}).ok());
+  standin.control.clear_calls();
+  // HIP would take an event that nobody has recorded for one that has come about.
+  REQUIRE(three.submit({words.binding()}, {{turn, 2}}, {{turn, 3}}).ok());
+  REQUIRE(two.submit({words.binding()}, {{turn, 1}}, {{turn, 2}}).ok());
+  CHECK(count_calls(standin.control) == std::map<std::string, int>{});
+  CHECK(turn->query().value() == 0);
+  REQUIRE(one.submit({words.binding()}, {}, {{turn, 1}}).ok());
+  CHECK(count_calls(standin.control).at("hipModuleLaunchKernel") == 3);
+  REQUIRE(turn->wait(3).ok());
+  CHECK(words.read() == W{3123});
 }
 
 TEST_CASE("hip: small dispatches without a barrier between them go to several streams, and are joined by events") {

@@ -7,7 +7,7 @@
 #include "hal/hip/hip_runtime.h"
 #include "millrace/hal/hip_device.h"
 #include "tests/hal/conformance/hip_devices.h"
-#include "tests/hal/hip/standin.h"
+#include "tests/hip_standin/standin.h"
 
 namespace millrace {
 namespace {
@@ -21,12 +21,10 @@ std::uint64_t seed() {
 
 /// A stand-in with a GPU of each architecture, made anew whenever no device uses it.
 void prepare_standin() {
-  hip_standin::Control& control = hip_standin::open_control(MILLRACE_HIP_STANDIN);
+  hip_standin::Control& control = hip_standin::open_control(hip_standin::kLibrary);
   CHECK(control.findings() == std::vector<std::string>{});
   if (!control.live_objects().empty()) return;
-  control.reset({.devices = {{.architecture = "gfx1100"}, {.architecture = "gfx90a:sramecc+:xnack-"}},
-                 .seed = seed(),
-                 .eagerness = hip_standin::Eagerness::kMixed});
+  control.reset(two_architectures(seed()));
   hip::Runtime::forget_hung_devices();
 }
 

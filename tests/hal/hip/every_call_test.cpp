@@ -36,9 +36,9 @@ struct Machine {
   std::uint32_t ordinal;
 };
 const Machine kMachines[] = {
-    {"HIP 6", MILLRACE_HIP_STANDIN, {}, 0},
+    {"HIP 6", hip_standin::kLibrary, {}, 0},
     {"an old HIP without optional entries, its second device",
-     MILLRACE_HIP_STANDIN_REQUIRED,
+     hip_standin::kRequiredLibrary,
      {.devices = {{.architecture = "gfx90a:sramecc+:xnack-"}, {}},
       .version = 50'220'730,
       .seed = 3,
@@ -84,7 +84,7 @@ TEST_CASE("hip: whichever call fails, its error comes back, nothing leaks, and t
   std::set<std::string_view> called;
   for (const Machine& machine : kMachines) {
     for (const Injection& injection : kInjections) {
-      for (const std::string_view entry : hip_standin::open_control(MILLRACE_HIP_STANDIN).entries()) {
+      for (const std::string_view entry : hip_standin::open_control(hip_standin::kLibrary).entries()) {
         if (entry == "hipGetErrorName") continue;  // has no error to fail with
         std::uint64_t number = 1;
         while (fails_well(machine, entry, number, injection)) ++number;
@@ -92,7 +92,7 @@ TEST_CASE("hip: whichever call fails, its error comes back, nothing leaks, and t
       }
     }
   }
-  CHECK(called.size() + 1 == hip_standin::open_control(MILLRACE_HIP_STANDIN).entries().size());
+  CHECK(called.size() + 1 == hip_standin::open_control(hip_standin::kLibrary).entries().size());
 }
 
 }  // namespace millrace

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices are lost and hang, and memory runs out: the first error comes back, nothing leaks, and nothing hangs.
+// Devices are lost and hang: the first error comes back, nothing leaks, and nothing hangs.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include <doctest/doctest.h>
 
 #include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
-#include "tests/hal/hip/standin.h"
+#include "tests/hip_standin/standin.h"
 
 namespace millrace {
 namespace {
@@ -17,6 +18,64 @@ namespace {
 using namespace std::chrono_literals;
 using W = std::vector<std::uint32_t>;
 using hip::Error;
+
+/// How work went that ended in turns, and how long the longest turn took.
+struct Turns {
+  bool is_right = true;
+  std::chrono::nanoseconds longest{};
+};
+
+/// Lets one of ten submissions end each fifth of the time limit, while another waits until the last has ended.
+Turns take_turns(HipDevice& device, hip_standin::Control& control, bool is_large, std::chrono::milliseconds limit) {
+  constexpr std::uint64_t kNumTurns = 10;
+  constexpr std::size_t kWords = 3000;
+  Turns turns;
+  std::atomic<std::uint64_t> last_turn = 0;
+  const auto turn = timeline(device), waiting = timeline(device);
+  const Words words(device, {0}), others(device, W(kWords));
+  const Replay one = append_digit(device, 1), other = set_word(device, 3);
+  ListBuilder b;
+  const BindingIndex in = b.host("in", BindingKind::kInput, 4 * kWords), x = b.output("x", 4 * kWords);
+  b.upload(b.range(in, 0, 4 * kWords), b.range(x, 0, 4 * kWords));
+  const Replay upload(device, b);
+  W from(kWords, 3);
+  const BufferBinding given{.data = from.data(), .size_bytes = 4 * kWords};
+  control.hold_commands(true);
+  for (std::uint64_t i = 1; i <= kNumTurns; ++i) {
+    turn->on_reached(i, [&, i](const Status&) {
+      control.hold_commands(true);
+      last_turn = i;
+      last_turn.notify_one();
+    });
+    turns.is_right &= one.submit({words.binding()}, {{turn, i - 1}}, {{turn, i}}).ok();
+  }
+  turns.is_right &= (is_large ? upload.submit({given, others.binding()}, {}, {{waiting, 1}})
+                              : other.submit({others.binding()}, {}, {{waiting, 1}}))
+                        .ok();
+  auto before = std::chrono::steady_clock::now();
+  for (std::uint64_t i = 1; i <= kNumTurns; ++i) {
+    std::this_thread::sleep_for(limit / 5);
+    control.hold_commands(false);
+    last_turn.wait(i - 1);
+    turns.is_right &= turn->wait(i, 10s).ok();
+    const auto now = std::chrono::steady_clock::now();
+    turns.longest = std::max(turns.longest, std::chrono::nanoseconds(now - std::exchange(before, now)));
+  }
+  control.hold_commands(false);
+  turns.is_right = turns.is_right && waiting->wait(1, 10s).ok() && others.read()[0] == 3;
+  return turns;
+}
+
+Turns run_in_turns(bool is_large, std::chrono::milliseconds limit) {
+  HipStandin standin({.max_commands_per_query = 1});
+  Turns turns;
+  {
+    const HipDeviceOptions options{.time_limit = limit, .num_streams = is_large ? 1U : 2U, .staging_bytes = 4096};
+    turns = take_turns(*standin.open(options).value(), standin.control, is_large, limit);
+  }
+  if (!turns.is_right) standin.num_quarantined = standin.control.live_objects().size();
+  return turns;
+}
 
 }  // namespace
 
@@ -62,7 +121,7 @@ TEST_CASE("hip: a device that ends nothing is lost after the time limit, and kee
     const auto other = standin.open({.ordinal = 1}).value();
     const Words others(*other, {0});
     {
-      const auto device = standin.open({.time_limit = 100ms}).value();
+      const auto device = standin.open({.time_limit = 500ms}).value();
       const Words words(*device, {0});
       auto spare = device->allocate(64).value();
       const auto done = timeline(*device), behind = timeline(*device);
@@ -73,7 +132,7 @@ TEST_CASE("hip: a device that ends nothing is lost after the time limit, and kee
       const Status status = done->wait(1, 10s);
       CHECK(status.code() == StatusCode::kDeviceLost);
       CHECK(status.message() ==
-            "device 'hip:0' is lost: submit: nothing ended within 100 ms; look for a kernel that does not end, or "
+            "device 'hip:0' is lost: submit: nothing ended within 500 ms; look for a kernel that does not end, or "
             "raise the device's time_limit_ms");
       CHECK(behind->wait(1, 10s).message() == status.message());
       const std::uint64_t num_frees = standin.control.num_calls("hipFreeAsync");
@@ -93,7 +152,7 @@ TEST_CASE("hip: a device that ends nothing is lost after the time limit, and kee
 TEST_CASE("hip: a hang is remembered when its device is gone, because releases of host memory wait for all devices") {
   HipStandin standin({.devices = {{}, {}}});
   {
-    const auto device = standin.open({.time_limit = 100ms}).value();
+    const auto device = standin.open({.time_limit = 500ms}).value();
     const auto buffer = device->allocate(64).value();
     const auto done = timeline(*device);
     standin.control.hang_device(0);
@@ -139,75 +198,25 @@ TEST_CASE("hip: a large upload goes on after one whose event could not be record
 TEST_CASE("hip: a device that ends some of its work is not lost, whatever waits meanwhile") {
   for (const bool is_large : {false, true}) {  // what waits goes through the ring of pinned blocks
     CAPTURE(is_large);
-    const HipStandin standin({.max_commands_per_query = 1});
-    const std::uint32_t num_streams = is_large ? 1 : 2;
-    const auto device = standin.open({.time_limit = 400ms, .num_streams = num_streams, .staging_bytes = 4096}).value();
-    constexpr std::uint64_t kNumTurns = 10;
-    constexpr std::size_t kWords = 3000;
-    std::atomic<std::uint64_t> last_turn = 0;
-    const auto turn = timeline(*device), waiting = timeline(*device);
-    const Words words(*device, {0}), others(*device, W(kWords));
-    const Replay one = append_digit(*device, 1), other = set_word(*device, 3);
-    ListBuilder b;
-    const BindingIndex in = b.host("in", BindingKind::kInput, 4 * kWords), x = b.output("x", 4 * kWords);
-    b.upload(b.range(in, 0, 4 * kWords), b.range(x, 0, 4 * kWords));
-    const Replay upload(*device, b);
-    W from(kWords, 3);
-    standin.control.hold_commands(true);
-    for (std::uint64_t i = 1; i <= kNumTurns; ++i) {
-      turn->on_reached(i, [&, i](const Status&) {
-        standin.control.hold_commands(true);
-        last_turn = i;
-        last_turn.notify_one();
-      });
-      REQUIRE(one.submit({words.binding()}, {{turn, i - 1}}, {{turn, i}}).ok());
+    std::chrono::milliseconds limit = 400ms;
+    Turns turns = run_in_turns(is_large, limit);
+    // Where the machine is so busy that a turn alone takes about the limit, the run says nothing.
+    while (!turns.is_right && turns.longest > limit / 2 && limit < 20s) {
+      limit *= 4;
+      turns = run_in_turns(is_large, limit);
     }
-    REQUIRE((is_large ? upload.submit({{.data = from.data(), .size_bytes = 4 * kWords}, others.binding()}, {},
-                                      {{waiting, 1}})
-                      : other.submit({others.binding()}, {}, {{waiting, 1}}))
-                .ok());
-    for (std::uint64_t i = 1; i <= kNumTurns; ++i) {
-      std::this_thread::sleep_for(80ms);
-      standin.control.hold_commands(false);
-      last_turn.wait(i - 1);
-      CHECK(turn->wait(i, 10s).ok());
-    }
-    standin.control.hold_commands(false);
-    CHECK(waiting->wait(1, 10s).ok());
-    CHECK(others.read()[0] == 3);
+    CHECK(turns.is_right);
   }
 }
 
 TEST_CASE("hip: work that waits for the host does not run into the time limit") {
   HipStandin standin;
-  const auto device = standin.open({.time_limit = 30ms}).value();
+  const auto device = standin.open({.time_limit = 300ms}).value();
   const auto gate = timeline(*device), done = timeline(*device);
   REQUIRE(nothing(*device).submit({}, {{gate, 1}}, {{done, 1}}).ok());
-  CHECK(done->wait(1, 100ms).code() == StatusCode::kDeadlineExceeded);
+  CHECK(done->wait(1, 600ms).code() == StatusCode::kDeadlineExceeded);
   REQUIRE(gate->signal(1).ok());
   CHECK(done->wait(1, 10s).ok());
-}
-
-TEST_CASE("hip: memory that runs out is told with what was asked for and what is free") {
-  for (const bool has_pools : {true, false}) {
-    HipStandin standin({.devices = {{.memory_bytes = 1 << 20, .has_memory_pools = has_pools}}});
-    const auto device = standin.open().value();
-    const auto half = device->allocate(1 << 19).value();
-    const Status status = device->allocate((1 << 19) + 1).status();
-    CHECK(status.code() == StatusCode::kResourceExhausted);
-    CHECK(status.message() ==
-          std::string("allocate: 524289 bytes of device 'hip:0', which has 524288 of 1048576 free: ") +
-              (has_pools ? "hipMallocFromPoolAsync" : "hipMalloc") +
-              " failed with hipErrorOutOfMemory; free memory, or ask for less");
-    CHECK(device->allocate(1 << 18).ok());
-  }
-}
-
-TEST_CASE("hip: memory that is kept for later is given back before an allocation fails") {
-  HipStandin standin({.devices = {{.memory_bytes = 1 << 20, .has_memory_pools = false}}});
-  const auto device = standin.open().value();
-  for (const std::size_t size : {100'000u, 120'000u}) CHECK(device->allocate(size).ok());
-  CHECK(device->allocate(1 << 20).ok());
 }
 
 TEST_CASE("hip: code that the runtime refuses is told by kernel, device and reason") {

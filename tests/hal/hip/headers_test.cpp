@@ -112,7 +112,6 @@ static_assert(hip::kProperties5.architecture_offset == offsetof(hipDeviceProp_t,
 static_assert(hip::kPropertiesNameOffset == offsetof(hipDeviceProp_t, name));
 static_assert(hip::kPropertiesTextBytes == sizeof(hipDeviceProp_t::gcnArchName));
 static_assert(hip::kPropertiesTextBytes == sizeof(hipDeviceProp_t::name));
-static_assert(hip::kPropertiesRoomBytes >= hip::kProperties6.size_bytes);
 
 }  // namespace
 

@@ -10,8 +10,8 @@
 #include "hal/hip/hip_runtime.h"
 #include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
-#include "tests/hal/hip/standin.h"
 #include "tests/hip_standin/hip_calls.h"
+#include "tests/hip_standin/standin.h"
 
 namespace millrace {
 namespace {
@@ -59,7 +59,7 @@ bool has_early_end(const std::vector<std::shared_ptr<Semaphore>>& ends, const hi
 /// Ok if all is as it should be. Two submissions on two streams, one that waits for both, and one with branches.
 /// Nothing may end while the stand-in runs no commands.
 Status run_chain(HipDevice& device, hip_standin::Control& control) {
-  const hip::Calls hip = hip::open_calls(MILLRACE_HIP_STANDIN);
+  const hip::Calls hip = hip::open_calls(hip_standin::kLibrary);
   void* p = nullptr;
   REQUIRE(hip.hipMalloc(&p, 64) == hip::Error::kSuccess);
   const std::shared_ptr<void> owner(p, [&](void* memory) { (void)hip.hipFree(memory); });
@@ -96,7 +96,7 @@ Status run_chain(HipDevice& device, hip_standin::Control& control) {
 /// Whether something goes wrong when the call is left out, in one of many orders of what streams leave open.
 bool is_missed(std::string_view entry, std::uint64_t number, bool& was_left_out) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    hip_standin::Control& control = hip_standin::open_control(MILLRACE_HIP_STANDIN);
+    hip_standin::Control& control = hip_standin::open_control(hip_standin::kLibrary);
     control.reset({.seed = seed, .max_commands_per_query = 1});
     hip::Runtime::forget_hung_devices();
     Status status;

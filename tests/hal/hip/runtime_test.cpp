@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "millrace/hal/driver.h"
-#include "tests/hal/hip/standin.h"
+#include "tests/hip_standin/standin.h"
 
 namespace millrace {
 namespace {
@@ -27,9 +27,9 @@ TEST_CASE("hip: a library that does not exist is named, with the loader's reason
 }
 
 TEST_CASE("hip: an entry point that the runtime lacks is named") {
-  expect(open("hip:library=" MILLRACE_HIP_STANDIN_LACKING), StatusCode::kUnavailable,
-         "hip: " MILLRACE_HIP_STANDIN_LACKING
-         " has no hipModuleLaunchKernel, hipGetDeviceProperties; install a newer HIP runtime, 5.2 or later");
+  expect(open(std::string("hip:library=") + hip_standin::kLackingLibrary), StatusCode::kUnavailable,
+         std::string("hip: ") + hip_standin::kLackingLibrary +
+             " has no hipModuleLaunchKernel, hipGetDeviceProperties; install a newer HIP runtime, 5.2 or later");
 }
 
 TEST_CASE("hip: Debian's own runtime says by name that there is no device") {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "millrace/hal/hip_device.h"
-#include "tests/hal/hip/standin.h"
+#include "tests/hip_standin/standin.h"
 #include "tests/hal/list_builder.h"
 
 namespace millrace {

@@ -8,8 +8,8 @@
 #include "millrace/hal/transfer.h"
 #include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
-#include "tests/hal/hip/standin.h"
 #include "tests/hip_standin/hip_calls.h"
+#include "tests/hip_standin/standin.h"
 
 namespace millrace {
 namespace {
@@ -181,7 +181,7 @@ TEST_CASE("hip: pinned memory is read and written in place, while it is pinned")
 TEST_CASE("hip: memory that the application pinned itself needs no staging") {
   const HipStandin standin;
   const auto device = standin.open().value();
-  const hip::Calls hip = hip::open_calls(MILLRACE_HIP_STANDIN);
+  const hip::Calls hip = hip::open_calls(hip_standin::kLibrary);
   constexpr std::size_t kWords = 1 << 15;
   void* pinned = nullptr;
   REQUIRE(hip.hipHostMalloc(&pinned, 4 * kWords, hip::kHostMallocDefault) == hip::Error::kSuccess);
@@ -202,7 +202,7 @@ TEST_CASE("hip: memory that the application pinned itself needs no staging") {
 TEST_CASE("hip: memory with a hole between what the application pinned is staged") {
   HipStandin standin;
   const auto device = standin.open().value();
-  const hip::Calls hip = hip::open_calls(MILLRACE_HIP_STANDIN);
+  const hip::Calls hip = hip::open_calls(hip_standin::kLibrary);
   constexpr std::size_t kWords = 1 << 16, kPinnedBytes = 1 << 16;
   const auto x = device->allocate(4 * kWords).value();
   const Loop loop(*device, 4 * kWords);
@@ -263,7 +263,7 @@ TEST_CASE("hip: neither the end of a buffer nor memory of the host is a kernel's
 TEST_CASE("hip: device memory of the application is a buffer, and goes back with its last owner") {
   const HipStandin standin;
   const auto device = standin.open().value();
-  const hip::Calls hip = hip::open_calls(MILLRACE_HIP_STANDIN);
+  const hip::Calls hip = hip::open_calls(hip_standin::kLibrary);
   void* memory = nullptr;
   REQUIRE(hip.hipMalloc(&memory, 64) == hip::Error::kSuccess);
   void* deleted = nullptr;
@@ -284,7 +284,7 @@ TEST_CASE("hip: device memory of the application is a buffer, and goes back with
 
 TEST_CASE("hip: on the application's stream, work has its place between the application's own") {
   const HipStandin standin({.seed = 9});
-  const hip::Calls hip = hip::open_calls(MILLRACE_HIP_STANDIN);
+  const hip::Calls hip = hip::open_calls(hip_standin::kLibrary);
   hip::Stream stream = nullptr;
   void* memory = nullptr;
   REQUIRE(hip.hipStreamCreateWithFlags(&stream, hip::kStreamNonBlocking) == hip::Error::kSuccess);

@@ -98,6 +98,7 @@ Error hipMallocFromPoolAsync(void** pointer, std::size_t bytes, MemoryPool handl
     const std::uint64_t charged = round_to_pages(bytes);
     if (bytes > charged) return Error::kOutOfMemory;
     if (!reserve(state, *pool, charged)) {
+      if (!state.devices[static_cast<std::size_t>(pool->device)].options.pools_wait) return Error::kOutOfMemory;
       // Releases that are queued may give enough.
       ++state.num_hidden_waits;
       while (run_one(state)) continue;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding and opening the module. What must be seen by a process of its own is a case that is skipped, and that its
-// parent runs in a child with an environment.
+// Finding and opening the module.
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <unistd.h>
 
 #include <doctest/doctest.h>
 
@@ -14,27 +12,15 @@
 #include "millrace/jit/machine_builder.h"
 #include "tests/jit/cache/temporary_directory.h"
 #include "tests/jit/llvm/emit_support.h"
+#include "tests/support/child_case.h"
 
 namespace millrace {
 namespace {
 
+using test::is_llvm_loaded;
+using test::run_child;
+
 const TargetSpec kSpec{.isa = IsaLevel::kBaseline};
-
-/// The exit code of this program run with one skipped case.
-int run_child(const std::string& environment, const std::string& test_case) {
-  char self[4096] = {};
-  REQUIRE(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-  const std::string command = environment + " '" + self + "' --no-skip -tc='" + test_case + "' > /dev/null";
-  return std::system(command.c_str());
-}
-
-bool is_llvm_loaded() {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    if (line.find("libLLVM") != std::string::npos) return true;
-  }
-  return false;
-}
 
 Kernel doubling_kernel() {
   MachineBuilder b("doubling");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/hal/hip/standin.h"
+#include "tests/hip_standin/standin.h"
 
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
@@ -7,6 +7,12 @@
 #include "hal/hip/hip_runtime.h"
 
 namespace millrace {
+
+hip_standin::Options two_architectures(std::uint64_t seed) {
+  return {.devices = {{.architecture = "gfx1100"}, {.architecture = "gfx90a:sramecc+:xnack-"}},
+          .seed = seed,
+          .eagerness = hip_standin::Eagerness::kMixed};
+}
 
 HipStandin::HipStandin(const hip_standin::Options& options, const char* library)
     : control(hip_standin::open_control(library)), variant(library) {
@@ -29,7 +35,7 @@ Result<std::shared_ptr<HipDevice>> HipStandin::open(HipDeviceOptions options) co
   return create_hip_device(options);
 }
 
-std::string HipStandin::library() { return MILLRACE_HIP_STANDIN; }
+std::string HipStandin::library() { return hip_standin::kLibrary; }
 
 std::string HipStandin::spec(std::string_view rest) { return "hip:library=" + library() + std::string(rest); }
 

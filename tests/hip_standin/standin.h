@@ -11,12 +11,16 @@
 
 namespace millrace {
 
+/// A GPU of each architecture that differs in its subgroups: of 32 threads, and of 64. Queued commands run soon or
+/// late, by the seed.
+hip_standin::Options two_architectures(std::uint64_t seed);
+
 /// A fresh stand-in, and devices that use it. At its end there must be no finding and no live object, so devices and
 /// what they made must be gone by then.
 class HipStandin {
  public:
   /// `library` is one of the stand-in's variants.
-  explicit HipStandin(const hip_standin::Options& = {}, const char* library = MILLRACE_HIP_STANDIN);
+  explicit HipStandin(const hip_standin::Options& = {}, const char* library = hip_standin::kLibrary);
   HipStandin(const HipStandin&) = delete;
   HipStandin& operator=(const HipStandin&) = delete;
   ~HipStandin();

@@ -11,7 +11,8 @@ namespace millrace::test {
 /// Options that compile for `inner` ("cpu", "sim:gfx1100") and run behind create_far_device().
 CompileOptions on_far(const std::string& inner);
 
-/// Calls `test` for the host's device and for far ones, a simulated GPU among them; a failure in it names the device.
+/// Calls `test` for the host's device and for far ones, a simulated GPU and HIP's stand-in among them; a failure in it
+/// names the device.
 void on_near_and_far(const std::function<void(const CompileOptions&)>& test);
 /// Only for the far ones.
 void on_every_far(const std::function<void(const CompileOptions&)>& test);

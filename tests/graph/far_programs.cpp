@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/support/far_programs.h"
+#include "tests/graph/far_programs.h"
 
 #include <doctest/doctest.h>
 
 #include "millrace/hal/transfer.h"
 #include "millrace/millrace.h"
+#include "tests/hip_standin/standin.h"
 #include "tests/support/far_device.h"
 #include "tests/support/run_graph.h"
 
@@ -40,6 +41,8 @@ void on_near_and_far(const std::function<void(const CompileOptions&)>& test) {
 
 void on_every_far(const std::function<void(const CompileOptions&)>& test) {
   for (const char* inner : {"cpu", "sim:gfx1100"}) run(test, on_far(inner));
+  const HipStandin standin({.seed = 5, .eagerness = hip_standin::Eagerness::kMixed});
+  run(test, on(HipStandin::spec()));
 }
 
 std::shared_ptr<Buffer> to_device(Device& device, std::span<const float> values) {
