@@ -22,8 +22,8 @@ int main() try {
 
   std::vector<float> values(kVocabulary);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 32003) / 100.0f;
-  for (const float heat : {0.01f, 1.0f}) {
-    std::printf("temperature %.2f:", heat);
+  for (const float heat : {0.001f, 1.0f}) {
+    std::printf("temperature %.3f:", heat);
     for (std::uint64_t draw = 0; draw < 8; ++draw) {
       std::array<std::int64_t, 1> token{}, again{};
       if (Status status = session.run({bind(values), bind(heat), bind(draw)}, {bind(token)}); !status.ok())

@@ -91,8 +91,8 @@ Result<SharedBytes> FileReader::map(std::size_t size) {
   const std::size_t before = begin % static_cast<std::size_t>(sysconf(_SC_PAGESIZE));  // a mapping begins with a page
   void* address = MAP_FAILED;
   if (length > 0) {
-    address = mmap(nullptr, before + length, PROT_READ, MAP_PRIVATE, fileno(file_.get()),
-                   static_cast<off_t>(begin - before));
+    address =
+        mmap(nullptr, before + length, PROT_READ, MAP_PRIVATE, fileno(file_.get()), static_cast<off_t>(begin - before));
   }
   if (address == MAP_FAILED) {  // a pipe, or a file system that maps nothing
     MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, read(size));

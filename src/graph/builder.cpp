@@ -191,7 +191,8 @@ Tensor GraphBuilder::input(std::string name, DType dtype, Shape shape) {
 }
 
 Tensor GraphBuilder::constant_bytes(TensorType type, std::span<const std::byte> bytes) {
-  return make_or_fail(*this, "constant", [&] { return add_constant(std::move(type), SharedBytes(bytes)); }, bytes.size());
+  return make_or_fail(
+      *this, "constant", [&] { return add_constant(std::move(type), SharedBytes(bytes)); }, bytes.size());
 }
 
 Tensor GraphBuilder::constant_shared(TensorType type, SharedBytes bytes) {
