@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <limits>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -79,6 +80,19 @@ Result<std::vector<std::byte>> FileReader::read(std::size_t size) {
     bytes.resize(num_read);
     return bytes;
   });
+}
+
+std::optional<FileView> FileReader::map(std::size_t size, std::size_t alignment) {
+  if (!size_left()) return {};
+  const off_t begin = ftello(file_.get());
+  if (static_cast<std::size_t>(begin) % alignment != 0) return {};
+  const std::size_t length = static_cast<std::size_t>(begin) + size;
+  if (length == 0) return FileView{};
+  void* pages = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, fileno(file_.get()), 0);
+  if (pages == MAP_FAILED) return {};
+  const std::shared_ptr<const void> owner(pages, [length](void* mapped) { munmap(mapped, length); });
+  if (fseeko(file_.get(), begin + static_cast<off_t>(size), SEEK_SET) != 0) return {};
+  return FileView{std::span(static_cast<const std::byte*>(pages) + begin, size), owner};
 }
 
 std::optional<std::uint64_t> FileReader::size_left() const {
