@@ -21,8 +21,8 @@ namespace millrace {
 
 Result<std::vector<std::byte>> read_file(const std::string& where, const std::string& path);
 
-/// Bytes of a file in place, as long as a copy of the owner lives. If the file gets shorter meanwhile, reading them ends
-/// the process.
+/// Bytes of a file in place, as long as a copy of the owner lives. If the file gets shorter meanwhile, reading them
+/// ends the process.
 struct FileView {
   std::span<const std::byte> bytes = {};
   std::shared_ptr<const void> owner = {};
@@ -35,8 +35,8 @@ class FileReader {
   /// Returns the next `size` bytes, or fewer at the end of the file. Allocates once for a regular file, and as the
   /// bytes arrive for a pipe.
   Result<std::vector<std::byte>> read(std::size_t size);
-  /// The next `size` bytes, mapped instead of read. Empty, and nothing is taken, for what cannot be mapped (a pipe), and
-  /// if they do not begin at a multiple of `alignment`. Precondition: a regular file has as many left.
+  /// The next `size` bytes, mapped instead of read. Empty, and nothing is taken, for what cannot be mapped (a pipe),
+  /// and if they do not begin at a multiple of `alignment`. Precondition: a regular file has as many left.
   std::optional<FileView> map(std::size_t size, std::size_t alignment);
   /// The number of bytes left; empty if the size is unknown (a pipe).
   std::optional<std::uint64_t> size_left() const;
