@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ops as functions on tensors.
+#include <algorithm>
+
 #include "graph/composites/composite.h"
 #include "graph/infer.h"
 
@@ -48,6 +50,9 @@ Tensor apply_broadcast(Op op, Tensor x, Tensor y) try {
   const Shape shapes[] = {x.shape(), y.shape()};
   const std::optional<Shape> joint = joint_shape(shapes);
   if (!joint) {
+    if (Status conflict = check_facts(shapes); !conflict.ok()) {
+      return refuse(*x.builder(), to_text(op), conflict.message());
+    }
     return refuse(
         *x.builder(), to_text(op),
         fmt::format("operands are {} and {}, expected dims that are equal or 1, from the last one on; reshape "
@@ -129,9 +134,48 @@ Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims) try {
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x}), "broadcast");
 }
+namespace {
+
+/// A negative bound counts from the end.
+SizeExpr from_beginning(const SizeExpr& bound, const SizeExpr& extent) {
+  return bound.upper_bound() < 0 ? extent + bound : bound;
+}
+
+/// Elements start, start + step, ... above stop, for a negative step, as elements of a positive one, backwards.
+void turn_around(SizeExpr& start, SizeExpr& stop, std::int64_t& step) {
+  step = -step;
+  const SizeExpr count = ceil_div(start - stop, step), last = start;
+  start = count.is(0) ? last + 1 : last - (count - 1) * step;
+  stop = last + 1;
+}
+
+}  // namespace
+
 Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step) try {
   if (step.empty()) step.assign(start.size(), 1);
-  return apply(Op::slice, {x}, SliceAttrs{std::move(start), std::move(stop), std::move(step)});
+  std::vector<std::int64_t> backwards;
+  const std::size_t rank = x.is_valid() ? x.shape().rank() : 0;
+  if (start.size() == rank && stop.size() == rank && step.size() == rank) {  // or the op refuses them
+    for (std::size_t d = 0; d < rank; ++d) {
+      constexpr std::int64_t kLeastStep = -(std::int64_t{1} << 48);  // no dim has as many elements
+      start[d] = from_beginning(start[d], x.shape()[d]);
+      stop[d] = from_beginning(stop[d], x.shape()[d]);
+      if (step[d] >= 0) continue;
+      if ((start[d] - stop[d]).upper_bound() < 0) {
+        return refuse(
+            *x.builder(), "slice",
+            fmt::format("start[{}] is {} and stop[{}] is {}, expected -1 <= stop <= start < {} for step {} and "
+                        "operand 0, {}; swap them",
+                        d, start[d].to_text(), d, stop[d].to_text(), x.shape()[d].to_text(), step[d],
+                        x.type().to_text()));
+      }
+      step[d] = std::max(step[d], kLeastStep);
+      turn_around(start[d], stop[d], step[d]);
+      backwards.push_back(static_cast<std::int64_t>(d));
+    }
+  }
+  Tensor sliced = apply(Op::slice, {x}, SliceAttrs{std::move(start), std::move(stop), std::move(step)});
+  return backwards.empty() ? sliced : flip(sliced, std::move(backwards));
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x}), "slice");
 }

@@ -2,13 +2,34 @@
 #include "graph/infer.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 namespace millrace {
 
-Result<Inference> infer_node(const Node& node, std::span<const TensorType> operands) {
+namespace {
+Result<Inference> infer_kind(const Node& node, std::span<const TensorType> operands) {
   if (const auto* op = std::get_if<OpNode>(&node.what)) return infer_types(op->op, operands, op->attributes);
   if (const auto* kernel = std::get_if<KernelNode>(&node.what)) return infer_custom(kernel->kernel, operands);
   return node.results;
+}
+}  // namespace
+
+Result<Inference> infer_node(const Node& node, std::span<const TensorType> operands) {
+  Result<Inference> inferred = infer_kind(node, operands);
+  if (inferred.ok()) return inferred;
+  std::vector<Shape> shapes = {Shape(sizes_of(node))};
+  for (const TensorType& operand : operands) shapes.push_back(operand.shape);
+  MILLRACE_TRY(check_facts(shapes));  // the reason behind what is told of shapes
+  return inferred;
+}
+
+Status check_facts(std::span<const Shape> shapes) {
+  std::map<std::string, Dim> symbols;
+  for (const Shape& shape : shapes) {
+    for (const SizeExpr& dim : shape.dims()) MILLRACE_TRY(dim.collect_symbols(symbols));
+  }
+  return {};
 }
 
 // Leaves a shape with two dims of -1, or with one that no extent can fill, unchanged, so that the error shows what the

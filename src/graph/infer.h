@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "millrace/graph/graph.h"
@@ -11,6 +12,9 @@ namespace millrace {
 /// Infers the result types of an op or kernel node from its operands' types, and the checks left to the run. Messages
 /// do not name the node yet.
 Result<Inference> infer_node(const Node&, std::span<const TensorType> operands);
+
+/// Fails if one symbol has two sets of facts in the shapes: they look the same in messages, which show no facts.
+Status check_facts(std::span<const Shape> shapes);
 
 /// Replaces the one dim of -1 in `shape` so that it has as many elements as `from`.
 Shape with_found_dim(Shape shape, const Shape& from);

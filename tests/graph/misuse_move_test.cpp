@@ -69,8 +69,9 @@ constexpr Misuse kSlices[] = {
     {"a step of 0", [](GraphBuilder& g) { slice(f32(g, {4, 8}), {0, 0}, {4, 8}, {1, 0}); },
      "%1 = slice: step[1] is 0, expected 1 or more; correct it"},
     {"a step backwards", [](GraphBuilder& g) { slice(f32(g, {4}), {0}, {4}, {-1}); },
-     "%1 = slice: step[0] is -1, expected 1 or more; correct it"},
-    {"a negative start", [](GraphBuilder& g) { slice(f32(g, {4}), {-1}, {4}); },
+     "%1 = slice: start[0] is 0 and stop[0] is 4, expected -1 <= stop <= start < 4 for step -1 and operand 0, f32[4]; "
+     "swap them"},
+    {"a start before the first element", [](GraphBuilder& g) { slice(f32(g, {4}), {-5}, {4}); },
      "%1 = slice: start[0] is -1 and stop[0] is 4, expected 0 <= start <= stop <= 4 for operand 0, f32[4]; stay inside "
      "the operand"},
     {"a stop behind the end", [](GraphBuilder& g) { slice(f32(g, {4}), {0}, {kMost}); },
@@ -317,6 +318,17 @@ constexpr Misuse kOrders[] = {
        topk(f32(g, {4}), i32(other, {4}), 1);
      },
      "%2 = take_along_axis: operand 0 is of another graph; build both in one GraphBuilder"},
+    {"scatter_nd: updates of another shape",
+     [](GraphBuilder& g) { scatter_nd(f32(g, {4, 8}), i32(g, {3, 1}), g.input("u", DType::kF32, {3, 4})); },
+     "%20 = scatter_nd: updates are f32[3x4], expected f32[3x8], what gather_nd takes from there; reshape or cast "
+     "them"},
+    {"searchsorted: other rows",
+     [](GraphBuilder& g) { searchsorted(f32(g, {4, 8}), g.input("v", DType::kF32, {3, 8})); },
+     "%2 = searchsorted: operands are f32[4x8] and f32[3x8], expected one dtype, and equal dims but the last; reshape "
+     "or "
+     "cast one"},
+    {"cumulative_argmax: no such axis", [](GraphBuilder& g) { cumulative_argmax(f32(g, {4}), 1); },
+     "%1 = cumulative_argmax: axis is 1, expected -1 to 0 for operand 0, f32[4]; choose one of these"},
     {"topk with indices that are none", [](GraphBuilder& g) { topk(f32(g, {4}), Tensor(), 1); },
      "%2 = take_along_axis: operand 0 is an empty tensor; use what a builder returned"},
     {"a reshape with two dims to find", [](GraphBuilder& g) { reshape(f32(g, {4}), {-1, -1}); },

@@ -125,6 +125,32 @@ TEST_CASE("a reader tells the type before it reads elements, and a size that is 
         fmt::format("npy '{}': holds 9 bytes of elements, expected 8 for i16[2x2]; is it whole?", path));
 }
 
+TEST_CASE("elements in C order are mapped where the file has them; others are read") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/f.npy";
+  const auto map = [&](std::span<const std::byte> bytes) {
+    REQUIRE(write_file("f", path, std::array{bytes}).ok());
+    return NpyReader::open(path)->map();
+  };
+  const auto is_mapped = [](const NpyView& npy, std::size_t front) {
+    return reinterpret_cast<std::uintptr_t>(npy.view.bytes.data()) % 4096 == front % 4096;
+  };
+  const auto elements = [](const NpyView& npy) {
+    return numbers({npy.type, {npy.view.bytes.begin(), npy.view.bytes.end()}});
+  };
+  const std::vector<std::byte> c_order = file_of(dict("'|u1'", "False", "(2, 3)"), 6);
+  const NpyView mapped = map(c_order).value();
+  CHECK(is_mapped(mapped, c_order.size() - 6));
+  CHECK(elements(mapped) == std::vector<int>{0, 1, 2, 3, 4, 5});
+  CHECK(elements(map(file_of(dict("'|u1'", "True", "(2, 3)"), 6)).value()) == std::vector<int>{0, 2, 4, 1, 3, 5});
+  const std::vector<std::byte> odd = file_of(dict("'<i2'", "False", "(3,)") + " ", 6);
+  REQUIRE(file_of(dict("'<i2'", "False", "(3,)"), 0).size() % 2 == 0);
+  CHECK(elements(map(odd).value()) == std::vector<int>{0, 1, 2, 3, 4, 5});
+  CHECK(map(file_of(dict("'<f4'", "False", "(0,)"), 0)).value().view.bytes.empty());
+  CHECK(map(file_of(dict("'|b1'", "False", "(3,)"), 3)).status().message() ==
+        "npy '" + path + "': has a bool that is neither 0 nor 1; save it as .astype(bool)");
+}
+
 /// What reading these bytes from a pipe, which has no size to ask for, gives.
 Result<NpyArray> read_from_pipe(std::span<const std::byte> bytes) {
   int ends[2];

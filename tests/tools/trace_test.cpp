@@ -81,7 +81,7 @@ TEST_CASE("a trace has each dispatch of a run, with the cost that explain says, 
     CHECK(contains(explained, "kernel     " + dispatches[i]["name"].get<std::string>() + " by "));
     CHECK(contains(explained, "\n    reads      " + args["bytes_read"].dump() + " bytes\n"));
     CHECK(contains(explained, "\n    writes     " + args["bytes_written"].dump() + " bytes\n"));
-    CHECK(contains(explained, "\n    flops      " + args["flops"].dump() + "\n"));
+    CHECK(contains(explained, "\n    flops      " + args["flops"].dump() + ", "));
     const double nanoseconds = dispatches[i]["dur"].get<double>() * 1000;
     const double bytes = args["bytes_read"].get<double>() + args["bytes_written"].get<double>();
     CHECK(args["GB/s"].get<double>() == doctest::Approx(bytes / nanoseconds));

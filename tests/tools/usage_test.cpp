@@ -10,7 +10,7 @@ namespace {
 using test::contains;
 using test::Workplace;
 
-constexpr const char* kCommands[] = {"run", "dump", "explain", "bench", "devices", "check", "ops"};
+constexpr const char* kCommands[] = {"run", "dump", "explain", "bench", "cache", "devices", "check", "ops"};
 
 TEST_CASE("the help names every command that is for people, and each command's help has examples") {
   const Workplace here;
@@ -54,7 +54,7 @@ TEST_CASE("wrong usage exits with 2 and says what is wrong and where help is") {
         "millrace: --stage: soup not in {graph,dispatch,kernels,plan,schedule,commands,llvm,asm,object}; see 'millrace "
         "dump --help'\n");
   CHECK(usage("dump top.mr --stage plan --format dot") ==
-        "millrace: --format dot: is for --stage graph alone; see 'millrace dump --help'\n");
+        "millrace: --format dot: is for the stages graph, dispatch and schedule; see 'millrace dump --help'\n");
   CHECK(usage("dump top.mr --stage plan --kernel 0") ==
         "millrace: --kernel: is for the stages llvm, asm and object; see 'millrace dump --help'\n");
   CHECK(usage("dump top.mr --stage plan --line-tables") ==
@@ -67,6 +67,10 @@ TEST_CASE("wrong usage exits with 2 and says what is wrong and where help is") {
         "millrace: --output: found 'x=', expected NAME=VALUE; see 'millrace run --help'\n");
   CHECK(usage("bench top.mr --min-time nan") ==
         "millrace: --min-time: found 'nan', expected a number; see 'millrace bench --help'\n");
+  CHECK(usage("explain top.mr --input x=ones") ==
+        "millrace: --input: is for --measure; see 'millrace explain --help'\n");
+  CHECK(usage("cache --target cpu:avx2") ==
+        "millrace: --target: is for the kernels of a FILE; see 'millrace cache --help'\n");
   CHECK(usage("run top.mr --repeat 0") ==
         "millrace: --repeat: Value 0 not in range 1 to 1000000000; see 'millrace run --help'\n");
 }

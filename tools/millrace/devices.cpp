@@ -10,6 +10,7 @@
 #include "millrace/hal/device.h"
 #include "millrace/jit/cache_defaults.h"
 #include "millrace/jit/kernel_compiler.h"
+#include "millrace/jit/llvm_module.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
 #include "tools/millrace/tool_context.h"
@@ -101,6 +102,10 @@ std::string generators_text(const Context& context) {
   std::string text;
   for (const auto& generator : context.generators) {
     text += line(generator->name(), generator->version());
+    if (generator->name() == "llvm") {
+      const Status module = check_llvm_module();
+      if (!module.ok()) text += line("", "makes no new code here, only runs what is cached: " + module.message());
+    }
     std::string told;  // the family of which nothing more is to say
     for (const TargetSpec& spec : all_targets()) {
       const Status supports = generator->supports(spec);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <memory>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -120,18 +121,19 @@ Extents extents_of(const TensorType& type) {
   return Extents(extents);
 }
 
-TensorBinding bind_array(NpyArray& array) { return bind(array.bytes, extents_of(array.type)); }
+}  // namespace
 
-std::vector<TensorBinding> bind_arrays(std::vector<NpyArray>& arrays) {
+std::vector<TensorBinding> RunArguments::bind_inputs() const {
   std::vector<TensorBinding> bindings;
-  for (NpyArray& array : arrays) bindings.push_back(bind_array(array));
+  for (const NpyView& input : inputs) bindings.push_back(bind(input.view.bytes, extents_of(input.type)));
   return bindings;
 }
 
-}  // namespace
-
-std::vector<TensorBinding> RunArguments::bind_inputs() { return bind_arrays(inputs); }
-std::vector<TensorBinding> RunArguments::bind_outputs() { return bind_arrays(outputs); }
+std::vector<TensorBinding> RunArguments::bind_outputs() {
+  std::vector<TensorBinding> bindings;
+  for (NpyArray& output : outputs) bindings.push_back(bind(output.bytes, extents_of(output.type)));
+  return bindings;
+}
 
 std::vector<DimBinding> RunArguments::bind_dims() const {
   std::vector<DimBinding> bindings;
@@ -159,7 +161,7 @@ Result<RunMaker> RunMaker::create(const Graph& graph, const InputArguments& argu
   MILLRACE_TRY(maker.require_sources());
   MILLRACE_TRY(maker.resolve(given, pinned_values(known)));
   MILLRACE_TRY(maker.require_memory(num_runs));
-  MILLRACE_TRY(maker.read_files());
+  MILLRACE_TRY(maker.map_files());
   return maker;
 }
 
@@ -238,10 +240,10 @@ Status RunMaker::require_memory(std::size_t num_runs) const {
                   types, num_runs == 1 ? "" : fmt::format(", {} times,", num_runs), sum / 0x1p30, memory / 0x1p30));
 }
 
-Status RunMaker::read_files() {
+Status RunMaker::map_files() {
   for (auto& [name, source] : sources_) {
     if (!source.file) continue;
-    MILLRACE_TRY_ASSIGN(source.array, source.file->read());
+    MILLRACE_TRY_ASSIGN(source.array, source.file->map());
     source.file.reset();
   }
   return {};
@@ -255,8 +257,9 @@ RunArguments RunMaker::make(std::uint64_t seed) const {
       run.inputs.push_back(*source.array);
       continue;
     }
-    run.inputs.push_back({input_types_[i], bytes_for(input_types_[i])});
-    generate_elements(source.kind, input_types_[i].dtype, seed++, run.inputs.back().bytes);
+    const TensorType& type = input_types_[i];
+    const auto size = static_cast<std::size_t>(size_bytes(type).constant());
+    run.inputs.push_back({type, generate_elements(source.kind, type.dtype, seed++, size)});
   }
   run.symbols = symbols_;
   for (const Dim& dim : signature_.named_dims()) run.named_dims.push_back(dim.name());

@@ -20,12 +20,12 @@ void add_inputs(CLI::App&, InputArguments&);
 
 /// What a run is given and gives, in the graph's order.
 struct RunArguments {
-  std::vector<NpyArray> inputs;
+  std::vector<NpyView> inputs;          // files are mapped
   std::vector<NpyArray> outputs;        // of the types that these inputs make, zeroed
   SymbolValues symbols;                 // all that --dim, the inputs' extents and facts tell
   std::vector<std::string> named_dims;  // of `symbols`, those that a run binds by name
 
-  std::vector<TensorBinding> bind_inputs();
+  std::vector<TensorBinding> bind_inputs() const;
   std::vector<TensorBinding> bind_outputs();
   std::vector<DimBinding> bind_dims() const;
 };
@@ -37,7 +37,7 @@ std::string names_text(const std::vector<Argument>&);
 struct InputSource {
   std::string argument;                // as it was said
   std::optional<NpyReader> file = {};  // until it is read
-  std::optional<NpyArray> array = {};  // what was in it
+  std::optional<NpyView> array = {};   // what is in it
   std::string kind = {};
   std::optional<std::vector<std::int64_t>> shape = {};
 };
@@ -45,7 +45,7 @@ struct InputSource {
 /// Makes runs from what was said, all of it checked before memory is taken and before anything is compiled.
 class RunMaker {
  public:
-  /// Reads the files, last of all. Fails for arguments that do not fit the graph, and for tensors that, `num_runs`
+  /// Maps the files, last of all. Fails for arguments that do not fit the graph, and for tensors that, `num_runs`
   /// times, do not fit this machine's memory.
   static Result<RunMaker> create(const Graph&, const InputArguments&, std::size_t num_runs = 1);
   /// A run on its own memory: `seed` decides the random elements.
@@ -59,7 +59,7 @@ class RunMaker {
   /// The types and sizes of a run, given what --dim said and the sizes that facts leave one value.
   Status resolve(const SymbolValues& given, const SymbolValues& pinned);
   Status require_memory(std::size_t num_runs) const;
-  Status read_files();
+  Status map_files();
 
   Signature signature_;
   std::map<std::string, InputSource> sources_;

@@ -60,6 +60,14 @@ Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype = DType::kF32);
 Tensor trilu(Tensor x, bool upper, std::int64_t diagonal = 0);
 /// indices[..., m] select elements or slices by the first m axes of x. Each index wraps and is checked as in gather.
 Tensor gather_nd(Tensor x, Tensor indices);
+/// x with the elements or slices replaced that indices[..., m] select by the first m axes, by those of updates[...,
+/// rest]. Each index wraps and is checked as in gather; of equal indices, the last one's update stays.
+Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates);
+/// i64: how many elements of sorted[..., n] come before each of values[..., m], or `right`: are not after it, in the
+/// order of sort. The leading dims are equal. Compares with every element, O(n * m).
+Tensor searchsorted(Tensor sorted, Tensor values, bool right = false);
+/// The i64 index of the first maximum of the elements up to each one along `axis`; NaN is greatest.
+Tensor cumulative_argmax(Tensor x, std::int64_t axis = -1);
 /// topk of elements that carry indices: integers with the shape of x. The result's indices come from `indices`, in its
 /// dtype, instead of positions along the axis, so this selects from the results of shards or of an earlier topk. Of
 /// equal elements, the one first in x comes first, regardless of its index.

@@ -107,7 +107,9 @@ Tensor transpose(Tensor x, std::vector<std::int64_t> permutation);
 Tensor broadcast_to(Tensor x, Shape shape);
 /// Operand dim d becomes result dim dims[d].
 Tensor broadcast(Tensor x, Shape shape, std::vector<std::int64_t> dims);
-/// Elements start, start + step, ... below stop of each dim: 0 <= start <= stop <= extent, step >= 1 (1 if empty).
+/// Elements start, start + step, ... below stop of each dim: 0 <= start <= stop <= extent, step >= 1 (1 if empty). A
+/// negative start or stop counts from the end. With a negative step, elements above stop, backwards: -1 <= stop <=
+/// start < extent, where -1 - extent says -1, as in NumPy.
 Tensor slice(Tensor x, std::vector<SizeExpr> start, std::vector<SizeExpr> stop, std::vector<std::int64_t> step = {});
 /// Adds low[d] elements before and high[d] elements after each dim d, equal to `value`; both counts are 0 or more.
 Tensor pad(Tensor x, std::vector<SizeExpr> low, std::vector<SizeExpr> high, Number value = 0);

@@ -18,6 +18,12 @@ struct NpyArray {
   std::vector<std::byte> bytes;
 };
 
+/// The same in memory that `view.owner` keeps.
+struct NpyView {
+  TensorType type;
+  FileView view;
+};
+
 /// Reads what numpy.save writes: format versions 1 to 3, little-endian, C or Fortran order, every dtype that Millrace
 /// has. NumPy has no bf16; the ml_dtypes package writes it as the untyped 2-byte '<V2', which is read as bf16. Errors
 /// name the file. Every size is checked before use. Source: NEP 1 and numpy.lib.format in NumPy's documentation.
@@ -33,6 +39,9 @@ class NpyReader {
   const TensorType& type() const { return type_; }
   /// Reads the elements. Precondition: not called before.
   Result<NpyArray> read();
+  /// The elements where the file is mapped, so that they take no memory of their own: of a regular file in C order.
+  /// Others are read. Precondition: neither was called before.
+  Result<NpyView> map();
 
  private:
   friend Result<NpyArray> read_npy(const std::string&);

@@ -33,21 +33,27 @@ Tensor part_of(Tensor indices, std::int64_t i) {
   return cast(reshape(slice(indices, std::move(start), std::move(stop)), Shape(std::move(dims))), DType::kI64);
 }
 
-}  // namespace
+/// x with the indexed axes as one, and the indices along it.
+struct FlatAccess {
+  Tensor x, index;
+  SizeExpr count = 0;        // of that axis
+  std::size_t num_axes = 0;  // that became one
+};
 
-Tensor gather_nd(Tensor x, Tensor indices) try {
-  if (!x.is_valid() || !indices.is_valid()) return {};
+/// An index outside its own axis stays outside the combined axis, so that the reader reports it. Invalid tensors after
+/// a mistake.
+FlatAccess flatten(std::string_view composite, Tensor x, Tensor indices) {
   GraphBuilder& graph = *x.builder();
   const Shape shape = x.shape();
   const std::size_t index_rank = indices.shape().rank();
   const SizeExpr parts = index_rank == 0 ? SizeExpr(0) : indices.shape()[index_rank - 1];
   const auto rank = static_cast<std::int64_t>(shape.rank());
   if (!parts.is_constant() || parts.constant() < 1 || parts.constant() > rank || !is_integer(indices.dtype())) {
-    return refuse(
-        graph, "gather_nd",
-        fmt::format("indices are {}, expected integers with 1 to {} parts in the last dim, for operand 0, {}; "
-                    "reshape or cast them",
-                    indices.type().to_text(), rank, x.type().to_text()));
+    refuse(graph, composite,
+           fmt::format("indices are {}, expected integers with 1 to {} parts in the last dim, for operand 0, {}; "
+                       "reshape or cast them",
+                       indices.type().to_text(), rank, x.type().to_text()));
+    return {};
   }
   FlatIndex flat;
   SizeExpr count = 1;
@@ -57,14 +63,39 @@ Tensor gather_nd(Tensor x, Tensor indices) try {
     if (!flat.index.is_valid()) return {};
     count = count * extent;
   }
-  // An index outside its own axis must stay outside the combined axis, so that gather reports it.
   Tensor outside = broadcast_to(size_of(graph, count), flat.index.shape());
   std::vector<SizeExpr> dims = {count};
   dims.insert(dims.end(), shape.dims().begin() + parts.constant(), shape.dims().end());
   Tensor index = select(flat.inside, flat.index, outside);
-  return gather(reshape(x, Shape(std::move(dims))), index, 0);
+  return {reshape(x, Shape(std::move(dims))), index, count, static_cast<std::size_t>(parts.constant())};
+}
+
+}  // namespace
+
+Tensor gather_nd(Tensor x, Tensor indices) try {
+  if (!x.is_valid() || !indices.is_valid()) return {};
+  const FlatAccess flat = flatten("gather_nd", x, indices);
+  return flat.x.is_valid() ? gather(flat.x, flat.index, 0) : Tensor();
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x, indices}), "gather_nd");
+}
+
+Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates) try {
+  if (!x.is_valid() || !indices.is_valid() || !updates.is_valid()) return {};
+  const FlatAccess flat = flatten("scatter_nd", x, indices);
+  if (!flat.x.is_valid() || !flat.index.is_valid()) return {};
+  std::vector<SizeExpr> expected = flat.index.shape().dims();
+  const Shape shape = x.shape();
+  expected.insert(expected.end(), shape.dims().begin() + static_cast<std::ptrdiff_t>(flat.num_axes),
+                  shape.dims().end());
+  if (updates.type() != TensorType{x.dtype(), Shape(expected)}) {
+    return refuse(*x.builder(), "scatter_nd",
+                  fmt::format("updates are {}, expected {}, what gather_nd takes from there; reshape or cast them",
+                              updates.type().to_text(), TensorType{x.dtype(), Shape(expected)}.to_text()));
+  }
+  return reshape(scatter(flat.x, flat.index, updates, 0), shape);
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, indices, updates}), "scatter_nd");
 }
 
 }  // namespace millrace

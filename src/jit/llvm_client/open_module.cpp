@@ -11,6 +11,7 @@
 #include "base/guard_allocations.h"
 #include "jit/cache/build_id.h"
 #include "jit/llvm_client/module_places.h"
+#include "millrace/jit/llvm_module.h"
 
 namespace millrace {
 namespace {
@@ -111,6 +112,10 @@ Result<LlvmModule> llvm_module() {
 }  // namespace
 
 std::string_view llvm_version() { return MILLRACE_LLVM_VERSION; }
+
+Status check_llvm_module() {
+  return guard_allocations("llvm", [] { return llvm_module().status(); });
+}
 
 Result<std::string> find_llvm_module() {
   MILLRACE_TRY_ASSIGN(std::vector<std::string> candidates, module_candidates());

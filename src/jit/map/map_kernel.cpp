@@ -150,13 +150,15 @@ bool halve_lanes(const LoopKernel&, Tiling& tiling) {
 /// Tried in this order, the least costly at run time first. A step that saves less than a tenth is rejected.
 constexpr CutDown kCutDowns[] = {loop_over_cells, halve_tile, halve_lanes};
 
-/// A tile in the nest's own dims: "16 lanes x 4 along n, 6 rows along m".
+/// A tile in the nest's own dims: "16 lanes x 4 along n, 6 rows along m". A nest without parallel dims has none.
 std::string tile_text(const Tiling& tiling, const LoopKernel& collapsed) {
-  const auto name = [&](std::uint32_t dim) { return dim < collapsed.domain.size() ? collapsed.domain[dim].name : "-"; };
+  const auto along = [&](std::uint32_t dim) {
+    return dim < collapsed.domain.size() ? " along " + collapsed.domain[dim].name : std::string();
+  };
   std::string text = fmt::format("{} lane{}", tiling.lanes, tiling.lanes == 1 ? "" : "s");
   if (tiling.vector_unroll > 1) text += fmt::format(" x {}", tiling.vector_unroll);
-  text += fmt::format(" along {}", name(tiling.vector_dim));
-  if (tiling.row_unroll > 1) text += fmt::format(", {} rows along {}", tiling.row_unroll, name(tiling.row_dim));
+  text += along(tiling.vector_dim);
+  if (tiling.row_unroll > 1) text += fmt::format(", {} rows{}", tiling.row_unroll, along(tiling.row_dim));
   if (tiling.loops_epilogue) text += ", epilogue in a loop";
   if (tiling.turns_loads) text += ", loads transposed in registers";
   return text;

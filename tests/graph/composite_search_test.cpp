@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slices backwards, scatter_nd, searchsorted and cumulative_argmax, against plain loops.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "tests/graph/composed.h"
+
+namespace millrace {
+namespace {
+
+using test::Composed;
+using Values = std::vector<double>;
+
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Values counting(std::size_t count) {
+  Values values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<double>(i);
+  return values;
+}
+
+TEST_CASE("a slice counts from the end, and goes backwards, as in NumPy") {
+  for (std::int64_t start = -6; start < 6; ++start) {
+    for (std::int64_t stop = -7; stop <= 6; ++stop) {
+      for (const std::int64_t step : {-7, -3, -2, -1, 1, 2, 5}) {
+        const std::int64_t from = start < 0 ? start + 6 : start, to = stop < 0 ? stop + 6 : stop;
+        if (step > 0 ? to < from || to < 0 : to > from) continue;  // refused, where NumPy gives nothing
+        Values expected;
+        for (std::int64_t i = from; step > 0 ? i < to : i > to; i += step) expected.push_back(static_cast<double>(i));
+        CAPTURE(start);
+        CAPTURE(stop);
+        CAPTURE(step);
+        CHECK(Composed().with("x", {6}, counting(6)).run([&](Composed& c) {
+          return slice(c["x"], {start}, {stop}, {step});
+        }) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("a symbolic extent is sliced from its end, and backwards") {
+  const Dim n("n");
+  const auto run = [&](const SizeExpr& start, const SizeExpr& stop, std::int64_t step) {
+    return Composed().with("x", {5}, counting(5), DType::kF32, {n}).run([&](Composed& c) {
+      return slice(c["x"], {start}, {stop}, {step});
+    });
+  };
+  CHECK(run(-2, n, 1) == Values{3, 4});
+  CHECK(run(-1, -1 - SizeExpr(n), -1) == Values{4, 3, 2, 1, 0});
+  CHECK(run(-1, 0, -2) == Values{4, 2});
+}
+
+TEST_CASE("scatter_nd puts elements and rows where indices say, the last of equals last") {
+  const Values x = counting(12), updates = {100, 101, 102, 103};
+  Values elements = x;
+  const std::int64_t places[4][2] = {{0, 1}, {2, -1}, {0, 1}, {-3, 3}};
+  for (int i = 0; i < 4; ++i) {
+    const std::int64_t row = places[i][0] < 0 ? places[i][0] + 3 : places[i][0];
+    const std::int64_t column = places[i][1] < 0 ? places[i][1] + 4 : places[i][1];
+    elements[static_cast<std::size_t>(row * 4 + column)] = updates[static_cast<std::size_t>(i)];
+  }
+  CHECK(Composed()
+            .with("x", {3, 4}, x)
+            .with("i", {4, 2}, {0, 1, 2, -1, 0, 1, -3, 3}, DType::kI64)
+            .with("u", {4}, updates)
+            .run([](Composed& c) { return scatter_nd(c["x"], c["i"], c["u"]); }) == elements);
+  CHECK(Composed()
+            .with("x", {3, 2}, counting(6))
+            .with("i", {2, 1}, {2, 0}, DType::kI32)
+            .with("u", {2, 2}, updates)
+            .run([](Composed& c) { return scatter_nd(c["x"], c["i"], c["u"]); }) == Values{102, 103, 2, 3, 100, 101});
+}
+
+TEST_CASE("an index of scatter_nd beyond its own axis is an error, even inside the whole") {
+  CHECK(Composed()
+            .with("x", {3, 4}, counting(12))
+            .with("i", {1, 2}, {0, 4}, DType::kI64)
+            .with("u", {1}, {1})
+            .failure([](Composed& c) { return scatter_nd(c["x"], c["i"], c["u"]); })
+            .find("index") != std::string::npos);
+}
+
+/// NaN is greatest, as sort has it.
+bool comes_before(double a, double b) { return std::isnan(a) ? false : std::isnan(b) || a < b; }
+
+TEST_CASE("searchsorted counts the elements before each value, with equals or without, and NaN last") {
+  const Values rows = {-3, -1, -1, 2, kNan, 0, 0, 0, 0, 0};
+  const Values wanted = {-4, -1, 2, kNan, 0, 5, -0.0, kNan};
+  for (const bool right : {false, true}) {
+    Values expected;
+    for (std::size_t row = 0; row < 2; ++row) {
+      for (std::size_t i = 0; i < 4; ++i) {
+        double count = 0;
+        for (std::size_t k = 0; k < 5; ++k) {
+          const double element = rows[row * 5 + k], value = wanted[row * 4 + i];
+          count += (right ? !comes_before(value, element) : comes_before(element, value)) ? 1 : 0;
+        }
+        expected.push_back(count);
+      }
+    }
+    CHECK(Composed().with("s", {2, 5}, rows).with("v", {2, 4}, wanted).run([&](Composed& c) {
+      return searchsorted(c["s"], c["v"], right);
+    }) == expected);
+  }
+  CHECK(Composed().with("s", {3}, {1, 2, 2}, DType::kU8).with("v", {2}, {2, 255}, DType::kU8).run([](Composed& c) {
+    return searchsorted(c["s"], c["v"]);
+  }) == Values{1, 3});
+}
+
+TEST_CASE("cumulative_argmax is the place of the first maximum so far, along any axis") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Values x = {-inf, -inf, 3, 3, kNan, 5, 2, 4, 4, 1, kNan, kNan};
+  Values along_rows, along_columns(12);
+  for (std::size_t row = 0; row < 2; ++row) {
+    std::size_t best = 0;
+    for (std::size_t i = 0; i < 6; ++i) {
+      if (comes_before(x[row * 6 + best], x[row * 6 + i])) best = i;
+      along_rows.push_back(static_cast<double>(best));
+    }
+  }
+  for (std::size_t column = 0; column < 6; ++column) {
+    along_columns[6 + column] = comes_before(x[column], x[6 + column]) ? 1 : 0;
+  }
+  const auto run = [&](std::int64_t axis) {
+    return Composed().with("x", {2, 6}, x).run([&](Composed& c) { return cumulative_argmax(c["x"], axis); });
+  };
+  CHECK(run(-1) == along_rows);
+  CHECK(run(0) == along_columns);
+  CHECK(Composed().with("x", {4}, {0, 7, 7, 200}, DType::kU8).run([](Composed& c) {
+    return cumulative_argmax(c["x"]);
+  }) == Values{0, 1, 1, 3});
+}
+
+}  // namespace
+}  // namespace millrace
