@@ -84,7 +84,6 @@ Result<std::vector<std::byte>> FileReader::read(std::size_t size) {
   });
 }
 
-<<<<<<< HEAD
 Result<SharedBytes> FileReader::map(std::size_t size) {
   const std::uint64_t left = size_left().value_or(0);
   const std::size_t length = std::min<std::uint64_t>(size, left);
@@ -106,19 +105,6 @@ Result<SharedBytes> FileReader::map(std::size_t size) {
     if (fseeko(file_.get(), static_cast<off_t>(length), SEEK_CUR) != 0) return cannot_read();
     return SharedBytes(std::move(owner), mapped.subspan(before));
   });
-=======
-std::optional<FileView> FileReader::map(std::size_t size, std::size_t alignment) {
-  if (!size_left()) return {};
-  const off_t begin = ftello(file_.get());
-  if (static_cast<std::size_t>(begin) % alignment != 0) return {};
-  const std::size_t length = static_cast<std::size_t>(begin) + size;
-  if (length == 0) return FileView{};
-  void* pages = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, fileno(file_.get()), 0);
-  if (pages == MAP_FAILED) return {};
-  const std::shared_ptr<const void> owner(pages, [length](void* mapped) { munmap(mapped, length); });
-  if (fseeko(file_.get(), begin + static_cast<off_t>(size), SEEK_SET) != 0) return {};
-  return FileView{std::span(static_cast<const std::byte*>(pages) + begin, size), owner};
->>>>>>> b16
 }
 
 std::optional<std::uint64_t> FileReader::size_left() const {

@@ -133,10 +133,10 @@ TEST_CASE("elements in C order are mapped where the file has them; others are re
     return NpyReader::open(path)->map();
   };
   const auto is_mapped = [](const NpyView& npy, std::size_t front) {
-    return reinterpret_cast<std::uintptr_t>(npy.view.bytes.data()) % 4096 == front % 4096;
+    return reinterpret_cast<std::uintptr_t>(npy.bytes.data()) % 4096 == front % 4096;
   };
   const auto elements = [](const NpyView& npy) {
-    return numbers({npy.type, {npy.view.bytes.begin(), npy.view.bytes.end()}});
+    return numbers({npy.type, {npy.bytes.begin(), npy.bytes.end()}});
   };
   const std::vector<std::byte> c_order = file_of(dict("'|u1'", "False", "(2, 3)"), 6);
   const NpyView mapped = map(c_order).value();
@@ -146,7 +146,7 @@ TEST_CASE("elements in C order are mapped where the file has them; others are re
   const std::vector<std::byte> odd = file_of(dict("'<i2'", "False", "(3,)") + " ", 6);
   REQUIRE(file_of(dict("'<i2'", "False", "(3,)"), 0).size() % 2 == 0);
   CHECK(elements(map(odd).value()) == std::vector<int>{0, 1, 2, 3, 4, 5});
-  CHECK(map(file_of(dict("'<f4'", "False", "(0,)"), 0)).value().view.bytes.empty());
+  CHECK(map(file_of(dict("'<f4'", "False", "(0,)"), 0)).value().bytes.empty());
   CHECK(map(file_of(dict("'|b1'", "False", "(3,)"), 3)).status().message() ==
         "npy '" + path + "': has a bool that is neither 0 nor 1; save it as .astype(bool)");
 }

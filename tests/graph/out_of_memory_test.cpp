@@ -383,9 +383,9 @@ TEST_CASE("a file that is larger than memory is refused with its size, or mapped
   check(NpyReader::open(npy).value().read().status(), "npy '" + npy + "': " + kEnd);
   CHECK(Safetensors::read(tensors)->get("w")->bytes.size() == kBytes);
   check(read_graph(graph).status(), "graph '" + graph + "': " + kEnd);
-  const std::string line = "graph g() { %c = constant(file(\"w.npy\"))";
-  check(parse_graph(line + " return c = %c }", {.name = "g.mr", .directory = directory.path()}).status(),
-        "g.mr:1:31: npy '" + npy + "': " + kEnd + "\n" + line + " return c = %c }\n" + std::string(30, ' ') + "^");
+  CHECK(NpyReader::open(npy).value().map()->bytes.size() == kBytes);
+  const std::string text = "graph g() { %c = constant(file(\"w.npy\")) return c = %c }";
+  CHECK(parse_graph(text, {.name = "g.mr", .directory = directory.path()}).status().message() == "");
 }
 
 TEST_CASE("reading a file of tensors survives a lack of memory anywhere") {

@@ -165,10 +165,10 @@ std::shared_ptr<std::byte> allocate_zeros(std::size_t size) {
 
 }  // namespace
 
-FileView generate_elements(std::string_view kind, DType dtype, std::uint64_t seed, std::size_t size_bytes) {
+SharedBytes generate_elements(std::string_view kind, DType dtype, std::uint64_t seed, std::size_t size_bytes) {
   const std::shared_ptr<std::byte> owner = allocate_zeros(size_bytes);
   fill(kind, dtype, seed, {owner.get(), size_bytes});
-  return {{owner.get(), size_bytes}, owner};
+  return {owner, {owner.get(), size_bytes}};
 }
 
 }  // namespace millrace::tool

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "millrace/base/dtype.h"
-#include "millrace/base/file.h"
+#include "millrace/base/shared_bytes.h"
 
 namespace millrace::tool {
 
@@ -13,6 +13,6 @@ namespace millrace::tool {
 inline constexpr std::string_view kElementKinds[] = {"zeros", "ones", "randn", "arange"};
 
 /// Elements of the kind, in memory of their own. Precondition: one of kElementKinds. Throws std::bad_alloc.
-FileView generate_elements(std::string_view kind, DType, std::uint64_t seed, std::size_t size_bytes);
+SharedBytes generate_elements(std::string_view kind, DType, std::uint64_t seed, std::size_t size_bytes);
 
 }  // namespace millrace::tool

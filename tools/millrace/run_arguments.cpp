@@ -125,7 +125,7 @@ Extents extents_of(const TensorType& type) {
 
 std::vector<TensorBinding> RunArguments::bind_inputs() const {
   std::vector<TensorBinding> bindings;
-  for (const NpyView& input : inputs) bindings.push_back(bind(input.view.bytes, extents_of(input.type)));
+  for (const NpyView& input : inputs) bindings.push_back(bind(std::span(input.bytes), extents_of(input.type)));
   return bindings;
 }
 

@@ -22,13 +22,6 @@ namespace millrace {
 
 Result<std::vector<std::byte>> read_file(const std::string& where, const std::string& path);
 
-/// Bytes of a file in place, as long as a copy of the owner lives. If the file gets shorter meanwhile, reading them
-/// ends the process.
-struct FileView {
-  std::span<const std::byte> bytes = {};
-  std::shared_ptr<const void> owner = {};
-};
-
 /// Reads a file front to back, for formats whose beginning must be checked before memory is allocated for the rest.
 class FileReader {
  public:
@@ -36,15 +29,9 @@ class FileReader {
   /// Returns the next `size` bytes, or fewer at the end of the file. Allocates once for a regular file, and as the
   /// bytes arrive for a pipe.
   Result<std::vector<std::byte>> read(std::size_t size);
-<<<<<<< HEAD
   /// The same bytes without a copy: they are mapped where the file is a regular one. Reading them after the file was
   /// cut short ends the process (SIGBUS); a file that is replaced, as write_file does, stays as it was.
   Result<SharedBytes> map(std::size_t size);
-=======
-  /// The next `size` bytes, mapped instead of read. Empty, and nothing is taken, for what cannot be mapped (a pipe),
-  /// and if they do not begin at a multiple of `alignment`. Precondition: a regular file has as many left.
-  std::optional<FileView> map(std::size_t size, std::size_t alignment);
->>>>>>> b16
   /// The number of bytes left; empty if the size is unknown (a pipe).
   std::optional<std::uint64_t> size_left() const;
 

@@ -18,10 +18,10 @@ struct NpyArray {
   std::vector<std::byte> bytes;
 };
 
-/// The same in memory that `view.owner` keeps.
+/// The same where the bytes may be a file's own.
 struct NpyView {
   TensorType type;
-  FileView view;
+  SharedBytes bytes;
 };
 
 /// Reads what numpy.save writes: format versions 1 to 3, little-endian, C or Fortran order, every dtype that Millrace
@@ -39,8 +39,8 @@ class NpyReader {
   const TensorType& type() const { return type_; }
   /// Reads the elements. Precondition: not called before.
   Result<NpyArray> read();
-  /// The elements where the file is mapped, so that they take no memory of their own: of a regular file in C order.
-  /// Others are read. Precondition: neither was called before.
+  /// The elements where the file is mapped (FileReader::map), so that they take no memory of their own: of a regular
+  /// file in C order. Others are read. Precondition: neither was called before.
   Result<NpyView> map();
 
  private:

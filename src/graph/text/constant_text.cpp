@@ -155,7 +155,8 @@ Result<ConstantFiles::Constant> ConstantFiles::read(TextReader& text) {
 
 Result<ConstantFiles::Constant> ConstantFiles::load(const std::string& file, const std::string* entry) {
   if (entry == nullptr) {
-    MILLRACE_TRY_ASSIGN(NpyArray array, read_npy(file));
+    MILLRACE_TRY_ASSIGN(NpyReader reader, NpyReader::open(file));
+    MILLRACE_TRY_ASSIGN(NpyView array, reader.map());
     return Constant{std::move(array.type), std::move(array.bytes)};
   }
   auto opened = opened_.find(file);
