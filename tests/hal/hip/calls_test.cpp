@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What submissions cost, as the runtime sees it.
+#include <chrono>
 #include <map>
 
 #include <doctest/doctest.h>
@@ -115,7 +116,7 @@ TEST_CASE("hip: a submission that waits for a value which nobody has promised qu
   CHECK(turn->query().value() == 0);
   REQUIRE(one.submit({words.binding()}, {}, {{turn, 1}}).ok());
   CHECK(count_calls(standin.control).at("hipModuleLaunchKernel") == 3);
-  REQUIRE(turn->wait(3).ok());
+  REQUIRE(turn->wait(3, std::chrono::seconds(10)).ok());
   CHECK(words.read() == W{3123});
 }
 
