@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slices backwards, scatter_nd, searchsorted and cumulative_argmax, against plain loops.
+// Slices backwards, pools of ceil mode, scatter_nd, searchsorted and cumulative_argmax, against plain loops.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -51,6 +52,59 @@ TEST_CASE("a symbolic extent is sliced from its end, and backwards") {
   CHECK(run(-2, n, 1) == Values{3, 4});
   CHECK(run(-1, -1 - SizeExpr(n), -1) == Values{4, 3, 2, 1, 0});
   CHECK(run(-1, 0, -2) == Values{4, 2});
+}
+
+/// PyTorch's rule: as many windows as fit, rounded up, except one that would begin behind x and the padding before it.
+std::int64_t num_rounded_up(std::int64_t n, std::int64_t low, std::int64_t high, std::int64_t window,
+                            std::int64_t stride) {
+  std::int64_t count = 1;
+  for (std::int64_t rest = n + low + high - window; rest > 0; rest -= stride) ++count;
+  return (count - 1) * stride >= n + low ? count - 1 : count;
+}
+
+TEST_CASE("pools of ceil mode have a window for what is left over") {
+  for (const auto& [n, low, high, window, stride] : std::vector<std::array<std::int64_t, 5>>{{10, 0, 0, 3, 2},
+                                                                                             {10, 0, 0, 5, 2},
+                                                                                             {10, 1, 1, 3, 3},
+                                                                                             {7, 0, 0, 2, 2},
+                                                                                             {6, 0, 0, 2, 2},
+                                                                                             {5, 0, 1, 2, 4},
+                                                                                             {9, 2, 0, 3, 5},
+                                                                                             {4, 0, 0, 4, 3}}) {
+    CAPTURE(n);
+    CAPTURE(window);
+    CAPTURE(stride);
+    Values maxima, means;
+    for (std::int64_t i = 0; i < num_rounded_up(n, low, high, window, stride); ++i) {
+      double greatest = -1, sum = 0, count = 0;
+      for (std::int64_t k = i * stride - low; k < i * stride - low + window; ++k) {
+        if (k < 0 || k >= n) continue;
+        greatest = std::max(greatest, static_cast<double>(k));
+        sum += static_cast<double>(k);
+        ++count;
+      }
+      maxima.push_back(greatest);
+      means.push_back(sum / count);
+    }
+    const Pool1dAttributes attributes{
+        .window = window, .stride = stride, .padding_low = low, .padding_high = high, .ceil_mode = true};
+    const auto run = [&](Tensor (*pool)(Tensor, Pool1dAttributes)) {
+      return Composed().with("x", {1, 1, n}, counting(static_cast<std::size_t>(n))).run([&](Composed& c) {
+        return pool(c["x"], attributes);
+      });
+    };
+    CHECK(run(max_pool1d) == maxima);
+    const Values found = run(avg_pool1d);
+    REQUIRE(found.size() == means.size());
+    for (std::size_t i = 0; i < means.size(); ++i) CHECK(found[i] == doctest::Approx(means[i]));
+  }
+  CHECK(Composed().with("x", {1, 1, 3, 3}, counting(9)).run([](Composed& c) {
+    return max_pool2d(c["x"], {}, PoolRounding::kUp);
+  }) == Values{4, 5, 7, 8});
+  CHECK(Composed().with("x", {1, 1, 3}, counting(3), DType::kF32, {1, 1, Dim("n")}).failure([](Composed& c) {
+    return max_pool1d(c["x"], {.ceil_mode = true});
+  }) == "%2 = max_pool1d: operand is f32[1, 1, 1, n], expected dims h and w that are numbers to round their result up; "
+        "give the padding");
 }
 
 TEST_CASE("scatter_nd puts elements and rows where indices say, the last of equals last") {
