@@ -208,7 +208,10 @@ Status compile_into(Program::State& state, Graph graph, const CompileOptions& op
   state.variants = std::make_shared<const std::vector<ProgramVariant>>(std::move(variants));
   MILLRACE_TRY(state.load(std::move(device)));
   const std::vector<UploadPart> parts = parts_of_constants(state.variant->lowered->schedule);
-  state.constants_id = identify(parts, static_cast<std::size_t>(state.report.constant_bytes));
+  {
+    const PhaseTimer timer(state.report.load);
+    state.constants_id = identify(parts, static_cast<std::size_t>(state.report.constant_bytes));
+  }
   MILLRACE_TRY(state.place_constants([&](const Buffer& to) { return upload(*state.device, to, parts); }));
   for (const auto& each : lowered) release_constants(*each);
   return {};

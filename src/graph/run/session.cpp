@@ -35,8 +35,12 @@ class NodeNamer final : public FailureExplainer {
 
 /// A run that was submitted and may not have ended: what it needs until then.
 struct RunInFlight {
-  RunInFlight(const Program::State& program, const SymbolValues& run_values, std::vector<BufferBinding> as_given)
-      : values(run_values), given(std::move(as_given)), namer(program, values, given) {
+  RunInFlight(const Program::State& program, const SymbolValues& run_values, std::vector<BufferBinding> as_given,
+              std::span<const BufferBinding> on_device)
+      : values(run_values),
+        given(std::move(as_given)),
+        bindings(on_device.begin(), on_device.end()),
+        namer(program, values, given) {
     parts.reserve(3);
   }
 
@@ -220,9 +224,8 @@ Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait) {
   std::vector<Timepoint> first(wait.begin(), wait.end());
   if (!in_flight.empty()) first.push_back(in_flight.back()->parts.back());
   // The run is stored before any part is submitted: if memory ran out later, the device might use what was freed.
-  in_flight.push_back(std::make_unique<RunInFlight>(*program, values, std::move(given)));
+  in_flight.push_back(std::make_unique<RunInFlight>(*program, values, std::move(given), bindings));
   RunInFlight& run = *in_flight.back();
-  run.bindings = bindings;
   std::swap(run.retired, retired);
   const Status status = submit_parts(run, std::move(first));
   if (status.ok()) return run.parts.back();

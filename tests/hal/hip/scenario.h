@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "millrace/hal/hip_device.h"
-#include "tests/hip_standin/standin.h"
 #include "tests/hal/list_builder.h"
+#include "tests/hip_standin/standin.h"
 
 namespace millrace {
 
