@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Composites in a text: each is the C++ function of its name, and is printed as what it expands to.
 #include <functional>
+#include <limits>
+#include <random>
 #include <set>
 
 #include <doctest/doctest.h>
@@ -173,6 +175,36 @@ TEST_CASE("each composite in a text makes the nodes that the C++ function of its
     CHECK(to_text(*parsed) == to_text(*built));
     CHECK(round_trip_problem(*parsed) == "");
   }
+}
+
+/// Other numbers in the braces, which often are none that the composite takes; or other characters anywhere.
+std::string damage(std::string call, std::mt19937_64& random) {
+  constexpr std::string_view kDigits = "0123456789", kCharacters = "0123456789-%\"(){}[],= xnaf_.";
+  const std::size_t number = call.find_first_of(kDigits, std::min(call.find('{'), call.size()));
+  if (number != std::string::npos && random() % 2 == 0) {
+    return call.replace(number, 1, std::to_string(static_cast<std::int64_t>(random() % 20) - 4));
+  }
+  const std::size_t at = random() % call.size();
+  const std::string other(random() % 3, kCharacters[random() % kCharacters.size()]);
+  return call.replace(at, random() % 2, other);
+}
+
+TEST_CASE("no damage to a call is fatal, and what is refused is told in its place") {
+  std::mt19937_64 random(7);
+  std::size_t num_read = 0, num_refused = 0;
+  for (const Call& call : calls()) {
+    const Declared declared(call.inputs);
+    for (int trial = 0; trial < 100; ++trial) {
+      const std::string damaged = damage(quoted(call.call), random);
+      CAPTURE(damaged);
+      const Result<Graph> graph =
+          parse_graph("graph g(" + declared.text + ") {\n%y = " + damaged + "\nreturn y = %y\n}\n", {.name = "g.mr"});
+      if (!graph.ok()) CHECK(graph.status().message().starts_with("g.mr:"));
+      ++(graph.ok() ? num_read : num_refused);
+    }
+  }
+  CHECK(num_read > 100);
+  CHECK(num_refused > 1000);
 }
 
 TEST_CASE("every composite that is listed stands in the test above") {

@@ -69,6 +69,10 @@ constexpr Mistake kMistakes[] = {
 TEST_CASE("a mistake in a composite is shown in its place, by the composite's name") { expect_errors(kMistakes); }
 
 constexpr Mistake kDTypes[] = {
+    {"graph g(%x: f64[4]) {\n  %y = float32(%x)\n  return y = %y\n}\n",
+     "g.mr:2:8: found 'float32', expected an op, 'constant' or 'kernel'; to convert, write cast(...) {dtype = f32}\n"
+     "  %y = float32(%x)\n"
+     "       ^"},
     {"graph g(%x: float32[4]) { return y = %x }",
      "g.mr:1:13: found 'float32', expected a dtype; did you mean 'f32'?\n"
      "graph g(%x: float32[4]) { return y = %x }\n"

@@ -114,7 +114,7 @@ TEST_CASE("what no graph, generator or benchmark takes is refused") {
         "millrace: --dim n=2: no graph has a symbolic size 'n'; leave it out\n");
 }
 
-TEST_CASE("of several, what cannot be compiled is left out with a notice, and alone it is the error") {
+TEST_CASE("what cannot be compiled is left out beside others, with a notice, and is the error alone") {
   const Workplace here;
   const std::string bench = "bench net.mr --input x=ones --input w=ones --device cpu:avx2 --generator xbyak" + kQuick;
   const std::string why =

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking at graphs without running them: check, dump, explain; and devices.
+// Looking at graphs without running them: check, dump, ops; and devices.
 #include <doctest/doctest.h>
 
-#include "millrace/graph/text.h"
-#include "millrace/jit/kernel_compiler.h"
 #include "millrace/ops/op.h"
-#include "tests/support/golden.h"
 #include "tests/tools/workplace.h"
 
 namespace millrace {
@@ -138,37 +135,6 @@ TEST_CASE("code that there is not is refused") {
         "avx512; say cpu for the host's best\n");
 }
 
-TEST_CASE("explain says of each dispatch why it is one, what runs it, and what it costs") {
-  const Workplace here;
-  CHECK(test::golden_problem("explain.txt", here.output_of("explain net.mr --target cpu:avx2")) == "");
-}
-
-TEST_CASE("explain lists each copy that remains, says where parts are, and writes the schedule's numbers as JSON") {
-  const Workplace here;
-  here.write("copy.mr",
-             "graph copy(%x: f32[rows, 4]) {\n"
-             "  %a = cumulative_sum(%x) {axis = 1} : f32[rows, 4]\n"
-             "  %m = reduce_max(%a) {axes = [1], keep_dims = true} : f32[rows, 1]\n"
-             "  %s = reduce_sum(%m) {axes = [0], keep_dims = true} : f32[1x1]\n"
-             "  %y = concat(%x, %a) {axis = 0} : f32[2*rows, 4]\n"
-             "  return y = %y, s = %s, again = %s\n"
-             "}\n");
-  const std::string text = here.output_of("explain copy.mr --target cpu:avx2 --dim rows=8 --json copy.json");
-  CHECK(contains(text, "\n  place      %a is in the memory of %y, from element 32\n"));
-  CHECK(contains(text,
-                 "\nschedule: most-concurrency, dispatches 4, copies 2, barriers 3, waits 3\n"
-                 "  copy       concat_3, as %x is an input\n"
-                 "  copy       copy to again, as %s is output s, too\n"
-                 "\n"
-                 "memory: slab of 64 bytes, constants of 0 bytes\n"
-                 "  alive      64 bytes at most\n"));
-  CHECK(here.read("copy.json") ==
-        "{\"order\": \"most-concurrency\", \"num_dispatches\": 4, \"num_copies\": 2, \"num_waits\": 3, "
-        "\"num_barriers\": 3, "
-        "\"peak_bytes\": 64, \"lower_bound_bytes\": 64, \"constant_bytes\": 0}\n");
-  CHECK(contains(here.output_of("explain copy.mr"), "\nmemory: slab of at most "));
-}
-
 TEST_CASE("the order of the schedule is chosen by name") {
   const Workplace here;
   for (const std::string order : {"strict", "least-peak", "most-concurrency"}) {
@@ -178,39 +144,6 @@ TEST_CASE("the order of the schedule is chosen by name") {
   CHECK(here.error_of("explain net.mr --order fast", 2) ==
         "millrace: --order: found 'fast', expected strict, least-peak or most-concurrency; say one of these; see "
         "'millrace explain --help'\n");
-}
-
-TEST_CASE("explain says how to launch a kernel for a GPU") {
-  const Workplace here;
-  const std::string text = here.output_of("explain top.mr --target amdgpu:gfx1100");
-  CHECK(contains(text, "    symbol     "));
-  here.write("rows.mr",
-             "graph rows(%x: f16[n]) {\n  %y = neg(%x)\n  %c = constant(2) : f16[1]\n  %d = constant(3) : f16[1]\n"
-             "  return y = %y, again = %y, c = %c, d = %d\n}\n");
-  const std::string rows = here.output_of("explain rows.mr --target amdgpu:gfx1100 --dim n=0");
-  const std::size_t begin = rows.find("launch: ");
-  REQUIRE(begin != std::string::npos);
-  CHECK(test::golden_problem("launch.txt", rows.substr(begin, rows.find("\nschedule: ") - begin)) == "");
-}
-
-TEST_CASE("explain says how much of a kernel a GPU runs at a time, and what limits it") {
-  const Workplace here;
-  here.write("one.mr", "graph one(%x: f32[100000]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
-  const std::string one = here.output_of("explain one.mr --target amdgpu:gfx1100");
-  CHECK(contains(one, "    registers  "));
-  CHECK(contains(one, "    occupancy  16 of 16 subgroups a SIMD; 4 workgroups a compute unit\n"));
-  here.write("sort.mr", "graph sort(%x: i64[7, 4000]) {\n  %y, %i = sort(%x)\n  return y = %y, i = %i\n}\n");
-  CHECK(contains(here.output_of("explain sort.mr --target amdgpu:gfx90a"),
-                 "    occupancy  4 of 8 subgroups a SIMD, limited by workgroup memory; 1 workgroup a compute unit\n"));
-  CHECK_FALSE(contains(here.output_of("explain one.mr --target sim:gfx1100"), "occupancy"));
-}
-
-TEST_CASE("explain prints expressions, or numbers where --dim gives them") {
-  const Workplace here;
-  CHECK(contains(here.output_of("explain two.mr --dispatch 0"), " 40*rows bytes\n"));
-  CHECK(contains(here.output_of("explain two.mr --dispatch 0 --dim rows=5"), " 200 bytes\n"));
-  CHECK(here.error_of("explain two.mr --dispatch 7") ==
-        "millrace: --dispatch 7: the graph has 2 dispatches; say less than that\n");
 }
 
 TEST_CASE("one kernel and one dispatch are told as one") {
@@ -238,24 +171,6 @@ TEST_CASE("ops and composites are listed as a text writes them, all of them or o
   CHECK(contains(all, here.output_of("ops softmax")));
   CHECK(here.error_of("ops topq") ==
         "millrace: ops: 'topq' is neither an op nor a composite; 'millrace ops' lists all\n");
-}
-
-TEST_CASE("explain counts what scans and scatters compute, and says that a sort has no number") {
-  const Workplace here;
-  CHECK(contains(here.output_of("explain two.mr --dispatch 1"), "\n    flops      n/a, as it only compares\n"));
-  here.write("scan.mr",
-             "graph scan(%x: f32[n, 8], %i: i64[3], %u: f32[3, 8], %k: i32[4]) {\n"
-             "  %a = cumulative_sum(%x) {axis = 0}\n  %b = scatter_add(%x, %i, %u) {axis = 0}\n"
-             "  %c = scatter(%x, %i, %u) {axis = 0}\n  %d = cumulative_sum(%k) {axis = 0}\n"
-             "  return a = %a, b = %b, c = %c, d = %d\n}\n");
-  const auto flops = [&](int dispatch) {
-    const std::string text = here.output_of("explain scan.mr --dispatch " + std::to_string(dispatch));
-    return text.substr(text.find("    flops"));
-  };
-  CHECK(flops(0) == "    flops      8*n\n");
-  CHECK(flops(1) == "    flops      24\n");
-  CHECK(flops(2) == "    flops      0\n");
-  CHECK(flops(3) == "    flops      0\n");
 }
 
 TEST_CASE("explain and dump tell values by the names of the text") {

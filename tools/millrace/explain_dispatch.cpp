@@ -149,7 +149,8 @@ std::string DispatchText::totals() const {
     sum.bytes_written = sum.bytes_written + one.bytes_written;
     sum.flops = *sum.flops + one.flops.value_or(0);
   }
-  return "total: of all dispatches and copies\n" + cost(sum);
+  return "total: of all dispatches and copies\n" + cost(sum) +
+         (measured_ != nullptr ? line(4, "measured", measured_->total_text()) : "");
 }
 
 /// What the emitted code takes of a GPU, and how much of the kernel so runs at a time.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -52,6 +53,11 @@ Result<std::vector<double>> time_steps(const Program& program, RunArguments& run
   return medians;
 }
 
+/// "1.23 us", "12.3 ms".
+std::string time_text(double seconds) {
+  return seconds < 1e-3 ? fmt::format("{:.3g} us", seconds * 1e6) : fmt::format("{:.3g} ms", seconds * 1e3);
+}
+
 bool computes_f64(const Step& step, const Schedule& schedule) {
   return step.kernel && schedule.kernels[*step.kernel].key_text.find("f64") != std::string::npos;
 }
@@ -81,7 +87,7 @@ std::string MeasuredSteps::text(std::size_t step, const Step& shown) {
   };
   const double bytes = number(cost.bytes_read + cost.bytes_written), flops = cost.flops ? number(*cost.flops) : 0;
   const double seconds = seconds_[step];
-  std::string text = fmt::format("{:.3g} us", seconds * 1e6);
+  std::string text = time_text(seconds);
   if (seconds == 0) return text;
   text += fmt::format(", {:.3g} GB/s", bytes / seconds * 1e-9);
   if (flops > 0) text += fmt::format(", {:.3g} GFLOP/s", flops / seconds * 1e-9);
@@ -92,6 +98,10 @@ std::string MeasuredSteps::text(std::size_t step, const Step& shown) {
                      ? fmt::format("; {:.0f} % of the {:.3g} GB/s at which memory moves so many bytes", of_memory * 100,
                                    bandwidth * 1e-9)
                      : fmt::format("; {:.0f} % of the peak, {:.3g} GFLOP/s", of_peak * 100, peak * 1e-9));
+}
+
+std::string MeasuredSteps::total_text() const {
+  return time_text(std::accumulate(seconds_.begin(), seconds_.end(), 0.0));
 }
 
 }  // namespace millrace::tool

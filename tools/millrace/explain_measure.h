@@ -21,6 +21,8 @@ class MeasuredSteps {
   /// "1.23 us, 5.4 GB/s, 31 GFLOP/s; 26 % of the peak, 120 GFLOP/s": of what limits the step, one thread's arithmetic
   /// or its memory. Where the device is not this host's CPU, without the share.
   std::string text(std::size_t step, const Step&);
+  /// The time of all steps, one after another.
+  std::string total_text() const;
 
  private:
   SymbolValues symbols_;

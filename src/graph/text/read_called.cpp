@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text/near_name.h"
+#include "graph/text/read_type.h"
 
 namespace millrace {
 
@@ -17,8 +18,12 @@ Result<Called> read_called(TextReader& text) {
   NearName near(name);
   for (const Op op : kAllOps) near.consider(to_text(op));
   consider_composites(near);
+  std::string remedy = near.remedy("'millrace ops' lists the ops");
+  if (const std::optional<DType> dtype = find_dtype(name)) {
+    remedy = fmt::format("to convert, write cast(...) {{dtype = {}}}", to_text(*dtype));
+  }
   text.move_to(begin);
-  return text.unexpected("expected an op, 'constant' or 'kernel'; " + near.remedy("'millrace ops' lists the ops"));
+  return text.unexpected("expected an op, 'constant' or 'kernel'; " + remedy);
 }
 
 Result<KernelNode> read_kernel(TextReader& text, const std::vector<CustomKernel>& kernels) {

@@ -29,6 +29,14 @@ constexpr std::pair<std::string_view, DType> kForeignNames[] = {
 
 }  // namespace
 
+std::optional<DType> find_dtype(std::string_view name) {
+  if (const std::optional<DType> dtype = parse_dtype(name)) return dtype;
+  for (const auto& [foreign, dtype] : kForeignNames) {
+    if (foreign == name) return dtype;
+  }
+  return {};
+}
+
 Result<DType> read_dtype(TextReader& text) {
   const std::size_t begin = text.position();
   const std::string_view name = text.take_name();

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/text/reader.h"
 #include "millrace/base/shape.h"
 
 namespace millrace {
+
+/// The dtype of that name, ours or another library's: "f32", "float32".
+std::optional<DType> find_dtype(std::string_view name);
 
 /// Reads "f32"; the error lists the known names.
 Result<DType> read_dtype(TextReader&);

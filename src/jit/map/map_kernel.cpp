@@ -186,11 +186,13 @@ Result<DescribedKernel> map_short_kernel(const LoopKernel& kernel, const TargetS
 }
 
 std::string describe(const GpuMapping& mapping, const LoopKernel& collapsed) {
-  std::string text = fmt::format("{} per thread; threads:", tile_text(mapping.tile, collapsed));
+  const Tiling& tile = mapping.tile;
+  const bool is_point = tile.lanes * tile.vector_unroll * tile.row_unroll == 1;
+  std::string text = (is_point ? "1 point" : tile_text(tile, collapsed)) + " per thread; threads";
   for (const ThreadDim& dim : mapping.threads) {
     text += fmt::format(" {} along {},", dim.threads, collapsed.domain[dim.dim].name);
   }
-  text += fmt::format(" of {} per workgroup", mapping.workgroup_size);
+  text += fmt::format(" {} per workgroup", mapping.workgroup_size);
   if (mapping.staged_points > 0) {
     text += fmt::format("; operands staged in workgroup memory, {} points of {} at a time", mapping.staged_points,
                         collapsed.domain[mapping.staged_dim].name);
