@@ -135,9 +135,7 @@ TEST_CASE("elements in C order are mapped where the file has them; others are re
   const auto is_mapped = [](const NpyView& npy, std::size_t front) {
     return reinterpret_cast<std::uintptr_t>(npy.bytes.data()) % 4096 == front % 4096;
   };
-  const auto elements = [](const NpyView& npy) {
-    return numbers({npy.type, {npy.bytes.begin(), npy.bytes.end()}});
-  };
+  const auto elements = [](const NpyView& npy) { return numbers({npy.type, {npy.bytes.begin(), npy.bytes.end()}}); };
   const std::vector<std::byte> c_order = file_of(dict("'|u1'", "False", "(2, 3)"), 6);
   const NpyView mapped = map(c_order).value();
   CHECK(is_mapped(mapped, c_order.size() - 6));
