@@ -42,7 +42,7 @@ const ForeignRule kForeignRules[] = {
     {{"Eigen/"}, {"tests/reference/", "include/millrace/interop", "bench/"}},
     {{"tbb/", "oneapi/"}, {"include/millrace/interop", "tests/hal/"}},
     {{"cblas", "openblas"}, {"bench/"}},
-    {{"benchmark/"}, {"bench/", "tools/"}},
+    {{"benchmark/"}, {"bench/", "examples/microbenchmark.cpp", "tools/"}},
     {{"nlohmann/"}, {"src/graph/import/", "tools/", "bench/", "tests/"}},
     {{"doctest/"}, {"tests/"}},
     {{"CLI/"}, {"tools/", "bench/", "examples/"}},
