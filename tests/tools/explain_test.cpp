@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // millrace explain: what each kernel is, costs and needs.
+#include <regex>
+
 #include <doctest/doctest.h>
 
 #include "tests/support/golden.h"
@@ -52,7 +54,10 @@ TEST_CASE("explain says how to launch a kernel for a GPU") {
   const std::string rows = here.output_of("explain rows.mr --target amdgpu:gfx1100 --dim n=0");
   const std::size_t begin = rows.find("launch: ");
   REQUIRE(begin != std::string::npos);
-  CHECK(test::golden_problem("launch.txt", rows.substr(begin, rows.find("\nschedule: ") - begin)) == "");
+  // A symbol's number is a hash of the kernel's text, in which compilers order instructions differently.
+  const std::string launch = std::regex_replace(rows.substr(begin, rows.find("\nschedule: ") - begin),
+                                                std::regex("millrace_[0-9a-f]{16}"), "millrace_NUMBER");
+  CHECK(test::golden_problem("launch.txt", launch) == "");
 }
 
 TEST_CASE("explain says how much of a kernel a GPU runs at a time, and what limits it") {
