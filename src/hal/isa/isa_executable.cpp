@@ -24,7 +24,9 @@ Status check_code(const ExecutableImage& image, const MachineCodeKernel& code) {
   };
   MILLRACE_TRY(check("bytes of arguments", code.argument_bytes, kernarg_bytes(info)));
   MILLRACE_TRY(check("threads in a workgroup", code.workgroup_size, info.workgroup_size));
-  MILLRACE_TRY(check("bytes of workgroup memory", code.workgroup_bytes, info.workgroup_bytes));
+  if (code.workgroup_bytes != 0) {  // LLVM removes what decides nothing
+    MILLRACE_TRY(check("bytes of workgroup memory", code.workgroup_bytes, info.workgroup_bytes));
+  }
   if (code.hidden_arguments.empty()) return {};
   return invalid_argument(fmt::format("kernel '{}': its code takes hidden arguments ({}), expected none", info.name,
                                       fmt::join(code.hidden_arguments, ", ")));

@@ -44,7 +44,10 @@ void check_kernel(Complaints& complaints, const CodeObjectKernel& found, const P
   const std::uint64_t num_arguments = 1 + kernel.buffers.size() + kernel.sizes.size();
   complaints.expect_equal<std::uint64_t>("bytes of arguments", found.argument_bytes, 8 * num_arguments);
   complaints.expect_none("hidden arguments", found.hidden_arguments);
-  complaints.expect_equal("bytes of workgroup memory", found.workgroup_bytes, planned.memory.workgroup_bytes);
+  // LLVM removes workgroup memory from a kernel whose results do not depend on it, such as argmax(x) > argmax(x).
+  if (found.workgroup_bytes != 0) {
+    complaints.expect_equal("bytes of workgroup memory", found.workgroup_bytes, planned.memory.workgroup_bytes);
+  }
   complaints.expect_at_most("bytes of private memory", found.private_bytes, private_limit(planned.memory));
   complaints.expect_equal("threads of a workgroup", found.workgroup_size, kernel.workgroup_size);
   complaints.expect_equal("threads of a subgroup", found.subgroup_size, kernel.subgroup_size);

@@ -88,9 +88,7 @@ TEST_CASE("isa device: an image that its code does not agree with is refused by 
   CHECK(
       error_when([](ExecutableImage& image) { image.info.workgroup_size = 64; }) ==
       "kernel 'scale': its code has 32 threads in a workgroup, expected 64; give the info that the code was made for");
-  CHECK(error_when([](ExecutableImage& image) { image.info.workgroup_bytes = 16; }) ==
-        "kernel 'scale': its code has 0 bytes of workgroup memory, expected 16; give the info that the code was made "
-        "for");
+  CHECK(error_when([](ExecutableImage& image) { image.info.workgroup_bytes = 16; }) == "");  // LLVM may remove it all
   CHECK(error_when([](ExecutableImage& image) { image.info.workgroup_bytes = 1 << 20; }) ==
         "kernel 'scale': 1048576 bytes of workgroup memory, amdgpu:gfx1100 has at most 65536; plan the kernel for the "
         "target");
