@@ -11,7 +11,7 @@ set(needs_llvm
   "graph/(binding|composite_(models|moves|pieces|values)|composites|coverage|dynamic|dynamic_errors|gpu_graph|gpu_witness|limits)_test.cpp"
   "graph/(cliff|compile_threads|constants|extreme_sizes|gpu_bound_sizes|gpu_rows|long_bodies|many_nodes|out_of_memory)_test.cpp"
   "graph/(hip_session|lower_graph|measure|networks|order_failures|own_kernels|program_text|run_bool|run_session|run|targets)_test.cpp"
-  "graph/(isa_(arguments|division|mutation)|mutate_schedule|packing_bars|place_parts|schedule_order)_test.cpp"
+  "graph/(isa_(arguments|division|mutation|removed_memory)|mutate_schedule|packing_bars|place_parts|schedule_order)_test.cpp"
   "graph/far_programs.cpp"
   "graph/(far_programs|far_session|runs_in_flight|threads|topk_indices|topk_subsets|value_names|wrong_index)_test.cpp")
 
