@@ -11,6 +11,7 @@
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/cliff_cases.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -38,7 +39,7 @@ std::size_t check_kernels(const LoweredGraph& lowered, const Target& target) {
   return seen.size();
 }
 
-TEST_CASE("no graph makes a kernel of more than 64 KiB of code, nor many kernels in place of one") {
+TEST_CASE("no graph makes a kernel of more than 64 KiB of code, nor many kernels in place of one" * test::InTurn()) {
   const auto context = make_default_context();
   for (const test::CliffCase& row : test::cliff_cases()) {
     for (const std::string level : {"cpu:baseline", "cpu:avx2", "cpu:avx512", "amdgpu:gfx1100"}) {

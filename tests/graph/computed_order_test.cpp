@@ -10,6 +10,7 @@
 #include "millrace/millrace.h"
 #include "tests/reference/tensor.h"
 #include "tests/support/check_graph.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/pairwise.h"
 #include "tests/support/run_graph.h"
 
@@ -197,7 +198,8 @@ std::vector<CompileOptions> every_way() {
 constexpr DType kDTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kI32,
                              DType::kF64, DType::kU8,  DType::kI64,  DType::kU32};
 
-TEST_CASE("what is computed while it is read gives the bits that it gives from memory, whichever two choices meet") {
+TEST_CASE("what is computed while it is read gives the bits that it gives from memory, whichever two choices meet" *
+          test::InTurn()) {
   constexpr std::int64_t kColumns[] = {1, 20, 257, 1000, 2500};
   const std::vector<CompileOptions> ways = every_way();
   const std::size_t counts[] = {std::size(kDTypes),  std::size(kColumns), std::size(kProducers),
@@ -216,7 +218,7 @@ TEST_CASE("what is computed while it is read gives the bits that it gives from m
   CHECK(num_read_through > 10);
 }
 
-TEST_CASE("each dtype, producer and reader is right on each level of lanes") {
+TEST_CASE("each dtype, producer and reader is right on each level of lanes" * test::InTurn()) {
   for (CompileOptions& options : test::every_way_to_compile()) {
     if (!options.lowering.compile.force_generator.empty()) continue;
     for (const std::int64_t n : {33, 300}) {
@@ -236,7 +238,7 @@ TEST_CASE("each dtype, producer and reader is right on each level of lanes") {
   }
 }
 
-TEST_CASE("long rows that are computed give what they give from memory") {
+TEST_CASE("long rows that are computed give what they give from memory" * test::InTurn()) {
   for (CompileOptions& options : test::every_way_to_compile()) {
     if (!options.lowering.compile.force_generator.empty()) continue;
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64, DType::kU8}) {
@@ -255,7 +257,7 @@ TEST_CASE("long rows that are computed give what they give from memory") {
   }
 }
 
-TEST_CASE("the first k of computed rows are the same where a row is cut into parts") {
+TEST_CASE("the first k of computed rows are the same where a row is cut into parts" * test::InTurn()) {
   for (CompileOptions& options : test::every_way_to_compile()) {
     if (!options.lowering.compile.force_generator.empty()) continue;
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {

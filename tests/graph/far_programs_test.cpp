@@ -13,6 +13,7 @@
 #include "tests/op_cases.h"
 #include "tests/reference/evaluate.h"
 #include "tests/support/check_graph.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/op_driver.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/random_graph.h"
@@ -229,7 +230,7 @@ std::size_t for_small_problems(const test::OpCase& row, const std::function<void
   return given;
 }
 
-TEST_CASE("every op, size and dtype of the small cases on a far simulated GPU equals the oracle") {
+TEST_CASE("every op, size and dtype of the small cases on a far simulated GPU equals the oracle" * test::InTurn()) {
   const CompileOptions options = on_far("sim:gfx1100");
   for (const test::OpCase& row : test::op_cases()) {
     CAPTURE(to_text(row.op));

@@ -10,6 +10,7 @@
 #include "millrace/hal/device.h"
 #include "millrace/hal/sim_device.h"
 #include "millrace/millrace.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/run_graph.h"
 
 namespace millrace {
@@ -121,7 +122,7 @@ void check_orders(const char* target, const Sizes& any, std::span<const Order> o
 
 }  // namespace
 
-TEST_CASE("sorts, TopK and scans of sizes that a run binds cost what those of known sizes do") {
+TEST_CASE("sorts, TopK and scans of sizes that a run binds cost what those of known sizes do" * test::InTurn()) {
   constexpr Bound kBounds[] = {{1156, 2, 2},   {512, 256, 8}, {7, 33, 8},    {1, 1000, 8}, {3, 5000, 8},
                                {1, 100000, 8}, {5, 64, 40},   {66, 4100, 9}, {5, 700, 90}, {1, 1, 1},
                                {3, 1, 0},      {0, 5, 3},     {4, 0, 0}};

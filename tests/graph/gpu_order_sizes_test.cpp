@@ -10,6 +10,7 @@
 
 #include "millrace/millrace.h"
 #include "tests/reference/evaluate.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/op_driver.h"
 #include "tests/support/run_graph.h"
 
@@ -122,7 +123,7 @@ void check_size(std::int64_t n, std::span<const Pattern> patterns, const std::st
 
 }  // namespace
 
-TEST_CASE("rows of every size and pattern are in the oracle's order on simulated GPUs") {
+TEST_CASE("rows of every size and pattern are in the oracle's order on simulated GPUs" * test::InTurn()) {
   constexpr Pattern kAll[] = {Pattern::kRandom,     Pattern::kTies,       Pattern::kEqual,
                               Pattern::kAscending,  Pattern::kDescending, Pattern::kNaN,
                               Pattern::kInfinities, Pattern::kSubnormals, Pattern::kZeros};

@@ -7,6 +7,7 @@
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/support/check_graph.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/run_graph.h"
 
 namespace millrace {
@@ -36,7 +37,7 @@ Graph orders_of(const Shape& shape) {
   return builder.finish().value();
 }
 
-TEST_CASE("sorts, selections and scans on simulated GPUs are the oracle's") {
+TEST_CASE("sorts, selections and scans on simulated GPUs are the oracle's" * test::InTurn()) {
   for (const std::string device : kDevices) {
     CAPTURE(device);
     for (const Shape& shape : {Shape{6}, Shape{3, 70}, Shape{2, 5000}}) {

@@ -8,6 +8,7 @@
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/support/check_graph.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/split_generator.h"
 
 namespace millrace {
@@ -49,7 +50,7 @@ Graph convolution() {
   return builder.finish().value();
 }
 
-TEST_CASE("graphs for GPUs give the oracle's values as machine code of the host") {
+TEST_CASE("graphs for GPUs give the oracle's values as machine code of the host" * test::InTurn()) {
   if (!TargetSpec{.isa = host_isa_levels().back()}.has_fma()) return;  // mul_add would round twice
   for (const std::string device : {"sim:gfx1100", "sim:gfx90a"}) {
     CAPTURE(device);

@@ -9,6 +9,7 @@
 #include "millrace/graph/lowered_graph.h"
 #include "millrace/millrace.h"
 #include "tests/support/difference.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/reference_graph.h"
 #include "tests/support/run_graph.h"
 
@@ -147,7 +148,7 @@ TEST_CASE("a run reads and writes beyond 2^32 bytes") {
   CHECK(rows.back() == 78);
 }
 
-TEST_CASE("a run writes beyond 2^32 bytes") {
+TEST_CASE("a run writes beyond 2^32 bytes" * test::InTurn()) {
   constexpr std::int64_t kRows = (std::int64_t{1} << 20) + 1, kColumns = 4096;
   GraphBuilder builder;
   const Tensor x = builder.input("x", DType::kU8, {kColumns});

@@ -12,6 +12,7 @@
 #include "millrace/millrace.h"
 #include "millrace/ops/bodies.h"
 #include "tests/reference/tensor.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/run_graph.h"
 
 namespace millrace {
@@ -101,7 +102,7 @@ void check_values(DType dtype, std::size_t fewest_dispatches) {
   }
 }
 
-TEST_CASE("a long body is several kernels, which compute bit for bit what it says") {
+TEST_CASE("a long body is several kernels, which compute bit for bit what it says" * test::InTurn()) {
   check_values<Polynomial>(DType::kF32, 5);
   check_values<Fan>(DType::kF32, 3);
   check_values<Fan>(DType::kF64, 3);

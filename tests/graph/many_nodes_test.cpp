@@ -9,6 +9,7 @@
 #include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/run_graph.h"
 
 namespace millrace {
@@ -220,7 +221,7 @@ constexpr SharedCase kSharedCases[] = {
     {"divisors", 19, 75, false, [](T x, std::int64_t i) { return x / (i + 3); }},
 };
 
-TEST_CASE("kernels that share their code compute bit for bit what each alone does") {
+TEST_CASE("kernels that share their code compute bit for bit what each alone does" * test::InTurn()) {
   for (const SharedCase& c : kSharedCases) {
     for (const DType dtype : kAllDTypes) {
       if (dtype == DType::kBool && !c.takes_bool) continue;

@@ -6,6 +6,7 @@
 
 #include "millrace/hal/target_spec.h"
 #include "millrace/millrace.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/reference_graph.h"
 #include "tests/support/squeezenet.h"
 
@@ -37,7 +38,7 @@ double largest_difference(const reference::Tensor& a, const reference::Tensor& b
 
 std::shared_ptr<const Context> uncached() { return make_default_context({.cache_directory = ""}); }
 
-TEST_CASE("SqueezeNet on a 224x224 image equals the oracle, on every ISA level") {
+TEST_CASE("SqueezeNet on a 224x224 image equals the oracle, on every ISA level" * test::InTurn()) {
   const Graph graph = build_squeezenet(1);
   const reference::Tensor image = random_tensor(graph.type({graph.inputs[0], 0}), -2, 2, 7);
   const std::vector<reference::Tensor> expected = evaluate_graph(graph, std::span(&image, 1));

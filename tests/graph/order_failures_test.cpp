@@ -15,6 +15,7 @@
 #include "millrace/millrace.h"
 #include "tests/hip_standin/standin.h"
 #include "tests/reference/evaluate.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/run_graph.h"
 
 namespace millrace {
@@ -147,7 +148,8 @@ void check_repeats(const Repeated& row, int num_runs, std::shared_ptr<Device> de
   CHECK((*found)[0].bytes == reference::evaluate(Op::topk, TopKAttrs{.k = row.k}, {&keys, 1})[1].bytes);
 }
 
-TEST_CASE("a thousand repeats of a selection are equal bit for bit, in whatever order threads and groups run") {
+TEST_CASE("a thousand repeats of a selection are equal bit for bit, in whatever order threads and groups run" *
+          test::InTurn()) {
   for (const Repeated& row : kRepeated) {
     for (const char* spec : {"sim:gfx1100", "sim:gfx90a"}) {
       check_repeats(row, row.num_runs, create_sim_device(TargetSpec::parse(spec).value(), {.order_seed = 1}).value());

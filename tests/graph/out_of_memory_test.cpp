@@ -20,6 +20,7 @@
 #include "millrace/millrace.h"
 #include "tests/jit/cache/temporary_directory.h"
 #include "tests/support/allocation_count.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -244,7 +245,7 @@ TEST_CASE("sizes survive a lack of memory anywhere") {
   });
 }
 
-TEST_CASE("each step of a compilation survives a lack of memory anywhere") {
+TEST_CASE("each step of a compilation survives a lack of memory anywhere" * test::InTurn()) {
   const Graph graph = parse_graph(kText).value();
   fail_each_allocation(nothing, [&](int) { return verify(graph); });
   fail_each_allocation(nothing, [&](int) { return collect_symbols(graph).status(); });
@@ -276,7 +277,7 @@ TEST_CASE("each step of a compilation survives a lack of memory anywhere") {
   fail_each_allocation(nothing, [&](int) { return record_commands(schedule).status(); });
 }
 
-TEST_CASE("compile survives a lack of memory anywhere, and the next call works") {
+TEST_CASE("compile survives a lack of memory anywhere, and the next call works" * test::InTurn()) {
   const TemporaryDirectory cache;
   const Graph graph = parse_graph(kText).value();
   const auto prepare = [&] { return std::pair(graph, options_for(cache)); };
@@ -289,7 +290,7 @@ TEST_CASE("compile survives a lack of memory anywhere, and the next call works")
   }
 }
 
-TEST_CASE("a context that many calls share is whole after each that found no memory") {
+TEST_CASE("a context that many calls share is whole after each that found no memory" * test::InTurn()) {
   const TemporaryDirectory cache;
   const Graph graph = parse_graph(kText).value();
   REQUIRE(compile(graph, options_for(cache)).ok());

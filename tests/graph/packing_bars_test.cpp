@@ -9,6 +9,7 @@
 #include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/schedule_statistics.h"
 #include "millrace/jit/kernel_compiler.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_network.h"
 #include "tests/support/reference_graph.h"
@@ -68,7 +69,7 @@ TEST_CASE("static slabs are within 2 % of the largest live set on average, and 9
   CHECK(all.percentile(95) <= 1.08);
 }
 
-TEST_CASE("slabs of sizes that a run binds are within 5 % on average, and all within 30 %") {
+TEST_CASE("slabs of sizes that a run binds are within 5 % on average, and all within 30 %" * test::InTurn()) {
   constexpr int kBindings = 20;
   std::vector<double> ratios;
   int num_schedules = 0;

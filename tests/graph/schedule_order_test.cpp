@@ -10,6 +10,7 @@
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/support/check_graph.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_network.h"
 #include "tests/support/reference_graph.h"
@@ -69,7 +70,7 @@ TEST_CASE("independent branches share timepoints where most concurrency is wante
   for (const std::uint32_t count : num_at) CHECK(count == 5);
 }
 
-TEST_CASE("the order of the least peak never needs more than the graph's order") {
+TEST_CASE("the order of the least peak never needs more than the graph's order" * test::InTurn()) {
   int num_better = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
@@ -141,7 +142,7 @@ TEST_CASE("of 32 layers' dequantised weights, at most two are alive") {
   }
 }
 
-TEST_CASE("every order gives the values that the oracle allows") {
+TEST_CASE("every order gives the values that the oracle allows" * test::InTurn()) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
     const test::RandomGraph random = test::make_random_graph(seed);

@@ -11,6 +11,7 @@
 #include "millrace/millrace.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/check_graph.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/random_network.h"
 #include "tests/support/run_graph.h"
 
@@ -118,7 +119,7 @@ TEST_CASE("runs of changing sizes allocate nothing once the slab is large enough
   CHECK(all_ok);
 }
 
-TEST_CASE("values are right in slabs that are packed when sizes are bound") {
+TEST_CASE("values are right in slabs that are packed when sizes are bound" * test::InTurn()) {
   CompileOptions options;
   options.context = test::test_context();
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {

@@ -12,6 +12,7 @@
 #include "millrace/millrace.h"
 #include "tests/hip_standin/standin.h"
 #include "tests/support/difference.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/reference_graph.h"
 #include "tests/support/run_graph.h"
@@ -39,7 +40,7 @@ Graph selection() {
   return builder.finish().value();
 }
 
-TEST_CASE("one program runs on the device of each of its targets, and its values are the oracle's") {
+TEST_CASE("one program runs on the device of each of its targets, and its values are the oracle's" * test::InTurn()) {
   const Program program =
       compile(selection(), for_targets({"cpu:baseline", "sim:gfx1100", "sim:gfx90a", "amdgpu:gfx1100"})).value();
   const Graph bound = bind_graph(selection(), {{"rows", 3}});

@@ -11,6 +11,7 @@
 #include "millrace/millrace.h"
 #include "tests/hip_standin/standin.h"
 #include "tests/reference/evaluate.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/op_driver.h"
 #include "tests/support/pairwise.h"
 #include "tests/support/run_graph.h"
@@ -154,11 +155,13 @@ void check_pairs(std::span<const std::string> devices, const test::Slice& slice 
 
 }  // namespace
 
-TEST_CASE("topk on a GPU has kernels and memory for the results that are used alone, whichever two choices meet") {
+TEST_CASE("topk on a GPU has kernels and memory for the results that are used alone, whichever two choices meet" *
+          test::InTurn()) {
   check_pairs(std::vector<std::string>{"sim:gfx1100", "sim:gfx90a"});
 }
 
-TEST_CASE("topk through HIP has kernels and memory for the results that are used alone, whichever two choices meet") {
+TEST_CASE("topk through HIP has kernels and memory for the results that are used alone, whichever two choices meet" *
+          test::InTurn()) {
   const HipStandin standin(two_architectures(2));
   // A quarter at a time, where not all is asked for.
   const test::Slice slice = test::tested_slice();

@@ -8,6 +8,7 @@
 #include "tests/jit/algorithms/run_sequence.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/map/nests.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/run_request.h"
 
 namespace millrace {
@@ -87,7 +88,7 @@ void check_rows(const SizeExpr& rows, std::initializer_list<std::int64_t> nums_r
   }
 }
 
-TEST_CASE("rows that only the run knows: one kernel, no scratch, canaries untouched") {
+TEST_CASE("rows that only the run knows: one kernel, no scratch, canaries untouched" * test::InTurn()) {
   const SizeExpr any = Dim("rows");
   for (const Destination& to : {Destination{.padding = 5}, Destination{.offset = 3}, Destination{3, 5}}) {
     check_rows(any, {0, 1, 127, 128, 129, 256, 384}, 14336, to);

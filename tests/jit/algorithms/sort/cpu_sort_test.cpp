@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/sort/cpu_sort_run.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -52,7 +53,7 @@ TEST_CASE("any axis, any size, any k, each subset of wanted results") {
   check_sort<float>({DType::kF32, {1, 1000}, 1, 1000}, "merge_sort");
 }
 
-TEST_CASE("rows so long that digits have 11 bits, and rows with records beyond workgroup memory") {
+TEST_CASE("rows so long that digits have 11 bits, and rows with records beyond workgroup memory" * test::InTurn()) {
   for (const DType dtype : {DType::kU16, DType::kF32, DType::kF64}) {
     for (const Pattern pattern : {Pattern::kRandom, Pattern::kEqual, Pattern::kSpecial}) {
       for (const std::int64_t n : {4095, 4096, 70'000}) {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/sort/gpu_sort_run.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -16,7 +17,7 @@ using test::SortCase;
 constexpr const char* kGpus[] = {"gfx1100", "gfx90a"};  // subgroups of 32 and of 64
 constexpr const char* kSelect = "gpu_topk_select";
 
-TEST_CASE("the first k of rows of every size are selected, sorted and unsorted") {
+TEST_CASE("the first k of rows of every size are selected, sorted and unsorted" * test::InTurn()) {
   std::size_t turn = 0;
   for (const char* gfx : kGpus) {
     for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 1024, 4095, 4096, 4097, 8000}) {
@@ -33,7 +34,7 @@ TEST_CASE("the first k of rows of every size are selected, sorted and unsorted")
   check_sort({.extents = {100003}, .k = 3000, .largest = true, .pattern = Pattern::kRandom}, "gfx90a");
 }
 
-TEST_CASE("a selection takes every dtype and pattern, and gives each of its results alone") {
+TEST_CASE("a selection takes every dtype and pattern, and gives each of its results alone" * test::InTurn()) {
   std::size_t turn = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
