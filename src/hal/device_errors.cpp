@@ -19,6 +19,8 @@ Status foreign_executable(const Device& device) {
       fmt::format("record: the executable was loaded by another device; load it on device '{}'", device.name()));
 }
 
+Status stopped_on_request(std::string_view where) { return cancelled(fmt::format("{}: {}", where, kStoppedOnRequest)); }
+
 Status check_read_back(const Device& device, const Buffer& buffer, std::size_t offset_bytes, std::size_t size_bytes) {
   if (buffer.device() != device.id()) {
     return invalid_argument(

@@ -99,13 +99,16 @@ struct Job {
         wait(submission.wait.begin(), submission.wait.end()),
         signal(submission.signal.begin(), submission.signal.end()),
         explainer(submission.explainer),
-        times(submission.times) {}
+        times(submission.times),
+        stop(submission.stop) {}
 
   Status run(Device& inner) const {
+    if (stop.stop_requested()) return stopped_on_request("submit");
     MILLRACE_TRY(outcome_of(wait));
     const OpenBindings open(bindings);
-    return inner.submit(*recording->inner,
-                        {.bindings = open.near(), .sizes = sizes, .explainer = explainer, .times = times});
+    return inner.submit(
+        *recording->inner,
+        {.bindings = open.near(), .sizes = sizes, .explainer = explainer, .times = times, .stop = stop});
   }
 
   std::shared_ptr<FarRecording> recording;
@@ -114,6 +117,8 @@ struct Job {
   std::vector<Timepoint> wait, signal;
   FailureExplainer* explainer;
   SubmissionTimes* times;
+  std::stop_token stop;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;
 };
 
 /// Jobs and the thread that runs them. Semaphores wake it as long as they live, so it is shared.
@@ -127,11 +132,13 @@ class Worker : public std::enable_shared_from_this<Worker> {
   }
 
   void add(std::unique_ptr<Job> job) {
+    const auto wake_worker = [worker = weak_from_this()] {
+      if (const auto alive = worker.lock()) alive->wake();
+    };
     for (const Timepoint& timepoint : job->wait) {
-      timepoint.semaphore->on_reached(timepoint.value, [worker = weak_from_this()](const Status&) {
-        if (const auto alive = worker.lock()) alive->wake();
-      });
+      timepoint.semaphore->on_reached(timepoint.value, [wake_worker](const Status&) { wake_worker(); });
     }
+    job->on_stop.emplace(job->stop, wake_worker);
     {
       const std::lock_guard lock(mutex_);
       jobs_.push_back(std::move(job));
@@ -161,7 +168,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   std::unique_ptr<Job> take() {
     std::vector<std::size_t> ready;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      if (are_settled(jobs_[i]->wait)) ready.push_back(i);
+      if (are_settled(jobs_[i]->wait) || jobs_[i]->stop.stop_requested()) ready.push_back(i);
     }
     if (ready.empty()) return nullptr;
     const auto chosen = jobs_.begin() + static_cast<std::ptrdiff_t>(ready[random_() % ready.size()]);

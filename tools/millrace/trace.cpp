@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/millrace/trace.h"
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "millrace/graph/compile_report.h"
@@ -13,7 +18,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using std::chrono::nanoseconds;
 
-constexpr int kCompileThread = 1, kRunThread = 2;  // rows of the picture
+// Rows of the picture: of compiling, of running, and from the last one on those of code that is generated beside other
+// code.
+constexpr int kCompileThread = 1, kRunThread = 2, kSideThreads = 3;
 
 struct Span {
   std::string name;
@@ -34,7 +41,7 @@ Json event(const Span& span, Json args = Json::object()) {
           {"args", std::move(args)}};
 }
 
-Json thread_name(int thread, const char* name) {
+Json thread_name(int thread, std::string_view name) {
   return {{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
@@ -48,16 +55,30 @@ void add_file_events(Json& events, const TraceTimes& times) {
   add("outputs", kRunThread, times.outputs_begin, times.outputs_end);
 }
 
+/// Each kernel's code, in the first row that has room for it.
+void add_kernel_events(Json& events, const CompileReport& report, nanoseconds code_begin) {
+  std::vector<const KernelReport*> kernels;
+  for (const KernelReport& kernel : report.kernel_reports) kernels.push_back(&kernel);
+  std::ranges::stable_sort(kernels, {}, &KernelReport::begin);
+  std::vector<nanoseconds> row_ends = {nanoseconds{}};
+  for (const KernelReport* kernel : kernels) {
+    std::size_t row = 0;
+    while (row < row_ends.size() && row_ends[row] > kernel->begin) ++row;
+    if (row == row_ends.size()) {
+      row_ends.emplace_back();
+      events.push_back(
+          thread_name(kSideThreads + static_cast<int>(row) - 1, fmt::format("compile, {} at once", row + 1)));
+    }
+    row_ends[row] = kernel->begin + kernel->time;
+    const int thread = row == 0 ? kCompileThread : kSideThreads + static_cast<int>(row) - 1;
+    events.push_back(event({kernel->name, "compile", thread, code_begin + kernel->begin, kernel->time}));
+  }
+}
+
 /// Compiling phase after phase, with what each phase did below it.
 void add_compile_events(Json& events, const CompileReport& report, nanoseconds begin) {
   const auto add = [&](std::string name, nanoseconds at, nanoseconds length) {
     events.push_back(event({std::move(name), "compile", kCompileThread, at, length}));
-  };
-  const auto add_parts = [&](const auto& parts, nanoseconds at) {
-    for (const auto& part : parts) {
-      add(std::string(part.name), at, part.time);
-      at += part.time;
-    }
   };
   add("compile", begin, report.total);
   nanoseconds at = begin;
@@ -65,12 +86,16 @@ void add_compile_events(Json& events, const CompileReport& report, nanoseconds b
     add(name, at, length);
     at += length;
   };
-  add_parts(report.pass_reports, at);
+  nanoseconds pass_begin = at;
+  for (const PassReport& pass : report.pass_reports) {
+    add(std::string(pass.name), pass_begin, pass.time);
+    pass_begin += pass.time;
+  }
   add_phase("passes", report.passes);
   add_phase("form", report.forming);
   add_phase("lower", report.lowering);
   add_phase("schedule", report.scheduling);
-  add_parts(report.kernel_reports, at);
+  add_kernel_events(events, report, at);
   add_phase("code", report.code);
   add_phase("load", report.load);
 }

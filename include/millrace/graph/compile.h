@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,8 +37,13 @@ struct CompileOptions {
   ScheduleOrder order = ScheduleOrder::kMostConcurrency;
   /// A device that is already open, such as a wrapped one; null opens `device`.
   std::shared_ptr<Device> on_device = {};
-  /// Called before each kernel is looked up in the cache or compiled, target by target.
+  /// Called before each kernel is looked up in the cache or compiled, target by target: by one thread at a time, of
+  /// those that generate code.
   Callback<const CompileProgress&> progress = {};
+  /// Threads that generate the kernels' code together; null: those of the device (Device::executor), if it has any.
+  std::shared_ptr<Executor> executor = {};
+  /// Ends compile() with kCancelled before the next kernel.
+  std::stop_token stop = {};
 };
 
 /// Graph -> passes -> regions -> kernels -> schedule -> commands -> loaded code.

@@ -21,7 +21,8 @@ struct PassReport {
 
 struct KernelReport {
   std::string name;
-  std::chrono::nanoseconds time{};  // to generate its code or find it in the cache
+  std::chrono::nanoseconds time{};   // to generate its code or find it in the cache
+  std::chrono::nanoseconds begin{};  // after that of `code`; the times of several threads overlap
 };
 
 /// What compiling did, for people to read.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -74,15 +75,18 @@ class Session {
   /// value is true; computed bools are 0 or 1. An input with a symbol in its type needs extents; `dims` binds the
   /// symbols that no input determines. Facts, extents, sizes in bytes and requirements are checked before anything
   /// runs; the message names the argument, what was found and what was expected. On the cpu device, runs after the
-  /// first allocate nothing, unless larger sizes need a larger slab.
-  Status run(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs, ListView<DimBinding> dims = {});
+  /// first allocate nothing, unless larger sizes need a larger slab. A run that is asked to stop ends early with
+  /// kCancelled (see Submission::stop): its outputs are unspecified, and the session can run again.
+  Status run(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs, ListView<DimBinding> dims = {},
+             const std::stop_token& stop = {});
   /// Like run(), but does not wait if the device works asynchronously. The run starts when `wait` is reached and the
   /// session's earlier runs have ended. The returned timepoint is signalled at its end, or fails with its status; until
   /// then, what was bound must stay valid, and outputs must not be touched. If a run fails, so do the runs that were
   /// submitted after it and have not ended. On a device that finishes inline, a run that fails at once returns its
   /// status instead of a timepoint.
   Result<Timepoint> submit(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs,
-                           ListView<DimBinding> dims = {}, std::span<const Timepoint> wait = {});
+                           ListView<DimBinding> dims = {}, std::span<const Timepoint> wait = {},
+                           const std::stop_token& stop = {});
   /// Each later run that succeeds says in `times` when each of its commands ran, on any device, without the copies
   /// between caller memory and the device. Null stops. `times` must outlive the session, and be left alone until a run
   /// has ended.

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,6 +75,10 @@ struct Submission {
   std::span<const Timepoint> signal = {};        // when all is done, or failed
   FailureExplainer* explainer = nullptr;         // null: the device's words will do
   SubmissionTimes* times = nullptr;  // filled before the signals if all goes well; null: nothing is measured
+  /// Ends it early, with kCancelled: at once while it waits, after that before the next group on a cpu device and
+  /// before the next command on another that finishes inline. A GPU ends what it was given. What a submission that was
+  /// stopped should have written is unspecified.
+  std::stop_token stop = {};
 };
 
 class Device {
@@ -87,6 +92,8 @@ class Device {
   const std::string& name() const { return info_.name; }
   /// Whose code it runs, best first.
   std::span<const TargetSpec> targets() const { return info_.targets; }
+  /// The threads that it shares its work with, or null.
+  virtual std::shared_ptr<Executor> executor() const { return nullptr; }
   /// Memory that programs share.
   ConstantBuffers& constants() { return constants_; }
 

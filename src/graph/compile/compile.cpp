@@ -10,14 +10,13 @@
 #include "base/guard_allocations.h"
 #include "graph/compile/find_diagnostics.h"
 #include "graph/compile/find_slab_plan.h"
+#include "graph/compile/make_code.h"
 #include "graph/compile/make_signature.h"
 #include "graph/run/phase_timer.h"
 #include "graph/run/program_state.h"
 #include "graph/text/constant_text.h"
 #include "millrace/graph/lowered_graph.h"
 #include "millrace/hal/transfer.h"
-#include "millrace/jit/code_object.h"
-#include "millrace/jit/kernel_cache.h"
 
 namespace millrace {
 namespace {
@@ -58,82 +57,6 @@ Result<std::vector<Target>> find_targets(const CompileOptions& options, const Co
   return targets;
 }
 
-/// Generates the code of variants, one kernel after another.
-class CodeMaker {
- public:
-  CodeMaker(const Context& context, const CompileOptions& options, std::size_t num_kernels)
-      : context_(context), options_(options), num_kernels_(num_kernels) {}
-
-  Result<std::vector<ExecutableImage>> make(LoweredGraph& lowered, const Target& target) {
-    const PhaseTimer timer(lowered.report.code);
-    const bool is_linked = target.spec().is_gpu() && !target.spec().is_simulated();
-    return is_linked ? make_code_object(lowered, target) : make_images(lowered, target);
-  }
-
- private:
-  Result<std::vector<ExecutableImage>> make_images(LoweredGraph& lowered, const Target& target) {
-    std::vector<ExecutableImage> images;
-    for (const PlannedKernel& kernel : lowered.schedule.kernels) {
-      const PhaseTimer timer(begin(lowered.report, kernel));
-      MILLRACE_TRY_ASSIGN(ExecutableImage image,
-                          guard_allocations([&] { return fmt::format("compile: kernel '{}'", kernel.name); },
-                                            [&] { return make_image(kernel, target); }));
-      images.push_back(std::move(image));
-    }
-    return images;
-  }
-
-  /// A GPU's driver loads one linked object, which the kernels share.
-  Result<std::vector<ExecutableImage>> make_code_object(LoweredGraph& lowered, const Target& target) {
-    const std::span<const PlannedKernel> kernels = lowered.schedule.kernels;
-    std::vector<ExecutableImage> images;
-    if (kernels.empty()) return images;
-    const auto link = [&]() -> Result<std::vector<std::byte>> {
-      MILLRACE_TRY_ASSIGN(const std::vector<ExecutableImage> parts, make_images(lowered, target));
-      return link_images(parts);
-    };
-    SharedBytes code;
-    if (context_.cache == nullptr) {
-      MILLRACE_TRY_ASSIGN(code, link());
-    } else {
-      MILLRACE_TRY_ASSIGN(code, context_.cache->get_code_object(kernels, target, link));
-    }
-    const bool was_kept = lowered.report.kernel_reports.empty();
-    for (const PlannedKernel& kernel : kernels) {
-      if (was_kept) begin(lowered.report, kernel);
-      images.push_back({.format = ImageFormat::kGpuCode,
-                        .target = target.to_text(),
-                        .generator = kernel.generator,
-                        .info = kernel.info,
-                        .bytes = code,
-                        .symbol = kernel_symbol(kernel)});
-    }
-    return images;
-  }
-
-  /// Reports progress and begins a row of the report. Returns the time to which the kernel's code is added.
-  std::chrono::nanoseconds& begin(CompileReport& report, const PlannedKernel& kernel) {
-    if (options_.progress) options_.progress({kernel_++, num_kernels_, kernel.name});
-    return report.kernel_reports.emplace_back(KernelReport{kernel.name}).time;
-  }
-
-  Result<ExecutableImage> make_image(const PlannedKernel& kernel, const Target& target) const {
-    const KernelCompiler* generator = target.find_generator(kernel.generator);
-    if (generator == nullptr) {
-      return internal_error(fmt::format("generator '{}' planned a kernel and is not of the target", kernel.generator));
-    }
-    if (context_.cache == nullptr) return generator->emit(kernel, target.spec());
-    MILLRACE_TRY_ASSIGN(std::shared_ptr<const ExecutableImage> image,
-                        context_.cache->get(kernel, target.spec(), *generator));
-    return *image;
-  }
-
-  const Context& context_;
-  const CompileOptions& options_;
-  std::size_t num_kernels_;
-  std::size_t kernel_ = 0;
-};
-
 /// One variant per target, in the same order.
 using LoweredGraphs = std::vector<std::shared_ptr<LoweredGraph>>;
 
@@ -146,10 +69,11 @@ Result<LoweredGraphs> lower(Graph graph, std::span<const Target> targets, const 
 }
 
 Result<std::vector<ProgramVariant>> make_variants(const LoweredGraphs& all, std::span<const Target> targets,
-                                                  const Context& context, const CompileOptions& options) {
+                                                  const Context& context, const CompileOptions& options,
+                                                  std::shared_ptr<Executor> executor) {
   std::size_t num_kernels = 0;
   for (const auto& lowered : all) num_kernels += lowered->schedule.kernels.size();
-  CodeMaker maker(context, options, num_kernels);
+  CodeMaker maker(context, options, std::move(executor), num_kernels);
   std::vector<ProgramVariant> variants;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const std::shared_ptr<LoweredGraph>& lowered = all[i];
@@ -204,7 +128,9 @@ Status compile_into(Program::State& state, Graph graph, const CompileOptions& op
   }
   MILLRACE_TRY_ASSIGN(const std::vector<Target> targets, find_targets(options, *context, *device));
   MILLRACE_TRY_ASSIGN(const LoweredGraphs lowered, lower(std::move(graph), targets, options));
-  MILLRACE_TRY_ASSIGN(std::vector<ProgramVariant> variants, make_variants(lowered, targets, *context, options));
+  MILLRACE_TRY_ASSIGN(
+      std::vector<ProgramVariant> variants,
+      make_variants(lowered, targets, *context, options, options.executor ? options.executor : device->executor()));
   state.variants = std::make_shared<const std::vector<ProgramVariant>>(std::move(variants));
   MILLRACE_TRY(state.load(std::move(device)));
   const std::vector<UploadPart> parts = parts_of_constants(state.variant->lowered->schedule);

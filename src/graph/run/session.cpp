@@ -99,9 +99,9 @@ struct Session::State {
   Status bind_arguments(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
                         std::span<const DimBinding> dims);
   void forget_ended();
-  Status run_inline();
-  Result<Timepoint> submit(std::span<const Timepoint> wait);
-  Status submit_parts(RunInFlight&, std::vector<Timepoint> wait);
+  Status run_inline(const std::stop_token&);
+  Result<Timepoint> submit(std::span<const Timepoint> wait, const std::stop_token&);
+  Status submit_parts(RunInFlight&, std::vector<Timepoint> wait, const std::stop_token&);
   std::int64_t binding_bytes(std::size_t binding) const {
     return sizes[index_of(program->commands->bindings[BindingIndex(binding)].size_bytes)];
   }
@@ -208,14 +208,14 @@ void Session::State::forget_ended() {
 }
 
 /// For a device that finishes inline, when nothing is in flight: needs no timeline and no copies.
-Status Session::State::run_inline() {
+Status Session::State::run_inline(const std::stop_token& stop) {
   NodeNamer namer(*program, values, bindings);
-  return program->device->submit(*program->recording,
-                                 {.bindings = bindings, .sizes = sizes, .explainer = &namer, .times = times});
+  return program->device->submit(
+      *program->recording, {.bindings = bindings, .sizes = sizes, .explainer = &namer, .times = times, .stop = stop});
 }
 
 /// Returns the timepoint at which the run ends.
-Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait) {
+Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait, const std::stop_token& stop) {
   std::vector<BufferBinding> given = bindings;
   if (staging != nullptr) {
     const Status staged = staging->replace(std::span(bindings).first(num_arguments()), retired);
@@ -227,7 +227,7 @@ Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait) {
   in_flight.push_back(std::make_unique<RunInFlight>(*program, values, std::move(given), bindings));
   RunInFlight& run = *in_flight.back();
   std::swap(run.retired, retired);
-  const Status status = submit_parts(run, std::move(first));
+  const Status status = submit_parts(run, std::move(first), stop);
   if (status.ok()) return run.parts.back();
   run.wait();
   std::swap(run.retired, retired);  // runs before this one may still use it
@@ -236,28 +236,27 @@ Result<Timepoint> Session::State::submit(std::span<const Timepoint> wait) {
 }
 
 /// Each part waits for the one before it. A part that was refused is not in `run.parts`.
-Status Session::State::submit_parts(RunInFlight& run, std::vector<Timepoint> wait) {
+Status Session::State::submit_parts(RunInFlight& run, std::vector<Timepoint> wait, const std::stop_token& stop) {
   const auto add = [&](auto&& submit_part) -> Status {
     Timepoint end{.value = 1};
     MILLRACE_TRY_ASSIGN(end.semaphore, program->device->create_semaphore());
-    MILLRACE_TRY(submit_part(std::span<const Timepoint>(wait), std::span<const Timepoint>(&end, 1)));
+    MILLRACE_TRY(submit_part(Submission{.wait = wait, .signal = {&end, 1}, .stop = stop}));
     run.parts.push_back(end);
     wait.assign(1, std::move(end));
     return {};
   };
   if (staging != nullptr && staging->has_uploads()) {
-    MILLRACE_TRY(add([&](auto before, auto signal) { return staging->submit_uploads(before, signal); }));
+    MILLRACE_TRY(add([&](const Submission& when) { return staging->submit_uploads(when); }));
   }
-  MILLRACE_TRY(add([&](auto before, auto signal) {
-    return program->device->submit(*program->recording, {.bindings = run.bindings,
-                                                         .sizes = sizes,
-                                                         .wait = before,
-                                                         .signal = signal,
-                                                         .explainer = &run.namer,
-                                                         .times = times});
+  MILLRACE_TRY(add([&](Submission submission) {
+    submission.bindings = run.bindings;
+    submission.sizes = sizes;
+    submission.explainer = &run.namer;
+    submission.times = times;
+    return program->device->submit(*program->recording, submission);
   }));
   if (staging != nullptr && staging->has_downloads()) {
-    MILLRACE_TRY(add([&](auto before, auto signal) { return staging->submit_downloads(before, signal); }));
+    MILLRACE_TRY(add([&](const Submission& when) { return staging->submit_downloads(when); }));
   }
   return {};
 }
@@ -323,7 +322,8 @@ Status moved_from() { return failed_precondition("run: the session was moved fro
 
 }  // namespace
 
-Status Session::run(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs, ListView<DimBinding> dims) {
+Status Session::run(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs, ListView<DimBinding> dims,
+                    const std::stop_token& stop) {
   return guard_allocations("run", [&]() -> Status {
     if (state_ == nullptr) return moved_from();
     const OneThread one(state_->is_busy);
@@ -331,22 +331,23 @@ Status Session::run(ListView<TensorBinding> inputs, ListView<TensorBinding> outp
     state_->forget_ended();
     MILLRACE_TRY(state_->bind_arguments(inputs, outputs, dims));
     if (state_->program->device->info().finishes_inline && state_->staging == nullptr && state_->in_flight.empty()) {
-      return state_->run_inline();
+      return state_->run_inline(stop);
     }
-    MILLRACE_TRY_ASSIGN(const Timepoint end, state_->submit({}));
+    MILLRACE_TRY_ASSIGN(const Timepoint end, state_->submit({}, stop));
     return end.wait();
   });
 }
 
 Result<Timepoint> Session::submit(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs,
-                                  ListView<DimBinding> dims, std::span<const Timepoint> wait) {
+                                  ListView<DimBinding> dims, std::span<const Timepoint> wait,
+                                  const std::stop_token& stop) {
   return guard_allocations("run", [&]() -> Result<Timepoint> {
     if (state_ == nullptr) return moved_from();
     const OneThread one(state_->is_busy);
     MILLRACE_TRY(one.check());
     state_->forget_ended();
     MILLRACE_TRY(state_->bind_arguments(inputs, outputs, dims));
-    return state_->submit(wait);
+    return state_->submit(wait, stop);
   });
 }
 

@@ -60,8 +60,10 @@ Status Staging::Side::replace(Device& device, std::span<BufferBinding> given,
   return {};
 }
 
-Status Staging::Side::submit(Device& device, std::span<const Timepoint> wait, std::span<const Timepoint> signal) const {
-  return device.submit(*recording, {.bindings = bindings, .sizes = sizes, .wait = wait, .signal = signal});
+Status Staging::Side::submit(Device& device, Submission when) const {
+  when.bindings = bindings;
+  when.sizes = sizes;
+  return device.submit(*recording, when);
 }
 
 Status Staging::replace(std::span<BufferBinding> bindings, std::vector<std::shared_ptr<Buffer>>& retired) {

@@ -24,12 +24,9 @@ class Staging {
 
   bool has_uploads() const { return inputs_.has_work; }
   bool has_downloads() const { return outputs_.has_work; }
-  Status submit_uploads(std::span<const Timepoint> wait, std::span<const Timepoint> signal) {
-    return inputs_.submit(device_, wait, signal);
-  }
-  Status submit_downloads(std::span<const Timepoint> wait, std::span<const Timepoint> signal) {
-    return outputs_.submit(device_, wait, signal);
-  }
+  /// `when` says what to wait for, to signal and to stop for.
+  Status submit_uploads(const Submission& when) { return inputs_.submit(device_, when); }
+  Status submit_downloads(const Submission& when) { return outputs_.submit(device_, when); }
 
  private:
   /// The inputs or the outputs, and the command list that moves them. Each argument has a binding of the host, one of
@@ -37,7 +34,7 @@ class Staging {
   struct Side {
     Status record(Device&, std::span<const Argument>, bool is_upload);
     Status replace(Device&, std::span<BufferBinding>, std::vector<std::shared_ptr<Buffer>>& retired);
-    Status submit(Device&, std::span<const Timepoint> wait, std::span<const Timepoint> signal) const;
+    Status submit(Device&, Submission when) const;
 
     std::shared_ptr<Recording> recording;
     std::vector<std::shared_ptr<Buffer>> buffers;  // per argument: as large as the largest so far

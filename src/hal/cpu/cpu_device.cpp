@@ -51,6 +51,8 @@ class CpuDevice final : public InlineDevice<Device> {
     });
   }
 
+  std::shared_ptr<Executor> executor() const override { return options_.executor; }
+
  private:
   Result<std::shared_ptr<InlineRecording>> make_recording(const CommandList& list,
                                                           std::shared_ptr<Executable> executable) const override {

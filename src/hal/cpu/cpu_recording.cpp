@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "hal/device_errors.h"
 #include "hal/host/float_environment.h"
 
 namespace millrace {
@@ -65,8 +66,10 @@ Status CpuRecording::run_groups(const InlineDispatch& dispatch) const {
 
 Status CpuRecording::run_range(const InlineDispatch& dispatch, const KernelArgs& args, GroupRange groups) const {
   const LoadedKernel& kernel = executable_->kernel(dispatch.kernel);
+  const std::uint32_t most = dispatch.stop.stop_possible() ? 1 : options_.max_groups_per_call;
   while (groups.size() > 0) {
-    const std::uint32_t end = groups.first + std::min(groups.size(), options_.max_groups_per_call);
+    if (dispatch.stop.stop_requested()) return cancelled(std::string(kStoppedOnRequest));
+    const std::uint32_t end = groups.first + std::min(groups.size(), most);
     MILLRACE_TRY(kernel.run(args, groups.first, end));
     groups.first = end;
   }

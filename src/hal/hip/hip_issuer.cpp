@@ -8,6 +8,7 @@
 
 #include "base/guard_allocations.h"
 #include "hal/command_text.h"
+#include "hal/device_errors.h"
 
 namespace millrace::hip {
 namespace {
@@ -106,6 +107,10 @@ Status Issuer::add_step_end(Job& job) {
 bool Issuer::advance(Job& job) {
   const std::vector<Step>& steps = job.recording->steps();
   while (job.status.ok() && job.next_step < steps.size()) {
+    if (job.stop.stop_requested()) {
+      job.status = stopped_on_request("submit");
+      break;
+    }
     std::size_t end_step = job.next_step;
     while (end_step < steps.size() && steps[end_step].segment == steps[job.next_step].segment) ++end_step;
     job.status = guard_allocations("submit", [&] { return issue_segment(job, end_step); });

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "hal/hip/hip_recording.h"
@@ -27,7 +30,8 @@ struct Job {
         wait(submission.wait.begin(), submission.wait.end()),
         signal(submission.signal.begin(), submission.signal.end()),
         explainer(submission.explainer),
-        times(submission.times) {}
+        times(submission.times),
+        stop(submission.stop) {}
 
   std::shared_ptr<HipRecording> recording;
   std::vector<BufferBinding> bindings;
@@ -35,11 +39,13 @@ struct Job {
   std::vector<Timepoint> wait, signal;
   FailureExplainer* explainer;
   SubmissionTimes* times;
+  std::stop_token stop;
 
   // Under the order's lock:
-  bool is_started = false;  // or ended without
-  bool is_watched = false;  // its waits tell the queue when they are settled
-  bool is_waiting = false;  // for `key`
+  bool is_started = false;                                           // or ended without
+  bool is_watched = false;                                           // its waits tell the queue when they are settled
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;  // tells the queue too
+  bool is_waiting = false;                                           // for `key`
   std::pair<const Semaphore*, std::uint64_t> key = {};
 
   // From its start on:

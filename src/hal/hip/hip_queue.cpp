@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/guard_allocations.h"
+#include "hal/device_errors.h"
 #include "hal/timepoints.h"
 
 namespace millrace::hip {
@@ -72,6 +73,7 @@ void Queue::start_all(std::vector<SharedJob> candidates, std::vector<Refused>& r
 /// Fails when the job is to end before it begins.
 Status Queue::try_start(const SharedJob& job, std::vector<SharedJob>& candidates) {
   MILLRACE_TRY(context_.lost());
+  if (job->stop.stop_requested()) return stopped_on_request("submit");
   MILLRACE_TRY(outcome_of(job->wait));
   std::vector<PendingPoint> points;
   for (const Timepoint& wait : job->wait) {
@@ -134,13 +136,14 @@ void Queue::wait_for(const SharedJob& job, const Timepoint& wait) {
   job->is_waiting = true;
   if (job->is_watched) return;
   job->is_watched = true;
+  const auto wake_queue = [queue = weak_from_this(), weak_job = std::weak_ptr<Job>(job)] {
+    const auto alive = queue.lock();
+    SharedJob nudged = weak_job.lock();
+    if (alive != nullptr && nudged != nullptr) alive->wake(std::move(nudged));
+  };
+  if (job->stop.stop_possible()) job->on_stop.emplace(job->stop, wake_queue);
   for (const Timepoint& each : job->wait) {
-    each.semaphore->on_reached(each.value,
-                               [queue = weak_from_this(), weak_job = std::weak_ptr<Job>(job)](const Status&) {
-                                 const auto alive = queue.lock();
-                                 SharedJob nudged = weak_job.lock();
-                                 if (alive != nullptr && nudged != nullptr) alive->wake(std::move(nudged));
-                               });
+    each.semaphore->on_reached(each.value, [wake_queue](const Status&) { wake_queue(); });
   }
 }
 

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "base/guard_allocations.h"
+#include "hal/device_errors.h"
 #include "hal/timepoints.h"
 
 namespace millrace {
@@ -20,11 +24,13 @@ struct InlineQueue::Deferred {
         signal(submission.signal.begin(), submission.signal.end()),
         explainer(submission.explainer),
         times(submission.times),
+        stop(submission.stop),
         num_open_waits(wait.size()) {}
 
   // Only the thread that has set `is_taken` uses these two.
   void run() {
-    end(guard_allocations("submit", [&] { return recording->run({bindings, sizes, wait, signal, explainer, times}); }));
+    end(guard_allocations("submit",
+                          [&] { return recording->run({bindings, sizes, wait, signal, explainer, times, stop}); }));
   }
   /// Semaphores keep this object in their lists until they are signalled or destroyed. So it releases its own
   /// references, to them and to everything else, as soon as it has run.
@@ -41,6 +47,8 @@ struct InlineQueue::Deferred {
   std::vector<Timepoint> wait, signal;
   FailureExplainer* explainer;
   SubmissionTimes* times;
+  std::stop_token stop;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;
   std::atomic<std::size_t> num_open_waits;
   std::atomic<bool> is_taken = false;  // for its one run, or given up
   std::shared_ptr<Deferred> next;      // of those that are ready
@@ -63,6 +71,12 @@ Status InlineQueue::submit(const InlineRecording& recording, const Submission& s
 void InlineQueue::defer(const InlineRecording& recording, const Submission& submission) {
   auto deferred = std::make_shared<Deferred>(recording, submission);
   note(deferred);
+  if (submission.stop.stop_possible()) {
+    deferred->on_stop.emplace(submission.stop, [weak = std::weak_ptr(deferred)] {
+      const std::shared_ptr<Deferred> alive = weak.lock();
+      if (alive != nullptr && !alive->is_taken.exchange(true)) alive->end(stopped_on_request("submit"));
+    });
+  }
   try {
     for (const Timepoint& timepoint : submission.wait) {  // the caller's copy: the deferred one may end before the last
       timepoint.semaphore->on_reached(timepoint.value, [queue = shared_from_this(), deferred](const Status& status) {

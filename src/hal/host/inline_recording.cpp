@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "hal/command_text.h"
+#include "hal/device_errors.h"
 #include "hal/host/fill.h"
 #include "hal/host/float_environment.h"
 #include "hal/host/host_buffer.h"
@@ -138,6 +139,9 @@ Status InlineRecording::run_steps(const Submission& submission, InlineRun& run) 
   try {
     StepClock clock(submission.times);
     for (; i < steps_.size(); ++i) {
+      if (submission.stop.stop_requested()) {
+        return stopped_on_request("submit: " + describe_command(check_.list(), step_commands_[i]));
+      }
       MILLRACE_TRY(run_step(i, submission, run));
       clock.end(step_commands_[i]);
     }
@@ -200,7 +204,8 @@ Status InlineRecording::run_dispatch(const DispatchStep& dispatch, std::size_t c
                   .num_groups = static_cast<std::uint32_t>(submission.sizes[index_of(dispatch.num_groups)]),
                   .buffers = std::span(ranges_).subspan(dispatch.first_buffer, dispatch.num_buffers),
                   .sizes = submission.sizes,
-                  .command = command});
+                  .command = command,
+                  .stop = submission.stop});
   if (status.ok() && run.status_word == 0) return {};
   const std::string& name = info(dispatch).name;
   if (!status.ok()) return Status(status.code(), fmt::format("kernel '{}': {}", name, status.message()));

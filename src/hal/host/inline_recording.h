@@ -33,6 +33,7 @@ class InlineRecording : public Recording {
     std::span<const BufferRange> buffers;
     std::span<const std::int64_t> sizes;  // as CommandList::sizes
     std::size_t command;                  // in the list
+    const std::stop_token& stop;
   };
 
   /// `prepare` comes before anything else. Precondition: check_record(list, executable) is ok. So many workers at most,

@@ -31,6 +31,7 @@ class TraceDevice final : public Device {
   TraceDevice(std::shared_ptr<Device> inner, Callback<std::string_view> sink)
       : Device(traced(inner->info()), inner->id()), inner_(std::move(inner)), sink_(std::move(sink)) {}
 
+  std::shared_ptr<Executor> executor() const override { return inner_->executor(); }
   Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) override { return inner_->allocate(size_bytes); }
   Result<std::shared_ptr<Buffer>> import_host(void* data, std::size_t size_bytes, Buffer::Deleter deleter) override {
     return inner_->import_host(data, size_bytes, std::move(deleter));

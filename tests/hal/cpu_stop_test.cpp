@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// A dispatch of the cpu device that is asked to stop ends with the groups that have begun.
+#include <atomic>
+#include <stop_token>
+
+#include <doctest/doctest.h>
+
+#include "hal/host/thread_pool.h"
+#include "tests/hal/conformance/devices.h"
+#include "tests/hal/conformance/replay.h"
+#include "tests/hal/test_kernels.h"
+#include "tests/support/executors.h"
+
+namespace millrace {
+namespace {
+
+using test::ExecutorKind;
+
+std::shared_ptr<Device> device_on(std::shared_ptr<Executor> executor) {
+  return create_cpu_device(TargetSpec{.family = "cpu"}, {.executor = std::move(executor), .shares_small_work = true})
+      .value();
+}
+
+Status submit(const Replay& replay, std::stop_token stop) {
+  return replay.device.submit(*replay.recording, {.sizes = replay.sizes, .stop = std::move(stop)});
+}
+
+}  // namespace
+
+TEST_CASE("stop: no group begins after the request, and those of each worker that had begun end") {
+  struct Case {
+    std::shared_ptr<Executor> executor;
+    std::uint32_t most_beside;  // groups that other workers may have begun
+  };
+  const Case cases[] = {{nullptr, 0},
+                        {test::make_executor(ExecutorKind::kSerial, 3), 0},
+                        {test::make_executor(ExecutorKind::kReverse, 3), 0},
+                        {test::make_executor(ExecutorKind::kThreadEach, 3), 2},
+                        {ThreadPool::create({.num_threads = 2}).value(), 1},
+                        {ThreadPool::create({.num_threads = 8}).value(), 7}};
+  for (const Case& each : cases) {
+    const auto device = device_on(each.executor);
+    std::stop_source stop;
+    std::atomic<std::uint32_t> num_begun = 0, num_at_request = 0;
+    bool stops = true;
+    const ExecutableImage image =
+        host_kernel_image({.name = "count"}, [&](const KernelArgs&, std::uint32_t first, std::uint32_t end) -> Status {
+          const std::uint32_t now = num_begun += end - first;
+          if (stops && now >= 20 && stop.request_stop()) num_at_request = num_begun.load();
+          return {};
+        });
+    ListBuilder b;
+    b.dispatch(b.kernel(image.info), 1000, {});
+    b.barrier();
+    b.dispatch(b.kernel(image.info), 1000, {});
+    const Replay replay(*device, b, {image});
+    const Status status = submit(replay, stop.get_token());
+    CHECK(status.code() == StatusCode::kCancelled);
+    CHECK(status.message() == "kernel 'count': stopped on request; what it should have written is unspecified");
+    CHECK(num_at_request >= 20);
+    CHECK(num_begun <= num_at_request + each.most_beside);
+    stops = false;
+    num_begun = 0;
+    REQUIRE(submit(replay, {}).ok());
+    CHECK(num_begun == 2000);
+    num_begun = 0;
+    REQUIRE(submit(replay, std::stop_source().get_token()).ok());
+    CHECK(num_begun == 2000);
+  }
+}
+
+TEST_CASE("stop: the commands after the one that is running never begin, and the message names the first of them") {
+  const auto device = device_on(nullptr);
+  std::stop_source stop;
+  int num_runs = 0;
+  const ExecutableImage image =
+      host_kernel_image({.name = "last_words"}, [&](const KernelArgs&, std::uint32_t, std::uint32_t) -> Status {
+        ++num_runs;
+        stop.request_stop();
+        return {};
+      });
+  ListBuilder b;
+  b.dispatch(b.kernel(image.info), 1, {});
+  b.barrier();
+  b.dispatch(b.kernel(image.info), 1, {});
+  const Replay replay(*device, b, {image});
+  const Status status = submit(replay, stop.get_token());
+  CHECK(status.code() == StatusCode::kCancelled);
+  CHECK(status.message() ==
+        "submit: command 2 (dispatch 'last_words'): stopped on request; what it should have written is unspecified");
+  CHECK(num_runs == 1);
+}
+
+}  // namespace millrace
