@@ -50,9 +50,10 @@ TEST_CASE("stop: no group begins after the request, and those of each worker tha
           return {};
         });
     ListBuilder b;
-    b.dispatch(b.kernel(image.info), 1000, {});
+    const KernelIndex kernel = b.kernel(image.info);
+    b.dispatch(kernel, 1000, {});
     b.barrier();
-    b.dispatch(b.kernel(image.info), 1000, {});
+    b.dispatch(kernel, 1000, {});
     const Replay replay(*device, b, {image});
     const Status status = submit(replay, stop.get_token());
     CHECK(status.code() == StatusCode::kCancelled);
@@ -80,9 +81,10 @@ TEST_CASE("stop: the commands after the one that is running never begin, and the
         return {};
       });
   ListBuilder b;
-  b.dispatch(b.kernel(image.info), 1, {});
+  const KernelIndex kernel = b.kernel(image.info);
+  b.dispatch(kernel, 1, {});
   b.barrier();
-  b.dispatch(b.kernel(image.info), 1, {});
+  b.dispatch(kernel, 1, {});
   const Replay replay(*device, b, {image});
   const Status status = submit(replay, stop.get_token());
   CHECK(status.code() == StatusCode::kCancelled);

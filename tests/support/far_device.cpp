@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <set>
+#include <stop_token>
 #include <sys/mman.h>
 #include <thread>
 #include <vector>

@@ -18,6 +18,8 @@
 
 namespace millrace {
 
+class Executor;  // hal/executor.h
+
 /// The progress of code generation, for display.
 struct CompileProgress {
   std::size_t kernel = 0;  // the number of the kernel that begins

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/compile/make_code.h"
 
+#include <span>
+
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
@@ -19,7 +21,7 @@ Result<std::vector<ExecutableImage>> CodeMaker::make(LoweredGraph& lowered, cons
 }
 
 Result<std::vector<ExecutableImage>> CodeMaker::make_images(LoweredGraph& lowered, const Target& target) {
-  const std::vector<PlannedKernel>& kernels = lowered.schedule.kernels;
+  const std::span<const PlannedKernel> kernels = lowered.schedule.kernels;
   std::vector<KernelReport>& reports = lowered.report.kernel_reports;
   for (const PlannedKernel& kernel : kernels) reports.push_back({kernel.name});
   std::vector<ExecutableImage> images(kernels.size());
@@ -62,7 +64,7 @@ Result<std::vector<ExecutableImage>> CodeMaker::make_images(LoweredGraph& lowere
 
 /// A GPU's driver loads one linked object, which the kernels share.
 Result<std::vector<ExecutableImage>> CodeMaker::make_code_object(LoweredGraph& lowered, const Target& target) {
-  const std::vector<PlannedKernel>& kernels = lowered.schedule.kernels;
+  const std::span<const PlannedKernel> kernels = lowered.schedule.kernels;
   std::vector<ExecutableImage> images;
   if (kernels.empty()) return images;
   const auto link = [&]() -> Result<std::vector<std::byte>> {

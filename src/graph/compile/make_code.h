@@ -8,6 +8,7 @@
 
 #include "millrace/graph/compile.h"
 #include "millrace/graph/lowered_graph.h"
+#include "millrace/hal/executor.h"
 
 namespace millrace {
 
