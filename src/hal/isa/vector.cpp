@@ -309,7 +309,8 @@ void commit_mask(Wave& wave, const Operand& result, std::uint64_t lanes, std::ui
 }
 
 void commit_mask(Wave& wave, const Instruction& instruction, std::uint64_t lanes, std::uint64_t undefined) {
-  commit_mask(wave, instruction.result(), lanes, undefined);
+  const std::uint64_t written = written_lanes(wave, instruction);
+  wave.write_scalar(instruction.result(), lanes & written, undefined & written);
 }
 
 }  // namespace millrace::isa

@@ -97,6 +97,24 @@ TEST_CASE("DPP takes the first source from other lanes") {
   }
 }
 
+TEST_CASE("a compare gives 0 for lanes that DPP leaves off") {
+  const std::pair<const char*, std::uint32_t> cases[] = {
+      {"quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf", 0xffff'ffff},
+      {"quad_perm:[0,1,2,3] row_mask:0x2 bank_mask:0xf", 0xffff'0000},
+      {"quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0x1", 0x000f'000f},
+      {"row_shr:1 row_mask:0xf bank_mask:0xf", 0xfffe'fffe},
+      {"row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:1", 0xffff'ffff}};
+  for (const auto& [control, expected] : cases) {
+    CAPTURE(std::string(control));
+    UniformWave wave("gfx1100", 32);
+    wave.set(0, 5);
+    CHECK(wave.run(std::string("v_cmp_le_u32_e64_dpp s4, v0, v0 ") + control) == "");
+    CHECK(wave.scalar(4, 1) == expected);
+    CHECK(wave.run(std::string("v_cmpx_le_u32_e64_dpp v0, v0 ") + control) == "");
+    CHECK(wave.scalar(kExec, 1) == expected);
+  }
+}
+
 TEST_CASE("op_sel chooses halves") {
   const struct {
     const char *text, *gfx;
