@@ -4,6 +4,8 @@
 #include "hal/isa/vector.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -203,14 +205,19 @@ void merge_part(const Instruction& instruction, Part part, bool keeps_rest, cons
   }
 }
 
-/// omod and clamp, of results that are floats. The hardware ignores omod where subnormals are not flushed.
+/// omod and clamp, of results that are floats. The hardware ignores omod where subnormals are not flushed or MODE's
+/// IEEE bit is set; else it gives +0 for -0 and for subnormals. Source: RDNA 3 ISA, 7.2.3.1 "Output Operand Modifiers".
 template <class T, class Bits>
 void scale_and_clamp(const Wave& wave, const Instruction& instruction, Lanes<Bits>& results) {
   const Modifiers& modifiers = instruction.modifiers;
   const bool flushes = sizeof(T) == 4 ? wave.mode.flushes_f32_results : wave.mode.flushes_f16_f64_results;
+  const bool is_scaled = modifiers.factor != 1 && flushes && !wave.mode.is_ieee;
   for (std::uint32_t i = 0; i < wave.machine.num_lanes; ++i) {
     T value = std::bit_cast<T>(results.values[i]);
-    if (modifiers.factor != 1 && flushes) value *= static_cast<T>(modifiers.factor);
+    if (is_scaled) {
+      value *= static_cast<T>(modifiers.factor);
+      if (std::abs(value) < std::numeric_limits<T>::min()) value = 0;
+    }
     if (modifiers.clamps) {
       if (value > 0)
         value = std::min(value, T{1});

@@ -255,5 +255,18 @@ TEST_CASE("the middle of zeros of both signs is +0, and omod needs that subnorma
   CHECK(bare.wave().vectors[5].lanes[0] == 0x4010'0000);  // 4
 }
 
+TEST_CASE("omod gives +0 for -0 and for subnormals, and nothing under MODE's IEEE bit") {
+  BareWave bare("gfx1100", 32);
+  bare.wave().mode.flushes_f32_results = true;
+  bare.set_scalar(8, 0x8080'0000'8000'0000);  // -0 in s8, the greatest negative number that is normal in s9
+  CHECK(bare.run("v_add_f32_e64 v3, s8, s8 mul:2") == "");
+  CHECK(bare.wave().vectors[3].lanes[0] == 0);
+  CHECK(bare.run("v_mul_f32_e64 v3, s9, 1.0 div:2") == "");
+  CHECK(bare.wave().vectors[3].lanes[0] == 0);
+  bare.wave().mode.is_ieee = true;
+  CHECK(bare.run("v_mul_f32_e64 v3, s9, 1.0 div:2") == "");
+  CHECK(bare.wave().vectors[3].lanes[0] == 0x8080'0000);
+}
+
 }  // namespace
 }  // namespace millrace::isa::test
