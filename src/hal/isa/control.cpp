@@ -60,6 +60,9 @@ Status expect_workgroup_barrier(const InstructionText& text, const Machine&, Ins
   return unimplemented(fmt::format("barrier '{}' is not modelled, only the workgroup's", text.rest));
 }
 
+/// The padding behind a kernel is an illegal instruction.
+void run_past_end(Wave& wave, const Instruction&) { wave.fail("runs past the kernel's end"); }
+
 void do_nothing(Wave&, const Instruction&) {}
 
 Status accept(const InstructionText&, const Machine&, Instruction&) { return {}; }
@@ -133,7 +136,7 @@ constexpr Row kRows[] = {
     {.name = "s_round_mode", .kind = Class::kOther, .run = set_round_mode, .types = {Type::kImmediate}},
     {.name = "s_denorm_mode", .kind = Class::kOther, .run = set_denorm_mode, .types = {Type::kImmediate}},
     hint("s_nop"),
-    hint("s_code_end"),
+    {.name = "s_code_end", .kind = Class::kOther, .run = run_past_end},
     hint("s_delay_alu"),
     hint("s_clause"),
     hint("s_sleep"),

@@ -242,6 +242,11 @@ TEST_CASE("a scalar instruction whose result is null does nothing") {
   CHECK(bare.scalar(kExec, 1) == 0xffff'ffff);
 }
 
+TEST_CASE("what stands behind a kernel's end is no instruction") {
+  BareWave bare("gfx1100", 32);
+  CHECK(bare.run("s_code_end") == "runs past the kernel's end");
+}
+
 TEST_CASE("saving EXEC narrows it, and undefined lanes may not reach it") {
   BareWave bare("gfx90a", 64);
   bare.set_scalar(kExec, 0xff00'ff00'ff00'ff00);
