@@ -103,12 +103,13 @@ constexpr bool is_below(T a, T b) {
 
 /// What v_min_f32, v_max_f32 and their kin up to GFX11 give where a source is NaN. MODE's IEEE bit quiets signalling
 /// NaNs; else NaN loses against numbers.
-/// Source: RDNA 3 ISA, 16.8 "V_MIN_F32"; CDNA 3 ISA, 12.8, the same: of two NaNs it has the second.
+/// Source: RDNA 3 ISA, 16.7 "V_MIN_F32", where two NaNs give the first; RDNA 2 ISA and CDNA 4 ISA, 12.7, the same,
+/// where they give the second.
 template <class T>
 constexpr T choose_by_nan(const Wave& wave, T a, T b) {
   if (wave.mode.is_ieee && is_signalling(a)) return quiet(a);
   if (wave.mode.is_ieee && is_signalling(b)) return quiet(b);
-  if (is_nan(a) && is_nan(b)) return wave.machine.major == 9 ? b : a;
+  if (is_nan(a) && is_nan(b)) return wave.machine.major <= 10 ? b : a;
   return is_nan(a) ? b : a;
 }
 template <class T>
