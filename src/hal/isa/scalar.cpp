@@ -269,7 +269,8 @@ constexpr Row kRows[] = {
     accumulating_scalar<[](u32 a, u32 old) { return add_signed(old, sign_extend(a)); }>("s_addk_i32"),
     accumulating_scalar<[](u32 a, u32 old) { return add_signed(old, sign_extend(a)); }>("s_addk_co_i32"),
     accumulating_scalar<[](u32 a, u32 old) { return old * sign_extend(a); }>("s_mulk_i32"),
-    accumulating_scalar<[](Scc c, u32 a, u32 old) { return c.value ? sign_extend(a) : old; }>("s_cmovk_i32"),
+    accumulating_scalar<[](Scc c, u32 a, u32 old) { return c.value ? sign_extend(a) : old; }, kOfSelected>(
+        "s_cmovk_i32"),
 
     COMPARE_ROWS("eq", ==),
     COMPARE_ROWS("lg", !=),

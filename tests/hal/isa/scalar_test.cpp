@@ -231,6 +231,18 @@ TEST_CASE("instructions with a constant of 16 bits extend it") {
   CHECK(bare.scalar(0, 1) == 0x8000'0000);
 }
 
+TEST_CASE("a conditional move of a constant is as defined as what it takes") {
+  BareWave bare("gfx1100", 32);
+  bare.wave().is_scc_undefined = false;
+  for (const bool scc : {false, true}) {
+    bare.set_scalar(0, 100, 0xff, 1);
+    bare.wave().scc = scc;
+    CHECK(bare.run("s_cmovk_i32 s0, 0x8000") == "");
+    CHECK(bare.scalar(0, 1) == (scc ? 0xffff'8000 : 100));
+    CHECK(bare.undefined_scalar(0, 1) == (scc ? 0 : 0xff));
+  }
+}
+
 TEST_CASE("a scalar instruction whose result is null does nothing") {
   BareWave bare("gfx1100", 32);
   bare.wave().is_scc_undefined = false;
