@@ -164,9 +164,7 @@ std::vector<Stem> atomic_updates() {
           {"atomic_or_x2", "atomic_or_b64", atomic<u64, kOr>()},
           {"atomic_xor_x2", "atomic_xor_b64", atomic<u64, kXor>()},
           {"atomic_inc_x2", "atomic_inc_u64", atomic<u64, kIncrement>()},
-          {"atomic_dec_x2", "atomic_dec_u64", atomic<u64, kDecrement>()},
-          {"atomic_add_f32", nullptr, atomic<float, kAdd>()},
-          {"atomic_add_f64", nullptr, atomic<double, kAdd>()}};
+          {"atomic_dec_x2", "atomic_dec_u64", atomic<u64, kDecrement>()}};
 }
 
 /// The rows of all segments. They own their names.
@@ -177,7 +175,6 @@ struct Table {
   void add(std::string_view prefix, const std::vector<Stem>& stems) {
     for (const Stem& stem : stems) {
       for (const char* name : {stem.old_name, stem.new_name}) {
-        if (name == nullptr) continue;
         rows.push_back(stem.row);
         rows.back().name = names.emplace_back(std::string(prefix) + name).c_str();
       }
