@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Branches, barriers, the program counter, MODE, and instructions that change nothing here.
-// Source: RDNA 3 ISA, 16.5 "SOPP Instructions"; RDNA 4 ISA, 16.5.
+// Source: RDNA 3 ISA, 5 "Program Flow Control", 16.3 (S_GETPC_B64) and 16.5 "SOPP"; RDNA 4 ISA, 16.3 (S_BARRIER_SIGNAL)
+// and 16.5.
 #include <bit>
 #include <string_view>
 

@@ -37,7 +37,7 @@ struct Scaled {
 
 /// The value (the denominator or the numerator), scaled for division. The manual scales the denominator up where its
 /// reciprocal and the quotient are both subnormal, which would overflow; scaled down, the quotient is as
-/// v_div_fmas expects it.
+/// v_div_fmas expects it. The manual does not say how it rounds the quotient that it looks at; here it is exact.
 template <class T>
 Scaled<T> div_scale(T value, T denominator, T numerator) {
   using D = Division<T>;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GLOBAL, FLAT and SCRATCH instructions. FLAT addresses are taken for those of global memory: nothing here makes
 // addresses of the other segments.
-// Source: RDNA 3 ISA, 11 "Flat Memory Instructions"; LLVM's "User Guide for AMDGPU Backend", "Memory Spaces".
+// Source: RDNA 3 ISA, 11 "Global, Scratch and Flat Address Space" and 16.20; CDNA 4 ISA, 12.15; LLVM's "User Guide for
+// AMDGPU Backend", "Memory Spaces".
 #include <deque>
 #include <string>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DS instructions: the group segment.
-// Source: RDNA 3 ISA, 12 "Data Share Operations"; Vega ISA, 12.13 "LDS & GDS Instructions".
+// Source: RDNA 3 ISA, 12.5 "Data Share Indexed and Atomic Access" and 16.15 "LDS & GDS"; CDNA 4 ISA, 12.12 "LDS".
 #include <fmt/format.h>
 
 #include "hal/isa/decode.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scalar instructions on f32, from GFX11.5 on.
-// Source: RDNA 4 ISA, 16.1 to 16.3.
+// Source: RDNA 4 ISA, 16.1 "SOP2", 16.3 "SOP1", 16.4 "SOPC"; RDNA 3.5 ISA, the same.
 #include "hal/isa/decode.h"
 #include "hal/isa/float_convert.h"
 #include "hal/isa/float_rows.h"

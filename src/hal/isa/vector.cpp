@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sources and results of vector instructions.
-// Source: RDNA 3 ISA, 7.1 "Microcode Encodings" (modifiers), 7.7 "Data Parallel Processing"; Vega ISA, 6.6 "SDWA".
+// Source: RDNA 3 ISA, 7.1 "Microcode Encodings" (modifiers), 7.7 "Data Parallel Processing"; Vega ISA, 13.3.7
+// "SDWA".
 #include "hal/isa/vector.h"
 
 #include <algorithm>
@@ -86,6 +87,8 @@ void arrange_halves(const Operand& operand, bool is_value, std::uint32_t num_lan
 
 bool is_packed(Type type) { return type == Type::kPackedB16 || type == Type::kPackedF16 || type == Type::kPackedF32; }
 
+/// A lane that takes the value of one that is off gets 0, or keeps its result: RDNA 3 ISA, 7.7.1 "DPP16". That is
+/// called a mistake here, as no kernel means it.
 template <class Bits>
 void take_from_lanes(Wave& wave, const Instruction& instruction, Lanes<Bits>& lanes) {
   const LaneControl& control = *instruction.lane_control;
