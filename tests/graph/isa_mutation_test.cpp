@@ -50,6 +50,8 @@ constexpr MutatedGraph kGraphs[] = {
     {"transpose", [](GraphBuilder& g) { g.output("y", transpose(matrix(g, 70, 130), {1, 0})); }},
 };
 
+constexpr const char* kMutatedTargets[] = {"gfx1100", "gfx90a", "gfx1201", "gfx942"};
+
 /// What became of the mistakes of one kind in one kernel.
 struct Tally {
   std::size_t tried = 0, by_finding = 0, by_value = 0;
@@ -182,11 +184,27 @@ std::size_t least_percentage(CodeMistake mistake) {
   }
 }
 
+TEST_CASE("no slice of the kernels to mutate is empty, however many slices there are") {
+  constexpr std::size_t kTotal = std::size(kMutatedTargets) * std::size(kGraphs);
+  for (const std::size_t count : {std::size_t{1}, std::size_t{16}, kTotal, std::size_t{64}, std::size_t{1000}}) {
+    std::vector<bool> is_tested(kTotal);
+    for (std::size_t index = 0; index < count; ++index) {
+      const test::Slice slice = test::Slice{index, count}.within(kTotal);
+      bool has_any = false;
+      for (std::size_t number = 0; number < kTotal; ++number) {
+        if (slice.has(number)) has_any = is_tested[number] = true;
+      }
+      CHECK_MESSAGE(has_any, index, " of ", count);
+    }
+    CHECK(std::ranges::find(is_tested, false) == is_tested.end());
+  }
+}
+
 TEST_CASE("mistakes in the machine code of workgroup kernels are found, a slice at a time") {
-  const test::Slice slice = test::tested_slice();
+  const test::Slice slice = test::tested_slice().within(std::size(kMutatedTargets) * std::size(kGraphs));
   Tallies all;
   std::size_t number = 0;
-  for (const char* gfx : {"gfx1100", "gfx90a", "gfx1201", "gfx942"}) {
+  for (const char* gfx : kMutatedTargets) {
     for (const MutatedGraph& row : kGraphs) {
       if (!slice.has(number++)) continue;
       const Tested tested = make_tested(row, {.family = "amdgpu", .gfx = gfx});
@@ -197,6 +215,7 @@ TEST_CASE("mistakes in the machine code of workgroup kernels are found, a slice 
       }
     }
   }
+  CHECK(!all.empty());
   for (const auto& [mistake, tally] : all) {
     MESSAGE(to_text(mistake), ": ", tally.tried, " tried, ", tally.by_finding, " found, ", tally.by_value,
             " gave other values; ", tally.later, " of them not in the first trial");

@@ -11,6 +11,9 @@ struct Slice {
   std::size_t index = 0, count = 16;
 
   bool has(std::size_t number) const { return number % count == index; }
+  /// The slice to take of a matrix of `total` cases, none of which is empty: where there are fewer cases than slices,
+  /// some slices are the same.
+  Slice within(std::size_t total) const { return count <= total ? *this : Slice{index % total, total}; }
 };
 
 /// "3/16" of the environment's MILLRACE_SLICE, from 0; the first of 16 where nothing is said. Ends the process, with a

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Branches, barriers, the program counter, MODE, and instructions that change nothing here.
-// Source: RDNA 3 ISA, 16.5 "SOPP Instructions"; RDNA 4 ISA, 16.5.
+// Source: RDNA 3 ISA, 5 "Program Flow Control", 16.3 (S_GETPC_B64) and 16.5 "SOPP"; RDNA 4 ISA, 16.3 (S_BARRIER_SIGNAL)
+// and 16.5.
 #include <bit>
 #include <string_view>
 
@@ -59,6 +60,9 @@ Status expect_workgroup_barrier(const InstructionText& text, const Machine&, Ins
   if (text.rest == "-1" || text.rest == "0xffff") return {};
   return unimplemented(fmt::format("barrier '{}' is not modelled, only the workgroup's", text.rest));
 }
+
+/// The padding behind a kernel is an illegal instruction.
+void run_past_end(Wave& wave, const Instruction&) { wave.fail("runs past the kernel's end"); }
 
 void do_nothing(Wave&, const Instruction&) {}
 
@@ -133,7 +137,7 @@ constexpr Row kRows[] = {
     {.name = "s_round_mode", .kind = Class::kOther, .run = set_round_mode, .types = {Type::kImmediate}},
     {.name = "s_denorm_mode", .kind = Class::kOther, .run = set_denorm_mode, .types = {Type::kImmediate}},
     hint("s_nop"),
-    hint("s_code_end"),
+    {.name = "s_code_end", .kind = Class::kOther, .run = run_past_end},
     hint("s_delay_alu"),
     hint("s_clause"),
     hint("s_sleep"),

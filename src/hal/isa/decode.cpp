@@ -166,6 +166,10 @@ Status decode_vector_modifiers(const InstructionText& text, const Machine& machi
   return {};
 }
 
+/// A scalar instruction whose result is null does nothing, and leaves SCC and EXEC alone.
+/// Source: RDNA 3 ISA, 6.2 "Scalar ALU Operands".
+void do_nothing(Wave&, const Instruction&) {}
+
 Result<Instruction> decode_single(std::string_view whole, const Machine& machine) {
   InstructionText text = take_apart(whole);
   // An instruction of a pair (VOPD) is a vector instruction like any other.
@@ -190,6 +194,10 @@ Result<Instruction> decode_single(std::string_view whole, const Machine& machine
     return instruction;
   }
   MILLRACE_TRY(decode_operands(text, machine, instruction));
+  if (instruction.row->kind == Class::kScalar && instruction.row->num_results > 0 &&
+      instruction.result().first == kNull) {
+    instruction.run = do_nothing;
+  }
   if (instruction.row->kind == Class::kVector) {
     MILLRACE_TRY(decode_vector_modifiers(text, machine, instruction));
   } else if (!text.modifiers.empty()) {

@@ -37,21 +37,20 @@ struct Scaled {
 
 /// The value (the denominator or the numerator), scaled for division. The manual scales the denominator up where its
 /// reciprocal and the quotient are both subnormal, which would overflow; scaled down, the quotient is as
-/// v_div_fmas expects it.
+/// v_div_fmas expects it. The manual does not say how it rounds the quotient that it looks at; here it is exact.
 template <class T>
 Scaled<T> div_scale(T value, T denominator, T numerator) {
   using D = Division<T>;
-  if (is_nan(value)) return {quiet(value), false};
   if (numerator == 0 || denominator == 0) return {default_nan<T>(), false};
   const bool is_denominator = value == denominator, is_numerator = value == numerator;
   if (exponent_field(numerator) - exponent_field(denominator) >= D::kNearOverflow) {
     return {is_denominator ? scale(value, D::kScale) : value, true};
   }
   if (is_subnormal(denominator)) return {scale(value, D::kScale), false};
-  const bool is_finite = exponent_field(numerator) != exponent_field(std::numeric_limits<T>::infinity()) &&
-                         exponent_field(denominator) != exponent_field(std::numeric_limits<T>::infinity());
-  const bool has_subnormal_reciprocal = is_finite && has_subnormal_quotient(T{1}, denominator);
-  const bool is_subnormal_result = is_finite && has_subnormal_quotient(numerator, denominator);
+  const auto is_finite = [](T x) { return magnitude_bits(x) < FloatBits<T>::kInfinity; };
+  const bool has_subnormal_reciprocal = is_finite(denominator) && has_subnormal_quotient(T{1}, denominator);
+  const bool is_subnormal_result =
+      is_finite(denominator) && is_finite(numerator) && has_subnormal_quotient(numerator, denominator);
   if (has_subnormal_reciprocal && is_subnormal_result) {
     return {is_denominator ? scale(value, -D::kScale) : value, true};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions among floats and integers, of vector and scalar instructions.
-// Source: RDNA 3 ISA, 16.8 "V_CVT_*".
+// Source: RDNA 3 ISA, 16.8 "V_CVT_*"; RDNA 4 ISA, 16.3 "S_CVT_*".
 #pragma once
 
 #include "hal/isa/float_math.h"

@@ -103,12 +103,13 @@ constexpr bool is_below(T a, T b) {
 
 /// What v_min_f32, v_max_f32 and their kin up to GFX11 give where a source is NaN. MODE's IEEE bit quiets signalling
 /// NaNs; else NaN loses against numbers.
-/// Source: RDNA 3 ISA, 16.8 "V_MIN_F32"; CDNA 3 ISA, 12.8, the same: of two NaNs it has the second.
+/// Source: RDNA 3 ISA, 16.7 "V_MIN_F32", where two NaNs give the first; RDNA 2 ISA and CDNA 4 ISA, 12.7, the same,
+/// where they give the second.
 template <class T>
 constexpr T choose_by_nan(const Wave& wave, T a, T b) {
   if (wave.mode.is_ieee && is_signalling(a)) return quiet(a);
   if (wave.mode.is_ieee && is_signalling(b)) return quiet(b);
-  if (is_nan(a) && is_nan(b)) return wave.machine.major == 9 ? b : a;
+  if (is_nan(a) && is_nan(b)) return wave.machine.major <= 10 ? b : a;
   return is_nan(a) ? b : a;
 }
 template <class T>
@@ -123,7 +124,7 @@ constexpr T max_by_mode(const Wave& wave, T a, T b) {
 }
 
 /// v_min_num_f32: numbers win, even against signalling NaNs.
-/// Source: RDNA 4 ISA, 16.8 "V_MIN_NUM_F32".
+/// Source: RDNA 4 ISA, 16.7 "V_MIN_NUM_F32".
 template <class T>
 constexpr T min_number(T a, T b) {
   if (is_nan(a)) return is_nan(b) ? quiet(a) : b;
@@ -165,7 +166,7 @@ constexpr T middle(T a, T b, T c) {
   return largest == b ? larger(a, c) : larger(a, b);
 }
 
-/// x * 2^exponent, rounded once.
+/// x * 2^exponent, rounded once. The manuals' power of two alone could overflow.
 inline float scale(float x, std::int32_t exponent) {
   const int clamped = exponent < -400 ? -400 : exponent > 400 ? 400 : exponent;  // all f32 at once, exact as doubles
   const auto power = std::bit_cast<double>(static_cast<std::uint64_t>(clamped + 1023) << 52);
@@ -173,7 +174,9 @@ inline float scale(float x, std::int32_t exponent) {
 }
 inline double scale(double x, std::int32_t exponent) { return canonical(std::ldexp(x, exponent), x); }
 
-/// The exponent of 2 where the mantissa is in [0.5, 1); 0 for zero, infinities and NaN.
+/// The exponent of 2 where the mantissa is in [0.5, 1); 0 for zero, infinities and NaN. The manuals do not say what the
+/// exponent of zero or of a subnormal is.
+/// Source: LLVM's ConstantFolding.cpp.
 template <class T>
 std::int32_t fraction_exponent(T x) {
   int exponent = 0;
@@ -187,7 +190,7 @@ T fraction_mantissa(T x) {
   return is_infinite(x) ? x : std::frexp(x, &exponent);
 }
 
-/// x - floor(x), which rounding never takes to 1.
+/// x - floor(x), which rounding never takes to 1, as the manuals' formula would.
 /// Source: LLVM's ConstantFolding.cpp; OpenCL's fract().
 template <class T>
 T fraction(T x) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GLOBAL, FLAT and SCRATCH instructions. FLAT addresses are taken for those of global memory: nothing here makes
 // addresses of the other segments.
-// Source: RDNA 3 ISA, 11 "Flat Memory Instructions"; LLVM's "User Guide for AMDGPU Backend", "Memory Spaces".
+// Source: RDNA 3 ISA, 11 "Global, Scratch and Flat Address Space" and 16.20; CDNA 4 ISA, 12.15; LLVM's "User Guide for
+// AMDGPU Backend", "Memory Spaces".
 #include <deque>
 #include <string>
 
@@ -164,9 +165,7 @@ std::vector<Stem> atomic_updates() {
           {"atomic_or_x2", "atomic_or_b64", atomic<u64, kOr>()},
           {"atomic_xor_x2", "atomic_xor_b64", atomic<u64, kXor>()},
           {"atomic_inc_x2", "atomic_inc_u64", atomic<u64, kIncrement>()},
-          {"atomic_dec_x2", "atomic_dec_u64", atomic<u64, kDecrement>()},
-          {"atomic_add_f32", nullptr, atomic<float, kAdd>()},
-          {"atomic_add_f64", nullptr, atomic<double, kAdd>()}};
+          {"atomic_dec_x2", "atomic_dec_u64", atomic<u64, kDecrement>()}};
 }
 
 /// The rows of all segments. They own their names.
@@ -177,7 +176,6 @@ struct Table {
   void add(std::string_view prefix, const std::vector<Stem>& stems) {
     for (const Stem& stem : stems) {
       for (const char* name : {stem.old_name, stem.new_name}) {
-        if (name == nullptr) continue;
         rows.push_back(stem.row);
         rows.back().name = names.emplace_back(std::string(prefix) + name).c_str();
       }

@@ -32,8 +32,8 @@ struct Footprint {
 };
 
 /// The memory accesses of a wave that have been issued and not been waited for.
-/// Source: the ISA manuals, "Manually Inserted Wait States" and "S_WAITCNT"; LLVM's SIInsertWaitcnts says which kinds
-/// of one counter may overtake each other.
+/// Source: RDNA 3 ISA, 5.6 "Data Dependency Resolution"; Vega ISA, 4.4, the same. LLVM's SIInsertWaitcnts says which
+/// kinds of one counter may overtake each other.
 class InFlight {
  public:
   InFlight(const Machine&, std::uint32_t num_vector_registers);

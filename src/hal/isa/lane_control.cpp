@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Source: RDNA 3 ISA, 7.7 "Data Parallel Processing"; Vega ISA, 6.7 "DPP". Rows have 16 lanes, banks four.
+// Source: RDNA 3 ISA, 7.7 "Data Parallel Processing"; Vega ISA, 13.3.9 "DPP". Rows have 16 lanes, banks four.
 #include "hal/isa/lane_control.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instructions by which lanes read each other, or that know their lane's number.
-// Source: RDNA 3 ISA, 16.7 "V_READFIRSTLANE_B32", 16.12 "V_READLANE_B32" to "V_PERMLANEX16_B32".
+// Source: RDNA 3 ISA, 16.8 (V_READFIRSTLANE_B32, V_PERMLANE64_B32, V_SWAP_B32) and 16.12 (the others); CDNA 4 ISA, 12.8
+// and 12.11.
 #include <bit>
 
 #include "hal/isa/decode.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DS instructions: the group segment.
-// Source: RDNA 3 ISA, 12 "Data Share Operations"; Vega ISA, 12.13 "LDS & GDS Instructions".
+// Source: RDNA 3 ISA, 12.5 "Data Share Indexed and Atomic Access" and 16.15 "LDS & GDS"; CDNA 4 ISA, 12.12 "LDS".
 #include <fmt/format.h>
 
 #include "hal/isa/decode.h"
@@ -229,8 +229,6 @@ constexpr Row kRows[] = {
     returning<u32, kOr>("ds_or_rtn_b32"),
     atomic<u32, kXor>("ds_xor_b32"),
     returning<u32, kXor>("ds_xor_rtn_b32"),
-    atomic<float, kAdd>("ds_add_f32"),
-    returning<float, kAdd>("ds_add_rtn_f32"),
     returning<u32, kSwap>("ds_wrxchg_rtn_b32"),
     returning<u32, kSwap>("ds_storexchg_rtn_b32"),
     // GFX11 has swapped the operands: the new value comes first.
@@ -263,8 +261,6 @@ constexpr Row kRows[] = {
     returning<u64, kOr>("ds_or_rtn_b64"),
     atomic<u64, kXor>("ds_xor_b64"),
     returning<u64, kXor>("ds_xor_rtn_b64"),
-    atomic<double, kAdd>("ds_add_f64"),
-    returning<double, kAdd>("ds_add_rtn_f64"),
     returning<u64, kSwap>("ds_wrxchg_rtn_b64"),
     returning<u64, kSwap>("ds_storexchg_rtn_b64"),
     with_two_data(atomic<u64, kCompareFirst>("ds_cmpst_b64")),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DS instructions that move values between lanes and touch no memory. They count and finish as others of LDS do.
-// Source: RDNA 3 ISA, 12.5 "DS_PERMUTE and DS_BPERMUTE"; LLVM's "Syntax of AMDGPU Instruction Modifiers", "swizzle".
+// Source: RDNA 3 ISA, 12.5.2 "LDS Lane-permute Ops" and 16.15 "LDS & GDS"; CDNA 4 ISA, 12.12 "LDS"; LLVM's "Syntax of
+// AMDGPU Instruction Modifiers", "swizzle".
 #include <fmt/format.h>
 
 #include "hal/isa/decode.h"
@@ -57,7 +58,8 @@ bool check_lanes_defined(Wave& wave, const Operand& operand) {
   return false;
 }
 
-/// In waves of 64 lanes, GFX10 and GFX11 move values within each half.
+/// In waves of 64 lanes, GFX10 and GFX11 move values within each half. (The manual's pseudocode has the lower half's
+/// lanes for both; Mesa's compiler, which has to work around it, counts from each half's first.)
 std::uint32_t num_reachable(const Machine& machine) {
   return machine.major == 10 || machine.major == 11 ? 32 : machine.num_lanes;
 }

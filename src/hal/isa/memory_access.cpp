@@ -43,7 +43,7 @@ bool check_address_defined(Wave& wave, const Instruction& instruction, std::uint
   return false;
 }
 
-/// vaddr, or saddr + vaddr, + offset. Source: RDNA 3 ISA, 11.1 "Instructions"; LLVM's FLATInstructions.td.
+/// vaddr, or saddr + vaddr, + offset. Source: RDNA 3 ISA, 11.2 "Addressing"; LLVM's FLATInstructions.td.
 void add_global_addresses(const Wave& wave, const Instruction& instruction, std::int64_t offset, Places& places) {
   const Operand& vector = instruction.operands[kAddress];
   const Operand& base = instruction.operands[kBase];

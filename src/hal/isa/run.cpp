@@ -164,7 +164,8 @@ class GroupRunner {
     return resource_exhausted(std::string(status.message()));
   }
 
-  /// All waves stand at a barrier, or have ended.
+  /// All waves stand at a barrier, or have ended. The hardware does not wait for those that have, which is called a
+  /// mistake here.
   Status open_barrier() {
     const auto at_barrier = std::ranges::find(group_.waves, WaveState::kAtBarrier, &Wave::state);
     const auto ended = std::ranges::find(group_.waves, WaveState::kEnded, &Wave::state);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scalar arithmetic: SOP1, SOP2, SOPC, SOPK.
-// Source: RDNA 3 ISA, 16.1 to 16.5; RDNA 4 ISA, 16.1 to 16.4; CDNA 3 ISA, 12.1 to 12.4.
+// Source: RDNA 3 ISA and RDNA 4 ISA, 16.1 to 16.4; CDNA 4 ISA, 12.1 to 12.4.
 #include "hal/isa/scalar.h"
 
 #include <algorithm>
@@ -57,7 +57,8 @@ WithScc<u32> subtract_signed(u32 a, u32 b) {
   return {difference, ((a ^ b) & (a ^ difference)) >> 31 != 0};
 }
 
-/// A field: the lower half of the descriptor is its offset (five or six bits), bits 16 to 22 are its width.
+/// A field: the lower half of the descriptor is its offset (five or six bits), bits 16 to 22 are its width. The manuals
+/// do not say what a greater width than the value's gives; here it is all that there is.
 template <class T>
 T extract(T value, u32 field) {
   const u32 bits = 8 * sizeof(T), offset = field & (bits - 1), width = field >> 16 & 0x7f;
@@ -269,7 +270,8 @@ constexpr Row kRows[] = {
     accumulating_scalar<[](u32 a, u32 old) { return add_signed(old, sign_extend(a)); }>("s_addk_i32"),
     accumulating_scalar<[](u32 a, u32 old) { return add_signed(old, sign_extend(a)); }>("s_addk_co_i32"),
     accumulating_scalar<[](u32 a, u32 old) { return old * sign_extend(a); }>("s_mulk_i32"),
-    accumulating_scalar<[](Scc c, u32 a, u32 old) { return c.value ? sign_extend(a) : old; }>("s_cmovk_i32"),
+    accumulating_scalar<[](Scc c, u32 a, u32 old) { return c.value ? sign_extend(a) : old; }, kOfSelected>(
+        "s_cmovk_i32"),
 
     COMPARE_ROWS("eq", ==),
     COMPARE_ROWS("lg", !=),

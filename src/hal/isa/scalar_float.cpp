@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scalar instructions on f32, from GFX11.5 on.
-// Source: RDNA 4 ISA, 16.1 to 16.3.
+// Source: RDNA 4 ISA, 16.1 "SOP2", 16.3 "SOP1", 16.4 "SOPC"; RDNA 3.5 ISA, the same.
 #include "hal/isa/decode.h"
 #include "hal/isa/float_convert.h"
 #include "hal/isa/float_rows.h"
@@ -37,7 +37,8 @@ constexpr Row kRows[] = {
     scalar<kUnsignedOfFloat>("s_cvt_u32_f32"),
     flushed_scalar<kHalfOfFloat>("s_cvt_f16_f32"),
     flushed_scalar<kFloatOfHalf>("s_cvt_f32_f16"),
-    scalar<[](u32 x) { return to_float(f16{static_cast<u16>(x >> 16)}); }>("s_cvt_hi_f32_f16"),
+    scalar<[](const Wave& wave, u32 x) { return to_float(flush_source(wave.mode, f16{static_cast<u16>(x >> 16)})); }>(
+        "s_cvt_hi_f32_f16"),
     scalar<kPairOfHalves>("s_cvt_pk_rtz_f16_f32"),
 
     flushed_scalar<[](f32 a, f32 b) { return a < b; }>("s_cmp_lt_f32"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SMEM instructions: loads of scalar registers.
-// Source: RDNA 3 ISA, 8 "Scalar Memory Operations"; RDNA 4 ISA, the same chapter, for loads of bytes and halves.
+// Source: RDNA 3 ISA, 8 "Scalar Memory Operations" and 16.6 "SMEM"; RDNA 4 ISA, 16.6, for loads of bytes and halves.
 #include <cstring>
 
 #include <fmt/format.h>

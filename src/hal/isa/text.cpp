@@ -132,7 +132,7 @@ std::uint32_t num_words(Type type, std::uint32_t num_lanes) {
 }
 
 /// The bits of a constant. An integer in hexadecimal is a literal of 32 bits: the upper half of an f64.
-/// Source: RDNA 3 ISA, 6.3.3 "Literal constant", 6.3.4 "Inline constants".
+/// Source: RDNA 3 ISA, 7.2 "Operands" and 7.2.2.2 "Literal Expansion to 64 bits".
 std::optional<std::uint64_t> constant_bits(std::string_view text, Type type) {
   const bool is_literal = text.starts_with("0x");
   if (const std::optional<std::int64_t> integer = parse_integer(text)) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sources and results of vector instructions.
-// Source: RDNA 3 ISA, 7.1 "Microcode Encodings" (modifiers), 7.7 "Data Parallel Processing"; Vega ISA, 6.6 "SDWA".
+// Source: RDNA 3 ISA, 7.1 "Microcode Encodings" (modifiers), 7.7 "Data Parallel Processing"; Vega ISA, 13.3.7
+// "SDWA".
 #include "hal/isa/vector.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -84,6 +87,8 @@ void arrange_halves(const Operand& operand, bool is_value, std::uint32_t num_lan
 
 bool is_packed(Type type) { return type == Type::kPackedB16 || type == Type::kPackedF16 || type == Type::kPackedF32; }
 
+/// A lane that takes the value of one that is off gets 0, or keeps its result: RDNA 3 ISA, 7.7.1 "DPP16". That is
+/// called a mistake here, as no kernel means it.
 template <class Bits>
 void take_from_lanes(Wave& wave, const Instruction& instruction, Lanes<Bits>& lanes) {
   const LaneControl& control = *instruction.lane_control;
@@ -203,14 +208,19 @@ void merge_part(const Instruction& instruction, Part part, bool keeps_rest, cons
   }
 }
 
-/// omod and clamp, of results that are floats. The hardware ignores omod where subnormals are not flushed.
+/// omod and clamp, of results that are floats. The hardware ignores omod where subnormals are not flushed or MODE's
+/// IEEE bit is set; else it gives +0 for -0 and for subnormals. Source: RDNA 3 ISA, 7.2.3.1 "Output Operand Modifiers".
 template <class T, class Bits>
 void scale_and_clamp(const Wave& wave, const Instruction& instruction, Lanes<Bits>& results) {
   const Modifiers& modifiers = instruction.modifiers;
   const bool flushes = sizeof(T) == 4 ? wave.mode.flushes_f32_results : wave.mode.flushes_f16_f64_results;
+  const bool is_scaled = modifiers.factor != 1 && flushes && !wave.mode.is_ieee;
   for (std::uint32_t i = 0; i < wave.machine.num_lanes; ++i) {
     T value = std::bit_cast<T>(results.values[i]);
-    if (modifiers.factor != 1 && flushes) value *= static_cast<T>(modifiers.factor);
+    if (is_scaled) {
+      value *= static_cast<T>(modifiers.factor);
+      if (std::abs(value) < std::numeric_limits<T>::min()) value = 0;
+    }
     if (modifiers.clamps) {
       if (value > 0)
         value = std::min(value, T{1});
@@ -309,7 +319,8 @@ void commit_mask(Wave& wave, const Operand& result, std::uint64_t lanes, std::ui
 }
 
 void commit_mask(Wave& wave, const Instruction& instruction, std::uint64_t lanes, std::uint64_t undefined) {
-  commit_mask(wave, instruction.result(), lanes, undefined);
+  const std::uint64_t written = written_lanes(wave, instruction);
+  wave.write_scalar(instruction.result(), lanes & written, undefined & written);
 }
 
 }  // namespace millrace::isa

@@ -111,7 +111,7 @@ void fetch_undefined(Wave&, const Instruction&, std::size_t source, Lanes<std::u
 /// Writes a result in the lanes that are written: as a whole, or its part or half. `undefined` may be null.
 void commit(Wave&, const Instruction&, Lanes<std::uint32_t>&, const Lanes<std::uint32_t>* undefined);
 void commit(Wave&, const Instruction&, Lanes<std::uint64_t>&, const Lanes<std::uint64_t>* undefined);
-/// Writes a mask of lanes, as a compare does: lanes that are off give 0.
+/// Writes a mask of lanes, as a compare does: lanes that are off give 0, and so do those that DPP leaves off.
 void commit_mask(Wave&, const Instruction&, std::uint64_t lanes, std::uint64_t undefined);
 /// The same for another result than the first.
 void commit_mask(Wave&, const Operand& result, std::uint64_t lanes, std::uint64_t undefined);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integer arithmetic with a carry per lane.
-// Source: RDNA 3 ISA, 16.8 "VOP2" and 16.12 "VOP3"; CDNA 3 ISA, 12.8 and 12.11.
+// Source: RDNA 3 ISA and RDNA 4 ISA, 16.7 "VOP2" and 16.12 "VOP3 & VOP3SD"; CDNA 4 ISA, 12.7 and 12.11.
 #include "hal/isa/decode.h"
 #include "hal/isa/formula.h"
 

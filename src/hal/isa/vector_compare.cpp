@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares: a bit per lane, in a mask (v_cmp) or in EXEC (v_cmpx; decode.cpp gives it EXEC as its result).
-// Source: RDNA 3 ISA, 16.9 "VOPC"; CDNA 3 ISA, 12.10 "VOPC".
+// Source: RDNA 3 ISA, 16.9 "VOPC"; CDNA 4 ISA, 12.9 "VOPC".
 #include <cmath>
 #include <functional>
 #include <limits>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector conversions among floats and integers.
+// Source: RDNA 3 ISA, 16.8 "VOP1", 16.7 (V_CVT_PK_RTZ_F16_F32) and 16.12 (V_CVT_PK_*); CDNA 4 ISA, 12.7, 12.8
+// and 12.11.
 #include <algorithm>
 
 #include "hal/isa/decode.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of products of the bytes, or half bytes, of two words.
-// Source: CDNA 3 ISA, 12.10 and 12.11 (V_DOT4C, V_DOT4, V_DOT8); RDNA 3 ISA, 16.10 (V_DOT4_I32_IU8, whose neg_lo says
-// which source is signed).
+// Source: CDNA 4 ISA, 12.7 (V_DOT4C, V_DOT8C) and 12.10 (V_DOT4, V_DOT8); RDNA 3 ISA, 16.10 (V_DOT4_I32_IU8, whose
+// neg_lo says which source is signed).
 #include <limits>
 #include <span>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector instructions on f32 and f64.
-// Source: RDNA 3 ISA, 16.7, 16.8 and 16.12; Vega ISA, 12.9 (v_mad_f32); RDNA 4 ISA, 16.12 (minimum and maximum).
+// Source: RDNA 3 ISA, 16.7 "VOP2", 16.8 "VOP1", 16.12 "VOP3 & VOP3SD"; CDNA 4 ISA, 12.7, 12.8 and 12.11; RDNA 4
+// ISA, 16.7 and 16.12 (minimum and maximum); Vega ISA, 12.7 (v_mac_f32) and 12.12 (v_mad_f32).
 #include "hal/isa/approximate.h"
 #include "hal/isa/decode.h"
 #include "hal/isa/division.h"
@@ -81,6 +82,7 @@ template <class T>
 constexpr auto kCeil = [](T x) { return canonical(std::ceil(x), x); };
 template <class T>
 constexpr auto kFloor = [](T x) { return canonical(std::floor(x), x); };
+/// As IEEE 754 and LLVM have it. The manuals' formula, floor(x + 0.5) and a correction, loses the sign of zero.
 template <class T>
 constexpr auto kRoundToEven = [](T x) { return canonical(std::nearbyint(x), x); };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integers of 16 bits.
-// Source: RDNA 3 ISA, 16.8 "VOP2" and 16.12 "VOP3"; Vega ISA, 12.8 and 12.11.
+// Source: RDNA 3 ISA, 16.8 "VOP1" and 16.12 "VOP3 & VOP3SD"; CDNA 4 ISA, 12.7 "VOP2" and 12.11.
 #include "hal/isa/decode.h"
 #include "hal/isa/formula.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integers and bits of 32 and 64 bits.
-// Source: RDNA 3 ISA, 16.7 "VOP1", 16.8 "VOP2", 16.12 "VOP3"; CDNA 3 ISA, 12.7 to 12.11; Vega ISA, 12.7 to 12.11.
+// Source: RDNA 3 ISA, 16.7 "VOP2", 16.8 "VOP1", 16.12 "VOP3 & VOP3SD"; CDNA 4 ISA, 12.7, 12.8 and 12.11, the same.
 #include "hal/isa/decode.h"
 #include "hal/isa/formula.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two halves at a time. The operands' halves come as op_sel and op_sel_hi arrange them, negated as neg_lo and neg_hi
-// say. Source: RDNA 3 ISA, 16.10 "VOP3P"; CDNA 3 ISA, 12.9 "VOP3P".
+// say. Source: RDNA 3 ISA, 16.10 "VOP3P"; CDNA 4 ISA, 12.10 "VOP3P".
 #include "hal/isa/decode.h"
 #include "hal/isa/float_rows.h"
 #include "hal/isa/formula.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits for memory accesses.
-// Source: RDNA 3 ISA, 4.4 "Manually Inserted Wait States", and S_WAITCNT; RDNA 4 ISA, the S_WAIT_* instructions.
+// Source: RDNA 3 ISA, 5.6 "Data Dependency Resolution" and 16.5 (S_WAITCNT); RDNA 4 ISA, 16.5 (S_WAIT_*).
 #include <fmt/format.h>
 
 #include "hal/isa/decode.h"

@@ -62,6 +62,17 @@ TEST_CASE("conversions saturate, round and keep what they can") {
   }
 }
 
+TEST_CASE("a half of a scalar register is flushed where MODE says so") {
+  BareWave bare("gfx1151", 32);
+  bare.set_scalar(0, 0x8001'0001, 0, 1);
+  CHECK(bare.run("s_cvt_hi_f32_f16 s1, s0") == "");
+  CHECK(bare.scalar(1, 1) == 0xb380'0000);
+  bare.wave().mode.flushes_f16_f64_inputs = true;
+  for (const char* text : {"s_cvt_hi_f32_f16 s1, s0", "s_cvt_f32_f16 s2, s0"}) CHECK(bare.run(text) == "");
+  CHECK(bare.scalar(1, 1) == 0x8000'0000);
+  CHECK(bare.scalar(2, 1) == 0);
+}
+
 TEST_CASE("MODE's rounding holds for conversions to floats") {
   BareWave bare("gfx1100", kNumLanes);
   LaneValues<float> third;

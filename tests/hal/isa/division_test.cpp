@@ -52,6 +52,43 @@ void check_division(std::span<const char* const> code, std::uint64_t seed) {
   }
 }
 
+TEST_CASE("v_div_scale takes the manuals' first case that holds") {
+  const struct {
+    const char* what;
+    std::uint32_t value, denominator, numerator, expected;
+    bool scales_back;
+  } cases[] = {
+      {"the numerator is zero", 0x3f800000, 0x3f800000, 0, 0x7fc00000, false},
+      {"the denominator is zero", 0, 0, 0x3f800000, 0x7fc00000, false},
+      {"the quotient nears overflow, the denominator", 0x3f800000, 0x3f800000, 0x7f000000, 0x5f800000, true},
+      {"the quotient nears overflow, the numerator", 0x7f000000, 0x3f800000, 0x7f000000, 0x7f000000, true},
+      {"the numerator is NaN", 0x7fc00001, 0x3f800000, 0x7fc00001, 0x7fc00001, true},
+      {"the denominator is subnormal, the denominator", 1, 1, 0x21800000, 0x15000000, false},
+      {"the denominator is subnormal, the numerator", 0x21800000, 1, 0x21800000, 0x41800000, false},
+      // Here the manuals scale the other way; see div_scale.
+      {"reciprocal and quotient are subnormal, the denominator", 0x7f000000, 0x7f000000, 0x3f800000, 0x5f000000, true},
+      {"reciprocal and quotient are subnormal, the numerator", 0x3f800000, 0x7f000000, 0x3f800000, 0x3f800000, true},
+      {"the reciprocal is subnormal, the denominator", 0x7f000000, 0x7f000000, 0x44800000, 0x5f000000, false},
+      {"the reciprocal is subnormal, the numerator", 0x44800000, 0x7f000000, 0x44800000, 0x24800000, false},
+      {"the reciprocal is subnormal, of infinity", 0x7f000000, 0x7f000000, 0x7f800000, 0x5f000000, false},
+      {"the quotient is subnormal, the denominator", 0x71800000, 0x71800000, 0x30800000, 0x71800000, true},
+      {"the quotient is subnormal, the numerator", 0x30800000, 0x71800000, 0x30800000, 0x50800000, true},
+      {"the numerator is tiny, the denominator", 0x3f800000, 0x3f800000, 0x08800000, 0x5f800000, false},
+      {"the numerator is tiny, the numerator", 0x08800000, 0x3f800000, 0x08800000, 0x28800000, false},
+      {"nothing is out of the way", 0x40400000, 0x3f800000, 0x40400000, 0x40400000, false},
+  };
+  BareWave bare("gfx1100", kNumLanes);
+  for (const auto& row : cases) {
+    CAPTURE(std::string(row.what));
+    LaneValues<std::uint32_t> values, denominators, numerators;
+    values.fill(row.value), denominators.fill(row.denominator), numerators.fill(row.numerator);
+    set_lanes(bare, 0, values), set_lanes(bare, 1, denominators), set_lanes(bare, 2, numerators);
+    REQUIRE(bare.run("v_div_scale_f32 v3, s4, v0, v1, v2") == "");
+    CHECK(lane_value<std::uint32_t>(bare, 3, 7) == row.expected);
+    CHECK(bare.scalar(4, 1) == (row.scales_back ? 0xffff'ffffu : 0u));
+  }
+}
+
 TEST_CASE("division of f32 is correctly rounded") {
   for (const std::uint64_t seed : {0, 1, 2}) check_division<float>(kDivideF32, seed);
 }

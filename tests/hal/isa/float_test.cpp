@@ -203,10 +203,11 @@ TEST_CASE("MODE's IEEE bit decides what signalling NaNs do to a minimum") {
   check_bits(bare, {"v_max_f64 v[6:7], v[0:1], v[2:3]", 0x7ff0000000000001, 0x3ff0000000000000, 0, 0x3ff0000000000000});
 }
 
-TEST_CASE("the minimum and the maximum of two NaNs are the second on GFX9, and the first from GFX11 on") {
-  BareWave gfx90a("gfx90a", 64), gfx1100("gfx1100", kNumLanes);
+TEST_CASE("the minimum and the maximum of two NaNs are the second up to GFX10, and the first from GFX11 on") {
+  BareWave gfx90a("gfx90a", 64), gfx1030("gfx1030", kNumLanes), gfx1100("gfx1100", kNumLanes);
   for (const char* text : {"v_min_f32_e32 v6, v0, v2", "v_max_f32_e32 v6, v0, v2"}) {
     check_bits(gfx90a, {text, 0x7fc00001, 0xffc00002, 0, 0xffc00002});
+    check_bits(gfx1030, {text, 0x7fc00001, 0xffc00002, 0, 0xffc00002});
     check_bits(gfx1100, {text, 0x7fc00001, 0xffc00002, 0, 0x7fc00001});
   }
   check_bits(gfx90a,

@@ -43,6 +43,24 @@ ExecutableImage unlinked() {
   return generator->emit(generator->plan(b.finish(), kTarget).value(), kTarget).value();
 }
 
+/// A linked kernel whose threads pass values on through 256 bytes of workgroup memory.
+ExecutableImage reversing() {
+  MachineBuilder b("reverse");
+  b.set_workgroup(64, 32);
+  const MemoryHandle y = b.buffer("y", DType::kI32, BufferAccess::kWrite),
+                     passed_on = b.workgroup_memory(DType::kI32, 64, "passed_on");
+  b.store(passed_on, b.thread_id(), b.thread_id());
+  b.barrier();
+  b.store(y, b.thread_id(), b.load(passed_on, b.sub(b.i32(63), b.thread_id())));
+  const auto generator = make_llvm_generator();
+  const std::vector<ExecutableImage> parts = {
+      generator->emit(generator->plan(b.finish(), kTarget).value(), kTarget).value()};
+  ExecutableImage image = parts[0];
+  image.format = ImageFormat::kGpuCode;
+  image.bytes = link_images(parts).value();
+  return image;
+}
+
 int num_decoded = 0;
 Result<MachineCode> count_and_decode(std::span<const std::byte> bytes) {
   ++num_decoded;
@@ -94,6 +112,15 @@ TEST_CASE("isa device: an image that its code does not agree with is refused by 
         "target");
   CHECK(error_when([](ExecutableImage& image) { image.symbol = "scale"; }) ==
         "kernel 'scale': its code object has no kernel 'scale'; give the object that it was linked into");
+}
+
+TEST_CASE("isa device: code that keeps workgroup memory has as much as its image says") {
+  ExecutableImage image = reversing();
+  CHECK(load_error(image) == "");
+  image.info.workgroup_bytes = 128;
+  CHECK(load_error(image) ==
+        "kernel 'reverse': its code has 256 bytes of workgroup memory, expected 128; give the info that the code was "
+        "made for");
 }
 
 TEST_CASE("isa device: a code object for another processor than its image says is refused") {

@@ -199,6 +199,16 @@ TEST_CASE("isa memory: atomics update memory and return what was there") {
   CHECK(result.counts.global_bytes_written == 256);
 }
 
+TEST_CASE("isa memory: atomics of floats, which flush subnormals each in its way, are refused") {
+  for (const char* text :
+       {"ds_add_f32 v0, v1", "global_atomic_add_f32 v0, v1, s[4:5]", "flat_atomic_add_f64 v[0:1], v[2:3]"}) {
+    const std::string message = mistake_of(with(kOneWave, text), {{counting(4)}});
+    const std::string name(text, std::strchr(text, ' '));
+    CHECK(message == "kernel 'kernel' for gfx1100: at 0x0, " + std::string(text) +
+                         ": no row in the table of semantics is named '" + name + "'");
+  }
+}
+
 TEST_CASE("isa memory: an atomic must be aligned") {
   CHECK(mistake_of(with(kOneWave, R"(
           s_load_b64 s[4:5], s[0:1], 0x0

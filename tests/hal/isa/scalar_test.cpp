@@ -231,6 +231,34 @@ TEST_CASE("instructions with a constant of 16 bits extend it") {
   CHECK(bare.scalar(0, 1) == 0x8000'0000);
 }
 
+TEST_CASE("a conditional move of a constant is as defined as what it takes") {
+  BareWave bare("gfx1100", 32);
+  bare.wave().is_scc_undefined = false;
+  for (const bool scc : {false, true}) {
+    bare.set_scalar(0, 100, 0xff, 1);
+    bare.wave().scc = scc;
+    CHECK(bare.run("s_cmovk_i32 s0, 0x8000") == "");
+    CHECK(bare.scalar(0, 1) == (scc ? 0xffff'8000 : 100));
+    CHECK(bare.undefined_scalar(0, 1) == (scc ? 0 : 0xff));
+  }
+}
+
+TEST_CASE("a scalar instruction whose result is null does nothing") {
+  BareWave bare("gfx1100", 32);
+  bare.wave().is_scc_undefined = false;
+  bare.wave().scc = true;
+  bare.set_scalar(0, 0, 0, 1);
+  CHECK(bare.run("s_and_b32 null, s0, s0") == "");
+  CHECK(bare.run("s_and_saveexec_b32 null, s0") == "");
+  CHECK(bare.wave().scc);
+  CHECK(bare.scalar(kExec, 1) == 0xffff'ffff);
+}
+
+TEST_CASE("what stands behind a kernel's end is no instruction") {
+  BareWave bare("gfx1100", 32);
+  CHECK(bare.run("s_code_end") == "runs past the kernel's end");
+}
+
 TEST_CASE("saving EXEC narrows it, and undefined lanes may not reach it") {
   BareWave bare("gfx90a", 64);
   bare.set_scalar(kExec, 0xff00'ff00'ff00'ff00);

@@ -97,6 +97,24 @@ TEST_CASE("DPP takes the first source from other lanes") {
   }
 }
 
+TEST_CASE("a compare gives 0 for lanes that DPP leaves off") {
+  const std::pair<const char*, std::uint32_t> cases[] = {
+      {"quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf", 0xffff'ffff},
+      {"quad_perm:[0,1,2,3] row_mask:0x2 bank_mask:0xf", 0xffff'0000},
+      {"quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0x1", 0x000f'000f},
+      {"row_shr:1 row_mask:0xf bank_mask:0xf", 0xfffe'fffe},
+      {"row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:1", 0xffff'ffff}};
+  for (const auto& [control, expected] : cases) {
+    CAPTURE(std::string(control));
+    UniformWave wave("gfx1100", 32);
+    wave.set(0, 5);
+    CHECK(wave.run(std::string("v_cmp_le_u32_e64_dpp s4, v0, v0 ") + control) == "");
+    CHECK(wave.scalar(4, 1) == expected);
+    CHECK(wave.run(std::string("v_cmpx_le_u32_e64_dpp v0, v0 ") + control) == "");
+    CHECK(wave.scalar(kExec, 1) == expected);
+  }
+}
+
 TEST_CASE("op_sel chooses halves") {
   const struct {
     const char *text, *gfx;
@@ -235,6 +253,19 @@ TEST_CASE("the middle of zeros of both signs is +0, and omod needs that subnorma
   bare.wave().mode.flushes_f16_f64_results = true;
   CHECK(bare.run("v_mul_f64 v[4:5], 2.0, 4.0 div:2") == "");
   CHECK(bare.wave().vectors[5].lanes[0] == 0x4010'0000);  // 4
+}
+
+TEST_CASE("omod gives +0 for -0 and for subnormals, and nothing under MODE's IEEE bit") {
+  BareWave bare("gfx1100", 32);
+  bare.wave().mode.flushes_f32_results = true;
+  bare.set_scalar(8, 0x8080'0000'8000'0000);  // -0 in s8, the greatest negative number that is normal in s9
+  CHECK(bare.run("v_add_f32_e64 v3, s8, s8 mul:2") == "");
+  CHECK(bare.wave().vectors[3].lanes[0] == 0);
+  CHECK(bare.run("v_mul_f32_e64 v3, s9, 1.0 div:2") == "");
+  CHECK(bare.wave().vectors[3].lanes[0] == 0);
+  bare.wave().mode.is_ieee = true;
+  CHECK(bare.run("v_mul_f32_e64 v3, s9, 1.0 div:2") == "");
+  CHECK(bare.wave().vectors[3].lanes[0] == 0x8080'0000);
 }
 
 }  // namespace
