@@ -117,9 +117,9 @@ void load(const std::vector<LaneWords>& file, const Operand& operand, std::uint3
   }
 }
 
-/// A mask's bits, one for each lane.
-template <class Bits>
-void spread(std::uint64_t mask, std::uint32_t num_lanes, Lanes<Bits>& lanes) {
+/// Calls `f` with each lane and whether it is in the mask; vectorised.
+template <class F>
+void for_mask(std::uint64_t mask, std::uint32_t num_lanes, F f) {
   static constexpr auto kBits = [] {
     std::array<std::uint32_t, 32> bits = {};
     for (std::uint32_t i = 0; i < 32; ++i) bits[i] = 1u << i;
@@ -127,8 +127,14 @@ void spread(std::uint64_t mask, std::uint32_t num_lanes, Lanes<Bits>& lanes) {
   }();
   for (std::size_t first = 0; first < num_lanes; first += 32) {
     const auto half = static_cast<std::uint32_t>(mask >> first);
-    for (std::size_t i = 0; i < 32; ++i) lanes.values[first + i] = (half & kBits[i]) != 0;
+    for (std::size_t i = 0; i < 32; ++i) f(first + i, (half & kBits[i]) != 0);
   }
+}
+
+/// A mask's bits, one for each lane.
+template <class Bits>
+void spread(std::uint64_t mask, std::uint32_t num_lanes, Lanes<Bits>& lanes) {
+  for_mask(mask, num_lanes, [&](std::size_t lane, bool is_set) { lanes.values[lane] = is_set; });
 }
 
 template <class Bits>
@@ -173,9 +179,9 @@ void write_word(Wave& wave, std::uint32_t vector_register, std::uint64_t written
     std::copy_n(values, wave.machine.num_lanes, lanes.begin());
     return;
   }
-  for (std::uint32_t i = 0; i < wave.machine.num_lanes; ++i) {
-    if ((written >> i & 1) != 0) lanes[i] = values[i];
-  }
+  std::uint32_t* to = lanes.data();
+  for_mask(written, wave.machine.num_lanes,
+           [&](std::size_t lane, bool is_written) { to[lane] = is_written ? values[lane] : to[lane]; });
 }
 
 void write_undefined(Wave& wave, std::uint32_t vector_register, std::uint64_t written, const std::uint32_t* undefined) {
