@@ -225,6 +225,44 @@ RandomComposite choose_gather_nd(RandomChoice& random, const TensorType& like) {
           }};
 }
 
+/// Indices are 0 and -1, as above. Updates are of x's dtype.
+RandomComposite choose_scatter_nd(RandomChoice& random, const TensorType& like) {
+  TensorType x = with_rank(random, like, 1);
+  const auto parts = static_cast<std::int64_t>(1 + random_dim(random, x));
+  for (std::size_t d = 0; d < static_cast<std::size_t>(parts); ++d) x.shape[d] = max(x.shape[d], 1);
+  const SizeExpr count = random.any_extent();
+  std::vector<SizeExpr> rest(x.shape.dims().begin() + parts, x.shape.dims().end());
+  rest.insert(rest.begin(), count);
+  return {{x, {x.dtype, Shape(rest)}}, [=](Tensors t) {
+            const Tensor part = iota(*t[0].builder(), DType::kI64, {count, parts}, 0);
+            return scatter_nd(t[0], rem(part, 2) * -1, t[1]);
+          }};
+}
+
+/// Few values, so that pairs are few too.
+RandomComposite choose_searchsorted(RandomChoice& random, const TensorType& like) {
+  TensorType x = with_rank(random, like, 1);
+  if (x.dtype == DType::kBool) x.dtype = DType::kI8;
+  TensorType values = x;
+  values.shape[x.shape.rank() - 1] = random.from_1_to(4) - 1;
+  const bool is_right = random.chance(50);
+  return {{x, values}, [=](Tensors t) { return searchsorted(sort(t[0]).values, t[1], is_right); }};
+}
+
+RandomComposite choose_cumulative_argmax(RandomChoice& random, const TensorType& like) {
+  TensorType x = with_rank(random, like, 1);
+  if (x.dtype == DType::kBool) x.dtype = DType::kI8;
+  return {{x}, [axis = random.any_axis(x.shape.rank())](Tensors t) { return cumulative_argmax(t[0], axis); }};
+}
+
+RandomComposite choose_multinomial(RandomChoice& random, const TensorType& like) {
+  TensorType logits = with_rank(random, as_float(like), 1);
+  SizeExpr& choices = logits.shape[logits.shape.rank() - 1];
+  choices = max(choices, 1);
+  const std::int64_t num_samples = random.from_1_to(4) - 1;
+  return {{logits, {DType::kU64, {}}}, [=](Tensors t) { return multinomial(t[0], t[1], num_samples); }};
+}
+
 RandomComposite choose_conv1d(RandomChoice& random, const TensorType& like) {
   Conv1dAttributes attributes;
   attributes.stride = random.from_1_to(3);
@@ -362,6 +400,10 @@ constexpr CompositeRow kComposites[] = {
     {"one_hot", choose_one_hot},
     {"trilu", choose_trilu},
     {"gather_nd", choose_gather_nd},
+    {"scatter_nd", choose_scatter_nd},
+    {"searchsorted", choose_searchsorted},
+    {"cumulative_argmax", choose_cumulative_argmax},
+    {"multinomial", choose_multinomial},
     {"topk", choose_topk},
     {"conv1d", choose_conv1d},
     {"resize", choose_resize},
