@@ -73,8 +73,8 @@ V rem_of_integer_parts(B& b, V x, V y) {
   const V count = b.trunc(b.mul(b.add(difference, f64(0.5)), f64(1.0 / kBits)));
   const V rest = power_of_two(b, integer(b.mul_add(count, f64(-kBits), difference)), m);
   V r = reduce(dividend.m, rest, b.mul(minus_inverse, rest));
-  // Twice kSteps, as no f64 is small enough for all at once. Steps that are too many find a quotient of 0, and undo the
-  // scaling: r is an integer when it comes near m again.
+  // Steps that are too many find a quotient of 0 and undo the scaling, so r is an integer when it comes near m again.
+  // In two halves: scaled for all 80, r would be below the least f64.
   const V first = b.select(b.lt(count, f64(kSteps)), count, f64(kSteps));
   for (const V& part : {first, b.sub(count, first)}) {
     r = scale(b, r, integer(b.mul(b.sub(part, f64(kSteps)), f64(kBits))));
@@ -86,9 +86,9 @@ V rem_of_integer_parts(B& b, V x, V y) {
 
 }  // namespace detail
 
-/// x - trunc(x / y) * y: C's fmod and integers' %. It has the sign of x, zeros too. Floats: exact; x rem inf is x; NaN
-/// for an infinite x, for y = 0 and for NaN. Integers: x rem 0 is 0.
-/// f32 takes about 60 operations in f64, and f64 about 450, whatever the operands: a body has no branches.
+/// x - trunc(x / y) * y: fmod of C and NumPy, and integers' %. It has the sign of x, zeros too. Floats: exact; x rem
+/// inf is x; NaN for an infinite x, for y = 0 and for NaN. Integers: x rem 0 is 0. f32 takes about 60 operations in
+/// f64, and f64 about 450, whatever the operands: a body has no branches.
 template <class B>
 typename B::Value rem(B& b, typename B::Value x, typename B::Value y) {
   using V = typename B::Value;
