@@ -183,7 +183,11 @@ RandomComposite choose_topk(RandomChoice& random, const TensorType& like) {
   const SizeExpr k = min(random.any_extent(), x.shape[dim]);
   const TopKAttrs attributes{.axis = static_cast<std::int64_t>(dim), .largest = random.chance(50)};
   const TensorType indices{random.one_of(kIntegers), x.shape};
-  return {{x, indices}, [=](Tensors t) { return topk(t[0], t[1], k, attributes).indices; }};
+  return {{x, indices}, [=](Tensors t) {
+            const ValuesAndIndices top = topk(t[0], t[1], k, attributes);
+            if (attributes.largest) return top.indices;
+            return select(equal(top.values, top.values), top.indices, top.indices * 0);  // both, 0 for NaN
+          }};
 }
 
 constexpr CompositeRow kComposites[] = {
