@@ -41,7 +41,7 @@ inline std::span<const OpCase> op_cases() {
       {Op::sub,             kArithmetic, binary_problems,     large_binary,    -1e3,  1e3,   0},
       {Op::mul,             kArithmetic, binary_problems,     large_binary,    -1e3,  1e3,   0},
       {Op::div,             kArithmetic, binary_problems,     large_binary,    -1e3,  1e3,   0},
-      {Op::rem,             kIntegers,   binary_problems,     large_binary,    0,     0,     0},
+      {Op::rem,             kArithmetic, binary_problems,     large_binary,    -1e3,  1e3,   0},
       {Op::min,             kArithmetic, binary_problems,     large_binary,    -2,    2,     0},
       {Op::max,             kArithmetic, binary_problems,     large_binary,    -2,    2,     0},
       {Op::pow,             kFloats,     binary_problems,     large_binary,    -8,    8,     1},

@@ -34,7 +34,6 @@ constexpr DTypeSet kLogical = {kIntegers.bits | kBoolOnly.bits, "bool or an inte
 
 InferResult infer_arithmetic(Types operands, const Attributes&) { return infer_alike<kArithmetic>(operands); }
 InferResult infer_floats(Types operands, const Attributes&) { return infer_alike<kFloats>(operands); }
-InferResult infer_integers(Types operands, const Attributes&) { return infer_alike<kIntegers>(operands); }
 InferResult infer_logical(Types operands, const Attributes&) { return infer_alike<kLogical>(operands); }
 
 InferResult as_bool(Types operands) { return std::vector<TensorType>{{DType::kBool, operands[0].shape}}; }

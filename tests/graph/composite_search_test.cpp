@@ -54,6 +54,14 @@ TEST_CASE("a symbolic extent is sliced from its end, and backwards") {
   CHECK(run(-1, 0, -2) == Values{4, 2});
 }
 
+// The schedule must see that no read begins before the sums do, at 4 * (n - 1 - 2 * floor_div(n - 1, 2)).
+TEST_CASE("what a kernel stores is sliced backwards, whatever its extent is") {
+  const Dim n = Dim("n").at_least(1);
+  CHECK(Composed().with("x", {5}, counting(5), DType::kF32, {n}).run([&](Composed& c) {
+    return slice(cumulative_sum(c["x"]), {-1}, {-1 - SizeExpr(n)}, {-2});
+  }) == Values{10, 3, 0});
+}
+
 /// PyTorch's rule: as many windows as fit, rounded up, except one that would begin behind x and the padding before it.
 std::int64_t num_rounded_up(std::int64_t n, std::int64_t low, std::int64_t high, std::int64_t window,
                             std::int64_t stride) {

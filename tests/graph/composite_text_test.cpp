@@ -112,6 +112,16 @@ const std::vector<Call>& calls() {
       {"u64[]", "random_uniform(%0) {shape = []}", [](const Inputs& x) { return one(random_uniform(x[0], {})); }},
       {"f32[4x8] u64[]", "multinomial(%0, %1) {num_samples = 3}",
        [](const Inputs& x) { return one(multinomial(x[0], x[1], 3)); }},
+      {"f32[4x8] i32[4x8]", "topk(%0, %1) {k = 3, axis = 0, largest = false, sorted = false}",
+       [](const Inputs& x) {
+         const auto top = topk(x[0], x[1], 3, {.axis = 0, .largest = false, .sorted = false});
+         return std::vector<Tensor>{top.values, top.indices};
+       }},
+      {"f32[4x8] i32[4x8]", "topk(%0, %1)",
+       [](const Inputs& x) {
+         const auto top = topk(x[0], x[1], 1);
+         return std::vector<Tensor>{top.values, top.indices};
+       }},
       {"f32[4] f32[4] f32[4]", "stack(%0, %1, %2) {axis = 1}",
        [](const Inputs& x) { return one(stack({x[0], x[1], x[2]}, 1)); }},
       {"f32[4x8] f32[8x2]", "einsum(%0, %1) {equation = \"ij,jk->ki\"}",
@@ -249,6 +259,7 @@ TEST_CASE("composites are listed as they are called") {
   CHECK(form("stack") == "%r = stack(%x, ...) {axis}");
   CHECK(form("split") == "%r0, ... = split(%x) {sizes, axis}");
   CHECK(form("attention") == "%r = attention(%x, %y, %z, ...) {scale, is_causal}");
+  CHECK(form("topk") == "%r0, %r1 = topk(%x, %y) {k, axis, largest, sorted}");
   CHECK(form("conv1d") == "%r = conv1d(%x, %y) {stride, padding_low, padding_high, dilation, groups}");
 }
 

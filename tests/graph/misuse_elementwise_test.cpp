@@ -78,12 +78,12 @@ constexpr Misuse kArithmeticTypes[] = {
      "%1 = exp: operand 0 is i32[4], expected a float; insert a cast"},
     {"sin of unsigned integers", [](GraphBuilder& g) { sin(g.input("u", DType::kU16, {4})); },
      "%1 = sin: operand 0 is u16[4], expected a float; insert a cast"},
-    {"rem of floats",
+    {"rem of bool",
      [](GraphBuilder& g) {
-       Tensor x = f32(g, {4});
-       rem(x, x);
+       Tensor b = flag(g, {4});
+       rem(b, b);
      },
-     "%1 = rem: operand 0 is f32[4], expected an integer; insert a cast"},
+     "%1 = rem: operand 0 is bool[4], expected an integer or a float; insert a cast"},
     {"pow of integers",
      [](GraphBuilder& g) {
        Tensor i = i32(g, {4});

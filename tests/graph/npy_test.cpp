@@ -149,6 +149,19 @@ TEST_CASE("elements in C order are mapped where the file has them; others are re
         "npy '" + path + "': has a bool that is neither 0 nor 1; save it as .astype(bool)");
 }
 
+TEST_CASE("a file that was cut short or grew after it was opened is not mapped") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/f.npy";
+  const std::vector<std::byte> file = file_of(dict("'<i2'", "False", "(2, 2)"), 8);
+  for (const int change : {-8, -1, 1}) {
+    REQUIRE(write_file("f", path, std::array{std::span<const std::byte>(file)}).ok());
+    NpyReader reader = NpyReader::open(path).value();
+    REQUIRE(truncate(path.c_str(), static_cast<off_t>(file.size()) + change) == 0);
+    CHECK(reader.map().status().message() ==
+          fmt::format("npy '{}': holds {} bytes of elements, expected 8 for i16[2x2]; is it whole?", path, 8 + change));
+  }
+}
+
 /// What reading these bytes from a pipe, which has no size to ask for, gives.
 Result<NpyArray> read_from_pipe(std::span<const std::byte> bytes) {
   int ends[2];

@@ -44,6 +44,14 @@ constexpr Mistake kMistakes[] = {
      "g.mr:2:8: attention: 2 operands, expected 3 to 4; pass what attention takes\n"
      "  %y = attention(%x, %x)\n"
      "       ^"},
+    {"graph g(%x: f32[4], %i: i32[3]) {\n  %y, %z = topk(%x, %i) {k = 2}\n  return y = %y\n}\n",
+     "g.mr:2:12: topk: indices are i32[3], expected integers of the shape of operand 0, f32[4]; reshape or cast them\n"
+     "  %y, %z = topk(%x, %i) {k = 2}\n"
+     "           ^"},
+    {"graph g(%x: f32[4], %i: i32[4]) {\n  %y, %z = topk(%x, %i) {axes = 0}\n  return y = %y\n}\n",
+     "g.mr:2:26: found 'axes', expected an attribute of topk: k, axis, largest, sorted; did you mean 'axis'?\n"
+     "  %y, %z = topk(%x, %i) {axes = 0}\n"
+     "                         ^"},
     {"graph g(%x: f32[4]) {\n  %y = stack() {axis = 0}\n  return y = %y\n}\n",
      "g.mr:2:8: stack: 0 operands, expected 1 or more; pass what stack takes\n"
      "  %y = stack() {axis = 0}\n"

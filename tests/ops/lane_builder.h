@@ -163,6 +163,10 @@ class LaneBuilder : public BodyVocabulary<LaneBuilder<kFused>, Lanes> {
         return each<T>(result, [&](std::size_t i) { return std::fabs(a(i)); });
       case KernelOp::kFloor:
         return each<T>(result, [&](std::size_t i) { return std::floor(a(i)); });
+      case KernelOp::kTrunc:
+        return each<T>(result, [&](std::size_t i) { return std::trunc(a(i)); });
+      case KernelOp::kRoundEven:
+        return each<T>(result, [&](std::size_t i) { return std::nearbyint(a(i)); });
       case KernelOp::kConvert:
         if (to == DType::kF64) return each<T>(result, [&](std::size_t i) { return static_cast<double>(a(i)); });
         MILLRACE_CHECK(to == DType::kF32);

@@ -117,6 +117,8 @@ T exact_result(Op op, const T* x) {
       return x[0] * x[1];
     case Op::div:
       return x[0] / x[1];
+    case Op::rem:
+      return std::fmod(x[0], x[1]);
     case Op::leaky_relu:
       return x[0] < 0 ? x[0] * x[1] : x[0];
     case Op::sqrt:
@@ -131,8 +133,8 @@ T exact_result(Op op, const T* x) {
 }
 
 bool is_exact(Op op) {
-  return op == Op::add || op == Op::sub || op == Op::mul || op == Op::div || op == Op::leaky_relu || op == Op::sqrt ||
-         op == Op::rsqrt;
+  return op == Op::add || op == Op::sub || op == Op::mul || op == Op::div || op == Op::rem || op == Op::leaky_relu ||
+         op == Op::sqrt || op == Op::rsqrt;
 }
 
 /// Computes in C: result i from element i of every operand.

@@ -68,6 +68,8 @@ bool is_jagged(const RangeCase& node, std::int64_t i) {
   switch (node.op) {
     case Op::div:
       return contains_zero(*node.operands[1], i);
+    case Op::rem:
+      return true;
     case Op::leaky_relu:
       return contains_zero(x, i) && low_of(*node.operands[1], i) < 0;
     case Op::hard_swish:

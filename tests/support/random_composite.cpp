@@ -1,31 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/support/random_composite.h"
-
 #include <map>
 #include <utility>
 
 #include "millrace/graph/composites.h"
+#include "tests/support/random_operand.h"
 
 namespace millrace::test {
 namespace {
-
-using Tensors = std::span<const Tensor>;
-
-TensorType as_float(const TensorType& x) { return {is_float(x.dtype) ? x.dtype : DType::kF32, x.shape}; }
-TensorType as_integer(const TensorType& x) { return {is_integer(x.dtype) ? x.dtype : DType::kI32, x.shape}; }
-
-/// With more dims in front until there are `rank`.
-TensorType with_rank(RandomChoice& random, TensorType x, std::size_t rank) {
-  std::vector<SizeExpr> dims = x.shape.dims();
-  while (dims.size() < rank) dims.insert(dims.begin(), random.any_extent());
-  x.shape = Shape(std::move(dims));
-  return x;
-}
-TensorType of_rank(RandomChoice& random, const TensorType& x, std::size_t rank) {
-  return x.shape.rank() > rank ? with_rank(random, {x.dtype, {}}, rank) : with_rank(random, x, rank);
-}
-
-std::size_t random_dim(RandomChoice& random, const TensorType& x) { return random.below(x.shape.rank()); }
 
 RandomComposite choose_softmax(RandomChoice& random, const TensorType& like) {
   const TensorType x = with_rank(random, as_float(like), 1);
@@ -48,102 +29,12 @@ RandomComposite choose_clamp(RandomChoice& random, const TensorType& like) {
   return {{like}, [low](Tensors t) { return clamp(t[0], low, low + 2); }};
 }
 
-RandomComposite choose_where(RandomChoice& random, const TensorType& x) {
-  TensorType condition{DType::kBool, x.shape}, other = x;
-  for (std::size_t d = 0; d < x.shape.rank(); ++d) {
-    if (random.chance(30)) condition.shape[d] = 1;
-    if (random.chance(30)) other.shape[d] = 1;
-  }
-  return {{x, condition, other}, [](Tensors t) { return where(t[1], t[0], t[2]); }};
-}
-
-/// Two operands of a function, of which the second lacks dims, or has 1 for some.
-RandomComposite choose_broadcast(RandomChoice& random, const TensorType& like) {
-  const TensorType x{like.dtype == DType::kBool ? DType::kF32 : like.dtype, like.shape};
-  TensorType y = x;
-  const auto first = static_cast<std::ptrdiff_t>(random.below(x.shape.rank() + 1));
-  y.shape = Shape(std::vector<SizeExpr>(x.shape.dims().begin() + first, x.shape.dims().end()));
-  for (std::size_t d = 0; d < y.shape.rank(); ++d) {
-    if (random.chance(30)) y.shape[d] = 1;
-  }
-  const bool is_swapped = random.chance(50);
-  return {{x, y}, [=](Tensors t) { return is_swapped ? max(t[1], t[0]) : t[0] - t[1]; }};
-}
-
-RandomComposite choose_pieces(RandomChoice& random, const TensorType& like) {
-  const TensorType x = with_rank(random, like, 1);
-  const std::int64_t axis = random.any_axis(x.shape.rank());
-  const auto rank = static_cast<std::int64_t>(x.shape.rank());
-  const SizeExpr extent = x.shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
-  const SizeExpr cut = min(extent, random.any_extent());
-  return {{x}, [=](Tensors t) {
-            const std::vector<Tensor> parts = split(t[0], std::vector<SizeExpr>{cut, extent - cut}, axis);
-            return concat({parts[1], parts[0]}, axis);
-          }};
-}
-
-RandomComposite choose_stack(RandomChoice& random, const TensorType& like) {
-  const std::int64_t axis = random.any_axis(like.shape.rank() + 1);
-  return {{like, like}, [axis](Tensors t) { return stack({t[0], t[1]}, axis); }};
-}
-
-RandomComposite choose_squeeze(RandomChoice& random, const TensorType& like) {
-  const std::int64_t axis = random.any_axis(like.shape.rank() + 1);
-  return {{like}, [axis](Tensors t) { return squeeze(unsqueeze(t[0], {axis}), {axis}); }};
-}
-
-RandomComposite choose_tile(RandomChoice& random, const TensorType& like) {
-  std::vector<SizeExpr> repeats;
-  for (std::size_t d = 0; d < like.shape.rank(); ++d) repeats.push_back(random.from_1_to(2));
-  return {{like}, [repeats](Tensors t) { return tile(t[0], repeats); }};
-}
-
-RandomComposite choose_turn(RandomChoice& random, const TensorType& like) {
-  const TensorType x = with_rank(random, like, 1);
-  const std::int64_t axis = random.any_axis(x.shape.rank()), shift = random.from_1_to(9) - 5;
-  const bool is_flip = random.chance(50);
-  return {{x}, [=](Tensors t) { return is_flip ? flip(t[0], {axis}) : roll(t[0], shift, axis); }};
-}
-
-RandomComposite choose_border(RandomChoice& random, const TensorType& like) {
-  TensorType x = with_rank(random, like, 1);
-  const std::size_t dim = random_dim(random, x);
-  x.shape[dim] = max(x.shape[dim], 3);
-  std::vector<SizeExpr> low(x.shape.rank(), 0), high = low;
-  low[dim] = random.from_1_to(3) - 1;
-  high[dim] = random.from_1_to(3) - 1;
-  const bool is_mirrored = random.chance(50);
-  return {{x}, [=](Tensors t) { return is_mirrored ? pad_reflect(t[0], low, high) : pad_edge(t[0], low, high); }};
-}
-
-RandomComposite choose_depth(RandomChoice& random, const TensorType& like) {
-  TensorType x = of_rank(random, like, 4);
-  const std::int64_t block = random.from_1_to(3);
-  const bool is_deep = random.chance(50);
-  const DepthOrder order = random.chance(50) ? DepthOrder::kBlockFirst : DepthOrder::kChannelFirst;
-  for (std::size_t d = 2; d < 4 && is_deep; ++d) x.shape[d] = x.shape[d] * block;
-  if (!is_deep) x.shape[1] = random.from_1_to(2) * block * block;
-  return {{x}, [=](Tensors t) { return is_deep ? space_to_depth(t[0], block) : depth_to_space(t[0], block, order); }};
-}
-
-/// Indices are 0 and -1.
-RandomComposite choose_scatter_elements(RandomChoice& random, const TensorType& like) {
-  TensorType x = with_rank(random, like, 1);
-  const std::size_t dim = random_dim(random, x);
-  x.shape[dim] = max(x.shape[dim], 1);
-  TensorType updates = x;
-  updates.shape[dim] = random.any_extent();
-  return {{x, updates}, [=](Tensors t) {
-            const Tensor count = iota(*t[0].builder(), DType::kI32, updates.shape, static_cast<std::int64_t>(dim));
-            return scatter_elements(t[0], rem(count, 2) * -1, t[1], static_cast<std::int64_t>(dim));
-          }};
-}
-
 RandomComposite choose_pool1d(RandomChoice& random, const TensorType& like) {
-  const Pool1dAttributes attributes{
+  Pool1dAttributes attributes{
       .window = 1 + random.from_1_to(2), .stride = random.from_1_to(3), .padding_low = 1, .padding_high = 1};
   TensorType x = of_rank(random, as_float(like), 3);
   x.shape[2] = max(x.shape[2], 3);
+  attributes.ceil_mode = random.chance(40) && x.shape.is_static();
   const bool is_max = random.chance(50);
   return {
       {x}, [=](Tensors t) { return is_max ? max_pool1d(t[0], attributes) : avg_pool1d(t[0], attributes); }, !is_max};
@@ -178,8 +69,15 @@ RandomComposite choose_rotary(RandomChoice& random, const TensorType& like) {
   return {{x, angles, angles}, [=](Tensors t) { return rotary_embedding(t[0], t[1], t[2], interleaved); }};
 }
 
-RandomComposite choose_random_bits(RandomChoice&, const TensorType& like) {
-  return {{{DType::kU64, {}}}, [shape = like.shape](Tensors t) { return random_bits(t[0], shape); }};
+RandomComposite choose_random_numbers(RandomChoice& random, const TensorType& like) {
+  const bool is_uniform = random.chance(50);
+  return {{{DType::kU64, {}}}, [is_uniform, shape = like.shape](Tensors t) {
+            return is_uniform ? random_uniform(t[0], shape) : random_bits(t[0], shape);
+          }};
+}
+
+RandomComposite choose_is_inf(RandomChoice&, const TensorType& like) {
+  return {{as_float(like)}, [](Tensors t) { return is_inf(t[0]); }};
 }
 
 RandomComposite choose_layer_norm(RandomChoice& random, const TensorType& like) {
@@ -201,28 +99,19 @@ RandomComposite choose_group_norm(RandomChoice& random, const TensorType& like) 
   return {{x, channels, channels}, [groups](Tensors t) { return group_norm(t[0], groups, t[1], t[2]); }, true};
 }
 
-RandomComposite choose_one_hot(RandomChoice& random, const TensorType& like) {
-  const SizeExpr depth = random.any_extent();
-  const DType dtype = random.any_dtype();
-  return {{as_integer(like)}, [=](Tensors t) { return one_hot(t[0], depth, dtype); }};
+RandomComposite choose_instance_norm(RandomChoice& random, const TensorType& like) {
+  TensorType x = with_rank(random, as_float(like), 3);
+  x.shape[1] = random.from_1_to(3);
+  const TensorType channels{x.dtype, {x.shape[1]}};
+  return {{x, channels, channels}, [](Tensors t) { return instance_norm(t[0], t[1], t[2]); }, true};
 }
 
-RandomComposite choose_trilu(RandomChoice& random, const TensorType& like) {
-  const bool upper = random.chance(50);
-  const std::int64_t diagonal = random.from_1_to(5) - 3;
-  return {{with_rank(random, like, 2)}, [=](Tensors t) { return trilu(t[0], upper, diagonal); }};
-}
-
-/// Indices are 0 and -1, which all have that have any.
-RandomComposite choose_gather_nd(RandomChoice& random, const TensorType& like) {
-  TensorType x = with_rank(random, like, 1);
-  const auto parts = static_cast<std::int64_t>(1 + random_dim(random, x));
-  for (std::size_t d = 0; d < static_cast<std::size_t>(parts); ++d) x.shape[d] = max(x.shape[d], 1);
-  const SizeExpr count = random.any_extent();
-  return {{x}, [=](Tensors t) {
-            const Tensor part = iota(*t[0].builder(), DType::kI64, {count, parts}, 0);
-            return gather_nd(t[0], cast(cast(part, DType::kBool), DType::kI64) * -1);
-          }};
+RandomComposite choose_multinomial(RandomChoice& random, const TensorType& like) {
+  TensorType logits = with_rank(random, as_float(like), 1);
+  SizeExpr& choices = logits.shape[logits.shape.rank() - 1];
+  choices = max(choices, 1);
+  const std::int64_t num_samples = random.from_1_to(4) - 1;
+  return {{logits, {DType::kU64, {}}}, [=](Tensors t) { return multinomial(t[0], t[1], num_samples); }};
 }
 
 RandomComposite choose_conv1d(RandomChoice& random, const TensorType& like) {
@@ -237,19 +126,6 @@ RandomComposite choose_conv1d(RandomChoice& random, const TensorType& like) {
   const TensorType grouped{x.dtype, {x.shape[0], channels * attributes.groups, x.shape[2]}};
   const TensorType weights{x.dtype, {filters, channels, random.from_1_to(3)}};
   return {{grouped, weights}, [attributes](Tensors t) { return conv1d(t[0], t[1], attributes); }, true};
-}
-
-RandomComposite choose_resize(RandomChoice& random, const TensorType& like) {
-  constexpr ResizeCoordinates kCoordinates[] = {ResizeCoordinates::kHalfPixel, ResizeCoordinates::kAlignCorners,
-                                                ResizeCoordinates::kAsymmetric};
-  const ResizeMode mode = random.chance(50) ? ResizeMode::kNearest : ResizeMode::kLinear;
-  const ResizeCoordinates coordinates = random.one_of(kCoordinates);
-  TensorType x = with_rank(random, mode == ResizeMode::kLinear ? as_float(like) : like, 1);
-  const std::size_t dim = random_dim(random, x);
-  x.shape[dim] = max(x.shape[dim], 1);  // nothing has no nearest
-  const std::int64_t axis = static_cast<std::int64_t>(dim);
-  const SizeExpr to = random.any_extent();
-  return {{x}, [=](Tensors t) { return resize(t[0], {axis}, {to}, mode, coordinates); }};
 }
 
 RandomComposite choose_einsum(RandomChoice& random, const TensorType& like) {
@@ -325,46 +201,24 @@ RandomComposite choose_attention(RandomChoice& random, const TensorType& like) {
   return chosen;
 }
 
-RandomComposite choose_topk(RandomChoice& random, const TensorType& like) {
-  constexpr DType kIntegers[] = {DType::kI8, DType::kU32, DType::kI64};
-  const TensorType x = with_rank(random, like, 1);
-  const std::size_t dim = random_dim(random, x);
-  const SizeExpr k = min(random.any_extent(), x.shape[dim]);
-  const TopKAttrs attributes{.axis = static_cast<std::int64_t>(dim), .largest = random.chance(50)};
-  const TensorType indices{random.one_of(kIntegers), x.shape};
-  return {{x, indices}, [=](Tensors t) { return topk(t[0], t[1], k, attributes).indices; }};
-}
-
 constexpr CompositeRow kComposites[] = {
     {"softmax", choose_softmax},
     {"log_softmax", choose_log_softmax},
     {"activation", choose_activation},
     {"clamp", choose_clamp},
-    {"where", choose_where},
-    {"broadcast", choose_broadcast},
-    {"pieces", choose_pieces},
-    {"stack", choose_stack},
-    {"squeeze", choose_squeeze},
-    {"tile", choose_tile},
-    {"turn", choose_turn},
-    {"border", choose_border},
-    {"depth", choose_depth},
-    {"scatter_elements", choose_scatter_elements},
     {"pool1d", choose_pool1d},
     {"global_pool", choose_global_pool},
     {"length", choose_length},
     {"batch_norm", choose_batch_norm},
     {"rotary", choose_rotary},
-    {"random_bits", choose_random_bits},
+    {"random_numbers", choose_random_numbers},
+    {"is_inf", choose_is_inf},
     {"layer_norm", choose_layer_norm},
     {"rms_norm", choose_rms_norm},
     {"group_norm", choose_group_norm},
-    {"one_hot", choose_one_hot},
-    {"trilu", choose_trilu},
-    {"gather_nd", choose_gather_nd},
-    {"topk", choose_topk},
+    {"instance_norm", choose_instance_norm},
+    {"multinomial", choose_multinomial},
     {"conv1d", choose_conv1d},
-    {"resize", choose_resize},
     {"einsum", choose_einsum},
     {"quantize_linear", choose_quantize},
     {"dequantize_linear", choose_dequantize},
@@ -373,6 +227,17 @@ constexpr CompositeRow kComposites[] = {
 
 }  // namespace
 
-std::span<const CompositeRow> all_composites() { return kComposites; }
+std::span<const CompositeRow> computing_composites() { return kComposites; }
+
+std::span<const CompositeRow> all_composites() {
+  static const std::vector<CompositeRow> kAll = [] {
+    std::vector<CompositeRow> all;
+    for (const std::span<const CompositeRow> part : {moving_composites(), computing_composites()}) {
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }();
+  return kAll;
+}
 
 }  // namespace millrace::test

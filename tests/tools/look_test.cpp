@@ -159,7 +159,9 @@ TEST_CASE("ops and composites are listed as a text writes them, all of them or o
   const Workplace here;
   CHECK(here.output_of("ops topk") ==
         "%r0, %r1 = topk(%x) {k = 1, axis = -1, largest = true, sorted = true}\n"
-        "    values, i64 indices of the k largest (smallest)\n");
+        "    values, i64 indices of the k largest (smallest)\n"
+        "%r0, %r1 = topk(%x, %y) {k, axis, largest, sorted}\n"
+        "    a composite of ops; see millrace/graph/composites.h\n");
   CHECK(here.output_of("ops concat") == "%r = concat(%x, ...) {axis = 0}\n    operands side by side along one axis\n");
   CHECK(here.output_of("ops add") == "%r = add(%x, %y)\n    x + y; integers wrap\n");
   CHECK(here.output_of("ops transpose") ==

@@ -93,11 +93,7 @@ std::string MeasuredSteps::text(std::size_t step, const Step& shown) {
   if (flops > 0) text += fmt::format(", {:.3g} GFLOP/s", flops / seconds * 1e-9);
   if (!roofline_ || bytes == 0) return text;
   const double peak = roofline_->peak_flops() / (is_f64_[step] ? 2 : 1), bandwidth = roofline_->bytes_per_second(bytes);
-  const double of_memory = bytes / bandwidth / seconds, of_peak = flops / peak / seconds;
-  return text + (of_memory >= of_peak
-                     ? fmt::format("; {:.0f} % of the {:.3g} GB/s at which memory moves so many bytes", of_memory * 100,
-                                   bandwidth * 1e-9)
-                     : fmt::format("; {:.0f} % of the peak, {:.3g} GFLOP/s", of_peak * 100, peak * 1e-9));
+  return text + "; " + share_text({bytes / seconds, flops / seconds}, {bandwidth, peak});
 }
 
 std::string MeasuredSteps::total_text() const {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -33,11 +36,20 @@ std::string describe(const CompositeForm& composite) {
 
 Status ops(const std::string& name) {
   std::string text;
+  const auto is_wanted = [&](std::string_view each) { return name.empty() || name == each; };
+  std::vector<std::string_view> names;
+  const std::vector<CompositeForm> composites = composite_forms();
   for (const Op op : kAllOps) {
-    if (name.empty() || name == to_text(op)) text += describe(op);
+    names.push_back(to_text(op));
+    if (!is_wanted(names.back())) continue;
+    text += describe(op);
+    for (const CompositeForm& composite : composites) {
+      if (composite.name == names.back()) text += describe(composite);
+    }
   }
-  for (const CompositeForm& composite : composite_forms()) {
-    if (name.empty() || name == composite.name) text += describe(composite);
+  for (const CompositeForm& composite : composites) {
+    const bool is_beside_op = std::ranges::find(names, composite.name) != names.end();
+    if (is_wanted(composite.name) && !is_beside_op) text += describe(composite);
   }
   if (text.empty()) {
     return not_found(fmt::format("ops: '{}' is neither an op nor a composite; 'millrace ops' lists all", name));

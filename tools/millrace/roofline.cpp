@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <immintrin.h>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace millrace::tool {
 namespace {
@@ -87,6 +90,19 @@ void read_all_baseline(const std::vector<std::byte>& bytes) {
 }
 
 }  // namespace
+
+std::string share_text(const Rates& reached, const Rates& limits) {
+  const double of_memory = reached.bytes_per_second / limits.bytes_per_second;
+  const double of_peak = reached.flops_per_second / limits.flops_per_second;
+  const std::string memory =
+      fmt::format("the {:.3g} GB/s at which memory moves so many bytes", limits.bytes_per_second * 1e-9);
+  const std::string peak = fmt::format("the peak, {:.3g} GFLOP/s", limits.flops_per_second * 1e-9);
+  const double share = std::round(std::max(of_memory, of_peak) * 100);
+  if (share <= 100) return fmt::format("{:.0f} % of {}", share, of_memory >= of_peak ? memory : peak);
+  if (of_memory >= of_peak)
+    return fmt::format("above {}: a nearer cache holds some, or the machine was busy when that was measured", memory);
+  return fmt::format("above {}: the machine was busy when that was measured", peak);
+}
 
 double Roofline::peak_flops() {
   if (peak_flops_ > 0) return peak_flops_;

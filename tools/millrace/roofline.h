@@ -3,10 +3,18 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 
 #include "millrace/hal/target_spec.h"
 
 namespace millrace::tool {
+
+struct Rates {
+  double bytes_per_second = 0, flops_per_second = 0;
+};
+/// "26 % of the peak, 120 GFLOP/s": how near to its limit the rate is that comes nearest. A rate above its limit, which
+/// was measured, too, says what that means instead.
+std::string share_text(const Rates& reached, const Rates& limits);
 
 /// What one thread of this machine reaches. Source: Williams, Waterman & Patterson, "Roofline", CACM 52(4), 2009.
 class Roofline {

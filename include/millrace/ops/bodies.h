@@ -10,6 +10,7 @@
 #include "millrace/ops/math/log1p.h"
 #include "millrace/ops/math/log2.h"
 #include "millrace/ops/math/pow.h"
+#include "millrace/ops/math/rem.h"
 #include "millrace/ops/math/sigmoid.h"
 #include "millrace/ops/math/sin_cos.h"
 #include "millrace/ops/math/softplus.h"
@@ -39,6 +40,7 @@ using math::log;
 using math::log1p;
 using math::log2;
 using math::pow;
+using math::rem;
 using math::sigmoid;
 using math::sin;
 using math::softplus;
@@ -60,7 +62,6 @@ MILLRACE_BODY_2(add, add)
 MILLRACE_BODY_2(sub, sub)
 MILLRACE_BODY_2(mul, mul)
 MILLRACE_BODY_2(div, div)
-MILLRACE_BODY_2(rem, rem)
 MILLRACE_BODY_2(min, min)
 MILLRACE_BODY_2(max, max)
 MILLRACE_BODY_1(neg, neg)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -10,12 +11,14 @@
 namespace millrace {
 
 Result<NpyView> NpyReader::map() {
-  if (is_fortran_order_ || !file_.size_left()) {
+  const std::optional<std::uint64_t> left = file_.size_left();
+  if (is_fortran_order_ || !left) {
     MILLRACE_TRY_ASSIGN(NpyArray array, read());
     return guard_allocations(
         where_, [&]() -> Result<NpyView> { return NpyView{std::move(array.type), std::move(array.bytes)}; });
   }
   return guard_allocations(where_, [&]() -> Result<NpyView> {
+    MILLRACE_TRY(check_file_size(where_, type_, *left));  // it may have changed since open()
     MILLRACE_TRY_ASSIGN(SharedBytes elements, file_.map(static_cast<std::size_t>(size_bytes(type_).constant())));
     if (type_.dtype == DType::kBool && !are_bools(elements)) {
       return data_loss(fmt::format("{}: has a bool that is neither 0 nor 1; save it as .astype(bool)", where_));

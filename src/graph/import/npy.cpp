@@ -150,16 +150,6 @@ Status ends_in_header(const std::string& where) {
   return data_loss(fmt::format("{}: ends inside its header; is it whole?", where));
 }
 
-Status wrong_size(const std::string& where, const TensorType& type, std::string_view found) {
-  return data_loss(fmt::format("{}: holds {} of elements, expected {} for {}; is it whole?", where, found,
-                               size_bytes(type).to_text(), type.to_text()));
-}
-
-Status check_size(const std::string& where, const TensorType& type, std::uint64_t found) {
-  if (size_bytes(type).is(static_cast<std::int64_t>(found))) return {};
-  return wrong_size(where, type, fmt::format("{} bytes", found));
-}
-
 /// Reads the fields before the elements. `take(n)` returns the next n bytes, or fewer at the end.
 template <class Take>
 Result<Described> read_front(const std::string& where, Take take) {
@@ -204,7 +194,7 @@ std::vector<std::byte> to_row_major(const TensorType& type, std::span<const std:
 
 Result<NpyArray> array_of(const std::string& where, const Described& described, std::vector<std::byte> elements) {
   const auto& [type, is_fortran_order] = described;
-  MILLRACE_TRY(check_size(where, type, elements.size()));
+  MILLRACE_TRY(check_file_size(where, type, elements.size()));
   if (type.dtype == DType::kBool && !are_bools(elements)) {
     return data_loss(fmt::format("{}: has a bool that is neither 0 nor 1; save it as .astype(bool)", where));
   }
@@ -233,7 +223,7 @@ Result<NpyReader> NpyReader::open(const std::string& path) {
   MILLRACE_TRY_ASSIGN(Described described, read_front(reader.where_, take));
   reader.type_ = std::move(described.type);
   reader.is_fortran_order_ = described.is_fortran_order;
-  if (const auto left = reader.file_.size_left()) MILLRACE_TRY(check_size(reader.where_, reader.type_, *left));
+  if (const auto left = reader.file_.size_left()) MILLRACE_TRY(check_file_size(reader.where_, reader.type_, *left));
   return reader;
 }
 
@@ -246,7 +236,7 @@ Result<NpyArray> NpyReader::read_elements() {
   // Ask for one byte too many: only that shows whether a pipe has more.
   const auto size = static_cast<std::size_t>(size_bytes(type_).constant());
   MILLRACE_TRY_ASSIGN(std::vector<std::byte> elements, file_.read(size + 1));
-  if (elements.size() > size) return wrong_size(where_, type_, fmt::format("{} bytes or more", size + 1));
+  if (elements.size() > size) return wrong_file_size(where_, type_, fmt::format("{} bytes or more", size + 1));
   return array_of(where_, {type_, is_fortran_order_}, std::move(elements));
 }
 

@@ -23,6 +23,16 @@ Result<Shape> shape_of(const std::string& where, std::span<const std::uint64_t> 
   return Shape(std::move(extents));
 }
 
+Status wrong_file_size(const std::string& where, const TensorType& type, std::string_view found) {
+  return data_loss(fmt::format("{}: holds {} of elements, expected {} for {}; is it whole?", where, found,
+                               size_bytes(type).to_text(), type.to_text()));
+}
+
+Status check_file_size(const std::string& where, const TensorType& type, std::uint64_t found) {
+  if (size_bytes(type).is(static_cast<std::int64_t>(found))) return {};
+  return wrong_file_size(where, type, fmt::format("{} bytes", found));
+}
+
 bool are_bools(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte <= std::byte{1}; });
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/base/shape.h"
@@ -14,6 +15,11 @@ namespace millrace {
 
 /// The shape stated by a file. Fails above kMaxRank dims, or at 2^48 elements. `where` begins the message.
 Result<Shape> shape_of(const std::string& where, std::span<const std::uint64_t> dims);
+
+/// Tells that a file holds `found`, such as "3 bytes", for elements of that type.
+Status wrong_file_size(const std::string& where, const TensorType&, std::string_view found);
+/// Checks that a file holds as many bytes as the type has.
+Status check_file_size(const std::string& where, const TensorType&, std::uint64_t found);
 
 /// Whether every byte is a valid bool, 0 or 1.
 bool are_bools(std::span<const std::byte> bytes);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -26,39 +27,47 @@ std::string names_text(std::span<const Argument> arguments) {
 
 }  // namespace
 
-Result<std::span<const TensorBinding>> in_order(std::span<const TensorBinding> given,
-                                                std::span<const Argument> arguments, const char* what,
-                                                std::vector<TensorBinding>& named) {
-  if (given.size() != arguments.size()) {
+ArgumentOrder::ArgumentOrder(std::span<const Argument> arguments, const char* what)
+    : arguments_(arguments), what_(what), by_name_(arguments.size()), named_(arguments.size()) {
+  std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
+  std::ranges::sort(by_name_, {}, [&](std::size_t i) -> std::string_view { return arguments[i].name; });
+}
+
+std::size_t ArgumentOrder::find(std::string_view name) const {
+  const auto name_of = [&](std::size_t i) -> std::string_view { return arguments_[i].name; };
+  const auto found = std::ranges::lower_bound(by_name_, name, {}, name_of);
+  return found != by_name_.end() && name_of(*found) == name ? *found : arguments_.size();
+}
+
+Result<std::span<const TensorBinding>> ArgumentOrder::apply(std::span<const TensorBinding> given) {
+  if (given.size() != arguments_.size()) {
     return invalid_argument(
         fmt::format("run: {} {}s given, expected {}; bind each once, in the program's order or by "
                     "name",
-                    given.size(), what, arguments.size()));
+                    given.size(), what_, arguments_.size()));
   }
   const auto has_name = [](const TensorBinding& binding) { return !binding.name.empty(); };
   if (std::ranges::none_of(given, has_name)) return given;
-  named.resize(arguments.size());
-  for (TensorBinding& binding : named) binding.name = {};
+  for (TensorBinding& binding : named_) binding.name = {};
   for (std::size_t i = 0; i < given.size(); ++i) {
-    const auto argument = std::ranges::find(arguments, given[i].name, &Argument::name);
     if (!has_name(given[i])) {
       return invalid_argument(
           fmt::format("run: {} number {} has no name, and others have; bind all {}s by name, or all "
                       "in the program's order",
-                      what, i, what));
+                      what_, i, what_));
     }
-    if (argument == arguments.end()) {
-      return not_found(fmt::format("run: the program has no {} '{}'; it has: {}", what, printable(given[i].name),
-                                   names_text(arguments)));
+    const std::size_t argument = find(given[i].name);
+    if (argument == arguments_.size()) {
+      return not_found(fmt::format("run: the program has no {} '{}'; it has: {}", what_, printable(given[i].name),
+                                   names_text(arguments_)));
     }
-    TensorBinding& place = named[static_cast<std::size_t>(argument - arguments.begin())];
-    if (has_name(place)) {
+    if (has_name(named_[argument])) {
       return invalid_argument(
-          fmt::format("run: {} '{}' is bound twice; bind each once", what, printable(given[i].name)));
+          fmt::format("run: {} '{}' is bound twice; bind each once", what_, printable(given[i].name)));
     }
-    place = given[i];
+    named_[argument] = given[i];
   }
-  return named;
+  return named_;
 }
 
 Result<Extents> extents_of(const TensorBinding& given, const Argument& input) {

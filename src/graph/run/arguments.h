@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "graph/run/symbols.h"
@@ -12,10 +14,24 @@
 
 namespace millrace {
 
-/// The bindings in the order of the arguments: as they are, or by their names, then in `named`. Checks their number.
-Result<std::span<const TensorBinding>> in_order(std::span<const TensorBinding> given,
-                                                std::span<const Argument> arguments, const char* what,
-                                                std::vector<TensorBinding>& named);
+/// Brings the bindings of each run into the order of a program's inputs, or of its outputs.
+class ArgumentOrder {
+ public:
+  /// `arguments` must outlive this. `what`: "input" or "output", for messages.
+  ArgumentOrder(std::span<const Argument> arguments, const char* what);
+  /// The bindings as they are, or by their names; then the result lasts until the next call. Checks their number.
+  /// O(arguments * log(arguments)), and allocates nothing unless it fails.
+  Result<std::span<const TensorBinding>> apply(std::span<const TensorBinding> given);
+
+ private:
+  /// The number of arguments where there is none of that name.
+  std::size_t find(std::string_view name) const;
+
+  std::span<const Argument> arguments_;
+  const char* what_;
+  std::vector<std::size_t> by_name_;  // the arguments' numbers, in the order of their names
+  std::vector<TensorBinding> named_;
+};
 
 /// The extents that the caller gave; without any, those of a type that has no symbols.
 Result<Extents> extents_of(const TensorBinding&, const Argument& input);

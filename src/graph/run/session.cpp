@@ -68,7 +68,10 @@ struct RunInFlight {
 
 struct Session::State {
   explicit State(std::shared_ptr<const Program::State> of)
-      : program(std::move(of)), overlaps(program->inputs.size() + program->outputs.size()) {}
+      : program(std::move(of)),
+        overlaps(program->inputs.size() + program->outputs.size()),
+        input_order(program->inputs, "input"),
+        output_order(program->outputs, "output") {}
   ~State() {
     for (const auto& run : in_flight) run->wait();
   }
@@ -80,9 +83,9 @@ struct Session::State {
   std::vector<BufferBinding> bindings;  // inputs, outputs, constants, slab or transients, like record_commands
   std::vector<std::int64_t> sizes;      // as CommandList::sizes
   OverlapCheck overlaps;
-  std::vector<TensorBinding> named_inputs, named_outputs;  // of a run whose arguments have names, in order
-  std::unique_ptr<Staging> staging;                        // null where the device addresses caller memory
-  std::unique_ptr<SlabPlacement> placement;                // null where the slab is one binding
+  ArgumentOrder input_order, output_order;
+  std::unique_ptr<Staging> staging;          // null where the device addresses caller memory
+  std::unique_ptr<SlabPlacement> placement;  // null where the slab is one binding
   std::vector<std::int64_t> transient_bytes;
   // The arguments for which `sizes` was evaluated:
   bool is_bound = false;
@@ -178,8 +181,8 @@ Status Session::State::require_slab(std::size_t bytes) {
 /// Checks the arguments and writes their memory to `bindings`.
 Status Session::State::bind_arguments(std::span<const TensorBinding> inputs, std::span<const TensorBinding> outputs,
                                       std::span<const DimBinding> dims) {
-  MILLRACE_TRY_ASSIGN(inputs, in_order(inputs, program->inputs, "input", named_inputs));
-  MILLRACE_TRY_ASSIGN(outputs, in_order(outputs, program->outputs, "output", named_outputs));
+  MILLRACE_TRY_ASSIGN(inputs, input_order.apply(inputs));
+  MILLRACE_TRY_ASSIGN(outputs, output_order.apply(outputs));
   if (!is_bound_to(inputs, dims)) {
     const Status bound = bind(inputs, dims);
     if (!bound.ok()) return Status(bound.code(), "run: " + bound.message());

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/size_expr/never_negative.h"
+
 namespace millrace {
 namespace {
 
@@ -70,7 +72,7 @@ bool WrittenBytes::contains(const ByteRange& range) const {
   const SizeExpr &begin = range.offset_bytes, end = begin + range.length_bytes;
   if (is_constant(range) && constant_.contains(begin.constant(), end.constant())) return true;
   return std::ranges::any_of(ends_, [&](const auto& span) {
-    return (begin - span.first).lower_bound() >= 0 && (span.second - end).lower_bound() >= 0;
+    return is_never_negative(begin - span.first) && is_never_negative(span.second - end);
   });
 }
 

@@ -20,6 +20,7 @@ namespace millrace {
 /// How many operands a composite takes.
 struct OperandCount {
   std::size_t least = 0, most = 0;
+  bool contains(std::size_t count) const { return count >= least && count <= most; }
 };
 
 /// A parameter that is a struct stands for its fields.

@@ -62,6 +62,12 @@ Tensor masked_attention(std::span<const Tensor> operands, AttentionOptions optio
   return attention(operands[0], operands[1], operands[2], options);
 }
 
+/// The op topk has one operand.
+ValuesAndIndices topk_with_indices(Tensor x, Tensor indices, TopKAttrs attributes) {
+  SizeExpr k = attributes.k;
+  return topk(x, indices, std::move(k), std::move(attributes));
+}
+
 CompositeRow with_operands(CompositeRow row, OperandCount operands) {
   row.operands = operands;
   return row;
@@ -129,6 +135,7 @@ const std::vector<CompositeRow>& rows() {
       MILLRACE_COMPOSITE(multinomial, "num_samples"),
       MILLRACE_COMPOSITE_AS(stack, Tensor(*)(Tensors, std::int64_t), "axis"),
       MILLRACE_COMPOSITE_AS(einsum, Tensor(*)(std::string_view, Tensors), "equation"),
+      row<decltype(&topk_with_indices), topk_with_indices>("topk", {}),
       // The mask is an operand that may be left out.
       with_operands(row<decltype(&masked_attention), masked_attention>("attention", {}), {3, 4}),
   };
@@ -147,7 +154,7 @@ std::string operands_text(OperandCount count) {
 }
 
 Status check_count(OperandCount count, std::size_t found, std::string_view name) {
-  if (found >= count.least && found <= count.most) return {};
+  if (count.contains(found)) return {};
   std::string expected = fmt::format("{}", count.least);
   if (count.most == SIZE_MAX) {
     expected += " or more";
@@ -194,6 +201,8 @@ const CompositeRow* find_composite(std::string_view name) {
   const auto found = std::ranges::find(rows(), name, &CompositeRow::name);
   return found == rows().end() ? nullptr : &*found;
 }
+
+bool takes_operands(const CompositeRow& row, std::size_t num_operands) { return row.operands.contains(num_operands); }
 
 void consider_composites(NearName& near) {
   for (const CompositeRow& row : rows()) near.consider(row.name);

@@ -14,6 +14,7 @@ struct CompositeRow;
 /// Null if no composite that texts may name is called so.
 const CompositeRow* find_composite(std::string_view name);
 void consider_composites(NearName&);
+bool takes_operands(const CompositeRow&, std::size_t num_operands);
 
 /// Reads the attributes and appends the nodes that the composite expands to. Returns its results, which may be
 /// operands. `begin`: where the operation stands, for messages.

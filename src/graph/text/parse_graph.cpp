@@ -146,19 +146,19 @@ class GraphParser {
     MILLRACE_TRY_ASSIGN(std::vector<Value> operands, read_operands());
     std::optional<DType> elements;
     if (!operands.empty()) elements = graph_.type(operands[0]).dtype;
-    if (called.composite != nullptr) {
+    if (called.is_composite(operands.size())) {
       what = called.name;
       MILLRACE_TRY_ASSIGN(std::vector<Value> values, append_composite(graph_, *called.composite, operands,
                                                                       {text_, what, elements, symbols_}, begin));
       MILLRACE_TRY(check_types(values, what));
       return values;
     }
-    MILLRACE_TRY_ASSIGN(Attributes attributes, read_attributes(text_, called.op, elements, symbols_));
+    MILLRACE_TRY_ASSIGN(Attributes attributes, read_attributes(text_, *called.op, elements, symbols_));
     if (called.op == Op::reshape && !operands.empty()) {
       std::vector<SizeExpr>& shape = std::get<ShapeAttrs>(attributes).shape;
       shape = with_found_dim(Shape(std::move(shape)), graph_.type(operands[0]).shape).dims();
     }
-    return infer({OpNode{called.op, std::move(attributes)}, std::move(operands), {}}, begin, what);
+    return infer({OpNode{*called.op, std::move(attributes)}, std::move(operands), {}}, begin, what);
   }
 
   /// Appends a node of an op or a kernel, whose results follow from its operands.

@@ -11,10 +11,11 @@ namespace millrace {
 Result<Called> read_called(TextReader& text) {
   const std::size_t begin = text.position();
   const std::string_view name = text.take_name();
+  Called called{name, {}, find_composite(name)};
   for (const Op op : kAllOps) {
-    if (to_text(op) == name) return Called{name, op};
+    if (to_text(op) == name) called.op = op;
   }
-  if (const CompositeRow* composite = find_composite(name)) return Called{name, {}, composite};
+  if (called.op || called.composite != nullptr) return called;
   NearName near(name);
   for (const Op op : kAllOps) near.consider(to_text(op));
   consider_composites(near);

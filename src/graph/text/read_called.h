@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -10,11 +11,15 @@
 
 namespace millrace {
 
-/// What computes a node, or several.
+/// What computes a node, or several. A composite and an op may share a name: the number of operands tells them apart.
 struct Called {
   std::string_view name;
-  Op op{};
-  const CompositeRow* composite = nullptr;  // in place of the op
+  std::optional<Op> op;
+  const CompositeRow* composite = nullptr;
+
+  bool is_composite(std::size_t num_operands) const {
+    return !op || (composite != nullptr && takes_operands(*composite, num_operands));
+  }
 };
 /// Reads the name of an op or a composite. The error suggests the nearest of both.
 Result<Called> read_called(TextReader&);

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "base/size_expr/lost_value.h"
+#include "base/size_expr/never_negative.h"
 #include "tests/base/size_expr/random_size_expr.h"
 
 namespace millrace::testing {
@@ -53,6 +54,7 @@ TEST_CASE("bounds and the known multiple hold for every binding that keeps the f
     const std::int64_t lower = expr.built.lower_bound();
     const std::int64_t upper = expr.built.upper_bound();
     const std::int64_t multiple = expr.built.known_multiple();
+    const bool is_natural = is_never_negative(expr.built);
     finite += !saturating::is_end(lower) && !saturating::is_end(upper) ? 1 : 0;
     divisible += multiple > 1 ? 1 : 0;
     for (int j = 0; j < 4; ++j) {
@@ -60,6 +62,7 @@ TEST_CASE("bounds and the known multiple hold for every binding that keeps the f
       const auto value = expr.value(values);
       if (!value) continue;
       const bool holds = lower <= *value && *value <= upper && (multiple == 0 ? *value == 0 : *value % multiple == 0);
+      if (is_natural && *value < 0) FAIL_CHECK(expr.built.to_text() << " is " << *value << ", below 0");
       if (!holds) {
         FAIL_CHECK(expr.built.to_text() << " with " << bindings_text(values) << "is " << *value << ", bounds [" << lower
                                         << ", " << upper << "], multiple " << multiple);

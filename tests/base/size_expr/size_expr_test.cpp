@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/size_expr/never_negative.h"
+
 namespace millrace {
 namespace {
 
@@ -164,6 +166,19 @@ TEST_CASE("bounds and multiples are as tight as the facts allow") {
     CHECK(expr.lower_bound() == lower);
     CHECK(expr.upper_bound() == upper);
     CHECK(expr.known_multiple() == multiple);
+  }
+}
+
+TEST_CASE("a remainder is never negative, and less than the divisor") {
+  const SizeExpr few = Dim("few").at_least(2).at_most(9);
+  const SizeExpr odd = n + 1 - 2 * floor_div(n + 1, 2), padding = 16 * floor_div(m + 15, 16) - m;
+  for (const SizeExpr& expr : {odd, 1 - odd, padding, 15 - padding, 4 * odd + 3 * padding, few - padding + 13, n}) {
+    CAPTURE(expr.to_text());
+    CHECK(is_never_negative(expr));
+  }
+  for (const SizeExpr& expr : {odd - 1, -1 * odd, 14 - padding, padding - 1, few - padding + 12, n - 1}) {
+    CAPTURE(expr.to_text());
+    CHECK_FALSE(is_never_negative(expr));
   }
 }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/size_expr/never_negative.h"
+
+#include <algorithm>
+
+#include "base/size_expr/lost_value.h"
+#include "base/size_expr/node.h"
+
+namespace millrace {
+namespace {
+
+/// A term such as -8 * floor_div(x, 2): a whole number of times 2 * floor_div(x, 2).
+bool is_whole_part(const Term& term) {
+  if (term.factors.size() != 1 || term.factors[0]->kind != AtomKind::kFloorDiv) return false;
+  const SizeExpr& divisor = term.factors[0]->operands[1];
+  return divisor.is_constant() && divisor.constant() >= 1 && !saturating::is_end(term.coefficient) &&
+         term.coefficient % divisor.constant() == 0;
+}
+
+/// Writes divisor * floor_div(x, divisor) as x - r, with r from 0 to divisor - 1.
+std::int64_t least_value(const SizeExpr& expr) {
+  const std::int64_t lower = expr.lower_bound();
+  const Sum* sum = SizeExprAccess::node(expr);
+  if (sum == nullptr || lower >= 0) return lower;
+  const auto found = std::ranges::find_if(sum->terms, is_whole_part);
+  if (found == sum->terms.end()) return lower;
+  const std::vector<SizeExpr>& operands = found->factors[0]->operands;
+  const std::int64_t divisor = operands[1].constant(), times = found->coefficient / divisor;
+  Sum rest = *sum;
+  rest.terms.erase(rest.terms.begin() + (found - sum->terms.begin()));
+  const SizeExpr undivided = finish(std::move(rest)) + operands[0] * times;
+  if (has_lost_value(undivided)) return lower;
+  const std::int64_t least = least_value(undivided);
+  if (least == saturating::kMin) return lower;
+  return std::max(lower, saturating::subtract(least, times > 0 ? saturating::multiply(times, divisor - 1) : 0));
+}
+
+}  // namespace
+
+bool is_never_negative(const SizeExpr& expr) { return least_value(expr) >= 0; }
+
+}  // namespace millrace
