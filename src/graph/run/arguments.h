@@ -12,6 +12,13 @@
 
 namespace millrace {
 
+/// "a, b"; "none" if there are none.
+std::string names_text(std::span<const Argument> arguments);
+
+/// Whether memory of elements `given` may hold elements of a dtype: 16-bit floats may come as u16, and bools as any
+/// byte.
+bool holds_elements(DType given, DType expected);
+
 /// The bindings in the order of the arguments: as they are, or by their names, then in `named`. Checks their number.
 Result<std::span<const TensorBinding>> in_order(std::span<const TensorBinding> given,
                                                 std::span<const Argument> arguments, const char* what,
