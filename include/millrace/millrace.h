@@ -16,13 +16,14 @@
 //
 // Without exceptions: every function above returns Status or Result<T>.
 
-#include "millrace/graph/builder.h"      // GraphBuilder, Tensor
-#include "millrace/graph/code_object.h"  // a program's kernels for a GPU as one object
-#include "millrace/graph/compile.h"      // compile
-#include "millrace/graph/composites.h"   // softmax, norms, attention and others, made of ops
-#include "millrace/graph/context.h"      // devices, generators, the kernel cache
-#include "millrace/graph/functions.h"    // ops as functions on tensors
-#include "millrace/graph/npy.h"          // arrays in NumPy files
-#include "millrace/graph/program.h"      // Program, Session
-#include "millrace/graph/safetensors.h"  // weights from a file
-#include "millrace/graph/text.h"         // graphs as text
+#include "millrace/graph/builder.h"        // GraphBuilder, Tensor
+#include "millrace/graph/code_object.h"    // a program's kernels for a GPU as one object
+#include "millrace/graph/compile.h"        // compile
+#include "millrace/graph/composites.h"     // softmax, norms, attention and others, made of ops
+#include "millrace/graph/context.h"        // devices, generators, the kernel cache
+#include "millrace/graph/functions.h"      // ops as functions on tensors
+#include "millrace/graph/npy.h"            // arrays in NumPy files
+#include "millrace/graph/program.h"        // Program, Session
+#include "millrace/graph/safetensors.h"    // weights from a file
+#include "millrace/graph/text.h"           // graphs as text
+#include "millrace/graph/variable_file.h"  // state of a session in a file

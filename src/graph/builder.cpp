@@ -5,6 +5,7 @@
 
 #include "base/guard_allocations.h"
 #include "graph/infer.h"
+#include "graph/variable_rules.h"
 #include "millrace/base/printable.h"
 #include "millrace/jit/scalar.h"
 #include "millrace/ops/op_def.h"
@@ -52,19 +53,36 @@ bool GraphBuilder::accept(Tensor tensor, const std::string& what) {
   return false;
 }
 
+namespace {
+
+/// The value rounded to the dtype.
+std::vector<std::byte> element_bytes(DType dtype, double value) {
+  std::vector<std::byte> bytes(size_bytes(dtype));
+  if (dtype == DType::kF16 || dtype == DType::kBF16) {
+    const std::uint16_t bits = dtype == DType::kF16 ? Half(value).bits : BFloat16(value).bits;
+    std::memcpy(bytes.data(), &bits, sizeof bits);
+  } else {
+    const Scalar scalar = Scalar::from_double(dtype, value);
+    std::memcpy(bytes.data(), &scalar.bits, bytes.size());
+  }
+  return bytes;
+}
+
+}  // namespace
+
 Tensor GraphBuilder::add_input(std::string name, DType dtype, Shape shape) {
   if (!status_.ok()) return {};
   const std::string who = fmt::format("%{} = input '{}'", graph_.nodes.size(), printable(name));
   if (name.empty()) {
     return fail(invalid_argument(fmt::format("{}: the name is empty; give every input a name", who)));
   }
-  if (input_names_.contains(name)) {
+  if (source_names_.contains(name)) {
     return fail(invalid_argument(fmt::format("{}: the name is taken; give every input its own", who)));
   }
   TensorType type{dtype, std::move(shape)};
   const std::string problem = broken_limit(type);
   if (!problem.empty()) return fail(invalid_argument(fmt::format("{}: the type {}", who, problem)));
-  input_names_.insert(name);
+  source_names_.insert(name);
   graph_.inputs.push_back(NodeId(graph_.nodes.size()));
   return append({InputNode{std::move(name)}, {}, {std::move(type)}})[0];
 }
@@ -85,20 +103,38 @@ Tensor GraphBuilder::add_constant(TensorType type, SharedBytes bytes) {
   return append({ConstantNode{std::move(bytes)}, {}, {std::move(type)}})[0];
 }
 
+Tensor GraphBuilder::add_variable(std::string name, TensorType type, SharedBytes initial) {
+  if (!status_.ok()) return {};
+  const std::string who = fmt::format("%{} = variable '{}'", graph_.nodes.size(), printable(name));
+  if (name.empty()) {
+    return fail(invalid_argument(fmt::format("{}: the name is empty; give every variable a name", who)));
+  }
+  if (source_names_.contains(name)) {
+    return fail(invalid_argument(fmt::format("{}: the name is taken; give every variable its own", who)));
+  }
+  const std::string problem = variable_problem(type, initial.size());
+  if (!problem.empty()) return fail(invalid_argument(fmt::format("{}: {}", who, problem)));
+  source_names_.insert(name);
+  return append({VariableNode{std::move(name), std::move(initial)}, {}, {std::move(type)}})[0];
+}
+
+void GraphBuilder::add_update(Tensor variable, Tensor value) {
+  if (!status_.ok() || !accept(variable, "update: the variable") || !accept(value, "update: the value")) return;
+  const GraphUpdate update{variable.value().node, value.value()};
+  const std::string problem = update_problem(graph_, update, graph_.updates);
+  if (problem.empty()) {
+    graph_.updates.push_back(update);
+  } else {
+    fail(invalid_argument(problem));
+  }
+}
+
 Tensor GraphBuilder::add_fill(DType dtype, Shape shape, double value) {
   const std::string problem = broken_limit({dtype, shape});
   if (!problem.empty()) {
     return fail(invalid_argument(fmt::format("%{} = fill: the type {}", graph_.nodes.size(), problem)));
   }
-  std::vector<std::byte> bytes(size_bytes(dtype));
-  if (dtype == DType::kF16 || dtype == DType::kBF16) {
-    const std::uint16_t bits = dtype == DType::kF16 ? Half(value).bits : BFloat16(value).bits;
-    std::memcpy(bytes.data(), &bits, sizeof bits);
-  } else {
-    const Scalar scalar = Scalar::from_double(dtype, value);
-    std::memcpy(bytes.data(), &scalar.bits, bytes.size());
-  }
-  Tensor scalar = constant_bytes({dtype, {}}, bytes);
+  Tensor scalar = constant_bytes({dtype, {}}, element_bytes(dtype, value));
   if (!scalar.is_valid() || shape.rank() == 0) return scalar;
   return op1(Op::broadcast, {scalar}, BroadcastAttrs{shape.dims(), {}});
 }
@@ -197,6 +233,31 @@ Tensor GraphBuilder::constant_bytes(TensorType type, std::span<const std::byte> 
 
 Tensor GraphBuilder::constant_shared(TensorType type, SharedBytes bytes) {
   return make_or_fail(*this, "constant", [&] { return add_constant(std::move(type), std::move(bytes)); });
+}
+
+Tensor GraphBuilder::variable(std::string name, TensorType type, double initial) {
+  return make_or_fail(*this, "variable", [&] {
+    const DType dtype = type.dtype;
+    return add_variable(std::move(name), std::move(type), element_bytes(dtype, initial));
+  });
+}
+
+Tensor GraphBuilder::variable_bytes(std::string name, TensorType type, std::span<const std::byte> initial) {
+  return make_or_fail(
+      *this, "variable", [&] { return add_variable(std::move(name), std::move(type), SharedBytes(initial)); },
+      initial.size());
+}
+
+Tensor GraphBuilder::variable_shared(std::string name, TensorType type, SharedBytes initial) {
+  return make_or_fail(*this, "variable",
+                      [&] { return add_variable(std::move(name), std::move(type), std::move(initial)); });
+}
+
+void GraphBuilder::update(Tensor variable, Tensor value) {
+  make_or_fail(*this, "update", [&] {
+    add_update(variable, value);
+    return Tensor();
+  });
 }
 
 Tensor GraphBuilder::fill(DType dtype, Shape shape, double value) {

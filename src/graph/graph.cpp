@@ -7,22 +7,48 @@
 
 namespace millrace {
 
+bool is_source(const Node& node) {
+  return std::holds_alternative<InputNode>(node.what) || std::holds_alternative<ConstantNode>(node.what) ||
+         std::holds_alternative<VariableNode>(node.what);
+}
+
+const std::string* source_name(const Node& node) {
+  if (const auto* input = std::get_if<InputNode>(&node.what)) return &input->name;
+  const auto* variable = std::get_if<VariableNode>(&node.what);
+  return variable != nullptr ? &variable->name : nullptr;
+}
+
+std::vector<Value> required_values(const Graph& graph) {
+  std::vector<Value> values;
+  for (const GraphOutput& output : graph.outputs) values.push_back(output.value);
+  for (const GraphUpdate& update : graph.updates) values.push_back(update.value);
+  return values;
+}
+
+std::vector<NodeId> variables_of(const Graph& graph) {
+  std::vector<NodeId> variables;
+  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    if (std::holds_alternative<VariableNode>(graph.nodes[NodeId{i}].what)) variables.push_back(NodeId{i});
+  }
+  return variables;
+}
+
 IdVector<NodeId, std::uint32_t> used_results(const Graph& graph) {
   IdVector<NodeId, std::uint32_t> used;
   used.resize(graph.nodes.size());
   for (const Node& node : graph.nodes) {
     for (const Value& operand : node.operands) used[operand.node] |= 1u << operand.result;
   }
-  for (const GraphOutput& output : graph.outputs) used[output.value.node] |= 1u << output.value.result;
+  for (const Value& value : required_values(graph)) used[value.node] |= 1u << value.result;
   return used;
 }
 
 std::vector<bool> live_nodes(const Graph& graph) {
   std::vector<bool> live(graph.nodes.size());
-  for (const GraphOutput& output : graph.outputs) live[index_of(output.value.node)] = true;
+  for (const Value& value : required_values(graph)) live[index_of(value.node)] = true;
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[NodeId(i)];
-    if (std::holds_alternative<InputNode>(node.what)) live[i] = true;
+    if (source_name(node) != nullptr) live[i] = true;
     if (!live[i]) continue;
     for (const Value& operand : node.operands) live[index_of(operand.node)] = true;
   }
@@ -44,6 +70,7 @@ std::string kind_name(const Node& node) {
   struct Visitor {
     std::string operator()(const InputNode&) const { return "input"; }
     std::string operator()(const ConstantNode&) const { return "constant"; }
+    std::string operator()(const VariableNode&) const { return "variable"; }
     std::string operator()(const OpNode& op) const { return is_known(op.op) ? std::string(to_text(op.op)) : "op"; }
     std::string operator()(const KernelNode& kernel) const { return "kernel " + printable(kernel.kernel.name); }
   };

@@ -7,6 +7,7 @@
 
 #include "base/guard_allocations.h"
 #include "graph/infer.h"
+#include "graph/variable_rules.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
@@ -20,11 +21,13 @@ class Verifier {
 
   Status run() {
     for (const Node& node : graph_.nodes) {
-      if (const auto* input = std::get_if<InputNode>(&node.what)) names_.insert(input->name);
+      if (const std::string* name = source_name(node)) names_.insert(*name);
     }
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) check_node(NodeId{i});
     check_inputs();
+    check_variables();
     check_outputs();
+    check_updates();
     check_symbols();
     return problems_.empty() ? Status() : invalid_argument(problems_);
   }
@@ -50,7 +53,7 @@ class Verifier {
       }
       operands.push_back(graph_.type(operand));
     }
-    if (std::holds_alternative<ConstantNode>(node.what) || std::holds_alternative<InputNode>(node.what)) {
+    if (is_source(node)) {
       return check_source(where, node);
     }
     const Result<Inference> inferred = infer_node(node, operands);
@@ -68,10 +71,10 @@ class Verifier {
     }
   }
 
-  /// Names of results in the text. Input nodes are named by InputNode::name instead.
+  /// Names of results in the text. Inputs and variables are named by names of their own instead.
   void check_names(NodeId id) {
     const Node& node = graph_.nodes[id];
-    if (node.names.empty() || std::holds_alternative<InputNode>(node.what)) return;
+    if (node.names.empty() || source_name(node) != nullptr) return;
     if (node.names.size() != node.results.size()) {
       return problem(fmt::format("%{} = {}: has {} names, expected {} as results, or none; name all or none",
                                  index_of(id), kind_name(node), node.names.size(), node.results.size()));
@@ -93,13 +96,18 @@ class Verifier {
                         node_text(graph_, id), index_of(first->second)));
   }
 
-  /// Inputs and constants.
+  /// Inputs, constants and variables.
   void check_source(const std::string& where, const Node& node) {
     if (!node.operands.empty()) {
       problem(fmt::format("{}: has {} operands, expected none; remove them", where, node.operands.size()));
     }
     if (node.results.size() != 1) {
       return problem(fmt::format("{}: has {} results, expected 1; keep one type", where, node.results.size()));
+    }
+    if (const auto* variable = std::get_if<VariableNode>(&node.what)) {
+      const std::string found = variable_problem(node.results[0], variable->initial.size());
+      if (!found.empty()) problem(fmt::format("{}: {}", where, found));
+      return;
     }
     const std::string broken = broken_limit(node.results[0]);
     if (!broken.empty()) return problem(fmt::format("{}: the type {}", where, broken));
@@ -141,9 +149,36 @@ class Verifier {
     }
   }
 
+  void check_variables() {
+    std::set<std::string> names;
+    for (const NodeId input : graph_.inputs) {
+      if (const std::string* name = graph_.nodes.contains(input) ? source_name(graph_.nodes[input]) : nullptr) {
+        names.insert(*name);
+      }
+    }
+    for (const NodeId id : variables_of(graph_)) {
+      const std::string& name = *source_name(graph_.nodes[id]);
+      if (name.empty())
+        problem(fmt::format("%{} = variable: the name is empty; give every variable a name", index_of(id)));
+      if (!names.insert(name).second) {
+        problem(fmt::format("%{} = variable: the name '{}' is taken; give every variable its own", index_of(id),
+                            printable(name)));
+      }
+    }
+  }
+
+  void check_updates() {
+    for (std::size_t i = 0; i < graph_.updates.size(); ++i) {
+      const std::string found = update_problem(graph_, graph_.updates[i], std::span(graph_.updates).first(i));
+      if (!found.empty()) problem(found);
+    }
+  }
+
   void check_outputs() {
     std::set<std::string> names;
-    if (graph_.outputs.empty()) problem("the graph has no output; name what it computes with output()");
+    if (graph_.outputs.empty() && graph_.updates.empty()) {
+      problem("the graph has no output; name what it computes with output()");
+    }
     for (const GraphOutput& output : graph_.outputs) {
       if (output.name.empty()) problem("an output's name is empty; give every output a name");
       if (!names.insert(output.name).second) {

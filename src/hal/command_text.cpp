@@ -84,6 +84,8 @@ std::string_view to_text(BindingKind kind) {
       return "output";
     case BindingKind::kConstant:
       return "constant";
+    case BindingKind::kVariable:
+      return "variable";
     case BindingKind::kTransient:
       return "transient";
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes are put into the schedules of random graphs. verify() refuses each, unless it is harmless: unless, byte by
-// byte under every binding tried,
+// Mistakes are put into the schedules of random graphs, some with variables. verify() refuses each, unless it is
+// harmless: unless, byte by byte under every binding tried,
 // * steps that touch the same bytes, where one writes, stand in the graph's order, with a barrier between them;
 // * each kernel gets the bytes that it got before;
 // * transients that are in use at the same time share no bytes of the slab and stay inside of it;
@@ -17,6 +17,7 @@
 #include "millrace/jit/kernel_compiler.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_network.h"
+#include "tests/support/random_state.h"
 #include "tests/support/run_graph.h"
 
 namespace millrace {
@@ -196,6 +197,10 @@ TEST_CASE("mistakes in the schedules of random graphs are refused, unless they a
   for (std::uint64_t seed = 1; seed <= 280; ++seed) {
     CAPTURE(seed);
     test::RandomGraph random = test::make_random_graph(seed);
+    if (seed % 7 == 1) {
+      test::RandomChoice choice(seed);
+      random = {test::make_state_graph(choice), {}, {}};
+    }
     if (seed % 4 == 0) random = {test::make_random_network(seed, seed % 8 == 0), {{{"n", 3}, {"m", 50}}}, {}};
     const Target target = test::test_context()->target(seed % 5 == 0 ? "sim:gfx1100" : "cpu:baseline").value();
     const Result<LoweredGraph> lowered = lower_graph(random.graph, target, {}, {}, kOrders[seed % 3]);

@@ -31,6 +31,7 @@ constexpr std::string_view kText =
     "  %f = broadcast(%m) {shape = [8, 16]}\n  %v = mul(%w, %f)\n"
     "  %p = dot(%x, %v) {x_contract = [1], y_contract = [0]}\n"
     "  %g = gather(%p, %i) {axis = 0}\n  %t = tanh(%g)\n  %values, %indices = sort(%t) {axis = 1}\n"
+    "  %s = variable(0) : f32[2]\n  %a = add(%s, %n)\n  update %s = %a\n"
     "  return values = %values, indices = %indices\n}\n";
 
 struct Run {
@@ -125,6 +126,9 @@ TEST_CASE("parsing and building survive a lack of memory anywhere") {
     const std::vector<Tensor> sorted = graph.op(Op::sort, std::span(&z, 1), SortAttrs{});
     if (!sorted.empty()) graph.output("z", sorted[0]);
     graph.output("y", y);
+    const Tensor state = graph.variable("state", {DType::kF32, {}}, 1);
+    const Tensor bytes = graph.variable_bytes("bytes", {DType::kF32, {}}, two);
+    graph.update(state, bytes);
     return graph.finish().status();
   });
 }
@@ -349,6 +353,10 @@ TEST_CASE("sessions and runs survive a lack of memory anywhere, and the next run
     CHECK(run.values == expected.values);
     CHECK(run.indices == expected.indices);
   }
+  std::array<float, 2> state{};
+  fail_each_allocation(nothing, [&](int) { return good.get("s", bind(state)); });
+  fail_each_allocation(nothing, [&](int) { return good.set("s", bind(state)); });
+  fail_each_allocation(nothing, [&](int) { return good.reset(); });
   // The message of a run's own error needs memory too.
   expected.i[0] = 8;
   fail_each_allocation(nothing, [&](int) {

@@ -57,7 +57,8 @@ constexpr Mistake kFrame[] = {
      "  x = exp(%x)\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:3: found 'x', expected a node, 'input' or 'return'; begin a node with the names of its results, such as "
+     "g.mr:2:3: found 'x', expected a node, 'input', 'update' or 'return'; begin a node with the names of its results, "
+     "such as "
      "%y\n"
      "  x = exp(%x)\n"
      "  ^"},
@@ -145,7 +146,8 @@ constexpr Mistake kFrame[] = {
      "graph \"g\n"
      "      ^"},
     {"graph g(%x: f32[4]) {\n",
-     "g.mr:2:1: found the end of the text, expected a node, 'input' or 'return'; begin a node with the names of its "
+     "g.mr:2:1: found the end of the text, expected a node, 'input', 'update' or 'return'; begin a node with the names "
+     "of its "
      "results, such as %y\n"
      "\n"
      "^"},
@@ -233,21 +235,21 @@ constexpr Mistake kNodes[] = {
      "  %y = topq(%x)\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:8: found 'topq', expected an op, 'constant' or 'kernel'; did you mean 'topk'?\n"
+     "g.mr:2:8: found 'topq', expected an op, 'constant', 'variable' or 'kernel'; did you mean 'topk'?\n"
      "  %y = topq(%x)\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = 3\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:8: found '3', expected an op, 'constant' or 'kernel'; 'millrace ops' lists the ops\n"
+     "g.mr:2:8: found '3', expected an op, 'constant', 'variable' or 'kernel'; 'millrace ops' lists the ops\n"
      "  %y = 3\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = convolve(%x)\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:8: found 'convolve', expected an op, 'constant' or 'kernel'; 'millrace ops' lists the ops\n"
+     "g.mr:2:8: found 'convolve', expected an op, 'constant', 'variable' or 'kernel'; 'millrace ops' lists the ops\n"
      "  %y = convolve(%x)\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n"
@@ -352,7 +354,8 @@ constexpr Mistake kNodes[] = {
      "  %y = exp(%x) : f32[4], f32[4]\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:24: found ',', expected a node, 'input' or 'return'; begin a node with the names of its results, such as "
+     "g.mr:2:24: found ',', expected a node, 'input', 'update' or 'return'; begin a node with the names of its "
+     "results, such as "
      "%y\n"
      "  %y = exp(%x) : f32[4], f32[4]\n"
      "                       ^"},
@@ -367,7 +370,8 @@ constexpr Mistake kNodes[] = {
      "  %y = exp(%x) : f32[4] {axis = 1}\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:25: found '{', expected a node, 'input' or 'return'; begin a node with the names of its results, such as "
+     "g.mr:2:25: found '{', expected a node, 'input', 'update' or 'return'; begin a node with the names of its "
+     "results, such as "
      "%y\n"
      "  %y = exp(%x) : f32[4] {axis = 1}\n"
      "                        ^"},

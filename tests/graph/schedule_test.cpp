@@ -163,8 +163,8 @@ TEST_CASE("verify names the step and what is wrong with it, a line each") {
   steps[StepId{4}].sizes = {4};
   steps[StepId{5}].uses.pop_back();
   CHECK(verify(made.schedule).message() ==
-        "step to_input: writes x, which is external and only read; write a transient or an output\n"
-        "step to_constant: writes w, which is constant and only read; write a transient or an output\n"
+        "step to_input: writes x, which is external and only read; write a transient, a variable or an output\n"
+        "step to_constant: writes w, which is constant and only read; write a transient, a variable or an output\n"
         "step nowhere: uses resource 9, expected less than 3; name one of the schedule\n"
         "step unknown: kernel 7, expected less than 5; name one of the table\n"
         "step short: 2 buffers and 1 sizes, expected 2 and 0; pass what the kernel takes\n"

@@ -9,6 +9,12 @@
 namespace millrace {
 
 std::vector<reference::Tensor> evaluate_graph(const Graph& graph, std::span<const reference::Tensor> inputs) {
+  std::map<std::string, reference::Tensor> no_state;
+  return evaluate_graph(graph, inputs, no_state);
+}
+
+std::vector<reference::Tensor> evaluate_graph(const Graph& graph, std::span<const reference::Tensor> inputs,
+                                              std::map<std::string, reference::Tensor>& state) {
   IdVector<NodeId, std::vector<reference::Tensor>> values;
   for (const Node& node : graph.nodes) {
     std::vector<reference::Tensor> results;
@@ -16,6 +22,8 @@ std::vector<reference::Tensor> evaluate_graph(const Graph& graph, std::span<cons
       std::size_t number = 0;
       while (index_of(graph.inputs[number]) != values.size()) ++number;
       results = {inputs[number]};
+    } else if (const auto* variable = std::get_if<VariableNode>(&node.what)) {
+      results = {state.at(variable->name)};
     } else if (const auto* constant = std::get_if<ConstantNode>(&node.what)) {
       reference::Tensor tensor(node.results[0]);
       tensor.bytes.assign(constant->data.begin(), constant->data.end());
@@ -30,6 +38,9 @@ std::vector<reference::Tensor> evaluate_graph(const Graph& graph, std::span<cons
   }
   std::vector<reference::Tensor> outputs;
   for (const GraphOutput& output : graph.outputs) outputs.push_back(values[output.value.node][output.value.result]);
+  for (const auto& [variable, value] : graph.updates) {
+    state[std::get<VariableNode>(graph.nodes[variable].what).name] = values[value.node][value.result];
+  }
   return outputs;
 }
 

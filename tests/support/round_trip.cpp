@@ -14,6 +14,10 @@ bool same_node(const Node& a, const Node& b) {
   if (const auto* constant = std::get_if<ConstantNode>(&a.what)) {
     return constant->data == std::get<ConstantNode>(b.what).data;
   }
+  if (const auto* variable = std::get_if<VariableNode>(&a.what)) {
+    const auto& other = std::get<VariableNode>(b.what);
+    return variable->name == other.name && variable->initial == other.initial;
+  }
   if (const auto* kernel = std::get_if<KernelNode>(&a.what))
     return kernel->kernel == std::get<KernelNode>(b.what).kernel;
   const OpNode &x = std::get<OpNode>(a.what), &y = std::get<OpNode>(b.what);
@@ -27,6 +31,7 @@ std::string graph_difference(const Graph& found, const Graph& expected) {
   if (found.name != expected.name) return "the names differ";
   if (found.inputs != expected.inputs) return "the inputs differ";
   if (found.outputs != expected.outputs) return "the outputs differ";
+  if (found.updates != expected.updates) return "the updates differ";
   if (found.nodes.size() != expected.nodes.size()) return "the numbers of nodes differ";
   for (std::uint32_t i = 0; i < found.nodes.size(); ++i) {
     if (!same_node(found.nodes[NodeId{i}], expected.nodes[NodeId{i}])) return "node " + std::to_string(i) + " differs";

@@ -143,6 +143,20 @@ TEST_CASE("what stores the parts of a concat has edges to what reads all of it")
                           {"n0", "r0"}, {"n0", "r1"}, {"r0", "r2"}, {"r1", "r2"}, {"r2", "out0"}});
 }
 
+TEST_CASE("variables are drawn, with an edge from each new value to the variable that takes it") {
+  const Workplace here;
+  here.write("state.mr",
+             "graph state(%x: f32[2]) {\n  %v = variable(0) : f32[2]\n  %next = add(%v, %x)\n  update %v = %next\n"
+             "  return\n}\n");
+  const std::optional<Dot> graph = DotReader(here.output_of("dump state.mr --stage graph --format dot")).read();
+  REQUIRE(graph);
+  CHECK(graph->nodes.at("n1") == "v");
+  CHECK(graph->edges == std::set<std::pair<std::string, std::string>>{{"n0", "n2"}, {"n1", "n2"}, {"n2", "n1"}});
+  const std::optional<Dot> dispatch = DotReader(here.output_of("dump state.mr --stage dispatch --format dot")).read();
+  REQUIRE(dispatch);
+  CHECK(dispatch->edges == std::set<std::pair<std::string, std::string>>{{"n0", "r0"}, {"n1", "r0"}, {"r0", "n1"}});
+}
+
 TEST_CASE("a schedule is drawn: steps, what memory they touch, and which may run at one time") {
   const Workplace here;
   const std::string text = here.output_of("dump two.mr --stage schedule --format dot --target cpu:avx2");

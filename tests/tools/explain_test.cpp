@@ -44,6 +44,26 @@ TEST_CASE("explain lists each copy that remains, says where parts are, and write
   CHECK(contains(here.output_of("explain copy.mr"), "\nmemory: slab of at most "));
 }
 
+TEST_CASE("explain says how much a session keeps, and which updates and scatters copy") {
+  const Workplace here;
+  here.write("state.mr",
+             "graph state(%x: f32[8], %i: i64[1], %one: f32[1]) {\n  %v = variable(0) : f32[8]\n  %w = variable(0) : "
+             "f32[8]\n  %new = scatter(%v, %i, %one) {axis = 0}\n  %both = add(%v, %new)\n  update %v = %new\n  update "
+             "%w = %x\n  return both = %both\n}\n");
+  const std::string text = here.output_of("explain state.mr --target cpu:avx2");
+  CHECK(contains(text, "  copy       scatter_0 copies its operand first, as %v is read later by add_1\n"));
+  CHECK(contains(text, "  copy       copy to v, as %v is read later by add_1\n"));
+  CHECK(contains(text, "  copy       copy to w, as %x is an input\n"));
+  CHECK(contains(text, "  variables  128 bytes\n"));
+  here.write(
+      "count.mr",
+      "graph count() {\n  %v = variable(0, 1) : f32[2]\n  %next = add(%v, %v)\n  update %v = %next\n  return\n}\n");
+  const std::string count = here.output_of("explain count.mr --target cpu:avx2");
+  CHECK(contains(count, "  place      %next replaces %v in its memory\n"));
+  CHECK(contains(count, "    reads      8 bytes\n    writes     8 bytes\n"));
+  CHECK(contains(count, "dispatches 1, copies 0, barriers 0, waits 0\n"));
+}
+
 TEST_CASE("explain says how to launch a kernel for a GPU") {
   const Workplace here;
   const std::string text = here.output_of("explain top.mr --target amdgpu:gfx1100");

@@ -26,13 +26,18 @@ struct Arguments {
 };
 
 /// In which order the steps run, and each copy that remains, with its reason.
-std::string schedule_text(const Schedule& schedule, const SymbolValues& symbols) {
+std::string schedule_text(const LoweredGraph& lowered, const SymbolValues& symbols) {
+  const Schedule& schedule = lowered.schedule;
   const ScheduleStatistics found = measure_schedule(schedule, symbols);
   std::string text =
       fmt::format("schedule: {}, dispatches {}, copies {}, barriers {}, waits {}\n", to_text(found.order),
                   found.num_dispatches, found.num_copies, found.num_barriers, found.num_waits);
   for (const Step& step : schedule.steps) {
     if (!step.copy_reason.empty()) text += line(2, "copy", fmt::format("{}, as {}", step.name, step.copy_reason));
+    if (!step.region) continue;
+    const Region& region = lowered.dispatch.regions[*step.region];
+    if (region.copy_reason.empty()) continue;
+    text += line(2, "copy", fmt::format("{} copies its operand first, as {}", step.name, region.copy_reason));
   }
   return text;
 }
@@ -44,6 +49,7 @@ std::string memory_text(const Schedule& schedule, const SymbolValues& symbols) {
       fmt::format("memory: slab of {} bytes, constants of {} bytes\n",
                   found.peak_bytes ? fmt::to_string(*found.peak_bytes) : "at most " + number(schedule.slab_bytes),
                   schedule.constant_bytes);
+  if (schedule.variable_bytes > 0) text += line(2, "variables", fmt::format("{} bytes", schedule.variable_bytes));
   if (found.lower_bound_bytes) text += line(2, "alive", fmt::format("{} bytes at most", *found.lower_bound_bytes));
   for (const Resource& resource : schedule.resources) {
     if (resource.lifetime != Lifetime::kTransient) continue;
@@ -91,7 +97,7 @@ Status explain(const Arguments& arguments) {
   for (std::uint32_t i = 0; i < count; ++i) all += "\n" + text.dispatch(RegionId{i});
   all += "\n" + text.totals();
   if (target.spec().is_gpu() && !target.spec().is_simulated()) all += "\n" + launch_text(lowered, symbols);
-  all += "\n" + schedule_text(lowered.schedule, symbols) + "\n" + memory_text(lowered.schedule, symbols);
+  all += "\n" + schedule_text(lowered, symbols) + "\n" + memory_text(lowered.schedule, symbols);
   return write_text("", all);
 }
 

@@ -72,7 +72,8 @@ std::string DispatchText::dispatch(RegionId id) const {
   return text;
 }
 
-/// Values that the region stores in the memory of a concat, or reads there.
+/// Values that the region stores in the memory of a concat, or reads there; and those that it stores in place of
+/// others.
 std::string DispatchText::places(const Region& region) const {
   std::string text;
   for (const std::vector<Value>* values : {&region.inputs, &region.outputs}) {
@@ -84,6 +85,13 @@ std::string DispatchText::places(const Region& region) const {
           fmt::format("{} is in the memory of {}, from element {}", value_text(lowered_.dispatch.graph, value),
                       value_text(lowered_.dispatch.graph, part->second.whole), number(part->second.offset_elements)));
     }
+  }
+  for (const Value& value : region.outputs) {
+    const auto old = lowered_.dispatch.in_place.find(value);
+    if (old == lowered_.dispatch.in_place.end()) continue;
+    text += line(2, "place",
+                 fmt::format("{} replaces {} in its memory", value_text(lowered_.dispatch.graph, value),
+                             value_text(lowered_.dispatch.graph, old->second)));
   }
   return text;
 }

@@ -22,8 +22,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string label(const Node& node) {
-  const auto* input = std::get_if<InputNode>(&node.what);
-  if (input != nullptr) return printable(input->name);
+  if (const std::string* name = source_name(node)) return printable(*name);
   const auto* op = std::get_if<OpNode>(&node.what);
   const std::string attributes = op != nullptr ? to_text(op->attributes) : "";
   return kind_name(node) + (attributes.empty() ? "" : "\n" + attributes);
@@ -31,6 +30,7 @@ std::string label(const Node& node) {
 
 std::string_view shape_of(const Node& node) {
   if (std::holds_alternative<InputNode>(node.what)) return "ellipse";
+  if (std::holds_alternative<VariableNode>(node.what)) return "cylinder";
   return std::holds_alternative<ConstantNode>(node.what) ? "note" : "box";
 }
 
@@ -50,6 +50,10 @@ std::string graph_dot(const Graph& graph) {
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     text += fmt::format("  out{} [label={}, shape=ellipse];\n", i, quoted(printable(graph.outputs[i].name)));
     text += arrow(graph, graph.outputs[i].value, fmt::format("out{}", i));
+  }
+  for (const auto& [variable, value] : graph.updates) {
+    text += fmt::format("  n{} -> n{} [label={}, style=dashed];\n", index_of(value.node), index_of(variable),
+                        quoted(graph.type(value).to_text()));
   }
   return text + "}\n";
 }
@@ -76,6 +80,7 @@ class DispatchDot {
       text_ += node_line(id, printable(graph_.outputs[i].name), "ellipse");
       draw_reads(graph_.outputs[i].value, id);
     }
+    for (const auto& [variable, value] : graph_.updates) draw_reads(value, draw_source(variable));
     return text_ + "}\n";
   }
 
@@ -99,20 +104,26 @@ class DispatchDot {
       return;
     }
     const Node& node = graph_.nodes[storage.node];
-    if (std::holds_alternative<InputNode>(node.what) || std::holds_alternative<ConstantNode>(node.what)) {
-      const std::string id = fmt::format("n{}", index_of(storage.node));
-      if (drawn_.insert(storage.node).second) text_ += node_line(id, millrace::tool::label(node), shape_of(node));
-      text_ += edge(id, reader, label);
+    if (is_source(node)) {
+      text_ += edge(draw_source(storage.node), reader, label);
       return;
     }
     for (const Value& operand : node.operands) draw_reads(operand, reader);  // a concat whose parts are stored apart
+  }
+
+  /// Returns the id of an input, a constant or a variable.
+  std::string draw_source(NodeId source) {
+    const std::string id = fmt::format("n{}", index_of(source));
+    const Node& node = graph_.nodes[source];
+    if (drawn_.insert(source).second) text_ += node_line(id, label(node), shape_of(node));
+    return id;
   }
 
   const DispatchGraph& dispatch_;
   const Graph& graph_;
   std::string text_;
   std::map<Value, std::string> stored_by_;
-  std::set<NodeId> drawn_;  // inputs and constants
+  std::set<NodeId> drawn_;  // inputs, constants and variables
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,25 @@ class GraphBuilder {
   /// A tensor with every element equal to `value`, rounded to the dtype.
   Tensor fill(DType dtype, Shape shape, double value);
 
+  /// Adds a variable: a tensor that each session keeps from run to run, such as a KV cache. Before the first run, all
+  /// its elements equal `initial`, rounded to the dtype. Its name must be unique among inputs and variables, and its
+  /// dims must be numbers: a session allocates it before any run binds a symbol.
+  Tensor variable(std::string name, TensorType type, double initial = 0);
+  /// Begins with these row-major elements, which are copied. Their number must match the shape.
+  template <class Container>
+    requires requires(const Container& c) { std::span(c.data(), c.size()); }
+  Tensor variable(std::string name, Shape shape, const Container& initial) {
+    const std::span elements(initial.data(), initial.size());
+    using Element = std::remove_const_t<typename decltype(elements)::element_type>;
+    return variable_bytes(std::move(name), {dtype_of<Element>, std::move(shape)}, std::as_bytes(elements));
+  }
+  Tensor variable_bytes(std::string name, TensorType type, std::span<const std::byte> initial);
+  /// The same without a copy.
+  Tensor variable_shared(std::string name, TensorType type, SharedBytes initial);
+  /// Gives the variable a new value once the run has ended: whatever reads it in this graph sees the old one. At most
+  /// one update per variable, of its type.
+  void update(Tensor variable, Tensor value);
+
   /// Adds any op of the table. Returns one tensor per result; empty if there is no memory even for that.
   std::vector<Tensor> op(Op op, std::span<const Tensor> operands, Attributes attributes = NoAttrs{});
   Tensor op1(Op op, std::initializer_list<Tensor> operands, Attributes attributes = NoAttrs{});
@@ -100,6 +120,8 @@ class GraphBuilder {
   // The public functions call these, which let std::bad_alloc out.
   Tensor add_input(std::string name, DType dtype, Shape shape);
   Tensor add_constant(TensorType type, SharedBytes bytes);
+  Tensor add_variable(std::string name, TensorType type, SharedBytes initial);
+  void add_update(Tensor variable, Tensor value);
   Tensor add_fill(DType dtype, Shape shape, double value);
   std::vector<Tensor> add_op(Op op, std::span<const Tensor> operands, Attributes attributes);
   Tensor add_custom(CustomKernel kernel, std::span<const Tensor> operands);
@@ -109,7 +131,7 @@ class GraphBuilder {
   bool accept(std::span<const Tensor> operands, const std::string& who);
   bool accept(Tensor tensor, const std::string& what);
   Graph graph_;
-  std::set<std::string, std::less<>> input_names_, output_names_;
+  std::set<std::string, std::less<>> source_names_, output_names_;
   Status status_;
 };
 

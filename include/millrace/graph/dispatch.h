@@ -27,12 +27,19 @@ struct Region {
   std::vector<Value> outputs;              // read from outside or graph outputs; never an unused result
   std::vector<std::string> reasons;        // why these nodes are together, one per line
   std::vector<CopiedOperand> copies = {};  // of a concat, whose other operands are in the result's storage already
+  std::string copy_reason = {};            // of a scatter that copies its operand first: why it has to
 };
 
 /// The place of a value in the storage of the concat that reads it: its elements are side by side there.
 struct StoragePart {
   Value whole;  // the concat's result
   SizeExpr offset_elements;
+};
+
+/// A value that an update needs in memory of its own, from which it is copied to the variable at the end.
+struct CopiedUpdate {
+  GraphUpdate update;
+  std::string reason;  // "%x is an input"
 };
 
 /// A graph cut into regions. A reshape belongs to no region: its value shares its operand's storage. A concat belongs
@@ -42,10 +49,22 @@ struct DispatchGraph {
   IdVector<RegionId, Region> regions;  // producers before their readers
   std::map<Value, Value> aliases;      // reshaped value -> the value whose storage it shares
   std::map<Value, StoragePart> parts;  // stored value -> its place in another's storage
+  /// Stored value -> the one that it replaces, in the same storage: an operand that its region reads last and changes,
+  /// or a variable whose new value it is.
+  std::map<Value, Value> in_place;
+  std::vector<CopiedUpdate> copied_updates;  // of all updates, those that are not in place
 
   /// Follows the aliases to the value that owns the storage.
   Value storage_of(Value value) const {
     for (auto it = aliases.find(value); it != aliases.end(); it = aliases.find(value)) value = it->second;
+    return value;
+  }
+  /// Also follows what the value replaces, to the first value in the memory that it is in.
+  Value memory_of(Value value) const {
+    value = storage_of(value);
+    for (auto it = in_place.find(value); it != in_place.end(); it = in_place.find(value)) {
+      value = storage_of(it->second);
+    }
     return value;
   }
 };
@@ -53,16 +72,21 @@ struct DispatchGraph {
 /// Cuts the graph into regions. Elementwise chains become one region; elementwise nodes and views move into the
 /// reduction or contraction that reads them, and elementwise nodes after it into its epilogue. Those before a sort or
 /// scan move into its load. Only views are recomputed. Operands of a concat along the outermost axis are stored where
-/// the result has them, unless they need memory of their own (CopiedOperand). A region has at most 128 nodes, and no
+/// the result has them, unless they need memory of their own (CopiedOperand). A scatter changes its operand in place if
+/// nothing needs that later, and a variable's new value is stored in the variable when nothing needs the old value any
+/// more, unless something is in the way (Region::copy_reason, CopiedUpdate). A region has at most 128 nodes, and no
 /// more instructions than LLVM compiles in 100 ms (kMaxMapInstructions). Target-independent. O(nodes * operands),
 /// except that each join searches for cycles: quadratic at worst.
 Result<DispatchGraph> form_dispatches(Graph);
 /// Checks these invariants. Fails with kInternal and one line per failure.
 /// * Every region stores at least one value.
-/// * Every region input is a graph input, a constant or stored by earlier regions, after following aliases. A concat
-///   without a region is stored when all of its operands are, each as a part of it.
+/// * Every region input is a graph input, a constant, a variable or stored by earlier regions, after following aliases.
+///   A concat without a region is stored when all of its operands are, each as a part of it.
+/// * No region reads a value after another region has replaced it in place.
 /// * Every region output is used, and is stored by one region only.
-/// * Every graph output is a graph input, a constant or stored by a region, after following aliases.
+/// * Every graph output and every update is a graph input, a constant, a variable or stored by a region, after
+///   following aliases.
+/// * Every update is in place or among the copied ones.
 Status verify(const DispatchGraph&);
 std::string to_text(const DispatchGraph&);
 

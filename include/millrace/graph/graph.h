@@ -46,8 +46,15 @@ struct KernelNode {
   CustomKernel kernel;
 };
 
+/// A tensor that a session keeps from run to run. Its dims are numbers.
+struct VariableNode {
+  std::string name;
+  /// Before the first run: the row-major bytes, or those of one element, which all elements then equal.
+  SharedBytes initial;
+};
+
 struct Node {
-  std::variant<InputNode, ConstantNode, OpNode, KernelNode> what;
+  std::variant<InputNode, ConstantNode, OpNode, KernelNode, VariableNode> what;
   std::vector<Value> operands;
   std::vector<TensorType> results;
   /// Names of the results in text and messages: one per result, or none. No pass depends on them.
@@ -60,36 +67,54 @@ struct GraphOutput {
   friend bool operator==(const GraphOutput&, const GraphOutput&) = default;
 };
 
+/// The value that a variable has after a run, for the next one. Within the run, the variable keeps its old value.
+struct GraphUpdate {
+  NodeId variable{};
+  Value value;
+  friend bool operator==(const GraphUpdate&, const GraphUpdate&) = default;
+};
+
 /// A tensor graph. Every node comes after its operands, and may have any number of results.
 struct Graph {
   std::string name = "main";
   IdVector<NodeId, Node> nodes;
   std::vector<NodeId> inputs;  // in the order of the caller's arguments
   std::vector<GraphOutput> outputs;
+  std::vector<GraphUpdate> updates;
 
   const TensorType& type(Value value) const { return nodes[value.node].results[value.result]; }
 };
 
-/// For each node, one bit per result that an operand or an output reads. Unused results get no storage and no code.
+/// Whether the node computes nothing: an input, a constant or a variable.
+bool is_source(const Node&);
+/// The name of an input or a variable; null for other nodes.
+const std::string* source_name(const Node&);
+/// What a run computes: the values of the outputs, then those of the updates.
+std::vector<Value> required_values(const Graph&);
+/// The variables, in the graph's order.
+std::vector<NodeId> variables_of(const Graph&);
+/// For each node, one bit per result that an operand, an output or an update reads. Unused results get no storage and
+/// no code.
 IdVector<NodeId, std::uint32_t> used_results(const Graph&);
-/// For each node, whether it is an input or some output needs it.
+/// For each node, whether it is an input or a variable, or some output or update needs it.
 std::vector<bool> live_nodes(const Graph&);
 
 /// The symbols in the graph's sizes, by name. Fails if one name has two sets of facts.
 Result<std::map<std::string, Dim>> collect_symbols(const Graph&);
 
-/// "exp", "input", "constant", "kernel swish".
+/// "exp", "input", "constant", "variable", "kernel swish".
 std::string kind_name(const Node&);
 
 /// Checks these invariants. Fails with kInvalidArgument and one line per failure: node, operand, found, expected.
 /// * Operands name existing results of earlier nodes.
 /// * The op or kernel accepts the operands and attributes, and the result types are the inferred ones.
-/// * Inputs and constants have no operands and one result, whose type is within the limits on rank, extents and
-///   elements.
-/// * Constants have a static shape and data of exactly its size.
-/// * `inputs` lists every input node once. Input names are unique and not empty.
-/// * There is an output. Output names are unique and not empty, and outputs name existing results.
-/// * A node names all its results or none. Result names are unique, also among the inputs.
+/// * Inputs, constants and variables have no operands and one result, whose type is within the limits on rank, extents
+///   and elements.
+/// * Constants and variables have a static shape, and data of exactly its size; a variable may have one element's.
+/// * `inputs` lists every input node once. Names of inputs and variables are unique and not empty.
+/// * There is an output or an update. Output names are unique and not empty, and outputs name existing results.
+/// * An update names a variable and an existing result of its type. A variable has at most one.
+/// * A node names all its results or none. Result names are unique, also among the inputs and variables.
 /// * Kernels of one name have one body.
 /// * Symbols do not contradict themselves and have one set of facts each, in types and attributes.
 Status verify(const Graph&);

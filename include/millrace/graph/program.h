@@ -29,6 +29,7 @@ class Program {
   // See Signature.
   const std::vector<Argument>& inputs() const;
   const std::vector<Argument>& outputs() const;
+  const std::vector<Argument>& variables() const;
   const std::vector<Dim>& named_dims() const;
   Result<std::vector<TensorType>> output_types(std::span<const Extents> inputs,
                                                std::span<const DimBinding> dims = {}) const;
@@ -58,9 +59,9 @@ class Program {
   std::shared_ptr<const State> state_;
 };
 
-/// Runs a program, one run after another, and owns the memory between its kernels. Only one thread may use a session at
-/// a time; a second one gets an error. Use one session per thread for runs that overlap. The destructor waits for runs
-/// that were submitted.
+/// Runs a program, one run after another, and owns the memory between its kernels and the program's variables, which
+/// begin with their initial values. Only one thread may use a session at a time; a second one gets an error. Use one
+/// session per thread for runs that overlap. The destructor waits for runs that were submitted.
 class Session {
  public:
   static Result<Session> create(const Program&);
@@ -68,7 +69,9 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// Runs the program and waits: run({bind(x), bind(w)}, {bind(y)}). `inputs` and `outputs` are in the order of
+  /// Runs the program and waits: run({bind(x), bind(w)}, {bind(y)}). Variables take their new values at its end. A run
+  /// that is refused before it starts leaves them as they are. After one that fails or is stopped later, the variables
+  /// that the graph updates have unspecified values, until set() or reset(). `inputs` and `outputs` are in the order of
   /// Program::inputs() and outputs(), or have names; elements are row-major. Inputs are only read; every output element
   /// is written. Each argument is caller memory or a buffer of the program's device. Caller memory is used in place if
   /// the device can address it; otherwise it is copied to the device and back. A bool is a byte: 0 is false, any other
@@ -87,6 +90,15 @@ class Session {
   Result<Timepoint> submit(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs,
                            ListView<DimBinding> dims = {}, std::span<const Timepoint> wait = {},
                            const std::stop_token& stop = {});
+  /// Those of the program; none of a session that was moved from.
+  std::span<const Argument> variables() const;
+  /// Copies a variable's value to `to`, which is caller memory, when the runs that were submitted have ended.
+  Status get(std::string_view variable, TensorBinding to);
+  /// Replaces a variable's value by the elements of `from`, which is caller memory, when the runs that were submitted
+  /// have ended.
+  Status set(std::string_view variable, TensorBinding from);
+  /// Gives all variables their initial values, when the runs that were submitted have ended.
+  Status reset();
   /// Each later run that succeeds says in `times` when each of its commands ran, on any device, without the copies
   /// between caller memory and the device. Null stops. `times` must outlive the session, and be left alone until a run
   /// has ended.

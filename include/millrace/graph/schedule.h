@@ -23,9 +23,10 @@ enum class Lifetime : std::uint8_t {
   kExternal,   // the caller's: inputs and outputs
   kConstant,   // the program's
   kTransient,  // one run's
+  kVariable,   // a session's, from run to run
 };
 
-/// "external", "constant", "transient".
+/// "external", "constant", "transient", "variable".
 std::string_view to_text(Lifetime);
 
 struct Resource {
@@ -35,14 +36,16 @@ struct Resource {
   std::optional<std::uint32_t> input = {};   // the caller's argument number
   std::optional<std::uint32_t> output = {};  // the caller's result number
   SharedBytes constant = {};
-  // By pack_transients: where in the slab (transients) or the constants' binding, and, for transients, from which
-  // timepoint to which it lives.
+  // By pack_transients: where in the slab (transients), the constants' or the variables' binding, and, for transients,
+  // from which timepoint to which it lives.
   SizeExpr offset_bytes = 0;
   SizeExpr reserved_bytes = 0;  // of the slab, from there: at least size_bytes
   std::uint32_t first_timepoint = 0, last_timepoint = 0;
 
   /// Whether steps write it. Inputs and constants are only read.
-  bool is_computed() const { return lifetime == Lifetime::kTransient || output.has_value(); }
+  bool is_computed() const {
+    return lifetime == Lifetime::kTransient || lifetime == Lifetime::kVariable || output.has_value();
+  }
 };
 
 /// A value inside a resource: an operand of a concat, which its producer writes where the result has it.
@@ -84,7 +87,7 @@ struct Schedule {
   IdVector<StepId, Step> steps;
   IdVector<KernelIndex, PlannedKernel> kernels;           // equal kernels once
   SizeExpr slab_bytes = 0;                                // by pack_transients
-  std::int64_t constant_bytes = 0;                        // likewise
+  std::int64_t constant_bytes = 0, variable_bytes = 0;    // likewise
   ScheduleOrder order = ScheduleOrder::kMostConcurrency;  // by arrange_steps
 
   /// Whether a run binds the size of a transient. Each transient then is a binding of its own, which the run places
@@ -121,12 +124,13 @@ Status pack_transients(Schedule&);
 /// * A copy has two uses; a kernel has as many buffers and sizes as its KernelInfo.
 /// * Parts are inside what they are parts of, and what a step touches is inside what its kernel gets, unless a run's
 ///   sizes decide.
-/// * Steps write only transients and outputs, and read bytes of them only after earlier steps have written all of
-///   these. An empty value may be read first. Steps write all bytes of outputs.
+/// * Steps write only transients, variables and outputs. They read bytes of transients and outputs only after earlier
+///   steps have written all of these. An empty value may be read first. Steps write all bytes of outputs.
 /// * Steps are ordered by timepoint. No step writes bytes that another step with the same timepoint touches.
 /// * If two steps touch the same bytes and one of them writes, the one that the graph has first stands first.
 /// * A transient lives at every timepoint of a step that uses it.
 /// * Transients that live at the same time share no bytes.
+/// * Variables follow each other in their memory, and share no bytes.
 /// * Transients of constant size reserve at least that size, inside the slab.
 /// * Slots of symbolic size follow them without gaps and end with the slab. All users of a slot reserve the same bytes.
 Status verify(const Schedule&);
@@ -134,8 +138,8 @@ std::string to_text(const Schedule&);
 /// The memory plan, one transient per line: offset, bytes, first and last timepoint.
 std::string memory_plan_text(const Schedule&);
 
-/// The bindings are the inputs, the outputs, one for all constants, and one for the slab. If runs place the transients,
-/// these have a binding each instead, in their order.
+/// The bindings are the inputs, the outputs, one for all constants, one for all variables, if there are any, and one
+/// for the slab. If runs place the transients, these have a binding each instead, in their order.
 Result<CommandList> record_commands(const Schedule&);
 
 }  // namespace millrace

@@ -14,7 +14,7 @@ namespace millrace {
 
 struct Graph;  // graph.h
 
-/// An input or an output.
+/// An input, an output or a variable.
 struct Argument {
   std::string name;
   TensorType type;
@@ -28,6 +28,8 @@ class Signature {
 
   const std::vector<Argument>& inputs() const;
   const std::vector<Argument>& outputs() const;
+  /// What a session keeps from run to run.
+  const std::vector<Argument>& variables() const;
   /// Symbols that a run must bind by name: no input's extents determine them, and their facts allow several values.
   const std::vector<Dim>& named_dims() const;
   /// The output types for inputs with these extents. Fails where a run would; the messages do not name the caller.

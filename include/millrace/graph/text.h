@@ -16,12 +16,13 @@
 ///
 /// The grammar. Spaces, line ends and comments ("//" to the end of the line) may separate tokens:
 ///
-///     graph     := "graph" name "(" [input {"," input}] ")" "{" {statement} "return" output {"," output} "}"
+///     graph     := "graph" name "(" [input {"," input}] ")" "{" {statement} "return" [output {"," output}] "}"
 ///     input     := value ":" type
-///     statement := value {"," value} "=" operation [":" type {"," type}]  |  "input" value
+///     statement := value {"," value} "=" operation [":" type {"," type}]
+///                | "input" value  |  "update" value "=" value
 ///     operation := (op | composite) operands ["{" [attribute {"," attribute}] "}"]
 ///                | "kernel" name operands
-///                | "constant" "(" elements ")"
+///                | ("constant" | "variable") "(" elements ")"
 ///     operands  := "(" [value {"," value}] ")"
 ///     attribute := name "=" setting
 ///     setting   := integer | number | "true" | "false" | dtype | size | string | word
@@ -42,8 +43,11 @@
 ///   the C++ function's parameters.
 /// * Every result of a node is named, used or not. The graph keeps the names for messages. %7 and %7.1 are numbers, not
 ///   names; to_text assigns them anew.
-/// * Result types follow from the operands. They may be left out, and are checked if present. Only constants with
-///   listed elements or bytes need theirs.
+/// * Result types follow from the operands. They may be left out, and are checked if present. Only constants and
+///   variables with listed elements or bytes need theirs.
+/// * A variable keeps its value from run to run, under the name of its result. The elements are those before the first
+///   run; one element stands for all. `update` gives the variable its value for the next run. Only a graph with updates
+///   may have no output.
 /// * `bytes` are the row-major, little-endian elements, with two hexadecimal digits per byte. `file` is a NumPy file,
 ///   or a safetensors file with the name of an entry.
 /// * "kernel" names one of ParseOptions::kernels.

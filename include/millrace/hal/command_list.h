@@ -17,7 +17,7 @@ enum class SizeIndex : std::uint32_t {};     // in CommandList::sizes
 enum class BindingIndex : std::uint32_t {};  // in CommandList::bindings
 
 /// The role of a binding in the program that recorded the list.
-enum class BindingKind : std::uint8_t { kInput, kOutput, kConstant, kTransient };
+enum class BindingKind : std::uint8_t { kInput, kOutput, kConstant, kTransient, kVariable };
 
 /// Where a binding's memory is.
 enum class BindingPlace : std::uint8_t {
@@ -25,7 +25,8 @@ enum class BindingPlace : std::uint8_t {
   kHost,    // host memory, which uploads read and downloads write
 };
 
-/// Memory that each submission provides. Inputs and constants are never written. Transients may share bytes.
+/// Memory that each submission provides. Inputs and constants are never written. Transients may share bytes. Variables
+/// keep what one submission writes for the next.
 struct BindingDecl {
   std::string name = {};
   BindingKind kind = BindingKind::kInput;

@@ -22,6 +22,7 @@ struct ScatterDescriptor {
   KernelTensor result;
   std::uint32_t axis = 0;
   std::optional<ReductionKind> combine;  // absent: the update replaces
+  bool in_place = false;                 // the result is in the input's memory: no kernel gets the input
 };
 
 /// What a region asks of the jit.
@@ -78,8 +79,8 @@ std::string to_text(const KernelSequence&);
 /// bind. The sequence numbers operands and results like the request (LoopKernel: operands; results. SortDescriptor:
 /// input, then the indices of its elements if it has them; values if requested, then indices if requested.
 /// ScanDescriptor: input; result. ScatterDescriptor: input, indices, updates; result. Operands of a load stand in the
-/// place of the input). An algorithm that does not read loads gets the load's result from scratch. Fails naming the
-/// request and every reason.
+/// place of the input). An operand that is changed in place is bound as the result only. An algorithm that does not
+/// read loads gets the load's result from scratch. Fails naming the request and every reason.
 Result<KernelSequence> lower_request(const KernelRequest&, const Target&, const LowerOptions&);
 
 }  // namespace millrace

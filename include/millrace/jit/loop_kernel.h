@@ -80,6 +80,8 @@ struct LoopKernel {
   std::vector<SizeExpr> extents;  // sizes that bodies compute with
   Body term;
   Body epilogue;
+  /// The operand that the only result replaces, in one buffer, the result's, which the kernel reads and writes.
+  std::optional<std::uint32_t> in_place = {};
 
   std::size_t num_parallel() const;
   friend bool operator==(const LoopKernel&, const LoopKernel&) = default;
@@ -99,6 +101,8 @@ std::string_view to_text(ReductionKind);
 /// * A load's dynamic dim exists, and its fill has the tensor's body_dtype.
 /// * Store i writes result i, without dynamic dim or fill. It uses no reduction dim, and every parallel dim whose
 ///   extent is not 1.
+/// * Only maps with one result are in place. The operand has the result's type and layout, and is read only where the
+///   result is stored.
 /// * `term` yields one value per reduction, with its dtype; `epilogue` one per store, with the result's body_dtype.
 /// * Body instructions are not kMachine ops. Their operands are defined earlier, and number and dtypes follow the op's
 ///   rule. f16 and bf16 occur only as operand or result of kConvert.

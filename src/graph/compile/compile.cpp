@@ -98,6 +98,18 @@ std::vector<UploadPart> parts_of_constants(const Schedule& schedule) {
   return parts;
 }
 
+std::vector<VariablePart> parts_of_variables(const LoweredGraph& lowered) {
+  const Graph& graph = lowered.dispatch.graph;
+  const std::vector<NodeId> variables = variables_of(graph);  // in the schedule's order
+  std::vector<VariablePart> parts;
+  for (const Resource& resource : lowered.schedule.resources) {
+    if (resource.lifetime != Lifetime::kVariable) continue;
+    parts.push_back({static_cast<std::size_t>(resource.offset_bytes.constant()),
+                     std::get<VariableNode>(graph.nodes[variables[parts.size()]].what).initial});
+  }
+  return parts;
+}
+
 /// By places and bytes; what is between the parts does not matter.
 ContentId identify(std::span<const UploadPart> parts, std::size_t size_bytes) {
   XXH3_state_t state;
@@ -139,6 +151,7 @@ Status compile_into(Program::State& state, Graph graph, const CompileOptions& op
     state.constants_id = identify(parts, static_cast<std::size_t>(state.report.constant_bytes));
   }
   MILLRACE_TRY(state.place_constants([&](const Buffer& to) { return upload(*state.device, to, parts); }));
+  state.variable_parts = parts_of_variables(*lowered.front());
   for (const auto& each : lowered) release_constants(*each);
   return {};
 }

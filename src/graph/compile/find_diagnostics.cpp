@@ -10,7 +10,8 @@ namespace {
 
 using Place = IndexCheck::Place;
 
-/// The binding of a value. A session binds inputs, then outputs, then one buffer of all constants.
+/// The binding of a value. A session binds inputs, then outputs, then one buffer of all constants. What is in a
+/// variable may have been replaced since.
 std::optional<Place> place_of(const LoweredGraph& lowered, Value storage) {
   const Graph& graph = lowered.dispatch.graph;
   if (const auto* constant = std::get_if<ConstantNode>(&graph.nodes[storage.node].what)) {
@@ -86,7 +87,7 @@ std::vector<NamedBytes> find_largest(const Schedule& schedule, Lifetime lifetime
 
 RunDiagnostics find_diagnostics(const LoweredGraph& lowered) {
   return {find_index_checks(lowered), find_largest(lowered.schedule, Lifetime::kConstant),
-          find_largest(lowered.schedule, Lifetime::kTransient)};
+          find_largest(lowered.schedule, Lifetime::kTransient), find_largest(lowered.schedule, Lifetime::kVariable)};
 }
 
 }  // namespace millrace

@@ -51,6 +51,7 @@ void count_parts(LoweredGraph& lowered) {
   }
   report.slab_bytes = lowered.schedule.slab_bytes;
   report.constant_bytes = static_cast<std::uint64_t>(lowered.schedule.constant_bytes);
+  report.variable_bytes = static_cast<std::uint64_t>(lowered.schedule.variable_bytes);
 }
 
 std::string kernels_text(const LoweredGraph& lowered) {

@@ -61,6 +61,9 @@ Result<Signature::State> make_signature(const Graph& graph) {
     state.inputs.push_back({std::get<InputNode>(graph.nodes[id].what).name, graph.type({id, 0})});
   }
   for (const GraphOutput& output : graph.outputs) state.outputs.push_back({output.name, graph.type(output.value)});
+  for (const NodeId id : variables_of(graph)) {
+    state.variables.push_back({*source_name(graph.nodes[id]), graph.type({id, 0})});
+  }
   for (const ProgramSymbol& symbol : state.symbols.symbols) {
     if (!symbol.input && !is_pinned(symbol.dim)) state.named_dims.push_back(symbol.dim);
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -118,16 +119,17 @@ Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved) 
   std::vector<SizeExpr> dims(shape.dims().begin(), shape.dims().end() - 1);
   dims.push_back(floor_div(shape[rank - 1], 2));
   dims.insert(interleaved ? dims.end() : dims.end() - 1, 2);
-  const std::vector<Tensor> pair = split_evenly(reshape(widen(x, dtype), Shape(std::move(dims))), 2, pair_axis);
-  if (pair.size() != 2) return {};
-  Tensor a = squeeze(pair[0], {pair_axis}), b = squeeze(pair[1], {pair_axis});
-  cosine = widen(cosine, dtype);
-  sine = widen(sine, dtype);
-  Tensor first = a * cosine;
-  first -= b * sine;
-  Tensor second = a * sine;
-  second += b * cosine;
-  return narrow(reshape(stack({first, second}, pair_axis), shape), dtype);
+  // a * cosine - b * sine, then b * cosine + a * sine: each number, and the other of its pair, in one pass.
+  GraphBuilder& graph = *x.builder();
+  x = reshape(x, Shape(std::move(dims)));
+  const Tensor other = gather(x, graph.constant({2}, std::array<std::int64_t, 2>{1, 0}), pair_axis);
+  cosine = unsqueeze(widen(cosine, dtype), {pair_axis});
+  sine = unsqueeze(widen(sine, dtype), {pair_axis});
+  Tensor sign = cast(graph.constant({2}, std::array<float, 2>{-1, 1}), sine.dtype());
+  if (!interleaved) sign = unsqueeze(sign, {-1});
+  Tensor rotated = widen(x, dtype) * cosine;
+  rotated += widen(other, dtype) * (sine * sign);
+  return narrow(reshape(rotated, shape), dtype);
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x, cosine, sine}), "rotary_embedding");
 }

@@ -207,15 +207,33 @@ ComposedRequest with_load(const Graph& graph, const Region& region, NodeId root,
   return {std::move(request), std::move(operands), region.outputs};
 }
 
+/// Whether the region stores its only result in the memory of the operand.
+bool replaces(const DispatchGraph& dispatch, const Region& region, Value operand) {
+  return dispatch.in_place.contains(region.outputs[0]) &&
+         dispatch.memory_of(region.outputs[0]) == dispatch.memory_of(operand);
+}
+
 /// The request of a root with nothing fused to it: a sort, say.
-Result<std::vector<ComposedRequest>> alone(const Graph& graph, const Region& region, NodeId root,
+Result<std::vector<ComposedRequest>> alone(const DispatchGraph& dispatch, const Region& region, NodeId root,
                                            KernelRequest request) {
+  const Graph& graph = dispatch.graph;
   if (region.nodes.size() != 1) {
     return internal_error(
         fmt::format("region {}: {} cannot be fused with others", region.name, node_text(graph, root)));
   }
   std::visit([&](auto& descriptor) { descriptor.name = region.name; }, request);
+  if (auto* const scatter = std::get_if<ScatterDescriptor>(&request)) {
+    scatter->in_place = replaces(dispatch, region, graph.nodes[root].operands[0]);
+  }
   return std::vector<ComposedRequest>{{std::move(request), graph.nodes[root].operands, region.outputs}};
+}
+
+/// Lets the loops store where they read, if the region does.
+std::vector<ComposedRequest> placed(const DispatchGraph& dispatch, const Region& region, ComposedRequest composed) {
+  for (std::uint32_t i = 0; i < composed.operands.size(); ++i) {
+    if (replaces(dispatch, region, composed.operands[i])) std::get<LoopKernel>(composed.request).in_place = i;
+  }
+  return {std::move(composed)};
 }
 
 /// The requests of those operands of a concat that are copied; there is one request per operand.
@@ -242,7 +260,7 @@ Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatc
     is_view_alone = false;
     if (!is_composed_elementwise(node)) root = id;
   }
-  if (!root || is_view_alone) return std::vector<ComposedRequest>{Composer(graph, region).compose_map()};
+  if (!root || is_view_alone) return placed(dispatch, region, Composer(graph, region).compose_map());
   std::uint32_t used = 0;
   for (const Value& output : region.outputs) used |= output.node == *root ? 1u << output.result : 0;
   if (used == 0) used = 1;  // only the epilogue reads it
@@ -252,8 +270,8 @@ Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatc
     return std::vector<ComposedRequest>{with_load(graph, region, *root, std::move(requests[0]))};
   }
   if (!region.copies.empty()) return copies(graph, region, *root, std::move(requests));
-  if (!loop) return alone(graph, region, *root, std::move(requests[0]));
-  return std::vector<ComposedRequest>{Composer(graph, region).compose_root(*root, *loop)};
+  if (!loop) return alone(dispatch, region, *root, std::move(requests[0]));
+  return placed(dispatch, region, Composer(graph, region).compose_root(*root, *loop));
 }
 
 }  // namespace millrace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // verify and to_text of a DispatchGraph; dispatch.h lists the invariants.
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -17,10 +18,7 @@ class StoredValues {
  public:
   explicit StoredValues(const DispatchGraph& dispatch) : dispatch_(dispatch) {
     for (std::uint32_t i = 0; i < dispatch.graph.nodes.size(); ++i) {
-      const Node& node = dispatch.graph.nodes[NodeId{i}];
-      if (std::holds_alternative<InputNode>(node.what) || std::holds_alternative<ConstantNode>(node.what)) {
-        stored_.insert({NodeId{i}, 0});
-      }
+      if (is_source(dispatch.graph.nodes[NodeId{i}])) stored_.insert({NodeId{i}, 0});
     }
     for (const auto& [value, part] : dispatch.parts) {
       missing_.try_emplace(part.whole, dispatch.graph.nodes[part.whole.node].operands.size());
@@ -53,17 +51,41 @@ class StoredValues {
 
 }  // namespace
 
+namespace {
+
+template <class Problem>
+void check_update(const DispatchGraph& dispatch, const StoredValues& ready, const GraphUpdate& update,
+                  Problem&& problem) {
+  const Value variable{update.variable, 0};
+  const std::string name = value_text(dispatch.graph, variable);
+  if (!ready.contains(update.value)) {
+    problem(fmt::format("update of {}: no region stores {}", name, value_text(dispatch.graph, update.value)));
+  }
+  const auto is_same = [&](const CopiedUpdate& copy) { return copy.update == update; };
+  if (dispatch.memory_of(update.value) != variable && std::ranges::none_of(dispatch.copied_updates, is_same)) {
+    problem(fmt::format("update of {}: {} is neither stored in it nor copied to it", name,
+                        value_text(dispatch.graph, update.value)));
+  }
+}
+
+}  // namespace
+
 Status verify(const DispatchGraph& dispatch) try {
   const InsideGuard inside;
   std::string problems;
   const auto problem = [&](const std::string& text) { problems += (problems.empty() ? "" : "\n") + text; };
   StoredValues ready(dispatch);
   const IdVector<NodeId, std::uint32_t> used = used_results(dispatch.graph);
+  std::set<Value> replaced;  // by storage
   for (const Region& region : dispatch.regions) {
     if (region.outputs.empty()) problem(fmt::format("region {}: stores nothing", region.name));
     for (const Value& input : region.inputs) {
       if (!ready.contains(input)) {
         problem(fmt::format("region {}: reads {}, which no earlier region stores", region.name,
+                            value_text(dispatch.graph, input)));
+      }
+      if (replaced.contains(dispatch.storage_of(input))) {
+        problem(fmt::format("region {}: reads {}, which an earlier region replaces", region.name,
                             value_text(dispatch.graph, input)));
       }
     }
@@ -75,8 +97,12 @@ Status verify(const DispatchGraph& dispatch) try {
         problem(fmt::format("region {}: stores {}, which is stored already", region.name,
                             value_text(dispatch.graph, output)));
       }
+      if (const auto old = dispatch.in_place.find(output); old != dispatch.in_place.end()) {
+        replaced.insert(dispatch.storage_of(old->second));
+      }
     }
   }
+  for (const GraphUpdate& update : dispatch.graph.updates) check_update(dispatch, ready, update, problem);
   for (const GraphOutput& output : dispatch.graph.outputs) {
     if (!ready.contains(output.value)) {
       problem(fmt::format("output '{}': no region stores {}", printable(output.name),
@@ -105,6 +131,7 @@ std::string to_text(const DispatchGraph& dispatch) {
     text += "\n";
     for (const std::string& reason : region.reasons) text += fmt::format("  because {}\n", reason);
     for (const CopiedOperand& copy : region.copies) text += fmt::format("  copies, as {}\n", copy.reason);
+    if (!region.copy_reason.empty()) text += fmt::format("  copies its operand first, as {}\n", region.copy_reason);
   }
   for (const auto& [view, storage] : dispatch.aliases) {
     text += fmt::format("{} is in the memory of {}\n", value_text(graph, view), value_text(graph, storage));
@@ -112,6 +139,13 @@ std::string to_text(const DispatchGraph& dispatch) {
   for (const auto& [value, part] : dispatch.parts) {
     text += fmt::format("{} is in the memory of {}, from element {}\n", value_text(graph, value),
                         value_text(graph, part.whole), part.offset_elements.to_text());
+  }
+  for (const auto& [value, old] : dispatch.in_place) {
+    text += fmt::format("{} replaces {} in its memory\n", value_text(graph, value), value_text(graph, old));
+  }
+  for (const auto& [update, reason] : dispatch.copied_updates) {
+    text += fmt::format("{} is copied to {}, as {}\n", value_text(graph, update.value),
+                        value_text(graph, {update.variable, 0}), reason);
   }
   return text;
 }

@@ -13,6 +13,7 @@
 
 #include "base/guard_allocations.h"
 #include "graph/dispatch/place_parts.h"
+#include "graph/dispatch/place_updates.h"
 #include "graph/dispatch/views.h"
 #include "jit/ir/affine.h"
 #include "jit/map/code_estimate.h"
@@ -37,10 +38,6 @@ bool is_elementwise(const Node& node) {
   if (std::holds_alternative<KernelNode>(node.what)) return true;
   const auto* op = std::get_if<OpNode>(&node.what);
   return op && has_trait(op->op, kElementwise);
-}
-
-bool is_source(const Node& node) {
-  return std::holds_alternative<InputNode>(node.what) || std::holds_alternative<ConstantNode>(node.what);
 }
 
 /// Whether elements that are neighbours in the view's last dim are not neighbours in memory.
@@ -143,7 +140,7 @@ class Former {
     reasons_.resize(count);
     for (std::uint32_t i = 0; i < count; ++i) parent_.push_back(i);
     std::vector<bool> stored(count, false);
-    for (const GraphOutput& output : graph_.outputs) stored[index_of(output.value.node)] = true;
+    for (const Value& value : required_values(graph_)) stored[index_of(value.node)] = true;
     const IdVector<NodeId, std::uint32_t> used = used_results(graph_);
     for (std::uint32_t i = 0; i < count; ++i) {
       if (used[NodeId{i}] == 0) continue;
@@ -160,7 +157,7 @@ class Former {
       instructions_[i] = body_instructions(graph_, node(i));
       if (!is_elementwise(node(i)) && !is_index_view(node(i))) root_[i] = i;
     }
-    for (const GraphOutput& output : graph_.outputs) is_output_[index_of(output.value.node)] = true;
+    for (const Value& value : required_values(graph_)) is_output_[index_of(value.node)] = true;
   }
 
   /// The group that produces the storage behind `operand`, looking through views and reshapes; kNone for inputs and
@@ -286,7 +283,7 @@ class Former {
   std::vector<std::uint32_t> parent_;
   std::vector<std::uint32_t> root_;  // by group: the one node that is neither elementwise nor a view
   std::vector<std::vector<std::string>> reasons_;
-  std::vector<bool> is_output_;
+  std::vector<bool> is_output_;  // or a variable's new value
 };
 
 std::vector<std::uint32_t> Former::ordered_groups() {
@@ -370,7 +367,7 @@ DispatchGraph Former::finish() {
       }
     }
   }
-  for (const GraphOutput& output : graph_.outputs) needed.insert(output.value);
+  for (const Value& value : required_values(graph_)) needed.insert(value);
   for (std::uint32_t group : ordered_groups()) {
     Region region = make_region(group, needed);
     region.name += fmt::format("_{}", result.regions.size());
@@ -387,6 +384,7 @@ Result<DispatchGraph> form_dispatches(Graph graph) try {
   MILLRACE_TRY(verify(graph));
   DispatchGraph result = Former(std::move(graph)).run();
   place_parts(result);
+  place_updates(result);
   MILLRACE_TRY(verify(result));
   return result;
 } catch (const std::bad_alloc&) {

@@ -65,6 +65,7 @@ class PartPlacer {
     const Node& producer = graph_.nodes[storage.node];
     if (std::holds_alternative<InputNode>(producer.what)) return name + " is an input";
     if (std::holds_alternative<ConstantNode>(producer.what)) return name + " is a constant";
+    if (std::holds_alternative<VariableNode>(producer.what)) return name + " is a variable";
     if (outputs_.contains(storage)) return name + " is an output, too";
     if (const auto known = dispatch_.parts.find(storage); known != dispatch_.parts.end()) {
       return fmt::format("{} is in the memory of {} already", name, value_text(graph_, known->second.whole));

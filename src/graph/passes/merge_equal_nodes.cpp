@@ -42,7 +42,7 @@ Status merge_equal_nodes(Graph& graph) try {
   std::multimap<std::string, NodeId> known;
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
     Node node = rewriter.mapped(NodeId{i});
-    if (std::holds_alternative<InputNode>(node.what)) {  // never equal
+    if (source_name(node) != nullptr) {  // inputs and variables are never equal
       rewriter.keep(NodeId{i}, rewriter.append(std::move(node)));
       continue;
     }

@@ -45,6 +45,9 @@ class GraphRewriter {
 
   Graph finish() {
     for (const GraphOutput& output : old_.outputs) new_.outputs.push_back({output.name, map(output.value)});
+    for (const GraphUpdate& update : old_.updates) {
+      new_.updates.push_back({map({update.variable, 0}).node, map(update.value)});
+    }
     return std::move(new_);
   }
 
@@ -52,8 +55,8 @@ class GraphRewriter {
   void hand_names(NodeId from, NodeId to) {
     const std::vector<std::string>& names = old_.nodes[from].names;
     Node& node = new_.nodes[to];
-    const bool is_input = std::holds_alternative<InputNode>(node.what);
-    if (!is_input && node.names.empty() && names.size() == node.results.size()) node.names = names;
+    const bool has_own_name = source_name(node) != nullptr;
+    if (!has_own_name && node.names.empty() && names.size() == node.results.size()) node.names = names;
   }
 
   const Graph& old_;

@@ -19,13 +19,19 @@ std::string bound_text(const TensorType& type, const SymbolValues& values) {
   return bound.ok() ? bound->to_text() : type.to_text();
 }
 
+}  // namespace
+
 std::string names_text(std::span<const Argument> arguments) {
   std::string text;
   for (const Argument& argument : arguments) text += (text.empty() ? "" : ", ") + printable(argument.name);
-  return text;
+  return text.empty() ? "none" : text;
 }
 
-}  // namespace
+bool holds_elements(DType given, DType expected) {
+  if (given == expected) return true;
+  return size_bytes(given) == size_bytes(expected) &&
+         (expected == DType::kBool || (is_float(expected) && given == DType::kU16));
+}
 
 ArgumentOrder::ArgumentOrder(std::span<const Argument> arguments, const char* what)
     : arguments_(arguments), what_(what), by_name_(arguments.size()), named_(arguments.size()) {
@@ -86,10 +92,7 @@ Result<Extents> extents_of(const TensorBinding& given, const Argument& input) {
 
 Status check_dtype(const TensorBinding& given, const Argument& argument, const char* what) {
   const DType expected = argument.type.dtype;
-  if (!given.dtype || *given.dtype == expected) return {};
-  const bool holds_bits = size_bytes(*given.dtype) == size_bytes(expected) &&
-                          (expected == DType::kBool || (is_float(expected) && *given.dtype == DType::kU16));
-  if (holds_bits) return {};
+  if (!given.dtype || holds_elements(*given.dtype, expected)) return {};
   return invalid_argument(fmt::format("run: {} '{}' is bound to elements of {}, expected {} for {}; bind those", what,
                                       printable(argument.name), to_text(*given.dtype), to_text(expected),
                                       argument.type.to_text()));

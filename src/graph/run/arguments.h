@@ -14,6 +14,13 @@
 
 namespace millrace {
 
+/// "a, b"; "none" if there are none.
+std::string names_text(std::span<const Argument> arguments);
+
+/// Whether memory of elements `given` may hold elements of a dtype: 16-bit floats may come as u16, and bools as any
+/// byte.
+bool holds_elements(DType given, DType expected);
+
 /// Brings the bindings of each run into the order of a program's inputs, or of its outputs.
 class ArgumentOrder {
  public:

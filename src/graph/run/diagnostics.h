@@ -33,8 +33,8 @@ struct NamedBytes {
 
 /// What the error messages of a run need to know about the graph. One per variant.
 struct RunDiagnostics {
-  std::vector<std::vector<IndexCheck>> index_checks;  // per command: the checks that its kernel may report
-  std::vector<NamedBytes> constants, transients;      // the candidates for the largest one
+  std::vector<std::vector<IndexCheck>> index_checks;         // per command: the checks that its kernel may report
+  std::vector<NamedBytes> constants, transients, variables;  // the candidates for the largest one
 };
 
 }  // namespace millrace

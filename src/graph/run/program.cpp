@@ -10,6 +10,7 @@ namespace millrace {
 
 const std::vector<Argument>& Program::inputs() const { return state_->inputs; }
 const std::vector<Argument>& Program::outputs() const { return state_->outputs; }
+const std::vector<Argument>& Program::variables() const { return state_->variables; }
 const std::vector<Dim>& Program::named_dims() const { return state_->named_dims; }
 
 Result<std::vector<TensorType>> Program::output_types(std::span<const Extents> inputs,
@@ -33,6 +34,7 @@ Result<Program> Program::on(std::shared_ptr<Device> device) const {
     auto state = std::make_shared<State>();
     static_cast<Signature::State&>(*state) = *state_;
     state->variants = state_->variants;
+    state->variable_parts = state_->variable_parts;
     MILLRACE_TRY(state->load(std::move(device)));
     MILLRACE_TRY(state->copy_constants(*state_));
     state->report.total = state_->report.total;

@@ -12,9 +12,16 @@
 
 namespace millrace {
 
+/// A variable in the memory that each session has for all of them.
+struct VariablePart {
+  std::size_t offset_bytes = 0;
+  SharedBytes initial;  // VariableNode::initial
+};
+
 /// Everything that sessions of a program share. Written by compile() and Program::on() only.
 struct Program::State : Signature::State {
   std::shared_ptr<const std::vector<ProgramVariant>> variants;
+  std::vector<VariablePart> variable_parts;  // like `variables`; the same for every variant
   // On the device:
   std::shared_ptr<Device> device;
   const ProgramVariant* variant = nullptr;  // one of `variants`

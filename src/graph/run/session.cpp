@@ -9,6 +9,7 @@
 #include "graph/run/arguments.h"
 #include "graph/run/index_checks.h"
 #include "graph/run/program_state.h"
+#include "graph/run/session_variables.h"
 #include "graph/run/slab_plan.h"
 #include "graph/run/staging.h"
 
@@ -56,11 +57,12 @@ struct RunInFlight {
   void wait() const {
     for (const Timepoint& part : parts) (void)part.wait();
   }
+  /// A run that was stopped may settle its last part before the others, which then end at once: it waits for them.
   bool has_ended() const {
-    return std::ranges::all_of(parts, [](const Timepoint& part) {
-      const Result<std::uint64_t> value = part.semaphore->query();
-      return !value.ok() || *value >= part.value;
-    });
+    const Result<std::uint64_t> value = parts.back().semaphore->query();
+    if (value.ok() && *value < parts.back().value) return false;
+    wait();
+    return true;
   }
 };
 
@@ -77,10 +79,12 @@ struct Session::State {
   }
 
   std::shared_ptr<const Program::State> program;
-  SubmissionTimes* times = nullptr;     // null: nothing is measured
-  std::atomic<bool> is_busy = false;    // a thread is in run() or submit()
-  std::shared_ptr<Buffer> slab;         // as large as the largest binding so far needs
-  std::vector<BufferBinding> bindings;  // inputs, outputs, constants, slab or transients, like record_commands
+  SubmissionTimes* times = nullptr;   // null: nothing is measured
+  std::atomic<bool> is_busy = false;  // a thread is in run() or submit()
+  std::shared_ptr<Buffer> slab;       // as large as the largest binding so far needs
+  std::unique_ptr<SessionVariables> variables;
+  std::vector<BufferBinding> bindings;  // like record_commands: inputs, outputs, constants, variables if there are any,
+                                        // slab or transients
   std::vector<std::int64_t> sizes;      // as CommandList::sizes
   OverlapCheck overlaps;
   ArgumentOrder input_order, output_order;
@@ -109,6 +113,8 @@ struct Session::State {
     return sizes[index_of(program->commands->bindings[BindingIndex(binding)].size_bytes)];
   }
   std::size_t num_arguments() const { return program->inputs.size() + program->outputs.size(); }
+  /// The number of the slab's binding, or of the first transient's.
+  std::size_t first_transient() const { return num_arguments() + (program->variables.empty() ? 1 : 2); }
 };
 
 /// A replay with the sizes of the last run needs no evaluation.
@@ -145,11 +151,11 @@ Status Session::State::bind_extents(std::span<const DimBinding> given) {
 
 Status Session::State::bind_slab() {
   if (placement == nullptr) {
-    MILLRACE_TRY(require_slab(static_cast<std::size_t>(binding_bytes(num_arguments() + 1))));
+    MILLRACE_TRY(require_slab(static_cast<std::size_t>(binding_bytes(first_transient()))));
     bindings.back() = slab->binding();
     return {};
   }
-  const std::size_t first = num_arguments() + 1;
+  const std::size_t first = first_transient();
   for (std::size_t i = 0; i < transient_bytes.size(); ++i) transient_bytes[i] = binding_bytes(first + i);
   MILLRACE_TRY_ASSIGN(
       const std::int64_t slab_bytes,
@@ -169,7 +175,7 @@ Status Session::State::require_slab(std::size_t bytes) {
   // The old slab is freed first, so that both exist at once only if a run in flight uses the old one.
   if (slab != nullptr && !in_flight.empty()) retired.push_back(std::move(slab));
   slab.reset();
-  for (std::size_t i = num_arguments() + 1; i < bindings.size(); ++i) bindings[i] = {};
+  for (std::size_t i = first_transient(); i < bindings.size(); ++i) bindings[i] = {};
   Result<std::shared_ptr<Buffer>> allocated = program->device->allocate(bytes);
   if (!allocated.ok()) {
     return name_largest(allocated.status(), "intermediate values", program->variant->diagnostics->transients, values);
@@ -280,6 +286,8 @@ Result<Session> Session::create(const Program& program) {
     state->extents.resize(shared.inputs.size());
     state->bindings.resize(state->num_arguments());
     state->bindings.push_back(shared.constants->binding());
+    MILLRACE_TRY_ASSIGN(state->variables, SessionVariables::create(state->program));
+    if (!shared.variables.empty()) state->bindings.push_back(state->variables->binding());
     const SlabPlan* plan = shared.variant->slab_plan.get();
     state->bindings.resize(state->bindings.size() + (plan == nullptr ? 1 : plan->transients.size()));
     if (plan != nullptr) {
@@ -310,10 +318,10 @@ class OneThread {
   ~OneThread() {
     if (is_mine_) is_busy_.store(false, std::memory_order_release);
   }
-  Status check() const {
+  Status check(std::string_view who) const {
     if (is_mine_) return {};
-    return failed_precondition(
-        "run: another thread is in the session, expected one at a time; make a session for each thread");
+    return failed_precondition(fmt::format(
+        "{}: another thread is in the session, expected one at a time; make a session for each thread", who));
   }
 
  private:
@@ -321,16 +329,31 @@ class OneThread {
   bool is_mine_;
 };
 
-Status moved_from() { return failed_precondition("run: the session was moved from; create another"); }
+Status moved_from(std::string_view who) {
+  return failed_precondition(fmt::format("{}: the session was moved from; create another", who));
+}
+
+/// Calls the action with the session's variables when the runs in flight have ended.
+template <class State, class Action>
+Status between_runs(State* state, const char* who, Action&& action) {
+  return guard_allocations(who, [&]() -> Status {
+    if (state == nullptr) return moved_from(who);
+    const OneThread one(state->is_busy);
+    MILLRACE_TRY(one.check(who));
+    for (const auto& run : state->in_flight) run->wait();
+    state->forget_ended();
+    return action(*state->variables);
+  });
+}
 
 }  // namespace
 
 Status Session::run(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs, ListView<DimBinding> dims,
                     const std::stop_token& stop) {
   return guard_allocations("run", [&]() -> Status {
-    if (state_ == nullptr) return moved_from();
+    if (state_ == nullptr) return moved_from("run");
     const OneThread one(state_->is_busy);
-    MILLRACE_TRY(one.check());
+    MILLRACE_TRY(one.check("run"));
     state_->forget_ended();
     MILLRACE_TRY(state_->bind_arguments(inputs, outputs, dims));
     if (state_->program->device->info().finishes_inline && state_->staging == nullptr && state_->in_flight.empty()) {
@@ -345,13 +368,29 @@ Result<Timepoint> Session::submit(ListView<TensorBinding> inputs, ListView<Tenso
                                   ListView<DimBinding> dims, std::span<const Timepoint> wait,
                                   const std::stop_token& stop) {
   return guard_allocations("run", [&]() -> Result<Timepoint> {
-    if (state_ == nullptr) return moved_from();
+    if (state_ == nullptr) return moved_from("run");
     const OneThread one(state_->is_busy);
-    MILLRACE_TRY(one.check());
+    MILLRACE_TRY(one.check("run"));
     state_->forget_ended();
     MILLRACE_TRY(state_->bind_arguments(inputs, outputs, dims));
     return state_->submit(wait, stop);
   });
+}
+
+std::span<const Argument> Session::variables() const {
+  return state_ == nullptr ? std::span<const Argument>() : state_->program->variables;
+}
+
+Status Session::get(std::string_view variable, TensorBinding to) {
+  return between_runs(state_.get(), "get", [&](SessionVariables& all) { return all.get(variable, to); });
+}
+
+Status Session::set(std::string_view variable, TensorBinding from) {
+  return between_runs(state_.get(), "set", [&](SessionVariables& all) { return all.set(variable, from); });
+}
+
+Status Session::reset() {
+  return between_runs(state_.get(), "reset", [](SessionVariables& all) { return all.reset(); });
 }
 
 void Session::measure(SubmissionTimes* times) {

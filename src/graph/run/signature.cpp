@@ -26,6 +26,7 @@ Result<std::vector<TensorType>> Signature::State::output_types(std::span<const E
 
 const std::vector<Argument>& Signature::inputs() const { return state_->inputs; }
 const std::vector<Argument>& Signature::outputs() const { return state_->outputs; }
+const std::vector<Argument>& Signature::variables() const { return state_->variables; }
 const std::vector<Dim>& Signature::named_dims() const { return state_->named_dims; }
 
 Result<std::vector<TensorType>> Signature::output_types(std::span<const Extents> inputs,

@@ -7,7 +7,7 @@ namespace millrace {
 
 /// What a signature tells, and a program's runs check.
 struct Signature::State {
-  std::vector<Argument> inputs, outputs;
+  std::vector<Argument> inputs, outputs, variables;
   SymbolTable symbols;
   std::vector<Dim> named_dims;
 

@@ -124,6 +124,10 @@ Status pack_transients(Schedule& schedule) try {
       resource.offset_bytes = schedule.constant_bytes;
       schedule.constant_bytes += aligned(resource.size_bytes).constant();
     }
+    if (resource.lifetime == Lifetime::kVariable) {
+      resource.offset_bytes = schedule.variable_bytes;
+      schedule.variable_bytes += aligned(resource.size_bytes).constant();
+    }
     if (resource.lifetime != Lifetime::kTransient) continue;
     resource.reserved_bytes = resource.size_bytes;
     (resource.size_bytes.is_constant() ? fixed : symbolic).push_back(&resource);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -22,6 +23,10 @@ class Recorder {
     bind_arguments(BindingKind::kInput);
     bind_arguments(BindingKind::kOutput);
     bind_packed("constants", BindingKind::kConstant, Lifetime::kConstant, schedule_.constant_bytes);
+    const auto is_variable = [](const Resource& each) { return each.lifetime == Lifetime::kVariable; };
+    if (std::ranges::any_of(schedule_.resources, is_variable)) {
+      bind_packed("variables", BindingKind::kVariable, Lifetime::kVariable, schedule_.variable_bytes);
+    }
     if (schedule_.is_placed_by_runs()) {
       bind_each_transient();
     } else {

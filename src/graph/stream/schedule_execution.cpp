@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns kernel sequences into steps and resources. Nothing here knows what a kernel computes.
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
@@ -50,9 +51,13 @@ class Scheduler {
     schedule_.resources.reserve(num_values);
     resources_.reserve(num_values);
     add_inputs();
-    const std::vector<std::size_t> copied = add_outputs();
+    add_variables();
+    const std::vector<OutputCopy> copied = add_outputs();
     for (const Value& constant : constants) resource_of(constant);
-    schedule_.steps.reserve(copied.size() + count_kernels(sequences));
+    schedule_.steps.reserve(copied.size() + dispatch_.copied_updates.size() + count_kernels(sequences));
+    for (const OutputCopy& copy : copied) {
+      if (copy.is_first) add_copy(copy.output);
+    }
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       const auto region = RegionId(i);
       for (const Value& output : dispatch_.regions[region].outputs) use_of(output);
@@ -62,13 +67,26 @@ class Scheduler {
         add_sequence(region, sequences[i][k], k < copies.size() ? copies[k].reason : "");
       }
     }
-    for (std::size_t output : copied) add_copy(output);
+    for (const OutputCopy& copy : copied) {
+      if (!copy.is_first) add_copy(copy.output);
+    }
+    add_updates();
     std::uint32_t number = 0;
     for (Step& step : schedule_.steps) step.number = number++;
     return std::move(schedule_);
   }
 
  private:
+  struct OutputCopy {
+    std::size_t output = 0;
+    bool is_first = false;  // of a variable's old value, before a region or an update can replace it
+  };
+  struct Move {
+    ResourceId from{}, to{};
+    std::string name, reason;
+    SizeExpr bytes;
+  };
+
   void add_inputs() {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       const Node& node = graph_.nodes[graph_.inputs[i]];
@@ -79,27 +97,36 @@ class Scheduler {
     }
   }
 
-  /// The first output of a value that a region stores is written by the region itself. Returns the numbers of the
-  /// outputs that need a copy: those of an input or a constant, and further outputs of the same value.
-  std::vector<std::size_t> add_outputs() {
-    std::vector<std::size_t> copied;
+  void add_variables() {
+    for (const NodeId id : variables_of(graph_)) {
+      const Node& node = graph_.nodes[id];
+      resources_[{id, 0}] = schedule_.resources.push_back(
+          {printable(*source_name(node)), Lifetime::kVariable, size_bytes(node.results[0])});
+    }
+  }
+
+  /// The first output of a value that a region stores is written by the region itself, unless the value is stored in a
+  /// variable. Returns the outputs that need a copy: those, those of an input, a constant or a variable, and further
+  /// outputs of the same value.
+  std::vector<OutputCopy> add_outputs() {
+    std::vector<OutputCopy> copied;
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const GraphOutput& output = graph_.outputs[i];
       Resource resource{printable(output.name), Lifetime::kExternal, size_bytes(graph_.type(output.value))};
       resource.output = static_cast<std::uint32_t>(i);
       const ResourceId id = schedule_.resources.push_back(std::move(resource));
       output_resources_.push_back(id);
-      const Value storage = dispatch_.storage_of(output.value);
-      const Node& node = graph_.nodes[storage.node];
-      const bool is_computed =
-          std::holds_alternative<OpNode>(node.what) || std::holds_alternative<KernelNode>(node.what);
-      if (!is_computed || !resources_.emplace(storage, id).second) copied.push_back(i);
+      const Value memory = dispatch_.memory_of(output.value);
+      if (is_source(graph_.nodes[memory.node]) || !resources_.emplace(memory, id).second) {
+        const Node& stored = graph_.nodes[dispatch_.storage_of(output.value).node];
+        copied.push_back({i, std::holds_alternative<VariableNode>(stored.what)});
+      }
     }
     return copied;
   }
 
   ResourceId resource_of(Value value) {
-    const Value storage = dispatch_.storage_of(value);
+    const Value storage = dispatch_.memory_of(value);
     const auto it = resources_.find(storage);
     if (it != resources_.end()) return it->second;
     const Node& node = graph_.nodes[storage.node];
@@ -113,7 +140,7 @@ class Scheduler {
 
   /// The resource that the value is in, and which part of it the value is.
   ResourceUse use_of(Value value) {
-    std::vector<Value> chain = {dispatch_.storage_of(value)};  // from the part to the whole
+    std::vector<Value> chain = {dispatch_.memory_of(value)};  // from the part to the whole
     for (auto part = dispatch_.parts.find(chain[0]); part != dispatch_.parts.end();
          part = dispatch_.parts.find(chain.back())) {
       chain.push_back(part->second.whole);
@@ -188,19 +215,62 @@ class Scheduler {
   }
 
   void add_copy(std::size_t output) {
-    const ResourceId from = resource_of(graph_.outputs[output].value);
-    const ResourceId to = output_resources_[output];
-    Step step;
-    step.name = fmt::format("copy to {}", printable(graph_.outputs[output].name));
-    step.uses = {{from, false}, {to, true}};
-    step.bytes_read = step.bytes_written = size_bytes(graph_.type(graph_.outputs[output].value));
+    const auto& [name, value] = graph_.outputs[output];
+    const ResourceId from = resource_of(value);
     const Resource& source = schedule_.resources[from];
-    const std::string value = value_text(graph_, graph_.outputs[output].value);
-    step.copy_reason = source.input ? value + " is an input"
-                       : source.lifetime == Lifetime::kConstant
-                           ? value + " is a constant"
-                           : fmt::format("{} is output {}, too", value, source.name);
+    const std::string text = value_text(graph_, value);
+    std::string reason = fmt::format("{} is output {}, too", text, source.name);
+    if (source.input) reason = text + " is an input";
+    if (source.lifetime == Lifetime::kConstant) reason = text + " is a constant";
+    if (source.lifetime == Lifetime::kVariable) {
+      const Node& stored = graph_.nodes[dispatch_.storage_of(value).node];
+      reason = std::holds_alternative<VariableNode>(stored.what)
+                   ? text + " is a variable"
+                   : fmt::format("{} is in the memory of variable {}", text, source.name);
+    }
+    add_move({from, output_resources_[output], printable(name), std::move(reason), size_bytes(graph_.type(value))});
+  }
+
+  void add_move(const Move& move) {
+    Step step;
+    step.name = fmt::format("copy to {}", move.name);
+    step.uses = {{move.from, false}, {move.to, true}};
+    step.bytes_read = step.bytes_written = move.bytes;
+    step.copy_reason = move.reason;
     schedule_.steps.push_back(std::move(step));
+  }
+
+  /// Copies new values to their variables, each when nothing needs the old one any more. Where variables exchange their
+  /// values, one of them is set aside first.
+  void add_updates() {
+    std::vector<Move> moves;
+    for (const auto& [update, reason] : dispatch_.copied_updates) {
+      const ResourceId to = resource_of({update.variable, 0});
+      moves.push_back(
+          {resource_of(update.value), to, schedule_.resources[to].name, reason, size_bytes(graph_.type(update.value))});
+    }
+    while (!moves.empty()) {
+      const auto is_needed = [&](const Move& move) {
+        return std::ranges::any_of(moves, [&](const Move& other) { return other.from == move.to; });
+      };
+      auto next = std::ranges::find_if_not(moves, is_needed);
+      if (next == moves.end()) {
+        next = moves.begin();
+        set_aside(*next, moves);
+      }
+      add_move(*next);
+      moves.erase(next);
+    }
+  }
+
+  /// Copies the value that the move replaces, and lets the other moves read it there.
+  void set_aside(const Move& move, std::vector<Move>& moves) {
+    const std::string name = move.name + ".old";
+    const ResourceId aside = schedule_.resources.push_back({name, Lifetime::kTransient, move.bytes});
+    add_move({move.to, aside, name, "variables exchange their values", move.bytes});
+    for (Move& other : moves) {
+      if (other.from == move.to) other.from = aside;
+    }
   }
 
   const DispatchGraph& dispatch_;
@@ -221,7 +291,7 @@ std::set<Value> find_read_constants(const DispatchGraph& dispatch,
     const Value storage = dispatch.storage_of(value);
     if (std::holds_alternative<ConstantNode>(dispatch.graph.nodes[storage.node].what)) constants.insert(storage);
   };
-  for (const GraphOutput& output : dispatch.graph.outputs) add(output.value);
+  for (const Value& value : required_values(dispatch.graph)) add(value);
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     const Region& region = dispatch.regions[RegionId(i)];
     for (const KernelSequence& sequence : sequences[i]) {

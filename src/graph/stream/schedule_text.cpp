@@ -5,7 +5,7 @@
 
 namespace millrace {
 std::string_view to_text(Lifetime lifetime) {
-  constexpr std::string_view kNames[] = {"external", "constant", "transient"};
+  constexpr std::string_view kNames[] = {"external", "constant", "transient", "variable"};
   return kNames[static_cast<std::size_t>(lifetime)];
 }
 

@@ -71,8 +71,8 @@ class PartsCheck {
                     (begin + bytes).to_text());
     }
     if (use.is_written && !resource.is_computed()) {
-      problems_.add("step {}: writes {}, which is {} and only read; write a transient or an output", step.name,
-                    resource.name, to_text(resource.lifetime));
+      problems_.add("step {}: writes {}, which is {} and only read; write a transient, a variable or an output",
+                    step.name, resource.name, to_text(resource.lifetime));
     }
   }
 

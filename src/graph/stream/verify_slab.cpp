@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// Checks that transients which live at the same time share no bytes.
+/// Checks that transients which live at the same time share no bytes, and that variables share none.
 class SlabCheck {
  public:
   SlabCheck(const Schedule& schedule, ScheduleProblems& problems) : schedule_(schedule), problems_(problems) {
@@ -26,6 +26,7 @@ class SlabCheck {
   void run() {
     check_fixed();
     check_slots();
+    check_variables();
   }
 
  private:
@@ -102,6 +103,20 @@ class SlabCheck {
     if (end != schedule_.slab_bytes) {
       problems_.add("transients end at {}, the slab at {}; make it as large", end.to_text(),
                     schedule_.slab_bytes.to_text());
+    }
+  }
+
+  /// They stand in their order.
+  void check_variables() {
+    std::int64_t end = 0;
+    for (const Resource& variable : schedule_.resources) {
+      if (variable.lifetime != Lifetime::kVariable) continue;
+      const std::int64_t begin = variable.offset_bytes.constant(), bytes = variable.size_bytes.constant();
+      if (begin < end || begin + bytes > schedule_.variable_bytes) {
+        problems_.add("{}: bytes [{}, {}) of the variables' {}, expected them behind the others, which end at {}",
+                      variable.name, begin, begin + bytes, schedule_.variable_bytes, end);
+      }
+      end = std::max(end, begin + bytes);
     }
   }
 

@@ -43,7 +43,7 @@ class OrderCheck {
     WrittenBytes written = {};
     ByteSet touched = {};
     std::vector<StepUse> all_uses = {};
-    bool is_rewritten = false;  // some bytes were written after others had touched them
+    bool is_rewritten = false;  // a variable, or some bytes were written after others had touched them
     // At the timepoint of the step checked last:
     std::vector<StepUse> uses = {};
     ByteSet touched_now = {}, written_now = {};
@@ -57,7 +57,8 @@ class OrderCheck {
     if (is_new_timepoint) seen.touched_now = seen.written_now = {};
     if (is_new_timepoint) seen.uses.clear();
     check_written(step, use, resource, seen);
-    seen.is_rewritten |= use.is_written && seen.touched.may_overlap(schedule_.touched_bytes(use));
+    seen.is_rewritten |= resource.lifetime == Lifetime::kVariable ||
+                         (use.is_written && seen.touched.may_overlap(schedule_.touched_bytes(use)));
     if (seen.is_rewritten) check_graph_order(step, use, resource, seen);
     const ByteSet& others = use.is_written ? seen.touched_now : seen.written_now;
     if (others.may_overlap(schedule_.touched_bytes(use))) find_meeting(step, use, resource, seen);
@@ -70,7 +71,7 @@ class OrderCheck {
 
   void check_written(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
     const auto& [offset, length] = schedule_.touched_bytes(use);
-    if (use.is_written || length.upper_bound() <= 0) return;
+    if (use.is_written || length.upper_bound() <= 0 || resource.lifetime == Lifetime::kVariable) return;
     if (seen.written.empty()) {
       problems_.add("step {}: reads {}, which no earlier step writes; write it first", step.name, resource.name);
       return;
@@ -81,7 +82,7 @@ class OrderCheck {
   }
 
   /// Bytes that are written once are right when they are read after that. Where they are written again, as scratch is,
-  /// only the graph's order tells which write a read needs.
+  /// or hold a variable's old value at first, only the graph's order tells which write a read needs.
   void check_graph_order(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
     for (const auto& [other_step, other] : seen.all_uses) {
       if (other_step->number <= step.number || !do_meet(use, *other)) continue;

@@ -79,6 +79,25 @@ class UnitAccesses {
   std::vector<std::pair<std::uint32_t, ByteRange>> symbolic_writes_;
 };
 
+/// Which units have used a variable, so far: each of them must see what the graph has it see.
+class VariableAccesses {
+ public:
+  void read(std::uint32_t unit, std::vector<std::uint32_t>& needs) {
+    if (writer_) needs.push_back(*writer_);
+    readers_.push_back(unit);
+  }
+  void write(std::uint32_t unit, std::vector<std::uint32_t>& needs) {
+    needs.insert(needs.end(), readers_.begin(), readers_.end());
+    if (writer_) needs.push_back(*writer_);
+    readers_.clear();
+    writer_ = unit;
+  }
+
+ private:
+  std::optional<std::uint32_t> writer_;  // the last
+  std::vector<std::uint32_t> readers_;   // since
+};
+
 std::vector<WorkUnit> cut_units(const Schedule& schedule) {
   std::vector<WorkUnit> units;
   const Step* before = nullptr;
@@ -98,13 +117,18 @@ std::optional<std::vector<WorkUnit>> find_work_units(const Schedule& schedule) {
   std::vector<WorkUnit> units = cut_units(schedule);
   IdVector<ResourceId, UnitAccesses> accesses;
   accesses.resize(schedule.resources.size());
+  IdVector<ResourceId, VariableAccesses> variables;
+  variables.resize(schedule.resources.size());
   for (std::uint32_t i = 0; i < units.size(); ++i) {
     WorkUnit& unit = units[i];
     for (std::uint32_t k = 0; k < unit.num_steps; ++k) {
       for (const ResourceUse& use : schedule.steps[StepId{unit.first_step + k}].uses) {
         const ByteRange bytes = schedule.touched_bytes(use);
         if (!schedule.resources[use.resource].is_computed() || bytes.length_bytes.upper_bound() <= 0) continue;
-        if (!use.is_written) {
+        if (schedule.resources[use.resource].lifetime == Lifetime::kVariable) {
+          VariableAccesses& variable = variables[use.resource];
+          use.is_written ? variable.write(i, unit.needs) : variable.read(i, unit.needs);
+        } else if (!use.is_written) {
           accesses[use.resource].read(i, bytes, unit.needs);
         } else if (!accesses[use.resource].write(i, bytes)) {
           return {};

@@ -15,9 +15,9 @@ struct WorkUnit {
   std::vector<std::uint32_t> needs, readers;  // units that come before it and after it; each once
 };
 
-/// The units in the schedule's order. Nothing if a unit writes bytes that an earlier unit may have touched: then only
-/// the present order is known to be right. O(n log n) in uses, except that each read of symbolic bytes is compared with
-/// all writes of its resource.
+/// The units in the schedule's order. Units that use a variable keep their order where one of them writes. Nothing if a
+/// unit writes other bytes that an earlier unit may have touched: then only the present order is known to be right.
+/// O(n log n) in uses, except that each read of symbolic bytes is compared with all writes of its resource.
 std::optional<std::vector<WorkUnit>> find_work_units(const Schedule&);
 
 }  // namespace millrace

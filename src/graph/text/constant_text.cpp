@@ -62,6 +62,12 @@ Status read_bytes(TextReader& text, std::vector<std::byte>& bytes) {
 
 }  // namespace
 
+const SharedBytes* elements_of(const Node& node) {
+  if (const auto* constant = std::get_if<ConstantNode>(&node.what)) return &constant->data;
+  const auto* variable = std::get_if<VariableNode>(&node.what);
+  return variable != nullptr ? &variable->initial : nullptr;
+}
+
 bool is_large(const TensorType& type) {
   return type.shape.num_elements().lower_bound() > static_cast<std::int64_t>(kMaxListed);
 }
@@ -90,10 +96,14 @@ std::string shortened_text(const TensorType& type, std::span<const std::byte> da
 
 void shorten_constants(Graph& graph) {
   for (Node& node : graph.nodes) {
-    auto* constant = std::get_if<ConstantNode>(&node.what);
-    if (constant == nullptr || !is_large(node.results[0])) continue;
+    auto* const constant = std::get_if<ConstantNode>(&node.what);
+    auto* const variable = std::get_if<VariableNode>(&node.what);
+    SharedBytes* const data = constant != nullptr   ? &constant->data
+                              : variable != nullptr ? &variable->initial
+                                                    : nullptr;
+    if (data == nullptr || !is_large(node.results[0])) continue;
     const std::size_t shown_bytes = kMaxShortened * size_bytes(node.results[0].dtype);
-    constant->data = SharedBytes(std::span(constant->data).first(shown_bytes));
+    if (data->size() > shown_bytes) *data = SharedBytes(std::span(*data).first(shown_bytes));
   }
 }
 
@@ -113,7 +123,7 @@ Status skip_elements(TextReader& text) {
   }
 }
 
-Result<std::vector<std::byte>> read_elements(TextReader& text, const TensorType& type) {
+Result<std::vector<std::byte>> read_elements(TextReader& text, const TensorType& type, bool may_be_one) {
   const std::size_t begin = text.position();
   std::vector<std::byte> bytes;
   const bool is_listed = !text.take_word("bytes");
@@ -123,6 +133,7 @@ Result<std::vector<std::byte>> read_elements(TextReader& text, const TensorType&
     MILLRACE_TRY(read_bytes(text, bytes));
   }
   if (!text.rest().starts_with(')')) return text.unexpected("expected ',' or ')'; divide the elements by commas");
+  if (may_be_one && bytes.size() == size_bytes(type.dtype)) return bytes;
   if (size_bytes(type).is(static_cast<std::int64_t>(bytes.size()))) return bytes;
   if (!is_listed) {
     return text.error(begin, fmt::format("found {} bytes, expected {} for {}; give every element once", bytes.size(),

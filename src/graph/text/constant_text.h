@@ -14,7 +14,9 @@
 
 namespace millrace {
 
-/// Whether a constant has too many elements to list.
+/// The elements of a constant, or those that a variable begins with; null for other nodes.
+const SharedBytes* elements_of(const Node&);
+/// Whether a constant or a variable has too many elements to list.
 bool is_large(const TensorType&);
 
 /// "0.5, -1, nan"; bytes_text if an element is not a valid value of the dtype (possible only for bool).
@@ -23,13 +25,15 @@ std::string listed_text(const TensorType&, std::span<const std::byte> data);
 std::string bytes_text(std::span<const std::byte> data);
 /// "1, 2, 3, 4, 5, 6, 7, 8, ... 4 more".
 std::string shortened_text(const TensorType&, std::span<const std::byte> data);
-/// Cuts each large constant to the elements that shortened_text shows. verify() refuses such a graph.
+/// Cuts each large constant, and each large initial value of a variable, to the elements that shortened_text shows.
+/// verify() refuses such a graph.
 void shorten_constants(Graph&);
 
 /// Skips a constant's elements up to, but not including, the closing ')'.
 Status skip_elements(TextReader&);
-/// Reads the output of listed_text and bytes_text, up to, but not including, the closing ')'.
-Result<std::vector<std::byte>> read_elements(TextReader&, const TensorType&);
+/// Reads the output of listed_text and bytes_text, up to, but not including, the closing ')'. `may_be_one`: one element
+/// may stand for all.
+Result<std::vector<std::byte>> read_elements(TextReader&, const TensorType&, bool may_be_one);
 
 /// The files that hold constants of one text. Each is read once.
 class ConstantFiles {

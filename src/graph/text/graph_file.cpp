@@ -39,9 +39,10 @@ Status write_graph(const Graph& graph, const std::string& path) {
                              std::map<std::string, Safetensors::Entry> entries;
                              for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
                                const Node& node = graph.nodes[NodeId{i}];
-                               const auto* constant = std::get_if<ConstantNode>(&node.what);
-                               if (constant == nullptr || !is_large(node.results[0])) continue;
-                               entries[fmt::format("{}", i)] = {node.results[0], constant->data};
+                               const SharedBytes* data = elements_of(node);
+                               if (data == nullptr || !is_large(node.results[0])) continue;
+                               if (data->size() == size_bytes(node.results[0].dtype)) continue;  // one element for all
+                               entries[fmt::format("{}", i)] = {node.results[0], *data};
                              }
                              // First, so that the text never names a file that does not exist.
                              if (!entries.empty()) MILLRACE_TRY(write_safetensors(constants, entries));

@@ -13,6 +13,7 @@
 #include "graph/text/read_type.h"
 #include "graph/text/reorder_nodes.h"
 #include "graph/text/value_names.h"
+#include "graph/variable_rules.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
@@ -70,9 +71,23 @@ class GraphParser {
 
   Status read_statement() {
     if (text_.take_word("input")) return read_place();
+    if (text_.take_word("update")) return read_update();
     if (text_.rest().starts_with('%')) return read_node();
     return text_.unexpected(
-        "expected a node, 'input' or 'return'; begin a node with the names of its results, such as %y");
+        "expected a node, 'input', 'update' or 'return'; begin a node with the names of its results, such as %y");
+  }
+
+  /// Reads the rest of "update %variable = %value".
+  Status read_update() {
+    const std::size_t begin = text_.position();
+    MILLRACE_TRY_ASSIGN(const Value variable, values_.read(text_));
+    if (!text_.take("=")) return text_.unexpected("expected '='; say the variable's new value");
+    MILLRACE_TRY_ASSIGN(const Value value, values_.read(text_));
+    const GraphUpdate update{variable.node, value};
+    const std::string problem = update_problem(graph_, update, graph_.updates);
+    if (!problem.empty()) return text_.error(begin, problem);
+    graph_.updates.push_back(update);
+    return {};
   }
 
   /// Reads the rest of "input %x", which places an input among the nodes.
@@ -118,6 +133,10 @@ class GraphParser {
   /// A node that is new keeps the names of its results, if each of them has one.
   void name_results(NodeId id, const std::vector<ValueName>& names, const std::vector<Value>& values) {
     Node& node = graph_.nodes[id];
+    if (auto* variable = std::get_if<VariableNode>(&node.what)) {
+      variable->name = names[0].name;
+      return;
+    }
     std::vector<std::string> own;
     for (std::uint32_t i = 0; i < node.results.size(); ++i) {
       const auto found = std::ranges::find(values, Value{id, i});
@@ -135,6 +154,12 @@ class GraphParser {
     if (text_.take_word("constant")) {
       Node node;
       MILLRACE_TRY(read_constant(node));
+      return append(std::move(node), what);
+    }
+    if (text_.take_word("variable")) {
+      Node node;
+      MILLRACE_TRY(read_constant(node, /*may_be_one=*/true));
+      node.what = VariableNode{{}, std::get<ConstantNode>(node.what).data};
       return append(std::move(node), what);
     }
     if (text_.take_word("kernel")) {
@@ -217,7 +242,8 @@ class GraphParser {
                                           type.to_text(), found.to_text(), what));
   }
 
-  Status read_constant(Node& node) {
+  /// Also reads what a variable begins with, where one element may stand for all.
+  Status read_constant(Node& node, bool may_be_one = false) {
     if (!text_.take("(")) return text_.unexpected("expected '('; write the elements in parentheses");
     if (text_.take_word("file")) return read_file_constant(node);
     const std::size_t begin = text_.position();
@@ -229,13 +255,13 @@ class GraphParser {
     MILLRACE_TRY_ASSIGN(TensorType type, read_type(text_, symbols_));
     MILLRACE_TRY(check_limits(type_begin, type));
     if (!type.shape.is_static()) {
-      return text_.error(type_begin, fmt::format("found {}, expected dims that are numbers, as it is a constant; give "
+      return text_.error(type_begin, fmt::format("found {}, expected dims that are numbers, as it is a {}; give "
                                                  "numbers",
-                                                 type.to_text()));
+                                                 type.to_text(), may_be_one ? "variable" : "constant"));
     }
     const std::size_t end = text_.position();
     text_.move_to(begin);
-    MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, read_elements(text_, type));
+    MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, read_elements(text_, type, may_be_one));
     text_.move_to(end);
     set_constant(node, {std::move(type), std::move(bytes)});
     return {};
@@ -255,6 +281,7 @@ class GraphParser {
 
   Status read_outputs() {
     std::set<std::string> names;
+    if (!graph_.updates.empty() && text_.take("}")) return {};
     do {
       const std::size_t begin = text_.position();
       MILLRACE_TRY_ASSIGN(std::string name, text_.read_name("expected an output's name; name what is computed"));

@@ -13,7 +13,7 @@ namespace millrace {
 
 std::string value_text(const Graph& graph, Value value) {
   const Node& node = graph.nodes[value.node];
-  if (const auto* input = std::get_if<InputNode>(&node.what)) return "%" + name_text(input->name);
+  if (const std::string* name = source_name(node)) return "%" + name_text(*name);
   if (value.result < node.names.size()) return "%" + name_text(node.names[value.result]);
   return node.results.size() == 1 ? fmt::format("%{}", index_of(value.node))
                                   : fmt::format("%{}.{}", index_of(value.node), value.result);
@@ -22,6 +22,7 @@ std::string value_text(const Graph& graph, Value value) {
 std::string node_text(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
   std::string results;
+  if (std::holds_alternative<VariableNode>(node.what)) results = value_text(graph, {id, 0});
   for (const std::string& name : node.names) results += (results.empty() ? "%" : ", %") + name_text(name);
   if (results.empty()) results = fmt::format("%{}", index_of(id));
   return results + " = " + kind_name(node);
@@ -44,6 +45,9 @@ class GraphPrinter {
     std::uint32_t num_leading = 0;
     while (num_leading < graph_.inputs.size() && index_of(graph_.inputs[num_leading]) == num_leading) ++num_leading;
     for (std::uint32_t i = num_leading; i < graph_.nodes.size(); ++i) text += statement(NodeId{i});
+    for (const auto& [variable, value] : graph_.updates) {
+      text += fmt::format("  update {} = {}\n", value_text(graph_, {variable, 0}), value_text(graph_, value));
+    }
     std::string outputs;
     for (const GraphOutput& output : graph_.outputs) {
       outputs += fmt::format("{} {} = {}", outputs.empty() ? "" : ",", name_text(output.name),
@@ -64,8 +68,8 @@ class GraphPrinter {
     std::string operation = kind_name(node), attributes;
     if (const auto* kernel = std::get_if<KernelNode>(&node.what)) {
       operation = "kernel " + name_text(kernel->kernel.name);
-    } else if (const auto* constant = std::get_if<ConstantNode>(&node.what)) {
-      operands = elements_text(id, node.results[0], *constant);
+    } else if (const SharedBytes* stored = elements_of(node)) {
+      operands = elements_text(id, node.results[0], *stored);
     } else if (const auto* op = std::get_if<OpNode>(&node.what)) {
       std::optional<DType> elements;
       if (!node.operands.empty()) elements = graph_.type(node.operands[0]).dtype;
@@ -77,14 +81,14 @@ class GraphPrinter {
                        attributes, types);
   }
 
-  std::string elements_text(NodeId id, const TensorType& type, const ConstantNode& constant) const {
-    if (constant.data.empty()) return {};
-    if (!is_large(type)) return listed_text(type, constant.data);
+  std::string elements_text(NodeId id, const TensorType& type, const SharedBytes& data) const {
+    if (data.empty()) return {};
+    if (!is_large(type) || data.size() == size_bytes(type.dtype)) return listed_text(type, data);
     switch (options_.large) {
       case LargeConstants::kBytes:
-        return bytes_text(constant.data);
+        return bytes_text(data);
       case LargeConstants::kShortened:
-        return shortened_text(type, constant.data);
+        return shortened_text(type, data);
       case LargeConstants::kFile:
         return fmt::format("file({}, \"{}\")", string_text(options_.file), index_of(id));
     }

@@ -21,6 +21,10 @@ Graph reorder_nodes(Graph graph, const std::vector<NodeId>& order) {
   graph.nodes = std::move(nodes);
   for (NodeId& input : graph.inputs) input = moved[input];
   for (GraphOutput& output : graph.outputs) output.value.node = moved[output.value.node];
+  for (auto& [variable, value] : graph.updates) {
+    variable = moved[variable];
+    value.node = moved[value.node];
+  }
   return graph;
 }
 

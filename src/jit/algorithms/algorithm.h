@@ -99,6 +99,8 @@ std::size_t num_operands(const ScanDescriptor&);
 /// The number of requested results.
 std::size_t num_results(const SortDescriptor&);
 
+/// The operands, without one that is in the result's buffer, then the results.
+std::vector<SequenceOperand> buffers_of(const LoopKernel&);
 /// Operands 0, 1, ..., then results 0, 1, ...
 std::vector<SequenceOperand> operands_then_results(std::size_t num_operands, std::size_t num_results);
 

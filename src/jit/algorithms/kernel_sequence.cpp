@@ -94,10 +94,20 @@ Status append_kernel(KernelSequence& sequence, const Kernel& kernel, std::vector
   MILLRACE_TRY_ASSIGN(PlanOutcome outcome, plan_kernel(kernel, target, options.compile));
   const auto* nest = std::get_if<LoopKernel>(&kernel);
   std::vector<BufferTraffic> traffic = traffic_of(kernel, outcome.kernel.info);
-  sequence.kernels.push_back({std::move(outcome.kernel), std::move(buffers),
-                              nest != nullptr ? touched_bytes(*nest) : std::vector<std::optional<ByteRange>>(),
+  std::vector<std::optional<ByteRange>> touched;
+  if (nest != nullptr) {
+    touched = touched_bytes(*nest);
+    if (nest->in_place) touched.erase(touched.begin() + *nest->in_place);
+  }
+  sequence.kernels.push_back({std::move(outcome.kernel), std::move(buffers), std::move(touched),
                               std::move(outcome.refusals), std::move(traffic)});
   return {};
+}
+
+std::vector<SequenceOperand> buffers_of(const LoopKernel& kernel) {
+  std::vector<SequenceOperand> buffers = operands_then_results(kernel.operands.size(), kernel.results.size());
+  if (kernel.in_place) buffers.erase(buffers.begin() + *kernel.in_place);
+  return buffers;
 }
 
 std::vector<SequenceOperand> operands_then_results(std::size_t num_operands, std::size_t num_results) {

@@ -36,6 +36,10 @@ std::vector<BufferTraffic> traffic_of_nest(const LoopKernel& nest) {
   for (std::size_t i = nest.operands.size(); i < touched.size(); ++i) {
     traffic.push_back({0, touched[i] ? std::optional(touched[i]->length_bytes) : std::nullopt});
   }
+  if (nest.in_place) {
+    traffic.back().read_bytes = traffic[*nest.in_place].read_bytes;
+    traffic.erase(traffic.begin() + *nest.in_place);
+  }
   return traffic;
 }
 

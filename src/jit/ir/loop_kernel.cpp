@@ -101,6 +101,7 @@ std::string to_text(const LoopKernel& kernel) {
   for (std::size_t i = 0; i < kernel.extents.size(); ++i) {
     text += fmt::format("  extent {} {}\n", i, kernel.extents[i].to_text());
   }
+  if (kernel.in_place) text += fmt::format("  operand {} in the result's buffer\n", *kernel.in_place);
   if (!kernel.reductions.empty()) text += "  term\n" + indented(to_text(kernel.term));
   return text + "  epilogue\n" + indented(to_text(kernel.epilogue)) + "}\n";
 }

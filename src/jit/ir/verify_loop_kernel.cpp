@@ -20,6 +20,7 @@ class Verifier {
     for (std::size_t i = 0; i < kernel_.loads.size(); ++i) check_load(i);
     check_stores();
     check_reductions();
+    if (kernel_.in_place && broken_.empty()) check_in_place(*kernel_.in_place);
     // Bodies refer to loads and reductions, so check them only if those are valid.
     if (broken_.empty()) check_body("term", kernel_.term, false);
     if (broken_.empty()) check_body("epilogue", kernel_.epilogue, true);
@@ -46,6 +47,28 @@ class Verifier {
     if (tensor.layout.strides.size() != tensor.type.shape.rank()) {
       fail("{} {}: {} strides, expected {} like {}", role, number, tensor.layout.strides.size(),
            tensor.type.shape.rank(), tensor.type.to_text());
+    }
+  }
+
+  void check_in_place(std::uint32_t operand) {
+    if (!kernel_.reductions.empty() || kernel_.results.size() != 1) {
+      return fail("in place with {} reductions and {} results, expected a map with one result",
+                  kernel_.reductions.size(), kernel_.results.size());
+    }
+    if (operand >= kernel_.operands.size()) {
+      return fail("operand {} in the result's buffer, expected less than {}", operand, kernel_.operands.size());
+    }
+    const KernelTensor &from = kernel_.operands[operand], &to = kernel_.results[0];
+    if (from.type != to.type || from.layout != to.layout) {
+      fail("operand {} in the result's buffer is {}, expected {} and one layout", operand, from.type.to_text(),
+           to.type.to_text());
+    }
+    for (std::size_t i = 0; i < kernel_.loads.size(); ++i) {
+      const Access& load = kernel_.loads[i];
+      if (load.tensor != operand) continue;
+      if (load.dynamic_dim || load.fill || load.indices != kernel_.stores[0].indices) {
+        fail("load {}: operand {} in the result's buffer is read elsewhere than the result is stored", i, operand);
+      }
     }
   }
 

@@ -43,17 +43,20 @@ void enter_access(MachineBuilder& b, AccessPosition& position, const AccessPlan&
 
 MapContext::MapContext(MachineBuilder& builder, const LoopKernel& collapsed, const Tiling& chosen)
     : b(builder), kernel(collapsed), tiling(chosen) {
-  std::vector<MemoryHandle> operands;
-  for (const KernelTensor& tensor : kernel.operands) {
-    operands.push_back(b.buffer(tensor.name, tensor.type.dtype, BufferAccess::kRead));
-  }
-  for (const Access& load : kernel.loads) {
-    loads.push_back(plan_access(load, kernel.operands[load.tensor], operands[load.tensor]));
+  std::vector<MemoryHandle> operands(kernel.operands.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (kernel.in_place == i) continue;
+    operands[i] = b.buffer(kernel.operands[i].name, kernel.operands[i].type.dtype, BufferAccess::kRead);
   }
   for (const Access& store : kernel.stores) {
     const KernelTensor& tensor = kernel.results[store.tensor];
-    const MemoryHandle memory = b.buffer(tensor.name, tensor.type.dtype, BufferAccess::kWrite);
+    const MemoryHandle memory =
+        b.buffer(tensor.name, tensor.type.dtype, kernel.in_place ? BufferAccess::kReadWrite : BufferAccess::kWrite);
+    if (kernel.in_place) operands[*kernel.in_place] = memory;
     stores.push_back(plan_access(store, tensor, memory));
+  }
+  for (const Access& load : kernel.loads) {
+    loads.push_back(plan_access(load, kernel.operands[load.tensor], operands[load.tensor]));
   }
   if (tiling.loops_epilogue) {
     const std::uint64_t cells_of_tile =

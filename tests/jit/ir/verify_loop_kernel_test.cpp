@@ -46,6 +46,33 @@ TEST_CASE("verify names the broken rule of a domain, a tensor, an access") {
         "loop kernel 'matmul': store 0: does not walk d1, so its points overwrite each other");
 }
 
+TEST_CASE("verify names the broken rule of a map in place") {
+  const auto message_of = [](auto&& damage) {
+    LoopKernelBuilder nest("next");
+    const std::vector<AffineIndex> point = nest.parallel_dims({2, 3});
+    const OperandId x = nest.operand("x", {DType::kF32, {2, 3}}), row = nest.operand("row", {DType::kF32, {3}});
+    BodyBuilder& b = nest.epilogue();
+    const BodyValue old = nest.load(b, x, point), added = nest.load(b, row, {point[1]});
+    nest.store("y", {DType::kF32, {2, 3}}, point, b.add(old, added));
+    LoopKernel kernel = nest.finish().value();
+    kernel.in_place = 0;
+    damage(kernel);
+    return verify(kernel).message();
+  };
+  CHECK(message_of([](LoopKernel&) {}) == "");
+  CHECK(message_of([](LoopKernel& k) { k.in_place = 2; }) ==
+        "loop kernel 'next': operand 2 in the result's buffer, expected less than 2");
+  CHECK(message_of([](LoopKernel& k) { k.in_place = 1; }) ==
+        "loop kernel 'next': operand 1 in the result's buffer is f32[3], expected f32[2x3] and one layout\n"
+        "loop kernel 'next': load 1: operand 1 in the result's buffer is read elsewhere than the result is stored");
+  CHECK(message_of([](LoopKernel& k) { k.loads[0].fill = Scalar::of<float>(0); }) ==
+        "loop kernel 'next': load 0: operand 0 in the result's buffer is read elsewhere than the result is stored");
+  CHECK(message_of([](LoopKernel& k) { k.operands[0].layout.offset = 1; }) ==
+        "loop kernel 'next': operand 0 in the result's buffer is f32[2x3], expected f32[2x3] and one layout");
+  CHECK(message_after([](LoopKernel& k) { k.in_place = 0; }) ==
+        "loop kernel 'matmul': in place with 1 reductions and 1 results, expected a map with one result");
+}
+
 TEST_CASE("verify names the broken rule of a reduction") {
   CHECK(message_after([](LoopKernel& k) { k.reductions[0].dtype = DType::kF16; }) ==
         "loop kernel 'matmul': reduction 0: accumulates in f16, expected an integer, f32 or f64");

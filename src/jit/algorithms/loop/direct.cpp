@@ -6,13 +6,14 @@
 namespace millrace {
 
 /// Makes one kernel from the nest. A map with a long body becomes several: an application's own kernels may be of any
-/// length, while ops are fused only as long as they fit into one kernel.
+/// length, while ops are fused only as long as they fit into one kernel. A map in place is not cut, as a piece could
+/// overwrite what another reads; only ops are in place.
 Result<KernelSequence> lower_loop_direct(const KernelRequest& request, const Target& target,
                                          const LowerOptions& options) {
   const LoopKernel& kernel = std::get<LoopKernel>(request);
   MILLRACE_TRY(verify(kernel));
   KernelSequence sequence;
-  if (kernel.reductions.empty() && estimate_instructions(kernel.epilogue) > kMaxMapInstructions) {
+  if (kernel.reductions.empty() && !kernel.in_place && estimate_instructions(kernel.epilogue) > kMaxMapInstructions) {
     CutMap cut = cut_map(kernel, kMaxMapInstructions);
     sequence.scratch = std::move(cut.scratch);
     for (CutMap::Piece& piece : cut.pieces) {
@@ -20,8 +21,7 @@ Result<KernelSequence> lower_loop_direct(const KernelRequest& request, const Tar
     }
     return sequence;
   }
-  MILLRACE_TRY(append_kernel(sequence, kernel, operands_then_results(kernel.operands.size(), kernel.results.size()),
-                             target, options));
+  MILLRACE_TRY(append_kernel(sequence, kernel, buffers_of(kernel), target, options));
   return sequence;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies each row of the operand, then applies the updates in the order of the indices. Each row belongs to one thread,
-// so duplicate indices have one order for any number of threads. O(rows * (extent + indices)).
+// Copies each row of the operand, unless it is changed in place, then applies the updates in the order of the indices.
+// Each row belongs to one thread, so duplicate indices have one order for any number of threads. O(rows * (extent +
+// indices)), in place O(rows * indices).
 #include <fmt/format.h>
 
 #include "jit/algorithms/algorithm.h"
@@ -26,7 +27,7 @@ class ScatterBuilder {
     const auto read = [&](const KernelTensor& tensor) {
       return b_.buffer(tensor.name, tensor.type.dtype, BufferAccess::kRead);
     };
-    input_ = read(scatter.input);
+    if (!scatter.in_place) input_ = read(scatter.input);
     indices_ = read(scatter.indices);
     updates_ = read(scatter.updates);
     result_ = b_.buffer(scatter.result.name, stored_, BufferAccess::kReadWrite);
@@ -35,7 +36,7 @@ class ScatterBuilder {
   MachineKernel run() {
     b_.set_num_groups(walk_.num_groups());
     walk_.run([&] {
-      copy_line();
+      if (!scatter_.in_place) copy_line();
       update_line();
     });
     return b_.finish();
@@ -137,13 +138,15 @@ Result<KernelSequence> lower_scatter_lines(const KernelRequest& request, const T
   const ScatterDescriptor& scatter = std::get<ScatterDescriptor>(request);
   MILLRACE_TRY(check_scatter(scatter));
   KernelSequence sequence;
-  MILLRACE_TRY(append_kernel(sequence, ScatterBuilder(scatter, target.spec()).run(), operands_then_results(3, 1),
-                             target, options));
+  std::vector<SequenceOperand> buffers = operands_then_results(3, 1);
+  if (scatter.in_place) buffers.erase(buffers.begin());
+  MILLRACE_TRY(
+      append_kernel(sequence, ScatterBuilder(scatter, target.spec()).run(), std::move(buffers), target, options));
   const bool computes = scatter.combine && is_float(scatter.input.type.dtype);
   // Beside the copy, the kernel reads back what it combines with an update.
-  const SizeExpr updates = size_bytes(scatter.updates.type);
-  sequence.kernels.back().traffic[3] = {scatter.combine ? min(updates, size_bytes(scatter.result.type)) : SizeExpr(0),
-                                        std::nullopt};
+  const SizeExpr updates = min(size_bytes(scatter.updates.type), size_bytes(scatter.result.type));
+  sequence.kernels.back().traffic.back() = {scatter.combine ? updates : SizeExpr(0),
+                                            scatter.in_place ? std::optional(updates) : std::nullopt};
   sequence.kernels.back().kernel.flops = computes ? scatter.updates.type.shape.num_elements() : SizeExpr(0);
   return sequence;
 }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/dispatch/place_updates.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "graph/dispatch/views.h"
+#include "millrace/graph/text.h"
+
+namespace millrace {
+namespace {
+
+bool is_scatter(const Node& node) {
+  const auto* op = std::get_if<OpNode>(&node.what);
+  return op != nullptr &&
+         (op->op == Op::scatter || op->op == Op::scatter_add || op->op == Op::scatter_min || op->op == Op::scatter_max);
+}
+
+class UpdatePlacer {
+ public:
+  explicit UpdatePlacer(DispatchGraph& dispatch) : dispatch_(dispatch), graph_(dispatch.graph) {
+    for (std::uint32_t i = 0; i < dispatch.regions.size(); ++i) {
+      const Region& region = dispatch.regions[RegionId{i}];
+      for (const Value& input : region.inputs) readers_[dispatch.storage_of(input)].push_back(RegionId{i});
+      for (const Value& output : region.outputs) writers_.emplace(output, RegionId{i});
+    }
+    for (const auto& [value, part] : dispatch.parts) wholes_.insert(part.whole);
+    for (const GraphOutput& output : graph_.outputs) outputs_.insert(dispatch.storage_of(output.value));
+  }
+
+  void run() {
+    for (std::uint32_t i = 0; i < dispatch_.regions.size(); ++i) {
+      Region& region = dispatch_.regions[RegionId{i}];
+      if (scattered(region) == nullptr) continue;
+      const Value operand = dispatch_.storage_of(scattered(region)->operands[0]);
+      if (is_variable(operand)) continue;  // only its own update may change it
+      region.copy_reason = find_obstacle(RegionId{i}, operand);
+      if (region.copy_reason.empty()) dispatch_.in_place[region.outputs[0]] = operand;
+    }
+    for (const GraphUpdate& update : graph_.updates) {
+      if (dispatch_.storage_of(update.value) == Value{update.variable, 0}) continue;  // keeps its value
+      std::string reason = place(update);
+      if (!reason.empty()) dispatch_.copied_updates.push_back({update, std::move(reason)});
+    }
+    for (Region& region : dispatch_.regions) explain_copy(region);
+  }
+
+ private:
+  bool is_variable(Value value) const { return std::holds_alternative<VariableNode>(graph_.nodes[value.node].what); }
+  std::string name(Value value) const { return value_text(graph_, value); }
+
+  /// The scatter that is the region; null if it is none.
+  const Node* scattered(const Region& region) const {
+    const Node& node = graph_.nodes[region.nodes[0]];
+    return region.nodes.size() == 1 && is_scatter(node) ? &node : nullptr;
+  }
+
+  /// Why no region may store something else in the memory of `old`, an operand of this one; empty if this one may.
+  std::string find_obstacle(RegionId id, Value old) const {
+    const Node& node = graph_.nodes[old.node];
+    if (std::holds_alternative<InputNode>(node.what)) return name(old) + " is an input";
+    if (std::holds_alternative<ConstantNode>(node.what)) return name(old) + " is a constant";
+    const std::string needed = find_later_need(id, old);
+    if (!needed.empty()) return needed;
+    for (const Value value : {old, dispatch_.regions[id].outputs[0]}) {
+      if (const auto part = dispatch_.parts.find(value); part != dispatch_.parts.end()) {
+        return fmt::format("{} is in the memory of {}", name(value), name(part->second.whole));
+      }
+    }
+    if (wholes_.contains(old)) return fmt::format("{} is in the memory of its parts", name(old));
+    return reads_once(dispatch_.regions[id], old) ? "" : fmt::format("{} is another operand, too", name(old));
+  }
+
+  /// Who needs the value after the region has begun.
+  std::string find_later_need(RegionId id, Value old) const {
+    if (outputs_.contains(old) && !is_variable(old)) return name(old) + " is an output, too";
+    for (const auto& [variable, value] : graph_.updates) {
+      if (dispatch_.storage_of(value) != old) continue;
+      return fmt::format("{} becomes the value of {} at the end", name(old), name({variable, 0}));
+    }
+    const auto readers = readers_.find(old);
+    if (readers == readers_.end() || readers->second.back() <= id) return "";
+    return fmt::format("{} is read later by {}", name(old), dispatch_.regions[readers->second.back()].name);
+  }
+
+  /// Whether one operand, and only one, is in the memory of `old`: of a scatter, the one that it changes.
+  bool reads_once(const Region& region, Value old) const {
+    const auto is_old = [&](Value operand) { return dispatch_.storage_of(operand) == old; };
+    if (const Node* scatter = scattered(region)) {
+      return is_old(scatter->operands[0]) && !is_old(scatter->operands[1]) && !is_old(scatter->operands[2]);
+    }
+    return std::ranges::count_if(region.inputs, is_old) == 1;
+  }
+
+  /// Whether the region reads `old` only at the point that it stores: elementwise ops and an iota, nothing behind a
+  /// view. An application's own kernel may be cut into several, each of which reads.
+  bool is_pointwise(const Region& region, Value old) const {
+    return region.outputs.size() == 1 && std::ranges::all_of(region.nodes, [&](NodeId id) {
+             const Node& node = graph_.nodes[id];
+             if (is_index_view(node)) return dispatch_.storage_of(node.operands[0]) != old;
+             const auto* op = std::get_if<OpNode>(&node.what);
+             return op != nullptr && (has_trait(op->op, kElementwise) || op->op == Op::iota);
+           });
+  }
+
+  /// Stores the variable's new value in the variable, or says why that cannot be.
+  std::string place(const GraphUpdate& update) {
+    const Value variable{update.variable, 0}, stored = dispatch_.storage_of(update.value);
+    const Node& node = graph_.nodes[stored.node];
+    if (std::holds_alternative<InputNode>(node.what)) return name(update.value) + " is an input";
+    if (std::holds_alternative<ConstantNode>(node.what)) return name(update.value) + " is a constant";
+    // The first value in the memory of the new one, which scatters have changed since.
+    const Value first = dispatch_.memory_of(stored);
+    if (is_variable(first)) {
+      return first == stored ? name(update.value) + " is a variable"
+                             : fmt::format("{} is in the memory of {}", name(update.value), name(first));
+    }
+    if (const auto part = dispatch_.parts.find(first); part != dispatch_.parts.end()) {
+      return fmt::format("{} is in the memory of {}", name(update.value), name(part->second.whole));
+    }
+    const auto writer = writers_.find(first);
+    if (writer == writers_.end() || wholes_.contains(first)) {
+      return fmt::format("{} is in the memory of its parts", name(update.value));
+    }
+    const Region& region = dispatch_.regions[writer->second];
+    const std::string needed = find_later_need(writer->second, variable);
+    if (!needed.empty()) return needed;
+    const auto readers = readers_.find(variable);
+    const bool reads = readers != readers_.end() && readers->second.back() == writer->second;
+    const bool can_replace = reads_once(region, variable) && (scattered(region) || is_pointwise(region, variable));
+    if (reads && !can_replace) return fmt::format("{} reads {} while it stores", region.name, name(variable));
+    dispatch_.in_place[first] = variable;
+    return "";
+  }
+
+  /// Says why a scatter of a variable copies it, if it does.
+  void explain_copy(Region& region) const {
+    const Node* scatter = scattered(region);
+    if (scatter == nullptr || !region.copy_reason.empty()) return;
+    const Value variable = dispatch_.storage_of(scatter->operands[0]);
+    if (dispatch_.memory_of(region.outputs[0]) == dispatch_.memory_of(variable)) return;
+    const auto copied = std::ranges::find_if(dispatch_.copied_updates, [&](const CopiedUpdate& copy) {
+      return Value{copy.update.variable, 0} == variable &&
+             dispatch_.memory_of(copy.update.value) == dispatch_.memory_of(region.outputs[0]);
+    });
+    region.copy_reason = copied != dispatch_.copied_updates.end()
+                             ? copied->reason
+                             : fmt::format("{} is a variable, which this does not update", name(variable));
+  }
+
+  DispatchGraph& dispatch_;
+  const Graph& graph_;
+  std::map<Value, std::vector<RegionId>> readers_;  // by storage, in order
+  std::map<Value, RegionId> writers_;
+  std::set<Value> wholes_;   // concats of which some operands are stored in place
+  std::set<Value> outputs_;  // by storage
+};
+
+}  // namespace
+
+void place_updates(DispatchGraph& dispatch) { UpdatePlacer(dispatch).run(); }
+
+}  // namespace millrace

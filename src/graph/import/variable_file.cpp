@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millrace/graph/variable_file.h"
+
+#include <fmt/format.h>
+
+#include "base/guard_allocations.h"
+#include "millrace/base/printable.h"
+#include "millrace/graph/safetensors.h"
+
+namespace millrace {
+
+Status save_variables(Session& session, const std::string& path) {
+  return guard_allocations("save variables", [&]() -> Status {
+    std::map<std::string, Safetensors::Entry> entries;
+    for (const auto& [name, type] : session.variables()) {
+      auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size_bytes(type).constant()));
+      MILLRACE_TRY(session.get(name, bind(*bytes)));
+      entries[name] = {type, *bytes, bytes};
+    }
+    return write_safetensors(path, entries);
+  });
+}
+
+Status restore_variables(Session& session, const std::string& path) {
+  return guard_allocations("restore variables", [&]() -> Status {
+    MILLRACE_TRY_ASSIGN(const Safetensors file, Safetensors::read(path));
+    std::map<std::string, Safetensors::Entry> entries;
+    for (const auto& [name, type] : session.variables()) {
+      MILLRACE_TRY_ASSIGN(entries[name], file.get(name));
+      const TensorType& found = entries[name].type;
+      if (found == type) continue;
+      return invalid_argument(
+          fmt::format("restore variables: '{}' in '{}' is {}, expected {}; give what was saved of "
+                      "this program",
+                      printable(name), printable(path), found.to_text(), type.to_text()));
+    }
+    for (const auto& [name, entry] : entries) MILLRACE_TRY(session.set(name, bind(entry.bytes)));
+    return {};
+  });
+}
+
+}  // namespace millrace
