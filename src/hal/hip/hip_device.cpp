@@ -129,23 +129,22 @@ class DrivenDevice final : public HipDevice {
     const Channels& channels = queue_->channels();
     MILLRACE_TRY_ASSIGN(const std::shared_ptr<std::byte> block, channels.pinned->allocate(destination.size()));
     MILLRACE_TRY_ASSIGN(const SharedEvent end, channels.events->take(EventPool::Kind::kOrder));
+    Status recorded;
     {
       const std::lock_guard lock(read_mutex_);
       MILLRACE_TRY(memory_->order_after_allocations(read_stream_->get(), read_seen_allocations_));
       const Error error =
           hip.hipMemcpyAsync(block.get(), source, destination.size(), CopyKind::kDeviceToHost, read_stream_->get());
       MILLRACE_TRY(context_->check("read back", "hipMemcpyAsync", error));
-      Status recorded =
-          context_->check("read back", "hipEventRecord", hip.hipEventRecord(end.get(), read_stream_->get()));
-      if (!recorded.ok()) {
-        // The copy may still be on its way to the block.
-        MILLRACE_TRY(
-            context_->check("read back", "hipEventRecord", hip.hipEventRecord(end.get(), read_stream_->get())));
-        (void)wait_for_event(*context_, "read back", end.get(), time_limit_);
-        return recorded;
-      }
+      // From here on the copy is on its way to the block, which must not be used for anything else before it ends.
+      recorded = insist(*context_, "read back", [&] {
+        return context_->check("read back", "hipEventRecord", hip.hipEventRecord(end.get(), read_stream_->get()));
+      });
     }
-    MILLRACE_TRY(wait_for_event(*context_, "read back", end.get(), time_limit_));
+    MILLRACE_TRY(context_->lost());
+    MILLRACE_TRY(
+        insist(*context_, "read back", [&] { return wait_for_event(*context_, "read back", end.get(), time_limit_); }));
+    MILLRACE_TRY(recorded);
     std::memcpy(destination.data(), block.get(), destination.size());
     return {};
   }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pinned memory of the host, the driver's and the application's.
+#include <span>
+
+#include <doctest/doctest.h>
+
+#include "millrace/hal/transfer.h"
+#include "tests/hal/conformance/replay.h"
+#include "tests/hip_standin/standin.h"
+
+namespace millrace {
+namespace {
+
+using W = std::vector<std::uint32_t>;
+
+}  // namespace
+
+TEST_CASE("hip: a block that a failed read back may still write is not used again before that has ended") {
+  for (const char* entry : {"hipEventQuery", "hipEventRecord"}) {
+    CAPTURE(entry);
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      CAPTURE(seed);
+      const HipStandin standin({.seed = seed});
+      const auto device = standin.open({.num_streams = 1}).value();
+      constexpr std::size_t kWords = 1024;
+      const Words from(*device, W(kWords, 7)), to(*device, W(kWords));
+      W back(kWords);
+      standin.control.fail_calls(entry, 1, hip::Error::kUnknown);
+      CHECK(device->read_back(*from.buffer, 0, std::as_writable_bytes(std::span(back))).message() ==
+            "read back: " + std::string(entry) +
+                " failed with hipErrorUnknown; please report it, with the versions of runtime and kernel driver");
+      const W nines(kWords, 9);  // uploaded through a block of the same size
+      REQUIRE(upload(*device, *to.buffer, std::as_bytes(std::span(nines))).ok());
+      CHECK(to.read() == nines);
+    }
+  }
+}
+
+TEST_CASE("hip: a device that cannot tell the end of a read back is lost, because its block may still be written") {
+  for (const char* entry : {"hipEventQuery", "hipEventRecord"}) {
+    CAPTURE(entry);
+    HipStandin standin;
+    {
+      const auto device = standin.open({.num_streams = 1}).value();
+      const Words from(*device, W(1024, 7));
+      W back(1024);
+      standin.control.fail_calls(entry, 1, hip::Error::kUnknown, 2);
+      (void)device->read_back(*from.buffer, 0, std::as_writable_bytes(std::span(back)));
+      CHECK(device->allocate(64).status().message() ==
+            "device 'hip:0' is lost: read back: " + std::string(entry) +
+                " failed with hipErrorUnknown; please report it, with the versions of runtime and kernel driver");
+    }
+    standin.num_quarantined = standin.control.live_objects().size();
+    CHECK(standin.num_quarantined > 0);
+  }
+}
+
+}  // namespace millrace
