@@ -55,4 +55,22 @@ TEST_CASE("hip: a device that cannot tell the end of a read back is lost, becaus
   }
 }
 
+TEST_CASE("hip: memory that is pinned already is not pinned again, in whole or in part") {
+  const HipStandin standin;
+  const auto device = standin.open().value();
+  W words(2048);
+  const auto bytes = std::as_writable_bytes(std::span(words));
+  auto pin = device->pin_host(bytes).value();
+  for (const auto& again : {bytes, bytes.first(4096)}) {
+    const Status status = device->pin_host(again).status();
+    CHECK(status.code() == StatusCode::kFailedPrecondition);
+    CHECK(status.message() ==
+          "pin: " + std::to_string(again.size()) +
+              " bytes of host memory: hipHostRegister failed with hipErrorHostMemoryAlreadyRegistered; some of it is "
+              "pinned already: keep that pin, or drop it and let the work that uses it end");
+  }
+  pin.reset();
+  CHECK(device->pin_host(bytes).ok());
+}
+
 }  // namespace millrace
