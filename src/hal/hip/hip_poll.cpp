@@ -97,7 +97,6 @@ bool Queue::start_waiting() {
     const bool tries_all = tries_all_ || context_.is_lost();
     if (has_ended_some_ || tries_all) {
       candidates.insert(candidates.end(), waiting_for_memory_.begin(), waiting_for_memory_.end());
-      waiting_for_memory_.clear();
     }
     if (tries_all) {
       for (const auto& [key, job] : waiting_) candidates.push_back(job);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,6 +47,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void start_all(std::vector<SharedJob> candidates, std::vector<Refused>&);
   Status try_start(const SharedJob&, std::vector<SharedJob>& candidates);
   void wait_for(const SharedJob&, const Timepoint&);
+  void watch_stop(const SharedJob&);
+  std::function<void()> nudge_for(const SharedJob&);
   void forget_wait(const SharedJob&);
   bool touches_what_is_downloaded(const Job&);
   std::size_t choose_lane(std::span<const PendingPoint> waits);
