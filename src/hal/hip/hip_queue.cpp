@@ -66,6 +66,7 @@ void Queue::start_all(std::vector<SharedJob> candidates, std::vector<Refused>& r
     });
     if (status.ok() || job->is_started) continue;
     job->is_started = true;
+    forget_wait(job);  // where memory ran out when it was to wait
     refused.push_back({job, std::move(status)});
   }
 }
