@@ -156,8 +156,10 @@ Status DeviceMemory::order_after_allocations(Stream stream, std::uint64_t& seen)
 
 Result<std::unique_ptr<DeviceBlock>> DeviceBlock::allocate(std::shared_ptr<DeviceMemory> memory,
                                                            std::size_t size_bytes) {
-  MILLRACE_TRY_ASSIGN(void* address, memory->allocate(size_bytes));
-  return std::make_unique<DeviceBlock>(std::move(memory), address, size_bytes);
+  auto block =
+      std::make_unique<DeviceBlock>(memory, nullptr, size_bytes);  // first, so that nothing leaks without memory
+  MILLRACE_TRY_ASSIGN(block->address_, memory->allocate(size_bytes));
+  return block;
 }
 
 PinnedMemory::~PinnedMemory() {

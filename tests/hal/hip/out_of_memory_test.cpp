@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
 #include "tests/hip_standin/standin.h"
 #include "tests/support/allocation_count.h"
@@ -15,7 +16,39 @@ namespace {
 using namespace std::chrono_literals;
 using W = std::vector<std::uint32_t>;
 
+/// Opens a device, loads code and allocates.
+struct Use {
+  Status run(const HipDeviceOptions& options, const ExecutableImage& image) {
+    MILLRACE_TRY_ASSIGN(device, create_hip_device(options));
+    MILLRACE_TRY_ASSIGN(executable, device->load({&image, 1}));
+    MILLRACE_TRY_ASSIGN(buffer, device->allocate(1000));
+    return {};
+  }
+
+  std::shared_ptr<HipDevice> device;
+  std::shared_ptr<Executable> executable;
+  std::shared_ptr<Buffer> buffer;
+};
+
 }  // namespace
+
+TEST_CASE("hip: no stream, event, module or memory is left when the host's memory runs out anywhere") {
+  const ExecutableImage image = scale_on(TargetSpec::parse("amdgpu:gfx1100").value());
+  for (const bool has_pools : {true, false}) {
+    Status status = Status::out_of_memory();
+    for (std::uint64_t num_before = 0; !status.ok(); ++num_before) {
+      CAPTURE(num_before);
+      const HipStandin standin({.devices = {{.has_memory_pools = has_pools}}});
+      const HipDeviceOptions options{.library = HipStandin::library(), .num_streams = 2};
+      Use use;
+      {
+        const FailingAllocation failing(num_before);
+        status = use.run(options, image);
+      }
+      CHECK((status.ok() || status.code() == StatusCode::kResourceExhausted));
+    }
+  }
+}
 
 TEST_CASE("hip: whoever signals or requests a stop without memory left is not told, and the work goes on") {
   const HipStandin standin;
