@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pinned memory of the host, the driver's and the application's.
+#include <atomic>
 #include <span>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -71,6 +73,23 @@ TEST_CASE("hip: memory that is pinned already is not pinned again, in whole or i
   }
   pin.reset();
   CHECK(device->pin_host(bytes).ok());
+}
+
+TEST_CASE("hip: memory may be pinned and unpinned while others upload it") {
+  constexpr std::size_t kWords = 1 << 15;  // so large that HIP is asked about it
+  const HipStandin standin({.seed = 3, .eagerness = hip_standin::Eagerness::kMixed});
+  const auto device = standin.open().value();
+  const Words to(*device, W(kWords));
+  W words(kWords, 5);
+  std::atomic<bool> is_done = false;
+  std::thread other([&] {
+    // Refused while an upload keeps the pin before.
+    while (!is_done) (void)device->pin_host(std::as_writable_bytes(std::span(words)));
+  });
+  for (int i = 0; i < 1000; ++i) CHECK(upload(*device, *to.buffer, std::as_bytes(std::span(words))).message() == "");
+  is_done = true;
+  other.join();
+  CHECK(to.read() == words);
 }
 
 }  // namespace millrace
