@@ -5,7 +5,7 @@ set(needs_llvm
   "jit/llvm/.*"
   "hal/isa/isa_device_test.cpp"
   "hal/hip/(conformance_rows|scenario).cpp"
-  "hal/hip/(calls|device_memory|every_call|failures|left_out|runtime|transfers|two_devices)_test.cpp"
+  "hal/hip/(calls|device_memory|every_call|failures|left_out|library|out_of_memory|pinned_memory|runtime|stop|transfers|two_devices)_test.cpp"
   "jit/(plan/listing|map/facts|map/turned_loads|algorithms/padded_cast)_test.cpp"
   "ops/(gather_error|gpu_code|gpu_witness|harness|hip_op_cases|isa_op_cases|op_cases|order_cases|thread_counts)_test.cpp"
   "graph/(binding|composite_(models|moves|pieces|values)|composites|coverage|dynamic|dynamic_errors|gpu_graph|gpu_witness|limits)_test.cpp"

@@ -191,6 +191,31 @@ TEST_CASE("programs and sessions share the constants that they have in common on
   CHECK(run_scaled(other, kSize) == expected);
 }
 
+TEST_CASE("a loop of runs on a HIP device's buffers moves nothing through the host, and allocates nothing") {
+  const HipStandin standin;
+  CompileOptions options = on_hip("");
+  options.on_device = standin.open().value();
+  Device& device = *options.on_device;
+  Session session = Session::create(ranked_sum(options)).value();
+  const F values = counting_down(40);
+  const auto x = to_device(device, values), y = to_device(device, F(40));
+  const Extents extents = extents_of(values);
+  const auto run = [&] {
+    return session.submit(std::array{bind(*x, extents)}, std::array{bind(*y, extents)}).value().wait();
+  };
+  for (int i = 0; i < 2; ++i) REQUIRE(run().message() == "");  // makes what the next ones use again
+  standin.control.clear_calls();
+  constexpr std::size_t kRuns = 5;
+  for (std::size_t i = 0; i < kRuns; ++i) REQUIRE(run().message() == "");
+  CHECK(standin.control.num_calls("hipModuleLaunchKernel") == 2 * kRuns);
+  CHECK(standin.control.num_calls("hipMemcpyAsync") == kRuns);  // the status words
+  for (const hip_standin::Call& call : standin.control.calls()) {
+    CHECK(call.entry.find("Malloc") == std::string_view::npos);
+    CHECK(call.entry.find("Create") == std::string_view::npos);
+  }
+  CHECK(from_device(device, *y) == sums_up_to(40));
+}
+
 /// What a child finds in the cache of its parent's directory.
 std::shared_ptr<const Context> shared_cache() {
   return make_default_context({.cache_directory = std::getenv("MILLRACE_TEST_DIRECTORY")});

@@ -15,7 +15,7 @@
 namespace millrace {
 
 struct HipDeviceOptions {
-  /// Path of a HIP runtime. Empty: the newest that the system has.
+  /// Path of a HIP runtime. Empty: the one that the process has open already, else the newest that the system has.
   std::string library = {};
   std::uint32_t ordinal = 0;
   /// When the device has ended nothing for so long, although it could run, it counts as lost. 0: never.

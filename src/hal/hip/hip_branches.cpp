@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/guard_allocations.h"
 #include "hal/hip/hip_issuer.h"
 
 namespace millrace::hip {
@@ -48,11 +47,8 @@ Status Issuer::fork(Job& job, std::span<const std::size_t> sides) {
 Status Issuer::join(Job& job, std::span<const std::size_t> sides) {
   Status first;
   for (const std::size_t side : sides) {
-    const auto try_join = [&] { return guard_allocations("submit", [&] { return join(job, side); }); };
-    Status status = try_join();
+    const Status status = insist(context_, "submit", [&] { return join(job, side); });
     if (first.ok()) first = status;
-    if (!status.ok()) status = try_join();
-    if (!status.ok()) lose_track(context_, status);
   }
   return first;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/guard_allocations.h"
 #include "hal/hip/hip_facts.h"
 #include "hal/hip/hip_runtime.h"
 #include "millrace/hal/hip_device.h"
@@ -74,6 +75,15 @@ class Context {
 /// Call it when nothing can tell any more when queued work ends. On a lost device none runs; another one is lost
 /// from then on, and keeps what the work may use.
 void lose_track(Context&, const Status& why);
+/// The status of a call whose failure would leave it open when queued work ends. It is made once more then, because one
+/// failure says nothing about the work.
+template <class Call>
+Status insist(Context& context, std::string_view where, Call&& call) {
+  const Status status = guard_allocations(where, call);
+  if (status.ok() || context.is_lost()) return status;
+  if (const Status again = guard_allocations(where, call); !again.ok()) lose_track(context, again);
+  return status;
+}
 
 /// Makes the device current to this thread, as HIP's calls need it, while it lives.
 class CurrentDevice {

@@ -45,6 +45,7 @@ class DrivenDevice final : public HipDevice {
 
   Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) override {
     return guard_allocations("buffer", [&]() -> Result<std::shared_ptr<Buffer>> {
+      MILLRACE_TRY(context_->lost());
       MILLRACE_TRY_ASSIGN(std::unique_ptr<DeviceBlock> block, DeviceBlock::allocate(memory_, size_bytes));
       return std::shared_ptr<Buffer>(std::make_shared<HipBuffer>(id(), std::move(block), size_bytes));
     });
@@ -58,6 +59,7 @@ class DrivenDevice final : public HipDevice {
   Result<std::shared_ptr<Buffer>> import_memory(void* address, std::size_t size_bytes,
                                                 Buffer::Deleter deleter) override {
     return guard_allocations("import", [&]() -> Result<std::shared_ptr<Buffer>> {
+      MILLRACE_TRY(context_->lost());
       if (reinterpret_cast<std::uintptr_t>(address) % Buffer::kAlignment != 0 ||
           (address == nullptr && size_bytes > 0)) {
         return invalid_argument(fmt::format("import: address {} on device '{}', expected a multiple of {}",
@@ -73,6 +75,7 @@ class DrivenDevice final : public HipDevice {
 
   Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial_value) override {
     return guard_allocations("semaphore", [&]() -> Result<std::shared_ptr<Semaphore>> {
+      MILLRACE_TRY(context_->lost());
       return std::shared_ptr<Semaphore>(
           std::make_shared<HipSemaphore>(context_, std::min(initial_value, Semaphore::kMaxValue)));
     });
@@ -90,6 +93,7 @@ class DrivenDevice final : public HipDevice {
     return guard_allocations("record", [&]() -> Result<std::shared_ptr<Recording>> {
       if (executable != nullptr && executable->device() != id()) return foreign_executable(*this);
       MILLRACE_TRY(check_record(list, executable.get()));
+      MILLRACE_TRY(context_->lost());
       MILLRACE_TRY(queue_->channels().events->reserve(EventPool::Kind::kOrder));
       MILLRACE_TRY_ASSIGN(std::shared_ptr<Recording> recording,
                           HipRecording::create(*this, {context_, memory_, queue_->channels().pinned}, list,
@@ -129,23 +133,22 @@ class DrivenDevice final : public HipDevice {
     const Channels& channels = queue_->channels();
     MILLRACE_TRY_ASSIGN(const std::shared_ptr<std::byte> block, channels.pinned->allocate(destination.size()));
     MILLRACE_TRY_ASSIGN(const SharedEvent end, channels.events->take(EventPool::Kind::kOrder));
+    Status recorded;
     {
       const std::lock_guard lock(read_mutex_);
       MILLRACE_TRY(memory_->order_after_allocations(read_stream_->get(), read_seen_allocations_));
       const Error error =
           hip.hipMemcpyAsync(block.get(), source, destination.size(), CopyKind::kDeviceToHost, read_stream_->get());
       MILLRACE_TRY(context_->check("read back", "hipMemcpyAsync", error));
-      Status recorded =
-          context_->check("read back", "hipEventRecord", hip.hipEventRecord(end.get(), read_stream_->get()));
-      if (!recorded.ok()) {
-        // The copy may still be on its way to the block.
-        MILLRACE_TRY(
-            context_->check("read back", "hipEventRecord", hip.hipEventRecord(end.get(), read_stream_->get())));
-        (void)wait_for_event(*context_, "read back", end.get(), time_limit_);
-        return recorded;
-      }
+      // From here on the copy is on its way to the block, which must not be used for anything else before it ends.
+      recorded = insist(*context_, "read back", [&] {
+        return context_->check("read back", "hipEventRecord", hip.hipEventRecord(end.get(), read_stream_->get()));
+      });
     }
-    MILLRACE_TRY(wait_for_event(*context_, "read back", end.get(), time_limit_));
+    MILLRACE_TRY(context_->lost());
+    MILLRACE_TRY(
+        insist(*context_, "read back", [&] { return wait_for_event(*context_, "read back", end.get(), time_limit_); }));
+    MILLRACE_TRY(recorded);
     std::memcpy(destination.data(), block.get(), destination.size());
     return {};
   }

@@ -9,6 +9,7 @@
 #include "base/guard_allocations.h"
 #include "hal/device_errors.h"
 #include "hal/device_options.h"
+#include "hal/hip/hip_facts.h"
 #include "millrace/hal/driver.h"
 #include "millrace/hal/hip_device.h"
 
@@ -55,14 +56,14 @@ Status add_option(const DeviceSpec& spec, const DeviceSpec::Option& option, HipD
   return {};
 }
 
-/// The ordinal of the first device of the architecture.
+/// The ordinal of the first device of the architecture, which may be given with its settings, as the device lists it.
 Result<std::uint32_t> find_architecture(const std::string& library, const std::string& architecture) {
-  MILLRACE_TRY_ASSIGN(const std::vector<DeviceInfo> devices, enumerate_hip_devices(library));
+  MILLRACE_TRY_ASSIGN(const std::shared_ptr<const hip::Runtime> runtime, hip::Runtime::open(library));
   std::vector<std::string> found;
-  for (std::uint32_t i = 0; i < devices.size(); ++i) {
-    const std::string& gfx = devices[i].targets.front().gfx;
-    if (gfx == architecture) return i;
-    found.push_back(fmt::format("{} ({})", devices[i].name, gfx));
+  for (int i = 0; i < runtime->num_devices(); ++i) {
+    MILLRACE_TRY_ASSIGN(const hip::DeviceFacts facts, hip::find_facts(*runtime, i));
+    if (architecture == facts.gfx() || architecture == facts.architecture) return static_cast<std::uint32_t>(i);
+    found.push_back(fmt::format("hip:{} ({})", i, facts.architecture));
   }
   return not_found(
       fmt::format("no device is a {}, there are {}; take one of them", architecture, fmt::join(found, ", ")));

@@ -31,6 +31,8 @@ constexpr Meaning kMeanings[] = {
     {Error::kSharedObjectInitFailed, StatusCode::kInvalidArgument, false,
      "the code object is damaged, or the runtime is too old for it: compile again, or install a newer HIP runtime"},
     {Error::kNotFound, StatusCode::kNotFound, false, "give the code object that the kernel was linked into"},
+    {Error::kHostMemoryAlreadyRegistered, StatusCode::kFailedPrecondition, false,
+     "some of it is pinned already: keep that pin, or drop it and let the work that uses it end"},
     {Error::kInvalidDevice, StatusCode::kNotFound, false, "list the devices with millrace devices"},
     {Error::kNoDevice, StatusCode::kUnavailable, false, "check that the kernel driver amdgpu is loaded"},
     {Error::kInsufficientDriver, StatusCode::kUnavailable, false,

@@ -8,15 +8,17 @@
 namespace millrace::hip {
 
 Result<std::shared_ptr<OwnedStream>> OwnedStream::create(std::shared_ptr<Context> context) {
+  auto owner = std::make_shared<OwnedStream>(context, nullptr, true);  // first, so that nothing leaks without memory
   Stream stream = nullptr;
   // Non-blocking: else it would wait for the null stream, which other code in the process may use.
   const Error error = context->hip().hipStreamCreateWithFlags(&stream, kStreamNonBlocking);
   MILLRACE_TRY(context->check("device '" + context->name() + "'", "hipStreamCreateWithFlags", error));
-  return std::make_shared<OwnedStream>(std::move(context), stream, true);
+  owner->stream_ = stream;
+  return owner;
 }
 
 OwnedStream::~OwnedStream() {
-  if (is_ours_) context_->release([&] { return context_->hip().hipStreamDestroy(stream_); });
+  if (is_ours_ && stream_ != nullptr) context_->release([&] { return context_->hip().hipStreamDestroy(stream_); });
 }
 
 EventPool::~EventPool() {
@@ -96,14 +98,16 @@ Status wait_for_event(Context& context, std::string_view where, Event event, std
 
 Result<std::shared_ptr<LoadedModule>> LoadedModule::load(std::shared_ptr<Context> context, std::string_view where,
                                                          SharedBytes code) {
+  auto owner = std::make_shared<LoadedModule>(context, nullptr, std::move(code));  // first, as a stream's
   Module module = nullptr;
-  const Error error = context->hip().hipModuleLoadData(&module, code.data());
+  const Error error = context->hip().hipModuleLoadData(&module, owner->code_.data());
   MILLRACE_TRY(context->check(where, "hipModuleLoadData", error));
-  return std::make_shared<LoadedModule>(std::move(context), module, std::move(code));
+  owner->module_ = module;
+  return owner;
 }
 
 LoadedModule::~LoadedModule() {
-  context_->release([&] { return context_->hip().hipModuleUnload(module_); });
+  if (module_ != nullptr) context_->release([&] { return context_->hip().hipModuleUnload(module_); });
 }
 
 }  // namespace millrace::hip

@@ -108,7 +108,7 @@ bool Issuer::advance(Job& job) {
   const std::vector<Step>& steps = job.recording->steps();
   while (job.status.ok() && job.next_step < steps.size()) {
     if (job.stop.stop_requested()) {
-      job.status = stopped_on_request("submit");
+      job.status = guard_allocations("submit", [] { return stopped_on_request("submit"); });
       break;
     }
     std::size_t end_step = job.next_step;
@@ -182,10 +182,10 @@ void Issuer::end(Job& job) {
   const Stream stream = lane_stream(job.lane);
   const std::uint32_t num_launches = job.recording->num_launches();
   if (job.status.ok() && num_launches > 0) {
+    const Error error = hip().hipMemcpyAsync(job.run->read_back.get(), job.run->status->address(),
+                                             num_launches * sizeof(std::uint32_t), CopyKind::kDeviceToHost, stream);
     job.status =
-        context_.check("submit: status words", "hipMemcpyAsync",
-                       hip().hipMemcpyAsync(job.run->read_back.get(), job.run->status->address(),
-                                            num_launches * sizeof(std::uint32_t), CopyKind::kDeviceToHost, stream));
+        guard_allocations("submit", [&] { return context_.check("submit: status words", "hipMemcpyAsync", error); });
   }
   for (int attempt = 0; attempt < 2; ++attempt) {
     const Error error = hip().hipEventRecord(job.end.get(), stream);

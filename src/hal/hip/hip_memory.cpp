@@ -10,12 +10,13 @@ namespace millrace::hip {
 namespace {
 
 constexpr std::size_t kSmallestClass = 512;
+constexpr std::size_t kMostLost = std::size_t{2} << 20;
 constexpr std::chrono::seconds kFreeLimit{1};
 
-/// Eight classes between powers of two: at most an eighth is lost.
+/// Eight classes between powers of two, and more where they are large: at most an eighth is lost, and 2 MiB.
 std::size_t size_class_of(std::size_t size_bytes) {
   if (size_bytes <= kSmallestClass) return kSmallestClass;
-  const std::size_t step = std::max<std::size_t>(std::bit_floor(size_bytes - 1) / 8, kSmallestClass);
+  const std::size_t step = std::clamp(std::bit_floor(size_bytes - 1) / 8, kSmallestClass, kMostLost);
   return size_bytes > SIZE_MAX - step ? size_bytes : (size_bytes + step - 1) / step * step;
 }
 
@@ -155,8 +156,10 @@ Status DeviceMemory::order_after_allocations(Stream stream, std::uint64_t& seen)
 
 Result<std::unique_ptr<DeviceBlock>> DeviceBlock::allocate(std::shared_ptr<DeviceMemory> memory,
                                                            std::size_t size_bytes) {
-  MILLRACE_TRY_ASSIGN(void* address, memory->allocate(size_bytes));
-  return std::make_unique<DeviceBlock>(std::move(memory), address, size_bytes);
+  auto block =
+      std::make_unique<DeviceBlock>(memory, nullptr, size_bytes);  // first, so that nothing leaks without memory
+  MILLRACE_TRY_ASSIGN(block->address_, memory->allocate(size_bytes));
+  return block;
 }
 
 PinnedMemory::~PinnedMemory() {

@@ -2,54 +2,79 @@
 #include "hal/hip/hip_pins.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
+
+#include "hal/hip/hip_recording.h"
 
 namespace millrace::hip {
 
 Result<std::shared_ptr<void>> PinnedRanges::pin(std::span<std::byte> memory) {
   const CurrentDevice current(*context_);
   MILLRACE_TRY(current.status());
-  // Known from when its owner is: the owner itself comes first, so that whatever fails from here on unpins.
+  const RangeRef range = add(memory);
   const Error error = context_->hip().hipHostRegister(memory.data(), memory.size(), kHostRegisterDefault);
-  MILLRACE_TRY(context_->check(fmt::format("pin: {} bytes of host memory", memory.size()), "hipHostRegister", error));
-  const std::shared_ptr<void> owner(
-      memory.data(), [pins = shared_from_this()](void* data) { pins->unpin(static_cast<std::byte*>(data)); });
+  if (error != Error::kSuccess) {
+    remove(range);
+    return context_->check(fmt::format("pin: {} bytes of host memory", memory.size()), "hipHostRegister", error);
+  }
+  // If there is no memory for the owner, it unpins.
+  const std::shared_ptr<void> owner(memory.data(), [pins = shared_from_this(), range](void* data) {
+    // It may block, and others are to go on meanwhile.
+    pins->context_->release_host([&] { return pins->context_->hip().hipHostUnregister(data); });
+    pins->remove(range);
+  });
   const std::lock_guard lock(mutex_);
-  ranges_.push_back({memory, owner});
+  range->owner = owner;
   return owner;
 }
 
-void PinnedRanges::unpin(std::byte* data) {
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(ranges_, [&](const Range& range) { return range.memory.data() == data; });
-  }
-  // It may block, and others are to go on meanwhile.
-  context_->release_host([&] { return context_->hip().hipHostUnregister(data); });
+PinnedRanges::RangeRef PinnedRanges::add(std::span<std::byte> memory) {
+  const std::lock_guard lock(mutex_);
+  ranges_.push_back({memory, {}});
+  ++num_pins_;
+  return std::prev(ranges_.end());
+}
+
+void PinnedRanges::remove(RangeRef range) {
+  const std::lock_guard lock(mutex_);
+  ranges_.erase(range);
 }
 
 std::shared_ptr<void> PinnedRanges::find(std::span<const std::byte> memory) {
   const std::lock_guard lock(mutex_);
   for (const Range& range : ranges_) {
     const std::byte* const end = range.memory.data() + range.memory.size();
-    if (memory.data() >= range.memory.data() && memory.data() + memory.size() <= end) return range.owner.lock();
+    if (memory.data() < range.memory.data() || memory.data() + memory.size() > end) continue;
+    if (std::shared_ptr<void> owner = range.owner.lock()) return owner;
   }
   return nullptr;
 }
 
-bool PinnedRanges::is_pinned_elsewhere(std::span<const std::byte> memory) const {
-  const std::byte* const data = memory.data();
-  const std::size_t size_bytes = memory.size();
-  if (size_bytes < kWorthAsking) return false;
+bool PinnedRanges::is_pinned_elsewhere(std::span<const std::byte> memory) {
+  if (memory.size() < kWorthAsking) return false;
+  // What HIP says may be about a pin of ours that came and went meanwhile.
+  const std::optional<std::uint64_t> before = num_pins_elsewhere(memory);
+  return before && is_known_to_hip(memory) && num_pins_elsewhere(memory) == before;
+}
+
+std::optional<std::uint64_t> PinnedRanges::num_pins_elsewhere(std::span<const std::byte> memory) {
+  const std::lock_guard lock(mutex_);
+  const auto has_some = [&](const Range& range) { return overlap(range.memory, memory); };
+  if (std::ranges::any_of(ranges_, has_some)) return std::nullopt;
+  return num_pins_;
+}
+
+bool PinnedRanges::is_known_to_hip(std::span<const std::byte> memory) const {
   const auto ask = [&](const std::byte* address, PointerAttributes& attributes) {
     return context_->hip().hipPointerGetAttributes(&attributes, address) == Error::kSuccess &&
            attributes.host_pointer != nullptr && attributes.device_pointer != nullptr;
   };
   PointerAttributes first{}, last{};
-  if (!ask(data, first) || !ask(data + size_bytes - 1, last)) return false;
+  if (!ask(memory.data(), first) || !ask(&memory.back(), last)) return false;
   return static_cast<std::byte*>(last.device_pointer) - static_cast<std::byte*>(first.device_pointer) ==
-         static_cast<std::ptrdiff_t>(size_bytes - 1);
+         &memory.back() - memory.data();
 }
 
 }  // namespace millrace::hip

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
-#include <vector>
 
 #include "hal/hip/hip_context.h"
 
@@ -21,22 +23,29 @@ class PinnedRanges : public std::enable_shared_from_this<PinnedRanges> {
   std::shared_ptr<void> find(std::span<const std::byte> memory);
   /// Whether the application seems to have pinned all of it. HIP knows addresses, not ranges: there may be a hole
   /// between two pinned pieces.
-  bool is_pinned_elsewhere(std::span<const std::byte> memory) const;
+  bool is_pinned_elsewhere(std::span<const std::byte> memory);
 
  private:
   /// Asking HIP costs about what staging so many bytes does.
   static constexpr std::size_t kWorthAsking = std::size_t{64} << 10;
 
+  /// Known from before HIP knows it until HIP has forgotten it, so that it is never taken for the application's.
   struct Range {
     std::span<std::byte> memory;
-    std::weak_ptr<void> owner;
+    std::weak_ptr<void> owner;  // gone, or not there yet: the memory may be pinned, and does not stay so
   };
+  using RangeRef = std::list<Range>::iterator;
 
-  void unpin(std::byte* data);
+  RangeRef add(std::span<std::byte> memory);
+  void remove(RangeRef);
+  /// How many pins there were so far; none if one that there is has some of the memory.
+  std::optional<std::uint64_t> num_pins_elsewhere(std::span<const std::byte> memory);
+  bool is_known_to_hip(std::span<const std::byte> memory) const;
 
   std::shared_ptr<Context> context_;
   std::mutex mutex_;
-  std::vector<Range> ranges_;
+  std::list<Range> ranges_;
+  std::uint64_t num_pins_ = 0;
 };
 
 }  // namespace millrace::hip

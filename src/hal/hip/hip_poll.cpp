@@ -2,6 +2,7 @@
 // The thread of a device: it finds out what has ended, and tells the semaphores.
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -37,9 +38,13 @@ void Queue::close() {
   }
 }
 
-void Queue::wake(SharedJob nudged) {
+void Queue::wake(SharedJob nudged) noexcept {
   const std::lock_guard lock(mutex_);
-  if (nudged != nullptr) nudged_.push_back(std::move(nudged));
+  try {
+    if (nudged != nullptr) nudged_.push_back(std::move(nudged));
+  } catch (const std::bad_alloc&) {
+    tries_all_ = true;
+  }
   has_news_ = true;
   changed_.notify_one();
 }
@@ -56,7 +61,10 @@ void Queue::run() {
         rest();
       }
     } catch (const std::bad_alloc&) {
-      tries_all_ = true;  // whoever was nudged may be forgotten
+      {
+        const std::lock_guard lock(mutex_);
+        tries_all_ = true;
+      }
       std::this_thread::sleep_for(kPause);
     }
   }
@@ -87,22 +95,22 @@ void Queue::rest() {
 /// Tries those that waited for something which has happened.
 bool Queue::start_waiting() {
   std::vector<SharedJob> candidates;
+  bool tries_all = context_.is_lost();
   {
     const std::lock_guard lock(mutex_);
     candidates.swap(nudged_);
+    tries_all |= std::exchange(tries_all_, false);
   }
   std::vector<Refused> refused;
   {
     const std::lock_guard lock(order_);
-    const bool tries_all = tries_all_ || context_.is_lost();
     if (has_ended_some_ || tries_all) {
       candidates.insert(candidates.end(), waiting_for_memory_.begin(), waiting_for_memory_.end());
-      waiting_for_memory_.clear();
     }
     if (tries_all) {
       for (const auto& [key, job] : waiting_) candidates.push_back(job);
     }
-    has_ended_some_ = tries_all_ = false;
+    has_ended_some_ = false;
     if (candidates.empty()) return false;
     start_all(std::move(candidates), refused);
   }

@@ -66,6 +66,7 @@ void Queue::start_all(std::vector<SharedJob> candidates, std::vector<Refused>& r
     });
     if (status.ok() || job->is_started) continue;
     job->is_started = true;
+    forget_wait(job);  // where memory ran out when it was to wait
     refused.push_back({job, std::move(status)});
   }
 }
@@ -90,6 +91,7 @@ Status Queue::try_start(const SharedJob& job, std::vector<SharedJob>& candidates
   }
   if (job->recording->has_transfers() && touches_what_is_downloaded(*job)) {
     waiting_for_memory_.push_back(job);
+    watch_stop(job);
     return {};
   }
   {
@@ -134,20 +136,29 @@ void Queue::wait_for(const SharedJob& job, const Timepoint& wait) {
   job->key = {wait.semaphore.get(), wait.value};
   waiting_.emplace(job->key, job);
   job->is_waiting = true;
+  watch_stop(job);
   if (job->is_watched) return;
   job->is_watched = true;
-  const auto wake_queue = [queue = weak_from_this(), weak_job = std::weak_ptr<Job>(job)] {
+  for (const Timepoint& each : job->wait) {
+    each.semaphore->on_reached(each.value, [nudge = nudge_for(job)](const Status&) { nudge(); });
+  }
+}
+
+void Queue::watch_stop(const SharedJob& job) {
+  if (job->stop.stop_possible() && !job->on_stop) job->on_stop.emplace(job->stop, nudge_for(job));
+}
+
+/// Tells the queue to try the job again, if both are still there. It may be called while `order_` is held.
+std::function<void()> Queue::nudge_for(const SharedJob& job) {
+  return [queue = weak_from_this(), weak_job = std::weak_ptr<Job>(job)] {
     const auto alive = queue.lock();
     SharedJob nudged = weak_job.lock();
     if (alive != nullptr && nudged != nullptr) alive->wake(std::move(nudged));
   };
-  if (job->stop.stop_possible()) job->on_stop.emplace(job->stop, wake_queue);
-  for (const Timepoint& each : job->wait) {
-    each.semaphore->on_reached(each.value, [wake_queue](const Status&) { wake_queue(); });
-  }
 }
 
 void Queue::forget_wait(const SharedJob& job) {
+  std::erase(waiting_for_memory_, job);
   if (!job->is_waiting) return;
   job->is_waiting = false;
   const auto [first, last] = waiting_.equal_range(job->key);

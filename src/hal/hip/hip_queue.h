@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,12 +47,15 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void start_all(std::vector<SharedJob> candidates, std::vector<Refused>&);
   Status try_start(const SharedJob&, std::vector<SharedJob>& candidates);
   void wait_for(const SharedJob&, const Timepoint&);
+  void watch_stop(const SharedJob&);
+  std::function<void()> nudge_for(const SharedJob&);
   void forget_wait(const SharedJob&);
   bool touches_what_is_downloaded(const Job&);
   std::size_t choose_lane(std::span<const PendingPoint> waits);
   void hand_over(const SharedJob&, std::vector<SharedJob>& candidates);
 
-  void wake(SharedJob nudged = {});
+  /// Throws nothing: whoever signals or requests a stop may not be told of an exception.
+  void wake(SharedJob nudged = {}) noexcept;
   static void settle_all(const std::vector<Refused>&);
 
   // On the device's thread:
@@ -88,12 +92,12 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::condition_variable changed_;
   std::vector<SharedJob> on_their_way_;  // in the order of their starts
   std::vector<SharedJob> nudged_;        // a wait of theirs was settled
+  bool tries_all_ = false;               // memory ran out, and some that were nudged may be forgotten
   bool has_news_ = false;
   bool is_closing_ = false;
 
   // That thread's own:
   bool has_ended_some_ = false;
-  bool tries_all_ = false;  // memory ran out
   std::uint32_t num_idle_turns_ = 0;
   std::vector<SharedJob> watched_;
   Clock::time_point lost_since_ = {};

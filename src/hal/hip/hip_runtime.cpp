@@ -34,10 +34,25 @@ std::vector<std::string_view> find_all(void* library, EntryPoints& entries) {
   return missing;
 }
 
+/// Null, and the reason, if it cannot be opened.
 void* open_library(const char* name, std::string& reason) {
   void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) reason = dlerror();
   return library;
+}
+
+/// One that the process has open already: memory and streams of the application are unknown to another one. Else the
+/// newest that can be opened. Null, and the reasons, if there is none.
+void* open_any_library(std::string& name, std::vector<std::string>& reasons) {
+  for (const char* each : kLibraries) {
+    name = each;
+    if (void* library = dlopen(each, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) return library;
+  }
+  for (const char* each : kLibraries) {
+    name = each;
+    if (void* library = open_library(each, reasons.emplace_back())) return library;
+  }
+  return nullptr;
 }
 
 /// HIP_VERSION: 60342131 is 6.3.42131.
@@ -74,23 +89,21 @@ Result<std::shared_ptr<const Runtime>> Runtime::open(std::string_view path) {
   const auto runtime = std::make_shared<Runtime>();
   runtime->library_ = path;
   void* library = nullptr;
-  std::string reason;
   if (!path.empty()) {
+    std::string reason;
     library = open_library(runtime->library_.c_str(), reason);
     if (library == nullptr) {
       return unavailable(fmt::format("hip: {} cannot be opened ({}); give the path of a HIP runtime", path, reason));
     }
-  }
-  for (const char* name : kLibraries) {
-    if (library != nullptr) break;
-    library = open_library(name, reason);
-    runtime->library_ = name;
-  }
-  if (library == nullptr) {
-    return unavailable(
-        fmt::format("hip: none of {} can be opened ({}); install AMD's HIP runtime (package libamdhip64-5 of Debian "
-                    "and Ubuntu, hip-runtime-amd of ROCm), or give its path as in hip:library=PATH",
-                    fmt::join(kLibraries, ", "), reason));
+  } else {
+    std::vector<std::string> reasons;
+    library = open_any_library(runtime->library_, reasons);
+    if (library == nullptr) {
+      return unavailable(
+          fmt::format("hip: none of {} can be opened ({}); install AMD's HIP runtime (package libamdhip64-5 of Debian "
+                      "and Ubuntu, hip-runtime-amd of ROCm), or give its path as in hip:library=PATH",
+                      fmt::join(kLibraries, ", "), fmt::join(reasons, "; ")));
+    }
   }
   Libraries& libraries = opened_libraries();
   const std::lock_guard lock(libraries.mutex);

@@ -21,7 +21,7 @@ struct EntryPoints {
 /// An opened HIP library. It stays in the process for good: its threads could not survive its end.
 class Runtime : public EntryPoints {
  public:
-  /// `library` is a path, or empty: the newest version of the library that the system has. Whoever opens the same one
+  /// `library` is a path, or empty: see HipDeviceOptions::library. Whoever opens the same one
   /// meanwhile shares it. Fails with kUnavailable when there is none, when it lacks a required entry point, and when it
   /// has no device.
   static Result<std::shared_ptr<const Runtime>> open(std::string_view library);

@@ -74,7 +74,8 @@ void InlineQueue::defer(const InlineRecording& recording, const Submission& subm
   if (submission.stop.stop_possible()) {
     deferred->on_stop.emplace(submission.stop, [weak = std::weak_ptr(deferred)] {
       const std::shared_ptr<Deferred> alive = weak.lock();
-      if (alive != nullptr && !alive->is_taken.exchange(true)) alive->end(stopped_on_request("submit"));
+      if (alive == nullptr || alive->is_taken.exchange(true)) return;
+      alive->end(guard_allocations("submit", [] { return stopped_on_request("submit"); }));
     });
   }
   try {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Submissions that are asked to stop, on every device.
+#include <chrono>
 #include <stop_token>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -74,6 +76,27 @@ TEST_CASE("device: a submission that is never asked to stop, or too late, is as 
     stop.request_stop();
     CHECK(done->query().value() == 2);
     CHECK(words.read() == W{155});
+  });
+}
+
+TEST_CASE("device: a submission that is asked to stop while it begins ends in one way or the other") {
+  on_every_device([](TestedDevice& device) {
+    const Words words(device.raw(), {1});
+    const Replay five = set_word(device.raw(), 5);
+    std::size_t num_others = 0;
+    for (int i = 0; i < 50; ++i) {
+      const auto gate = timeline(device.raw()), done = timeline(device.raw());
+      std::stop_source stop;
+      REQUIRE(submit(five, words.binding(), {gate, 1}, {done, 1}, stop.get_token()).ok());
+      std::thread stopper([&] { stop.request_stop(); });
+      (void)gate->signal(1);
+      const Status status = done->wait(1, std::chrono::seconds(10));
+      stopper.join();
+      num_others += status.ok() || status.code() == StatusCode::kCancelled ? 0 : 1;
+    }
+    CHECK(num_others == 0);
+    REQUIRE(wait_for(five, {words.binding()}).ok());
+    CHECK(words.read() == W{5});
   });
 }
 

@@ -23,6 +23,15 @@ TEST_CASE("hip: memory that runs out is told with what was asked for and what is
   }
 }
 
+TEST_CASE("hip: an allocation of nearly all that is free does not fail because it is rounded up") {
+  constexpr std::size_t kMiB = 1 << 20;
+  for (const bool has_pools : {true, false}) {
+    HipStandin standin({.devices = {{.memory_bytes = 39 * kMiB, .has_memory_pools = has_pools}}});
+    const auto device = standin.open().value();
+    CHECK(device->allocate(37 * kMiB).status().message() == "");
+  }
+}
+
 TEST_CASE("hip: memory that is kept for later is given back before an allocation fails") {
   HipStandin standin({.devices = {{.memory_bytes = 1 << 20, .has_memory_pools = false}}});
   const auto device = standin.open().value();

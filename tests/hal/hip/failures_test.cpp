@@ -102,7 +102,11 @@ TEST_CASE("hip: a lost device fails what is on its way and every later call with
   CHECK(status.message().starts_with("device 'hip:0' is lost: "));
   CHECK(status.message().find("hipErrorLaunchFailure") != std::string::npos);
   CHECK(done->wait(1).message() == status.message());
-  CHECK(device->allocate(64).status().message() == status.message());
+  for (const std::size_t size : {0u, 64u}) CHECK(device->allocate(size).status().message() == status.message());
+  CHECK(device->record(ListBuilder().list, nullptr).status().message() == status.message());
+  CHECK(device->create_semaphore().status().message() == status.message());
+  CHECK(device->import_memory(nullptr, 0).status().message() == status.message());
+  CHECK(device->pin_host({}).status().message() == status.message());
   W back(1);
   CHECK(device->read_back(*words.buffer, 0, std::as_writable_bytes(std::span(back))).message() == status.message());
   CHECK(one.submit({words.binding()}).message() == status.message());

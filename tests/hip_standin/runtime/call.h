@@ -54,6 +54,7 @@ hip::Error call(Entry entry, Body body) {
   Call call{.entry = name_of(entry), .thread = state.journal.thread_number()};
   const std::optional<hip::Error> failure = state.journal.next_failure(entry);
   call.is_injected = failure.has_value();
+  state.journal.make_room();  // a call that has come about is written down, also when memory runs out
   if (!failure || is_release(entry)) call.result = body(state, call);
   if (failure) call.result = *failure;
   if (failure == hip::Error::kLaunchFailure && !state.devices.empty()) lose(state, state.current_device());

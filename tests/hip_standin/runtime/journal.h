@@ -15,6 +15,10 @@ namespace millrace::hip_standin {
 class Journal {
  public:
   void add(const Call& call);
+  /// So that the next add() throws nothing.
+  void make_room() {
+    if (calls_.size() == calls_.capacity()) calls_.reserve(2 * calls_.size() + 16);
+  }
   std::uint64_t num_calls(std::string_view entry) const;
   const std::vector<Call>& calls() const { return calls_; }
   void clear_calls();
