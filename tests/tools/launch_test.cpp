@@ -7,6 +7,7 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -156,7 +157,7 @@ TEST_CASE("an object for a GPU is launched elsewhere by what explain says of it"
   for (std::size_t i = 0; i < kSize; ++i) x[i] = static_cast<std::int32_t>(i * 7919 % 4001) - 2000;
   std::vector<std::int64_t> order(kSize);
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::int64_t i) { return x[static_cast<std::size_t>(i)]; });
+  std::ranges::sort(order, {}, [&](std::int64_t i) { return std::pair(x[static_cast<std::size_t>(i)], i); });
   std::vector<std::int32_t> sorted = x, negated;
   std::ranges::sort(sorted);
   for (const std::int32_t each : sorted) negated.push_back(-each);

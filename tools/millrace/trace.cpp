@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -59,7 +60,8 @@ void add_file_events(Json& events, const TraceTimes& times) {
 void add_kernel_events(Json& events, const CompileReport& report, nanoseconds code_begin) {
   std::vector<const KernelReport*> kernels;
   for (const KernelReport& kernel : report.kernel_reports) kernels.push_back(&kernel);
-  std::ranges::stable_sort(kernels, {}, &KernelReport::begin);
+  // The place decides last: clang 19 does not compile GCC 12's ranges::stable_sort.
+  std::ranges::sort(kernels, {}, [](const KernelReport* kernel) { return std::pair(kernel->begin, kernel); });
   std::vector<nanoseconds> row_ends = {nanoseconds{}};
   for (const KernelReport* kernel : kernels) {
     std::size_t row = 0;
