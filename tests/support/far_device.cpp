@@ -184,7 +184,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
     std::unique_lock lock(mutex_);
     for (;;) {
       const std::uint64_t seen = num_wakes_;
-      const std::unique_ptr<Job> job = take();
+      std::unique_ptr<Job> job = take();
       if (job == nullptr) {
         if (is_stopping_) return;
         changed_.wait(lock, [&] { return num_wakes_ != seen; });
@@ -194,6 +194,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
       lock.unlock();
       std::this_thread::sleep_for(delay);
       (void)settle(job->signal, guard_allocations("submit", [&] { return job->run(*inner_); }));
+      job.reset();  // without the lock, which a request to stop it may be waiting for
       lock.lock();
     }
   }
