@@ -82,7 +82,7 @@ template <class T>
 constexpr auto kCeil = [](T x) { return canonical(std::ceil(x), x); };
 template <class T>
 constexpr auto kFloor = [](T x) { return canonical(std::floor(x), x); };
-/// As IEEE 754 and LLVM have it. The manuals' formula, floor(x + 0.5) and a correction, loses the sign of zero.
+/// Rounds as IEEE 754 and LLVM do. The manuals' formula, floor(x + 0.5) and a correction, loses the sign of zero.
 template <class T>
 constexpr auto kRoundToEven = [](T x) { return canonical(std::nearbyint(x), x); };
 
