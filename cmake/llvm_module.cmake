@@ -25,6 +25,7 @@ if(MILLRACE_LLVM)
                       -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/llvm_module.map)
   set_target_properties(millrace_llvm PROPERTIES CXX_EXTENSIONS OFF LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
                                                  LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/llvm_module.map)
+  millrace_precompile_library(millrace_llvm <llvm/IR/IRBuilder.h> <llvm/IR/Module.h>)
   add_dependencies(millrace millrace_llvm)  # whoever builds the library can use it
 endif()
 set_source_files_properties(src/jit/llvm_client/open_module.cpp PROPERTIES COMPILE_DEFINITIONS
@@ -52,4 +53,10 @@ function(millrace_link_module)
   if(TARGET millrace_llvm)
     file(CREATE_LINK ${PROJECT_BINARY_DIR}/libmillrace_llvm.so ${CMAKE_CURRENT_BINARY_DIR}/libmillrace_llvm.so SYMBOLIC)
   endif()
+endfunction()
+
+# Links objects of the module into a program that tests them: millrace_use_llvm_objects(<target> <source>...).
+function(millrace_use_llvm_objects target)
+  list(JOIN ARGN "|" names)
+  target_sources(${target} PRIVATE "$<FILTER:$<TARGET_OBJECTS:millrace_llvm>,INCLUDE,/src/jit/llvm/(${names})[.]cpp>")
 endfunction()

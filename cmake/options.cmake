@@ -5,6 +5,7 @@ option(MILLRACE_TESTS "build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(MILLRACE_BENCH "build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(MILLRACE_FUZZ "build the fuzzers (clang)" OFF)
 option(MILLRACE_TOOLS "build the examples and tools" ${PROJECT_IS_TOP_LEVEL})
+option(MILLRACE_PRECOMPILE "precompile headers for the library too; hides a missing #include" OFF)
 option(MILLRACE_INSTALL "install the library with this build" ${PROJECT_IS_TOP_LEVEL})
 set(MILLRACE_SANITIZE "" CACHE STRING "comma-separated sanitizers, such as address,undefined")
 
@@ -14,7 +15,7 @@ endif()
 
 find_program(MILLRACE_CCACHE ccache)
 if(MILLRACE_CCACHE AND PROJECT_IS_TOP_LEVEL)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${MILLRACE_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_CURRENT_LIST_DIR}/cached_compiler.sh)
 endif()
 
 add_library(millrace_flags INTERFACE)
@@ -30,3 +31,19 @@ if(MILLRACE_SANITIZE)
   add_compile_options($<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function,vptr,null,object-size>)
   add_link_options(-fsanitize=${MILLRACE_SANITIZE})
 endif()
+
+# Precompiles what most sources of a target include, and the headers that follow its name.
+function(millrace_precompile target)
+  target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <bit> <cmath> <cstdint> <cstring> <functional>
+                            <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view>
+                            <utility> <variant> <vector> <fmt/format.h> ${ARGN})
+  # So that an object of the compiler cache fits a header that was compiled again.
+  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+endfunction()
+
+# The same for what is installed, whose release builds must show an #include that is missing.
+function(millrace_precompile_library target)
+  if(MILLRACE_PRECOMPILE)
+    millrace_precompile(${target} ${ARGN})
+  endif()
+endfunction()
