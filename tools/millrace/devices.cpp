@@ -39,6 +39,10 @@ std::string enumerated_text(const Context& context, std::string_view name) {
   if (!devices.ok()) return line("", devices.status().message());
   std::string text;
   for (const DeviceInfo& device : *devices) {
+    if (!device.problem.empty()) {
+      text += line("", fmt::format("{}: {}", device.name, device.problem));
+      continue;
+    }
     const std::string memory =
         device.memory_bytes == 0
             ? ""

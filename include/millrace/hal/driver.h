@@ -22,12 +22,13 @@ struct DeviceInfo {
   std::string name = {};                 // the spec that opens it: "cpu", "hip:1"
   std::string description = {};          // for people
   std::uint64_t memory_bytes = 0;        // that buffers can have; 0: not known
-  std::vector<TargetSpec> targets = {};  // whose code it runs, best first; never empty
+  std::vector<TargetSpec> targets = {};  // whose code it runs, best first; empty only where there is a problem
   bool addresses_host_memory = true;     // else caller memory is staged
   bool finishes_inline = true;           // submit() returns when the work is done, unless it waits for something
   /// Whether what stands behind a failing dispatch, in its list or waiting for its submission, is left out. Else it may
   /// run on what the dispatch left, and its submission fails all the same.
   bool stops_at_failures = true;
+  std::string problem = {};  // why nothing is known of it but its name, and it cannot be opened
   friend bool operator==(const DeviceInfo&, const DeviceInfo&) = default;
 };
 

@@ -25,8 +25,7 @@ class Context {
   const Runtime& hip() const { return *runtime_; }
   const DeviceFacts& facts() const { return facts_; }
   DeviceId id() const { return id_; }
-  /// "hip:0"
-  std::string name() const { return "hip:" + std::to_string(facts_.ordinal); }
+  std::string name() const { return device_name(facts_.ordinal); }
 
   /// Ok, or why the device is lost.
   Status lost() const;

@@ -211,8 +211,10 @@ Result<std::vector<DeviceInfo>> enumerate_hip_devices(std::string_view library) 
     MILLRACE_TRY_ASSIGN(const std::shared_ptr<const hip::Runtime> runtime, hip::Runtime::open(library));
     std::vector<DeviceInfo> devices;
     for (int ordinal = 0; ordinal < runtime->num_devices(); ++ordinal) {
-      MILLRACE_TRY_ASSIGN(const hip::DeviceFacts facts, hip::find_facts(*runtime, ordinal));
-      devices.push_back(facts.info(*runtime));
+      const Result<hip::DeviceFacts> facts = hip::find_facts(*runtime, ordinal);
+      devices.push_back(facts.ok()
+                            ? facts->info(*runtime)
+                            : DeviceInfo{.name = hip::device_name(ordinal), .problem = facts.status().message()});
     }
     return devices;
   });

@@ -61,9 +61,12 @@ Result<std::uint32_t> find_architecture(const std::string& library, const std::s
   MILLRACE_TRY_ASSIGN(const std::shared_ptr<const hip::Runtime> runtime, hip::Runtime::open(library));
   std::vector<std::string> found;
   for (int i = 0; i < runtime->num_devices(); ++i) {
-    MILLRACE_TRY_ASSIGN(const hip::DeviceFacts facts, hip::find_facts(*runtime, i));
-    if (architecture == facts.gfx() || architecture == facts.architecture) return static_cast<std::uint32_t>(i);
-    found.push_back(fmt::format("hip:{} ({})", i, facts.architecture));
+    const Result<hip::DeviceFacts> facts = hip::find_facts(*runtime, i);
+    if (facts.ok() && (architecture == facts->gfx() || architecture == facts->architecture)) {
+      return static_cast<std::uint32_t>(i);
+    }
+    found.push_back(
+        fmt::format("{} ({})", hip::device_name(i), facts.ok() ? facts->architecture : facts.status().message()));
   }
   return not_found(
       fmt::format("no device is a {}, there are {}; take one of them", architecture, fmt::join(found, ", ")));
@@ -74,7 +77,11 @@ Result<std::shared_ptr<Device>> open_any(const DeviceSpec& spec) {
   return device;
 }
 
-Status is_hip_available() { return enumerate_hip_devices().status(); }
+Status is_hip_available() {
+  MILLRACE_TRY_ASSIGN(const std::vector<DeviceInfo> devices, enumerate_hip_devices());
+  if (std::ranges::any_of(devices, &std::string::empty, &DeviceInfo::problem)) return {};
+  return unavailable(devices.front().problem);
+}
 Result<std::vector<DeviceInfo>> enumerate() { return enumerate_hip_devices(); }
 
 }  // namespace

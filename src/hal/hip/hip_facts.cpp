@@ -54,7 +54,7 @@ Result<DeviceFacts> find_facts(const Runtime& hip, int ordinal) {
 }
 
 DeviceInfo DeviceFacts::info(const Runtime& hip) const {
-  return {.name = fmt::format("hip:{}", ordinal),
+  return {.name = device_name(ordinal),
           .description = fmt::format("{}, {}, HIP {}", name, architecture, hip.version()),
           .memory_bytes = memory_bytes,
           .targets = {{.family = "amdgpu", .gfx = gfx()}},

@@ -9,6 +9,9 @@
 
 namespace millrace::hip {
 
+/// "hip:0"
+inline std::string device_name(int ordinal) { return "hip:" + std::to_string(ordinal); }
+
 /// What HIP says of a device before it is opened.
 struct DeviceFacts {
   int ordinal = 0;

@@ -76,13 +76,20 @@ Status hung(Context& context, std::string_view where, std::chrono::nanoseconds l
 
 Result<bool> comes_about(Context& context, std::string_view where, Event event, std::chrono::nanoseconds limit) {
   const auto begin = std::chrono::steady_clock::now();
+  auto lost_since = begin;
   for (std::uint32_t turn = 0;; ++turn) {
     const Error error = context.hip().hipEventQuery(event);
     if (error != Error::kNotReady) {
       MILLRACE_TRY(context.check(where, "hipEventQuery", error));
       return true;
     }
-    if (limit.count() > 0 && std::chrono::steady_clock::now() - begin > limit) return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (limit.count() > 0 && now - begin > limit) return false;
+    if (!context.is_lost()) {
+      lost_since = now;
+    } else if (now - lost_since > kCloseLimit) {  // what another call lost gets no more time than this
+      return false;
+    }
     if (turn < 1000) {
       std::this_thread::yield();
     } else {

@@ -56,8 +56,8 @@ class EventPool : public std::enable_shared_from_this<EventPool> {
 };
 using SharedEvent = std::shared_ptr<OpaqueEvent>;
 
-/// Blocks until what is recorded has come about, or `limit` (0: none) has passed: then false. HIP's own wait has no
-/// time limit.
+/// Blocks until what is recorded has come about, or `limit` (0: none) has passed, or kCloseLimit since the device was
+/// seen to be lost: then false. HIP's own wait has no time limit.
 Result<bool> comes_about(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);
 /// The same for diagnostics, and for closing: after `limit` the device counts as hung.
 Status wait_for_event(Context&, std::string_view where, Event, std::chrono::nanoseconds limit);

@@ -13,6 +13,7 @@ namespace millrace::hip {
 Result<std::shared_ptr<void>> PinnedRanges::pin(std::span<std::byte> memory) {
   const CurrentDevice current(*context_);
   MILLRACE_TRY(current.status());
+  if (memory.empty()) return invalid_argument("pin: no bytes of host memory, expected some");
   const RangeRef range = add(memory);
   const Error error = context_->hip().hipHostRegister(memory.data(), memory.size(), kHostRegisterDefault);
   if (error != Error::kSuccess) {

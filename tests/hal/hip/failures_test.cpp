@@ -175,6 +175,27 @@ TEST_CASE("hip: a hang is remembered when its device is gone, because releases o
   standin.num_quarantined = standin.control.live_objects().size();
 }
 
+TEST_CASE("hip: a read without a time limit ends when another thread's call loses the device") {
+  HipStandin standin;
+  {
+    const auto device = standin.open({.time_limit = 0ms}).value();
+    const Words words(*device, {0});
+    standin.control.hang_device(0);
+    standin.control.clear_calls();
+    W back(1);
+    Status status;
+    std::thread reader([&] { status = device->read_back(*words.buffer, 0, std::as_writable_bytes(std::span(back))); });
+    while (standin.control.num_calls("hipEventQuery") == 0) std::this_thread::yield();
+    standin.control.fail_calls("hipModuleLoadData", 1, Error::kLaunchFailure);
+    const ExecutableImage image = scale_on(device->targets().front());
+    const Status lost = device->load(std::span(&image, 1)).status();
+    CHECK(lost.code() == StatusCode::kDeviceLost);
+    reader.join();
+    CHECK(status.message() == lost.message());
+  }
+  standin.num_quarantined = standin.control.live_objects().size();
+}
+
 TEST_CASE("hip: a large upload goes on after one whose event could not be recorded") {
   constexpr std::size_t kWords = 3000;
   for (std::uint64_t number = 1; number <= 8; ++number) {

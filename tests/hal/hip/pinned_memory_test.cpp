@@ -57,6 +57,13 @@ TEST_CASE("hip: a device that cannot tell the end of a read back is lost, becaus
   }
 }
 
+TEST_CASE("hip: no bytes are no memory to pin") {
+  const HipStandin standin;
+  const Status status = standin.open().value()->pin_host({}).status();
+  CHECK(status.code() == StatusCode::kInvalidArgument);
+  CHECK(status.message() == "pin: no bytes of host memory, expected some");
+}
+
 TEST_CASE("hip: memory that is pinned already is not pinned again, in whole or in part") {
   const HipStandin standin;
   const auto device = standin.open().value();

@@ -85,6 +85,28 @@ TEST_CASE("hip: devices are listed with name, architecture, memory and the runti
   }
 }
 
+TEST_CASE("hip: a device of which nothing can be read hides no other one") {
+  HipStandin standin({.devices = {{.architecture = "gfx1100"}, {.architecture = "gfx90a:sramecc+:xnack-"}}});
+  const auto fail_first = [&] {
+    standin.control.fail_calls("hipGetDevicePropertiesR0600", 1, hip::Error::kInvalidDevice);
+  };
+  const std::string problem =
+      "device 'hip:0': hipGetDevicePropertiesR0600 failed with hipErrorInvalidDevice; list the devices with millrace "
+      "devices";
+  fail_first();
+  const std::vector<DeviceInfo> devices = enumerate_hip_devices(HipStandin::library()).value();
+  REQUIRE(devices.size() == 2);
+  CHECK(devices[0] == DeviceInfo{.name = "hip:0", .problem = problem});
+  CHECK(devices[1].problem == "");
+  CHECK(devices[1].targets == std::vector<TargetSpec>{{.family = "amdgpu", .gfx = "gfx90a"}});
+  fail_first();
+  CHECK(open_hip_device(DeviceSpec::parse(HipStandin::spec(",arch=gfx90a")).value()).value()->name() == "hip:1");
+  fail_first();
+  CHECK(open(HipStandin::spec(",arch=gfx942")).message() ==
+        "device '" + HipStandin::spec(",arch=gfx942") + "': no device is a gfx942, there are hip:0 (" + problem +
+            "), hip:1 (gfx90a:sramecc+:xnack-); take one of them");
+}
+
 TEST_CASE("hip: a spec names a device by its number or its architecture") {
   const HipStandin standin({.devices = {{.architecture = "gfx1100"}, {.architecture = "gfx90a:sramecc+:xnack-"}}});
   const auto opened = [](const std::string& rest) {
