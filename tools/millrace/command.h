@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 
 #include "millrace/base/status.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::tool {
 

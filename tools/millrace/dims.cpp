@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/millrace/dims.h"
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 
 #include <fmt/format.h>

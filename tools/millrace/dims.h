@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "millrace/graph/graph.h"
+
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
 
 namespace millrace::tool {
 

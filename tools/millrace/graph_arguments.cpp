@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/millrace/graph_arguments.h"
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include <fmt/format.h>

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "millrace/graph/compile.h"
 #include "millrace/graph/lowered_graph.h"
 #include "millrace/hal/device.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::tool {
 

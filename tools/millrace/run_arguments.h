@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +8,10 @@
 
 #include "millrace/graph/npy.h"
 #include "millrace/graph/signature.h"
+
+namespace CLI {
+class App;
+}
 
 namespace millrace::tool {
 
