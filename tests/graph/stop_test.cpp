@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs and compilations that are asked to stop, and code that several threads generate.
+#include <array>
 #include <chrono>
 #include <set>
 #include <stop_token>
@@ -103,6 +104,44 @@ TEST_CASE("a submitted run that waits ends at once when it is asked to stop, and
     CHECK(first == std::vector<float>(16));
     REQUIRE(session.run({bind(in)}, {bind(third)}).ok());
     CHECK(third == std::vector<float>(16, 8));
+  }
+}
+
+TEST_CASE("after a stopped run, what it updates can be set or reset, and what it only reads is as it was") {
+  using Four = std::array<float, 4>;
+  for (const bool is_far : {false, true}) {
+    CAPTURE(is_far);
+    GraphBuilder builder("count");
+    const Tensor x = builder.input("x", DType::kF32, {4});
+    const Tensor count = builder.variable("count", {DType::kF32, {4}}, 1);
+    const Tensor factor = builder.variable("factor", {DType::kF32, {4}}, 5);
+    builder.update(count, count + x);
+    builder.output("y", count * factor);
+    const Program program = compile(builder.finish().value(), is_far ? on_far_device() : uncached()).value();
+    Session session = Session::create(program).value();
+    const Four in{1, 2, 3, 4};
+    Four y{}, value{};
+    const auto stop_one = [&] {
+      const auto gate = Semaphore::create();
+      std::stop_source stop;
+      const Timepoint wait{gate, 1};
+      const Timepoint end = session.submit({bind(in)}, {bind(y)}, {}, {&wait, 1}, stop.get_token()).value();
+      stop.request_stop();
+      CHECK(end.wait().code() == StatusCode::kCancelled);
+      REQUIRE(gate->signal(1).ok());
+      CHECK(session.get("factor", bind(value)).message() == "");
+      CHECK(value == Four{5, 5, 5, 5});
+    };
+    stop_one();
+    REQUIRE(session.reset().message() == "");
+    REQUIRE(session.run({bind(in)}, {bind(y)}).message() == "");
+    CHECK(y == Four{5, 5, 5, 5});
+    stop_one();
+    REQUIRE(session.set("count", bind(in)).message() == "");
+    REQUIRE(session.run({bind(in)}, {bind(y)}).message() == "");
+    CHECK(y == Four{5, 10, 15, 20});
+    CHECK(session.get("count", bind(value)).message() == "");
+    CHECK(value == Four{2, 4, 6, 8});
   }
 }
 
