@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is too long for every commit: scripts/test.sh nightly runs it. Goes on after a part that fails, and ends with a
 # line for each part and its time.
-# usage: scripts/nightly.sh [part...]   matrix, graphs, no_llvm, clang, fuzz, tsan; all of them when nothing is said
+# usage: scripts/nightly.sh [part...]   matrix, graphs, no_llvm, clang, asan, fuzz, tsan; all of them when nothing is said
 # MILLRACE_FUZZ_SECONDS is the time that each fuzzer has, 600 when nothing is said.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -30,6 +30,8 @@ part_graphs() {
 
 part_no_llvm() { scripts/test.sh no_llvm; }
 part_clang() { scripts/test.sh clang; }
+# With every test that takes turns in the builds of .ci/run.
+part_asan() { MILLRACE_SLICE=0/1 scripts/test.sh asan; }
 
 part_fuzz() {
   build fuzz
@@ -48,10 +50,10 @@ part_tsan() {
 }
 
 parts=("$@")
-((${#parts[@]})) || parts=(matrix graphs no_llvm clang fuzz tsan)
+((${#parts[@]})) || parts=(matrix graphs no_llvm clang asan fuzz tsan)
 for part in "${parts[@]}"; do
   if ! declare -F "part_$part" >/dev/null; then
-    echo "nightly: found part '$part', expected matrix, graphs, no_llvm, clang, fuzz or tsan" >&2
+    echo "nightly: found part '$part', expected matrix, graphs, no_llvm, clang, asan, fuzz or tsan" >&2
     exit 2
   fi
 done

@@ -7,6 +7,7 @@
 #include "tests/op_cases.h"
 #include "tests/support/gpu_emission.h"
 #include "tests/support/gpu_trials.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace::test {
 namespace {
@@ -19,7 +20,7 @@ void check_emitted(const EmitCase& row, std::string_view gfx) {
 /// The targets in turn.
 std::string_view gfx_of(std::size_t number) { return gfx_targets()[number % gfx_targets().size()].name; }
 
-TEST_CASE("every op is emitted for GPUs, the dtypes and the targets in turn") {
+TEST_CASE("every op is emitted for GPUs, the dtypes and the targets in turn" * test::InTurn()) {
   std::size_t row_number = 0;
   for (const OpCase& row : op_cases()) {
     const OpProblem problem = row.problems(8).back();
@@ -32,7 +33,7 @@ TEST_CASE("every op is emitted for GPUs, the dtypes and the targets in turn") {
   }
 }
 
-TEST_CASE("every algorithm for GPUs is emitted, for the targets in turn") {
+TEST_CASE("every algorithm for GPUs is emitted, for the targets in turn" * test::InTurn()) {
   std::size_t number = 0;
   for (const GpuTrial& trial : gpu_trials()) {
     for (const DType dtype : trial.dtypes) {

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/reference/evaluate.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/op_driver.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/pairwise.h"
@@ -40,7 +41,8 @@ constexpr std::size_t kNumAxes = 3, kNumStrides = 3, kNumUsed = 3;
 
 }  // namespace
 
-TEST_CASE("each two of dtype, size, axis, strides, option and used results give the oracle's order on a GPU") {
+TEST_CASE("each two of dtype, size, axis, strides, option and used results give the oracle's order on a GPU" *
+          test::InTurn()) {
   const std::size_t counts[] = {every_option(1, 0).size(),
                                 std::size(op_case_dtypes::kOrdered),
                                 std::size(kSizes),

@@ -8,6 +8,7 @@
 #include "tests/ops/check_all_ran.h"
 #include "tests/support/gpu_matrix.h"
 #include "tests/support/gpu_trials.h"
+#include "tests/support/in_turn.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -24,7 +25,8 @@ RunOptions split_for(const char* target, std::string algorithm = "") {
 
 }  // namespace
 
-TEST_CASE("every op gives the oracle's results when its kernels for GPUs are machine code of the host") {
+TEST_CASE("every op gives the oracle's results when its kernels for GPUs are machine code of the host" *
+          test::InTurn()) {
   DriverTally tally;
   std::size_t number = 0;
   for (const OpCase& row : op_cases()) {
@@ -41,7 +43,8 @@ TEST_CASE("every op gives the oracle's results when its kernels for GPUs are mac
   check_all_ran(tally, number);
 }
 
-TEST_CASE("the matrix of ops, problems, dtypes and targets is right as machine code of the host, a slice at a time") {
+TEST_CASE("the matrix of ops, problems, dtypes and targets is right as machine code of the host, a slice at a time" *
+          test::InTurn()) {
   const Slice slice = tested_slice();
   DriverTally tally;
   std::size_t number = 0, num_run = 0;
@@ -59,7 +62,7 @@ TEST_CASE("the matrix of ops, problems, dtypes and targets is right as machine c
   MESSAGE("slice ", to_text(slice), ": ", num_run, " of ", number);
 }
 
-TEST_CASE("every algorithm for GPUs gives the oracle's results as machine code of the host") {
+TEST_CASE("every algorithm for GPUs gives the oracle's results as machine code of the host" * test::InTurn()) {
   DriverTally tally;
   std::size_t number = 0;
   for (const char* target : kTargets) {

@@ -7,12 +7,13 @@
 
 #include "tests/ops/check_order.h"
 #include "tests/support/hard_rows.h"
+#include "tests/support/in_turn.h"
 
 using namespace millrace;
 using namespace millrace::test;
 using reference::Tensor;
 
-TEST_CASE("topk of hard rows equals the oracle around blocks and chunks") {
+TEST_CASE("topk of hard rows equals the oracle around blocks and chunks" * test::InTurn()) {
   std::mt19937_64 random(41);
   DriverTally tally;
   std::size_t turn = 0;
@@ -31,7 +32,7 @@ TEST_CASE("topk of hard rows equals the oracle around blocks and chunks") {
   check_all_passed(tally);
 }
 
-TEST_CASE("topk of many short hard rows equals the oracle") {
+TEST_CASE("topk of many short hard rows equals the oracle" * test::InTurn()) {
   std::mt19937_64 random(44);
   DriverTally tally;
   std::size_t turn = 0;
@@ -49,7 +50,8 @@ TEST_CASE("topk of many short hard rows equals the oracle") {
   check_all_passed(tally);
 }
 
-TEST_CASE("sorts of long narrow rows equal the oracle around the length from which elements are counted") {
+TEST_CASE("sorts of long narrow rows equal the oracle around the length from which elements are counted" *
+          test::InTurn()) {
   std::mt19937_64 random(43);
   DriverTally tally;
   std::size_t turn = 0;
@@ -67,7 +69,7 @@ TEST_CASE("sorts of long narrow rows equal the oracle around the length from whi
   check_all_passed(tally);
 }
 
-TEST_CASE("sorts of hard rows equal the oracle around registers and partitions") {
+TEST_CASE("sorts of hard rows equal the oracle around registers and partitions" * test::InTurn()) {
   std::mt19937_64 random(42);
   DriverTally tally;
   std::size_t turn = 0;
@@ -83,7 +85,7 @@ TEST_CASE("sorts of hard rows equal the oracle around registers and partitions")
   check_all_passed(tally);
 }
 
-TEST_CASE("sorts and topk of hard rows along other axes equal the oracle, however groups are shared") {
+TEST_CASE("sorts and topk of hard rows along other axes equal the oracle, however groups are shared" * test::InTurn()) {
   std::mt19937_64 random(45);
   DriverTally tally;
   std::size_t turn = 0;
@@ -109,7 +111,7 @@ TEST_CASE("sorts and topk of hard rows along other axes equal the oracle, howeve
   check_all_passed(tally);
 }
 
-TEST_CASE("topk of long hard rows along another axis equals the oracle") {
+TEST_CASE("topk of long hard rows along another axis equals the oracle" * test::InTurn()) {
   std::mt19937_64 random(46);
   DriverTally tally;
   std::size_t turn = 0;
@@ -125,7 +127,7 @@ TEST_CASE("topk of long hard rows along another axis equals the oracle") {
   check_all_passed(tally);
 }
 
-TEST_CASE("orders of narrow elements equal the oracle around the longest rows with short indices") {
+TEST_CASE("orders of narrow elements equal the oracle around the longest rows with short indices" * test::InTurn()) {
   std::mt19937_64 random(47);
   DriverTally tally;
   std::size_t turn = 0;

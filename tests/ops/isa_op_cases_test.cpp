@@ -5,6 +5,7 @@
 
 #include "tests/ops/check_all_ran.h"
 #include "tests/support/gpu_matrix.h"
+#include "tests/support/in_turn.h"
 
 using namespace millrace;
 using namespace millrace::test;
@@ -20,7 +21,8 @@ void execute(const GpuProblem& each, DriverTally& tally) {
 
 }  // namespace
 
-TEST_CASE("the matrix of ops, dtypes and targets is right as executed machine code, a slice at a time") {
+TEST_CASE("the matrix of ops, dtypes and targets is right as executed machine code, a slice at a time" *
+          test::InTurn()) {
   DriverTally tally;
   const std::size_t number = for_each_op_problem(tested_slice(), [&](const GpuProblem& each) { execute(each, tally); });
   check_all_ran(tally, number);

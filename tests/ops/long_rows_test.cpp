@@ -9,6 +9,7 @@
 
 #include "tests/reference/evaluate.h"
 #include "tests/support/hard_rows.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/op_driver.h"
 
 using namespace millrace;
@@ -96,7 +97,7 @@ void check(Op op, const Attributes& attributes, const Tensor& rows, const std::v
 
 }  // namespace
 
-TEST_CASE("topk of long rows equals a partial sort, in every dtype") {
+TEST_CASE("topk of long rows equals a partial sort, in every dtype" * test::InTurn()) {
   std::mt19937_64 random(61);
   Turn turn;
   for (const DType dtype : kAllDTypes) {
@@ -112,7 +113,7 @@ TEST_CASE("topk of long rows equals a partial sort, in every dtype") {
   }
 }
 
-TEST_CASE("topk of several long rows finds what is all in one part, and what every part has") {
+TEST_CASE("topk of several long rows finds what is all in one part, and what every part has" * test::InTurn()) {
   constexpr std::int64_t k = 50, n = (3 << 20) + 99;
   Turn turn;
   Tensor rows(DType::kF32, {3, n});
@@ -135,7 +136,7 @@ TEST_CASE("topk of several long rows finds what is all in one part, and what eve
   }
 }
 
-TEST_CASE("argmax and argmin of long rows find the first extreme") {
+TEST_CASE("argmax and argmin of long rows find the first extreme" * test::InTurn()) {
   std::mt19937_64 random(62);
   Turn turn;
   for (const DType dtype : kAllDTypes) {
@@ -155,7 +156,7 @@ TEST_CASE("argmax and argmin of long rows find the first extreme") {
   }
 }
 
-TEST_CASE("scans of long rows are those of plain code") {
+TEST_CASE("scans of long rows are those of plain code" * test::InTurn()) {
   std::mt19937_64 random(63);
   Turn turn;
   const auto check_scan = [&](Op op, DType dtype, std::int64_t n, const ScanAttrs& attributes) {
@@ -180,7 +181,8 @@ TEST_CASE("scans of long rows are those of plain code") {
   check_scan(Op::cumulative_prod, DType::kI64, kLongForScan, {.axis = 1, .exclusive = true});
 }
 
-TEST_CASE("sums of long rows are as near as any order's, and the same for any number of groups at a time") {
+TEST_CASE("sums of long rows are as near as any order's, and the same for any number of groups at a time" *
+          test::InTurn()) {
   std::mt19937_64 random(64);
   Tensor row(DType::kF32, {1, kLongForScan + 1000});
   for (std::int64_t i = 0; i < row.num_elements(); ++i) {

@@ -6,12 +6,13 @@
 
 #include "tests/ops/check_order.h"
 #include "tests/support/hard_rows.h"
+#include "tests/support/in_turn.h"
 
 using namespace millrace;
 using namespace millrace::test;
 using reference::Tensor;
 
-TEST_CASE("sorts of long hard rows equal the oracle around chunks") {
+TEST_CASE("sorts of long hard rows equal the oracle around chunks" * test::InTurn()) {
   std::mt19937_64 random(45);
   DriverTally tally;
   std::size_t turn = 0;
@@ -32,7 +33,7 @@ TEST_CASE("sorts of long hard rows equal the oracle around chunks") {
   check_all_passed(tally);
 }
 
-TEST_CASE("many first elements of long hard rows equal the oracle") {
+TEST_CASE("many first elements of long hard rows equal the oracle" * test::InTurn()) {
   std::mt19937_64 random(47);
   DriverTally tally;
   std::size_t turn = 0;
@@ -49,7 +50,7 @@ TEST_CASE("many first elements of long hard rows equal the oracle") {
   check_all_passed(tally);
 }
 
-TEST_CASE("sorts of several long rows along any axis equal the oracle") {
+TEST_CASE("sorts of several long rows along any axis equal the oracle" * test::InTurn()) {
   std::mt19937_64 random(46);
   DriverTally tally;
   for (const DType dtype : {DType::kF32, DType::kI64, DType::kF64, DType::kBF16}) {

@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/in_turn.h"
+
 namespace millrace::test {
 namespace {
 
@@ -40,7 +42,7 @@ bool has_element(const reference::Tensor& x, std::uint8_t bits) {
 
 }  // namespace
 
-TEST_CASE("random sorts have every dtype, kind of program and threshold") {
+TEST_CASE("random sorts have every dtype, kind of program and threshold" * test::InTurn()) {
   std::set<std::string> seen;
   for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
     for (const SortTrial& trial : make_random_sorts(seed)) see(trial, seen);

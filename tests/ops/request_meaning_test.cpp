@@ -2,12 +2,13 @@
 // What ops ask of the jit, before anything is mapped: each nest, run point by point, equals the oracle.
 #include <doctest/doctest.h>
 
+#include "tests/support/in_turn.h"
 #include "tests/support/op_driver.h"
 
 using namespace millrace;
 using namespace millrace::test;
 
-TEST_CASE("every nest that an op asks for means what the oracle says") {
+TEST_CASE("every nest that an op asks for means what the oracle says" * test::InTurn()) {
   DriverTally tally;
   for (const OpCase& row : op_cases()) {
     if (!has_trait(row.op, kOrder) && !has_trait(row.op, kSequence)) run_row_by_definition(row, tally);

@@ -6,6 +6,7 @@
 
 #include "tests/reference/evaluate.h"
 #include "tests/support/hard_rows.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/op_driver.h"
 
 using namespace millrace;
@@ -153,7 +154,8 @@ void check_topk(const TopkCase& test, const Tensor& rows, const RunOptions& opti
 
 }  // namespace
 
-TEST_CASE("each part of a row has its first k, and those with their indices have the first k of the row") {
+TEST_CASE("each part of a row has its first k, and those with their indices have the first k of the row" *
+          test::InTurn()) {
   std::mt19937_64 random(51);
   std::size_t turn = 0;
   for (const DType dtype : kAllDTypes) {
@@ -213,7 +215,7 @@ TEST_CASE("sorts of any length give the indices that elements come with") {
   }
 }
 
-TEST_CASE("scans of any number of parts are those of whole rows") {
+TEST_CASE("scans of any number of parts are those of whole rows" * test::InTurn()) {
   std::mt19937_64 random(53);
   DriverTally tally;
   std::size_t turn = 0;

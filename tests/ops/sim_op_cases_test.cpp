@@ -3,12 +3,13 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/expected_refusals.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/op_driver.h"
 
 using namespace millrace;
 using namespace millrace::test;
 
-TEST_CASE("every op on a simulated GPU equals the oracle, with no finding") {
+TEST_CASE("every op on a simulated GPU equals the oracle, with no finding" * test::InTurn()) {
   for (const std::string spec : {"sim:gfx1100", "sim:gfx90a"}) {  // subgroups of 32 and of 64
     const TargetSpec target = TargetSpec::parse(spec).value();
     DriverTally tally;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/executors.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/op_driver.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/slice.h"
@@ -63,7 +64,7 @@ Tensor random_row(std::int64_t rows, std::int64_t n) {
 
 }  // namespace
 
-TEST_CASE("every op has the same bits on 1, 2, 3 and 8 threads") {
+TEST_CASE("every op has the same bits on 1, 2, 3 and 8 threads" * test::InTurn()) {
   const std::vector<NamedExecutor> all = executors();
   const Slice slice = tested_slice();
   std::size_t number = 0;
@@ -83,7 +84,7 @@ TEST_CASE("every op has the same bits on 1, 2, 3 and 8 threads") {
   }
 }
 
-TEST_CASE("what is large enough to be shared in practice has the same bits on 1, 2, 3 and 8 threads") {
+TEST_CASE("what is large enough to be shared in practice has the same bits on 1, 2, 3 and 8 threads" * test::InTurn()) {
   const std::vector<NamedExecutor> all = executors();
   for (const OpCase& row : op_cases()) {
     const OpProblem problem = row.large();
@@ -94,7 +95,7 @@ TEST_CASE("what is large enough to be shared in practice has the same bits on 1,
   }
 }
 
-TEST_CASE("long rows, which kernels cut in parts, have the same bits on 1, 2, 3 and 8 threads") {
+TEST_CASE("long rows, which kernels cut in parts, have the same bits on 1, 2, 3 and 8 threads" * test::InTurn()) {
   const std::vector<NamedExecutor> all = executors();
   const Tensor long_row = random_row(1, 5 << 20), sorted_row = random_row(1, 1'000'000);
   for (const Op op : {Op::cumulative_sum, Op::cumulative_max}) {

@@ -12,12 +12,12 @@
 namespace millrace::test {
 
 /// Marks a test case that takes seconds: TEST_CASE("..." * test::InTurn()). With sanitizers, where it would take a
-/// minute, only one in eight of these runs for each slice (see tested_slice); all run where MILLRACE_SLICE is 0/1.
+/// minute, only one in sixteen of these runs for each slice (see tested_slice); all run where MILLRACE_SLICE is 0/1.
 struct InTurn {
   void fill(doctest::detail::TestCase& test) const {
 #ifdef MILLRACE_SANITIZED
     const Slice slice = tested_slice();
-    const std::size_t count = std::min<std::size_t>(slice.count, 8);
+    const std::size_t count = std::min<std::size_t>(slice.count, 16);
     const bool is_due = std::hash<std::string_view>()(test.m_name) % count == slice.index % count;
     test.m_skip = !is_due;
 #else

@@ -110,7 +110,7 @@ TEST_CASE("rows that only the run knows, interpreted") {
   }
 }
 
-TEST_CASE("rows known when compiled: one kernel, no scratch, canaries untouched") {
+TEST_CASE("rows known when compiled: one kernel, no scratch, canaries untouched" * test::InTurn()) {
   for (const Destination& to : {Destination{.padding = 5}, Destination{.offset = 3}, Destination{3, 5}}) {
     check_rows(50000, {50000}, 64, to);
   }

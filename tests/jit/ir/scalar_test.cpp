@@ -6,6 +6,7 @@
 
 #include "tests/jit/ir/scalar_reference.h"
 #include "tests/jit/llvm/edge_values.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/machine_kernels.h"
 
 namespace millrace {
@@ -32,7 +33,7 @@ std::string first_difference(const test::OpSignature& signature, int count, std:
   return {};
 }
 
-TEST_CASE("every lanewise op on every dtype is what integers of 128 bits and std:: say") {
+TEST_CASE("every lanewise op on every dtype is what integers of 128 bits and std:: say" * test::InTurn()) {
   std::mt19937_64 random(2);
   for (const test::OpSignature& signature : test::lanewise_signatures()) {
     CHECK(first_difference(signature, 4000, random) == "");

@@ -12,6 +12,7 @@
 #include "jit/lanes/evaluate_lanes.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -190,7 +191,7 @@ ComputedElements scale_and_bias(DType dtype, bool spreads) {
   return elements;
 }
 
-TEST_CASE("a scale and a bias round twice, in every dtype") {
+TEST_CASE("a scale and a bias round twice, in every dtype" * test::InTurn()) {
   for (const IsaLevel isa : host_lane_levels()) {
     for (const DType dtype : kAllDTypes) {
       if (dtype == DType::kBool) continue;

@@ -16,6 +16,7 @@
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/jit/lanes/sorter_code.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -176,10 +177,10 @@ TEST_CASE("a row is read again if fewer elements than are wanted reach the limit
   }
 }
 
-TEST_CASE("the first elements of a row of 32-bit keys are found") {
+TEST_CASE("the first elements of a row of 32-bit keys are found" * test::InTurn()) {
   for (const IsaLevel isa : host_lane_levels()) check_rows<std::int32_t>(isa);
 }
-TEST_CASE("the first elements of a row of 64-bit keys are found") {
+TEST_CASE("the first elements of a row of 64-bit keys are found" * test::InTurn()) {
   for (const IsaLevel isa : host_lane_levels()) check_rows<std::int64_t>(isa);
 }
 

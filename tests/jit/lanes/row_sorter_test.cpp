@@ -15,6 +15,7 @@
 #include "hal/host/routines/sort_rows.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/sorter_code.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -130,10 +131,10 @@ void check_patterns(IsaLevel isa) {
   }
 }
 
-TEST_CASE("rows of 32-bit keys are sorted") {
+TEST_CASE("rows of 32-bit keys are sorted" * test::InTurn()) {
   for (const IsaLevel isa : host_lane_levels()) check_patterns<std::int32_t>(isa);
 }
-TEST_CASE("rows of 64-bit keys are sorted") {
+TEST_CASE("rows of 64-bit keys are sorted" * test::InTurn()) {
   for (const IsaLevel isa : host_lane_levels()) check_patterns<std::int64_t>(isa);
 }
 
@@ -158,7 +159,7 @@ void check_keys_above_index(IsaLevel isa, std::initializer_list<std::int64_t> le
   }
 }
 
-TEST_CASE("rows of keys above an index are sorted, equal ones by the index") {
+TEST_CASE("rows of keys above an index are sorted, equal ones by the index" * test::InTurn()) {
   for (const IsaLevel isa : host_lane_levels()) {
     check_keys_above_index<std::int64_t, std::int32_t>(isa, {7, 1000, 4095, 4096, 4097, 65'536, 65'537, 200'000});
     check_keys_above_index<std::int32_t, std::int16_t>(isa, {7, 511, 512, 513, 1000, 4095, 4096, 4097, 65'536});
@@ -202,7 +203,7 @@ std::vector<Key> sampling_killer(const RowSorterCode& code, std::int64_t n) {
   return keys;
 }
 
-TEST_CASE("keys that mislead every sample are sorted in O(n log n)") {
+TEST_CASE("keys that mislead every sample are sorted in O(n log n)" * test::InTurn()) {
   for (const IsaLevel isa : host_lane_levels()) {
     const SorterCode code(isa, 32);
     for (const std::int64_t n : {5'000, 50'000, 200'000}) {
@@ -296,7 +297,7 @@ void check_random_rows(IsaLevel isa) {
   }
 }
 
-TEST_CASE("random rows are sorted") {
+TEST_CASE("random rows are sorted" * test::InTurn()) {
   for (const IsaLevel isa : host_lane_levels()) check_random_rows(isa);
 }
 

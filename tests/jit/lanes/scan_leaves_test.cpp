@@ -10,6 +10,7 @@
 #include "jit/lanes/evaluate_lanes.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/jit/lanes/row_values.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -135,7 +136,7 @@ void check_scan(IsaLevel isa, const ScanLanes& scan) {
   }
 }
 
-TEST_CASE("every dtype scans, from either end, with and without the element itself") {
+TEST_CASE("every dtype scans, from either end, with and without the element itself" * test::InTurn()) {
   for (const IsaLevel isa : host_lane_levels()) {
     CAPTURE(to_text(isa));
     for (const DType dtype : kAllDTypes) {

@@ -10,6 +10,7 @@
 #include "tests/jit/llvm/emit_support.h"
 #include "tests/jit/llvm/gpu_support.h"
 #include "tests/support/gpu_kernels.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -160,7 +161,7 @@ TEST_CASE("what is no code object is refused with what is wrong") {
   CHECK(message(object) == "code object: no shared object for an AMD GPU");
 }
 
-TEST_CASE("a truncated or damaged object is an error or another object, never a crash") {
+TEST_CASE("a truncated or damaged object is an error or another object, never a crash" * test::InTurn()) {
   const std::vector<std::byte> object = link_images({{row_sum().image()}}).value();
   for (std::size_t size = 0; size < object.size(); size += 7) {
     CHECK(!read_code_object(std::span(object).first(size)).ok());

@@ -6,6 +6,7 @@
 #include "tests/jit/algorithms/run_sequence.h"
 #include "tests/jit/algorithms/sort/sort_cases.h"
 #include "tests/jit/llvm/gpu_support.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -33,7 +34,7 @@ void check_emission(const KernelRequest& request, const GfxTarget& gfx, std::str
   }
 }
 
-TEST_CASE("every kernel of a sort is, on every GPU target, an object as planned") {
+TEST_CASE("every kernel of a sort is, on every GPU target, an object as planned" * test::InTurn()) {
   struct Row {
     std::int64_t n, k;
     const char* algorithm;
@@ -55,7 +56,7 @@ TEST_CASE("every kernel of a sort is, on every GPU target, an object as planned"
   }
 }
 
-TEST_CASE("every kernel of a radix sort is, on every GPU target, an object as planned") {
+TEST_CASE("every kernel of a radix sort is, on every GPU target, an object as planned" * test::InTurn()) {
   constexpr DType kOfTarget[] = {DType::kF32, DType::kI64, DType::kF16, DType::kI8, DType::kU32, DType::kI16};
   std::size_t turn = 0;
   for (const GfxTarget& gfx : gfx_targets()) {
@@ -66,7 +67,7 @@ TEST_CASE("every kernel of a radix sort is, on every GPU target, an object as pl
   }
 }
 
-TEST_CASE("every kernel of a selection by digits is, on every GPU target, an object as planned") {
+TEST_CASE("every kernel of a selection by digits is, on every GPU target, an object as planned" * test::InTurn()) {
   constexpr DType kOfTarget[] = {DType::kI32, DType::kF64, DType::kBF16, DType::kF32, DType::kU64, DType::kF16};
   std::size_t turn = 0;
   for (const GfxTarget& gfx : gfx_targets()) {
@@ -78,7 +79,7 @@ TEST_CASE("every kernel of a selection by digits is, on every GPU target, an obj
   }
 }
 
-TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned") {
+TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned" * test::InTurn()) {
   constexpr ReductionKind kKinds[] = {ReductionKind::kSum, ReductionKind::kProd, ReductionKind::kMin,
                                       ReductionKind::kMax};
   std::size_t turn = 0;
@@ -103,7 +104,7 @@ TEST_CASE("every kernel of a scan is, on every GPU target, an object as planned"
   }
 }
 
-TEST_CASE("every kernel for sizes that a run binds is, on every GPU target, an object as planned") {
+TEST_CASE("every kernel for sizes that a run binds is, on every GPU target, an object as planned" * test::InTurn()) {
   constexpr DType kOfTarget[] = {DType::kF32, DType::kI64, DType::kF16, DType::kF64, DType::kU32, DType::kI16};
   const Dim rows("rows"), n("n"), k = Dim("k").at_most(100);
   const Shape shape{rows, n}, kept{rows, k};

@@ -9,6 +9,7 @@
 #include "millrace/jit/machine_builder.h"
 #include "tests/jit/llvm/edge_values.h"
 #include "tests/jit/llvm/emit_support.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -135,7 +136,8 @@ void check_dtype(DType dtype, IsaLevel isa) {
   }
 }
 
-TEST_CASE("every lanewise op means what evaluate says, in any number of lanes, on every instruction set") {
+TEST_CASE("every lanewise op means what evaluate says, in any number of lanes, on every instruction set" *
+          test::InTurn()) {
   for (const IsaLevel isa : host_isa_levels()) {
     for (const DType dtype : kAllDTypes) {
       if (is_in_registers(dtype)) check_dtype(dtype, isa);

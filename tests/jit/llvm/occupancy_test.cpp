@@ -10,6 +10,7 @@
 #include "millrace/jit/machine_builder.h"
 #include "tests/jit/llvm/gpu_support.h"
 #include "tests/support/gpu_kernels.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -90,7 +91,8 @@ TEST_CASE("the occupancy of kernels is what LLVM says, on every GPU target") {
   }
 }
 
-TEST_CASE("the occupancy of kernels that need much of one thing is what LLVM says, and the limit is that thing") {
+TEST_CASE("the occupancy of kernels that need much of one thing is what LLVM says, and the limit is that thing" *
+          test::InTurn()) {
   using enum OccupancyLimit;
   struct Row {
     Demand demand;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/llvm/emit_support.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/random_machine_kernel.h"
 
 namespace millrace {
@@ -34,7 +35,7 @@ std::string difference(std::uint64_t seed, IsaLevel isa) {
   return {};
 }
 
-TEST_CASE("random kernels do as emitted code what the interpreter does, on every instruction set") {
+TEST_CASE("random kernels do as emitted code what the interpreter does, on every instruction set" * test::InTurn()) {
   for (const IsaLevel isa : host_isa_levels()) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) CHECK(difference(seed, isa) == "");
   }

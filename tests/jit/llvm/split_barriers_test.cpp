@@ -15,6 +15,7 @@
 #include "tests/jit/map/nests.h"
 #include "tests/support/golden.h"
 #include "tests/support/gpu_kernels.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/random_machine_kernel.h"
 #include "tests/support/workgroup_kernels.h"
 
@@ -92,7 +93,7 @@ TEST_CASE("nests that are mapped to workgroups do so, too") {
   }
 }
 
-TEST_CASE("workgroup kernels do as machine code of one thread what the interpreter does") {
+TEST_CASE("workgroup kernels do as machine code of one thread what the interpreter does" * test::InTurn()) {
   const IsaLevel isa = host_isa_levels().back();
   for (const std::uint32_t subgroup : {32u, 64u}) {
     for (const test::GpuTestKernel& kernel : test::gpu_test_kernels()) {
@@ -112,7 +113,8 @@ TEST_CASE("workgroup kernels do as machine code of one thread what the interpret
   }
 }
 
-TEST_CASE("threads that diverge at random do as machine code of one thread what the interpreter does") {
+TEST_CASE("threads that diverge at random do as machine code of one thread what the interpreter does" *
+          test::InTurn()) {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     CAPTURE(seed);
     const bool is_wide = seed % 2 == 1;

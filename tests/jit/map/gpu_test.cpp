@@ -10,6 +10,7 @@
 #include "hal/sim/shadow_memory.h"
 #include "tests/jit/map/nests.h"
 #include "tests/jit/map/plain_nest.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/machine_kernels.h"
 
 namespace millrace {
@@ -191,7 +192,7 @@ PlainNest convolution_nest(std::int64_t n, DType dtype) {
 
 constexpr std::int64_t kSizes[] = {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 3000};
 
-TEST_CASE("maps of every size and dtype") {
+TEST_CASE("maps of every size and dtype" * test::InTurn()) {
   const DType dtypes[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16,
                           DType::kI8,  DType::kI16, DType::kI32, DType::kI64};
   for (const DType dtype : dtypes) {
@@ -219,7 +220,7 @@ TEST_CASE("reductions of rows, of columns and of everything, of every size and d
   }
 }
 
-TEST_CASE("contractions and windows of every size and dtype") {
+TEST_CASE("contractions and windows of every size and dtype" * test::InTurn()) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kI32}) {
     for (const std::int64_t n : kSizes) {
       const std::uint32_t symbolic = n % 2 == 0 ? 0 : 0xffffffffu;
@@ -233,7 +234,7 @@ TEST_CASE("contractions and windows of every size and dtype") {
   }
 }
 
-TEST_CASE("contractions by blocks in workgroup memory, whole and partial") {
+TEST_CASE("contractions by blocks in workgroup memory, whole and partial" * test::InTurn()) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kI32}) {
     for (const std::uint32_t symbolic : {0u, 0xffffffffu}) {
       for (const std::int64_t n : {16, 31, 64}) check_mapped(convolution_nest(n, dtype), symbolic, 11);
@@ -242,7 +243,7 @@ TEST_CASE("contractions by blocks in workgroup memory, whole and partial") {
 }
 
 /// With tiles that only much larger nests would be given.
-TEST_CASE("blocks of every tile of rows and lanes") {
+TEST_CASE("blocks of every tile of rows and lanes" * test::InTurn()) {
   const TargetSpec target = target_of("gfx1100");
   for (const PlainNest& nest : {product_nest(70, 90, 33, DType::kF32), product_nest(64, 128, 48, DType::kF64),
                                 product_nest(16, 17, 16, DType::kI32), convolution_nest(50, DType::kF32)}) {

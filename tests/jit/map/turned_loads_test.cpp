@@ -10,6 +10,7 @@
 #include "millrace/jit/map_kernel.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/map/nests.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/run_request.h"
 
 namespace millrace {
@@ -131,7 +132,8 @@ bool has_block(const Case& row, const TargetSpec& target) {
   return row.dtype != DType::kF16 || !row.has_second() || target.isa != IsaLevel::kAvx512;
 }
 
-TEST_CASE("transposed operands of sizes that only the run knows are turned, to the last row and column") {
+TEST_CASE("transposed operands of sizes that only the run knows are turned, to the last row and column" *
+          test::InTurn()) {
   for (const TargetSpec& target : test::host_targets()) {
     for (const Case& row : cases()) {
       const LoopKernel kernel = transposing_nest(row, Dim("m"), Dim("n"));

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/xbyak/gemm_harness.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace::gemm_test {
 namespace {
@@ -19,7 +20,7 @@ void check_product(const GemmCase& c) {
   }
 }
 
-TEST_CASE("products of awkward sizes are within their bound, at every transposition") {
+TEST_CASE("products of awkward sizes are within their bound, at every transposition" * test::InTurn()) {
   constexpr std::int64_t kSizes[][3] = {{1, 1, 1},    {1, 17, 3},      {4, 1, 5},    {5, 16, 7},   {6, 64, 64},
                                         {7, 65, 4},   {13, 63, 15},    {16, 16, 16}, {17, 31, 33}, {64, 64, 64},
                                         {65, 15, 2},  {100, 100, 100}, {8, 200, 16}, {129, 48, 9}, {31, 130, 300},
@@ -58,7 +59,7 @@ TEST_CASE("random products with padded rows and batches touch nothing but their 
   }
 }
 
-TEST_CASE("long sums come in blocks of k, over packed panels or over rows as they lie") {
+TEST_CASE("long sums come in blocks of k, over packed panels or over rows as they lie" * test::InTurn()) {
   const auto slots = [](const GemmCase& c) {
     const PlannedKernel planned = make_xbyak_generator()->plan(make_gemm(c), {"cpu", IsaLevel::kAvx2}).value();
     std::string names;

@@ -30,7 +30,7 @@ TEST_CASE("a radix sort is stable at every size, in both directions" * test::InT
   check_sort({.extents = {100003}, .k = 100003, .largest = true, .pattern = Pattern::kRandom}, "gfx90a");
 }
 
-TEST_CASE("a radix sort takes every dtype and pattern") {
+TEST_CASE("a radix sort takes every dtype and pattern" * test::InTurn()) {
   std::size_t turn = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {

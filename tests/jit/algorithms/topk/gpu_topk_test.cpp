@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/jit/algorithms/sort/gpu_sort_run.h"
+#include "tests/support/in_turn.h"
 
 namespace millrace {
 namespace {
@@ -31,7 +32,7 @@ TEST_CASE("a subgroup selects a few of a row, of every pattern and dtype") {
   }
 }
 
-TEST_CASE("parts of a row keep the first k, of every pattern and dtype") {
+TEST_CASE("parts of a row keep the first k, of every pattern and dtype" * test::InTurn()) {
   std::size_t turn = 0;
   for (const DType dtype : kAllDTypes) {
     for (const Pattern pattern : test::kAllPatterns) {
@@ -47,7 +48,7 @@ TEST_CASE("parts of a row keep the first k, of every pattern and dtype") {
   }
 }
 
-TEST_CASE("the first k of rows of every size, along any axis") {
+TEST_CASE("the first k of rows of every size, along any axis" * test::InTurn()) {
   for (const char* gfx : kGpus) {
     for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 1024, 4096, 32000}) {
       for (const std::int64_t k : {1, 5, 50}) {
@@ -88,7 +89,7 @@ TEST_CASE("each input element is read once, and what is kept once more") {
   }
 }
 
-TEST_CASE("rows and k that a run binds") {
+TEST_CASE("rows and k that a run binds" * test::InTurn()) {
   const Dim n("n"), k = Dim("k").at_most(60);
   SortDescriptor sort = test::descriptor_of({.extents = {2, 1}, .axis = 1, .k = 1, .largest = true});
   const Shape shape{2, n}, kept{2, k};
@@ -129,7 +130,7 @@ TEST_CASE("as many rows as a run binds") {
   }
 }
 
-TEST_CASE("a selection gives the same whatever the order of threads and groups") {
+TEST_CASE("a selection gives the same whatever the order of threads and groups" * test::InTurn()) {
   struct Row {
     const char* algorithm;
     std::int64_t rows, n;
@@ -142,7 +143,7 @@ TEST_CASE("a selection gives the same whatever the order of threads and groups")
   }
 }
 
-TEST_CASE("each mistake in a selection is found") {
+TEST_CASE("each mistake in a selection is found" * test::InTurn()) {
   struct Row {
     const char* algorithm;
     DType dtype;
