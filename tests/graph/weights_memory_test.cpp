@@ -84,7 +84,33 @@ void compile_something() {
   compile_for_host(graph.finish().value());
 }
 
+/// The memory that the process has of LLVM's read-only pages, from /proc/self/smaps.
+std::int64_t llvm_code_bytes() {
+  std::ifstream file("/proc/self/smaps");
+  std::int64_t bytes = 0;
+  bool is_code = false;
+  for (std::string line; std::getline(file, line);) {
+    const bool begins_mapping = line.find('-') < line.find(' ');
+    if (begins_mapping) is_code = line.find(" r-xp ") != line.npos && line.find("libLLVM") != line.npos;
+    if (is_code && line.starts_with("Rss:")) bytes += std::stoll(line.substr(4)) * 1024;
+  }
+  return bytes;
+}
+
 }  // namespace
+
+TEST_CASE("a program with many weights keeps none of LLVM's pages, and the next one is compiled all the same") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/w.safetensors";
+  write_weights(path);
+  compile_something();
+  const std::int64_t before = llvm_code_bytes();
+  CHECK(before > std::int64_t{4} << 20);
+  const Program program = compile_weights(path);
+  CHECK(llvm_code_bytes() < before / 16);
+  compile_something();
+  CHECK(llvm_code_bytes() > before / 16);
+}
 
 TEST_CASE("weights of a file take their size twice while a program is compiled, and once when it is there") {
   const TemporaryDirectory directory;

@@ -71,6 +71,8 @@ class KernelCompiler {
   virtual bool emits_code() const { return true; }
   /// The code to look at. Refuses, naming the kernel, where the generator has no such form of it.
   virtual Result<std::string> listing(const PlannedKernel&, const TargetSpec&, ListingKind) const;
+  /// Gives back memory that the process has for generating code alone; the next emit() gets it again, in milliseconds.
+  virtual void release_memory() const {}
 };
 
 /// The reference: interpret_kernel. Takes every kernel that maps.

@@ -129,6 +129,9 @@ void release_constants(LoweredGraph& lowered) {
   for (Resource& resource : lowered.schedule.resources) resource.constant = {};
 }
 
+/// Beside so many bytes of constants, mapping the generators' pages again takes no time.
+constexpr std::uint64_t kManyConstantBytes = std::uint64_t{64} << 20;
+
 Status compile_into(Program::State& state, Graph graph, const CompileOptions& options) {
   MILLRACE_TRY(verify(graph));
   MILLRACE_TRY_ASSIGN(static_cast<Signature::State&>(state), make_signature(graph));
@@ -153,6 +156,9 @@ Status compile_into(Program::State& state, Graph graph, const CompileOptions& op
   MILLRACE_TRY(state.place_constants([&](const Buffer& to) { return upload(*state.device, to, parts); }));
   state.variable_parts = parts_of_variables(*lowered.front());
   for (const auto& each : lowered) release_constants(*each);
+  if (state.report.constant_bytes >= kManyConstantBytes) {
+    for (const auto& generator : context->generators) generator->release_memory();
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/cache/build_id.h"
 #include "jit/llvm_client/open_module.h"
+#include "jit/llvm_client/release_pages.h"
 #include "jit/plan/plan_machine_kernel.h"
 #include "millrace/jit/kernel_compiler.h"
 
@@ -68,6 +69,8 @@ class LlvmGenerator final : public KernelCompiler {
     MILLRACE_TRY_ASSIGN(LlvmEmitOutput output, emit_with_llvm(kernel, spec, options));
     return output.ir + output.assembly + output.object;  // one of them is set
   }
+
+  void release_memory() const override { release_llvm_pages(); }
 
  private:
   LlvmOptions options_;
