@@ -68,6 +68,14 @@ ValuesAndIndices topk_with_indices(Tensor x, Tensor indices, TopKAttrs attribute
   return topk(x, indices, std::move(k), std::move(attributes));
 }
 
+/// The ops round their results' extents down.
+Tensor max_pool2d_ceil(Tensor x, Pool2dAttrs attributes) {
+  return max_pool2d(x, std::move(attributes), PoolRounding::kUp);
+}
+Tensor avg_pool2d_ceil(Tensor x, Pool2dAttrs attributes) {
+  return avg_pool2d(x, std::move(attributes), PoolRounding::kUp);
+}
+
 CompositeRow with_operands(CompositeRow row, OperandCount operands) {
   row.operands = operands;
   return row;
@@ -123,6 +131,8 @@ const std::vector<CompositeRow>& rows() {
       MILLRACE_COMPOSITE(space_to_depth, "block"),
       MILLRACE_COMPOSITE(global_avg_pool),
       MILLRACE_COMPOSITE(global_max_pool),
+      MILLRACE_COMPOSITE(max_pool2d_ceil),
+      MILLRACE_COMPOSITE(avg_pool2d_ceil),
       MILLRACE_COMPOSITE(max_pool1d),
       MILLRACE_COMPOSITE(avg_pool1d),
       MILLRACE_COMPOSITE(conv1d),
