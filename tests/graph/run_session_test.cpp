@@ -152,7 +152,7 @@ struct DeepRun {
   Status run() { return session.run(inputs, outputs); }
 };
 
-TEST_CASE("run allocates nothing after the first call, in a session of several kernels") {
+TEST_CASE("run allocates nothing after the first call, in a session of several kernels" * CountsAllocations()) {
   DeepRun run(deep_program(), 1);
   REQUIRE(run.run().message() == "");
   const std::uint64_t before = num_allocations();
@@ -162,7 +162,7 @@ TEST_CASE("run allocates nothing after the first call, in a session of several k
   CHECK(all_ok);
 }
 
-TEST_CASE("run allocates nothing after the first call, with buffers of the device") {
+TEST_CASE("run allocates nothing after the first call, with buffers of the device" * CountsAllocations()) {
   const Program program = deep_program();
   DeepRun run(program, 1);
   const auto device = test_context()->device("cpu").value();

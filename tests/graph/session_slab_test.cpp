@@ -105,7 +105,7 @@ TEST_CASE("a slab grows to what the largest binding needs, and by no byte more")
   CHECK(expected.size() == 3);
 }
 
-TEST_CASE("runs of changing sizes allocate nothing once the slab is large enough") {
+TEST_CASE("runs of changing sizes allocate nothing once the slab is large enough" * CountsAllocations()) {
   const NotedProgram noted;
   Session session = Session::create(*noted.program).value();
   BranchRun large(100, 120), wide(90, 3), high(2, 110);

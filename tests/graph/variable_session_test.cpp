@@ -219,7 +219,7 @@ TEST_CASE("runs that were submitted see each other's updates, and get waits for 
   }
 }
 
-TEST_CASE("runs with variables allocate nothing") {
+TEST_CASE("runs with variables allocate nothing" * CountsAllocations()) {
   Session session = Session::create(counter()).value();
   const Four x{1, 1, 1, 1};
   Four before{};

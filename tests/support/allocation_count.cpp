@@ -12,6 +12,22 @@ thread_local std::int64_t num_live = 0;
 // The numbers of allocations that fail, as `count` counts them.
 thread_local std::uint64_t first_failing = UINT64_MAX, end_failing = UINT64_MAX;
 
+}  // namespace
+
+namespace millrace {
+std::uint64_t num_allocations() { return count; }
+std::int64_t num_live_allocations() { return num_live; }
+
+FailingAllocation::FailingAllocation(std::uint64_t num_before, Failing which) {
+  first_failing = count + num_before;
+  end_failing = which == Failing::kOne ? first_failing + 1 : UINT64_MAX;
+}
+FailingAllocation::~FailingAllocation() { first_failing = end_failing = UINT64_MAX; }
+}  // namespace millrace
+
+#ifndef MILLRACE_THREAD_SANITIZED
+namespace {
+
 /// No test takes as much. Beyond it, AddressSanitizer would end the process, and some systems promise the memory.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 38;
 
@@ -38,17 +54,6 @@ void* counted(std::size_t size, std::size_t alignment) {
 }
 
 }  // namespace
-
-namespace millrace {
-std::uint64_t num_allocations() { return count; }
-std::int64_t num_live_allocations() { return num_live; }
-
-FailingAllocation::FailingAllocation(std::uint64_t num_before, Failing which) {
-  first_failing = count + num_before;
-  end_failing = which == Failing::kOne ? first_failing + 1 : UINT64_MAX;
-}
-FailingAllocation::~FailingAllocation() { first_failing = end_failing = UINT64_MAX; }
-}  // namespace millrace
 
 // Every form: the standard library's others call the first, but a sanitizer's do not.
 void* operator new(std::size_t size) { return counted(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
@@ -83,3 +88,4 @@ void operator delete[](void* memory) noexcept { release(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
 void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+#endif
