@@ -12,8 +12,9 @@ set(needs_llvm
   "graph/(cliff|compile_threads|constants|extreme_sizes|gpu_bound_sizes|gpu_rows|long_bodies|many_nodes|out_of_memory)_test.cpp"
   "graph/(hip_session|lower_graph|measure|networks|order_failures|own_kernels|program_text|run_bool|run_session|run|targets)_test.cpp"
   "graph/(isa_(arguments|division|mutation|removed_memory)|mutate_schedule|packing_bars|place_parts|schedule_order)_test.cpp"
+  "graph/(composite_search|computed_order|long_rows|random_state|session_slab|shared_kernel_memory|stop|variable_session|weights_memory)_test.cpp"
   "graph/far_programs.cpp"
-  "graph/(far_programs|far_session|runs_in_flight|threads|topk_indices|topk_subsets|value_names|wrong_index)_test.cpp")
+  "graph/(far_programs|far_session|runs_in_flight|threads|topk_indices|topk_subsets|value_names|variable_devices|wrong_index)_test.cpp")
 
 function(leave_out_what_needs_llvm variable)
   set(kept ${${variable}})

@@ -5,6 +5,7 @@
 #include "millrace/graph/compile_report.h"
 #include "millrace/millrace.h"
 #include "tests/support/allocation_count.h"
+#include "tests/support/counts_allocations.h"
 #include "tests/support/run_graph.h"
 
 namespace millrace {

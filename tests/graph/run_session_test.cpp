@@ -12,6 +12,7 @@
 #include "tests/graph/misuse.h"
 #include "tests/reference/evaluate.h"
 #include "tests/support/allocation_count.h"
+#include "tests/support/counts_allocations.h"
 #include "tests/support/difference.h"
 #include "tests/support/reference_graph.h"
 #include "tests/support/run_graph.h"

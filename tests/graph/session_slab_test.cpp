@@ -11,6 +11,7 @@
 #include "millrace/millrace.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/check_graph.h"
+#include "tests/support/counts_allocations.h"
 #include "tests/support/in_turn.h"
 #include "tests/support/random_network.h"
 #include "tests/support/run_graph.h"

@@ -12,6 +12,7 @@
 #include "tests/graph/misuse.h"
 #include "tests/jit/cache/temporary_directory.h"
 #include "tests/support/allocation_count.h"
+#include "tests/support/counts_allocations.h"
 #include "tests/support/run_graph.h"
 
 namespace millrace {

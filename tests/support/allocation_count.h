@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include <doctest/doctest.h>
-
 namespace millrace {
 
 /// How often this thread has called operator new. A test program that calls this counts from its start, because it
@@ -14,18 +12,6 @@ std::uint64_t num_allocations();
 /// How many of the blocks that this thread took from operator new it has not given back. Less than none when it gives
 /// back what other threads took.
 std::int64_t num_live_allocations();
-
-/// Marks a test case that counts: TEST_CASE("..." * CountsAllocations()). It is left out with ThreadSanitizer, whose
-/// runtime replaces the operators itself.
-struct CountsAllocations {
-  void fill(doctest::detail::TestCase& test) const {
-#ifdef MILLRACE_THREAD_SANITIZED
-    test.m_skip = true;
-#else
-    (void)test;
-#endif
-  }
-};
 
 enum class Failing { kOne, kAllFromThere };
 
