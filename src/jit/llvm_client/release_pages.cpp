@@ -16,7 +16,7 @@ bool is_of_llvm(std::string_view file) {
   return name.starts_with("libLLVM") || name.starts_with("libmillrace_llvm");
 }
 
-/// Of a segment that is never written, each page is the file's.
+/// Each page of a segment that is never written is the file's.
 void release_segment(std::uintptr_t begin, std::size_t size) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t first = (begin + page - 1) / page * page, end = (begin + size) / page * page;
