@@ -7,6 +7,7 @@
 #include "graph/infer.h"
 #include "graph/variable_rules.h"
 #include "millrace/base/printable.h"
+#include "millrace/graph/text.h"
 #include "millrace/jit/scalar.h"
 #include "millrace/ops/op_def.h"
 
@@ -40,13 +41,20 @@ std::vector<Tensor> GraphBuilder::append(Node node) {
 
 bool GraphBuilder::accept(std::span<const Tensor> operands, const std::string& who) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].builder() != this) return accept(operands[i], fmt::format("{}: operand {}", who, i));
+    if (operands[i].builder() != this || is_taken(operands[i].value().node)) {
+      return accept(operands[i], fmt::format("{}: operand {}", who, i));
+    }
   }
   return true;
 }
 
 bool GraphBuilder::accept(Tensor tensor, const std::string& what) {
-  if (tensor.builder() == this) return true;
+  if (tensor.builder() == this && !is_taken(tensor.value().node)) return true;
+  if (tensor.builder() == this) {
+    fail(invalid_argument(fmt::format(
+        "{} was made inside of a loop or a branch that has ended; let the loop or the branch return it", what)));
+    return false;
+  }
   fail(invalid_argument(tensor.builder() == nullptr
                             ? fmt::format("{} is an empty tensor; use what a builder returned", what)
                             : fmt::format("{} is of another graph; build both in one GraphBuilder", what)));
@@ -73,6 +81,7 @@ std::vector<std::byte> element_bytes(DType dtype, double value) {
 Tensor GraphBuilder::add_input(std::string name, DType dtype, Shape shape) {
   if (!status_.ok()) return {};
   const std::string who = fmt::format("%{} = input '{}'", graph_.nodes.size(), printable(name));
+  if (!accept_outside(who)) return {};
   if (name.empty()) {
     return fail(invalid_argument(fmt::format("{}: the name is empty; give every input a name", who)));
   }
@@ -106,6 +115,7 @@ Tensor GraphBuilder::add_constant(TensorType type, SharedBytes bytes) {
 Tensor GraphBuilder::add_variable(std::string name, TensorType type, SharedBytes initial) {
   if (!status_.ok()) return {};
   const std::string who = fmt::format("%{} = variable '{}'", graph_.nodes.size(), printable(name));
+  if (!accept_outside(who)) return {};
   if (name.empty()) {
     return fail(invalid_argument(fmt::format("{}: the name is empty; give every variable a name", who)));
   }
@@ -120,6 +130,7 @@ Tensor GraphBuilder::add_variable(std::string name, TensorType type, SharedBytes
 
 void GraphBuilder::add_update(Tensor variable, Tensor value) {
   if (!status_.ok() || !accept(variable, "update: the variable") || !accept(value, "update: the value")) return;
+  if (!accept_outside("update of " + value_text(graph_, variable.value()))) return;
   const GraphUpdate update{variable.value().node, value.value()};
   const std::string problem = update_problem(graph_, update, graph_.updates);
   if (problem.empty()) {
@@ -184,7 +195,7 @@ Tensor GraphBuilder::add_custom(CustomKernel kernel, std::span<const Tensor> ope
 
 void GraphBuilder::add_output(std::string name, Tensor tensor) {
   const std::string who = fmt::format("output '{}'", printable(name));
-  if (!status_.ok() || !accept(tensor, fmt::format("{}: the tensor", who))) return;
+  if (!status_.ok() || !accept(tensor, fmt::format("{}: the tensor", who)) || !accept_outside(who)) return;
   if (name.empty()) {
     fail(invalid_argument("output '': the name is empty; give every output a name"));
     return;
@@ -199,6 +210,7 @@ void GraphBuilder::add_output(std::string name, Tensor tensor) {
 Result<Graph> GraphBuilder::take_graph() {
   if (!status_.ok()) return status_;
   Graph graph = std::move(graph_);
+  drop_closed(graph);
   graph_ = Graph{};
   graph_.name = graph.name;
   fail(failed_precondition(fmt::format("graph '{}' is finished; start another GraphBuilder", printable(graph.name))));

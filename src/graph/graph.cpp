@@ -18,6 +18,19 @@ const std::string* source_name(const Node& node) {
   return variable != nullptr ? &variable->name : nullptr;
 }
 
+std::vector<const Graph*> bodies_of(const Node& node) {
+  if (const auto* loop = std::get_if<LoopNode>(&node.what)) return {loop->body.get()};
+  const auto* cond = std::get_if<CondNode>(&node.what);
+  return cond != nullptr ? std::vector<const Graph*>{cond->if_true.get(), cond->if_false.get()}
+                         : std::vector<const Graph*>();
+}
+
+std::vector<std::shared_ptr<const Graph>*> bodies_of(Node& node) {
+  if (auto* loop = std::get_if<LoopNode>(&node.what)) return {&loop->body};
+  auto* cond = std::get_if<CondNode>(&node.what);
+  return cond != nullptr ? std::vector{&cond->if_true, &cond->if_false} : std::vector<std::shared_ptr<const Graph>*>();
+}
+
 std::vector<Value> required_values(const Graph& graph) {
   std::vector<Value> values;
   for (const GraphOutput& output : graph.outputs) values.push_back(output.value);
@@ -71,6 +84,8 @@ std::string kind_name(const Node& node) {
     std::string operator()(const InputNode&) const { return "input"; }
     std::string operator()(const ConstantNode&) const { return "constant"; }
     std::string operator()(const VariableNode&) const { return "variable"; }
+    std::string operator()(const LoopNode&) const { return "while"; }
+    std::string operator()(const CondNode&) const { return "if"; }
     std::string operator()(const OpNode& op) const { return is_known(op.op) ? std::string(to_text(op.op)) : "op"; }
     std::string operator()(const KernelNode& kernel) const { return "kernel " + printable(kernel.kernel.name); }
   };

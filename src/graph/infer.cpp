@@ -5,12 +5,16 @@
 #include <map>
 #include <string>
 
+#include "graph/control_rules.h"
+
 namespace millrace {
 
 namespace {
 Result<Inference> infer_kind(const Node& node, std::span<const TensorType> operands) {
   if (const auto* op = std::get_if<OpNode>(&node.what)) return infer_types(op->op, operands, op->attributes);
   if (const auto* kernel = std::get_if<KernelNode>(&node.what)) return infer_custom(kernel->kernel, operands);
+  if (const auto* loop = std::get_if<LoopNode>(&node.what)) return infer_loop(*loop, operands);
+  if (const auto* cond = std::get_if<CondNode>(&node.what)) return infer_cond(*cond, operands);
   return node.results;
 }
 }  // namespace
@@ -76,6 +80,12 @@ std::vector<SizeExpr> sizes_of(const Node& node) {
   }
   for (const TensorType& type : node.results) {
     sizes.insert(sizes.end(), type.shape.dims().begin(), type.shape.dims().end());
+  }
+  for (const Graph* body : bodies_of(node)) {
+    if (body == nullptr) continue;
+    for (const Node& inner : body->nodes) {
+      for (SizeExpr& size : sizes_of(inner)) sizes.push_back(std::move(size));
+    }
   }
   return sizes;
 }

@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// Infers the result types of an op or kernel node from its operands' types, and the checks left to the run. Messages
-/// do not name the node yet.
+/// Infers the result types of a node that computes something from its operands' types, and the checks left to the run.
+/// Messages do not name the node yet.
 Result<Inference> infer_node(const Node&, std::span<const TensorType> operands);
 
 /// Fails if one symbol has two sets of facts in the shapes: they look the same in messages, which show no facts.
@@ -19,7 +19,7 @@ Status check_facts(std::span<const Shape> shapes);
 /// Replaces the one dim of -1 in `shape` so that it has as many elements as `from`.
 Shape with_found_dim(Shape shape, const Shape& from);
 
-/// Every size in the node's attributes and in the dims of its results.
+/// Every size in the node's attributes, in the dims of its results, and in its bodies.
 std::vector<SizeExpr> sizes_of(const Node&);
 
 }  // namespace millrace

@@ -25,6 +25,14 @@ std::string variable_problem(const TensorType& type, std::size_t initial_bytes) 
                      initial_bytes, expected.to_text(), type.to_text(), size_bytes(type.dtype));
 }
 
+std::string state_problem(const TensorType& type, std::size_t initial_bytes) {
+  const std::string broken = broken_limit(type);
+  if (!broken.empty()) return "the type " + broken;
+  if (initial_bytes == 0) return "";
+  return fmt::format("begins with {} bytes, expected none, as it is a loop's state; give the loop its first value",
+                     initial_bytes);
+}
+
 std::string update_problem(const Graph& graph, const GraphUpdate& update, std::span<const GraphUpdate> before) {
   const auto& [variable, value] = update;
   if (!graph.nodes.contains(variable)) {

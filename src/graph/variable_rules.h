@@ -12,6 +12,8 @@ namespace millrace {
 
 /// About a variable's type and the number of bytes of its initial value.
 std::string variable_problem(const TensorType&, std::size_t initial_bytes);
+/// The same of a state of a loop, in its body.
+std::string state_problem(const TensorType&, std::size_t initial_bytes);
 
 /// About an update, next to those before it.
 std::string update_problem(const Graph&, const GraphUpdate&, std::span<const GraphUpdate> before);

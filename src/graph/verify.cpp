@@ -56,6 +56,7 @@ class Verifier {
     if (is_source(node)) {
       return check_source(where, node);
     }
+    if (!check_bodies(where, node)) return;
     const Result<Inference> inferred = infer_node(node, operands);
     if (!inferred.ok()) return problem(fmt::format("{}: {}", where, inferred.status().message()));
     const std::vector<TensorType>& expected = inferred->results;
@@ -69,6 +70,22 @@ class Verifier {
                             expected[i].to_text()));
       }
     }
+  }
+
+  /// False if there is nothing to infer from.
+  bool check_bodies(const std::string& where, const Node& node) {
+    bool are_valid = true;
+    for (const Graph* body : bodies_of(node)) {
+      if (body == nullptr) {
+        problem(fmt::format("{}: has no body; give it a graph", where));
+        return false;
+      }
+      if (!body->is_body) problem(fmt::format("{}: graph '{}' is no body; mark it", where, printable(body->name)));
+      const Status status = Verifier(*body).run();
+      if (!status.ok()) problem(fmt::format("{}: in '{}': {}", where, printable(body->name), status.message()));
+      are_valid &= status.ok();
+    }
+    return are_valid;
   }
 
   /// Names of results in the text. Inputs and variables are named by names of their own instead.
@@ -105,7 +122,8 @@ class Verifier {
       return problem(fmt::format("{}: has {} results, expected 1; keep one type", where, node.results.size()));
     }
     if (const auto* variable = std::get_if<VariableNode>(&node.what)) {
-      const std::string found = variable_problem(node.results[0], variable->initial.size());
+      const std::string found = graph_.is_body ? state_problem(node.results[0], variable->initial.size())
+                                               : variable_problem(node.results[0], variable->initial.size());
       if (!found.empty()) problem(fmt::format("{}: {}", where, found));
       return;
     }
@@ -176,7 +194,7 @@ class Verifier {
 
   void check_outputs() {
     std::set<std::string> names;
-    if (graph_.outputs.empty() && graph_.updates.empty()) {
+    if (graph_.outputs.empty() && graph_.updates.empty() && !graph_.is_body) {
       problem("the graph has no output; name what it computes with output()");
     }
     for (const GraphOutput& output : graph_.outputs) {

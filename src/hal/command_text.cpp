@@ -60,6 +60,8 @@ struct CommandText {
     return text;
   }
   std::string operator()(const BarrierCommand&) const { return "barrier"; }
+  std::string operator()(const LoopCommand& loop) const { return "loop while " + range(loop.condition); }
+  std::string operator()(const CondCommand& cond) const { return "if " + range(cond.condition); }
 };
 
 struct CommandName {
@@ -72,7 +74,21 @@ struct CommandName {
     return fmt::format("dispatch '{}'", kernel_name(list, dispatch.kernel));
   }
   std::string operator()(const BarrierCommand&) const { return "barrier"; }
+  std::string operator()(const LoopCommand&) const { return "loop"; }
+  std::string operator()(const CondCommand&) const { return "if"; }
 };
+
+void append_lines(const CommandList& list, const std::vector<Command>& commands, const SizeText& size,
+                  const std::string& indent, std::string& text) {
+  for (const Command& command : commands) {
+    text += indent + to_text(list, command, size) + "\n";
+    const std::vector<const CommandBlock*> blocks = blocks_of(command);
+    for (const CommandBlock* block : blocks) {
+      if (block != blocks.front()) text += indent + "else\n";
+      append_lines(list, block->commands, size, indent + "  ", text);
+    }
+  }
+}
 
 }  // namespace
 
@@ -98,7 +114,11 @@ std::string describe(const CommandList& list, BindingIndex binding) {
 }
 
 std::string describe_command(const CommandList& list, std::size_t command) {
-  return fmt::format("command {} ({})", command, std::visit(CommandName{list}, list.commands[command]));
+  std::string text;
+  visit_commands(list.commands, [&](std::size_t number, const Command& found) {
+    if (number == command) text = fmt::format("command {} ({})", number, std::visit(CommandName{list}, found));
+  });
+  return text;
 }
 
 std::string SizeText::operator()(SizeIndex index) const {
@@ -131,7 +151,7 @@ std::string to_text(const CommandList& list) {
     text += fmt::format("{} {}: {} bytes{}\n", to_text(binding.kind), binding_name(list, index),
                         size(binding.size_bytes), binding.place == BindingPlace::kHost ? " of the host" : "");
   }
-  for (const Command& command : list.commands) text += to_text(list, command, size) + "\n";
+  append_lines(list, list.commands, size, "", text);
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "hal/control/control_gate.h"
 #include "hal/device_errors.h"
 
 namespace millrace {
@@ -15,6 +16,13 @@ DeviceId new_device_id() {
   static std::atomic<std::uint64_t> last = 0;
   return DeviceId{++last};
 }
+
+Device::Device(DeviceInfo info, DeviceId id)
+    : info_(std::move(info)), id_(id), control_gate_(std::make_shared<ControlGate>()) {}
+
+Device::~Device() { close_control(); }
+
+void Device::close_control() { control_gate_->close(); }
 
 Result<std::shared_ptr<Semaphore>> Device::create_semaphore(std::uint64_t initial_value) {
   return guard_allocations("semaphore",

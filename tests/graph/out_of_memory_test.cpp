@@ -31,7 +31,10 @@ constexpr std::string_view kText =
     "  %f = broadcast(%m) {shape = [8, 16]}\n  %v = mul(%w, %f)\n"
     "  %p = dot(%x, %v) {x_contract = [1], y_contract = [0]}\n"
     "  %g = gather(%p, %i) {axis = 0}\n  %t = tanh(%g)\n  %values, %indices = sort(%t) {axis = 1}\n"
-    "  %s = variable(0) : f32[2]\n  %a = add(%s, %n)\n  update %s = %a\n"
+    "  %s = variable(0) : f32[2]\n  %a = add(%s, %n)\n"
+    "  %more = constant(true) : bool[]\n  %l = while(%more, %a, %n) {\n    graph round(%n: f32[2]) {\n"
+    "      %q = variable() : f32[2]\n      %d = add(%q, %n)\n      %z = reduce_sum(%d) {axes = [0]}\n"
+    "      %o = greater(%z, %z)\n      update %q = %d\n      return again = %o\n    }\n  }\n  update %s = %l\n"
     "  return values = %values, indices = %indices\n}\n";
 
 struct Run {

@@ -37,10 +37,11 @@ class NotingDevice final : public Device {
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
     return inner_->load(images);
   }
-  Result<std::shared_ptr<Recording>> record(const CommandList& list, std::shared_ptr<Executable> executable) override {
+  Result<std::shared_ptr<Recording>> record_straight(const CommandList& list,
+                                                     std::shared_ptr<Executable> executable) override {
     return inner_->record(list, std::move(executable));
   }
-  Status submit(Recording& recording, const Submission& submission) override {
+  Status submit_straight(Recording& recording, const Submission& submission) override {
     return inner_->submit(recording, submission);
   }
 

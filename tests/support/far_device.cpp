@@ -223,7 +223,10 @@ class FarDevice final : public Device {
       : Device(far(inner->info())), inner_(std::move(inner)), worker_(std::make_shared<Worker>(inner_, options)) {
     worker_->start();
   }
-  ~FarDevice() override { worker_->stop(); }
+  ~FarDevice() override {
+    close_control();
+    worker_->stop();
+  }
 
   Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) override {
     return FarBuffer::allocate(id(), size_bytes);
@@ -236,7 +239,8 @@ class FarDevice final : public Device {
     return inner_->load(images);
   }
 
-  Result<std::shared_ptr<Recording>> record(const CommandList& list, std::shared_ptr<Executable> executable) override {
+  Result<std::shared_ptr<Recording>> record_straight(const CommandList& list,
+                                                     std::shared_ptr<Executable> executable) override {
     return guard_allocations("record", [&]() -> Result<std::shared_ptr<Recording>> {
       if (executable != nullptr && executable->device() != inner_->id()) return foreign_executable(*this);
       MILLRACE_TRY_ASSIGN(std::shared_ptr<Recording> recording, inner_->record(list, std::move(executable)));
@@ -244,7 +248,7 @@ class FarDevice final : public Device {
     });
   }
 
-  Status submit(Recording& recording, const Submission& submission) override {
+  Status submit_straight(Recording& recording, const Submission& submission) override {
     const Status status = guard_allocations("submit", [&]() -> Status {
       if (recording.device() != id()) return foreign_recording(name());
       auto& ours = static_cast<FarRecording&>(recording);

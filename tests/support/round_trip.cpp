@@ -20,6 +20,11 @@ bool same_node(const Node& a, const Node& b) {
   }
   if (const auto* kernel = std::get_if<KernelNode>(&a.what))
     return kernel->kernel == std::get<KernelNode>(b.what).kernel;
+  const std::vector<const Graph*> bodies = bodies_of(a), others = bodies_of(b);
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    if (!graph_difference(*bodies[i], *others[i]).empty()) return false;
+  }
+  if (!bodies.empty()) return true;
   const OpNode &x = std::get<OpNode>(a.what), &y = std::get<OpNode>(b.what);
   // By text where they differ, as a NaN is unequal to itself.
   return x.op == y.op && (x.attributes == y.attributes || to_text(x.attributes) == to_text(y.attributes));
@@ -28,6 +33,7 @@ bool same_node(const Node& a, const Node& b) {
 }  // namespace
 
 std::string graph_difference(const Graph& found, const Graph& expected) {
+  if (found.is_body != expected.is_body) return "one is a body";
   if (found.name != expected.name) return "the names differ";
   if (found.inputs != expected.inputs) return "the inputs differ";
   if (found.outputs != expected.outputs) return "the outputs differ";

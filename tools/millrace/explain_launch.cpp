@@ -58,6 +58,12 @@ class LaunchText {
     for (std::uint32_t i = 0; i < schedule_.steps.size(); ++i) {
       const Step& step = schedule_.steps[StepId{i}];
       const std::string what = fmt::format("step {}", i);
+      if (step.control != nullptr) {
+        text +=
+            line(2, what,
+                 fmt::format("{} {}, as the host decides", step.control->is_loop ? "repeats" : "chooses", step.name));
+        continue;
+      }
       if (!step.kernel) {
         text += line(2, what,
                      fmt::format("copy {} bytes from {} to {}", number(step.bytes_read), place(step.uses[0]),

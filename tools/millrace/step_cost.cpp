@@ -14,6 +14,9 @@ std::vector<const Step*> steps_of_commands(const LoweredGraph& lowered) {
   auto step = lowered.schedule.steps.begin();
   for (const Command& command : lowered.commands.commands) {
     steps.push_back(std::holds_alternative<BarrierCommand>(command) ? nullptr : &*step++);
+    for (const CommandBlock* block : blocks_of(command)) {
+      steps.resize(visit_commands(block->commands, [](std::size_t, const Command&) {}, steps.size()));
+    }
   }
   return steps;
 }

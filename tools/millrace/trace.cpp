@@ -121,7 +121,7 @@ void add_run_events(Json& events, const LoweredGraph& lowered, const TraceTimes&
       args["flops"] = number(*cost.flops);
       args["GFLOP/s"] = static_cast<double>(number(*cost.flops)) * per_ns;
     }
-    const char* category = step.kernel ? "dispatch" : "copy";
+    const char* category = step.kernel ? "dispatch" : step.is_copy() ? "copy" : "control";
     events.push_back(event({step.name, category, kRunThread, run.run_begin - times.start + begin, length}, args));
   };
   for (const RunTimes::Entry& run : runs.runs) {

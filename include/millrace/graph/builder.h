@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 #include <new>
 #include <set>
 #include <span>
@@ -89,6 +90,40 @@ class GraphBuilder {
   /// one update per variable, of its type.
   void update(Tensor variable, Tensor value);
 
+  /// Computes body(state) again and again, as long as condition(state) is true. `initial` is the first state; the
+  /// result is the last, which is `initial` if the condition is false at once. Both functions are called while the
+  /// graph is built, `condition` twice. They are given the state, a tensor each of the types of `initial`, may use
+  /// every tensor that was made before, and return a bool[], and the next state, of the same types. What they make
+  /// stays inside: only the state comes out. The host decides whether to go on, so each round costs a wait for the
+  /// device.
+  ///
+  ///     std::vector<Tensor> last = graph.while_loop(
+  ///         {i, x}, [&](std::span<const Tensor> s) { return less(s[0], n); },
+  ///         [&](std::span<const Tensor> s) { return std::vector{s[0] + 1, s[1] * 2}; });
+  template <class Condition, class Body>
+    requires std::is_invocable_r_v<Tensor, Condition&, std::span<const Tensor>> &&
+             std::is_invocable_r_v<std::vector<Tensor>, Body&, std::span<const Tensor>>
+  std::vector<Tensor> while_loop(const std::vector<Tensor>& initial, Condition&& condition, Body&& body) {
+    const Tensor first = condition(std::span(initial));
+    const std::vector<Tensor> state = open_body("while", initial);
+    const std::vector<Tensor> next = body(std::span(state));
+    const Tensor again = accept_state(initial, next) ? condition(std::span(next)) : Tensor();
+    return close_loop(first, initial, next, again);
+  }
+
+  /// Computes one of two functions, `if_true` if the bool[] `condition` is true. Both are called while the graph is
+  /// built. They may use every tensor that was made before, and return tensors of the same types.
+  ///
+  ///     Tensor y = graph.if_else(big, [&] { return std::vector{x * 0.5f}; }, [&] { return std::vector{x}; })[0];
+  template <class Then, class Else>
+    requires std::is_invocable_r_v<std::vector<Tensor>, Then&> && std::is_invocable_r_v<std::vector<Tensor>, Else&>
+  std::vector<Tensor> if_else(Tensor condition, Then&& if_true, Else&& if_false) {
+    open_body("if", {});
+    close_branch(if_true());
+    open_body("if", {});
+    return close_cond(condition, if_false());
+  }
+
   /// Adds any op of the table. Returns one tensor per result; empty if there is no memory even for that.
   std::vector<Tensor> op(Op op, std::span<const Tensor> operands, Attributes attributes = NoAttrs{});
   Tensor op1(Op op, std::initializer_list<Tensor> operands, Attributes attributes = NoAttrs{});
@@ -115,6 +150,8 @@ class GraphBuilder {
   Result<Graph> finish();
 
   const Graph& graph() const { return graph_; }
+  /// Whether a loop or a branch has taken the node, so that nothing is left in its place in graph().
+  bool is_taken(NodeId) const;
 
  private:
   // The public functions call these, which let std::bad_alloc out.
@@ -128,9 +165,29 @@ class GraphBuilder {
   void add_output(std::string name, Tensor tensor);
   Result<Graph> take_graph();
   std::vector<Tensor> append(Node node);
+
+  // Nodes of a body are appended to the graph first, so that functions need not know where they are. When the body
+  // ends, it takes them out, and their numbers belong to nothing any more.
+  struct Body;
+  std::vector<Tensor> open_body(const char* what, std::span<const Tensor> initial);
+  bool accept_state(std::span<const Tensor> initial, std::span<const Tensor> next);
+  std::vector<Tensor> close_loop(Tensor first, std::span<const Tensor> initial, std::span<const Tensor> next,
+                                 Tensor again);
+  void close_branch(std::span<const Tensor> results);
+  std::vector<Tensor> close_cond(Tensor condition, std::span<const Tensor> results);
+  Body take_body(std::string name, std::span<const Tensor> outputs, std::span<const Tensor> updates);
+  Result<std::vector<Tensor>> append_inferred(Node node);
+  bool accept_outside(const std::string& who);
+  void drop_closed(Graph& graph) const;
   bool accept(std::span<const Tensor> operands, const std::string& who);
   bool accept(Tensor tensor, const std::string& what);
   Graph graph_;
+  struct Range {
+    std::uint32_t begin = 0, end = 0;
+  };
+  std::vector<std::uint32_t> open_;              // where the nodes of each open body begin
+  std::vector<Range> closed_;                    // the nodes that bodies have taken, in order
+  std::vector<std::shared_ptr<Body>> branches_;  // first branches whose second one is open
   std::set<std::string, std::less<>> source_names_, output_names_;
   Status status_;
 };

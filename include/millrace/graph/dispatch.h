@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,21 +14,25 @@ namespace millrace {
 
 enum class RegionId : std::uint32_t {};
 
-/// An operand of a concat that a kernel copies to the result, because its producer cannot write it there.
+/// An operand that is copied to a result: one of a concat, because its producer cannot write it there, or a loop's
+/// condition or first state, because something else needs it.
 struct CopiedOperand {
   std::uint32_t operand = 0;
   std::string reason;  // "%x is an input"
 };
 
-/// Nodes that become one kernel, or the kernels of one multi-pass algorithm.
+struct DispatchGraph;
+
+/// Nodes that become one kernel, or the kernels of one multi-pass algorithm; or a loop or a condition.
 struct Region {
   std::string name;                        // "conv2d_add_max_3": for text, kernels and traces
   std::vector<NodeId> nodes;               // in graph order
   std::vector<Value> inputs;               // read from outside, each listed once
-  std::vector<Value> outputs;              // read from outside or graph outputs; never an unused result
+  std::vector<Value> outputs;              // read from outside or graph outputs; never an unused result of an op
   std::vector<std::string> reasons;        // why these nodes are together, one per line
-  std::vector<CopiedOperand> copies = {};  // of a concat, whose other operands are in the result's storage already
+  std::vector<CopiedOperand> copies = {};  // whose other operands are in the result's storage already
   std::string copy_reason = {};            // of a scatter that copies its operand first: why it has to
+  std::vector<std::shared_ptr<const DispatchGraph>> bodies = {};  // of a loop or a condition, as its node has them
 };
 
 /// The place of a value in the storage of the concat that reads it: its elements are side by side there.
@@ -83,7 +88,8 @@ Result<DispatchGraph> form_dispatches(Graph);
 /// * Every region input is a graph input, a constant, a variable or stored by earlier regions, after following aliases.
 ///   A concat without a region is stored when all of its operands are, each as a part of it.
 /// * No region reads a value after another region has replaced it in place.
-/// * Every region output is used, and is stored by one region only.
+/// * Every region output is used, unless it is a loop's or a condition's, and is stored by one region only.
+/// * Bodies keep these invariants.
 /// * Every graph output and every update is a graph input, a constant, a variable or stored by a region, after
 ///   following aliases.
 /// * Every update is in place or among the copied ones.
@@ -93,8 +99,9 @@ std::string to_text(const DispatchGraph&);
 /// A region's kernels for one target. The sequences number their operands like Region::inputs, and their results like
 /// Region::outputs.
 Result<std::vector<KernelSequence>> lower_region(const DispatchGraph&, RegionId, const Target&, const LowerOptions&);
-/// Checks, before scheduling, that every region has at least one kernel sequence, that verify(KernelSequence) accepts
-/// each, and that a generator of the target planned each kernel. `sequences` has one entry per region.
+/// Checks, before scheduling, that every region but loops and conditions has at least one kernel sequence, that
+/// verify(KernelSequence) accepts each, and that a generator of the target planned each kernel. `sequences` has one
+/// entry per region.
 Status verify(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences, const Target&);
 
 }  // namespace millrace

@@ -53,8 +53,24 @@ struct VariableNode {
   SharedBytes initial;
 };
 
+struct Graph;
+
+/// Runs its body again and again, as long as a condition is true. The body's variables are the state: they begin with
+/// the loop's operands, each round gives them their updates, and the loop's results are what they are at the end.
+/// Operands: the condition of the first round, bool[]; the first state; then the body's inputs, which are the same in
+/// each round. The body's one output is the condition of the next round.
+struct LoopNode {
+  std::shared_ptr<const Graph> body;
+};
+
+/// Computes one of two graphs. Operands: the condition, bool[]; then the inputs that both graphs have. Results: the
+/// outputs of the graph that was computed, which both have, of the same types.
+struct CondNode {
+  std::shared_ptr<const Graph> if_true, if_false;
+};
+
 struct Node {
-  std::variant<InputNode, ConstantNode, OpNode, KernelNode, VariableNode> what;
+  std::variant<InputNode, ConstantNode, OpNode, KernelNode, VariableNode, LoopNode, CondNode> what;
   std::vector<Value> operands;
   std::vector<TensorType> results;
   /// Names of the results in text and messages: one per result, or none. No pass depends on them.
@@ -81,6 +97,9 @@ struct Graph {
   std::vector<NodeId> inputs;  // in the order of the caller's arguments
   std::vector<GraphOutput> outputs;
   std::vector<GraphUpdate> updates;
+  /// Whether it is the body of a loop or a condition. Only the variables of a loop's body are of any type, and have no
+  /// initial value.
+  bool is_body = false;
 
   const TensorType& type(Value value) const { return nodes[value.node].results[value.result]; }
 };
@@ -89,6 +108,9 @@ struct Graph {
 bool is_source(const Node&);
 /// The name of an input or a variable; null for other nodes.
 const std::string* source_name(const Node&);
+/// The graphs in the node, and the same to change them; none of most nodes.
+std::vector<const Graph*> bodies_of(const Node&);
+std::vector<std::shared_ptr<const Graph>*> bodies_of(Node&);
 /// What a run computes: the values of the outputs, then those of the updates.
 std::vector<Value> required_values(const Graph&);
 /// The variables, in the graph's order.
@@ -102,7 +124,7 @@ std::vector<bool> live_nodes(const Graph&);
 /// The symbols in the graph's sizes, by name. Fails if one name has two sets of facts.
 Result<std::map<std::string, Dim>> collect_symbols(const Graph&);
 
-/// "exp", "input", "constant", "variable", "kernel swish".
+/// "exp", "input", "constant", "variable", "kernel swish", "while", "if".
 std::string kind_name(const Node&);
 
 /// Checks these invariants. Fails with kInvalidArgument and one line per failure: node, operand, found, expected.
@@ -116,6 +138,8 @@ std::string kind_name(const Node&);
 /// * An update names a variable and an existing result of its type. A variable has at most one.
 /// * A node names all its results or none. Result names are unique, also among the inputs and variables.
 /// * Kernels of one name have one body.
+/// * Bodies keep these rules. The operands of a loop or a condition have the types that its bodies say, and it has at
+///   most 32 results.
 /// * Symbols do not contradict themselves and have one set of facts each, in types and attributes.
 Status verify(const Graph&);
 

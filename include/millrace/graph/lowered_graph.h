@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,8 +20,10 @@ struct LoweredGraph {
   DispatchGraph dispatch;                              // of the graph after the passes
   std::vector<std::vector<KernelSequence>> sequences;  // a row per region
   Schedule schedule;
-  CommandList commands;  // the schedule's steps in their order, and barriers
-  CompileReport report;  // so far
+  /// The bodies of loops and conditions; their commands are in the blocks of this one's.
+  std::map<RegionId, std::vector<std::shared_ptr<LoweredGraph>>> bodies;
+  CommandList commands;                      // the schedule's steps in their order, and barriers
+  CompileReport report;                      // so far
 };
 
 /// Does what compile() does before it needs a device, so that the result can be inspected, also for targets that this

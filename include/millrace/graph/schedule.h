@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -64,12 +66,33 @@ struct ResourceUse {
   std::optional<PartId> part = {};        // what the kernel gets; absent: the whole resource
 };
 
-/// A kernel launch or a copy on the timeline. Its timepoint is the number of barriers before it; steps with the same
-/// timepoint may run concurrently, also on several queues.
+struct Schedule;
+
+/// The place of a body's resource: in what the step gives of one of its uses.
+struct BodyPlace {
+  std::uint32_t use = 0;  // in Step::uses
+  SizeExpr offset_bytes = 0;
+};
+
+/// What a loop repeats, or a condition may choose: a schedule of its own, in memory of the step.
+struct StepBody {
+  std::shared_ptr<const Schedule> schedule;
+  IdVector<ResourceId, BodyPlace> places;      // of its resources
+  IdVector<KernelIndex, KernelIndex> kernels;  // of its kernels, in the schedule around it
+};
+
+struct StepControl {
+  bool is_loop = false;  // else the first body or the second
+  std::vector<StepBody> bodies;
+};
+
+/// A kernel launch, a copy, a loop or a condition on the timeline. Its timepoint is the number of barriers before it;
+/// steps with the same timepoint may run concurrently, also on several queues.
 struct Step {
   std::string name;
-  std::optional<KernelIndex> kernel;  // nothing: a copy of uses[0] to uses[1]
-  std::optional<RegionId> region;     // which the kernel is of; nothing: of a copy
+  std::optional<KernelIndex> kernel;                // nothing: a loop or a condition, or a copy of uses[0] to uses[1]
+  std::shared_ptr<const StepControl> control = {};  // of a loop or a condition, which reads uses[0], a byte
+  std::optional<RegionId> region;                   // which the kernel or the loop is of; nothing: of a copy
   SizeExpr num_groups = 1;
   std::vector<SizeExpr> sizes;
   std::optional<SizeExpr> flops = {};          // of this launch, as PlannedKernel::flops
@@ -78,6 +101,8 @@ struct Step {
   std::uint32_t timepoint = 0;                 // by arrange_steps or place_barriers
   std::uint32_t number = 0;                    // in the graph's order
   std::string copy_reason = {};                // if it only copies a value: why it has to
+
+  bool is_copy() const { return !kernel && control == nullptr; }
 };
 
 /// Which steps run when, and on which memory. Made from KernelSequences alone, without code.
@@ -89,6 +114,8 @@ struct Schedule {
   SizeExpr slab_bytes = 0;                                // by pack_transients
   std::int64_t constant_bytes = 0, variable_bytes = 0;    // likewise
   ScheduleOrder order = ScheduleOrder::kMostConcurrency;  // by arrange_steps
+  /// Of a loop or a condition: the step around it places the variables, which may have any size, and gives the slab.
+  bool is_body = false;
 
   /// Whether a run binds the size of a transient. Each transient then is a binding of its own, which the run places
   /// anew, in no more than `slab_bytes`.
@@ -101,10 +128,14 @@ struct Schedule {
 
 /// The constants that the kernels of `sequences` and the graph's outputs read. `sequences` has one row per region.
 std::set<Value> find_read_constants(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences);
-/// Makes one step per kernel and per copy, and transients for intermediate values and scratch. `constants` get memory,
-/// in this order, whether this target's kernels read them or not: with the same set, all targets lay them out alike.
+/// The schedules of the bodies of loops and conditions.
+using ScheduledBodies = std::map<RegionId, std::vector<std::shared_ptr<const Schedule>>>;
+
+/// Makes one step per kernel, per copy and per loop or condition, and transients for intermediate values and scratch.
+/// `constants` get memory, in this order, whether this target's kernels read them or not: with the same set, all
+/// targets lay them out alike.
 Result<Schedule> schedule_execution(const DispatchGraph&, const std::vector<std::vector<KernelSequence>>& sequences,
-                                    const std::set<Value>& constants);
+                                    const std::set<Value>& constants, const ScheduledBodies& bodies = {});
 /// Chooses the steps' order and timepoints, then packs. The steps come in the graph's order, as schedule_execution
 /// makes them.
 Status arrange_steps(Schedule&, ScheduleOrder);
@@ -122,6 +153,7 @@ Status pack_transients(Schedule&);
 /// O(n log n) in steps and resources.
 /// * The resources and the kernel of each step exist.
 /// * A copy has two uses; a kernel has as many buffers and sizes as its KernelInfo.
+/// * Bodies keep these invariants, and their resources and kernels have places in the step that holds them.
 /// * Parts are inside what they are parts of, and what a step touches is inside what its kernel gets, unless a run's
 ///   sizes decide.
 /// * Steps write only transients, variables and outputs. They read bytes of transients and outputs only after earlier

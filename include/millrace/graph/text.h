@@ -23,6 +23,7 @@
 ///     operation := (op | composite) operands ["{" [attribute {"," attribute}] "}"]
 ///                | "kernel" name operands
 ///                | ("constant" | "variable") "(" elements ")"
+///                | "while" operands "{" graph "}"  |  "if" operands "{" graph graph "}"
 ///     operands  := "(" [value {"," value}] ")"
 ///     attribute := name "=" setting
 ///     setting   := integer | number | "true" | "false" | dtype | size | string | word
@@ -48,6 +49,24 @@
 /// * A variable keeps its value from run to run, under the name of its result. The elements are those before the first
 ///   run; one element stands for all. `update` gives the variable its value for the next run. Only a graph with updates
 ///   may have no output.
+/// * `while` and `if` hold the graphs of a round, or of both branches; LoopNode and CondNode (graph.h) say what their
+///   operands, inputs and outputs are. These graphs see nothing but their inputs. The variables of a round are the
+///   loop's state and begin with no elements:
+///
+///       %zero = constant(0) : i64[]
+///       %last, %sum = while(%more, %zero, %x, %n) {
+///         graph round(%n: i64[]) {
+///           %i = variable() : i64[]
+///           %s = variable() : f32[4]
+///           %one = constant(1) : i64[]
+///           %next = add(%i, %one)
+///           %twice = add(%s, %s)
+///           %more = less(%next, %n)
+///           update %i = %next
+///           update %s = %twice
+///           return more = %more
+///         }
+///       }
 /// * `bytes` are the row-major, little-endian elements, with two hexadecimal digits per byte. `file` is a NumPy file,
 ///   or a safetensors file with the name of an entry.
 /// * "kernel" names one of ParseOptions::kernels.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -86,9 +87,34 @@ struct BarrierCommand {
   friend bool operator==(const BarrierCommand&, const BarrierCommand&) = default;
 };
 
-using Command = std::variant<FillCommand, CopyCommand, UploadCommand, DownloadCommand, DispatchCommand, BarrierCommand>;
+struct CommandBlock;  // below
 
-/// Commands as data. Commands between two barriers may run in any order, or at the same time.
+/// Runs a block again and again, as long as the byte at `condition` is not 0. The host reads it before each round.
+struct LoopCommand {
+  BufferRange condition = {};
+  std::shared_ptr<const CommandBlock> body = {};
+  friend bool operator==(const LoopCommand&, const LoopCommand&);
+};
+
+/// Runs one of two blocks, the first if the byte at `condition` is not 0. The host reads it.
+struct CondCommand {
+  BufferRange condition = {};
+  std::shared_ptr<const CommandBlock> if_true = {}, if_false = {};
+  friend bool operator==(const CondCommand&, const CondCommand&);
+};
+
+using Command = std::variant<FillCommand, CopyCommand, UploadCommand, DownloadCommand, DispatchCommand, BarrierCommand,
+                             LoopCommand, CondCommand>;
+
+/// Commands that a loop or a condition holds, with the sizes, bindings and kernels of its list.
+struct CommandBlock {
+  std::vector<Command> commands;
+  friend bool operator==(const CommandBlock&, const CommandBlock&) = default;
+};
+
+/// Commands as data. Commands between two barriers may run in any order, or at the same time; a loop or a condition is
+/// one command, and what it holds begins after its host has decided. Numbers of commands in messages and reports count
+/// those in blocks right after the command that holds them.
 /// Sizes are expressions; the caller evaluates them when it binds symbols, and passes the values to each submission.
 struct CommandList {
   IdVector<SizeIndex, SizeExpr> sizes;
@@ -99,6 +125,19 @@ struct CommandList {
   /// Returns the index of an equal expression, or adds a new one. O(sizes).
   SizeIndex add_size(const SizeExpr&);
 };
+
+/// The blocks that a command holds, none of most.
+std::vector<const CommandBlock*> blocks_of(const Command&);
+
+/// Calls visit(number, command) for each command, in the order of their numbers. Returns the number behind the last.
+template <class Visit>
+std::size_t visit_commands(const std::vector<Command>& commands, Visit&& visit, std::size_t number = 0) {
+  for (const Command& command : commands) {
+    visit(number++, command);
+    for (const CommandBlock* block : blocks_of(command)) number = visit_commands(block->commands, visit, number);
+  }
+  return number;
+}
 
 /// Checks these invariants. Fails with kInvalidArgument and one line per failure. Where sizes are symbolic, only what
 /// is wrong for every binding of the symbols fails here; submissions check the rest.
@@ -111,6 +150,7 @@ struct CommandList {
 /// * A dispatch has as many buffers and sizes as its kernel, and 0 to 2^32 - 1 threads in all.
 /// * What a dispatch touches is stated for all of its buffers or for none, inside each.
 /// * Two commands without a barrier between them touch the same bytes only if both read them.
+/// * A condition is one byte. Loops and conditions have their blocks, of which all of this is true, too.
 Status validate(const CommandList&);
 
 /// One command per line, with names and sizes.

@@ -19,6 +19,8 @@
 
 namespace millrace {
 
+class ControlGate;  // private
+
 /// A command list made ready for one device, to be replayed with new bindings. Immutable: any number of submissions
 /// may use it at a time, each with state of its own.
 class Recording : public std::enable_shared_from_this<Recording> {
@@ -27,31 +29,35 @@ class Recording : public std::enable_shared_from_this<Recording> {
   Recording& operator=(const Recording&) = delete;
   virtual ~Recording() = default;
   DeviceId device() const { return device_; }
+  /// Whether it holds loops or conditions.
+  bool has_control() const { return has_control_; }
 
  protected:
-  explicit Recording(DeviceId device) : device_(device) {}
+  explicit Recording(DeviceId device, bool has_control = false) : device_(device), has_control_(has_control) {}
 
  private:
   DeviceId device_;
+  bool has_control_;
 };
 
 /// When a command ran, in nanoseconds on a clock that begins with the first command of its submission.
 struct CommandTime {
-  std::size_t command = 0;  // in CommandList::commands
+  std::size_t command = 0;  // its number in the CommandList
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
   friend bool operator==(const CommandTime&, const CommandTime&) = default;
 };
 
 /// When the commands of a submission ran, barriers left out, in the list's order: for profiles on any device. One that
-/// does not finish inline measures on its own clock. A measured submission runs its commands one after another.
+/// does not finish inline measures on its own clock. A measured submission runs its commands one after another. A loop
+/// or a condition counts as one command, from before its first decision to its end, by the host's clock.
 struct SubmissionTimes {
   std::vector<CommandTime> commands;
 };
 
 /// A dispatch whose kernel reported errors.
 struct DispatchFailure {
-  std::size_t command = 0;  // in CommandList::commands
+  std::size_t command = 0;  // its number in the CommandList
   KernelIndex kernel{};
   std::uint32_t errors = 0;  // bits of KernelError
   friend bool operator==(const DispatchFailure&, const DispatchFailure&) = default;
@@ -83,7 +89,7 @@ struct Submission {
 
 class Device {
  public:
-  virtual ~Device() = default;
+  virtual ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
@@ -109,25 +115,40 @@ class Device {
   virtual Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) = 0;
   /// Validates the list against the executable and makes it replayable. `executable` may be null for a list without
   /// kernels. Allocates all that the first replay needs.
-  virtual Result<std::shared_ptr<Recording>> record(const CommandList&, std::shared_ptr<Executable>) = 0;
+  Result<std::shared_ptr<Recording>> record(const CommandList&, std::shared_ptr<Executable>);
   /// Checks the submission against the list (counts, sizes, bindings), waits, runs, signals. Returns at once, unless
   /// the device finishes inline and there is nothing to wait for: then the work is done, and its failure comes back.
   /// Whatever fails, also a kernel that throws, the signal semaphores carry the status. Errors of kernels (KernelError)
   /// name the kernel. Work that still waits when the device is closed is cancelled (kCancelled). The inline cpu device
-  /// allocates nothing here, unless it has to wait.
-  virtual Status submit(Recording&, const Submission&) = 0;
+  /// allocates nothing here, unless it has to wait. A loop or a condition ends a part of the list: the host waits until
+  /// that part has written the condition, then submits the part to which it leads.
+  Status submit(Recording& recording, const Submission& submission) {
+    begin_submission();
+    return recording.has_control() ? submit_control(recording, submission) : submit_straight(recording, submission);
+  }
   /// Copies bytes of a buffer that no submission uses to the host. For diagnostics: it blocks. Any thread, also one
   /// that explains a failure. Runs move memory by upload and download commands.
   virtual Status read_back(const Buffer&, std::size_t offset_bytes, std::span<std::byte> destination);
 
  protected:
   /// Another id than its own is a wrapper's, whose memory and executables are those of what it wraps.
-  explicit Device(DeviceInfo info, DeviceId id = new_device_id()) : info_(std::move(info)), id_(id) {}
+  explicit Device(DeviceInfo info, DeviceId id = new_device_id());
+  /// The first thing in a driver's destructor: from then on, no loop or condition goes on, and the parts that they
+  /// would submit are cancelled. Waits for those that are just being submitted.
+  void close_control();
 
  private:
+  friend class ControlRecording;  // which cuts lists into straight ones
+  /// See record() and submit(); without loops and conditions.
+  virtual Result<std::shared_ptr<Recording>> record_straight(const CommandList&, std::shared_ptr<Executable>) = 0;
+  virtual Status submit_straight(Recording&, const Submission&) = 0;
+  virtual void begin_submission() {}
+  Status submit_control(Recording&, const Submission&);
+
   DeviceInfo info_;
   DeviceId id_;
   ConstantBuffers constants_;
+  std::shared_ptr<ControlGate> control_gate_;
 };
 
 struct CpuDeviceOptions {

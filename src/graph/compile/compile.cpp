@@ -127,6 +127,9 @@ ContentId identify(std::span<const UploadPart> parts, std::size_t size_bytes) {
 void release_constants(LoweredGraph& lowered) {
   shorten_constants(lowered.dispatch.graph);
   for (Resource& resource : lowered.schedule.resources) resource.constant = {};
+  for (auto& [region, bodies] : lowered.bodies) {
+    for (const std::shared_ptr<LoweredGraph>& body : bodies) release_constants(*body);
+  }
 }
 
 /// Beside so many bytes of constants, mapping the generators' pages again takes no time.

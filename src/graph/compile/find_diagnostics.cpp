@@ -35,13 +35,10 @@ IndexCheck make_check(const LoweredGraph& lowered, NodeId id, const GatherAttrs&
   const Value from = graph.nodes[id].operands[0], indices = graph.nodes[id].operands[1];
   const TensorType& from_type = graph.type(from);
   const auto rank = static_cast<std::int64_t>(from_type.shape.rank());
-  return {node_text(graph, id),
-          value_text(graph, indices),
-          value_text(graph, from),
-          graph.type(indices),
-          from_type,
+  return {node_text(graph, id), value_text(graph, indices), value_text(graph, from), graph.type(indices), from_type,
           static_cast<std::size_t>(attributes.axis < 0 ? attributes.axis + rank : attributes.axis),
-          place_of(lowered, lowered.dispatch.storage_of(indices))};
+          // What a body reads has another place in each round, or was changed since.
+          graph.is_body ? std::nullopt : place_of(lowered, lowered.dispatch.storage_of(indices))};
 }
 
 std::vector<IndexCheck> checks_of(const LoweredGraph& lowered, const Region& region) {
@@ -54,17 +51,21 @@ std::vector<IndexCheck> checks_of(const LoweredGraph& lowered, const Region& reg
   return checks;
 }
 
-std::vector<std::vector<IndexCheck>> find_index_checks(const LoweredGraph& lowered) {
-  const std::vector<Command>& commands = lowered.commands.commands;
-  std::vector<std::vector<IndexCheck>> of_command(commands.size());
-  std::size_t command = 0;
+/// By the numbers of the commands. These are the steps, in order, with barriers between them.
+void find_index_checks(const LoweredGraph& lowered, std::vector<std::vector<IndexCheck>>& of_command) {
+  std::uint32_t timepoint = 0;
   for (const Step& step : lowered.schedule.steps) {
-    // The commands are the steps, in order, with barriers between them.
-    while (std::holds_alternative<BarrierCommand>(commands[command])) ++command;
-    if (step.region) of_command[command] = checks_of(lowered, lowered.dispatch.regions[*step.region]);
-    ++command;
+    if (step.timepoint != timepoint) of_command.emplace_back();
+    timepoint = step.timepoint;
+    of_command.emplace_back();
+    if (step.control != nullptr) {
+      for (const std::shared_ptr<LoweredGraph>& body : lowered.bodies.at(*step.region)) {
+        find_index_checks(*body, of_command);
+      }
+    } else if (step.region) {
+      of_command.back() = checks_of(lowered, lowered.dispatch.regions[*step.region]);
+    }
   }
-  return of_command;
 }
 
 /// The largest resource of constant size, and every resource of symbolic size.
@@ -86,7 +87,9 @@ std::vector<NamedBytes> find_largest(const Schedule& schedule, Lifetime lifetime
 }  // namespace
 
 RunDiagnostics find_diagnostics(const LoweredGraph& lowered) {
-  return {find_index_checks(lowered), find_largest(lowered.schedule, Lifetime::kConstant),
+  std::vector<std::vector<IndexCheck>> index_checks;
+  find_index_checks(lowered, index_checks);
+  return {std::move(index_checks), find_largest(lowered.schedule, Lifetime::kConstant),
           find_largest(lowered.schedule, Lifetime::kTransient), find_largest(lowered.schedule, Lifetime::kVariable)};
 }
 

@@ -13,6 +13,7 @@
 namespace millrace {
 namespace {
 
+/// Also those of the bodies.
 Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOptions& options) {
   for (std::uint32_t i = 0; i < lowered.dispatch.regions.size(); ++i) {
     const auto where = [&] {
@@ -23,22 +24,65 @@ Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOpt
                           return lower_region(lowered.dispatch, RegionId{i}, target, options);
                         }));
     lowered.sequences.push_back(std::move(sequences));
+    for (std::shared_ptr<const DispatchGraph>& body : lowered.dispatch.regions[RegionId{i}].bodies) {
+      auto inner = std::make_shared<LoweredGraph>();
+      inner->dispatch = *body;
+      body = {inner, &inner->dispatch};
+      MILLRACE_TRY(lower_regions(*inner, target, options));
+      lowered.bodies[RegionId{i}].push_back(std::move(inner));
+    }
   }
-  std::vector<PlannedKernel*> kernels;
+  return {};
+}
+
+Status verify_kernels(const LoweredGraph& lowered, const Target& target) {
+  for (const auto& [region, bodies] : lowered.bodies) {
+    for (const std::shared_ptr<LoweredGraph>& body : bodies) MILLRACE_TRY(verify_kernels(*body, target));
+  }
+  return verify(lowered.dispatch, lowered.sequences, target);
+}
+
+void collect_kernels(LoweredGraph& lowered, std::vector<PlannedKernel*>& kernels) {
   for (std::vector<KernelSequence>& sequences : lowered.sequences) {
     for (KernelSequence& sequence : sequences) {
       for (SequenceKernel& entry : sequence.kernels) kernels.push_back(&entry.kernel);
     }
   }
-  share_kernels(kernels, target);
-  return verify(lowered.dispatch, lowered.sequences, target);
+  for (auto& [region, bodies] : lowered.bodies) {
+    for (const std::shared_ptr<LoweredGraph>& body : bodies) collect_kernels(*body, kernels);
+  }
 }
 
-Status schedule_sequences(LoweredGraph& lowered, const std::set<Value>& constants, ScheduleOrder order) {
-  MILLRACE_TRY_ASSIGN(lowered.schedule, schedule_execution(lowered.dispatch, lowered.sequences, constants));
-  MILLRACE_TRY(arrange_steps(lowered.schedule, order));
-  MILLRACE_TRY(verify(lowered.schedule));
-  MILLRACE_TRY_ASSIGN(lowered.commands, record_commands(lowered.schedule));
+Status lower_to_kernels(LoweredGraph& lowered, const Target& target, const LowerOptions& options) {
+  MILLRACE_TRY(lower_regions(lowered, target, options));
+  std::vector<PlannedKernel*> kernels;
+  collect_kernels(lowered, kernels);
+  share_kernels(kernels, target);
+  return verify_kernels(lowered, target);
+}
+
+/// One graph for all targets, bodies first. All of them have constants for all, so that these are laid out alike.
+Status schedule_sequences(std::span<LoweredGraph* const> all, ScheduleOrder order) {
+  for (const auto& [region, bodies] : all.front()->bodies) {
+    for (std::size_t k = 0; k < bodies.size(); ++k) {
+      std::vector<LoweredGraph*> of_targets;
+      for (LoweredGraph* lowered : all) of_targets.push_back(lowered->bodies.at(region)[k].get());
+      MILLRACE_TRY(schedule_sequences(of_targets, order));
+    }
+  }
+  std::set<Value> constants;
+  for (const LoweredGraph* lowered : all) constants.merge(find_read_constants(lowered->dispatch, lowered->sequences));
+  for (LoweredGraph* lowered : all) {
+    const PhaseTimer timer(lowered->report.scheduling);
+    ScheduledBodies scheduled;
+    for (const auto& [region, bodies] : lowered->bodies) {
+      for (const std::shared_ptr<LoweredGraph>& body : bodies) scheduled[region].emplace_back(body, &body->schedule);
+    }
+    MILLRACE_TRY_ASSIGN(lowered->schedule,
+                        schedule_execution(lowered->dispatch, lowered->sequences, constants, scheduled));
+    MILLRACE_TRY(arrange_steps(lowered->schedule, order));
+    MILLRACE_TRY(verify(lowered->schedule));
+  }
   return {};
 }
 
@@ -46,9 +90,9 @@ void count_parts(LoweredGraph& lowered) {
   CompileReport& report = lowered.report;
   report.num_regions = lowered.dispatch.regions.size();
   report.num_kernels = lowered.schedule.kernels.size();
-  for (const Command& command : lowered.commands.commands) {
+  visit_commands(lowered.commands.commands, [&](std::size_t, const Command& command) {
     report.num_dispatches += std::holds_alternative<DispatchCommand>(command) ? 1 : 0;
-  }
+  });
   report.slab_bytes = lowered.schedule.slab_bytes;
   report.constant_bytes = static_cast<std::uint64_t>(lowered.schedule.constant_bytes);
   report.variable_bytes = static_cast<std::uint64_t>(lowered.schedule.variable_bytes);
@@ -58,6 +102,9 @@ std::string kernels_text(const LoweredGraph& lowered) {
   std::string text;
   for (const auto& sequences : lowered.sequences) {
     for (const KernelSequence& sequence : sequences) text += to_text(sequence);
+  }
+  for (const auto& [region, bodies] : lowered.bodies) {
+    for (const std::shared_ptr<LoweredGraph>& body : bodies) text += kernels_text(*body);
   }
   return text;
 }
@@ -90,14 +137,15 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
     all.push_back(std::move(common));
     for (std::size_t i = 0; i < targets.size(); ++i) {
       const PhaseTimer timer(all[i].report.lowering);
-      MILLRACE_TRY(lower_regions(all[i], targets[i], options));
+      MILLRACE_TRY(lower_to_kernels(all[i], targets[i], options));
     }
-    std::set<Value> constants;
-    for (const LoweredGraph& lowered : all) constants.merge(find_read_constants(lowered.dispatch, lowered.sequences));
+    std::vector<LoweredGraph*> of_targets;
+    for (LoweredGraph& lowered : all) of_targets.push_back(&lowered);
+    MILLRACE_TRY(schedule_sequences(of_targets, order));
     for (LoweredGraph& lowered : all) {
       {
         const PhaseTimer timer(lowered.report.scheduling);
-        MILLRACE_TRY(schedule_sequences(lowered, constants, order));
+        MILLRACE_TRY_ASSIGN(lowered.commands, record_commands(lowered.schedule));
       }
       count_parts(lowered);
     }

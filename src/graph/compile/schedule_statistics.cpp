@@ -57,16 +57,29 @@ std::string number_text(const std::optional<std::int64_t>& number) { return numb
 
 }  // namespace
 
+namespace {
+/// Each command of a body counts once. Its memory is a transient around it.
+void add_body(ScheduleStatistics& found, const ScheduleStatistics& body) {
+  found.num_dispatches += body.num_dispatches;
+  found.num_copies += body.num_copies;
+  found.num_barriers += body.num_barriers;
+  found.num_waits += body.num_waits;
+}
+}  // namespace
+
 ScheduleStatistics measure_schedule(const Schedule& schedule, const SymbolValues& symbols) {
   ScheduleStatistics found{.order = schedule.order, .constant_bytes = schedule.constant_bytes};
   const Step* before = nullptr;
   for (const Step& step : schedule.steps) {
+    for (const StepBody& body : step.control != nullptr ? step.control->bodies : std::vector<StepBody>()) {
+      add_body(found, measure_schedule(*body.schedule, symbols));
+    }
     found.num_dispatches += step.kernel ? 1 : 0;
     found.num_copies += step.copy_reason.empty() ? 0 : 1;
     found.num_barriers += before != nullptr && before->timepoint != step.timepoint ? 1 : 0;
     before = &step;
   }
-  found.num_waits = count_waits(schedule);
+  found.num_waits += count_waits(schedule);
   if (const auto sizes = transient_sizes(schedule, symbols)) {
     found.peak_bytes = find_peak(schedule, *sizes);
     found.lower_bound_bytes = find_lower_bound(schedule, *sizes);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "base/text/indent.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/dispatch.h"
 #include "millrace/graph/text.h"
@@ -79,6 +80,10 @@ Status verify(const DispatchGraph& dispatch) try {
   std::set<Value> replaced;  // by storage
   for (const Region& region : dispatch.regions) {
     if (region.outputs.empty()) problem(fmt::format("region {}: stores nothing", region.name));
+    for (const auto& body : region.bodies) {
+      const Status status = verify(*body);
+      if (!status.ok()) problem(fmt::format("region {}: {}", region.name, status.message()));
+    }
     for (const Value& input : region.inputs) {
       if (!ready.contains(input)) {
         problem(fmt::format("region {}: reads {}, which no earlier region stores", region.name,
@@ -90,7 +95,7 @@ Status verify(const DispatchGraph& dispatch) try {
       }
     }
     for (const Value& output : region.outputs) {
-      if ((used[output.node] >> output.result & 1) == 0) {
+      if ((used[output.node] >> output.result & 1) == 0 && region.bodies.empty()) {
         problem(fmt::format("region {}: stores {}, which is unused", region.name, value_text(dispatch.graph, output)));
       }
       if (!ready.add(output)) {
@@ -131,6 +136,7 @@ std::string to_text(const DispatchGraph& dispatch) {
     text += "\n";
     for (const std::string& reason : region.reasons) text += fmt::format("  because {}\n", reason);
     for (const CopiedOperand& copy : region.copies) text += fmt::format("  copies, as {}\n", copy.reason);
+    for (const auto& body : region.bodies) text += indented(to_text(*body), "  ");
     if (!region.copy_reason.empty()) text += fmt::format("  copies its operand first, as {}\n", region.copy_reason);
   }
   for (const auto& [view, storage] : dispatch.aliases) {

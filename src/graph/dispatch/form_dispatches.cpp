@@ -334,7 +334,8 @@ Region Former::make_region(std::uint32_t group, const std::set<Value>& needed) {
     nodes.insert(NodeId{member});
     for (const Value& operand : node(member).operands) collect_inputs(operand, group, region, inputs, nodes);
     for (std::uint32_t result = 0; result < node(member).results.size(); ++result) {
-      if (needed.contains({NodeId{member}, result})) region.outputs.push_back({NodeId{member}, result});
+      const bool is_control = !bodies_of(node(member)).empty();
+      if (is_control || needed.contains({NodeId{member}, result})) region.outputs.push_back({NodeId{member}, result});
     }
   }
   region.nodes.assign(nodes.begin(), nodes.end());
@@ -383,6 +384,12 @@ Result<DispatchGraph> form_dispatches(Graph graph) try {
   const InsideGuard inside;
   MILLRACE_TRY(verify(graph));
   DispatchGraph result = Former(std::move(graph)).run();
+  for (Region& region : result.regions) {
+    for (const Graph* body : bodies_of(std::as_const(result.graph.nodes[region.nodes[0]]))) {
+      MILLRACE_TRY_ASSIGN(DispatchGraph formed, form_dispatches(*body));
+      region.bodies.push_back(std::make_shared<const DispatchGraph>(std::move(formed)));
+    }
+  }
   place_parts(result);
   place_updates(result);
   MILLRACE_TRY(verify(result));

@@ -58,7 +58,8 @@ Status verify(const DispatchGraph& dispatch, const std::vector<std::vector<Kerne
       const std::string where = region_text(dispatch, dispatch.regions[RegionId{i}]);
       if (!text.empty()) problems += fmt::format("{}{}: {}", problems.empty() ? "" : "\n", where, text);
     };
-    if (i >= sequences.size() || sequences[i].empty()) {
+    const bool is_control = !dispatch.regions[RegionId{i}].bodies.empty();
+    if (i >= sequences.size() || (sequences[i].empty() && !is_control)) {
       problem("has no kernel for " + target.to_text());
       continue;
     }
@@ -76,6 +77,7 @@ Result<std::vector<KernelSequence>> lower_region(const DispatchGraph& dispatch, 
                                                  const LowerOptions& options) try {
   const InsideGuard inside;
   const Region& region = dispatch.regions[id];
+  if (!region.bodies.empty()) return std::vector<KernelSequence>();
   MILLRACE_TRY_ASSIGN(std::vector<ComposedRequest> requests, compose_region(dispatch, region));
   const Positions inputs = positions_of(region.inputs), outputs = positions_of(region.outputs);
   std::vector<KernelSequence> sequences;

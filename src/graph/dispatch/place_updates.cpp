@@ -2,6 +2,7 @@
 #include "graph/dispatch/place_updates.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -33,10 +34,11 @@ class UpdatePlacer {
   void run() {
     for (std::uint32_t i = 0; i < dispatch_.regions.size(); ++i) {
       Region& region = dispatch_.regions[RegionId{i}];
+      if (is_loop(region)) place_state(RegionId{i});
       if (scattered(region) == nullptr) continue;
       const Value operand = dispatch_.storage_of(scattered(region)->operands[0]);
       if (is_variable(operand)) continue;  // only its own update may change it
-      region.copy_reason = find_obstacle(RegionId{i}, operand);
+      region.copy_reason = find_obstacle(RegionId{i}, operand, region.outputs[0]);
       if (region.copy_reason.empty()) dispatch_.in_place[region.outputs[0]] = operand;
     }
     for (const GraphUpdate& update : graph_.updates) {
@@ -57,14 +59,45 @@ class UpdatePlacer {
     return region.nodes.size() == 1 && is_scatter(node) ? &node : nullptr;
   }
 
+  bool is_loop(const Region& region) const {
+    return std::holds_alternative<LoopNode>(graph_.nodes[region.nodes[0]].what);
+  }
+
+  /// A loop's condition and states begin in the memory of its operands, or with a copy of them.
+  void place_state(RegionId id) {
+    Region& region = dispatch_.regions[id];
+    const Node& loop = graph_.nodes[region.nodes[0]];
+    for (std::uint32_t i = 0; i <= loop.results.size(); ++i) {
+      const Value operand = dispatch_.storage_of(loop.operands[i]);
+      if (is_variable(operand)) {  // only its own update may change it
+        region.copies.push_back({i, name(loop.operands[i]) + " is a variable"});
+        continue;
+      }
+      const std::optional<Value> state = i == 0 ? std::nullopt : std::optional(region.outputs[i - 1]);
+      std::string reason = find_obstacle(id, operand, state);
+      if (!reason.empty()) {
+        region.copies.push_back({i, std::move(reason)});
+      } else if (state) {
+        dispatch_.in_place[*state] = operand;
+      }
+    }
+  }
+
+  /// Whether the value is a loop's state that begins as the variable, which the loop reads only there.
+  bool continues(const Region& region, Value state, Value variable) const {
+    if (!is_loop(region)) return false;
+    const Value first = graph_.nodes[region.nodes[0]].operands[state.result + 1];
+    return dispatch_.storage_of(first) == variable && reads_once(region, variable);
+  }
+
   /// Why no region may store something else in the memory of `old`, an operand of this one; empty if this one may.
-  std::string find_obstacle(RegionId id, Value old) const {
+  std::string find_obstacle(RegionId id, Value old, std::optional<Value> stored) const {
     const Node& node = graph_.nodes[old.node];
     if (std::holds_alternative<InputNode>(node.what)) return name(old) + " is an input";
     if (std::holds_alternative<ConstantNode>(node.what)) return name(old) + " is a constant";
     const std::string needed = find_later_need(id, old);
     if (!needed.empty()) return needed;
-    for (const Value value : {old, dispatch_.regions[id].outputs[0]}) {
+    for (const Value value : {old, stored.value_or(old)}) {
       if (const auto part = dispatch_.parts.find(value); part != dispatch_.parts.end()) {
         return fmt::format("{} is in the memory of {}", name(value), name(part->second.whole));
       }
@@ -91,6 +124,7 @@ class UpdatePlacer {
     if (const Node* scatter = scattered(region)) {
       return is_old(scatter->operands[0]) && !is_old(scatter->operands[1]) && !is_old(scatter->operands[2]);
     }
+    if (!region.bodies.empty()) return std::ranges::count_if(graph_.nodes[region.nodes[0]].operands, is_old) == 1;
     return std::ranges::count_if(region.inputs, is_old) == 1;
   }
 
@@ -129,9 +163,14 @@ class UpdatePlacer {
     if (!needed.empty()) return needed;
     const auto readers = readers_.find(variable);
     const bool reads = readers != readers_.end() && readers->second.back() == writer->second;
-    const bool can_replace = reads_once(region, variable) && (scattered(region) || is_pointwise(region, variable));
+    const bool can_replace = (reads_once(region, variable) && (scattered(region) || is_pointwise(region, variable))) ||
+                             continues(region, first, variable);
     if (reads && !can_replace) return fmt::format("{} reads {} while it stores", region.name, name(variable));
     dispatch_.in_place[first] = variable;
+    if (reads && is_loop(region)) {
+      Region& loop = dispatch_.regions[writer->second];
+      std::erase_if(loop.copies, [&](const CopiedOperand& copy) { return copy.operand == first.result + 1; });
+    }
     return "";
   }
 

@@ -13,6 +13,7 @@ class GraphRewriter {
  public:
   explicit GraphRewriter(const Graph& old) : old_(old) {
     new_.name = old.name;
+    new_.is_body = old.is_body;
     values_.resize(old.nodes.size());
   }
 
@@ -33,7 +34,6 @@ class GraphRewriter {
   /// Lets the results of `as` stand for the results of old node `id`.
   void keep(NodeId id, NodeId as) {
     for (std::uint32_t i = 0; i < old_.nodes[id].results.size(); ++i) values_[id].push_back({as, i});
-    if (std::holds_alternative<InputNode>(old_.nodes[id].what)) new_.inputs.push_back(as);
     hand_names(id, as);
   }
   void copy(NodeId id) { keep(id, append(mapped(id))); }
@@ -44,6 +44,7 @@ class GraphRewriter {
   }
 
   Graph finish() {
+    for (const NodeId input : old_.inputs) new_.inputs.push_back(map({input, 0}).node);
     for (const GraphOutput& output : old_.outputs) new_.outputs.push_back({output.name, map(output.value)});
     for (const GraphUpdate& update : old_.updates) {
       new_.updates.push_back({map({update.variable, 0}).node, map(update.value)});

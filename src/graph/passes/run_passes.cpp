@@ -7,6 +7,21 @@
 #include "millrace/graph/text.h"
 
 namespace millrace {
+namespace {
+
+/// Bodies first: what a body does not need, its graph may not need either.
+Status run_on_all(const GraphPass& pass, Graph& graph) {
+  for (Node& node : graph.nodes) {
+    for (std::shared_ptr<const Graph>* body : bodies_of(node)) {
+      auto rewritten = std::make_shared<Graph>(**body);
+      MILLRACE_TRY(run_on_all(pass, *rewritten));
+      *body = std::move(rewritten);
+    }
+  }
+  return pass.run(graph);
+}
+
+}  // namespace
 
 Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const GraphPass> passes,
                                            const PassOptions& options) {
@@ -16,8 +31,8 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const GraphPa
       PassReport report{pass.name, {}, graph.nodes.size(), 0};
       const std::string before = options.dump ? to_text(graph) : std::string();
       const auto start = std::chrono::steady_clock::now();
-      MILLRACE_TRY(
-          guard_allocations([&] { return fmt::format("pass {}", pass.name); }, [&] { return pass.run(graph); }));
+      MILLRACE_TRY(guard_allocations([&] { return fmt::format("pass {}", pass.name); },
+                                     [&] { return run_on_all(pass, graph); }));
       report.time = std::chrono::steady_clock::now() - start;
       report.nodes_after = graph.nodes.size();
       reports.push_back(report);

@@ -124,7 +124,7 @@ Status pack_transients(Schedule& schedule) try {
       resource.offset_bytes = schedule.constant_bytes;
       schedule.constant_bytes += aligned(resource.size_bytes).constant();
     }
-    if (resource.lifetime == Lifetime::kVariable) {
+    if (resource.lifetime == Lifetime::kVariable && !schedule.is_body) {
       resource.offset_bytes = schedule.variable_bytes;
       schedule.variable_bytes += aligned(resource.size_bytes).constant();
     }

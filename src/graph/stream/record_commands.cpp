@@ -17,7 +17,9 @@ struct Place {
 
 class Recorder {
  public:
-  explicit Recorder(const Schedule& schedule) : schedule_(schedule) { places_.resize(schedule.resources.size()); }
+  explicit Recorder(const Schedule& schedule) : schedule_(schedule), around_{schedule, {}, nullptr} {
+    around_.places.resize(schedule.resources.size());
+  }
 
   CommandList run() {
     bind_arguments(BindingKind::kInput);
@@ -33,17 +35,33 @@ class Recorder {
       bind_packed("slab", BindingKind::kTransient, Lifetime::kTransient, schedule_.slab_bytes);
     }
     for (const PlannedKernel& kernel : schedule_.kernels) list_.kernels.push_back(kernel.info);
-    list_.commands.reserve(schedule_.steps.size());
-    std::uint32_t timepoint = 0;
-    for (const Step& step : schedule_.steps) {
-      if (step.timepoint != timepoint) list_.commands.emplace_back(BarrierCommand{});
-      timepoint = step.timepoint;
-      add_step(step);
-    }
+    list_.commands = commands_of(around_);
     return std::move(list_);
   }
 
  private:
+  /// A schedule: the whole one, or that of a body in a step of another.
+  struct Scope {
+    const Schedule& schedule;
+    IdVector<ResourceId, Place> places;
+    const StepBody* body;
+    const Scope* outer = nullptr;
+
+    KernelIndex kernel(KernelIndex own) const { return body == nullptr ? own : outer->kernel(body->kernels[own]); }
+  };
+
+  std::vector<Command> commands_of(const Scope& scope) {
+    std::vector<Command> commands;
+    commands.reserve(scope.schedule.steps.size());
+    std::uint32_t timepoint = 0;
+    for (const Step& step : scope.schedule.steps) {
+      if (step.timepoint != timepoint) commands.emplace_back(BarrierCommand{});
+      timepoint = step.timepoint;
+      commands.push_back(command_of(scope, step));
+    }
+    return commands;
+  }
+
   /// Like CommandList::add_size, but finds an equal size in a map instead of comparing all sizes.
   SizeIndex add_size(const SizeExpr& size) {
     return size.is_constant() ? add_size(constants_, size.constant(), size) : add_size(symbolic_, size, size);
@@ -70,7 +88,7 @@ class Recorder {
     }
     for (const auto& [number, id] : ordered) {
       const Resource& resource = schedule_.resources[id];
-      places_[id] = {add_binding(resource.name, kind, resource.size_bytes), 0};
+      around_.places[id] = {add_binding(resource.name, kind, resource.size_bytes), 0};
     }
   }
 
@@ -80,7 +98,7 @@ class Recorder {
     for (std::uint32_t i = 0; i < schedule_.resources.size(); ++i) {
       const Resource& resource = schedule_.resources[ResourceId{i}];
       if (resource.lifetime != lifetime) continue;
-      places_[ResourceId{i}] = {binding, resource.offset_bytes};
+      around_.places[ResourceId{i}] = {binding, resource.offset_bytes};
     }
   }
 
@@ -88,42 +106,61 @@ class Recorder {
     for (std::uint32_t i = 0; i < schedule_.resources.size(); ++i) {
       const Resource& resource = schedule_.resources[ResourceId{i}];
       if (resource.lifetime != Lifetime::kTransient) continue;
-      places_[ResourceId{i}] = {add_binding(resource.name, BindingKind::kTransient, resource.size_bytes), 0};
+      around_.places[ResourceId{i}] = {add_binding(resource.name, BindingKind::kTransient, resource.size_bytes), 0};
     }
   }
 
-  BufferRange range(const ResourceUse& use) {
-    const Place& place = places_[use.resource];
-    const auto& [offset, length] = schedule_.given_bytes(use);
+  BufferRange range(const Scope& scope, const ResourceUse& use) {
+    const Place& place = scope.places[use.resource];
+    const auto& [offset, length] = scope.schedule.given_bytes(use);
     return {place.binding, add_size(place.offset_bytes + offset), add_size(length)};
   }
 
-  void add_step(const Step& step) {
-    if (!step.kernel) {
-      const BufferRange to = range(step.uses[1]);
-      BufferRange from = range(step.uses[0]);
-      from.length_bytes = to.length_bytes;  // a reshaped value may write the size of its storage differently
-      list_.commands.emplace_back(CopyCommand{from, to});
-      return;
-    }
-    DispatchCommand dispatch{*step.kernel, add_size(step.num_groups)};
+  Command command_of(const Scope& scope, const Step& step) {
+    if (step.kernel) return dispatch_of(scope, step);
+    if (step.control != nullptr) return control_of(scope, step);
+    const BufferRange to = range(scope, step.uses[1]);
+    BufferRange from = range(scope, step.uses[0]);
+    from.length_bytes = to.length_bytes;  // a reshaped value may write the size of its storage differently
+    return CopyCommand{from, to};
+  }
+
+  DispatchCommand dispatch_of(const Scope& scope, const Step& step) {
+    DispatchCommand dispatch{scope.kernel(*step.kernel), add_size(step.num_groups)};
     dispatch.buffers.reserve(step.uses.size());
     dispatch.sizes.reserve(step.sizes.size());
-    for (const ResourceUse& use : step.uses) dispatch.buffers.push_back(range(use));
+    for (const ResourceUse& use : step.uses) dispatch.buffers.push_back(range(scope, use));
     for (const SizeExpr& size : step.sizes) dispatch.sizes.push_back(add_size(size));
     for (std::size_t i = 0; i < step.uses.size(); ++i) {
       if (!step.uses[i].touched) continue;
-      const auto& [offset, length] = schedule_.touched_bytes(step.uses[i]);
+      const auto& [offset, length] = scope.schedule.touched_bytes(step.uses[i]);
       if (dispatch.touched.empty()) dispatch.touched = dispatch.buffers;
-      const Place& place = places_[step.uses[i].resource];
+      const Place& place = scope.places[step.uses[i].resource];
       dispatch.touched[i] = {place.binding, add_size(place.offset_bytes + offset), add_size(length)};
     }
-    list_.commands.emplace_back(std::move(dispatch));
+    return dispatch;
+  }
+
+  Command control_of(const Scope& scope, const Step& step) {
+    std::vector<std::shared_ptr<const CommandBlock>> blocks;
+    for (const StepBody& body : step.control->bodies) {
+      Scope inner{*body.schedule, {}, &body, &scope};
+      for (const BodyPlace& place : body.places) {
+        const ResourceUse& use = step.uses[place.use];
+        const Place& outer = scope.places[use.resource];
+        inner.places.push_back(
+            {outer.binding, outer.offset_bytes + scope.schedule.given_bytes(use).offset_bytes + place.offset_bytes});
+      }
+      blocks.push_back(std::make_shared<const CommandBlock>(CommandBlock{commands_of(inner)}));
+    }
+    const BufferRange condition = range(scope, step.uses[0]);
+    if (step.control->is_loop) return LoopCommand{condition, blocks[0]};
+    return CondCommand{condition, blocks[0], blocks[1]};
   }
 
   const Schedule& schedule_;
   CommandList list_;
-  IdVector<ResourceId, Place> places_;
+  Scope around_;
   std::unordered_map<std::int64_t, SizeIndex> constants_;
   std::map<SizeExpr, SizeIndex, decltype(&form_less)> symbolic_{&form_less};
 };

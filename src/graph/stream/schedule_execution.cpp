@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns kernel sequences into steps and resources. Nothing here knows what a kernel computes.
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
@@ -41,9 +43,24 @@ struct HashKernelKey {
   std::size_t operator()(const KernelKey& key) const { return std::hash<std::string_view>{}(key.second); }
 };
 
+/// Numbers the slots of a body's slab: 0 has all transients of constant size.
+class BodySlots {
+ public:
+  std::size_t number(const Resource& transient) {
+    if (transient.size_bytes.is_constant()) return 0;
+    return numbers_.try_emplace(transient.offset_bytes, numbers_.size() + 1).first->second;
+  }
+
+ private:
+  std::map<SizeExpr, std::size_t, decltype(&form_less)> numbers_{&form_less};
+};
+
 class Scheduler {
  public:
-  explicit Scheduler(const DispatchGraph& dispatch) : dispatch_(dispatch), graph_(dispatch.graph) {}
+  Scheduler(const DispatchGraph& dispatch, const ScheduledBodies& bodies)
+      : dispatch_(dispatch), graph_(dispatch.graph), bodies_(bodies) {
+    schedule_.is_body = graph_.is_body;
+  }
 
   Result<Schedule> run(const std::vector<std::vector<KernelSequence>>& sequences, const std::set<Value>& constants) {
     MILLRACE_CHECK(sequences.size() == dispatch_.regions.size());
@@ -53,7 +70,8 @@ class Scheduler {
     add_inputs();
     add_variables();
     const std::vector<OutputCopy> copied = add_outputs();
-    for (const Value& constant : constants) resource_of(constant);
+    for (const Value& constant : constants) note_constant(resource_of(constant));
+    for (const auto& [region, schedules] : bodies_) add_constants(schedules);
     schedule_.steps.reserve(copied.size() + dispatch_.copied_updates.size() + count_kernels(sequences));
     for (const OutputCopy& copy : copied) {
       if (copy.is_first) add_copy(copy.output);
@@ -66,6 +84,7 @@ class Scheduler {
       for (std::size_t k = 0; k < sequences[i].size(); ++k) {
         add_sequence(region, sequences[i][k], k < copies.size() ? copies[k].reason : "");
       }
+      if (!dispatch_.regions[region].bodies.empty()) add_control(region);
     }
     for (const OutputCopy& copy : copied) {
       if (!copy.is_first) add_copy(copy.output);
@@ -214,6 +233,129 @@ class Scheduler {
     return it->second;
   }
 
+  // Loops and conditions.
+
+  void note_constant(ResourceId id) {
+    const SharedBytes& bytes = schedule_.resources[id].constant;
+    constants_.emplace(std::pair(bytes.data(), bytes.size()), id);
+  }
+
+  /// The constants of bodies are in one memory with all others.
+  void add_constants(const std::vector<std::shared_ptr<const Schedule>>& bodies) {
+    for (const auto& body : bodies) {
+      for (const Resource& resource : body->resources) {
+        const bool is_new = resource.lifetime == Lifetime::kConstant &&
+                            !constants_.contains({resource.constant.data(), resource.constant.size()});
+        if (!is_new) continue;
+        Resource constant{resource.name, Lifetime::kConstant, resource.size_bytes};
+        constant.constant = resource.constant;
+        note_constant(schedule_.resources.push_back(std::move(constant)));
+      }
+    }
+  }
+
+  void add_control(RegionId id) {
+    const Region& region = dispatch_.regions[id];
+    const Node& node = graph_.nodes[region.nodes[0]];
+    const bool is_loop = std::holds_alternative<LoopNode>(node.what);
+    Step step;
+    step.name = region.name;
+    step.region = id;
+    ControlUses uses;
+    uses.condition = add_use(step, is_loop ? add_first_values(id) : use_of(node.operands[0]), false);
+    if (is_loop) uses.next_condition = add_use(step, step.uses[uses.condition], true);
+    for (const Value& output : region.outputs) {
+      if (is_loop) add_use(step, use_of(output), false);
+      uses.results.push_back(add_use(step, use_of(output), true));
+    }
+    for (std::size_t i = 1 + (is_loop ? region.outputs.size() : 0); i < node.operands.size(); ++i) {
+      uses.inputs.push_back(add_use(step, use_of(node.operands[i]), false));
+    }
+    StepControl control{.is_loop = is_loop, .bodies = {}};
+    const std::vector<std::shared_ptr<const Schedule>>& bodies = bodies_.at(id);
+    for (const SizeExpr& bytes : slot_bytes(bodies)) {
+      std::string name = fmt::format("{}.slab{}", region.name, uses.slots.size());
+      uses.slots.push_back(
+          add_use(step, {schedule_.resources.push_back({std::move(name), Lifetime::kTransient, bytes})}, true));
+    }
+    for (const auto& body : bodies) control.bodies.push_back(place_body(step, body, uses));
+    step.control = std::make_shared<const StepControl>(std::move(control));
+    schedule_.steps.push_back(std::move(step));
+  }
+
+  /// What a loop or a condition uses, by numbers in Step::uses.
+  struct ControlUses {
+    std::uint32_t condition = 0;
+    std::optional<std::uint32_t> next_condition = {};  // of a loop
+    std::vector<std::uint32_t> results, inputs, slots;
+  };
+
+  /// The slabs of bodies, of which one runs at a time: first what holds the transients of constant size, then the slots
+  /// of the others, each of which is memory of its own, so that no two need a proof that they are apart.
+  static std::vector<SizeExpr> slot_bytes(const std::vector<std::shared_ptr<const Schedule>>& bodies) {
+    std::vector<SizeExpr> bytes;
+    for (const auto& body : bodies) {
+      BodySlots slots;
+      for (const Resource& resource : body->resources) {
+        if (resource.lifetime != Lifetime::kTransient) continue;
+        const std::size_t slot = slots.number(resource);
+        if (bytes.size() <= slot) bytes.resize(slot + 1, 0);
+        bytes[slot] =
+            max(bytes[slot], slot == 0 ? resource.offset_bytes + resource.reserved_bytes : resource.reserved_bytes);
+      }
+    }
+    return bytes;
+  }
+
+  static std::uint32_t add_use(Step& step, ResourceUse use, bool is_written) {
+    use.is_written = is_written;
+    step.uses.push_back(std::move(use));
+    return static_cast<std::uint32_t>(step.uses.size() - 1);
+  }
+
+  /// Copies what a loop's states and condition begin with, where they are not in place. Returns the condition's memory.
+  ResourceUse add_first_values(RegionId id) {
+    const Region& region = dispatch_.regions[id];
+    const Node& node = graph_.nodes[region.nodes[0]];
+    ResourceUse condition = use_of(node.operands[0]);
+    for (const CopiedOperand& copy : region.copies) {
+      const Value operand = node.operands[copy.operand];
+      ResourceUse to;
+      std::string name;
+      if (copy.operand == 0) {
+        name = region.name + ".condition";
+        to = condition = {schedule_.resources.push_back({name, Lifetime::kTransient, 1})};
+      } else {
+        to = use_of(region.outputs[copy.operand - 1]);
+        name = value_text(graph_, region.outputs[copy.operand - 1]);
+      }
+      add_move(use_of(operand), std::move(to), name, copy.reason, size_bytes(graph_.type(operand)));
+    }
+    return condition;
+  }
+
+  StepBody place_body(Step& step, const std::shared_ptr<const Schedule>& body, const ControlUses& uses) {
+    StepBody placed{.schedule = body, .places = {}, .kernels = {}};
+    std::size_t num_states = 0;
+    BodySlots slots;
+    for (const Resource& resource : body->resources) {
+      BodyPlace place;
+      if (resource.lifetime == Lifetime::kTransient) {
+        const std::size_t slot = slots.number(resource);
+        place = {uses.slots[slot], slot == 0 ? resource.offset_bytes : SizeExpr(0)};
+      }
+      if (resource.lifetime == Lifetime::kVariable) place = {uses.results[num_states++]};
+      if (resource.lifetime == Lifetime::kConstant) {
+        place = {add_use(step, {constants_.at({resource.constant.data(), resource.constant.size()})}, false)};
+      }
+      if (resource.input) place = {uses.inputs[*resource.input]};
+      if (resource.output) place = {uses.next_condition ? *uses.next_condition : uses.results[*resource.output]};
+      placed.places.push_back(std::move(place));
+    }
+    for (const PlannedKernel& kernel : body->kernels) placed.kernels.push_back(kernel_index(kernel));
+    return placed;
+  }
+
   void add_copy(std::size_t output) {
     const auto& [name, value] = graph_.outputs[output];
     const ResourceId from = resource_of(value);
@@ -228,15 +370,18 @@ class Scheduler {
                    ? text + " is a variable"
                    : fmt::format("{} is in the memory of variable {}", text, source.name);
     }
-    add_move({from, output_resources_[output], printable(name), std::move(reason), size_bytes(graph_.type(value))});
+    add_move({from}, {output_resources_[output]}, printable(name), std::move(reason), size_bytes(graph_.type(value)));
   }
 
-  void add_move(const Move& move) {
+  void add_move(ResourceUse from, ResourceUse to, const std::string& name, std::string reason, const SizeExpr& bytes) {
     Step step;
-    step.name = fmt::format("copy to {}", move.name);
-    step.uses = {{move.from, false}, {move.to, true}};
-    step.bytes_read = step.bytes_written = move.bytes;
-    step.copy_reason = move.reason;
+    step.name = fmt::format("copy to {}", name);
+    from.is_written = false;
+    to.is_written = true;
+    step.uses.push_back(std::move(from));
+    step.uses.push_back(std::move(to));
+    step.bytes_read = step.bytes_written = bytes;
+    step.copy_reason = std::move(reason);
     schedule_.steps.push_back(std::move(step));
   }
 
@@ -258,7 +403,7 @@ class Scheduler {
         next = moves.begin();
         set_aside(*next, moves);
       }
-      add_move(*next);
+      add_move({next->from}, {next->to}, next->name, next->reason, next->bytes);
       moves.erase(next);
     }
   }
@@ -267,7 +412,7 @@ class Scheduler {
   void set_aside(const Move& move, std::vector<Move>& moves) {
     const std::string name = move.name + ".old";
     const ResourceId aside = schedule_.resources.push_back({name, Lifetime::kTransient, move.bytes});
-    add_move({move.to, aside, name, "variables exchange their values", move.bytes});
+    add_move({move.to}, {aside}, name, "variables exchange their values", move.bytes);
     for (Move& other : moves) {
       if (other.from == move.to) other.from = aside;
     }
@@ -280,6 +425,8 @@ class Scheduler {
   std::unordered_map<Value, PartId, HashValue> parts_;
   std::vector<ResourceId> output_resources_;
   std::unordered_map<KernelKey, KernelIndex, HashKernelKey> kernels_;  // by texts of the sequences
+  const ScheduledBodies& bodies_;
+  std::map<std::pair<const std::byte*, std::size_t>, ResourceId> constants_;  // by their bytes' place
 };
 
 }  // namespace
@@ -307,9 +454,9 @@ std::set<Value> find_read_constants(const DispatchGraph& dispatch,
 
 Result<Schedule> schedule_execution(const DispatchGraph& dispatch,
                                     const std::vector<std::vector<KernelSequence>>& sequences,
-                                    const std::set<Value>& constants) try {
+                                    const std::set<Value>& constants, const ScheduledBodies& bodies) try {
   const InsideGuard inside;
-  return Scheduler(dispatch).run(sequences, constants);
+  return Scheduler(dispatch, bodies).run(sequences, constants);
 } catch (const std::bad_alloc&) {
   return out_of_memory_outside_guards("schedule");
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/text/indent.h"
 #include "millrace/graph/schedule.h"
 
 namespace millrace {
+
 std::string_view to_text(Lifetime lifetime) {
   constexpr std::string_view kNames[] = {"external", "constant", "transient", "variable"};
   return kNames[static_cast<std::size_t>(lifetime)];
@@ -25,6 +27,8 @@ std::string to_text(const Schedule& schedule) {
       text += fmt::format("[{}, {})", offset.to_text(), (offset + length).to_text());
     }
     text += "\n";
+    if (step.control == nullptr) continue;
+    for (const StepBody& body : step.control->bodies) text += indented(to_text(*body.schedule), "    ");
   }
   return text;
 }

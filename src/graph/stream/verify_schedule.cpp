@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/stream/verify_schedule.h"
 
+#include <algorithm>
+
 #include "base/guard_allocations.h"
 
 namespace millrace {
@@ -16,12 +18,13 @@ class PartsCheck {
       if (!check_part(PartId{i})) return;
     }
     for (const Step& step : schedule_.steps) {
-      if (!step.kernel && step.uses.size() != 2) {
+      if (step.is_copy() && step.uses.size() != 2) {
         problems_.add("step {}: a copy that uses {} resources, expected 2; name source and destination", step.name,
                       step.uses.size());
       }
       for (const ResourceUse& use : step.uses) check_use(step, use);
       if (step.kernel) check_kernel(step);
+      if (step.control != nullptr) check_control(step);
     }
   }
 
@@ -81,6 +84,48 @@ class PartsCheck {
     const SizeExpr before = inner.offset_bytes - outer.offset_bytes;
     return before.upper_bound() < 0 || inner.length_bytes.upper_bound() < 0 ||
            (outer.length_bytes - before - inner.length_bytes).upper_bound() < 0;
+  }
+
+  void check_control(const Step& step) {
+    const std::size_t expected = step.control->is_loop ? 1 : 2;
+    if (step.uses.empty() || step.control->bodies.size() != expected) {
+      problems_.add("step {}: {} bodies and {} uses, expected {} and its condition; give it those", step.name,
+                    step.control->bodies.size(), step.uses.size(), expected);
+      return;
+    }
+    for (const StepBody& body : step.control->bodies) {
+      const Status status = verify(*body.schedule);
+      if (!status.ok()) problems_.add("step {}: its body: {}", step.name, status.message());
+      const bool is_placed =
+          body.places.size() == body.schedule->resources.size() &&
+          std::ranges::all_of(body.places, [&](const BodyPlace& place) { return place.use < step.uses.size(); }) &&
+          body.kernels.size() == body.schedule->kernels.size() &&
+          std::ranges::all_of(body.kernels, [&](KernelIndex kernel) { return schedule_.kernels.contains(kernel); });
+      if (!is_placed) {
+        problems_.add("step {}: its body has {} resources and {} kernels, expected a place for each", step.name,
+                      body.schedule->resources.size(), body.schedule->kernels.size());
+        continue;
+      }
+      for (std::uint32_t i = 0; i < body.places.size(); ++i) check_place(step, body, ResourceId{i});
+    }
+  }
+
+  /// What the body writes, the step writes; and what is placed there fits.
+  void check_place(const Step& step, const StepBody& body, ResourceId id) {
+    const Resource& resource = body.schedule->resources[id];
+    const BodyPlace& place = body.places[id];
+    const ResourceUse& use = step.uses[place.use];
+    if (!schedule_.resources.contains(use.resource)) return;
+    if (resource.is_computed() && !use.is_written) {
+      problems_.add("step {}: its body writes {}, which the step only reads; say that it writes", step.name,
+                    resource.name);
+    }
+    const SizeExpr bytes = resource.lifetime == Lifetime::kTransient ? resource.reserved_bytes : resource.size_bytes;
+    if (is_outside({place.offset_bytes, bytes}, {0, schedule_.given_bytes(use).length_bytes})) {
+      problems_.add("step {}: {} of its body has bytes [{}, {}), expected some of its place's {}", step.name,
+                    resource.name, place.offset_bytes.to_text(), (place.offset_bytes + bytes).to_text(),
+                    schedule_.given_bytes(use).length_bytes.to_text());
+    }
   }
 
   void check_kernel(const Step& step) {

@@ -110,7 +110,7 @@ class SlabCheck {
   void check_variables() {
     std::int64_t end = 0;
     for (const Resource& variable : schedule_.resources) {
-      if (variable.lifetime != Lifetime::kVariable) continue;
+      if (variable.lifetime != Lifetime::kVariable || schedule_.is_body) continue;
       const std::int64_t begin = variable.offset_bytes.constant(), bytes = variable.size_bytes.constant();
       if (begin < end || begin + bytes > schedule_.variable_bytes) {
         problems_.add("{}: bytes [{}, {}) of the variables' {}, expected them behind the others, which end at {}",

@@ -193,10 +193,11 @@ std::vector<Value> append_nodes(Graph& graph, const GraphBuilder& builder, std::
     const std::size_t index = index_of(value.node);
     return index < operands.size() ? operands[index] : Value{moved[value.node], value.result};
   };
-  for (const Node& node : builder.graph().nodes) {
+  const IdVector<NodeId, Node>& nodes = builder.graph().nodes;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     moved.push_back(NodeId(graph.nodes.size()));
-    if (moved.size() <= operands.size()) continue;
-    Node copy = node;
+    if (i < operands.size() || builder.is_taken(NodeId{i})) continue;
+    Node copy = nodes[NodeId{i}];
     for (Value& operand : copy.operands) operand = value_of(operand);
     graph.nodes.push_back(std::move(copy));
   }

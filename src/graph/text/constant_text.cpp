@@ -96,6 +96,11 @@ std::string shortened_text(const TensorType& type, std::span<const std::byte> da
 
 void shorten_constants(Graph& graph) {
   for (Node& node : graph.nodes) {
+    for (std::shared_ptr<const Graph>* body : bodies_of(node)) {
+      auto shortened = std::make_shared<Graph>(**body);
+      shorten_constants(*shortened);
+      *body = std::move(shortened);
+    }
     auto* const constant = std::get_if<ConstantNode>(&node.what);
     auto* const variable = std::get_if<VariableNode>(&node.what);
     SharedBytes* const data = constant != nullptr   ? &constant->data

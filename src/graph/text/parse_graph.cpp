@@ -21,24 +21,46 @@
 namespace millrace {
 namespace {
 
+/// What a text's graph shares with the bodies in it.
+struct ParsedText {
+  ParsedText(std::string_view text_given, const ParseOptions& options)
+      : text(options.name, text_given), kernels(options.kernels), files(options.directory) {}
+  TextReader text;
+  const std::vector<CustomKernel>& kernels;
+  ConstantFiles files;
+  std::map<std::string, Dim> symbols;
+};
+
 class GraphParser {
  public:
-  GraphParser(std::string_view text, const ParseOptions& options)
-      : text_(options.name, text), kernels_(options.kernels), files_(options.directory) {}
+  explicit GraphParser(ParsedText& parsed, bool is_body = false)
+      : parsed_(parsed), text_(parsed.text), files_(parsed.files), symbols_(parsed.symbols) {
+    graph_.is_body = is_body;
+  }
 
+  /// The text's one graph.
   Result<Graph> parse() {
-    if (!text_.take_word("graph")) return text_.unexpected("expected 'graph'; begin with graph <name>(<inputs>) {");
-    const std::size_t begin = text_.position();
-    MILLRACE_TRY(read_header());
-    while (!text_.take_word("return")) MILLRACE_TRY(read_statement());
-    MILLRACE_TRY(read_outputs());
+    MILLRACE_TRY_ASSIGN(Graph graph, read_graph());
     if (!text_.at_end()) return text_.unexpected("expected the end of the text; keep one graph in a text");
-    if (has_placed_inputs_) graph_ = reorder_nodes(std::move(graph_), order_);
-    const Status status = verify(graph_);
-    return status.ok() ? Result<Graph>(std::move(graph_)) : text_.error(begin, status.message());
+    MILLRACE_TRY(check(graph));
+    return graph;
   }
 
  private:
+  Result<Graph> read_graph() {
+    if (!text_.take_word("graph")) return text_.unexpected("expected 'graph'; begin with graph <name>(<inputs>) {");
+    begin_ = text_.position();
+    MILLRACE_TRY(read_header());
+    while (!text_.take_word("return")) MILLRACE_TRY(read_statement());
+    MILLRACE_TRY(read_outputs());
+    return has_placed_inputs_ ? reorder_nodes(std::move(graph_), order_) : std::move(graph_);
+  }
+
+  Status check(const Graph& graph) const {
+    const Status status = verify(graph);
+    return status.ok() ? status : text_.error(begin_, status.message());
+  }
+
   Status read_header() {
     MILLRACE_TRY_ASSIGN(graph_.name, text_.read_name("expected the graph's name; give it one"));
     if (!text_.take("(")) return text_.unexpected("expected '('; write the graph's inputs in parentheses");
@@ -163,9 +185,21 @@ class GraphParser {
       return append(std::move(node), what);
     }
     if (text_.take_word("kernel")) {
-      MILLRACE_TRY_ASSIGN(KernelNode kernel, read_kernel(text_, kernels_));
+      MILLRACE_TRY_ASSIGN(KernelNode kernel, read_kernel(text_, parsed_.kernels));
       MILLRACE_TRY_ASSIGN(std::vector<Value> operands, read_operands());
       return infer({std::move(kernel), std::move(operands), {}}, begin, what);
+    }
+    if (text_.take_word("while")) {
+      MILLRACE_TRY_ASSIGN(std::vector<Value> operands, read_operands());
+      LoopNode loop;
+      MILLRACE_TRY(read_bodies({&loop.body}));
+      return infer({std::move(loop), std::move(operands), {}}, begin, what);
+    }
+    if (text_.take_word("if")) {
+      MILLRACE_TRY_ASSIGN(std::vector<Value> operands, read_operands());
+      CondNode cond;
+      MILLRACE_TRY(read_bodies({&cond.if_true, &cond.if_false}));
+      return infer({std::move(cond), std::move(operands), {}}, begin, what);
     }
     MILLRACE_TRY_ASSIGN(const Called called, read_called(text_));
     MILLRACE_TRY_ASSIGN(std::vector<Value> operands, read_operands());
@@ -186,7 +220,21 @@ class GraphParser {
     return infer({OpNode{*called.op, std::move(attributes)}, std::move(operands), {}}, begin, what);
   }
 
-  /// Appends a node of an op or a kernel, whose results follow from its operands.
+  Status read_bodies(std::initializer_list<std::shared_ptr<const Graph>*> bodies) {
+    if (!text_.take("{")) {
+      return text_.unexpected(fmt::format("expected '{{'; write {} in braces",
+                                          bodies.size() == 1 ? "the graph of a round" : "the graphs of both branches"));
+    }
+    for (std::shared_ptr<const Graph>* body : bodies) {
+      GraphParser parser(parsed_, /*is_body=*/true);
+      MILLRACE_TRY_ASSIGN(Graph graph, parser.read_graph());
+      MILLRACE_TRY(parser.check(graph));
+      *body = std::make_shared<const Graph>(std::move(graph));
+    }
+    return text_.take("}") ? Status() : text_.unexpected("expected '}'; close the bodies");
+  }
+
+  /// Appends a node that computes something, whose results follow from its operands.
   Result<std::vector<Value>> infer(Node node, std::size_t begin, std::string& what) {
     std::vector<TensorType> operands;
     for (const Value& operand : node.operands) operands.push_back(graph_.type(operand));
@@ -245,6 +293,7 @@ class GraphParser {
   /// Also reads what a variable begins with, where one element may stand for all.
   Status read_constant(Node& node, bool may_be_one = false) {
     if (!text_.take("(")) return text_.unexpected("expected '('; write the elements in parentheses");
+    if (may_be_one && graph_.is_body) return read_state(node);
     if (text_.take_word("file")) return read_file_constant(node);
     const std::size_t begin = text_.position();
     // Skip the elements for now; reading them needs the type, which follows.
@@ -267,6 +316,17 @@ class GraphParser {
     return {};
   }
 
+  /// A variable of a loop's body: it begins with what the loop is given.
+  Status read_state(Node& node) {
+    if (!text_.take(")")) return text_.unexpected("expected ')'; a state begins with what the loop is given");
+    if (!text_.take(":")) return text_.unexpected("expected ':' and a type; say what the state is");
+    const std::size_t begin = text_.position();
+    MILLRACE_TRY_ASSIGN(TensorType type, read_type(text_, symbols_));
+    MILLRACE_TRY(check_limits(begin, type));
+    set_constant(node, {std::move(type), {}});
+    return {};
+  }
+
   Status read_file_constant(Node& node) {
     MILLRACE_TRY_ASSIGN(ConstantFiles::Constant constant, files_.read(text_));
     if (!text_.take(")")) return text_.unexpected("expected ')'; close the constant");
@@ -281,7 +341,7 @@ class GraphParser {
 
   Status read_outputs() {
     std::set<std::string> names;
-    if (!graph_.updates.empty() && text_.take("}")) return {};
+    if ((!graph_.updates.empty() || graph_.is_body) && text_.take("}")) return {};
     do {
       const std::size_t begin = text_.position();
       MILLRACE_TRY_ASSIGN(std::string name, text_.read_name("expected an output's name; name what is computed"));
@@ -296,11 +356,12 @@ class GraphParser {
     return text_.take("}") ? Status() : text_.unexpected("expected ',' or '}'; close the graph");
   }
 
-  TextReader text_;
-  const std::vector<CustomKernel>& kernels_;
-  ConstantFiles files_;
+  ParsedText& parsed_;
+  TextReader& text_;
+  std::size_t begin_ = 0;  // behind the word "graph"
+  ConstantFiles& files_;
+  std::map<std::string, Dim>& symbols_;
   Graph graph_;
-  std::map<std::string, Dim> symbols_;
   ValueNames values_;
   std::vector<NodeId> order_;   // the nodes in braces, in order
   std::vector<bool> is_fixed_;  // per input: it has been read, or has its own line
@@ -311,7 +372,10 @@ class GraphParser {
 
 Result<Graph> parse_graph(std::string_view text, const ParseOptions& options) {
   return guard_allocations([&] { return fmt::format("graph '{}'", printable(options.name)); },
-                           [&]() -> Result<Graph> { return GraphParser(text, options).parse(); });
+                           [&]() -> Result<Graph> {
+                             ParsedText parsed(text, options);
+                             return GraphParser(parsed).parse();
+                           });
 }
 
 }  // namespace millrace

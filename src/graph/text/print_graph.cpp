@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/indent.h"
 #include "base/text/reader.h"
 #include "graph/text/constant_text.h"
 #include "millrace/graph/text.h"
@@ -32,7 +33,9 @@ namespace {
 
 class GraphPrinter {
  public:
-  GraphPrinter(const Graph& graph, const TextOptions& options) : graph_(graph), options_(options) {}
+  /// `stated` are the symbols whose facts the text has stated so far.
+  GraphPrinter(const Graph& graph, const TextOptions& options, std::map<std::string, Dim>& stated)
+      : graph_(graph), options_(options), stated_(stated) {}
 
   std::string print() {
     std::string inputs;
@@ -75,10 +78,21 @@ class GraphPrinter {
       if (!node.operands.empty()) elements = graph_.type(node.operands[0]).dtype;
       attributes = attributes_text(op->attributes, elements, &stated_);
     }
+    const std::string bodies = bodies_text(node);
     std::string types;  // printed after the attributes, which may introduce a symbol
     for (const TensorType& type : node.results) types += (types.empty() ? "" : ", ") + type.to_text(stated_);
-    return fmt::format("  {} = {}({}){}{} : {}\n", results, operation, operands, attributes.empty() ? "" : " ",
-                       attributes, types);
+    return fmt::format("  {} = {}({}){}{}{} : {}\n", results, operation, operands, attributes.empty() ? "" : " ",
+                       attributes, bodies, types);
+  }
+
+  std::string bodies_text(const Node& node) {
+    std::string text;
+    TextOptions options = options_;
+    if (options.large == LargeConstants::kFile) options.large = LargeConstants::kBytes;  // entries are named by nodes
+    for (const Graph* body : bodies_of(node)) {
+      text += indented(GraphPrinter(*body, options, stated_).print(), "    ");
+    }
+    return text.empty() ? text : " {\n" + text + "  }";
   }
 
   std::string elements_text(NodeId id, const TensorType& type, const SharedBytes& data) const {
@@ -97,11 +111,14 @@ class GraphPrinter {
 
   const Graph& graph_;
   const TextOptions& options_;
-  std::map<std::string, Dim> stated_;
+  std::map<std::string, Dim>& stated_;
 };
 
 }  // namespace
 
-std::string to_text(const Graph& graph, const TextOptions& options) { return GraphPrinter(graph, options).print(); }
+std::string to_text(const Graph& graph, const TextOptions& options) {
+  std::map<std::string, Dim> stated;
+  return GraphPrinter(graph, options, stated).print();
+}
 
 }  // namespace millrace

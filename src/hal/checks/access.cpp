@@ -36,6 +36,11 @@ struct AccessesOf {
     return accesses;
   }
   std::vector<RangeAccess> operator()(const BarrierCommand&) const { return {}; }
+  template <class Control>
+    requires requires(const Control& control) { control.condition; }
+  std::vector<RangeAccess> operator()(const Control& control) const {
+    return {whole(control.condition, RangeAccess::Role::kCondition)};
+  }
 };
 
 }  // namespace
@@ -44,8 +49,20 @@ std::vector<RangeAccess> accesses_of(const CommandList& list, const Command& com
   return std::visit(AccessesOf{list}, command);
 }
 
+std::vector<RangeAccess> all_accesses_of(const CommandList& list, const Command& command) {
+  std::vector<RangeAccess> accesses = accesses_of(list, command);
+  for (const CommandBlock* block : blocks_of(command)) {
+    for (const Command& inner : block->commands) {
+      for (RangeAccess& access : all_accesses_of(list, inner)) accesses.push_back(std::move(access));
+    }
+  }
+  return accesses;
+}
+
 std::string to_text(const RangeAccess& access) {
   switch (access.role) {
+    case RangeAccess::Role::kCondition:
+      return "condition";
     case RangeAccess::Role::kSource:
       return "source";
     case RangeAccess::Role::kDestination:

@@ -11,7 +11,7 @@ namespace millrace {
 /// One range that a command touches. Validation, the hazard check and drivers see a command's memory only as a list of
 /// these.
 struct RangeAccess {
-  enum class Role : std::uint8_t { kSource, kDestination, kArgument };
+  enum class Role : std::uint8_t { kSource, kDestination, kArgument, kCondition };
   BufferRange range;    // what the command names
   BufferRange touched;  // what it touches of that
   Role role = Role::kSource;
@@ -24,8 +24,10 @@ constexpr bool is_writable(BindingKind kind) { return kind != BindingKind::kInpu
 
 /// In the order in which the command names them. A dispatch of an unknown kernel is taken to read only.
 std::vector<RangeAccess> accesses_of(const CommandList&, const Command&);
+/// Also those of the commands that it holds.
+std::vector<RangeAccess> all_accesses_of(const CommandList&, const Command&);
 
-/// "source", "destination", "buffer 2".
+/// "source", "destination", "buffer 2", "condition".
 std::string to_text(const RangeAccess&);
 
 }  // namespace millrace

@@ -94,20 +94,27 @@ class HazardFinder {
   HazardFinder(const CommandList& list, std::vector<std::string>& lines)
       : list_(list), lines_(lines), bindings_(list.bindings.size()) {}
 
-  void run() {
-    for (std::size_t i = 0; i < list_.commands.size(); ++i) {
-      if (std::holds_alternative<BarrierCommand>(list_.commands[i])) {
+  /// Returns the number behind the commands, of which the first has this one.
+  std::size_t run(const std::vector<Command>& commands, std::size_t number = 0) {
+    for (const Command& command : commands) {
+      if (std::holds_alternative<BarrierCommand>(command)) {
         pass_barrier();
+        ++number;
         continue;
       }
-      const std::vector<RangeAccess> accesses = accesses_of(list_, list_.commands[i]);
+      const std::vector<RangeAccess> accesses = all_accesses_of(list_, command);
       for (const RangeAccess& access : accesses) {
-        if (may_conflict(list_, access)) check({i, access});
+        if (may_conflict(list_, access)) check({number, access});
       }
       for (const RangeAccess& access : accesses) {
-        if (may_conflict(list_, access)) add({i, access});
+        if (may_conflict(list_, access)) add({number, access});
+      }
+      ++number;
+      for (const CommandBlock* block : blocks_of(command)) {
+        number = HazardFinder(list_, lines_).run(block->commands, number);
       }
     }
+    return number;
   }
 
  private:
@@ -144,6 +151,8 @@ class HazardFinder {
 
 }  // namespace
 
-void find_hazards(const CommandList& list, std::vector<std::string>& lines) { HazardFinder(list, lines).run(); }
+void find_hazards(const CommandList& list, std::vector<std::string>& lines) {
+  HazardFinder(list, lines).run(list.commands);
+}
 
 }  // namespace millrace

@@ -42,7 +42,7 @@ class Validator {
   std::vector<std::string> run() {
     for (std::uint32_t i = 0; i < list_.bindings.size(); ++i) check_binding(BindingIndex{i});
     for (std::uint32_t i = 0; i < list_.kernels.size(); ++i) check_kernel(KernelIndex{i});
-    for (std::size_t i = 0; i < list_.commands.size(); ++i) check_command(i);
+    visit_commands(list_.commands, [&](std::size_t number, const Command& command) { check_command(number, command); });
     find_hazards(list_, lines_);
     return std::move(lines_);
   }
@@ -79,8 +79,7 @@ class Validator {
     }
   }
 
-  void check_command(std::size_t index) {
-    const Command& command = list_.commands[index];
+  void check_command(std::size_t index, const Command& command) {
     const Where where(list_, index);
     if (const auto* fill = std::get_if<FillCommand>(&command)) check_fill(where, *fill);
     if (const auto* copy = std::get_if<CopyCommand>(&command)) check_copy(where, copy->source, copy->destination);
@@ -91,6 +90,14 @@ class Validator {
       check_copy(where, download->source, download->destination);
     }
     if (const auto* dispatch = std::get_if<DispatchCommand>(&command)) check_dispatch(where, *dispatch);
+    if (const auto* loop = std::get_if<LoopCommand>(&command)) {
+      check_condition(where, loop->condition);
+      if (loop->body == nullptr) broken("{}: has no body; give it a block", where());
+    }
+    if (const auto* cond = std::get_if<CondCommand>(&command)) {
+      check_condition(where, cond->condition);
+      if (cond->if_true == nullptr || cond->if_false == nullptr) broken("{}: lacks a block; give it two", where());
+    }
     for (const RangeAccess& access : accesses_of(list_, command)) {
       check_access(Where(list_, index, &access), access);
       check_place(Where(list_, index, &access), command, access);
@@ -194,6 +201,11 @@ class Validator {
       broken("{}: source {} and destination {} of {} overlap, expected ranges apart", where(), size_.interval(from),
              size_.interval(to), describe(list_, from.binding));
     }
+  }
+
+  void check_condition(const Where& where, const BufferRange& condition) {
+    if (!list_.sizes.contains(condition.length_bytes) || list_.sizes[condition.length_bytes].is(1)) return;
+    broken("{}: a condition of {} bytes, expected 1", where(), size_(condition.length_bytes));
   }
 
   void check_dispatch(const Where& where, const DispatchCommand& dispatch) {

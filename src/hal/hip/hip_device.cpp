@@ -24,6 +24,7 @@ class DrivenDevice final : public HipDevice {
   DrivenDevice(const DeviceInfo& info, std::shared_ptr<Context> context, std::chrono::nanoseconds time_limit)
       : HipDevice(info, context->id()), context_(std::move(context)), time_limit_(time_limit) {}
   ~DrivenDevice() override {
+    close_control();
     if (queue_ != nullptr) queue_->close();
   }
 
@@ -89,7 +90,8 @@ class DrivenDevice final : public HipDevice {
     });
   }
 
-  Result<std::shared_ptr<Recording>> record(const CommandList& list, std::shared_ptr<Executable> executable) override {
+  Result<std::shared_ptr<Recording>> record_straight(const CommandList& list,
+                                                     std::shared_ptr<Executable> executable) override {
     return guard_allocations("record", [&]() -> Result<std::shared_ptr<Recording>> {
       if (executable != nullptr && executable->device() != id()) return foreign_executable(*this);
       MILLRACE_TRY(check_record(list, executable.get()));
@@ -102,7 +104,7 @@ class DrivenDevice final : public HipDevice {
     });
   }
 
-  Status submit(Recording& recording, const Submission& submission) override {
+  Status submit_straight(Recording& recording, const Submission& submission) override {
     if (recording.device() == id()) return queue_->submit(static_cast<HipRecording&>(recording), submission);
     return settle(submission.signal, guard_allocations("submit", [&] { return foreign_recording(name()); }));
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "millrace/base/status.h"
 #include "millrace/hal/buffer.h"
+#include "millrace/hal/buffer_binding.h"
 
 namespace millrace {
 
@@ -15,5 +17,12 @@ Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, Dev
 /// Memory that the caller owns; `deleter` (may be empty) runs once, with the last owner.
 std::shared_ptr<Buffer> import_host_buffer(void* data, std::size_t size_bytes, Buffer::Deleter deleter = {},
                                            DeviceId device = {});
+
+/// Where a binding's bytes begin, on a device that addresses host memory. An integer, because an empty binding may be
+/// null, and an offset into it is fine when nothing is read there.
+inline std::uintptr_t host_address(const BufferBinding& binding) {
+  if (binding.buffer == nullptr) return reinterpret_cast<std::uintptr_t>(binding.data);
+  return reinterpret_cast<std::uintptr_t>(binding.buffer->host_address()) + binding.offset_bytes;
+}
 
 }  // namespace millrace

@@ -18,7 +18,10 @@ namespace millrace {
 template <class Interface>
 class InlineDevice : public Interface {
  public:
-  ~InlineDevice() override { queue_->close(); }
+  ~InlineDevice() override {
+    this->close_control();
+    queue_->close();
+  }
 
   Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) override {
     return allocate_host_buffer(size_bytes, this->id());
@@ -30,7 +33,8 @@ class InlineDevice : public Interface {
     });
   }
 
-  Result<std::shared_ptr<Recording>> record(const CommandList& list, std::shared_ptr<Executable> executable) override {
+  Result<std::shared_ptr<Recording>> record_straight(const CommandList& list,
+                                                     std::shared_ptr<Executable> executable) override {
     return guard_allocations("record", [&]() -> Result<std::shared_ptr<Recording>> {
       if (executable != nullptr && executable->device() != this->id()) return foreign_executable(*this);
       MILLRACE_TRY(check_record(list, executable.get()));
@@ -39,7 +43,7 @@ class InlineDevice : public Interface {
     });
   }
 
-  Status submit(Recording& recording, const Submission& submission) override {
+  Status submit_straight(Recording& recording, const Submission& submission) override {
     if (recording.device() == this->id()) {
       return queue_->submit(static_cast<const InlineRecording&>(recording), submission);
     }

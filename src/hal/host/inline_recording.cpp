@@ -173,13 +173,7 @@ Status InlineRecording::run_step(std::size_t number, const Submission& submissio
 }
 
 void InlineRecording::resolve(const Submission& submission, InlineRun& run) const {
-  // Integers, because an empty binding may be null, and an offset into it is fine when nothing is read there.
-  for (std::size_t i = 0; i < run.bases.size(); ++i) {
-    const BufferBinding& binding = submission.bindings[i];
-    run.bases[i] = binding.buffer == nullptr
-                       ? reinterpret_cast<std::uintptr_t>(binding.data)
-                       : reinterpret_cast<std::uintptr_t>(binding.buffer->host_address()) + binding.offset_bytes;
-  }
+  for (std::size_t i = 0; i < run.bases.size(); ++i) run.bases[i] = host_address(submission.bindings[i]);
   const std::int64_t* sizes = submission.sizes.data();
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     const auto offset = static_cast<std::uintptr_t>(sizes[index_of(ranges_[i].offset_bytes)]);

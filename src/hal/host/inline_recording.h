@@ -77,6 +77,8 @@ class InlineRecording : public Recording {
   void add_step(const DownloadCommand& download) { add_copy(download.source, download.destination); }
   void add_step(const DispatchCommand&);
   void add_step(const BarrierCommand&) {}
+  void add_step(const LoopCommand&) {}  // Device cuts lists at these
+  void add_step(const CondCommand&) {}
   void add_copy(const BufferRange& source, const BufferRange& destination);
   Result<std::unique_ptr<InlineRun>> make_run() const;
 

@@ -31,12 +31,9 @@ class InterpretingSimDevice final : public InlineDevice<SimDevice> {
     });
   }
 
-  Status submit(Recording& recording, const Submission& submission) override {
-    state_->begin_submission();
-    return InlineDevice::submit(recording, submission);
-  }
-
  private:
+  void begin_submission() override { state_->begin_submission(); }
+
   Result<std::shared_ptr<InlineRecording>> make_recording(const CommandList& list,
                                                           std::shared_ptr<Executable> executable) const override {
     MILLRACE_TRY_ASSIGN(std::shared_ptr<InlineRecording> recording,

@@ -31,6 +31,8 @@ class TraceDevice final : public Device {
   TraceDevice(std::shared_ptr<Device> inner, Callback<std::string_view> sink)
       : Device(traced(inner->info()), inner->id()), inner_(std::move(inner)), sink_(std::move(sink)) {}
 
+  ~TraceDevice() override { close_control(); }
+
   std::shared_ptr<Executor> executor() const override { return inner_->executor(); }
   Result<std::shared_ptr<Buffer>> allocate(std::size_t size_bytes) override { return inner_->allocate(size_bytes); }
   Result<std::shared_ptr<Buffer>> import_host(void* data, std::size_t size_bytes, Buffer::Deleter deleter) override {
@@ -46,7 +48,8 @@ class TraceDevice final : public Device {
     return inner_->read_back(buffer, offset_bytes, destination);
   }
 
-  Result<std::shared_ptr<Recording>> record(const CommandList& list, std::shared_ptr<Executable> executable) override {
+  Result<std::shared_ptr<Recording>> record_straight(const CommandList& list,
+                                                     std::shared_ptr<Executable> executable) override {
     return guard_allocations("record", [&]() -> Result<std::shared_ptr<Recording>> {
       append_commands("record", list, {});
       Result<std::shared_ptr<Recording>> recording = inner_->record(list, std::move(executable));
@@ -56,7 +59,7 @@ class TraceDevice final : public Device {
     });
   }
 
-  Status submit(Recording& recording, const Submission& submission) override {
+  Status submit_straight(Recording& recording, const Submission& submission) override {
     const Status traced = guard_allocations("submit", [&]() -> Status {
       if (recording.device() != tracer_) return foreign_recording(name());
       append_commands("submit", static_cast<TraceRecording&>(recording).list, submission.sizes);

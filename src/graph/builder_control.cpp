@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops and conditions of a GraphBuilder.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/guard_allocations.h"
+#include "graph/control_rules.h"
+#include "graph/infer.h"
+#include "millrace/graph/builder.h"
+#include "millrace/graph/text.h"
+
+namespace millrace {
+
+/// A body, and what it reads from outside.
+struct GraphBuilder::Body {
+  Graph graph;
+  std::vector<Value> captured;  // as graph.inputs
+};
+
+bool GraphBuilder::is_taken(NodeId id) const {
+  const std::uint32_t i = index_of(id);
+  const auto after = std::ranges::upper_bound(closed_, i, {}, &Range::begin);
+  return after != closed_.begin() && i < std::prev(after)->end;
+}
+
+bool GraphBuilder::accept_outside(const std::string& who) {
+  if (open_.empty()) return true;
+  fail(invalid_argument(fmt::format("{}: inside of a loop or a branch, expected it outside; declare it before", who)));
+  return false;
+}
+
+/// The state is a variable each, which the loop's body takes with the rest.
+std::vector<Tensor> GraphBuilder::open_body(const char* what, std::span<const Tensor> initial) {
+  std::vector<Tensor> state(initial.size());
+  open_.push_back(static_cast<std::uint32_t>(graph_.nodes.size()));
+  if (!status_.ok() || !accept(initial, fmt::format("%{} = {}", graph_.nodes.size(), what))) return state;
+  for (std::size_t i = 0; i < initial.size(); ++i) {
+    TensorType type = initial[i].type();
+    state[i] = append({VariableNode{fmt::format("state{}", i), {}}, {}, {std::move(type)}})[0];
+  }
+  return state;
+}
+
+namespace {
+
+/// Moves the nodes from `begin` on into a body. What they read before that becomes an input of the body.
+class BodyTaker {
+ public:
+  BodyTaker(Graph& from, std::uint32_t begin, std::string name) : from_(from), begin_(begin) {
+    body.name = std::move(name);
+    body.is_body = true;
+  }
+
+  void take(NodeId id) {
+    Node node = std::move(from_.nodes[id]);
+    from_.nodes[id].results = node.results;  // for tensors that are still asked for their type
+    for (Value& operand : node.operands) operand = map(operand);
+    if (const std::string* name = source_name(node)) names_.insert(*name);
+    moved_[id] = body.nodes.push_back(std::move(node));
+  }
+
+  Value map(Value value) {
+    if (index_of(value.node) >= begin_) return {moved_.at(value.node), value.result};
+    const auto [known, is_new] = inputs_.try_emplace(value, NodeId{});
+    if (is_new) {
+      std::string name = value_text(from_, value).substr(1);
+      if (name.front() == '"' || (name.front() >= '0' && name.front() <= '9')) name = "outer";
+      while (!names_.insert(name).second) name += "_";
+      known->second = body.nodes.push_back({InputNode{std::move(name)}, {}, {from_.type(value)}});
+      body.inputs.push_back(known->second);
+      captured.push_back(value);
+    }
+    return {known->second, 0};
+  }
+
+  Graph body;
+  std::vector<Value> captured;
+
+ private:
+  Graph& from_;
+  std::uint32_t begin_;
+  std::map<NodeId, NodeId> moved_;
+  std::map<Value, NodeId> inputs_;
+  std::set<std::string> names_;
+};
+
+/// The inputs that a graph does not have become unused ones of it, in one order for both.
+void share_inputs(Graph& graph, std::vector<Value>& captured, const Graph& other, std::span<const Value> others) {
+  std::set<std::string> names;
+  for (const Node& node : graph.nodes) {
+    if (const std::string* name = source_name(node)) names.insert(*name);
+  }
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    if (std::ranges::find(captured, others[i]) != captured.end()) continue;
+    std::string name = *source_name(other.nodes[other.inputs[i]]);
+    while (!names.insert(name).second) name += "_";
+    graph.inputs.push_back(
+        graph.nodes.push_back({InputNode{std::move(name)}, {}, other.nodes[other.inputs[i]].results}));
+    captured.push_back(others[i]);
+  }
+}
+
+}  // namespace
+
+GraphBuilder::Body GraphBuilder::take_body(std::string name, std::span<const Tensor> outputs,
+                                           std::span<const Tensor> updates) {
+  const std::uint32_t begin = open_.back();
+  open_.pop_back();
+  const auto end = static_cast<std::uint32_t>(graph_.nodes.size());
+  BodyTaker taker(graph_, begin, std::move(name));
+  for (std::uint32_t i = begin; i < end; ++i) {
+    if (!is_taken(NodeId{i})) taker.take(NodeId{i});
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    taker.body.outputs.push_back(
+        {updates.empty() ? fmt::format("result{}", i) : "again", taker.map(outputs[i].value())});
+  }
+  const std::vector<NodeId> states = variables_of(taker.body);
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    taker.body.updates.push_back({states[i], taker.map(updates[i].value())});
+  }
+  std::erase_if(closed_, [&](const Range& inner) { return inner.begin >= begin; });
+  if (begin < end) closed_.push_back({begin, end});
+  return {std::move(taker.body), std::move(taker.captured)};
+}
+
+bool GraphBuilder::accept_state(std::span<const Tensor> initial, std::span<const Tensor> next) {
+  const std::string who = fmt::format("%{} = while", graph_.nodes.size());
+  if (status_.ok() && next.size() != initial.size()) {
+    fail(invalid_argument(
+        fmt::format("{}: the body returns {} tensors, expected {}, the next state; return one for each", who,
+                    next.size(), initial.size())));
+  }
+  for (std::size_t i = 0; status_.ok() && i < next.size(); ++i) {
+    if (!accept(next[i], fmt::format("{}: the next state {}", who, i)) || next[i].type() == initial[i].type()) continue;
+    fail(invalid_argument(fmt::format("{}: state {} is {} at first, and {} after a round; give it one type", who, i,
+                                      initial[i].type().to_text(), next[i].type().to_text())));
+  }
+  return status_.ok();
+}
+
+std::vector<Tensor> GraphBuilder::close_loop(Tensor first, std::span<const Tensor> initial,
+                                             std::span<const Tensor> next, Tensor again) {
+  const std::vector<Tensor> none(initial.size());
+  const std::string who = fmt::format("%{} = while", graph_.nodes.size());
+  const bool is_valid =
+      status_.ok() && accept(first, who + ": the condition") && accept(again, who + ": the condition");
+  if (!is_valid) {
+    open_.pop_back();
+    return none;
+  }
+  const Result<std::vector<Tensor>> added = guard_allocations("while", [&]() -> Result<std::vector<Tensor>> {
+    Body body = take_body("round", {&again, 1}, next);
+    Node node{LoopNode{std::make_shared<const Graph>(std::move(body.graph))}, {first.value()}, {}};
+    for (const Tensor& tensor : initial) node.operands.push_back(tensor.value());
+    node.operands.insert(node.operands.end(), body.captured.begin(), body.captured.end());
+    return append_inferred(std::move(node));
+  });
+  if (added.ok()) return *added;
+  fail(added.status());
+  return none;
+}
+
+void GraphBuilder::close_branch(std::span<const Tensor> results) {
+  for (std::size_t i = 0; status_.ok() && i < results.size(); ++i) {
+    accept(results[i], fmt::format("%{} = if: result {} of the first branch", graph_.nodes.size(), i));
+  }
+  if (!status_.ok()) {
+    open_.pop_back();
+    branches_.emplace_back();
+    return;
+  }
+  const Status taken = guard_allocations("if", [&]() -> Status {
+    branches_.push_back(std::make_shared<Body>(take_body("if_true", results, {})));
+    return {};
+  });
+  if (!taken.ok()) fail(taken);
+}
+
+std::vector<Tensor> GraphBuilder::close_cond(Tensor condition, std::span<const Tensor> results) {
+  const std::vector<Tensor> none(results.size());
+  const std::string who = fmt::format("%{} = if", graph_.nodes.size());
+  const std::shared_ptr<Body> if_true = branches_.empty() ? nullptr : branches_.back();
+  if (!branches_.empty()) branches_.pop_back();
+  for (std::size_t i = 0; status_.ok() && i < results.size(); ++i) {
+    accept(results[i], fmt::format("{}: result {} of the second branch", who, i));
+  }
+  if (!status_.ok() || !accept(condition, who + ": the condition")) {
+    open_.pop_back();
+    return none;
+  }
+  const Result<std::vector<Tensor>> added = guard_allocations("if", [&]() -> Result<std::vector<Tensor>> {
+    Body if_false = take_body("if_false", results, {});
+    // The operands are in the order in which the first branch reads them, then the second.
+    share_inputs(if_true->graph, if_true->captured, if_false.graph, if_false.captured);
+    share_inputs(if_false.graph, if_false.captured, if_true->graph, if_true->captured);
+    std::vector<NodeId> ordered;
+    for (const Value& value : if_true->captured) {
+      const auto at = std::ranges::find(if_false.captured, value) - if_false.captured.begin();
+      ordered.push_back(if_false.graph.inputs[static_cast<std::size_t>(at)]);
+    }
+    if_false.graph.inputs = std::move(ordered);
+    Node node{CondNode{std::make_shared<const Graph>(std::move(if_true->graph)),
+                       std::make_shared<const Graph>(std::move(if_false.graph))},
+              {condition.value()},
+              {}};
+    node.operands.insert(node.operands.end(), if_true->captured.begin(), if_true->captured.end());
+    return append_inferred(std::move(node));
+  });
+  if (added.ok()) return *added;
+  fail(added.status());
+  return none;
+}
+
+Result<std::vector<Tensor>> GraphBuilder::append_inferred(Node node) {
+  std::vector<TensorType> types;
+  for (const Value& operand : node.operands) types.push_back(graph_.type(operand));
+  Result<Inference> inferred = infer_node(node, types);
+  if (!inferred.ok()) {
+    return Status(inferred.status().code(),
+                  fmt::format("%{} = {}: {}", graph_.nodes.size(), kind_name(node), inferred.status().message()));
+  }
+  node.results = std::move(inferred->results);
+  return append(std::move(node));
+}
+
+void GraphBuilder::drop_closed(Graph& graph) const {
+  if (closed_.empty()) return;
+  IdVector<NodeId, NodeId> moved;
+  IdVector<NodeId, Node> nodes;
+  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    moved.push_back(NodeId(nodes.size()));
+    if (is_taken(NodeId{i})) continue;
+    Node& node = graph.nodes[NodeId{i}];
+    for (Value& operand : node.operands) operand.node = moved[operand.node];
+    nodes.push_back(std::move(node));
+  }
+  graph.nodes = std::move(nodes);
+  for (NodeId& input : graph.inputs) input = moved[input];
+  for (GraphOutput& output : graph.outputs) output.value.node = moved[output.value.node];
+  for (auto& [variable, value] : graph.updates) {
+    variable = moved[variable];
+    value.node = moved[value.node];
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "millrace/graph/graph.h"
+#include "millrace/ops/op_def.h"
+
+// The type rules of loops and conditions. Precondition: the bodies are there, and verify() would accept each.
+
+namespace millrace {
+
+/// As many results as a node has, by the bits of used_results().
+inline constexpr std::size_t kMaxControlResults = 32;
+
+Result<Inference> infer_loop(const LoopNode&, std::span<const TensorType> operands);
+Result<Inference> infer_cond(const CondNode&, std::span<const TensorType> operands);
+
+}  // namespace millrace

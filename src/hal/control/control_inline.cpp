@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A list with loops and conditions on a device that finishes each part before submit() returns.
+#include <chrono>
+
+#include "hal/control/control_recording.h"
+#include "hal/host/host_buffer.h"
+
+namespace millrace {
+
+class ControlRecording::InlineRun {
+ public:
+  InlineRun(const ControlRecording& recording, Device& device, const Submission& submission)
+      : recording_(recording), device_(device), submission_(submission) {
+    if (submission.times == nullptr) return;
+    submission.times->commands.clear();
+    begin_ = Clock::now();
+  }
+
+  Status run(const ControlSteps& steps, SubmissionTimes* times) {
+    for (const ControlStep& step : steps) {
+      if (const auto* part = std::get_if<StraightPart>(&step.what)) {
+        MILLRACE_TRY(run_part(*part, times));
+        continue;
+      }
+      const Decision& decision = *std::get<std::unique_ptr<Decision>>(step.what);
+      const std::uint64_t begin = times != nullptr ? now() : 0;
+      MILLRACE_TRY(run_decision(decision));
+      if (times != nullptr) times->commands.push_back({decision.number, begin, now()});
+    }
+    return {};
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::uint64_t now() const {
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - begin_).count());
+  }
+
+  Status run_part(const StraightPart& part, SubmissionTimes* times) {
+    NumberingExplainer explainer(part, submission_.explainer);
+    SubmissionTimes of_part;
+    const std::uint64_t begin = times != nullptr ? now() : 0;
+    MILLRACE_TRY(submit_part(device_, *part.recording,
+                             {.bindings = submission_.bindings,
+                              .sizes = submission_.sizes,
+                              .explainer = submission_.explainer == nullptr ? nullptr : &explainer,
+                              .times = times != nullptr ? &of_part : nullptr,
+                              .stop = submission_.stop}));
+    for (const CommandTime& time : of_part.commands) {
+      times->commands.push_back({part.numbers[time.command], begin + time.begin_ns, begin + time.end_ns});
+    }
+    return {};
+  }
+
+  Status run_decision(const Decision& decision) {
+    do {
+      if (submission_.stop.stop_requested()) return recording_.stopped_at(decision);
+      if (!is_true(decision.condition)) return run(decision.if_false, nullptr);
+      MILLRACE_TRY(run(decision.if_true, nullptr));
+    } while (decision.is_loop);
+    return {};
+  }
+
+  bool is_true(const BufferRange& condition) const {
+    const auto offset = static_cast<std::uintptr_t>(submission_.sizes[index_of(condition.offset_bytes)]);
+    const std::uintptr_t base = host_address(submission_.bindings[index_of(condition.binding)]);
+    return *reinterpret_cast<const unsigned char*>(base + offset) != 0;
+  }
+
+  const ControlRecording& recording_;
+  Device& device_;
+  const Submission& submission_;
+  Clock::time_point begin_;
+};
+
+Status ControlRecording::run_inline(Device& device, const Submission& submission) const {
+  return InlineRun(*this, device, submission).run(steps_, submission.times);
+}
+
+}  // namespace millrace

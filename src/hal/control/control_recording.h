@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "hal/checks/submission.h"
+#include "millrace/hal/device.h"
+
+namespace millrace {
+
+struct ControlStep;
+using ControlSteps = std::vector<ControlStep>;
+
+/// Commands that the device runs without the host.
+struct StraightPart {
+  std::shared_ptr<Recording> recording;
+  std::vector<std::size_t> numbers;  // of its commands, in the whole list
+};
+
+/// Where the host reads a byte to find out what comes next.
+struct Decision {
+  std::size_t number = 0;  // of the command, in the whole list
+  BufferRange condition;
+  std::shared_ptr<Recording> read;  // downloads the byte to one more binding of the host
+  bool is_loop = false;
+  ControlSteps if_true, if_false;
+};
+
+struct ControlStep {
+  std::variant<StraightPart, std::unique_ptr<Decision>> what;
+};
+
+/// A list with loops or conditions, cut at these into lists without any. So no driver needs to know them.
+class ControlRecording final : public Recording {
+ public:
+  static Result<std::shared_ptr<Recording>> create(Device&, const CommandList&, std::shared_ptr<Executable>);
+
+  ControlRecording(const Device& device, const CommandList& list, ControlSteps steps)
+      : Recording(device.id(), /*has_control=*/true), check_(list, device), steps_(std::move(steps)) {}
+
+  /// Ok if the submission may run; its waits are not looked at.
+  Status check(const Submission&) const;
+  /// On a device that finishes inline, with nothing to wait for: runs it on this thread and signals nothing. Allocates
+  /// only to measure or to fail.
+  Status run_inline(Device&, const Submission&) const;
+  /// Submits part after part, as the conditions become known. If that cannot begin, it settles nothing.
+  Status start(Device&, const Submission&) const;
+
+ private:
+  class Cutter;
+  class InlineRun;
+  class Run;
+
+  /// What a device lets only this class do.
+  static Status submit_part(Device& device, Recording& recording, const Submission& submission) {
+    return device.submit_straight(recording, submission);
+  }
+  Status stopped_at(const Decision&) const;
+
+  SubmissionCheck check_;  // of the whole list
+  ControlSteps steps_;
+};
+
+/// Translates the numbers of a part's commands to those of the whole list.
+class NumberingExplainer final : public FailureExplainer {
+ public:
+  NumberingExplainer(const StraightPart& part, FailureExplainer* inner) : part_(part), inner_(inner) {}
+  Status explain(const DispatchFailure& failure, Status status) override {
+    if (inner_ == nullptr) return status;
+    return inner_->explain({part_.numbers[failure.command], failure.kernel, failure.errors}, std::move(status));
+  }
+
+ private:
+  const StraightPart& part_;
+  FailureExplainer* inner_;
+};
+
+}  // namespace millrace

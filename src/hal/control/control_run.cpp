@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// A list with loops and conditions on a device that works while the host goes on. Parts are submitted one behind the
+// other until the host must know a condition. Then the run sleeps, and goes on in the thread that signals that the
+// condition is there.
+#include <chrono>
+#include <map>
+#include <optional>
+
+#include "base/guard_allocations.h"
+#include "hal/control/control_gate.h"
+#include "hal/control/control_recording.h"
+#include "hal/device_errors.h"
+#include "hal/timepoints.h"
+
+namespace millrace {
+
+class ControlRecording::Run : public std::enable_shared_from_this<Run> {
+ public:
+  Run(std::shared_ptr<const ControlRecording> recording, Device& device, const Submission& submission)
+      : recording_(std::move(recording)),
+        device_(device),
+        gate_(device.control_gate_),
+        bindings_(submission.bindings.begin(), submission.bindings.end()),
+        sizes_(submission.sizes.begin(), submission.sizes.end()),
+        wait_(submission.wait.begin(), submission.wait.end()),
+        signal_(submission.signal.begin(), submission.signal.end()),
+        explainer_(submission.explainer),
+        times_(submission.times),
+        stop_(submission.stop) {
+    read_bindings_ = bindings_;
+    read_bindings_.push_back({.data = &condition_, .size_bytes = 1});
+    read_sizes_ = sizes_;
+    read_sizes_.insert(read_sizes_.end(), {0, 1});
+    blocks_.push_back({&recording_->steps_});
+    if (times_ != nullptr) times_->commands.clear();
+  }
+
+  /// Goes on until the host has to wait, or everything is submitted. Only one thread at a time is in here.
+  void advance() {
+    if (!gate_->enter()) return end(cancelled("submit: the device was closed"));
+    Status status = guard_allocations("submit", [&] { return go_on(); });
+    gate_->leave();
+    // From here on, whoever waits for the end may close the device.
+    if (status.ok()) status = guard_allocations("submit", [&] { return sleep(); });
+    if (!status.ok()) end(std::move(status));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Block {
+    const ControlSteps* steps;
+    std::size_t next = 0;
+    const Decision* loop = nullptr;  // whose body it is: asked again at its end
+  };
+
+  Status go_on() {
+    while (!is_all_submitted_) {
+      if (needs_host_) {
+        if (!is_reached(last_)) return {};
+        MILLRACE_TRY(last_.semaphore->query().status());
+        needs_host_ = false;
+        note_part();
+      }
+      if (asked_ != nullptr) {
+        decide();
+        continue;
+      }
+      Block& block = blocks_.back();
+      if (block.next < block.steps->size()) {
+        MILLRACE_TRY(submit_next((*block.steps)[block.next++]));
+      } else if (block.loop != nullptr) {
+        const Decision& loop = *block.loop;
+        blocks_.pop_back();
+        MILLRACE_TRY(ask(loop));
+      } else if (blocks_.size() > 1) {
+        blocks_.pop_back();
+        note_decision_end();
+      } else {
+        is_all_submitted_ = true;
+      }
+    }
+    return {};
+  }
+
+  Status submit_next(const ControlStep& step) {
+    const auto* part = std::get_if<StraightPart>(&step.what);
+    if (part == nullptr) {
+      const Decision& decision = *std::get<std::unique_ptr<Decision>>(step.what);
+      note_decision_begin(decision);
+      return ask(decision);
+    }
+    const bool is_measured = times_ != nullptr && blocks_.size() == 1;
+    measured_ = is_measured ? part : nullptr;
+    part_begin_ns_ = is_measured ? now() : 0;
+    needs_host_ = times_ != nullptr;
+    const auto explainer = explainers_.try_emplace(part, *part, explainer_).first;
+    return submit(*part->recording, {.bindings = bindings_,
+                                     .sizes = sizes_,
+                                     .explainer = explainer_ == nullptr ? nullptr : &explainer->second,
+                                     .times = is_measured ? &part_times_ : nullptr});
+  }
+
+  Status ask(const Decision& decision) {
+    if (stop_.stop_requested()) return recording_->stopped_at(decision);
+    asked_ = &decision;
+    needs_host_ = true;
+    return submit(*decision.read, {.bindings = read_bindings_, .sizes = read_sizes_});
+  }
+
+  void decide() {
+    const Decision& decision = *asked_;
+    asked_ = nullptr;
+    if (condition_ != 0) {
+      blocks_.push_back({&decision.if_true, 0, decision.is_loop ? &decision : nullptr});
+    } else {
+      blocks_.push_back({&decision.if_false});
+    }
+  }
+
+  /// Each part has a timeline of its own, so that one that is refused does not fail those on their way.
+  Status submit(Recording& recording, Submission submission) {
+    Timepoint end{.value = 1};
+    MILLRACE_TRY_ASSIGN(end.semaphore, device_.create_semaphore());
+    const std::span<const Timepoint> last(&last_, 1);
+    submission.wait = last_.semaphore == nullptr ? std::span<const Timepoint>(wait_) : last;
+    submission.signal = {&end, 1};
+    submission.stop = stop_;
+    MILLRACE_TRY(submit_part(device_, recording, submission));
+    last_ = std::move(end);
+    return {};
+  }
+
+  static bool is_reached(const Timepoint& timepoint) {
+    const Result<std::uint64_t> value = timepoint.semaphore->query();
+    return !value.ok() || *value >= timepoint.value;
+  }
+
+  /// Until what was submitted last has ended.
+  Status sleep() {
+    last_.semaphore->on_reached(last_.value, [self = shared_from_this()](const Status& status) {
+      if (self->is_all_submitted_) return self->settle_all(status);
+      self->advance();
+    });
+    return {};
+  }
+
+  /// A failure. What was submitted may still use the bindings.
+  void end(Status status) {
+    if (last_.semaphore == nullptr || is_reached(last_)) return settle_all(status);
+    const Status enqueued = guard_allocations("submit", [&]() -> Status {
+      last_.semaphore->on_reached(last_.value,
+                                  [self = shared_from_this(), status](const Status&) { self->settle_all(status); });
+      return {};
+    });
+    if (enqueued.ok()) return;
+    (void)last_.wait();
+    settle_all(status);
+  }
+
+  /// Callbacks hold this object, so it lets everything else go.
+  void settle_all(const Status& status) {
+    (void)settle(signal_, status);
+    signal_.clear();
+    wait_.clear();
+    last_ = {};
+  }
+
+  std::uint64_t now() {
+    if (!begin_) begin_ = Clock::now();
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - *begin_).count());
+  }
+  void note_part() {
+    if (measured_ == nullptr) return;
+    for (const CommandTime& time : part_times_.commands) {
+      times_->commands.push_back(
+          {measured_->numbers[time.command], part_begin_ns_ + time.begin_ns, part_begin_ns_ + time.end_ns});
+    }
+    measured_ = nullptr;
+  }
+  void note_decision_begin(const Decision& decision) {
+    if (times_ != nullptr && blocks_.size() == 1) times_->commands.push_back({decision.number, now(), 0});
+  }
+  void note_decision_end() {
+    if (times_ != nullptr && blocks_.size() == 1) times_->commands.back().end_ns = now();
+  }
+
+  std::shared_ptr<const ControlRecording> recording_;
+  Device& device_;  // between enter() and leave() of the gate
+  std::shared_ptr<ControlGate> gate_;
+  std::vector<BufferBinding> bindings_, read_bindings_;
+  std::vector<std::int64_t> sizes_, read_sizes_;
+  std::vector<Timepoint> wait_, signal_;
+  FailureExplainer* explainer_;
+  SubmissionTimes* times_;
+  std::stop_token stop_;
+  std::map<const StraightPart*, NumberingExplainer> explainers_;
+
+  std::vector<Block> blocks_;  // those that it is inside of
+  Timepoint last_ = {};        // the end of what was submitted last
+  bool is_all_submitted_ = false;
+  bool needs_host_ = false;          // to go on, that end must have come
+  const Decision* asked_ = nullptr;  // whose condition is on its way
+  unsigned char condition_ = 0;
+  const StraightPart* measured_ = nullptr;
+  SubmissionTimes part_times_;
+  std::uint64_t part_begin_ns_ = 0;
+  std::optional<Clock::time_point> begin_;
+};
+
+Status ControlRecording::start(Device& device, const Submission& submission) const {
+  auto run =
+      std::make_shared<Run>(std::static_pointer_cast<const ControlRecording>(shared_from_this()), device, submission);
+  run->advance();
+  return {};
+}
+
+}  // namespace millrace
