@@ -82,7 +82,7 @@ Result<std::map<std::string, Dim>> collect_symbols(const Graph& graph) try {
 std::string kind_name(const Node& node) {
   struct Visitor {
     std::string operator()(const InputNode&) const { return "input"; }
-    std::string operator()(const ConstantNode&) const { return "constant"; }
+    std::string operator()(const ConstantNode& constant) const { return constant.prepared ? "prepared" : "constant"; }
     std::string operator()(const VariableNode&) const { return "variable"; }
     std::string operator()(const LoopNode&) const { return "while"; }
     std::string operator()(const CondNode&) const { return "if"; }

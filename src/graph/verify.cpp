@@ -137,7 +137,7 @@ class Verifier {
       return problem(fmt::format("{}: the type is {}, expected dims that are numbers; give numbers", where,
                                  node.results[0].to_text()));
     }
-    const SizeExpr expected = size_bytes(node.results[0]);
+    const SizeExpr expected = constant.prepared ? SizeExpr(0) : size_bytes(node.results[0]);
     if (!expected.is(static_cast<std::int64_t>(constant.data.size()))) {
       problem(fmt::format("{}: holds {} bytes, expected {} for {}; give every element once", where,
                           constant.data.size(), expected.to_text(), node.results[0].to_text()));

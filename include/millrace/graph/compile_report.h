@@ -35,6 +35,7 @@ struct CompileReport {
   std::size_t num_regions = 0, num_kernels = 0, num_dispatches = 0;
   SizeExpr slab_bytes = 0;  // size of the transients; if sizes are symbolic, an expression that no run exceeds
   std::uint64_t constant_bytes = 0;
+  std::uint64_t prepared_bytes = 0;  // of these: computed when the program is loaded
   std::uint64_t variable_bytes = 0;  // of each session
 };
 

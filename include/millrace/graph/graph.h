@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -36,6 +37,9 @@ struct InputNode {
 /// The row-major bytes of the node's result. Shared by graphs and programs, never written.
 struct ConstantNode {
   SharedBytes data;
+  /// Only after the passes, and then without data: computed when the program is loaded, by this output of the graph
+  /// that take_prepared() makes.
+  std::optional<std::uint32_t> prepared = {};
 };
 struct OpNode {
   Op op{};

@@ -22,6 +22,7 @@ struct LoweredGraph {
   Schedule schedule;
   /// The bodies of loops and conditions; their commands are in the blocks of this one's.
   std::map<RegionId, std::vector<std::shared_ptr<LoweredGraph>>> bodies;
+  std::shared_ptr<LoweredGraph> setup = {};  // computes the prepared constants; null if there are none
   CommandList commands;                      // the schedule's steps in their order, and barriers
   CompileReport report;                      // so far
 };

@@ -38,6 +38,7 @@ struct Resource {
   std::optional<std::uint32_t> input = {};   // the caller's argument number
   std::optional<std::uint32_t> output = {};  // the caller's result number
   SharedBytes constant = {};
+  std::optional<std::uint32_t> prepared = {};  // of a constant without bytes: ConstantNode::prepared
   // By pack_transients: where in the slab (transients), the constants' or the variables' binding, and, for transients,
   // from which timepoint to which it lives.
   SizeExpr offset_bytes = 0;

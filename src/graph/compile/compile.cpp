@@ -12,10 +12,12 @@
 #include "graph/compile/find_slab_plan.h"
 #include "graph/compile/make_code.h"
 #include "graph/compile/make_signature.h"
+#include "graph/compile/run_setup.h"
 #include "graph/run/phase_timer.h"
 #include "graph/run/program_state.h"
 #include "graph/text/constant_text.h"
 #include "millrace/graph/lowered_graph.h"
+#include "millrace/graph/text.h"
 #include "millrace/hal/transfer.h"
 
 namespace millrace {
@@ -89,15 +91,6 @@ Result<std::vector<ProgramVariant>> make_variants(const LoweredGraphs& all, std:
   return variants;
 }
 
-std::vector<UploadPart> parts_of_constants(const Schedule& schedule) {
-  std::vector<UploadPart> parts;
-  for (const Resource& resource : schedule.resources) {
-    if (resource.lifetime != Lifetime::kConstant) continue;
-    parts.push_back({static_cast<std::size_t>(resource.offset_bytes.constant()), resource.constant});
-  }
-  return parts;
-}
-
 std::vector<VariablePart> parts_of_variables(const LoweredGraph& lowered) {
   const Graph& graph = lowered.dispatch.graph;
   const std::vector<NodeId> variables = variables_of(graph);  // in the schedule's order
@@ -110,14 +103,25 @@ std::vector<VariablePart> parts_of_variables(const LoweredGraph& lowered) {
   return parts;
 }
 
-/// By places and bytes; what is between the parts does not matter.
-ContentId identify(std::span<const UploadPart> parts, std::size_t size_bytes) {
-  XXH3_state_t state;
-  XXH3_128bits_reset(&state);
+void add_parts(XXH3_state_t& state, std::span<const UploadPart> parts) {
   for (const UploadPart& part : parts) {
     const std::uint64_t place[] = {part.offset_bytes, part.source.size()};
     XXH3_128bits_update(&state, place, sizeof(place));
     XXH3_128bits_update(&state, part.source.data(), part.source.size());
+  }
+}
+
+/// By places and bytes; what is between the parts does not matter. What is prepared depends on the setup and the
+/// target's rounding.
+ContentId identify(const ProgramVariant& variant, std::size_t size_bytes) {
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  add_parts(state, parts_of_constants(variant.lowered->schedule));
+  if (const LoweredGraph* setup = variant.lowered->setup.get()) {
+    add_parts(state, parts_of_constants(setup->schedule));
+    const std::string text =
+        variant.target.to_text() + to_text(setup->dispatch.graph, {.large = LargeConstants::kShortened});
+    XXH3_128bits_update(&state, text.data(), text.size());
   }
   const XXH128_hash_t hash = XXH3_128bits_digest(&state);
   return {hash.high64, hash.low64, size_bytes};
@@ -130,6 +134,7 @@ void release_constants(LoweredGraph& lowered) {
   for (auto& [region, bodies] : lowered.bodies) {
     for (const std::shared_ptr<LoweredGraph>& body : bodies) release_constants(*body);
   }
+  if (lowered.setup != nullptr) release_constants(*lowered.setup);
 }
 
 /// Beside so many bytes of constants, mapping the generators' pages again takes no time.
@@ -146,17 +151,25 @@ Status compile_into(Program::State& state, Graph graph, const CompileOptions& op
   }
   MILLRACE_TRY_ASSIGN(const std::vector<Target> targets, find_targets(options, *context, *device));
   MILLRACE_TRY_ASSIGN(const LoweredGraphs lowered, lower(std::move(graph), targets, options));
-  MILLRACE_TRY_ASSIGN(
-      std::vector<ProgramVariant> variants,
-      make_variants(lowered, targets, *context, options, options.executor ? options.executor : device->executor()));
+  const std::shared_ptr<Executor> executor = options.executor ? options.executor : device->executor();
+  MILLRACE_TRY_ASSIGN(std::vector<ProgramVariant> variants,
+                      make_variants(lowered, targets, *context, options, executor));
   state.variants = std::make_shared<const std::vector<ProgramVariant>>(std::move(variants));
   MILLRACE_TRY(state.load(std::move(device)));
-  const std::vector<UploadPart> parts = parts_of_constants(state.variant->lowered->schedule);
   {
     const PhaseTimer timer(state.report.load);
-    state.constants_id = identify(parts, static_cast<std::size_t>(state.report.constant_bytes));
+    state.constants_id = identify(*state.variant, static_cast<std::size_t>(state.report.constant_bytes));
   }
-  MILLRACE_TRY(state.place_constants([&](const Buffer& to) { return upload(*state.device, to, parts); }));
+  const auto number = static_cast<std::size_t>(state.variant - state.variants->data());
+  MILLRACE_TRY(state.place_constants([&](const Buffer& to) -> Status {
+    const Schedule& schedule = lowered[number]->schedule;
+    MILLRACE_TRY(upload(*state.device, to, parts_of_constants(schedule)));
+    LoweredGraph* const setup = lowered[number]->setup.get();
+    if (setup == nullptr) return {};
+    CodeMaker maker(*context, options, executor, setup->schedule.kernels.size());
+    MILLRACE_TRY_ASSIGN(const std::vector<ExecutableImage> images, maker.make(*setup, targets[number]));
+    return run_setup(*state.device, *setup, images, schedule, to);
+  }));
   state.variable_parts = parts_of_variables(*lowered.front());
   for (const auto& each : lowered) release_constants(*each);
   if (state.report.constant_bytes >= kManyConstantBytes) {

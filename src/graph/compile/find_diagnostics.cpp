@@ -18,7 +18,7 @@ std::optional<Place> place_of(const LoweredGraph& lowered, Value storage) {
     const auto& resources = lowered.schedule.resources;
     const auto resource = std::ranges::find_if(
         resources, [&](const Resource& known) { return known.constant.is_shared_with(constant->data); });
-    if (resource == resources.end()) return {};
+    if (resource == resources.end() || constant->prepared) return {};
     return Place{graph.inputs.size() + graph.outputs.size(),
                  static_cast<std::size_t>(resource->offset_bytes.constant()), constant->data.size()};
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "graph/passes/prepare_constants.h"
 #include "graph/run/phase_timer.h"
 #include "millrace/graph/compile_report.h"
 #include "millrace/graph/lowered_graph.h"
@@ -95,6 +96,9 @@ void count_parts(LoweredGraph& lowered) {
   });
   report.slab_bytes = lowered.schedule.slab_bytes;
   report.constant_bytes = static_cast<std::uint64_t>(lowered.schedule.constant_bytes);
+  for (const Resource& resource : lowered.schedule.resources) {
+    if (resource.prepared) report.prepared_bytes += static_cast<std::uint64_t>(resource.size_bytes.constant());
+  }
   report.variable_bytes = static_cast<std::uint64_t>(lowered.schedule.variable_bytes);
 }
 
@@ -125,9 +129,11 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
   return guard_allocations("lower", [&]() -> Result<std::vector<LoweredGraph>> {
     if (targets.empty()) return invalid_argument("lower: no target given, expected one or more");
     LoweredGraph common;
+    std::optional<Graph> setup;
     {
       const PhaseTimer timer(common.report.passes);
       MILLRACE_TRY_ASSIGN(common.report.pass_reports, run_passes(graph, kGraphPasses, passes));
+      MILLRACE_TRY_ASSIGN(setup, take_prepared(graph, passes.most_prepared_bytes));
     }
     {
       const PhaseTimer timer(common.report.forming);
@@ -148,6 +154,11 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
         MILLRACE_TRY_ASSIGN(lowered.commands, record_commands(lowered.schedule));
       }
       count_parts(lowered);
+    }
+    if (setup) {
+      MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> setups,
+                          lower_graph(*std::move(setup), targets, options, {.most_prepared_bytes = 0}, order));
+      for (std::size_t i = 0; i < all.size(); ++i) all[i].setup = std::make_shared<LoweredGraph>(std::move(setups[i]));
     }
     return all;
   });

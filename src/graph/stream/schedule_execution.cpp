@@ -153,6 +153,7 @@ class Scheduler {
     if (const auto* constant = std::get_if<ConstantNode>(&node.what)) {
       resource.lifetime = Lifetime::kConstant;
       resource.constant = constant->data;
+      resource.prepared = constant->prepared;
     }
     return resources_[storage] = schedule_.resources.push_back(std::move(resource));
   }
@@ -237,7 +238,7 @@ class Scheduler {
 
   void note_constant(ResourceId id) {
     const SharedBytes& bytes = schedule_.resources[id].constant;
-    constants_.emplace(std::pair(bytes.data(), bytes.size()), id);
+    if (!schedule_.resources[id].prepared) constants_.emplace(std::pair(bytes.data(), bytes.size()), id);
   }
 
   /// The constants of bodies are in one memory with all others.
