@@ -23,6 +23,10 @@ struct Call {
 };
 
 std::vector<Tensor> one(Tensor tensor) { return {tensor}; }
+std::vector<Tensor> both(IndicesAndCount found) { return {found.indices, found.count}; }
+std::vector<Tensor> all(UniqueResults found) {
+  return {found.values, found.inverse, found.counts, found.first_indices, found.count};
+}
 
 const std::vector<Call>& calls() {
   static const std::vector<Call> kCalls = {
@@ -71,6 +75,11 @@ const std::vector<Call>& calls() {
       {"f32[4x8]", "cumulative_argmax(%0) {axis = 0}", [](const Inputs& x) { return one(cumulative_argmax(x[0], 0)); }},
       {"f32[4x8] i64[4x2] f32[4x2]", "scatter_elements(%0, %1, %2) {axis = 1}",
        [](const Inputs& x) { return one(scatter_elements(x[0], x[1], x[2], 1)); }},
+      {"f32[4x8]", "nonzero(%0)", [](const Inputs& x) { return both(nonzero(x[0])); }},
+      {"bool[4]", "nonzero(%0) {bound = k in 0..9}",
+       [](const Inputs& x) { return both(nonzero(x[0], Dim("k").at_most(9))); }},
+      {"f16[8]", "unique(%0)", [](const Inputs& x) { return all(unique(x[0])); }},
+      {"i64[8]", "unique(%0) {bound = 3}", [](const Inputs& x) { return all(unique(x[0], 3)); }},
       {"f32[4x8]", "split(%0) {sizes = [3, 5], axis = 1}", [](const Inputs& x) { return split(x[0], {3, 5}, 1); }},
       {"f32[4x8]", "split_evenly(%0) {num_parts = 2, axis = 0}",
        [](const Inputs& x) { return split_evenly(x[0], 2, 0); }},
@@ -265,6 +274,8 @@ TEST_CASE("composites are listed as they are called") {
   CHECK(form("stack") == "%r = stack(%x, ...) {axis}");
   CHECK(form("split") == "%r0, ... = split(%x) {sizes, axis}");
   CHECK(form("attention") == "%r = attention(%x, %y, %z, ...) {scale, is_causal}");
+  CHECK(form("nonzero") == "%r0, %r1 = nonzero(%x) {bound}");
+  CHECK(form("unique") == "%r0, %r1, %r2, %r3, %r4 = unique(%x) {bound}");
   CHECK(form("topk") == "%r0, %r1 = topk(%x, %y) {k, axis, largest, sorted}");
   CHECK(form("conv1d") == "%r = conv1d(%x, %y) {stride, padding_low, padding_high, dilation, groups}");
 }

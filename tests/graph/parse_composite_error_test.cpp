@@ -52,6 +52,10 @@ constexpr Mistake kMistakes[] = {
      "g.mr:2:26: found 'axes', expected an attribute of topk: k, axis, largest, sorted; did you mean 'axis'?\n"
      "  %y, %z = topk(%x, %i) {axes = 0}\n"
      "                         ^"},
+    {"graph g(%x: f32[4x8]) {\n  %v, %i, %c, %f, %n = unique(%x)\n  return y = %v\n}\n",
+     "g.mr:2:24: unique: operand is f32[4x8], expected rank 1; reshape it\n"
+     "  %v, %i, %c, %f, %n = unique(%x)\n"
+     "                       ^"},
     {"graph g(%x: f32[4]) {\n  %y = stack() {axis = 0}\n  return y = %y\n}\n",
      "g.mr:2:8: stack: 0 operands, expected 1 or more; pass what stack takes\n"
      "  %y = stack() {axis = 0}\n"

@@ -147,6 +147,26 @@ RandomComposite choose_scatter_nd(RandomChoice& random, const TensorType& like) 
           }};
 }
 
+/// All or a few of what there may be, and how many there are.
+RandomComposite choose_nonzero(RandomChoice& random, const TensorType& x) {
+  const SizeExpr bound = random.chance(50) ? x.shape.num_elements() : random.any_extent();
+  return {{x}, [=](Tensors t) {
+            const IndicesAndCount found = nonzero(t[0], bound);
+            return found.indices * 3 + found.count;
+          }};
+}
+
+RandomComposite choose_unique(RandomChoice& random, const TensorType& like) {
+  const TensorType x = of_rank(random, like, 1);
+  const SizeExpr bound = random.chance(50) ? x.shape[0] : random.any_extent();
+  const std::uint64_t wanted = random.below(3);
+  return {{x}, [=](Tensors t) {
+            const UniqueResults found = unique(t[0], bound);
+            if (wanted == 0) return found.values;
+            return wanted == 1 ? found.inverse + found.count : found.counts * 1000 + found.first_indices;
+          }};
+}
+
 /// Few values, so that pairs are few too.
 RandomComposite choose_searchsorted(RandomChoice& random, const TensorType& like) {
   TensorType x = with_rank(random, like, 1);
@@ -206,6 +226,8 @@ constexpr CompositeRow kComposites[] = {
     {"trilu", choose_trilu},
     {"gather_nd", choose_gather_nd},
     {"scatter_nd", choose_scatter_nd},
+    {"nonzero", choose_nonzero},
+    {"unique", choose_unique},
     {"searchsorted", choose_searchsorted},
     {"cumulative_argmax", choose_cumulative_argmax},
     {"topk", choose_topk},

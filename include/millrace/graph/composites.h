@@ -68,6 +68,30 @@ Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates);
 Tensor searchsorted(Tensor sorted, Tensor values, bool right = false);
 /// The i64 index of the first maximum of the elements up to each one along `axis`; NaN is greatest.
 Tensor cumulative_argmax(Tensor x, std::int64_t axis = -1);
+struct IndicesAndCount {
+  Tensor indices;
+  Tensor count;  // an i64 scalar
+};
+/// Where x is not 0, NaN included: i64 indices[bound, rank] in row-major order, as NumPy's argwhere has them. The count
+/// is that of all such elements. If it is above the bound, the first `bound` are given. If it is below, -1 fills the
+/// rest: it is no element's index, but gather takes it, so that a mask may come later. O(elements + bound).
+IndicesAndCount nonzero(Tensor x, SizeExpr bound);
+/// The bound is the number of elements.
+IndicesAndCount nonzero(Tensor x);
+struct UniqueResults {
+  Tensor values;         // [bound], ascending
+  Tensor inverse;        // i64 [n]: the place of each element of x in the values
+  Tensor counts;         // i64 [bound]: how many elements equal each value
+  Tensor first_indices;  // i64 [bound]: where in x the first of them is
+  Tensor count;          // i64 scalar: how many values there are, even if that is above the bound
+};
+/// The different values of x[n], in the order of sort: NaN is greatest and equals NaN, -0 equals +0. Each is bitwise
+/// the first of its equals in x. From `count` on, values are the last element in that order (0 if x is empty), counts 0
+/// and first indices -1. If there are more than `bound`, the first are given, and the inverse numbers the others, too.
+/// O(n log n).
+UniqueResults unique(Tensor x, SizeExpr bound);
+/// The bound is n.
+UniqueResults unique(Tensor x);
 /// topk of elements that carry indices: integers with the shape of x. The result's indices come from `indices`, in its
 /// dtype, instead of positions along the axis, so this selects from the results of shards or of an earlier topk. Of
 /// equal elements, the one first in x comes first, regardless of its index.

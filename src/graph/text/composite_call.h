@@ -37,12 +37,18 @@ using SlotOf = std::conditional_t<kIsOperand<P> || HasFields<P>, P,
 
 inline std::vector<Tensor> tensors_of(Tensor tensor) { return {tensor}; }
 inline std::vector<Tensor> tensors_of(ValuesAndIndices both) { return {both.values, both.indices}; }
+inline std::vector<Tensor> tensors_of(IndicesAndCount both) { return {both.indices, both.count}; }
+inline std::vector<Tensor> tensors_of(UniqueResults all) {
+  return {all.values, all.inverse, all.counts, all.first_indices, all.count};
+}
 inline std::vector<Tensor> tensors_of(std::vector<Tensor> tensors) { return tensors; }
 
 template <class Result>
 constexpr std::string_view results_text() {
   if constexpr (std::same_as<Result, Tensor>) return "%r";
-  return std::same_as<Result, ValuesAndIndices> ? "%r0, %r1" : "%r0, ...";
+  if constexpr (std::same_as<Result, UniqueResults>) return "%r0, %r1, %r2, %r3, %r4";
+  const bool are_two = std::same_as<Result, ValuesAndIndices> || std::same_as<Result, IndicesAndCount>;
+  return are_two ? "%r0, %r1" : "%r0, ...";
 }
 
 template <class R, class... P>

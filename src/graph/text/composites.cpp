@@ -118,6 +118,8 @@ const std::vector<CompositeRow>& rows() {
       MILLRACE_COMPOSITE(scatter_elements, "axis"),
       MILLRACE_COMPOSITE(searchsorted, "right"),
       MILLRACE_COMPOSITE(cumulative_argmax, "axis"),
+      MILLRACE_COMPOSITE_AS(nonzero, IndicesAndCount(*)(Tensor, SizeExpr), "bound"),
+      MILLRACE_COMPOSITE_AS(unique, UniqueResults(*)(Tensor, SizeExpr), "bound"),
       MILLRACE_COMPOSITE(split, "sizes", "axis"),
       MILLRACE_COMPOSITE(split_evenly, "num_parts", "axis"),
       MILLRACE_COMPOSITE(squeeze, "axes"),

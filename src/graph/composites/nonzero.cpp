@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/composites/true_places.h"
+
+namespace millrace {
+namespace {
+
+/// [bound, rank]: the row-major place as an index per axis, -1 where there is none.
+Tensor split_places(const TruePlaces& found, const Shape& shape, const SizeExpr& bound) {
+  GraphBuilder& graph = *found.count.builder();
+  const std::size_t rank = shape.rank();
+  const Tensor none = graph.fill(DType::kI64, rank == 0 ? Shape{bound, 0} : Shape{bound}, -1);
+  if (rank == 0) return none;
+  std::vector<Tensor> indices(rank);
+  Tensor rest = found.places;
+  for (std::size_t d = rank; d-- > 0;) {
+    Tensor extent = cast(size_of(graph, shape[d]), found.dtype);
+    Tensor index = d == 0 ? rest : rem(rest, extent);
+    if (d > 0) rest = rest / extent;
+    indices[d] = select(found.is_place, cast(index, DType::kI64), none);
+  }
+  return stack(indices, 1);
+}
+
+}  // namespace
+
+IndicesAndCount nonzero(Tensor x, SizeExpr bound) try {
+  if (!x.is_valid() || !check_bound(*x.builder(), "nonzero", bound)) return {};
+  Tensor is_nonzero = x.dtype() == DType::kBool ? x : not_equal(x, 0);
+  const Shape shape = x.shape();
+  const TruePlaces found = find_true(reshape(is_nonzero, {shape.num_elements()}), bound);
+  if (!found.count.is_valid()) return {};
+  return {split_places(found, shape, bound), found.count};
+} catch (const std::bad_alloc&) {
+  fail_without_memory(builder_of({x}), "nonzero");
+  return {};
+}
+
+IndicesAndCount nonzero(Tensor x) try { return nonzero(x, x.shape().num_elements()); } catch (const std::bad_alloc&) {
+  fail_without_memory(builder_of({x}), "nonzero");
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/composites/true_places.h"
+
+#include <limits>
+
+namespace millrace {
+
+/// Scatters each place to the number of true elements before it. False ones go there, too, but come earlier than the
+/// true one, or are behind the last. So no element needs a test, and the result no place for what is left out, unless
+/// the bound is less than n.
+TruePlaces find_true(Tensor is_true, const SizeExpr& bound) {
+  if (!is_true.is_valid()) return {};
+  GraphBuilder& graph = *is_true.builder();
+  const SizeExpr n = is_true.shape()[0];
+  const bool is_short = max(n, bound).upper_bound() <= std::numeric_limits<std::int32_t>::max();
+  TruePlaces found;
+  found.dtype = is_short ? DType::kI32 : DType::kI64;
+  found.ones = cast(is_true, found.dtype);
+  found.before = cumulative_sum(found.ones, {.axis = 0, .exclusive = true});
+  Tensor count = reduce_sum(found.ones, {0});
+  found.count = cast(count, DType::kI64);
+  const bool all_fit = (n - bound).upper_bound() <= 0;
+  Tensor to = all_fit ? found.before : min(found.before, cast(size_of(graph, bound), found.dtype));
+  Tensor none = graph.fill(found.dtype, {all_fit ? bound : bound + 1}, 0);
+  found.places = scatter(none, to, iota(graph, found.dtype, {n}, 0), 0);
+  if (!all_fit) found.places = slice(found.places, {0}, {bound});
+  found.is_place = less(iota(graph, found.dtype, {bound}, 0), count);
+  return found;
+}
+
+bool check_bound(GraphBuilder& graph, std::string_view composite, const SizeExpr& bound) {
+  if (bound.upper_bound() >= 0) return true;
+  refuse(graph, composite, fmt::format("bound is {}, expected 0 or more; raise it", bound.to_text()));
+  return false;
+}
+
+}  // namespace millrace

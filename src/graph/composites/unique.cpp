@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/composites/true_places.h"
+
+namespace millrace {
+namespace {
+
+/// bool [n]: whether a sorted element is the first of its equals. NaN comes last, and equals NaN.
+Tensor is_first_of_equals(Tensor sorted) {
+  const SizeExpr n = sorted.shape()[0], rest = max(n - 1, 0);
+  Tensor before = slice(sorted, {0}, {rest}), after = slice(sorted, {n - rest}, {n});
+  Tensor differs = not_equal(before, after);
+  if (is_float(sorted.dtype())) differs = logical_and(differs, equal(before, before));
+  return pad(differs, {n - rest}, {0}, true);
+}
+
+/// x[n] with a 0 if it is empty, so that a place can name something.
+Tensor with_some(Tensor x) {
+  const SizeExpr n = x.shape()[0];
+  return n.lower_bound() >= 1 ? x : pad(x, {0}, {1 - min(n, 1)});
+}
+
+}  // namespace
+
+UniqueResults unique(Tensor x, SizeExpr bound) try {
+  if (!x.is_valid()) return {};
+  GraphBuilder& graph = *x.builder();
+  if (!check_bound(graph, "unique", bound)) return {};
+  if (x.shape().rank() != 1) {
+    refuse(graph, "unique", fmt::format("operand is {}, expected rank 1; reshape it", x.type().to_text()));
+    return {};
+  }
+  const SizeExpr n = x.shape()[0];
+  const auto [sorted, order] = sort(x, 0);
+  if (!sorted.is_valid()) return {};
+  // One more than the bound, so that each value has an end.
+  const TruePlaces found = find_true(is_first_of_equals(sorted), bound + 1);
+  if (!found.count.is_valid()) return {};
+  Tensor end_of_all = broadcast_to(cast(size_of(graph, n), found.dtype), {bound + 1});
+  Tensor places = select(found.is_place, found.places, end_of_all);
+  Tensor begin = slice(places, {0}, {bound}), end = slice(places, {1}, {bound + 1});
+  Tensor last = cast(size_of(graph, max(n, 1) - 1), found.dtype);
+  Tensor place = min(begin, last);
+  const bool is_never_beyond = (bound - n).upper_bound() <= 0;  // then there is nothing to look up if x is empty
+  const auto at_place = [&](Tensor of) { return gather(is_never_beyond ? of : with_some(of), place, 0); };
+  Tensor is_value = slice(found.is_place, {0}, {bound});
+  Tensor first = select(is_value, at_place(order), graph.fill(DType::kI64, {bound}, -1));
+  // The order names each element of x once, so that no 0 stays.
+  Tensor value_of = scatter(graph.fill(found.dtype, {n}, 0), order, found.before + found.ones - 1, 0);
+  return {.values = at_place(sorted),
+          .inverse = cast(value_of, DType::kI64),
+          .counts = cast(end - begin, DType::kI64),
+          .first_indices = first,
+          .count = found.count};
+} catch (const std::bad_alloc&) {
+  fail_without_memory(builder_of({x}), "unique");
+  return {};
+}
+
+UniqueResults unique(Tensor x) try { return unique(x, x.shape().num_elements()); } catch (const std::bad_alloc&) {
+  fail_without_memory(builder_of({x}), "unique");
+  return {};
+}
+
+}  // namespace millrace
