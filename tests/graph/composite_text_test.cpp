@@ -75,6 +75,10 @@ const std::vector<Call>& calls() {
       {"f32[4x8]", "cumulative_argmax(%0) {axis = 0}", [](const Inputs& x) { return one(cumulative_argmax(x[0], 0)); }},
       {"f32[4x8] i64[4x2] f32[4x2]", "scatter_elements(%0, %1, %2) {axis = 1}",
        [](const Inputs& x) { return one(scatter_elements(x[0], x[1], x[2], 1)); }},
+      {"f32[4x8] f32[4x2]", "update_slice(%0, %1) {axis = 1, start = -3}",
+       [](const Inputs& x) { return one(update_slice(x[0], x[1], 1, -3)); }},
+      {"f32[4x8] f32[4x2] i32[]", "update_slice(%0, %1, %2) {axis = -1}",
+       [](const Inputs& x) { return one(update_slice(x[0], x[1], -1, x[2])); }},
       {"f32[4x8]", "nonzero(%0)", [](const Inputs& x) { return both(nonzero(x[0])); }},
       {"bool[4]", "nonzero(%0) {bound = k in 0..9}",
        [](const Inputs& x) { return both(nonzero(x[0], Dim("k").at_most(9))); }},
@@ -276,6 +280,7 @@ TEST_CASE("composites are listed as they are called") {
   CHECK(form("attention") == "%r = attention(%x, %y, %z, ...) {scale, is_causal}");
   CHECK(form("nonzero") == "%r0, %r1 = nonzero(%x) {bound}");
   CHECK(form("unique") == "%r0, %r1, %r2, %r3, %r4 = unique(%x) {bound}");
+  CHECK(form("update_slice") == "%r = update_slice(%x, %y, ...) {axis, start}");
   CHECK(form("topk") == "%r0, %r1 = topk(%x, %y) {k, axis, largest, sorted}");
   CHECK(form("conv1d") == "%r = conv1d(%x, %y) {stride, padding_low, padding_high, dilation, groups}");
 }

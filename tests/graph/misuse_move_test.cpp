@@ -262,6 +262,42 @@ constexpr Misuse kComposites[] = {
      },
      "%3 = scatter_elements: indices are i32[3x2] and updates f32[3x2], expected i32 or i64 and one shape, that of "
      "operand 0, f32[2x8], but along axis 1; reshape or cast them"},
+    {"update_slice along no axis", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {2, 8}), 2, 0); },
+     "%2 = update_slice: axis is 2, expected -2 to 1 for operand 0, f32[4x8]; choose one of these"},
+    {"update_slice by another shape", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {2, 7}), 0, 0); },
+     "%2 = update_slice: update is f32[2x7], expected the type of operand 0, f32[4x8], but along axis 0; reshape or "
+     "cast it"},
+    {"update_slice by another rank", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {8}), 0, 0); },
+     "%2 = update_slice: update is f32[8], expected the type of operand 0, f32[4x8], but along axis 0; reshape or cast "
+     "it"},
+    {"update_slice by another dtype", [](GraphBuilder& g) { update_slice(i32(g, {4}), y(g, {2}), -1, 0); },
+     "%2 = update_slice: update is f32[2], expected the type of operand 0, i32[4], but along axis 0; reshape or cast "
+     "it"},
+    {"update_slice by more than there is", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {5, 8}), 0, 0); },
+     "%2 = update_slice: update is f32[5x8], expected at most 4 elements along axis 0, as operand 0, f32[4x8], has; "
+     "slice it"},
+    {"update_slice beyond the end", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {2, 8}), 0, 3); },
+     "%2 = update_slice: start is 3 for f32[2x8] along axis 0 of operand 0, f32[4x8], expected 0 to 2, or -4 to -2 to "
+     "count from the end; choose one of these"},
+    {"update_slice around the end", [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {2, 8}), 0, -1); },
+     "%2 = update_slice: start is -1 for f32[2x8] along axis 0 of operand 0, f32[4x8], expected 0 to 2, or -4 to -2 to "
+     "count from the end; choose one of these"},
+    {"update_slice before the beginning",
+     [](GraphBuilder& g) { update_slice(f32(g, {4, 8}), y(g, {2, 8}), 0, std::numeric_limits<std::int64_t>::min()); },
+     "%2 = update_slice: start is -9223372036854775808 for f32[2x8] along axis 0 of operand 0, f32[4x8], expected 0 to "
+     "2, or -4 to -2 to count from the end; choose one of these"},
+    {"update_slice beyond every end that a run may bind",
+     [](GraphBuilder& g) {
+       const SizeExpr n = Dim("n");
+       update_slice(f32(g, {n}), y(g, {2}), 0, n - 1);
+     },
+     "%2 = update_slice: start is n - 1 for f32[2] along axis 0 of operand 0, f32[n], expected 0 to n - 2, or -n to -2 "
+     "to count from the end; choose one of these"},
+    {"update_slice from a vector", [](GraphBuilder& g) { update_slice(f32(g, {4}), y(g, {2}), 0, i32(g, {1})); },
+     "%3 = update_slice: start is i32[1], expected i32[] or i64[]; reshape or cast it"},
+    {"update_slice from a float",
+     [](GraphBuilder& g) { update_slice(f32(g, {4}), y(g, {2}), 0, g.input("s", DType::kF32, {})); },
+     "%3 = update_slice: start is f32[], expected i32[] or i64[]; reshape or cast it"},
     {"a pool of one dim of an image", [](GraphBuilder& g) { max_pool1d(f32(g, {1, 2, 4, 4})); },
      "%1 = max_pool1d: operand is f32[1x2x4x4], expected rank 3 (n, c, w); reshape it"},
     {"a global pool of nothing", [](GraphBuilder& g) { global_avg_pool(f32(g, {1, 2})); },

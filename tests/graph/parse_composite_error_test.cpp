@@ -52,6 +52,18 @@ constexpr Mistake kMistakes[] = {
      "g.mr:2:26: found 'axes', expected an attribute of topk: k, axis, largest, sorted; did you mean 'axis'?\n"
      "  %y, %z = topk(%x, %i) {axes = 0}\n"
      "                         ^"},
+    {"graph g(%x: f32[4], %i: i32[]) {\n  %y = update_slice(%x, %x, %i) {axis = 0, start = 1}\n  return y = %y\n}\n",
+     "g.mr:2:8: update_slice: 2 starts, expected one; give an operand or the attribute start\n"
+     "  %y = update_slice(%x, %x, %i) {axis = 0, star...\n"
+     "       ^"},
+    {"graph g(%x: f32[4]) {\n  %y = update_slice(%x, %x) {axis = 0}\n  return y = %y\n}\n",
+     "g.mr:2:8: update_slice: 0 starts, expected one; give an operand or the attribute start\n"
+     "  %y = update_slice(%x, %x) {axis = 0}\n"
+     "       ^"},
+    {"graph g(%x: f32[4]) {\n  %y = update_slice(%x, %x) {start = 0}\n  return y = %y\n}\n",
+     "g.mr:2:8: update_slice: expected axis; give it in braces\n"
+     "  %y = update_slice(%x, %x) {start = 0}\n"
+     "       ^"},
     {"graph g(%x: f32[4x8]) {\n  %v, %i, %c, %f, %n = unique(%x)\n  return y = %v\n}\n",
      "g.mr:2:24: unique: operand is f32[4x8], expected rank 1; reshape it\n"
      "  %v, %i, %c, %f, %n = unique(%x)\n"

@@ -115,6 +115,21 @@ TEST_CASE("a scatter of a value that nothing else needs changes it in place with
   CHECK(reasons(dispatch) == Texts{});
 }
 
+TEST_CASE("update_slice changes what nothing else needs in place, and a variable, from a number or a run's start") {
+  const DispatchGraph dispatch = formed(R"(graph g(%x: f32[4,4], %at: i64[], %rows: f32[2,4]) {
+  %v = variable(0) : f32[4,6,4]
+  %part = reshape(%rows) {shape = [2, 1, 4]}
+  %four = concat(%part, %part) {axis = 0}
+  %new = update_slice(%v, %four, %at) {axis = 1}
+  update %v = %new
+  %e = exp(%x)
+  %y = update_slice(%e, %rows) {axis = 0, start = -2}
+  return y = %y
+})");
+  CHECK(places(dispatch) == Texts{"%new for %v", "%y for %e"});
+  CHECK(reasons(dispatch) == Texts{});
+}
+
 TEST_CASE("variables that exchange values are copied by way of one transient, and no output copy comes too late") {
   const LoweredGraph lowered = lower_graph(parse_graph(R"(graph g() {
   %a = variable(1) : f32[4]

@@ -147,6 +147,22 @@ RandomComposite choose_scatter_nd(RandomChoice& random, const TensorType& like) 
           }};
 }
 
+/// From a number, or from the same as a tensor.
+RandomComposite choose_update_slice(RandomChoice& random, const TensorType& like) {
+  const TensorType x = with_rank(random, like, 1);
+  const std::size_t dim = random_dim(random, x);
+  const std::int64_t axis = static_cast<std::int64_t>(dim);
+  TensorType update = x;
+  update.shape[dim] = min(random.any_extent(), x.shape[dim]);
+  const SizeExpr last = x.shape[dim] - update.shape[dim];
+  const SizeExpr start = min(random.from_1_to(9) - 1, last);
+  const bool is_tensor = random.chance(50);
+  return {{x, update}, [=](Tensors t) {
+            if (!is_tensor) return update_slice(t[0], t[1], axis, start);
+            return update_slice(t[0], t[1], axis, size_of(*t[0].builder(), start));
+          }};
+}
+
 /// All or a few of what there may be, and how many there are.
 RandomComposite choose_nonzero(RandomChoice& random, const TensorType& x) {
   const SizeExpr bound = random.chance(50) ? x.shape.num_elements() : random.any_extent();
@@ -226,6 +242,7 @@ constexpr CompositeRow kComposites[] = {
     {"trilu", choose_trilu},
     {"gather_nd", choose_gather_nd},
     {"scatter_nd", choose_scatter_nd},
+    {"update_slice", choose_update_slice},
     {"nonzero", choose_nonzero},
     {"unique", choose_unique},
     {"searchsorted", choose_searchsorted},

@@ -130,6 +130,12 @@ Tensor space_to_depth(Tensor x, std::int64_t block);
 /// x with the elements replaced that `indices` name along `axis`, as for take_along_axis. Indices and updates have one
 /// shape, which is that of x except along the axis. Of equal indices, the last one's update stays.
 Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
+/// x with `update` in place of its elements from `start` on along `axis`; the other dims are equal. A negative start
+/// counts from the end. Where x is not needed later, or is a variable that the result updates, only the update is
+/// stored. A start that puts a part of the update outside is refused here if it is known, otherwise by the run.
+Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, SizeExpr start);
+/// The same from an i32 or i64 scalar.
+Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, Tensor start);
 
 /// Means and maxima over all dims behind the second of x[n, c, ...], which keep extent 1.
 Tensor global_avg_pool(Tensor x);

@@ -68,6 +68,24 @@ ValuesAndIndices topk_with_indices(Tensor x, Tensor indices, TopKAttrs attribute
   return topk(x, indices, std::move(k), std::move(attributes));
 }
 
+struct Start {
+  std::optional<SizeExpr> start = {};
+  template <class V>
+  void visit(V&& v) {
+    v("start", start);
+  }
+};
+/// The start is an attribute or the third operand.
+Tensor update_slice_from(std::span<const Tensor> operands, std::int64_t axis, Start attribute) {
+  const bool is_operand = operands.size() == 3;
+  if (is_operand == attribute.start.has_value()) {
+    return operands[0].builder()->fail(invalid_argument(
+        fmt::format("{} starts, expected one; give an operand or the attribute start", is_operand ? 2 : 0)));
+  }
+  return is_operand ? update_slice(operands[0], operands[1], axis, operands[2])
+                    : update_slice(operands[0], operands[1], axis, *attribute.start);
+}
+
 /// The ops round their results' extents down.
 Tensor max_pool2d_ceil(Tensor x, Pool2dAttrs attributes) {
   return max_pool2d(x, std::move(attributes), PoolRounding::kUp);
@@ -148,6 +166,7 @@ const std::vector<CompositeRow>& rows() {
       MILLRACE_COMPOSITE_AS(stack, Tensor(*)(Tensors, std::int64_t), "axis"),
       MILLRACE_COMPOSITE_AS(einsum, Tensor(*)(std::string_view, Tensors), "equation"),
       row<decltype(&topk_with_indices), topk_with_indices>("topk", {}),
+      with_operands(row<decltype(&update_slice_from), update_slice_from>("update_slice", {"axis"}), {2, 3}),
       // The mask is an operand that may be left out.
       with_operands(row<decltype(&masked_attention), masked_attention>("attention", {}), {3, 4}),
   };

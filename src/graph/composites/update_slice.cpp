@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scatter along the axis, by consecutive indices: the schedule stores its result in x where it can.
+#include "graph/composites/axes.h"
+#include "graph/composites/composite.h"
+
+namespace millrace {
+namespace {
+
+/// The axis, if the update fits x along it.
+std::optional<std::size_t> find_updated_axis(Tensor x, Tensor update, std::int64_t axis) {
+  const std::optional<std::size_t> dim = find_axis("update_slice", x, axis);
+  if (!dim) return std::nullopt;
+  TensorType expected = x.type();
+  if (update.shape().rank() == expected.shape.rank()) expected.shape[*dim] = update.shape()[*dim];
+  if (update.type() != expected) {
+    refuse(*x.builder(), "update_slice",
+           fmt::format("update is {}, expected the type of operand 0, {}, but along axis {}; reshape or cast it",
+                       update.type().to_text(), x.type().to_text(), *dim));
+    return std::nullopt;
+  }
+  const SizeExpr extent = x.shape()[*dim];
+  if ((update.shape()[*dim] - extent).lower_bound() > 0) {
+    refuse(*x.builder(), "update_slice",
+           fmt::format("update is {}, expected at most {} elements along axis {}, as operand 0, {}, has; slice it",
+                       update.type().to_text(), extent.to_text(), *dim, x.type().to_text()));
+    return std::nullopt;
+  }
+  return dim;
+}
+
+/// A negative index counts from the end. One below -extent stays, for scatter to refuse.
+Tensor from_beginning(Tensor index, const SizeExpr& extent) {
+  if (!index.is_valid()) return {};
+  Tensor from_end = index + size_of(*index.builder(), extent);
+  Tensor is_negative = less(index, 0);
+  Tensor is_from_end = logical_and(is_negative, greater_equal(from_end, 0));
+  return select(is_from_end, from_end, index);
+}
+
+/// The start once per index, so that one kernel computes them all.
+Tensor spread(Tensor start, Tensor update, std::size_t dim) { return broadcast_to(start, {update.shape()[dim]}); }
+
+Tensor scatter_from(Tensor x, Tensor update, std::size_t dim, Tensor first) {
+  Tensor count = iota(*x.builder(), DType::kI64, {update.shape()[dim]}, 0);
+  return scatter(x, count + first, update, static_cast<std::int64_t>(dim));
+}
+
+}  // namespace
+
+Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, SizeExpr start) try {
+  if (!x.is_valid() || !update.is_valid()) return {};
+  GraphBuilder& graph = *x.builder();
+  const std::optional<std::size_t> dim = find_updated_axis(x, update, axis);
+  if (!dim) return {};
+  const SizeExpr extent = x.shape()[*dim], rest = extent - update.shape()[*dim];
+  const SizeExpr first = start.upper_bound() < 0 ? extent + start : start;
+  if (first.upper_bound() < 0 || (first - rest).lower_bound() > 0) {
+    return refuse(graph, "update_slice",
+                  fmt::format("start is {} for {} along axis {} of operand 0, {}, expected 0 to {}, or {} to {} to "
+                              "count from the end; choose one of these",
+                              start.to_text(), update.type().to_text(), *dim, x.type().to_text(), rest.to_text(),
+                              (0 - extent).to_text(), (rest - extent).to_text()));
+  }
+  const bool is_inside = first.lower_bound() >= 0;
+  Tensor index = spread(size_of(graph, is_inside ? first : start), update, *dim);
+  return scatter_from(x, update, *dim, is_inside ? index : from_beginning(index, extent));
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, update}), "update_slice");
+}
+
+Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, Tensor start) try {
+  if (!x.is_valid() || !update.is_valid() || !start.is_valid()) return {};
+  const std::optional<std::size_t> dim = find_updated_axis(x, update, axis);
+  if (!dim) return {};
+  const bool is_index = start.dtype() == DType::kI32 || start.dtype() == DType::kI64;
+  if (!is_index || start.shape().rank() != 0) {
+    return refuse(*x.builder(), "update_slice",
+                  fmt::format("start is {}, expected i32[] or i64[]; reshape or cast it", start.type().to_text()));
+  }
+  Tensor index = spread(cast(start, DType::kI64), update, *dim);
+  return scatter_from(x, update, *dim, from_beginning(index, x.shape()[*dim]));
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x, update, start}), "update_slice");
+}
+
+}  // namespace millrace
