@@ -26,23 +26,34 @@ struct Arguments {
   bool measures = false;
 };
 
-/// In which order the steps run, and each copy that remains, with its reason.
-std::string schedule_text(const LoweredGraph& lowered, const SymbolValues& symbols) {
-  const Schedule& schedule = lowered.schedule;
-  const ScheduleStatistics found = measure_schedule(schedule, symbols);
-  std::string text =
-      fmt::format("schedule: {}, dispatches {}, copies {}, barriers {}, waits {}\n", to_text(found.order),
-                  found.num_dispatches, found.num_copies, found.num_barriers, found.num_waits);
-  for (const Step& step : schedule.steps) {
-    if (!step.copy_reason.empty()) text += line(2, "copy", fmt::format("{}, as {}", step.name, step.copy_reason));
+/// Each copy that remains, with its reason. Those of a loop or a branch say of which.
+std::string copies_text(const LoweredGraph& lowered, const std::string& where = "") {
+  std::string text;
+  for (const Step& step : lowered.schedule.steps) {
+    if (!step.copy_reason.empty())
+      text += line(2, "copy", fmt::format("{}{}, as {}", where, step.name, step.copy_reason));
     if (!step.region) continue;
     const Region& region = lowered.dispatch.regions[*step.region];
-    if (region.copy_reason.empty()) continue;
-    text += line(2, "copy", fmt::format("{} copies its operand first, as {}", step.name, region.copy_reason));
+    if (!region.copy_reason.empty()) {
+      text +=
+          line(2, "copy", fmt::format("{}{} copies its operand first, as {}", where, step.name, region.copy_reason));
+    }
+    if (step.control == nullptr) continue;
+    for (const std::shared_ptr<LoweredGraph>& body : lowered.bodies.at(*step.region)) {
+      text += copies_text(*body, fmt::format("{}in {}: ", where, step.name));
+    }
   }
   return text;
 }
 
+/// In which order the steps run, and each copy that remains, with its reason.
+std::string schedule_text(const LoweredGraph& lowered, const SymbolValues& symbols) {
+  const Schedule& schedule = lowered.schedule;
+  const ScheduleStatistics found = measure_schedule(schedule, symbols);
+  return fmt::format("schedule: {}, dispatches {}, copies {}, barriers {}, waits {}\n", to_text(found.order),
+                     found.num_dispatches, found.num_copies, found.num_barriers, found.num_waits) +
+         copies_text(lowered);
+}
 std::string memory_text(const Schedule& schedule, const SymbolValues& symbols) {
   const auto number = [&](const SizeExpr& size) { return size_text(size, symbols); };
   const ScheduleStatistics found = measure_schedule(schedule, symbols);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "millrace/base/indent.h"
 #include "millrace/graph/code_object.h"
 #include "millrace/graph/text.h"
 #include "millrace/jit/occupancy.h"
@@ -68,6 +69,21 @@ std::string DispatchText::dispatch(RegionId id) const {
   for (const KernelSequence& sequence : lowered_.sequences[index_of(id)]) {
     text += describe(id, sequence, kernel);
     kernel += sequence.kernels.size();
+  }
+  return text + bodies(id);
+}
+
+/// The dispatches of a round, or of both branches.
+std::string DispatchText::bodies(RegionId id) const {
+  const auto found = lowered_.bodies.find(id);
+  if (found == lowered_.bodies.end()) return "";
+  std::string text;
+  for (const std::shared_ptr<LoweredGraph>& body : found->second) {
+    text += line(2, "body", body->dispatch.graph.name);
+    const DispatchText inner(*body, symbols_, target_, nullptr);
+    for (std::uint32_t i = 0; i < body->dispatch.regions.size(); ++i) {
+      text += indented(inner.dispatch(RegionId{i}), "    ");
+    }
   }
   return text;
 }

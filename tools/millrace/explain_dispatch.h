@@ -22,6 +22,7 @@ class DispatchText {
 
  private:
   std::string number(const SizeExpr& size) const;
+  std::string bodies(RegionId) const;
   std::string places(const Region&) const;
   std::string describe(RegionId, const KernelSequence&, std::size_t first_kernel) const;
   std::string details(const SequenceKernel&, const Step&) const;

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
-#include "base/text/indent.h"
+#include "millrace/base/indent.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/dispatch.h"
 #include "millrace/graph/text.h"

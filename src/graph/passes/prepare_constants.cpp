@@ -170,6 +170,7 @@ class ConstantTaker {
 
 Result<std::optional<Graph>> take_prepared(Graph& graph, std::uint64_t most_bytes) try {
   const InsideGuard inside;
+  if (most_bytes == 0) return std::optional<Graph>();
   std::optional<Graph> setup = ConstantTaker(graph, most_bytes).run();
   if (setup) MILLRACE_TRY(eliminate_dead_nodes(graph));
   return setup;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/text/indent.h"
+#include "millrace/base/indent.h"
 #include "millrace/graph/schedule.h"
 
 namespace millrace {

@@ -137,6 +137,8 @@ const std::vector<CompositeRow>& rows() {
       MILLRACE_COMPOSITE(searchsorted, "right"),
       MILLRACE_COMPOSITE(cumulative_argmax, "axis"),
       MILLRACE_COMPOSITE_AS(nonzero, IndicesAndCount(*)(Tensor, SizeExpr), "bound"),
+      MILLRACE_COMPOSITE_AS(non_max_suppression, IndicesAndCount(*)(Tensor, Tensor, SizeExpr, double, double), "bound",
+                            "most_overlap", "least_score"),
       MILLRACE_COMPOSITE_AS(unique, UniqueResults(*)(Tensor, SizeExpr), "bound"),
       MILLRACE_COMPOSITE(split, "sizes", "axis"),
       MILLRACE_COMPOSITE(split_evenly, "num_parts", "axis"),

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "base/text/indent.h"
 #include "base/text/reader.h"
 #include "graph/text/constant_text.h"
+#include "millrace/base/indent.h"
 #include "millrace/graph/text.h"
 #include "ops/attributes_text.h"
 
