@@ -242,7 +242,8 @@ TEST_CASE("threads: an executor that leaves out work is told so") {
   const auto device = device_on(std::make_shared<Lazy>());
   const Replay replay = one_dispatch(*device, 4, {.name = "left_out"}, busy(std::chrono::nanoseconds(0)));
   CHECK(wait_for(replay, {}).message() ==
-        "kernel 'left_out': the executor has left out work; let parallel_for() call the body for each index");
+        "submit: command 0 (dispatch 'left_out'): the executor has left out work; let parallel_for() call the body "
+        "for each index");
 }
 
 TEST_CASE("threads: an executor of no threads is refused") {

@@ -6,12 +6,17 @@
 namespace millrace {
 namespace {
 
+std::uint32_t workers_of(const DispatchCost& cost, std::uint32_t groups, std::uint64_t bytes, std::uint32_t concurrency,
+                         std::uint32_t num_awake) {
+  return DispatchCost::num_workers(cost.ns_per_group(groups, bytes) * groups, groups, concurrency, num_awake);
+}
+
 /// How many workers a dispatch gets whose last run took `ns` on one thread.
 std::uint32_t workers_for(double ns, std::uint32_t concurrency, std::uint32_t num_awake, std::uint32_t groups = 100) {
   DispatchCost cost;
   cost.begin_run(1000);
   cost.measured(ns, groups);
-  return cost.num_workers(groups, 1000, concurrency, num_awake);
+  return workers_of(cost, groups, 1000, concurrency, num_awake);
 }
 
 }  // namespace
@@ -41,10 +46,10 @@ TEST_CASE("cost: there are never more workers than groups or threads, and never 
 TEST_CASE("cost: what was not measured is guessed by its bytes") {
   DispatchCost cost;
   CHECK(cost.begin_run(1 << 20));
-  CHECK(cost.num_workers(100, 1 << 20, 2, 0) == 2);
-  CHECK(cost.num_workers(100, 100'000, 2, 0) == 1);
+  CHECK(workers_of(cost, 100, 1 << 20, 2, 0) == 2);
+  CHECK(workers_of(cost, 100, 100'000, 2, 0) == 1);
   cost.measured(100, 100);
-  CHECK(cost.num_workers(100, 1 << 20, 2, 0) == 1);
+  CHECK(workers_of(cost, 100, 1 << 20, 2, 0) == 1);
 }
 
 TEST_CASE("cost: one measurement that was disturbed does not make small work large, many that agree do") {
@@ -52,16 +57,16 @@ TEST_CASE("cost: one measurement that was disturbed does not make small work lar
   cost.begin_run(8);
   cost.measured(1000, 100);
   cost.measured(1e6, 100);
-  CHECK(cost.num_workers(100, 8, 2, 1) == 1);
+  CHECK(workers_of(cost, 100, 8, 2, 1) == 1);
   cost.measured(1000, 100);
-  CHECK(cost.num_workers(100, 8, 2, 1) == 1);
+  CHECK(workers_of(cost, 100, 8, 2, 1) == 1);
   for (int i = 0; i < 4; ++i) cost.measured(1e6, 100);
-  CHECK(cost.num_workers(100, 8, 2, 1) == 2);
+  CHECK(workers_of(cost, 100, 8, 2, 1) == 2);
   cost.measured(1000, 100);
-  CHECK(cost.num_workers(100, 8, 2, 1) == 1);
+  CHECK(workers_of(cost, 100, 8, 2, 1) == 1);
   cost.measured(0, 100);
   for (int i = 0; i < 30; ++i) cost.measured(1e6, 100);
-  CHECK(cost.num_workers(100, 8, 2, 1) == 2);
+  CHECK(workers_of(cost, 100, 8, 2, 1) == 2);
 }
 
 TEST_CASE("cost: it is measured at the first runs, now and then, and when sizes have changed") {
@@ -72,7 +77,7 @@ TEST_CASE("cost: it is measured at the first runs, now and then, and when sizes 
   CHECK(measured == 9);
   cost.measured(1e9, 1);
   CHECK(cost.begin_run(16));
-  CHECK(cost.num_workers(2, 16, 2, 0) == 1);  // what was known is forgotten
+  CHECK(workers_of(cost, 2, 16, 2, 0) == 1);  // what was known is forgotten
 }
 
 }  // namespace millrace

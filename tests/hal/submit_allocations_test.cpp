@@ -75,10 +75,15 @@ TEST_CASE("a submission to a cpu device with threads allocates nothing, shared o
     const std::vector<ExecutableImage> images = {scale_image()};
     ListBuilder b;
     const BindingIndex x = b.input("x", 4000), y = b.output("y", 4000);
-    b.dispatch(b.kernel(images[0].info), 1000, {b.range(x, 0, 4000), b.range(y, 0, 4000)}, {7});
+    const BindingIndex z = b.output("z", 400'000), zeros = b.output("zeros", 400'000);
+    const KernelIndex scale = b.kernel(images[0].info);
+    b.dispatch(scale, 1000, {b.range(x, 0, 4000), b.range(y, 0, 4000)}, {7});
+    b.barrier();
+    for (int i = 0; i < 100; ++i) b.dispatch(scale, 1000, {b.range(x, 0, 4000), b.range(z, 4000 * i, 4000)}, {8});
+    b.fill(b.range(zeros, 0, 400'000), 0, 1);
     const auto recording = device->record(b.list, device->load(images).value()).value();
-    std::vector<std::uint32_t> in(1000, 6), out(1000);
-    const std::vector<BufferBinding> bindings = {bind(in), bind(out)};
+    std::vector<std::uint32_t> in(1000, 6), out(1000), many(100'000), none(100'000, 1);
+    const std::vector<BufferBinding> bindings = {bind(in), bind(out), bind(many), bind(none)};
     const std::vector<std::int64_t> sizes = b.evaluate();
     bool is_ok = true;
     const std::uint64_t allocations = num_allocations();
@@ -86,6 +91,8 @@ TEST_CASE("a submission to a cpu device with threads allocates nothing, shared o
     CHECK(num_allocations() == allocations);
     CHECK(is_ok);
     CHECK(out == std::vector<std::uint32_t>(1000, 42));
+    CHECK(many == std::vector<std::uint32_t>(100'000, 48));
+    CHECK(none == std::vector<std::uint32_t>(100'000));
   }
 }
 

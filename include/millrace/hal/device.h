@@ -152,12 +152,12 @@ class Device {
 };
 
 struct CpuDeviceOptions {
-  /// Whose threads share the groups of large dispatches with the thread that submits or signals: a pool
-  /// (create_thread_pool), or the application's own. Null: that thread runs them all.
+  /// Whose threads share the commands between two barriers, if they are worth it, with the thread that submits or
+  /// signals: a pool (create_thread_pool), or the application's own. Null: that thread runs them all.
   std::shared_ptr<Executor> executor = {};
   /// For tests of kernels: results must not depend on how a dispatch's groups are shared out.
   std::uint32_t max_groups_per_call = 0xffff'ffff;  // at least 1
-  /// For tests of executors: share each dispatch of two or more groups, however small it is.
+  /// For tests of executors: share all that has two or more groups, however small it is.
   bool shares_small_work = false;
 };
 

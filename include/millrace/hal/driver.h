@@ -25,7 +25,7 @@ struct DeviceInfo {
   std::vector<TargetSpec> targets = {};  // whose code it runs, best first; empty only where there is a problem
   bool addresses_host_memory = true;     // else caller memory is staged
   bool finishes_inline = true;           // submit() returns when the work is done, unless it waits for something
-  /// Whether what stands behind a failing dispatch, in its list or waiting for its submission, is left out. Else it may
+  /// Whether what stands behind a failing dispatch and a barrier, or waits for its submission, is left out. Else it may
   /// run on what the dispatch left, and its submission fails all the same.
   bool stops_at_failures = true;
   std::string problem = {};  // why nothing is known of it but its name, and it cannot be opened

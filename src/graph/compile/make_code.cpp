@@ -7,7 +7,7 @@
 
 #include "base/guard_allocations.h"
 #include "graph/run/phase_timer.h"
-#include "hal/host/group_shares.h"
+#include "hal/host/work_shares.h"
 #include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_cache.h"
 
@@ -25,7 +25,7 @@ Result<std::vector<ExecutableImage>> CodeMaker::make_images(LoweredGraph& lowere
   std::vector<KernelReport>& reports = lowered.report.kernel_reports;
   for (const PlannedKernel& kernel : kernels) reports.push_back({kernel.name});
   std::vector<ExecutableImage> images(kernels.size());
-  GroupFailure failure;
+  WorkFailure failure;
   const auto make_one = [&](std::size_t i) -> Status {
     const PlannedKernel& kernel = kernels[i];
     return guard_allocations(
@@ -43,13 +43,12 @@ Result<std::vector<ExecutableImage>> CodeMaker::make_images(LoweredGraph& lowere
   };
   const auto make_range = [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const auto number = static_cast<std::uint32_t>(i);
-      if (failure.is_before(number)) return;
+      if (failure.is_before(i)) return;
       try {
         Status status = make_one(i);
-        if (!status.ok()) failure.note(number, std::move(status));
+        if (!status.ok()) failure.note(i, std::move(status));
       } catch (...) {
-        failure.note(number, std::current_exception());
+        failure.note(i, std::current_exception());
       }
     }
   };

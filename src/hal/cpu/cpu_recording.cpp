@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "hal/device_errors.h"
 #include "hal/host/float_environment.h"
 
@@ -56,88 +58,146 @@ Result<std::shared_ptr<CpuRecording>> CpuRecording::create(const CommandList& li
   return recording;
 }
 
-Status CpuRecording::run_groups(const InlineDispatch& dispatch) const {
-  const bool is_shareable = dispatch.run.shares != nullptr && dispatch.num_groups >= 2 && !InsideShare::is_any();
-  if (!is_shareable) return run_range(dispatch, dispatch.args, {0, dispatch.num_groups});
-  if (!options_.shares_small_work) return run_measured(dispatch);
-  return share(dispatch, {0, dispatch.num_groups}, std::min(dispatch.num_groups, dispatch.run.shares->most_workers()),
-               nullptr);
+Status CpuRecording::run_stage(Stage stage, Replay& replay) const {
+  if (replay.run.plan == nullptr || InsideShare::is_any()) return InlineRecording::run_stage(stage, replay);
+  replay.step = stage.first;
+  if (replay.submission.stop.stop_requested()) return stopped_before(stage.first);
+  StagePlan& plan = *replay.run.plan;
+  const bool measures = make_plan(stage, replay);
+  if (plan.parts().empty()) return {};
+  std::uint32_t workers = num_workers(replay.run);
+  WorkFailure failure;
+  if (workers == 1 && measures) {
+    measure_some(replay, failure);
+    workers = num_workers(replay.run);
+  }
+  if (workers > 1) return share(workers, replay, failure);
+  for (StagePart& part : plan.parts()) run_part(part, part.groups, 0, replay, failure);
+  return first_failure(replay, failure);
 }
 
-Status CpuRecording::run_range(const InlineDispatch& dispatch, const KernelArgs& args, GroupRange groups) const {
+Status CpuRecording::run_groups(const InlineDispatch& dispatch) const {
   const LoadedKernel& kernel = executable_->kernel(dispatch.kernel);
   const std::uint32_t most = dispatch.stop.stop_possible() ? 1 : options_.max_groups_per_call;
+  GroupRange groups = dispatch.groups;
   while (groups.size() > 0) {
     if (dispatch.stop.stop_requested()) return cancelled(std::string(kStoppedOnRequest));
     const std::uint32_t end = groups.first + std::min(groups.size(), most);
-    MILLRACE_TRY(kernel.run(args, groups.first, end));
+    MILLRACE_TRY(kernel.run(dispatch.args, groups.first, end));
     groups.first = end;
   }
   return {};
 }
 
-/// Shares the groups if they are worth it, by what is known of their cost; measures it where it is due.
-Status CpuRecording::run_measured(const InlineDispatch& dispatch) const {
-  std::uint64_t bytes = 0;
-  for (const BufferRange& range : dispatch.buffers) {
-    bytes += static_cast<std::uint64_t>(dispatch.sizes[index_of(range.length_bytes)]);
+/// Whether some of the steps should be measured.
+bool CpuRecording::make_plan(Stage stage, const Replay& replay) const {
+  bool measures = false;
+  StagePlan& plan = *replay.run.plan;
+  plan.clear();
+  for (std::uint32_t step = stage.first; step < stage.end; ++step) {
+    StagePart part{.step = step, .groups = {0, num_groups(step, replay.submission)}};
+    if (part.groups.size() == 0) continue;
+    if (!options_.shares_small_work) {
+      const std::uint64_t bytes = num_bytes(step, replay.submission);
+      part.is_measured = costs_[step].begin_run(bytes);
+      part.ns_per_group = costs_[step].ns_per_group(part.groups.size(), bytes);
+      measures |= part.is_measured;
+    }
+    plan.add(part);
   }
-  DispatchCost& cost = costs_[dispatch.command];
-  const bool measures = cost.begin_run(bytes);
-  const auto num_workers = [&](std::uint32_t num_groups) {
-    return cost.num_workers(num_groups, bytes, dispatch.run.shares->most_workers(), options_.executor->num_awake());
-  };
-  GroupRange rest{0, dispatch.num_groups};
-  std::uint32_t workers = num_workers(rest.size());
-  if (workers == 1 && measures) {
-    const GroupRange some{0, (rest.size() + kMeasuredPart - 1) / kMeasuredPart};
-    const Stopwatch watch;
-    MILLRACE_TRY(run_range(dispatch, dispatch.args, some));
-    cost.measured(watch.ns(), some.size());
-    rest.first = some.end;
-    workers = num_workers(rest.size());
-  }
-  if (workers == 1) return run_range(dispatch, dispatch.args, rest);
-  return share(dispatch, rest, workers, measures ? &cost : nullptr);
+  return measures;
 }
 
-Status CpuRecording::share(const InlineDispatch& dispatch, GroupRange groups, std::uint32_t num_workers,
-                           DispatchCost* measure) const {
-  GroupShares& shares = *dispatch.run.shares;
-  shares.begin(groups, num_workers);
-  GroupFailure failure;
+std::uint32_t CpuRecording::num_workers(const InlineRun& run) const {
+  const std::uint32_t most = run.shares->most_workers();
+  const std::uint64_t num_groups = run.plan->num_groups();
+  if (options_.shares_small_work) return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(num_groups, 1, most));
+  return DispatchCost::num_workers(run.plan->ns(), num_groups, most, options_.executor->num_awake());
+}
+
+/// Runs the first groups of each step that should be measured.
+void CpuRecording::measure_some(Replay& replay, WorkFailure& failure) const {
+  for (StagePart& part : replay.run.plan->parts()) {
+    if (!part.is_measured) continue;
+    const std::uint32_t size = part.groups.size(), some = (size + kMeasuredPart - 1) / kMeasuredPart;
+    const GroupRange first{part.groups.first, part.groups.first + some};
+    const Stopwatch watch;
+    if (run_part(part, first, 0, replay, failure)) costs_[part.step].measured(watch.ns(), some);
+    part.groups.first = first.end;
+    part.ns_per_group = costs_[part.step].ns_per_group(size, 0);
+  }
+}
+
+Status CpuRecording::share(std::uint32_t num_workers, Replay& replay, WorkFailure& failure) const {
+  WorkShares& shares = *replay.run.shares;
+  shares.begin(replay.run.plan->cut(num_workers));
   const auto run_shares = [&](std::size_t begin, std::size_t end) {
     const InsideShare inside;
     const DefaultFloatEnvironment environment;
     for (std::size_t worker = begin; worker < end; ++worker) {
-      const Stopwatch watch;
-      const std::uint32_t num_groups = run_share(dispatch, static_cast<std::uint32_t>(worker), failure);
-      if (worker == 0 && measure != nullptr && num_groups > 0) measure->measured(watch.ns(), num_groups);
+      run_share(static_cast<std::uint32_t>(worker), replay, failure);
     }
   };
   options_.executor->parallel_for(num_workers, 1, run_shares);
-  MILLRACE_TRY(failure.take());
-  if (!shares.next(0)) return {};
-  return failed_precondition("the executor has left out work; let parallel_for() call the body for each index");
+  MILLRACE_TRY(first_failure(replay, failure));
+  const std::optional<std::uint32_t> left_out = shares.next(0);
+  if (!left_out) return {};
+  return failed_precondition(
+      fmt::format("submit: {}: the executor has left out work; let parallel_for() call the body for each index",
+                  describe_step(replay.run.plan->part_of(*left_out).step)));
 }
 
-/// Runs chunks until none is left, in the worker's own workgroup memory. Returns how many groups that were.
-std::uint32_t CpuRecording::run_share(const InlineDispatch& dispatch, std::uint32_t worker,
-                                      GroupFailure& failure) const {
-  KernelArgs args = dispatch.args;
-  args.workgroup_memory = dispatch.run.workgroup_block(worker);
-  std::uint32_t num_groups = 0;
-  while (const std::optional<GroupRange> chunk = dispatch.run.shares->next(worker)) {
-    if (failure.is_before(chunk->first)) continue;
-    num_groups += chunk->size();
-    try {
-      Status status = run_range(dispatch, args, *chunk);
-      if (!status.ok()) failure.note(chunk->first, std::move(status));
-    } catch (...) {
-      failure.note(chunk->first, std::current_exception());
+/// Runs units until none is left, in the worker's own workgroup memory.
+void CpuRecording::run_share(std::uint32_t worker, const Replay& replay, WorkFailure& failure) const {
+  struct {
+    std::uint32_t step = 0, num_groups = 0;
+    double ns = 0;
+  } seen;
+  const auto note_seen = [&] {
+    if (seen.num_groups > 0) costs_[seen.step].measured(seen.ns, seen.num_groups);
+  };
+  while (const std::optional<std::uint32_t> unit = replay.run.shares->next(worker)) {
+    StagePart& part = replay.run.plan->part_of(*unit);
+    const GroupRange groups = StagePlan::groups_of(part, *unit);
+    if (!part.is_measured) {
+      run_part(part, groups, worker, replay, failure);
+      continue;
     }
+    if (part.step != seen.step) {
+      note_seen();
+      seen = {.step = part.step};
+    }
+    const Stopwatch watch;
+    if (!run_part(part, groups, worker, replay, failure)) continue;
+    seen.ns += watch.ns();
+    seen.num_groups += groups.size();
   }
-  return num_groups;
+  note_seen();
+}
+
+/// Whether the groups have run: what comes after a failure is left out.
+bool CpuRecording::run_part(StagePart& part, GroupRange groups, std::uint32_t worker, const Replay& replay,
+                            WorkFailure& failure) const {
+  const std::uint64_t place = std::uint64_t{part.step} << 32 | groups.first;
+  if (groups.size() == 0 || failure.is_before(place)) return false;
+  try {
+    Status status = run_groups_of(part.step, groups, worker, part.status_word, replay);
+    if (!status.ok()) failure.note(place, std::move(status));
+  } catch (...) {
+    failure.note(place, std::current_exception());
+  }
+  return true;
+}
+
+/// In the list's order, whichever came first.
+Status CpuRecording::first_failure(Replay& replay, WorkFailure& failure) const {
+  const std::uint64_t failed = failure.first() >> 32;
+  for (const StagePart& part : replay.run.plan->parts()) {
+    replay.step = part.step;
+    if (part.step == failed) return failure.take();
+    if (part.status_word != 0) return reported(part.step, part.status_word, replay);
+  }
+  return {};
 }
 
 }  // namespace millrace

@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// Runs the groups of a dispatch on the calling thread, or shares them with the executor's threads where it is large
-/// enough (DispatchCost).
+/// Runs a stage on the calling thread, or shares the groups of all of its steps with the executor's threads where they
+/// are enough together (DispatchCost).
 class CpuRecording final : public InlineRecording {
  public:
   /// Precondition: check_record(list, executable) is ok.
@@ -21,15 +21,20 @@ class CpuRecording final : public InlineRecording {
  private:
   CpuRecording(const CommandList& list, std::shared_ptr<const CpuExecutable> executable, const Device& device,
                const CpuDeviceOptions& options);
+  Status run_stage(Stage, Replay&) const override;
   Status run_groups(const InlineDispatch&) const override;
-  Status run_range(const InlineDispatch&, const KernelArgs&, GroupRange) const;
-  Status run_measured(const InlineDispatch&) const;
-  Status share(const InlineDispatch&, GroupRange, std::uint32_t num_workers, DispatchCost* measure) const;
-  std::uint32_t run_share(const InlineDispatch&, std::uint32_t worker, GroupFailure&) const;
+
+  bool make_plan(Stage, const Replay&) const;
+  std::uint32_t num_workers(const InlineRun&) const;
+  void measure_some(Replay&, WorkFailure&) const;
+  Status share(std::uint32_t num_workers, Replay&, WorkFailure&) const;
+  void run_share(std::uint32_t worker, const Replay&, WorkFailure&) const;
+  bool run_part(StagePart&, GroupRange, std::uint32_t worker, const Replay&, WorkFailure&) const;
+  Status first_failure(Replay&, WorkFailure&) const;
 
   std::shared_ptr<const CpuExecutable> executable_;
   CpuDeviceOptions options_;
-  std::unique_ptr<DispatchCost[]> costs_;  // per command; null without an executor
+  std::unique_ptr<DispatchCost[]> costs_;  // per step; null without an executor
 };
 
 }  // namespace millrace

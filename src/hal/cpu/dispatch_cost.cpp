@@ -32,15 +32,17 @@ void DispatchCost::measured(double ns, std::uint32_t num_groups) {
   ns_per_group_.store(before == kUnknown ? found : std::min(found, 2 * before + 1), std::memory_order_relaxed);
 }
 
-std::uint32_t DispatchCost::num_workers(std::uint32_t num_groups, std::uint64_t bytes, std::uint32_t concurrency,
-                                        std::uint32_t num_awake) const {
-  const float ns_per_group = ns_per_group_.load(std::memory_order_relaxed);
-  const double ns = ns_per_group == kUnknown ? static_cast<double>(bytes) / kGuessedBytesPerNs
-                                             : static_cast<double>(ns_per_group) * num_groups;
+double DispatchCost::ns_per_group(std::uint32_t num_groups, std::uint64_t bytes) const {
+  const float known = ns_per_group_.load(std::memory_order_relaxed);
+  return known == kUnknown ? static_cast<double>(bytes) / kGuessedBytesPerNs / num_groups : known;
+}
+
+std::uint32_t DispatchCost::num_workers(double ns, std::uint64_t num_groups, std::uint32_t concurrency,
+                                        std::uint32_t num_awake) {
   const auto worth = [&](double handover_ns, std::uint32_t most) {
     return static_cast<std::uint32_t>(std::min<double>(ns / (2 * handover_ns), most));
   };
-  const std::uint32_t most = std::min(concurrency, num_groups);
+  const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(concurrency, num_groups));
   return std::max({1u, worth(kAwakeNs, std::min(most, num_awake + 1)), worth(kAsleepNs, most)});
 }
 

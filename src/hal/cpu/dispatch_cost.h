@@ -6,10 +6,10 @@
 
 namespace millrace {
 
-/// How long the groups of one recorded dispatch take, which decides how many threads it is worth. Nothing says what a
-/// kernel costs, so it is measured: at the first runs, then at every 64th, and anew when the sizes have changed. Until
-/// then the bytes that it may touch give a guess. Thread-safe; of two measurements at one time one is lost, which costs
-/// speed alone: results do not depend on who runs a group.
+/// How long the groups of one recorded dispatch take, or the blocks of a copy or fill, which decides how many threads
+/// its stage is worth. Nothing says what a kernel costs, so it is measured: at the first runs, then at every 64th, and
+/// anew when the sizes have changed. Until then the bytes that it may touch give a guess. Thread-safe; of two
+/// measurements at one time one is lost, which costs speed alone: results do not depend on who runs a group.
 class DispatchCost {
  public:
   /// What handing a share to a thread costs, in nanoseconds: one that is awake, and one that sleeps (PEERS.md: 100 to
@@ -21,10 +21,12 @@ class DispatchCost {
   /// A measurement that is far above the one before it counts as twice that: the system may have run something else
   /// meanwhile.
   void measured(double ns, std::uint32_t num_groups);
-  /// How many threads to share so many groups among: at most `concurrency`, each with work for twice what it costs to
-  /// reach it, and so never more than groups. 1: the calling thread runs them.
-  std::uint32_t num_workers(std::uint32_t num_groups, std::uint64_t bytes, std::uint32_t concurrency,
-                            std::uint32_t num_awake) const;
+  /// What is known of one group, in nanoseconds, or guessed by the bytes.
+  double ns_per_group(std::uint32_t num_groups, std::uint64_t bytes) const;
+  /// How many threads to share work of so many nanoseconds among: at most `concurrency`, each with work for twice what
+  /// it costs to reach it, and never more than groups. 1: the calling thread does it all.
+  static std::uint32_t num_workers(double ns, std::uint64_t num_groups, std::uint32_t concurrency,
+                                   std::uint32_t num_awake);
 
  private:
   static constexpr float kUnknown = -1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/host/inline_recording.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <limits>
@@ -20,24 +21,36 @@ namespace {
 /// Notes when the steps of a submission end, each of which begins when the one before it ends.
 class StepClock {
  public:
-  explicit StepClock(SubmissionTimes* times) : times_(times) {
-    if (times == nullptr) return;
-    times->commands.clear();
-    begin_ = Clock::now();
-  }
+  explicit StepClock(SubmissionTimes& times) : times_(times) { times.commands.clear(); }
   void end(std::size_t command) {
-    if (times_ == nullptr) return;
     const auto now = static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - begin_).count());
-    times_->commands.push_back({command, last_ns_, now});
+    times_.commands.push_back({command, last_ns_, now});
     last_ns_ = now;
   }
 
  private:
   using Clock = std::chrono::steady_clock;
-  SubmissionTimes* times_;
-  Clock::time_point begin_ = {};
+  SubmissionTimes& times_;
+  Clock::time_point begin_ = Clock::now();
   std::uint64_t last_ns_ = 0;
 };
+
+/// What a fill or a copy is divided into: a multiple of every pattern.
+constexpr std::int64_t kBlockBytes = 64 * 1024;
+
+std::uint32_t num_blocks(std::int64_t length) {
+  return static_cast<std::uint32_t>(
+      std::min<std::int64_t>((length + kBlockBytes - 1) / kBlockBytes, std::numeric_limits<std::uint32_t>::max()));
+}
+
+struct ByteRange {
+  std::size_t first, size;
+};
+ByteRange bytes_of(GroupRange blocks, std::int64_t length) {
+  const std::int64_t first = blocks.first * kBlockBytes;
+  const std::int64_t end = blocks.end == num_blocks(length) ? length : blocks.end * kBlockBytes;
+  return {static_cast<std::size_t>(first), static_cast<std::size_t>(end - first)};
+}
 
 }  // namespace
 
@@ -47,9 +60,16 @@ Status InlineRecording::prepare() {
     std::visit([this](const auto& specific) { add_step(specific); }, commands[i]);
     if (step_commands_.size() < steps_.size()) step_commands_.push_back(i);
   }
+  add_stage();
   MILLRACE_TRY_ASSIGN(std::unique_ptr<InlineRun> run, make_run());
   runs_.set_first(std::move(run));
   return {};
+}
+
+void InlineRecording::add_stage() {
+  const std::uint32_t first = stages_.empty() ? 0 : stages_.back().end;
+  const auto end = static_cast<std::uint32_t>(steps_.size());
+  if (first < end) stages_.push_back({first, end});
 }
 
 std::uint32_t InlineRecording::add_address(const BufferRange& range) {
@@ -80,13 +100,18 @@ void InlineRecording::add_step(const DispatchCommand& dispatch) {
   if (kernel.workgroup_bytes > (largest_ == nullptr ? 0 : largest_->workgroup_bytes)) largest_ = &kernel;
 }
 
-/// A worker's block of workgroup memory serves all dispatches, which run one after another.
+/// A worker's block of workgroup memory serves all dispatches, of which it runs one at a time.
 Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
   auto run = std::make_unique<InlineRun>();
   run->bases.resize(check_.list().bindings.size());
   run->addresses.resize(ranges_.size());
   run->size_arguments.resize(size_sources_.size());
-  if (num_workers_ > 1) run->shares = std::make_unique<GroupShares>(num_workers_);
+  if (num_workers_ > 1) {
+    std::uint32_t most_steps = 0;
+    for (const Stage& stage : stages_) most_steps = std::max(most_steps, stage.end - stage.first);
+    run->shares = std::make_unique<WorkShares>(num_workers_);
+    run->plan = std::make_unique<StagePlan>(most_steps, num_workers_);
+  }
   if (largest_ == nullptr) return run;
   // Rounding up or multiplying may leave the range: then so many bytes that there are none.
   constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::ptrdiff_t>::max();
@@ -131,20 +156,13 @@ Status InlineRecording::run(const Submission& submission) const {
 
 Status InlineRecording::run_steps(const Submission& submission, InlineRun& run) const {
   const DefaultFloatEnvironment environment;
-  std::size_t i = 0;
+  Replay replay{submission, run};
   const auto thrown = [&](std::string_view what) {
-    return internal_error(fmt::format("submit: {}: its kernel threw an exception: {}; catch it there",
-                                      describe_command(check_.list(), step_commands_[i]), what));
+    return internal_error(
+        fmt::format("submit: {}: its kernel threw an exception: {}; catch it there", describe_step(replay.step), what));
   };
   try {
-    StepClock clock(submission.times);
-    for (; i < steps_.size(); ++i) {
-      if (submission.stop.stop_requested()) {
-        return stopped_on_request("submit: " + describe_command(check_.list(), step_commands_[i]));
-      }
-      MILLRACE_TRY(run_step(i, submission, run));
-      clock.end(step_commands_[i]);
-    }
+    return run_stages(replay);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& exception) {
@@ -152,24 +170,40 @@ Status InlineRecording::run_steps(const Submission& submission, InlineRun& run) 
   } catch (...) {
     return thrown("not a std::exception");
   }
+}
+
+Status InlineRecording::run_stages(Replay& replay) const {
+  if (replay.submission.times == nullptr) {
+    if (num_workers_ == 1) return InlineRecording::run_stage({0, static_cast<std::uint32_t>(steps_.size())}, replay);
+    for (const Stage stage : stages_) MILLRACE_TRY(run_stage(stage, replay));
+    return {};
+  }
+  StepClock clock(*replay.submission.times);
+  for (std::uint32_t step = 0; step < steps_.size(); ++step) {
+    MILLRACE_TRY(run_stage({step, step + 1}, replay));
+    clock.end(step_commands_[step]);
+  }
   return {};
 }
 
-Status InlineRecording::run_step(std::size_t number, const Submission& submission, InlineRun& run) const {
-  const Step& step = steps_[number];
-  if (const auto* dispatch = std::get_if<DispatchStep>(&step)) {
-    return run_dispatch(*dispatch, step_commands_[number], submission, run);
+Status InlineRecording::run_stage(Stage stage, Replay& replay) const {
+  for (replay.step = stage.first; replay.step < stage.end; ++replay.step) {
+    if (replay.submission.stop.stop_requested()) return stopped_before(replay.step);
+    std::uint32_t& status_word = replay.run.status_word;
+    status_word = 0;
+    const GroupRange all{0, num_groups(replay.step, replay.submission)};
+    MILLRACE_TRY(run_groups_of(replay.step, all, 0, status_word, replay));
+    if (status_word != 0) return reported(replay.step, status_word, replay);
   }
-  if (const auto* fill = std::get_if<FillStep>(&step)) {
-    const auto length = static_cast<std::size_t>(submission.sizes[index_of(fill->length)]);
-    fill_memory(run.addresses[fill->destination], length, fill->pattern, fill->pattern_bytes);
-    return {};
-  }
-  const auto& copy = std::get<CopyStep>(step);
-  const auto length = static_cast<std::size_t>(submission.sizes[index_of(copy.length)]);
-  // If nothing is copied, the addresses may be null.
-  if (length > 0) std::memcpy(run.addresses[copy.destination], run.addresses[copy.source], length);
   return {};
+}
+
+std::string InlineRecording::describe_step(std::uint32_t step) const {
+  return describe_command(check_.list(), step_commands_[step]);
+}
+
+Status InlineRecording::stopped_before(std::uint32_t step) const {
+  return stopped_on_request("submit: " + describe_step(step));
 }
 
 void InlineRecording::resolve(const Submission& submission, InlineRun& run) const {
@@ -184,28 +218,70 @@ void InlineRecording::resolve(const Submission& submission, InlineRun& run) cons
   }
 }
 
-Status InlineRecording::run_dispatch(const DispatchStep& dispatch, std::size_t command, const Submission& submission,
-                                     InlineRun& run) const {
-  const KernelArgs args{.status = &run.status_word,
-                        .workgroup_memory = run.workgroup_block(0),
-                        .buffers = run.addresses.data() + dispatch.first_buffer,
-                        .sizes = run.size_arguments.data() + dispatch.first_size};
-  run.status_word = 0;
-  const Status status =
-      run_groups({.kernel = dispatch.kernel,
-                  .args = args,
-                  .run = run,
-                  .num_groups = static_cast<std::uint32_t>(submission.sizes[index_of(dispatch.num_groups)]),
-                  .buffers = std::span(ranges_).subspan(dispatch.first_buffer, dispatch.num_buffers),
-                  .sizes = submission.sizes,
-                  .command = command,
-                  .stop = submission.stop});
-  if (status.ok() && run.status_word == 0) return {};
-  const std::string& name = info(dispatch).name;
-  if (!status.ok()) return Status(status.code(), fmt::format("kernel '{}': {}", name, status.message()));
-  Status failed = kernel_status(name, run.status_word);
-  if (submission.explainer == nullptr) return failed;
-  return submission.explainer->explain({command, dispatch.kernel, run.status_word}, std::move(failed));
+std::int64_t InlineRecording::length(std::uint32_t step, const Submission& submission) const {
+  const auto* fill = std::get_if<FillStep>(&steps_[step]);
+  const SizeIndex length = fill != nullptr ? fill->length : std::get<CopyStep>(steps_[step]).length;
+  return submission.sizes[index_of(length)];
+}
+
+std::uint32_t InlineRecording::num_groups(std::uint32_t step, const Submission& submission) const {
+  if (const auto* dispatch = std::get_if<DispatchStep>(&steps_[step])) {
+    return static_cast<std::uint32_t>(submission.sizes[index_of(dispatch->num_groups)]);
+  }
+  return num_blocks(length(step, submission));
+}
+
+std::uint64_t InlineRecording::num_bytes(std::uint32_t step, const Submission& submission) const {
+  std::uint64_t sum = 0;
+  if (const auto* dispatch = std::get_if<DispatchStep>(&steps_[step])) {
+    for (const BufferRange& range : std::span(ranges_).subspan(dispatch->first_buffer, dispatch->num_buffers)) {
+      sum += static_cast<std::uint64_t>(submission.sizes[index_of(range.length_bytes)]);
+    }
+    return sum;
+  }
+  const auto bytes = static_cast<std::uint64_t>(length(step, submission));
+  return std::holds_alternative<CopyStep>(steps_[step]) ? 2 * bytes : bytes;
+}
+
+Status InlineRecording::run_groups_of(std::uint32_t step, GroupRange groups, std::uint32_t worker,
+                                      std::uint32_t& status_word, const Replay& replay) const {
+  const Submission& submission = replay.submission;
+  const InlineRun& run = replay.run;
+  if (const auto* dispatch = std::get_if<DispatchStep>(&steps_[step])) {
+    const KernelArgs args{.status = &status_word,
+                          .workgroup_memory = run.workgroup_block(worker),
+                          .buffers = run.addresses.data() + dispatch->first_buffer,
+                          .sizes = run.size_arguments.data() + dispatch->first_size};
+    Status status = run_groups({.kernel = dispatch->kernel,
+                                .args = args,
+                                .groups = groups,
+                                .buffers = std::span(ranges_).subspan(dispatch->first_buffer, dispatch->num_buffers),
+                                .sizes = submission.sizes,
+                                .command = step_commands_[step],
+                                .stop = submission.stop});
+    if (status.ok()) return status;
+    return Status(status.code(), fmt::format("kernel '{}': {}", info(*dispatch).name, status.message()));
+  }
+  if (submission.stop.stop_requested()) return stopped_before(step);
+  const auto [first, size] = bytes_of(groups, length(step, submission));
+  if (size == 0) return {};  // the addresses may then be null
+  if (const auto* fill = std::get_if<FillStep>(&steps_[step])) {
+    fill_memory(static_cast<std::byte*>(run.addresses[fill->destination]) + first, size, fill->pattern,
+                fill->pattern_bytes);
+    return {};
+  }
+  const auto& copy = std::get<CopyStep>(steps_[step]);
+  std::memcpy(static_cast<std::byte*>(run.addresses[copy.destination]) + first,
+              static_cast<const std::byte*>(run.addresses[copy.source]) + first, size);
+  return {};
+}
+
+Status InlineRecording::reported(std::uint32_t step, std::uint32_t status_word, const Replay& replay) const {
+  const KernelIndex kernel = std::get<DispatchStep>(steps_[step]).kernel;
+  Status failed = kernel_status(executable_->info(kernel).name, status_word);
+  FailureExplainer* explainer = replay.submission.explainer;
+  if (explainer == nullptr) return failed;
+  return explainer->explain({step_commands_[step], kernel, status_word}, std::move(failed));
 }
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -12,8 +13,9 @@
 
 namespace millrace {
 
-/// A command list prepared to run on the calling thread, and dispatches perhaps on others beside it. Each replay writes
-/// addresses and sizes into arrays that exist already, then runs the steps one after another, so it needs no barriers.
+/// A command list prepared to run on the calling thread, and perhaps on others beside it. Each replay writes addresses
+/// and sizes into arrays that exist already, then runs the steps: with one worker one after another, which needs no
+/// barriers, with several stage after stage. A stage is what stands between two barriers.
 /// Each device that finishes inline derives from it and implements how a kernel runs.
 class InlineRecording : public Recording {
  public:
@@ -24,26 +26,51 @@ class InlineRecording : public Recording {
   Status run(const Submission&) const;
 
  protected:
-  /// A dispatch of this replay.
+  /// Groups of a dispatch of this replay.
   struct InlineDispatch {
     KernelIndex kernel;
-    const KernelArgs& args;  // with the workgroup memory of worker 0
-    const InlineRun& run;
-    std::uint32_t num_groups;
+    const KernelArgs& args;  // with the workgroup memory of the worker
+    GroupRange groups;
     std::span<const BufferRange> buffers;
     std::span<const std::int64_t> sizes;  // as CommandList::sizes
     std::size_t command;                  // in the list
     const std::stop_token& stop;
   };
+  /// Steps [first, end): a step is a command that is no barrier.
+  struct Stage {
+    std::uint32_t first = 0, end = 0;
+  };
+  struct Replay {
+    const Submission& submission;
+    InlineRun& run;
+    std::uint32_t step = 0;  // that runs, or has failed
+  };
 
   /// `prepare` comes before anything else. Precondition: check_record(list, executable) is ok. So many workers at most,
-  /// each with workgroup memory of its own, run the groups of a dispatch at one time.
+  /// each with workgroup memory of its own, run the steps of a stage at one time.
   InlineRecording(const CommandList& list, std::shared_ptr<const Executable> executable, const Device& device,
                   std::uint32_t num_workers = 1)
       : Recording(device.id()), check_(list, device), executable_(std::move(executable)), num_workers_(num_workers) {}
   /// Allocates all that the first replay needs.
   Status prepare();
   const CommandList& list() const { return check_.list(); }
+
+  /// Runs its steps, here one after another. An exception of a kernel is passed on; `step` is then its step.
+  virtual Status run_stage(Stage, Replay&) const;
+  /// How many groups a step has: a dispatch those of its grid, a fill or a copy its blocks of memory.
+  std::uint32_t num_groups(std::uint32_t step, const Submission&) const;
+  /// How many bytes it may touch.
+  std::uint64_t num_bytes(std::uint32_t step, const Submission&) const;
+  /// Runs groups of a step in the workgroup memory of worker number `worker`. Its status names the kernel. What the
+  /// kernel reports is added to the status word.
+  Status run_groups_of(std::uint32_t step, GroupRange, std::uint32_t worker, std::uint32_t& status_word,
+                       const Replay&) const;
+  /// What the step's kernel has reported. The explainer is asked about it.
+  Status reported(std::uint32_t step, std::uint32_t status_word, const Replay&) const;
+  /// "command 2 (dispatch 'add')".
+  std::string describe_step(std::uint32_t step) const;
+  /// kCancelled.
+  Status stopped_before(std::uint32_t step) const;
 
  private:
   struct FillStep {
@@ -66,7 +93,7 @@ class InlineRecording : public Recording {
   };
   using Step = std::variant<FillStep, CopyStep, DispatchStep>;
 
-  /// Its status does not name the kernel.
+  /// Runs the groups on this thread; all of the dispatch's with one worker. Its status does not name the kernel.
   virtual Status run_groups(const InlineDispatch&) const = 0;
 
   const KernelInfo& info(const DispatchStep& dispatch) const { return executable_->info(dispatch.kernel); }
@@ -76,25 +103,27 @@ class InlineRecording : public Recording {
   void add_step(const UploadCommand& upload) { add_copy(upload.source, upload.destination); }
   void add_step(const DownloadCommand& download) { add_copy(download.source, download.destination); }
   void add_step(const DispatchCommand&);
-  void add_step(const BarrierCommand&) {}
+  void add_step(const BarrierCommand&) { add_stage(); }
   void add_step(const LoopCommand&) {}  // Device cuts lists at these
   void add_step(const CondCommand&) {}
   void add_copy(const BufferRange& source, const BufferRange& destination);
+  void add_stage();  // of the steps that are in none
   Result<std::unique_ptr<InlineRun>> make_run() const;
 
   void resolve(const Submission&, InlineRun&) const;
   Status run_steps(const Submission&, InlineRun&) const;
-  Status run_step(std::size_t number, const Submission&, InlineRun&) const;
-  Status run_dispatch(const DispatchStep&, std::size_t command, const Submission&, InlineRun&) const;
+  Status run_stages(Replay&) const;
+  std::int64_t length(std::uint32_t step, const Submission&) const;
 
   SubmissionCheck check_;
   std::shared_ptr<const Executable> executable_;
   std::uint32_t num_workers_;
   std::vector<Step> steps_;
   std::vector<std::uint32_t> step_commands_;  // which command each step is
-  std::vector<BufferRange> ranges_;           // where each address comes from
-  std::vector<SizeIndex> size_sources_;       // where each size argument comes from
-  const KernelInfo* largest_ = nullptr;       // the kernel with most workgroup memory, if any has some
+  std::vector<Stage> stages_;
+  std::vector<BufferRange> ranges_;      // where each address comes from
+  std::vector<SizeIndex> size_sources_;  // where each size argument comes from
+  const KernelInfo* largest_ = nullptr;  // the kernel with most workgroup memory, if any has some
   mutable InlineRunPool runs_;
 };
 

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "hal/host/group_shares.h"
+#include "hal/host/stage_plan.h"
+#include "hal/host/work_shares.h"
 #include "millrace/hal/buffer.h"
 
 namespace millrace {
@@ -20,7 +21,8 @@ struct InlineRun {
   std::vector<std::int64_t> size_arguments;
   std::shared_ptr<Buffer> workgroup_memory;  // a block per worker, for all dispatches; null when no kernel has any
   std::size_t workgroup_stride = 0;          // from one worker's block to the next
-  std::unique_ptr<GroupShares> shares;       // null with one worker
+  std::unique_ptr<WorkShares> shares;        // null with one worker
+  std::unique_ptr<StagePlan> plan;           // null with one worker
   std::uint32_t status_word = 0;
 
   void* workgroup_block(std::uint32_t worker) const {

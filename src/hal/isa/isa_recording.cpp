@@ -68,12 +68,12 @@ Status IsaRecording::run_groups(const InlineDispatch& dispatch) const {
   const KernelInfo& info = executable_->info(dispatch.kernel);
   const std::uint64_t seed = state_->next_seed();
   IsaDispatch done{.kernel = info.name};
-  if (dispatch.num_groups > 0) {
+  if (dispatch.groups.size() > 0) {
     const std::vector<std::byte> arguments = make_kernarg(info, dispatch.args);
     const std::vector<isa::LaunchBuffer> buffers = launch_buffers(dispatch);
     MILLRACE_TRY_ASSIGN(done.counts,
                         isa::run_kernel(executable_->code(dispatch.kernel),
-                                        {.num_groups = dispatch.num_groups,
+                                        {.num_groups = dispatch.groups.size(),
                                          .arguments = arguments,
                                          .buffers = buffers,
                                          .seed = seed,

@@ -51,8 +51,9 @@ Status SimRecording::run_groups(const InlineDispatch& dispatch) const {
   SimObserver observer(state_->target(), std::move(buffers));
   KernelObservation observation = state_->next_observation();
   observation.observer = &observer;
-  if (dispatch.num_groups > 0) {
-    MILLRACE_TRY(executable_->kernel(dispatch.kernel).run_observed(dispatch.args, 0, dispatch.num_groups, observation));
+  if (dispatch.groups.size() > 0) {
+    MILLRACE_TRY(executable_->kernel(dispatch.kernel)
+                     .run_observed(dispatch.args, dispatch.groups.first, dispatch.groups.end, observation));
   }
   state_->add({executable_->info(dispatch.kernel).name, observer.counts()});
   return {};

@@ -19,6 +19,7 @@ struct Fixture {
     const std::vector<ExecutableImage> images = {image};
     const BindingIndex y = builder.output("y", 4);
     builder.dispatch(builder.kernel(image.info), 4, {});
+    builder.barrier();
     builder.fill(builder.range(y, 0, 4), 1, 4);
     recording = device.record(builder.list, device.load(images).value()).value();
   }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace millrace {
+
+/// Groups [first, end) of a step.
+struct GroupRange {
+  std::uint32_t first = 0, end = 0;
+  std::uint32_t size() const { return end - first; }
+  friend bool operator==(const GroupRange&, const GroupRange&) = default;
+};
+
+/// What is still to run of one step of a stage.
+struct StagePart {
+  std::uint32_t step = 0;
+  GroupRange groups = {};
+  double ns_per_group = 0;  // as far as it is known
+  bool is_measured = false;
+  std::uint32_t status_word = 0;  // where the step's kernel reports errors
+  std::uint32_t first_unit = 0, num_units = 0;
+};
+
+/// Units [0, n) of about equal cost, into which the steps of a stage are cut: all between two barriers, which may run
+/// at the same time. Shares of consecutive units then cost about the same, whatever the steps are: two kernels of one
+/// group each are a share each, and a large one beside a small one is worked on by both threads.
+/// Allocates nothing after its construction.
+class StagePlan {
+ public:
+  /// For so many steps and workers at most.
+  StagePlan(std::uint32_t most_steps, std::uint32_t most_workers);
+
+  void clear();
+  /// Steps come in their order, each with at least one group.
+  void add(const StagePart& part) { parts_.push_back(part); }
+  std::span<StagePart> parts() { return parts_; }
+
+  /// What is still to run.
+  double ns() const;
+  std::uint64_t num_groups() const;
+
+  /// Cuts what is still to run. Returns where the shares of the workers end; there may be fewer units than workers.
+  std::span<const std::uint32_t> cut(std::uint32_t num_workers);
+  /// The part that a unit is of.
+  StagePart& part_of(std::uint32_t unit);
+  /// Its groups. Where a unit has many they begin at a multiple of 16 from the part's first: kernels take some rows
+  /// together, and elements of neighbouring columns are in one cache line.
+  static GroupRange groups_of(const StagePart&, std::uint32_t unit);
+
+ private:
+  std::vector<StagePart> parts_;
+  std::vector<std::uint32_t> ends_;
+};
+
+}  // namespace millrace
