@@ -34,6 +34,9 @@ bool GraphBuilder::accept_outside(const std::string& who) {
 /// The state is a variable each, which the loop's body takes with the rest.
 std::vector<Tensor> GraphBuilder::open_body(const char* what, std::span<const Tensor> initial) {
   std::vector<Tensor> state(initial.size());
+  if (open_.size() == kMaxControlDepth) {
+    fail(invalid_argument(too_deep(fmt::format("%{} = {}", graph_.nodes.size(), what))));
+  }
   open_.push_back(static_cast<std::uint32_t>(graph_.nodes.size()));
   if (!status_.ok() || !accept(initial, fmt::format("%{} = {}", graph_.nodes.size(), what))) return state;
   for (std::size_t i = 0; i < initial.size(); ++i) {

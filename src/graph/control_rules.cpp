@@ -54,6 +54,11 @@ Status add_requirements(const Graph& body, std::vector<SizeRequirement>& require
 
 }  // namespace
 
+std::string too_deep(std::string_view who) {
+  return fmt::format("{}: is inside of {} others, expected at most {}; compute the inner ones outside", who,
+                     kMaxControlDepth, kMaxControlDepth - 1);
+}
+
 Result<Inference> infer_loop(const LoopNode& loop, std::span<const TensorType> operands) {
   const Graph& body = *loop.body;
   const std::vector<NodeId> states = variables_of(body);

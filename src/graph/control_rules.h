@@ -2,6 +2,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "millrace/graph/graph.h"
 #include "millrace/ops/op_def.h"
@@ -12,6 +14,11 @@ namespace millrace {
 
 /// As many results as a node has, by the bits of used_results().
 inline constexpr std::size_t kMaxControlResults = 32;
+
+/// Bodies in one another, at most: all that looks at a graph looks into them.
+inline constexpr std::size_t kMaxControlDepth = 16;
+/// Says that there are more; `who` is the node.
+std::string too_deep(std::string_view who);
 
 Result<Inference> infer_loop(const LoopNode&, std::span<const TensorType> operands);
 Result<Inference> infer_cond(const CondNode&, std::span<const TensorType> operands);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "graph/control_rules.h"
 #include "graph/infer.h"
 #include "graph/variable_rules.h"
 #include "millrace/base/printable.h"
@@ -17,7 +18,7 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph) {}
+  explicit Verifier(const Graph& graph, std::size_t depth = 0) : graph_(graph), depth_(depth) {}
 
   Status run() {
     for (const Node& node : graph_.nodes) {
@@ -75,13 +76,17 @@ class Verifier {
   /// False if there is nothing to infer from.
   bool check_bodies(const std::string& where, const Node& node) {
     bool are_valid = true;
+    if (depth_ == kMaxControlDepth && !bodies_of(node).empty()) {
+      problem(too_deep(where));
+      return false;
+    }
     for (const Graph* body : bodies_of(node)) {
       if (body == nullptr) {
         problem(fmt::format("{}: has no body; give it a graph", where));
         return false;
       }
       if (!body->is_body) problem(fmt::format("{}: graph '{}' is no body; mark it", where, printable(body->name)));
-      const Status status = Verifier(*body).run();
+      const Status status = Verifier(*body, depth_ + 1).run();
       if (!status.ok()) problem(fmt::format("{}: in '{}': {}", where, printable(body->name), status.message()));
       are_valid &= status.ok();
     }
@@ -225,6 +230,7 @@ class Verifier {
   }
 
   const Graph& graph_;
+  std::size_t depth_;                      // how many bodies it is in
   std::set<std::string> names_;            // names of the inputs, and of the results so far
   std::map<std::string, NodeId> kernels_;  // kernel name -> first node
   std::string problems_;

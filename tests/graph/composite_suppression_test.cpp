@@ -59,7 +59,8 @@ std::vector<std::int64_t> greedy(const Scene& given, std::size_t bound, float mo
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given.scores[i] > least_score) order.push_back(static_cast<std::int64_t>(i));
   }
-  std::ranges::stable_sort(order, std::greater(), [&](std::int64_t i) { return given.scores[static_cast<std::size_t>(i)]; });
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](std::int64_t i) { return given.scores[static_cast<std::size_t>(i)]; });
   const auto box = [&](std::int64_t i) { return given.boxes.data() + 4 * i; };
   for (const std::int64_t i : order) {
     const auto hides = [&](std::int64_t other) { return overlap(box(other), box(i)) > most_overlap; };
@@ -81,8 +82,7 @@ void check(Session& session, const Scene& given, std::size_t bound, float most_o
   const auto n = static_cast<std::int64_t>(given.size());
   std::vector<std::int64_t> indices(bound);
   std::int64_t count = -1;
-  REQUIRE(session
-              .run({bind(given.boxes, Extents{n, 4}), bind(given.scores, Extents{n})}, {bind(indices), bind(count)})
+  REQUIRE(session.run({bind(given.boxes, Extents{n, 4}), bind(given.scores, Extents{n})}, {bind(indices), bind(count)})
               .message() == "");
   std::vector<std::int64_t> expected = greedy(given, bound, most_overlap, least_score);
   CHECK(count == static_cast<std::int64_t>(expected.size()));
@@ -142,8 +142,8 @@ TEST_CASE("non_max_suppression computes boxes of 16 bits in f32, and reads in te
 TEST_CASE("non_max_suppression says what does not fit") {
   const auto complaint = [](const TensorType& boxes, const TensorType& scores) {
     GraphBuilder graph;
-    const IndicesAndCount kept = non_max_suppression(graph.input("b", boxes.dtype, boxes.shape),
-                                                     graph.input("s", scores.dtype, scores.shape));
+    const IndicesAndCount kept =
+        non_max_suppression(graph.input("b", boxes.dtype, boxes.shape), graph.input("s", scores.dtype, scores.shape));
     graph.output("y", kept.indices);
     return graph.finish().status().message();
   };

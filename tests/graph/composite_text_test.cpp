@@ -82,6 +82,8 @@ const std::vector<Call>& calls() {
       {"f32[4x8]", "nonzero(%0)", [](const Inputs& x) { return both(nonzero(x[0])); }},
       {"bool[4]", "nonzero(%0) {bound = k in 0..9}",
        [](const Inputs& x) { return both(nonzero(x[0], Dim("k").at_most(9))); }},
+      {"f32[6x4] f32[6]", "non_max_suppression(%0, %1) {bound = 3, most_overlap = 0.25}",
+       [](const Inputs& x) { return both(non_max_suppression(x[0], x[1], 3, 0.25)); }},
       {"f16[8]", "unique(%0)", [](const Inputs& x) { return all(unique(x[0])); }},
       {"i64[8]", "unique(%0) {bound = 3}", [](const Inputs& x) { return all(unique(x[0], 3)); }},
       {"f32[4x8]", "split(%0) {sizes = [3, 5], axis = 1}", [](const Inputs& x) { return split(x[0], {3, 5}, 1); }},
@@ -279,6 +281,7 @@ TEST_CASE("composites are listed as they are called") {
   CHECK(form("split") == "%r0, ... = split(%x) {sizes, axis}");
   CHECK(form("attention") == "%r = attention(%x, %y, %z, ...) {scale, is_causal}");
   CHECK(form("nonzero") == "%r0, %r1 = nonzero(%x) {bound}");
+  CHECK(form("non_max_suppression") == "%r0, %r1 = non_max_suppression(%x, %y) {bound, most_overlap, least_score}");
   CHECK(form("unique") == "%r0, %r1, %r2, %r3, %r4 = unique(%x) {bound}");
   CHECK(form("update_slice") == "%r = update_slice(%x, %y, ...) {axis, start}");
   CHECK(form("topk") == "%r0, %r1 = topk(%x, %y) {k, axis, largest, sorted}");

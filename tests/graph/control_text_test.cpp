@@ -171,6 +171,31 @@ std::string parse_problem(const std::string& statements) {
   return parse_graph("graph g(%p: bool[], %x: f32[4]) {\n" + statements + "\nreturn y = %y }").status().message();
 }
 
+TEST_CASE("bodies are in one another sixteen deep, and no deeper") {
+  const std::function<Tensor(GraphBuilder&, Tensor, int)> nest = [&](GraphBuilder& graph, Tensor x, int depth) {
+    if (depth == 0) return x + 1;
+    return graph.while_loop(
+        {x}, [](State s) { return less(s[0], 5); }, [&](State s) { return Tensors{nest(graph, s[0], depth - 1)}; })[0];
+  };
+  const auto problem = [&](int depth) {
+    return complaint(
+        [&](GraphBuilder& graph) { graph.output("y", nest(graph, graph.input("x", DType::kF32, {}), depth)); });
+  };
+  CHECK(problem(16) == "");
+  CHECK(problem(17).find(" = while: is inside of 16 others, expected at most 15; compute the inner ones outside") !=
+        std::string::npos);
+  std::string text = "graph g(%p: bool[], %x: f32[4]) {\n", end;
+  for (int i = 0; i < 20000; ++i) {
+    text += "%y = if(%p, %p, %x) { graph a(%p: bool[], %x: f32[4]) {\n";
+    end += " return r = %y } graph b(%p: bool[], %x: f32[4]) { return r = %x } }\n";
+  }
+  CHECK(parse_graph(text + "%y = neg(%x)" + end + "return y = %y }")
+            .status()
+            .message()
+            .find(":18:6: if: is inside of 16 others, expected at most 15; compute the inner ones outside") !=
+        std::string::npos);
+}
+
 TEST_CASE("the parser says what is missing in a loop or a condition") {
   CHECK(parse_problem("%y = while(%p, %x)").find("expected '{'; write the graph of a round in braces") !=
         std::string::npos);

@@ -85,6 +85,19 @@ TEST_CASE("two variables swap their values, and three pass them on") {
   CHECK(firsts() == "12534");
 }
 
+TEST_CASE("a value in the memory of a concat is copied from there to its variable") {
+  GraphBuilder graph;
+  const Tensor x = graph.input("x", DType::kF32, {4}), v = graph.variable("v", kFour, 1);
+  const Tensor sorted = sort(x).values;
+  graph.update(v, sorted);
+  graph.output("both", concat({x, sorted}, 0));
+  Session session = Session::create(compiled(graph)).value();
+  std::array<float, 8> both{};
+  REQUIRE(session.run({bind(Four{3, 1, 4, 2})}, {bind(both)}).message() == "");
+  CHECK(both == std::array<float, 8>{3, 1, 4, 2, 1, 2, 3, 4});
+  CHECK(get(session, "v") == Four{1, 2, 3, 4});
+}
+
 TEST_CASE("a variable that nothing updates keeps its value, and one that nothing reads can be asked for") {
   GraphBuilder graph;
   const Tensor x = graph.input("x", DType::kF32, {4}), scale = graph.variable("scale", kFour, 2);

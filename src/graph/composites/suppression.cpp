@@ -37,9 +37,10 @@ std::string problem_of(Tensor boxes, Tensor scores) {
   const bool fits = among.rank() == 2 && among[1].is(4) && rated.rank() == 1 && rated[0] == among[0] &&
                     boxes.dtype() == scores.dtype() && is_float(boxes.dtype()) && rated[0].lower_bound() >= 1;
   if (fits) return "";
-  return fmt::format("operands are {} and {}, expected boxes[n, 4] and scores[n] of one float dtype, with n at least 1; "
-                     "reshape or cast one",
-                     boxes.type().to_text(), scores.type().to_text());
+  return fmt::format(
+      "operands are {} and {}, expected boxes[n, 4] and scores[n] of one float dtype, with n at least 1; "
+      "reshape or cast one",
+      boxes.type().to_text(), scores.type().to_text());
 }
 
 }  // namespace

@@ -102,6 +102,7 @@ class Scheduler {
   };
   struct Move {
     ResourceId from{}, to{};
+    std::optional<PartId> part;  // of `from`
     std::string name, reason;
     SizeExpr bytes;
   };
@@ -392,8 +393,9 @@ class Scheduler {
     std::vector<Move> moves;
     for (const auto& [update, reason] : dispatch_.copied_updates) {
       const ResourceId to = resource_of({update.variable, 0});
+      const ResourceUse from = use_of(update.value);
       moves.push_back(
-          {resource_of(update.value), to, schedule_.resources[to].name, reason, size_bytes(graph_.type(update.value))});
+          {from.resource, to, from.part, schedule_.resources[to].name, reason, size_bytes(graph_.type(update.value))});
     }
     while (!moves.empty()) {
       const auto is_needed = [&](const Move& move) {
@@ -404,7 +406,9 @@ class Scheduler {
         next = moves.begin();
         set_aside(*next, moves);
       }
-      add_move({next->from}, {next->to}, next->name, next->reason, next->bytes);
+      ResourceUse from{next->from};
+      from.part = next->part;
+      add_move(std::move(from), {next->to}, next->name, next->reason, next->bytes);
       moves.erase(next);
     }
   }
@@ -415,7 +419,9 @@ class Scheduler {
     const ResourceId aside = schedule_.resources.push_back({name, Lifetime::kTransient, move.bytes});
     add_move({move.to}, {aside}, name, "variables exchange their values", move.bytes);
     for (Move& other : moves) {
-      if (other.from == move.to) other.from = aside;
+      if (other.from != move.to) continue;
+      other.from = aside;
+      other.part.reset();
     }
   }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "graph/control_rules.h"
 #include "graph/infer.h"
 #include "graph/text/constant_text.h"
 #include "graph/text/read_attributes.h"
@@ -33,9 +34,10 @@ struct ParsedText {
 
 class GraphParser {
  public:
-  explicit GraphParser(ParsedText& parsed, bool is_body = false)
-      : parsed_(parsed), text_(parsed.text), files_(parsed.files), symbols_(parsed.symbols) {
-    graph_.is_body = is_body;
+  /// `depth` is how many bodies the graph is in.
+  explicit GraphParser(ParsedText& parsed, std::size_t depth = 0)
+      : parsed_(parsed), text_(parsed.text), files_(parsed.files), symbols_(parsed.symbols), depth_(depth) {
+    graph_.is_body = depth > 0;
   }
 
   /// The text's one graph.
@@ -192,13 +194,13 @@ class GraphParser {
     if (text_.take_word("while")) {
       MILLRACE_TRY_ASSIGN(std::vector<Value> operands, read_operands());
       LoopNode loop;
-      MILLRACE_TRY(read_bodies({&loop.body}));
+      MILLRACE_TRY(read_bodies("while", begin, {&loop.body}));
       return infer({std::move(loop), std::move(operands), {}}, begin, what);
     }
     if (text_.take_word("if")) {
       MILLRACE_TRY_ASSIGN(std::vector<Value> operands, read_operands());
       CondNode cond;
-      MILLRACE_TRY(read_bodies({&cond.if_true, &cond.if_false}));
+      MILLRACE_TRY(read_bodies("if", begin, {&cond.if_true, &cond.if_false}));
       return infer({std::move(cond), std::move(operands), {}}, begin, what);
     }
     MILLRACE_TRY_ASSIGN(const Called called, read_called(text_));
@@ -220,13 +222,15 @@ class GraphParser {
     return infer({OpNode{*called.op, std::move(attributes)}, std::move(operands), {}}, begin, what);
   }
 
-  Status read_bodies(std::initializer_list<std::shared_ptr<const Graph>*> bodies) {
+  Status read_bodies(std::string_view what, std::size_t begin,
+                     std::initializer_list<std::shared_ptr<const Graph>*> bodies) {
+    if (depth_ == kMaxControlDepth) return text_.error(begin, too_deep(what));
     if (!text_.take("{")) {
       return text_.unexpected(fmt::format("expected '{{'; write {} in braces",
                                           bodies.size() == 1 ? "the graph of a round" : "the graphs of both branches"));
     }
     for (std::shared_ptr<const Graph>* body : bodies) {
-      GraphParser parser(parsed_, /*is_body=*/true);
+      GraphParser parser(parsed_, depth_ + 1);
       MILLRACE_TRY_ASSIGN(Graph graph, parser.read_graph());
       MILLRACE_TRY(parser.check(graph));
       *body = std::make_shared<const Graph>(std::move(graph));
@@ -361,6 +365,7 @@ class GraphParser {
   std::size_t begin_ = 0;  // behind the word "graph"
   ConstantFiles& files_;
   std::map<std::string, Dim>& symbols_;
+  std::size_t depth_;
   Graph graph_;
   ValueNames values_;
   std::vector<NodeId> order_;   // the nodes in braces, in order
