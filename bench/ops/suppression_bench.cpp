@@ -33,8 +33,8 @@ std::vector<Boxes> make_boxes(std::int64_t n) {
 void ours(benchmark::State& state, const std::vector<Boxes>& inputs, std::int64_t bound) {
   const auto n = static_cast<std::int64_t>(inputs[0].scores.size());
   GraphBuilder graph("suppression");
-  const IndicesAndCount kept = non_max_suppression(graph.input("boxes", DType::kF32, {n, 4}),
-                                                   graph.input("scores", DType::kF32, {n}), bound);
+  const IndicesAndCount kept =
+      non_max_suppression(graph.input("boxes", DType::kF32, {n, 4}), graph.input("scores", DType::kF32, {n}), bound);
   graph.output("indices", kept.indices);
   graph.output("count", kept.count);
   Session session = Session::create(compile(graph.finish().value()).value()).value();
@@ -42,8 +42,8 @@ void ours(benchmark::State& state, const std::vector<Boxes>& inputs, std::int64_
   std::int64_t count = 0;
   std::size_t turn = 0;
   for (auto _ : state) {
-    const Boxes& boxes = inputs[turn++ % inputs.size()];
-    const Status status = session.run({bind(boxes.corners), bind(boxes.scores)}, {bind(indices), bind(count)});
+    const Boxes& given = inputs[turn++ % inputs.size()];
+    const Status status = session.run({bind(given.corners), bind(given.scores)}, {bind(indices), bind(count)});
     if (!status.ok()) state.SkipWithError(status.message().c_str());
   }
   state.counters["kept"] = static_cast<double>(count);

@@ -209,6 +209,12 @@ void GraphBuilder::add_output(std::string name, Tensor tensor) {
 
 Result<Graph> GraphBuilder::take_graph() {
   if (!status_.ok()) return status_;
+  if (!open_.empty()) {
+    return invalid_argument(
+        fmt::format("graph '{}': finish() is called inside of a loop or a branch, expected it after; "
+                    "let the function return",
+                    printable(graph_.name)));
+  }
   Graph graph = std::move(graph_);
   drop_closed(graph);
   graph_ = Graph{};

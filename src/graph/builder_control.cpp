@@ -31,14 +31,48 @@ bool GraphBuilder::accept_outside(const std::string& who) {
   return false;
 }
 
-/// The state is a variable each, which the loop's body takes with the rest.
-std::vector<Tensor> GraphBuilder::open_body(const char* what, std::span<const Tensor> initial) {
-  std::vector<Tensor> state(initial.size());
-  if (open_.size() == kMaxControlDepth) {
-    fail(invalid_argument(too_deep(fmt::format("%{} = {}", graph_.nodes.size(), what))));
+/// Whatever `make` returns, or its failure, which is a mistake of the graph: then `count` tensors of nothing, or none
+/// if there is no memory even for these.
+template <class Make>
+static std::vector<Tensor> make_or_fail(GraphBuilder& graph, const char* what, std::size_t count, Make&& make) {
+  using Tensors = Result<std::vector<Tensor>>;
+  Tensors made = guard_allocations(what, [&]() -> Tensors { return make(); });
+  if (!made.ok()) {
+    graph.fail(made.status());
+    made = guard_allocations(what, [&]() -> Tensors { return std::vector<Tensor>(count); });
   }
+  return made.ok() ? *std::move(made) : std::vector<Tensor>();
+}
+
+std::vector<Tensor> GraphBuilder::open_body(const char* what, std::span<const Tensor> initial) {
+  return make_or_fail(*this, what, initial.size(), [&] { return add_state(what, initial); });
+}
+
+bool GraphBuilder::accept_state(std::span<const Tensor> initial, std::span<const Tensor> next) {
+  make_or_fail(*this, "while", 0, [&] { return check_state(initial, next); });
+  return status_.ok();
+}
+
+std::vector<Tensor> GraphBuilder::close_loop(Tensor first, std::span<const Tensor> initial,
+                                             std::span<const Tensor> next, Tensor again) {
+  return make_or_fail(*this, "while", initial.size(), [&] { return add_loop(first, initial, next, again); });
+}
+
+void GraphBuilder::close_branch(std::span<const Tensor> results) {
+  make_or_fail(*this, "if", 0, [&] { return add_branch(results); });
+}
+
+std::vector<Tensor> GraphBuilder::close_cond(Tensor condition, std::span<const Tensor> results) {
+  return make_or_fail(*this, "if", results.size(), [&] { return add_cond(condition, results); });
+}
+
+/// The state is a variable each, which the loop's body takes with the rest.
+Result<std::vector<Tensor>> GraphBuilder::add_state(const char* what, std::span<const Tensor> initial) {
+  std::vector<Tensor> state(initial.size());
+  const std::string who = fmt::format("%{} = {}", graph_.nodes.size(), what);
+  if (open_.size() == kMaxControlDepth) return invalid_argument(too_deep(who));
   open_.push_back(static_cast<std::uint32_t>(graph_.nodes.size()));
-  if (!status_.ok() || !accept(initial, fmt::format("%{} = {}", graph_.nodes.size(), what))) return state;
+  if (!status_.ok() || !accept(initial, who)) return state;
   for (std::size_t i = 0; i < initial.size(); ++i) {
     TensorType type = initial[i].type();
     state[i] = append({VariableNode{fmt::format("state{}", i), {}}, {}, {std::move(type)}})[0];
@@ -124,97 +158,90 @@ GraphBuilder::Body GraphBuilder::take_body(std::string name, std::span<const Ten
   for (std::size_t i = 0; i < updates.size(); ++i) {
     taker.body.updates.push_back({states[i], taker.map(updates[i].value())});
   }
-  std::erase_if(closed_, [&](const Range& inner) { return inner.begin >= begin; });
-  if (begin < end) closed_.push_back({begin, end});
+  mark_taken(begin);
   return {std::move(taker.body), std::move(taker.captured)};
 }
 
-bool GraphBuilder::accept_state(std::span<const Tensor> initial, std::span<const Tensor> next) {
+void GraphBuilder::drop_bodies(std::size_t num_open, std::size_t num_branches) {
+  const Status dropped = guard_allocations("body", [&]() -> Status {
+    if (open_.size() > num_open) mark_taken(open_[num_open]);
+    return {};
+  });
+  if (!dropped.ok()) fail(dropped);
+  open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(std::min(open_.size(), num_open)), open_.end());
+  branches_.resize(std::min(branches_.size(), num_branches));
+}
+
+/// The nodes from `begin` on. What was taken from there before is among them.
+void GraphBuilder::mark_taken(std::uint32_t begin) {
+  const auto end = static_cast<std::uint32_t>(graph_.nodes.size());
+  std::erase_if(closed_, [&](const Range& inner) { return inner.begin >= begin; });
+  if (begin < end) closed_.push_back({begin, end});
+}
+
+Result<std::vector<Tensor>> GraphBuilder::check_state(std::span<const Tensor> initial, std::span<const Tensor> next) {
+  if (!status_.ok()) return std::vector<Tensor>();
   const std::string who = fmt::format("%{} = while", graph_.nodes.size());
-  if (status_.ok() && next.size() != initial.size()) {
-    fail(invalid_argument(
+  if (next.size() != initial.size()) {
+    return invalid_argument(
         fmt::format("{}: the body returns {} tensors, expected {}, the next state; return one for each", who,
-                    next.size(), initial.size())));
+                    next.size(), initial.size()));
   }
-  for (std::size_t i = 0; status_.ok() && i < next.size(); ++i) {
-    if (!accept(next[i], fmt::format("{}: the next state {}", who, i)) || next[i].type() == initial[i].type()) continue;
-    fail(invalid_argument(fmt::format("{}: state {} is {} at first, and {} after a round; give it one type", who, i,
-                                      initial[i].type().to_text(), next[i].type().to_text())));
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    if (!accept(next[i], fmt::format("{}: the next state {}", who, i))) break;
+    if (next[i].type() == initial[i].type()) continue;
+    return invalid_argument(fmt::format("{}: state {} is {} at first, and {} after a round; give it one type", who, i,
+                                        initial[i].type().to_text(), next[i].type().to_text()));
+  }
+  return std::vector<Tensor>();
+}
+
+Result<std::vector<Tensor>> GraphBuilder::add_loop(Tensor first, std::span<const Tensor> initial,
+                                                   std::span<const Tensor> next, Tensor again) {
+  const std::string who = fmt::format("%{} = while", graph_.nodes.size());
+  const bool is_valid =
+      status_.ok() && accept(first, who + ": the condition") && accept(again, who + ": the condition");
+  if (!is_valid) return std::vector<Tensor>(initial.size());
+  Body body = take_body("round", {&again, 1}, next);
+  Node node{LoopNode{std::make_shared<const Graph>(std::move(body.graph))}, {first.value()}, {}};
+  for (const Tensor& tensor : initial) node.operands.push_back(tensor.value());
+  node.operands.insert(node.operands.end(), body.captured.begin(), body.captured.end());
+  return append_inferred(std::move(node));
+}
+
+bool GraphBuilder::accept_results(std::span<const Tensor> results, std::string_view branch) {
+  for (std::size_t i = 0; status_.ok() && i < results.size(); ++i) {
+    accept(results[i], fmt::format("%{} = if: result {} of the {} branch", graph_.nodes.size(), i, branch));
   }
   return status_.ok();
 }
 
-std::vector<Tensor> GraphBuilder::close_loop(Tensor first, std::span<const Tensor> initial,
-                                             std::span<const Tensor> next, Tensor again) {
-  const std::vector<Tensor> none(initial.size());
-  const std::string who = fmt::format("%{} = while", graph_.nodes.size());
-  const bool is_valid =
-      status_.ok() && accept(first, who + ": the condition") && accept(again, who + ": the condition");
-  if (!is_valid) {
-    open_.pop_back();
-    return none;
-  }
-  const Result<std::vector<Tensor>> added = guard_allocations("while", [&]() -> Result<std::vector<Tensor>> {
-    Body body = take_body("round", {&again, 1}, next);
-    Node node{LoopNode{std::make_shared<const Graph>(std::move(body.graph))}, {first.value()}, {}};
-    for (const Tensor& tensor : initial) node.operands.push_back(tensor.value());
-    node.operands.insert(node.operands.end(), body.captured.begin(), body.captured.end());
-    return append_inferred(std::move(node));
-  });
-  if (added.ok()) return *added;
-  fail(added.status());
-  return none;
+Result<std::vector<Tensor>> GraphBuilder::add_branch(std::span<const Tensor> results) {
+  if (accept_results(results, "first")) branches_.push_back(std::make_shared<Body>(take_body("if_true", results, {})));
+  return std::vector<Tensor>();
 }
 
-void GraphBuilder::close_branch(std::span<const Tensor> results) {
-  for (std::size_t i = 0; status_.ok() && i < results.size(); ++i) {
-    accept(results[i], fmt::format("%{} = if: result {} of the first branch", graph_.nodes.size(), i));
+Result<std::vector<Tensor>> GraphBuilder::add_cond(Tensor condition, std::span<const Tensor> results) {
+  const std::string who = fmt::format("%{} = if: the condition", graph_.nodes.size());
+  if (!accept_results(results, "second") || !accept(condition, who)) return std::vector<Tensor>(results.size());
+  Body if_true = std::move(*branches_.back());
+  branches_.pop_back();
+  Body if_false = take_body("if_false", results, {});
+  // The operands are in the order in which the first branch reads them, then the second.
+  share_inputs(if_true.graph, if_true.captured, if_false.graph, if_false.captured);
+  share_inputs(if_false.graph, if_false.captured, if_true.graph, if_true.captured);
+  std::vector<NodeId> ordered;
+  for (const Value& value : if_true.captured) {
+    const auto at = std::ranges::find(if_false.captured, value) - if_false.captured.begin();
+    ordered.push_back(if_false.graph.inputs[static_cast<std::size_t>(at)]);
   }
-  if (!status_.ok()) {
-    open_.pop_back();
-    branches_.emplace_back();
-    return;
-  }
-  const Status taken = guard_allocations("if", [&]() -> Status {
-    branches_.push_back(std::make_shared<Body>(take_body("if_true", results, {})));
-    return {};
-  });
-  if (!taken.ok()) fail(taken);
-}
-
-std::vector<Tensor> GraphBuilder::close_cond(Tensor condition, std::span<const Tensor> results) {
-  const std::vector<Tensor> none(results.size());
-  const std::string who = fmt::format("%{} = if", graph_.nodes.size());
-  const std::shared_ptr<Body> if_true = branches_.empty() ? nullptr : branches_.back();
-  if (!branches_.empty()) branches_.pop_back();
-  for (std::size_t i = 0; status_.ok() && i < results.size(); ++i) {
-    accept(results[i], fmt::format("{}: result {} of the second branch", who, i));
-  }
-  if (!status_.ok() || !accept(condition, who + ": the condition")) {
-    open_.pop_back();
-    return none;
-  }
-  const Result<std::vector<Tensor>> added = guard_allocations("if", [&]() -> Result<std::vector<Tensor>> {
-    Body if_false = take_body("if_false", results, {});
-    // The operands are in the order in which the first branch reads them, then the second.
-    share_inputs(if_true->graph, if_true->captured, if_false.graph, if_false.captured);
-    share_inputs(if_false.graph, if_false.captured, if_true->graph, if_true->captured);
-    std::vector<NodeId> ordered;
-    for (const Value& value : if_true->captured) {
-      const auto at = std::ranges::find(if_false.captured, value) - if_false.captured.begin();
-      ordered.push_back(if_false.graph.inputs[static_cast<std::size_t>(at)]);
-    }
-    if_false.graph.inputs = std::move(ordered);
-    Node node{CondNode{std::make_shared<const Graph>(std::move(if_true->graph)),
-                       std::make_shared<const Graph>(std::move(if_false.graph))},
-              {condition.value()},
-              {}};
-    node.operands.insert(node.operands.end(), if_true->captured.begin(), if_true->captured.end());
-    return append_inferred(std::move(node));
-  });
-  if (added.ok()) return *added;
-  fail(added.status());
-  return none;
+  if_false.graph.inputs = std::move(ordered);
+  Node node{CondNode{std::make_shared<const Graph>(std::move(if_true.graph)),
+                     std::make_shared<const Graph>(std::move(if_false.graph))},
+            {condition.value()},
+            {}};
+  node.operands.insert(node.operands.end(), if_true.captured.begin(), if_true.captured.end());
+  return append_inferred(std::move(node));
 }
 
 Result<std::vector<Tensor>> GraphBuilder::append_inferred(Node node) {

@@ -34,8 +34,22 @@ Status check_inputs(const Graph& body, std::span<const TensorType> operands, std
 
 Status check_count(std::size_t results) {
   if (results > 0 && results <= kMaxControlResults) return {};
-  return invalid_argument(
-      fmt::format("has {} results, expected 1 to {}; concatenate some", results, kMaxControlResults));
+  return invalid_argument(fmt::format("has {} results, expected 1 to {}; {}", results, kMaxControlResults,
+                                      results == 0 ? "return one" : "concatenate some"));
+}
+
+Status check_same(std::span<const TensorType> first, std::span<const TensorType> second, const CondNode& cond) {
+  const std::string one = printable(cond.if_true->name), other = printable(cond.if_false->name);
+  if (first.size() != second.size()) {
+    return invalid_argument(fmt::format("'{}' returns {} values, '{}' {}, expected as many; return one for each", one,
+                                        first.size(), other, second.size()));
+  }
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (first[i] == second[i]) continue;
+    return invalid_argument(fmt::format("result {} is {} in '{}' and {} in '{}', expected one type; cast or reshape it",
+                                        i, first[i].to_text(), one, second[i].to_text(), other));
+  }
+  return {};
 }
 
 /// What runs must check for the body's nodes.
@@ -105,10 +119,7 @@ Result<Inference> infer_cond(const CondNode& cond, std::span<const TensorType> o
     std::vector<TensorType> results;
     for (const GraphOutput& output : body->outputs) results.push_back(body->type(output.value));
     MILLRACE_TRY(check_count(results.size()));
-    if (!inferred.results.empty() && results != inferred.results) {
-      return invalid_argument(fmt::format("'{}' and '{}' return other types, expected the same; cast or reshape them",
-                                          printable(cond.if_true->name), printable(body->name)));
-    }
+    if (!inferred.results.empty()) MILLRACE_TRY(check_same(inferred.results, results, cond));
     inferred.results = std::move(results);
     MILLRACE_TRY(add_requirements(*body, inferred.requirements));
   }

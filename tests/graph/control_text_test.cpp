@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops and conditions in graphs: what the builder, the text and the verifier take, and what they say of mistakes.
 #include <functional>
+#include <stdexcept>
 
 #include <doctest/doctest.h>
 
@@ -148,6 +149,39 @@ TEST_CASE("a tensor of a body does not leave it") {
         "it");
 }
 
+TEST_CASE("a function that throws leaves the graph as it was; finish() inside of one is refused") {
+  GraphBuilder graph("g");
+  const Tensor x = graph.input("x", DType::kF32, {4}), p = reduce_any(less(x, 4), {0});
+  const auto fail = [&](Tensor made) -> Tensors {
+    exp(made);
+    throw std::runtime_error("no");
+  };
+  CHECK_THROWS(graph.while_loop({x}, [&](State) { return p; }, [&](State s) { return fail(s[0]); }));
+  CHECK_THROWS(graph.if_else(p, [&] { return fail(x); }, [&] { return Tensors{x}; }));
+  CHECK_THROWS(graph.if_else(p, [&] { return Tensors{x}; }, [&] { return fail(x); }));
+  CHECK_THROWS(graph.while_loop(
+      {x}, [&](State) { return p; },
+      [&](State s) { return graph.if_else(p, [&] { return Tensors{s[0]}; }, [&] { return fail(x); }); }));
+  graph.output("y", graph.if_else(p, [&] { return Tensors{x + 1}; }, [&] { return Tensors{x}; })[0]);
+  const Graph built = graph.finish().value();
+  CHECK(round_trip_problem(built) == "");
+  CHECK(built.nodes.size() == 6);  // x, 4, of x's shape, x < 4, any, if
+
+  GraphBuilder early("early");
+  const Tensor y = early.input("y", DType::kF32, {});
+  std::string said;
+  const Tensors last = early.while_loop(
+      {y}, [](State s) { return less(s[0], 4); },
+      [&](State s) {
+        said = early.finish().status().message();
+        return Tensors{s[0] + 1};
+      });
+  CHECK(said ==
+        "graph 'early': finish() is called inside of a loop or a branch, expected it after; let the function return");
+  early.output("z", last[0]);
+  CHECK(early.finish().ok());
+}
+
 TEST_CASE("branches of other types or numbers are refused, as are conditions that are no bool") {
   const auto branch = [](auto&& if_true, auto&& if_false, DType dtype = DType::kBool) {
     return complaint([&](GraphBuilder& graph) {
@@ -158,11 +192,11 @@ TEST_CASE("branches of other types or numbers are refused, as are conditions tha
   };
   const auto same = [](Tensor x) { return Tensors{x}; };
   CHECK(branch(same, [](Tensor x) { return Tensors{reduce_sum(x, {0})}; }) ==
-        "%3 = if: 'if_true' and 'if_false' return other types, expected the same; cast or reshape them");
+        "%3 = if: result 0 is f32[4] in 'if_true' and f32[] in 'if_false', expected one type; cast or reshape it");
   CHECK(branch(same, [](Tensor x) { return Tensors{x, x}; }) ==
-        "%2 = if: 'if_true' and 'if_false' return other types, expected the same; cast or reshape them");
+        "%2 = if: 'if_true' returns 1 values, 'if_false' 2, expected as many; return one for each");
   CHECK(branch([](Tensor) { return Tensors{}; }, [](Tensor) { return Tensors{}; }) ==
-        "%2 = if: has 0 results, expected 1 to 32; concatenate some");
+        "%2 = if: has 0 results, expected 1 to 32; return one");
   CHECK(branch(same, same, DType::kI32) ==
         "%2 = if: operand 0 is i32[], expected bool[], the condition; cast or reshape it");
 }

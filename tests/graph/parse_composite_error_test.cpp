@@ -9,7 +9,8 @@ namespace {
 
 constexpr Mistake kMistakes[] = {
     {"graph g(%x: f32[4]) {\n  %y = sofmax(%x)\n  return y = %y\n}\n",
-     "g.mr:2:8: found 'sofmax', expected an op, 'constant', 'variable' or 'kernel'; did you mean 'softmax'?\n"
+     "g.mr:2:8: found 'sofmax', expected an op, 'constant', 'variable', 'kernel', 'while' or 'if'; did you mean "
+     "'softmax'?\n"
      "  %y = sofmax(%x)\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n  %y = softmax(%x) {axes = 0}\n  return y = %y\n}\n",
@@ -94,7 +95,8 @@ TEST_CASE("a mistake in a composite is shown in its place, by the composite's na
 
 constexpr Mistake kDTypes[] = {
     {"graph g(%x: f64[4]) {\n  %y = float32(%x)\n  return y = %y\n}\n",
-     "g.mr:2:8: found 'float32', expected an op, 'constant', 'variable' or 'kernel'; to convert, write cast(...) "
+     "g.mr:2:8: found 'float32', expected an op, 'constant', 'variable', 'kernel', 'while' or 'if'; to convert, write "
+     "cast(...) "
      "{dtype = f32}\n"
      "  %y = float32(%x)\n"
      "       ^"},

@@ -235,21 +235,23 @@ constexpr Mistake kNodes[] = {
      "  %y = topq(%x)\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:8: found 'topq', expected an op, 'constant', 'variable' or 'kernel'; did you mean 'topk'?\n"
+     "g.mr:2:8: found 'topq', expected an op, 'constant', 'variable', 'kernel', 'while' or 'if'; did you mean 'topk'?\n"
      "  %y = topq(%x)\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = 3\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:8: found '3', expected an op, 'constant', 'variable' or 'kernel'; 'millrace ops' lists the ops\n"
+     "g.mr:2:8: found '3', expected an op, 'constant', 'variable', 'kernel', 'while' or 'if'; 'millrace ops' lists the "
+     "ops\n"
      "  %y = 3\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n"
      "  %y = convolve(%x)\n"
      "  return y = %y\n"
      "}\n",
-     "g.mr:2:8: found 'convolve', expected an op, 'constant', 'variable' or 'kernel'; 'millrace ops' lists the ops\n"
+     "g.mr:2:8: found 'convolve', expected an op, 'constant', 'variable', 'kernel', 'while' or 'if'; 'millrace ops' "
+     "lists the ops\n"
      "  %y = convolve(%x)\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What depends on constants alone is computed once, when a program is loaded.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -172,6 +173,87 @@ TEST_CASE("outputs, variables and loops take what is prepared") {
     CHECK(found == expected);
     CHECK(z == 128);
   });
+}
+
+TEST_CASE("both results of a sort of constants are prepared") {
+  GraphBuilder graph("order");
+  const std::array<float, 5> values = {3, 1, 4, 1, 5};
+  const ValuesAndIndices order = sort(graph.constant({5}, values));
+  const Tensor x = graph.input("x", DType::kF32, {5});
+  graph.output("y", x + order.values);
+  graph.output("at", order.indices);
+  const Graph built = graph.finish().value();
+  CHECK(lowered(built).setup->report.num_dispatches == 1);
+  CHECK(lowered(built).report.num_dispatches == 1);
+  Session session = Session::create(compile(built).value()).value();
+  std::array<float, 5> y{};
+  std::array<std::int64_t, 5> at{};
+  REQUIRE(session.run({bind(std::array<float, 5>{})}, {bind(y), bind(at)}).message() == "");
+  CHECK(y == std::array<float, 5>{1, 1, 3, 4, 5});
+  CHECK(at == std::array<std::int64_t, 5>{1, 3, 0, 2, 4});
+}
+
+TEST_CASE("what depends on constants alone leaves the bodies of loops and branches") {
+  GraphBuilder graph("bodies");
+  const Tensor x = graph.input("x", DType::kF32, {4}), p = graph.input("p", DType::kBool, {});
+  const auto table = [&](float scale) {
+    return exp(graph.constant({4}, std::array<float, 4>{0, scale, 0, 0}) * iota(graph, DType::kF32, {4}, 0)) - 1;
+  };
+  const std::vector<Tensor> last = graph.while_loop(
+      {x}, [](std::span<const Tensor> s) { return less(reduce_max(s[0], {0}), 20); },
+      [&](std::span<const Tensor> s) {
+        const std::vector<Tensor> chosen = graph.if_else(
+            p, [&] { return std::vector{s[0] + table(2)}; }, [&] { return std::vector{s[0] * 2 + table(0)}; });
+        return std::vector{chosen[0] + 1 + table(1)};
+      });
+  graph.output("y", last[0]);
+  const Graph built = graph.finish().value();
+  const LoweredGraph found = lowered(built);
+  REQUIRE(found.setup != nullptr);
+  CHECK(to_text(found, Stage::kGraph).find("exp") == std::string::npos);
+  test::on_near_and_far([&](const CompileOptions& options) {
+    const Result<Program> program = compile(built, options);
+    REQUIRE(program.status().message() == "");
+    Session session = Session::create(*program).value();
+    for (const bool chooses : {false, true}) {
+      const std::array<float, 4> given = {1, 0, -2, 3};
+      std::array<float, 4> y{}, expected = given;
+      REQUIRE(session.run({bind(given), bind(chooses)}, {bind(y)}).message() == "");
+      while (*std::ranges::max_element(expected) < 20) {
+        for (std::size_t i = 0; i < 4; ++i) {
+          const float both = i == 1 ? std::exp(1.f) - 1 : 0, first = i == 1 ? std::exp(2.f) - 1 : 0;
+          expected[i] = (chooses ? expected[i] + first : expected[i] * 2) + 1 + both;
+        }
+      }
+      for (std::size_t i = 0; i < 4; ++i) CHECK(std::abs(y[i] - expected[i]) <= 1e-5f * std::abs(expected[i]));
+    }
+  });
+}
+
+struct Twice {
+  static auto emit(auto& b, auto x) { return b.add(x[0], x[0]); }
+};
+struct Square {
+  static auto emit(auto& b, auto x) { return b.mul(x[0], x[0]); }
+};
+
+TEST_CASE("kernels of one name and other bodies prepare other constants on one device") {
+  CompileOptions options;
+  options.context = test::test_context();
+  options.on_device = options.context->device("cpu").value();
+  const auto run = [&]<class Body>(Body) {
+    GraphBuilder graph("g");
+    const Tensor c = graph.constant({3}, std::array<float, 3>{1, 3, 5});
+    graph.output("y", graph.input("x", DType::kF32, {3}) + graph.kernel<Body>("same", c));
+    const Program program = compile(graph.finish().value(), options).value();
+    Session session = Session::create(program).value();
+    std::array<float, 3> y{};
+    REQUIRE(session.run({bind(std::array<float, 3>{})}, {bind(y)}).message() == "");
+    return std::pair(program, y);
+  };
+  const auto twice = run(Twice()), square = run(Square());
+  CHECK(twice.second == std::array<float, 3>{2, 6, 10});
+  CHECK(square.second == std::array<float, 3>{1, 9, 25});
 }
 
 TEST_CASE("programs of one device share what is prepared alike, and other devices get copies") {

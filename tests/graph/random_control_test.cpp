@@ -67,6 +67,22 @@ const Instruction kInstructions[] = {
      }},
     {"flip", [](Tensor x, Tensor) { return flip(x, {0}); },
      [](const Row& x, const Row&) { return Row(x.rbegin(), x.rend()); }},
+    {"glue", [](Tensor x, Tensor y) { return concat({slice(x, {0}, {1}), slice(y, {1}, {y.shape()[0]})}, 0); },
+     [](const Row& x, const Row& y) {
+       Row result = y;
+       result[0] = x[0];
+       return result;
+     }},
+    {"constant",  // computed at load
+     [](Tensor x, Tensor) {
+       const std::array<std::int64_t, 4> values = {5, -3, 8, 1};
+       return x + slice(sort(x.builder()->constant({4}, values)).values, {2}, {3});
+     },
+     [](const Row& x, const Row&) {
+       Row result;
+       for (const std::int64_t each : x) result.push_back(wrap_add(each, 5));
+       return result;
+     }},
     {"put", [](Tensor x, Tensor y) { return scatter(x, slice(y, {0}, {1}) * 0 + 1, slice(y, {1}, {2}), 0); },
      [](const Row& x, const Row& y) {
        Row result = x;
@@ -126,21 +142,44 @@ void execute(const Block& block, Registers& registers) {
   }
 }
 
+/// The registers that the block assigns. A loop has these as its state, and reads the others from outside.
+std::array<bool, kRegisters> assigned_by(const Block& block) {
+  std::array<bool, kRegisters> assigned{};
+  for (const Statement& each : block) {
+    if (each.kind == Statement::Kind::kAssign) assigned[each.target] = true;
+    for (const Block* inner : {&each.first, &each.second}) {
+      const std::array<bool, kRegisters> found = assigned_by(*inner);
+      for (std::size_t i = 0; i < kRegisters; ++i) assigned[i] |= found[i];
+    }
+  }
+  return assigned;
+}
+
 Tensors build(GraphBuilder& graph, const Block& block, Tensors registers) {
   for (const Statement& each : block) {
     if (each.kind == Statement::Kind::kAssign) {
       registers[each.target] = kInstructions[each.instruction].build(registers[each.x], registers[each.y]);
     } else if (each.kind == Statement::Kind::kLoop) {
-      Tensors state = registers;
-      state.push_back(graph.fill(DType::kI64, {}, 0));
-      state = graph.while_loop(
-          state, [&](std::span<const Tensor> s) { return less(s.back(), each.rounds); },
-          [&](std::span<const Tensor> s) {
-            Tensors next = build(graph, each.first, Tensors(s.begin(), s.end() - 1));
-            next.push_back(s.back() + 1);
-            return next;
-          });
-      registers.assign(state.begin(), state.end() - 1);
+      const std::array<bool, kRegisters> is_state = assigned_by(each.first);
+      const auto pick = [&](const Tensors& all, Tensor count) {
+        Tensors state = {count};
+        for (std::size_t i = 0; i < kRegisters; ++i) {
+          if (is_state[i]) state.push_back(all[i]);
+        }
+        return state;
+      };
+      const auto put = [&](std::span<const Tensor> state) {
+        Tensors all = registers;
+        std::size_t next = 1;
+        for (std::size_t i = 0; i < kRegisters; ++i) {
+          if (is_state[i]) all[i] = state[next++];
+        }
+        return all;
+      };
+      registers = put(graph.while_loop(
+          pick(registers, graph.fill(DType::kI64, {}, 0)),
+          [&](std::span<const Tensor> s) { return less(s[0], each.rounds); },
+          [&](std::span<const Tensor> s) { return pick(build(graph, each.first, put(s)), s[0] + 1); }));
     } else {
       const Tensor first = reshape(slice(registers[each.x], {0}, {1}), {});
       registers = graph.if_else(
@@ -157,26 +196,41 @@ Graph graph_of(const Block& block, const SizeExpr& n) {
   for (std::size_t i = 0; i < kRegisters; ++i) {
     registers.push_back(graph.input("in" + std::to_string(i), DType::kI64, {n}));
   }
+  // Where a session can keep them, half of the registers begin with what others had in the run before.
+  Tensors kept;
+  for (std::size_t i = 0; n.is_constant() && i < kRegisters; i += 2) {
+    kept.push_back(graph.variable("v" + std::to_string(i), {DType::kI64, {n}}, 0));
+    registers[i] = registers[i] + kept.back();
+  }
   registers = build(graph, block, registers);
   for (std::size_t i = 0; i < kRegisters; ++i) graph.output("out" + std::to_string(i), registers[i]);
+  for (std::size_t i = 0; i < kept.size(); ++i) graph.update(kept[i], registers[2 * i + 1]);
   return graph.finish().value();
 }
 
 void check(const Block& block, Session& session, std::size_t n) {
-  Registers given, found;
+  Registers given, found, before;
   for (std::size_t i = 0; i < kRegisters; ++i) {
     for (std::size_t k = 0; k < n; ++k) given[i].push_back(static_cast<std::int64_t>((i * 31 + k * 17) % 23) - 9);
     found[i].resize(n);
+    before[i].resize(n);
   }
   const Extents extents{static_cast<std::int64_t>(n)};
   std::vector<TensorBinding> inputs, outputs;
   for (const Row& row : given) inputs.push_back(bind(row, extents));
   for (Row& row : found) outputs.push_back(bind(row, extents));
-  REQUIRE(session.run(inputs, outputs).message() == "");
-  execute(block, given);
-  for (std::size_t i = 0; i < kRegisters; ++i) {
-    CAPTURE(i);
-    CHECK(found[i] == given[i]);
+  for (int run = 0; run < 2; ++run) {
+    REQUIRE(session.run(inputs, outputs).message() == "");
+    Registers expected = given;
+    if (!session.variables().empty()) {
+      for (std::size_t i = 0; i < kRegisters; i += 2) expected[i] = pairwise(given[i], before[i + 1], wrap_add);
+    }
+    execute(block, expected);
+    for (std::size_t i = 0; i < kRegisters; ++i) {
+      CAPTURE(i);
+      CHECK(found[i] == expected[i]);
+    }
+    before = expected;
   }
 }
 

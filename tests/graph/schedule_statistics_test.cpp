@@ -47,9 +47,9 @@ TEST_CASE("statistics are an object in JSON, with null for what depends on a siz
   const std::string counts =
       "{\"order\": \"least-peak\", \"num_dispatches\": 4, \"num_copies\": 3, \"num_waits\": 2, \"num_barriers\": 2, ";
   CHECK(to_json(measure_schedule(schedule)) ==
-        counts + "\"peak_bytes\": null, \"lower_bound_bytes\": null, \"constant_bytes\": 0}");
+        counts + "\"peak_bytes\": null, \"lower_bound_bytes\": null, \"constant_bytes\": 0, \"prepared_bytes\": 0}");
   CHECK(to_json(measure_schedule(schedule, {{"rows", 1000}})) ==
-        counts + "\"peak_bytes\": 4032, \"lower_bound_bytes\": 4032, \"constant_bytes\": 0}");
+        counts + "\"peak_bytes\": 4032, \"lower_bound_bytes\": 4032, \"constant_bytes\": 0, \"prepared_bytes\": 0}");
 }
 
 }  // namespace

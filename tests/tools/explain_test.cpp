@@ -40,7 +40,7 @@ TEST_CASE("explain lists each copy that remains, says where parts are, and write
   CHECK(here.read("copy.json") ==
         "{\"order\": \"most-concurrency\", \"num_dispatches\": 4, \"num_copies\": 2, \"num_waits\": 3, "
         "\"num_barriers\": 3, "
-        "\"peak_bytes\": 64, \"lower_bound_bytes\": 64, \"constant_bytes\": 0}\n");
+        "\"peak_bytes\": 64, \"lower_bound_bytes\": 64, \"constant_bytes\": 0, \"prepared_bytes\": 0}\n");
   CHECK(contains(here.output_of("explain copy.mr"), "\nmemory: slab of at most "));
 }
 

@@ -16,7 +16,8 @@ TEST_CASE("check reads and verifies, and says where a mistake is") {
   CHECK(here.output_of("check top.mr") == "top.mr: graph 'top' is good: inputs 1, outputs 2, nodes 3\n");
   here.write("bad.mr", "graph bad(%x: f32[2]) {\n  %y = topq(%x)\n  return y = %y\n}\n");
   CHECK(here.error_of("check bad.mr") ==
-        "millrace: bad.mr:2:8: found 'topq', expected an op, 'constant', 'variable' or 'kernel'; did you mean "
+        "millrace: bad.mr:2:8: found 'topq', expected an op, 'constant', 'variable', 'kernel', 'while' or 'if'; did "
+        "you mean "
         "'topk'?\n  %y = "
         "topq(%x)\n       ^\n");
 }
@@ -30,7 +31,8 @@ TEST_CASE("a dash stands for standard input, in every command that reads a graph
   CHECK(here.run("bench - --input x=ones,2x10 --min-time 0.001 < top.mr").exit_code == 0);
   here.write("bad.mr", "graph bad(%x: f32[2]) {\n  %y = topq(%x)\n  return y = %y\n}\n");
   CHECK(here.error_of("check - < bad.mr") ==
-        "millrace: standard input:2:8: found 'topq', expected an op, 'constant', 'variable' or 'kernel'; did you mean "
+        "millrace: standard input:2:8: found 'topq', expected an op, 'constant', 'variable', 'kernel', 'while' or "
+        "'if'; did you mean "
         "'topk'?\n"
         "  %y = topq(%x)\n       ^\n");
   CHECK(here.error_of("check -").starts_with("millrace: standard input:1:1: found the end of the text, "));

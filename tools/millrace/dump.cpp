@@ -101,7 +101,8 @@ Status dump(const Arguments& arguments) {
   MILLRACE_TRY_ASSIGN(Graph graph, read_graph(arguments.graph));
   const std::shared_ptr<const Context> context = make_context({.llvm = {.line_tables = arguments.line_tables}});
   MILLRACE_TRY_ASSIGN(const Target target, find_target(*context, arguments.graph.target));
-  MILLRACE_TRY_ASSIGN(const LoweredGraph lowered, lower_graph(std::move(graph), arguments.graph, *context));
+  MILLRACE_TRY_ASSIGN(const LoweredGraph lowered,
+                      lower_graph(std::move(graph), arguments.graph, *context, arguments.stage != "graph"));
   const Graph& result = lowered.dispatch.graph;
   if (arguments.format == "dot") return write_text(arguments.output, kDotStages.at(arguments.stage)(lowered));
   // To a file with all of its constants: it can be read again.

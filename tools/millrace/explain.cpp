@@ -54,6 +54,7 @@ std::string schedule_text(const LoweredGraph& lowered, const SymbolValues& symbo
                      found.num_dispatches, found.num_copies, found.num_barriers, found.num_waits) +
          copies_text(lowered);
 }
+
 std::string memory_text(const Schedule& schedule, const SymbolValues& symbols) {
   const auto number = [&](const SizeExpr& size) { return size_text(size, symbols); };
   const ScheduleStatistics found = measure_schedule(schedule, symbols);
@@ -61,6 +62,9 @@ std::string memory_text(const Schedule& schedule, const SymbolValues& symbols) {
       fmt::format("memory: slab of {} bytes, constants of {} bytes\n",
                   found.peak_bytes ? fmt::to_string(*found.peak_bytes) : "at most " + number(schedule.slab_bytes),
                   schedule.constant_bytes);
+  if (found.prepared_bytes > 0) {
+    text += line(2, "prepared", fmt::format("{} bytes of the constants, computed at load", found.prepared_bytes));
+  }
   if (schedule.variable_bytes > 0) text += line(2, "variables", fmt::format("{} bytes", schedule.variable_bytes));
   if (found.lower_bound_bytes) text += line(2, "alive", fmt::format("{} bytes at most", *found.lower_bound_bytes));
   for (const Resource& resource : schedule.resources) {

@@ -173,8 +173,9 @@ std::string DispatchText::totals() const {
     sum.bytes_written = sum.bytes_written + one.bytes_written;
     sum.flops = *sum.flops + one.flops.value_or(0);
   }
-  return "total: of all dispatches and copies\n" + cost(sum) +
-         (measured_ != nullptr ? line(4, "measured", measured_->total_text()) : "");
+  const bool has_control = !lowered_.bodies.empty();
+  return fmt::format("total: of all dispatches and copies{}\n", has_control ? " outside of loops and branches" : "") +
+         cost(sum) + (measured_ != nullptr ? line(4, "measured", measured_->total_text()) : "");
 }
 
 /// What the emitted code takes of a GPU, and how much of the kernel so runs at a time.

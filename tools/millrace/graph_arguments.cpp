@@ -62,11 +62,15 @@ Result<Program> compile_graph(Graph graph, const GraphArguments& arguments, std:
   return compile(std::move(graph), options);
 }
 
-Result<LoweredGraph> lower_graph(Graph graph, const GraphArguments& arguments, const Context& context) {
+Result<LoweredGraph> lower_graph(Graph graph, const GraphArguments& arguments, const Context& context, bool prepares) {
   MILLRACE_TRY_ASSIGN(const Target target, find_target(context, arguments.target));
   LowerOptions options;
   options.compile.force_generator = arguments.generator;
-  return millrace::lower_graph(std::move(graph), target, options, {}, arguments.order);
+  PassOptions passes;
+  // Who launches a GPU's kernels by what explain says has nobody to prepare constants.
+  const bool is_launched = target.spec().is_gpu() && !target.spec().is_simulated();
+  if (!prepares || is_launched) passes.most_prepared_bytes = 0;
+  return millrace::lower_graph(std::move(graph), target, options, passes, arguments.order);
 }
 
 void write_notice(std::string_view text) {

@@ -38,7 +38,7 @@ Result<Graph> read_graph(const GraphArguments&);
 /// On `device`, or where that is null on one made for the arguments.
 Result<Program> compile_graph(Graph, const GraphArguments&, std::shared_ptr<Device> device = nullptr);
 /// All but code, for targets that the host need not be able to run.
-Result<LoweredGraph> lower_graph(Graph, const GraphArguments&, const Context&);
+Result<LoweredGraph> lower_graph(Graph, const GraphArguments&, const Context&, bool prepares = true);
 
 /// To standard error, at once. Where that is closed or full, there is nobody to tell.
 void write_notice(std::string_view text);

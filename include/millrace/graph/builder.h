@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -104,8 +105,10 @@ class GraphBuilder {
     requires std::is_invocable_r_v<Tensor, Condition&, std::span<const Tensor>> &&
              std::is_invocable_r_v<std::vector<Tensor>, Body&, std::span<const Tensor>>
   std::vector<Tensor> while_loop(const std::vector<Tensor>& initial, Condition&& condition, Body&& body) {
+    const BodyGuard guard(*this);
     const Tensor first = condition(std::span(initial));
     const std::vector<Tensor> state = open_body("while", initial);
+    if (state.size() != initial.size()) return state;  // there is no memory even for that
     const std::vector<Tensor> next = body(std::span(state));
     const Tensor again = accept_state(initial, next) ? condition(std::span(next)) : Tensor();
     return close_loop(first, initial, next, again);
@@ -118,6 +121,7 @@ class GraphBuilder {
   template <class Then, class Else>
     requires std::is_invocable_r_v<std::vector<Tensor>, Then&> && std::is_invocable_r_v<std::vector<Tensor>, Else&>
   std::vector<Tensor> if_else(Tensor condition, Then&& if_true, Else&& if_false) {
+    const BodyGuard guard(*this);
     open_body("if", {});
     close_branch(if_true());
     open_body("if", {});
@@ -169,15 +173,38 @@ class GraphBuilder {
   // Nodes of a body are appended to the graph first, so that functions need not know where they are. When the body
   // ends, it takes them out, and their numbers belong to nothing any more.
   struct Body;
+  /// Where a function throws, its body is dropped, and the graph is what it was before.
+  class BodyGuard {
+   public:
+    explicit BodyGuard(GraphBuilder& graph)
+        : graph_(graph), num_open_(graph.open_.size()), num_branches_(graph.branches_.size()) {}
+    BodyGuard(const BodyGuard&) = delete;
+    BodyGuard& operator=(const BodyGuard&) = delete;
+    ~BodyGuard() { graph_.drop_bodies(num_open_, num_branches_); }
+
+   private:
+    GraphBuilder& graph_;
+    std::size_t num_open_, num_branches_;
+  };
+  void drop_bodies(std::size_t num_open, std::size_t num_branches);
   std::vector<Tensor> open_body(const char* what, std::span<const Tensor> initial);
   bool accept_state(std::span<const Tensor> initial, std::span<const Tensor> next);
   std::vector<Tensor> close_loop(Tensor first, std::span<const Tensor> initial, std::span<const Tensor> next,
                                  Tensor again);
   void close_branch(std::span<const Tensor> results);
   std::vector<Tensor> close_cond(Tensor condition, std::span<const Tensor> results);
+  // The same, letting std::bad_alloc out.
+  Result<std::vector<Tensor>> add_state(const char* what, std::span<const Tensor> initial);
+  Result<std::vector<Tensor>> check_state(std::span<const Tensor> initial, std::span<const Tensor> next);
+  Result<std::vector<Tensor>> add_loop(Tensor first, std::span<const Tensor> initial, std::span<const Tensor> next,
+                                       Tensor again);
+  Result<std::vector<Tensor>> add_branch(std::span<const Tensor> results);
+  Result<std::vector<Tensor>> add_cond(Tensor condition, std::span<const Tensor> results);
+  bool accept_results(std::span<const Tensor> results, std::string_view branch);
   Body take_body(std::string name, std::span<const Tensor> outputs, std::span<const Tensor> updates);
   Result<std::vector<Tensor>> append_inferred(Node node);
   bool accept_outside(const std::string& who);
+  void mark_taken(std::uint32_t begin);
   void drop_closed(Graph& graph) const;
   bool accept(std::span<const Tensor> operands, const std::string& who);
   bool accept(Tensor tensor, const std::string& what);

@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// What a schedule costs, in numbers.
+/// What a schedule costs, in numbers. What loops and branches hold counts once.
 struct ScheduleStatistics {
   ScheduleOrder order = ScheduleOrder::kMostConcurrency;
   std::size_t num_dispatches = 0;
@@ -21,6 +21,7 @@ struct ScheduleStatistics {
   /// included. Absent if it depends on a symbol without a value.
   std::optional<std::int64_t> peak_bytes = {}, lower_bound_bytes = {};
   std::int64_t constant_bytes = 0;
+  std::int64_t prepared_bytes = 0;  // of these: computed when the program is loaded
   friend bool operator==(const ScheduleStatistics&, const ScheduleStatistics&) = default;
 };
 

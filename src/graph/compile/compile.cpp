@@ -111,14 +111,17 @@ void add_parts(XXH3_state_t& state, std::span<const UploadPart> parts) {
   }
 }
 
-/// By places and bytes; what is between the parts does not matter. What is prepared depends on the setup and the
-/// target's rounding.
+/// By places and bytes; what is between the parts does not matter. What is prepared depends on the setup, its kernels
+/// and the target's rounding.
 ContentId identify(const ProgramVariant& variant, std::size_t size_bytes) {
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
   add_parts(state, parts_of_constants(variant.lowered->schedule));
   if (const LoweredGraph* setup = variant.lowered->setup.get()) {
     add_parts(state, parts_of_constants(setup->schedule));
+    for (const PlannedKernel& kernel : setup->schedule.kernels) {
+      XXH3_128bits_update(&state, kernel.key_text.data(), kernel.key_text.size());
+    }
     const std::string text =
         variant.target.to_text() + to_text(setup->dispatch.graph, {.large = LargeConstants::kShortened});
     XXH3_128bits_update(&state, text.data(), text.size());

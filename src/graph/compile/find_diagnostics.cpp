@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "millrace/graph/text.h"
 
 namespace millrace {
@@ -51,8 +53,10 @@ std::vector<IndexCheck> checks_of(const LoweredGraph& lowered, const Region& reg
   return checks;
 }
 
-/// By the numbers of the commands. These are the steps, in order, with barriers between them.
-void find_index_checks(const LoweredGraph& lowered, std::vector<std::vector<IndexCheck>>& of_command) {
+/// By the numbers of the commands. These are the steps, in order, with barriers between them. `where` is the loop or
+/// the branch that it is in.
+void find_index_checks(const LoweredGraph& lowered, const std::string& where,
+                       std::vector<std::vector<IndexCheck>>& of_command) {
   std::uint32_t timepoint = 0;
   for (const Step& step : lowered.schedule.steps) {
     if (step.timepoint != timepoint) of_command.emplace_back();
@@ -60,10 +64,12 @@ void find_index_checks(const LoweredGraph& lowered, std::vector<std::vector<Inde
     of_command.emplace_back();
     if (step.control != nullptr) {
       for (const std::shared_ptr<LoweredGraph>& body : lowered.bodies.at(*step.region)) {
-        find_index_checks(*body, of_command);
+        const NodeId control = lowered.dispatch.regions[*step.region].nodes[0];
+        find_index_checks(*body, fmt::format("{}{}: ", where, node_text(lowered.dispatch.graph, control)), of_command);
       }
     } else if (step.region) {
       of_command.back() = checks_of(lowered, lowered.dispatch.regions[*step.region]);
+      for (IndexCheck& check : of_command.back()) check.node = where + check.node;
     }
   }
 }
@@ -88,7 +94,7 @@ std::vector<NamedBytes> find_largest(const Schedule& schedule, Lifetime lifetime
 
 RunDiagnostics find_diagnostics(const LoweredGraph& lowered) {
   std::vector<std::vector<IndexCheck>> index_checks;
-  find_index_checks(lowered, index_checks);
+  find_index_checks(lowered, "", index_checks);
   return {std::move(index_checks), find_largest(lowered.schedule, Lifetime::kConstant),
           find_largest(lowered.schedule, Lifetime::kTransient), find_largest(lowered.schedule, Lifetime::kVariable)};
 }

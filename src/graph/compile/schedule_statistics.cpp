@@ -79,6 +79,9 @@ ScheduleStatistics measure_schedule(const Schedule& schedule, const SymbolValues
     found.num_barriers += before != nullptr && before->timepoint != step.timepoint ? 1 : 0;
     before = &step;
   }
+  for (const Resource& resource : schedule.resources) {
+    if (resource.prepared) found.prepared_bytes += resource.size_bytes.constant();
+  }
   found.num_waits += count_waits(schedule);
   if (const auto sizes = transient_sizes(schedule, symbols)) {
     found.peak_bytes = find_peak(schedule, *sizes);
@@ -89,10 +92,10 @@ ScheduleStatistics measure_schedule(const Schedule& schedule, const SymbolValues
 
 std::string to_json(const ScheduleStatistics& statistics) {
   return fmt::format(R"({{"order": "{}", "num_dispatches": {}, "num_copies": {}, "num_waits": {}, "num_barriers": {}, )"
-                     R"("peak_bytes": {}, "lower_bound_bytes": {}, "constant_bytes": {}}})",
+                     R"("peak_bytes": {}, "lower_bound_bytes": {}, "constant_bytes": {}, "prepared_bytes": {}}})",
                      to_text(statistics.order), statistics.num_dispatches, statistics.num_copies, statistics.num_waits,
                      statistics.num_barriers, number_text(statistics.peak_bytes),
-                     number_text(statistics.lower_bound_bytes), statistics.constant_bytes);
+                     number_text(statistics.lower_bound_bytes), statistics.constant_bytes, statistics.prepared_bytes);
 }
 
 }  // namespace millrace

@@ -35,10 +35,10 @@ Tensor overlap_with(Tensor rows, Tensor i) {
 std::string problem_of(Tensor boxes, Tensor scores) {
   const Shape &among = boxes.shape(), &rated = scores.shape();
   const bool fits = among.rank() == 2 && among[1].is(4) && rated.rank() == 1 && rated[0] == among[0] &&
-                    boxes.dtype() == scores.dtype() && is_float(boxes.dtype()) && rated[0].lower_bound() >= 1;
+                    boxes.dtype() == scores.dtype() && is_float(boxes.dtype());
   if (fits) return "";
   return fmt::format(
-      "operands are {} and {}, expected boxes[n, 4] and scores[n] of one float dtype, with n at least 1; "
+      "operands are {} and {}, expected boxes[n, 4] and scores[n] of one float dtype; "
       "reshape or cast one",
       boxes.type().to_text(), scores.type().to_text());
 }
@@ -53,7 +53,11 @@ IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound,
   if (!problem.empty()) return {refuse(graph, "non_max_suppression", problem), {}};
   const DType dtype = boxes.dtype();
   // A box that cannot be chosen, or not any more, has the lowest score; so has a NaN.
-  const Tensor rows = rows_of(widen(boxes, dtype)), rated = widen(scores, dtype);
+  Tensor rows = rows_of(widen(boxes, dtype)), rated = widen(scores, dtype);
+  if (rated.shape()[0].lower_bound() < 1) {  // there is a best score even of none: that of one more box
+    rows = pad(rows, {0, 0}, {0, 1});
+    rated = pad(rated, {0}, {1}, kLowest);
+  }
   const auto lowest = [&] { return graph.fill(rated.dtype(), rated.shape(), kLowest); };
   const auto best_of = [](Tensor left) { return std::pair(argmax(left, 0), reduce_max(left, {0})); };
   const Tensor start = select(greater(rated, least_score), rated, lowest());

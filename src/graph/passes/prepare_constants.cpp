@@ -10,6 +10,7 @@
 
 #include "base/guard_allocations.h"
 #include "graph/dispatch/views.h"
+#include "graph/passes/rewriter.h"
 #include "jit/map/code_estimate.h"
 #include "millrace/graph/passes.h"
 #include "millrace/ops/op_def.h"
@@ -51,6 +52,8 @@ bool are_indices_known(const Graph& graph, const Node& node, const GatherAttrs& 
   return true;
 }
 
+bool is_static(const TensorType& type) { return type.shape.is_static(); }
+
 class ConstantTaker {
  public:
   ConstantTaker(Graph& graph, std::uint64_t most_bytes) : graph_(graph), left_bytes_(most_bytes) {
@@ -67,16 +70,12 @@ class ConstantTaker {
     choose();
     if (chosen_.empty()) return std::nullopt;
     Graph setup = make_setup();
-    for (std::uint32_t k = 0; k < chosen_.size(); ++k) {
-      Node& node = graph_.nodes[chosen_[k]];
-      node.what = ConstantNode{{}, k};
-      node.operands.clear();
-    }
+    replace_chosen();
     return setup;
   }
 
  private:
-  /// What is known of a node's one result.
+  /// What is known of a node's results.
   struct Kind {
     bool is_constant = false;
     bool is_work = false;         // to compute it takes more than to read it
@@ -90,8 +89,7 @@ class ConstantTaker {
       return {true, false, true, bytes > size_bytes(node.results[0].dtype) ? static_cast<std::int64_t>(bytes) : 0};
     }
     const bool may_be = (as_op(node) != nullptr || std::holds_alternative<KernelNode>(node.what)) &&
-                        node.results.size() == 1 && node.results[0].shape.is_static() &&
-                        (!node.operands.empty() || is_iota(node));
+                        std::ranges::all_of(node.results, is_static) && (!node.operands.empty() || is_iota(node));
     if (!may_be) return {};
     Kind kind{true, false, true, 0};
     for (const Value& operand : node.operands) {
@@ -122,14 +120,13 @@ class ConstantTaker {
     if (!kind.is_work || is_source(node)) return;
     const OpNode* reads = reader != nullptr ? as_op(*reader) : nullptr;
     const bool joins = reads != nullptr && (has_trait(reads->op, kElementwise) || has_trait(reads->op, kTakesTerm));
-    if (joins && kind.is_cheap && size_bytes(node.results[0]).constant() > kind.read_bytes) return;
-    wanted_.insert(value.node);
+    if (joins && kind.is_cheap && size_bytes(graph_.type(value)).constant() > kind.read_bytes) return;
+    wanted_.insert(value);
   }
 
   void choose() {
-    for (const NodeId id : wanted_) {
-      const SizeExpr bytes = size_bytes(graph_.nodes[id].results[0]);
-      const auto needed = static_cast<std::uint64_t>(bytes.constant());
+    for (const Value& id : wanted_) {
+      const auto needed = static_cast<std::uint64_t>(size_bytes(graph_.type(id)).constant());
       if (needed > left_bytes_) continue;
       left_bytes_ -= needed;
       chosen_.push_back(id);
@@ -138,7 +135,7 @@ class ConstantTaker {
 
   Graph make_setup() const {
     std::vector<bool> is_needed(graph_.nodes.size());
-    for (const NodeId id : chosen_) is_needed[index_of(id)] = true;
+    for (const Value& value : chosen_) is_needed[index_of(value.node)] = true;
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       if (!is_needed[i]) continue;
       for (const Value& operand : graph_.nodes[NodeId(i)].operands) is_needed[index_of(operand.node)] = true;
@@ -154,23 +151,113 @@ class ConstantTaker {
       moved[NodeId{i}] = setup.nodes.push_back(std::move(node));
     }
     for (std::size_t k = 0; k < chosen_.size(); ++k) {
-      setup.outputs.push_back({fmt::format("prepared{}", k), {moved[chosen_[k]], 0}});
+      setup.outputs.push_back({fmt::format("prepared{}", k), {moved[chosen_[k].node], chosen_[k].result}});
     }
     return setup;
+  }
+
+  /// Constants without bytes stand for the chosen values. What nobody reads any more is left behind.
+  void replace_chosen() {
+    GraphRewriter rewriter(graph_);
+    std::map<Value, std::uint32_t> numbers;
+    for (std::uint32_t k = 0; k < chosen_.size(); ++k) numbers.emplace(chosen_[k], k);
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      const NodeId id{i};
+      const std::vector<TensorType>& results = graph_.nodes[id].results;
+      rewriter.copy(id);
+      for (std::uint32_t r = 0; r < results.size(); ++r) {
+        const auto number = numbers.find({id, r});
+        if (number == numbers.end()) continue;
+        rewriter.replace_result(id, r, {rewriter.append({ConstantNode{{}, number->second}, {}, {results[r]}}), 0});
+      }
+    }
+    graph_ = rewriter.finish();
   }
 
   Graph& graph_;
   std::uint64_t left_bytes_;
   IdVector<NodeId, Kind> kinds_;
-  std::set<NodeId> wanted_;
-  std::vector<NodeId> chosen_;
+  std::set<Value> wanted_;
+  std::vector<Value> chosen_;
 };
+
+/// Lets an outer graph compute what a body's constants give: it becomes an operand of the loop or the condition.
+class BodyHoister {
+ public:
+  BodyHoister(Graph& graph, std::uint64_t most_bytes) : graph_(graph), rewriter_(graph), most_bytes_(most_bytes) {}
+
+  Status run() {
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      Node node = rewriter_.mapped(NodeId{i});
+      const std::vector<std::shared_ptr<const Graph>*> bodies = bodies_of(node);
+      for (std::shared_ptr<const Graph>* body : bodies) {
+        auto rewritten = std::make_shared<Graph>(**body);
+        MILLRACE_TRY_ASSIGN(std::optional<Graph> setup, take_prepared(*rewritten, most_bytes_));
+        if (!setup) continue;
+        *body = rewritten;
+        add_operands(*setup, *rewritten, node, bodies);
+      }
+      rewriter_.keep(NodeId{i}, rewriter_.append(std::move(node)));
+    }
+    graph_ = rewriter_.finish();
+    return {};
+  }
+
+ private:
+  void add_operands(const Graph& setup, Graph& body, Node& node,
+                    const std::vector<std::shared_ptr<const Graph>*>& bodies) {
+    IdVector<NodeId, NodeId> moved;
+    for (const Node& each : setup.nodes) {
+      Node copy = each;
+      for (Value& operand : copy.operands) operand.node = moved[operand.node];
+      moved.push_back(rewriter_.append(std::move(copy)));
+    }
+    std::vector<NodeId> inputs(setup.outputs.size());
+    for (std::uint32_t i = 0; i < body.nodes.size(); ++i) {
+      auto* const constant = std::get_if<ConstantNode>(&body.nodes[NodeId{i}].what);
+      if (constant == nullptr || !constant->prepared) continue;
+      inputs[*constant->prepared] = NodeId{i};
+    }
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      Node& input = body.nodes[inputs[k]];
+      input.what = InputNode{unused_name(body)};
+      input.names.clear();
+      body.inputs.push_back(inputs[k]);
+      node.operands.push_back({moved[setup.outputs[k].value.node], setup.outputs[k].value.result});
+      for (std::shared_ptr<const Graph>* other : bodies) {  // both branches have the same inputs
+        if (other->get() == &body) continue;
+        auto extended = std::make_shared<Graph>(**other);
+        extended->inputs.push_back(extended->nodes.push_back({InputNode{unused_name(*extended)}, {}, input.results}));
+        *other = std::move(extended);
+      }
+    }
+  }
+
+  static std::string unused_name(const Graph& graph) {
+    std::set<std::string_view> names;
+    for (const Node& node : graph.nodes) {
+      names.insert(node.names.begin(), node.names.end());
+      if (const std::string* name = source_name(node)) names.insert(*name);
+    }
+    for (std::size_t i = 0;; ++i) {
+      std::string name = fmt::format("constant{}", i);
+      if (!names.contains(name)) return name;
+    }
+  }
+
+  Graph& graph_;
+  GraphRewriter rewriter_;
+  std::uint64_t most_bytes_;
+};
+
+bool has_bodies(const Node& node) { return !bodies_of(node).empty(); }
 
 }  // namespace
 
 Result<std::optional<Graph>> take_prepared(Graph& graph, std::uint64_t most_bytes) try {
   const InsideGuard inside;
   if (most_bytes == 0) return std::optional<Graph>();
+  if (std::ranges::any_of(std::as_const(graph).nodes, has_bodies)) MILLRACE_TRY(BodyHoister(graph, most_bytes).run());
   std::optional<Graph> setup = ConstantTaker(graph, most_bytes).run();
   if (setup) MILLRACE_TRY(eliminate_dead_nodes(graph));
   return setup;

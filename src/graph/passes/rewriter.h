@@ -37,6 +37,8 @@ class GraphRewriter {
     hand_names(id, as);
   }
   void copy(NodeId id) { keep(id, append(mapped(id))); }
+  /// Lets the value stand for one result of old node `id`, which has been kept.
+  void replace_result(NodeId id, std::uint32_t result, Value value) { values_[id][result] = value; }
   /// Lets the value stand for old node `id`, which has one result.
   void replace(NodeId id, Value value) {
     values_[id] = {value};

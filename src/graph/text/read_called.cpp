@@ -24,7 +24,7 @@ Result<Called> read_called(TextReader& text) {
     remedy = fmt::format("to convert, write cast(...) {{dtype = {}}}", to_text(*dtype));
   }
   text.move_to(begin);
-  return text.unexpected("expected an op, 'constant', 'variable' or 'kernel'; " + remedy);
+  return text.unexpected("expected an op, 'constant', 'variable', 'kernel', 'while' or 'if'; " + remedy);
 }
 
 Result<KernelNode> read_kernel(TextReader& text, const std::vector<CustomKernel>& kernels) {
