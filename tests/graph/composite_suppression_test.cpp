@@ -53,14 +53,15 @@ float overlap(const float* a, const float* b) {
   return shared / ((ax1 - ax0) * (ay1 - ay0) + (bx1 - bx0) * (by1 - by0) - shared);
 }
 
-/// Sorts stably by score, then keeps each box that no kept one overlaps too much.
+/// Sorts by score, the first of equals first, then keeps each box that no kept one overlaps too much.
 std::vector<std::int64_t> greedy(const Scene& given, std::size_t bound, float most_overlap, float least_score) {
   std::vector<std::int64_t> order, kept;
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given.scores[i] > least_score) order.push_back(static_cast<std::int64_t>(i));
   }
-  std::ranges::stable_sort(order, std::greater(),
-                           [&](std::int64_t i) { return given.scores[static_cast<std::size_t>(i)]; });
+  const auto score = [&](std::int64_t i) { return given.scores[static_cast<std::size_t>(i)]; };
+  std::ranges::sort(order,
+                    [&](std::int64_t i, std::int64_t k) { return score(i) != score(k) ? score(i) > score(k) : i < k; });
   const auto box = [&](std::int64_t i) { return given.boxes.data() + 4 * i; };
   for (const std::int64_t i : order) {
     const auto hides = [&](std::int64_t other) { return overlap(box(other), box(i)) > most_overlap; };

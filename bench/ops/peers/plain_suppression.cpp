@@ -2,7 +2,6 @@
 #include "bench/ops/peers/plain_suppression.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -12,7 +11,8 @@ std::int64_t plain_suppression(const float* boxes, const float* scores, std::int
                                float most_overlap, std::int64_t* indices) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(), [&](std::int64_t i) { return scores[i]; });
+  std::ranges::sort(
+      order, [&](std::int64_t i, std::int64_t k) { return scores[i] != scores[k] ? scores[i] > scores[k] : i < k; });
   const auto area = [&](const float* box) { return (box[2] - box[0]) * (box[3] - box[1]); };
   std::vector<char> is_hidden(static_cast<std::size_t>(n));
   std::int64_t count = 0;

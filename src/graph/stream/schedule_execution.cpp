@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns kernel sequences into steps and resources. Nothing here knows what a kernel computes.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -10,6 +9,7 @@
 
 #include "base/guard_allocations.h"
 #include "base/size_expr/lost_value.h"
+#include "graph/stream/body_places.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/schedule.h"
 #include "millrace/graph/text.h"
@@ -41,18 +41,6 @@ using KernelKey = std::pair<std::string_view, std::string_view>;  // generator a
 
 struct HashKernelKey {
   std::size_t operator()(const KernelKey& key) const { return std::hash<std::string_view>{}(key.second); }
-};
-
-/// Numbers the slots of a body's slab: 0 has all transients of constant size.
-class BodySlots {
- public:
-  std::size_t number(const Resource& transient) {
-    if (transient.size_bytes.is_constant()) return 0;
-    return numbers_.try_emplace(transient.offset_bytes, numbers_.size() + 1).first->second;
-  }
-
- private:
-  std::map<SizeExpr, std::size_t, decltype(&form_less)> numbers_{&form_less};
 };
 
 class Scheduler {
@@ -280,39 +268,13 @@ class Scheduler {
       uses.slots.push_back(
           add_use(step, {schedule_.resources.push_back({std::move(name), Lifetime::kTransient, bytes})}, true));
     }
-    for (const auto& body : bodies) control.bodies.push_back(place_body(step, body, uses));
+    for (const auto& body : bodies) {
+      StepBody placed{.schedule = body, .places = place_body(*body, uses, step, constants_), .kernels = {}};
+      for (const PlannedKernel& kernel : body->kernels) placed.kernels.push_back(kernel_index(kernel));
+      control.bodies.push_back(std::move(placed));
+    }
     step.control = std::make_shared<const StepControl>(std::move(control));
     schedule_.steps.push_back(std::move(step));
-  }
-
-  /// What a loop or a condition uses, by numbers in Step::uses.
-  struct ControlUses {
-    std::uint32_t condition = 0;
-    std::optional<std::uint32_t> next_condition = {};  // of a loop
-    std::vector<std::uint32_t> results, inputs, slots;
-  };
-
-  /// The slabs of bodies, of which one runs at a time: first what holds the transients of constant size, then the slots
-  /// of the others, each of which is memory of its own, so that no two need a proof that they are apart.
-  static std::vector<SizeExpr> slot_bytes(const std::vector<std::shared_ptr<const Schedule>>& bodies) {
-    std::vector<SizeExpr> bytes;
-    for (const auto& body : bodies) {
-      BodySlots slots;
-      for (const Resource& resource : body->resources) {
-        if (resource.lifetime != Lifetime::kTransient) continue;
-        const std::size_t slot = slots.number(resource);
-        if (bytes.size() <= slot) bytes.resize(slot + 1, 0);
-        bytes[slot] =
-            max(bytes[slot], slot == 0 ? resource.offset_bytes + resource.reserved_bytes : resource.reserved_bytes);
-      }
-    }
-    return bytes;
-  }
-
-  static std::uint32_t add_use(Step& step, ResourceUse use, bool is_written) {
-    use.is_written = is_written;
-    step.uses.push_back(std::move(use));
-    return static_cast<std::uint32_t>(step.uses.size() - 1);
   }
 
   /// Copies what a loop's states and condition begin with, where they are not in place. Returns the condition's memory.
@@ -334,28 +296,6 @@ class Scheduler {
       add_move(use_of(operand), std::move(to), name, copy.reason, size_bytes(graph_.type(operand)));
     }
     return condition;
-  }
-
-  StepBody place_body(Step& step, const std::shared_ptr<const Schedule>& body, const ControlUses& uses) {
-    StepBody placed{.schedule = body, .places = {}, .kernels = {}};
-    std::size_t num_states = 0;
-    BodySlots slots;
-    for (const Resource& resource : body->resources) {
-      BodyPlace place;
-      if (resource.lifetime == Lifetime::kTransient) {
-        const std::size_t slot = slots.number(resource);
-        place = {uses.slots[slot], slot == 0 ? resource.offset_bytes : SizeExpr(0)};
-      }
-      if (resource.lifetime == Lifetime::kVariable) place = {uses.results[num_states++]};
-      if (resource.lifetime == Lifetime::kConstant) {
-        place = {add_use(step, {constants_.at({resource.constant.data(), resource.constant.size()})}, false)};
-      }
-      if (resource.input) place = {uses.inputs[*resource.input]};
-      if (resource.output) place = {uses.next_condition ? *uses.next_condition : uses.results[*resource.output]};
-      placed.places.push_back(std::move(place));
-    }
-    for (const PlannedKernel& kernel : body->kernels) placed.kernels.push_back(kernel_index(kernel));
-    return placed;
   }
 
   void add_copy(std::size_t output) {
@@ -433,7 +373,7 @@ class Scheduler {
   std::vector<ResourceId> output_resources_;
   std::unordered_map<KernelKey, KernelIndex, HashKernelKey> kernels_;  // by texts of the sequences
   const ScheduledBodies& bodies_;
-  std::map<std::pair<const std::byte*, std::size_t>, ResourceId> constants_;  // by their bytes' place
+  ConstantPlaces constants_;
 };
 
 }  // namespace
