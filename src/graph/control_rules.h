@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// As many results as a node has, by the bits of used_results().
+/// The most results of a loop or a condition: used_results() has a bit for each.
 inline constexpr std::size_t kMaxControlResults = 32;
 
 /// Bodies in one another, at most: all that looks at a graph looks into them.

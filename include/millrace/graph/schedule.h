@@ -115,7 +115,7 @@ struct Schedule {
   SizeExpr slab_bytes = 0;                                // by pack_transients
   std::int64_t constant_bytes = 0, variable_bytes = 0;    // likewise
   ScheduleOrder order = ScheduleOrder::kMostConcurrency;  // by arrange_steps
-  /// Of a loop or a condition: the step around it places the variables, which may have any size, and gives the slab.
+  /// Whether it is a body's: then the step around it places the variables, which may have any size, and gives the slab.
   bool is_body = false;
 
   /// Whether a run binds the size of a transient. Each transient then is a binding of its own, which the run places
