@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the pool's threads cost, and what they bring: hand-overs to threads that poll and that sleep, tiny dispatches
-// beside the inline device, and large kernels on one thread and on two. Bars: a hot dispatch at most 1.5 us, one that
-// wakes its thread 6 us, work of 1,000 elements at most 1.05 x inline. Take the medians of several repetitions, and a
-// machine on which nothing else runs: where more threads want to run than there are CPUs, a hand-over waits for one.
+// beside the inline device, and large kernels, and several beside each other, on one thread and on two. Bars: a hot
+// dispatch at most 1.5 us, one that wakes its thread 6 us, work of 1,000 elements at most 1.05 x inline. Take the
+// medians of several repetitions, and a machine on which nothing else runs: where more threads want to run than there
+// are CPUs, a hand-over waits for one.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -100,6 +101,8 @@ constexpr auto soften = [](Tensor x) { return softmax(x); };
 constexpr auto sort_rows_of = [](Tensor x) { return sort(x, 1).values; };
 constexpr auto square = [](Tensor x) { return matmul(x, x); };
 constexpr auto first_50 = [](Tensor x) { return topk(x, 50).values; };
+/// Three kernels that may run beside each other, and one that joins them.
+constexpr auto branch_out = [](Tensor x) { return sort(x, 1).values + softmax(x) + cumulative_sum(x); };
 constexpr auto sum_up = [](Tensor x) { return reduce_sum(x, {1}); };
 template <auto body>
 Graph build(std::int64_t rows, std::int64_t n) {
@@ -127,6 +130,9 @@ MILLRACE_POOL_BENCH(softmax_8x125, soften, 8, 125);
 MILLRACE_POOL_BENCH(sort_8x125, sort_rows_of, 8, 125);
 MILLRACE_POOL_BENCH(matmul_32, square, 32, 32);
 MILLRACE_POOL_BENCH(sum_8x125, sum_up, 8, 125);
+MILLRACE_POOL_BENCH(branches_1x500, branch_out, 1, 500);
+MILLRACE_POOL_BENCH(branches_1x4000, branch_out, 1, 4000);
+MILLRACE_POOL_BENCH(branches_64x512, branch_out, 64, 512);
 MILLRACE_POOL_BENCH(softmax_64x512, soften, 64, 512);
 MILLRACE_POOL_BENCH(matmul_128, square, 128, 128);
 MILLRACE_POOL_BENCH(add_4M, add_one, 4096, 1024);
