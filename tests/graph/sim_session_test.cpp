@@ -151,5 +151,29 @@ TEST_CASE("a device that is not known, or a GPU, is named with those that are") 
         "device 'sim': target is amdgpu:gfx942, expected a simulated GPU; say sim:gfx90a");
 }
 
+TEST_CASE("a scatter without updates copies its operand, in no more instructions than that takes") {
+  const auto device =
+      create_sim_device(TargetSpec::parse("sim:gfx1100").value(), {.max_lane_instructions = 20'000}).value();
+  for (const bool is_symbolic : {false, true}) {
+    CAPTURE(is_symbolic);
+    GraphBuilder builder("nothing");
+    const Tensor x = builder.input("x", DType::kF32, {5});
+    const SizeExpr none = is_symbolic ? SizeExpr(Dim("n").at_most(100)) : SizeExpr(0);
+    const Tensor i = builder.input("i", DType::kI64, {4096, 4096, none});
+    const Tensor u = builder.input("u", DType::kF32, {4096, 4096, none});
+    builder.output("y", scatter(x, i, u, 0));
+    CompileOptions options = on("");
+    options.on_device = device;
+    Session session = Session::create(compile(builder.finish().value(), options).value()).value();
+    const std::array<float, 5> in{3, 1, 4, 1, 5};
+    std::array<float, 5> out{};
+    const std::vector<std::int64_t> indices;
+    const std::vector<float> updates;
+    const Extents extents{4096, 4096, 0};
+    CHECK(session.run({bind(in), bind(indices, extents), bind(updates, extents)}, {bind(out)}).message() == "");
+    CHECK(out == in);
+  }
+}
+
 }  // namespace
 }  // namespace millrace
