@@ -33,8 +33,8 @@ std::vector<Boxes> make_boxes(std::int64_t n) {
 void ours(benchmark::State& state, const std::vector<Boxes>& inputs, std::int64_t bound) {
   const auto n = static_cast<std::int64_t>(inputs[0].scores.size());
   GraphBuilder graph("suppression");
-  const IndicesAndCount kept =
-      non_max_suppression(graph.input("boxes", DType::kF32, {n, 4}), graph.input("scores", DType::kF32, {n}), bound);
+  const Tensor boxes = graph.input("boxes", DType::kF32, {n, 4}), scores = graph.input("scores", DType::kF32, {n});
+  const IndicesAndCount kept = non_max_suppression(boxes, scores, bound);
   graph.output("indices", kept.indices);
   graph.output("count", kept.count);
   Session session = Session::create(compile(graph.finish().value()).value()).value();
