@@ -59,7 +59,10 @@ Result<std::shared_ptr<CpuRecording>> CpuRecording::create(const CommandList& li
 }
 
 Status CpuRecording::run_stage(Stage stage, Replay& replay) const {
-  if (replay.run.plan == nullptr || InsideShare::is_any()) return InlineRecording::run_stage(stage, replay);
+  const bool is_one_group = stage.end - stage.first == 1 && num_groups(stage.first, replay.submission) <= 1;
+  if (replay.run.plan == nullptr || is_one_group || InsideShare::is_any()) {
+    return InlineRecording::run_stage(stage, replay);
+  }
   replay.step = stage.first;
   if (replay.submission.stop.stop_requested()) return stopped_before(stage.first);
   StagePlan& plan = *replay.run.plan;
