@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_rows.h"
 #include "base/byte_span.h"
 #include "base/interval_set.h"
 #include "millrace/base/byte_range.h"
@@ -15,23 +16,25 @@
 namespace millrace {
 
 /// A set of bytes, made of ranges whose places may be expressions. It may take bytes for its own that are not, never
-/// the other way round. Each operation is O(log ranges) for constant ranges, and linear in the symbolic ones that have
-/// gaps between them.
+/// the other way round. Each operation is O(log ranges) for constant ranges, and linear in the symbolic ones and the
+/// rows that have gaps between them.
 class ByteSet {
  public:
   bool may_overlap(const ByteRange& range) const {
-    const auto& [offset, length] = range;
+    const SizeExpr &offset = range.offset_bytes, &length = range.length_bytes;
     if (length.upper_bound() <= 0) return false;
     if (has_unbounded_ || leaves_int64(offset, length)) return true;
     const std::optional<std::int64_t> end = constant_end(offset, length);
     if (end && constants_.overlaps(offset.constant(), *end)) return true;
     const ByteSpan span{offset, offset + length};
     if (!end && !constants_.empty() && span.may_meet({least_, greatest_})) return true;
+    if (std::ranges::any_of(rows_, [&](const ByteRange& other) { return may_meet(range, other); })) return true;
     return std::ranges::any_of(symbolic_, [&](const ByteSpan& other) { return span.may_meet(other); });
   }
 
   void add(const ByteRange& range) {
-    const auto& [offset, length] = range;
+    if (range.has_rows()) return add_rows(range);
+    const SizeExpr &offset = range.offset_bytes, &length = range.length_bytes;
     if (length.upper_bound() <= 0) return;
     if (leaves_int64(offset, length)) {
       has_unbounded_ = true;
@@ -76,10 +79,17 @@ class ByteSet {
     symbolic_.push_back(std::move(span));
   }
 
+  void add_rows(const ByteRange& range) {
+    const ByteRange joined = take_joined(range, rows_, [](const ByteRange& other) { return other; });
+    if (!joined.has_rows()) return add(joined);
+    if (std::ranges::find(rows_, joined) == rows_.end()) rows_.push_back(joined);
+  }
+
   IntervalSet constants_;
   std::int64_t least_ = std::numeric_limits<std::int64_t>::max();  // of `constants_`
   std::int64_t greatest_ = std::numeric_limits<std::int64_t>::min();
   std::vector<ByteSpan> symbolic_;
+  std::vector<ByteRange> rows_;
   bool has_unbounded_ = false;
 };
 

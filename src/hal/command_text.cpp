@@ -138,6 +138,12 @@ std::string SizeText::interval(const BufferRange& range) const {
   return fmt::format("[{}, {})", (*this)(range.offset_bytes), end);
 }
 
+std::string SizeText::interval(const TouchedRange& touched) const {
+  std::string text = interval(touched.range);
+  if (!touched.rows) return text;
+  return text + fmt::format(" by {} of {}", (*this)(touched.rows->row_bytes), (*this)(touched.rows->pitch_bytes));
+}
+
 std::string to_text(const CommandList& list, const Command& command, const SizeText& size) {
   return std::visit(CommandText{list, size}, command);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ops/infer.h"
+#include "ops/pad.h"
 #include "ops/request.h"
 
 namespace millrace {
@@ -91,6 +92,35 @@ Result<std::vector<KernelRequest>> build_concat(const OpInstance& node) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> padded_axis(const PadAttrs& attrs) {
+  std::optional<std::size_t> axis;
+  for (std::size_t d = 0; d < attrs.low.size(); ++d) {
+    if (attrs.low[d].is(0) && attrs.high[d].is(0)) continue;
+    if (axis) return {};
+    axis = d;
+  }
+  return axis;
+}
+
+Result<std::vector<KernelRequest>> build_pad_borders(const OpInstance& node) {
+  const auto& attrs = std::get<PadAttrs>(node.attributes);
+  const TensorType& type = node.results[0];
+  const std::size_t axis = *padded_axis(attrs);
+  std::vector<KernelRequest> requests;
+  for (const bool is_low : {true, false}) {
+    TensorType border = type;
+    border.shape[axis] = is_low ? attrs.low[axis] : attrs.high[axis];
+    if (border.shape[axis].is(0)) continue;
+    LoopKernelBuilder nest("pad");
+    std::vector<AffineIndex> indices = nest.parallel_dims(border.shape);
+    if (!is_low) indices[axis] = indices[axis] + (type.shape[axis] - border.shape[axis]);
+    nest.store("y0", type, std::move(indices), nest.epilogue().constant_scalar(pad_value(type.dtype, attrs.value)));
+    MILLRACE_TRY_ASSIGN(LoopKernel kernel, nest.finish());
+    requests.emplace_back(std::move(kernel));
+  }
+  return requests;
+}
 
 OpDef define_pad() { return {infer_pad, nullptr, nullptr, build_pad}; }
 OpDef define_concat() { return {infer_concat, nullptr, nullptr, build_concat}; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include "millrace/graph/lowered_graph.h"
 #include "millrace/jit/kernel_compiler.h"
@@ -100,6 +101,81 @@ TEST_CASE("a part that others read, parts of parts, and a part that is made from
   check_values(built);
 }
 
+/// Three products, and others that store rows in any layout, of which each has other columns.
+Graph columns_of_all_kinds(const SizeExpr& rows) {
+  GraphBuilder graph("columns");
+  const Tensor x = graph.input("x", DType::kF32, {rows, 24}), w = graph.input("w", DType::kF32, {24, 24});
+  std::vector<Tensor> parts = {softmax(x), transpose(transpose(x, {1, 0}) * 2.0, {1, 0}), reduce_max(x, {1}, true),
+                               cast(argmax(x, 1, true), DType::kF32)};
+  for (int i = 0; i < 3; ++i) parts.push_back(relu(matmul(x * double(i + 1), w)));
+  graph.output("y", concat(parts, 1));
+  return graph.finish().value();
+}
+
+TEST_CASE("columns of a result are written by their producers, at one timepoint") {
+  for (const SizeExpr& rows : {SizeExpr(1), SizeExpr(5), SizeExpr(Dim("n").at_least(1))}) {
+    CAPTURE(rows.to_text());
+    GraphBuilder graph("columns");
+    std::vector<Tensor> parts;
+    for (int i = 0; i < 16; ++i) {
+      const Tensor x = graph.input("x" + std::to_string(i), DType::kF32, {rows, i % 3 + 1, 4});
+      parts.push_back(i % 2 == 0 ? relu(x) : x * x + 1.0);
+    }
+    graph.output("y", concat(parts, 1));
+    const Graph built = graph.finish().value(), kinds = columns_of_all_kinds(rows);
+    for (const std::string_view target : {"cpu:baseline", "sim:gfx1100", "amdgpu:gfx90a"}) {
+      CAPTURE(target);
+      const LoweredGraph made = lowered(built, target);
+      CHECK(made.schedule.steps.size() == 16);
+      CHECK(last_timepoint(made.schedule) == 0);
+      CHECK(made.schedule.slab_bytes.is(0));
+      CHECK(copies_of(made).empty());
+      CHECK(verify(made.schedule).message() == "");
+      CHECK(copies_of(lowered(kinds, target)).empty());
+    }
+    for (const Graph* each : {&built, &kinds}) check_values(*each, {{{"n", 1}}, {{"n", 2}}, {{"n", 33}}});
+  }
+}
+
+TEST_CASE("stacked results, heads of an attention and channels of images are written by their producers") {
+  GraphBuilder graph("stacked");
+  const Dim n = Dim("n").at_least(1);
+  const Tensor x = graph.input("x", DType::kF32, {n, 6}), q = graph.input("q", DType::kF32, {n, 2, 8});
+  const Tensor image = graph.input("image", DType::kF32, {n, 3, 6, 6});
+  const Tensor filter = graph.input("filter", DType::kF32, {4, 3, 3, 3});
+  graph.output("stack_inside", stack(std::vector{exp(x), x * x}, 1));
+  graph.output("stack_last", stack(std::vector{tanh(x), x + 1.0}, 2));
+  const Tensor heads = reshape(q * 0.5, {n, 16});
+  graph.output("heads", concat(std::vector{heads, relu(x)}, 1));
+  graph.output("channels",
+               concat(std::vector{conv2d(image, filter), relu(slice(image, {0, 0, 1, 1}, {n, 3, 5, 5}))}, 1));
+  const Graph built = graph.finish().value();
+  CHECK(fmt::format("{}", fmt::join(copies_of(lowered(built)), "; ")) == "");
+  check_values(built, {{{"n", 1}}, {{"n", 3}}});
+}
+
+TEST_CASE("a padded value is written where its pad has it, and the pad fills the rest") {
+  const Dim n = Dim("n").at_least(1);
+  for (const SizeExpr& rows : {SizeExpr(3), SizeExpr(n)}) {
+    CAPTURE(rows.to_text());
+    GraphBuilder graph("padded");
+    const Tensor x = graph.input("x", DType::kF32, {rows, 5, 4}), h = graph.input("h", DType::kBF16, {rows, 5, 4});
+    graph.output("outer", pad(exp(x), {1, 0, 0}, {2, 0, 0}, -1.5));
+    graph.output("middle", pad(x * x, {0, 2, 0}, {0, 1, 0}));
+    graph.output("inner", pad(relu(h), {0, 0, 0}, {0, 0, 3}, 7));
+    graph.output("sum", pad(reduce_sum(x, {1}), {0, 2}, {0, 0}));
+    graph.output("scan", pad(cumulative_sum(x), {rows, 0, 0}, {0, 0, 0}));
+    const Graph built = graph.finish().value();
+    for (const std::string_view target : {"cpu:baseline", "sim:gfx1100"}) {
+      const LoweredGraph made = lowered(built, target);
+      CHECK(copies_of(made).empty());
+      CHECK(last_timepoint(made.schedule) == 0);
+      CHECK(verify(made.schedule).message() == "");
+    }
+    check_values(built, {{{"n", 1}}, {{"n", 4}}});
+  }
+}
+
 TEST_CASE("a copy that remains names its reason") {
   const Result<Graph> built = parse_graph(
       "graph copies(%x: f32[2x3]) {\n"
@@ -117,8 +193,56 @@ TEST_CASE("a copy that remains names its reason") {
   CHECK(copies_of(lowered(*built)) ==
         std::vector<std::string>{"%x is an input", "%k is a constant", "%a is in the memory of %y already",
                                  "%b is an output, too", "%a is in the memory of %y already",
-                                 "rows of %d are apart in the result", "%c is in the memory of %z already"});
+                                 "cumulative_sum stores %d with its rows side by side",
+                                 "%c is in the memory of %z already"});
   check_values(*built);
+}
+
+TEST_CASE("so does one whose rows would be apart, and of a pad") {
+  struct Row {
+    Tensor (*build)(Tensor x);  // of x: f32[4x6]
+    std::vector<std::string> reasons;
+  };
+  const std::vector<Row> rows = {
+      {[](Tensor x) {
+         const Tensor a = cumulative_sum(x);
+         return pad(concat({a, exp(x)}, 0), {0, 1}, {0, 0});
+       },
+       {"%3 is in the memory of its parts"}},
+      {[](Tensor x) {
+         const Tensor a = exp(x), y = concat({a, a}, 1);
+         return y;
+       },
+       {"%1 is read elsewhere, where its rows are side by side",
+        "%1 is read elsewhere, where its rows are side by side"}},
+      {[](Tensor x) {
+         const Tensor a = matmul(x, transpose(x, {1, 0}));
+         return concat({a, exp(a)}, 1);
+       },
+       {"%2 is read elsewhere, where its rows are side by side",
+        "rows of %3 are short for a product to store them apart"}},
+      {[](Tensor x) { return concat({matmul(x, transpose(x, {1, 0})), exp(x)}, 1); },
+       {"rows of %2 are short for a product to store them apart"}},
+      {[](Tensor x) { return concat({reshape(exp(x), {3, 8}), reshape(sqrt(x), {3, 8})}, 1); },
+       {"no dims of %2 are the rows of the result", "no dims of %4 are the rows of the result"}},
+      {[](Tensor x) { return pad(exp(x), {1, 0}, {0, 1}); }, {"%1 is padded along several axes"}},
+      {[](Tensor x) { return pad(x, {0, 0}, {0, 1}); }, {"%x is an input"}},
+      {[](Tensor x) {
+         const Tensor a = exp(slice(x, {0, 0}, {Dim("n").at_most(4), 6}));
+         return pad(a, {0, 1}, {0, 0});
+       },
+       {"%2 may have no rows; say so of its dims, if they have: at_least(1)"}},
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CAPTURE(i);
+    GraphBuilder graph("copies");
+    graph.output("y", rows[i].build(graph.input("x", DType::kF32, {4, 6})));
+    const Graph built = graph.finish().value();
+    CAPTURE(to_text(built));
+    CHECK(fmt::format("{}", fmt::join(copies_of(lowered(built)), "; ")) ==
+          fmt::format("{}", fmt::join(rows[i].reasons, "; ")));
+    check_values(built, {{{"n", 0}}, {{"n", 3}}});
+  }
 }
 
 }  // namespace

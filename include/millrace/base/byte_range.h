@@ -5,10 +5,16 @@
 
 namespace millrace {
 
-/// Bytes [offset, offset + length), whose place a run may decide.
+/// Bytes [offset, offset + length), whose place a run may decide; or, if there is a pitch, those of them that are in
+/// rows: from the offset on, the first `row_bytes` of every `pitch_bytes`. Such a range ends where its last row does.
 struct ByteRange {
   SizeExpr offset_bytes = 0;
   SizeExpr length_bytes = 0;
+  SizeExpr pitch_bytes = 0;
+  SizeExpr row_bytes = 0;
+
+  bool has_rows() const { return !pitch_bytes.is(0); }
+  SizeExpr end_bytes() const { return offset_bytes + length_bytes; }
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace millrace {
 
 enum class RegionId : std::uint32_t {};
 
-/// An operand that is copied to a result: one of a concat, because its producer cannot write it there, or a loop's
-/// condition or first state, because something else needs it.
+/// An operand that is copied to a result: one of a concat or pad, because its producer cannot write it there, or a
+/// loop's condition or first state, because something else needs it.
 struct CopiedOperand {
   std::uint32_t operand = 0;
   std::string reason;  // "%x is an input"
@@ -35,10 +36,16 @@ struct Region {
   std::vector<std::shared_ptr<const DispatchGraph>> bodies = {};  // of a loop or a condition, as its node has them
 };
 
-/// The place of a value in the storage of the concat that reads it: its elements are side by side there.
+/// The place of a value in the storage of the concat or pad that reads it. Its elements are side by side there, or in
+/// rows: then its outer dims go from row to row, and nobody but the concat or pad reads it.
 struct StoragePart {
-  Value whole;  // the concat's result
+  struct Rows {
+    std::size_t num_outer_dims = 0;
+    SizeExpr pitch_elements;  // from one row to the next
+  };
+  Value whole;  // the result of the concat or pad
   SizeExpr offset_elements;
+  std::optional<Rows> rows = {};
 };
 
 /// A value that an update needs in memory of its own, from which it is copied to the variable at the end.
@@ -64,6 +71,8 @@ struct DispatchGraph {
     for (auto it = aliases.find(value); it != aliases.end(); it = aliases.find(value)) value = it->second;
     return value;
   }
+  /// Where the value's elements are in its storage, or, if it is a part, from the first of them on.
+  Layout layout_of(Value value) const;
   /// Also follows what the value replaces, to the first value in the memory that it is in.
   Value memory_of(Value value) const {
     value = storage_of(value);
@@ -76,17 +85,18 @@ struct DispatchGraph {
 
 /// Cuts the graph into regions. Elementwise chains become one region; elementwise nodes and views move into the
 /// reduction or contraction that reads them, and elementwise nodes after it into its epilogue. Those before a sort or
-/// scan move into its load. Only views are recomputed. Operands of a concat along the outermost axis are stored where
-/// the result has them, unless they need memory of their own (CopiedOperand). A scatter changes its operand in place if
-/// nothing needs that later, and a variable's new value is stored in the variable when nothing needs the old value any
-/// more, unless something is in the way (Region::copy_reason, CopiedUpdate). A region has at most 128 nodes, and no
-/// more instructions than LLVM compiles in 100 ms (kMaxMapInstructions). Target-independent. O(nodes * operands),
-/// except that each join searches for cycles: quadratic at worst.
+/// scan move into its load. Only views are recomputed. Operands of concats, and of pads along one axis, are stored
+/// where the result has them, unless they need memory of their own (CopiedOperand). A scatter changes its operand in
+/// place if nothing needs that later, and a variable's new value is stored in the variable when nothing needs the old
+/// value any more, unless something is in the way (Region::copy_reason, CopiedUpdate). A region has at most 128 nodes,
+/// and no more instructions than LLVM compiles in 100 ms (kMaxMapInstructions). Target-independent. O(nodes *
+/// operands), except that each join searches for cycles: quadratic at worst.
 Result<DispatchGraph> form_dispatches(Graph);
 /// Checks these invariants. Fails with kInternal and one line per failure.
 /// * Every region stores at least one value.
 /// * Every region input is a graph input, a constant, a variable or stored by earlier regions, after following aliases.
 ///   A concat without a region is stored when all of its operands are, each as a part of it.
+/// * What is stored in rows of another value is no region's input.
 /// * No region reads a value after another region has replaced it in place.
 /// * Every region output is used, unless it is a loop's or a condition's, and is stored by one region only.
 /// * Bodies keep these invariants.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -44,6 +45,20 @@ struct BufferRange {
   friend bool operator==(const BufferRange&, const BufferRange&) = default;
 };
 
+/// Bytes of a range: all of them, or, from its begin, the first `row_bytes` of every `pitch_bytes`.
+struct TouchedRange {
+  struct Rows {
+    SizeIndex pitch_bytes{}, row_bytes{};
+    friend bool operator==(const Rows&, const Rows&) = default;
+  };
+  BufferRange range = {};
+  std::optional<Rows> rows = {};
+
+  TouchedRange() = default;
+  TouchedRange(const BufferRange& all) : range(all) {}
+  friend bool operator==(const TouchedRange&, const TouchedRange&) = default;
+};
+
 /// Fills the range with a repeated pattern of 1, 2, 4 or 8 bytes.
 struct FillCommand {
   BufferRange destination = {};
@@ -78,7 +93,7 @@ struct DispatchCommand {
   SizeIndex num_groups{};                 // 0 runs nothing; at most 2^32 - 1
   std::vector<BufferRange> buffers = {};  // what the kernel is given
   std::vector<SizeIndex> sizes = {};
-  std::vector<BufferRange> touched = {};  // what it touches of each buffer; empty: perhaps all
+  std::vector<TouchedRange> touched = {};  // what it touches of each buffer; empty: perhaps all
   friend bool operator==(const DispatchCommand&, const DispatchCommand&) = default;
 };
 

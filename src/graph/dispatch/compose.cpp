@@ -13,6 +13,7 @@
 #include "jit/ir/affine.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
+#include "ops/pad.h"
 
 namespace millrace {
 namespace {
@@ -25,7 +26,15 @@ BodyValue round_to(BodyBuilder& b, DType dtype, BodyValue value) {
   return value;
 }
 
-Result<std::vector<KernelRequest>> build_node(const Graph& graph, NodeId id, std::uint32_t used) {
+/// Whether the operand is stored in the pad's result by another region.
+bool is_pad_in_place(const DispatchGraph& dispatch, const Region& region, const Node& node) {
+  const auto* op = std::get_if<OpNode>(&node.what);
+  if (op == nullptr || op->op != Op::pad || region.nodes.size() != 1) return false;
+  const auto part = dispatch.parts.find(dispatch.storage_of(node.operands[0]));
+  return part != dispatch.parts.end() && part->second.whole == region.outputs[0];
+}
+
+Result<std::vector<KernelRequest>> build_node(const Graph& graph, NodeId id, std::uint32_t used, bool is_pad_in_place) {
   const Node& node = graph.nodes[id];
   std::vector<TensorType> operands;
   for (const Value& operand : node.operands) operands.push_back(graph.type(operand));
@@ -34,7 +43,8 @@ Result<std::vector<KernelRequest>> build_node(const Graph& graph, NodeId id, std
     return build_custom(kernel->kernel, {operands, node.results, kNoAttributes, used});
   }
   const auto& op = std::get<OpNode>(node.what);
-  return definition(op.op).build({operands, node.results, op.attributes, used});
+  const OpInstance instance{operands, node.results, op.attributes, used};
+  return is_pad_in_place ? build_pad_borders(instance) : definition(op.op).build(instance);
 }
 
 /// A value of the body under construction that is already computed at an index.
@@ -46,8 +56,11 @@ struct Computed {
 
 class Composer {
  public:
-  Composer(const Graph& graph, const Region& region)
-      : graph_(graph), region_(region), members_(region.nodes.begin(), region.nodes.end()) {}
+  Composer(const DispatchGraph& dispatch, const Region& region)
+      : dispatch_(dispatch),
+        graph_(dispatch.graph),
+        region_(region),
+        members_(region.nodes.begin(), region.nodes.end()) {}
 
   /// For regions of only elementwise nodes and views: a map over the points of the outputs.
   ComposedRequest compose_map() {
@@ -172,7 +185,7 @@ class Composer {
       epilogue.yield(pull(epilogue, output, point));
       const TensorType& type = graph_.type(output);
       const auto number = static_cast<std::uint32_t>(kernel_.results.size());
-      kernel_.results.push_back({fmt::format("y{}", number), type, Layout::row_major(type.shape)});
+      kernel_.results.push_back({fmt::format("y{}", number), type, dispatch_.layout_of(output)});
       kernel_.stores.push_back({number, point, std::nullopt, std::nullopt});
     }
     kernel_.name = region_.name;
@@ -180,6 +193,7 @@ class Composer {
     return {std::move(kernel_), operands_, region_.outputs};
   }
 
+  const DispatchGraph& dispatch_;
   const Graph& graph_;
   const Region& region_;
   std::set<NodeId> members_;
@@ -195,9 +209,10 @@ bool is_composed_elementwise(const Node& node) {
 }
 
 /// The request of a sort or scan that reads the region's elementwise nodes as its load.
-ComposedRequest with_load(const Graph& graph, const Region& region, NodeId root, KernelRequest request) {
+ComposedRequest with_load(const DispatchGraph& dispatch, const Region& region, NodeId root, KernelRequest request) {
   const auto add = [&](auto& descriptor) {
-    ComposedRequest load = Composer(graph, region).compose_load(graph.nodes[root].operands[0], descriptor.input);
+    const Value operand = dispatch.graph.nodes[root].operands[0];
+    ComposedRequest load = Composer(dispatch, region).compose_load(operand, descriptor.input);
     descriptor.load = std::get<LoopKernel>(std::move(load.request));
     descriptor.name = region.name;
     return std::move(load.operands);
@@ -236,7 +251,7 @@ std::vector<ComposedRequest> placed(const DispatchGraph& dispatch, const Region&
   return {std::move(composed)};
 }
 
-/// The requests of those operands of a concat that are copied; there is one request per operand.
+/// The requests of those operands of a concat or pad that are copied; there is one request per operand.
 std::vector<ComposedRequest> copies(const Graph& graph, const Region& region, NodeId root,
                                     std::vector<KernelRequest> requests) {
   std::vector<ComposedRequest> result;
@@ -244,6 +259,16 @@ std::vector<ComposedRequest> copies(const Graph& graph, const Region& region, No
     KernelRequest& request = requests[copy.operand];
     std::visit([&](auto& nest) { nest.name = region.name; }, request);
     result.push_back({std::move(request), {graph.nodes[root].operands[copy.operand]}, region.outputs});
+  }
+  return result;
+}
+
+/// The requests of a pad that store all but its operand.
+std::vector<ComposedRequest> borders(const Region& region, std::vector<KernelRequest> requests) {
+  std::vector<ComposedRequest> result;
+  for (KernelRequest& request : requests) {
+    std::get<LoopKernel>(request).name = region.name;
+    result.push_back({std::move(request), {}, region.outputs});
   }
   return result;
 }
@@ -260,18 +285,20 @@ Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatc
     is_view_alone = false;
     if (!is_composed_elementwise(node)) root = id;
   }
-  if (!root || is_view_alone) return placed(dispatch, region, Composer(graph, region).compose_map());
+  if (!root || is_view_alone) return placed(dispatch, region, Composer(dispatch, region).compose_map());
   std::uint32_t used = 0;
   for (const Value& output : region.outputs) used |= output.node == *root ? 1u << output.result : 0;
   if (used == 0) used = 1;  // only the epilogue reads it
-  MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_node(graph, *root, used));
+  const bool is_in_place = is_pad_in_place(dispatch, region, graph.nodes[*root]);
+  MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_node(graph, *root, used, is_in_place));
+  if (is_in_place) return borders(region, std::move(requests));
   const LoopKernel* loop = std::get_if<LoopKernel>(&requests[0]);
   if (region.nodes.size() > 1 && has_trait(std::get<OpNode>(graph.nodes[*root].what).op, kTakesLoad)) {
-    return std::vector<ComposedRequest>{with_load(graph, region, *root, std::move(requests[0]))};
+    return std::vector<ComposedRequest>{with_load(dispatch, region, *root, std::move(requests[0]))};
   }
   if (!region.copies.empty()) return copies(graph, region, *root, std::move(requests));
   if (!loop) return alone(dispatch, region, *root, std::move(requests[0]));
-  return placed(dispatch, region, Composer(graph, region).compose_root(*root, *loop));
+  return placed(dispatch, region, Composer(dispatch, region).compose_root(*root, *loop));
 }
 
 }  // namespace millrace

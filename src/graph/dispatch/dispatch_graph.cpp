@@ -14,7 +14,8 @@
 namespace millrace {
 namespace {
 
-/// The values in memory so far: what regions store, and concats of which all operands are stored as parts.
+/// The values in memory so far: what regions store, and concats without a region of which all operands are stored as
+/// parts.
 class StoredValues {
  public:
   explicit StoredValues(const DispatchGraph& dispatch) : dispatch_(dispatch) {
@@ -71,6 +72,19 @@ void check_update(const DispatchGraph& dispatch, const StoredValues& ready, cons
 
 }  // namespace
 
+Layout DispatchGraph::layout_of(Value value) const {
+  const Shape& shape = graph.type(value).shape;
+  Layout layout = Layout::row_major(shape);
+  const auto part = parts.find(value);
+  if (part == parts.end() || !part->second.rows) return layout;
+  SizeExpr stride = part->second.rows->pitch_elements;
+  for (std::size_t d = part->second.rows->num_outer_dims; d-- > 0;) {
+    layout.strides[d] = stride;
+    stride = stride * shape[d];
+  }
+  return layout;
+}
+
 Status verify(const DispatchGraph& dispatch) try {
   const InsideGuard inside;
   std::string problems;
@@ -85,6 +99,11 @@ Status verify(const DispatchGraph& dispatch) try {
       if (!status.ok()) problem(fmt::format("region {}: {}", region.name, status.message()));
     }
     for (const Value& input : region.inputs) {
+      const auto part = dispatch.parts.find(dispatch.storage_of(input));
+      if (part != dispatch.parts.end() && part->second.rows) {
+        problem(fmt::format("region {}: reads {}, which is in rows of {}", region.name,
+                            value_text(dispatch.graph, input), value_text(dispatch.graph, part->second.whole)));
+      }
       if (!ready.contains(input)) {
         problem(fmt::format("region {}: reads {}, which no earlier region stores", region.name,
                             value_text(dispatch.graph, input)));
@@ -143,8 +162,9 @@ std::string to_text(const DispatchGraph& dispatch) {
     text += fmt::format("{} is in the memory of {}\n", value_text(graph, view), value_text(graph, storage));
   }
   for (const auto& [value, part] : dispatch.parts) {
-    text += fmt::format("{} is in the memory of {}, from element {}\n", value_text(graph, value),
-                        value_text(graph, part.whole), part.offset_elements.to_text());
+    text += fmt::format("{} is in the memory of {}, from element {}{}\n", value_text(graph, value),
+                        value_text(graph, part.whole), part.offset_elements.to_text(),
+                        part.rows ? fmt::format(", a row every {}", part.rows->pitch_elements.to_text()) : "");
   }
   for (const auto& [value, old] : dispatch.in_place) {
     text += fmt::format("{} replaces {} in its memory\n", value_text(graph, value), value_text(graph, old));

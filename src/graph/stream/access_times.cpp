@@ -5,11 +5,13 @@
 #include <iterator>
 #include <utility>
 
+#include "base/byte_rows.h"
+
 namespace millrace {
 namespace {
 
-/// The limit on symbolic ranges that are kept apart: each access is compared with all of them.
-constexpr std::size_t kMaxSymbolic = 64;
+/// The limits on symbolic ranges, and on rows, that are kept apart: each access is compared with all of them.
+constexpr std::size_t kMaxSymbolic = 64, kMaxRows = 64;
 
 bool is_constant(const ByteRange& range) {
   return range.offset_bytes.is_constant() && range.length_bytes.is_constant();
@@ -29,9 +31,12 @@ std::int64_t AccessTimes::last_conflict(const ByteRange& range, bool writes) con
   for (const TimedSpan& span : symbolic_) {
     if (span.bytes.may_meet(bytes)) last = std::max(last, span.times.last_conflict(writes));
   }
+  for (const TimedRows& rows : rows_) {
+    if (may_meet(rows.bytes, range)) last = std::max(last, rows.times.last_conflict(writes));
+  }
   if (!is_constant(range)) {
-    const bool may_meet = !constant_.empty() && around_constant_.bytes.may_meet(bytes);
-    return may_meet ? std::max(last, around_constant_.times.last_conflict(writes)) : last;
+    const bool meets = !constant_.empty() && around_constant_.bytes.may_meet(bytes);
+    return meets ? std::max(last, around_constant_.times.last_conflict(writes)) : last;
   }
   auto at = constant_.upper_bound(range.offset_bytes.constant());
   if (at != constant_.begin() && std::prev(at)->second.end > range.offset_bytes.constant()) --at;
@@ -45,12 +50,31 @@ void AccessTimes::add(const ByteRange& range, bool writes, std::uint32_t timepoi
   if (range.length_bytes.upper_bound() <= 0) return;
   Times times;
   (writes ? times.write : times.read) = timepoint;
-  const SizeExpr end = range.offset_bytes + range.length_bytes;
+  range.has_rows() ? add_rows({range, times}) : add(range, times, writes);
+}
+
+void AccessTimes::add(const ByteRange& range, const Times& times, bool writes) {
+  const SizeExpr end = range.end_bytes();
   if (is_constant(range)) {
     add_constant(range.offset_bytes.constant(), end.constant(), times, writes);
   } else {
     add_symbolic({{range.offset_bytes, end}, times});
   }
+}
+
+/// Joins columns side by side that were touched at the same times.
+void AccessTimes::add_rows(TimedRows added) {
+  for (TimedRows& other : rows_) {
+    if (other.bytes == added.bytes) return other.times.add(added.times);
+  }
+  const auto range_of = [&](const TimedRows& other) { return other.times == added.times ? other.bytes : ByteRange(); };
+  added.bytes = take_joined(std::move(added.bytes), rows_, range_of);
+  // As a read: as a write, it would replace what was noted of those bytes, which is more than one time.
+  if (!added.bytes.has_rows()) return add(added.bytes, added.times, false);
+  rows_.push_back(std::move(added));
+  if (rows_.size() <= kMaxRows) return;
+  for (const TimedRows& each : rows_) anywhere_.add(each.times);
+  rows_.clear();
 }
 
 void AccessTimes::split(std::int64_t at) {

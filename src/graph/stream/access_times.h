@@ -11,8 +11,8 @@
 namespace millrace {
 
 /// When each byte of one resource was last written and last read, so far in the schedule. An access of a constant range
-/// costs O(log n), amortised. A limited number of symbolic ranges is kept apart; beyond it, they count as the whole
-/// resource.
+/// costs O(log n), amortised. A limited number of symbolic ranges, and of rows with gaps between them, is kept apart;
+/// beyond it, they count as the whole resource.
 class AccessTimes {
  public:
   /// The last timepoint that an access to these bytes must come after; -1 if there is none.
@@ -34,14 +34,21 @@ class AccessTimes {
     ByteSpan bytes;
     Times times;
   };
+  struct TimedRows {
+    ByteRange bytes;
+    Times times;
+  };
   /// Divides the interval around `at`, if one contains it and does not begin there.
   void split(std::int64_t at);
+  void add(const ByteRange&, const Times&, bool writes);
+  void add_rows(TimedRows);
   void add_constant(std::int64_t begin, std::int64_t end, const Times&, bool writes);
   void add_symbolic(TimedSpan);
 
   std::map<std::int64_t, Interval> constant_;  // by begin; disjoint
   TimedSpan around_constant_;                  // from the first to the last of them
   std::vector<TimedSpan> symbolic_;
+  std::vector<TimedRows> rows_;
   Times anywhere_;  // of ranges that are no longer kept apart
 };
 

@@ -112,8 +112,8 @@ class Recorder {
 
   BufferRange range(const Scope& scope, const ResourceUse& use) {
     const Place& place = scope.places[use.resource];
-    const auto& [offset, length] = scope.schedule.given_bytes(use);
-    return {place.binding, add_size(place.offset_bytes + offset), add_size(length)};
+    const ByteRange given = scope.schedule.given_bytes(use);
+    return {place.binding, add_size(place.offset_bytes + given.offset_bytes), add_size(given.length_bytes)};
   }
 
   Command command_of(const Scope& scope, const Step& step) {
@@ -132,11 +132,14 @@ class Recorder {
     for (const ResourceUse& use : step.uses) dispatch.buffers.push_back(range(scope, use));
     for (const SizeExpr& size : step.sizes) dispatch.sizes.push_back(add_size(size));
     for (std::size_t i = 0; i < step.uses.size(); ++i) {
-      if (!step.uses[i].touched) continue;
-      const auto& [offset, length] = scope.schedule.touched_bytes(step.uses[i]);
-      if (dispatch.touched.empty()) dispatch.touched = dispatch.buffers;
+      const ByteRange bytes = scope.schedule.touched_bytes(step.uses[i]);
+      if (!step.uses[i].touched && !bytes.has_rows()) continue;
+      if (dispatch.touched.empty()) dispatch.touched.assign(dispatch.buffers.begin(), dispatch.buffers.end());
       const Place& place = scope.places[step.uses[i].resource];
-      dispatch.touched[i] = {place.binding, add_size(place.offset_bytes + offset), add_size(length)};
+      TouchedRange& touched = dispatch.touched[i];
+      touched =
+          BufferRange{place.binding, add_size(place.offset_bytes + bytes.offset_bytes), add_size(bytes.length_bytes)};
+      if (bytes.has_rows()) touched.rows = {add_size(bytes.pitch_bytes), add_size(bytes.row_bytes)};
     }
     return dispatch;
   }

@@ -23,7 +23,9 @@ ByteRange Schedule::given_bytes(const ResourceUse& use) const {
 ByteRange Schedule::touched_bytes(const ResourceUse& use) const {
   ByteRange given = given_bytes(use);
   if (!use.touched) return given;
-  return {given.offset_bytes + use.touched->offset_bytes, use.touched->length_bytes};
+  ByteRange touched = *use.touched;
+  touched.offset_bytes = given.offset_bytes + touched.offset_bytes;
+  return touched;
 }
 
 }  // namespace millrace

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_rows.h"
 #include "base/guard_allocations.h"
 #include "base/size_expr/lost_value.h"
 #include "graph/stream/body_places.h"
@@ -164,8 +165,19 @@ class Scheduler {
     if (!is_new) return known->second;
     const TensorType& type = graph_.type(value);
     const auto element_bytes = static_cast<std::int64_t>(size_bytes(type.dtype));
-    const ByteRange bytes{dispatch_.parts.at(value).offset_elements * element_bytes, size_bytes(type)};
-    return known->second = schedule_.parts.push_back({value_text(graph_, value), resource, inside, bytes});
+    const StoragePart& part = dispatch_.parts.at(value);
+    ByteRange bytes{part.offset_elements * element_bytes, size_bytes(type)};
+    if (part.rows) {
+      SizeExpr num_rows = 1;
+      for (std::size_t d = 0; d < part.rows->num_outer_dims; ++d) num_rows = num_rows * type.shape[d];
+      bytes.pitch_bytes = part.rows->pitch_elements * element_bytes;
+      bytes.row_bytes = element_bytes;
+      for (std::size_t d = part.rows->num_outer_dims; d < type.shape.rank(); ++d) {
+        bytes.row_bytes = bytes.row_bytes * type.shape[d];
+      }
+      bytes.length_bytes = (num_rows - 1) * bytes.pitch_bytes + bytes.row_bytes;
+    }
+    return known->second = schedule_.parts.push_back({value_text(graph_, value), resource, inside, std::move(bytes)});
   }
 
   void add_sequence(RegionId id, const KernelSequence& sequence, const std::string& copy_reason) {
@@ -192,11 +204,9 @@ class Scheduler {
                                                                            : use_of(region.outputs[buffer.index]);
         use.is_written = part.kernel.info.buffer_is_written[i];
         const bool is_known = i < part.touched.size() && part.touched[i];
-        if (is_known && is_part_of(schedule_.given_bytes(use).length_bytes, *part.touched[i])) {
-          use.touched = part.touched[i];
-        }
-        add_traffic(step, i < part.traffic.size() ? part.traffic[i] : BufferTraffic(),
-                    schedule_.given_bytes(use).length_bytes);
+        const ByteRange given = schedule_.given_bytes(use);
+        if (is_known && is_part_of(given.length_bytes, *part.touched[i])) use.touched = part.touched[i];
+        add_traffic(step, i < part.traffic.size() ? part.traffic[i] : BufferTraffic(), num_bytes(given));
         step.uses.push_back(std::move(use));
       }
       schedule_.steps.push_back(std::move(step));

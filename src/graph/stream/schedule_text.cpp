@@ -23,8 +23,11 @@ std::string to_text(const Schedule& schedule) {
     for (const ResourceUse& use : step.uses) {
       text += fmt::format(" {}{}", use.is_written ? ">" : "<", schedule.resources[use.resource].name);
       if (!use.touched && !use.part) continue;
-      const auto& [offset, length] = schedule.touched_bytes(use);
-      text += fmt::format("[{}, {})", offset.to_text(), (offset + length).to_text());
+      const ByteRange bytes = schedule.touched_bytes(use);
+      text += fmt::format("[{}, {})", bytes.offset_bytes.to_text(), bytes.end_bytes().to_text());
+      if (bytes.has_rows()) {
+        text += fmt::format(" by {} of {}", bytes.row_bytes.to_text(), bytes.pitch_bytes.to_text());
+      }
     }
     text += "\n";
     if (step.control == nullptr) continue;

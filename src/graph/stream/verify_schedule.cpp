@@ -41,6 +41,11 @@ class PartsCheck {
       return false;
     }
     const Resource& resource = schedule_.resources[part.resource];
+    if (part.inside && schedule_.parts[*part.inside].bytes.has_rows()) {
+      problems_.add("part {}: is inside {}, which has rows with gaps; make it a part of what that is in", part.name,
+                    schedule_.parts[*part.inside].name);
+      return false;
+    }
     const ByteRange outer{0, part.inside ? schedule_.parts[*part.inside].bytes.length_bytes : resource.size_bytes};
     if (!is_outside(part.bytes, outer)) return true;
     problems_.add("part {}: is bytes [{}, {}) of {}, expected some of its {}", part.name,
@@ -62,16 +67,18 @@ class PartsCheck {
       return;
     }
     const ByteRange whole{0, resource.size_bytes};
-    const ByteRange touched = schedule_.touched_bytes(use);
-    const auto& [offset, length] = touched;
+    const ByteRange touched = schedule_.touched_bytes(use), given = schedule_.given_bytes(use);
     if (is_outside(touched, whole)) {
-      problems_.add("step {}: touches bytes [{}, {}) of {}, expected some of its {}", step.name, offset.to_text(),
-                    (offset + length).to_text(), resource.name, resource.size_bytes.to_text());
-    } else if (is_outside(touched, schedule_.given_bytes(use))) {
-      const auto& [begin, bytes] = schedule_.given_bytes(use);
+      problems_.add("step {}: touches bytes [{}, {}) of {}, expected some of its {}", step.name,
+                    touched.offset_bytes.to_text(), touched.end_bytes().to_text(), resource.name,
+                    resource.size_bytes.to_text());
+    } else if (is_outside(touched, given)) {
       problems_.add("step {}: touches bytes [{}, {}) of {}, of which its kernel gets [{}, {}); give it those",
-                    step.name, offset.to_text(), (offset + length).to_text(), resource.name, begin.to_text(),
-                    (begin + bytes).to_text());
+                    step.name, touched.offset_bytes.to_text(), touched.end_bytes().to_text(), resource.name,
+                    given.offset_bytes.to_text(), given.end_bytes().to_text());
+    } else if (are_no_rows(touched)) {
+      problems_.add("step {}: touches rows of {} bytes every {} bytes of {}; a row ends before the next one begins",
+                    step.name, touched.row_bytes.to_text(), touched.pitch_bytes.to_text(), resource.name);
     }
     if (use.is_written && !resource.is_computed()) {
       problems_.add("step {}: writes {}, which is {} and only read; write a transient, a variable or an output",
@@ -84,6 +91,11 @@ class PartsCheck {
     const SizeExpr before = inner.offset_bytes - outer.offset_bytes;
     return before.upper_bound() < 0 || inner.length_bytes.upper_bound() < 0 ||
            (outer.length_bytes - before - inner.length_bytes).upper_bound() < 0;
+  }
+
+  static bool are_no_rows(const ByteRange& range) {
+    return range.row_bytes.upper_bound() < 0 || (range.pitch_bytes - range.row_bytes).upper_bound() < 0 ||
+           (range.length_bytes - range.row_bytes).upper_bound() < 0;
   }
 
   void check_control(const Step& step) {

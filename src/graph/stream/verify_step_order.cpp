@@ -70,15 +70,15 @@ class OrderCheck {
   }
 
   void check_written(const Step& step, const ResourceUse& use, const Resource& resource, const Seen& seen) {
-    const auto& [offset, length] = schedule_.touched_bytes(use);
-    if (use.is_written || length.upper_bound() <= 0 || resource.lifetime == Lifetime::kVariable) return;
+    const ByteRange bytes = schedule_.touched_bytes(use);
+    if (use.is_written || bytes.length_bytes.upper_bound() <= 0 || resource.lifetime == Lifetime::kVariable) return;
     if (seen.written.empty()) {
       problems_.add("step {}: reads {}, which no earlier step writes; write it first", step.name, resource.name);
       return;
     }
-    if (seen.written.contains({offset, length})) return;
+    if (seen.written.contains(bytes)) return;
     problems_.add("step {}: reads bytes [{}, {}) of {}, of which earlier steps write only some; write them first",
-                  step.name, offset.to_text(), (offset + length).to_text(), resource.name);
+                  step.name, bytes.offset_bytes.to_text(), bytes.end_bytes().to_text(), resource.name);
   }
 
   /// Bytes that are written once are right when they are read after that. Where they are written again, as scratch is,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/byte_rows.h"
 #include "base/byte_set.h"
 
 namespace millrace {
@@ -20,7 +21,7 @@ class UnitAccesses {
   void read(std::uint32_t unit, const ByteRange& bytes, std::vector<std::uint32_t>& writers) {
     enter(unit);
     own_.push_back({bytes, false});
-    for (const auto& [writer, written] : symbolic_writes_) {
+    for (const auto& [writer, written] : other_writes_) {
       if (may_meet(written, bytes)) writers.push_back(writer);
     }
     if (!is_constant(bytes)) {
@@ -39,8 +40,8 @@ class UnitAccesses {
     enter(unit);
     own_.push_back({bytes, true});
     if (read_.may_overlap(bytes) || written_.may_overlap(bytes)) return false;
-    if (!is_constant(bytes)) {
-      symbolic_writes_.emplace_back(unit, bytes);
+    if (bytes.has_rows() || !is_constant(bytes)) {
+      other_writes_.emplace_back(unit, bytes);
     } else {
       const std::int64_t begin = bytes.offset_bytes.constant(), length = bytes.length_bytes.constant();
       writes_.emplace(begin, Write{unit, begin + length});
@@ -58,10 +59,6 @@ class UnitAccesses {
     ByteRange bytes;
     bool is_written;
   };
-  static bool may_meet(const ByteRange& a, const ByteRange& b) {
-    return ByteSpan{a.offset_bytes, a.offset_bytes + a.length_bytes}.may_meet(
-        {b.offset_bytes, b.offset_bytes + b.length_bytes});
-  }
   /// A unit's own accesses are in order anyway.
   void enter(std::uint32_t unit) {
     if (unit_ != unit) {
@@ -74,9 +71,9 @@ class UnitAccesses {
   ByteSet read_, written_;  // by units before `unit_`
   std::vector<Access> own_;
   std::uint32_t unit_ = 0;
-  std::multimap<std::int64_t, Write> writes_;  // of constant bytes, by begin
+  std::multimap<std::int64_t, Write> writes_;  // of constant bytes without gaps, by begin
   std::int64_t longest_write_ = 0;
-  std::vector<std::pair<std::uint32_t, ByteRange>> symbolic_writes_;
+  std::vector<std::pair<std::uint32_t, ByteRange>> other_writes_;
 };
 
 /// Which units have used a variable, so far: each of them must see what the graph has it see.

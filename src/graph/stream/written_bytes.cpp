@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/byte_rows.h"
 #include "base/size_expr/never_negative.h"
 
 namespace millrace {
@@ -26,7 +27,12 @@ SizeExpr last_of(const SizeExpr& a, const SizeExpr& b) {
 
 void WrittenBytes::add(const ByteRange& range) {
   is_empty_ = false;
-  SizeExpr begin = range.offset_bytes, end = begin + range.length_bytes;
+  if (range.has_rows()) {
+    const ByteRange joined = take_joined(range, rows_, [](const ByteRange& other) { return other; });
+    if (joined.has_rows()) return rows_.push_back(joined);
+    return add(joined);
+  }
+  SizeExpr begin = range.offset_bytes, end = range.end_bytes();
   if (is_constant(range)) constant_.insert(begin.constant(), end.constant());
   if (begin == end) return;
   if (const auto same = ends_.find(begin); same != ends_.end()) {
@@ -69,7 +75,8 @@ void WrittenBytes::join_overlapping(SizeExpr& begin, SizeExpr& end) {
 }
 
 bool WrittenBytes::contains(const ByteRange& range) const {
-  const SizeExpr &begin = range.offset_bytes, end = begin + range.length_bytes;
+  if (std::ranges::any_of(rows_, [&](const ByteRange& rows) { return are_inside(range, rows); })) return true;
+  const SizeExpr &begin = range.offset_bytes, end = range.end_bytes();
   if (is_constant(range) && constant_.contains(begin.constant(), end.constant())) return true;
   return std::ranges::any_of(ends_, [&](const auto& span) {
     return is_never_negative(begin - span.first) && is_never_negative(span.second - end);

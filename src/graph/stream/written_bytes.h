@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <vector>
 
 #include "base/byte_span.h"
 #include "base/interval_set.h"
@@ -9,7 +10,8 @@
 
 namespace millrace {
 
-/// Bytes that are surely written, whatever a run binds. Symbolic ranges that follow each other become one. Adding one
+/// Bytes that are surely written, whatever a run binds. Symbolic ranges that follow each other become one, as
+/// do rows whose columns are side by side. Adding one
 /// that follows another is O(log n), else linear in up to 64 that have gaps between them; a question is linear in the
 /// symbolic ranges that have gaps between them.
 class WrittenBytes {
@@ -26,6 +28,7 @@ class WrittenBytes {
   bool is_empty_ = true;
   IntervalSet constant_;
   ByForm ends_{&form_less}, begins_{&form_less};  // of symbolic and constant spans: the end by begin, and back
+  std::vector<ByteRange> rows_;                   // with gaps between them
 };
 
 }  // namespace millrace

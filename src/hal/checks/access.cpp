@@ -27,11 +27,12 @@ struct AccessesOf {
         list.kernels.contains(dispatch.kernel) ? list.kernels[dispatch.kernel].buffer_is_written : kUnknown;
     std::vector<RangeAccess> accesses;
     for (std::uint32_t i = 0; i < dispatch.buffers.size(); ++i) {
-      accesses.push_back({.range = dispatch.buffers[i],
-                          .touched = i < dispatch.touched.size() ? dispatch.touched[i] : dispatch.buffers[i],
-                          .role = RangeAccess::Role::kArgument,
-                          .argument = i,
-                          .writes = i < is_written.size() && is_written[i]});
+      accesses.push_back(
+          {.range = dispatch.buffers[i],
+           .touched = i < dispatch.touched.size() ? dispatch.touched[i] : TouchedRange(dispatch.buffers[i]),
+           .role = RangeAccess::Role::kArgument,
+           .argument = i,
+           .writes = i < is_written.size() && is_written[i]});
     }
     return accesses;
   }

@@ -12,8 +12,8 @@ namespace millrace {
 /// these.
 struct RangeAccess {
   enum class Role : std::uint8_t { kSource, kDestination, kArgument, kCondition };
-  BufferRange range;    // what the command names
-  BufferRange touched;  // what it touches of that
+  BufferRange range;     // what the command names
+  TouchedRange touched;  // what it touches of that
   Role role = Role::kSource;
   std::uint32_t argument = 0;  // of a dispatch
   bool writes = false;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_rows.h"
 #include "base/byte_set.h"
 #include "hal/checks/access.h"
 #include "hal/command_text.h"
@@ -23,8 +24,10 @@ bool has_sizes(const CommandList& list, const BufferRange& range) {
 
 bool may_conflict(const CommandList& list, const RangeAccess& access) {
   const BindingIndex binding = access.range.binding;
-  return access.touched.binding == binding && list.bindings.contains(binding) &&
-         is_writable(list.bindings[binding].kind) && has_sizes(list, access.range) && has_sizes(list, access.touched);
+  const auto& [touched, rows] = access.touched;
+  return touched.binding == binding && list.bindings.contains(binding) && is_writable(list.bindings[binding].kind) &&
+         has_sizes(list, access.range) && has_sizes(list, touched) &&
+         (!rows || (list.sizes.contains(rows->pitch_bytes) && list.sizes.contains(rows->row_bytes)));
 }
 
 struct Touch {
@@ -37,7 +40,7 @@ std::string hazard_line(const CommandList& list, const Touch& earlier, const Tou
   const auto verb = [](const Touch& touch) { return touch.access.writes ? "writes" : "reads"; };
   return fmt::format("{} {}: {} {} at {}, which {} {} {} at {}; put a barrier between them",
                      describe_command(list, later.command), to_text(later.access), verb(later),
-                     describe(list, later.access.touched.binding), size.interval(later.access.touched),
+                     describe(list, later.access.touched.range.binding), size.interval(later.access.touched),
                      describe_command(list, earlier.command), to_text(earlier.access), verb(earlier),
                      size.interval(earlier.access.touched));
 }
@@ -60,8 +63,17 @@ bool may_overlap(const CommandList& list, const BufferRange& a, const BufferRang
 
 namespace {
 
+ByteRange bytes_of(const CommandList& list, const TouchedRange& touched) {
+  const auto& [range, rows] = touched;
+  ByteRange bytes{list.sizes[range.offset_bytes], list.sizes[range.length_bytes]};
+  if (rows) bytes.pitch_bytes = list.sizes[rows->pitch_bytes];
+  if (rows) bytes.row_bytes = list.sizes[rows->row_bytes];
+  return bytes;
+}
+
 bool may_overlap(const CommandList& list, const RangeAccess& a, const RangeAccess& b) {
-  return may_overlap(list, a.touched, b.touched) && may_overlap(list, a.range, b.range);
+  return may_overlap(list, a.touched.range, b.touched.range) && may_overlap(list, a.range, b.range) &&
+         !are_other_columns(bytes_of(list, a.touched), bytes_of(list, b.touched));
 }
 
 /// The bytes of accesses. What an access touches is inside its range, so both must meet those of another one. Two
@@ -69,17 +81,14 @@ bool may_overlap(const CommandList& list, const RangeAccess& a, const RangeAcces
 class AccessedBytes {
  public:
   bool may_overlap(const CommandList& list, const RangeAccess& access) const {
-    return touched_.may_overlap(bytes(list, access.touched)) && ranges_.may_overlap(bytes(list, access.range));
+    return touched_.may_overlap(bytes_of(list, access.touched)) && ranges_.may_overlap(bytes_of(list, access.range));
   }
   void add(const CommandList& list, const RangeAccess& access) {
-    touched_.add(bytes(list, access.touched));
-    ranges_.add(bytes(list, access.range));
+    touched_.add(bytes_of(list, access.touched));
+    ranges_.add(bytes_of(list, access.range));
   }
 
  private:
-  static ByteRange bytes(const CommandList& list, const BufferRange& range) {
-    return {list.sizes[range.offset_bytes], list.sizes[range.length_bytes]};
-  }
   ByteSet touched_, ranges_;
 };
 

@@ -133,7 +133,8 @@ class Validator {
 
   /// What a dispatch touches is in the binding of the buffer, and inside the buffer unless that depends on symbols.
   void check_touched(const Where& where, const RangeAccess& access) {
-    const BufferRange &range = access.range, &touched = access.touched;
+    const BufferRange &range = access.range, &touched = access.touched.range;
+    if (access.touched.rows) check_rows(where, *access.touched.rows);
     if (touched == range) return;
     const bool has_sizes = check_size_index(touched.offset_bytes, where, "the offset that it touches") &&
                            check_size_index(touched.length_bytes, where, "the length that it touches") &&
@@ -146,6 +147,16 @@ class Validator {
     if (!is_outside) return;
     broken("{}: touches bytes {} of {}, expected some of {} of {}", where(), size_.interval(touched),
            describe(list_, touched.binding), size_.interval(range), describe(list_, range.binding));
+  }
+
+  void check_rows(const Where& where, const TouchedRange::Rows& rows) {
+    const bool has_sizes = check_size_index(rows.pitch_bytes, where, "the pitch of the rows that it touches") &&
+                           check_size_index(rows.row_bytes, where, "the length of the rows that it touches");
+    if (!has_sizes) return;
+    const SizeExpr between = list_.sizes[rows.pitch_bytes] - list_.sizes[rows.row_bytes];
+    if (between.upper_bound() >= 0 && !is_below(rows.row_bytes, 0)) return;
+    broken("{}: touches rows of {} bytes every {} bytes, expected at most the pitch", where(), size_(rows.row_bytes),
+           size_(rows.pitch_bytes));
   }
 
   void check_range(const Where& where, const BufferRange& range, SizeIndex binding_size) {

@@ -38,7 +38,7 @@ Result<std::shared_ptr<IsaRecording>> IsaRecording::create(const CommandList& li
 
 std::vector<isa::LaunchBuffer> IsaRecording::launch_buffers(const InlineDispatch& dispatch) const {
   const auto value = [&](SizeIndex size) { return static_cast<std::uint64_t>(dispatch.sizes[index_of(size)]); };
-  const std::vector<BufferRange>& touched = std::get<DispatchCommand>(list().commands[dispatch.command]).touched;
+  const std::vector<TouchedRange>& touched = std::get<DispatchCommand>(list().commands[dispatch.command]).touched;
   const std::vector<bool>& is_written = executable_->info(dispatch.kernel).buffer_is_written;
   std::vector<isa::LaunchBuffer> buffers;
   for (std::size_t i = 0; i < dispatch.buffers.size(); ++i) {
@@ -49,10 +49,11 @@ std::vector<isa::LaunchBuffer> IsaRecording::launch_buffers(const InlineDispatch
                              .is_written = is_written[i],
                              .argument_offset = static_cast<std::uint32_t>(8 * (1 + i))};
     if (!touched.empty()) {
-      const std::uint64_t begin = value(touched[i].offset_bytes) - value(range.offset_bytes);
+      const BufferRange& bytes = touched[i].range;
+      const std::uint64_t begin = value(bytes.offset_bytes) - value(range.offset_bytes);
       if (begin > 0) buffer.name += fmt::format(" from byte {} on", begin);
       buffer.address += begin;
-      buffer.size_bytes = value(touched[i].length_bytes);
+      buffer.size_bytes = value(bytes.length_bytes);
     }
     buffers.push_back(std::move(buffer));
   }

@@ -131,11 +131,18 @@ Status ShadowMemory::check_stated(const MemoryAccess& access, const ThreadAccess
   const ObservedBuffer& argument = arguments_[access.memory];
   const std::uint64_t begin = static_cast<std::uint64_t>(thread.first_element) * memory.element_bytes;
   const std::uint64_t end = begin + thread.num_elements * memory.element_bytes;
-  if (argument.begin_bytes <= begin && end <= argument.end_bytes) return {};
-  return internal_error(fmt::format(
-      "thread {} of group {} {} bytes [{}, {}) of {}, and the dispatch says [{}, {}); say "
-      "all that the kernel touches",
-      thread.thread, group_, present(access.kind), begin, end, memory.name, argument.begin_bytes, argument.end_bytes));
+  const bool has_rows = argument.pitch_bytes > 0;
+  if (argument.begin_bytes <= begin && end <= argument.end_bytes) {
+    const std::uint64_t in_row = has_rows ? (begin - argument.begin_bytes) % argument.pitch_bytes : 0;
+    if (!has_rows || in_row + (end - begin) <= argument.row_bytes) return {};
+  }
+  const std::string rows =
+      has_rows ? fmt::format(" by {} of {}", argument.row_bytes, argument.pitch_bytes) : std::string();
+  return internal_error(
+      fmt::format("thread {} of group {} {} bytes [{}, {}) of {}, and the dispatch says [{}, {}){}; say "
+                  "all that the kernel touches",
+                  thread.thread, group_, present(access.kind), begin, end, memory.name, argument.begin_bytes,
+                  argument.end_bytes, rows));
 }
 
 Status ShadowMemory::touch_buffer(const MemoryAccess& access, const ThreadAccess& thread) {

@@ -37,14 +37,17 @@ Result<std::shared_ptr<SimRecording>> SimRecording::create(const CommandList& li
 
 Status SimRecording::run_groups(const InlineDispatch& dispatch) const {
   const auto value = [&](SizeIndex size) { return static_cast<std::uint64_t>(dispatch.sizes[index_of(size)]); };
-  const std::vector<BufferRange>& touched = std::get<DispatchCommand>(list().commands[dispatch.command]).touched;
+  const std::vector<TouchedRange>& touched = std::get<DispatchCommand>(list().commands[dispatch.command]).touched;
   std::vector<ObservedBuffer> buffers;
   for (std::size_t i = 0; i < dispatch.buffers.size(); ++i) {
     const BufferRange& range = dispatch.buffers[i];
     ObservedBuffer buffer = ObservedBuffer::whole(value(range.length_bytes));
     if (!touched.empty()) {
-      buffer.begin_bytes = value(touched[i].offset_bytes) - value(range.offset_bytes);
-      buffer.end_bytes = buffer.begin_bytes + value(touched[i].length_bytes);
+      const auto& [all, rows] = touched[i];
+      buffer.begin_bytes = value(all.offset_bytes) - value(range.offset_bytes);
+      buffer.end_bytes = buffer.begin_bytes + value(all.length_bytes);
+      if (rows) buffer.pitch_bytes = value(rows->pitch_bytes);
+      if (rows) buffer.row_bytes = value(rows->row_bytes);
     }
     buffers.push_back(buffer);
   }

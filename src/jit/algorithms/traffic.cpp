@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/algorithms/traffic.h"
 
+#include "base/byte_rows.h"
 #include "hal/host/routines/long_sort.h"
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/rows.h"
@@ -21,7 +22,7 @@ std::optional<SizeExpr> read_bytes(const LoopKernel& nest, std::uint32_t operand
   SizeExpr picked = 0;
   for (const Access& load : nest.loads) {
     if (load.tensor != operand) continue;
-    if (!load.dynamic_dim) return touched ? std::optional(touched->length_bytes) : std::nullopt;
+    if (!load.dynamic_dim) return touched ? std::optional(num_bytes(*touched)) : std::nullopt;
     SizeExpr points = element_bytes;
     for (const LoopDim& dim : nest.domain) points = points * dim.extent;
     picked = picked + points;
@@ -34,7 +35,7 @@ std::vector<BufferTraffic> traffic_of_nest(const LoopKernel& nest) {
   std::vector<BufferTraffic> traffic;
   for (std::uint32_t i = 0; i < nest.operands.size(); ++i) traffic.push_back({read_bytes(nest, i, touched[i]), 0});
   for (std::size_t i = nest.operands.size(); i < touched.size(); ++i) {
-    traffic.push_back({0, touched[i] ? std::optional(touched[i]->length_bytes) : std::nullopt});
+    traffic.push_back({0, touched[i] ? std::optional(num_bytes(*touched[i])) : std::nullopt});
   }
   if (nest.in_place) {
     traffic.back().read_bytes = traffic[*nest.in_place].read_bytes;

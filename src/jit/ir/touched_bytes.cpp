@@ -12,17 +12,38 @@ namespace {
 /// Longer expressions cost more than a barrier.
 constexpr std::size_t kMaxTerms = 16;
 
+/// Rows with gaps between them, of elements. One dim has the pitch; dims around it continue where it ends.
+struct Rows {
+  SizeExpr pitch = 0, length = 0, next_step = 0;
+  bool are_broken = false;
+
+  bool are_begun() const { return !next_step.is(0); }
+  /// `inner_length` elements, or what is known of the dims inside, are repeated `step` apart.
+  void add(const SizeExpr& step, const SizeExpr& extent, const SizeExpr& inner_length) {
+    if (!are_begun()) {
+      pitch = next_step = step;
+      length = inner_length;
+      are_broken = (step - inner_length).lower_bound() < 0;
+    }
+    are_broken |= step != next_step;
+    next_step = next_step * extent;
+  }
+};
+
 std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tensor, std::span<const LoopDim> domain) {
   if (access.dynamic_dim || access.fill) return {};
   const AffineIndex element = element_offset(access, tensor.layout, domain.size());
   SizeExpr first = element.offset, length = 1;
+  Rows rows;
   for (std::size_t d = domain.size(); d-- > 0;) {
     const SizeExpr &step = element.coefficients[d], &extent = domain[d].extent;
-    if (step.is(0)) continue;
+    if (step.is(0) || extent.is(1)) continue;
     if (step == length) {  // side by side: right for an extent of 0 too
       length = length * extent;
+      rows.are_broken |= rows.are_begun();
     } else {
       if (extent.lower_bound() < 1) return {};
+      rows.add(step, extent, length);
       const SizeExpr reach = step * (extent - 1);
       if (step.lower_bound() >= 0) {
         length = length + reach;
@@ -36,7 +57,12 @@ std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tens
     if (first.num_terms() + length.num_terms() > kMaxTerms) return {};
   }
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(tensor.type.dtype));
-  return ByteRange{first * element_bytes, length * element_bytes};
+  ByteRange range{first * element_bytes, length * element_bytes};
+  if (rows.are_begun() && !rows.are_broken) {
+    range.pitch_bytes = rows.pitch * element_bytes;
+    range.row_bytes = rows.length * element_bytes;
+  }
+  return range;
 }
 
 /// A range that holds both, where it is known which begins first and which ends last.

@@ -10,9 +10,9 @@
 namespace millrace {
 
 /// For each operand, then each result: bytes of its buffer outside which the nest touches nothing, whatever a run
-/// binds. The range has no gaps, so columns of a matrix have one that holds the columns between them too. Absent where
-/// no such range is known: for gathers and padding, which touch what the data or a comparison decides, and where a size
-/// that may be 0, or of which the sign is not known, does not allow a simple expression.
+/// binds. Columns of a matrix are rows of bytes; what has gaps of several sizes is in one range without gaps. Absent
+/// where no such range is known: for gathers and padding, which touch what the data or a comparison decides, and where
+/// a size that may be 0, or of which the sign is not known, does not allow a simple expression.
 std::vector<std::optional<ByteRange>> touched_bytes(const LoopKernel&);
 
 }  // namespace millrace

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <set>
 
 #include <doctest/doctest.h>
 
@@ -17,7 +18,13 @@ namespace {
 
 struct Walked {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = std::numeric_limits<std::int64_t>::min();
+  std::set<std::int64_t> bytes = {};
   bool is_empty() const { return begin > end; }
+  void add(std::int64_t first, std::int64_t behind) {
+    begin = std::min(begin, first);
+    end = std::max(end, behind);
+    for (std::int64_t byte = first; byte < behind; ++byte) bytes.insert(byte);
+  }
 };
 
 std::int64_t value(const SizeExpr& size, const SymbolValues& symbols) { return size.evaluate(symbols).value(); }
@@ -41,8 +48,7 @@ Walked walk(const Access& access, const KernelTensor& tensor, std::span<const Lo
       }
       element += index * value(tensor.layout.strides[axis], symbols);
     }
-    walked.begin = std::min(walked.begin, element * bytes);
-    walked.end = std::max(walked.end, (element + 1) * bytes);
+    walked.add(element * bytes, (element + 1) * bytes);
   };
   go(0);
   return walked;
@@ -97,7 +103,7 @@ class RandomNests {
 };
 
 TEST_CASE("a nest touches nothing outside of its ranges, and constant ranges are exact") {
-  int exact = 0, symbolic = 0, unknown = 0;
+  int exact = 0, symbolic = 0, unknown = 0, in_rows = 0;
   for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
     CAPTURE(seed);
     RandomNests random(seed);
@@ -118,10 +124,17 @@ TEST_CASE("a nest touches nothing outside of its ranges, and constant ranges are
         const Walked walked = walk(access, tensor, kernel.domain, symbols);
         all.begin = std::min(all.begin, walked.begin);
         all.end = std::max(all.end, walked.end);
+        all.bytes.insert(walked.bytes.begin(), walked.bytes.end());
       }
       if (all.is_empty()) continue;
       REQUIRE(begin <= all.begin);
       REQUIRE(all.end <= end);
+      const std::int64_t pitch = value(ranges[buffer]->pitch_bytes, symbols);
+      const std::int64_t row = value(ranges[buffer]->row_bytes, symbols);
+      REQUIRE(
+          std::ranges::none_of(all.bytes, [&](std::int64_t at) { return pitch > 0 && (at - begin) % pitch >= row; }));
+      if (pitch > 0) REQUIRE(static_cast<std::int64_t>(all.bytes.size()) == ((end - begin - row) / pitch + 1) * row);
+      in_rows += pitch > 0;
       const bool is_constant = ranges[buffer]->offset_bytes.is_constant() && ranges[buffer]->length_bytes.is_constant();
       (is_constant ? exact : symbolic) += 1;
       if (!is_constant) continue;
@@ -132,6 +145,7 @@ TEST_CASE("a nest touches nothing outside of its ranges, and constant ranges are
   CHECK(exact > 1000);
   CHECK(symbolic > 200);
   CHECK(unknown > 200);
+  CHECK(in_rows > 200);
 }
 
 TEST_CASE("a dense tensor of symbolic extents is touched as a whole, though it may be empty") {
@@ -139,6 +153,19 @@ TEST_CASE("a dense tensor of symbolic extents is touched as a whole, though it m
   const std::vector<std::optional<ByteRange>> ranges = touched_bytes(test::transpose_nest(DType::kF32, m, n));
   REQUIRE(ranges.size() == 2);
   CHECK(ranges[1] == ByteRange{0, SizeExpr(m) * n * 4});
+}
+
+TEST_CASE("columns of a matrix are touched in rows, of symbolic extents too") {
+  const Dim n = Dim("n").at_least(1);
+  for (const SizeExpr& rows : {SizeExpr(5), SizeExpr(n)}) {
+    LoopKernelBuilder nest("columns");
+    const AffineIndex i = nest.parallel("i", rows), j = nest.parallel("j", 3);
+    const TensorType type{DType::kF32, {rows, 8}};
+    nest.store("y", type, {i, j + 2}, nest.load(nest.epilogue(), nest.operand("x", type), {i, j + 5}));
+    const std::vector<std::optional<ByteRange>> ranges = touched_bytes(nest.finish().value());
+    CHECK(ranges[0] == ByteRange{20, (rows - 1) * 32 + 12, 32, 12});
+    CHECK(ranges[1] == ByteRange{8, (rows - 1) * 32 + 12, 32, 12});
+  }
 }
 
 TEST_CASE("padding and gathers may touch all of a buffer") {
