@@ -196,9 +196,14 @@ TEST_CASE("rows that are in other columns of one pitch need no barrier") {
     bool is_hazard;
   };
   const Row rows[] = {
-      {16, 64, 16, false},    {16, 64, 48, false}, {15, 64, 16, true}, {16, 64, 49, true},
-      {16, 32, 16, true},     {0, 64, 1, true},    {80, 64, 16, true},  // the last: where is not known of what is a row
-                                                                        // on
+      {16, 64, 16, false},
+      {16, 64, 48, false},
+      {15, 64, 16, true},
+      {16, 64, 49, true},
+      {16, 32, 16, true},
+      {0, 64, 1, true},
+      {80, 64, 16, true},  // the last: where is not known of what is a row
+                           // on
       {16, n * 64, 16, true},
   };
   for (const Row& row : rows) {
