@@ -183,6 +183,17 @@ TEST_CASE("the parts of a concat along the first axis need no barrier, of any si
   }
 }
 
+TEST_CASE("columns of which the widths are not known to fit still write all of their rows") {
+  const SizeExpr m = Dim("m").at_least(1).at_most(64), some = min(m, 8) * 2;
+  GraphBuilder graph("cut");
+  const Tensor left = graph.input("left", DType::kF32, {17, m * 2 - some}),
+               right = graph.input("right", DType::kF32, {17, some});
+  graph.output("y", concat({left, right, left}, 1));
+  CHECK(
+      verify(lower_graph(graph.finish().value(), test::test_context()->target("cpu:baseline").value()).value().schedule)
+          .message() == "");
+}
+
 TEST_CASE("parts of values of symbolic size need no barrier, for they have slots of their own") {
   const Dim m = Dim("m").at_least(1).at_most(64);
   GraphBuilder builder("parts");

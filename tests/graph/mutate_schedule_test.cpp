@@ -46,12 +46,25 @@ class Harm {
     return {begin, begin + number(range.length_bytes)};
   }
 
+  std::vector<Bytes> rows(const ByteRange& range) const {
+    const Bytes all = bytes(range);
+    const std::int64_t pitch = number(range.pitch_bytes), row = number(range.row_bytes);
+    if (pitch == 0) return {all};
+    std::vector<Bytes> result;
+    for (std::int64_t begin = all.begin; begin < all.end; begin += pitch) result.push_back({begin, begin + row});
+    return result;
+  }
+
   bool conflict(const Step& a, const Step& b) const {
     for (const ResourceUse& x : a.uses) {
       for (const ResourceUse& y : b.uses) {
         if (x.resource != y.resource || !right_.resources[x.resource].is_computed()) continue;
         if (!x.is_written && !y.is_written) continue;
-        if (bytes(right_.touched_bytes(x)).meet(bytes(right_.touched_bytes(y)))) return true;
+        for (const Bytes& in_x : rows(right_.touched_bytes(x))) {
+          for (const Bytes& in_y : rows(right_.touched_bytes(y))) {
+            if (in_x.meet(in_y)) return true;
+          }
+        }
       }
     }
     return false;
@@ -171,7 +184,8 @@ class Mistakes {
         const auto [step, number] = ranges_[chosen - right_.parts.size()];
         range = &*damaged.steps[StepId{step}].uses[number].touched;
       }
-      SizeExpr& changed = below(2) == 0 ? range->offset_bytes : range->length_bytes;
+      SizeExpr* const sizes[] = {&range->offset_bytes, &range->length_bytes, &range->pitch_bytes, &range->row_bytes};
+      SizeExpr& changed = *sizes[below(range->has_rows() ? 4 : 2)];
       changed = changed + some_distance(4);
     }
     return damaged;

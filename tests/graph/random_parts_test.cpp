@@ -79,8 +79,8 @@ class RandomTree {
       case 1: {
         std::vector<std::int64_t> turned;
         for (std::int64_t d = rank; d-- > 0;) turned.push_back(d);
-        return transpose(graph_.input(name, DType::kF32, Shape(std::vector(shape.dims().rbegin(), shape.dims().rend()))),
-                         turned);
+        return transpose(
+            graph_.input(name, DType::kF32, Shape(std::vector(shape.dims().rbegin(), shape.dims().rend()))), turned);
       }
       case 2:
         return cumulative_sum(graph_.input(name, DType::kF32, shape));

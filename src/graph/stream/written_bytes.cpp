@@ -27,11 +27,7 @@ SizeExpr last_of(const SizeExpr& a, const SizeExpr& b) {
 
 void WrittenBytes::add(const ByteRange& range) {
   is_empty_ = false;
-  if (range.has_rows()) {
-    const ByteRange joined = take_joined(range, rows_, [](const ByteRange& other) { return other; });
-    if (joined.has_rows()) return rows_.push_back(joined);
-    return add(joined);
-  }
+  if (range.has_rows()) return add_rows(range);
   SizeExpr begin = range.offset_bytes, end = range.end_bytes();
   if (is_constant(range)) constant_.insert(begin.constant(), end.constant());
   if (begin == end) return;
@@ -54,6 +50,15 @@ void WrittenBytes::add(const ByteRange& range) {
   join_overlapping(begin, end);
   ends_.insert_or_assign(begin, end);
   begins_.insert_or_assign(end, begin);
+}
+
+/// The first row and the last one are ranges, too: of what lies between two others, only that may be known.
+void WrittenBytes::add_rows(const ByteRange& range) {
+  const ByteRange joined = take_joined(range, rows_, [](const ByteRange& other) { return other; });
+  if (!joined.has_rows()) return add(joined);
+  rows_.push_back(joined);
+  add({range.offset_bytes, range.row_bytes});
+  add({range.end_bytes() - range.row_bytes, range.row_bytes});
 }
 
 /// Extends the range by a span that it surely meets, and takes that away.

@@ -22,6 +22,7 @@ class WrittenBytes {
   bool contains(const ByteRange&) const;
 
  private:
+  void add_rows(const ByteRange&);
   void join_overlapping(SizeExpr& begin, SizeExpr& end);
 
   using ByForm = std::map<SizeExpr, SizeExpr, decltype(&form_less)>;
