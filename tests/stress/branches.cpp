@@ -2,6 +2,7 @@
 #include "tests/stress/branches.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -25,6 +26,16 @@ Graph Branches::graph(std::int64_t factor) {
   builder.output("sorted", sort(x, 1).values);
   builder.output("running", cumulative_sum(x, {.axis = 1}));
   builder.output("product", matmul(cast(x, DType::kF32), w));
+  builder.output("joined", concat({x * 2, x - 1}, 1));
+  const Tensor rounds = builder.input("rounds", DType::kI64, {});
+  const Tensor zero = builder.constant(Shape{}, std::array{std::int64_t{0}});
+  const std::vector<Tensor> last = builder.while_loop(
+      {zero, x}, [&](std::span<const Tensor> state) { return less(state[0], rounds); },
+      [&](std::span<const Tensor> state) { return std::vector{state[0] + 1, state[1] + flip(x, {1})}; });
+  builder.output("repeated", last[1]);
+  builder.output("chosen", builder.if_else(
+                               less(rounds, 2), [&] { return std::vector{cumulative_sum(x, {.axis = 0})}; },
+                               [&] { return std::vector{x * 3}; })[0]);
   return builder.finish().value();
 }
 
@@ -39,13 +50,17 @@ Branches::Branches(std::int64_t factor, std::int64_t rows)
       picked_(count(kPicked, kColumns)),
       indices_(kPicked),
       w_(count(kColumns, kColumns)),
-      product_(x_.size()) {}
+      product_(x_.size()),
+      joined_(2 * x_.size()),
+      repeated_(x_.size()),
+      chosen_(x_.size()) {}
 
 void Branches::fill(Random& random) {
   // So small that sums of products in f32 are exact.
   for (std::int32_t& each : x_) each = static_cast<std::int32_t>(random.from_to(-1000, 1000));
   for (float& each : w_) each = static_cast<float>(random.from_to(-100, 100));
   for (std::int64_t& each : indices_) each = random.from_to(-rows_, rows_ - 1);
+  rounds_ = random.from_to(0, 5);
   wrong_index.reset();
   if (!random.chance(15)) return;
   wrong_index = random.below(indices_.size());
@@ -57,10 +72,11 @@ void Branches::correct_indices() {
   wrong_index.reset();
 }
 
-std::array<TensorBinding, 3> Branches::inputs() { return {bind(x_, {rows_, kColumns}), bind(indices_), bind(w_)}; }
+Branches::Inputs Branches::inputs() { return {bind(x_, {rows_, kColumns}), bind(indices_), bind(w_), bind(rounds_)}; }
 
-std::array<TensorBinding, 6> Branches::outputs() {
-  return {bind(picked_), bind(scaled_), bind(sums_), bind(sorted_), bind(running_), bind(product_)};
+Branches::Outputs Branches::outputs() {
+  return {bind(picked_),  bind(scaled_), bind(sums_),     bind(sorted_), bind(running_),
+          bind(product_), bind(joined_), bind(repeated_), bind(chosen_)};
 }
 
 std::string Branches::wrong_index_text() const {
@@ -86,6 +102,13 @@ std::string Branches::compare() const {
       if (sorted_[here] != ordered[static_cast<std::size_t>(column)]) return "sorted is wrong" + place;
       if (running_[here] != sum) return "running is wrong" + place;
       if (product_[here] != product) return "product is wrong" + place;
+      const std::int32_t* const joined = joined_.data() + row * 2 * kColumns + column;
+      if (joined[0] != 2 * x_[here] || joined[kColumns] != x_[here] - 1) return "joined is wrong" + place;
+      const std::int32_t opposite = x_[at(row, kColumns - 1 - column)];
+      if (repeated_[here] != x_[here] + rounds_ * opposite) return "repeated is wrong" + place;
+      std::int32_t above = 0;
+      for (std::int64_t i = 0; i <= row; ++i) above += x_[at(i, column)];
+      if (chosen_[here] != (rounds_ < 2 ? above : 3 * x_[here])) return "chosen is wrong" + place;
     }
     if (sums_[static_cast<std::size_t>(row)] != sum) return fmt::format("sums is wrong at [{}] of {} rows", row, rows_);
   }

@@ -13,21 +13,25 @@
 
 namespace millrace::stress {
 
-/// A run of a graph of independent branches over one input: kernels of several kinds, most of them beside each other.
+/// A run of a graph of independent branches over one input: kernels of several kinds, most of them beside each other, a
+/// loop and a condition.
 /// What it should give comes from plain loops.
 class Branches {
  public:
   static constexpr std::int64_t kMostRows = 24, kColumns = 20, kPicked = 9;
 
-  /// x: i32[rows, columns], i: i64[picked] and w: f32[columns, columns]; another graph for each factor.
+  using Inputs = std::array<TensorBinding, 4>;
+  using Outputs = std::array<TensorBinding, 9>;
+
+  /// x: i32[rows, columns], i: i64[picked], w: f32[columns, columns] and rounds: i64[]; another graph for each factor.
   static Graph graph(std::int64_t factor);
 
   Branches(std::int64_t factor, std::int64_t rows);
   /// New inputs, now and then with an index that is out of range.
   void fill(Random&);
   void correct_indices();
-  std::array<TensorBinding, 3> inputs();
-  std::array<TensorBinding, 6> outputs();
+  Inputs inputs();
+  Outputs outputs();
   /// What is not as it should be, or nothing.
   std::string compare() const;
 
@@ -45,6 +49,8 @@ class Branches {
   std::vector<std::int32_t> x_, scaled_, sums_, sorted_, running_, picked_;
   std::vector<std::int64_t> indices_;
   std::vector<float> w_, product_;
+  std::vector<std::int32_t> joined_, repeated_, chosen_;
+  std::int64_t rounds_ = 0;
 };
 
 }  // namespace millrace::stress
