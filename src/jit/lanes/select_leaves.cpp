@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/select_leaves.h"
 
+#include <limits>
+#include <utility>
+#include <vector>
+
 #include "hal/host/routines/row_selector.h"
 #include "jit/lanes/sort_leaves.h"
 
@@ -24,6 +28,32 @@ LaneFunction filter(LaneBuilder b, LaneElement element, bool prefetches, const M
     b.advance(kRow, b.num_lanes() * element.bytes);
   });
   return b.finish_with(kNumbers);
+}
+
+/// Whether a loaded element is a float as wide as a lane.
+bool holds_lanes_of_floats(const CoarseKeys& keys) { return keys.dtype == DType::kF32 || keys.dtype == DType::kF64; }
+
+/// The least key of each lane over vectors of elements.
+LaneValue least_key(LaneBuilder& b, std::vector<LaneValue> vectors, const CoarseKeys& keys) {
+  const auto fold = [&](LaneOp op) {
+    for (std::size_t half = vectors.size() / 2; half > 0; half /= 2) {
+      for (std::size_t i = 0; i < half; ++i) vectors[i] = b.binary(op, vectors[i], vectors[i + half]);
+    }
+    return vectors[0];
+  };
+  if (!keys.largest || !holds_lanes_of_floats(keys)) {
+    for (LaneValue& x : vectors) x = coarse_key(b, x, keys);
+    return fold(LaneOp::kMin);
+  }
+  // The greatest float has the least key, unless there is a NaN. Which NaN, or which zero, makes no difference: equal
+  // elements are one run to the selection. That is one key in place of as many as there are vectors.
+  LaneValue has_nan = kNoLaneValue;
+  for (std::size_t i = 0; i + 1 < vectors.size(); i += 2) {
+    const LaneValue is_nan = b.binary(LaneOp::kUnordered, vectors[i], vectors[i + 1]);
+    has_nan = i == 0 ? is_nan : b.binary(LaneOp::kEither, has_nan, is_nan);
+  }
+  const LaneValue key = coarse_key(b, fold(LaneOp::kMaxFloat), keys);
+  return b.select(has_nan, b.constant(std::numeric_limits<std::int64_t>::min() >> (64 - b.lane_bits())), key);
 }
 
 }  // namespace
@@ -50,16 +80,12 @@ LaneFunction find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
   b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
-    std::vector<LaneValue> minima;
+    std::vector<LaneValue> vectors;
     for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
       const int offset_bytes = i * b.num_lanes() * element.bytes;
-      b.prefetch_ahead(kRow, offset_bytes);
-      minima.push_back(coarse_key(b, b.load(kRow, offset_bytes, element), keys));
+      vectors.push_back(b.load(kRow, offset_bytes, element));
     }
-    for (std::size_t half = minima.size() / 2; half > 0; half /= 2) {
-      for (std::size_t i = 0; i < half; ++i) minima[i] = b.binary(LaneOp::kMin, minima[i], minima[i + half]);
-    }
-    b.store(kMinima, 0, b.lane_element(), minima[0]);
+    b.store(kMinima, 0, b.lane_element(), least_key(b, std::move(vectors), keys));
     b.advance(kRow, RowSelectorCode::kVectorsPerChunk * b.num_lanes() * element.bytes);
     b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
   });

@@ -9,9 +9,10 @@
 namespace millrace {
 namespace {
 
-/// With so many groups per result, few more elements than k have keys up to the k-th group's.
-constexpr std::int64_t kGroupsPerResult = 8;
-constexpr std::int64_t kFewestGroups = 256;
+/// With so many groups per result, about an eighth more elements than k have keys up to the k-th group's: k * k / 2 per
+/// group. Sorting twice as many groups takes longer than that saves.
+constexpr std::int64_t kGroupsPerResult = 4;
+constexpr std::int64_t kFewestGroups = 128;
 
 /// Vectors of a sample. Shorter rows beside k have no limit at first: most of their groups have one of the first k.
 constexpr std::int64_t kSampledVectors = 1024;
