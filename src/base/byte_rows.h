@@ -2,7 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <vector>
+#include <string>
+#include <utility>
 
 #include "base/byte_span.h"
 #include "millrace/base/byte_range.h"
@@ -25,19 +26,18 @@ inline bool may_meet(const ByteRange& a, const ByteRange& b) {
   return ByteSpan{a.offset_bytes, a.end_bytes()}.may_meet({b.offset_bytes, b.end_bytes()}) && !are_other_columns(a, b);
 }
 
+/// "[64, 128)", or "[64, 128) by 16 of 32": rows of 16 bytes, of which one begins every 32 bytes.
+inline std::string to_text(const ByteRange& range) {
+  const std::string all = "[" + range.offset_bytes.to_text() + ", " + range.end_bytes().to_text() + ")";
+  return range.has_rows() ? all + " by " + range.row_bytes.to_text() + " of " + range.pitch_bytes.to_text() : all;
+}
+
 /// Whether rows of one pitch surely hold all of the others.
 inline bool are_inside(const ByteRange& inner, const ByteRange& outer) {
   if (!inner.has_rows() || inner.pitch_bytes != outer.pitch_bytes) return false;
   const SizeExpr shift = inner.offset_bytes - outer.offset_bytes;
   return shift.lower_bound() >= 0 && (outer.row_bytes - shift - inner.row_bytes).lower_bound() >= 0 &&
          (outer.length_bytes - outer.row_bytes - (inner.length_bytes - inner.row_bytes)).lower_bound() >= 0;
-}
-
-/// How many bytes they are; an upper bound where a run decides how far their rows are apart.
-inline SizeExpr num_bytes(const ByteRange& range) {
-  if (!range.has_rows() || !range.pitch_bytes.is_constant()) return range.length_bytes;
-  const SizeExpr before = range.length_bytes - range.row_bytes;  // the last row
-  return (floor_div(before, range.pitch_bytes.constant()) + 1) * range.row_bytes;
 }
 
 /// One range of the same bytes, if the rows of the second continue those of the first.

@@ -115,6 +115,46 @@ TEST_CASE("a scatter of a value that nothing else needs changes it in place with
   CHECK(reasons(dispatch) == Texts{});
 }
 
+TEST_CASE("elementwise work stores its result where its operand is, if nothing else reads that") {
+  const auto places_of = [](const std::string& body) {
+    return places(formed("graph g(%x: f32[4,4], %w: f32[4]) { %c = cumulative_sum(%x) {axis = 0} " + body + "}"));
+  };
+  CHECK(places_of("%y = exp(%c) return y = %y") == Texts{"%y for %c"});
+  CHECK(places_of("%b = broadcast(%w) {shape = [4, 4], dims = [1]} %y = add(%c, %b) %z = neg(%y) return z = %z") ==
+        Texts{"%z for %c"});
+  CHECK(places_of("%y = mul(%c, %c) return y = %y") == Texts{"%y for %c"});
+  CHECK(
+      places_of("%y = exp(%c) %i = constant(2) : i64[1] %r = slice(%x) {start = [0, 0], stop = [1, 4], step = [1, 1]} "
+                "%z = scatter(%y, %i, %r) {axis = 0} return z = %z") == Texts{"%y for %c", "%z for %y"});
+  // What others read, in another order, as another type, or as an output.
+  CHECK(places_of("%y = exp(%c) %z = cumulative_sum(%c) {axis = 1} return y = %y, z = %z") == Texts{});
+  CHECK(places_of("%t = transpose(%c) {permutation = [1, 0]} %y = exp(%t) return y = %y") == Texts{});
+  CHECK(places_of("%t = transpose(%c) {permutation = [1, 0]} %y = add(%c, %t) return y = %y") == Texts{});
+  CHECK(places_of("%y = cast(%c) {dtype = i32} return y = %y") == Texts{});
+  CHECK(places_of("%y = exp(%c) return y = %y, c = %c") == Texts{});
+  CHECK(places_of("%y = exp(%c) %z = neg(%c) return y = %y, z = %z") == Texts{});
+}
+
+TEST_CASE("a concat and a pad are changed in place, unless somebody still needs an operand that is stored in them") {
+  const auto made = [](const std::string& body) {
+    const DispatchGraph dispatch = formed(
+        "graph g(%x: f32[2,4], %i: i64[1], %row: f32[1,4]) { %v = variable(0) : f32[4,4] %a = exp(%x) %b = neg(%x) "
+        "%c = concat(%a, %b) {axis = 0} " +
+        body + "}");
+    Texts texts = places(dispatch);
+    for (const std::string& reason : reasons(dispatch)) texts.push_back(reason);
+    return texts;
+  };
+  CHECK(made("%y = scatter(%c, %i, %row) {axis = 0} return y = %y") == Texts{"%y for %c"});
+  CHECK(made("%p = pad(%a) {low = [1, 0], high = [1, 0]} %y = scatter(%p, %i, %row) {axis = 0} return y = %y") ==
+        Texts{"%y for %p"});
+  CHECK(made("%y = scatter(%c, %i, %row) {axis = 0} %z = cumulative_sum(%a) {axis = 0} return y = %y, z = %z") ==
+        Texts{"%a is read later by cumulative_sum_4"});
+  CHECK(made("%j = constant(0, 1) : i64[2] %y = scatter(%c, %j, %b) {axis = 0} return y = %y") ==
+        Texts{"%b is another operand, too"});
+  CHECK(made("update %v = %c return") == Texts{"operands of %c are stored in its memory at other times"});
+}
+
 TEST_CASE("update_slice changes what nothing else needs in place, and a variable, from a number or a run's start") {
   const DispatchGraph dispatch = formed(R"(graph g(%x: f32[4,4], %at: i64[], %rows: f32[2,4]) {
   %v = variable(0) : f32[4,6,4]

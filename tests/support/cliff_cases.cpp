@@ -102,9 +102,9 @@ void add_moves(std::vector<CliffCase>& cases) {
                            "max_pool2d(%x) {window = [3, 3], strides = [2, 2], padding = [1, 1, 1, 1]}"));
   }
   for (const char* view : {"transpose", "slice"}) {
-    cases.push_back(views("u8", view, 60, 2));
+    cases.push_back(views("u8", view, 60, 3));
     cases.push_back(views("f16", view, 60, 4));
-    cases.push_back(views("f32", view, 60, 2));
+    cases.push_back(views("f32", view, 60, 3));
   }
   for (const char* dtype : {"u8", "f16", "f32"}) {
     cases.push_back(symbolic_views(dtype, 40, 3));

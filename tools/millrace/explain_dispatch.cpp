@@ -88,7 +88,7 @@ std::string DispatchText::bodies(RegionId id) const {
   return text;
 }
 
-/// Values that the region stores in the memory of a concat, or reads there; and those that it stores in place of
+/// Values that the region stores in the memory of a concat or pad, or reads there; and those that it stores in place of
 /// others.
 std::string DispatchText::places(const Region& region) const {
   std::string text;
@@ -98,8 +98,9 @@ std::string DispatchText::places(const Region& region) const {
       if (part == lowered_.dispatch.parts.end()) continue;
       text += line(
           2, "place",
-          fmt::format("{} is in the memory of {}, from element {}", value_text(lowered_.dispatch.graph, value),
-                      value_text(lowered_.dispatch.graph, part->second.whole), number(part->second.offset_elements)));
+          fmt::format("{} is in the memory of {}, from element {}{}", value_text(lowered_.dispatch.graph, value),
+                      value_text(lowered_.dispatch.graph, part->second.whole), number(part->second.offset_elements),
+                      part->second.rows ? ", a row every " + number(part->second.rows->pitch_elements) : ""));
     }
   }
   for (const Value& value : region.outputs) {

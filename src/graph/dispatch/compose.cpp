@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/dispatch/node_instructions.h"
 #include "graph/dispatch/views.h"
 #include "jit/ir/affine.h"
 #include "millrace/graph/text.h"
@@ -34,7 +35,7 @@ bool is_pad_in_place(const DispatchGraph& dispatch, const Region& region, const 
   return part != dispatch.parts.end() && part->second.whole == region.outputs[0];
 }
 
-Result<std::vector<KernelRequest>> build_node(const Graph& graph, NodeId id, std::uint32_t used, bool is_pad_in_place) {
+Result<std::vector<KernelRequest>> build_node(const Graph& graph, NodeId id, std::uint32_t used, bool is_border) {
   const Node& node = graph.nodes[id];
   std::vector<TensorType> operands;
   for (const Value& operand : node.operands) operands.push_back(graph.type(operand));
@@ -44,7 +45,7 @@ Result<std::vector<KernelRequest>> build_node(const Graph& graph, NodeId id, std
   }
   const auto& op = std::get<OpNode>(node.what);
   const OpInstance instance{operands, node.results, op.attributes, used};
-  return is_pad_in_place ? build_pad_borders(instance) : definition(op.op).build(instance);
+  return is_border ? build_pad_borders(instance) : definition(op.op).build(instance);
 }
 
 /// A value of the body under construction that is already computed at an index.
@@ -203,11 +204,6 @@ class Composer {
   std::vector<Computed> computed_;
 };
 
-bool is_composed_elementwise(const Node& node) {
-  if (std::holds_alternative<KernelNode>(node.what)) return true;
-  return has_trait(std::get<OpNode>(node.what).op, kElementwise);
-}
-
 /// The request of a sort or scan that reads the region's elementwise nodes as its load.
 ComposedRequest with_load(const DispatchGraph& dispatch, const Region& region, NodeId root, KernelRequest request) {
   const auto add = [&](auto& descriptor) {
@@ -283,15 +279,15 @@ Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatc
     const Node& node = graph.nodes[id];
     if (is_index_view(node)) continue;
     is_view_alone = false;
-    if (!is_composed_elementwise(node)) root = id;
+    if (!is_elementwise(node)) root = id;
   }
   if (!root || is_view_alone) return placed(dispatch, region, Composer(dispatch, region).compose_map());
   std::uint32_t used = 0;
   for (const Value& output : region.outputs) used |= output.node == *root ? 1u << output.result : 0;
   if (used == 0) used = 1;  // only the epilogue reads it
-  const bool is_in_place = is_pad_in_place(dispatch, region, graph.nodes[*root]);
-  MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_node(graph, *root, used, is_in_place));
-  if (is_in_place) return borders(region, std::move(requests));
+  const bool is_border = is_pad_in_place(dispatch, region, graph.nodes[*root]);
+  MILLRACE_TRY_ASSIGN(std::vector<KernelRequest> requests, build_node(graph, *root, used, is_border));
+  if (is_border) return borders(region, std::move(requests));
   const LoopKernel* loop = std::get_if<LoopKernel>(&requests[0]);
   if (region.nodes.size() > 1 && has_trait(std::get<OpNode>(graph.nodes[*root].what).op, kTakesLoad)) {
     return std::vector<ComposedRequest>{with_load(dispatch, region, *root, std::move(requests[0]))};

@@ -72,6 +72,21 @@ void check_update(const DispatchGraph& dispatch, const StoredValues& ready, cons
 
 }  // namespace
 
+namespace {
+
+/// Whether another value is in the memory of this one, or of what it is a part of, by now.
+bool is_replaced(const DispatchGraph& dispatch, const std::set<Value>& replaced, Value value) {
+  value = dispatch.storage_of(value);
+  while (!replaced.contains(value)) {
+    const auto part = dispatch.parts.find(value);
+    if (part == dispatch.parts.end()) return false;
+    value = part->second.whole;
+  }
+  return true;
+}
+
+}  // namespace
+
 Layout DispatchGraph::layout_of(Value value) const {
   const Shape& shape = graph.type(value).shape;
   Layout layout = Layout::row_major(shape);
@@ -108,7 +123,7 @@ Status verify(const DispatchGraph& dispatch) try {
         problem(fmt::format("region {}: reads {}, which no earlier region stores", region.name,
                             value_text(dispatch.graph, input)));
       }
-      if (replaced.contains(dispatch.storage_of(input))) {
+      if (is_replaced(dispatch, replaced, input)) {
         problem(fmt::format("region {}: reads {}, which an earlier region replaces", region.name,
                             value_text(dispatch.graph, input)));
       }

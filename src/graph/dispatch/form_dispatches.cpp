@@ -12,10 +12,10 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "graph/dispatch/node_instructions.h"
 #include "graph/dispatch/place_parts.h"
 #include "graph/dispatch/place_updates.h"
 #include "graph/dispatch/views.h"
-#include "jit/ir/affine.h"
 #include "jit/map/code_estimate.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/dispatch.h"
@@ -33,62 +33,6 @@ constexpr std::size_t kMaxRegionNodes = 128;
 /// has four copies of the body, for full and remainder rows and columns. A separate pass over memory costs little next
 /// to so many instructions.
 constexpr std::int64_t kMaxRootInstructions = kMaxKernelInstructions / 4 - 50;
-
-bool is_elementwise(const Node& node) {
-  if (std::holds_alternative<KernelNode>(node.what)) return true;
-  const auto* op = std::get_if<OpNode>(&node.what);
-  return op && has_trait(op->op, kElementwise);
-}
-
-/// Whether elements that are neighbours in the view's last dim are not neighbours in memory.
-bool stands_apart(const Graph& graph, const Node& node) {
-  const std::size_t rank = node.results[0].shape.rank();
-  if (!is_index_view(node) || rank == 0) return false;
-  std::vector<AffineIndex> point;
-  for (std::size_t d = 0; d < rank; ++d) point.push_back(dim_index(rank, d));
-  const std::vector<AffineIndex> indices = look_through(graph, node, point);
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    const SizeExpr& step = indices[d].coefficients.back();
-    if (!step.is(0) && !(step.is(1) && d + 1 == indices.size())) return true;
-  }
-  return false;
-}
-
-/// The cost of loading an operand that no node accounts for: widening it, and one address per lane if the elements of a
-/// view are not adjacent.
-std::int64_t load_instructions(const Graph& graph, Value operand) {
-  constexpr std::int64_t kApart = 26;
-  const Node& node = graph.nodes[operand.node];
-  if (!is_source(node) && !is_index_view(node)) return 0;
-  const Node* source = &node;
-  while (is_index_view(*source)) source = &graph.nodes[source->operands[0].node];
-  const auto* constant = std::get_if<ConstantNode>(&source->what);
-  if (constant && constant->data.size() == size_bytes(source->results[0].dtype)) return 0;  // an immediate
-  const DType stored = graph.type(operand).dtype;
-  BodyBuilder b;
-  if (body_dtype(stored) != stored) b.convert(body_dtype(stored), b.load(0, stored));
-  return estimate_instructions(b.finish()) + (stands_apart(graph, node) ? kApart : 0);
-}
-
-/// The instructions that the node adds to the body it is fused into.
-std::int64_t body_instructions(const Graph& graph, const Node& node) {
-  if (!is_elementwise(node)) return 0;
-  BodyBuilder b;
-  std::vector<BodyValue> operands;
-  std::int64_t loads = 0;
-  for (std::uint32_t i = 0; i < node.operands.size(); ++i) {
-    operands.push_back(b.load(i, body_dtype(graph.type(node.operands[i]).dtype)));
-    loads += load_instructions(graph, node.operands[i]);
-  }
-  static const Attributes kNoAttributes = NoAttrs{};
-  const auto* kernel = std::get_if<KernelNode>(&node.what);
-  const auto* op = std::get_if<OpNode>(&node.what);
-  BodyValue result =
-      kernel ? kernel->kernel.body(b, operands, kNoAttributes) : definition(op->op).body(b, operands, op->attributes);
-  const DType stored = node.results[0].dtype;
-  if (body_dtype(stored) != stored) result = b.convert(result.dtype, b.convert(stored, result));
-  return estimate_instructions(b.finish()) + loads;
-}
 
 bool has_trait(const Node& node, OpTraits trait) {
   const auto* op = std::get_if<OpNode>(&node.what);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/size_expr/lost_value.h"
+#include "graph/dispatch/node_instructions.h"
 #include "graph/dispatch/views.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
@@ -43,8 +44,10 @@ class PartPlacer {
       for (const Value& operand : node.operands) ++num_uses_[dispatch.storage_of(operand)];
     }
     for (const Region& region : dispatch.regions) {
-      if (!is_loop_nest(region)) continue;
-      for (const Value& output : region.outputs) nests_.emplace(output, is_product(region));
+      const std::optional<Nest> nest = nest_of(region);
+      for (const Value& output : region.outputs) {
+        if (nest) nests_.emplace(output, *nest);
+      }
     }
   }
 
@@ -61,22 +64,27 @@ class PartPlacer {
   }
 
  private:
+  /// What stores a value by one nest of loops, in any layout.
+  struct Nest {
+    bool is_product = false, is_map = true;
+    std::int64_t instructions = 0;  // of its elementwise nodes
+  };
+
   const Node& node_of(Value value) const { return graph_.nodes[value.node]; }
 
-  /// Whether the region is one nest of loops, which stores its results in any layout.
-  bool is_loop_nest(const Region& region) const {
-    return region.bodies.empty() && std::ranges::all_of(region.nodes, [&](NodeId id) {
-             const Node& node = graph_.nodes[id];
-             const auto* op = std::get_if<OpNode>(&node.what);
-             return op == nullptr || is_index_view(node) || has_trait(op->op, kElementwise) ||
-                    has_trait(op->op, kTakesEpilogue);
-           });
-  }
-  bool is_product(const Region& region) const {
-    return std::ranges::any_of(region.nodes, [&](NodeId id) {
-      const auto* op = std::get_if<OpNode>(&graph_.nodes[id].what);
-      return op != nullptr && has_trait(op->op, kContraction);
-    });
+  std::optional<Nest> nest_of(const Region& region) const {
+    if (!region.bodies.empty()) return {};
+    Nest nest;
+    for (const NodeId id : region.nodes) {
+      const Node& node = graph_.nodes[id];
+      nest.instructions += body_instructions(graph_, node);
+      if (is_elementwise(node) || is_index_view(node)) continue;
+      const auto& op = std::get<OpNode>(node.what);
+      if (!has_trait(op.op, kTakesEpilogue)) return {};
+      nest.is_map = !has_trait(op.op, kReduction) && !has_trait(op.op, kContraction);
+      nest.is_product = has_trait(op.op, kContraction);
+    }
+    return nest;
   }
 
   void place_operands(Region& region, const Node& node) {
@@ -86,7 +94,7 @@ class PartPlacer {
     region.inputs.clear();
     for (std::uint32_t i = 0; i < node.operands.size(); ++i) {
       const Value operand = node.operands[i];
-      std::string reason = this->place(operand, place);
+      std::string reason = place_operand(operand, place);
       place.begin = place.begin + graph_.type(operand).shape[place.axis];
       if (reason.empty()) continue;
       region.copies.push_back({i, std::move(reason)});
@@ -98,7 +106,7 @@ class PartPlacer {
     const auto& attrs = std::get<PadAttrs>(as_op(node, Op::pad)->attributes);
     const Value operand = node.operands[0];
     const std::optional<std::size_t> axis = padded_axis(attrs);
-    std::string reason = axis ? place(operand, {{region.nodes[0], 0}, *axis, attrs.low[*axis]})
+    std::string reason = axis ? place_operand(operand, {{region.nodes[0], 0}, *axis, attrs.low[*axis]})
                               : value_text(graph_, operand) + " is padded along several axes";
     if (!reason.empty()) {
       region.copies.push_back({0, std::move(reason)});
@@ -108,21 +116,24 @@ class PartPlacer {
   }
 
   /// Says why the operand cannot be stored there; empty if it can, and then it is.
-  std::string place(Value operand, const Place& place) {
+  std::string place_operand(Value operand, const Place& place) {
+    std::string reason = find_obstacle(operand);
+    if (!reason.empty()) return reason;
     const Value storage = dispatch_.storage_of(operand);
     const Shape& shape = graph_.type(place.whole).shape;
     const SizeExpr inner = product(shape, place.axis + 1, shape.rank());
-    StoragePart part{place.whole, place.begin * inner};
     const SizeExpr num_rows = product(shape, 0, place.axis), pitch = shape[place.axis] * inner;
-    SizeExpr length = graph_.type(operand).shape.num_elements();
-    std::string reason = find_obstacle(operand);
-    if (reason.empty() && !num_rows.is(1)) {
-      const SizeExpr row = graph_.type(operand).shape[place.axis] * inner;
+    const SizeExpr row = graph_.type(operand).shape[place.axis] * inner;
+    StoragePart part{place.whole, place.begin * inner};
+    SizeExpr length = num_rows * row;
+    if (!num_rows.is(1) && row != pitch) {
+      const std::optional<std::size_t> num_outer_dims = find_outer_dims(storage, num_rows, row);
+      if (!num_outer_dims) return fmt::format("no dims of {} are the rows of the result", value_text(graph_, operand));
       reason = find_row_obstacle(operand, num_rows, row);
-      if (reason.empty()) part.rows = {*num_outer_dims(storage, num_rows, row), pitch};
+      if (!reason.empty()) return reason;
+      part.rows = {*num_outer_dims, pitch};
       length = (num_rows - 1) * pitch + row;
     }
-    if (!reason.empty()) return reason;
     const SizeExpr after = shape.num_elements() - part.offset_elements - length;
     if (after.lower_bound() < 0 || has_lost_value(after)) {
       return fmt::format("the place of {} is not known to be inside the result", value_text(graph_, operand));
@@ -148,28 +159,35 @@ class PartPlacer {
 
   /// Why the operand cannot be stored in rows with gaps between them.
   std::string find_row_obstacle(Value operand, const SizeExpr& num_rows, const SizeExpr& row) const {
-    /// Kernels of products store vectors along a row.
-    constexpr std::int64_t kLeastOfProduct = 16;
     const Value storage = dispatch_.storage_of(operand);
     const std::string name = value_text(graph_, operand);
     if (num_uses_.at(storage) > 1) return fmt::format("{} is read elsewhere, where its rows are side by side", name);
-    if (wholes_.contains(storage)) return fmt::format("{} is in the memory of its parts", name);
+    if (wholes_.contains(storage)) return fmt::format("operands of {} are in its memory, side by side", name);
     const auto nest = nests_.find(storage);
     if (nest == nests_.end()) {
       return fmt::format("{} stores {} with its rows side by side", kind_name(node_of(storage)), name);
     }
-    if (nest->second && row.lower_bound() < kLeastOfProduct) {
-      return fmt::format("rows of {} are short for a product to store them apart", name);
+    if (is_slower_in_rows(nest->second, row)) {
+      return fmt::format("rows of {} are short, and it takes less time to compute them side by side", name);
     }
     if (num_rows.lower_bound() < 1) {
       return fmt::format("{} may have no rows; say so of its dims, if they have: at_least(1)", name);
     }
-    if (!num_outer_dims(storage, num_rows, row)) return fmt::format("no dims of {} are the rows of the result", name);
     return "";
   }
 
+  /// Vectors run along a row, and what is left of it is computed element by element. Where that is most of the work, a
+  /// pass over all elements and a copy take less time: exp of 2 of 4 columns a third, of 17 of 32 half.
+  static bool is_slower_in_rows(const Nest& nest, const SizeExpr& row) {
+    constexpr std::int64_t kVector = 16, kLong = 1024, kMostCheap = 8;
+    if (nest.is_product) return row.lower_bound() < kVector;
+    const bool is_cheap = nest.is_map && nest.instructions <= kMostCheap;
+    const bool is_one = !nest.is_map && row.is(1);  // of a reduction along the row
+    return !is_cheap && !is_one && row.known_multiple() % kVector != 0 && row.lower_bound() < kLong;
+  }
+
   /// How many of the stored value's dims, from the outermost on, have one index per row of the result.
-  std::optional<std::size_t> num_outer_dims(Value storage, const SizeExpr& num_rows, const SizeExpr& row) const {
+  std::optional<std::size_t> find_outer_dims(Value storage, const SizeExpr& num_rows, const SizeExpr& row) const {
     const Shape& shape = graph_.type(storage).shape;
     for (std::size_t d = 0; d <= shape.rank(); ++d) {
       if (product(shape, 0, d) == num_rows && product(shape, d, shape.rank()) == row) return d;
@@ -181,8 +199,8 @@ class PartPlacer {
   const Graph& graph_;
   std::set<Value> outputs_;                // the values that own their storage
   std::map<Value, std::size_t> num_uses_;  // by storage
-  std::map<Value, bool> nests_;            // what loop nests store: whether they are products
-  std::set<Value> wholes_;                 // of which some operand is in place
+  std::map<Value, Nest> nests_;            // by what they store
+  std::set<Value> wholes_;                 // results whose memory has operands in it
 };
 
 }  // namespace

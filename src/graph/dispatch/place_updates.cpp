@@ -27,7 +27,7 @@ class UpdatePlacer {
       for (const Value& input : region.inputs) readers_[dispatch.storage_of(input)].push_back(RegionId{i});
       for (const Value& output : region.outputs) writers_.emplace(output, RegionId{i});
     }
-    for (const auto& [value, part] : dispatch.parts) wholes_.insert(part.whole);
+    for (const auto& [value, part] : dispatch.parts) parts_[part.whole].push_back(value);
     for (const GraphOutput& output : graph_.outputs) outputs_.insert(dispatch.storage_of(output.value));
   }
 
@@ -46,6 +46,7 @@ class UpdatePlacer {
       std::string reason = place(update);
       if (!reason.empty()) dispatch_.copied_updates.push_back({update, std::move(reason)});
     }
+    for (std::uint32_t i = 0; i < dispatch_.regions.size(); ++i) replace_operand(RegionId{i});
     for (Region& region : dispatch_.regions) explain_copy(region);
   }
 
@@ -102,8 +103,45 @@ class UpdatePlacer {
         return fmt::format("{} is in the memory of {}", name(value), name(part->second.whole));
       }
     }
-    if (wholes_.contains(old)) return fmt::format("{} is in the memory of its parts", name(old));
+    for (const Value part : parts_of(old)) {
+      const std::string reason = find_later_need(id, part);
+      if (!reason.empty()) return reason;
+      if (reads(dispatch_.regions[id], part)) return fmt::format("{} is another operand, too", name(part));
+    }
     return reads_once(dispatch_.regions[id], old) ? "" : fmt::format("{} is another operand, too", name(old));
+  }
+
+  /// Values that are stored in the memory of this one.
+  std::vector<Value> parts_of(Value whole) const {
+    std::vector<Value> all, open = {whole};
+    while (!open.empty()) {
+      const auto parts = parts_.find(open.back());
+      open.pop_back();
+      if (parts == parts_.end()) continue;
+      all.insert(all.end(), parts->second.begin(), parts->second.end());
+      open.insert(open.end(), parts->second.begin(), parts->second.end());
+    }
+    return all;
+  }
+  bool reads(const Region& region, Value old) const {
+    return std::ranges::any_of(region.inputs, [&](Value input) { return dispatch_.storage_of(input) == old; });
+  }
+
+  /// Lets an elementwise region store its result in the memory of an operand that nothing else reads. One that others
+  /// read would have to wait for them.
+  void replace_operand(RegionId id) {
+    const Region& region = dispatch_.regions[id];
+    if (region.outputs.size() != 1 || dispatch_.in_place.contains(region.outputs[0])) return;
+    for (const Value input : region.inputs) {
+      const Value old = dispatch_.storage_of(input);
+      const auto readers = readers_.find(old);
+      const bool is_only_reader = readers != readers_.end() && readers->second.size() == 1;
+      if (!is_only_reader || !writers_.contains(old) || parts_.contains(old)) continue;
+      if (graph_.type(input) != graph_.type(region.outputs[0]) || !is_pointwise(region, old)) continue;
+      if (!find_obstacle(id, old, region.outputs[0]).empty()) continue;
+      dispatch_.in_place[region.outputs[0]] = old;
+      return;
+    }
   }
 
   /// Who needs the value after the region has begun.
@@ -155,8 +193,8 @@ class UpdatePlacer {
       return fmt::format("{} is in the memory of {}", name(update.value), name(part->second.whole));
     }
     const auto writer = writers_.find(first);
-    if (writer == writers_.end() || wholes_.contains(first)) {
-      return fmt::format("{} is in the memory of its parts", name(update.value));
+    if (writer == writers_.end() || parts_.contains(first)) {
+      return fmt::format("operands of {} are stored in its memory at other times", name(update.value));
     }
     const Region& region = dispatch_.regions[writer->second];
     const std::string needed = find_later_need(writer->second, variable);
@@ -193,8 +231,8 @@ class UpdatePlacer {
   const Graph& graph_;
   std::map<Value, std::vector<RegionId>> readers_;  // by storage, in order
   std::map<Value, RegionId> writers_;
-  std::set<Value> wholes_;   // concats of which some operands are stored in place
-  std::set<Value> outputs_;  // by storage
+  std::map<Value, std::vector<Value>> parts_;  // of concats and pads: the operands in their memory
+  std::set<Value> outputs_;                    // by storage
 };
 
 }  // namespace

@@ -157,13 +157,12 @@ std::vector<std::vector<std::uint32_t>> find_frugal_orders(const Schedule& sched
   std::vector<std::vector<std::uint32_t>> orders(1);
   orders[0].resize(schedule.steps.size());
   std::iota(orders[0].begin(), orders[0].end(), 0);
-  const std::optional<std::vector<WorkUnit>> units = find_work_units(schedule);
-  if (!units) return orders;
-  const UnitBytes bytes(schedule, sizes, *units);
-  for (const UnitOrder& unit_order : {order_depth_first(*units, bytes), order_by_growth(*units, bytes)}) {
+  const std::vector<WorkUnit> units = find_work_units(schedule);
+  const UnitBytes bytes(schedule, sizes, units);
+  for (const UnitOrder& unit_order : {order_depth_first(units, bytes), order_by_growth(units, bytes)}) {
     std::vector<std::uint32_t>& steps = orders.emplace_back();
     for (const std::uint32_t unit : unit_order) {
-      for (std::uint32_t k = 0; k < (*units)[unit].num_steps; ++k) steps.push_back((*units)[unit].first_step + k);
+      for (std::uint32_t k = 0; k < units[unit].num_steps; ++k) steps.push_back(units[unit].first_step + k);
     }
   }
   return orders;

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/byte_rows.h"
 #include "base/guard_allocations.h"
 #include "base/size_expr/lost_value.h"
 #include "graph/stream/body_places.h"
@@ -206,7 +205,7 @@ class Scheduler {
         const bool is_known = i < part.touched.size() && part.touched[i];
         const ByteRange given = schedule_.given_bytes(use);
         if (is_known && is_part_of(given.length_bytes, *part.touched[i])) use.touched = part.touched[i];
-        add_traffic(step, i < part.traffic.size() ? part.traffic[i] : BufferTraffic(), num_bytes(given));
+        add_traffic(step, i < part.traffic.size() ? part.traffic[i] : BufferTraffic(), given.length_bytes);
         step.uses.push_back(std::move(use));
       }
       schedule_.steps.push_back(std::move(step));

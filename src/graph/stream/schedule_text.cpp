@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/byte_rows.h"
 #include "millrace/base/indent.h"
 #include "millrace/graph/schedule.h"
 
@@ -23,11 +24,7 @@ std::string to_text(const Schedule& schedule) {
     for (const ResourceUse& use : step.uses) {
       text += fmt::format(" {}{}", use.is_written ? ">" : "<", schedule.resources[use.resource].name);
       if (!use.touched && !use.part) continue;
-      const ByteRange bytes = schedule.touched_bytes(use);
-      text += fmt::format("[{}, {})", bytes.offset_bytes.to_text(), bytes.end_bytes().to_text());
-      if (bytes.has_rows()) {
-        text += fmt::format(" by {} of {}", bytes.row_bytes.to_text(), bytes.pitch_bytes.to_text());
-      }
+      text += to_text(schedule.touched_bytes(use));
     }
     text += "\n";
     if (step.control == nullptr) continue;

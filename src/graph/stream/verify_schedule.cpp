@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/byte_rows.h"
 #include "base/guard_allocations.h"
 
 namespace millrace {
@@ -69,13 +70,11 @@ class PartsCheck {
     const ByteRange whole{0, resource.size_bytes};
     const ByteRange touched = schedule_.touched_bytes(use), given = schedule_.given_bytes(use);
     if (is_outside(touched, whole)) {
-      problems_.add("step {}: touches bytes [{}, {}) of {}, expected some of its {}", step.name,
-                    touched.offset_bytes.to_text(), touched.end_bytes().to_text(), resource.name,
-                    resource.size_bytes.to_text());
-    } else if (is_outside(touched, given)) {
-      problems_.add("step {}: touches bytes [{}, {}) of {}, of which its kernel gets [{}, {}); give it those",
-                    step.name, touched.offset_bytes.to_text(), touched.end_bytes().to_text(), resource.name,
-                    given.offset_bytes.to_text(), given.end_bytes().to_text());
+      problems_.add("step {}: touches bytes {} of {}, expected some of its {}", step.name, to_text(touched),
+                    resource.name, resource.size_bytes.to_text());
+    } else if (is_outside(touched, given) || (given.has_rows() && !are_inside(touched, given))) {
+      problems_.add("step {}: touches bytes {} of {}, of which its kernel gets {}; give it those", step.name,
+                    to_text(touched), resource.name, to_text(given));
     } else if (are_no_rows(touched)) {
       problems_.add("step {}: touches rows of {} bytes every {} bytes of {}; a row ends before the next one begins",
                     step.name, touched.row_bytes.to_text(), touched.pitch_bytes.to_text(), resource.name);

@@ -35,11 +35,15 @@ class UnitAccesses {
     }
   }
 
-  /// False if another unit may have touched the bytes.
-  bool write(std::uint32_t unit, const ByteRange& bytes) {
+  /// Adds the units that have touched some of the bytes to `users`.
+  void write(std::uint32_t unit, const ByteRange& bytes, std::vector<std::uint32_t>& users) {
     enter(unit);
     own_.push_back({bytes, true});
-    if (read_.may_overlap(bytes) || written_.may_overlap(bytes)) return false;
+    if (read_.may_overlap(bytes) || written_.may_overlap(bytes)) {
+      for (const auto& [user, touched] : earlier_) {
+        if (may_meet(touched, bytes)) users.push_back(user);
+      }
+    }
     if (bytes.has_rows() || !is_constant(bytes)) {
       other_writes_.emplace_back(unit, bytes);
     } else {
@@ -47,7 +51,6 @@ class UnitAccesses {
       writes_.emplace(begin, Write{unit, begin + length});
       longest_write_ = std::max(longest_write_, length);
     }
-    return true;
   }
 
  private:
@@ -62,13 +65,17 @@ class UnitAccesses {
   /// A unit's own accesses are in order anyway.
   void enter(std::uint32_t unit) {
     if (unit_ != unit) {
-      for (const Access& access : own_) (access.is_written ? written_ : read_).add(access.bytes);
+      for (const Access& access : own_) {
+        (access.is_written ? written_ : read_).add(access.bytes);
+        earlier_.emplace_back(unit_, access.bytes);
+      }
       own_.clear();
     }
     unit_ = unit;
   }
 
-  ByteSet read_, written_;  // by units before `unit_`
+  ByteSet read_, written_;                                    // by units before `unit_`
+  std::vector<std::pair<std::uint32_t, ByteRange>> earlier_;  // likewise: all accesses
   std::vector<Access> own_;
   std::uint32_t unit_ = 0;
   std::multimap<std::int64_t, Write> writes_;  // of constant bytes without gaps, by begin
@@ -110,7 +117,7 @@ std::vector<WorkUnit> cut_units(const Schedule& schedule) {
 
 }  // namespace
 
-std::optional<std::vector<WorkUnit>> find_work_units(const Schedule& schedule) {
+std::vector<WorkUnit> find_work_units(const Schedule& schedule) {
   std::vector<WorkUnit> units = cut_units(schedule);
   IdVector<ResourceId, UnitAccesses> accesses;
   accesses.resize(schedule.resources.size());
@@ -127,8 +134,8 @@ std::optional<std::vector<WorkUnit>> find_work_units(const Schedule& schedule) {
           use.is_written ? variable.write(i, unit.needs) : variable.read(i, unit.needs);
         } else if (!use.is_written) {
           accesses[use.resource].read(i, bytes, unit.needs);
-        } else if (!accesses[use.resource].write(i, bytes)) {
-          return {};
+        } else {
+          accesses[use.resource].write(i, bytes, unit.needs);
         }
       }
     }

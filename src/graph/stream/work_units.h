@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "millrace/graph/schedule.h"
@@ -15,9 +14,9 @@ struct WorkUnit {
   std::vector<std::uint32_t> needs, readers;  // units that come before it and after it; each once
 };
 
-/// The units in the schedule's order. Units that use a variable keep their order where one of them writes. Nothing if a
-/// unit writes other bytes that an earlier unit may have touched: then only the present order is known to be right.
-/// O(n log n) in uses, except that each read of symbolic bytes is compared with all writes of its resource.
-std::optional<std::vector<WorkUnit>> find_work_units(const Schedule&);
+/// The units in the schedule's order. Units that touch the same bytes keep their order where one of them writes; of a
+/// variable, all bytes count as the same. O(n log n) in uses, except that each read of symbolic bytes is compared with
+/// all writes of its resource, and each write of bytes that others have touched with all accesses before it.
+std::vector<WorkUnit> find_work_units(const Schedule&);
 
 }  // namespace millrace

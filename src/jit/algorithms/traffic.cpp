@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/algorithms/traffic.h"
 
-#include "base/byte_rows.h"
 #include "hal/host/routines/long_sort.h"
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/rows.h"
 #include "jit/algorithms/sort/long_sort_steps.h"
+#include "jit/ir/affine.h"
 #include "jit/ir/touched_bytes.h"
 #include "jit/lanes/sort_memory.h"
 
@@ -13,6 +13,18 @@ namespace millrace {
 namespace {
 
 const BufferTraffic kReadsAll = {std::nullopt, 0}, kWritesAll = {0, std::nullopt};
+
+/// The bytes of an access that no two points share: the rows of a range with gaps, or all of one without.
+SizeExpr num_bytes(const ByteRange& touched, const Access& access, const KernelTensor& tensor,
+                   std::span<const LoopDim> domain) {
+  if (!touched.has_rows()) return touched.length_bytes;
+  const AffineIndex element = element_offset(access, tensor.layout, domain.size());
+  SizeExpr points = static_cast<std::int64_t>(size_bytes(tensor.type.dtype));
+  for (std::size_t d = 0; d < domain.size(); ++d) {
+    if (!element.coefficients[d].is(0)) points = points * domain[d].extent;
+  }
+  return points;
+}
 
 /// The bytes of an operand that the loads read. A load whose place the data decides reads an element per point of the
 /// domain, and no more than there are.
@@ -22,7 +34,9 @@ std::optional<SizeExpr> read_bytes(const LoopKernel& nest, std::uint32_t operand
   SizeExpr picked = 0;
   for (const Access& load : nest.loads) {
     if (load.tensor != operand) continue;
-    if (!load.dynamic_dim) return touched ? std::optional(num_bytes(*touched)) : std::nullopt;
+    if (!load.dynamic_dim) {
+      return touched ? std::optional(num_bytes(*touched, load, nest.operands[operand], nest.domain)) : std::nullopt;
+    }
     SizeExpr points = element_bytes;
     for (const LoopDim& dim : nest.domain) points = points * dim.extent;
     picked = picked + points;
@@ -34,8 +48,10 @@ std::vector<BufferTraffic> traffic_of_nest(const LoopKernel& nest) {
   const std::vector<std::optional<ByteRange>> touched = touched_bytes(nest);
   std::vector<BufferTraffic> traffic;
   for (std::uint32_t i = 0; i < nest.operands.size(); ++i) traffic.push_back({read_bytes(nest, i, touched[i]), 0});
-  for (std::size_t i = nest.operands.size(); i < touched.size(); ++i) {
-    traffic.push_back({0, touched[i] ? std::optional(num_bytes(*touched[i])) : std::nullopt});
+  for (std::uint32_t i = 0; i < nest.results.size(); ++i) {
+    const std::optional<ByteRange>& bytes = touched[nest.operands.size() + i];
+    traffic.push_back(
+        {0, bytes ? std::optional(num_bytes(*bytes, nest.stores[i], nest.results[i], nest.domain)) : std::nullopt});
   }
   if (nest.in_place) {
     traffic.back().read_bytes = traffic[*nest.in_place].read_bytes;
