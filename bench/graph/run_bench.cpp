@@ -13,7 +13,7 @@ Program chain(int dispatches) {
   Tensor x = graph.input("x", DType::kF32, {16});
   for (int i = 0; i < dispatches; ++i) x = reshape(x, i % 2 == 0 ? Shape{4, 4} : Shape{16}) + 1.0;
   graph.output("y", x);
-  return compile(graph.finish().value()).value();
+  return compile(graph.finish().value(), {.device = "cpu:threads=1"}).value();
 }
 
 void run_dispatches(benchmark::State& state) {

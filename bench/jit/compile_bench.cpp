@@ -98,7 +98,7 @@ Graph topk_graph() {
 
 struct CompileCase {
   Graph (*graph)();
-  std::string device = "cpu";
+  std::string device = "cpu:threads=1";
   std::string cache_directory = "";  // empty: nothing is cached when the process starts
   bool opens_module = false;         // before the clock starts
 };
@@ -198,9 +198,9 @@ void register_benchmarks() {
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond);
   };
-  add("gelu_avx512", {.graph = gelu_graph, .device = "cpu:avx512", .opens_module = true});
-  add("gelu_avx2", {.graph = gelu_graph, .device = "cpu:avx2", .opens_module = true});
-  add("gelu_baseline", {.graph = gelu_graph, .device = "cpu:baseline", .opens_module = true});
+  add("gelu_avx512", {.graph = gelu_graph, .device = "cpu:avx512,threads=1", .opens_module = true});
+  add("gelu_avx2", {.graph = gelu_graph, .device = "cpu:avx2,threads=1", .opens_module = true});
+  add("gelu_baseline", {.graph = gelu_graph, .device = "cpu:baseline,threads=1", .opens_module = true});
   add("contraction_by_xbyak", {.graph = contraction_graph});
   add("sort_f32_256", {.graph = sort_graph<DType::kF32, 256>});
   add("sort_f32_1000000", {.graph = sort_graph<DType::kF32, 1'000'000>});
@@ -210,12 +210,12 @@ void register_benchmarks() {
   add("argsort_f32_256", {.graph = argsort_graph<DType::kF32, 256>});
   add("argsort_f32_dynamic", {.graph = argsort_graph<DType::kF32, 0>});
   add("argsort_i64_dynamic", {.graph = argsort_graph<DType::kI64, 0>});
-  add("argsort_f32_dynamic_avx2", {.graph = argsort_graph<DType::kF32, 0>, .device = "cpu:avx2"});
+  add("argsort_f32_dynamic_avx2", {.graph = argsort_graph<DType::kF32, 0>, .device = "cpu:avx2,threads=1"});
   add("topk_f32_32000_k50", {.graph = topk_graph<DType::kF32, 32000, 50>});
   add("topk_f32_256_k8", {.graph = topk_graph<DType::kF32, 256, 8>});
   add("topk_f32_dynamic", {.graph = topk_graph<DType::kF32, 0, 0>});
   add("topk_i64_dynamic", {.graph = topk_graph<DType::kI64, 0, 0>});
-  add("topk_f32_dynamic_avx2", {.graph = topk_graph<DType::kF32, 0, 0>, .device = "cpu:avx2"});
+  add("topk_f32_dynamic_avx2", {.graph = topk_graph<DType::kF32, 0, 0>, .device = "cpu:avx2,threads=1"});
   add("digits", {.graph = digits_graph, .opens_module = true});
   add_from_disk("gelu_from_disk", gelu_graph);
   add_from_disk("digits_from_disk", digits_graph);

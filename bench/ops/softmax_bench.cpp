@@ -29,7 +29,7 @@ void softmax_millrace(benchmark::State& state) {
   using namespace millrace;
   GraphBuilder graph("softmax");
   graph.output("y", softmax(graph.input("x", DType::kF32, {state.range(0), state.range(1)})));
-  Session session = Session::create(compile(graph.finish().value()).value()).value();
+  Session session = Session::create(compile(graph.finish().value(), {.device = "cpu:threads=1"}).value()).value();
   const auto all = inputs(state.range(0), state.range(1));
   std::vector<float> y(all[0].size());
   std::size_t turn = 0;

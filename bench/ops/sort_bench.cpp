@@ -33,6 +33,7 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
   const auto [values, indices] = sort(graph.input("x", dtype_of<T>, shape), 1);
   graph.output("y", way.finds_order ? indices : values);
   CompileOptions options;
+  options.device = "cpu:threads=1";
   if (way.is_avx2) options.targets = {"cpu:avx2"};
   Session session = Session::create(compile(graph.finish().value(), options).value()).value();
   std::vector<std::conditional_t<way.finds_order, std::int64_t, T>> y(inputs[0].size());

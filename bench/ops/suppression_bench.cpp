@@ -37,7 +37,7 @@ void ours(benchmark::State& state, const std::vector<Boxes>& inputs, std::int64_
   const IndicesAndCount kept = non_max_suppression(boxes, scores, bound);
   graph.output("indices", kept.indices);
   graph.output("count", kept.count);
-  Session session = Session::create(compile(graph.finish().value()).value()).value();
+  Session session = Session::create(compile(graph.finish().value(), {.device = "cpu:threads=1"}).value()).value();
   std::vector<std::int64_t> indices(static_cast<std::size_t>(bound));
   std::int64_t count = 0;
   std::size_t turn = 0;

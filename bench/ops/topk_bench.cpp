@@ -52,6 +52,7 @@ void run_ours(benchmark::State& state, const Problem& problem, std::string_view 
   graph.output("values", values);
   graph.output("indices", indices);
   CompileOptions options;
+  options.device = "cpu:threads=1";
   if (way.is_avx2) options.targets = {"cpu:avx2"};
   Session session = Session::create(compile(graph.finish().value(), options).value()).value();
   Results<T> results(problem);

@@ -55,7 +55,7 @@ TEST_CASE("a wrapper is opened around any device that can be") {
 TEST_CASE("what is wrong inside of a wrapper is told of the device inside") {
   CHECK(device_error(kUsual, "trace(local)") == "device 'local' is not known; " + std::string(kWhatThereIs));
   CHECK(device_error(kUsual, "trace(cpu:threads=0)") ==
-        "device 'cpu:threads=0': threads is '0', expected a number from 1 to 1024, or cores");
+        "device 'cpu:threads=0': threads is '0', expected a number from 1 to 1024");
   CHECK(
       device_error(kUsual, "trace(trace())") ==
       "device 'trace()': nothing stands between '(' and ')'; say a driver and what it takes, such as cpu, cpu:avx2 or "

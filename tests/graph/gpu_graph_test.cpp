@@ -54,8 +54,10 @@ Graph f64_chain() {
   GraphBuilder builder("chain");
   const Tensor x = builder.input("x", DType::kF64, {1000}), y = builder.input("y", DType::kF64, {1000});
   Tensor z = x;
-  for (int i = 0; i < 4; ++i) z = erf(tanh(cos(pow(z, y))));
-  builder.output("z", z);
+  for (const char* name : {"a", "b", "c", "d"}) {
+    z = erf(tanh(cos(pow(z, y))));
+    builder.output(name, z);  // so that none replaces another
+  }
   return builder.finish().value();
 }
 

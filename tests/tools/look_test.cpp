@@ -203,8 +203,9 @@ TEST_CASE("devices tells what is here, and what is not") {
   for (const char* part :
        {"\n  cpu             this host: available\n                  cpu: this host, ", " GiB; runs cpu:",
         "\n                  sim:gfx1100: a simulated gfx1100, in this host's memory; runs sim:gfx1100\n",
-        "\n                  cpu:threads=N: N threads, the calling one included; cpu:threads=cores: ",
-        "; pinned=on: each on a CPU of its own\n", "\n  hip             AMD GPUs: ",  // available, or why not
+        "\n                  cpu:threads=N: N threads, the calling one included; without it ",
+        ", one per core; pinned=on: each on a CPU of its own\n",
+        "\n  hip             AMD GPUs: ",  // available, or why not
         "\n  sim             a simulated GPU: available\n",
         "\n  isa             a GPU's machine code, executed: available\n",
         "\n                  isa:gfx1100: a gfx1100 whose machine code is executed in this host's memory; runs "

@@ -52,10 +52,10 @@ std::string enumerated_text(const Context& context, std::string_view name) {
                                  fmt::join(device.targets | std::views::transform(target_text), ", ")));
   }
   if (name == "cpu") {
-    text +=
-        line("", fmt::format("cpu:threads=N: N threads, the calling one included; cpu:threads=cores: {}; pinned=on: "
-                             "each on a CPU of its own",
-                             num_physical_cores()));
+    text += line(
+        "", fmt::format("cpu:threads=N: N threads, the calling one included; without it {}, one per core; pinned=on: "
+                        "each on a CPU of its own",
+                        num_physical_cores()));
   }
   return text;
 }

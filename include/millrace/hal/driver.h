@@ -71,10 +71,11 @@ struct Driver {
   OpenDevice open = {};
 };
 
-/// "cpu", "cpu:avx2", "cpu:threads=4", "cpu:avx2,threads=cores,pinned=on": runs host code and interpreted kernels on
-/// the calling thread, or shares large dispatches among so many threads, that one included. The word is the best level
-/// whose code it takes; without one, the host's best. Devices of one cpu_driver(), and of its copies, share the threads
-/// of a ThreadPoolOptions: a context has one pool.
+/// "cpu", "cpu:avx2", "cpu:threads=1", "cpu:avx2,threads=4,pinned=on": runs host code and interpreted kernels. Large
+/// dispatches are shared among so many threads, the calling one included; without a number, one per physical core that
+/// the process may use; with one, all runs on the calling thread. The word is the best level whose code it takes;
+/// without one, the host's best. Devices of one cpu_driver(), and of its copies, share the threads of a
+/// ThreadPoolOptions: a context has one pool.
 Driver cpu_driver();
 
 /// "hip", "hip:1", "hip:arch=gfx90a": an AMD GPU by its ordinal, or the first of an architecture; see HipDevice. Takes

@@ -81,11 +81,10 @@ Result<std::vector<DeviceInfo>> enumerate_cpu() {
 Result<ParsedOptions> parse_options(const DeviceSpec& spec) {
   ParsedOptions parsed;
   ThreadPoolOptions& threads = parsed.threads;
+  threads.num_threads = std::min(num_physical_cores(), ThreadPoolOptions::kMaxThreads);
   for (const DeviceSpec::Option& option : spec.options) {
-    if (option.key == "threads" && option.value == "cores") {
-      threads.num_threads = std::min(num_physical_cores(), ThreadPoolOptions::kMaxThreads);
-    } else if (option.key == "threads") {
-      MILLRACE_TRY_ASSIGN(threads.num_threads, parse_count(spec, option, ThreadPoolOptions::kMaxThreads, "or cores"));
+    if (option.key == "threads") {
+      MILLRACE_TRY_ASSIGN(threads.num_threads, parse_count(spec, option, ThreadPoolOptions::kMaxThreads, ""));
     } else if (option.key == "pinned") {
       MILLRACE_TRY_ASSIGN(threads.is_pinned, parse_switch(spec, option));
     } else if (option.key == "symbols") {
