@@ -3,7 +3,9 @@
 #include "millrace/graph/context.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include "hal/host/cpu_set.h"
 #include "millrace/hal/device.h"
 #include "millrace/hal/sim_device.h"
 #include "millrace/jit/kernel_compiler.h"
@@ -30,7 +32,13 @@ constexpr std::string_view kWhatThereIs =
 
 TEST_CASE("plain cpu works with nothing else said") {
   CHECK(kUsual.target("cpu").value().generators().size() == 2);
-  CHECK(kUsual.device("cpu").value()->name() == "cpu");
+  const auto device = kUsual.device("cpu").value();
+  CHECK(device->name() == "cpu");
+  const std::uint32_t num_cores = num_physical_cores();
+  CHECK((device->executor() == nullptr ? 1 : device->executor()->concurrency()) == num_cores);
+  CHECK(device->info().description.ends_with(fmt::format(", {} threads", num_cores)) == (num_cores > 1));
+  CHECK(kUsual.device("cpu:threads=1").value()->executor() == nullptr);
+  CHECK(kUsual.device("cpu:threads=3").value()->name() == "cpu:threads=3");
 }
 
 TEST_CASE("a device that there is not is named, with those that there are") {

@@ -139,7 +139,7 @@ TEST_CASE("threads change no result, and every command takes them") {
   }
   CHECK(here.output_of("explain top.mr --target cpu:threads=2") == here.output_of("explain top.mr"));
   CHECK(here.error_of("run top.mr --input x=ones,2x10 --device cpu:threads=0") ==
-        "millrace: device 'cpu:threads=0': threads is '0', expected a number from 1 to 1024, or cores\n");
+        "millrace: device 'cpu:threads=0': threads is '0', expected a number from 1 to 1024\n");
 }
 
 TEST_CASE("a seed goes to devices that have an order to shuffle, and is given once") {

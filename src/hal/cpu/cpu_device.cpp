@@ -23,25 +23,35 @@ std::uint64_t host_memory_bytes() {
   return pages > 0 && page_bytes > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) : 0;
 }
 
-/// `executor` may be null. A pool of the driver's is in the name, which opens a device of that name.
-DeviceInfo cpu_info(const TargetSpec& best, const Executor* executor = nullptr) {
+/// What a device has that is not told.
+ThreadPoolOptions usual_threads() {
+  return {.num_threads = std::min(num_physical_cores(), ThreadPoolOptions::kMaxThreads)};
+}
+
+DeviceInfo cpu_info(const TargetSpec& best, std::uint32_t num_threads) {
   DeviceInfo info{.name = "cpu",
                   .description = fmt::format("this host, {}", to_text(best.isa)),
                   .memory_bytes = host_memory_bytes()};
-  if (executor != nullptr) info.description += fmt::format(", {} threads", executor->concurrency());
-  if (const auto* pool = dynamic_cast<const ThreadPool*>(executor); pool != nullptr) {
-    info.name += fmt::format(":threads={}{}", pool->concurrency(), pool->options().is_pinned ? ",pinned=on" : "");
-  }
+  if (num_threads > 1) info.description += fmt::format(", {} threads", num_threads);
   for (int level = static_cast<int>(best.isa); level >= 0; --level) {
     info.targets.push_back({.family = "cpu", .isa = static_cast<IsaLevel>(level)});
   }
   return info;
 }
 
+/// `executor` may be null. A pool that the driver was told of is in the name, which opens a device of that name.
+DeviceInfo info_with(const TargetSpec& best, const Executor* executor, bool is_usual) {
+  DeviceInfo info = cpu_info(best, executor == nullptr ? 1 : executor->concurrency());
+  if (const auto* pool = dynamic_cast<const ThreadPool*>(executor); pool != nullptr && !is_usual) {
+    info.name += fmt::format(":threads={}{}", pool->concurrency(), pool->options().is_pinned ? ",pinned=on" : "");
+  }
+  return info;
+}
+
 class CpuDevice final : public InlineDevice<Device> {
  public:
-  CpuDevice(const TargetSpec& best, const CpuDeviceOptions& options, const CodeSymbols& symbols)
-      : InlineDevice(cpu_info(best, options.executor.get())), options_(options), symbols_(symbols) {}
+  CpuDevice(DeviceInfo info, const CpuDeviceOptions& options, const CodeSymbols& symbols)
+      : InlineDevice(std::move(info)), options_(options), symbols_(symbols) {}
 
   Result<std::shared_ptr<Executable>> load(std::span<const ExecutableImage> images) override {
     return guard_allocations("load", [&]() -> Result<std::shared_ptr<Executable>> {
@@ -67,7 +77,8 @@ class CpuDevice final : public InlineDevice<Device> {
 };
 
 struct ParsedOptions {
-  ThreadPoolOptions threads;
+  ThreadPoolOptions threads = usual_threads();
+  bool are_usual = true;
   CodeSymbols symbols;
 };
 
@@ -75,14 +86,14 @@ Status host_is_supported() { return TargetSpec::parse("cpu").status(); }
 
 Result<std::vector<DeviceInfo>> enumerate_cpu() {
   MILLRACE_TRY_ASSIGN(const TargetSpec best, TargetSpec::parse("cpu"));
-  return std::vector<DeviceInfo>{cpu_info(best)};
+  return std::vector<DeviceInfo>{cpu_info(best, usual_threads().num_threads)};
 }
 
 Result<ParsedOptions> parse_options(const DeviceSpec& spec) {
   ParsedOptions parsed;
   ThreadPoolOptions& threads = parsed.threads;
-  threads.num_threads = std::min(num_physical_cores(), ThreadPoolOptions::kMaxThreads);
   for (const DeviceSpec::Option& option : spec.options) {
+    parsed.are_usual &= option.key != "threads" && option.key != "pinned";
     if (option.key == "threads") {
       MILLRACE_TRY_ASSIGN(threads.num_threads, parse_count(spec, option, ThreadPoolOptions::kMaxThreads, ""));
     } else if (option.key == "pinned") {
@@ -110,7 +121,7 @@ Result<std::shared_ptr<Device>> open_cpu(const DeviceSpec& spec, SharedPools& po
   if (options.threads.num_threads == 1) return create_cpu_device(*best, {}, options.symbols);
   const Result<std::shared_ptr<ThreadPool>> pool = pools.get(options.threads);
   if (!pool.ok()) return about_device(spec.to_text(), pool.status());
-  return create_cpu_device(*best, {.executor = *pool}, options.symbols);
+  return create_cpu_device(*best, {.executor = *pool}, options.symbols, options.are_usual);
 }
 
 }  // namespace
@@ -134,7 +145,7 @@ Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const 
 }
 
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions& options,
-                                                  const CodeSymbols& symbols) {
+                                                  const CodeSymbols& symbols, bool is_usual) {
   return guard_allocations("device 'cpu'", [&]() -> Result<std::shared_ptr<Device>> {
     MILLRACE_TRY(check_host_executes(best, host_isa_levels()));
     if (options.max_groups_per_call == 0) {
@@ -143,7 +154,8 @@ Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const 
     if (options.executor != nullptr && options.executor->concurrency() == 0) {
       return invalid_argument("device 'cpu': the executor's concurrency is 0, expected at least 1");
     }
-    return std::shared_ptr<Device>(std::make_shared<CpuDevice>(best, options, symbols));
+    DeviceInfo info = info_with(best, options.executor.get(), is_usual);
+    return std::shared_ptr<Device>(std::make_shared<CpuDevice>(std::move(info), options, symbols));
   });
 }
 

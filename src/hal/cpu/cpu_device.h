@@ -13,7 +13,8 @@ namespace millrace {
 /// hosts that it does not run on.
 Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels);
 
-/// create_cpu_device, with tools that are told where code is.
-Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions&, const CodeSymbols&);
+/// create_cpu_device, with tools that are told where code is. `is_usual`: its threads are those that "cpu" alone has.
+Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions&, const CodeSymbols&,
+                                                  bool is_usual = false);
 
 }  // namespace millrace
