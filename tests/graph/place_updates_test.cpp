@@ -126,6 +126,10 @@ TEST_CASE("elementwise work stores its result where its operand is, if nothing e
   CHECK(
       places_of("%y = exp(%c) %i = constant(2) : i64[1] %r = slice(%x) {start = [0, 0], stop = [1, 4], step = [1, 1]} "
                 "%z = scatter(%y, %i, %r) {axis = 0} return z = %z") == Texts{"%y for %c", "%z for %y"});
+  // Others read it, but only for what the last one needs.
+  CHECK(places_of("%s = cumulative_sum(%c) {axis = 1} %y = add(%c, %s) return y = %y") == Texts{"%y for %c"});
+  CHECK(places_of("%s = cumulative_sum(%c) {axis = 1} %t = cumulative_sum(%s) {axis = 0} %u = cumulative_sum(%c) "
+                  "{axis = 0} %v = mul(%t, %u) %y = sub(%v, %c) return y = %y") == Texts{"%y for %t"});
   // What others read, in another order, as another type, or as an output.
   CHECK(places_of("%y = exp(%c) %z = cumulative_sum(%c) {axis = 1} return y = %y, z = %z") == Texts{});
   CHECK(places_of("%t = transpose(%c) {permutation = [1, 0]} %y = exp(%t) return y = %y") == Texts{});

@@ -87,11 +87,11 @@ struct DispatchGraph {
 /// reduction or contraction that reads them, and elementwise nodes after it into its epilogue. Those before a sort or
 /// scan move into its load. Only views are recomputed. Operands of concats, and of pads along one axis, are stored
 /// where the result has them, unless they need memory of their own (CopiedOperand). A scatter changes its operand in
-/// place if nothing needs that later, elementwise work what nothing else reads, and a variable's new value is stored in
-/// the variable when nothing needs the old value any more, unless something is in the way (Region::copy_reason,
-/// CopiedUpdate). A region has at most 128 nodes, and no more instructions than LLVM compiles in 100 ms
-/// (kMaxMapInstructions). Target-independent. O(nodes * operands), except that each join searches for cycles: quadratic
-/// at worst.
+/// place if nothing needs that later, elementwise work what it reads last in every order, and a variable's new value is
+/// stored in the variable when nothing needs the old value any more, unless something is in the way
+/// (Region::copy_reason, CopiedUpdate). A region has at most 128 nodes, and no more instructions than LLVM compiles in
+/// 100 ms (kMaxMapInstructions). Target-independent. O(nodes * operands), except that each join searches for cycles:
+/// quadratic at worst.
 Result<DispatchGraph> form_dispatches(Graph);
 /// Checks these invariants. Fails with kInternal and one line per failure.
 /// * Every region stores at least one value.

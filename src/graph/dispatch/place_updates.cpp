@@ -127,18 +127,48 @@ class UpdatePlacer {
     return std::ranges::any_of(region.inputs, [&](Value input) { return dispatch_.storage_of(input) == old; });
   }
 
-  /// Lets an elementwise region store its result in the memory of an operand that nothing else reads. One that others
-  /// read would have to wait for them.
+  /// Whether all other readers of the value come before the region in every order, because it needs what they store.
+  bool follows_readers(RegionId id, Value old) const {
+    const auto readers = readers_.find(old);
+    if (readers == readers_.end() || readers->second.back() != id) return false;
+    std::set<RegionId> missing(readers->second.begin(), readers->second.end()), seen;
+    missing.erase(id);
+    std::vector<RegionId> open = {id};
+    while (!missing.empty() && !open.empty()) {
+      const Region& region = dispatch_.regions[open.back()];
+      open.pop_back();
+      for (const Value input : region.inputs) {
+        for (const RegionId writer : writers_of(dispatch_.storage_of(input))) {
+          if (writer < *missing.begin() || !seen.insert(writer).second) continue;
+          missing.erase(writer);
+          open.push_back(writer);
+          if (missing.empty()) return true;
+        }
+      }
+    }
+    return missing.empty();
+  }
+  /// The regions that store the value or, if it has no region, what is in its memory.
+  std::vector<RegionId> writers_of(Value stored) const {
+    std::vector<RegionId> found;
+    const auto add = [&](Value value) {
+      if (const auto writer = writers_.find(value); writer != writers_.end()) found.push_back(writer->second);
+    };
+    add(stored);
+    for (const Value part : parts_of(stored)) add(part);
+    return found;
+  }
+
+  /// Lets an elementwise region store its result in the memory of an operand that it reads last, in every order:
+  /// otherwise it would have to wait for who else reads that.
   void replace_operand(RegionId id) {
     const Region& region = dispatch_.regions[id];
     if (region.outputs.size() != 1 || dispatch_.in_place.contains(region.outputs[0])) return;
     for (const Value input : region.inputs) {
       const Value old = dispatch_.storage_of(input);
-      const auto readers = readers_.find(old);
-      const bool is_only_reader = readers != readers_.end() && readers->second.size() == 1;
-      if (!is_only_reader || !writers_.contains(old) || parts_.contains(old)) continue;
+      if (!writers_.contains(old) || parts_.contains(old)) continue;
       if (graph_.type(input) != graph_.type(region.outputs[0]) || !is_pointwise(region, old)) continue;
-      if (!find_obstacle(id, old, region.outputs[0]).empty()) continue;
+      if (!find_obstacle(id, old, region.outputs[0]).empty() || !follows_readers(id, old)) continue;
       dispatch_.in_place[region.outputs[0]] = old;
       return;
     }
