@@ -57,6 +57,35 @@ BENCHMARK_CAPTURE(hand_over, hot_loop, false, false)->UseManualTime();
 BENCHMARK_CAPTURE(hand_over, parked_until_begun, true, true)->UseManualTime()->Iterations(2000);
 BENCHMARK_CAPTURE(hand_over, parked_loop, true, false)->UseManualTime()->Iterations(2000);
 
+/// What the system takes to wake a thread that sleeps, which is part of what a parked hand-over costs.
+void wake_alone(benchmark::State& state) {
+  std::atomic<int> word = 0, seen = 0;
+  std::thread sleeper([&] {
+    for (int last = 0; last >= 0; seen = last) {
+      word.wait(last);
+      last = word;
+    }
+  });
+  std::vector<double> all;
+  int number = 0;
+  for (auto _ : state) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    const auto begin = Clock::now();
+    word = ++number;
+    word.notify_one();
+    const auto end = Clock::now();
+    while (seen != number) continue;
+    all.push_back(static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count()));
+    state.SetIterationTime(1e-9 * all.back());
+  }
+  word = -1;
+  word.notify_one();
+  sleeper.join();
+  std::ranges::sort(all);
+  state.counters["p50_ns"] = all[all.size() / 2];
+}
+BENCHMARK(wake_alone)->UseManualTime()->Iterations(2000);
+
 /// A dispatch of two groups that are one instruction each, shared though it is too small for it.
 void dispatch_empty(benchmark::State& state, std::uint32_t num_threads, bool shares_small_work) {
   const ExecutableImage image{.target = "cpu:baseline",

@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-/// Bytes [offset, offset + length), whose place a run may decide; or, if there is a pitch, those of them that are in
-/// rows: from the offset on, the first `row_bytes` of every `pitch_bytes`. Such a range ends where its last row does.
+/// Bytes [offset, offset + length), whose place a run may decide. With a pitch, only some of them: from the offset on,
+/// the first `row_bytes` of every `pitch_bytes`. The last row ends where the range ends.
 struct ByteRange {
   SizeExpr offset_bytes = 0;
   SizeExpr length_bytes = 0;

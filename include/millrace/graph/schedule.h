@@ -51,7 +51,7 @@ struct Resource {
   }
 };
 
-/// A value inside a resource: an operand of a concat, which its producer writes where the result has it.
+/// A value inside a resource: an operand of a concat or pad, which its producer writes where the result has it.
 struct ResourcePart {
   std::string name;
   ResourceId resource{};

@@ -52,7 +52,8 @@ void WrittenBytes::add(const ByteRange& range) {
   begins_.insert_or_assign(end, begin);
 }
 
-/// The first row and the last one are ranges, too: of what lies between two others, only that may be known.
+/// The first row and the last one are added as ranges, too: a neighbour of which no rows are known, only where it
+/// begins and ends, then leaves no gap.
 void WrittenBytes::add_rows(const ByteRange& range) {
   const ByteRange joined = take_joined(range, rows_, [](const ByteRange& other) { return other; });
   if (!joined.has_rows()) return add(joined);

@@ -10,10 +10,9 @@
 
 namespace millrace {
 
-/// Bytes that are surely written, whatever a run binds. Symbolic ranges that follow each other become one, as
-/// do rows whose columns are side by side. Adding one
-/// that follows another is O(log n), else linear in up to 64 that have gaps between them; a question is linear in the
-/// symbolic ranges that have gaps between them.
+/// Bytes that are surely written, whatever a run binds. Symbolic ranges that follow each other become one, as do rows
+/// whose columns are side by side. Adding one that follows another is O(log n), else linear in up to 64 that have gaps
+/// between them, and in all rows that do; a question is linear in the symbolic ranges and rows that have gaps.
 class WrittenBytes {
  public:
   bool empty() const { return is_empty_; }
