@@ -9,6 +9,7 @@
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/millrace.h"
 #include "tests/support/check_graph.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/run_graph.h"
 
 namespace millrace {
@@ -112,7 +113,7 @@ Graph columns_of_all_kinds(const SizeExpr& rows) {
   return graph.finish().value();
 }
 
-TEST_CASE("columns of a result are written by their producers, at one timepoint") {
+TEST_CASE("columns of a result are written by their producers, at one timepoint" * test::InTurn()) {
   for (const SizeExpr& rows : {SizeExpr(1), SizeExpr(5), SizeExpr(Dim("n").at_least(1))}) {
     CAPTURE(rows.to_text());
     GraphBuilder graph("columns");

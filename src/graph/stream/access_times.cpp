@@ -69,7 +69,7 @@ void AccessTimes::add_rows(TimedRows added) {
   }
   const auto range_of = [&](const TimedRows& other) { return other.times == added.times ? other.bytes : ByteRange(); };
   added.bytes = take_joined(std::move(added.bytes), rows_, range_of);
-  // As a read: as a write, it would replace what was noted of those bytes, which is more than one time.
+  // Added like a read: a write would drop the other times that were noted of those bytes.
   if (!added.bytes.has_rows()) return add(added.bytes, added.times, false);
   rows_.push_back(std::move(added));
   if (rows_.size() <= kMaxRows) return;
