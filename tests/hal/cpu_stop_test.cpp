@@ -93,4 +93,35 @@ TEST_CASE("stop: the commands after the one that is running never begin, and the
   CHECK(num_runs == 1);
 }
 
+TEST_CASE("stop: a run with a condition is not over before the part that is at work, though those behind it are") {
+  const auto device = device_on(nullptr);
+  std::stop_source stop;
+  const Timepoint end{Semaphore::create(), 1}, gate{Semaphore::create(), 1};
+  bool is_over = true;
+  const ExecutableImage image =
+      host_kernel_image({.name = "work"}, [&](const KernelArgs&, std::uint32_t, std::uint32_t) -> Status {
+        stop.request_stop();  // which ends the read of the condition, as it waits
+        is_over = !end.semaphore->query().ok();
+        return {};
+      });
+  ListBuilder b;
+  const BindingIndex flag = b.binding("flag", BindingKind::kTransient, 1);
+  const auto nothing = std::make_shared<const CommandBlock>();
+  b.dispatch(b.kernel(image.info), 1, {});
+  b.list.commands.emplace_back(CondCommand{b.range(flag, 0, 1), nothing, nothing});
+  const Replay replay(*device, b, {image});
+  unsigned char byte = 0;
+  const BufferBinding bindings[] = {{.data = &byte, .size_bytes = 1}};
+  REQUIRE(device
+              ->submit(*replay.recording, {.bindings = bindings,
+                                           .sizes = replay.sizes,
+                                           .wait = {&gate, 1},
+                                           .signal = {&end, 1},
+                                           .stop = stop.get_token()})
+              .ok());
+  REQUIRE(gate.semaphore->signal(1).ok());
+  CHECK_FALSE(is_over);
+  CHECK(end.wait().code() == StatusCode::kCancelled);
+}
+
 }  // namespace millrace

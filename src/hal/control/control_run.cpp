@@ -58,6 +58,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
       if (needs_host_) {
         if (!is_reached(last_)) return {};
         MILLRACE_TRY(last_.semaphore->query().status());
+        pending_.clear();  // each has waited for the one before it
         needs_host_ = false;
         note_part();
       }
@@ -125,7 +126,11 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     submission.wait = last_.semaphore == nullptr ? std::span<const Timepoint>(wait_) : last;
     submission.signal = {&end, 1};
     submission.stop = stop_;
-    MILLRACE_TRY(submit_part(device_, recording, submission));
+    pending_.push_back(end);
+    if (Status status = submit_part(device_, recording, submission); !status.ok()) {
+      pending_.pop_back();
+      return status;
+    }
     last_ = std::move(end);
     return {};
   }
@@ -138,22 +143,24 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   /// Until what was submitted last has ended.
   Status sleep() {
     last_.semaphore->on_reached(last_.value, [self = shared_from_this()](const Status& status) {
-      if (self->is_all_submitted_) return self->settle_all(status);
+      if (self->is_all_submitted_) return self->end(status);
       self->advance();
     });
     return {};
   }
 
-  /// A failure. What was submitted may still use the bindings.
+  /// Settles the run when no part uses the bindings any more: a stop ends a part that waits at once, while the one
+  /// before it may still be at work.
   void end(Status status) {
-    if (last_.semaphore == nullptr || is_reached(last_)) return settle_all(status);
+    while (!pending_.empty() && is_reached(pending_.back())) pending_.pop_back();
+    if (pending_.empty()) return settle_all(status);
+    const Timepoint part = pending_.back();
     const Status enqueued = guard_allocations("submit", [&]() -> Status {
-      last_.semaphore->on_reached(last_.value,
-                                  [self = shared_from_this(), status](const Status&) { self->settle_all(status); });
+      part.semaphore->on_reached(part.value, [self = shared_from_this(), status](const Status&) { self->end(status); });
       return {};
     });
     if (enqueued.ok()) return;
-    (void)last_.wait();
+    for (const Timepoint& each : pending_) (void)each.wait();
     settle_all(status);
   }
 
@@ -162,6 +169,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     (void)settle(signal_, status);
     signal_.clear();
     wait_.clear();
+    pending_.clear();
     last_ = {};
   }
 
@@ -195,8 +203,9 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   std::stop_token stop_;
   std::map<const StraightPart*, NumberingExplainer> explainers_;
 
-  std::vector<Block> blocks_;  // those that it is inside of
-  Timepoint last_ = {};        // the end of what was submitted last
+  std::vector<Block> blocks_;       // those that it is inside of
+  Timepoint last_ = {};             // the end of what was submitted last
+  std::vector<Timepoint> pending_;  // the ends of all parts since the host knew a condition
   bool is_all_submitted_ = false;
   bool needs_host_ = false;          // to go on, that end must have come
   const Decision* asked_ = nullptr;  // whose condition is on its way
