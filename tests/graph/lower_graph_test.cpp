@@ -48,6 +48,7 @@ TEST_CASE("a graph is lowered for levels that the host lacks, too") {
 
 TEST_CASE("compile() tells of each kernel in turn") {
   CompileOptions options = usual();
+  options.device = "cpu:threads=1";  // more threads end kernels in any order
   std::vector<std::string> names;
   options.progress = [&](const CompileProgress& progress) {
     CHECK(progress.kernel == names.size());

@@ -148,6 +148,7 @@ TEST_CASE("after a stopped run, what it updates can be set or reset, and what it
 TEST_CASE("a compilation that is asked to stop ends before the next kernel, on one thread or several") {
   for (const std::uint32_t num_threads : {1u, 3u}) {
     CompileOptions options = uncached();
+    options.device = "cpu:threads=1";
     if (num_threads > 1) options.executor = create_thread_pool({.num_threads = num_threads}).value();
     std::stop_source stop;
     options.stop = stop.get_token();
@@ -179,6 +180,7 @@ std::vector<std::vector<std::byte>> code_of(const Program& program) {
 
 TEST_CASE("several threads generate the code that one does, and each kernel is told of in turn") {
   CompileOptions options = uncached();
+  options.device = "cpu:threads=1";
   options.targets = {"cpu", "amdgpu:gfx1100"};
   const Program alone = compile(many_kernels(12), options).value();
   const std::size_t num_kernels = code_of(alone).size();
