@@ -172,5 +172,34 @@ MILLRACE_POOL_BENCH(sort_4096x256, sort_rows_of, 4096, 256);
 MILLRACE_POOL_BENCH(sort_1M, sort_rows_of, 1, 1'000'000);
 MILLRACE_POOL_BENCH(sort_10M, sort_rows_of, 1, 10'000'000);
 
+/// Work that finds the threads asleep, as in a program that runs now and then. It must not take longer than on one
+/// thread: the pool wakes a thread only for what is long enough. range(0) is the number of threads.
+void run_after_a_pause(benchmark::State& state) {
+  const std::int64_t rows = state.range(1), n = 512;
+  CompileOptions options;
+  options.device = "cpu:threads=" + std::to_string(state.range(0));
+  const Program program = compile(build<soften>(rows, n), options).value();
+  Session session = Session::create(program).value();
+  const std::vector<float> x = random_floats(rows * n);
+  std::vector<float> y(x.size());
+  const std::array inputs{bind(x)}, outputs{bind(y)};
+  std::vector<double> all;
+  for (auto _ : state) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    const auto begin = Clock::now();
+    const Status status = session.run(inputs, outputs);
+    const auto end = Clock::now();
+    if (!status.ok()) state.SkipWithError(status.message().c_str());
+    all.push_back(static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count()));
+    state.SetIterationTime(1e-9 * all.back());
+  }
+  std::ranges::sort(all);
+  state.counters["p50_ns"] = all[all.size() / 2];
+}
+BENCHMARK(run_after_a_pause)
+    ->ArgsProduct({{1, 2}, {16, 32, 64, 128, 256, 512, 1024}})
+    ->UseManualTime()
+    ->Iterations(1000);
+
 }  // namespace
 }  // namespace millrace

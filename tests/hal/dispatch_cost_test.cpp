@@ -7,16 +7,17 @@ namespace millrace {
 namespace {
 
 std::uint32_t workers_of(const DispatchCost& cost, std::uint32_t groups, std::uint64_t bytes, std::uint32_t concurrency,
-                         std::uint32_t num_awake) {
-  return DispatchCost::num_workers(cost.ns_per_group(groups, bytes) * groups, groups, concurrency, num_awake);
+                         std::uint32_t num_awake, double wake_ns = 10'000) {
+  return DispatchCost::num_workers(cost.ns_per_group(groups, bytes) * groups, groups, concurrency, num_awake, wake_ns);
 }
 
 /// How many workers a dispatch gets whose last run took `ns` on one thread.
-std::uint32_t workers_for(double ns, std::uint32_t concurrency, std::uint32_t num_awake, std::uint32_t groups = 100) {
+std::uint32_t workers_for(double ns, std::uint32_t concurrency, std::uint32_t num_awake, std::uint32_t groups = 100,
+                          double wake_ns = 10'000) {
   DispatchCost cost;
   cost.begin_run(1000);
   cost.measured(ns, groups);
-  return workers_of(cost, groups, 1000, concurrency, num_awake);
+  return workers_of(cost, groups, 1000, concurrency, num_awake, wake_ns);
 }
 
 }  // namespace
@@ -28,6 +29,13 @@ TEST_CASE("cost: small work is inline, and a sleeping thread is woken for more t
   CHECK(workers_for(4'100, 8, 0) == 1);
   CHECK(workers_for(19'000, 8, 0) == 1);
   CHECK(workers_for(21'000, 8, 0) == 2);
+}
+
+TEST_CASE("cost: where the system takes longer to wake a thread, work must be larger for that") {
+  CHECK(workers_for(79'000, 8, 0, 100, 40'000) == 1);
+  CHECK(workers_for(81'000, 8, 0, 100, 40'000) == 2);
+  CHECK(workers_for(79'000, 8, 1, 100, 40'000) == 2);
+  CHECK(workers_for(3'900, 8, 0, 100, 0) == 1);  // never for less than a thread that is awake
 }
 
 TEST_CASE("cost: threads that are awake take more shares than would be worth waking others for") {

@@ -161,6 +161,25 @@ TEST_CASE("pool: a loop of one chunk wakes nobody, a loop of more does, and the 
   CHECK(pool->num_wakes() == 3);
 }
 
+TEST_CASE("pool: what it takes to wake a thread is learnt from wakes alone, and stays within its limits") {
+  const auto pool = make_pool(2);
+  const std::uint32_t assumed = pool->wake_ns();
+  CHECK(assumed == 10'000);
+  const auto nothing = [](std::size_t, std::size_t) {};
+  pool->parallel_for(1, 1, nothing);
+  CHECK(pool->wake_ns() == assumed);
+  const auto brief = [](std::size_t, std::size_t) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+  bool has_changed = false;
+  for (int i = 0; i < 50; ++i) {
+    let_sleep(*pool);
+    pool->parallel_for(2, 1, brief);
+    has_changed |= pool->wake_ns() != assumed;
+    CHECK(pool->wake_ns() >= ThreadPool::kLeastWakeNs);
+    CHECK(pool->wake_ns() <= ThreadPool::kMostWakeNs);
+  }
+  CHECK(has_changed);
+}
+
 TEST_CASE("pool: a loop inside of a loop ends") {
   const auto pool = make_pool(3);
   std::atomic<int> count = 0;

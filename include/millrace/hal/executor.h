@@ -45,6 +45,10 @@ class Executor {
   /// Roughly how many threads, beside the calling one, would begin at once, since they are awake. Work that is too
   /// small to wake a thread for is shared with those only. An executor that cannot tell says 0.
   virtual std::uint32_t num_awake() const { return 0; }
+
+  /// Roughly how many nanoseconds pass until a thread that sleeps has begun. Threads are woken only for work that takes
+  /// them longer than that.
+  virtual std::uint32_t wake_ns() const { return 10'000; }
 };
 
 struct ThreadPoolOptions {

@@ -115,7 +115,8 @@ std::uint32_t CpuRecording::num_workers(const InlineRun& run) const {
   const std::uint32_t most = run.shares->most_workers();
   const std::uint64_t num_groups = run.plan->num_groups();
   if (options_.shares_small_work) return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(num_groups, 1, most));
-  return DispatchCost::num_workers(run.plan->ns(), num_groups, most, options_.executor->num_awake());
+  const Executor& executor = *options_.executor;
+  return DispatchCost::num_workers(run.plan->ns(), num_groups, most, executor.num_awake(), executor.wake_ns());
 }
 
 /// Runs the first groups of each step that should be measured.

@@ -38,12 +38,13 @@ double DispatchCost::ns_per_group(std::uint32_t num_groups, std::uint64_t bytes)
 }
 
 std::uint32_t DispatchCost::num_workers(double ns, std::uint64_t num_groups, std::uint32_t concurrency,
-                                        std::uint32_t num_awake) {
-  const auto worth = [&](double handover_ns, std::uint32_t most) {
-    return static_cast<std::uint32_t>(std::min<double>(ns / (2 * handover_ns), most));
+                                        std::uint32_t num_awake, double wake_ns) {
+  const auto worth = [&](double least_ns, std::uint32_t most) {
+    return static_cast<std::uint32_t>(std::min<double>(ns / least_ns, most));
   };
   const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(concurrency, num_groups));
-  return std::max({1u, worth(kAwakeNs, std::min(most, num_awake + 1)), worth(kAsleepNs, most)});
+  const double awake_ns = 2 * kAwakeNs;
+  return std::max({1u, worth(awake_ns, std::min(most, num_awake + 1)), worth(std::max(wake_ns, awake_ns), most)});
 }
 
 }  // namespace millrace

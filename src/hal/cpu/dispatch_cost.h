@@ -12,9 +12,9 @@ namespace millrace {
 /// measurements at one time one is lost, which costs speed alone: results do not depend on who runs a group.
 class DispatchCost {
  public:
-  /// What handing a share to a thread costs, in nanoseconds: one that is awake, and one that sleeps (PEERS.md: 100 to
-  /// 400, and 5000), with what it costs to move the data to another core's cache.
-  static constexpr double kAwakeNs = 1000, kAsleepNs = 5000;
+  /// What handing a share to a thread that is awake costs, in nanoseconds: 100 to 400, with what it costs to move the
+  /// data to another core's cache.
+  static constexpr double kAwakeNs = 1000;
 
   /// A new run: whether it should measure.
   bool begin_run(std::uint64_t bytes);
@@ -24,9 +24,10 @@ class DispatchCost {
   /// What is known of one group, in nanoseconds, or guessed by the bytes.
   double ns_per_group(std::uint32_t num_groups, std::uint64_t bytes) const;
   /// How many threads to share work of so many nanoseconds among: at most `concurrency`, each with work for twice what
-  /// it costs to reach it, and never more than groups. 1: the calling thread does it all.
+  /// it costs to reach one that is awake, or for as long as it takes to wake one, and never more than groups. 1: the
+  /// calling thread does it all.
   static std::uint32_t num_workers(double ns, std::uint64_t num_groups, std::uint32_t concurrency,
-                                   std::uint32_t num_awake);
+                                   std::uint32_t num_awake, double wake_ns);
 
  private:
   static constexpr float kUnknown = -1;

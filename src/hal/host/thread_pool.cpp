@@ -78,7 +78,8 @@ struct ThreadPool::Job {
   std::size_t chunk;
   RangeBody body;
   std::size_t num_chunks;
-  std::atomic<std::size_t> next_chunk = 1;  // the first is the caller's
+  std::chrono::steady_clock::time_point begin = {};  // if some workers slept
+  std::atomic<std::size_t> next_chunk = 1;           // the first is the caller's
 
   void run_chunk(std::size_t number) const {
     const std::size_t begin = number * chunk;
@@ -88,6 +89,11 @@ struct ThreadPool::Job {
     for (std::size_t number; (number = next_chunk.fetch_add(1, std::memory_order_relaxed)) < num_chunks;) {
       run_chunk(number);
     }
+  }
+  /// 0 if it is not known.
+  std::int64_t ns_since_begin() const {
+    if (begin == std::chrono::steady_clock::time_point()) return 0;
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
   }
 };
 
@@ -99,6 +105,7 @@ struct alignas(64) ThreadPool::Worker {
 struct ThreadPool::Claim {
   Worker* worker;
   std::uint32_t ready;  // its state when it was handed the job
+  bool is_woken;
 };
 
 ThreadPool::ThreadPool(const ThreadPoolOptions& options)
@@ -147,30 +154,34 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::run(Worker& worker) {
   for (;;) {
-    std::uint32_t state = wait_for_job(worker);
+    auto [state, has_slept] = wait_for_job(worker);
     if (phase_of(state) == kStopped) return;
     // It fails when the caller has taken the job back.
     if (!worker.state.compare_exchange_strong(state, with_phase(state, kRunning), std::memory_order_acquire)) continue;
+    if (const std::int64_t ns = has_slept ? worker.job->ns_since_begin() : 0; ns > 0) note_wake(ns);
     worker.job->work();
     const std::uint32_t before = worker.state.exchange(with_phase(state, kSpinning), std::memory_order_acq_rel);
     if (phase_of(before) == kAwaited) worker.state.notify_one();
   }
 }
 
-/// Returns a state that is kReady or kStopped.
-std::uint32_t ThreadPool::wait_for_job(Worker& worker) {
+/// Returns a state that is kReady or kStopped, and whether the worker slept until then.
+std::pair<std::uint32_t, bool> ThreadPool::wait_for_job(Worker& worker) {
   Spin spin(spin_);
+  bool has_slept = false;
   for (;;) {
     std::uint32_t state = worker.state.load(std::memory_order_acquire);
     switch (phase_of(state)) {
       case kReady:
       case kStopped:
-        return state;
+        return {state, has_slept};
       case kParked:
         worker.state.wait(state, std::memory_order_acquire);
         spin = Spin(spin_);
+        has_slept = true;
         break;
       case kSpinning:
+        has_slept = false;
         if (spin.goes_on()) break;
         // Counted before it can be claimed, which takes it off again.
         num_parked_.fetch_add(1, std::memory_order_relaxed);
@@ -190,7 +201,7 @@ bool ThreadPool::claim(Worker& worker, bool is_parked, Job& job, Claim& claim) {
   const std::uint32_t claimed = next_claim(state);
   if (!worker.state.compare_exchange_strong(state, claimed, std::memory_order_acquire)) return false;
   worker.job = &job;
-  claim = {&worker, with_phase(claimed, kReady)};
+  claim = {&worker, with_phase(claimed, kReady), is_parked};
   if (!is_parked) {
     worker.state.store(claim.ready, std::memory_order_release);
   } else {
@@ -206,6 +217,7 @@ bool ThreadPool::claim(Worker& worker, bool is_parked, Job& job, Claim& claim) {
 /// Hands the job to workers that are awake, then to others. Returns how many took it.
 std::size_t ThreadPool::claim_some(std::size_t most, Job& job, Claim* claims) {
   std::size_t count = 0;
+  if (num_parked_.load(std::memory_order_relaxed) > 0) job.begin = std::chrono::steady_clock::now();
   for (const bool is_parked : {false, true}) {
     for (std::size_t i = 0; i < threads_.size() && count < most; ++i) {
       if (claim(workers_[i], is_parked, job, claims[count])) ++count;
@@ -215,11 +227,24 @@ std::size_t ThreadPool::claim_some(std::size_t most, Job& job, Claim* claims) {
   return count;
 }
 
+/// A step up or down. However long the system ran something else meanwhile, that makes no difference; nor does it if
+/// of two at one time one is lost.
+void ThreadPool::note_wake(std::int64_t ns) {
+  const std::uint32_t before = wake_ns_.load(std::memory_order_relaxed), step = before / 16;
+  const std::uint32_t after = ns > before ? before + step : before - step;
+  wake_ns_.store(std::clamp(after, kLeastWakeNs, kMostWakeNs), std::memory_order_relaxed);
+}
+
 /// Takes the job back if it was not begun, or waits for the worker's last chunk.
-void ThreadPool::finish(const Claim& claim) {
+void ThreadPool::finish(const Claim& claim, const Job& job) {
   std::atomic<std::uint32_t>& state = claim.worker->state;
   std::uint32_t expected = claim.ready;
-  if (state.compare_exchange_strong(expected, with_phase(claim.ready, kSpinning), std::memory_order_acq_rel)) return;
+  if (state.compare_exchange_strong(expected, with_phase(claim.ready, kSpinning), std::memory_order_acq_rel)) {
+    // It would have taken longer still.
+    const std::int64_t ns = claim.is_woken ? job.ns_since_begin() : 0;
+    if (ns > wake_ns()) note_wake(ns);
+    return;
+  }
   const std::uint32_t running = with_phase(claim.ready, kRunning), awaited = with_phase(claim.ready, kAwaited);
   for (Spin spin(spin_);;) {
     if (state.load(std::memory_order_acquire) != running) return;
@@ -239,7 +264,7 @@ void ThreadPool::parallel_for(std::size_t count, std::size_t chunk, RangeBody bo
   // The caller always has the first chunk: where loops come one after another, it finds that part in its cache.
   job.run_chunk(0);
   job.work();
-  for (std::size_t i = 0; i < num_claims; ++i) finish(claims[i]);
+  for (std::size_t i = 0; i < num_claims; ++i) finish(claims[i], job);
 }
 
 Result<std::shared_ptr<Executor>> create_thread_pool(const ThreadPoolOptions& options) {

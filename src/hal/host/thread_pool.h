@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "millrace/hal/executor.h"
@@ -16,9 +18,12 @@ namespace millrace {
 /// a worker that the system keeps from running delays nobody, and a caller that finds none idle does all by itself.
 class ThreadPool final : public Executor {
  public:
-  /// An idle worker polls for so long, and so does a caller whose last chunk is with a worker. Waking a thread costs
-  /// about 5 us: this bridges the small dispatches and the host's work between two large ones.
+  /// An idle worker polls for so long, and so does a caller whose last chunk is with a worker. Waking a thread costs 5
+  /// us and more: this bridges the small dispatches and the host's work between two large ones.
   static constexpr std::chrono::microseconds kSpin{50};
+  /// The limits of what wake_ns() says. The upper one still lets work of some such times wake threads, so that it is
+  /// measured again.
+  static constexpr std::uint32_t kLeastWakeNs = 2000, kMostWakeNs = 50'000;
 
   static Result<std::shared_ptr<ThreadPool>> create(const ThreadPoolOptions&);
   ThreadPool(const ThreadPool&) = delete;
@@ -30,6 +35,9 @@ class ThreadPool final : public Executor {
   std::uint32_t num_awake() const override {
     return options_.num_threads - 1 - num_parked_.load(std::memory_order_relaxed);
   }
+
+  /// About the median of the last wakes.
+  std::uint32_t wake_ns() const override { return wake_ns_.load(std::memory_order_relaxed); }
 
   const ThreadPoolOptions& options() const { return options_; }
   /// How often a worker was handed a job, and how often it had to be woken for it.
@@ -44,16 +52,18 @@ class ThreadPool final : public Executor {
   explicit ThreadPool(const ThreadPoolOptions&);
   Status start();
   void run(Worker&);
-  std::uint32_t wait_for_job(Worker&);
+  std::pair<std::uint32_t, bool> wait_for_job(Worker&);
   bool claim(Worker&, bool is_parked, Job&, Claim&);
   std::size_t claim_some(std::size_t most, Job&, Claim* claims);
-  void finish(const Claim&);
+  void finish(const Claim&, const Job&);
+  void note_wake(std::int64_t ns);
 
   ThreadPoolOptions options_;
   std::chrono::nanoseconds spin_;
   std::unique_ptr<Worker[]> workers_;  // num_threads - 1
   std::vector<std::thread> threads_;
   std::atomic<std::uint32_t> num_parked_ = 0;
+  std::atomic<std::uint32_t> wake_ns_ = 10'000;
   std::atomic<std::uint64_t> num_handovers_ = 0, num_wakes_ = 0;
 };
 
