@@ -19,6 +19,8 @@ constexpr std::uint32_t kMinTurnedLanes = 4, kMaxTurnedLanes = 16;
 /// A row of transposed blocks stores one cache line, or two adjacent lines (which are fetched together) if this many
 /// registers suffice for it.
 constexpr std::uint32_t kLineBytes = 64, kTurnedRegisters = 32;
+/// Elements that are so many bytes apart fall into so few sets of the first cache that they drive each other out.
+constexpr std::int64_t kCollidingBytes = 512;
 /// Instructions for one cell of a transposed block, including conversions.
 constexpr std::int64_t kAccessInstructions = 4, kF16AccessInstructions = 24;
 /// The limit of an epilogue that is copied for each cell of a tile. The remainders may add up to three more tiles.
@@ -134,7 +136,8 @@ class TilingChoice {
     if (step.is(1)) return 1;
     if (step.is(0)) return 0.25;
     if (can_turn(walk, dim)) return 0.5 * std::bit_width(lanes);
-    return 0.75 * lanes;
+    const bool collides = walk.is_store && step.known_multiple() * size_bytes(walk.stored) % kCollidingBytes == 0;
+    return (collides ? 1.5 : 0.75) * lanes;
   }
 
   /// The cost per point of the whole domain with lanes along `dim`.
