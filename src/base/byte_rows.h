@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,15 +12,29 @@
 
 namespace millrace {
 
-/// Whether the rows of both, which have one pitch, are in other columns of it, whatever a run binds.
+/// On how many levels, from the outermost on, both have rows of one pitch.
+inline std::size_t num_same_pitches(const ByteRange& a, const ByteRange& b) {
+  std::size_t level = 0;
+  while (level < std::min(a.rows.size(), b.rows.size()) && a.rows[level].pitch_bytes == b.rows[level].pitch_bytes) {
+    ++level;
+  }
+  return level;
+}
+
+/// Whether the rows of both are in other columns of one pitch, whatever a run binds.
 inline bool are_other_columns(const ByteRange& a, const ByteRange& b) {
-  if (!a.has_rows() || a.pitch_bytes != b.pitch_bytes) return false;
-  const auto is_left_of = [](const ByteRange& left, const ByteRange& right) {
-    const SizeExpr distance = right.offset_bytes - left.offset_bytes;
-    return (distance - left.row_bytes).lower_bound() >= 0 &&
-           (left.pitch_bytes - distance - right.row_bytes).lower_bound() >= 0;
-  };
-  return is_left_of(a, b) || is_left_of(b, a);
+  for (std::size_t level = num_same_pitches(a, b); level-- > 0;) {
+    // The right rows begin behind the left ones, and end before the next left ones, of every level, begin.
+    const auto is_left_of = [level](const ByteRange& left, const ByteRange& right) {
+      const SizeExpr distance = right.offset_bytes - left.offset_bytes;
+      if ((distance - left.rows[level].row_bytes).lower_bound() < 0) return false;
+      return std::all_of(right.rows.begin(), right.rows.begin() + std::ptrdiff_t(level) + 1, [&](const auto& rows) {
+        return (rows.pitch_bytes - distance - rows.row_bytes).lower_bound() >= 0;
+      });
+    };
+    if (is_left_of(a, b) || is_left_of(b, a)) return true;
+  }
+  return false;
 }
 
 /// False only if the two are apart for every binding.
@@ -26,29 +42,44 @@ inline bool may_meet(const ByteRange& a, const ByteRange& b) {
   return ByteSpan{a.offset_bytes, a.end_bytes()}.may_meet({b.offset_bytes, b.end_bytes()}) && !are_other_columns(a, b);
 }
 
-/// "[64, 128)", or "[64, 128) by 16 of 32": rows of 16 bytes, of which one begins every 32 bytes.
+/// "[64, 128)", or "[64, 128) by 16 of 32": rows of 16 bytes, of which one begins every 32 bytes. The outermost rows
+/// come first.
 inline std::string to_text(const ByteRange& range) {
-  const std::string all = "[" + range.offset_bytes.to_text() + ", " + range.end_bytes().to_text() + ")";
-  return range.has_rows() ? all + " by " + range.row_bytes.to_text() + " of " + range.pitch_bytes.to_text() : all;
+  std::string text = "[" + range.offset_bytes.to_text() + ", " + range.end_bytes().to_text() + ")";
+  for (const auto& [pitch, row] : range.rows) text += " by " + row.to_text() + " of " + pitch.to_text();
+  return text;
 }
 
-/// Whether rows of one pitch surely hold all of the others.
+/// Whether rows surely hold all of the others, which have at least the same pitches.
 inline bool are_inside(const ByteRange& inner, const ByteRange& outer) {
-  if (!inner.has_rows() || inner.pitch_bytes != outer.pitch_bytes) return false;
+  const std::size_t num_levels = outer.rows.size();
+  if (num_levels == 0 || num_same_pitches(inner, outer) < num_levels) return false;
   const SizeExpr shift = inner.offset_bytes - outer.offset_bytes;
-  return shift.lower_bound() >= 0 && (outer.row_bytes - shift - inner.row_bytes).lower_bound() >= 0 &&
-         (outer.length_bytes - outer.row_bytes - (inner.length_bytes - inner.row_bytes)).lower_bound() >= 0;
+  const SizeExpr &outer_row = outer.rows.back().row_bytes, &inner_row = inner.rows[num_levels - 1].row_bytes;
+  if (shift.lower_bound() < 0 || (outer_row - shift - inner_row).lower_bound() < 0) return false;
+  for (std::size_t level = 0; level < num_levels; ++level) {
+    const SizeExpr outer_steps = outer.around(level) - outer.rows[level].row_bytes;
+    const SizeExpr inner_steps = inner.around(level) - inner.rows[level].row_bytes;
+    if ((outer_steps - inner_steps).lower_bound() < 0) return false;
+  }
+  return true;
 }
 
-/// One range of the same bytes, if the rows of the second continue those of the first.
+/// One range of the same bytes, if the innermost rows of the second continue those of the first.
 inline std::optional<ByteRange> join_rows(const ByteRange& left, const ByteRange& right) {
-  const bool continues = left.has_rows() && left.pitch_bytes == right.pitch_bytes &&
-                         left.offset_bytes + left.row_bytes == right.offset_bytes &&
-                         left.length_bytes - left.row_bytes == right.length_bytes - right.row_bytes;
-  if (!continues) return {};
-  ByteRange joined{left.offset_bytes, left.length_bytes + right.row_bytes, left.pitch_bytes,
-                   left.row_bytes + right.row_bytes};
-  if (joined.row_bytes == joined.pitch_bytes) joined.pitch_bytes = joined.row_bytes = 0;  // no gaps are left
+  const std::size_t num_levels = left.rows.size();
+  const bool have_same_pitches =
+      num_levels > 0 && right.rows.size() == num_levels && num_same_pitches(left, right) == num_levels;
+  if (!have_same_pitches || left.offset_bytes + left.rows.back().row_bytes != right.offset_bytes) return {};
+  const SizeExpr added = right.rows.back().row_bytes;
+  ByteRange joined{left.offset_bytes, left.length_bytes + added};
+  for (std::size_t level = 0; level < num_levels; ++level) {
+    const SizeExpr &left_row = left.rows[level].row_bytes, &right_row = right.rows[level].row_bytes;
+    if (left.around(level) - left_row != right.around(level) - right_row) return {};  // other numbers of rows
+    joined.rows.push_back({left.rows[level].pitch_bytes, left_row + added});
+  }
+  // No gaps are left between rows that fill their pitch.
+  while (joined.has_rows() && joined.rows.back().row_bytes == joined.rows.back().pitch_bytes) joined.rows.pop_back();
   return joined;
 }
 

@@ -140,8 +140,8 @@ std::string SizeText::interval(const BufferRange& range) const {
 
 std::string SizeText::interval(const TouchedRange& touched) const {
   std::string text = interval(touched.range);
-  if (!touched.rows) return text;
-  return text + fmt::format(" by {} of {}", (*this)(touched.rows->row_bytes), (*this)(touched.rows->pitch_bytes));
+  for (const auto& [pitch, row] : touched.rows) text += fmt::format(" by {} of {}", (*this)(row), (*this)(pitch));
+  return text;
 }
 
 std::string to_text(const CommandList& list, const Command& command, const SizeText& size) {

@@ -28,7 +28,7 @@ class SizeText {
   std::string operator()(SizeIndex) const;
   /// "[64, 128)", in bytes of the binding.
   std::string interval(const BufferRange&) const;
-  /// "[64, 128) by 16 of 32": rows of 16 bytes, of which one begins every 32 bytes.
+  /// "[64, 128) by 16 of 32": rows of 16 bytes, of which one begins every 32 bytes. The outermost rows come first.
   std::string interval(const TouchedRange&) const;
 
  private:

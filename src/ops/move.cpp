@@ -93,31 +93,29 @@ Result<std::vector<KernelRequest>> build_concat(const OpInstance& node) {
 
 }  // namespace
 
-std::optional<std::size_t> padded_axis(const PadAttrs& attrs) {
-  std::optional<std::size_t> axis;
-  for (std::size_t d = 0; d < attrs.low.size(); ++d) {
-    if (attrs.low[d].is(0) && attrs.high[d].is(0)) continue;
-    if (axis) return {};
-    axis = d;
-  }
-  return axis;
-}
-
 Result<std::vector<KernelRequest>> build_pad_borders(const OpInstance& node) {
   const auto& attrs = std::get<PadAttrs>(node.attributes);
   const TensorType& type = node.results[0];
-  const std::size_t axis = *padded_axis(attrs);
   std::vector<KernelRequest> requests;
-  for (const bool is_low : {true, false}) {
-    TensorType border = type;
-    border.shape[axis] = is_low ? attrs.low[axis] : attrs.high[axis];
-    if (border.shape[axis].is(0)) continue;
+  std::vector<SizeExpr> begin(type.shape.rank(), 0);
+  Shape extents = type.shape;  // of what is left to fill, from `begin` on
+  const auto fill = [&](std::size_t axis, const SizeExpr& first, const SizeExpr& extent) -> Status {
+    if (extent.is(0)) return {};
+    Shape border = extents;
+    border[axis] = extent;
     LoopKernelBuilder nest("pad");
-    std::vector<AffineIndex> indices = nest.parallel_dims(border.shape);
-    if (!is_low) indices[axis] = indices[axis] + (type.shape[axis] - border.shape[axis]);
+    std::vector<AffineIndex> indices = nest.parallel_dims(border);
+    for (std::size_t d = 0; d < indices.size(); ++d) indices[d] = indices[d] + (d == axis ? first : begin[d]);
     nest.store("y0", type, std::move(indices), nest.epilogue().constant_scalar(pad_value(type.dtype, attrs.value)));
     MILLRACE_TRY_ASSIGN(LoopKernel kernel, nest.finish());
     requests.emplace_back(std::move(kernel));
+    return {};
+  };
+  for (std::size_t axis = 0; axis < type.shape.rank(); ++axis) {
+    MILLRACE_TRY(fill(axis, 0, attrs.low[axis]));
+    MILLRACE_TRY(fill(axis, type.shape[axis] - attrs.high[axis], attrs.high[axis]));
+    begin[axis] = attrs.low[axis];
+    extents[axis] = node.operands[0].shape[axis];
   }
   return requests;
 }

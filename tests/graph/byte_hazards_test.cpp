@@ -12,6 +12,7 @@
 #include "millrace/hal/sim_device.h"
 #include "millrace/jit/target.h"
 #include "millrace/millrace.h"
+#include "tests/support/byte_bits.h"
 #include "tests/support/reference_graph.h"
 #include "tests/support/run_graph.h"
 
@@ -77,7 +78,7 @@ TEST_CASE("bytes whose place a run decides need a barrier unless no run can make
 
 TEST_CASE("columns of one pitch need no barrier, a column in common does") {
   const auto columns = [](const SizeExpr& pitch, std::int64_t first, std::int64_t count) {
-    return ByteRange{first, pitch * 15 + count, pitch, count};
+    return ByteRange{first, pitch * 15 + count, {{pitch, count}}};
   };
   const SizeExpr n = Dim("n").at_least(64);
   for (const SizeExpr& pitch : {SizeExpr(64), n}) {
@@ -94,17 +95,6 @@ TEST_CASE("columns of one pitch need no barrier, a column in common does") {
     CHECK(timepoints_of({{{whole, true}}, {{of(0, 16), true}}, {{of(16, 1), false}}, {{of(15, 1), false}}}, size) ==
           Timepoints{0, 1, 1, 2});
   }
-}
-
-/// A bit for each of 64 bytes.
-std::uint64_t bits_of(const ByteRange& range, const SymbolValues& symbols) {
-  const auto value = [&](const SizeExpr& size) { return size.evaluate(symbols).value(); };
-  const std::int64_t begin = value(range.offset_bytes), pitch = value(range.pitch_bytes), row = value(range.row_bytes);
-  std::uint64_t bits = 0;
-  for (std::int64_t i = 0; i < value(range.length_bytes); ++i) {
-    if (pitch == 0 || i % pitch < row) bits |= std::uint64_t{1} << (begin + i);
-  }
-  return bits;
 }
 
 TEST_CASE("random parts: whoever touches what another writes is on the right side of it") {
@@ -125,8 +115,8 @@ TEST_CASE("random parts: whoever touches what another writes is on the right sid
         if (pick(0, 1) == 1) {  // columns of rows of 8 or 16 units
           const std::int64_t pitch = 8 * pick(1, 2), first_row = pick(0, 3), column = pick(0, pitch - 1);
           const std::int64_t row = pick(1, pitch - column), num_rows = pick(1, 64 / pitch - first_row);
-          bytes = {unit * (first_row * pitch + column), unit * ((num_rows - 1) * pitch + row), unit * pitch,
-                   unit * row};
+          bytes = {
+              unit * (first_row * pitch + column), unit * ((num_rows - 1) * pitch + row), {{unit * pitch, unit * row}}};
         }
         parts.push_back({bytes, pick(0, 1) == 1});
       }
@@ -145,7 +135,8 @@ TEST_CASE("random parts: whoever touches what another writes is on the right sid
         for (const ResourceUse& a : earlier.uses) {
           for (const ResourceUse& b : later.uses) {
             if (!a.is_written && !b.is_written) continue;
-            meet |= (bits_of(schedule.touched_bytes(a), one) & bits_of(schedule.touched_bytes(b), one)) != 0;
+            meet |=
+                (test::bits_of(schedule.touched_bytes(a), one) & test::bits_of(schedule.touched_bytes(b), one)) != 0;
           }
         }
         if (meet) REQUIRE(earlier.timepoint < later.timepoint);
@@ -240,7 +231,7 @@ TEST_CASE("the simulator finds a kernel that touches more than its dispatch says
   dispatch.touched[1].range.offset_bytes = list.add_size(32);
   dispatch.touched[1].range.length_bytes = list.add_size(32);
   for (const std::int64_t row : {16, 15}) {
-    dispatch.touched[1].rows = {list.add_size(16), list.add_size(row)};
+    dispatch.touched[1].rows = {{list.add_size(16), list.add_size(row)}};
     const std::string in_rows = run(list);
     CAPTURE(in_rows);
     CHECK(in_rows.ends_with(", and the dispatch says [32, 64) by 15 of 16; say all that the kernel touches") ==

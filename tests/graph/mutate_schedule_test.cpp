@@ -18,6 +18,7 @@
 #include "tests/support/random_graph.h"
 #include "tests/support/random_network.h"
 #include "tests/support/random_state.h"
+#include "tests/support/random_tree.h"
 #include "tests/support/run_graph.h"
 
 namespace millrace {
@@ -47,11 +48,16 @@ class Harm {
   }
 
   std::vector<Bytes> rows(const ByteRange& range) const {
-    const Bytes all = bytes(range);
-    const std::int64_t pitch = number(range.pitch_bytes), row = number(range.row_bytes);
-    if (pitch == 0) return {all};
-    std::vector<Bytes> result;
-    for (std::int64_t begin = all.begin; begin < all.end; begin += pitch) result.push_back({begin, begin + row});
+    std::vector<Bytes> result = {bytes(range)};
+    for (const auto& [pitch, row] : range.rows) {
+      std::vector<Bytes> inner;
+      for (const Bytes& around : result) {
+        for (std::int64_t begin = around.begin; begin < around.end; begin += number(pitch)) {
+          inner.push_back({begin, begin + number(row)});
+        }
+      }
+      result = std::move(inner);
+    }
     return result;
   }
 
@@ -88,11 +94,20 @@ class Harm {
       const Step& right = *right_steps_.at(step.number);
       for (std::size_t i = 0; i < step.uses.size(); ++i) {
         if (!right.uses[i].part) continue;
-        const Bytes a = bytes(damaged_.given_bytes(step.uses[i])), b = bytes(right_.given_bytes(right.uses[i]));
-        if (b.end > b.begin && (a.begin != b.begin || a.end < b.end)) return "part";
+        const ByteRange a = damaged_.given_bytes(step.uses[i]), b = right_.given_bytes(right.uses[i]);
+        if (number(b.length_bytes) == 0) continue;
+        if (number(a.offset_bytes) != number(b.offset_bytes) || !has_all(a, b)) return "part";
       }
     }
     return "";
+  }
+
+  bool has_all(const ByteRange& a, const ByteRange& b) const {
+    const std::vector<Bytes> rows_of_a = rows(a);
+    return std::ranges::all_of(rows(b), [&](const Bytes& in_b) {
+      return std::ranges::any_of(rows_of_a,
+                                 [&](const Bytes& in_a) { return in_a.begin <= in_b.begin && in_b.end <= in_a.end; });
+    });
   }
 
   std::string find_wrong_place() const {
@@ -184,8 +199,9 @@ class Mistakes {
         const auto [step, number] = ranges_[chosen - right_.parts.size()];
         range = &*damaged.steps[StepId{step}].uses[number].touched;
       }
-      SizeExpr* const sizes[] = {&range->offset_bytes, &range->length_bytes, &range->pitch_bytes, &range->row_bytes};
-      SizeExpr& changed = *sizes[below(range->has_rows() ? 4 : 2)];
+      std::vector<SizeExpr*> sizes = {&range->offset_bytes, &range->length_bytes};
+      for (auto& [pitch, row] : range->rows) sizes.insert(sizes.end(), {&pitch, &row});
+      SizeExpr& changed = *sizes[below(sizes.size())];
       changed = changed + some_distance(4);
     }
     return damaged;
@@ -215,6 +231,7 @@ TEST_CASE("mistakes in the schedules of random graphs are refused, unless they a
       test::RandomChoice choice(seed);
       random = {test::make_state_graph(choice), {}, {}};
     }
+    if (seed % 7 == 2) random = {test::make_random_tree(seed), {{{"n", 1}}, {{"n", 3}}}, {}};
     if (seed % 4 == 0) random = {test::make_random_network(seed, seed % 8 == 0), {{{"n", 3}, {"m", 50}}}, {}};
     const Target target = test::test_context()->target(seed % 5 == 0 ? "sim:gfx1100" : "cpu:baseline").value();
     const Result<LoweredGraph> lowered = lower_graph(random.graph, target, {}, {}, kOrders[seed % 3]);

@@ -177,6 +177,34 @@ TEST_CASE("a padded value is written where its pad has it, and the pad fills the
   }
 }
 
+TEST_CASE("so it is where the pad has several axes") {
+  const Dim n = Dim("n").at_least(1), h = Dim("h").at_least(1);
+  for (const auto& [rows, height] : {std::pair<SizeExpr, SizeExpr>{3, 4}, {n, h}}) {
+    CAPTURE(rows.to_text());
+    GraphBuilder graph("padded");
+    const Tensor x = graph.input("x", DType::kF32, {rows, 3, height, 16}), b = graph.input("b", DType::kU8, {5, 7});
+    const Tensor filter = graph.input("filter", DType::kF32, {2, 3, 1, 1});
+    graph.output("image", pad(exp(x), {0, 0, 1, 2}, {0, 0, 3, 1}, -1.5));
+    graph.output("rows", pad(x * x, {1, 0, 2, 0}, {0, 0, 0, 0}));
+    graph.output("corners", pad(relu(x), {1, 0, 0, 1}, {0, 1, 0, 0}, 7));
+    graph.output("all", pad(x + 1.0, {1, 2, 3, 4}, {4, 3, 2, 1}));
+    graph.output("conv", pad(conv2d(x, filter), {0, 0, 1, 1}, {0, 0, 1, 1}));
+    graph.output("product", pad(matmul(x, graph.input("w", DType::kF32, {16, 16})), {0, 0, 1, 0}, {0, 2, 0, 1}));
+    graph.output("sum", pad(reduce_sum(x, {1}), {0, 1, 0}, {2, 0, 0}));
+    graph.output("reshaped", pad(reshape(x - 2.0, {rows, 3, height, 4, 4}), {0, 0, 0, 1, 0}, {0, 1, 0, 0, 0}));
+    graph.output("bytes", pad(b + 1, {1, 2}, {3, 4}, 9));
+    const Graph built = graph.finish().value();
+    for (const std::string_view target : {"cpu:baseline", "cpu:avx512", "sim:gfx1100"}) {
+      CAPTURE(target);
+      const LoweredGraph made = lowered(built, target);
+      CHECK(fmt::format("{}", fmt::join(copies_of(made), "; ")) == "");
+      CHECK(last_timepoint(made.schedule) == 0);
+      CHECK(verify(made.schedule).message() == "");
+    }
+    check_values(built, {{{"n", 1}, {"h", 1}}, {{"n", 4}, {"h", 5}}});
+  }
+}
+
 TEST_CASE("a copy that remains names its reason") {
   const Result<Graph> built = parse_graph(
       "graph copies(%x: f32[2x3]) {\n"
@@ -227,7 +255,10 @@ TEST_CASE("so does one whose rows would be apart, and of a pad") {
         "rows of %3 are short, and it takes less time to compute them side by side"}},
       {[](Tensor x) { return concat({reshape(exp(x), {3, 8}), reshape(sqrt(x), {3, 8})}, 1); },
        {"no dims of %2 are the rows of the result", "no dims of %4 are the rows of the result"}},
-      {[](Tensor x) { return pad(exp(x), {1, 0}, {0, 1}); }, {"%1 is padded along several axes"}},
+      {[](Tensor x) { return pad(exp(x), {1, 0}, {0, 1}); },
+       {"rows of %1 are short, and it takes less time to compute them side by side"}},
+      {[](Tensor x) { return pad(reshape(relu(x), {2, 3, 4}), {0, 1, 1}, {0, 1, 1}); },
+       {"no dims of %4 are the rows of the result"}},
       {[](Tensor x) { return pad(x, {0, 0}, {0, 1}); }, {"%x is an input"}},
       {[](Tensor x) {
          const Tensor a = relu(slice(x, {0, 0}, {Dim("n").at_most(4), 6}));

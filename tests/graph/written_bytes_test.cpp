@@ -2,12 +2,17 @@
 // Sets of bytes that are known from ranges and rows, against bits, one per byte.
 #include "graph/stream/written_bytes.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 #include "base/byte_set.h"
+#include "tests/support/byte_bits.h"
 
 namespace millrace {
 namespace {
@@ -22,10 +27,27 @@ class RandomRanges {
       const std::int64_t begin = pick(0, 63);
       return {unit_ * begin, unit_ * pick(0, 64 - begin)};
     }
-    const std::int64_t pitch = 4 * pick(1, 4), num_rows = pick(1, 64 / pitch);
-    const std::int64_t first_row = pick(0, 64 / pitch - num_rows), column = pick(0, pitch - 1);
-    const std::int64_t row = pick(1, pitch - column);
-    return {unit_ * (first_row * pitch + column), unit_ * ((num_rows - 1) * pitch + row), unit_ * pitch, unit_ * row};
+    // Rows of one level or two.
+    std::vector<std::int64_t> pitches = {4 * pick(1, 4)};
+    if (pick(0, 1) == 0) pitches = {8 * pick(1, 4), std::array{2, 4, 8}[static_cast<std::size_t>(pick(0, 2))]};
+    ByteRange range;
+    std::int64_t around = 64, length = 0;
+    std::vector<std::int64_t> steps;  // from the first row of a level to its last
+    for (const std::int64_t pitch : pitches) {
+      const std::int64_t num_rows = pick(1, around / pitch), first = pick(0, around / pitch - num_rows);
+      range.offset_bytes = range.offset_bytes + unit_ * (first * pitch);
+      steps.push_back((num_rows - 1) * pitch);
+      around = pitch;
+    }
+    const std::int64_t column = pick(0, around - 1);
+    range.offset_bytes = range.offset_bytes + unit_ * column;
+    length = pick(1, around - column);
+    for (std::size_t level = pitches.size(); level-- > 0;) {
+      range.rows.insert(range.rows.begin(), {unit_ * pitches[level], unit_ * length});
+      length += steps[level];
+    }
+    range.length_bytes = unit_ * length;
+    return range;
   }
   std::int64_t pick(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
@@ -35,16 +57,6 @@ class RandomRanges {
   std::mt19937_64 random_;
   SizeExpr unit_;
 };
-
-std::uint64_t bits_of(const ByteRange& range, const SymbolValues& symbols) {
-  const auto value = [&](const SizeExpr& size) { return size.evaluate(symbols).value(); };
-  const std::int64_t pitch = value(range.pitch_bytes), begin = value(range.offset_bytes);
-  std::uint64_t bits = 0;
-  for (std::int64_t i = 0; i < value(range.length_bytes); ++i) {
-    if (pitch == 0 || i % pitch < value(range.row_bytes)) bits |= std::uint64_t{1} << (begin + i);
-  }
-  return bits;
-}
 
 TEST_CASE("what is surely written is, and a set never misses a byte that it has") {
   int contained = 0, apart = 0;
@@ -59,10 +71,10 @@ TEST_CASE("what is surely written is, and a set never misses a byte that it has"
       const ByteRange range = random.next();
       written.add(range);
       set.add(range);
-      bits |= bits_of(range, symbols);
+      bits |= test::bits_of(range, symbols);
       for (int i = 0; i < 4; ++i) {
         const ByteRange asked = random.next();
-        const std::uint64_t wanted = bits_of(asked, symbols);
+        const std::uint64_t wanted = test::bits_of(asked, symbols);
         if (written.contains(asked)) {
           ++contained;
           REQUIRE((wanted & ~bits) == 0);
@@ -88,12 +100,44 @@ TEST_CASE("columns that fill their rows are a range, in any order") {
       for (const std::int64_t first : columns) {
         CHECK_FALSE(written.contains({0, rows * 16}));
         const std::int64_t end = first == 0 ? 3 : first == 3 ? 4 : first == 4 ? 9 : first == 9 ? 15 : 16;
-        const ByteRange column{first, (rows - 1) * 16 + (end - first), 16, end - first};
+        const ByteRange column{first, (rows - 1) * 16 + (end - first), {{16, end - first}}};
         written.add(column);
         CHECK(written.contains(column));
       }
       CHECK(written.contains({0, rows * 16}));
       CHECK(written.contains({3, rows * 16 - 3}));
+    }
+  }
+}
+
+TEST_CASE("what is padded along two axes and its borders are a range, in any order") {
+  const SizeExpr n = Dim("n").at_least(1), h = Dim("h").at_least(1);
+  for (const auto& [count, height] : {std::pair<SizeExpr, SizeExpr>{3, 5}, {n, h}}) {
+    // [count, height, 7] in [count, height + 3, 12]
+    const SizeExpr image = (height + 3) * 12, rows = (height - 1) * 12;
+    const auto columns = [&](std::int64_t first, std::int64_t end) {
+      const SizeExpr in_image = rows + (end - first);
+      return ByteRange{first + 24, (count - 1) * image + in_image, {{image, in_image}, {12, end - first}}};
+    };
+    const auto lines = [&](const SizeExpr& first, const SizeExpr& num_lines) {
+      return ByteRange{first * 12, (count - 1) * image + num_lines * 12, {{image, num_lines * 12}}};
+    };
+    std::vector<ByteRange> parts = {columns(1, 8), columns(0, 1), columns(8, 12), lines(0, 2), lines(height + 2, 1)};
+    std::vector<std::size_t> order = {0, 1, 2, 3, 4};
+    do {
+      WrittenBytes written;
+      for (const std::size_t i : order) {
+        CHECK_FALSE(written.contains({0, count * image}));
+        written.add(parts[i]);
+        CHECK(written.contains(parts[i]));
+      }
+      CHECK(written.contains({0, count * image}));
+    } while (std::ranges::next_permutation(order).found);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        CHECK(are_other_columns(parts[i], parts[j]));
+        CHECK(are_other_columns(parts[j], parts[i]));
+      }
     }
   }
 }

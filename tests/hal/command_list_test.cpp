@@ -36,7 +36,7 @@ TEST_CASE("a list prints its bindings, then a command a line, with names and siz
   b.dispatch(nothing, 1, {});
   std::get<DispatchCommand>(b.list.commands[3]).touched = {b.range(x, n, n), b.range(scratch, 0, 64),
                                                            b.range(y, 0, n * 4)};
-  std::get<DispatchCommand>(b.list.commands[3]).touched[2].rows = {b.list.add_size(n), b.list.add_size(4)};
+  std::get<DispatchCommand>(b.list.commands[3]).touched[2].rows = {{b.list.add_size(n), b.list.add_size(4)}};
   CHECK(test::golden_problem("command_list.txt", to_text(b.list)) == "");
 }
 

@@ -96,11 +96,11 @@ std::string DispatchText::places(const Region& region) const {
     for (const Value& value : *values) {
       const auto part = lowered_.dispatch.parts.find(lowered_.dispatch.storage_of(value));
       if (part == lowered_.dispatch.parts.end()) continue;
-      text += line(
-          2, "place",
-          fmt::format("{} is in the memory of {}, from element {}{}", value_text(lowered_.dispatch.graph, value),
-                      value_text(lowered_.dispatch.graph, part->second.whole), number(part->second.offset_elements),
-                      part->second.rows ? ", a row every " + number(part->second.rows->pitch_elements) : ""));
+      std::string place =
+          fmt::format("{} is in the memory of {}, from element {}", value_text(lowered_.dispatch.graph, value),
+                      value_text(lowered_.dispatch.graph, part->second.whole), number(part->second.offset_elements));
+      for (const StoragePart::Rows& rows : part->second.rows) place += ", a row every " + number(rows.pitch_elements);
+      text += line(2, "place", place);
     }
   }
   for (const Value& value : region.outputs) {

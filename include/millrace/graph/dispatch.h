@@ -37,15 +37,16 @@ struct Region {
 };
 
 /// The place of a value in the storage of the concat or pad that reads it. Its elements are side by side there, or in
-/// rows: then its outer dims go from row to row, and nobody but the concat or pad reads it.
+/// rows: then its outer dims go from row to row, and nobody but the concat or pad reads it. What is padded along
+/// several axes is in rows of rows, the outermost first.
 struct StoragePart {
   struct Rows {
-    std::size_t num_outer_dims = 0;
-    SizeExpr pitch_elements;  // from one row to the next
+    std::size_t num_outer_dims = 0;  // those of the rows before it, too
+    SizeExpr pitch_elements;         // from one row to the next
   };
   Value whole;  // the result of the concat or pad
   SizeExpr offset_elements;
-  std::optional<Rows> rows = {};
+  std::vector<Rows> rows = {};
 };
 
 /// A value that an update needs in memory of its own, from which it is copied to the variable at the end.
@@ -85,7 +86,7 @@ struct DispatchGraph {
 
 /// Cuts the graph into regions. Elementwise chains become one region; elementwise nodes and views move into the
 /// reduction or contraction that reads them, and elementwise nodes after it into its epilogue. Those before a sort or
-/// scan move into its load. Only views are recomputed. Operands of concats, and of pads along one axis, are stored
+/// scan move into its load. Only views are recomputed. Operands of concats and pads are stored
 /// where the result has them, unless they need memory of their own (CopiedOperand). A scatter changes its operand in
 /// place if nothing needs that later, elementwise work what it reads last in every order, and a variable's new value is
 /// stored in the variable when nothing needs the old value any more, unless something is in the way

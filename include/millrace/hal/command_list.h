@@ -45,14 +45,15 @@ struct BufferRange {
   friend bool operator==(const BufferRange&, const BufferRange&) = default;
 };
 
-/// Bytes of a range: all of them, or, from its begin, the first `row_bytes` of every `pitch_bytes`.
+/// Bytes of a range: all of them, or, from its begin, the first `row_bytes` of every `pitch_bytes`. Each row may in
+/// turn be one of rows, and so on; the outermost come first.
 struct TouchedRange {
   struct Rows {
     SizeIndex pitch_bytes{}, row_bytes{};
     friend bool operator==(const Rows&, const Rows&) = default;
   };
   BufferRange range = {};
-  std::optional<Rows> rows = {};
+  std::vector<Rows> rows = {};
 
   TouchedRange() = default;
   TouchedRange(const BufferRange& all) : range(all) {}

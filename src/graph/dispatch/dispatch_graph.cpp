@@ -91,11 +91,15 @@ Layout DispatchGraph::layout_of(Value value) const {
   const Shape& shape = graph.type(value).shape;
   Layout layout = Layout::row_major(shape);
   const auto part = parts.find(value);
-  if (part == parts.end() || !part->second.rows) return layout;
-  SizeExpr stride = part->second.rows->pitch_elements;
-  for (std::size_t d = part->second.rows->num_outer_dims; d-- > 0;) {
-    layout.strides[d] = stride;
-    stride = stride * shape[d];
+  if (part == parts.end()) return layout;
+  std::size_t first = 0;
+  for (const auto& [num_outer_dims, pitch_elements] : part->second.rows) {
+    SizeExpr stride = pitch_elements;
+    for (std::size_t d = num_outer_dims; d-- > first;) {
+      layout.strides[d] = stride;
+      stride = stride * shape[d];
+    }
+    first = num_outer_dims;
   }
   return layout;
 }
@@ -115,7 +119,7 @@ Status verify(const DispatchGraph& dispatch) try {
     }
     for (const Value& input : region.inputs) {
       const auto part = dispatch.parts.find(dispatch.storage_of(input));
-      if (part != dispatch.parts.end() && part->second.rows) {
+      if (part != dispatch.parts.end() && !part->second.rows.empty()) {
         problem(fmt::format("region {}: reads {}, which is in rows of {}", region.name,
                             value_text(dispatch.graph, input), value_text(dispatch.graph, part->second.whole)));
       }
@@ -177,9 +181,10 @@ std::string to_text(const DispatchGraph& dispatch) {
     text += fmt::format("{} is in the memory of {}\n", value_text(graph, view), value_text(graph, storage));
   }
   for (const auto& [value, part] : dispatch.parts) {
-    text += fmt::format("{} is in the memory of {}, from element {}{}\n", value_text(graph, value),
-                        value_text(graph, part.whole), part.offset_elements.to_text(),
-                        part.rows ? fmt::format(", a row every {}", part.rows->pitch_elements.to_text()) : "");
+    text += fmt::format("{} is in the memory of {}, from element {}", value_text(graph, value),
+                        value_text(graph, part.whole), part.offset_elements.to_text());
+    for (const StoragePart::Rows& rows : part.rows) text += ", a row every " + rows.pitch_elements.to_text();
+    text += "\n";
   }
   for (const auto& [value, old] : dispatch.in_place) {
     text += fmt::format("{} replaces {} in its memory\n", value_text(graph, value), value_text(graph, old));

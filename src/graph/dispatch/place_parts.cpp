@@ -30,8 +30,7 @@ SizeExpr product(const Shape& shape, std::size_t first, std::size_t end) {
 /// Where an operand belongs in the result of a concat or pad.
 struct Place {
   Value whole;
-  std::size_t axis = 0;
-  SizeExpr begin = 0;  // along the axis
+  std::vector<SizeExpr> begins;  // along each axis
 };
 
 class PartPlacer {
@@ -90,12 +89,13 @@ class PartPlacer {
   void place_operands(Region& region, const Node& node) {
     const Shape& shape = node.results[0].shape;
     const std::int64_t axis = std::get<AxisAttrs>(as_op(node, Op::concat)->attributes).axis;
-    Place place{{region.nodes[0], 0}, static_cast<std::size_t>(axis < 0 ? axis + std::int64_t(shape.rank()) : axis)};
+    const auto d = static_cast<std::size_t>(axis < 0 ? axis + std::int64_t(shape.rank()) : axis);
+    Place place{{region.nodes[0], 0}, std::vector<SizeExpr>(shape.rank(), 0)};
     region.inputs.clear();
     for (std::uint32_t i = 0; i < node.operands.size(); ++i) {
       const Value operand = node.operands[i];
       std::string reason = place_operand(operand, place);
-      place.begin = place.begin + graph_.type(operand).shape[place.axis];
+      place.begins[d] = place.begins[d] + graph_.type(operand).shape[d];
       if (reason.empty()) continue;
       region.copies.push_back({i, std::move(reason)});
       if (std::ranges::find(region.inputs, operand) == region.inputs.end()) region.inputs.push_back(operand);
@@ -105,9 +105,9 @@ class PartPlacer {
   void place_padded(Region& region, const Node& node) {
     const auto& attrs = std::get<PadAttrs>(as_op(node, Op::pad)->attributes);
     const Value operand = node.operands[0];
-    const std::optional<std::size_t> axis = padded_axis(attrs);
-    std::string reason = axis ? place_operand(operand, {{region.nodes[0], 0}, *axis, attrs.low[*axis]})
-                              : value_text(graph_, operand) + " is padded along several axes";
+    const bool adds_some = graph_.type(operand).shape != node.results[0].shape;
+    std::string reason = adds_some ? place_operand(operand, {{region.nodes[0], 0}, attrs.low})
+                                   : "nothing is padded to " + value_text(graph_, operand);
     if (!reason.empty()) {
       region.copies.push_back({0, std::move(reason)});
     } else {
@@ -120,21 +120,29 @@ class PartPlacer {
     std::string reason = find_obstacle(operand);
     if (!reason.empty()) return reason;
     const Value storage = dispatch_.storage_of(operand);
-    const Shape& shape = graph_.type(place.whole).shape;
-    const SizeExpr inner = product(shape, place.axis + 1, shape.rank());
-    const SizeExpr num_rows = product(shape, 0, place.axis), pitch = shape[place.axis] * inner;
-    const SizeExpr row = graph_.type(operand).shape[place.axis] * inner;
-    StoragePart part{place.whole, place.begin * inner};
-    SizeExpr length = num_rows * row;
-    if (!num_rows.is(1) && row != pitch) {
-      const std::optional<std::size_t> num_outer_dims = find_outer_dims(storage, num_rows, row);
-      if (!num_outer_dims) return fmt::format("no dims of {} are the rows of the result", value_text(graph_, operand));
-      reason = find_row_obstacle(operand, num_rows, row);
-      if (!reason.empty()) return reason;
-      part.rows = {*num_outer_dims, pitch};
-      length = (num_rows - 1) * pitch + row;
+    const Shape &shape = graph_.type(operand).shape, &whole = graph_.type(place.whole).shape;
+    const std::vector<SizeExpr> strides = Layout::row_major(whole).strides;
+    StoragePart part{place.whole, 0};
+    SizeExpr length = 1;  // from the first element to the last
+    for (std::size_t d = shape.rank(); d-- > 0;) {
+      part.offset_elements = place.begins[d] * strides[d] + part.offset_elements;
+      length = (shape[d] - 1) * strides[d] + length;
     }
-    const SizeExpr after = shape.num_elements() - part.offset_elements - length;
+    std::size_t first = 0, num_outer_dims = 0;
+    for (std::size_t d = 0; d < shape.rank(); ++d) {
+      if (shape[d] == whole[d] || product(shape, first, d).is(1)) continue;
+      const SizeExpr num_rows = product(shape, 0, d), row = product(shape, d, shape.rank());
+      const std::optional<std::size_t> outer = find_outer_dims(storage, num_outer_dims, num_rows, row);
+      if (!outer) return fmt::format("no dims of {} are the rows of the result", value_text(graph_, operand));
+      part.rows.push_back({*outer, whole[d] * strides[d]});
+      num_outer_dims = *outer;
+      first = d;
+    }
+    if (!part.rows.empty()) {
+      reason = find_row_obstacle(operand, product(shape, 0, first), product(shape, first, shape.rank()));
+      if (!reason.empty()) return reason;
+    }
+    const SizeExpr after = whole.num_elements() - part.offset_elements - length;
     if (after.lower_bound() < 0 || has_lost_value(after)) {
       return fmt::format("the place of {} is not known to be inside the result", value_text(graph_, operand));
     }
@@ -186,10 +194,12 @@ class PartPlacer {
     return !is_cheap && !is_one && row.known_multiple() % kVector != 0 && row.lower_bound() < kLong;
   }
 
-  /// How many of the stored value's dims, from the outermost on, have one index per row of the result.
-  std::optional<std::size_t> find_outer_dims(Value storage, const SizeExpr& num_rows, const SizeExpr& row) const {
+  /// How many of the stored value's dims, from the outermost on, have one index per row of the result. At least
+  /// `fewest`, which rows around these have.
+  std::optional<std::size_t> find_outer_dims(Value storage, std::size_t fewest, const SizeExpr& num_rows,
+                                             const SizeExpr& row) const {
     const Shape& shape = graph_.type(storage).shape;
-    for (std::size_t d = 0; d <= shape.rank(); ++d) {
+    for (std::size_t d = fewest; d <= shape.rank(); ++d) {
       if (product(shape, 0, d) == num_rows && product(shape, d, shape.rank()) == row) return d;
     }
     return {};

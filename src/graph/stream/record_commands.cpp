@@ -139,7 +139,7 @@ class Recorder {
       TouchedRange& touched = dispatch.touched[i];
       touched =
           BufferRange{place.binding, add_size(place.offset_bytes + bytes.offset_bytes), add_size(bytes.length_bytes)};
-      if (bytes.has_rows()) touched.rows = {add_size(bytes.pitch_bytes), add_size(bytes.row_bytes)};
+      for (const auto& [pitch, row] : bytes.rows) touched.rows.push_back({add_size(pitch), add_size(row)});
     }
     return dispatch;
   }

@@ -23,6 +23,26 @@ bool is_part_of(const SizeExpr& size, const ByteRange& range) {
   return range != ByteRange{0, size} && after.lower_bound() >= 0 && !has_lost_value(after);
 }
 
+/// The bytes of the whole that its part has.
+ByteRange bytes_of(const StoragePart& part, const TensorType& type) {
+  const auto element_bytes = static_cast<std::int64_t>(size_bytes(type.dtype));
+  std::size_t end = type.shape.rank();
+  const auto num_elements_from = [&](std::size_t first) {
+    SizeExpr count = 1;
+    while (end > first) count = type.shape[--end] * count;
+    return count;
+  };
+  const auto first_dim_of = [&](std::size_t level) { return level == 0 ? 0 : part.rows[level - 1].num_outer_dims; };
+  ByteRange bytes{part.offset_elements * element_bytes};
+  bytes.length_bytes = num_elements_from(first_dim_of(part.rows.size())) * element_bytes;
+  for (std::size_t level = part.rows.size(); level > 0; --level) {
+    const SizeExpr pitch = part.rows[level - 1].pitch_elements * element_bytes;
+    bytes.rows.insert(bytes.rows.begin(), {pitch, bytes.length_bytes});
+    bytes.length_bytes = (num_elements_from(first_dim_of(level - 1)) - 1) * pitch + bytes.length_bytes;
+  }
+  return bytes;
+}
+
 std::size_t count_kernels(const std::vector<std::vector<KernelSequence>>& sequences) {
   std::size_t count = 0;
   for (const std::vector<KernelSequence>& region : sequences) {
@@ -162,21 +182,8 @@ class Scheduler {
   PartId part_of(Value value, ResourceId resource, std::optional<PartId> inside) {
     const auto [known, is_new] = parts_.try_emplace(value, PartId{});
     if (!is_new) return known->second;
-    const TensorType& type = graph_.type(value);
-    const auto element_bytes = static_cast<std::int64_t>(size_bytes(type.dtype));
-    const StoragePart& part = dispatch_.parts.at(value);
-    ByteRange bytes{part.offset_elements * element_bytes, size_bytes(type)};
-    if (part.rows) {
-      SizeExpr num_rows = 1;
-      for (std::size_t d = 0; d < part.rows->num_outer_dims; ++d) num_rows = num_rows * type.shape[d];
-      bytes.pitch_bytes = part.rows->pitch_elements * element_bytes;
-      bytes.row_bytes = element_bytes;
-      for (std::size_t d = part.rows->num_outer_dims; d < type.shape.rank(); ++d) {
-        bytes.row_bytes = bytes.row_bytes * type.shape[d];
-      }
-      bytes.length_bytes = (num_rows - 1) * bytes.pitch_bytes + bytes.row_bytes;
-    }
-    return known->second = schedule_.parts.push_back({value_text(graph_, value), resource, inside, std::move(bytes)});
+    return known->second = schedule_.parts.push_back(
+               {value_text(graph_, value), resource, inside, bytes_of(dispatch_.parts.at(value), graph_.type(value))});
   }
 
   void add_sequence(RegionId id, const KernelSequence& sequence, const std::string& copy_reason) {

@@ -75,9 +75,12 @@ class PartsCheck {
     } else if (is_outside(touched, given) || (given.has_rows() && !are_inside(touched, given))) {
       problems_.add("step {}: touches bytes {} of {}, of which its kernel gets {}; give it those", step.name,
                     to_text(touched), resource.name, to_text(given));
-    } else if (are_no_rows(touched)) {
+    }
+    for (std::size_t level = 0; level < touched.rows.size(); ++level) {
+      if (!are_no_rows(touched, level)) continue;
+      const auto& [pitch, row] = touched.rows[level];
       problems_.add("step {}: touches rows of {} bytes every {} bytes of {}; a row ends before the next one begins",
-                    step.name, touched.row_bytes.to_text(), touched.pitch_bytes.to_text(), resource.name);
+                    step.name, row.to_text(), pitch.to_text(), resource.name);
     }
     if (use.is_written && !resource.is_computed()) {
       problems_.add("step {}: writes {}, which is {} and only read; write a transient, a variable or an output",
@@ -92,9 +95,9 @@ class PartsCheck {
            (outer.length_bytes - before - inner.length_bytes).upper_bound() < 0;
   }
 
-  static bool are_no_rows(const ByteRange& range) {
-    return range.row_bytes.upper_bound() < 0 || (range.pitch_bytes - range.row_bytes).upper_bound() < 0 ||
-           (range.length_bytes - range.row_bytes).upper_bound() < 0;
+  static bool are_no_rows(const ByteRange& range, std::size_t level) {
+    const auto& [pitch, row] = range.rows[level];
+    return row.upper_bound() < 0 || (pitch - row).upper_bound() < 0 || (range.around(level) - row).upper_bound() < 0;
   }
 
   void check_control(const Step& step) {

@@ -58,8 +58,9 @@ void WrittenBytes::add_rows(const ByteRange& range) {
   const ByteRange joined = take_joined(range, rows_, [](const ByteRange& other) { return other; });
   if (!joined.has_rows()) return add(joined);
   rows_.push_back(joined);
-  add({range.offset_bytes, range.row_bytes});
-  add({range.end_bytes() - range.row_bytes, range.row_bytes});
+  const SizeExpr& row_bytes = range.rows.back().row_bytes;
+  add({range.offset_bytes, row_bytes});
+  add({range.end_bytes() - row_bytes, row_bytes});
 }
 
 /// Extends the range by a span that it surely meets, and takes that away.

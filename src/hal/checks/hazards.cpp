@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/checks/hazards.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/byte_rows.h"
@@ -27,7 +29,9 @@ bool may_conflict(const CommandList& list, const RangeAccess& access) {
   const auto& [touched, rows] = access.touched;
   return touched.binding == binding && list.bindings.contains(binding) && is_writable(list.bindings[binding].kind) &&
          has_sizes(list, access.range) && has_sizes(list, touched) &&
-         (!rows || (list.sizes.contains(rows->pitch_bytes) && list.sizes.contains(rows->row_bytes)));
+         std::ranges::all_of(rows, [&](const TouchedRange::Rows& each) {
+           return list.sizes.contains(each.pitch_bytes) && list.sizes.contains(each.row_bytes);
+         });
 }
 
 struct Touch {
@@ -66,8 +70,7 @@ namespace {
 ByteRange bytes_of(const CommandList& list, const TouchedRange& touched) {
   const auto& [range, rows] = touched;
   ByteRange bytes{list.sizes[range.offset_bytes], list.sizes[range.length_bytes]};
-  if (rows) bytes.pitch_bytes = list.sizes[rows->pitch_bytes];
-  if (rows) bytes.row_bytes = list.sizes[rows->row_bytes];
+  for (const auto& [pitch, row] : rows) bytes.rows.push_back({list.sizes[pitch], list.sizes[row]});
   return bytes;
 }
 

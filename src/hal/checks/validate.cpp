@@ -134,7 +134,7 @@ class Validator {
   /// What a dispatch touches is in the binding of the buffer, and inside the buffer unless that depends on symbols.
   void check_touched(const Where& where, const RangeAccess& access) {
     const BufferRange &range = access.range, &touched = access.touched.range;
-    if (access.touched.rows) check_rows(where, *access.touched.rows);
+    for (const TouchedRange::Rows& rows : access.touched.rows) check_rows(where, rows);
     if (touched == range) return;
     const bool has_sizes = check_size_index(touched.offset_bytes, where, "the offset that it touches") &&
                            check_size_index(touched.length_bytes, where, "the length that it touches") &&

@@ -125,19 +125,24 @@ Status ShadowMemory::check_bounds(const MemoryAccess& access, const ThreadAccess
                                     present(access.kind), elements, memory.name, num_elements));
 }
 
+bool ObservedBuffer::states(std::uint64_t begin, std::uint64_t end) const {
+  if (begin < begin_bytes || end > end_bytes) return false;
+  std::uint64_t in_row = begin - begin_bytes;
+  return std::ranges::all_of(rows, [&](const Rows& each) {
+    in_row %= each.pitch_bytes;
+    return in_row + (end - begin) <= each.row_bytes;
+  });
+}
+
 /// The barriers between dispatches rely on the bytes that a dispatch states.
 Status ShadowMemory::check_stated(const MemoryAccess& access, const ThreadAccess& thread) const {
   const ObservedMemory& memory = kernel_.memories[access.memory];
   const ObservedBuffer& argument = arguments_[access.memory];
   const std::uint64_t begin = static_cast<std::uint64_t>(thread.first_element) * memory.element_bytes;
   const std::uint64_t end = begin + thread.num_elements * memory.element_bytes;
-  const bool has_rows = argument.pitch_bytes > 0;
-  if (argument.begin_bytes <= begin && end <= argument.end_bytes) {
-    const std::uint64_t in_row = has_rows ? (begin - argument.begin_bytes) % argument.pitch_bytes : 0;
-    if (!has_rows || in_row + (end - begin) <= argument.row_bytes) return {};
-  }
-  const std::string rows =
-      has_rows ? fmt::format(" by {} of {}", argument.row_bytes, argument.pitch_bytes) : std::string();
+  if (argument.states(begin, end)) return {};
+  std::string rows;
+  for (const auto& [pitch, row] : argument.rows) rows += fmt::format(" by {} of {}", row, pitch);
   return internal_error(
       fmt::format("thread {} of group {} {} bytes [{}, {}) of {}, and the dispatch says [{}, {}){}; say "
                   "all that the kernel touches",

@@ -17,9 +17,13 @@ namespace millrace {
 struct ObservedBuffer {
   std::uint64_t size_bytes = 0;
   std::uint64_t begin_bytes = 0, end_bytes = 0;  // what the dispatch says that it touches
-  std::uint64_t pitch_bytes = 0, row_bytes = 0;  // if there is a pitch: of that, the first `row_bytes` of each
+  struct Rows {
+    std::uint64_t pitch_bytes = 0, row_bytes = 0;
+  };
+  std::vector<Rows> rows = {};  // of that, as in TouchedRange
 
   static ObservedBuffer whole(std::uint64_t size_bytes) { return {size_bytes, 0, size_bytes}; }
+  bool states(std::uint64_t begin, std::uint64_t end) const;
 };
 
 /// Finds what a kernel may not do with memory, in one dispatch:

@@ -46,8 +46,7 @@ Status SimRecording::run_groups(const InlineDispatch& dispatch) const {
       const auto& [all, rows] = touched[i];
       buffer.begin_bytes = value(all.offset_bytes) - value(range.offset_bytes);
       buffer.end_bytes = buffer.begin_bytes + value(all.length_bytes);
-      if (rows) buffer.pitch_bytes = value(rows->pitch_bytes);
-      if (rows) buffer.row_bytes = value(rows->row_bytes);
+      for (const auto& [pitch, row] : rows) buffer.rows.push_back({value(pitch), value(row)});
     }
     buffers.push_back(buffer);
   }

@@ -12,35 +12,36 @@ namespace {
 /// Longer expressions cost more than a barrier.
 constexpr std::size_t kMaxTerms = 16;
 
-/// Rows with gaps between them, of elements. One dim has the pitch; dims around it continue where it ends.
-struct Rows {
-  SizeExpr pitch = 0, length = 0, next_step = 0;
+/// Rows with gaps between them, the innermost first. A dim has the pitch of a level; dims around it may continue where
+/// it ends.
+struct GappedRows {
+  std::vector<ByteRange::Rows> levels = {};
+  SizeExpr next_step = 0;
   bool are_broken = false;
 
-  bool are_begun() const { return !next_step.is(0); }
-  /// `inner_length` elements, or what is known of the dims inside, are repeated `step` apart.
-  void add(const SizeExpr& step, const SizeExpr& extent, const SizeExpr& inner_length) {
-    if (!are_begun()) {
-      pitch = next_step = step;
-      length = inner_length;
-      are_broken = (step - inner_length).lower_bound() < 0;
+  /// `inner_bytes`, or what is known of the dims inside, are repeated every `step` bytes.
+  void add(const SizeExpr& step, const SizeExpr& extent, const SizeExpr& inner_bytes) {
+    if (levels.empty() || step != next_step) {
+      levels.push_back({step, inner_bytes});
+      are_broken |= (step - inner_bytes).lower_bound() < 0;
     }
-    are_broken |= step != next_step;
-    next_step = next_step * extent;
+    next_step = step * extent;
   }
 };
 
 std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tensor, std::span<const LoopDim> domain) {
   if (access.dynamic_dim || access.fill) return {};
   const AffineIndex element = element_offset(access, tensor.layout, domain.size());
-  SizeExpr first = element.offset, length = 1;
-  Rows rows;
+  const auto element_bytes = static_cast<std::int64_t>(size_bytes(tensor.type.dtype));
+  SizeExpr first = element.offset * element_bytes, length = element_bytes;
+  GappedRows rows;
   for (std::size_t d = domain.size(); d-- > 0;) {
-    const SizeExpr &step = element.coefficients[d], &extent = domain[d].extent;
+    const SizeExpr step = element.coefficients[d] * element_bytes;
+    const SizeExpr& extent = domain[d].extent;
     if (step.is(0) || extent.is(1)) continue;
     if (step == length) {  // side by side: right for an extent of 0 too
       length = length * extent;
-      rows.are_broken |= rows.are_begun();
+      rows.are_broken |= !rows.levels.empty();
     } else {
       if (extent.lower_bound() < 1) return {};
       rows.add(step, extent, length);
@@ -56,12 +57,8 @@ std::optional<ByteRange> range_of(const Access& access, const KernelTensor& tens
     }
     if (first.num_terms() + length.num_terms() > kMaxTerms) return {};
   }
-  const auto element_bytes = static_cast<std::int64_t>(size_bytes(tensor.type.dtype));
-  ByteRange range{first * element_bytes, length * element_bytes};
-  if (rows.are_begun() && !rows.are_broken) {
-    range.pitch_bytes = rows.pitch * element_bytes;
-    range.row_bytes = rows.length * element_bytes;
-  }
+  ByteRange range{std::move(first), std::move(length)};
+  if (!rows.are_broken) range.rows.assign(rows.levels.rbegin(), rows.levels.rend());
   return range;
 }
 

@@ -196,14 +196,8 @@ TEST_CASE("rows that are in other columns of one pitch need no barrier") {
     bool is_hazard;
   };
   const Row rows[] = {
-      {16, 64, 16, false},
-      {16, 64, 48, false},
-      {15, 64, 16, true},
-      {16, 64, 49, true},
-      {16, 32, 16, true},
-      {0, 64, 1, true},
-      {80, 64, 16, true},  // the last: where is not known of what is a row
-                           // on
+      {16, 64, 16, false},    {16, 64, 48, false}, {15, 64, 16, true}, {16, 64, 49, true},
+      {16, 32, 16, true},     {0, 64, 1, true},    {80, 64, 16, true},  // in the next row
       {16, n * 64, 16, true},
   };
   for (const Row& row : rows) {
@@ -215,8 +209,8 @@ TEST_CASE("rows that are in other columns of one pitch need no barrier") {
       const BindingIndex x = b.binding("x", BindingKind::kTransient, 4096);
       const KernelIndex store = b.kernel({.name = "store", .num_buffers = 1, .buffer_is_written = {true}});
       TouchedRange first = b.range(x, 0, 1024), second = b.range(x, row.offset, 1024);
-      first.rows = {b.list.add_size(64), b.list.add_size(16)};
-      second.rows = {b.list.add_size(row.pitch), b.list.add_size(row.row)};
+      first.rows = {{b.list.add_size(64), b.list.add_size(16)}};
+      second.rows = {{b.list.add_size(row.pitch), b.list.add_size(row.row)}};
       for (const TouchedRange& touched : is_reversed ? std::array{second, first} : std::array{first, second}) {
         b.dispatch(store, 1, {b.range(x, 0, 4096)});
         std::get<DispatchCommand>(b.list.commands.back()).touched = {touched};

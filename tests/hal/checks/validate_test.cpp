@@ -202,7 +202,7 @@ TEST_CASE_FIXTURE(Fixture, "what a dispatch touches is inside each of its buffer
             std::to_string(b.list.sizes.size()) + " sizes");
   CHECK(message(b.range(in, 0, 64), b.range(out, 16, 32)) == "");
   const auto rows = [&](const SizeExpr& pitch, const SizeExpr& row) {
-    touched[1].rows = {b.list.add_size(pitch), b.list.add_size(row)};
+    touched[1].rows = {{b.list.add_size(pitch), b.list.add_size(row)}};
     return validate(b.list).message();
   };
   CHECK(rows(16, 16) == "");
@@ -211,7 +211,7 @@ TEST_CASE_FIXTURE(Fixture, "what a dispatch touches is inside each of its buffer
         "command 0 (dispatch 'scale') buffer 1: touches rows of 17 bytes every 16 bytes, expected at most the pitch");
   CHECK(rows(16, -1) ==
         "command 0 (dispatch 'scale') buffer 1: touches rows of -1 bytes every 16 bytes, expected at most the pitch");
-  touched[1].rows = {SizeIndex{99}, SizeIndex{0}};
+  touched[1].rows = {{SizeIndex{99}, SizeIndex{0}}};
   CHECK(validate(b.list).message() ==
         "command 0 (dispatch 'scale') buffer 1: the pitch of the rows that it touches is size 99, the list has " +
             std::to_string(b.list.sizes.size()) + " sizes");

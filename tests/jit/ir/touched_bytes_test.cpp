@@ -12,6 +12,7 @@
 
 #include "jit/ir/affine.h"
 #include "tests/jit/map/nests.h"
+#include "tests/support/byte_bits.h"
 
 namespace millrace {
 namespace {
@@ -103,7 +104,7 @@ class RandomNests {
 };
 
 TEST_CASE("a nest touches nothing outside of its ranges, and constant ranges are exact") {
-  int exact = 0, symbolic = 0, unknown = 0, in_rows = 0;
+  int exact = 0, symbolic = 0, unknown = 0, in_rows = 0, in_rows_of_rows = 0;
   for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
     CAPTURE(seed);
     RandomNests random(seed);
@@ -129,12 +130,16 @@ TEST_CASE("a nest touches nothing outside of its ranges, and constant ranges are
       if (all.is_empty()) continue;
       REQUIRE(begin <= all.begin);
       REQUIRE(all.end <= end);
-      const std::int64_t pitch = value(ranges[buffer]->pitch_bytes, symbols);
-      const std::int64_t row = value(ranges[buffer]->row_bytes, symbols);
-      REQUIRE(
-          std::ranges::none_of(all.bytes, [&](std::int64_t at) { return pitch > 0 && (at - begin) % pitch >= row; }));
-      if (pitch > 0) REQUIRE(static_cast<std::int64_t>(all.bytes.size()) == ((end - begin - row) / pitch + 1) * row);
-      in_rows += pitch > 0;
+      const std::size_t num_levels = ranges[buffer]->rows.size();
+      std::int64_t count = 0;
+      for (std::int64_t i = 0; num_levels > 0 && i < end - begin; ++i) {
+        count += test::has_byte(*ranges[buffer], i, symbols);
+      }
+      REQUIRE(std::ranges::all_of(
+          all.bytes, [&](std::int64_t at) { return test::has_byte(*ranges[buffer], at - begin, symbols); }));
+      if (num_levels > 0) REQUIRE(static_cast<std::int64_t>(all.bytes.size()) == count);
+      in_rows += num_levels == 1;
+      in_rows_of_rows += num_levels > 1;
       const bool is_constant = ranges[buffer]->offset_bytes.is_constant() && ranges[buffer]->length_bytes.is_constant();
       (is_constant ? exact : symbolic) += 1;
       if (!is_constant) continue;
@@ -146,6 +151,7 @@ TEST_CASE("a nest touches nothing outside of its ranges, and constant ranges are
   CHECK(symbolic > 200);
   CHECK(unknown > 200);
   CHECK(in_rows > 200);
+  CHECK(in_rows_of_rows > 0);
 }
 
 TEST_CASE("a dense tensor of symbolic extents is touched as a whole, though it may be empty") {
@@ -163,8 +169,23 @@ TEST_CASE("columns of a matrix are touched in rows, of symbolic extents too") {
     const TensorType type{DType::kF32, {rows, 8}};
     nest.store("y", type, {i, j + 2}, nest.load(nest.epilogue(), nest.operand("x", type), {i, j + 5}));
     const std::vector<std::optional<ByteRange>> ranges = touched_bytes(nest.finish().value());
-    CHECK(ranges[0] == ByteRange{20, (rows - 1) * 32 + 12, 32, 12});
-    CHECK(ranges[1] == ByteRange{8, (rows - 1) * 32 + 12, 32, 12});
+    CHECK(ranges[0] == ByteRange{20, (rows - 1) * 32 + 12, {{32, 12}}});
+    CHECK(ranges[1] == ByteRange{8, (rows - 1) * 32 + 12, {{32, 12}}});
+  }
+}
+
+TEST_CASE("the inside of padded images is touched in rows of rows") {
+  const SizeExpr n = Dim("n").at_least(1), h = Dim("h").at_least(2);
+  for (const auto& [count, height] : {std::pair<SizeExpr, SizeExpr>{5, 4}, {n, h}}) {
+    for (const SizeExpr& channels : {SizeExpr(1), SizeExpr(2)}) {
+      LoopKernelBuilder nest("inside");
+      const std::vector<AffineIndex> at = nest.parallel_dims({count, channels, height, 3});
+      const TensorType type{DType::kF32, {count, channels, height + 2, 8}};
+      nest.store("y", type, {at[0], at[1], at[2] + 1, at[3] + 4}, nest.epilogue().constant(DType::kF32, 1));
+      const SizeExpr image = (height + 2) * 32, rows = (height - 1) * 32 + 12;
+      CHECK(touched_bytes(nest.finish().value())[0] ==
+            ByteRange{48, (count * channels - 1) * image + rows, {{image, rows}, {32, 12}}});
+    }
   }
 }
 
