@@ -72,6 +72,7 @@ TEST_CASE("what is surely written is, and a set never misses a byte that it has"
       written.add(range);
       set.add(range);
       bits |= test::bits_of(range, symbols);
+      if (!range.length_bytes.is(0)) REQUIRE(written.contains(range));
       for (int i = 0; i < 4; ++i) {
         const ByteRange asked = random.next();
         const std::uint64_t wanted = test::bits_of(asked, symbols);
@@ -108,6 +109,29 @@ TEST_CASE("columns that fill their rows are a range, in any order") {
       CHECK(written.contains({3, rows * 16 - 3}));
     }
   }
+}
+
+TEST_CASE("nothing is forgotten where it is not known which range ends last") {
+  const SizeExpr n = Dim("n").at_least(1).at_most(63), w = Dim("w").at_least(1).at_most(64);
+  const SizeExpr rows = SizeExpr(100) - n, row = w * 4, pitch = w * 8;
+  const ByteRange left{0, (rows - 1) * pitch + row, {{pitch, row}}},
+      right{row, (rows - 1) * pitch + row, {{pitch, row}}};
+  const std::vector<ByteRange> ranges = {left, right, {0, row}, {0, rows * pitch}, {rows * pitch, 100}, {row, n * 4}};
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    std::vector<ByteRange> order = ranges;
+    std::ranges::shuffle(order, random);
+    WrittenBytes written;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      written.add(order[i]);
+      for (std::size_t k = 0; k <= i; ++k) CHECK(written.contains(order[k]));
+    }
+  }
+  WrittenBytes written;
+  written.add(left);
+  written.add(right);
+  CHECK(written.contains({0, rows * pitch}));
 }
 
 TEST_CASE("what is padded along two axes and its borders are a range, in any order") {

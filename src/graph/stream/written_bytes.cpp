@@ -2,6 +2,7 @@
 #include "graph/stream/written_bytes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/byte_rows.h"
 #include "base/size_expr/never_negative.h"
@@ -13,24 +14,36 @@ bool is_constant(const ByteRange& range) {
   return range.offset_bytes.is_constant() && range.length_bytes.is_constant();
 }
 
-/// The lesser of both, as one of them where that is sure.
-SizeExpr first_of(const SizeExpr& a, const SizeExpr& b) {
-  if ((b - a).lower_bound() >= 0) return a;
-  return (a - b).lower_bound() >= 0 ? b : min(a, b);
+/// Whether it is sure which of both is less, if they are not equal.
+bool are_ordered(const SizeExpr& a, const SizeExpr& b) {
+  const SizeExpr distance = b - a;
+  return distance.lower_bound() >= 0 || distance.upper_bound() <= 0;
 }
-SizeExpr last_of(const SizeExpr& a, const SizeExpr& b) {
-  if ((b - a).lower_bound() >= 0) return b;
-  return (a - b).lower_bound() >= 0 ? a : max(a, b);
-}
+
+/// The lesser of two that are ordered.
+const SizeExpr& first_of(const SizeExpr& a, const SizeExpr& b) { return (b - a).lower_bound() >= 0 ? a : b; }
+const SizeExpr& last_of(const SizeExpr& a, const SizeExpr& b) { return (b - a).lower_bound() >= 0 ? b : a; }
 
 }  // namespace
 
 void WrittenBytes::add(const ByteRange& range) {
   is_empty_ = false;
   if (range.has_rows()) return add_rows(range);
-  SizeExpr begin = range.offset_bytes, end = range.end_bytes();
+  const SizeExpr begin = range.offset_bytes, end = range.end_bytes();
   if (is_constant(range)) constant_.insert(begin.constant(), end.constant());
   if (begin == end) return;
+  added_[begin].push_back(end);
+  // Of two that begin together, of which it is not known which ends last, the new one is what others may follow.
+  if (const auto same = ends_.find(begin); same != ends_.end() && !are_ordered(end, same->second)) {
+    apart_.push_back({begin, same->second});
+    begins_.erase(same->second);
+    ends_.erase(same);
+  }
+  add_span(begin, end);
+}
+
+/// Precondition: it is ordered to a span that begins where it does.
+void WrittenBytes::add_span(SizeExpr begin, SizeExpr end) {
   if (const auto same = ends_.find(begin); same != ends_.end()) {
     end = last_of(end, same->second);
     begins_.erase(same->second);
@@ -48,7 +61,8 @@ void WrittenBytes::add(const ByteRange& range) {
     end = last;
   }
   join_overlapping(begin, end);
-  ends_.insert_or_assign(begin, end);
+  const auto [span, is_new] = ends_.try_emplace(begin, end);
+  if (!is_new) apart_.push_back({begin, std::exchange(span->second, end)});
   begins_.insert_or_assign(end, begin);
 }
 
@@ -59,8 +73,12 @@ void WrittenBytes::add_rows(const ByteRange& range) {
   if (!joined.has_rows()) return add(joined);
   rows_.push_back(joined);
   const SizeExpr& row_bytes = range.rows.back().row_bytes;
-  add({range.offset_bytes, row_bytes});
-  add({range.end_bytes() - row_bytes, row_bytes});
+  for (const SizeExpr& begin : {range.offset_bytes, range.end_bytes() - row_bytes}) {
+    const SizeExpr end = begin + row_bytes;
+    const auto same = ends_.find(begin);
+    const bool is_apart = same != ends_.end() && !are_ordered(end, same->second);
+    is_apart ? apart_.push_back({begin, end}) : add({begin, row_bytes});
+  }
 }
 
 /// Extends the range by a span that it surely meets, and takes that away.
@@ -70,7 +88,7 @@ void WrittenBytes::join_overlapping(SizeExpr& begin, SizeExpr& end) {
   for (auto span = ends_.begin(); span != ends_.end() && compared < kMaxCompared; ++compared) {
     const auto& [other_begin, other_end] = *span;
     const bool meets = (end - other_begin).lower_bound() >= 0 && (other_end - begin).lower_bound() >= 0;
-    if (!meets) {
+    if (!meets || !are_ordered(begin, other_begin) || !are_ordered(end, other_end)) {
       ++span;
       continue;
     }
@@ -85,9 +103,13 @@ bool WrittenBytes::contains(const ByteRange& range) const {
   if (std::ranges::any_of(rows_, [&](const ByteRange& rows) { return are_inside(range, rows); })) return true;
   const SizeExpr &begin = range.offset_bytes, end = range.end_bytes();
   if (is_constant(range) && constant_.contains(begin.constant(), end.constant())) return true;
-  return std::ranges::any_of(ends_, [&](const auto& span) {
-    return is_never_negative(begin - span.first) && is_never_negative(span.second - end);
-  });
+  const auto same = added_.find(begin);
+  if (same != added_.end() && std::ranges::find(same->second, end) != same->second.end()) return true;
+  const auto has_all = [&](const auto& span) {
+    const auto& [first, last] = span;
+    return is_never_negative(begin - first) && is_never_negative(last - end);
+  };
+  return std::ranges::any_of(ends_, has_all) || std::ranges::any_of(apart_, has_all);
 }
 
 }  // namespace millrace
