@@ -160,7 +160,7 @@ TEST_CASE("a padded value is written where its pad has it, and the pad fills the
   for (const SizeExpr& rows : {SizeExpr(3), SizeExpr(n)}) {
     CAPTURE(rows.to_text());
     GraphBuilder graph("padded");
-    const Tensor x = graph.input("x", DType::kF32, {rows, 5, 16}), h = graph.input("h", DType::kBF16, {rows, 5, 16});
+    const Tensor x = graph.input("x", DType::kF32, {rows, 5, 16}), h = graph.input("h", DType::kBF16, {rows, 5, 48});
     graph.output("outer", pad(exp(x), {1, 0, 0}, {2, 0, 0}, -1.5));
     graph.output("middle", pad(x * x, {0, 2, 0}, {0, 1, 0}));
     graph.output("inner", pad(relu(h), {0, 0, 0}, {0, 0, 3}, 7));
@@ -182,7 +182,7 @@ TEST_CASE("so it is where the pad has several axes") {
   for (const auto& [rows, height] : {std::pair<SizeExpr, SizeExpr>{3, 4}, {n, h}}) {
     CAPTURE(rows.to_text());
     GraphBuilder graph("padded");
-    const Tensor x = graph.input("x", DType::kF32, {rows, 3, height, 16}), b = graph.input("b", DType::kU8, {5, 7});
+    const Tensor x = graph.input("x", DType::kF32, {rows, 3, height, 16}), b = graph.input("b", DType::kU8, {5, 70});
     const Tensor filter = graph.input("filter", DType::kF32, {2, 3, 1, 1});
     graph.output("image", pad(exp(x), {0, 0, 1, 2}, {0, 0, 3, 1}, -1.5));
     graph.output("rows", pad(x * x, {1, 0, 2, 0}, {0, 0, 0, 0}));
@@ -255,16 +255,23 @@ TEST_CASE("so does one whose rows would be apart, and of a pad") {
         "rows of %3 are short, and it takes less time to compute them side by side"}},
       {[](Tensor x) { return concat({reshape(exp(x), {3, 8}), reshape(sqrt(x), {3, 8})}, 1); },
        {"no dims of %2 are the rows of the result", "no dims of %4 are the rows of the result"}},
-      {[](Tensor x) { return pad(exp(x), {1, 0}, {0, 1}); },
-       {"rows of %1 are short, and it takes less time to compute them side by side"}},
+      {[](Tensor x) { return pad(relu(x), {1, 0}, {0, 1}); },
+       {"rows of %3 are short, and it takes less time to compute them side by side"}},
       {[](Tensor x) { return pad(reshape(relu(x), {2, 3, 4}), {0, 1, 1}, {0, 1, 1}); },
        {"no dims of %4 are the rows of the result"}},
       {[](Tensor x) { return pad(x, {0, 0}, {0, 1}); }, {"%x is an input"}},
       {[](Tensor x) {
-         const Tensor a = relu(slice(x, {0, 0}, {Dim("n").at_most(4), 6}));
-         return pad(a, {0, 1}, {0, 0});
+         const SizeExpr n = Dim("n").at_most(4);
+         const Tensor a = broadcast_to(reshape(slice(x, {0, 0}, {n, 6}), {n, 6, 1}), {n, 6, 16});
+         return pad(a * 2.0, {0, 0, 1}, {0, 0, 0});
        },
-       {"%4 may have no rows; say so of its dims, if they have: at_least(1)"}},
+       {"%6 may have no rows; say so of its dims, if they have: at_least(1)"}},
+      {[](Tensor x) {
+         const SizeExpr n = Dim("n").at_least(1).at_most(3), m = Dim("m").at_least(1).at_most(5);
+         const Tensor a = broadcast_to(slice(x, {0, 0}, {1, 1}), {2, 4 - n, 4 - n, m * 16});
+         return pad(a * 2.0, {0, n, n, 0}, {0, 0, 0, 0});
+       },
+       {"the rows of %5 are not known to be apart"}},
   };
   for (std::size_t i = 0; i < rows.size(); ++i) {
     CAPTURE(i);
@@ -274,7 +281,7 @@ TEST_CASE("so does one whose rows would be apart, and of a pad") {
     CAPTURE(to_text(built));
     CHECK(fmt::format("{}", fmt::join(copies_of(lowered(built)), "; ")) ==
           fmt::format("{}", fmt::join(rows[i].reasons, "; ")));
-    check_values(built, {{{"n", 0}}, {{"n", 3}}});
+    check_values(built, {{{"n", i == rows.size() - 1 ? 1 : 0}, {"m", 2}}, {{"n", 3}, {"m", 5}}});
   }
 }
 

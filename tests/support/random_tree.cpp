@@ -32,7 +32,7 @@ class RandomTree {
   }
   SizeExpr symbolic() {
     const SizeExpr n = n_;
-    const SizeExpr sizes[] = {n, n * 2, n + 3, SizeExpr(9) - n, SizeExpr(16) - n * 2 + 1};
+    const SizeExpr sizes[] = {n, n * 2, n + 3, SizeExpr(9) - n, SizeExpr(17) - n * 2};
     return sizes[pick(0, 4)];
   }
   static std::size_t at(std::int64_t dim) { return static_cast<std::size_t>(dim); }
@@ -49,6 +49,8 @@ class RandomTree {
       std::vector<SizeExpr> low(rank, 0), high(rank, 0);
       low[at(axis)] = pick(0, 2);
       high[at(axis)] = pick(0, 5) == 0 ? symbolic() : SizeExpr(pick(0, 2));
+      const SizeExpr& extent = inner.type().shape[at(axis)];
+      if (pick(0, 5) == 0) high[at(axis)] = ceil_div(extent, 8) * 8 - extent;
       for (std::int64_t more = pick(0, 2); more > 0; --more)
         (pick(0, 1) == 0 ? low : high)[at(pick(0, last(shape)))] = 1;
       return pad(inner, low, high, pick(-3, 3));

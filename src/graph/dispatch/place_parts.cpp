@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/size_expr/lost_value.h"
+#include "base/size_expr/never_negative.h"
 #include "graph/dispatch/node_instructions.h"
 #include "graph/dispatch/views.h"
 #include "millrace/graph/text.h"
@@ -31,6 +32,7 @@ SizeExpr product(const Shape& shape, std::size_t first, std::size_t end) {
 struct Place {
   Value whole;
   std::vector<SizeExpr> begins;  // along each axis
+  bool has_border = false;       // of a pad, which other kernels store
 };
 
 class PartPlacer {
@@ -106,7 +108,7 @@ class PartPlacer {
     const auto& attrs = std::get<PadAttrs>(as_op(node, Op::pad)->attributes);
     const Value operand = node.operands[0];
     const bool adds_some = graph_.type(operand).shape != node.results[0].shape;
-    std::string reason = adds_some ? place_operand(operand, {{region.nodes[0], 0}, attrs.low})
+    std::string reason = adds_some ? place_operand(operand, {{region.nodes[0], 0}, attrs.low, true})
                                    : "nothing is padded to " + value_text(graph_, operand);
     if (!reason.empty()) {
       region.copies.push_back({0, std::move(reason)});
@@ -139,16 +141,35 @@ class PartPlacer {
       first = d;
     }
     if (!part.rows.empty()) {
-      reason = find_row_obstacle(operand, product(shape, 0, first), product(shape, first, shape.rank()));
+      const SizeExpr num_rows = product(shape, 0, first), row = product(shape, first, shape.rank());
+      reason = find_row_obstacle(operand, num_rows, row, place.has_border);
       if (!reason.empty()) return reason;
+      if (!are_known_to_fit(shape, place, whole, strides)) {
+        return fmt::format("the rows of {} are not known to be apart", value_text(graph_, operand));
+      }
     }
     const SizeExpr after = whole.num_elements() - part.offset_elements - length;
-    if (after.lower_bound() < 0 || has_lost_value(after)) {
+    if (!is_never_negative(after) || has_lost_value(after)) {
       return fmt::format("the place of {} is not known to be inside the result", value_text(graph_, operand));
     }
     wholes_.insert(place.whole);
     dispatch_.parts.emplace(storage, std::move(part));
     return "";
+  }
+
+  /// Whether it shows in the sizes that rows of the operand, and what is before and behind them, are no longer than the
+  /// pitch. What writes the result could not be told from what does not, else.
+  static bool are_known_to_fit(const Shape& shape, const Place& place, const Shape& whole,
+                               const std::vector<SizeExpr>& strides) {
+    SizeExpr row = 1;  // from its first element to its last
+    for (std::size_t d = shape.rank(); d-- > 0;) {
+      const SizeExpr &begin = place.begins[d], behind = whole[d] - shape[d] - begin;
+      row = (shape[d] - 1) * strides[d] + row;
+      for (const SizeExpr& length : {begin * strides[d], behind * strides[d], shape[d] * strides[d], row}) {
+        if ((whole[d] * strides[d] - length).lower_bound() < 0 || length.lower_bound() < 0) return false;
+      }
+    }
+    return true;
   }
 
   std::string find_obstacle(Value operand) const {
@@ -166,7 +187,7 @@ class PartPlacer {
   }
 
   /// Why the operand cannot be stored in rows with gaps between them.
-  std::string find_row_obstacle(Value operand, const SizeExpr& num_rows, const SizeExpr& row) const {
+  std::string find_row_obstacle(Value operand, const SizeExpr& num_rows, const SizeExpr& row, bool has_border) const {
     const Value storage = dispatch_.storage_of(operand);
     const std::string name = value_text(graph_, operand);
     if (num_uses_.at(storage) > 1) return fmt::format("{} is read elsewhere, where its rows are side by side", name);
@@ -175,7 +196,7 @@ class PartPlacer {
     if (nest == nests_.end()) {
       return fmt::format("{} stores {} with its rows side by side", kind_name(node_of(storage)), name);
     }
-    if (is_slower_in_rows(nest->second, row)) {
+    if (is_slower_in_rows(nest->second, row, graph_.type(storage).dtype, has_border)) {
       return fmt::format("rows of {} are short, and it takes less time to compute them side by side", name);
     }
     if (num_rows.lower_bound() < 1) {
@@ -185,11 +206,15 @@ class PartPlacer {
   }
 
   /// Vectors run along a row, and what is left of it is computed element by element. Where that is most of the work, a
-  /// pass over all elements and a copy take less time: exp of 2 of 4 columns a third, of 17 of 32 half.
-  static bool is_slower_in_rows(const Nest& nest, const SizeExpr& row) {
-    constexpr std::int64_t kVector = 16, kLong = 1024, kMostCheap = 8;
+  /// pass over all elements and a copy take less time: exp of 2 of 4 columns a third, of 17 of 32 half. So they do
+  /// where each line of the cache has a border.
+  static bool is_slower_in_rows(const Nest& nest, const SizeExpr& row, DType dtype, bool has_border) {
+    constexpr std::int64_t kVector = 16, kLong = 1024, kLineBytes = 64;
+    if (has_border && row.upper_bound() < kLineBytes / static_cast<std::int64_t>(size_bytes(dtype))) return true;
     if (nest.is_product) return row.lower_bound() < kVector;
-    const bool is_cheap = nest.is_map && nest.instructions <= kMostCheap;
+    // Widening and rounding are instructions, too.
+    const std::int64_t most_cheap = dtype == DType::kF16 ? 70 : dtype == DType::kBF16 ? 30 : 8;
+    const bool is_cheap = nest.is_map && nest.instructions <= most_cheap;
     const bool is_one = !nest.is_map && row.is(1);  // of a reduction along the row
     return !is_cheap && !is_one && row.known_multiple() % kVector != 0 && row.lower_bound() < kLong;
   }

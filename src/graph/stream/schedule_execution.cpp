@@ -9,6 +9,7 @@
 
 #include "base/guard_allocations.h"
 #include "base/size_expr/lost_value.h"
+#include "base/size_expr/never_negative.h"
 #include "graph/stream/body_places.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/schedule.h"
@@ -20,7 +21,7 @@ namespace {
 /// True if the range is less than the whole and lies inside for every binding.
 bool is_part_of(const SizeExpr& size, const ByteRange& range) {
   const SizeExpr after = size - range.offset_bytes - range.length_bytes;
-  return range != ByteRange{0, size} && after.lower_bound() >= 0 && !has_lost_value(after);
+  return range != ByteRange{0, size} && is_never_negative(after) && !has_lost_value(after);
 }
 
 /// The bytes of the whole that its part has.

@@ -76,9 +76,26 @@ class OrderCheck {
       problems_.add("step {}: reads {}, which no earlier step writes; write it first", step.name, resource.name);
       return;
     }
-    if (seen.written.contains(bytes)) return;
+    if (seen.written.contains(bytes) || seen.written.contains({0, resource.size_bytes})) return;
+    if (is_only_written_before(step, use, resource)) return;
     problems_.add("step {}: reads bytes [{}, {}) of {}, of which earlier steps write only some; write them first",
                   step.name, bytes.offset_bytes.to_text(), bytes.end_bytes().to_text(), resource.name);
+  }
+
+  /// Whether steps write all of the resource in the end, but from this one on none of these bytes: then steps before it
+  /// have written them.
+  bool is_only_written_before(const Step& step, const ResourceUse& use, const Resource& resource) const {
+    WrittenBytes written;
+    bool is_later = false;
+    for (const Step& other : schedule_.steps) {
+      is_later |= &other == &step;
+      for (const ResourceUse& write : other.uses) {
+        if (write.resource != use.resource || !write.is_written) continue;
+        if (is_later && do_meet(use, write)) return false;
+        written.add(schedule_.touched_bytes(write));
+      }
+    }
+    return written.contains({0, resource.size_bytes});
   }
 
   /// Bytes that are written once are right when they are read after that. Where they are written again, as scratch is,

@@ -33,19 +33,32 @@ void WrittenBytes::add(const ByteRange& range) {
   if (is_constant(range)) constant_.insert(begin.constant(), end.constant());
   if (begin == end) return;
   added_[begin].push_back(end);
-  // Of two that begin together, of which it is not known which ends last, the new one is what others may follow.
-  if (const auto same = ends_.find(begin); same != ends_.end() && !are_ordered(end, same->second)) {
-    apart_.push_back({begin, same->second});
-    begins_.erase(same->second);
-    ends_.erase(same);
-  }
-  add_span(begin, end);
+  spans_.add(begin, end);
+  with_outer_rows_.add(begin, end);
 }
 
-/// Precondition: it is ordered to a span that begins where it does.
-void WrittenBytes::add_span(SizeExpr begin, SizeExpr end) {
+void WrittenBytes::add_rows(const ByteRange& range) {
+  const ByteRange joined = take_joined(range, rows_, [](const ByteRange& other) { return other; });
+  if (!joined.has_rows()) return add(joined);
+  rows_.push_back(joined);
+  const SizeExpr &row_bytes = range.rows.back().row_bytes, begin = range.offset_bytes, end = range.end_bytes();
+  if (is_constant(range) && row_bytes.is_constant()) {
+    constant_.insert(begin.constant(), (begin + row_bytes).constant());
+    constant_.insert((end - row_bytes).constant(), end.constant());
+  }
+  with_outer_rows_.add(begin, begin + row_bytes);
+  with_outer_rows_.add(end - row_bytes, end);
+}
+
+void WrittenBytes::Spans::add(const SizeExpr& first, const SizeExpr& last) {
+  SizeExpr begin = first, end = last;
   if (const auto same = ends_.find(begin); same != ends_.end()) {
-    end = last_of(end, same->second);
+    // Of two of which it is not known which ends last, the new one is what others may follow.
+    if (are_ordered(end, same->second)) {
+      end = last_of(end, same->second);
+    } else {
+      apart_.push_back({begin, same->second});
+    }
     begins_.erase(same->second);
     ends_.erase(same);
   }
@@ -55,10 +68,10 @@ void WrittenBytes::add_span(SizeExpr begin, SizeExpr end) {
     begins_.erase(before);
   }
   if (const auto after = ends_.find(end); after != ends_.end()) {
-    const SizeExpr last = after->second;
+    const SizeExpr end_after = after->second;
     ends_.erase(after);
-    begins_.erase(last);
-    end = last;
+    begins_.erase(end_after);
+    end = end_after;
   }
   join_overlapping(begin, end);
   const auto [span, is_new] = ends_.try_emplace(begin, end);
@@ -66,28 +79,20 @@ void WrittenBytes::add_span(SizeExpr begin, SizeExpr end) {
   begins_.insert_or_assign(end, begin);
 }
 
-/// The first row and the last one are added as ranges, too: a neighbour of which no rows are known, only where it
-/// begins and ends, then leaves no gap.
-void WrittenBytes::add_rows(const ByteRange& range) {
-  const ByteRange joined = take_joined(range, rows_, [](const ByteRange& other) { return other; });
-  if (!joined.has_rows()) return add(joined);
-  rows_.push_back(joined);
-  const SizeExpr& row_bytes = range.rows.back().row_bytes;
-  for (const SizeExpr& begin : {range.offset_bytes, range.end_bytes() - row_bytes}) {
-    const SizeExpr end = begin + row_bytes;
-    const auto same = ends_.find(begin);
-    const bool is_apart = same != ends_.end() && !are_ordered(end, same->second);
-    is_apart ? apart_.push_back({begin, end}) : add({begin, row_bytes});
-  }
-}
-
-/// Extends the range by a span that it surely meets, and takes that away.
-void WrittenBytes::join_overlapping(SizeExpr& begin, SizeExpr& end) {
+/// Extends the range by a span that it surely meets, and takes that away. Where it is not known which of both begins
+/// first, or ends last, they stay two, and the one whose end is known to be less ends with the other.
+void WrittenBytes::Spans::join_overlapping(SizeExpr& begin, SizeExpr& end) {
   constexpr std::size_t kMaxCompared = 64;
   std::size_t compared = 0;
   for (auto span = ends_.begin(); span != ends_.end() && compared < kMaxCompared; ++compared) {
     const auto& [other_begin, other_end] = *span;
     const bool meets = (end - other_begin).lower_bound() >= 0 && (other_end - begin).lower_bound() >= 0;
+    if (meets && are_ordered(end, other_end) && !are_ordered(begin, other_begin)) {
+      end = last_of(end, other_end);
+      begins_.erase(other_end);
+      begins_.insert_or_assign(end, other_begin);
+      span->second = end;
+    }
     if (!meets || !are_ordered(begin, other_begin) || !are_ordered(end, other_end)) {
       ++span;
       continue;
@@ -99,17 +104,21 @@ void WrittenBytes::join_overlapping(SizeExpr& begin, SizeExpr& end) {
   }
 }
 
+bool WrittenBytes::Spans::contain(const SizeExpr& begin, const SizeExpr& end) const {
+  const auto has_all = [&](const auto& span) {
+    const auto& [first, last] = span;
+    return is_never_negative(begin - first) && is_never_negative(last - end);
+  };
+  return std::ranges::any_of(ends_, has_all) || std::ranges::any_of(apart_, has_all);
+}
+
 bool WrittenBytes::contains(const ByteRange& range) const {
   if (std::ranges::any_of(rows_, [&](const ByteRange& rows) { return are_inside(range, rows); })) return true;
   const SizeExpr &begin = range.offset_bytes, end = range.end_bytes();
   if (is_constant(range) && constant_.contains(begin.constant(), end.constant())) return true;
   const auto same = added_.find(begin);
   if (same != added_.end() && std::ranges::find(same->second, end) != same->second.end()) return true;
-  const auto has_all = [&](const auto& span) {
-    const auto& [first, last] = span;
-    return is_never_negative(begin - first) && is_never_negative(last - end);
-  };
-  return std::ranges::any_of(ends_, has_all) || std::ranges::any_of(apart_, has_all);
+  return spans_.contain(begin, end) || with_outer_rows_.contain(begin, end);
 }
 
 }  // namespace millrace

@@ -22,19 +22,32 @@ class WrittenBytes {
   bool contains(const ByteRange&) const;
 
  private:
-  void add_span(SizeExpr begin, SizeExpr end);
-  void add_rows(const ByteRange&);
-  void join_overlapping(SizeExpr& begin, SizeExpr& end);
-
   template <class T>
   using MapByForm = std::map<SizeExpr, T, decltype(&form_less)>;
+
+  /// Spans, symbolic and constant, that are joined where that is sure.
+  class Spans {
+   public:
+    void add(const SizeExpr& begin, const SizeExpr& end);
+    bool contain(const SizeExpr& begin, const SizeExpr& end) const;
+
+   private:
+    void join_overlapping(SizeExpr& begin, SizeExpr& end);
+
+    MapByForm<SizeExpr> ends_{&form_less}, begins_{&form_less};  // the end by begin, and back
+    std::vector<ByteSpan> apart_;                                // that others cannot be joined with
+  };
+
+  void add_rows(const ByteRange&);
+
   bool is_empty_ = true;
   IntervalSet constant_;
-  // Symbolic and constant spans, joined: the end by begin, and back.
-  MapByForm<SizeExpr> ends_{&form_less}, begins_{&form_less};
   MapByForm<std::vector<SizeExpr>> added_{&form_less};  // as they came: a joined one need not be known to have them
-  std::vector<ByteSpan> apart_;                         // that others cannot be joined with
-  std::vector<ByteRange> rows_;                         // with gaps between them
+  Spans spans_;
+  /// With the first row and the last one of rows. They close the gap to a neighbour of which no rows are known, only
+  /// where it begins and ends; elsewhere they are in the way of what begins or ends where they do.
+  Spans with_outer_rows_;
+  std::vector<ByteRange> rows_;  // with gaps between them
 };
 
 }  // namespace millrace

@@ -12,15 +12,17 @@ class CellEmitter {
 
   MachineValue load() {
     const MachineValue offset = scalar_offset();
-    const std::optional<MachineValue> inside = guard();
+    const Guard inside = guard();
     if (!is_vector()) {
-      if (!inside) return b_.load(access_.plan.memory, offset);
-      return b_.load_masked(access_.plan.memory, offset, *inside, other());
+      if (!inside.scalar) return b_.load(access_.plan.memory, offset);
+      return b_.load_masked(access_.plan.memory, offset, *inside.scalar, other());
     }
     const std::optional<MachineValue> mask = joined_mask(inside);
     if (is_contiguous()) {
       if (!mask) return b_.load(access_.plan.memory, offset, lanes_);
-      return b_.load_masked(access_.plan.memory, offset, *mask, b_.splat(other(), lanes_));
+      // Without any lane the hardware would still look up the page, and a missing one costs it some 100 ns.
+      const MachineValue mapped = inside.scalar ? b_.select(*inside.scalar, offset, b_.i64(0)) : offset;
+      return b_.load_masked(access_.plan.memory, mapped, *mask, b_.splat(other(), lanes_));
     }
     const MachineValue offsets = lane_offsets(offset);
     const MachineValue lanes = mask ? *mask : all_lanes();
@@ -83,17 +85,18 @@ class CellEmitter {
     return b_.add(offsets, b_.mul(*access_.dynamic_index, b_.splat(stride, lanes_)));
   }
 
-  /// Whether the access is inside its tensor: a scalar, or a vector if it changes along the lanes.
-  std::optional<MachineValue> guard() {
-    std::optional<MachineValue> scalar;
-    std::optional<MachineValue> vector;
+  /// Whether the access is inside its tensor, as far as that is the same in all lanes, and in each.
+  struct Guard {
+    std::optional<MachineValue> scalar, vector;
+  };
+  Guard guard() {
+    Guard guard;
     for (std::size_t g = 0; g < access_.plan.guards.size(); ++g) {
       const MachineValue inside = is_inside_guard(access_.plan.guards[g], access_.position.guards[g]);
-      std::optional<MachineValue>& all = inside.lanes == 1 ? scalar : vector;
+      std::optional<MachineValue>& all = inside.lanes == 1 ? guard.scalar : guard.vector;
       all = all ? b_.bit_and(*all, inside) : inside;
     }
-    if (!scalar || !vector) return scalar ? scalar : vector;
-    return b_.bit_and(b_.splat(*scalar, lanes_), *vector);
+    return guard;
   }
 
   /// Compares unsigned values: a negative index is then above every extent, so one comparison is enough.
@@ -115,10 +118,14 @@ class CellEmitter {
     return b_.lt(index, b_.bitcast(unsigned_dtype, extent));
   }
 
-  std::optional<MachineValue> joined_mask(std::optional<MachineValue> inside) {
-    if (!inside) return mask_;
-    if (inside->lanes == 1) inside = b_.splat(*inside, lanes_);
-    return mask_ ? b_.bit_and(*mask_, *inside) : inside;
+  std::optional<MachineValue> joined_mask(const Guard& inside) {
+    std::optional<MachineValue> mask = inside.vector;
+    if (inside.scalar) {
+      const MachineValue all = b_.splat(*inside.scalar, lanes_);
+      mask = mask ? b_.bit_and(all, *mask) : all;
+    }
+    if (!mask) return mask_;
+    return mask_ ? b_.bit_and(*mask_, *mask) : mask;
   }
 
   const MapContext& context_;
