@@ -167,6 +167,10 @@ class LaneBuilder {
     const std::int32_t offset = offset_bytes + (walks_down ? -kAheadBytes : kAheadBytes);
     add({.op = LaneOp::kPrefetch, .argument = static_cast<std::int8_t>(pointer), .offset_bytes = offset});
   }
+  /// Fetches the line there, which need not be valid.
+  void prefetch(int pointer, std::int32_t offset_bytes) {
+    add({.op = LaneOp::kPrefetch, .argument = static_cast<std::int8_t>(pointer), .offset_bytes = offset_bytes});
+  }
   void advance(int pointer, std::int64_t bytes) {
     add({.op = LaneOp::kAdvance, .argument = static_cast<std::int8_t>(pointer), .imm = bytes});
   }

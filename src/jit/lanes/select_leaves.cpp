@@ -11,6 +11,10 @@
 namespace millrace {
 namespace {
 
+LaneValue at_most(LaneBuilder& b, LaneValue key, LaneValue limit) {
+  return b.invert(b.binary(LaneOp::kLess, limit, key));
+}
+
 /// Appends the numbers of the elements whose key is at most the limit.
 template <class MakeKey>
 LaneFunction filter(LaneBuilder b, LaneElement element, bool prefetches, const MakeKey& make_key) {
@@ -21,7 +25,7 @@ LaneFunction filter(LaneBuilder b, LaneElement element, bool prefetches, const M
     const bool is_rest = mask != kNoLaneValue;
     if (!is_rest && prefetches) b.prefetch_ahead(kRow, 0);
     const LaneValue x = is_rest ? b.load_masked(kRow, 0, element, mask, b.constant(0)) : b.load(kRow, 0, element);
-    LaneValue passes = b.invert(b.binary(LaneOp::kLess, limit, make_key(b, x)));
+    LaneValue passes = at_most(b, make_key(b, x), limit);
     if (is_rest) passes = b.binary(LaneOp::kBoth, passes, mask);
     b.append(kNumbers, number, passes, is_rest);
     b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
@@ -56,6 +60,16 @@ LaneValue least_key(LaneBuilder& b, std::vector<LaneValue> vectors, const Coarse
   return b.select(has_nan, b.constant(std::numeric_limits<std::int64_t>::min() >> (64 - b.lane_bits())), key);
 }
 
+/// A chunk's vectors, which are so many vectors apart.
+std::vector<LaneValue> load_chunk(LaneBuilder& b, int pointer, int pitch, const CoarseKeys& keys) {
+  const LaneElement element = element_of(keys.dtype);
+  std::vector<LaneValue> vectors;
+  for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
+    vectors.push_back(b.load(pointer, i * pitch * b.num_lanes() * element.bytes, element));
+  }
+  return vectors;
+}
+
 }  // namespace
 
 LaneFunction find_computed_minima_function(IsaLevel isa, const CoarseKeys& keys, const ComputedElements& elements) {
@@ -78,15 +92,26 @@ LaneFunction find_computed_minima_function(IsaLevel isa, const CoarseKeys& keys,
 LaneFunction find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
   enum { kRow, kMinima, kCount };
   LaneBuilder b(isa, keys.lane_bits());
-  const LaneElement element = element_of(keys.dtype);
+  const int vector_bytes = b.num_lanes() * element_of(keys.dtype).bytes;
   b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
-    std::vector<LaneValue> vectors;
-    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-      const int offset_bytes = i * b.num_lanes() * element.bytes;
-      vectors.push_back(b.load(kRow, offset_bytes, element));
-    }
-    b.store(kMinima, 0, b.lane_element(), least_key(b, std::move(vectors), keys));
-    b.advance(kRow, RowSelectorCode::kVectorsPerChunk * b.num_lanes() * element.bytes);
+    b.store(kMinima, 0, b.lane_element(), least_key(b, load_chunk(b, kRow, 1, keys), keys));
+    b.advance(kRow, RowSelectorCode::kVectorsPerChunk * vector_bytes);
+    b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
+  });
+  return b.finish_with(kMinima);
+}
+
+LaneFunction find_tile_minima_function(IsaLevel isa, const CoarseKeys& keys) {
+  enum { kTile, kMinima, kCount, kNext };
+  LaneBuilder b(isa, keys.lane_bits());
+  const int vector_bytes = b.num_lanes() * element_of(keys.dtype).bytes;
+  b.for_blocks(kCount, 1, [&] {
+    // The hardware does not see that eight short streams go on in the next tile.
+    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) b.prefetch(kNext, i * vector_bytes);
+    b.store(kMinima, 0, b.lane_element(),
+            least_key(b, load_chunk(b, kTile, RowSelectorCode::kColumnsPerTile, keys), keys));
+    b.advance(kNext, RowSelectorCode::kVectorsPerChunk * vector_bytes);
+    b.advance(kTile, vector_bytes);
     b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
   });
   return b.finish_with(kMinima);
@@ -137,6 +162,22 @@ LaneFunction find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, in
 LaneFunction filter_row_function(IsaLevel isa, const CoarseKeys& keys) {
   return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), false,
                 [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
+}
+
+LaneFunction filter_column_function(IsaLevel isa, const CoarseKeys& keys) {
+  enum { kRow, kNumbers, kCount, kFirst, kLimit };
+  LaneBuilder b(isa, keys.lane_bits());
+  const LaneElement element = element_of(keys.dtype);
+  const int pitch = RowSelectorCode::kColumnsPerTile * b.num_lanes();  // elements
+  const LaneValue limit = b.broadcast(kLimit), first = b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst));
+  b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
+    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
+      const LaneValue x = b.load(kRow, i * pitch * element.bytes, element);
+      const LaneValue number = i == 0 ? first : b.binary(LaneOp::kAdd, first, b.constant(i * pitch));
+      b.append(kNumbers, number, at_most(b, coarse_key(b, x, keys), limit), false);
+    }
+  });
+  return b.finish_with(kNumbers);
 }
 
 LaneFunction filter_whole_row_function(IsaLevel isa, const CoarseKeys& keys) {

@@ -48,14 +48,15 @@ template <class Key>
 std::int64_t RowSelector<Key>::select_by_groups(const RowReader& row, std::int64_t n) {
   for (std::int64_t start = 0; start < n && !is_complete_; start += kBlock) {
     const std::int64_t count = std::min(kBlock, n - start);
-    const std::int64_t num_chunks = count / code_.chunk();
-    const std::int64_t num_groups = num_chunks * code_.num_lanes;
-    find_minima(row, start, num_chunks * code_.chunk());
-    if (!has_limit_) tighten(num_groups);
-    find_in_block(row, start, num_groups);
-    if (!is_complete_) {
-      find_elements(row, start + num_chunks * code_.chunk(), count - num_chunks * code_.chunk(), code_.filter_row);
-    }
+    // What is computed is read in pieces smaller than a tile. Long rows come from far, in the order of memory.
+    const std::int64_t num_tiles = row.loader() == nullptr && n <= kBlock ? count / code_.tile() : 0;
+    const Block block = {start, num_tiles * RowSelectorCode::kColumnsPerTile, count / code_.chunk()};
+    find_minima(row, block);
+    if (!has_limit_) tighten(block.num_chunks * code_.num_lanes);
+    find_in_block(row, block);
+    if (is_complete_) break;
+    const std::int64_t done = block.num_chunks * code_.chunk();
+    find_elements(row, start + done, count - done, code_.filter_row);
   }
   return num_found_;
 }
@@ -100,24 +101,31 @@ std::int64_t RowSelector<Key>::sample(const RowReader& row, std::int64_t n) {
 }
 
 template <class Key>
-void RowSelector<Key>::find_minima(const RowReader& row, std::int64_t start, std::int64_t count) {
+void RowSelector<Key>::find_minima(const RowReader& row, const Block& block) {
+  const std::int64_t count = block.num_chunks * code_.chunk(), tiled = block.num_tiled * code_.chunk();
   elements_read_ += count;
   if (row.loader() != nullptr && code_.find_computed_minima != nullptr) {
-    return row.loader()->compute_by(code_.find_computed_minima, start, count, memory_.minima);
+    return row.loader()->compute_by(code_.find_computed_minima, block.start, count, memory_.minima);
+  }
+  const auto minima_of = [&](std::int64_t first) { return memory_.minima + first / RowSelectorCode::kVectorsPerChunk; };
+  for (std::int64_t first = 0; first < tiled; first += code_.tile()) {
+    const std::byte* const tile = row.read(block.start + first, code_.tile());
+    code_.find_tile_minima(tile, minima_of(first), code_.num_lanes * RowSelectorCode::kColumnsPerTile,
+                           tile + code_.tile() * row.element_bytes());
   }
   const std::int64_t most = row.most_at_once();
-  for (std::int64_t done = 0; done < count; done += most) {
-    const std::int64_t num_now = std::min(most, count - done);
-    Key* const to = memory_.minima + done / RowSelectorCode::kVectorsPerChunk;
-    code_.find_minima(row.read(start + done, num_now), to, num_now);
-    if (num_now == count) return;
+  for (std::int64_t first = tiled; first < count;) {
+    const std::int64_t num_now = std::min(most, count - first);
+    code_.find_minima(row.read(block.start + first, num_now), minima_of(first), num_now);
+    first += num_now;
   }
 }
 
 template <class Key>
-void RowSelector<Key>::find_in_block(const RowReader& row, std::int64_t start, std::int64_t num_groups) {
-  std::int64_t last_chunk = -1;
-  bool is_tight = start == 0;  // the limit knows the block's groups
+void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block) {
+  const std::int64_t num_groups = block.num_chunks * code_.num_lanes;
+  std::int64_t next_chunk = 0;       // those before it are done
+  bool is_tight = block.start == 0;  // the limit knows the block's groups
   for (bool is_changed = true; is_changed && !is_complete_;) {
     is_changed = false;
     std::int64_t num_passing = find_passing(num_groups);
@@ -127,14 +135,49 @@ void RowSelector<Key>::find_in_block(const RowReader& row, std::int64_t start, s
       num_passing = find_passing(num_groups);
     }
     for (std::int64_t i = 0; i < num_passing && !is_changed; ++i) {
-      const std::int64_t chunk = memory_.passing[i] / code_.num_lanes;
-      if (chunk <= last_chunk) continue;
-      last_chunk = chunk;
+      const std::int64_t chunk = chunk_of(memory_.passing[i]);
+      if (chunk < next_chunk) continue;
       const Key limit = limit_;
-      find_elements(row, start + chunk * code_.chunk(), code_.chunk(), code_.filter_row);
+      if (chunk < block.num_tiled) {
+        next_chunk = find_in_tile(row, block, memory_.passing + i, memory_.passing + num_passing);
+      } else {
+        find_elements(row, block.start + chunk * code_.chunk(), code_.chunk(), code_.filter_row);
+        next_chunk = chunk + 1;
+      }
       is_changed = limit != limit_ || is_complete_;
     }
   }
+}
+
+/// Columns are not in the row's order. So all that a tile has up to the limit is found before the limit changes; or, if
+/// that is too much, the tile is read in order.
+template <class Key>
+std::int64_t RowSelector<Key>::find_in_tile(const RowReader& row, const Block& block, const Key* passing,
+                                            const Key* end) {
+  constexpr std::int64_t kColumns = RowSelectorCode::kColumnsPerTile;
+  const std::int64_t first_chunk = chunk_of(*passing) / kColumns * kColumns, end_chunk = first_chunk + kColumns;
+  const std::int64_t start = block.start + first_chunk * code_.chunk();
+  const std::int64_t found_before = num_found_, in_limit_before = num_in_limit_;
+  std::int64_t last_chunk = -1;
+  bool is_too_much = !has_limit_;
+  for (; passing < end && !is_too_much; ++passing) {
+    const std::int64_t chunk = chunk_of(*passing);
+    if (chunk >= end_chunk) break;
+    if (chunk == last_chunk) continue;
+    last_chunk = chunk;
+    append(row, start + (chunk - first_chunk) * code_.num_lanes, code_.chunk(), code_.filter_column);
+    is_too_much = num_found_ > many_found(k_);
+  }
+  if (!is_too_much) {
+    update_limit();
+    return end_chunk;
+  }
+  num_found_ = found_before;
+  num_in_limit_ = in_limit_before;
+  for (std::int64_t done = 0; done < code_.tile() && !is_complete_; done += code_.chunk()) {
+    find_elements(row, start + done, code_.chunk(), code_.filter_row);
+  }
+  return end_chunk;
 }
 
 template <class Key>
@@ -158,15 +201,14 @@ void RowSelector<Key>::tighten(std::int64_t num_groups) {
   if (num_groups < k_) return;
   const std::int64_t wanted = std::max(k_ * kGroupsPerResult, kFewestGroups);
   const Key* minima = memory_.minima;
-  // Joins groups from far apart: where the row ascends, its first keys are in neighbours.
-  while (num_groups / 2 >= wanted) {
-    const std::int64_t vectors = num_groups / code_.num_lanes;
-    const std::int64_t num_joined = vectors / 2 * code_.num_lanes;
-    const std::int64_t num_left = num_groups - num_joined;
-    code_.fold_minima(minima, minima + num_left, memory_.groups, num_joined);
-    if (minima != memory_.groups) {
-      std::copy(minima + num_joined, minima + num_left, memory_.groups + num_joined);
-    }
+  // Joins groups from far apart, and of other lanes: where the row ascends, or repeats itself, its first keys are in
+  // neighbours, or in few lanes.
+  for (std::int64_t shift = 1; num_groups / 2 >= wanted; shift *= 2) {
+    const std::int64_t num_joined = (num_groups - shift) / 2 / code_.num_lanes * code_.num_lanes;
+    const std::int64_t second = num_joined + shift, num_left = num_groups - num_joined;
+    code_.fold_minima(minima, minima + second, memory_.groups, num_joined);
+    if (minima != memory_.groups) std::copy_n(minima + num_joined, shift, memory_.groups + num_joined);
+    std::copy(minima + second + num_joined, minima + num_groups, memory_.groups + second);
     minima = memory_.groups;
     num_groups = num_left;
   }
@@ -184,12 +226,22 @@ std::int64_t RowSelector<Key>::find_passing(std::int64_t num_groups) {
 
 template <class Key>
 void RowSelector<Key>::find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter) {
+  append(row, first, count, filter);
+  update_limit();
+}
+
+template <class Key>
+void RowSelector<Key>::append(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter) {
   elements_read_ += count;
   Key* const to = memory_.found + num_found_;
   const std::byte* end = filter(row.read(first, count), to, count, first, limit_);
   const std::int64_t num_new = reinterpret_cast<const Key*>(end) - to;
   num_found_ += num_new;
   num_in_limit_ += num_new;
+}
+
+template <class Key>
+void RowSelector<Key>::update_limit() {
   if (num_found_ > many_found(k_)) {
     set_limit(order_.reduce(memory_.found, num_found_));
     num_found_ = k_;

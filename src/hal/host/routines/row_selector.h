@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,9 @@ namespace millrace {
 
 /// Writes the least key of each lane over chunks of kVectorsPerChunk vectors. `count` elements are whole chunks.
 using FindMinima = std::byte* (*)(const void* row, void* minima, std::int64_t count);
+/// Writes those of the columns of a tile, of whose first row `count` are the elements. Fetches as many elements as a
+/// tile has from `next` on, which need not be valid.
+using FindTileMinima = std::byte* (*)(const void* tile, void* minima, std::int64_t count, const void* next);
 /// Writes the lesser of two arrays' keys. `count` keys are whole vectors.
 using FoldMinima = std::byte* (*)(const void* first, const void* second, void* to, std::int64_t count);
 /// Appends the numbers, from `first` on, of the elements whose keys are at most `limit`. Returns the end of them.
@@ -22,9 +26,14 @@ using FilterKeys = std::byte* (*)(const void* row, void* numbers, std::int64_t c
 /// Generated functions for the keys of one dtype.
 struct RowSelectorCode {
   static constexpr int kVectorsPerChunk = 8;
+  /// A tile is kVectorsPerChunk rows of so many vectors, one after another. Its chunks are its columns: where a row of
+  /// elements ascends, the first ones are in other columns, each of which has few of them.
+  static constexpr int kColumnsPerTile = 32;
   FindMinima find_minima;
+  FindTileMinima find_tile_minima;
   FoldMinima fold_minima;
   FilterKeys filter_row;        // of chunks here and there
+  FilterKeys filter_column;     // of a tile
   FilterKeys filter_whole_row;  // of pieces that follow each other
   FilterKeys filter_minima;
   std::int64_t num_lanes;
@@ -32,6 +41,7 @@ struct RowSelectorCode {
       nullptr;  // of elements that are computed, instead of find_minima; may be absent
 
   std::int64_t chunk() const { return num_lanes * kVectorsPerChunk; }
+  std::int64_t tile() const { return chunk() * kColumnsPerTile; }
 };
 
 /// Keys that are equal in the order of the sort.
@@ -41,11 +51,11 @@ struct KeyRun {
 };
 
 /// Finds a few elements of a row that have the first k among them, in one pass over memory. For small k, the row is
-/// read in blocks that stay in the L2 cache. The least keys of groups of elements give a limit: if k groups have a key
-/// up to it, elements beyond it are not among the first k. Only chunks that have a key up to the limit are read again.
-/// For large k, a sample gives a limit that few more than k elements are likely to reach. If fewer do, the row is read
-/// once more with a greater one. Once k elements up to the limit are found, later ones that equal it come too late.
-/// Where many are found, the k-th of them becomes the limit.
+/// read in blocks that stay in the L2 cache, and in tiles if there is one block. The least keys of groups of elements
+/// give a limit: if k groups have a key up to it, elements beyond it are not among the first k. Only chunks that have a
+/// key up to the limit are read again. For large k, a sample gives a limit that few more than k elements are likely to
+/// reach. If fewer do, the row is read once more with a greater one. Once k elements up to the limit are found, later
+/// ones that equal it come too late. Where many are found, the k-th of them becomes the limit.
 template <class Key>
 class RowSelector {
  public:
@@ -75,15 +85,19 @@ class RowSelector {
   struct Order {
     /// The keys that are equal to `key` in the order of the sort.
     std::function<KeyRun<Key>(Key key)> run_of;
-    /// Leaves the first k of the elements found, in the row's order, and returns the key of the k-th.
+    /// Leaves the first k of the elements found, and returns the key of the k-th.
     std::function<Key(Key* found, std::int64_t num_found)> reduce;
   };
 
   RowSelector(const RowSelectorCode& code, const RowSorterCode& sorter, const RowSorterMemory& sorter_memory,
               const Memory& memory, Order order)
-      : code_(code), sorter_(sorter, sorter_memory), memory_(memory), order_(std::move(order)) {}
+      : code_(code),
+        group_shift_(std::countr_zero(static_cast<std::uint64_t>(code.num_lanes))),
+        sorter_(sorter, sorter_memory),
+        memory_(memory),
+        order_(std::move(order)) {}
 
-  /// Finds the elements of a row, and writes their numbers in order. Returns how many there are: at least k.
+  /// Finds the elements of a row, and writes their numbers. Returns how many there are: at least k.
   std::int64_t select(const RowReader& row, std::int64_t n, std::int64_t k);
 
   /// The elements that all calls read, as a measure of work.
@@ -95,18 +109,30 @@ class RowSelector {
   std::int64_t select_by_sample(const RowReader& row, std::int64_t n);
   /// Writes the minima of groups of elements from places all over the row, and returns how many there are.
   std::int64_t sample(const RowReader& row, std::int64_t n);
+  /// Where the chunks of a block are: first those of tiles, as long as there are whole ones.
+  struct Block {
+    std::int64_t start = 0;
+    std::int64_t num_tiled = 0;  // chunks of tiles, a multiple of kColumnsPerTile
+    std::int64_t num_chunks = 0;
+  };
   /// Writes the minima of a block's groups.
-  void find_minima(const RowReader& row, std::int64_t start, std::int64_t count);
+  void find_minima(const RowReader& row, const Block& block);
   void set_limit(Key key);
   void exclude_run();
   /// Sets a limit by the block's groups if that is better than what there is.
   void tighten(std::int64_t num_groups);
   std::int64_t find_passing(std::int64_t num_groups);
   /// Finds the elements of a block's chunks, given the minima of its groups.
-  void find_in_block(const RowReader& row, std::int64_t start, std::int64_t num_groups);
+  void find_in_block(const RowReader& row, const Block& block);
+  /// Finds the elements of the tile that has the first of the groups passing. Returns the chunk behind it.
+  std::int64_t find_in_tile(const RowReader& row, const Block& block, const Key* passing, const Key* end);
+  std::int64_t chunk_of(Key group) const { return group >> group_shift_; }
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
+  void append(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
+  void update_limit();
 
   const RowSelectorCode& code_;
+  int group_shift_;  // of a group's number to its chunk's
   RowSorter<Key> sorter_;
   Memory memory_;
   Order order_;

@@ -70,8 +70,10 @@ class TopkWalk {
   RowSelectorCode selector_code() const {
     return {
         walk_.template function<FindMinima>(p_.find_minima),
+        walk_.template function<FindTileMinima>(p_.find_tile_minima),
         walk_.template function<FoldMinima>(p_.fold_minima),
         walk_.template function<FilterKeys>(p_.filter_row),
+        walk_.template function<FilterKeys>(p_.filter_column),
         walk_.template function<FilterKeys>(p_.filter_whole_row),
         walk_.template function<FilterKeys>(p_.filter_minima),
         p_.coarse_lanes,
@@ -116,14 +118,12 @@ class TopkWalk {
     return static_cast<std::int64_t>(static_cast<std::make_unsigned_t<Key>>(lane));
   }
 
-  /// Keeps the first k of the elements found, in the row's order. Returns the k-th one's key.
+  /// Keeps the first k of the elements found. Returns the k-th one's key.
   Key reduce(Key* found, std::int64_t count) {
     sort_found(found, count);
     const std::int64_t k = walk_.k();
     for (std::int64_t i = 0; i < k; ++i) found[i] = static_cast<Key>(walk_.index_of(keys()[i]));
-    const Key last = order_.key_of(walk_.element(elements(), number(found[k - 1])));
-    std::sort(found, found + k, [](Key a, Key b) { return number(a) < number(b); });
-    return last;
+    return order_.key_of(walk_.element(elements(), number(found[k - 1])));
   }
 
   const TopkRowsParameters& p_;
