@@ -121,7 +121,6 @@ class PartPlacer {
   std::string place_operand(Value operand, const Place& place) {
     std::string reason = find_obstacle(operand);
     if (!reason.empty()) return reason;
-    const Value storage = dispatch_.storage_of(operand);
     const Shape &shape = graph_.type(operand).shape, &whole = graph_.type(place.whole).shape;
     const std::vector<SizeExpr> strides = Layout::row_major(whole).strides;
     StoragePart part{place.whole, 0};
@@ -130,31 +129,39 @@ class PartPlacer {
       part.offset_elements = place.begins[d] * strides[d] + part.offset_elements;
       length = (shape[d] - 1) * strides[d] + length;
     }
-    std::size_t first = 0, num_outer_dims = 0;
-    for (std::size_t d = 0; d < shape.rank(); ++d) {
-      if (shape[d] == whole[d] || product(shape, first, d).is(1)) continue;
-      const SizeExpr num_rows = product(shape, 0, d), row = product(shape, d, shape.rank());
-      const std::optional<std::size_t> outer = find_outer_dims(storage, num_outer_dims, num_rows, row);
-      if (!outer) return fmt::format("no dims of {} are the rows of the result", value_text(graph_, operand));
-      part.rows.push_back({*outer, whole[d] * strides[d]});
-      num_outer_dims = *outer;
-      first = d;
-    }
-    if (!part.rows.empty()) {
-      const SizeExpr num_rows = product(shape, 0, first), row = product(shape, first, shape.rank());
-      reason = find_row_obstacle(operand, num_rows, row, place.has_border);
-      if (!reason.empty()) return reason;
-      if (!are_known_to_fit(shape, place, whole, strides)) {
-        return fmt::format("the rows of {} are not known to be apart", value_text(graph_, operand));
-      }
-    }
+    reason = find_rows(operand, place, strides, part.rows);
+    if (!reason.empty()) return reason;
     const SizeExpr after = whole.num_elements() - part.offset_elements - length;
     if (!is_never_negative(after) || has_lost_value(after)) {
       return fmt::format("the place of {} is not known to be inside the result", value_text(graph_, operand));
     }
     wholes_.insert(place.whole);
-    dispatch_.parts.emplace(storage, std::move(part));
+    dispatch_.parts.emplace(dispatch_.storage_of(operand), std::move(part));
     return "";
+  }
+
+  /// Adds the rows that the operand has there, from the outermost on; none if its elements are side by side. Says why
+  /// it cannot be stored in them.
+  std::string find_rows(Value operand, const Place& place, const std::vector<SizeExpr>& strides,
+                        std::vector<StoragePart::Rows>& rows) const {
+    const Shape &shape = graph_.type(operand).shape, &whole = graph_.type(place.whole).shape;
+    std::size_t first = 0, num_outer_dims = 0;
+    for (std::size_t d = 0; d < shape.rank(); ++d) {
+      if (shape[d] == whole[d] || product(shape, first, d).is(1)) continue;
+      const std::optional<std::size_t> outer = find_outer_dims(dispatch_.storage_of(operand), num_outer_dims,
+                                                               product(shape, 0, d), product(shape, d, shape.rank()));
+      if (!outer) return fmt::format("no dims of {} are the rows of the result", value_text(graph_, operand));
+      rows.push_back({*outer, whole[d] * strides[d]});
+      num_outer_dims = *outer;
+      first = d;
+    }
+    if (rows.empty()) return "";
+    const SizeExpr num_rows = product(shape, 0, first), row = product(shape, first, shape.rank());
+    std::string reason = find_row_obstacle(operand, num_rows, row, place.has_border);
+    if (reason.empty() && !are_known_to_fit(shape, place, whole, strides)) {
+      reason = fmt::format("the rows of {} are not known to be apart", value_text(graph_, operand));
+    }
+    return reason;
   }
 
   /// Whether it shows in the sizes that rows of the operand, and what is before and behind them, are no longer than the
