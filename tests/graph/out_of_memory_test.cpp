@@ -32,7 +32,7 @@ constexpr std::string_view kBegin =
     "  %p = dot(%x, %v) {x_contract = [1], y_contract = [0]}\n"
     "  %g = gather(%p, %i) {axis = 0}\n  %h = exp(%g)\n"
     "  %o = pad(%h) {low = [1, 1], high = [0, 2], value = 1}\n"
-    "  %b = slice(%o) {start = [1, 1], stop = [4, 17], step = [1, 1]}\n  %e = sqrt(%g)\n  %k = abs(%g)\n"
+    "  %b = slice(%o) {start = [1, 1], stop = [4, 17], step = [1, 1]}\n  %e = neg(%g)\n  %k = abs(%g)\n"
     "  %j = concat(%e, %k) {axis = 1}\n  %d = slice(%j) {start = [0, 8], stop = [3, 24], step = [1, 1]}\n"
     "  %u = scatter_add(%b, %i, %d) {axis = 0}\n  %t = tanh(%u)\n  %values, %indices = sort(%t) {axis = 1}\n"
     "  %s = variable(0) : f32[2]\n  %a = add(%s, %n)\n";
