@@ -351,7 +351,7 @@ TEST_CASE("sessions and runs survive a lack of memory anywhere, and the next run
     Run run;
     return run(*session);
   });
-  check_said(messages, "run: intermediate values, the largest %v of 512 bytes: buffer of 704 bytes");
+  check_said(messages, "run: intermediate values, the largest %v of 512 bytes: buffer of 1088 bytes");
   // A session in which a run failed runs on.
   Run run;
   const std::uint64_t before = num_allocations();
