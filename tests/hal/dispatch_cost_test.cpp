@@ -77,6 +77,26 @@ TEST_CASE("cost: one measurement that was disturbed does not make small work lar
   CHECK(workers_of(cost, 100, 8, 2, 1) == 2);
 }
 
+TEST_CASE("cost: a run is known to be small if it was measured at these sizes, and is not to be measured again") {
+  DispatchCost cost;
+  CHECK_FALSE(cost.is_known_small(10, 8));
+  int small = 0, measured = 0;
+  for (int run = 0; run < 630; ++run) {
+    if (cost.is_known_small(10, 8)) {
+      ++small;
+    } else {
+      CHECK(cost.begin_run(8));
+      ++measured;
+      cost.measured(3000, 10);
+    }
+  }
+  CHECK(measured == 13);  // the first four, and every 64th
+  CHECK(small == 617);
+  CHECK_FALSE(cost.is_known_small(14, 8));  // 4.2 us
+  CHECK(cost.is_known_small(13, 8));
+  CHECK_FALSE(cost.is_known_small(10, 16));
+}
+
 TEST_CASE("cost: it is measured at the first runs, now and then, and when sizes have changed") {
   DispatchCost cost;
   int measured = 0;

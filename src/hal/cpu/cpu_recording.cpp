@@ -60,7 +60,7 @@ Result<std::shared_ptr<CpuRecording>> CpuRecording::create(const CommandList& li
 
 Status CpuRecording::run_stage(Stage stage, Replay& replay) const {
   const bool is_one_group = stage.end - stage.first == 1 && num_groups(stage.first, replay.submission) <= 1;
-  if (replay.run.plan == nullptr || is_one_group || InsideShare::is_any()) {
+  if (replay.run.plan == nullptr || is_one_group || InsideShare::is_any() || is_known_small(stage, replay)) {
     return InlineRecording::run_stage(stage, replay);
   }
   replay.step = stage.first;
@@ -77,6 +77,14 @@ Status CpuRecording::run_stage(Stage stage, Replay& replay) const {
   if (workers > 1) return share(workers, replay, failure);
   for (StagePart& part : plan.parts()) run_part(part, part.groups, 0, replay, failure);
   return first_failure(replay, failure);
+}
+
+/// Whether the stage is one step of which it is known that sharing it is not worth while: a plan of it would take
+/// longer than the rest of the submission.
+bool CpuRecording::is_known_small(Stage stage, const Replay& replay) const {
+  if (stage.end - stage.first > 1 || options_.shares_small_work) return false;
+  return costs_[stage.first].is_known_small(num_groups(stage.first, replay.submission),
+                                            num_bytes(stage.first, replay.submission));
 }
 
 Status CpuRecording::run_groups(const InlineDispatch& dispatch) const {

@@ -24,6 +24,7 @@ class CpuRecording final : public InlineRecording {
   Status run_stage(Stage, Replay&) const override;
   Status run_groups(const InlineDispatch&) const override;
 
+  bool is_known_small(Stage, const Replay&) const;
   bool make_plan(Stage, const Replay&) const;
   std::uint32_t num_workers(const InlineRun&) const;
   void measure_some(Replay&, WorkFailure&) const;

@@ -11,6 +11,8 @@ constexpr double kGuessedBytesPerNs = 20;
 /// The first run finds cold caches, fresh pages and fresh code, so a few more are measured.
 constexpr std::uint32_t kFirstRuns = 4, kRunsPerMeasurement = 64;
 
+bool is_measured(std::uint32_t run) { return run < kFirstRuns || run % kRunsPerMeasurement == 0; }
+
 }  // namespace
 
 bool DispatchCost::begin_run(std::uint64_t bytes) {
@@ -23,7 +25,16 @@ bool DispatchCost::begin_run(std::uint64_t bytes) {
   // No atomic addition: a lost one makes no difference.
   const std::uint32_t run = num_runs_.load(std::memory_order_relaxed);
   num_runs_.store(run + 1, std::memory_order_relaxed);
-  return run < kFirstRuns || run % kRunsPerMeasurement == 0;
+  return is_measured(run);
+}
+
+bool DispatchCost::is_known_small(std::uint32_t num_groups, std::uint64_t bytes) {
+  const float known = ns_per_group_.load(std::memory_order_relaxed);
+  if (known == kUnknown || known * static_cast<float>(num_groups) >= 4 * kAwakeNs) return false;
+  const std::uint32_t run = num_runs_.load(std::memory_order_relaxed);
+  if (is_measured(run) || bytes_.load(std::memory_order_relaxed) != bytes) return false;
+  num_runs_.store(run + 1, std::memory_order_relaxed);
+  return true;
 }
 
 void DispatchCost::measured(double ns, std::uint32_t num_groups) {

@@ -18,6 +18,9 @@ class DispatchCost {
 
   /// A new run: whether it should measure.
   bool begin_run(std::uint64_t bytes);
+  /// Whether this new run takes too little time to share it with anybody, as far as is known. Where it should be
+  /// measured, or nothing is known, it says no, and begin_run() has to follow.
+  bool is_known_small(std::uint32_t num_groups, std::uint64_t bytes);
   /// A measurement that is far above the one before it counts as twice that: the system may have run something else
   /// meanwhile.
   void measured(double ns, std::uint32_t num_groups);
