@@ -53,7 +53,7 @@ void WrittenBytes::add_rows(const ByteRange& range) {
 void WrittenBytes::Spans::add(const SizeExpr& first, const SizeExpr& last) {
   SizeExpr begin = first, end = last;
   if (const auto same = ends_.find(begin); same != ends_.end()) {
-    // Of two of which it is not known which ends last, the new one is what others may follow.
+    // Where it is not known which of both ends last, others may follow the new one.
     if (are_ordered(end, same->second)) {
       end = last_of(end, same->second);
     } else {
