@@ -96,6 +96,48 @@ LaneValue value_of(LaneBuilder& b, LaneValue key, const LaneKeys& keys) {
   return element_of_exact(b, key_above_index(b, key, keys), keys);
 }
 
+/// Stores the keys of vector `i`, or the results that they stand for.
+void store_key(LaneBuilder& b, int pointer, int i, LaneValue key, const FewMasks& masks) {
+  b.store(pointer, i * b.num_lanes() * b.lane_element().bytes, b.lane_element(), key, masks.of(i));
+}
+void store_result(LaneBuilder& b, int pointer, int i, LaneValue key, const LaneKeys& keys, SortResult result,
+                  const FewMasks& masks) {
+  if (result == SortResult::kValues) {
+    const LaneElement element = element_of(keys.dtype);
+    b.store(pointer, i * b.num_lanes() * element.bytes, element, value_of(b, key, keys), masks.of(i));
+  } else {
+    store_indices(b, pointer, i * b.num_lanes() * kIndexBytes, key, keys, masks.of(i), masks.count_from(i));
+  }
+}
+
+/// Two runs that are merged: the first one has so many vectors, and the second one a power of two.
+constexpr int kFirstRun = 16;
+/// The vectors that are whole: a shorter second run has a function of its own.
+constexpr int whole_of_merged(int num_vectors) { return num_vectors == 2 * kFirstRun ? num_vectors - 8 : kFirstRun; }
+
+/// Merges sorted runs that follow one another at `from`, whose first run's memory is used up. Stores vector by vector.
+void merge_runs(LaneBuilder& b, int from, int num_vectors, const FewMasks& masks,
+                const std::function<void(int vector, LaneValue key)>& store) {
+  const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
+  // The second run backwards behind the first one is a bitonic run, and so is each half of it after an exchange. What
+  // the second run lacks is greatest: the first vectors have no exchange.
+  const int first_exchanged = 2 * kFirstRun - num_vectors;
+  std::vector<LaneValue> least, greatest;
+  for (int i = first_exchanged; i < kFirstRun; ++i) {
+    const int last = 2 * kFirstRun - 1 - i;
+    const LaneValue low = b.load(from, i * vector_bytes, b.lane_element());
+    const LaneValue high =
+        reverse_lanes(b, masks.load(from, last * vector_bytes, b.lane_element(), last, b.greatest()));
+    b.store(from, i * vector_bytes, b.lane_element(), b.binary(LaneOp::kMin, low, high));
+    greatest.push_back(b.binary(LaneOp::kMax, low, high));
+  }
+  merge_bitonic_lanes(b, greatest);
+  for (int i = 0; i < std::ssize(greatest); ++i) store(kFirstRun + i, greatest[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < kFirstRun; ++i) least.push_back(b.load(from, i * vector_bytes, b.lane_element()));
+  merge_bitonic_lanes(b, least);
+  for (int i = 0; i < kFirstRun; ++i) store(i, least[static_cast<std::size_t>(i)]);
+}
+
 /// The keys of a few vectors, sorted.
 std::vector<LaneValue> load_sorted(LaneBuilder& b, int pointer, const FewMasks& masks, int num_vectors) {
   const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
@@ -175,10 +217,7 @@ LaneFunction sort_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
   LaneBuilder b(isa, lane_bits);
   const FewMasks masks(b, kCount, num_vectors / 2);
   const std::vector<LaneValue> vectors = load_sorted(b, kFrom, masks, num_vectors);
-  const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
-  for (int i = 0; i < num_vectors; ++i) {
-    b.store(kTo, i * vector_bytes, b.lane_element(), vectors[static_cast<std::size_t>(i)], masks.of(i));
-  }
+  for (int i = 0; i < num_vectors; ++i) store_key(b, kTo, i, vectors[static_cast<std::size_t>(i)], masks);
   return b.finish_with(kTo);
 }
 
@@ -187,15 +226,26 @@ LaneFunction sort_few_results_function(IsaLevel isa, const LaneKeys& keys, SortR
   LaneBuilder b(isa, keys.lane_bits());
   const FewMasks masks(b, kCount, num_vectors / 2);
   const std::vector<LaneValue> vectors = load_sorted(b, kFrom, masks, num_vectors);
-  const LaneElement element = element_of(keys.dtype);
   for (int i = 0; i < num_vectors; ++i) {
-    const LaneValue key = vectors[static_cast<std::size_t>(i)];
-    if (result == SortResult::kValues) {
-      b.store(kResults, i * b.num_lanes() * element.bytes, element, value_of(b, key, keys), masks.of(i));
-    } else {
-      store_indices(b, kResults, i * b.num_lanes() * kIndexBytes, key, keys, masks.of(i), masks.count_from(i));
-    }
+    store_result(b, kResults, i, vectors[static_cast<std::size_t>(i)], keys, result, masks);
   }
+  return b.finish_with(kResults);
+}
+
+LaneFunction merge_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
+  enum { kFrom, kTo, kCount };
+  LaneBuilder b(isa, lane_bits);
+  const FewMasks masks(b, kCount, whole_of_merged(num_vectors));
+  merge_runs(b, kFrom, num_vectors, masks, [&](int i, LaneValue key) { store_key(b, kTo, i, key, masks); });
+  return b.finish_with(kTo);
+}
+
+LaneFunction merge_few_results_function(IsaLevel isa, const LaneKeys& keys, SortResult result, int num_vectors) {
+  enum { kFrom, kResults, kCount };
+  LaneBuilder b(isa, keys.lane_bits());
+  const FewMasks masks(b, kCount, whole_of_merged(num_vectors));
+  merge_runs(b, kFrom, num_vectors, masks,
+             [&](int i, LaneValue key) { store_result(b, kResults, i, key, keys, result, masks); });
   return b.finish_with(kResults);
 }
 

@@ -19,6 +19,21 @@ std::uint64_t upper_lanes(int num_lanes, int distance) {
   return lanes;
 }
 
+/// Exchanges each lane with the one that is `distance` apart, so that the lower lane has the smaller element.
+void compare_lanes(LaneBuilder& b, LaneValue& vector, int distance) {
+  const LaneValue other = b.unary(LaneOp::kXorLanes, vector, distance);
+  vector = b.exchange(vector, other, upper_lanes(b.num_lanes(), distance));
+}
+
+/// Merges across vectors: a bitonic run in the same lanes of all of them.
+void merge_across(LaneBuilder& b, std::span<LaneValue> vectors) {
+  for (std::size_t distance = vectors.size() / 2; distance > 0; distance /= 2) {
+    for (std::size_t i = 0; i < vectors.size(); ++i) {
+      if ((i & distance) == 0) compare(b, vectors[i], vectors[i + distance]);
+    }
+  }
+}
+
 /// Merges neighbouring runs of `columns` sorted columns to runs of twice as many. A run goes down its first column,
 /// then down the second, and so on.
 void merge_columns(LaneBuilder& b, std::span<LaneValue> vectors, int columns) {
@@ -31,16 +46,9 @@ void merge_columns(LaneBuilder& b, std::span<LaneValue> vectors, int columns) {
     row(i) = b.exchange(before[static_cast<std::size_t>(i)], other, upper_lanes(b.num_lanes(), columns));
   }
   for (int distance = columns / 2; distance > 0; distance /= 2) {
-    for (LaneValue& vector : vectors) {
-      const LaneValue other = b.unary(LaneOp::kXorLanes, vector, distance);
-      vector = b.exchange(vector, other, upper_lanes(b.num_lanes(), distance));
-    }
+    for (LaneValue& vector : vectors) compare_lanes(b, vector, distance);
   }
-  for (int distance = rows / 2; distance > 0; distance /= 2) {
-    for (int i = 0; i < rows; ++i) {
-      if ((i & distance) == 0) compare(b, row(i), row(i + distance));
-    }
-  }
+  merge_across(b, vectors);
 }
 
 /// Turns columns into rows: each round rotates the bits of every element's position by one.
@@ -77,6 +85,17 @@ void sort_lanes(LaneBuilder& b, std::span<LaneValue> vectors) {
   }
   for (int columns = 1; columns < b.num_lanes(); columns *= 2) merge_columns(b, vectors, columns);
   turn_columns(b, vectors);
+}
+
+void merge_bitonic_lanes(LaneBuilder& b, std::span<LaneValue> vectors) {
+  merge_across(b, vectors);
+  for (int distance = b.num_lanes() / 2; distance > 0; distance /= 2) {
+    for (LaneValue& vector : vectors) compare_lanes(b, vector, distance);
+  }
+}
+
+LaneValue reverse_lanes(LaneBuilder& b, LaneValue vector) {
+  return b.unary(LaneOp::kXorLanes, vector, b.num_lanes() - 1);
 }
 
 }  // namespace millrace

@@ -24,4 +24,10 @@ std::vector<Comparator> sorting_network(int num_elements);
 /// Source: Batcher 1968; the form in registers: Blacher et al., "Vectorized and performance-portable Quicksort", 2022.
 void sort_lanes(LaneBuilder&, std::span<LaneValue> vectors);
 
+/// Sorts the lanes of a power of two of vectors that ascend and then descend, or the other way round.
+/// Source: Batcher 1968 (bitonic merge).
+void merge_bitonic_lanes(LaneBuilder&, std::span<LaneValue> vectors);
+/// The lanes of a vector, the last one first.
+LaneValue reverse_lanes(LaneBuilder&, LaneValue vector);
+
 }  // namespace millrace

@@ -166,7 +166,7 @@ class SortImageEmitter {
       p.partition_elements = append(partition_elements_function(spec_.isa, keys_));
     }
     p.writes_sorted = functions.sorter && functions.results && few.partitions && writes_sorted(sort_);
-    if (functions.sorter) emit_sorter(keys_.lane_bits(), few, p.writes_sorted != 0 && sort_.k == num_elements(), p);
+    if (functions.sorter) p.sorter = emit_sorter(keys_.lane_bits(), few);
     if (p.writes_sorted != 0) emit_results_sorter(p);
     if (functions.runs && is_float(keys_.dtype) && !keys_.with_index) {
       p.take_zeros = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kZeros));
@@ -198,7 +198,7 @@ class SortImageEmitter {
     for (std::size_t i = range.short_few.first; i < range.short_few.end; ++i) {
       p.find_group_minima[i] = append(find_group_minima_function(spec_.isa, coarse, 1 << i));
     }
-    emit_sorter(coarse.lane_bits(), range.has_long_rows ? FewRange{} : range.short_few, false, p);
+    p.sorter = emit_sorter(coarse.lane_bits(), range.has_long_rows ? FewRange{} : range.short_few);
     if (!range.has_long_rows) return p;
     p.find_minima = append(find_minima_function(spec_.isa, coarse));
     p.find_tile_minima = append(find_tile_minima_function(spec_.isa, coarse));
@@ -227,26 +227,29 @@ class SortImageEmitter {
     p.transpose_indices = append(transpose_tiles_function(spec_.isa, sizeof(std::int64_t)));
     p.index_tile = transpose_tile_of(spec_.isa, sizeof(std::int64_t));
   }
-  const SizeExpr& num_elements() const { return sort_.input.type.shape[sort_.axis]; }
-
-  /// Fills in the functions of a RowSorter. If results are written of every part, keys are sorted for samples alone.
-  template <class Parameters>
-  void emit_sorter(int lane_bits, const FewRange& few, bool only_samples, Parameters& p) {
+  /// The functions of a RowSorter.
+  RowSorterOffsets emit_sorter(int lane_bits, const FewRange& few) {
+    RowSorterOffsets offsets{};
     for (std::size_t i = few.first; i < few.end; ++i) {
-      if (only_samples && std::ranges::find(RowSorterCode::kSampleFew, i) == std::end(RowSorterCode::kSampleFew)) {
-        continue;
-      }
-      p.sort_few[i] = append(sort_few_function(spec_.isa, lane_bits, 1 << i));
+      offsets.sort_few[i] = append(sort_few_function(spec_.isa, lane_bits, 1 << i));
     }
-    if (!few.partitions) return;
-    p.partition_less = append(partition_function(spec_.isa, lane_bits, PartitionAt::kLess));
-    p.partition_at_most = append(partition_function(spec_.isa, lane_bits, PartitionAt::kAtMost));
+    if (!few.partitions) return offsets;
+    for (std::size_t i = 0; i < RowSorterCode::kNumMerges; ++i) {
+      offsets.merge_few[i] = append(merge_few_function(spec_.isa, lane_bits, RowSorterCode::kMergedVectors[i]));
+    }
+    offsets.partition_less = append(partition_function(spec_.isa, lane_bits, PartitionAt::kLess));
+    offsets.partition_at_most = append(partition_function(spec_.isa, lane_bits, PartitionAt::kAtMost));
+    return offsets;
   }
 
   void emit_results_sorter(SortRowsParameters& p) {
     const SortResult result = sort_.values ? SortResult::kValues : SortResult::kIndices;
     for (std::size_t i = 0; i < RowSorterCode::kNumFew; ++i) {
       p.sort_few_results[i] = append(sort_few_results_function(spec_.isa, keys_, result, 1 << i));
+    }
+    for (std::size_t i = 0; i < RowSorterCode::kNumMerges; ++i) {
+      p.merge_few_results[i] =
+          append(merge_few_results_function(spec_.isa, keys_, result, RowSorterCode::kMergedVectors[i]));
     }
   }
 

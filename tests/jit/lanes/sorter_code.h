@@ -17,6 +17,10 @@ class SorterCode {
       few_.emplace_back(sort_few_function(isa, lane_bits, 1 << i));
       code_.sort_few[i] = few_[i].as<SortFew>();
     }
+    for (std::size_t i = 0; i < RowSorterCode::kNumMerges; ++i) {
+      const int num_vectors = RowSorterCode::kMergedVectors[i];
+      code_.merge_few[i] = less_.emplace_back(merge_few_function(isa, lane_bits, num_vectors)).as<MergeFew>();
+    }
     code_.partition_less =
         less_.emplace_back(partition_function(isa, lane_bits, PartitionAt::kLess)).as<PartitionKeys>();
     code_.partition_at_most =
@@ -27,6 +31,11 @@ class SorterCode {
     for (std::size_t i = 0; i < RowSorterCode::kNumFew; ++i) {
       few_results_.emplace_back(sort_few_results_function(isa, keys, SortResult::kValues, 1 << i));
       writer_.sort_few[i] = few_results_[i].as<SortFew>();
+    }
+    for (std::size_t i = 0; i < RowSorterCode::kNumMerges; ++i) {
+      const int num_vectors = RowSorterCode::kMergedVectors[i];
+      writer_.merge_few[i] =
+          less_.emplace_back(merge_few_results_function(isa, keys, SortResult::kValues, num_vectors)).as<MergeFew>();
     }
     writer_.write = less_.emplace_back(write_values_function(isa, keys)).as<WriteFromKeys>();
     writer_.result_bytes = lane_bits / 8;

@@ -9,7 +9,9 @@
 
 #include <doctest/doctest.h>
 
+#include "hal/host/routines/row_sorter.h"
 #include "jit/lanes/evaluate_lanes.h"
+#include "jit/lanes/sort_leaves.h"
 
 namespace millrace {
 namespace {
@@ -90,6 +92,38 @@ void check_sizes() {
 
 TEST_CASE("vectors of 32-bit lanes are sorted") { check_sizes<std::int32_t>(); }
 TEST_CASE("vectors of 64-bit lanes are sorted") { check_sizes<std::int64_t>(); }
+
+/// Merges runs of zeros and ones, of all lengths and with every number of zeros that `step` reaches.
+template <class Key>
+void check_merges(int step) {
+  for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    for (const int num_vectors : RowSorterCode::kMergedVectors) {
+      const LaneFunction function = merge_few_function(isa, 8 * sizeof(Key), num_vectors);
+      const auto first = std::size_t{16} * static_cast<std::size_t>(function.num_lanes);
+      const auto most = static_cast<std::size_t>(function.num_lanes * num_vectors);
+      CAPTURE(most);
+      std::mt19937 random(7);
+      int num_wrong = 0;
+      for (std::size_t zeros = 0; zeros <= first; zeros += random() % static_cast<unsigned>(step) + 1) {
+        for (std::size_t more_zeros = 0; first + more_zeros <= most; more_zeros += random() % 4 + 1) {
+          const auto least = most - static_cast<std::size_t>(8 * function.num_lanes) + 1;
+          const std::size_t size = std::max(first + more_zeros, least + random() % (most - least + 1));
+          std::vector<Key> keys(size, 1), expected(size, 1);
+          std::fill_n(keys.begin(), zeros, 0);
+          std::fill_n(keys.begin() + static_cast<std::ptrdiff_t>(first), more_zeros, 0);
+          std::fill_n(expected.begin(), zeros + more_zeros, 0);
+          const auto memory = reinterpret_cast<std::int64_t>(keys.data());
+          evaluate_lanes(function, {memory, memory, static_cast<std::int64_t>(size)});
+          num_wrong += keys != expected;
+        }
+      }
+      CHECK(num_wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("sorted runs of 32-bit lanes are merged") { check_merges<std::int32_t>(8); }
+TEST_CASE("sorted runs of 64-bit lanes are merged") { check_merges<std::int64_t>(4); }
 
 }  // namespace
 }  // namespace millrace

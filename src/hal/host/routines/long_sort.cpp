@@ -20,7 +20,7 @@ class LongRow {
         p_(p),
         args_(args),
         sizes_(args.sizes + SortRowsSizes::kDims + p.num_other_dims * std::int64_t{SortRowsSizes::kPerDim}),
-        sorter_code_(walk_.sorter_code(p.sort_few, p.partition_less, p.partition_at_most, p.num_lanes)),
+        sorter_code_(walk_.sorter_code(p.sorter, p.num_lanes)),
         sorter_(sorter_code_, walk_.sorter_memory(),
                 p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
 

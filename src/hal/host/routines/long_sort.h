@@ -20,7 +20,7 @@ namespace millrace {
 inline constexpr std::string_view kChooseCutsRoutineName = "choose_cuts", kSplitChunksRoutineName = "split_chunks",
                                   kSortBucketsRoutineName = "sort_buckets", kRestoreRunsRoutineName = "restore_runs";
 /// The version of what the four share: functions' arguments, parameters, size arguments, memory and scratch.
-inline constexpr std::uint32_t kLongSortRoutineAbi = 4;
+inline constexpr std::uint32_t kLongSortRoutineAbi = 5;
 
 struct LongSort {
   /// The bytes of a chunk's keys, and those of the largest bucket that is sorted in workgroup memory.

@@ -50,7 +50,7 @@ void RowSorter<Key>::sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest 
   Part part = low_part(all, keys.num_low);
   if (keys.num_low < keys.count) waiting[num_waiting++] = high_part(all, keys.num_low);
   while (true) {
-    if (part.first >= wanted || part.count <= code_.most_few() || part.bad_splits_left == 0 ||
+    if (part.first >= wanted || part.count <= code_.most_merged() || part.bad_splits_left == 0 ||
         prefers_digits(part, wanted)) {
       finish(part, wanted, rest);
       if (num_waiting == 0) return;
@@ -93,15 +93,12 @@ void RowSorter<Key>::finish(const Part& part, std::int64_t wanted, Rest rest) {
     if (rest == Rest::kKept && !part.is_in_place) std::copy_n(part.other, part.count, part.place);
     return;
   }
-  if (part.count > code_.most_few()) {
+  if (part.count > code_.most_merged()) {
     sort_by_digits(part);
   } else if (writer_ != nullptr && part.count > 0 && part.first + part.count <= wanted) {
-    keys_read_ += part.count;
-    std::byte* const results = results_ + part.first * writer_->result_bytes;
-    writer_->sort_few[few_of(part.count)](part.data(), results, part.count);
-    return;
+    return sort_short(*writer_, part.data(), results_ + part.first * writer_->result_bytes, part.count);
   } else if (part.count > 0) {
-    sort_few(part.data(), part.place, part.count);
+    sort_short(code_, part.data(), part.place, part.count);
   }
   write(part.place, part.first, part.count, wanted);
 }
@@ -116,6 +113,20 @@ template <class Key>
 void RowSorter<Key>::sort_few(const Key* from, Key* to, std::int64_t count) {
   keys_read_ += count;
   code_.sort_few[few_of(count)](from, to, count);
+}
+
+template <class Key>
+template <class Code>
+void RowSorter<Key>::sort_short(const Code& code, Key* from, void* to, std::int64_t count) {
+  keys_read_ += count;
+  const std::int64_t first = code_.most_few();
+  if (count <= first) {
+    code.sort_few[few_of(count)](from, to, count);
+    return;
+  }
+  sort_few(from, from, first);
+  sort_few(from + first, from + first, count - first);
+  code.merge_few[count <= first + first / 2 ? 0 : 1](from, to, count);
 }
 
 template <class Key>

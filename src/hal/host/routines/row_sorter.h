@@ -4,12 +4,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
 namespace millrace {
 
 /// Sorts `count` keys, which are more than half of what the function holds, or any number if it holds one vector.
 using SortFew = std::int64_t (*)(const void* from, void* to, std::int64_t count);
+/// Merges `count` keys: as many as 16 vectors hold are sorted, and so are the others. `to` may be `from`, whose keys
+/// are lost. Named by the vectors that may be full, of which the last eight are not empty.
+using MergeFew = std::int64_t (*)(void* from, void* to, std::int64_t count);
 /// Appends the keys below the pivot (or at most it) to `low` and the others to `high`, in order. One of them may be
 /// `data` itself. Returns the end of `low`.
 using PartitionKeys = std::byte* (*)(const void* data, void* low, void* high, std::int64_t count, std::int64_t pivot);
@@ -18,11 +22,21 @@ using PartitionKeys = std::byte* (*)(const void* data, void* low, void* high, st
 struct RowSorterCode {
   static constexpr std::size_t kNumFew = 5;            // of 1, 2, 4, 8 and 16 vectors
   static constexpr std::size_t kSampleFew[] = {1, 3};  // those that sort samples
+  static constexpr int kMergedVectors[] = {24, 32};
+  static constexpr std::size_t kNumMerges = std::size(kMergedVectors);
   std::array<SortFew, kNumFew> sort_few;
+  std::array<MergeFew, kNumMerges> merge_few;
   PartitionKeys partition_less, partition_at_most;
   std::int64_t num_lanes;
 
   std::int64_t most_few() const { return num_lanes << (kNumFew - 1); }
+  std::int64_t most_merged() const { return 2 * most_few(); }
+};
+
+/// The same in an image: offsets from its entry.
+struct RowSorterOffsets {
+  std::int64_t sort_few[RowSorterCode::kNumFew], merge_few[RowSorterCode::kNumMerges];
+  std::int64_t partition_less, partition_at_most;
 };
 
 /// Writes the results that sorted keys stand for: elements, or indices (i64).
@@ -30,7 +44,8 @@ using WriteFromKeys = std::int64_t (*)(const void* keys, void* results, std::int
 
 /// Generated functions that write results, side by side.
 struct SortedWriter {
-  std::array<SortFew, RowSorterCode::kNumFew> sort_few;  // like RowSorterCode's, to results
+  std::array<SortFew, RowSorterCode::kNumFew> sort_few;       // like RowSorterCode's, to results
+  std::array<MergeFew, RowSorterCode::kNumMerges> merge_few;  // likewise
   WriteFromKeys write;
   std::int64_t result_bytes;
 };
@@ -124,6 +139,9 @@ class RowSorter {
   static constexpr std::int64_t kFewestForManySamples = 4096;
 
   std::size_t few_of(std::int64_t count) const;
+  /// Sorts at most RowSorterCode::most_merged() keys by functions of `Code`, which may write results. Keys are lost.
+  template <class Code>
+  void sort_short(const Code&, Key* from, void* to, std::int64_t count);
   /// Sorts a part that is not divided further.
   void finish(const Part&, std::int64_t wanted, Rest rest);
   /// Writes the results of keys in their places from `first` on, if results are written.

@@ -17,7 +17,7 @@ namespace millrace {
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of RowLoadParameters.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 10;
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 11;
 
 /// Writes the keys of `count` contiguous elements, with their indices from `first` on if keys have them. Returns
 /// whether there is a -0 or a NaN: keys above an index lose the sign and the bits of these, other keys order them by
@@ -67,11 +67,11 @@ struct SortRowsParameters {
   /// keys have no index, otherwise indices.
   std::int64_t sorts_few, sort_values, sort_indices;
   std::int64_t partition_elements;  // 0 if there is none
-  std::int64_t make_keys, write_values, write_indices, partition_less, partition_at_most;
-  std::int64_t sort_few[RowSorterCode::kNumFew];
+  std::int64_t make_keys, write_values, write_indices;
+  RowSorterOffsets sorter;
   /// Whether parts are written as soon as they are sorted, and the functions for it: a SortedWriter of the one result,
   /// which is contiguous.
-  std::int64_t writes_sorted, sort_few_results[RowSorterCode::kNumFew];
+  std::int64_t writes_sorted, sort_few_results[RowSorterCode::kNumFew], merge_few_results[RowSorterCode::kNumMerges];
   std::int64_t take_zeros, take_nans;  // of floats, for keys without an index
   /// Workgroup memory for a ColumnBlock, its functions and the elements of their tiles; no bytes if rows stay where
   /// they are.

@@ -25,7 +25,7 @@ class SortWalk {
         k_(args.sizes[SortRowsSizes::kK]),
         places_(args.sizes, p.num_other_dims),
         loader_(code, p.load, args),
-        sorter_code_(sorter_code(p.sort_few, p.partition_less, p.partition_at_most, p.num_lanes)),
+        sorter_code_(sorter_code(p.sorter, p.num_lanes)),
         sorter_(sorter_code_, sorter_memory(), p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole),
         columns_(workgroup_memory() + p.columns_offset, p.columns_bytes, tensors()) {}
 
@@ -247,12 +247,12 @@ class SortWalk {
   Function function(std::int64_t offset) const {
     return reinterpret_cast<Function>(reinterpret_cast<std::uintptr_t>(code_ + offset));
   }
-  RowSorterCode sorter_code(const std::int64_t (&sort_few)[RowSorterCode::kNumFew], std::int64_t partition_less,
-                            std::int64_t partition_at_most, std::int64_t num_lanes) const {
+  RowSorterCode sorter_code(const RowSorterOffsets& offsets, std::int64_t num_lanes) const {
     RowSorterCode code;
-    for (std::size_t i = 0; i < code.sort_few.size(); ++i) code.sort_few[i] = function<SortFew>(sort_few[i]);
-    code.partition_less = function<PartitionKeys>(partition_less);
-    code.partition_at_most = function<PartitionKeys>(partition_at_most);
+    code.sort_few = functions<SortFew>(offsets.sort_few);
+    code.merge_few = functions<MergeFew>(offsets.merge_few);
+    code.partition_less = function<PartitionKeys>(offsets.partition_less);
+    code.partition_at_most = function<PartitionKeys>(offsets.partition_at_most);
     code.num_lanes = num_lanes;
     return code;
   }
@@ -262,11 +262,16 @@ class SortWalk {
   static constexpr std::int64_t kFewestSplitAtFirst = 4096;
   static constexpr std::size_t kIndicesTensor = static_cast<std::size_t>(SortTensor::kIndices);
 
+  template <class Function, std::size_t kCount>
+  std::array<Function, kCount> functions(const std::int64_t (&offsets)[kCount]) const {
+    std::array<Function, kCount> all;
+    for (std::size_t i = 0; i < kCount; ++i) all[i] = function<Function>(offsets[i]);
+    return all;
+  }
   SortedWriter sorted_writer() const {
     SortedWriter writer;
-    for (std::size_t i = 0; i < writer.sort_few.size(); ++i) {
-      writer.sort_few[i] = function<SortFew>(p_.sort_few_results[i]);
-    }
+    writer.sort_few = functions<SortFew>(p_.sort_few_results);
+    writer.merge_few = functions<MergeFew>(p_.merge_few_results);
     writer.write = function<WriteFromKeys>(p_.has_values != 0 ? p_.write_values : p_.write_indices);
     writer.result_bytes = p_.has_values != 0 ? p_.element_bytes : static_cast<std::int64_t>(sizeof(std::int64_t));
     return writer;

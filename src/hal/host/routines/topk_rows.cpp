@@ -64,9 +64,7 @@ class TopkWalk {
   const std::byte* input() const { return walk_.place(SortTensor::kInput); }
   MakeNumberedKeys make_keys() const { return walk_.template function<MakeNumberedKeys>(p_.make_numbered_keys); }
 
-  RowSorterCode sorter_code() const {
-    return walk_.sorter_code(p_.sort_few, p_.partition_less, p_.partition_at_most, p_.coarse_lanes);
-  }
+  RowSorterCode sorter_code() const { return walk_.sorter_code(p_.sorter, p_.coarse_lanes); }
   RowSelectorCode selector_code() const {
     return {
         walk_.template function<FindMinima>(p_.find_minima),

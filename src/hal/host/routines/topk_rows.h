@@ -12,7 +12,7 @@ namespace millrace {
 inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
 /// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of SortRowsParameters.
-inline constexpr std::uint32_t kTopkRowsRoutineAbi = 7;
+inline constexpr std::uint32_t kTopkRowsRoutineAbi = 8;
 
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
@@ -67,8 +67,7 @@ struct TopkRowsParameters {
   std::int64_t find_group_minima[RowSorterCode::kNumFew];  // of short rows
   std::int64_t find_minima, fold_minima, filter_minima;    // of others
   std::int64_t find_tile_minima, filter_column;
-  std::int64_t partition_less, partition_at_most;  // of coarse keys, like the functions that follow
-  std::int64_t sort_few[RowSorterCode::kNumFew];
+  RowSorterOffsets sorter;                                   // of coarse keys
   std::int64_t finds_computed_minima, find_computed_minima;  // whether there is the function for rows that are computed
 };
 
