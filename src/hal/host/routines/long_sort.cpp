@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "hal/host/routines/prefetch.h"
 #include "hal/host/routines/sort_walk.h"
 #include "millrace/base/check.h"
 
@@ -45,9 +46,10 @@ class LongRow {
   /// Makes the keys of a chunk of a row, and divides them into buckets.
   void split_chunk(std::int64_t row, std::int64_t chunk) {
     go_to(row);
-    const std::int64_t first = chunk * chunk_keys(), count = std::min(chunk_keys(), walk_.n() - first);
+    const std::int64_t first = std::min(chunk * chunk_keys(), walk_.n());
+    const std::int64_t count = std::min(chunk_keys(), walk_.n() - first);
     Key* const keys = part_memory();
-    Key* const other = keys + chunk_keys();
+    Key* const other = keys + kPartKeys;
     StridedElements elements = elements_of_row();
     elements.data += first * elements.stride * p_.element_bytes;
     elements.count = count;
@@ -79,7 +81,7 @@ class LongRow {
     }
     if (count == 0 || first >= walk_.k()) return;
     walk_.narrow_to(first, count);
-    const bool fits = count <= chunk_keys();
+    const bool fits = count <= kPartKeys;
     Key* const keys = fits ? part_memory() : bucket_keys_of_row() + 2 * first;
     Key* const other = keys + count;
     if (all.empty()) {
@@ -140,7 +142,7 @@ class LongRow {
       cuts[num_cuts] = key;
       return num_cuts + 1;
     }
-    const Key step = p_.keys_are_halved != 0 ? static_cast<Key>(SortWalk<Key>::kIndexMask + 1) : 1;
+    const Key step = p_.keys_are_halved != 0 ? static_cast<Key>(SortWalk<Key>::kIndexMask + 1) : 8;
     if (cuts[num_cuts - 1] > key || key > std::numeric_limits<Key>::max() - step) return num_cuts;
     cuts[num_cuts] = key + step;
     return num_cuts + 1;
@@ -165,18 +167,20 @@ class LongRow {
   void gather(std::int64_t bucket, Key* to) const {
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) to = std::ranges::copy(piece_of(bucket, chunk), to).out;
   }
-  /// Where hardware does not know yet that a piece is read.
-  static void prefetch_start(std::span<const Key> piece) {
-    constexpr std::size_t kLineKeys = 64 / sizeof(Key), kMostLines = 16;
-    const std::size_t end = std::min(piece.size(), kMostLines * kLineKeys);
-    for (std::size_t i = 0; i < end; i += kLineKeys) __builtin_prefetch(piece.data() + i);
+  void prefetch_piece(std::int64_t bucket, std::int64_t chunk) const {
+    constexpr std::ptrdiff_t kMostBytes = 4096;  // hardware goes on with longer ones
+    if (chunk >= num_chunks()) return;
+    const std::span<const Key> piece = piece_of(bucket, chunk);
+    prefetch_to_read(piece.data(), std::min(std::ssize(piece) * std::ptrdiff_t{sizeof(Key)}, kMostBytes));
   }
   /// Splits them while they are copied. Returns how many are in the lower part.
   std::int64_t split_bucket(std::int64_t bucket, Key* low, Key* high) {
     const Key pivot = pivots_of_row()[bucket];
+    constexpr std::int64_t kPiecesAhead = 4;  // some hundred ns of work, if they have some hundred keys
+    for (std::int64_t chunk = 0; chunk < kPiecesAhead; ++chunk) prefetch_piece(bucket, chunk);
     Key* const first_low = low;
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) {
-      if (chunk + 1 < num_chunks()) prefetch_start(piece_of(bucket, chunk + 1));
+      prefetch_piece(bucket, chunk + kPiecesAhead);
       const std::span<const Key> piece = piece_of(bucket, chunk);
       const std::int64_t num_low = sorter_.split(piece.data(), std::ssize(piece), pivot, low, high);
       low += num_low;
@@ -185,7 +189,8 @@ class LongRow {
     return low - first_low;
   }
 
-  static std::int64_t chunk_keys() { return LongSort::chunk_keys(sizeof(Key)); }
+  static constexpr std::int64_t kPartKeys = LongSort::kPartBytes / std::int64_t{sizeof(Key)};
+  std::int64_t chunk_keys() const { return LongSort::chunk_keys(walk_.n(), num_chunks()); }
   Key* part_memory() const {
     return reinterpret_cast<Key*>(walk_.workgroup_memory() + SortRowsParameters::kFixedBytes);
   }

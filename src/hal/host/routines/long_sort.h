@@ -14,17 +14,21 @@ namespace millrace {
 //   2. split_chunks, a group per chunk of a row: makes the chunk's keys and puts them in the order of the buckets;
 //   3. sort_buckets, a group per bucket of a row: gathers its keys from all chunks, sorts them, writes results;
 //   4. restore_runs, a group per row, for values of floats alone: puts zeros and NaNs into the row's order.
-// Chunks and buckets fit an L2 cache of 1 MiB, so that memory is read and written twice. Both depend on sizes alone.
+// Chunks are long, so that buckets gather pieces which reach over pages; there are enough of them for some threads.
+// Buckets fit an L2 cache of 1 MiB. So memory is read and written twice. Both depend on sizes alone.
 // Source: Frazer & McKellar, "Samplesort: a sampling approach to minimal storage tree sorting", JACM 17(3), 1970.
 
 inline constexpr std::string_view kChooseCutsRoutineName = "choose_cuts", kSplitChunksRoutineName = "split_chunks",
                                   kSortBucketsRoutineName = "sort_buckets", kRestoreRunsRoutineName = "restore_runs";
 /// The version of what the four share: functions' arguments, parameters, size arguments, memory and scratch.
-inline constexpr std::uint32_t kLongSortRoutineAbi = 5;
+inline constexpr std::uint32_t kLongSortRoutineAbi = 6;
 
 struct LongSort {
-  /// The bytes of a chunk's keys, and those of the largest bucket that is sorted in workgroup memory.
-  static constexpr std::int64_t kPartBytes = 384 << 10;
+  /// The bytes of a chunk's keys: the least of the largest row, and the most, which are also those of the largest
+  /// bucket that is sorted in workgroup memory. In between, a row has so many chunks.
+  static constexpr std::int64_t kLeastChunkBytes = 384 << 10, kPartBytes = 1536 << 10, kFewChunks = 32;
+  /// The mean bytes of a bucket's keys.
+  static constexpr std::int64_t kBucketBytes = 384 << 10;
   static constexpr std::int64_t kMostBuckets = 512;
   /// So many that few buckets are half as large again as the mean.
   static constexpr std::int64_t kSamplesPerBucket = 32;
@@ -34,7 +38,11 @@ struct LongSort {
   /// Per chunk, beside the start of every bucket and the end of the last: whether a key lost bits.
   static constexpr std::int64_t kStartsBesideBuckets = 2;
 
-  static constexpr std::int64_t chunk_keys(std::int64_t key_bytes) { return kPartBytes / key_bytes; }
+  /// The keys of a chunk, but for the last one: whole vectors.
+  static constexpr std::int64_t chunk_keys(std::int64_t n, std::int64_t num_chunks) {
+    constexpr std::int64_t kVectorKeys = 16;
+    return ((n + num_chunks - 1) / num_chunks + kVectorKeys - 1) / kVectorKeys * kVectorKeys;
+  }
 };
 
 /// The size arguments behind those of SortRowsSizes.

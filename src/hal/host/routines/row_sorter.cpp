@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "hal/host/routines/prefetch.h"
+
 namespace millrace {
 namespace {
 
@@ -96,7 +98,9 @@ void RowSorter<Key>::finish(const Part& part, std::int64_t wanted, Rest rest) {
   if (part.count > code_.most_merged()) {
     sort_by_digits(part);
   } else if (writer_ != nullptr && part.count > 0 && part.first + part.count <= wanted) {
-    return sort_short(*writer_, part.data(), results_ + part.first * writer_->result_bytes, part.count);
+    std::byte* const results = results_ + part.first * writer_->result_bytes;
+    prefetch_to_write(results, part.count * writer_->result_bytes);
+    return sort_short(*writer_, part.data(), results, part.count);
   } else if (part.count > 0) {
     sort_short(code_, part.data(), part.place, part.count);
   }
@@ -176,6 +180,8 @@ void RowSorter<Key>::divide_part(const Part& part, std::span<const Key> cuts, Ke
     starts[0] = static_cast<std::uint32_t>(part.first);
     starts[1] = static_cast<std::uint32_t>(part.first + num_low);
   } else {
+    // What the two splits after this one write.
+    if (cuts.size() <= 3) prefetch_to_write(to + part.first, part.count * std::ptrdiff_t{sizeof(Key)});
     divide_split(part, split(part, code_.partition_less, middle_of(cuts)), cuts, to, starts);
   }
 }

@@ -56,9 +56,11 @@ Result<KernelSequence> lower_lane_sort_parts(const KernelRequest& request, const
     return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kFewestElements));
   }
   const LaneKeys keys = lane_keys_of(sort);
-  const std::int64_t key_bytes = keys.lane_bits() / 8, chunk = LongSort::chunk_keys(key_bytes);
+  const std::int64_t key_bytes = keys.lane_bits() / 8;
   const SizeExpr rows = num_rows(sort.input.type.shape, sort.axis);
-  const SizeExpr num_chunks = ceil_div(n, chunk), num_buckets = min(ceil_div(2 * n, chunk), LongSort::kMostBuckets);
+  const SizeExpr few_chunks = min(ceil_div(n, LongSort::kLeastChunkBytes / key_bytes), LongSort::kFewChunks);
+  const SizeExpr num_chunks = max(few_chunks, ceil_div(n, LongSort::kPartBytes / key_bytes));
+  const SizeExpr num_buckets = min(ceil_div(n, LongSort::kBucketBytes / key_bytes), LongSort::kMostBuckets);
   KernelSequence sequence;
   sequence.scratch = {{"cuts", rows * LongSort::kCutBytes},
                       {"starts", rows * num_chunks * (num_buckets + LongSort::kStartsBesideBuckets) * 4},
