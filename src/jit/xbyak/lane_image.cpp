@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::size_t kMostCodeBytes = 64 << 10;
+constexpr std::size_t kMostCodeBytes = 128 << 10;
 
 /// Page-aligned like a mapped image, because xbyak aligns addresses.
 struct alignas(4096) CodeBuffer {
