@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/sort_leaves.h"
 
+#include <array>
 #include <bit>
 #include <limits>
 #include <optional>
@@ -238,6 +239,48 @@ LaneFunction merge_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
   const FewMasks masks(b, kCount, whole_of_merged(num_vectors));
   merge_runs(b, kFrom, num_vectors, masks, [&](int i, LaneValue key) { store_key(b, kTo, i, key, masks); });
   return b.finish_with(kTo);
+}
+
+LaneFunction exchange_halves_function(IsaLevel isa, int lane_bits) {
+  enum { kKeys, kLast };
+  LaneBuilder b(isa, lane_bits);
+  const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
+  // Pairs from both ends of both halves are exchanged together: each is stored where the other was.
+  for (int i = 0; i < kFirstRun; ++i) {
+    const int places[] = {i, 2 * kFirstRun - 1 - i, 2 * kFirstRun + i, 4 * kFirstRun - 1 - i};
+    std::array<LaneValue, 4> keys;
+    for (std::size_t p = 0; p < 4; ++p) keys[p] = b.load(kKeys, places[p] * vector_bytes, b.lane_element());
+    for (const auto& [low, high, to] : {std::array{0, 3, 2}, std::array{1, 2, 3}}) {
+      const LaneValue least = keys[static_cast<std::size_t>(low)];
+      const LaneValue other = reverse_lanes(b, keys[static_cast<std::size_t>(high)]);
+      b.store(kKeys, places[low] * vector_bytes, b.lane_element(), b.binary(LaneOp::kMin, least, other));
+      b.store(kKeys, places[to] * vector_bytes, b.lane_element(), b.binary(LaneOp::kMax, least, other));
+    }
+  }
+  return b.finish_with(kKeys);
+}
+
+LaneFunction merge_bitonic_function(IsaLevel isa, int lane_bits) {
+  enum { kKeys };
+  LaneBuilder b(isa, lane_bits);
+  const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
+  std::vector<LaneValue> half;
+  for (int i = 0; i < kFirstRun; ++i) {
+    const LaneValue low = b.load(kKeys, i * vector_bytes, b.lane_element());
+    const LaneValue high = b.load(kKeys, (kFirstRun + i) * vector_bytes, b.lane_element());
+    b.store(kKeys, i * vector_bytes, b.lane_element(), b.binary(LaneOp::kMin, low, high));
+    half.push_back(b.binary(LaneOp::kMax, low, high));
+  }
+  for (const int first : {kFirstRun, 0}) {
+    for (int i = 0; first == 0 && i < kFirstRun; ++i) {
+      half[static_cast<std::size_t>(i)] = b.load(kKeys, i * vector_bytes, b.lane_element());
+    }
+    merge_bitonic_lanes(b, half);
+    for (int i = 0; i < kFirstRun; ++i) {
+      b.store(kKeys, (first + i) * vector_bytes, b.lane_element(), half[static_cast<std::size_t>(i)]);
+    }
+  }
+  return b.finish_with(kKeys);
 }
 
 LaneFunction merge_few_results_function(IsaLevel isa, const LaneKeys& keys, SortResult result, int num_vectors) {

@@ -166,9 +166,7 @@ class SortImageEmitter {
       p.partition_elements = append(partition_elements_function(spec_.isa, keys_));
     }
     p.writes_sorted = functions.sorter && functions.results && few.partitions && writes_sorted(sort_);
-    // If results are written of every part, merges of keys are for none.
-    const bool merges_keys = p.writes_sorted == 0 || sort_.k != sort_.input.type.shape[sort_.axis];
-    if (functions.sorter) p.sorter = emit_sorter(keys_.lane_bits(), few, merges_keys);
+    if (functions.sorter) p.sorter = emit_sorter(keys_.lane_bits(), few);
     if (p.writes_sorted != 0) emit_results_sorter(p);
     if (functions.runs && is_float(keys_.dtype) && !keys_.with_index) {
       p.take_zeros = append(take_run_function(spec_.isa, keys_.dtype, EqualFloats::kZeros));
@@ -200,7 +198,7 @@ class SortImageEmitter {
     for (std::size_t i = range.short_few.first; i < range.short_few.end; ++i) {
       p.find_group_minima[i] = append(find_group_minima_function(spec_.isa, coarse, 1 << i));
     }
-    p.sorter = emit_sorter(coarse.lane_bits(), range.has_long_rows ? FewRange{} : range.short_few, true);
+    p.sorter = emit_sorter(coarse.lane_bits(), range.has_long_rows ? FewRange{} : range.short_few);
     if (!range.has_long_rows) return p;
     p.find_minima = append(find_minima_function(spec_.isa, coarse));
     p.find_tile_minima = append(find_tile_minima_function(spec_.isa, coarse));
@@ -230,15 +228,17 @@ class SortImageEmitter {
     p.index_tile = transpose_tile_of(spec_.isa, sizeof(std::int64_t));
   }
   /// The functions of a RowSorter.
-  RowSorterOffsets emit_sorter(int lane_bits, const FewRange& few, bool merges_keys) {
+  RowSorterOffsets emit_sorter(int lane_bits, const FewRange& few) {
     RowSorterOffsets offsets{};
     for (std::size_t i = few.first; i < few.end; ++i) {
       offsets.sort_few[i] = append(sort_few_function(spec_.isa, lane_bits, 1 << i));
     }
     if (!few.partitions) return offsets;
-    for (std::size_t i = 0; merges_keys && i < RowSorterCode::kNumMerges; ++i) {
+    for (std::size_t i = 0; i < RowSorterCode::kNumMerges; ++i) {
       offsets.merge_few[i] = append(merge_few_function(spec_.isa, lane_bits, RowSorterCode::kMergedVectors[i]));
     }
+    offsets.exchange_halves = append(exchange_halves_function(spec_.isa, lane_bits));
+    offsets.merge_bitonic = append(merge_bitonic_function(spec_.isa, lane_bits));
     offsets.partition_less = append(partition_function(spec_.isa, lane_bits, PartitionAt::kLess));
     offsets.partition_at_most = append(partition_function(spec_.isa, lane_bits, PartitionAt::kAtMost));
     return offsets;

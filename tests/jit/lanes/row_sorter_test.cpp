@@ -58,7 +58,7 @@ template <class Key>
 std::vector<std::int64_t> sizes() {
   const auto lanes = static_cast<std::int64_t>(64 / sizeof(Key));
   std::vector<std::int64_t> sizes = {0, 1, 2, 3};
-  for (const std::int64_t vectors : {1, 2, 4, 8, 16, 24, 32, 64}) {
+  for (const std::int64_t vectors : {1, 2, 4, 8, 16, 24, 32, 48, 56, 64, 128}) {
     for (const std::int64_t beside : {-1, 0, 1}) sizes.push_back(vectors * lanes + beside);
   }
   for (const std::int64_t size : {500, 1000, 4095, 4096, 4097, 30'000, 100'003}) sizes.push_back(size);
@@ -305,6 +305,8 @@ TEST_CASE("the functions of a sort stay below 16 KiB") {
   std::size_t bytes = 0;
   for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     for (const int lane_bits : {32, 64}) {
+      bytes = std::max(bytes, LaneCode(exchange_halves_function(isa, lane_bits)).size_bytes());
+      bytes = std::max(bytes, LaneCode(merge_bitonic_function(isa, lane_bits)).size_bytes());
       for (std::size_t i = 0; i < RowSorterCode::kNumFew; ++i) {
         bytes = std::max(bytes, LaneCode(sort_few_function(isa, lane_bits, 1 << i)).size_bytes());
       }

@@ -21,6 +21,8 @@ class SorterCode {
       const int num_vectors = RowSorterCode::kMergedVectors[i];
       code_.merge_few[i] = less_.emplace_back(merge_few_function(isa, lane_bits, num_vectors)).as<MergeFew>();
     }
+    code_.exchange_halves = less_.emplace_back(exchange_halves_function(isa, lane_bits)).as<ChangeKeys>();
+    code_.merge_bitonic = less_.emplace_back(merge_bitonic_function(isa, lane_bits)).as<ChangeKeys>();
     code_.partition_less =
         less_.emplace_back(partition_function(isa, lane_bits, PartitionAt::kLess)).as<PartitionKeys>();
     code_.partition_at_most =

@@ -122,6 +122,37 @@ void check_merges(int step) {
   }
 }
 
+/// Merges two runs of 32 vectors by the functions for halves.
+template <class Key>
+void check_long_merges(unsigned step) {
+  for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    const LaneFunction exchange = exchange_halves_function(isa, 8 * sizeof(Key));
+    const LaneFunction merge = merge_bitonic_function(isa, 8 * sizeof(Key));
+    const auto half = std::size_t{32} * static_cast<std::size_t>(merge.num_lanes);
+    std::mt19937 random(7);
+    int num_wrong = 0;
+    for (std::size_t zeros = 0; zeros <= half; zeros += random() % step + 1) {
+      for (std::size_t more_zeros = 0; more_zeros <= half; more_zeros += random() % step + 1) {
+        std::vector<Key> keys(2 * half, 1), expected(2 * half, 1);
+        std::fill_n(keys.begin(), zeros, 0);
+        std::fill_n(keys.begin() + static_cast<std::ptrdiff_t>(half), more_zeros, 0);
+        std::fill_n(expected.begin(), zeros + more_zeros, 0);
+        evaluate_lanes(exchange, {reinterpret_cast<std::int64_t>(keys.data())});
+        for (const std::size_t first : {std::size_t{0}, half}) {
+          evaluate_lanes(merge, {reinterpret_cast<std::int64_t>(keys.data() + first)});
+        }
+        num_wrong += keys != expected;
+      }
+    }
+    CHECK(num_wrong == 0);
+  }
+}
+
+TEST_CASE("runs of 32 vectors are merged") {
+  check_long_merges<std::int32_t>(24);
+  check_long_merges<std::int64_t>(12);
+}
+
 TEST_CASE("sorted runs of 32-bit lanes are merged") { check_merges<std::int32_t>(8); }
 TEST_CASE("sorted runs of 64-bit lanes are merged") { check_merges<std::int64_t>(4); }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -52,7 +53,7 @@ void RowSorter<Key>::sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest 
   Part part = low_part(all, keys.num_low);
   if (keys.num_low < keys.count) waiting[num_waiting++] = high_part(all, keys.num_low);
   while (true) {
-    if (part.first >= wanted || part.count <= code_.most_merged() || part.bad_splits_left == 0 ||
+    if (part.first >= wanted || part.count <= code_.most_short() || part.bad_splits_left == 0 ||
         prefers_digits(part, wanted)) {
       finish(part, wanted, rest);
       if (num_waiting == 0) return;
@@ -95,7 +96,7 @@ void RowSorter<Key>::finish(const Part& part, std::int64_t wanted, Rest rest) {
     if (rest == Rest::kKept && !part.is_in_place) std::copy_n(part.other, part.count, part.place);
     return;
   }
-  if (part.count > code_.most_merged()) {
+  if (part.count > code_.most_short()) {
     sort_by_digits(part);
   } else if (writer_ != nullptr && part.count > 0 && part.first + part.count <= wanted) {
     std::byte* const results = results_ + part.first * writer_->result_bytes;
@@ -123,20 +124,43 @@ template <class Key>
 template <class Code>
 void RowSorter<Key>::sort_short(const Code& code, Key* from, void* to, std::int64_t count) {
   keys_read_ += count;
-  const std::int64_t first = code_.most_few();
-  if (count <= first) {
+  const std::int64_t few = code_.most_few();
+  if (count <= few) {
     code.sort_few[few_of(count)](from, to, count);
     return;
   }
-  sort_few(from, from, first);
-  sort_few(from + first, from + first, count - first);
-  code.merge_few[count <= first + first / 2 ? 0 : 1](from, to, count);
+  if (count <= code_.most_merged()) {
+    sort_few(from, from, few);
+    sort_few(from + few, from + few, count - few);
+    code.merge_few[count <= few + few / 2 ? 0 : 1](from, to, count);
+    return;
+  }
+  const std::int64_t half = code_.most_merged();
+  Key* const keys = reinterpret_cast<Key*>(memory_.sample);
+  std::fill_n(keys + count, code_.most_short() - count, std::numeric_limits<Key>::max());
+  for (std::int64_t i = 0; i < count; i += few) sort_few(from + i, keys + i, std::min(few, count - i));
+  code_.merge_few[1](keys, keys, half);
+  if (count > half + few)
+    code_.merge_few[count <= half + few + few / 2 ? 0 : 1](keys + half, keys + half, count - half);
+  code_.exchange_halves(keys);
+  code_.merge_bitonic(keys);
+  code_.merge_bitonic(keys + half);
+  write_short(code, keys, to, count);
+}
+
+template <class Key>
+void RowSorter<Key>::write_short(const RowSorterCode&, const Key* keys, void* to, std::int64_t count) {
+  std::copy_n(keys, count, static_cast<Key*>(to));
+}
+template <class Key>
+void RowSorter<Key>::write_short(const SortedWriter& writer, const Key* keys, void* to, std::int64_t count) {
+  writer.write(keys, to, count);
 }
 
 template <class Key>
 std::size_t RowSorter<Key>::few_of(std::int64_t count) const {
   const auto vectors = static_cast<std::uint64_t>((count + code_.num_lanes - 1) / code_.num_lanes);
-  return static_cast<std::size_t>(std::bit_width(vectors - 1));
+  return std::min(static_cast<std::size_t>(std::bit_width(vectors - 1)), RowSorterCode::kNumFew - 1);
 }
 
 template <class Key>

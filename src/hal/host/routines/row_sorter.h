@@ -14,28 +14,33 @@ using SortFew = std::int64_t (*)(const void* from, void* to, std::int64_t count)
 /// Merges `count` keys: as many as 16 vectors hold are sorted, and so are the others. `to` may be `from`, whose keys
 /// are lost. Named by the vectors that may be full, of which the last eight are not empty.
 using MergeFew = std::int64_t (*)(void* from, void* to, std::int64_t count);
+/// For two sorted runs of 32 vectors: leaves the lesser half of the keys in the first 32 and the others behind, each of
+/// them bitonic. And for 32 vectors that are bitonic: sorts them.
+using ChangeKeys = std::int64_t (*)(void* keys);
 /// Appends the keys below the pivot (or at most it) to `low` and the others to `high`, in order. One of them may be
 /// `data` itself. Returns the end of `low`.
 using PartitionKeys = std::byte* (*)(const void* data, void* low, void* high, std::int64_t count, std::int64_t pivot);
 
 /// Generated functions for keys of one width.
 struct RowSorterCode {
-  static constexpr std::size_t kNumFew = 5;            // of 1, 2, 4, 8 and 16 vectors
-  static constexpr std::size_t kSampleFew[] = {1, 3};  // those that sort samples
+  static constexpr std::size_t kNumFew = 5;  // of 1, 2, 4, 8 and 16 vectors
   static constexpr int kMergedVectors[] = {24, 32};
   static constexpr std::size_t kNumMerges = std::size(kMergedVectors);
   std::array<SortFew, kNumFew> sort_few;
   std::array<MergeFew, kNumMerges> merge_few;
+  ChangeKeys exchange_halves, merge_bitonic;
   PartitionKeys partition_less, partition_at_most;
   std::int64_t num_lanes;
 
   std::int64_t most_few() const { return num_lanes << (kNumFew - 1); }
   std::int64_t most_merged() const { return 2 * most_few(); }
+  std::int64_t most_short() const { return 2 * most_merged(); }
 };
 
 /// The same in an image: offsets from its entry.
 struct RowSorterOffsets {
   std::int64_t sort_few[RowSorterCode::kNumFew], merge_few[RowSorterCode::kNumMerges];
+  std::int64_t exchange_halves, merge_bitonic;
   std::int64_t partition_less, partition_at_most;
 };
 
@@ -60,7 +65,7 @@ struct SplitKeys {
 
 /// Memory beside the keys, per call.
 struct RowSorterMemory {
-  static constexpr std::int64_t kSampleBytes = 16 * 64;
+  static constexpr std::int64_t kSampleBytes = 64 * 64;
   static constexpr std::int64_t kCountBytes = 20 << 10;
   std::byte* sample;  // kSampleBytes
   std::byte* counts;  // kCountBytes
@@ -98,7 +103,7 @@ class RowSorter {
   /// Chooses where to split a row: take(place, to) puts the keys of the vector at this place of the row to `to`.
   template <class Take>
   Key choose_pivot(std::int64_t count, const Take& take) {
-    const std::size_t few = RowSorterCode::kSampleFew[count < kFewestForManySamples ? 0 : 1];
+    const std::size_t few = few_of(count < kFewestForManySamples ? kFewSamples : kManySamples);
     const std::int64_t num_vectors = std::int64_t{1} << few, stride = count / num_vectors;
     Key* const sample = reinterpret_cast<Key*>(memory_.sample);
     for (std::int64_t i = 0; i < num_vectors; ++i) {
@@ -136,12 +141,14 @@ class RowSorter {
     Key* data() const { return is_in_place ? place : other; }
   };
 
-  static constexpr std::int64_t kFewestForManySamples = 4096;
+  static constexpr std::int64_t kFewestForManySamples = 4096, kFewSamples = 32, kManySamples = 128;
 
   std::size_t few_of(std::int64_t count) const;
   /// Sorts at most RowSorterCode::most_merged() keys by functions of `Code`, which may write results. Keys are lost.
   template <class Code>
   void sort_short(const Code&, Key* from, void* to, std::int64_t count);
+  static void write_short(const RowSorterCode&, const Key* keys, void* to, std::int64_t count);
+  static void write_short(const SortedWriter&, const Key* keys, void* to, std::int64_t count);
   /// Sorts a part that is not divided further.
   void finish(const Part&, std::int64_t wanted, Rest rest);
   /// Writes the results of keys in their places from `first` on, if results are written.

@@ -251,6 +251,8 @@ class SortWalk {
     RowSorterCode code;
     code.sort_few = functions<SortFew>(offsets.sort_few);
     code.merge_few = functions<MergeFew>(offsets.merge_few);
+    code.exchange_halves = function<ChangeKeys>(offsets.exchange_halves);
+    code.merge_bitonic = function<ChangeKeys>(offsets.merge_bitonic);
     code.partition_less = function<PartitionKeys>(offsets.partition_less);
     code.partition_at_most = function<PartitionKeys>(offsets.partition_at_most);
     code.num_lanes = num_lanes;
