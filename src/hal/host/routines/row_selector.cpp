@@ -134,6 +134,7 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block) {
       is_tight = true;
       num_passing = find_passing(num_groups);
     }
+    if (next_chunk == 0 && find_in_groups(row, block, num_passing)) return;
     for (std::int64_t i = 0; i < num_passing && !is_changed; ++i) {
       const std::int64_t chunk = chunk_of(memory_.passing[i]);
       if (chunk < next_chunk) continue;
@@ -147,6 +148,45 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block) {
       is_changed = limit != limit_ || is_complete_;
     }
   }
+}
+
+template <class Key>
+typename RowSelector<Key>::Group RowSelector<Key>::group_at(const Block& block, Key group) const {
+  constexpr std::int64_t kColumns = RowSelectorCode::kColumnsPerTile;
+  const std::int64_t chunk = chunk_of(group), lane = group & (code_.num_lanes - 1);
+  if (chunk >= block.num_tiled) return {block.start + chunk * code_.chunk() + lane, code_.num_lanes};
+  const std::int64_t column = chunk % kColumns;
+  return {block.start + (chunk - column) * code_.chunk() + column * code_.num_lanes + lane, kColumns * code_.num_lanes};
+}
+
+template <class Key>
+bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing) {
+  constexpr std::int64_t kPerGroup = RowSelectorCode::kVectorsPerChunk;
+  static_assert(kPiece * 8 <= kMinimaBytes);
+  const std::int64_t count = num_passing * kPerGroup;
+  if (!has_limit_ || row.loader() != nullptr || count > kPiece) return false;
+  const std::byte* const elements = row.read(0, block.start + block.num_chunks * code_.chunk());
+  auto* const copies = reinterpret_cast<std::byte*>(memory_.other);
+  with_element_size(row.element_bytes(), [&](auto bytes) {
+    for (std::int64_t i = 0; i < num_passing; ++i) {
+      const Group group = group_at(block, memory_.passing[i]);
+      for (std::int64_t j = 0; j < kPerGroup; ++j) {
+        std::memcpy(copies + (i * kPerGroup + j) * bytes, elements + (group.first + j * group.pitch) * bytes, bytes);
+      }
+    }
+  });
+  Key* const to = memory_.found + num_found_;
+  const std::byte* const end = code_.filter_row(copies, to, count, 0, limit_);
+  const std::int64_t num_new = reinterpret_cast<const Key*>(end) - to;
+  for (std::int64_t i = 0; i < num_new; ++i) {
+    const Group group = group_at(block, memory_.passing[to[i] / kPerGroup]);
+    to[i] = static_cast<Key>(group.first + to[i] % kPerGroup * group.pitch);
+  }
+  elements_read_ += count;
+  num_found_ += num_new;
+  num_in_limit_ += num_new;
+  update_limit();
+  return true;
 }
 
 /// Columns are not in the row's order. So all that a tile has up to the limit is found before the limit changes; or, if

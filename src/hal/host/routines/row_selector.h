@@ -76,7 +76,7 @@ class RowSelector {
   struct Memory {
     Key* minima;   // kMinimaBytes: of the block's groups
     Key* groups;   // kMinimaBytes: of groups joined
-    Key* other;    // kMinimaBytes
+    Key* other;    // kMinimaBytes: keys while they are sorted, or elements of groups passing
     Key* passing;  // kPassingBytes: the numbers of groups, or elements of a sample
     Key* found;    // most_found() of the greatest k
   };
@@ -124,6 +124,13 @@ class RowSelector {
   std::int64_t find_passing(std::int64_t num_groups);
   /// Finds the elements of a block's chunks, given the minima of its groups.
   void find_in_block(const RowReader& row, const Block& block);
+  /// Where the elements of a group are: the first one's number, and how far apart they are.
+  struct Group {
+    std::int64_t first, pitch;
+  };
+  Group group_at(const Block& block, Key group) const;
+  /// Finds the elements of the groups passing, all before the limit changes. False if they are too many for that.
+  bool find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing);
   /// Finds the elements of the tile that has the first of the groups passing. Returns the chunk behind it.
   std::int64_t find_in_tile(const RowReader& row, const Block& block, const Key* passing, const Key* end);
   std::int64_t chunk_of(Key group) const { return group >> group_shift_; }
