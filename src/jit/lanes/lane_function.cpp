@@ -155,6 +155,17 @@ void LaneBuilder::for_vectors(int count, const std::function<void(LaneValue mask
   if_any(count, [&] { body(binary(LaneOp::kLess, numbers(), broadcast(count))); });
 }
 
+void LaneBuilder::for_loaded_vectors(int count, const std::function<LaneValue(LaneValue mask)>& load,
+                                     const std::function<void(LaneValue loaded, LaneValue mask)>& use) {
+  const int most_loaded = num_lanes() * lane_bits() == 512 ? 8 : 4;  // registers hold them beside what `use` needs
+  for_blocks(count, most_loaded, [&] {
+    std::vector<LaneValue> loaded;
+    while (std::ssize(loaded) < most_loaded) loaded.push_back(load(kNoLaneValue));
+    for (const LaneValue value : loaded) use(value, kNoLaneValue);
+  });
+  for_vectors(count, [&](LaneValue mask) { use(load(mask), mask); });
+}
+
 void LaneBuilder::if_any(int count, const std::function<void()>& body) {
   add({.op = LaneOp::kIfAny, .argument = static_cast<std::int8_t>(count)});
   body();

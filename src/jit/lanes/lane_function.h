@@ -193,6 +193,11 @@ class LaneBuilder {
   /// number of elements, and is used up.
   void for_vectors(int count, const std::function<void(LaneValue mask)>& body);
 
+  /// The same for what `load` makes of each vector and `use` stores. Several are loaded before the first is stored: a
+  /// load that follows stores which straddle lines, or which are as far into their page, waits for them.
+  void for_loaded_vectors(int count, const std::function<LaneValue(LaneValue mask)>& load,
+                          const std::function<void(LaneValue loaded, LaneValue mask)>& use);
+
   /// Builds `body` for blocks of whole vectors, without a rest.
   void for_blocks(int count, int vectors_per_block, const std::function<void()>& body);
 

@@ -21,16 +21,22 @@ LaneFunction filter(LaneBuilder b, LaneElement element, bool prefetches, const M
   enum { kRow, kNumbers, kCount, kFirst, kLimit };
   const LaneValue limit = b.broadcast(kLimit);
   const LaneValue number = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst)));
-  b.for_vectors(kCount, [&](LaneValue mask) {
-    const bool is_rest = mask != kNoLaneValue;
-    if (!is_rest && prefetches) b.prefetch_ahead(kRow, 0);
-    const LaneValue x = is_rest ? b.load_masked(kRow, 0, element, mask, b.constant(0)) : b.load(kRow, 0, element);
-    LaneValue passes = at_most(b, make_key(b, x), limit);
-    if (is_rest) passes = b.binary(LaneOp::kBoth, passes, mask);
-    b.append(kNumbers, number, passes, is_rest);
-    b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
-    b.advance(kRow, b.num_lanes() * element.bytes);
-  });
+  b.for_loaded_vectors(
+      kCount,
+      [&](LaneValue mask) {
+        const bool is_rest = mask != kNoLaneValue;
+        if (!is_rest && prefetches) b.prefetch_ahead(kRow, 0);
+        const LaneValue x = is_rest ? b.load_masked(kRow, 0, element, mask, b.constant(0)) : b.load(kRow, 0, element);
+        b.advance(kRow, b.num_lanes() * element.bytes);
+        return make_key(b, x);
+      },
+      [&](LaneValue key, LaneValue mask) {
+        const bool is_rest = mask != kNoLaneValue;
+        LaneValue passes = at_most(b, key, limit);
+        if (is_rest) passes = b.binary(LaneOp::kBoth, passes, mask);
+        b.append(kNumbers, number, passes, is_rest);
+        b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
+      });
   return b.finish_with(kNumbers);
 }
 

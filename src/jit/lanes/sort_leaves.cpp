@@ -66,19 +66,6 @@ void store_indices(LaneBuilder& b, int pointer, std::int32_t offset_bytes, LaneV
   }
 }
 
-/// Builds `use` for each vector of keys that `load` makes. Several are loaded before the first is used: a load that
-/// follows a store which straddles lines, or one in the same place of another page, waits (AMD Zen 5: half the speed).
-void for_loaded_vectors(LaneBuilder& b, int count, const std::function<LaneValue(LaneValue mask)>& load,
-                        const std::function<void(LaneValue keys, LaneValue mask)>& use) {
-  const int most_loaded = b.num_lanes() * b.lane_bits() == 512 ? 8 : 4;  // registers hold them
-  b.for_blocks(count, most_loaded, [&] {
-    std::vector<LaneValue> loaded;
-    while (std::ssize(loaded) < most_loaded) loaded.push_back(load(kNoLaneValue));
-    for (const LaneValue keys : loaded) use(keys, kNoLaneValue);
-  });
-  b.for_vectors(count, [&](LaneValue mask) { use(load(mask), mask); });
-}
-
 /// Appends the lanes of both parts. A rest has the lanes of `mask` alone.
 void append_parts(LaneBuilder& b, int to_low, int to_high, LaneValue keys, LaneValue low, LaneValue high,
                   LaneValue mask) {
@@ -362,8 +349,8 @@ LaneFunction partition_function(IsaLevel isa, int lane_bits, PartitionAt at) {
   enum { kData, kLow, kHigh, kCount, kPivot };
   LaneBuilder b(isa, lane_bits);
   const LaneValue pivot = b.broadcast(kPivot);
-  for_loaded_vectors(
-      b, kCount,
+  b.for_loaded_vectors(
+      kCount,
       [&](LaneValue mask) {
         const LaneValue keys = load_some(b, kData, b.lane_element(), mask);
         b.advance(kData, b.num_lanes() * b.lane_element().bytes);
@@ -383,8 +370,8 @@ LaneFunction partition_elements_function(IsaLevel isa, const LaneKeys& keys) {
   LaneBuilder b(isa, keys.lane_bits());
   RowKeys row(b, keys, kElements, kFirst);
   const LaneValue pivot = b.broadcast(kPivot);
-  for_loaded_vectors(
-      b, kCount,
+  b.for_loaded_vectors(
+      kCount,
       [&](LaneValue mask) {
         b.prefetch_ahead(kElements, 0);
         return row.next(mask);
