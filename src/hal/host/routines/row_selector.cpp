@@ -17,6 +17,7 @@ constexpr std::int64_t kFewestGroups = 128;
 /// Vectors of a sample. Shorter rows beside k have no limit at first: most of their groups have one of the first k.
 constexpr std::int64_t kSampledVectors = 1024;
 constexpr std::int64_t kFewestSampledTimesK = 64;
+constexpr std::int64_t kSampledOfLongRow = 64;  // for a limit that groups improve
 /// If fewer than k elements reach the limit, the next one is likely to have so many times as many.
 constexpr std::int64_t kNextLimit = 4;
 
@@ -46,29 +47,50 @@ void RowSelector<Key>::start(std::int64_t k) {
 
 template <class Key>
 std::int64_t RowSelector<Key>::select_by_groups(const RowReader& row, std::int64_t n) {
+  if (n > kBlock && n >= kFewestSampledTimesK * k_) {
+    // Where a long row ascends, the limit of one block is none for the next.
+    const std::int64_t num_groups = sample(row, n, kSampledOfLongRow), wanted = wanted_of_sample(num_groups, n);
+    sorter_.sort(memory_.minima, memory_.other, num_groups, num_groups);
+    if (wanted < num_groups) set_limit(memory_.minima[wanted]);
+    find_in_blocks(row, n);
+    if (num_found_ >= k_) return num_found_;
+    start(k_);
+  }
+  find_in_blocks(row, n);
+  return num_found_;
+}
+
+template <class Key>
+typename RowSelector<Key>::Block RowSelector<Key>::block_at(std::int64_t start, std::int64_t count,
+                                                            bool has_tiles) const {
+  constexpr std::int64_t kColumns = RowSelectorCode::kColumnsPerTile;
+  const std::int64_t num_chunks = count / code_.chunk();
+  if (!has_tiles || num_chunks < kColumns) return {start, num_chunks, 0, num_chunks};
+  return {start, num_chunks, kColumns, num_chunks % kColumns};
+}
+
+template <class Key>
+void RowSelector<Key>::find_in_blocks(const RowReader& row, std::int64_t n) {
   for (std::int64_t start = 0; start < n && !is_complete_; start += kBlock) {
     const std::int64_t count = std::min(kBlock, n - start);
     // What is computed is read in pieces smaller than a tile. Long rows come from far, in the order of memory.
-    const std::int64_t num_tiles = row.loader() == nullptr && n <= kBlock ? count / code_.tile() : 0;
-    const Block block = {start, num_tiles * RowSelectorCode::kColumnsPerTile, count / code_.chunk()};
+    const Block block = block_at(start, count, row.loader() == nullptr && n <= kBlock);
+    const bool had_limit = has_limit_;
     find_minima(row, block);
     if (!has_limit_) tighten(block.num_chunks * code_.num_lanes);
-    find_in_block(row, block);
+    find_in_block(row, block, !had_limit);
     if (is_complete_) break;
     const std::int64_t done = block.num_chunks * code_.chunk();
     find_elements(row, start + done, count - done, code_.filter_row);
   }
-  return num_found_;
 }
 
 template <class Key>
 std::int64_t RowSelector<Key>::select_by_sample(const RowReader& row, std::int64_t n) {
   std::int64_t num_groups = 0, wanted = 0;
   if (n >= kFewestSampledTimesK * k_) {
-    num_groups = sample(row, n);
-    // So many groups are likely to have one of the first k, and three times their standard deviation more.
-    const std::int64_t expected = k_ * num_groups * RowSelectorCode::kVectorsPerChunk / n;
-    wanted = expected + static_cast<std::int64_t>(3 * std::sqrt(static_cast<double>(expected))) + 3;
+    num_groups = sample(row, n, kSampledVectors);
+    wanted = wanted_of_sample(num_groups, n);
     sorter_.sort(memory_.minima, memory_.other, num_groups, num_groups);
   }
   while (true) {
@@ -83,49 +105,58 @@ std::int64_t RowSelector<Key>::select_by_sample(const RowReader& row, std::int64
 }
 
 template <class Key>
-std::int64_t RowSelector<Key>::sample(const RowReader& row, std::int64_t n) {
-  constexpr std::int64_t kNumGroups = kSampledVectors / RowSelectorCode::kVectorsPerChunk;  // per lane
-  const std::int64_t bytes = code_.num_lanes * row.element_bytes(), stride = n / kSampledVectors;
+std::int64_t RowSelector<Key>::wanted_of_sample(std::int64_t num_groups, std::int64_t n) const {
+  const std::int64_t expected = k_ * num_groups * RowSelectorCode::kVectorsPerChunk / n;
+  return expected + static_cast<std::int64_t>(3 * std::sqrt(static_cast<double>(expected))) + 3;
+}
+
+template <class Key>
+std::int64_t RowSelector<Key>::sample(const RowReader& row, std::int64_t n, std::int64_t num_vectors) {
+  const std::int64_t groups_per_lane = num_vectors / RowSelectorCode::kVectorsPerChunk;
+  const std::int64_t bytes = code_.num_lanes * row.element_bytes(), stride = n / num_vectors;
   auto* const vectors = reinterpret_cast<std::byte*>(memory_.passing);
-  for (std::int64_t group = 0; group < kNumGroups; ++group) {
+  for (std::int64_t group = 0; group < groups_per_lane; ++group) {
     // Joins elements from far apart: where the row ascends, its first ones are in neighbours.
     for (std::int64_t i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-      const std::int64_t vector = i * kNumGroups + group;
+      const std::int64_t vector = i * groups_per_lane + group;
       const std::int64_t place = vector * stride + place_between(vector, stride - code_.num_lanes);
       std::memcpy(vectors + i * bytes, row.read(place, code_.num_lanes), static_cast<std::size_t>(bytes));
     }
     code_.find_minima(vectors, memory_.minima + group * code_.num_lanes, code_.chunk());
   }
-  elements_read_ += kSampledVectors * code_.num_lanes;
-  return kNumGroups * code_.num_lanes;
+  elements_read_ += num_vectors * code_.num_lanes;
+  return groups_per_lane * code_.num_lanes;
 }
 
 template <class Key>
 void RowSelector<Key>::find_minima(const RowReader& row, const Block& block) {
-  const std::int64_t count = block.num_chunks * code_.chunk(), tiled = block.num_tiled * code_.chunk();
+  const std::int64_t count = block.num_chunks * code_.chunk();
   elements_read_ += count;
   if (row.loader() != nullptr && code_.find_computed_minima != nullptr) {
     return row.loader()->compute_by(code_.find_computed_minima, block.start, count, memory_.minima);
   }
   const auto minima_of = [&](std::int64_t first) { return memory_.minima + first / RowSelectorCode::kVectorsPerChunk; };
-  for (std::int64_t first = 0; first < tiled; first += code_.tile()) {
-    const std::byte* const tile = row.read(block.start + first, code_.tile());
-    code_.find_tile_minima(tile, minima_of(first), code_.num_lanes * RowSelectorCode::kColumnsPerTile,
-                           tile + code_.tile() * row.element_bytes());
-  }
+  const std::int64_t first_loose = block.first_loose * code_.chunk();
+  const std::int64_t end_loose = first_loose + block.num_loose * code_.chunk();
   const std::int64_t most = row.most_at_once();
-  for (std::int64_t first = tiled; first < count;) {
-    const std::int64_t num_now = std::min(most, count - first);
-    code_.find_minima(row.read(block.start + first, num_now), minima_of(first), num_now);
-    first += num_now;
+  for (std::int64_t first = 0; first < count;) {
+    if (first >= first_loose && first < end_loose) {
+      const std::int64_t num_now = std::min(most, end_loose - first);
+      code_.find_minima(row.read(block.start + first, num_now), minima_of(first), num_now);
+      first += num_now;
+    } else {
+      const std::byte* const tile = row.read(block.start + first, code_.tile());
+      code_.find_tile_minima(tile, minima_of(first), code_.num_lanes * RowSelectorCode::kColumnsPerTile,
+                             tile + code_.tile() * row.element_bytes());
+      first += code_.tile();
+    }
   }
 }
 
 template <class Key>
-void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block) {
+void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, bool is_tight) {
   const std::int64_t num_groups = block.num_chunks * code_.num_lanes;
-  std::int64_t next_chunk = 0;       // those before it are done
-  bool is_tight = block.start == 0;  // the limit knows the block's groups
+  std::int64_t next_chunk = 0;  // those before it are done
   for (bool is_changed = true; is_changed && !is_complete_;) {
     is_changed = false;
     std::int64_t num_passing = find_passing(num_groups);
@@ -139,7 +170,7 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block) {
       const std::int64_t chunk = chunk_of(memory_.passing[i]);
       if (chunk < next_chunk) continue;
       const Key limit = limit_;
-      if (chunk < block.num_tiled) {
+      if (block.is_tiled(chunk)) {
         next_chunk = find_in_tile(row, block, memory_.passing + i, memory_.passing + num_passing);
       } else {
         find_elements(row, block.start + chunk * code_.chunk(), code_.chunk(), code_.filter_row);
@@ -152,11 +183,11 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block) {
 
 template <class Key>
 typename RowSelector<Key>::Group RowSelector<Key>::group_at(const Block& block, Key group) const {
-  constexpr std::int64_t kColumns = RowSelectorCode::kColumnsPerTile;
   const std::int64_t chunk = chunk_of(group), lane = group & (code_.num_lanes - 1);
-  if (chunk >= block.num_tiled) return {block.start + chunk * code_.chunk() + lane, code_.num_lanes};
-  const std::int64_t column = chunk % kColumns;
-  return {block.start + (chunk - column) * code_.chunk() + column * code_.num_lanes + lane, kColumns * code_.num_lanes};
+  if (!block.is_tiled(chunk)) return {block.start + chunk * code_.chunk() + lane, code_.num_lanes};
+  const std::int64_t tile = block.tile_of(chunk);
+  return {block.start + tile * code_.chunk() + (chunk - tile) * code_.num_lanes + lane,
+          RowSelectorCode::kColumnsPerTile * code_.num_lanes};
 }
 
 template <class Key>
@@ -195,7 +226,7 @@ template <class Key>
 std::int64_t RowSelector<Key>::find_in_tile(const RowReader& row, const Block& block, const Key* passing,
                                             const Key* end) {
   constexpr std::int64_t kColumns = RowSelectorCode::kColumnsPerTile;
-  const std::int64_t first_chunk = chunk_of(*passing) / kColumns * kColumns, end_chunk = first_chunk + kColumns;
+  const std::int64_t first_chunk = block.tile_of(chunk_of(*passing)), end_chunk = first_chunk + kColumns;
   const std::int64_t start = block.start + first_chunk * code_.chunk();
   const std::int64_t found_before = num_found_, in_limit_before = num_in_limit_;
   std::int64_t last_chunk = -1;

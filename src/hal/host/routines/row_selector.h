@@ -106,15 +106,27 @@ class RowSelector {
  private:
   void start(std::int64_t k);
   std::int64_t select_by_groups(const RowReader& row, std::int64_t n);
+  void find_in_blocks(const RowReader& row, std::int64_t n);
   std::int64_t select_by_sample(const RowReader& row, std::int64_t n);
   /// Writes the minima of groups of elements from places all over the row, and returns how many there are.
-  std::int64_t sample(const RowReader& row, std::int64_t n);
-  /// Where the chunks of a block are: first those of tiles, as long as there are whole ones.
+  std::int64_t sample(const RowReader& row, std::int64_t n, std::int64_t num_vectors);
+  /// How many groups of a sample are likely to have one of the first k, and three times their standard deviation more.
+  std::int64_t wanted_of_sample(std::int64_t num_groups, std::int64_t n) const;
+  /// The chunks of a block, in the order of memory. All but some are the columns of tiles: those that no tile takes are
+  /// behind the first tile, because the first elements of a row are often at its beginning or at its end.
   struct Block {
     std::int64_t start = 0;
-    std::int64_t num_tiled = 0;  // chunks of tiles, a multiple of kColumnsPerTile
     std::int64_t num_chunks = 0;
+    std::int64_t first_loose = 0, num_loose = 0;  // chunks of no tile
+
+    bool is_tiled(std::int64_t chunk) const { return chunk < first_loose || chunk >= first_loose + num_loose; }
+    /// The first chunk of the tile that has this one.
+    std::int64_t tile_of(std::int64_t chunk) const {
+      const std::int64_t loose_before = chunk < first_loose ? 0 : num_loose;
+      return chunk - (chunk - loose_before) % RowSelectorCode::kColumnsPerTile;
+    }
   };
+  Block block_at(std::int64_t start, std::int64_t count, bool has_tiles) const;
   /// Writes the minima of a block's groups.
   void find_minima(const RowReader& row, const Block& block);
   void set_limit(Key key);
@@ -122,8 +134,8 @@ class RowSelector {
   /// Sets a limit by the block's groups if that is better than what there is.
   void tighten(std::int64_t num_groups);
   std::int64_t find_passing(std::int64_t num_groups);
-  /// Finds the elements of a block's chunks, given the minima of its groups.
-  void find_in_block(const RowReader& row, const Block& block);
+  /// Finds the elements of a block's chunks, given the minima of its groups, which the limit may know.
+  void find_in_block(const RowReader& row, const Block& block, bool is_tight);
   /// Where the elements of a group are: the first one's number, and how far apart they are.
   struct Group {
     std::int64_t first, pitch;
