@@ -142,13 +142,12 @@ void check_rows(IsaLevel isa) {
 }
 
 /// A row whose least elements are all where a sample reads, as RowSelector::sample() chooses its places.
-std::vector<std::int32_t> row_that_misleads(std::int64_t n, std::int64_t num_lanes) {
-  constexpr std::int64_t kSampledVectors = 1024;
-  const std::int64_t stride = n / kSampledVectors;
+std::vector<std::int32_t> row_that_misleads(std::int64_t n, std::int64_t num_lanes, std::int64_t num_sampled) {
+  const std::int64_t stride = n / num_sampled;
   std::vector<std::int32_t> row(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i)
     row[static_cast<std::size_t>(i)] = 1'000'000 + static_cast<std::int32_t>(i % 977);
-  for (std::int64_t i = 0; i < kSampledVectors; ++i) {
+  for (std::int64_t i = 0; i < num_sampled; ++i) {
     const std::uint32_t random = (static_cast<std::uint32_t>(i) + 1) * 0x9e3779b1U;
     const std::uint64_t place = static_cast<std::uint64_t>(random) * static_cast<std::uint64_t>(stride - num_lanes);
     const std::int64_t first = i * stride + static_cast<std::int64_t>(place >> 32);
@@ -160,19 +159,22 @@ std::vector<std::int32_t> row_that_misleads(std::int64_t n, std::int64_t num_lan
 }
 
 TEST_CASE("a row is read again if fewer elements than are wanted reach the limit of a sample") {
-  constexpr std::int64_t n = 300'000, k = 4000;
+  constexpr std::int64_t n = 300'000;
   for (const IsaLevel isa : host_lane_levels()) {
-    CAPTURE(to_text(isa));
-    const std::vector<std::int32_t> row = row_that_misleads(n, num_lanes_of(isa, 32));
-    Selection<std::int32_t> selection(isa);
-    const auto outcome = selection.select(row, k);
-    CHECK(outcome.elements_read > 2 * n);
-    std::vector<std::int32_t> found, expected = row;
-    for (const std::int32_t number : outcome.numbers) found.push_back(row[static_cast<std::size_t>(number)]);
-    REQUIRE(static_cast<std::int64_t>(found.size()) >= k);
-    std::ranges::sort(found);
-    std::ranges::sort(expected);
-    CHECK(std::equal(found.begin(), found.begin() + k, expected.begin()));
+    for (const auto& [k, num_sampled] : {std::pair{4000, 1024}, std::pair{60, 64}}) {
+      CAPTURE(to_text(isa));
+      CAPTURE(k);
+      const std::vector<std::int32_t> row = row_that_misleads(n, num_lanes_of(isa, 32), num_sampled);
+      Selection<std::int32_t> selection(isa);
+      const auto outcome = selection.select(row, k);
+      CHECK(outcome.elements_read > 2 * n);
+      std::vector<std::int32_t> found, expected = row;
+      for (const std::int32_t number : outcome.numbers) found.push_back(row[static_cast<std::size_t>(number)]);
+      REQUIRE(std::ssize(found) >= k);
+      std::ranges::sort(found);
+      std::ranges::sort(expected);
+      CHECK(std::equal(found.begin(), found.begin() + k, expected.begin()));
+    }
   }
 }
 
