@@ -107,6 +107,20 @@ LaneFunction find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
   return b.finish_with(kMinima);
 }
 
+LaneFunction find_passing_function(IsaLevel isa, const CoarseKeys& keys) {
+  enum { kRow, kPassing, kCount, kFirst, kLimit };
+  LaneBuilder b(isa, keys.lane_bits());
+  const int vector_bytes = b.num_lanes() * element_of(keys.dtype).bytes;
+  const LaneValue limit = b.broadcast(kLimit);
+  const LaneValue number = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst)));
+  b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
+    b.append(kPassing, number, at_most(b, least_key(b, load_chunk(b, kRow, 1, keys), keys), limit), false);
+    b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
+    b.advance(kRow, RowSelectorCode::kVectorsPerChunk * vector_bytes);
+  });
+  return b.finish_with(kPassing);
+}
+
 LaneFunction find_tile_minima_function(IsaLevel isa, const CoarseKeys& keys) {
   enum { kTile, kMinima, kCount, kNext };
   LaneBuilder b(isa, keys.lane_bits());

@@ -9,6 +9,7 @@ namespace millrace {
 // The functions that src/hal/host/routines/row_selector.h and topk_rows.h call, with the same names and arguments.
 
 LaneFunction find_minima_function(IsaLevel, const CoarseKeys&);
+LaneFunction find_passing_function(IsaLevel, const CoarseKeys&);
 LaneFunction find_tile_minima_function(IsaLevel, const CoarseKeys&);
 /// The same for elements that are computed in lanes as wide as the keys', with the arguments of ComputeElements.
 LaneFunction find_computed_minima_function(IsaLevel, const CoarseKeys&, const ComputedElements&);

@@ -52,7 +52,9 @@ std::int64_t RowSelector<Key>::select_by_groups(const RowReader& row, std::int64
     const std::int64_t num_groups = sample(row, n, kSampledOfLongRow), wanted = wanted_of_sample(num_groups, n);
     sorter_.sort(memory_.minima, memory_.other, num_groups, num_groups);
     if (wanted < num_groups) set_limit(memory_.minima[wanted]);
-    find_in_blocks(row, n);
+    const std::int64_t passing_of_block = wanted * (kBlock / RowSelectorCode::kVectorsPerChunk) / num_groups;
+    const bool is_limit_good = row.loader() == nullptr && has_limit_ && passing_of_block <= kMostGroupsAtOnce / 2;
+    is_limit_good ? find_in_long_row(row, n) : find_in_blocks(row, n);
     if (num_found_ >= k_) return num_found_;
     start(k_);
   }
@@ -83,6 +85,26 @@ void RowSelector<Key>::find_in_blocks(const RowReader& row, std::int64_t n) {
     const std::int64_t done = block.num_chunks * code_.chunk();
     find_elements(row, start + done, count - done, code_.filter_row);
   }
+}
+
+template <class Key>
+void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
+  const std::int64_t whole = n / code_.chunk() * code_.chunk();
+  for (std::int64_t start = 0; start < whole && !is_complete_; start += kBlock) {
+    const std::int64_t count = std::min(kBlock, whole - start);
+    const Block block = block_at(start, count, false);
+    const std::byte* const end = code_.find_passing(row.read(start, count), memory_.passing, count, 0, limit_);
+    const std::int64_t num_passing = reinterpret_cast<const Key*>(end) - memory_.passing;
+    elements_read_ += count;
+    if (!find_in_groups(row, block, num_passing)) {
+      // The limit is of no use here.
+      find_minima(row, block);
+      find_in_block(row, block, false);
+    }
+    // The first block has a better limit than the sample.
+    if (start == 0 && num_found_ > k_ && !is_complete_) reduce_found();
+  }
+  if (!is_complete_) find_elements(row, whole, n - whole, code_.filter_row);
 }
 
 template <class Key>
@@ -193,9 +215,9 @@ typename RowSelector<Key>::Group RowSelector<Key>::group_at(const Block& block, 
 template <class Key>
 bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing) {
   constexpr std::int64_t kPerGroup = RowSelectorCode::kVectorsPerChunk;
-  static_assert(kPiece * 8 <= kMinimaBytes);
+  static_assert(kMostGroupsAtOnce * kPerGroup * 8 <= kMinimaBytes);
   const std::int64_t count = num_passing * kPerGroup;
-  if (!has_limit_ || row.loader() != nullptr || count > kPiece) return false;
+  if (!has_limit_ || row.loader() != nullptr || num_passing > kMostGroupsAtOnce) return false;
   const std::byte* const elements = row.read(0, block.start + block.num_chunks * code_.chunk());
   auto* const copies = reinterpret_cast<std::byte*>(memory_.other);
   with_element_size(row.element_bytes(), [&](auto bytes) {
@@ -314,12 +336,17 @@ void RowSelector<Key>::append(const RowReader& row, std::int64_t first, std::int
 template <class Key>
 void RowSelector<Key>::update_limit() {
   if (num_found_ > many_found(k_)) {
-    set_limit(order_.reduce(memory_.found, num_found_));
-    num_found_ = k_;
-    exclude_run();
+    reduce_found();
   } else if (has_limit_ && !excludes_run_ && num_in_limit_ >= k_) {
     exclude_run();
   }
+}
+
+template <class Key>
+void RowSelector<Key>::reduce_found() {
+  set_limit(order_.reduce(memory_.found, num_found_));
+  num_found_ = k_;
+  exclude_run();
 }
 
 template class RowSelector<std::int32_t>;

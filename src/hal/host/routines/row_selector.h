@@ -30,6 +30,7 @@ struct RowSelectorCode {
   /// elements ascends, the first ones are in other columns, each of which has few of them.
   static constexpr int kColumnsPerTile = 32;
   FindMinima find_minima;
+  FilterKeys find_passing;  // the numbers of the groups of whole chunks that have a key up to the limit
   FindTileMinima find_tile_minima;
   FoldMinima fold_minima;
   FilterKeys filter_row;        // of chunks here and there
@@ -67,11 +68,16 @@ class RowSelector {
   static constexpr std::int64_t kPiece = 1024;
   /// There is room for a vector behind what is appended, because vectors are written whole.
   static constexpr std::int64_t kVectorSpare = 16;
+  /// The elements of so many groups passing are found at once.
+  static constexpr std::int64_t kMostGroupsAtOnce = 256;
   static constexpr std::int64_t kPassingBytes = kMinimaBytes + kVectorSpare * static_cast<std::int64_t>(sizeof(Key));
   /// With more elements found than this, sorting them for a better limit takes less time than finding as many again.
   static constexpr std::int64_t many_found(std::int64_t k) { return 2 * k + 128; }
   /// The room for elements found.
-  static constexpr std::int64_t most_found(std::int64_t k) { return many_found(k) + kPiece + kVectorSpare; }
+  static constexpr std::int64_t most_found(std::int64_t k) {
+    return many_found(k) + kMostGroupsAtOnce * RowSelectorCode::kVectorsPerChunk + kVectorSpare;
+  }
+  static_assert(kMostGroupsAtOnce * RowSelectorCode::kVectorsPerChunk >= kPiece);
 
   struct Memory {
     Key* minima;   // kMinimaBytes: of the block's groups
@@ -107,6 +113,9 @@ class RowSelector {
   void start(std::int64_t k);
   std::int64_t select_by_groups(const RowReader& row, std::int64_t n);
   void find_in_blocks(const RowReader& row, std::int64_t n);
+  /// The same for elements in memory and a limit that few groups are likely to reach: those are found while the row is
+  /// read.
+  void find_in_long_row(const RowReader& row, std::int64_t n);
   std::int64_t select_by_sample(const RowReader& row, std::int64_t n);
   /// Writes the minima of groups of elements from places all over the row, and returns how many there are.
   std::int64_t sample(const RowReader& row, std::int64_t n, std::int64_t num_vectors);
@@ -149,6 +158,8 @@ class RowSelector {
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
   void append(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
   void update_limit();
+  /// Makes the k-th of the elements found the limit.
+  void reduce_found();
 
   const RowSelectorCode& code_;
   int group_shift_;  // of a group's number to its chunk's

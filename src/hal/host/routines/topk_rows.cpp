@@ -68,6 +68,7 @@ class TopkWalk {
   RowSelectorCode selector_code() const {
     return {
         walk_.template function<FindMinima>(p_.find_minima),
+        walk_.template function<FilterKeys>(p_.find_passing),
         walk_.template function<FindTileMinima>(p_.find_tile_minima),
         walk_.template function<FoldMinima>(p_.fold_minima),
         walk_.template function<FilterKeys>(p_.filter_row),
