@@ -162,7 +162,7 @@ class LaneBuilder {
   /// Fetches what loads at this offset read 4 KiB later, where a line begins there: hardware does not prefetch across
   /// pages. `walks_down` where pointers do.
   void prefetch_ahead(int pointer, std::int32_t offset_bytes, bool walks_down = false) {
-    constexpr std::int32_t kLineBytes = 64, kAheadBytes = 4096;
+    constexpr std::int32_t kLineBytes = 64, kAheadBytes = 8192;
     if (offset_bytes % kLineBytes != 0) return;
     const std::int32_t offset = offset_bytes + (walks_down ? -kAheadBytes : kAheadBytes);
     add({.op = LaneOp::kPrefetch, .argument = static_cast<std::int8_t>(pointer), .offset_bytes = offset});
