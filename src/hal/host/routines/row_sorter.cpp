@@ -84,6 +84,10 @@ void RowSorter<Key>::sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest 
 template <class Key>
 void RowSorter<Key>::sort_to(const SplitKeys<Key>& keys, std::int64_t wanted, const SortedWriter& writer,
                              std::byte* results) {
+  // A short row takes less time than finding that it is one part.
+  if (keys.num_low == keys.count && keys.count > 0 && keys.count <= std::min(wanted, code_.most_short())) {
+    return sort_short(writer, keys.keys, results, keys.count);
+  }
   writer_ = &writer;
   results_ = results;
   sort(keys, wanted);

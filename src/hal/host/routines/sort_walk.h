@@ -27,6 +27,7 @@ class SortWalk {
         loader_(code, p.load, args),
         sorter_code_(sorter_code(p.sorter, p.num_lanes)),
         sorter_(sorter_code_, sorter_memory(), p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole),
+        writer_(sorted_writer()),
         columns_(workgroup_memory() + p.columns_offset, p.columns_bytes, tensors()) {}
 
   std::int64_t n() const { return n_; }
@@ -185,7 +186,7 @@ class SortWalk {
       return write_results(elements, split.keys, has_lost_bits);
     }
     const SortTensor result = p_.has_values != 0 ? SortTensor::kValues : SortTensor::kIndices;
-    sorter_.sort_to(split, k_, sorted_writer(), place(result));
+    sorter_.sort_to(split, k_, writer_, place(result));
   }
 
   /// The same as sort_keys, leaving the first k keys of a few at `sorted`, where up to `count` keys are written.
@@ -436,6 +437,7 @@ class SortWalk {
   RowLoader loader_;
   RowSorterCode sorter_code_;
   RowSorter<Key> sorter_;
+  SortedWriter writer_;
   ColumnBlock columns_;
   struct Rows {
     std::int64_t first = 0, end = 0;
