@@ -229,7 +229,7 @@ LaneFunction merge_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
 }
 
 LaneFunction exchange_halves_function(IsaLevel isa, int lane_bits) {
-  enum { kKeys, kLast };
+  enum { kKeys };
   LaneBuilder b(isa, lane_bits);
   const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
   // Pairs from both ends of both halves are exchanged together: each is stored where the other was.

@@ -47,6 +47,7 @@ enum class SortResult : std::uint8_t { kValues, kIndices };
 LaneFunction sort_few_results_function(IsaLevel, const LaneKeys&, SortResult, int num_vectors);
 /// For the number of vectors of a RowSorterCode::kMergedVectors.
 LaneFunction merge_few_function(IsaLevel, int lane_bits, int num_vectors);
+/// For runs of 32 vectors.
 LaneFunction exchange_halves_function(IsaLevel, int lane_bits);
 LaneFunction merge_bitonic_function(IsaLevel, int lane_bits);
 LaneFunction merge_few_results_function(IsaLevel, const LaneKeys&, SortResult, int num_vectors);

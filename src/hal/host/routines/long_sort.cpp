@@ -142,7 +142,7 @@ class LongRow {
       cuts[num_cuts] = key;
       return num_cuts + 1;
     }
-    const Key step = p_.keys_are_halved != 0 ? static_cast<Key>(SortWalk<Key>::kIndexMask + 1) : 8;
+    const Key step = p_.keys_are_halved != 0 ? static_cast<Key>(SortWalk<Key>::kIndexMask + 1) : 1;
     if (cuts[num_cuts - 1] > key || key > std::numeric_limits<Key>::max() - step) return num_cuts;
     cuts[num_cuts] = key + step;
     return num_cuts + 1;

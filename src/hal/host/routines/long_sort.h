@@ -24,8 +24,9 @@ inline constexpr std::string_view kChooseCutsRoutineName = "choose_cuts", kSplit
 inline constexpr std::uint32_t kLongSortRoutineAbi = 6;
 
 struct LongSort {
-  /// The bytes of a chunk's keys: the least of the largest row, and the most, which are also those of the largest
-  /// bucket that is sorted in workgroup memory. In between, a row has so many chunks.
+  /// The bytes of a chunk's keys. As rows grow, they first have more chunks of the least bytes, then kFewChunks that
+  /// are longer, and at last more of the most bytes: those of a part of workgroup memory, and so of the largest bucket
+  /// that is sorted there.
   static constexpr std::int64_t kLeastChunkBytes = 384 << 10, kPartBytes = 1536 << 10, kFewChunks = 32;
   /// The mean bytes of a bucket's keys.
   static constexpr std::int64_t kBucketBytes = 384 << 10;

@@ -139,13 +139,13 @@ void RowSorter<Key>::sort_short(const Code& code, Key* from, void* to, std::int6
     code.merge_few[count <= few + few / 2 ? 0 : 1](from, to, count);
     return;
   }
-  const std::int64_t half = code_.most_merged();
+  // Four runs, as if there were greatest keys behind the last.
+  const std::int64_t half = code_.most_merged(), more = count - half;
   Key* const keys = reinterpret_cast<Key*>(memory_.sample);
   std::fill_n(keys + count, code_.most_short() - count, std::numeric_limits<Key>::max());
   for (std::int64_t i = 0; i < count; i += few) sort_few(from + i, keys + i, std::min(few, count - i));
   code_.merge_few[1](keys, keys, half);
-  if (count > half + few)
-    code_.merge_few[count <= half + few + few / 2 ? 0 : 1](keys + half, keys + half, count - half);
+  if (more > few) code_.merge_few[more <= few + few / 2 ? 0 : 1](keys + half, keys + half, more);
   code_.exchange_halves(keys);
   code_.merge_bitonic(keys);
   code_.merge_bitonic(keys + half);

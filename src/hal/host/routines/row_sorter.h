@@ -33,6 +33,7 @@ struct RowSorterCode {
   std::int64_t num_lanes;
 
   std::int64_t most_few() const { return num_lanes << (kNumFew - 1); }
+  /// The keys that merge_few() merges, and those that the halves' functions merge.
   std::int64_t most_merged() const { return 2 * most_few(); }
   std::int64_t most_short() const { return 2 * most_merged(); }
 };
@@ -67,18 +68,19 @@ struct SplitKeys {
 struct RowSorterMemory {
   static constexpr std::int64_t kSampleBytes = 64 * 64;
   static constexpr std::int64_t kCountBytes = 20 << 10;
-  std::byte* sample;  // kSampleBytes
+  std::byte* sample;  // kSampleBytes; also for runs that are merged
   std::byte* counts;  // kCountBytes
 };
 
 /// What keys hold besides what orders them.
 enum class KeyParts : std::uint8_t { kWhole, kAboveIndex };  // the index: in the lower half, ascending before the sort
 
-/// Sorts signed keys of 32 or 64 bits by vectors: partitions at a sampled median between two arrays, and sorts what
-/// fits registers by networks. Equal keys are split off together. Where samples mislead, a radix sort takes over, so
-/// that the time is O(n log n) for all keys. By narrow vectors, keys above an index are sorted by their upper digits as
-/// soon as they fit the caches: partitions keep their order, so that equal ones stay in the order of their indices.
-/// Source: Hoare, "Quicksort", 1962; Musser, "Introspective sorting and selection algorithms", 1997.
+/// Sorts signed keys of 32 or 64 bits by vectors: partitions at a sampled median between two arrays, sorts what 16
+/// vectors hold by networks in registers, and merges up to four such runs. Equal keys are split off together. Where
+/// samples mislead, a radix sort takes over, so that the time is O(n log n) for all keys. By narrow vectors, keys above
+/// an index are sorted by their upper digits as soon as they fit the caches: partitions keep their order, so that equal
+/// ones stay in the order of their indices. Source: Hoare, "Quicksort", 1962; Musser, "Introspective sorting and
+/// selection algorithms", 1997.
 template <class Key>
 class RowSorter {
  public:
@@ -144,7 +146,7 @@ class RowSorter {
   static constexpr std::int64_t kFewestForManySamples = 4096, kFewSamples = 32, kManySamples = 128;
 
   std::size_t few_of(std::int64_t count) const;
-  /// Sorts at most RowSorterCode::most_merged() keys by functions of `Code`, which may write results. Keys are lost.
+  /// Sorts at most RowSorterCode::most_short() keys, and writes them or their results by `Code`. Keys are lost.
   template <class Code>
   void sort_short(const Code&, Key* from, void* to, std::int64_t count);
   static void write_short(const RowSorterCode&, const Key* keys, void* to, std::int64_t count);
