@@ -63,10 +63,10 @@ TEST_CASE("a merge reads what the parts found, and looks up the values of its re
 TEST_CASE("a sort of long rows reads a sample, then each element twice, and writes it twice") {
   const Steps steps = moved_by("cpu:avx2", "%x: f32[1x4194304]", "%y, %i = sort(%x) return y = %y, i = %i");
   REQUIRE(steps.size() == 3);
-  // Keys with an index have 8 bytes: chunks of 48 Ki, so 86 chunks and 171 buckets.
+  // Keys with an index have 8 bytes: 32 chunks, and buckets of 48 Ki keys, so 86.
   constexpr std::int64_t kElements = 4 * 4'194'304, kKeys = 8 * 4'194'304, kCuts = 2 * 512 * 8,
-                         kStarts = 86 * (171 + 2) * 4;
-  CHECK(steps[0] == Moved{171 * 32 * 4, kCuts});
+                         kStarts = 32 * (86 + 2) * 4;
+  CHECK(steps[0] == Moved{86 * 32 * 4, kCuts});
   CHECK(steps[1] == Moved{kElements + kCuts, kKeys + kStarts});
   CHECK(steps[2] == Moved{kKeys + kCuts + kStarts, kElements + 2 * kElements});  // f32 values and i64 indices
 }

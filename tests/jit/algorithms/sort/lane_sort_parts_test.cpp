@@ -53,12 +53,12 @@ TEST_CASE("a sort of long rows of floats is four kernels, which share scratch") 
 TEST_CASE("where keys hold an index, nothing is restored") {
   CHECK(summary_of(lower(descriptor_of({DType::kF32, {262'144}, 0, 262'144})).value()) ==
         "cuts 8192 bytes\n"
-        "starts 312 bytes\n"
+        "starts 192 bytes\n"
         "chunk_keys 2097152 bytes\n"
         "bucket_keys 4194304 bytes\n"
         "1 x sort_cuts: operand 0 scratch 0 written\n"
         "6 x sort_chunks: operand 0 scratch 0 scratch 1 written scratch 2 written\n"
-        "11 x sort_buckets: operand 0 result 0 written result 1 written scratch 0 scratch 1 scratch 2 "
+        "6 x sort_buckets: operand 0 result 0 written result 1 written scratch 0 scratch 1 scratch 2 "
         "scratch 3 written\n");
 }
 
