@@ -1,69 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/sort_leaves.h"
 
-#include <array>
 #include <bit>
 #include <limits>
 #include <optional>
 
+#include "jit/lanes/few_vectors.h"
 #include "jit/lanes/row_keys.h"
 #include "jit/lanes/sorting_network.h"
 
 namespace millrace {
 namespace {
 
-constexpr int kIndexBytes = 8;
-
-/// The masks of a few vectors, of which `count` lanes are in use. The first ones are whole: half of them at least.
-class FewMasks {
- public:
-  FewMasks(LaneBuilder& b, int count, int num_whole) : b_(b), count_(b.broadcast(count)), num_whole_(num_whole) {}
-
-  LaneValue of(int vector) const {
-    if (vector < num_whole_) return kNoLaneValue;
-    const LaneValue position = b_.binary(LaneOp::kAdd, b_.numbers(), b_.constant(vector * b_.num_lanes()));
-    return b_.binary(LaneOp::kLess, position, count_);
-  }
-  /// How many lanes are in use from a vector on.
-  LaneValue count_from(int vector) const {
-    return b_.binary(LaneOp::kAdd, count_, b_.constant(-vector * b_.num_lanes()));
-  }
-  LaneValue load(int pointer, std::int32_t offset_bytes, LaneElement element, int vector, LaneValue others) const {
-    const LaneValue mask = of(vector);
-    return mask == kNoLaneValue ? b_.load(pointer, offset_bytes, element)
-                                : b_.load_masked(pointer, offset_bytes, element, mask, others);
-  }
-
- private:
-  LaneBuilder& b_;
-  LaneValue count_;
-  int num_whole_;
-};
-
 /// The power of two of vectors that hold so many elements.
 int vectors_for(const LaneBuilder& b, int num_elements) {
   return static_cast<int>(std::bit_ceil(static_cast<unsigned>((num_elements + b.num_lanes() - 1) / b.num_lanes())));
-}
-
-/// Stores the index of each lane as i64. `mask`, if that is given, has the first `count` lanes.
-void store_indices(LaneBuilder& b, int pointer, std::int32_t offset_bytes, LaneValue lanes, const LaneKeys& keys,
-                   LaneValue mask, LaneValue count) {
-  const LaneValue index = b.binary(LaneOp::kAnd, lanes, b.constant((std::int64_t{1} << keys.index_bits()) - 1));
-  if (b.lane_bits() == 64) return b.store(pointer, offset_bytes, b.lane_element(), index, mask);
-  // An i64 is a pair of lanes, of which the upper one is 0.
-  const LaneValue zero = b.constant(0);
-  LaneValue pair_mask = kNoLaneValue;
-  for (const LaneOp half : {LaneOp::kInterleaveLow, LaneOp::kInterleaveHigh}) {
-    const bool is_high = half == LaneOp::kInterleaveHigh;
-    if (mask != kNoLaneValue) {
-      const LaneValue first = b.constant(is_high ? b.num_lanes() : 0);
-      pair_mask =
-          b.binary(LaneOp::kLess, b.binary(LaneOp::kAdd, b.numbers(), first), b.binary(LaneOp::kAdd, count, count));
-    }
-    const std::int32_t half_bytes = b.num_lanes() * b.lane_element().bytes;
-    b.store(pointer, offset_bytes + (is_high ? half_bytes : 0), b.lane_element(), b.binary(half, index, zero),
-            pair_mask);
-  }
 }
 
 /// Appends the lanes of both parts. A rest has the lanes of `mask` alone.
@@ -76,54 +27,6 @@ void append_parts(LaneBuilder& b, int to_low, int to_high, LaneValue keys, LaneV
   }
   b.append(to_low, keys, low, is_rest);
   b.append(to_high, keys, high, is_rest);
-}
-
-/// The element of a key that holds it.
-LaneValue value_of(LaneBuilder& b, LaneValue key, const LaneKeys& keys) {
-  if (!keys.with_index) return element_of_coarse(b, key, coarse(keys));
-  return element_of_exact(b, key_above_index(b, key, keys), keys);
-}
-
-/// Stores the keys of vector `i`, or the results that they stand for.
-void store_key(LaneBuilder& b, int pointer, int i, LaneValue key, const FewMasks& masks) {
-  b.store(pointer, i * b.num_lanes() * b.lane_element().bytes, b.lane_element(), key, masks.of(i));
-}
-void store_result(LaneBuilder& b, int pointer, int i, LaneValue key, const LaneKeys& keys, SortResult result,
-                  const FewMasks& masks) {
-  if (result == SortResult::kValues) {
-    const LaneElement element = element_of(keys.dtype);
-    b.store(pointer, i * b.num_lanes() * element.bytes, element, value_of(b, key, keys), masks.of(i));
-  } else {
-    store_indices(b, pointer, i * b.num_lanes() * kIndexBytes, key, keys, masks.of(i), masks.count_from(i));
-  }
-}
-
-/// Two runs that are merged: the first one has so many vectors, and the second one a power of two.
-constexpr int kFirstRun = 16;
-/// The vectors that are whole: a shorter second run has a function of its own.
-constexpr int whole_of_merged(int num_vectors) { return num_vectors == 2 * kFirstRun ? num_vectors - 8 : kFirstRun; }
-
-/// Merges sorted runs that follow one another at `from`, whose first run's memory is used up. Stores vector by vector.
-void merge_runs(LaneBuilder& b, int from, int num_vectors, const FewMasks& masks,
-                const std::function<void(int vector, LaneValue key)>& store) {
-  const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
-  // The second run backwards behind the first one is a bitonic run, and so is each half of it after an exchange. What
-  // the second run lacks is greatest: the first vectors have no exchange.
-  const int first_exchanged = 2 * kFirstRun - num_vectors;
-  std::vector<LaneValue> least, greatest;
-  for (int i = first_exchanged; i < kFirstRun; ++i) {
-    const int last = 2 * kFirstRun - 1 - i;
-    const LaneValue low = b.load(from, i * vector_bytes, b.lane_element());
-    const LaneValue high =
-        reverse_lanes(b, masks.load(from, last * vector_bytes, b.lane_element(), last, b.greatest()));
-    b.store(from, i * vector_bytes, b.lane_element(), b.binary(LaneOp::kMin, low, high));
-    greatest.push_back(b.binary(LaneOp::kMax, low, high));
-  }
-  merge_bitonic_lanes(b, greatest);
-  for (int i = 0; i < std::ssize(greatest); ++i) store(kFirstRun + i, greatest[static_cast<std::size_t>(i)]);
-  for (int i = 0; i < kFirstRun; ++i) least.push_back(b.load(from, i * vector_bytes, b.lane_element()));
-  merge_bitonic_lanes(b, least);
-  for (int i = 0; i < kFirstRun; ++i) store(i, least[static_cast<std::size_t>(i)]);
 }
 
 /// The keys of a few vectors, sorted.
@@ -217,65 +120,6 @@ LaneFunction sort_few_results_function(IsaLevel isa, const LaneKeys& keys, SortR
   for (int i = 0; i < num_vectors; ++i) {
     store_result(b, kResults, i, vectors[static_cast<std::size_t>(i)], keys, result, masks);
   }
-  return b.finish_with(kResults);
-}
-
-LaneFunction merge_few_function(IsaLevel isa, int lane_bits, int num_vectors) {
-  enum { kFrom, kTo, kCount };
-  LaneBuilder b(isa, lane_bits);
-  const FewMasks masks(b, kCount, whole_of_merged(num_vectors));
-  merge_runs(b, kFrom, num_vectors, masks, [&](int i, LaneValue key) { store_key(b, kTo, i, key, masks); });
-  return b.finish_with(kTo);
-}
-
-LaneFunction exchange_halves_function(IsaLevel isa, int lane_bits) {
-  enum { kKeys };
-  LaneBuilder b(isa, lane_bits);
-  const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
-  // Pairs from both ends of both halves are exchanged together: each is stored where the other was.
-  for (int i = 0; i < kFirstRun; ++i) {
-    const int places[] = {i, 2 * kFirstRun - 1 - i, 2 * kFirstRun + i, 4 * kFirstRun - 1 - i};
-    std::array<LaneValue, 4> keys;
-    for (std::size_t p = 0; p < 4; ++p) keys[p] = b.load(kKeys, places[p] * vector_bytes, b.lane_element());
-    for (const auto& [low, high, to] : {std::array{0, 3, 2}, std::array{1, 2, 3}}) {
-      const LaneValue least = keys[static_cast<std::size_t>(low)];
-      const LaneValue other = reverse_lanes(b, keys[static_cast<std::size_t>(high)]);
-      b.store(kKeys, places[low] * vector_bytes, b.lane_element(), b.binary(LaneOp::kMin, least, other));
-      b.store(kKeys, places[to] * vector_bytes, b.lane_element(), b.binary(LaneOp::kMax, least, other));
-    }
-  }
-  return b.finish_with(kKeys);
-}
-
-LaneFunction merge_bitonic_function(IsaLevel isa, int lane_bits) {
-  enum { kKeys };
-  LaneBuilder b(isa, lane_bits);
-  const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
-  std::vector<LaneValue> half;
-  for (int i = 0; i < kFirstRun; ++i) {
-    const LaneValue low = b.load(kKeys, i * vector_bytes, b.lane_element());
-    const LaneValue high = b.load(kKeys, (kFirstRun + i) * vector_bytes, b.lane_element());
-    b.store(kKeys, i * vector_bytes, b.lane_element(), b.binary(LaneOp::kMin, low, high));
-    half.push_back(b.binary(LaneOp::kMax, low, high));
-  }
-  for (const int first : {kFirstRun, 0}) {
-    for (int i = 0; first == 0 && i < kFirstRun; ++i) {
-      half[static_cast<std::size_t>(i)] = b.load(kKeys, i * vector_bytes, b.lane_element());
-    }
-    merge_bitonic_lanes(b, half);
-    for (int i = 0; i < kFirstRun; ++i) {
-      b.store(kKeys, (first + i) * vector_bytes, b.lane_element(), half[static_cast<std::size_t>(i)]);
-    }
-  }
-  return b.finish_with(kKeys);
-}
-
-LaneFunction merge_few_results_function(IsaLevel isa, const LaneKeys& keys, SortResult result, int num_vectors) {
-  enum { kFrom, kResults, kCount };
-  LaneBuilder b(isa, keys.lane_bits());
-  const FewMasks masks(b, kCount, whole_of_merged(num_vectors));
-  merge_runs(b, kFrom, num_vectors, masks,
-             [&](int i, LaneValue key) { store_result(b, kResults, i, key, keys, result, masks); });
   return b.finish_with(kResults);
 }
 

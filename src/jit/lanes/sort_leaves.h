@@ -45,12 +45,6 @@ LaneFunction sort_few_function(IsaLevel, int lane_bits, int num_vectors);
 /// The same from keys to their elements, if they are not halved, or to their indices.
 enum class SortResult : std::uint8_t { kValues, kIndices };
 LaneFunction sort_few_results_function(IsaLevel, const LaneKeys&, SortResult, int num_vectors);
-/// For the number of vectors of a RowSorterCode::kMergedVectors.
-LaneFunction merge_few_function(IsaLevel, int lane_bits, int num_vectors);
-/// For runs of 32 vectors.
-LaneFunction exchange_halves_function(IsaLevel, int lane_bits);
-LaneFunction merge_bitonic_function(IsaLevel, int lane_bits);
-LaneFunction merge_few_results_function(IsaLevel, const LaneKeys&, SortResult, int num_vectors);
 /// For rows of `num_elements`, which 16 vectors hold, and keys without an index.
 LaneFunction sort_values_function(IsaLevel, const LaneKeys&, int num_elements);
 /// The same for keys with an index that are not halved.

@@ -10,6 +10,7 @@
 #include "jit/algorithms/rows.h"
 #include "jit/lanes/body_lanes.h"
 #include "jit/lanes/coarse_keys.h"
+#include "jit/lanes/merge_leaves.h"
 #include "jit/lanes/row_dims.h"
 #include "jit/lanes/select_leaves.h"
 #include "jit/lanes/sort_memory.h"
