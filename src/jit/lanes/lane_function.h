@@ -159,8 +159,8 @@ class LaneBuilder {
   void assign(LaneValue variable, LaneValue value) { add({.op = LaneOp::kAssign, .a = variable, .b = value}); }
   /// Appends the mask's lanes of `value`. `exact` where memory behind them must stay.
   void append(int pointer, LaneValue value, LaneValue mask, bool exact);
-  /// Fetches what loads at this offset read 4 KiB later, where a line begins there: hardware does not prefetch across
-  /// pages. `walks_down` where pointers do.
+  /// Fetches what loads at this offset read 8 KiB later, where a line begins there: hardware does not prefetch across
+  /// pages, and memory takes longer than the rest of one. `walks_down` where pointers do.
   void prefetch_ahead(int pointer, std::int32_t offset_bytes, bool walks_down = false) {
     constexpr std::int32_t kLineBytes = 64, kAheadBytes = 8192;
     if (offset_bytes % kLineBytes != 0) return;

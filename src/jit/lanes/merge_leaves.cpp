@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "hal/host/routines/row_sorter.h"
 #include "jit/lanes/few_vectors.h"
 #include "jit/lanes/sorting_network.h"
 
@@ -11,9 +12,11 @@ namespace millrace {
 namespace {
 
 /// Two runs that are merged: the first one has so many vectors, and the second one a power of two.
-constexpr int kFirstRun = 16;
+constexpr int kFirstRun = 1 << (RowSorterCode::kNumFew - 1);
 /// The vectors that are whole: a shorter second run has a function of its own.
-constexpr int whole_of_merged(int num_vectors) { return num_vectors == 2 * kFirstRun ? num_vectors - 8 : kFirstRun; }
+constexpr int whole_of_merged(int num_vectors) {
+  return num_vectors == RowSorterCode::kMergedVectors[0] ? kFirstRun : RowSorterCode::kMergedVectors[0];
+}
 
 /// Merges sorted runs that follow one another at `from`, whose first run's memory is used up. Stores vector by vector.
 void merge_runs(LaneBuilder& b, int from, int num_vectors, const FewMasks& masks,

@@ -115,10 +115,7 @@ LaneFunction find_passing_function(IsaLevel isa, const CoarseKeys& keys) {
   const LaneValue number = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst)));
   b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
     // Rows that are longer than the caches come at the speed of reading alone.
-    constexpr std::int32_t kLineBytes = 64, kAheadBytes = 8192;
-    for (int at = 0; at < RowSelectorCode::kVectorsPerChunk * vector_bytes; at += kLineBytes) {
-      b.prefetch(kRow, kAheadBytes + at);
-    }
+    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) b.prefetch_ahead(kRow, i * vector_bytes);
     b.append(kPassing, number, at_most(b, least_key(b, load_chunk(b, kRow, 1, keys), keys), limit), false);
     b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
     b.advance(kRow, RowSelectorCode::kVectorsPerChunk * vector_bytes);

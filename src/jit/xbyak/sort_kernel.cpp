@@ -21,27 +21,31 @@
 namespace millrace {
 namespace {
 
-/// The sort_few functions that rows of this length need: of the least number of vectors that holds them, or all. Halved
-/// keys have runs of any shorter length too.
+/// The functions of a RowSorter that rows of this length need: sort_few of the least number of vectors that holds them,
+/// or all; those that merge; those that partition. Halved keys have runs of any shorter length too.
 struct FewRange {
   std::size_t first = 0;
   std::size_t end = RowSorterCode::kNumFew;
+  bool merges = true;
   bool partitions = true;
 };
 FewRange few_of(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const std::int64_t lanes = num_lanes_of(isa, lane_keys_of(sort).lane_bits());
   for (std::size_t few = 0; n.is_constant() && !selects_first(sort) && few < RowSorterCode::kNumFew; ++few) {
-    if (n.constant() <= lanes << few) return {lane_keys_of(sort).are_halved() ? 0 : few, few + 1, false};
+    if (n.constant() <= lanes << few) return {lane_keys_of(sort).are_halved() ? 0 : few, few + 1, false, false};
   }
-  return {};
+  RowSorterCode code{};
+  code.num_lanes = lanes;
+  const bool partitions = !n.is_constant() || selects_first(sort) || n.constant() > code.most_short();
+  return {.partitions = partitions};
 }
 
 /// The length of rows of which one function sorts all values, or all indices, in registers; 0 if there is none.
 std::int64_t elements_in_registers(const SortDescriptor& sort, IsaLevel isa) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   const bool is_one_result = sort.values.has_value() != sort.indices.has_value() && !sort.input_indices;
-  const bool fits = n.is_constant() && sort.k == n && !few_of(sort, isa).partitions;
+  const bool fits = n.is_constant() && sort.k == n && !few_of(sort, isa).merges;
   return fits && is_one_result && !lane_keys_of(sort).are_halved() ? n.constant() : 0;
 }
 
@@ -68,11 +72,11 @@ SelectionRange selection_of(const SortDescriptor& sort, IsaLevel isa) {
   if (!n.is_constant() || !sort.k.is_constant() || sort.k.constant() == 0) return {};
   if (!sort.parts.is(1) || !Short::takes(n.constant(), sort.k.constant(), lanes)) return {{0, 0}, true};
   const std::size_t few = Short::few_of(sort.k.constant(), lanes);
-  return {{few, few + 1, false}, false};
+  return {{few, few + 1, false, false}, false};
 }
 
-/// Whether there are runs whose limit a sample gives.
-bool may_sample(const SortDescriptor& sort) {
+/// Whether there are runs that read rows piece by piece with a sample's limit.
+bool may_filter_whole_rows(const SortDescriptor& sort) {
   return selects_first(sort) && sort.k.upper_bound() > RowSelector<std::int64_t>::kMostByGroups;
 }
 
@@ -166,7 +170,7 @@ class SortImageEmitter {
     if (functions.splits && few.partitions && !selects_first(sort_)) {
       p.partition_elements = append(partition_elements_function(spec_.isa, keys_));
     }
-    p.writes_sorted = functions.sorter && functions.results && few.partitions && writes_sorted(sort_);
+    p.writes_sorted = functions.sorter && functions.results && few.merges && writes_sorted(sort_);
     if (functions.sorter) p.sorter = emit_sorter(keys_.lane_bits(), few);
     if (p.writes_sorted != 0) emit_results_sorter(p);
     if (functions.runs && is_float(keys_.dtype) && !keys_.with_index) {
@@ -192,7 +196,7 @@ class SortImageEmitter {
     p.make_numbered_keys =
         append(make_numbered_keys_function(spec_.isa, keys_, static_cast<std::uint8_t>(coarse.lane_bits() / 8)));
     p.filter_row = append(filter_row_function(spec_.isa, coarse));
-    if (may_sample(sort_)) {
+    if (may_filter_whole_rows(sort_)) {
       p.filter_whole_row = append(filter_whole_row_function(spec_.isa, coarse));
     }
     const SelectionRange range = selection_of(sort_, spec_.isa);
@@ -235,12 +239,13 @@ class SortImageEmitter {
     for (std::size_t i = few.first; i < few.end; ++i) {
       offsets.sort_few[i] = append(sort_few_function(spec_.isa, lane_bits, 1 << i));
     }
-    if (!few.partitions) return offsets;
+    if (!few.merges) return offsets;
     for (std::size_t i = 0; i < RowSorterCode::kNumMerges; ++i) {
       offsets.merge_few[i] = append(merge_few_function(spec_.isa, lane_bits, RowSorterCode::kMergedVectors[i]));
     }
     offsets.exchange_halves = append(exchange_halves_function(spec_.isa, lane_bits));
     offsets.merge_bitonic = append(merge_bitonic_function(spec_.isa, lane_bits));
+    if (!few.partitions) return offsets;
     offsets.partition_less = append(partition_function(spec_.isa, lane_bits, PartitionAt::kLess));
     offsets.partition_at_most = append(partition_function(spec_.isa, lane_bits, PartitionAt::kAtMost));
     return offsets;
@@ -336,14 +341,15 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   planned.info.workgroup_bytes = planned.memory.workgroup_bytes;
   const FewRange few = few_of(sort, spec.isa);
   planned.key_text = fmt::format(
-      "{} {} lanes of {} largest {} values {} indices {} of {} dims {} few {} to {} partitions {} in registers {} "
+      "{} {} lanes of {} largest {} values {} indices {} of {} dims {} few {} to {} merges {} partitions {} in "
+      "registers {} "
       "scratch {} columns {} {}{}\n",
       selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.lane_bits(), keys.largest,
       sort.values.has_value(), sort.indices.has_value(), sort.input_indices ? "elements" : "positions",
-      row_dims(sort).size(), few.first, few.end, few.partitions, elements_in_registers(sort, spec.isa), !fits,
-      column_bytes(sort, spec), results_text(sort),
+      row_dims(sort).size(), few.first, few.end, few.merges, few.partitions, elements_in_registers(sort, spec.isa),
+      !fits, column_bytes(sort, spec), results_text(sort),
       selects ? fmt::format("{} found {} samples {}", selection_of(sort, spec.isa).to_text(), selection.most,
-                            may_sample(sort))
+                            may_filter_whole_rows(sort))
               : "");
   if (sort.load) {
     MILLRACE_TRY(check_gain_of_load(sort, spec));

@@ -55,8 +55,8 @@ std::vector<Pattern<Key>> patterns() {
 }
 
 template <class Key>
-std::vector<std::int64_t> sizes() {
-  const auto lanes = static_cast<std::int64_t>(64 / sizeof(Key));
+std::vector<std::int64_t> sizes(IsaLevel isa) {
+  const std::int64_t lanes = num_lanes_of(isa, 8 * sizeof(Key));
   std::vector<std::int64_t> sizes = {0, 1, 2, 3};
   for (const std::int64_t vectors : {1, 2, 4, 8, 16, 24, 32, 48, 56, 64, 128}) {
     for (const std::int64_t beside : {-1, 0, 1}) sizes.push_back(vectors * lanes + beside);
@@ -113,7 +113,7 @@ template <class Key>
 void check_patterns(IsaLevel isa) {
   const SorterCode code(isa, 8 * sizeof(Key));
   for (const Pattern<Key>& pattern : patterns<Key>()) {
-    for (const std::int64_t n : sizes<Key>()) {
+    for (const std::int64_t n : sizes<Key>(isa)) {
       CAPTURE(pattern.name);
       CAPTURE(n);
       std::mt19937_64 random(static_cast<std::uint64_t>(n));
@@ -175,7 +175,7 @@ std::vector<Key> sampling_killer(const RowSorterCode& code, std::int64_t n) {
   for (std::size_t i = 0; i < left.size(); ++i) left[i] = static_cast<std::int64_t>(i);
   std::vector<Key> keys(left.size(), -1);
   Key next = 0;
-  while (static_cast<std::int64_t>(left.size()) > code.most_few()) {
+  while (static_cast<std::int64_t>(left.size()) > code.most_short()) {
     const auto count = static_cast<std::int64_t>(left.size());
     const std::int64_t num_vectors = (count < 4096 ? 32 : 128) / code.num_lanes;
     const std::int64_t stride = count / num_vectors;

@@ -14,8 +14,8 @@ namespace millrace {
 //   2. split_chunks, a group per chunk of a row: makes the chunk's keys and puts them in the order of the buckets;
 //   3. sort_buckets, a group per bucket of a row: gathers its keys from all chunks, sorts them, writes results;
 //   4. restore_runs, a group per row, for values of floats alone: puts zeros and NaNs into the row's order.
-// Chunks are long, so that buckets gather pieces which reach over pages; there are enough of them for some threads.
-// Buckets fit an L2 cache of 1 MiB. So memory is read and written twice. Both depend on sizes alone.
+// Chunks are long, so that buckets gather pieces which reach over pages; 32 of them or more can have a thread each.
+// Buckets of the mean size fit an L2 cache of 1 MiB. So memory is read and written twice. Both depend on sizes alone.
 // Source: Frazer & McKellar, "Samplesort: a sampling approach to minimal storage tree sorting", JACM 17(3), 1970.
 
 inline constexpr std::string_view kChooseCutsRoutineName = "choose_cuts", kSplitChunksRoutineName = "split_chunks",
@@ -39,7 +39,7 @@ struct LongSort {
   /// Per chunk, beside the start of every bucket and the end of the last: whether a key lost bits.
   static constexpr std::int64_t kStartsBesideBuckets = 2;
 
-  /// The keys of a chunk, but for the last one: whole vectors.
+  /// The keys of a chunk except the last one: whole vectors.
   static constexpr std::int64_t chunk_keys(std::int64_t n, std::int64_t num_chunks) {
     constexpr std::int64_t kVectorKeys = 16;
     return ((n + num_chunks - 1) / num_chunks + kVectorKeys - 1) / kVectorKeys * kVectorKeys;

@@ -17,7 +17,8 @@ constexpr std::int64_t kFewestGroups = 128;
 /// Vectors of a sample. Shorter rows beside k have no limit at first: most of their groups have one of the first k.
 constexpr std::int64_t kSampledVectors = 1024;
 constexpr std::int64_t kFewestSampledTimesK = 64;
-constexpr std::int64_t kSampledOfLongRow = 64;  // for a limit that groups improve
+/// For a limit that groups improve: fewer, and as many elements for vectors of any width.
+constexpr std::int64_t kSampledOfLongRow = 1024;
 /// If fewer than k elements reach the limit, the next one is likely to have so many times as many.
 constexpr std::int64_t kNextLimit = 4;
 
@@ -49,11 +50,12 @@ template <class Key>
 std::int64_t RowSelector<Key>::select_by_groups(const RowReader& row, std::int64_t n) {
   if (n > kBlock && n >= kFewestSampledTimesK * k_) {
     // Where a long row ascends, the limit of one block is none for the next.
-    const std::int64_t num_groups = sample(row, n, kSampledOfLongRow), wanted = wanted_of_sample(num_groups, n);
+    const std::int64_t num_groups = sample(row, n, kSampledOfLongRow / code_.num_lanes),
+                       wanted = wanted_of_sample(num_groups, n);
     sorter_.sort(memory_.minima, memory_.other, num_groups, num_groups);
     if (wanted < num_groups) set_limit(memory_.minima[wanted]);
     const std::int64_t passing_of_block = wanted * (kBlock / RowSelectorCode::kVectorsPerChunk) / num_groups;
-    const bool is_limit_good = row.loader() == nullptr && has_limit_ && passing_of_block <= kMostGroupsAtOnce / 2;
+    const bool is_limit_good = row.loader() == nullptr && has_limit_ && passing_of_block <= kMostGroupsAtOnce * 3 / 4;
     is_limit_good ? find_in_long_row(row, n) : find_in_blocks(row, n);
     if (num_found_ >= k_) return num_found_;
     start(k_);
@@ -128,8 +130,9 @@ std::int64_t RowSelector<Key>::select_by_sample(const RowReader& row, std::int64
 
 template <class Key>
 std::int64_t RowSelector<Key>::wanted_of_sample(std::int64_t num_groups, std::int64_t n) const {
-  const std::int64_t expected = k_ * num_groups * RowSelectorCode::kVectorsPerChunk / n;
-  return expected + static_cast<std::int64_t>(3 * std::sqrt(static_cast<double>(expected))) + 3;
+  const auto num_elements = static_cast<double>(num_groups * RowSelectorCode::kVectorsPerChunk);
+  const double expected = static_cast<double>(k_) * num_elements / static_cast<double>(n);
+  return static_cast<std::int64_t>(expected + 2.5 * std::sqrt(expected)) + 2;
 }
 
 template <class Key>

@@ -119,7 +119,7 @@ class RowSelector {
   std::int64_t select_by_sample(const RowReader& row, std::int64_t n);
   /// Writes the minima of groups of elements from places all over the row, and returns how many there are.
   std::int64_t sample(const RowReader& row, std::int64_t n, std::int64_t num_vectors);
-  /// How many groups of a sample are likely to have one of the first k, and three times their standard deviation more.
+  /// How many groups of a sample may have one of the first k: so many that more have one once in a thousand rows.
   std::int64_t wanted_of_sample(std::int64_t num_groups, std::int64_t n) const;
   /// The chunks of a block, in the order of memory. All but some are the columns of tiles: those that no tile takes are
   /// behind the first tile, because the first elements of a row are often at its beginning or at its end.

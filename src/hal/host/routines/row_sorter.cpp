@@ -164,7 +164,7 @@ void RowSorter<Key>::write_short(const SortedWriter& writer, const Key* keys, vo
 template <class Key>
 std::size_t RowSorter<Key>::few_of(std::int64_t count) const {
   const auto vectors = static_cast<std::uint64_t>((count + code_.num_lanes - 1) / code_.num_lanes);
-  return std::min(static_cast<std::size_t>(std::bit_width(vectors - 1)), RowSorterCode::kNumFew - 1);
+  return static_cast<std::size_t>(std::bit_width(vectors - 1));
 }
 
 template <class Key>
@@ -209,7 +209,9 @@ void RowSorter<Key>::divide_part(const Part& part, std::span<const Key> cuts, Ke
     starts[1] = static_cast<std::uint32_t>(part.first + num_low);
   } else {
     // What the two splits after this one write.
-    if (cuts.size() <= 3) prefetch_to_write(to + part.first, part.count * std::ptrdiff_t{sizeof(Key)});
+    constexpr std::ptrdiff_t kMostBytes = 64 << 10;  // beside what is split, in an L2 cache
+    const std::ptrdiff_t bytes = part.count * std::ptrdiff_t{sizeof(Key)};
+    if (cuts.size() <= 3) prefetch_to_write(to + part.first, std::min(bytes, kMostBytes));
     divide_split(part, split(part, code_.partition_less, middle_of(cuts)), cuts, to, starts);
   }
 }

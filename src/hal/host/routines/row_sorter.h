@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace millrace {
 /// Sorts `count` keys, which are more than half of what the function holds, or any number if it holds one vector.
 using SortFew = std::int64_t (*)(const void* from, void* to, std::int64_t count);
 /// Merges `count` keys: as many as 16 vectors hold are sorted, and so are the others. `to` may be `from`, whose keys
-/// are lost. Named by the vectors that may be full, of which the last eight are not empty.
+/// are lost. There is one for 17 to 24 vectors, and one for 25 to 32.
 using MergeFew = std::int64_t (*)(void* from, void* to, std::int64_t count);
 /// For two sorted runs of 32 vectors: leaves the lesser half of the keys in the first 32 and the others behind, each of
 /// them bitonic. And for 32 vectors that are bitonic: sorts them.
@@ -23,8 +24,8 @@ using PartitionKeys = std::byte* (*)(const void* data, void* low, void* high, st
 
 /// Generated functions for keys of one width.
 struct RowSorterCode {
-  static constexpr std::size_t kNumFew = 5;  // of 1, 2, 4, 8 and 16 vectors
-  static constexpr int kMergedVectors[] = {24, 32};
+  static constexpr std::size_t kNumFew = 5;          // of 1, 2, 4, 8 and 16 vectors
+  static constexpr int kMergedVectors[] = {24, 32};  // the most of each merge
   static constexpr std::size_t kNumMerges = std::size(kMergedVectors);
   std::array<SortFew, kNumFew> sort_few;
   std::array<MergeFew, kNumMerges> merge_few;
@@ -66,9 +67,10 @@ struct SplitKeys {
 
 /// Memory beside the keys, per call.
 struct RowSorterMemory {
-  static constexpr std::int64_t kSampleBytes = 64 * 64;
+  static constexpr std::int64_t kMostVectorBytes = 64;
+  static constexpr std::int64_t kSampleBytes = (4 << (RowSorterCode::kNumFew - 1)) * kMostVectorBytes;
   static constexpr std::int64_t kCountBytes = 20 << 10;
-  std::byte* sample;  // kSampleBytes; also for runs that are merged
+  std::byte* sample;  // kSampleBytes; also for four runs that are merged
   std::byte* counts;  // kCountBytes
 };
 
@@ -105,7 +107,8 @@ class RowSorter {
   /// Chooses where to split a row: take(place, to) puts the keys of the vector at this place of the row to `to`.
   template <class Take>
   Key choose_pivot(std::int64_t count, const Take& take) {
-    const std::size_t few = few_of(count < kFewestForManySamples ? kFewSamples : kManySamples);
+    const std::int64_t wanted_samples = count < kFewestForManySamples ? kFewSamples : kManySamples;
+    const std::size_t few = few_of(std::min(wanted_samples, code_.most_few()));
     const std::int64_t num_vectors = std::int64_t{1} << few, stride = count / num_vectors;
     Key* const sample = reinterpret_cast<Key*>(memory_.sample);
     for (std::int64_t i = 0; i < num_vectors; ++i) {
