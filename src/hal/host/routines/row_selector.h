@@ -53,9 +53,10 @@ struct KeyRun {
 
 /// Finds a few elements of a row that have the first k among them, in one pass over memory. For small k, the row is
 /// read in blocks that stay in the L2 cache, and in tiles if there is one block. The least keys of groups of elements
-/// give a limit: if k groups have a key up to it, elements beyond it are not among the first k. Only chunks that have a
-/// key up to the limit are read again. For large k, a sample gives a limit that few more than k elements are likely to
-/// reach. If fewer do, the row is read once more with a greater one. Once k elements up to the limit are found, later
+/// give a limit: if k groups have a key up to it, elements beyond it are not among the first k. A row of more blocks
+/// has a small sample's limit before. Only groups that have a key up to the limit are read again, or their chunks if
+/// they are many. For large k, a larger sample gives a limit that few more than k elements are likely to reach. If
+/// fewer than k reach a sample's limit, the row is read once more. Once k elements up to the limit are found, later
 /// ones that equal it come too late. Where many are found, the k-th of them becomes the limit.
 template <class Key>
 class RowSelector {
