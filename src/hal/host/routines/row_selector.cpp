@@ -223,12 +223,15 @@ bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, 
   if (!has_limit_ || row.loader() != nullptr || num_passing > kMostGroupsAtOnce) return false;
   const std::byte* const elements = row.read(0, block.start + block.num_chunks * code_.chunk());
   auto* const copies = reinterpret_cast<std::byte*>(memory_.other);
-  with_element_size(row.element_bytes(), [&](auto bytes) {
-    for (std::int64_t i = 0; i < num_passing; ++i) {
-      const Group group = group_at(block, memory_.passing[i]);
-      for (std::int64_t j = 0; j < kPerGroup; ++j) {
-        std::memcpy(copies + (i * kPerGroup + j) * bytes, elements + (group.first + j * group.pitch) * bytes, bytes);
-      }
+  with_element_size(row.element_bytes(), [this, block, elements, copies, num_passing](auto bytes) {
+    std::byte* to = copies;
+    const Key* const end = memory_.passing + num_passing;
+    for (const Key* passing = memory_.passing; passing < end; ++passing) {
+      const Group group = group_at(block, *passing);
+      const std::byte* const from = elements + group.first * bytes;
+      const std::int64_t pitch = group.pitch * bytes;
+      for (std::int64_t j = 0; j < kPerGroup; ++j) std::memcpy(to + j * bytes, from + j * pitch, bytes);
+      to += kPerGroup * bytes;
     }
   });
   Key* const to = memory_.found + num_found_;
