@@ -146,7 +146,6 @@ class Evaluation {
 
   std::int64_t lane(const LaneInstruction& instruction, std::size_t i, const Lanes& a, const Lanes& b, bool is_on) {
     const auto imm = static_cast<unsigned>(instruction.imm);
-    const std::size_t half = num_lanes() / 2;
     const auto of = [](std::int64_t lane) { return static_cast<std::uint64_t>(lane); };
     switch (instruction.op) {
       case LaneOp::kConstant:
@@ -209,10 +208,12 @@ class Evaluation {
         return i + imm < num_lanes() ? a[i + imm] : b[i + imm - num_lanes()];
       case LaneOp::kSpread:
         return a[imm];
-      case LaneOp::kInterleaveLow:
-        return i % 2 == 0 ? a[i / 2] : b[i / 2];
-      case LaneOp::kInterleaveHigh:
-        return i % 2 == 0 ? a[half + i / 2] : b[half + i / 2];
+      case LaneOp::kRegroupLow:
+      case LaneOp::kRegroupHigh: {
+        const std::size_t number = i + (instruction.op == LaneOp::kRegroupHigh ? num_lanes() : 0);
+        const auto from = static_cast<std::size_t>(BitOrder(instruction.imm).source(static_cast<int>(number)));
+        return from < num_lanes() ? a[from] : b[from - num_lanes()];
+      }
       case LaneOp::kExchange:
         return (imm >> i & 1) != 0 ? std::max(a[i], b[i]) : std::min(a[i], b[i]);
       case LaneOp::kSelect:

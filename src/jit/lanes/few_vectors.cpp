@@ -15,18 +15,16 @@ void store_indices(LaneBuilder& b, int pointer, std::int32_t offset_bytes, LaneV
   const LaneValue index = b.binary(LaneOp::kAnd, lanes, b.constant((std::int64_t{1} << keys.index_bits()) - 1));
   if (b.lane_bits() == 64) return b.store(pointer, offset_bytes, b.lane_element(), index, mask);
   // An i64 is a pair of lanes, of which the upper one is 0.
-  const LaneValue zero = b.constant(0);
+  const auto [low, high] = b.regroup(index, b.constant(0), BitOrder::interleaved(b.num_lanes()));
   LaneValue pair_mask = kNoLaneValue;
-  for (const LaneOp half : {LaneOp::kInterleaveLow, LaneOp::kInterleaveHigh}) {
-    const bool is_high = half == LaneOp::kInterleaveHigh;
+  for (const bool is_high : {false, true}) {
     if (mask != kNoLaneValue) {
       const LaneValue first = b.constant(is_high ? b.num_lanes() : 0);
       pair_mask =
           b.binary(LaneOp::kLess, b.binary(LaneOp::kAdd, b.numbers(), first), b.binary(LaneOp::kAdd, count, count));
     }
     const std::int32_t half_bytes = b.num_lanes() * b.lane_element().bytes;
-    b.store(pointer, offset_bytes + (is_high ? half_bytes : 0), b.lane_element(), b.binary(half, index, zero),
-            pair_mask);
+    b.store(pointer, offset_bytes + (is_high ? half_bytes : 0), b.lane_element(), is_high ? high : low, pair_mask);
   }
 }
 

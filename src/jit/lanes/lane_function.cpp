@@ -42,8 +42,8 @@ constexpr std::string_view kNames[] = {
     "move_up",
     "move_down",
     "spread",
-    "interleave_low",
-    "interleave_high",
+    "regroup_low",
+    "regroup_high",
     "exchange",
     "select",
     "compress",
@@ -148,6 +148,11 @@ void LaneBuilder::append(int pointer, LaneValue value, LaneValue mask, bool exac
        .a = compressed,
        .mask = mask,
        .argument = static_cast<std::int8_t>(pointer)});
+}
+
+std::pair<LaneValue, LaneValue> LaneBuilder::regroup(LaneValue a, LaneValue b, BitOrder order) {
+  const LaneValue low = add({.op = LaneOp::kRegroupLow, .a = a, .b = b, .imm = order.digits()});
+  return {low, add({.op = LaneOp::kRegroupHigh, .a = a, .b = b, .imm = order.digits()})};
 }
 
 void LaneBuilder::for_vectors(int count, const std::function<void(LaneValue mask)>& body) {

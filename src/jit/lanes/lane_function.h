@@ -6,8 +6,10 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "jit/lanes/bit_order.h"
 #include "millrace/hal/target_spec.h"
 
 namespace millrace {
@@ -47,8 +49,8 @@ enum class LaneOp : std::uint8_t {
   kMoveUp,                // lane i takes a[i - imm]; the lowest `imm` lanes take the highest of b
   kMoveDown,              // lane i takes a[i + imm]; the highest `imm` lanes take the lowest of b
   kSpread,                // lane `imm` of a in every lane
-  kInterleaveLow,         // the lower halves of a and b: a0 b0 a1 b1 ...
-  kInterleaveHigh,        // the upper halves
+  kRegroupLow,            // the lower half of the lanes of a and b in the BitOrder `imm`
+  kRegroupHigh,           // the upper half
   kExchange,              // min(a, b), and max(a, b) in the lanes whose bit `imm` has
   kSelect,                // a in the mask's lanes, else b
   kCompress,              // the mask's lanes of a in order; the rest is unspecified
@@ -154,6 +156,8 @@ class LaneBuilder {
   LaneValue move(LaneOp op, LaneValue a, std::int64_t distance, LaneValue b) {
     return add({.op = op, .a = a, .b = b, .imm = distance});
   }
+  /// Both halves of the lanes of two vectors in another order.
+  std::pair<LaneValue, LaneValue> regroup(LaneValue a, LaneValue b, BitOrder order);
   LaneValue invert(LaneValue mask) { return add({.op = LaneOp::kNot, .a = mask}); }
   LaneValue variable(LaneValue initial) { return add({.op = LaneOp::kVariable, .a = initial}); }
   void assign(LaneValue variable, LaneValue value) { add({.op = LaneOp::kAssign, .a = variable, .b = value}); }

@@ -9,8 +9,7 @@ namespace {
 /// Whether the result is written before all operands are read, so that it needs a register of its own.
 bool writes_early(LaneOp op) {
   return op == LaneOp::kTurnNegative || op == LaneOp::kTurnNegativeInverted || op == LaneOp::kXorLanes ||
-         op == LaneOp::kSpread || op == LaneOp::kInterleaveLow || op == LaneOp::kInterleaveHigh ||
-         op == LaneOp::kExchange;
+         op == LaneOp::kSpread || op == LaneOp::kRegroupLow || op == LaneOp::kRegroupHigh || op == LaneOp::kExchange;
 }
 
 int end_of(const LaneFunction& f, int at) {

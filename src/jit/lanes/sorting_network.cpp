@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/sorting_network.h"
 
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include "jit/lanes/bitonic_network.h"
+
 namespace millrace {
 namespace {
 
@@ -10,71 +17,26 @@ void compare(LaneBuilder& b, LaneValue& low, LaneValue& high) {
   low = least;
 }
 
-/// The lanes whose number has the bit `distance`: in an exchange of lanes that far apart, they keep the greater.
-std::uint64_t upper_lanes(int num_lanes, int distance) {
-  std::uint64_t lanes = 0;
-  for (int lane = 0; lane < num_lanes; ++lane) {
-    if ((lane & distance) != 0) lanes |= std::uint64_t{1} << lane;
-  }
-  return lanes;
-}
-
-/// Exchanges each lane with the one that is `distance` apart, so that the lower lane has the smaller element.
-void compare_lanes(LaneBuilder& b, LaneValue& vector, int distance) {
-  const LaneValue other = b.unary(LaneOp::kXorLanes, vector, distance);
-  vector = b.exchange(vector, other, upper_lanes(b.num_lanes(), distance));
-}
-
-/// Merges across vectors: a bitonic run in the same lanes of all of them.
-void merge_across(LaneBuilder& b, std::span<LaneValue> vectors) {
-  for (std::size_t distance = vectors.size() / 2; distance > 0; distance /= 2) {
-    for (std::size_t i = 0; i < vectors.size(); ++i) {
-      if ((i & distance) == 0) compare(b, vectors[i], vectors[i + distance]);
+/// Merges two sorted runs that follow one another. Of elements from `num_elements` on, nothing is compared.
+void add_merge(std::vector<Comparator>& comparators, int begin, int run, int num_elements) {
+  const int end = std::min(begin + 2 * run, num_elements);
+  for (int distance = run; distance >= 1; distance /= 2) {
+    for (int first = begin + distance % run; first + distance < end; first += 2 * distance) {
+      for (int i = first; i < first + distance && i + distance < end; ++i) comparators.push_back({i, i + distance});
     }
   }
 }
 
-/// Merges neighbouring runs of `columns` sorted columns to runs of twice as many. A run goes down its first column,
-/// then down the second, and so on.
-void merge_columns(LaneBuilder& b, std::span<LaneValue> vectors, int columns) {
-  const int rows = static_cast<int>(vectors.size());
-  const auto row = [&](int i) -> LaneValue& { return vectors[static_cast<std::size_t>(i)]; };
-  // The first run ascending and the second one backwards are one bitonic run.
-  const std::vector<LaneValue> before(vectors.begin(), vectors.end());
-  for (int i = 0; i < rows; ++i) {
-    const LaneValue other = b.unary(LaneOp::kXorLanes, before[static_cast<std::size_t>(rows - 1 - i)], 2 * columns - 1);
-    row(i) = b.exchange(before[static_cast<std::size_t>(i)], other, upper_lanes(b.num_lanes(), columns));
-  }
-  for (int distance = columns / 2; distance > 0; distance /= 2) {
-    for (LaneValue& vector : vectors) compare_lanes(b, vector, distance);
-  }
-  merge_across(b, vectors);
-}
-
-/// Turns columns into rows: each round rotates the bits of every element's position by one.
-void turn_columns(LaneBuilder& b, std::span<LaneValue> vectors) {
-  const std::size_t half = vectors.size() / 2;
-  for (std::size_t round = 1; round < vectors.size(); round *= 2) {
-    const std::vector<LaneValue> before(vectors.begin(), vectors.end());
-    for (std::size_t i = 0; i < half; ++i) {
-      vectors[2 * i] = b.binary(LaneOp::kInterleaveLow, before[i], before[i + half]);
-      vectors[2 * i + 1] = b.binary(LaneOp::kInterleaveHigh, before[i], before[i + half]);
-    }
-  }
-}
+int bits_for(std::int64_t count) { return std::countr_zero(static_cast<std::uint64_t>(count)); }
 
 }  // namespace
 
 std::vector<Comparator> sorting_network(int num_elements) {
   std::vector<Comparator> comparators;
-  for (int run = 1; run < num_elements; run *= 2) {
-    for (int distance = run; distance >= 1; distance /= 2) {
-      for (int first = distance % run; first + distance < num_elements; first += 2 * distance) {
-        for (int i = first; i < first + distance && i + distance < num_elements; ++i) {
-          if (i / (2 * run) == (i + distance) / (2 * run)) comparators.push_back({i, i + distance});
-        }
-      }
-    }
+  const int size = static_cast<int>(std::bit_ceil(static_cast<unsigned>(num_elements)));
+  // Two runs are merged as soon as both are sorted: registers hold few of them.
+  for (int end = 2; end <= size; end += 2) {
+    for (int run = 1; end % (2 * run) == 0; run *= 2) add_merge(comparators, end - 2 * run, run, num_elements);
   }
   return comparators;
 }
@@ -83,15 +45,27 @@ void sort_lanes(LaneBuilder& b, std::span<LaneValue> vectors) {
   for (const Comparator& comparator : sorting_network(static_cast<int>(vectors.size()))) {
     compare(b, vectors[static_cast<std::size_t>(comparator.low)], vectors[static_cast<std::size_t>(comparator.high)]);
   }
-  for (int columns = 1; columns < b.num_lanes(); columns *= 2) merge_columns(b, vectors, columns);
-  turn_columns(b, vectors);
+  const int vector_bits = bits_for(std::ssize(vectors)), lane_bits = bits_for(b.num_lanes());
+  // Columns have the lowest bits. Those of lanes may be in any order: in this one, eight lanes come home soonest.
+  const int first_lane_bit = vector_bits > 0 ? lane_bits - 1 : 0;
+  std::vector<int> places;
+  for (int place = 0; place < lane_bits; ++place) places.push_back(vector_bits + (place + first_lane_bit) % lane_bits);
+  for (int place = 0; place < vector_bits; ++place) places.push_back(place);
+  BitonicNetwork network(b, vectors, std::move(places));
+  for (int bit = vector_bits; bit < vector_bits + lane_bits; ++bit) {
+    network.compare_mirrored(bit);
+    for (int lower = bit - 1; lower >= 0; --lower) network.compare(lower);
+  }
+  network.finish();
 }
 
 void merge_bitonic_lanes(LaneBuilder& b, std::span<LaneValue> vectors) {
-  merge_across(b, vectors);
-  for (int distance = b.num_lanes() / 2; distance > 0; distance /= 2) {
-    for (LaneValue& vector : vectors) compare_lanes(b, vector, distance);
-  }
+  const int num_bits = bits_for(std::ssize(vectors)) + bits_for(b.num_lanes());
+  std::vector<int> places(static_cast<std::size_t>(num_bits));
+  std::iota(places.begin(), places.end(), 0);
+  BitonicNetwork network(b, vectors, std::move(places));
+  for (int bit = num_bits - 1; bit >= 0; --bit) network.compare(bit);
+  network.finish();
 }
 
 LaneValue reverse_lanes(LaneBuilder& b, LaneValue vector) {

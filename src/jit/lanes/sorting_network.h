@@ -19,8 +19,7 @@ struct Comparator {
 std::vector<Comparator> sorting_network(int num_elements);
 
 /// Sorts the lanes of a power of two of vectors, ascending through the first vector's lanes, then the second's, and so
-/// on. Columns are sorted by a network across vectors, then bitonic merges double the columns of a sorted run, and
-/// interleaving vectors turns columns into rows.
+/// on. Columns are sorted by a network across vectors, then bitonic merges double the columns of a sorted run.
 /// Source: Batcher 1968; the form in registers: Blacher et al., "Vectorized and performance-portable Quicksort", 2022.
 void sort_lanes(LaneBuilder&, std::span<LaneValue> vectors);
 

@@ -13,8 +13,9 @@ std::vector<LaneValue> transpose_square(LaneBuilder& b, std::vector<LaneValue> r
   for (std::size_t moved = 1; moved < rows.size(); moved *= 2) {
     std::vector<LaneValue> next;
     for (std::size_t i = 0; i < half; ++i) {
-      next.push_back(b.binary(LaneOp::kInterleaveLow, rows[i], rows[i + half]));
-      next.push_back(b.binary(LaneOp::kInterleaveHigh, rows[i], rows[i + half]));
+      const auto [low, high] = b.regroup(rows[i], rows[i + half], BitOrder::interleaved(b.num_lanes()));
+      next.push_back(low);
+      next.push_back(high);
     }
     rows = std::move(next);
   }

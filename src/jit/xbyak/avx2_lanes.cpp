@@ -133,9 +133,9 @@ class Avx2Emitter final : public LaneEmitter {
         return as_.vcvtdq2ps(to, source(i.a));
       case LaneOp::kToInt:
         return as_.vcvttps2dq(to, source(i.a));
-      case LaneOp::kInterleaveLow:
-      case LaneOp::kInterleaveHigh:
-        return emit_interleave(to, i);
+      case LaneOp::kRegroupLow:
+      case LaneOp::kRegroupHigh:
+        return emit_regroup(to, read(i.a, temp_), source(i.b), BitOrder(i.imm), i.op == LaneOp::kRegroupHigh);
       case LaneOp::kExchange:
         return emit_exchange(to, i);
       case LaneOp::kSelect: {
@@ -277,12 +277,21 @@ class Avx2Emitter final : public LaneEmitter {
     as_.vpaddq(to, to, scratch_);
   }
 
-  void emit_interleave(const Ymm& to, const LaneInstruction& i) {
-    const Ymm a = read(i.a, temp_);
-    const Source b = source(i.b);
+  void emit_regroup(const Ymm& to, const Ymm& a, const Source& b, BitOrder order, bool is_high) {
+    // Of 64-bit units within 128 bits, of 32-bit ones, and of whole 128 bits.
+    const int n = f_.num_lanes, pair_bit = is_wide_ ? 0 : 1, block_bit = pair_bit + 1;
+    if (order == BitOrder::exchanged(n, pair_bit)) {
+      return is_high ? as_.vpunpckhqdq(to, a, b) : as_.vpunpcklqdq(to, a, b);
+    }
+    if (!is_wide_ && order == BitOrder::rotated_up(n, 0, 2)) {
+      return is_high ? as_.vpunpckhdq(to, a, b) : as_.vpunpckldq(to, a, b);
+    }
+    if (!is_wide_ && order == BitOrder::rotated_down(n, 0, 2)) return as_.vshufps(to, a, b, is_high ? 0xdd : 0x88);
+    if (order == BitOrder::exchanged(n, block_bit)) return as_.vperm2i128(to, a, b, is_high ? 0x31 : 0x20);
+    MILLRACE_CHECK(order == BitOrder::interleaved(n));
     is_wide_ ? as_.vpunpcklqdq(scratch_, a, b) : as_.vpunpckldq(scratch_, a, b);
     is_wide_ ? as_.vpunpckhqdq(to, a, b) : as_.vpunpckhdq(to, a, b);
-    as_.vperm2i128(to, scratch_, to, i.op == LaneOp::kInterleaveLow ? 0x20 : 0x31);
+    as_.vperm2i128(to, scratch_, to, is_high ? 0x31 : 0x20);
   }
 
   void emit_exchange(const Ymm& to, const LaneInstruction& i) {

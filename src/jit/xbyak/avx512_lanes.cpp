@@ -13,7 +13,8 @@ namespace {
 constexpr int kNumVectors = 32;
 constexpr int kNumSpillTemps = 3;  // the last registers, if anything is spilled: a, b and the result
 constexpr std::uint8_t kXorOfThree = 0x96;
-constexpr int kNumMasks = 6;  // k1 to k6
+constexpr int kNumMasks = 6;                                                     // k1 to k6
+constexpr std::uint8_t kEven = 0x88, kOdd = 0xdd, kLower = 0x44, kUpper = 0xee;  // two of four units, of both operands
 
 class Avx512Emitter final : public LaneEmitter {
  public:
@@ -104,9 +105,9 @@ class Avx512Emitter final : public LaneEmitter {
         return as_.vcvtdq2ps(to, read(i.a, 0));
       case LaneOp::kToInt:
         return as_.vcvttps2dq(to, read(i.a, 0));
-      case LaneOp::kInterleaveLow:
-      case LaneOp::kInterleaveHigh:
-        return emit_interleave(to, i);
+      case LaneOp::kRegroupLow:
+      case LaneOp::kRegroupHigh:
+        return emit_regroup(to, read(i.a, 0), read(i.b, 1), BitOrder(i.imm), i.op == LaneOp::kRegroupHigh);
       case LaneOp::kExchange:
         return emit_exchange(to, i);
       case LaneOp::kSelect: {
@@ -135,7 +136,8 @@ class Avx512Emitter final : public LaneEmitter {
       case LaneOp::kMin:
         return is_wide_ ? as_.vpminsq(to, a, b) : as_.vpminsd(to, a, b);
       case LaneOp::kMax:
-        if (is_behind_minimum()) return emit_remaining(to, a, b, result_of(at_ - 1));
+        if (as_.tuning().has_one_minimum_port && is_behind_minimum())
+          return emit_remaining(to, a, b, result_of(at_ - 1));
         return is_wide_ ? as_.vpmaxsq(to, a, b) : as_.vpmaxsd(to, a, b);
       case LaneOp::kAnd:
         return as_.vpandd(to, a, b);
@@ -156,8 +158,7 @@ class Avx512Emitter final : public LaneEmitter {
     return last.op == LaneOp::kMin && last.a == i.a && last.b == i.b;
   }
 
-  /// The maximum of a and b is what remains of both without their minimum: a ^ b ^ minimum. Minima and maxima of 512
-  /// bits have one port on Intel's cores, logic has two.
+  /// The maximum of a and b is what remains of both without their minimum: a ^ b ^ minimum.
   void emit_remaining(const Zmm& to, const Zmm& a, const Zmm& b, const Zmm& minimum) {
     if (to.getIdx() == minimum.getIdx()) return as_.vpternlogd(to, a, b, kXorOfThree);
     if (to.getIdx() == b.getIdx()) return as_.vpternlogd(to, a, minimum, kXorOfThree);
@@ -234,11 +235,21 @@ class Avx512Emitter final : public LaneEmitter {
     is_wide_ ? as_.vpermq(to, to, a) : as_.vpermd(to, to, a);
   }
 
-  void emit_interleave(const Zmm& to, const LaneInstruction& i) {
-    const int first = i.op == LaneOp::kInterleaveHigh ? f_.num_lanes / 2 : 0;
-    const auto lanes = table_of([&](int lane) { return first + lane / 2 + lane % 2 * f_.num_lanes; });
-    const Zmm a = read(i.a, 0), b = read(i.b, 1);
-    as_.vmovdqu64(to, lanes);
+  void emit_regroup(const Zmm& to, const Zmm& a, const Zmm& b, BitOrder order, bool is_high) {
+    // Of 64-bit units within 128 bits, of 32-bit ones, and of whole 128 bits.
+    const int n = f_.num_lanes, pair_bit = is_wide_ ? 0 : 1, block_bit = pair_bit + 1;
+    if (order == BitOrder::exchanged(n, pair_bit)) {
+      return is_high ? as_.vpunpckhqdq(to, a, b) : as_.vpunpcklqdq(to, a, b);
+    }
+    if (!is_wide_ && order == BitOrder::rotated_up(n, 0, 2)) {
+      return is_high ? as_.vpunpckhdq(to, a, b) : as_.vpunpckldq(to, a, b);
+    }
+    if (!is_wide_ && order == BitOrder::rotated_down(n, 0, 2)) return as_.vshufps(to, a, b, is_high ? kOdd : kEven);
+    if (order == BitOrder::rotated_down(n, block_bit, block_bit + 2)) {
+      return as_.vshufi64x2(to, a, b, is_high ? kOdd : kEven);
+    }
+    if (order == BitOrder::exchanged(n, block_bit + 1)) return as_.vshufi64x2(to, a, b, is_high ? kUpper : kLower);
+    as_.vmovdqu64(to, table_of([&](int lane) { return order.source(lane + (is_high ? n : 0)); }));
     is_wide_ ? as_.vpermi2q(to, a, b) : as_.vpermi2d(to, a, b);
   }
 

@@ -7,6 +7,7 @@
 #include "jit/lanes/match_arg.h"
 #include "jit/llvm_client/open_module.h"
 #include "jit/xbyak/arg_kernel.h"
+#include "jit/xbyak/core_tuning.h"
 #include "jit/xbyak/gemm_image.h"
 #include "jit/xbyak/gemm_kernel.h"
 #include "jit/xbyak/long_sort_kernel.h"
@@ -80,7 +81,9 @@ Result<std::int64_t> count_groups(const GemmDesign& design) {
 class XbyakGenerator final : public KernelCompiler {
  public:
   std::string_view name() const override { return "xbyak"; }
-  std::string version() const override { return fmt::format("xbyak {:#x} {}", int{Xbyak::VERSION}, build_id()); }
+  std::string version() const override {
+    return fmt::format("xbyak {:#x} {}, for {}", int{Xbyak::VERSION}, build_id(), to_text(host_tuning()));
+  }
 
   Status supports(const TargetSpec& spec) const override {
     if (!spec.is_cpu()) {

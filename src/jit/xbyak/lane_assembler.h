@@ -8,6 +8,8 @@
 
 #include <xbyak/xbyak.h>
 
+#include "jit/xbyak/core_tuning.h"
+
 namespace millrace {
 
 /// Extends xbyak with tables of constants behind the code. Emits position-independent code into the caller's buffer.
@@ -15,7 +17,10 @@ class LaneAssembler : public Xbyak::CodeGenerator {
  public:
   using Table = std::vector<std::uint64_t>;
 
-  explicit LaneAssembler(std::span<std::byte> buffer) : Xbyak::CodeGenerator(buffer.size(), buffer.data()) {}
+  explicit LaneAssembler(std::span<std::byte> buffer, const CoreTuning& tuning = host_tuning())
+      : Xbyak::CodeGenerator(buffer.size(), buffer.data()), tuning_(tuning) {}
+
+  const CoreTuning& tuning() const { return tuning_; }
 
   /// The address of constants, aligned to 64 bytes; equal ones share it.
   Xbyak::Address table(const Table& words);
@@ -27,6 +32,7 @@ class LaneAssembler : public Xbyak::CodeGenerator {
     Table words;
     Xbyak::Label label;
   };
+  CoreTuning tuning_;
   std::list<Entry> tables_;  // a list: labels must not move
 };
 

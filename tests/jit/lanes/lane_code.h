@@ -15,12 +15,12 @@ class LaneCode {
  public:
   using Entry = std::int64_t (*)(std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
 
-  explicit LaneCode(const LaneFunction& function) {
+  explicit LaneCode(const LaneFunction& function, const CoreTuning& tuning = host_tuning()) {
     struct alignas(4096) Buffer {
       std::array<std::byte, 64 << 10> bytes;
     };
     const auto buffer = std::make_unique<Buffer>();
-    LaneAssembler assembler(buffer->bytes);
+    LaneAssembler assembler(buffer->bytes, tuning);
     emit_lanes(assembler, function);
     assembler.finish();
     size_bytes_ = assembler.getSize();

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace millrace {
+
+/// An order of lanes by the bits of their numbers. The lanes of two vectors are numbered together: the highest bit, the
+/// vectors' bit, is 0 in the first vector. Each place of a new number has one of the old number's bits.
+class BitOrder {
+ public:
+  /// The order that LaneInstruction::imm has.
+  explicit constexpr BitOrder(std::int64_t digits) : digits_(digits) {}
+
+  /// Of the old bit at each place, the vectors' place last.
+  explicit constexpr BitOrder(std::span<const int> bits) {
+    for (std::size_t place = 0; place < bits.size(); ++place) {
+      digits_ |= std::int64_t{bits[place]} << (kDigitBits * static_cast<int>(place));
+    }
+  }
+
+  /// The vectors' bit goes to place `first`, the bits from there on go up by one, and the last one before `end` becomes
+  /// the vectors' bit.
+  static constexpr BitOrder rotated_up(int num_lanes, int first, int end) {
+    Bits bits = same(num_lanes);
+    std::rotate(bits.data() + first, bits.data() + end - 1, bits.data() + end);
+    std::swap(bits[static_cast<std::size_t>(first)], bits[vectors_place(num_lanes)]);
+    return BitOrder(std::span<const int>(bits.data(), vectors_place(num_lanes) + 1));
+  }
+  /// The other way round: bit `first` becomes the vectors' bit, which goes to the last place before `end`.
+  static constexpr BitOrder rotated_down(int num_lanes, int first, int end) {
+    Bits bits = same(num_lanes);
+    std::rotate(bits.data() + first, bits.data() + first + 1, bits.data() + end);
+    std::swap(bits[static_cast<std::size_t>(end) - 1], bits[vectors_place(num_lanes)]);
+    return BitOrder(std::span<const int>(bits.data(), vectors_place(num_lanes) + 1));
+  }
+  /// A bit of lanes and the vectors' bit change places.
+  static constexpr BitOrder exchanged(int num_lanes, int bit) { return rotated_up(num_lanes, bit, bit + 1); }
+  /// The lanes of both vectors in turn.
+  static constexpr BitOrder interleaved(int num_lanes) {
+    return rotated_up(num_lanes, 0, static_cast<int>(vectors_place(num_lanes)));
+  }
+
+  constexpr std::int64_t digits() const { return digits_; }
+  constexpr int bit_at(int place) const { return static_cast<int>(digits_ >> (kDigitBits * place) & kDigit); }
+  /// The old number of the lane that has this one.
+  constexpr int source(int number) const {
+    int old = 0;
+    for (int place = 0; number >> place != 0; ++place) {
+      if ((number >> place & 1) != 0) old |= 1 << bit_at(place);
+    }
+    return old;
+  }
+  friend constexpr bool operator==(BitOrder, BitOrder) = default;
+
+ private:
+  using Bits = std::array<int, 8>;
+
+  static constexpr std::size_t vectors_place(int num_lanes) {
+    return static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(num_lanes)));
+  }
+  static constexpr Bits same(int num_lanes) {
+    Bits bits{};
+    for (std::size_t place = 0; place <= vectors_place(num_lanes); ++place) bits[place] = static_cast<int>(place);
+    return bits;
+  }
+
+  static constexpr int kDigitBits = 4;
+  static constexpr std::int64_t kDigit = (1 << kDigitBits) - 1;
+  std::int64_t digits_ = 0;  // in each four bits, the bit at a place; place 0 lowest
+};
+
+}  // namespace millrace
