@@ -6,11 +6,14 @@
 namespace millrace {
 namespace {
 
-/// The lowest register that is free.
-int take_register(std::vector<bool>& is_taken) {
-  const auto free = std::ranges::find(is_taken, false);
-  *free = true;
-  return static_cast<int>(free - is_taken.begin());
+/// The first register from `next` on that is free, in rotation.
+int take_register(std::vector<bool>& is_taken, int& next) {
+  const auto count = static_cast<int>(is_taken.size());
+  while (is_taken[static_cast<std::size_t>(next)]) next = (next + 1) % count;
+  const int taken = next;
+  is_taken[static_cast<std::size_t>(taken)] = true;
+  next = (next + 1) % count;
+  return taken;
 }
 
 }  // namespace
@@ -19,6 +22,7 @@ Allocation allocate_registers(std::span<const LiveRange> ranges, int num_registe
   Allocation allocation;
   allocation.places.resize(ranges.size());
   std::vector<bool> is_taken(static_cast<std::size_t>(num_registers), false);
+  int next = 0;
   std::vector<std::size_t> active;  // the ranges that are in registers
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     std::erase_if(active, [&](std::size_t one) {
@@ -29,7 +33,7 @@ Allocation allocate_registers(std::span<const LiveRange> ranges, int num_registe
     });
     active.push_back(i);
     if (static_cast<int>(active.size()) <= num_registers) {
-      allocation.places[i] = {take_register(is_taken), false};
+      allocation.places[i] = {take_register(is_taken, next), false};
       continue;
     }
     const auto longest = std::ranges::max_element(active, {}, [&](std::size_t one) { return ranges[one].last; });

@@ -28,7 +28,8 @@ struct Allocation {
 /// Gives each live range a register for its whole life. If there are too few, the range that ends last gets a slot,
 /// which no other range shares.
 /// Ranges that overlap have different places; a range may begin in the register of one that ends at the same
-/// instruction, because instructions read before they write. `ranges` are in the order of `first`.
+/// instruction, because instructions read before they write. Registers are taken in rotation, because some results wait
+/// for the one before in the same register: those of a compress on Zen 5. `ranges` are in the order of `first`.
 /// Source: Poletto and Sarkar, "Linear scan register allocation", ACM TOPLAS 21(5), 1999.
 Allocation allocate_registers(std::span<const LiveRange> ranges, int num_registers);
 
