@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hal/host/routines/row_selector.h"
+#include "jit/lanes/row_keys.h"
 #include "jit/lanes/sort_leaves.h"
 
 namespace millrace {
@@ -184,6 +185,22 @@ LaneFunction find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, in
 LaneFunction filter_row_function(IsaLevel isa, const CoarseKeys& keys) {
   return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), false,
                 [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
+}
+
+LaneFunction filter_numbered_function(IsaLevel isa, const CoarseKeys& keys) {
+  enum { kElements, kNumbers, kFound, kCount, kLimit };
+  LaneBuilder b(isa, keys.lane_bits());
+  const LaneElement element = element_of(keys.dtype);
+  const LaneValue limit = b.broadcast(kLimit);
+  b.for_vectors(kCount, [&](LaneValue mask) {
+    const bool is_rest = mask != kNoLaneValue;
+    LaneValue passes = at_most(b, coarse_key(b, load_some(b, kElements, element, mask), keys), limit);
+    if (is_rest) passes = b.binary(LaneOp::kBoth, passes, mask);
+    b.append(kFound, load_some(b, kNumbers, b.lane_element(), mask), passes, is_rest);
+    b.advance(kElements, b.num_lanes() * element.bytes);
+    b.advance(kNumbers, b.num_lanes() * b.lane_element().bytes);
+  });
+  return b.finish_with(kFound);
 }
 
 LaneFunction filter_column_function(IsaLevel isa, const CoarseKeys& keys) {

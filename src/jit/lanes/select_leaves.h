@@ -16,6 +16,7 @@ LaneFunction find_computed_minima_function(IsaLevel, const CoarseKeys&, const Co
 LaneFunction fold_minima_function(IsaLevel, int lane_bits);
 LaneFunction find_group_minima_function(IsaLevel, const CoarseKeys&, int num_vectors);
 LaneFunction filter_row_function(IsaLevel, const CoarseKeys&);
+LaneFunction filter_numbered_function(IsaLevel, const CoarseKeys&);
 LaneFunction filter_column_function(IsaLevel, const CoarseKeys&);
 /// The same, and fetches what follows.
 LaneFunction filter_whole_row_function(IsaLevel, const CoarseKeys&);

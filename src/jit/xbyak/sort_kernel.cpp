@@ -207,6 +207,7 @@ class SortImageEmitter {
     if (!range.has_long_rows) return p;
     p.find_minima = append(find_minima_function(spec_.isa, coarse));
     p.find_passing = append(find_passing_function(spec_.isa, coarse));
+    p.filter_numbered = append(filter_numbered_function(spec_.isa, coarse));
     p.find_tile_minima = append(find_tile_minima_function(spec_.isa, coarse));
     p.filter_column = append(filter_column_function(spec_.isa, coarse));
     p.fold_minima = append(fold_minima_function(spec_.isa, coarse.lane_bits()));

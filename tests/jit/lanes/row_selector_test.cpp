@@ -34,6 +34,7 @@ class Selection {
         tile_minima_(find_tile_minima_function(isa, kKeys)),
         fold_(fold_minima_function(isa, kBits)),
         filter_(filter_row_function(isa, kKeys)),
+        filter_numbered_(filter_numbered_function(isa, kKeys)),
         filter_column_(filter_column_function(isa, kKeys)),
         filter_whole_(filter_whole_row_function(isa, kKeys)),
         filter_minima_(filter_minima_function(isa, kBits)),
@@ -46,10 +47,11 @@ class Selection {
   };
   Outcome select(const std::vector<Key>& row, std::int64_t k) {
     using Selector = RowSelector<Key>;
-    const RowSelectorCode code = {
-        minima_.as<FindMinima>(),       passing_.as<FilterKeys>(),       tile_minima_.as<FindTileMinima>(),
-        fold_.as<FoldMinima>(),         filter_.as<FilterKeys>(),        filter_column_.as<FilterKeys>(),
-        filter_whole_.as<FilterKeys>(), filter_minima_.as<FilterKeys>(), num_lanes_of(isa_, kBits)};
+    const RowSelectorCode code = {minima_.as<FindMinima>(),          passing_.as<FilterKeys>(),
+                                  tile_minima_.as<FindTileMinima>(), fold_.as<FoldMinima>(),
+                                  filter_.as<FilterKeys>(),          filter_numbered_.as<FilterNumbered>(),
+                                  filter_column_.as<FilterKeys>(),   filter_whole_.as<FilterKeys>(),
+                                  filter_minima_.as<FilterKeys>(),   num_lanes_of(isa_, kBits)};
     const auto guarded = [](std::int64_t bytes) {
       return GuardedMemory(static_cast<std::size_t>(bytes), GuardedMemory::Side::kEnd);
     };
@@ -83,7 +85,8 @@ class Selection {
   static std::size_t at(Key number) { return static_cast<std::size_t>(number); }
 
   IsaLevel isa_;
-  LaneCode minima_, passing_, tile_minima_, fold_, filter_, filter_column_, filter_whole_, filter_minima_;
+  LaneCode minima_, passing_, tile_minima_, fold_, filter_, filter_numbered_, filter_column_, filter_whole_,
+      filter_minima_;
   SorterCode sorter_;
 };
 

@@ -223,24 +223,26 @@ bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, 
   if (!has_limit_ || row.loader() != nullptr || num_passing > kMostGroupsAtOnce) return false;
   const std::byte* const elements = row.read(0, block.start + block.num_chunks * code_.chunk());
   auto* const copies = reinterpret_cast<std::byte*>(memory_.other);
-  with_element_size(row.element_bytes(), [this, block, elements, copies, num_passing](auto bytes) {
+  Key* const numbers = memory_.groups;
+  with_element_size(row.element_bytes(), [this, block, elements, copies, numbers, num_passing](auto bytes) {
     std::byte* to = copies;
+    Key* number = numbers;
     const Key* const end = memory_.passing + num_passing;
     for (const Key* passing = memory_.passing; passing < end; ++passing) {
       const Group group = group_at(block, *passing);
       const std::byte* const from = elements + group.first * bytes;
       const std::int64_t pitch = group.pitch * bytes;
-      for (std::int64_t j = 0; j < kPerGroup; ++j) std::memcpy(to + j * bytes, from + j * pitch, bytes);
+      for (std::int64_t j = 0; j < kPerGroup; ++j) {
+        std::memcpy(to + j * bytes, from + j * pitch, bytes);
+        number[j] = static_cast<Key>(group.first + j * group.pitch);
+      }
       to += kPerGroup * bytes;
+      number += kPerGroup;
     }
   });
   Key* const to = memory_.found + num_found_;
-  const std::byte* const end = code_.filter_row(copies, to, count, 0, limit_);
+  const std::byte* const end = code_.filter_numbered(copies, numbers, to, count, limit_);
   const std::int64_t num_new = reinterpret_cast<const Key*>(end) - to;
-  for (std::int64_t i = 0; i < num_new; ++i) {
-    const Group group = group_at(block, memory_.passing[to[i] / kPerGroup]);
-    to[i] = static_cast<Key>(group.first + to[i] % kPerGroup * group.pitch);
-  }
   elements_read_ += count;
   num_found_ += num_new;
   num_in_limit_ += num_new;

@@ -22,6 +22,9 @@ using FoldMinima = std::byte* (*)(const void* first, const void* second, void* t
 /// Appends the numbers, from `first` on, of the elements whose keys are at most `limit`. Returns the end of them.
 using FilterKeys = std::byte* (*)(const void* row, void* numbers, std::int64_t count, std::int64_t first,
                                   std::int64_t limit);
+/// The same for elements whose numbers are in memory, as wide as keys.
+using FilterNumbered = std::byte* (*)(const void* elements, const void* numbers, void* found, std::int64_t count,
+                                      std::int64_t limit);
 
 /// Generated functions for the keys of one dtype.
 struct RowSelectorCode {
@@ -33,7 +36,8 @@ struct RowSelectorCode {
   FilterKeys find_passing;  // the numbers of the groups of whole chunks that have a key up to the limit
   FindTileMinima find_tile_minima;
   FoldMinima fold_minima;
-  FilterKeys filter_row;        // of chunks here and there
+  FilterKeys filter_row;  // of chunks here and there
+  FilterNumbered filter_numbered;
   FilterKeys filter_column;     // of a tile
   FilterKeys filter_whole_row;  // of pieces that follow each other
   FilterKeys filter_minima;
@@ -82,7 +86,7 @@ class RowSelector {
 
   struct Memory {
     Key* minima;   // kMinimaBytes: of the block's groups
-    Key* groups;   // kMinimaBytes: of groups joined
+    Key* groups;   // kMinimaBytes: of groups joined, or the numbers of elements of groups passing
     Key* other;    // kMinimaBytes: keys while they are sorted, or elements of groups passing
     Key* passing;  // kPassingBytes: the numbers of groups, or elements of a sample
     Key* found;    // most_found() of the greatest k

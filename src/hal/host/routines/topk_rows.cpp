@@ -72,6 +72,7 @@ class TopkWalk {
         walk_.template function<FindTileMinima>(p_.find_tile_minima),
         walk_.template function<FoldMinima>(p_.fold_minima),
         walk_.template function<FilterKeys>(p_.filter_row),
+        walk_.template function<FilterNumbered>(p_.filter_numbered),
         walk_.template function<FilterKeys>(p_.filter_column),
         walk_.template function<FilterKeys>(p_.filter_whole_row),
         walk_.template function<FilterKeys>(p_.filter_minima),

@@ -12,7 +12,7 @@ namespace millrace {
 inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
 /// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of SortRowsParameters.
-inline constexpr std::uint32_t kTopkRowsRoutineAbi = 9;
+inline constexpr std::uint32_t kTopkRowsRoutineAbi = 10;
 
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
@@ -63,7 +63,7 @@ struct TopkRowsParameters {
   std::int64_t coarse_offset;  // is added to a float's key
   std::int64_t coarse_lanes;
   std::int64_t extends_sign, is_bool;  // how an element becomes an integer
-  std::int64_t make_numbered_keys, filter_row, filter_whole_row;
+  std::int64_t make_numbered_keys, filter_row, filter_numbered, filter_whole_row;
   std::int64_t find_group_minima[RowSorterCode::kNumFew];              // of short rows
   std::int64_t find_minima, find_passing, fold_minima, filter_minima;  // of others
   std::int64_t find_tile_minima, filter_column;
