@@ -159,12 +159,21 @@ LaneFunction find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, in
   std::vector<LaneValue> minima;
   for (int i = 0; i < num_vectors; ++i) minima.push_back(b.variable(b.greatest()));
   const auto take = [&](LaneValue minimum, LaneValue key) { b.assign(minimum, b.binary(LaneOp::kMin, minimum, key)); };
-  if (num_vectors > 1) {
-    b.for_blocks(kCount, num_vectors, [&] {
+  // Where the first ones are in one lane, they are in a few groups, because vectors turn their lanes.
+  constexpr int kTurns = 4;
+  for (const int turns : {kTurns, 1}) {
+    if (turns * num_vectors == 1) continue;
+    b.for_blocks(kCount, turns * num_vectors, [&] {
       for (int i = 0; i < num_vectors; ++i) {
-        take(minima[static_cast<std::size_t>(i)], coarse_key(b, b.load(kRow, i * vector_bytes, element), keys));
+        LaneValue least = kNoLaneValue;
+        for (int turn = 0; turn < turns; ++turn) {
+          LaneValue key = coarse_key(b, b.load(kRow, (turn * num_vectors + i) * vector_bytes, element), keys);
+          if (turn > 0) key = b.unary(LaneOp::kXorLanes, key, turn % b.num_lanes());
+          least = turn == 0 ? key : b.binary(LaneOp::kMin, least, key);
+        }
+        take(minima[static_cast<std::size_t>(i)], least);
       }
-      b.advance(kRow, num_vectors * vector_bytes);
+      b.advance(kRow, turns * num_vectors * vector_bytes);
     });
   }
   b.for_vectors(kCount, [&](LaneValue mask) {
