@@ -33,8 +33,7 @@ class ShortTopk {
     place_next_rows(first_row, end_row);
     while (first_row < end_row) {
       num_rows_ = num_next_rows_;
-      places_ = next_places_;
-      inputs_ = next_inputs_;
+      next_ = 1 - next_;
       next_row_ = first_row + num_rows_;
       place_next_rows(next_row_, end_row);
       bound_rows(first_row);
@@ -52,10 +51,10 @@ class ShortTopk {
   static constexpr std::int64_t kRowsAtOnce = ShortSelector<Key>::kRowsAtOnce;
   using Place = SortWalk<std::int64_t>::Place;
 
-  const Place& place_of(std::int64_t row) const { return places_[static_cast<std::size_t>(row)]; }
+  const Place& place_of(std::int64_t row) const { return rows_[1 - next_].places[static_cast<std::size_t>(row)]; }
   std::int64_t& count_of(std::int64_t row) { return counts_[static_cast<std::size_t>(row)]; }
   std::int64_t* sorted_of(std::int64_t row) const { return memory_.sorted + row * walk_.k(); }
-  const std::byte* input(std::int64_t row) const { return inputs_[static_cast<std::size_t>(row)]; }
+  const std::byte* input(std::int64_t row) const { return rows_[1 - next_].inputs[static_cast<std::size_t>(row)]; }
   std::byte* computed(std::int64_t row) const {
     return memory_.computed + row * TopkRowsMemory::short_row_bytes(walk_.n(), p_.sort.element_bytes);
   }
@@ -65,9 +64,10 @@ class ShortTopk {
     num_next_rows_ = std::min<std::int64_t>(end_row - first_row, kRowsAtOnce);
     for (std::int64_t row = 0; row < num_next_rows_; ++row) {
       const auto i = static_cast<std::size_t>(row);
-      next_places_[i] = walk_.place_of(first_row + row);
-      walk_.go_to(next_places_[i]);
-      next_inputs_[i] = walk_.loader().is_used() ? computed(row) : walk_.place(SortTensor::kInput);
+      // In place: copying what was just stored number by number would wait for the stores.
+      Place& place = rows_[next_].places[i];
+      walk_.find_place(first_row + row, place);
+      rows_[next_].inputs[i] = walk_.loader().is_used() ? computed(row) : walk_.place(SortTensor::kInput, place);
     }
   }
 
@@ -96,7 +96,7 @@ class ShortTopk {
       walk_.loader().go_to(next_row_ + row);
       return walk_.loader().prefetch(walk_.n());
     }
-    const std::byte* const elements = next_inputs_[static_cast<std::size_t>(row)];
+    const std::byte* const elements = rows_[next_].inputs[static_cast<std::size_t>(row)];
     constexpr std::int64_t kLineBytes = 64;
     constexpr auto kNumSteps = static_cast<std::int64_t>(Step::kEnd);
     const std::int64_t lines = (walk_.n() * p_.sort.element_bytes + kLineBytes - 1) / kLineBytes;
@@ -161,9 +161,13 @@ class ShortTopk {
   Memory memory_;
   ShortSelector<Key> selector_;
   std::int64_t num_rows_ = 0;
-  std::int64_t next_row_ = 0, num_next_rows_ = 0;  // those that follow
-  std::array<Place, kRowsAtOnce> places_{}, next_places_{};
-  std::array<const std::byte*, kRowsAtOnce> inputs_{}, next_inputs_{};
+  std::int64_t next_row_ = 0, num_next_rows_ = 0;
+  struct Rows {
+    std::array<Place, kRowsAtOnce> places{};
+    std::array<const std::byte*, kRowsAtOnce> inputs{};
+  };
+  std::array<Rows, 2> rows_{};                      // those at hand, and those that follow
+  std::size_t next_ = 0;                            // which of them follow
   std::array<std::int64_t, kRowsAtOnce> counts_{};  // of elements found
   bool has_lost_bits_ = false;
 };

@@ -145,9 +145,11 @@ class SortWalk {
     const auto index = static_cast<std::size_t>(tensor);
     return columns_.moves(index) ? 1 : args_.sizes[SortRowsSizes::kAxisStrides + index];
   }
-  std::byte* place(SortTensor tensor) const {
+  std::byte* place(SortTensor tensor) const { return place(tensor, offsets_); }
+  /// Of a row at another place than the one at hand.
+  std::byte* place(SortTensor tensor, const Place& offsets) const {
     const auto index = static_cast<std::size_t>(tensor);
-    return (columns_.moves(index) ? columns_.rows_of(index) : base(index)) + offset_bytes(index);
+    return (columns_.moves(index) ? columns_.rows_of(index) : base(index)) + offsets[index] * element_bytes(index);
   }
 
   /// Writes the keys of elements, of which the first one's index is `first`. Returns whether there is a -0 or a NaN.
