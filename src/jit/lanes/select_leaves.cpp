@@ -201,14 +201,20 @@ LaneFunction filter_numbered_function(IsaLevel isa, const CoarseKeys& keys) {
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
   const LaneValue limit = b.broadcast(kLimit);
-  b.for_vectors(kCount, [&](LaneValue mask) {
-    const bool is_rest = mask != kNoLaneValue;
-    LaneValue passes = at_most(b, coarse_key(b, load_some(b, kElements, element, mask), keys), limit);
-    if (is_rest) passes = b.binary(LaneOp::kBoth, passes, mask);
-    b.append(kFound, load_some(b, kNumbers, b.lane_element(), mask), passes, is_rest);
-    b.advance(kElements, b.num_lanes() * element.bytes);
-    b.advance(kNumbers, b.num_lanes() * b.lane_element().bytes);
-  });
+  b.for_loaded_vectors(
+      kCount,
+      [&](LaneValue mask) {
+        const LaneValue x = load_some(b, kElements, element, mask);
+        b.advance(kElements, b.num_lanes() * element.bytes);
+        return coarse_key(b, x, keys);
+      },
+      [&](LaneValue key, LaneValue mask) {
+        const bool is_rest = mask != kNoLaneValue;
+        LaneValue passes = at_most(b, key, limit);
+        if (is_rest) passes = b.binary(LaneOp::kBoth, passes, mask);
+        b.append(kFound, load_some(b, kNumbers, b.lane_element(), mask), passes, is_rest);
+        b.advance(kNumbers, b.num_lanes() * b.lane_element().bytes);
+      });
   return b.finish_with(kFound);
 }
 

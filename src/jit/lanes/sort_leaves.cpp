@@ -175,17 +175,22 @@ LaneFunction take_run_function(IsaLevel isa, DType dtype, EqualFloats run) {
   enum { kRow, kTaken, kCount };
   LaneBuilder b(isa, size_bytes(dtype) == 8 ? 64 : 32);
   const LaneElement element = element_of(dtype);
-  b.for_vectors(kCount, [&](LaneValue mask) {
-    const LaneValue x = load_some(b, kRow, element, mask);
-    const LaneValue magnitude = b.binary(LaneOp::kAnd, x, b.constant(magnitude_of(dtype)));
-    LaneValue is_taken = run == EqualFloats::kZeros
-                             ? b.binary(LaneOp::kEqual, magnitude, b.constant(0))
-                             : b.binary(LaneOp::kLess, b.constant(infinity_of(dtype)), magnitude);
-    const bool is_rest = mask != kNoLaneValue;
-    if (is_rest) is_taken = b.binary(LaneOp::kBoth, is_taken, mask);
-    b.append(kTaken, x, is_taken, is_rest);
-    b.advance(kRow, b.num_lanes() * element.bytes);
-  });
+  b.for_loaded_vectors(
+      kCount,
+      [&](LaneValue mask) {
+        const LaneValue x = load_some(b, kRow, element, mask);
+        b.advance(kRow, b.num_lanes() * element.bytes);
+        return x;
+      },
+      [&](LaneValue x, LaneValue mask) {
+        const LaneValue magnitude = b.binary(LaneOp::kAnd, x, b.constant(magnitude_of(dtype)));
+        LaneValue is_taken = run == EqualFloats::kZeros
+                                 ? b.binary(LaneOp::kEqual, magnitude, b.constant(0))
+                                 : b.binary(LaneOp::kLess, b.constant(infinity_of(dtype)), magnitude);
+        const bool is_rest = mask != kNoLaneValue;
+        if (is_rest) is_taken = b.binary(LaneOp::kBoth, is_taken, mask);
+        b.append(kTaken, x, is_taken, is_rest);
+      });
   return b.finish_with(kTaken);
 }
 

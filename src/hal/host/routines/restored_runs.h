@@ -36,18 +36,22 @@ class RestoredRuns {
     const bool is_ascending = p_.is_descending == 0;
     std::int64_t begin = is_ascending ? 0 : std::min(num_nans, wanted_);
     std::int64_t count = (is_ascending ? std::min(count_ - num_nans, wanted_) : wanted_) - begin;
-    with_element_size(p_.element_bytes, [&](auto bytes) {
+    // Before zeros are negative values, with bits above the sign's, or positive ones: nothing wraps but a zero's bits.
+    const auto sign = static_cast<std::uint64_t>(p_.magnitude_bits) + 1;
+    const std::uint64_t first_before = is_ascending ? sign + 1 : 1, num_before = sign - 1;
+    with_element_size(p_.element_bytes, [this, &begin, &count, first_before, num_before](auto bytes) {
       // Without branches, which would be unpredictable.
-      while (count > 0) {
-        const std::int64_t half = count / 2;
+      const std::int64_t pitch = stride_ * bytes;
+      const std::byte* from = values_ + begin * pitch;
+      for (std::int64_t left = count; left > 0;) {
+        const std::int64_t half = left / 2;
         std::uint64_t bits = 0;
-        std::memcpy(&bits, values_ + (begin + half) * stride_ * bytes, bytes);
-        const std::uint64_t magnitude = bits & static_cast<std::uint64_t>(p_.magnitude_bits);
-        const bool is_negative = magnitude != bits;
-        const bool is_before = (magnitude != 0) & (is_negative == is_ascending);
-        begin += is_before ? half + 1 : 0;
-        count = is_before ? count - half - 1 : half;
+        std::memcpy(&bits, from + half * pitch, bytes);
+        const bool is_before = bits - first_before < num_before;
+        from += is_before ? (half + 1) * pitch : 0;
+        left = is_before ? left - half - 1 : half;
       }
+      begin = (from - values_) / pitch;
     });
     return begin;
   }
