@@ -67,12 +67,15 @@ LaneValue least_key(LaneBuilder& b, std::vector<LaneValue> vectors, const Coarse
   return b.select(has_nan, b.constant(std::numeric_limits<std::int64_t>::min() >> (64 - b.lane_bits())), key);
 }
 
-/// A chunk's vectors, which are so many vectors apart.
+/// A chunk's vectors, which are so many vectors apart, with lanes turned: where the first elements of a row are in one
+/// lane, they are in a few groups.
 std::vector<LaneValue> load_chunk(LaneBuilder& b, int pointer, int pitch, const CoarseKeys& keys) {
   const LaneElement element = element_of(keys.dtype);
   std::vector<LaneValue> vectors;
   for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-    vectors.push_back(b.load(pointer, i * pitch * b.num_lanes() * element.bytes, element));
+    const LaneValue x = b.load(pointer, i * pitch * b.num_lanes() * element.bytes, element);
+    const int turn = RowSelectorCode::turn_of(i);
+    vectors.push_back(turn == 0 ? x : b.unary(LaneOp::kXorLanes, x, turn));
   }
   return vectors;
 }
@@ -159,16 +162,14 @@ LaneFunction find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, in
   std::vector<LaneValue> minima;
   for (int i = 0; i < num_vectors; ++i) minima.push_back(b.variable(b.greatest()));
   const auto take = [&](LaneValue minimum, LaneValue key) { b.assign(minimum, b.binary(LaneOp::kMin, minimum, key)); };
-  // Where the first ones are in one lane, they are in a few groups, because vectors turn their lanes.
-  constexpr int kTurns = 4;
-  for (const int turns : {kTurns, 1}) {
+  for (const int turns : {RowSelectorCode::kTurns, 1}) {
     if (turns * num_vectors == 1) continue;
     b.for_blocks(kCount, turns * num_vectors, [&] {
       for (int i = 0; i < num_vectors; ++i) {
         LaneValue least = kNoLaneValue;
         for (int turn = 0; turn < turns; ++turn) {
           LaneValue key = coarse_key(b, b.load(kRow, (turn * num_vectors + i) * vector_bytes, element), keys);
-          if (turn > 0) key = b.unary(LaneOp::kXorLanes, key, turn % b.num_lanes());
+          if (turn > 0) key = b.unary(LaneOp::kXorLanes, key, RowSelectorCode::turn_of(turn));
           least = turn == 0 ? key : b.binary(LaneOp::kMin, least, key);
         }
         take(minima[static_cast<std::size_t>(i)], least);

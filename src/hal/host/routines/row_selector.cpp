@@ -209,10 +209,10 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, b
 template <class Key>
 typename RowSelector<Key>::Group RowSelector<Key>::group_at(const Block& block, Key group) const {
   const std::int64_t chunk = chunk_of(group), lane = group & (code_.num_lanes - 1);
-  if (!block.is_tiled(chunk)) return {block.start + chunk * code_.chunk() + lane, code_.num_lanes};
+  if (!block.is_tiled(chunk)) return {block.start + chunk * code_.chunk(), code_.num_lanes, lane};
   const std::int64_t tile = block.tile_of(chunk);
-  return {block.start + tile * code_.chunk() + (chunk - tile) * code_.num_lanes + lane,
-          RowSelectorCode::kColumnsPerTile * code_.num_lanes};
+  return {block.start + tile * code_.chunk() + (chunk - tile) * code_.num_lanes,
+          RowSelectorCode::kColumnsPerTile * code_.num_lanes, lane};
 }
 
 template <class Key>
@@ -230,11 +230,9 @@ bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, 
     const Key* const end = memory_.passing + num_passing;
     for (const Key* passing = memory_.passing; passing < end; ++passing) {
       const Group group = group_at(block, *passing);
-      const std::byte* const from = elements + group.first * bytes;
-      const std::int64_t pitch = group.pitch * bytes;
-      for (std::int64_t j = 0; j < kPerGroup; ++j) {
-        std::memcpy(to + j * bytes, from + j * pitch, bytes);
-        number[j] = static_cast<Key>(group.first + j * group.pitch);
+      for (int i = 0; i < kPerGroup; ++i) {
+        std::memcpy(to + i * bytes, elements + group.element(i) * bytes, bytes);
+        number[i] = static_cast<Key>(group.element(i));
       }
       to += kPerGroup * bytes;
       number += kPerGroup;

@@ -32,6 +32,9 @@ struct RowSelectorCode {
   /// A tile is kVectorsPerChunk rows of so many vectors, one after another. Its chunks are its columns: where a row of
   /// elements ascends, the first ones are in other columns, each of which has few of them.
   static constexpr int kColumnsPerTile = 32;
+  /// Vector i of a group of elements has them in the lanes of the group's lane ^ turn_of(i).
+  static constexpr int kTurns = 4;
+  static constexpr int turn_of(int i) { return i % kTurns; }
   FindMinima find_minima;
   FilterKeys find_passing;  // the numbers of the groups of whole chunks that have a key up to the limit
   FindTileMinima find_tile_minima;
@@ -150,9 +153,11 @@ class RowSelector {
   std::int64_t find_passing(std::int64_t num_groups);
   /// Finds the elements of a block's chunks, given the minima of its groups, which the limit may know.
   void find_in_block(const RowReader& row, const Block& block, bool is_tight);
-  /// Where the elements of a group are: the first one's number, and how far apart they are.
+  /// Where the elements of a group are: the number of the first vector's first element, how far apart vectors are, and
+  /// the lane of the first vector.
   struct Group {
-    std::int64_t first, pitch;
+    std::int64_t first, pitch, lane;
+    std::int64_t element(int i) const { return first + i * pitch + (lane ^ RowSelectorCode::turn_of(i)); }
   };
   Group group_at(const Block& block, Key group) const;
   /// Finds the elements of the groups passing, all before the limit changes. False if they are too many for that.
