@@ -46,8 +46,8 @@ void sort_lanes(LaneBuilder& b, std::span<LaneValue> vectors) {
     compare(b, vectors[static_cast<std::size_t>(comparator.low)], vectors[static_cast<std::size_t>(comparator.high)]);
   }
   const int vector_bits = bits_for(std::ssize(vectors)), lane_bits = bits_for(b.num_lanes());
-  // Columns have the lowest bits. Those of lanes may be in any order: in this one, eight lanes come home soonest.
-  const int first_lane_bit = vector_bits > 0 ? lane_bits - 1 : 0;
+  // Columns have the lowest bits. Those of lanes may be in any order: in this one, vectors of AVX2 come home soonest.
+  const int first_lane_bit = vector_bits > 0 ? 2 : 0;
   std::vector<int> places;
   for (int place = 0; place < lane_bits; ++place) places.push_back(vector_bits + (place + first_lane_bit) % lane_bits);
   for (int place = 0; place < vector_bits; ++place) places.push_back(place);

@@ -93,6 +93,32 @@ void check_sizes() {
 TEST_CASE("vectors of 32-bit lanes are sorted") { check_sizes<std::int32_t>(); }
 TEST_CASE("vectors of 64-bit lanes are sorted") { check_sizes<std::int64_t>(); }
 
+/// How often all vectors are regrouped, in pairs.
+std::ptrdiff_t regroupings(const LaneFunction& function, int num_vectors) {
+  return std::ranges::count(function.instructions, LaneOp::kRegroupLow, &LaneInstruction::op) * 2 / num_vectors;
+}
+
+TEST_CASE("bits of lanes are regrouped as rarely as replacing the bit of the last comparison allows") {
+  struct Case {
+    IsaLevel isa;
+    int lane_bits;
+    std::ptrdiff_t to_sort, to_merge;
+  };
+  // One for each comparison in a bit that is not vectors' then, and those that take bits home.
+  for (const Case& c : {Case{IsaLevel::kAvx2, 32, 9 + 1, 3 + 2}, Case{IsaLevel::kAvx2, 64, 5 + 1, 2 + 2},
+                        Case{IsaLevel::kAvx512, 32, 14 + 1, 4 + 1}, Case{IsaLevel::kAvx512, 64, 9 + 1, 3 + 1}}) {
+    CAPTURE(c.lane_bits);
+    for (int num_vectors = 2; num_vectors <= 16; num_vectors *= 2) {
+      CAPTURE(num_vectors);
+      const LaneFunction sort = sorter(c.isa, c.lane_bits, num_vectors);
+      CHECK(regroupings(sort, num_vectors) == c.to_sort);
+      CHECK(std::ranges::count(sort.instructions, LaneOp::kExchange, &LaneInstruction::op) == 0);
+    }
+    // Halves are merged one after the other.
+    CHECK(regroupings(merge_few_function(c.isa, c.lane_bits, 32), 32) == c.to_merge);
+  }
+}
+
 /// Merges runs of zeros and ones, of all lengths and with every number of zeros that `step` reaches.
 template <class Key>
 void check_merges(int step) {
