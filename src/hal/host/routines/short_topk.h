@@ -133,7 +133,7 @@ class ShortTopk {
 
   void write_rows(std::int64_t first, std::int64_t end) {
     const bool has_values = p_.sort.has_values != 0, has_indices = p_.sort.has_indices != 0;
-    const bool keys_hold_values = p_.sort.keys_are_halved == 0 && !has_lost_bits_;
+    const bool are_halved = p_.sort.keys_are_halved != 0;
     for (std::int64_t row = first, next = first; row < end; row = next) {
       // Rows whose results follow each other are written as one.
       do ++next;
@@ -142,9 +142,9 @@ class ShortTopk {
       walk_.go_to(place_of(row));
       const std::int64_t count = (next - row) * walk_.k();
       if (has_indices) walk_.write_indices(sorted_of(row), count);
-      if (has_values && keys_hold_values) walk_.write_key_values(sorted_of(row), count);
+      if (has_values && !are_halved) walk_.write_key_values(sorted_of(row), count);
     }
-    for (std::int64_t row = first; has_values && !keys_hold_values && row < end; ++row) {
+    for (std::int64_t row = first; has_values && (are_halved || has_lost_bits_) && row < end; ++row) {
       walk_.go_to(place_of(row));
       walk_.write_lost_values(elements_of(row), sorted_of(row));
     }
