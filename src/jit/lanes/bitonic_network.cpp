@@ -6,14 +6,16 @@
 #include <tuple>
 #include <utility>
 
+#include "millrace/base/check.h"
+
 namespace millrace {
 namespace {
 
-/// The lanes whose number has one of these bits.
-std::uint64_t lanes_with(int num_lanes, int bits) {
+/// The lanes whose number has this bit.
+std::uint64_t lanes_with(int num_lanes, int bit) {
   std::uint64_t lanes = 0;
   for (int lane = 0; lane < num_lanes; ++lane) {
-    if ((lane & bits) != 0) lanes |= std::uint64_t{1} << lane;
+    if ((lane & bit) != 0) lanes |= std::uint64_t{1} << lane;
   }
   return lanes;
 }
@@ -30,7 +32,9 @@ BitonicNetwork::BitonicNetwork(LaneBuilder& b, std::span<LaneValue> vectors, std
       done_(vectors.size(), 0) {}
 
 int BitonicNetwork::place_of(int bit) const {
-  return static_cast<int>(std::ranges::find(places_, bit) - places_.begin());
+  const auto place = std::ranges::find(places_, bit);
+  MILLRACE_CHECK(place != places_.end());
+  return static_cast<int>(place - places_.begin());
 }
 
 int BitonicNetwork::places_below(int bit) const {
@@ -44,9 +48,9 @@ int BitonicNetwork::places_below(int bit) const {
 void BitonicNetwork::compare(int bit, bool is_mirrored) {
   const int lane_mask = b_.num_lanes() - 1;
   if (vectors_.size() == 1) {
-    const int lower_bit = 1 << place_of(bit), mirrored = is_mirrored ? places_below(bit) : 0;
-    const LaneValue other = b_.unary(LaneOp::kXorLanes, vectors_[0], lower_bit | mirrored);
-    vectors_[0] = b_.exchange(vectors_[0], other, lanes_with(b_.num_lanes(), lower_bit));
+    const int lane_bit = 1 << place_of(bit), mirrored = is_mirrored ? places_below(bit) : 0;
+    const LaneValue other = b_.unary(LaneOp::kXorLanes, vectors_[0], lane_bit | mirrored);
+    vectors_[0] = b_.exchange(vectors_[0], other, lanes_with(b_.num_lanes(), lane_bit));
     return;
   }
   if (place_of(bit) < num_lane_places_) regroup(order_from(place_of(bit)));
@@ -70,7 +74,7 @@ BitOrder BitonicNetwork::order_to(int place) const {
   return place == 0 && first_block_place_ == 2 ? BitOrder::rotated_up(n, 0, 2) : BitOrder::exchanged(n, place);
 }
 
-/// Puts all lanes' bits back at once.
+/// Puts all lanes' bits back at once, of which one is at the place of the last comparison.
 BitOrder BitonicNetwork::order_to_home() const {
   std::vector<int> from;
   for (int bit = 0; bit < num_lane_places_; ++bit) from.push_back(std::min(place_of(bit), num_lane_places_));
@@ -93,20 +97,26 @@ void BitonicNetwork::regroup(BitOrder order) {
 
 void BitonicNetwork::take_home() {
   const auto in_hand = [&] { return places_[static_cast<std::size_t>(last_place_)]; };
-  const bool permutes_pairs = b_.num_lanes() * b_.lane_bits() == 512;  // two vectors in any order, as one instruction
-  while (in_hand() < num_lane_places_) regroup(permutes_pairs ? order_to_home() : order_to(in_hand()));
+  // AVX-512 has an instruction for any order.
+  const bool is_one_step = b_.isa() == IsaLevel::kAvx512;
+  while (in_hand() < num_lane_places_) regroup(is_one_step ? order_to_home() : order_to(in_hand()));
+  for (int place = 0; place < num_lane_places_; ++place) MILLRACE_CHECK(place_of(place) == place);
 }
 
 void BitonicNetwork::finish() {
   if (vectors_.size() == 1) return;
   take_home();
-  // Step by step, as long as registers hold all vectors. If they do not, vector by vector: most of those that a vector
-  // does not need can wait in memory.
-  const int num_registers = b_.num_lanes() * b_.lane_bits() == 512 ? 32 : 16;
+  // Step by step, as long as registers hold all vectors and what a step makes of them. If they do not, vector by
+  // vector: most of those that a vector does not need can wait in memory.
+  const int num_registers = b_.isa() == IsaLevel::kAvx512 ? 32 : 16;
   const std::size_t first_step = 2 * std::ssize(vectors_) > num_registers ? steps_.size() : 1;
   for (std::size_t num_steps = first_step; num_steps <= steps_.size(); ++num_steps) {
     for (int vector = 0; vector < std::ssize(vectors_); ++vector) advance(vector, num_steps);
   }
+  order_vectors();
+}
+
+void BitonicNetwork::order_vectors() {
   const std::vector<LaneValue> unordered(vectors_.begin(), vectors_.end());
   for (std::size_t i = 0; i < unordered.size(); ++i) {
     std::size_t number = 0;

@@ -17,7 +17,8 @@ namespace millrace {
 /// compared last: bitonic networks need it again last (Belady, "A study of replacement algorithms", 1966).
 class BitonicNetwork {
  public:
-  /// places[i] is the bit at place i: those of a lane's number, and then those of a vector's.
+  /// places[i] is the bit at place i: those of a lane's number, and then those of a vector's. One vector's lanes have
+  /// their own bits.
   BitonicNetwork(LaneBuilder& b, std::span<LaneValue> vectors, std::vector<int> places);
 
   /// Of the elements that differ in `bit` alone, the one that has it gets the greater.
@@ -41,12 +42,13 @@ class BitonicNetwork {
   int place_of(int bit) const;
   /// The places that have bits below this one, as a mask.
   int places_below(int bit) const;
-  /// The order that brings what is at a lane's place to vectors, and the one that takes a bit there.
+  /// The order that brings what is at a lane's place to vectors, and the one that takes a bit to that place.
   BitOrder order_from(int place) const;
   BitOrder order_to(int place) const;
   BitOrder order_to_home() const;
   void regroup(BitOrder order);
   void take_home();
+  void order_vectors();
   /// Emits the first steps of a vector, and what they need.
   void advance(int vector, std::size_t num_steps);
   void emit(const Step& step, LaneValue& low, LaneValue& high);
@@ -55,7 +57,7 @@ class BitonicNetwork {
   std::span<LaneValue> vectors_;
   int num_lane_places_, first_block_place_;  // a block is 128 bits
   std::vector<int> places_;
-  int last_place_;  // of vectors: where the bit is that was compared last
+  int last_place_;  // one of vectors, that of the bit compared last
   std::vector<Step> steps_;
   std::vector<std::size_t> done_;  // by vector: its steps that were emitted
 };

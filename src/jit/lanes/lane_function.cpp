@@ -96,7 +96,7 @@ std::string LaneFunction::to_text() const {
   return text;
 }
 
-LaneBuilder::LaneBuilder(IsaLevel isa, int lane_bits) {
+LaneBuilder::LaneBuilder(IsaLevel isa, int lane_bits) : isa_(isa) {
   function_.lane_bits = lane_bits;
   function_.num_lanes = num_lanes_of(isa, lane_bits);
 }
@@ -162,7 +162,7 @@ void LaneBuilder::for_vectors(int count, const std::function<void(LaneValue mask
 
 void LaneBuilder::for_loaded_vectors(int count, const std::function<LaneValue(LaneValue mask)>& load,
                                      const std::function<void(LaneValue loaded, LaneValue mask)>& use) {
-  const int most_loaded = num_lanes() * lane_bits() == 512 ? 8 : 4;  // registers hold them beside what `use` needs
+  const int most_loaded = isa_ == IsaLevel::kAvx512 ? 8 : 4;  // registers hold them beside what `use` needs
   for_blocks(count, most_loaded, [&] {
     std::vector<LaneValue> loaded;
     while (std::ssize(loaded) < most_loaded) loaded.push_back(load(kNoLaneValue));

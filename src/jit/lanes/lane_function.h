@@ -125,6 +125,7 @@ class LaneBuilder {
  public:
   LaneBuilder(IsaLevel isa, int lane_bits);
 
+  IsaLevel isa() const { return isa_; }
   int lane_bits() const { return function_.lane_bits; }
   int num_lanes() const { return function_.num_lanes; }
   /// The element as wide as a lane.
@@ -222,6 +223,7 @@ class LaneBuilder {
   LaneValue hoisted(const LaneInstruction& instruction);
   LaneFunction finish();
 
+  IsaLevel isa_;
   LaneFunction function_;
   std::vector<LaneInstruction> hoisted_;
 };

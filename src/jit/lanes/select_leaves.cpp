@@ -16,18 +16,22 @@ LaneValue at_most(LaneBuilder& b, LaneValue key, LaneValue limit) {
   return b.invert(b.binary(LaneOp::kLess, limit, key));
 }
 
+/// Whether elements have numbers in memory, or those that follow a first one.
+enum class Numbers : std::uint8_t { kFollowing, kInMemory };
+
 /// Appends the numbers of the elements whose key is at most the limit.
 template <class MakeKey>
-LaneFunction filter(LaneBuilder b, LaneElement element, bool prefetches, const MakeKey& make_key) {
-  enum { kRow, kNumbers, kCount, kFirst, kLimit };
+LaneFunction filter(LaneBuilder b, LaneElement element, Numbers numbers, bool prefetches, const MakeKey& make_key) {
+  enum { kRow, kFound, kCount, kNumbers, kLimit };
+  const bool are_following = numbers == Numbers::kFollowing;
   const LaneValue limit = b.broadcast(kLimit);
-  const LaneValue number = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst)));
+  const LaneValue following =
+      are_following ? b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kNumbers))) : kNoLaneValue;
   b.for_loaded_vectors(
       kCount,
       [&](LaneValue mask) {
-        const bool is_rest = mask != kNoLaneValue;
-        if (!is_rest && prefetches) b.prefetch_ahead(kRow, 0);
-        const LaneValue x = is_rest ? b.load_masked(kRow, 0, element, mask, b.constant(0)) : b.load(kRow, 0, element);
+        if (mask == kNoLaneValue && prefetches) b.prefetch_ahead(kRow, 0);
+        const LaneValue x = load_some(b, kRow, element, mask);
         b.advance(kRow, b.num_lanes() * element.bytes);
         return make_key(b, x);
       },
@@ -35,10 +39,14 @@ LaneFunction filter(LaneBuilder b, LaneElement element, bool prefetches, const M
         const bool is_rest = mask != kNoLaneValue;
         LaneValue passes = at_most(b, key, limit);
         if (is_rest) passes = b.binary(LaneOp::kBoth, passes, mask);
-        b.append(kNumbers, number, passes, is_rest);
-        b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
+        b.append(kFound, are_following ? following : load_some(b, kNumbers, b.lane_element(), mask), passes, is_rest);
+        if (are_following) {
+          b.assign(following, b.binary(LaneOp::kAdd, following, b.constant(b.num_lanes())));
+        } else {
+          b.advance(kNumbers, b.num_lanes() * b.lane_element().bytes);
+        }
       });
-  return b.finish_with(kNumbers);
+  return b.finish_with(kFound);
 }
 
 /// Whether a loaded element is a float as wide as a lane.
@@ -52,7 +60,7 @@ LaneValue least_key(LaneBuilder& b, std::vector<LaneValue> vectors, const Coarse
     }
     return vectors[0];
   };
-  if (!keys.largest || !holds_lanes_of_floats(keys)) {
+  if (vectors.size() == 1 || !keys.largest || !holds_lanes_of_floats(keys)) {
     for (LaneValue& x : vectors) x = coarse_key(b, x, keys);
     return fold(LaneOp::kMin);
   }
@@ -67,17 +75,22 @@ LaneValue least_key(LaneBuilder& b, std::vector<LaneValue> vectors, const Coarse
   return b.select(has_nan, b.constant(std::numeric_limits<std::int64_t>::min() >> (64 - b.lane_bits())), key);
 }
 
-/// A chunk's vectors, which are so many vectors apart, with lanes turned: where the first elements of a row are in one
-/// lane, they are in a few groups.
-std::vector<LaneValue> load_chunk(LaneBuilder& b, int pointer, int pitch, const CoarseKeys& keys) {
+/// Vectors from the one with number `first` on that are so many vectors apart, with lanes turned as
+/// RowSelectorCode::turn_of() has it.
+std::vector<LaneValue> load_turned(LaneBuilder& b, int pointer, int first, int pitch, int count,
+                                   const CoarseKeys& keys) {
   const LaneElement element = element_of(keys.dtype);
   std::vector<LaneValue> vectors;
-  for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-    const LaneValue x = b.load(pointer, i * pitch * b.num_lanes() * element.bytes, element);
+  for (int i = 0; i < count; ++i) {
+    const LaneValue x = b.load(pointer, (first + i * pitch) * b.num_lanes() * element.bytes, element);
     const int turn = RowSelectorCode::turn_of(i);
     vectors.push_back(turn == 0 ? x : b.unary(LaneOp::kXorLanes, x, turn));
   }
   return vectors;
+}
+/// The vectors of a chunk, which are so many vectors apart.
+std::vector<LaneValue> load_chunk(LaneBuilder& b, int pointer, int pitch, const CoarseKeys& keys) {
+  return load_turned(b, pointer, 0, pitch, RowSelectorCode::kVectorsPerChunk, keys);
 }
 
 }  // namespace
@@ -162,21 +175,17 @@ LaneFunction find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, in
   std::vector<LaneValue> minima;
   for (int i = 0; i < num_vectors; ++i) minima.push_back(b.variable(b.greatest()));
   const auto take = [&](LaneValue minimum, LaneValue key) { b.assign(minimum, b.binary(LaneOp::kMin, minimum, key)); };
-  for (const int turns : {RowSelectorCode::kTurns, 1}) {
-    if (turns * num_vectors == 1) continue;
+  const auto take_blocks = [&](int turns) {
     b.for_blocks(kCount, turns * num_vectors, [&] {
       for (int i = 0; i < num_vectors; ++i) {
-        LaneValue least = kNoLaneValue;
-        for (int turn = 0; turn < turns; ++turn) {
-          LaneValue key = coarse_key(b, b.load(kRow, (turn * num_vectors + i) * vector_bytes, element), keys);
-          if (turn > 0) key = b.unary(LaneOp::kXorLanes, key, RowSelectorCode::turn_of(turn));
-          least = turn == 0 ? key : b.binary(LaneOp::kMin, least, key);
-        }
-        take(minima[static_cast<std::size_t>(i)], least);
+        take(minima[static_cast<std::size_t>(i)],
+             least_key(b, load_turned(b, kRow, i, num_vectors, turns, keys), keys));
       }
       b.advance(kRow, turns * num_vectors * vector_bytes);
     });
-  }
+  };
+  take_blocks(RowSelectorCode::kTurns);
+  if (num_vectors > 1) take_blocks(1);
   b.for_vectors(kCount, [&](LaneValue mask) {
     if (mask == kNoLaneValue) {
       take(minima[0], coarse_key(b, b.load(kRow, 0, element), keys));
@@ -193,30 +202,13 @@ LaneFunction find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, in
 }
 
 LaneFunction filter_row_function(IsaLevel isa, const CoarseKeys& keys) {
-  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), false,
+  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), Numbers::kFollowing, false,
                 [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
 }
 
 LaneFunction filter_numbered_function(IsaLevel isa, const CoarseKeys& keys) {
-  enum { kElements, kNumbers, kFound, kCount, kLimit };
-  LaneBuilder b(isa, keys.lane_bits());
-  const LaneElement element = element_of(keys.dtype);
-  const LaneValue limit = b.broadcast(kLimit);
-  b.for_loaded_vectors(
-      kCount,
-      [&](LaneValue mask) {
-        const LaneValue x = load_some(b, kElements, element, mask);
-        b.advance(kElements, b.num_lanes() * element.bytes);
-        return coarse_key(b, x, keys);
-      },
-      [&](LaneValue key, LaneValue mask) {
-        const bool is_rest = mask != kNoLaneValue;
-        LaneValue passes = at_most(b, key, limit);
-        if (is_rest) passes = b.binary(LaneOp::kBoth, passes, mask);
-        b.append(kFound, load_some(b, kNumbers, b.lane_element(), mask), passes, is_rest);
-        b.advance(kNumbers, b.num_lanes() * b.lane_element().bytes);
-      });
-  return b.finish_with(kFound);
+  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), Numbers::kInMemory, false,
+                [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
 }
 
 LaneFunction filter_column_function(IsaLevel isa, const CoarseKeys& keys) {
@@ -236,14 +228,14 @@ LaneFunction filter_column_function(IsaLevel isa, const CoarseKeys& keys) {
 }
 
 LaneFunction filter_whole_row_function(IsaLevel isa, const CoarseKeys& keys) {
-  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), true,
+  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), Numbers::kFollowing, true,
                 [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
 }
 
 LaneFunction filter_minima_function(IsaLevel isa, int lane_bits) {
   LaneBuilder b(isa, lane_bits);
   const LaneElement element = b.lane_element();
-  return filter(std::move(b), element, false, [](LaneBuilder&, LaneValue x) { return x; });
+  return filter(std::move(b), element, Numbers::kFollowing, false, [](LaneBuilder&, LaneValue x) { return x; });
 }
 
 }  // namespace millrace

@@ -17,7 +17,7 @@ void compare(LaneBuilder& b, LaneValue& low, LaneValue& high) {
   low = least;
 }
 
-/// Merges two sorted runs that follow one another. Of elements from `num_elements` on, nothing is compared.
+/// Merges two sorted runs that follow one another. Elements from `num_elements` on are not compared.
 void add_merge(std::vector<Comparator>& comparators, int begin, int run, int num_elements) {
   const int end = std::min(begin + 2 * run, num_elements);
   for (int distance = run; distance >= 1; distance /= 2) {
@@ -46,7 +46,8 @@ void sort_lanes(LaneBuilder& b, std::span<LaneValue> vectors) {
     compare(b, vectors[static_cast<std::size_t>(comparator.low)], vectors[static_cast<std::size_t>(comparator.high)]);
   }
   const int vector_bits = bits_for(std::ssize(vectors)), lane_bits = bits_for(b.num_lanes());
-  // Columns have the lowest bits. Those of lanes may be in any order: in this one, vectors of AVX2 come home soonest.
+  // Columns have the lowest bits. Those of lanes may be in any order, unless there is one vector, which stays as it is:
+  // in this one, vectors of AVX2 come home soonest.
   const int first_lane_bit = vector_bits > 0 ? 2 : 0;
   std::vector<int> places;
   for (int place = 0; place < lane_bits; ++place) places.push_back(vector_bits + (place + first_lane_bit) % lane_bits);

@@ -236,7 +236,7 @@ class Avx512Emitter final : public LaneEmitter {
   }
 
   void emit_regroup(const Zmm& to, const Zmm& a, const Zmm& b, BitOrder order, bool is_high) {
-    // Of 64-bit units within 128 bits, of 32-bit ones, and of whole 128 bits.
+    // First what moves 64-bit units within 128 bits, then 32-bit ones, then whole 128 bits.
     const int n = f_.num_lanes, pair_bit = is_wide_ ? 0 : 1, block_bit = pair_bit + 1;
     if (order == BitOrder::exchanged(n, pair_bit)) {
       return is_high ? as_.vpunpckhqdq(to, a, b) : as_.vpunpcklqdq(to, a, b);

@@ -8,11 +8,12 @@ namespace millrace {
 /// What code gains from knowing the cores that run it, beyond their level. Any core of the level runs it, and it
 /// computes the same: a program that another machine saved may only be slower.
 struct CoreTuning {
-  /// Minima and maxima of 512 bits have one port, while logic has two: Intel's cores.
+  /// Minima and maxima of 512 bits have one port, while logic has two: Intel's cores. Source: uops.info, Skylake-X to
+  /// Emerald Rapids.
   bool has_one_minimum_port = false;
 };
 
-/// Of the cores of this machine.
+/// What is known of this machine's cores.
 CoreTuning host_tuning();
 /// "any core", "cores with one port for minima".
 std::string_view to_text(const CoreTuning&);

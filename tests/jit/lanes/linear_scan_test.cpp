@@ -45,5 +45,14 @@ TEST_CASE("ranges spill only if registers run out, those first that end last") {
   CHECK(tight.places[3] == RegisterPlace{0, false});
 }
 
+TEST_CASE("registers are taken in rotation") {
+  const std::vector<LiveRange> ranges = {{0, 1}, {2, 3}, {4, 9}, {6, 7}, {8, 9}};
+  const Allocation allocation = allocate_registers(ranges, 3);
+  // The third range keeps its register.
+  for (const auto& [range, number] : {std::pair{0, 0}, {1, 1}, {2, 2}, {3, 0}, {4, 1}}) {
+    CHECK(allocation.places[static_cast<std::size_t>(range)] == RegisterPlace{number, false});
+  }
+}
+
 }  // namespace
 }  // namespace millrace

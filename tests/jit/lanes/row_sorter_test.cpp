@@ -110,8 +110,8 @@ void check_written(const SorterCode& code, const std::vector<Key>& input, std::i
 }
 
 template <class Key>
-void check_patterns(IsaLevel isa) {
-  const SorterCode code(isa, 8 * sizeof(Key));
+void check_patterns(IsaLevel isa, const CoreTuning& tuning) {
+  const SorterCode code(isa, 8 * sizeof(Key), tuning);
   for (const Pattern<Key>& pattern : patterns<Key>()) {
     for (const std::int64_t n : sizes<Key>(isa)) {
       CAPTURE(pattern.name);
@@ -132,10 +132,16 @@ void check_patterns(IsaLevel isa) {
 }
 
 TEST_CASE("rows of 32-bit keys are sorted" * test::InTurn()) {
-  for (const IsaLevel isa : host_lane_levels()) check_patterns<std::int32_t>(isa);
+  for (const IsaLevel isa : host_lane_levels()) check_patterns<std::int32_t>(isa, {});
 }
 TEST_CASE("rows of 64-bit keys are sorted" * test::InTurn()) {
-  for (const IsaLevel isa : host_lane_levels()) check_patterns<std::int64_t>(isa);
+  for (const IsaLevel isa : host_lane_levels()) check_patterns<std::int64_t>(isa, {});
+}
+TEST_CASE("rows are sorted by code for cores with one port for minima" * test::InTurn()) {
+  for (const IsaLevel isa : host_lane_levels()) {
+    check_patterns<std::int32_t>(isa, {.has_one_minimum_port = true});
+    check_patterns<std::int64_t>(isa, {.has_one_minimum_port = true});
+  }
 }
 
 /// Rows whose keys fill the upper half of a lane.

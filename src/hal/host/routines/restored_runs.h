@@ -35,23 +35,23 @@ class RestoredRuns {
   std::int64_t first_zero(std::int64_t num_nans) const {
     const bool is_ascending = p_.is_descending == 0;
     std::int64_t begin = is_ascending ? 0 : std::min(num_nans, wanted_);
-    std::int64_t count = (is_ascending ? std::min(count_ - num_nans, wanted_) : wanted_) - begin;
-    // Before zeros are negative values, with bits above the sign's, or positive ones: nothing wraps but a zero's bits.
+    const std::int64_t count = (is_ascending ? std::min(count_ - num_nans, wanted_) : wanted_) - begin;
+    // Before zeros are the negative values, whose bits are above those of -0, or the positive ones: each a range of
+    // bits.
     const auto sign = static_cast<std::uint64_t>(p_.magnitude_bits) + 1;
     const std::uint64_t first_before = is_ascending ? sign + 1 : 1, num_before = sign - 1;
-    with_element_size(p_.element_bytes, [this, &begin, &count, first_before, num_before](auto bytes) {
+    with_element_size(p_.element_bytes, [this, &begin, count, first_before, num_before](auto bytes) {
       // Without branches, which would be unpredictable.
-      const std::int64_t pitch = stride_ * bytes;
-      const std::byte* from = values_ + begin * pitch;
+      std::int64_t position = begin;
       for (std::int64_t left = count; left > 0;) {
         const std::int64_t half = left / 2;
         std::uint64_t bits = 0;
-        std::memcpy(&bits, from + half * pitch, bytes);
+        std::memcpy(&bits, values_ + (position + half) * stride_ * bytes, bytes);
         const bool is_before = bits - first_before < num_before;
-        from += is_before ? (half + 1) * pitch : 0;
+        position += is_before ? half + 1 : 0;
         left = is_before ? left - half - 1 : half;
       }
-      begin = (from - values_) / pitch;
+      begin = position;
     });
     return begin;
   }

@@ -239,7 +239,7 @@ bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, 
     }
   });
   Key* const to = memory_.found + num_found_;
-  const std::byte* const end = code_.filter_numbered(copies, numbers, to, count, limit_);
+  const std::byte* const end = code_.filter_numbered(copies, to, count, numbers, limit_);
   const std::int64_t num_new = reinterpret_cast<const Key*>(end) - to;
   elements_read_ += count;
   num_found_ += num_new;

@@ -12,10 +12,11 @@
 
 namespace millrace {
 
-/// Writes the least key of each lane over chunks of kVectorsPerChunk vectors. `count` elements are whole chunks.
+/// Writes the least key of each group of a chunk, which has kVectorsPerChunk vectors and a group for each lane. `count`
+/// elements are whole chunks.
 using FindMinima = std::byte* (*)(const void* row, void* minima, std::int64_t count);
-/// Writes those of the columns of a tile, of whose first row `count` are the elements. Fetches as many elements as a
-/// tile has from `next` on, which need not be valid.
+/// The same for the chunks that are columns of a tile, of whose first row `count` are the elements. Fetches as many
+/// elements as a tile has from `next` on, which need not be valid.
 using FindTileMinima = std::byte* (*)(const void* tile, void* minima, std::int64_t count, const void* next);
 /// Writes the lesser of two arrays' keys. `count` keys are whole vectors.
 using FoldMinima = std::byte* (*)(const void* first, const void* second, void* to, std::int64_t count);
@@ -23,7 +24,7 @@ using FoldMinima = std::byte* (*)(const void* first, const void* second, void* t
 using FilterKeys = std::byte* (*)(const void* row, void* numbers, std::int64_t count, std::int64_t first,
                                   std::int64_t limit);
 /// The same for elements whose numbers are in memory, as wide as keys.
-using FilterNumbered = std::byte* (*)(const void* elements, const void* numbers, void* found, std::int64_t count,
+using FilterNumbered = std::byte* (*)(const void* elements, void* found, std::int64_t count, const void* numbers,
                                       std::int64_t limit);
 
 /// Generated functions for the keys of one dtype.
@@ -32,17 +33,19 @@ struct RowSelectorCode {
   /// A tile is kVectorsPerChunk rows of so many vectors, one after another. Its chunks are its columns: where a row of
   /// elements ascends, the first ones are in other columns, each of which has few of them.
   static constexpr int kColumnsPerTile = 32;
-  /// Vector i of a group of elements has them in the lanes of the group's lane ^ turn_of(i).
+  /// The element of vector i in a group is in the lane `group's lane ^ turn_of(i)`: where the first elements of a row
+  /// are in one lane, they are in kTurns groups of each chunk. Computed elements keep their lanes: only whole chunks of
+  /// them are looked at again.
   static constexpr int kTurns = 4;
   static constexpr int turn_of(int i) { return i % kTurns; }
   FindMinima find_minima;
   FilterKeys find_passing;  // the numbers of the groups of whole chunks that have a key up to the limit
   FindTileMinima find_tile_minima;
   FoldMinima fold_minima;
-  FilterKeys filter_row;  // of chunks here and there
-  FilterNumbered filter_numbered;
-  FilterKeys filter_column;     // of a tile
-  FilterKeys filter_whole_row;  // of pieces that follow each other
+  FilterKeys filter_row;           // of chunks here and there
+  FilterNumbered filter_numbered;  // of copies of groups' elements
+  FilterKeys filter_column;        // of a tile
+  FilterKeys filter_whole_row;     // of pieces that follow each other
   FilterKeys filter_minima;
   std::int64_t num_lanes;
   ComputeElements find_computed_minima =

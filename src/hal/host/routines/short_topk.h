@@ -160,12 +160,12 @@ class ShortTopk {
   MakeNumberedKeys make_keys_;
   Memory memory_;
   ShortSelector<Key> selector_;
-  std::int64_t num_rows_ = 0;
-  std::int64_t next_row_ = 0, num_next_rows_ = 0;
   struct Rows {
     std::array<Place, kRowsAtOnce> places{};
     std::array<const std::byte*, kRowsAtOnce> inputs{};
   };
+  std::int64_t num_rows_ = 0;
+  std::int64_t next_row_ = 0, num_next_rows_ = 0;
   std::array<Rows, 2> rows_{};                      // those at hand, and those that follow
   std::size_t next_ = 0;                            // which of them follow
   std::array<std::int64_t, kRowsAtOnce> counts_{};  // of elements found

@@ -146,7 +146,7 @@ class SortWalk {
     return columns_.moves(index) ? 1 : args_.sizes[SortRowsSizes::kAxisStrides + index];
   }
   std::byte* place(SortTensor tensor) const { return place(tensor, offsets_); }
-  /// Of a row at another place than the one at hand.
+  /// The same for a row that is not at hand.
   std::byte* place(SortTensor tensor, const Place& offsets) const {
     const auto index = static_cast<std::size_t>(tensor);
     return (columns_.moves(index) ? columns_.rows_of(index) : base(index)) + offsets[index] * element_bytes(index);

@@ -66,18 +66,19 @@ class TopkWalk {
 
   RowSorterCode sorter_code() const { return walk_.sorter_code(p_.sorter, p_.coarse_lanes); }
   RowSelectorCode selector_code() const {
-    return {
-        walk_.template function<FindMinima>(p_.find_minima),
-        walk_.template function<FilterKeys>(p_.find_passing),
-        walk_.template function<FindTileMinima>(p_.find_tile_minima),
-        walk_.template function<FoldMinima>(p_.fold_minima),
-        walk_.template function<FilterKeys>(p_.filter_row),
-        walk_.template function<FilterNumbered>(p_.filter_numbered),
-        walk_.template function<FilterKeys>(p_.filter_column),
-        walk_.template function<FilterKeys>(p_.filter_whole_row),
-        walk_.template function<FilterKeys>(p_.filter_minima),
-        p_.coarse_lanes,
-        p_.finds_computed_minima != 0 ? walk_.template function<ComputeElements>(p_.find_computed_minima) : nullptr};
+    return {.find_minima = walk_.template function<FindMinima>(p_.find_minima),
+            .find_passing = walk_.template function<FilterKeys>(p_.find_passing),
+            .find_tile_minima = walk_.template function<FindTileMinima>(p_.find_tile_minima),
+            .fold_minima = walk_.template function<FoldMinima>(p_.fold_minima),
+            .filter_row = walk_.template function<FilterKeys>(p_.filter_row),
+            .filter_numbered = walk_.template function<FilterNumbered>(p_.filter_numbered),
+            .filter_column = walk_.template function<FilterKeys>(p_.filter_column),
+            .filter_whole_row = walk_.template function<FilterKeys>(p_.filter_whole_row),
+            .filter_minima = walk_.template function<FilterKeys>(p_.filter_minima),
+            .num_lanes = p_.coarse_lanes,
+            .find_computed_minima = p_.finds_computed_minima != 0
+                                        ? walk_.template function<ComputeElements>(p_.find_computed_minima)
+                                        : nullptr};
   }
   ShortSelectorCode short_selector_code() const {
     ShortSelectorCode code = {{}, sorter_code_.sort_few, code_.filter_row, p_.coarse_lanes};
