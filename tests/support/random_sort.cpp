@@ -79,7 +79,8 @@ void choose_dynamic(RandomChoice& choice, SortTrial& trial) {
 
 void choose_size(RandomChoice& choice, SortTrial& trial, std::size_t rank) {
   const DType dtype = trial.x.type.dtype;
-  trial.x = reference::Tensor(dtype, any_extents(choice, rank, trial.axis, any_length(choice, dtype)));
+  const std::int64_t n = std::min(any_length(choice, dtype), trial.most_n);
+  trial.x = reference::Tensor(dtype, any_extents(choice, rank, trial.axis, n));
   trial.k = any_k(choice, trial.n());
   if (!trial.has_dynamic_k) return;
   if (!trial.has_dynamic_extents) trial.most_k = std::min(trial.most_k, trial.n());
