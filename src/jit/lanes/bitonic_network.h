@@ -21,7 +21,7 @@ class BitonicNetwork {
   /// their own bits.
   BitonicNetwork(LaneBuilder& b, std::span<LaneValue> vectors, std::vector<int> places);
 
-  /// Of the elements that differ in `bit` alone, the one that has it gets the greater.
+  /// Orders each two elements whose numbers differ in `bit` alone: the number that has it gets the greater.
   void compare(int bit) { compare(bit, false); }
   /// The same for elements that differ in all lower bits as well: the first comparison of two runs that ascend.
   void compare_mirrored(int bit) { compare(bit, true); }

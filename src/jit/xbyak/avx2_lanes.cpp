@@ -10,8 +10,7 @@ namespace {
 
 constexpr int kNumVectors = 14;  // then the two temporaries
 constexpr std::uint32_t kVectorBytes = 32;
-constexpr std::uint8_t kEven = 0x88, kOdd = 0xdd;  // two of four units, of both operands
-constexpr int kUnitsPerVector = 8;                 // of 32 bits, which are what permutations move
+constexpr int kUnitsPerVector = 8;  // of 32 bits, which are what permutations move
 
 /// The places of units in their order, four bits each, the first lowest: those of the mask's lanes. The rest is 0.
 std::uint32_t compressing_units(std::uint32_t mask, int units_per_lane) {
@@ -279,15 +278,8 @@ class Avx2Emitter final : public LaneEmitter {
   }
 
   void emit_regroup(const Ymm& to, const Ymm& a, const Source& b, BitOrder order, bool is_high) {
-    // First what moves 64-bit units within 128 bits, then 32-bit ones, then whole 128 bits.
-    const int n = f_.num_lanes, pair_bit = is_wide_ ? 0 : 1, block_bit = pair_bit + 1;
-    if (order == BitOrder::exchanged(n, pair_bit)) {
-      return is_high ? as_.vpunpckhqdq(to, a, b) : as_.vpunpcklqdq(to, a, b);
-    }
-    if (!is_wide_ && order == BitOrder::rotated_up(n, 0, 2)) {
-      return is_high ? as_.vpunpckhdq(to, a, b) : as_.vpunpckldq(to, a, b);
-    }
-    if (!is_wide_ && order == BitOrder::rotated_down(n, 0, 2)) return as_.vshufps(to, a, b, is_high ? kOdd : kEven);
+    if (emit_regroup_in_blocks(to, a, b, order, is_high)) return;
+    const int n = f_.num_lanes, block_bit = is_wide_ ? 1 : 2;
     if (order == BitOrder::exchanged(n, block_bit)) return as_.vperm2i128(to, a, b, is_high ? 0x31 : 0x20);
     MILLRACE_CHECK(order == BitOrder::interleaved(n));
     is_wide_ ? as_.vpunpcklqdq(scratch_, a, b) : as_.vpunpckldq(scratch_, a, b);

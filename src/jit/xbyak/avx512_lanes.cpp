@@ -13,8 +13,7 @@ namespace {
 constexpr int kNumVectors = 32;
 constexpr int kNumSpillTemps = 3;  // the last registers, if anything is spilled: a, b and the result
 constexpr std::uint8_t kXorOfThree = 0x96;
-constexpr int kNumMasks = 6;                                                     // k1 to k6
-constexpr std::uint8_t kEven = 0x88, kOdd = 0xdd, kLower = 0x44, kUpper = 0xee;  // two of four units, of both operands
+constexpr int kNumMasks = 6;  // k1 to k6
 
 class Avx512Emitter final : public LaneEmitter {
  public:
@@ -236,19 +235,13 @@ class Avx512Emitter final : public LaneEmitter {
   }
 
   void emit_regroup(const Zmm& to, const Zmm& a, const Zmm& b, BitOrder order, bool is_high) {
-    // First what moves 64-bit units within 128 bits, then 32-bit ones, then whole 128 bits.
-    const int n = f_.num_lanes, pair_bit = is_wide_ ? 0 : 1, block_bit = pair_bit + 1;
-    if (order == BitOrder::exchanged(n, pair_bit)) {
-      return is_high ? as_.vpunpckhqdq(to, a, b) : as_.vpunpcklqdq(to, a, b);
-    }
-    if (!is_wide_ && order == BitOrder::rotated_up(n, 0, 2)) {
-      return is_high ? as_.vpunpckhdq(to, a, b) : as_.vpunpckldq(to, a, b);
-    }
-    if (!is_wide_ && order == BitOrder::rotated_down(n, 0, 2)) return as_.vshufps(to, a, b, is_high ? kOdd : kEven);
+    if (emit_regroup_in_blocks(to, a, b, order, is_high)) return;
+    const int n = f_.num_lanes, block_bit = is_wide_ ? 1 : 2;
     if (order == BitOrder::rotated_down(n, block_bit, block_bit + 2)) {
-      return as_.vshufi64x2(to, a, b, is_high ? kOdd : kEven);
+      return as_.vshufi64x2(to, a, b, is_high ? kOddUnits : kEvenUnits);
     }
-    if (order == BitOrder::exchanged(n, block_bit + 1)) return as_.vshufi64x2(to, a, b, is_high ? kUpper : kLower);
+    if (order == BitOrder::exchanged(n, block_bit + 1))
+      return as_.vshufi64x2(to, a, b, is_high ? kUpperUnits : kLowerUnits);
     as_.vmovdqu64(to, table_of([&](int lane) { return order.source(lane + (is_high ? n : 0)); }));
     is_wide_ ? as_.vpermi2q(to, a, b) : as_.vpermi2d(to, a, b);
   }

@@ -73,6 +73,21 @@ void LaneEmitter::emit_float(LaneOp op, const Xbyak::Xmm& to, const Xbyak::Xmm& 
   }
 }
 
+bool LaneEmitter::emit_regroup_in_blocks(const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b,
+                                         BitOrder order, bool is_high) {
+  const int n = f_.num_lanes;
+  if (order == BitOrder::exchanged(n, is_wide_ ? 0 : 1)) {
+    is_high ? as_.vpunpckhqdq(to, a, b) : as_.vpunpcklqdq(to, a, b);
+  } else if (!is_wide_ && order == BitOrder::rotated_up(n, 0, 2)) {
+    is_high ? as_.vpunpckhdq(to, a, b) : as_.vpunpckldq(to, a, b);
+  } else if (!is_wide_ && order == BitOrder::rotated_down(n, 0, 2)) {
+    as_.vshufps(to, a, b, is_high ? kOddUnits : kEvenUnits);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 std::uint8_t LaneEmitter::predicate_of(LaneOp op) {
   constexpr std::uint8_t kLessQuiet = 0x11, kNotAtMostQuiet = 0x16, kUnorderedQuiet = 0x03;
   switch (op) {
