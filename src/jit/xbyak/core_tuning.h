@@ -8,8 +8,7 @@ namespace millrace {
 /// What code gains from knowing the cores that run it, beyond their level. Any core of the level runs it, and it
 /// computes the same: a program that another machine saved may only be slower.
 struct CoreTuning {
-  /// Minima and maxima of 512 bits have one port, while logic has two: Intel's cores. Source: uops.info, Skylake-X to
-  /// Emerald Rapids.
+  /// Minima and maxima of 512 bits have one port, while logic has two: Intel's cores with AVX-512.
   bool has_one_minimum_port = false;
 };
 
