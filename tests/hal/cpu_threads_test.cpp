@@ -116,21 +116,26 @@ TEST_CASE("threads: the groups of one dispatch run on several threads, each once
 }
 
 TEST_CASE("threads: each worker has workgroup memory of its own, aligned, of the whole size") {
+  constexpr std::size_t kPage = 4096;
   for (const auto& executor : every_executor()) {
-    const auto device = device_on(executor);
-    std::atomic<int> num_wrong = 0;
-    const KernelInfo info{.name = "keep", .workgroup_bytes = 1000};
-    const Replay replay =
-        one_dispatch(*device, 200, info, [&](const KernelArgs& args, std::uint32_t first, std::uint32_t) -> Status {
-          auto* memory = static_cast<std::uint32_t*>(args.workgroup_memory);
-          if (reinterpret_cast<std::uintptr_t>(memory) % 64 != 0) ++num_wrong;
-          std::fill_n(memory, 250, first);
-          std::this_thread::yield();
-          if (std::count(memory, memory + 250, first) != 250) ++num_wrong;
-          return {};
-        });
-    for (int run = 0; run < 10; ++run) CHECK(wait_for(replay, {}).ok());
-    CHECK(num_wrong == 0);
+    for (const std::size_t size : {std::size_t{1000}, kPage - 4, kPage, 3 * kPage + 4}) {
+      const auto device = device_on(executor);
+      std::atomic<int> num_wrong = 0;
+      const KernelInfo info{.name = "keep", .workgroup_bytes = size};
+      const auto count = static_cast<std::ptrdiff_t>(size / 4);
+      const std::size_t alignment = size < kPage ? 64 : kPage;
+      const Replay replay =
+          one_dispatch(*device, 200, info, [&](const KernelArgs& args, std::uint32_t first, std::uint32_t) -> Status {
+            auto* memory = static_cast<std::uint32_t*>(args.workgroup_memory);
+            if (reinterpret_cast<std::uintptr_t>(memory) % alignment != 0) ++num_wrong;
+            std::fill_n(memory, count, first);
+            std::this_thread::yield();
+            if (std::count(memory, memory + count, first) != count) ++num_wrong;
+            return {};
+          });
+      for (int run = 0; run < 10; ++run) CHECK(wait_for(replay, {}).ok());
+      CHECK(num_wrong == 0);
+    }
   }
 }
 

@@ -8,12 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "hal/host/memory_pages.h"
+
 namespace millrace {
 namespace {
-
-std::size_t round_up_to_page(std::size_t bytes) {
-  return (bytes + MappedCode::kPageBytes - 1) / MappedCode::kPageBytes * MappedCode::kPageBytes;
-}
 
 /// Functions are aligned to cache lines.
 constexpr std::size_t kBlockAlignment = 64;
@@ -36,7 +34,7 @@ class Layout {
         if ((block.code_bytes != block.bytes.size()) != has_constants) continue;
         const auto [place, is_new] = known.try_emplace({block.bytes.data(), block.code_bytes}, 0);
         if (is_new) {
-          place->second = size_ = round_up(size_, has_constants ? MappedCode::kPageBytes : kBlockAlignment);
+          place->second = size_ = round_up(size_, has_constants ? std::size_t{kPageBytes} : kBlockAlignment);
           size_ += block.bytes.size();
         }
         places[i] = place->second;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "hal/checks/image.h"
+#include "hal/host/memory_pages.h"
 #include "hal/host/routines/find_routine.h"
 
 namespace millrace {
@@ -30,11 +31,11 @@ Status check_host_code(const ExecutableImage& image) {
         fmt::format("kernel '{}': {} bytes of code in an image of {}, expected 1 to the image's size", name,
                     image.code_bytes, size));
   }
-  if (image.code_bytes != size && image.code_bytes % MappedCode::kPageBytes != 0) {
+  if (image.code_bytes != size && image.code_bytes % kPageBytes != 0) {
     return invalid_argument(
         fmt::format("kernel '{}': {} bytes of code in an image of {}, expected a multiple of {} or "
                     "the image's size",
-                    name, image.code_bytes, size, MappedCode::kPageBytes));
+                    name, image.code_bytes, size, kPageBytes));
   }
   if (image.entry_offset >= image.code_bytes) {
     return invalid_argument(fmt::format("kernel '{}': entry at {} of {} bytes of code, expected it inside", name,

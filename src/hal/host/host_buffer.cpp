@@ -33,14 +33,14 @@ class OwnedHostBuffer final : public Buffer {
 
 }  // namespace
 
-Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, DeviceId device) {
+Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, DeviceId device, std::size_t alignment) {
   // No object may be larger: pointer differences in it would overflow.
-  constexpr std::size_t kMaxBytes = std::numeric_limits<std::ptrdiff_t>::max() - Buffer::kAlignment;
+  const std::size_t max_bytes = std::numeric_limits<std::ptrdiff_t>::max() - alignment;
   // An empty buffer has an address of its own too, so that null always means "not given".
   void* data = nullptr;
-  if (size_bytes <= kMaxBytes) {
-    const std::size_t rounded = (size_bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
-    data = std::aligned_alloc(Buffer::kAlignment, std::max(rounded, Buffer::kAlignment));
+  if (size_bytes <= max_bytes) {
+    const std::size_t rounded = (size_bytes + alignment - 1) / alignment * alignment;
+    data = std::aligned_alloc(alignment, std::max(rounded, alignment));
   }
   if (data == nullptr) {
     return resource_exhausted(

@@ -10,9 +10,10 @@
 
 namespace millrace {
 
-/// Host memory as a buffer of a device that addresses it: uninitialised, aligned to Buffer::kAlignment. Fails with
-/// kResourceExhausted, naming the size, if there is not enough memory.
-Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, DeviceId device = {});
+/// Host memory as a buffer of a device that addresses it: uninitialised, aligned to `alignment`, a power of two of
+/// Buffer::kAlignment or more. Fails with kResourceExhausted, naming the size, if there is not enough memory.
+Result<std::shared_ptr<Buffer>> allocate_host_buffer(std::size_t size_bytes, DeviceId device = {},
+                                                     std::size_t alignment = Buffer::kAlignment);
 
 /// Memory that the caller owns; `deleter` (may be empty) runs once, with the last owner.
 std::shared_ptr<Buffer> import_host_buffer(void* data, std::size_t size_bytes, Buffer::Deleter deleter = {},

@@ -13,6 +13,7 @@
 #include "hal/host/fill.h"
 #include "hal/host/float_environment.h"
 #include "hal/host/host_buffer.h"
+#include "hal/host/memory_pages.h"
 #include "hal/timepoints.h"
 
 namespace millrace {
@@ -116,11 +117,13 @@ Result<std::unique_ptr<InlineRun>> InlineRecording::make_run() const {
   // Rounding up or multiplying may leave the range: then so many bytes that there are none.
   constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::ptrdiff_t>::max();
   const std::uint64_t bytes = largest_->workgroup_bytes;
-  if (num_workers_ > 1 && bytes < kMaxBytes / num_workers_ - Buffer::kAlignment) {
-    run->workgroup_stride = (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+  // Where pages begin in a large block is the kernel's choice: a store that straddles two takes 25 cycles or more.
+  const std::size_t alignment = bytes < kPageBytes ? Buffer::kAlignment : std::size_t{kPageBytes};
+  if (num_workers_ > 1 && bytes < kMaxBytes / num_workers_ - alignment) {
+    run->workgroup_stride = (bytes + alignment - 1) / alignment * alignment;
   }
   Result<std::shared_ptr<Buffer>> memory =
-      allocate_host_buffer(run->workgroup_stride == 0 ? bytes : run->workgroup_stride * num_workers_);
+      allocate_host_buffer(run->workgroup_stride == 0 ? bytes : run->workgroup_stride * num_workers_, {}, alignment);
   if (!memory.ok()) {
     return Status(memory.status().code(),
                   fmt::format("kernel '{}': workgroup memory: {}", largest_->name, memory.status().message()));
