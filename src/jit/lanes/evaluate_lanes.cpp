@@ -222,10 +222,14 @@ class Evaluation {
         return a[i];
       case LaneOp::kLess:
         return a[i] < b[i];
+      case LaneOp::kAtMost:
+        return a[i] <= b[i];
       case LaneOp::kEqual:
         return a[i] == b[i];
       case LaneOp::kLessFloat:
         return with_floats(a[i], b[i], [](auto x, auto y) { return x < y; });
+      case LaneOp::kAtMostFloat:
+        return with_floats(a[i], b[i], [](auto x, auto y) { return x <= y; });
       case LaneOp::kNotAtMostFloat:
         return with_floats(a[i], b[i], [](auto x, auto y) { return !(x <= y); });
       case LaneOp::kUnordered:

@@ -58,8 +58,10 @@ enum class LaneOp : std::uint8_t {
   kAssign,                // sets the variable `a` to `b`; no result
   // Masks.
   kLess,            // a < b
+  kAtMost,          // a <= b
   kEqual,           // a == b
   kLessFloat,       // a < b; false if one is a NaN
+  kAtMostFloat,     // a <= b; false if one is a NaN
   kNotAtMostFloat,  // a > b; true if one is a NaN
   kUnordered,       // whether one is a NaN
   kNot,             //

@@ -148,10 +148,14 @@ class Avx2Emitter final : public LaneEmitter {
         return move(to, read(i.a, temp_));
       case LaneOp::kLess:
         return emit_greater(to, read(i.b, temp_), source(i.a));
+      case LaneOp::kAtMost:
+        emit_greater(to, read(i.a, temp_), source(i.b));
+        return as_.vpxor(to, to, table_of_all(-1));
       case LaneOp::kEqual:
         return is_wide_ ? as_.vpcmpeqq(to, read(i.a, temp_), source(i.b))
                         : as_.vpcmpeqd(to, read(i.a, temp_), source(i.b));
       case LaneOp::kLessFloat:
+      case LaneOp::kAtMostFloat:
       case LaneOp::kNotAtMostFloat:
       case LaneOp::kUnordered:
         return is_wide_ ? as_.vcmppd(to, read(i.a, temp_), source(i.b), predicate_of(i.op))

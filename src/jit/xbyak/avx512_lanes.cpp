@@ -271,10 +271,11 @@ class Avx512Emitter final : public LaneEmitter {
         break;
     }
     const Zmm a = read(i.a, 0), b = read(i.b, 1);
-    if (i.op != LaneOp::kLess && i.op != LaneOp::kEqual) {
+    if (i.op != LaneOp::kLess && i.op != LaneOp::kAtMost && i.op != LaneOp::kEqual) {
       return is_wide_ ? as_.vcmppd(to, a, b, predicate_of(i.op)) : as_.vcmpps(to, a, b, predicate_of(i.op));
     }
-    const std::uint8_t predicate = i.op == LaneOp::kLess ? 1 : 0;
+    constexpr std::uint8_t kEqual = 0, kLess = 1, kAtMost = 2;
+    const std::uint8_t predicate = i.op == LaneOp::kLess ? kLess : i.op == LaneOp::kAtMost ? kAtMost : kEqual;
     is_wide_ ? as_.vpcmpq(to, a, b, predicate) : as_.vpcmpd(to, a, b, predicate);
   }
 

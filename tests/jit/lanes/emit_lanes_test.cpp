@@ -105,7 +105,7 @@ class RandomFunction {
         vectors_.push_back(b_.select(any_mask(), any_vector(), any_vector()));
         return;
       case 4:
-        masks_.push_back(b_.binary(LaneOp::kEqual, any_vector(), any_vector()));
+        masks_.push_back(b_.binary(random_() % 2 == 0 ? LaneOp::kEqual : LaneOp::kAtMost, any_vector(), any_vector()));
         return;
       case 5:
         masks_.push_back(b_.binary(LaneOp::kLess, any_vector(), any_vector()));
@@ -147,7 +147,8 @@ class RandomFunction {
     return orders[random_() % orders.size()];
   }
 
-  static constexpr LaneOp kFloatMasks[] = {LaneOp::kLessFloat, LaneOp::kNotAtMostFloat, LaneOp::kUnordered};
+  static constexpr LaneOp kFloatMasks[] = {LaneOp::kLessFloat, LaneOp::kAtMostFloat, LaneOp::kNotAtMostFloat,
+                                           LaneOp::kUnordered};
 
   /// Small integers are subnormal, and large ones any float; shifted ones have zeros and infinities too.
   LaneValue any_float() {
