@@ -10,10 +10,12 @@ namespace millrace {
 
 LaneFunction find_minima_function(IsaLevel, const CoarseKeys&);
 LaneFunction find_passing_function(IsaLevel, const CoarseKeys&);
-LaneFunction find_tile_minima_function(IsaLevel, const CoarseKeys&);
+LaneFunction find_column_minima_function(IsaLevel, const CoarseKeys&);
 /// The same for elements that are computed in lanes as wide as the keys', with the arguments of ComputeElements.
 LaneFunction find_computed_minima_function(IsaLevel, const CoarseKeys&, const ComputedElements&);
 LaneFunction fold_minima_function(IsaLevel, int lane_bits);
+LaneFunction fold_four_minima_function(IsaLevel, int lane_bits);
+LaneFunction number_elements_function(IsaLevel, int lane_bits);
 LaneFunction find_group_minima_function(IsaLevel, const CoarseKeys&, int num_vectors);
 LaneFunction filter_row_function(IsaLevel, const CoarseKeys&);
 LaneFunction filter_numbered_function(IsaLevel, const CoarseKeys&);

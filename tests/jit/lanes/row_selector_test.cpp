@@ -31,8 +31,10 @@ class Selection {
       : isa_(isa),
         minima_(find_minima_function(isa, kKeys)),
         passing_(find_passing_function(isa, kKeys)),
-        tile_minima_(find_tile_minima_function(isa, kKeys)),
+        column_minima_(find_column_minima_function(isa, kKeys)),
         fold_(fold_minima_function(isa, kBits)),
+        fold_four_(fold_four_minima_function(isa, kBits)),
+        number_(number_elements_function(isa, kBits)),
         filter_(filter_row_function(isa, kKeys)),
         filter_numbered_(filter_numbered_function(isa, kKeys)),
         filter_column_(filter_column_function(isa, kKeys)),
@@ -49,11 +51,13 @@ class Selection {
     using Selector = RowSelector<Key>;
     const RowSelectorCode code = {.find_minima = minima_.as<FindMinima>(),
                                   .find_passing = passing_.as<FilterKeys>(),
-                                  .find_tile_minima = tile_minima_.as<FindTileMinima>(),
+                                  .find_column_minima = column_minima_.as<FindColumnMinima>(),
                                   .fold_minima = fold_.as<FoldMinima>(),
+                                  .fold_four_minima = fold_four_.as<FoldFourMinima>(),
+                                  .number_elements = number_.as<NumberElements>(),
                                   .filter_row = filter_.as<FilterKeys>(),
                                   .filter_numbered = filter_numbered_.as<FilterNumbered>(),
-                                  .filter_column = filter_column_.as<FilterKeys>(),
+                                  .filter_column = filter_column_.as<FilterColumn>(),
                                   .filter_whole_row = filter_whole_.as<FilterKeys>(),
                                   .filter_minima = filter_minima_.as<FilterKeys>(),
                                   .num_lanes = num_lanes_of(isa_, kBits)};
@@ -90,8 +94,8 @@ class Selection {
   static std::size_t at(Key number) { return static_cast<std::size_t>(number); }
 
   IsaLevel isa_;
-  LaneCode minima_, passing_, tile_minima_, fold_, filter_, filter_numbered_, filter_column_, filter_whole_,
-      filter_minima_;
+  LaneCode minima_, passing_, column_minima_, fold_, fold_four_, number_, filter_, filter_numbered_, filter_column_,
+      filter_whole_, filter_minima_;
   SorterCode sorter_;
 };
 

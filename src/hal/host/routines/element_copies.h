@@ -23,6 +23,26 @@ void with_element_size(std::int64_t element_bytes, const DoIt& do_it) {
   }
 }
 
+/// An unsigned integer of so many bytes.
+template <std::int64_t kBytes>
+using UnsignedOf = std::conditional_t<
+    kBytes == 1, std::uint8_t,
+    std::conditional_t<kBytes == 2, std::uint16_t, std::conditional_t<kBytes == 4, std::uint32_t, std::uint64_t>>>;
+
+/// Writes two unsigned integers side by side: with one store if a register has room for both, because single stores
+/// are what gathering elements waits for.
+template <class Unsigned>
+void store_pair(std::byte* to, Unsigned first, Unsigned second) {
+  if constexpr (sizeof(Unsigned) < 8) {
+    using Both = UnsignedOf<2 * std::int64_t{sizeof(Unsigned)}>;
+    const auto both = static_cast<Both>(static_cast<Both>(second) << (8 * sizeof(Unsigned)) | first);
+    std::memcpy(to, &both, sizeof(both));
+  } else {
+    std::memcpy(to, &first, sizeof(first));
+    std::memcpy(to + sizeof(first), &second, sizeof(second));
+  }
+}
+
 /// Copies elements at constant strides.
 inline void copy_strided(const std::byte* from, std::int64_t from_stride, std::byte* to, std::int64_t to_stride,
                          std::int64_t count, std::int64_t element_bytes) {
@@ -43,8 +63,18 @@ template <class Number>
 void copy_elements(const std::byte* elements, std::int64_t element_bytes, const Number* numbers, std::int64_t count,
                    std::byte* to) {
   with_element_size(element_bytes, [&](auto bytes) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      std::memcpy(to + i * bytes, elements + static_cast<std::int64_t>(numbers[i]) * bytes, bytes);
+    using Element = UnsignedOf<decltype(bytes)::value>;
+    const auto element = [elements, numbers](std::int64_t i) {
+      Element result;
+      constexpr std::int64_t kBytes = sizeof(result);
+      std::memcpy(&result, elements + static_cast<std::int64_t>(numbers[i]) * kBytes, kBytes);
+      return result;
+    };
+    std::int64_t i = 0;
+    for (; i + 1 < count; i += 2) store_pair(to + i * bytes, element(i), element(i + 1));
+    if (i < count) {
+      const Element last = element(i);
+      std::memcpy(to + i * bytes, &last, bytes);
     }
   });
 }

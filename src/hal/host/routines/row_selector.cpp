@@ -66,18 +66,17 @@ std::int64_t RowSelector<Key>::select_by_groups(const RowReader& row, std::int64
 
 template <class Key>
 typename RowSelector<Key>::Block RowSelector<Key>::block_at(std::int64_t start, std::int64_t count,
-                                                            bool has_tiles) const {
-  constexpr std::int64_t kColumns = RowSelectorCode::kColumnsPerTile;
+                                                            bool has_columns) const {
   const std::int64_t num_chunks = count / code_.chunk();
-  if (!has_tiles || num_chunks < kColumns) return {start, num_chunks, 0, num_chunks};
-  return {start, num_chunks, kColumns, num_chunks % kColumns};
+  if (has_columns) return {start, num_chunks, code_.num_lanes, num_chunks * code_.num_lanes, true};
+  return {start, num_chunks, code_.chunk(), code_.num_lanes, false};
 }
 
 template <class Key>
 void RowSelector<Key>::find_in_blocks(const RowReader& row, std::int64_t n) {
   for (std::int64_t start = 0; start < n && !is_complete_; start += kBlock) {
     const std::int64_t count = std::min(kBlock, n - start);
-    // What is computed is read in pieces smaller than a tile. Long rows come from far, in the order of memory.
+    // What is computed is read in pieces. Long rows come from far, in the order of memory.
     const Block block = block_at(start, count, row.loader() == nullptr && n <= kBlock);
     const bool had_limit = has_limit_;
     find_minima(row, block);
@@ -98,7 +97,7 @@ void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
     const std::byte* const end = code_.find_passing(row.read(start, count), memory_.passing, count, 0, limit_);
     const std::int64_t num_passing = reinterpret_cast<const Key*>(end) - memory_.passing;
     elements_read_ += count;
-    if (!find_in_groups(row, block, num_passing)) {
+    if (!find_in_groups(row, block, num_passing, start)) {
       // The limit is of no use here.
       find_minima(row, block);
       find_in_block(row, block, false);
@@ -160,123 +159,93 @@ void RowSelector<Key>::find_minima(const RowReader& row, const Block& block) {
   if (row.loader() != nullptr && code_.find_computed_minima != nullptr) {
     return row.loader()->compute_by(code_.find_computed_minima, block.start, count, memory_.minima);
   }
-  const auto minima_of = [&](std::int64_t first) { return memory_.minima + first / RowSelectorCode::kVectorsPerChunk; };
-  const std::int64_t first_loose = block.first_loose * code_.chunk();
-  const std::int64_t end_loose = first_loose + block.num_loose * code_.chunk();
+  if (block.has_columns) {
+    code_.find_column_minima(row.read(block.start, count), memory_.minima, block.vector_step,
+                             block.vector_step * row.element_bytes());
+    return;
+  }
   const std::int64_t most = row.most_at_once();
-  for (std::int64_t first = 0; first < count;) {
-    if (first >= first_loose && first < end_loose) {
-      const std::int64_t num_now = std::min(most, end_loose - first);
-      code_.find_minima(row.read(block.start + first, num_now), minima_of(first), num_now);
-      first += num_now;
-    } else {
-      const std::byte* const tile = row.read(block.start + first, code_.tile());
-      code_.find_tile_minima(tile, minima_of(first), code_.num_lanes * RowSelectorCode::kColumnsPerTile,
-                             tile + code_.tile() * row.element_bytes());
-      first += code_.tile();
-    }
+  for (std::int64_t first = 0; first < count; first += most) {
+    const std::int64_t num_now = std::min(most, count - first);
+    code_.find_minima(row.read(block.start + first, num_now),
+                      memory_.minima + first / RowSelectorCode::kVectorsPerChunk, num_now);
   }
 }
 
 template <class Key>
 void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, bool is_tight) {
   const std::int64_t num_groups = block.num_chunks * code_.num_lanes;
+  std::int64_t num_passing = find_passing(num_groups);
+  if (num_passing > 2 * k_ && !is_tight) {
+    tighten(num_groups);
+    num_passing = find_passing(num_groups);
+  }
+  if (find_in_groups(row, block, num_passing, block.start)) return;
+  if (block.has_columns) return find_in_columns(row, block, num_passing);
   std::int64_t next_chunk = 0;  // those before it are done
   for (bool is_changed = true; is_changed && !is_complete_;) {
     is_changed = false;
-    std::int64_t num_passing = find_passing(num_groups);
-    if (num_passing > 2 * k_ && !is_tight) {
-      tighten(num_groups);
-      is_tight = true;
-      num_passing = find_passing(num_groups);
-    }
-    if (next_chunk == 0 && find_in_groups(row, block, num_passing)) return;
     for (std::int64_t i = 0; i < num_passing && !is_changed; ++i) {
       const std::int64_t chunk = chunk_of(memory_.passing[i]);
       if (chunk < next_chunk) continue;
       const Key limit = limit_;
-      if (block.is_tiled(chunk)) {
-        next_chunk = find_in_tile(row, block, memory_.passing + i, memory_.passing + num_passing);
-      } else {
-        find_elements(row, block.start + chunk * code_.chunk(), code_.chunk(), code_.filter_row);
-        next_chunk = chunk + 1;
-      }
+      find_elements(row, block.start + chunk * block.chunk_step, code_.chunk(), code_.filter_row);
+      next_chunk = chunk + 1;
       is_changed = limit != limit_ || is_complete_;
     }
+    if (is_changed) num_passing = find_passing(num_groups);
   }
 }
 
 template <class Key>
-typename RowSelector<Key>::Group RowSelector<Key>::group_at(const Block& block, Key group) const {
-  const std::int64_t chunk = chunk_of(group), lane = group & (code_.num_lanes - 1);
-  if (!block.is_tiled(chunk)) return {block.start + chunk * code_.chunk(), code_.num_lanes, lane};
-  const std::int64_t tile = block.tile_of(chunk);
-  return {block.start + tile * code_.chunk() + (chunk - tile) * code_.num_lanes,
-          RowSelectorCode::kColumnsPerTile * code_.num_lanes, lane};
-}
-
-template <class Key>
-bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing) {
+bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing,
+                                      std::int64_t first) {
   constexpr std::int64_t kPerGroup = RowSelectorCode::kVectorsPerChunk;
   static_assert(kMostGroupsAtOnce * kPerGroup * 8 <= kMinimaBytes);
   const std::int64_t count = num_passing * kPerGroup;
   if (!has_limit_ || row.loader() != nullptr || num_passing > kMostGroupsAtOnce) return false;
-  const std::byte* const elements = row.read(0, block.start + block.num_chunks * code_.chunk());
-  auto* const copies = reinterpret_cast<std::byte*>(memory_.other);
   Key* const numbers = memory_.groups;
-  with_element_size(row.element_bytes(), [this, block, elements, copies, numbers, num_passing](auto bytes) {
-    std::byte* to = copies;
-    Key* number = numbers;
-    const Key* const end = memory_.passing + num_passing;
-    for (const Key* passing = memory_.passing; passing < end; ++passing) {
-      const Group group = group_at(block, *passing);
-      for (int i = 0; i < kPerGroup; ++i) {
-        std::memcpy(to + i * bytes, elements + group.element(i) * bytes, bytes);
-        number[i] = static_cast<Key>(group.element(i));
-      }
-      to += kPerGroup * bytes;
-      number += kPerGroup;
-    }
-  });
-  Key* const to = memory_.found + num_found_;
-  const std::byte* const end = code_.filter_numbered(copies, to, count, numbers, limit_);
-  const std::int64_t num_new = reinterpret_cast<const Key*>(end) - to;
+  code_.number_elements(memory_.passing, numbers, num_passing, block.start, block.chunk_step, block.vector_step);
+  auto* const copies = reinterpret_cast<std::byte*>(memory_.other);
+  row.copy(numbers, count, copies);
   elements_read_ += count;
-  num_found_ += num_new;
-  num_in_limit_ += num_new;
+  auto* end = reinterpret_cast<Key*>(code_.filter_numbered(copies, end_of_found(), count, numbers, limit_));
+  if (first > block.start) {
+    using Number = std::make_unsigned_t<Key>;
+    const auto is_found = [first](Key number) { return static_cast<Number>(number) < static_cast<Number>(first); };
+    end = std::remove_if(end_of_found(), end, is_found);
+  }
+  count_found(end);
   update_limit();
   return true;
 }
 
-/// Columns are not in the row's order. So all that a tile has up to the limit is found before the limit changes; or, if
-/// that is too much, the tile is read in order.
+/// Columns are not in the row's order. So all that they have up to the limit is found before the limit changes. If that
+/// is too much, as where many elements are equal, the block is read in order, until few groups reach a new limit.
 template <class Key>
-std::int64_t RowSelector<Key>::find_in_tile(const RowReader& row, const Block& block, const Key* passing,
-                                            const Key* end) {
-  constexpr std::int64_t kColumns = RowSelectorCode::kColumnsPerTile;
-  const std::int64_t first_chunk = block.tile_of(chunk_of(*passing)), end_chunk = first_chunk + kColumns;
-  const std::int64_t start = block.start + first_chunk * code_.chunk();
+void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block, std::int64_t num_passing) {
   const std::int64_t found_before = num_found_, in_limit_before = num_in_limit_;
-  std::int64_t last_chunk = -1;
-  bool is_too_much = !has_limit_;
-  for (; passing < end && !is_too_much; ++passing) {
-    const std::int64_t chunk = chunk_of(*passing);
-    if (chunk >= end_chunk) break;
+  bool is_too_much = !has_limit_ || num_found_ + num_passing > many_found(k_);  // each group has an element or more
+  for (std::int64_t i = 0, last_chunk = -1; i < num_passing && !is_too_much; ++i) {
+    const std::int64_t chunk = chunk_of(memory_.passing[i]);
     if (chunk == last_chunk) continue;
     last_chunk = chunk;
-    append(row, start + (chunk - first_chunk) * code_.num_lanes, code_.chunk(), code_.filter_column);
+    append_column(row, block, chunk);
     is_too_much = num_found_ > many_found(k_);
   }
-  if (!is_too_much) {
-    update_limit();
-    return end_chunk;
-  }
+  if (!is_too_much) return update_limit();
   num_found_ = found_before;
   num_in_limit_ = in_limit_before;
-  for (std::int64_t done = 0; done < code_.tile() && !is_complete_; done += code_.chunk()) {
-    find_elements(row, start + done, code_.chunk(), code_.filter_row);
+  const std::int64_t num_groups = block.num_chunks * code_.num_lanes, count = block.num_chunks * code_.chunk();
+  std::int64_t next_try = 0;  // looking at the groups takes as long as reading as many elements
+  for (std::int64_t done = 0; done < count && !is_complete_;) {
+    const Key limit = limit_;
+    find_elements(row, block.start + done, code_.chunk(), code_.filter_row);
+    done += code_.chunk();
+    if (limit == limit_ || is_complete_ || done < next_try) continue;
+    if (find_in_groups(row, block, find_passing(num_groups), block.start + done)) return;
+    next_try = done + num_groups;
   }
-  return end_chunk;
 }
 
 template <class Key>
@@ -300,16 +269,21 @@ void RowSelector<Key>::tighten(std::int64_t num_groups) {
   if (num_groups < k_) return;
   const std::int64_t wanted = std::max(k_ * kGroupsPerResult, kFewestGroups);
   const Key* minima = memory_.minima;
-  // Joins groups from far apart, and of other lanes: where the row ascends, or repeats itself, its first keys are in
-  // neighbours, or in few lanes.
-  for (std::int64_t shift = 1; num_groups / 2 >= wanted; shift *= 2) {
-    const std::int64_t num_joined = (num_groups - shift) / 2 / code_.num_lanes * code_.num_lanes;
-    const std::int64_t second = num_joined + shift, num_left = num_groups - num_joined;
-    code_.fold_minima(minima, minima + second, memory_.groups, num_joined);
-    if (minima != memory_.groups) std::copy_n(minima + num_joined, shift, memory_.groups + num_joined);
-    std::copy(minima + second + num_joined, minima + num_groups, memory_.groups + second);
+  // Joins groups from far apart: where the row ascends, its first keys are in neighbours.
+  while (num_groups / 4 >= wanted) {
+    const std::int64_t quarter = num_groups / 4 / code_.num_lanes * code_.num_lanes, rest = num_groups - 4 * quarter;
+    code_.fold_four_minima(minima, minima + quarter, minima + 2 * quarter, minima + 3 * quarter, memory_.groups,
+                           quarter);
+    std::copy_n(minima + 4 * quarter, rest, memory_.groups + quarter);
     minima = memory_.groups;
-    num_groups = num_left;
+    num_groups = quarter + rest;
+  }
+  if (num_groups / 2 >= wanted) {
+    const std::int64_t half = num_groups / 2 / code_.num_lanes * code_.num_lanes, rest = num_groups - 2 * half;
+    code_.fold_minima(minima, minima + half, memory_.groups, half);
+    std::copy_n(minima + 2 * half, rest, memory_.groups + half);
+    minima = memory_.groups;
+    num_groups = half + rest;
   }
   if (minima != memory_.groups) std::copy_n(minima, num_groups, memory_.groups);
   sorter_.sort(memory_.groups, memory_.other, num_groups, k_);
@@ -332,9 +306,20 @@ void RowSelector<Key>::find_elements(const RowReader& row, std::int64_t first, s
 template <class Key>
 void RowSelector<Key>::append(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter) {
   elements_read_ += count;
-  Key* const to = memory_.found + num_found_;
-  const std::byte* end = filter(row.read(first, count), to, count, first, limit_);
-  const std::int64_t num_new = reinterpret_cast<const Key*>(end) - to;
+  count_found(reinterpret_cast<Key*>(filter(row.read(first, count), end_of_found(), count, first, limit_)));
+}
+
+template <class Key>
+void RowSelector<Key>::append_column(const RowReader& row, const Block& block, std::int64_t chunk) {
+  elements_read_ += code_.chunk();
+  const std::int64_t first = block.start + chunk * block.chunk_step, pitch = block.vector_step * row.element_bytes();
+  const std::byte* const column = row.read(first, block.num_chunks * code_.chunk());
+  count_found(reinterpret_cast<Key*>(code_.filter_column(column, end_of_found(), code_.chunk(), first, limit_, pitch)));
+}
+
+template <class Key>
+void RowSelector<Key>::count_found(const Key* end) {
+  const std::int64_t num_new = end - end_of_found();
   num_found_ += num_new;
   num_in_limit_ += num_new;
 }

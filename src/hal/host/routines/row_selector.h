@@ -15,14 +15,25 @@ namespace millrace {
 /// Writes the least key of each group of a chunk, which has kVectorsPerChunk vectors and a group for each lane. `count`
 /// elements are whole chunks.
 using FindMinima = std::byte* (*)(const void* row, void* minima, std::int64_t count);
-/// The same for the chunks that are columns of a tile, of whose first row `count` are the elements. Fetches as many
-/// elements as a tile has from `next` on, which need not be valid.
-using FindTileMinima = std::byte* (*)(const void* tile, void* minima, std::int64_t count, const void* next);
+/// The same for the chunks that are columns of a block: the vectors of one are `pitch_bytes` apart, and begin one
+/// vector behind those of the chunk before. `count` are the elements of all first vectors.
+using FindColumnMinima = std::byte* (*)(const void* block, void* minima, std::int64_t count, std::int64_t pitch_bytes);
 /// Writes the lesser of two arrays' keys. `count` keys are whole vectors.
 using FoldMinima = std::byte* (*)(const void* first, const void* second, void* to, std::int64_t count);
+/// The same for four arrays, whose lanes turn against each other: where the least keys are in a few lanes, they are in
+/// all afterwards.
+using FoldFourMinima = std::byte* (*)(const void* first, const void* second, const void* third, const void* fourth,
+                                      void* to, std::int64_t count);
+/// Writes the numbers of all elements of groups, whose numbers are as wide as keys. `start` is that of the first
+/// chunk's first element; so many elements further the next chunk begins, and so many the next vector of a chunk.
+using NumberElements = std::byte* (*)(const void* groups, void* numbers, std::int64_t count, std::int64_t start,
+                                      std::int64_t chunk_step, std::int64_t vector_step);
 /// Appends the numbers, from `first` on, of the elements whose keys are at most `limit`. Returns the end of them.
 using FilterKeys = std::byte* (*)(const void* row, void* numbers, std::int64_t count, std::int64_t first,
                                   std::int64_t limit);
+/// The same for a column, whose first element has the number `first`.
+using FilterColumn = std::byte* (*)(const void* column, void* numbers, std::int64_t count, std::int64_t first,
+                                    std::int64_t limit, std::int64_t pitch_bytes);
 /// The same for elements whose numbers are in memory, as wide as keys.
 using FilterNumbered = std::byte* (*)(const void* elements, void* found, std::int64_t count, const void* numbers,
                                       std::int64_t limit);
@@ -30,9 +41,6 @@ using FilterNumbered = std::byte* (*)(const void* elements, void* found, std::in
 /// Generated functions for the keys of one dtype.
 struct RowSelectorCode {
   static constexpr int kVectorsPerChunk = 8;
-  /// A tile is kVectorsPerChunk rows of so many vectors, one after another. Its chunks are its columns: where a row of
-  /// elements ascends, the first ones are in other columns, each of which has few of them.
-  static constexpr int kColumnsPerTile = 32;
   /// The element of vector i in a group is in the lane `group's lane ^ turn_of(i)`: where the first elements of a row
   /// are in one lane, they are in kTurns groups of each chunk. Computed elements keep their lanes: only whole chunks of
   /// them are looked at again.
@@ -40,19 +48,20 @@ struct RowSelectorCode {
   static constexpr int turn_of(int i) { return i % kTurns; }
   FindMinima find_minima;
   FilterKeys find_passing;  // the numbers of the groups of whole chunks that have a key up to the limit
-  FindTileMinima find_tile_minima;
+  FindColumnMinima find_column_minima;
   FoldMinima fold_minima;
+  FoldFourMinima fold_four_minima;
+  NumberElements number_elements;
   FilterKeys filter_row;           // of chunks here and there
   FilterNumbered filter_numbered;  // of copies of groups' elements
-  FilterKeys filter_column;        // of a tile
-  FilterKeys filter_whole_row;     // of pieces that follow each other
+  FilterColumn filter_column;
+  FilterKeys filter_whole_row;  // of pieces that follow each other
   FilterKeys filter_minima;
   std::int64_t num_lanes;
   ComputeElements find_computed_minima =
       nullptr;  // of elements that are computed, instead of find_minima; may be absent
 
   std::int64_t chunk() const { return num_lanes * kVectorsPerChunk; }
-  std::int64_t tile() const { return chunk() * kColumnsPerTile; }
 };
 
 /// Keys that are equal in the order of the sort.
@@ -62,12 +71,12 @@ struct KeyRun {
 };
 
 /// Finds a few elements of a row that have the first k among them, in one pass over memory. For small k, the row is
-/// read in blocks that stay in the L2 cache, and in tiles if there is one block. The least keys of groups of elements
-/// give a limit: if k groups have a key up to it, elements beyond it are not among the first k. A row of more blocks
-/// has a small sample's limit before. Only groups that have a key up to the limit are read again, or their chunks if
-/// they are many. For large k, a larger sample gives a limit that few more than k elements are likely to reach. If
-/// fewer than k reach a sample's limit, the row is read once more. Once k elements up to the limit are found, later
-/// ones that equal it come too late. Where many are found, the k-th of them becomes the limit.
+/// read in blocks that stay in the L2 cache. The least keys of groups of elements give a limit: if k groups have a key
+/// up to it, elements beyond it are not among the first k. A row of more blocks has a small sample's limit before. Only
+/// groups that have a key up to the limit are read again, or their chunks if they are many. For large k, a larger
+/// sample gives a limit that few more than k elements are likely to reach. If fewer than k reach a sample's limit, the
+/// row is read once more. Once k elements up to the limit are found, later ones that equal it come too late. Where many
+/// are found, the k-th of them becomes the limit.
 template <class Key>
 class RowSelector {
  public:
@@ -132,21 +141,15 @@ class RowSelector {
   std::int64_t sample(const RowReader& row, std::int64_t n, std::int64_t num_vectors);
   /// How many groups of a sample may have one of the first k: so many that more have one once in a thousand rows.
   std::int64_t wanted_of_sample(std::int64_t num_groups, std::int64_t n) const;
-  /// The chunks of a block, in the order of memory. All but some are the columns of tiles: those that no tile takes are
-  /// behind the first tile, because the first elements of a row are often at its beginning or at its end.
+  /// Whole chunks. Their vectors follow each other in memory; or they are columns: where a row of elements ascends, the
+  /// first ones are in other columns, each of which has few of them.
   struct Block {
     std::int64_t start = 0;
     std::int64_t num_chunks = 0;
-    std::int64_t first_loose = 0, num_loose = 0;  // chunks of no tile
-
-    bool is_tiled(std::int64_t chunk) const { return chunk < first_loose || chunk >= first_loose + num_loose; }
-    /// The first chunk of the tile that has this one.
-    std::int64_t tile_of(std::int64_t chunk) const {
-      const std::int64_t loose_before = chunk < first_loose ? 0 : num_loose;
-      return chunk - (chunk - loose_before) % RowSelectorCode::kColumnsPerTile;
-    }
+    std::int64_t chunk_step = 0, vector_step = 0;  // elements from a chunk to the next, and from a vector to the next
+    bool has_columns = false;
   };
-  Block block_at(std::int64_t start, std::int64_t count, bool has_tiles) const;
+  Block block_at(std::int64_t start, std::int64_t count, bool has_columns) const;
   /// Writes the minima of a block's groups.
   void find_minima(const RowReader& row, const Block& block);
   void set_limit(Key key);
@@ -156,20 +159,18 @@ class RowSelector {
   std::int64_t find_passing(std::int64_t num_groups);
   /// Finds the elements of a block's chunks, given the minima of its groups, which the limit may know.
   void find_in_block(const RowReader& row, const Block& block, bool is_tight);
-  /// Where the elements of a group are: the number of the first vector's first element, how far apart vectors are, and
-  /// the lane of the first vector.
-  struct Group {
-    std::int64_t first, pitch, lane;
-    std::int64_t element(int i) const { return first + i * pitch + (lane ^ RowSelectorCode::turn_of(i)); }
-  };
-  Group group_at(const Block& block, Key group) const;
-  /// Finds the elements of the groups passing, all before the limit changes. False if they are too many for that.
-  bool find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing);
-  /// Finds the elements of the tile that has the first of the groups passing. Returns the chunk behind it.
-  std::int64_t find_in_tile(const RowReader& row, const Block& block, const Key* passing, const Key* end);
+  /// Finds the elements of the groups passing, all before the limit changes. Those before element `first` are found
+  /// already. False if there are too many groups for that.
+  bool find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first);
+  /// Finds the elements of the columns that have groups passing.
+  void find_in_columns(const RowReader& row, const Block& block, std::int64_t num_passing);
   std::int64_t chunk_of(Key group) const { return group >> group_shift_; }
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
   void append(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
+  void append_column(const RowReader& row, const Block& block, std::int64_t chunk);
+  Key* end_of_found() const { return memory_.found + num_found_; }
+  /// Counts what was written behind the elements found, up to their new end.
+  void count_found(const Key* end);
   void update_limit();
   /// Makes the k-th of the elements found the limit.
   void reduce_found();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "hal/host/memory_pages.h"
 #include "hal/host/routines/row_selector.h"
 #include "hal/host/routines/short_selector.h"
 #include "hal/host/routines/sort_rows.h"
@@ -12,7 +13,7 @@ namespace millrace {
 inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
 /// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of SortRowsParameters.
-inline constexpr std::uint32_t kTopkRowsRoutineAbi = 10;
+inline constexpr std::uint32_t kTopkRowsRoutineAbi = 11;
 
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
@@ -26,14 +27,15 @@ struct TopkRowsMemory {
   }
 
   std::int64_t most;
-  std::int64_t minima = SortRowsParameters::kFixedBytes;
+  // What is appended to begins with a page: few of those stores straddle two.
+  std::int64_t passing = round_up_to_page(SortRowsParameters::kFixedBytes);
+  std::int64_t found = round_up_to_page(passing + Long::kPassingBytes);
+  std::int64_t minima = (found + most * 8 + 63) / 64 * 64;
   std::int64_t groups = minima + Long::kMinimaBytes;
-  std::int64_t passing = groups + Long::kMinimaBytes;
-  std::int64_t keys = passing + Long::kPassingBytes;
+  std::int64_t keys = groups + Long::kMinimaBytes;
   std::int64_t other = keys + most * 8;
   std::int64_t elements = other + most * 8;
-  std::int64_t found = elements + most * 8;
-  std::int64_t end = found + most * 8;
+  std::int64_t end = elements + most * 8;
   /// Rows that are computed: a piece of one and what compute_some() needs, or as many short ones as are worked on at
   /// once.
   std::int64_t computed = (end + 63) / 64 * 64;
@@ -66,7 +68,7 @@ struct TopkRowsParameters {
   std::int64_t make_numbered_keys, filter_row, filter_numbered, filter_whole_row;
   std::int64_t find_group_minima[RowSorterCode::kNumFew];              // of short rows
   std::int64_t find_minima, find_passing, fold_minima, filter_minima;  // of others
-  std::int64_t find_tile_minima, filter_column;
+  std::int64_t find_column_minima, filter_column, fold_four_minima, number_elements;
   RowSorterOffsets sorter;                                   // of coarse keys
   std::int64_t finds_computed_minima, find_computed_minima;  // whether there is the function for rows that are computed
 };
