@@ -208,7 +208,8 @@ class SortWalk {
   }
   /// Writes the first k sorted elements of a row that keys above indices do not hold.
   void write_lost_values(const StridedElements& elements, const Key* keys) const {
-    if (p_.keys_are_halved != 0) return write_indexed(elements, keys, 0, k_);
+    constexpr std::int64_t kFew = 32;  // take less time than looking for the runs among them
+    if (p_.keys_are_halved != 0 || k_ <= kFew) return write_indexed(elements, keys, 0, k_);
     for (const std::int64_t element_key : {std::int64_t{0}, p_.magnitude_bits}) {
       const std::int64_t first = (p_.is_descending != 0 ? ~element_key : element_key) << kIndexBits;
       const auto begin = std::lower_bound(keys, keys + k_, static_cast<Key>(first));
@@ -363,16 +364,18 @@ class SortWalk {
 
   void write_indexed(const StridedElements& elements, const Key* keys, std::int64_t first, std::int64_t end) const {
     std::byte* const values = place(SortTensor::kValues);
-    const std::int64_t to_stride = stride(SortTensor::kValues);
-    with_element_size(p_.element_bytes, [&](auto bytes) {
-      for (std::int64_t i = first; i < end; ++i) {
-        const std::int64_t index = index_of(keys[i]);
-        if (elements.data == nullptr) {
-          const std::uint64_t bits = loader_.element(index);
+    const std::int64_t to_stride = stride(SortTensor::kValues), from_stride = elements.stride;
+    const std::byte* const data = elements.data;
+    with_element_size(p_.element_bytes, [this, keys, first, end, values, to_stride, from_stride, data](auto bytes) {
+      if (data == nullptr) {
+        for (std::int64_t i = first; i < end; ++i) {
+          const std::uint64_t bits = loader_.element(index_of(keys[i]));
           std::memcpy(values + i * to_stride * bytes, &bits, bytes);
-        } else {
-          std::memcpy(values + i * to_stride * bytes, elements.data + index * elements.stride * bytes, bytes);
         }
+        return;
+      }
+      for (std::int64_t i = first; i < end; ++i) {
+        std::memcpy(values + i * to_stride * bytes, data + index_of(keys[i]) * from_stride * bytes, bytes);
       }
     });
   }
