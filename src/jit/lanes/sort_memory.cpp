@@ -12,6 +12,8 @@ namespace {
 /// Below these row lengths, a multiple of k and for each k, sorting is as fast.
 constexpr std::int64_t kFewestTimesK = 8, kFewestTimesFewK = 4;
 constexpr std::int64_t kFewK = 32, kFewestElements = 1024, kFewestElementsForFewK = 48;
+/// Longer rows leave the cache anyway.
+constexpr std::int64_t kShortKeyBytes = 256 << 10;
 constexpr std::int64_t kManyK = RowSelector<std::int64_t>::kMostByGroups, kFewestTimesManyK = 64;
 
 }  // namespace
@@ -55,6 +57,13 @@ bool keys_fit_workgroup(const SortDescriptor& sort, const TargetSpec& spec) {
   if (selects_first(sort)) return true;
   const SizeExpr bytes = lane_key_bytes(sort) + SortRowsParameters::kFixedBytes;
   return bytes.upper_bound() <= static_cast<std::int64_t>(memory_limits(spec).workgroup_bytes);
+}
+
+std::int64_t workgroup_key_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
+  if (selects_first(sort)) return 0;
+  if (keys_fit_workgroup(sort, spec)) return lane_key_bytes(sort).upper_bound();
+  const bool may_be_short = !sort.input.type.shape[sort.axis].is_constant();
+  return may_be_short && column_bytes(sort, spec) == 0 ? kShortKeyBytes : 0;
 }
 
 std::int64_t column_bytes(const SortDescriptor& sort, const TargetSpec& spec) {

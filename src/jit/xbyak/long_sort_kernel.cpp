@@ -78,7 +78,7 @@ Result<ExecutableImage> emit_long_sort(const LongSortKernel& kernel, const Targe
     SortRowsParameters p = emit_sort_functions(kernel.sort, spec, code.functions, assembler);
     p.has_values = has_results && p.has_values;
     p.has_indices = has_results && p.has_indices;
-    p.uses_scratch = 0;
+    p.most_workgroup_key_bytes = p.uses_scratch = 0;
     return call_of(code.routine, kLongSortRoutineAbi, p);
   });
 }

@@ -2,6 +2,7 @@
 #include "jit/xbyak/sort_kernel.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -132,6 +133,9 @@ class SortImageEmitter {
     constexpr SortFunctions kAll = {.keys = true, .splits = true, .sorter = true, .results = true, .runs = true};
     SortRowsParameters p = emit_parts(kAll, few_of(sort_, spec_.isa));
     p.uses_scratch = !keys_fit_workgroup(sort_, spec_);
+    // Rows of any length that fits share the code.
+    p.most_workgroup_key_bytes =
+        p.uses_scratch != 0 ? workgroup_key_bytes(sort_, spec_) : std::numeric_limits<std::int64_t>::max();
     const std::int64_t in_registers = elements_in_registers(sort_, spec_.isa);
     p.sorts_few = in_registers > 0;
     if (p.sorts_few != 0 && keys_.with_index) {
@@ -333,7 +337,7 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   const TopkRowsMemory selection = memory_of_selection(sort);
   if (selects) add_slot("selection", selection.end - SortRowsParameters::kFixedBytes);
   if (column_bytes(sort, spec) > 0) add_slot("columns", column_bytes(sort, spec));
-  if (!selects && fits) add_slot("keys", lane_key_bytes(sort).upper_bound());
+  if (const std::int64_t bytes = workgroup_key_bytes(sort, spec); bytes > 0) add_slot("keys", bytes);
   planned.info.name = sort.name;
   planned.info.buffer_is_written.assign(sort.input_indices ? 2 : 1, false);
   for (const bool has_buffer : {sort.values.has_value(), sort.indices.has_value(), !fits}) {
@@ -346,11 +350,11 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   planned.key_text = fmt::format(
       "{} {} lanes of {} largest {} values {} indices {} of {} dims {} few {} to {} merges {} partitions {} in "
       "registers {} "
-      "scratch {} columns {} {}{}\n",
+      "scratch {} beyond {} columns {} {}{}\n",
       selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.lane_bits(), keys.largest,
       sort.values.has_value(), sort.indices.has_value(), sort.input_indices ? "elements" : "positions",
       row_dims(sort).size(), few.first, few.end, few.merges, few.partitions, elements_in_registers(sort, spec.isa),
-      !fits, column_bytes(sort, spec), results_text(sort),
+      !fits, fits ? 0 : workgroup_key_bytes(sort, spec), column_bytes(sort, spec), results_text(sort),
       selects ? fmt::format("{} found {} samples {}", selection_of(sort, spec.isa).to_text(), selection.most,
                             may_filter_whole_rows(sort))
               : "");

@@ -62,7 +62,7 @@ class SortWalk {
     find_place(row, offsets_);
     start_row();
     Key* const keys =
-        p_.uses_scratch != 0
+        2 * n_ * std::int64_t{sizeof(Key)} > p_.most_workgroup_key_bytes
             ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * 2 * n_
             : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes + p_.columns_bytes);
     StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
