@@ -12,7 +12,7 @@ bool writes_early(LaneOp op) {
          op == LaneOp::kSpread || op == LaneOp::kRegroupLow || op == LaneOp::kRegroupHigh || op == LaneOp::kExchange;
 }
 
-int end_of(const LaneFunction& f, int at) {
+int end_of_block(const LaneFunction& f, int at) {
   while (f.instructions[static_cast<std::size_t>(at)].op != LaneOp::kEnd) ++at;
   return at;
 }
@@ -30,16 +30,20 @@ LanePlaces::LanePlaces(const LaneFunction& f, LaneValueClass value_class, int nu
     index_[at] = static_cast<int>(ranges.size());
     ranges.push_back({2 * static_cast<int>(at), 2 * static_cast<int>(at)});
   }
-  int loop_start = -1;
+  if (ranges.empty()) return;  // as the masks of a network
+  int loop_start = -1, loop_end = -1;
   for (int at = 0; at < static_cast<int>(f.instructions.size()); ++at) {
     const LaneInstruction& instruction = f.instructions[static_cast<std::size_t>(at)];
-    if (instruction.op == LaneOp::kForEachWhole) loop_start = at;
+    if (instruction.op == LaneOp::kForEachWhole) {
+      loop_start = at;
+      loop_end = end_of_block(f, at);
+    }
     if (instruction.op == LaneOp::kEnd) loop_start = -1;
     for (const LaneValue read : {instruction.a, instruction.b, instruction.mask}) {
       if (read == kNoLaneValue || index_[static_cast<std::size_t>(read)] < 0) continue;
       LiveRange& range = ranges[static_cast<std::size_t>(index_[static_cast<std::size_t>(read)])];
       range.last = std::max(range.last, 2 * at + writes_early(instruction.op));
-      if (range.first < 2 * loop_start) range.last = std::max(range.last, 2 * end_of(f, at));
+      if (range.first < 2 * loop_start) range.last = std::max(range.last, 2 * loop_end);
     }
   }
   allocation_ = allocate_registers(ranges, num_registers);

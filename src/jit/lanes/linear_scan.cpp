@@ -2,38 +2,56 @@
 #include "jit/lanes/linear_scan.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
 
 namespace millrace {
 namespace {
 
-/// The first register from `next` on that is free, in rotation.
-int take_register(std::vector<bool>& is_taken, int& next) {
-  const auto count = static_cast<int>(is_taken.size());
-  while (is_taken[static_cast<std::size_t>(next)]) next = (next + 1) % count;
-  const int taken = next;
-  is_taken[static_cast<std::size_t>(taken)] = true;
-  next = (next + 1) % count;
-  return taken;
-}
+/// Up to 32 registers, taken in rotation.
+class Registers {
+ public:
+  explicit Registers(int count) : count_(count), free_(static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1)) {}
+  /// The first free one from the one behind that which was taken before.
+  int take() {
+    const std::uint32_t behind = free_ & (~std::uint32_t{0} << next_);
+    const int taken = std::countr_zero(behind != 0 ? behind : free_);
+    free_ &= ~(std::uint32_t{1} << taken);
+    next_ = (taken + 1) % count_;
+    return taken;
+  }
+  void give_back(int number) { free_ |= std::uint32_t{1} << number; }
+
+ private:
+  int count_, next_ = 0;
+  std::uint32_t free_;
+};
 
 }  // namespace
 
 Allocation allocate_registers(std::span<const LiveRange> ranges, int num_registers) {
   Allocation allocation;
   allocation.places.resize(ranges.size());
-  std::vector<bool> is_taken(static_cast<std::size_t>(num_registers), false);
-  int next = 0;
+  Registers registers(num_registers);
   std::vector<std::size_t> active;  // the ranges that are in registers
+  active.reserve(static_cast<std::size_t>(num_registers) + 1);
+  int next_end = std::numeric_limits<int>::max();  // of those, at the earliest
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    std::erase_if(active, [&](std::size_t one) {
-      // A value that is never read still needs its register while it is written.
-      const bool has_ended = ranges[one].last <= ranges[i].first && ranges[one].first < ranges[i].first;
-      if (has_ended) is_taken[static_cast<std::size_t>(allocation.places[one].number)] = false;
-      return has_ended;
-    });
+    if (next_end <= ranges[i].first) {
+      next_end = std::numeric_limits<int>::max();
+      std::erase_if(active, [&](std::size_t one) {
+        // A value that is never read still needs its register while it is written.
+        const bool has_ended = ranges[one].last <= ranges[i].first && ranges[one].first < ranges[i].first;
+        if (has_ended) registers.give_back(allocation.places[one].number);
+        if (!has_ended) next_end = std::min(next_end, ranges[one].last);
+        return has_ended;
+      });
+    }
     active.push_back(i);
+    next_end = std::min(next_end, ranges[i].last);
     if (static_cast<int>(active.size()) <= num_registers) {
-      allocation.places[i] = {take_register(is_taken, next), false};
+      allocation.places[i] = {registers.take(), false};
       continue;
     }
     const auto longest = std::ranges::max_element(active, {}, [&](std::size_t one) { return ranges[one].last; });

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/xbyak/lane_assembler.h"
 
+#include <ranges>
+
 namespace millrace {
 
 Xbyak::Address LaneAssembler::table(const Table& words) {
-  for (Entry& entry : tables_) {
+  // The next one is often the last one again.
+  for (Entry& entry : std::views::reverse(tables_)) {
     if (entry.words == words) return ptr[rip + entry.label];
   }
   tables_.push_back({words, Xbyak::Label()});
