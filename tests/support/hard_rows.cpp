@@ -105,6 +105,12 @@ const HardRow kHardRows[] = {
      [](const RowSize& size, Random& random) {
        return each(size, [&](std::int64_t) { return std::floor(1e4 / (1 + below(random, 10'000))); });
      }},
+    {"ties for the first k", kAll,
+     [](const RowSize& size, Random& random) {
+       Numbers numbers = each(size, [&](std::int64_t) { return below(random, 100); });
+       for (std::int64_t i = 0; i < 2 * size.k + 100 && size.n > 0; ++i) numbers[random() % numbers.size()] = 100;
+       return numbers;
+     }},
     {"first ones in one chunk", kAll,
      [](const RowSize& size, Random& random) {
        return each(size, [&](std::int64_t i) {

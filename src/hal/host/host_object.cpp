@@ -7,13 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "hal/host/memory_pages.h"
+
 namespace millrace {
 namespace {
 
 enum Section : std::uint16_t { kNone, kText, kSymbols, kStrings, kSectionNames, kStackNote, kNumSections };
 constexpr std::string_view kSectionText("\0.text\0.symtab\0.strtab\0.shstrtab\0.note.GNU-stack\0", 49);
 constexpr std::uint32_t kNameOffsets[] = {0, 1, 7, 15, 23, 33};  // of the names in it, by Section
-constexpr std::size_t kCodeAlignment = 4096;                     // constants are at whole pages behind code
 
 class Writer {
  public:
@@ -80,7 +81,7 @@ std::vector<std::byte> make_elf_object(const HostObject& object) {
   };
   file.put(file_header(0));
   place(kText, object.code.empty() ? SHT_NOBITS : SHT_PROGBITS, object.code.data(), object.size_bytes,
-        object.address == 0 ? kCodeAlignment : 1);
+        object.address == 0 ? kPageBytes : 1);
   sections[kText].sh_flags = SHF_ALLOC | SHF_EXECINSTR;
   sections[kText].sh_addr = object.address;
   place(kSymbols, SHT_SYMTAB, symbols.data(), symbols.size() * sizeof(Elf64_Sym), alignof(Elf64_Sym));
@@ -108,7 +109,7 @@ Result<std::vector<std::byte>> link_host_images(std::span<const ExecutableImage>
           "host object: the image of kernel '{}' is no host code; compile it for a cpu target", image.info.name));
     }
     // Code finds its constants by their distance, and 64 bytes align both as the loader does, except whole pages.
-    const std::size_t alignment = image.code_bytes == image.bytes.size() ? 64 : kCodeAlignment;
+    const std::size_t alignment = image.code_bytes == image.bytes.size() ? 64 : kPageBytes;
     code.resize((code.size() + alignment - 1) / alignment * alignment, std::byte{0xcc});  // int3
     functions.push_back({image.info.name, code.size() + image.entry_offset, image.code_bytes - image.entry_offset});
     code.insert(code.end(), image.bytes.data(), image.bytes.data() + image.bytes.size());

@@ -30,7 +30,7 @@ LanePlaces::LanePlaces(const LaneFunction& f, LaneValueClass value_class, int nu
     index_[at] = static_cast<int>(ranges.size());
     ranges.push_back({2 * static_cast<int>(at), 2 * static_cast<int>(at)});
   }
-  if (ranges.empty()) return;  // as the masks of a network
+  if (ranges.empty()) return;  // a sorting network has no masks
   int loop_start = -1, loop_end = -1;
   for (int at = 0; at < static_cast<int>(f.instructions.size()); ++at) {
     const LaneInstruction& instruction = f.instructions[static_cast<std::size_t>(at)];

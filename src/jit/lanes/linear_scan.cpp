@@ -6,13 +6,17 @@
 #include <cstdint>
 #include <limits>
 
+#include "millrace/base/check.h"
+
 namespace millrace {
 namespace {
 
 /// Up to 32 registers, taken in rotation.
 class Registers {
  public:
-  explicit Registers(int count) : count_(count), free_(static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1)) {}
+  explicit Registers(int count) : count_(count), free_(static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1)) {
+    MILLRACE_CHECK(count <= 32);
+  }
   /// The first free one from the one behind that which was taken before.
   int take() {
     const std::uint32_t behind = free_ & (~std::uint32_t{0} << next_);

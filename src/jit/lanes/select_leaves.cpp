@@ -61,7 +61,7 @@ LaneValue fold(LaneBuilder& b, LaneOp op, std::vector<LaneValue> vectors) {
   return vectors[0];
 }
 
-/// The lanes in which an even number of vectors has a NaN.
+/// The lanes in which any of the vectors has a NaN. Their number is even.
 LaneValue lanes_with_nan(LaneBuilder& b, const std::vector<LaneValue>& vectors) {
   std::vector<LaneValue> masks;
   for (std::size_t i = 0; i < vectors.size(); i += 2) {

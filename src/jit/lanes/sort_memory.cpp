@@ -12,7 +12,7 @@ namespace {
 /// Below these row lengths, a multiple of k and for each k, sorting is as fast.
 constexpr std::int64_t kFewestTimesK = 8, kFewestTimesFewK = 4;
 constexpr std::int64_t kFewK = 32, kFewestElements = 1024, kFewestElementsForFewK = 48;
-/// Longer rows leave the cache anyway.
+/// The keys of longer rows leave the L2 cache anyway.
 constexpr std::int64_t kShortKeyBytes = 256 << 10;
 constexpr std::int64_t kManyK = RowSelector<std::int64_t>::kMostByGroups, kFewestTimesManyK = 64;
 

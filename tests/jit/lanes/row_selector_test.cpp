@@ -119,6 +119,13 @@ void check_rows(IsaLevel isa) {
       {"two values", [](I, I, R& random) { return static_cast<I>(random() % 2); }},
       {"few below the rest", [](I i, I, R&) { return i % 9001 == 17 ? i % 5 : 1000; }},
       {"sawtooth", [](I i, I, R&) { return -(i % 4001); }},
+      // Ties that columns find too many of when most of them are read.
+      {"late ties",
+       [](I i, I n, R&) {
+         const I eighth = n / 128 * 128 / 8;
+         const bool is_last = i >= 7 * eighth && i < 8 * eighth;
+         return (is_last && i % 6 != 0) || (i >= 7 * eighth - 60 && i < 7 * eighth) ? I{0} : 1000 + i % 100;
+       }},
   };
   Selection<Key> selection(isa);
   for (const Row& shape : rows) {
@@ -144,8 +151,8 @@ void check_rows(IsaLevel isa) {
         std::vector<Key> found = outcome.numbers;
         std::ranges::sort(found, before);
         CHECK(std::equal(found.begin(), found.begin() + k, expected.begin()));
-        // Every element once, and again at most once where something passes.
-        CHECK(outcome.elements_read <= 2 * n + 1024);
+        // Every element once, again at most once where something passes, and once more where that was too much.
+        CHECK(outcome.elements_read <= (shape.name == "late ties" ? 3 : 2) * n + 1024);
         // Each follows k + 128 finds at least.
         CHECK(outcome.num_reductions <= n / (k + 128) + 1);
         if (k < 100 && n == 300'000 && shape.name != "descending") CHECK(outcome.elements_read < n + n / 4);

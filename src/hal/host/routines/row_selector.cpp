@@ -200,42 +200,35 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, b
 template <class Key>
 bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing,
                                       std::int64_t first) {
-  constexpr std::int64_t kPerGroup = RowSelectorCode::kVectorsPerChunk;
-  static_assert(kMostGroupsAtOnce * kPerGroup * 8 <= kMinimaBytes);
-  const std::int64_t count = num_passing * kPerGroup;
   if (!has_limit_ || row.loader() != nullptr || num_passing > kMostGroupsAtOnce) return false;
-  Key* const numbers = memory_.groups;
-  code_.number_elements(memory_.passing, numbers, num_passing, block.start, block.chunk_step, block.vector_step);
-  auto* const copies = reinterpret_cast<std::byte*>(memory_.other);
-  row.copy(numbers, count, copies);
-  elements_read_ += count;
-  auto* end = reinterpret_cast<Key*>(code_.filter_numbered(copies, end_of_found(), count, numbers, limit_));
-  if (first > block.start) {
-    using Number = std::make_unsigned_t<Key>;
-    const auto is_found = [first](Key number) { return static_cast<Number>(number) < static_cast<Number>(first); };
-    end = std::remove_if(end_of_found(), end, is_found);
-  }
-  count_found(end);
+  Key* const begin = end_of_found();
+  append_groups(row, block, memory_.passing, num_passing);
+  if (first > block.start) drop_before(first, begin);
   update_limit();
   return true;
 }
 
-/// Columns are not in the row's order. So all that they have up to the limit is found before the limit changes. If that
-/// is too much, as where many elements are equal, the block is read in order, until few groups reach a new limit.
+/// Columns are not in the row's order. So all that the block has up to the limit is found before the limit changes. If
+/// that is too much, as where many elements are equal, it is read in order, until few groups reach a new limit.
 template <class Key>
 void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block, std::int64_t num_passing) {
-  const std::int64_t found_before = num_found_, in_limit_before = num_in_limit_;
-  bool is_too_much = !has_limit_ || num_found_ + num_passing > many_found(k_);  // each group has an element or more
-  for (std::int64_t i = 0, last_chunk = -1; i < num_passing && !is_too_much; ++i) {
-    const std::int64_t chunk = chunk_of(memory_.passing[i]);
-    if (chunk == last_chunk) continue;
-    last_chunk = chunk;
-    append_column(row, block, chunk);
-    is_too_much = num_found_ > many_found(k_);
+  // Each group has an element or more.
+  bool is_too_much = !has_limit_ || num_passing > many_found(k_);
+  // A column is read as fast as two groups of it.
+  const bool are_groups_few = num_passing < 2 * block.num_chunks;
+  for (std::int64_t done = 0; done < num_passing && !is_too_much; is_too_much = num_found_ > many_found(k_)) {
+    if (are_groups_few) {
+      const std::int64_t num_now = std::min(num_passing - done, kMostGroupsAtOnce);
+      append_groups(row, block, memory_.passing + done, num_now);
+      done += num_now;
+    } else {
+      const std::int64_t chunk = chunk_of(memory_.passing[done]);
+      append_column(row, block, chunk);
+      while (done < num_passing && chunk_of(memory_.passing[done]) == chunk) ++done;
+    }
   }
   if (!is_too_much) return update_limit();
-  num_found_ = found_before;
-  num_in_limit_ = in_limit_before;
+  num_found_ = num_in_limit_ = 0;  // a block of columns is a whole row
   const std::int64_t num_groups = block.num_chunks * code_.num_lanes, count = block.num_chunks * code_.chunk();
   std::int64_t next_try = 0;  // looking at the groups takes as long as reading as many elements
   for (std::int64_t done = 0; done < count && !is_complete_;) {
@@ -315,6 +308,29 @@ void RowSelector<Key>::append_column(const RowReader& row, const Block& block, s
   const std::int64_t first = block.start + chunk * block.chunk_step, pitch = block.vector_step * row.element_bytes();
   const std::byte* const column = row.read(first, block.num_chunks * code_.chunk());
   count_found(reinterpret_cast<Key*>(code_.filter_column(column, end_of_found(), code_.chunk(), first, limit_, pitch)));
+}
+
+template <class Key>
+void RowSelector<Key>::append_groups(const RowReader& row, const Block& block, const Key* groups,
+                                     std::int64_t num_groups) {
+  constexpr std::int64_t kPerGroup = RowSelectorCode::kVectorsPerChunk;
+  static_assert(kMostGroupsAtOnce * kPerGroup * 8 <= kMinimaBytes);
+  const std::int64_t count = num_groups * kPerGroup;
+  elements_read_ += count;
+  Key* const numbers = memory_.groups;
+  code_.number_elements(groups, numbers, num_groups, block.start, block.chunk_step, block.vector_step);
+  auto* const copies = reinterpret_cast<std::byte*>(memory_.other);
+  row.copy(numbers, count, copies);
+  count_found(reinterpret_cast<Key*>(code_.filter_numbered(copies, end_of_found(), count, numbers, limit_)));
+}
+
+template <class Key>
+void RowSelector<Key>::drop_before(std::int64_t first, Key* begin) {
+  using Number = std::make_unsigned_t<Key>;
+  const auto is_before = [first](Key number) { return static_cast<Number>(number) < static_cast<Number>(first); };
+  const std::int64_t num_dropped = end_of_found() - std::remove_if(begin, end_of_found(), is_before);
+  num_found_ -= num_dropped;
+  num_in_limit_ -= num_dropped;
 }
 
 template <class Key>

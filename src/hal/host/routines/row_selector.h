@@ -20,8 +20,8 @@ using FindMinima = std::byte* (*)(const void* row, void* minima, std::int64_t co
 using FindColumnMinima = std::byte* (*)(const void* block, void* minima, std::int64_t count, std::int64_t pitch_bytes);
 /// Writes the lesser of two arrays' keys. `count` keys are whole vectors.
 using FoldMinima = std::byte* (*)(const void* first, const void* second, void* to, std::int64_t count);
-/// The same for four arrays, whose lanes turn against each other: where the least keys are in a few lanes, they are in
-/// all afterwards.
+/// The same for four arrays, whose lanes turn against each other: least keys that are in kTurns lanes are in up to four
+/// times as many afterwards.
 using FoldFourMinima = std::byte* (*)(const void* first, const void* second, const void* third, const void* fourth,
                                       void* to, std::int64_t count);
 /// Writes the numbers of all elements of groups, whose numbers are as wide as keys. `start` is that of the first
@@ -162,12 +162,16 @@ class RowSelector {
   /// Finds the elements of the groups passing, all before the limit changes. Those before element `first` are found
   /// already. False if there are too many groups for that.
   bool find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first);
-  /// Finds the elements of the columns that have groups passing.
+  /// Finds the elements of a block of columns that has many groups passing.
   void find_in_columns(const RowReader& row, const Block& block, std::int64_t num_passing);
   std::int64_t chunk_of(Key group) const { return group >> group_shift_; }
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
   void append(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
   void append_column(const RowReader& row, const Block& block, std::int64_t chunk);
+  /// Appends the elements of up to kMostGroupsAtOnce groups.
+  void append_groups(const RowReader& row, const Block& block, const Key* groups, std::int64_t num_groups);
+  /// Drops elements before number `first` from those found at `begin` and behind.
+  void drop_before(std::int64_t first, Key* begin);
   Key* end_of_found() const { return memory_.found + num_found_; }
   /// Counts what was written behind the elements found, up to their new end.
   void count_found(const Key* end);
