@@ -152,15 +152,16 @@ SortDescriptor sort_of_columns(const Shape& shape, const SizeExpr& k) {
   return sort;
 }
 
-/// The bytes of the slot "columns"; -1 if there is none.
-std::int64_t column_slot(const SortDescriptor& sort, std::string_view spec) {
+/// The bytes of a slot; -1 if there is none.
+std::int64_t slot_of(std::string_view name, const SortDescriptor& sort, std::string_view spec) {
   const PlannedKernel planned = plan_sort(sort, TargetSpec::parse(spec).value()).value();
   CHECK(planned.memory.workgroup_bytes <= 512 << 10);
   for (const PlannedSlot& slot : planned.memory.slots) {
-    if (slot.name == "columns") return static_cast<std::int64_t>(slot.size_bytes);
+    if (slot.name == name) return static_cast<std::int64_t>(slot.size_bytes);
   }
   return -1;
 }
+std::int64_t column_slot(const SortDescriptor& sort, std::string_view spec) { return slot_of("columns", sort, spec); }
 
 TEST_CASE("the plan of a sort along another axis names the memory for its rows") {
   // 16 rows of 100 elements, values and indices, each a line longer than needed.
@@ -173,6 +174,22 @@ TEST_CASE("the plan of a sort along another axis names the memory for its rows")
   // One row of a million has no room, and contiguous rows need none.
   CHECK(column_slot(sort_of_columns({1'000'000, 1000}, 1'000'000), "cpu:avx2") == -1);
   CHECK(column_slot(sort_of_columns({1'000, 1}, 1'000), "cpu:avx2") == -1);
+}
+
+TEST_CASE("sorts of any length have workgroup memory for the keys of short rows, unless rows move to columns") {
+  const SizeExpr n = Dim("n").at_most(1 << 30);
+  const auto key_slot = [](const SortDescriptor& sort) { return slot_of("keys", sort, "cpu:avx2"); };
+  CHECK(key_slot(sort_of_columns({n, 1}, n)) == 256 << 10);
+  CHECK(key_slot(sort_of_columns({n, 1000}, n)) == -1);
+  // Twice the keys of 8 bytes where all rows fit; none where no row does.
+  CHECK(key_slot(sort_of_columns({1000, 1}, 1000)) == 2 * 8 * 1000);
+  CHECK(key_slot(sort_of_columns({1'000'000, 1}, 1'000'000)) == -1);
+  // Code of rows that fit knows no length; the others' differs.
+  const auto text = [](const SizeExpr& length) {
+    return plan_sort(sort_of_columns({length, 1}, length), TargetSpec::parse("cpu:avx2").value()).value().key_text;
+  };
+  CHECK(text(1000) == text(1001));
+  CHECK(text(1'000'000) != text(n));
 }
 
 TEST_CASE("the longest row of a pitch has no longer neighbour of that pitch") {
