@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/hal/target_spec.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -27,14 +28,65 @@ std::vector<IsaLevel> detect_isa_levels() {
   return levels;
 }
 
-Result<TargetSpec> parse_cpu(std::string_view text, std::string_view /*family*/, std::string_view level_text) {
-  for (IsaLevel level : kAllIsaLevels) {
-    if (level_text == to_text(level)) return TargetSpec{.family = "cpu", .isa = level};
+/// One row per feature, in the order of a target's text.
+struct Feature {
+  std::string_view name;
+  bool CpuFeatures::* is_on;
+  bool (*host_has)();
+};
+constexpr Feature kFeatures[] = {
+    {"vbmi2", &CpuFeatures::vbmi2, [] { return __builtin_cpu_supports("avx512vbmi2") != 0; }},
+    {"vpopcntdq", &CpuFeatures::vpopcntdq, [] { return __builtin_cpu_supports("avx512vpopcntdq") != 0; }},
+};
+
+CpuFeatures detect_features() {
+  CpuFeatures features;
+  if (host_isa_levels().empty() || host_isa_levels().back() != IsaLevel::kAvx512) return features;
+  for (const Feature& feature : kFeatures) features.*feature.is_on = feature.host_has();
+  return features;
+}
+
+std::string known_features() {
+  std::string names;
+  for (const Feature& feature : kFeatures) names += fmt::format("{}{}", names.empty() ? "" : ", ", feature.name);
+  return names;
+}
+
+/// Parses "vbmi2+vpopcntdq".
+Result<CpuFeatures> parse_features(std::string_view text, std::string_view names) {
+  CpuFeatures features;
+  while (true) {
+    const std::size_t end = names.find('+');
+    const std::string_view name = names.substr(0, end);
+    const Feature* const found = std::ranges::find(kFeatures, name, &Feature::name);
+    if (found == std::end(kFeatures)) {
+      return invalid_argument(
+          fmt::format("target '{}': cpu feature '{}' is not known, expected one of: {}", text, name, known_features()));
+    }
+    features.*found->is_on = true;
+    if (end == std::string_view::npos) return features;
+    names.remove_prefix(end + 1);
   }
-  return invalid_argument(
-      fmt::format("target '{}': cpu level '{}' is not known, expected baseline, avx2 or avx512; "
-                  "say cpu for the host's best",
-                  text, level_text));
+}
+
+Result<TargetSpec> parse_cpu(std::string_view text, std::string_view /*family*/, std::string_view variant) {
+  const std::size_t plus = variant.find('+');
+  const std::string_view level_text = variant.substr(0, plus);
+  const auto level = std::ranges::find(kAllIsaLevels, level_text, [](IsaLevel each) { return to_text(each); });
+  if (level == kAllIsaLevels.end()) {
+    return invalid_argument(
+        fmt::format("target '{}': cpu level '{}' is not known, expected baseline, avx2 or avx512; "
+                    "say cpu for the host's best",
+                    text, level_text));
+  }
+  TargetSpec spec{.family = "cpu", .isa = *level};
+  if (plus == std::string_view::npos) return spec;
+  if (spec.isa != IsaLevel::kAvx512) {
+    return invalid_argument(
+        fmt::format("target '{}': level {} has no features to add, expected them behind avx512", text, level_text));
+  }
+  MILLRACE_TRY_ASSIGN(spec.features, parse_features(text, variant.substr(plus + 1)));
+  return spec;
 }
 
 Result<TargetSpec> best_cpu(std::string_view /*family*/) {
@@ -43,7 +95,7 @@ Result<TargetSpec> best_cpu(std::string_view /*family*/) {
         "target 'cpu': this host lacks x86-64-v2, the least that code is generated for; say a level, "
         "such as cpu:baseline, to compile for another machine");
   }
-  return TargetSpec{.family = "cpu", .isa = host_isa_levels().back()};
+  return TargetSpec{.family = "cpu", .isa = host_isa_levels().back(), .features = host_cpu_features()};
 }
 
 std::string known_gfx_targets() {
@@ -98,6 +150,28 @@ std::span<const IsaLevel> host_isa_levels() {
   return kLevels;
 }
 
+bool CpuFeatures::covers(const CpuFeatures& others) const {
+  return std::ranges::all_of(kFeatures,
+                             [&](const Feature& feature) { return this->*feature.is_on || !(others.*feature.is_on); });
+}
+
+std::string to_text(const CpuFeatures& features) {
+  std::string text;
+  for (const Feature& feature : kFeatures) {
+    if (features.*feature.is_on) text += fmt::format("+{}", feature.name);
+  }
+  return text;
+}
+
+CpuFeatures host_cpu_features() {
+  static const CpuFeatures kHost = detect_features();
+  return kHost;
+}
+
+bool TargetSpec::covers(const TargetSpec& other) const {
+  return family == other.family && gfx == other.gfx && isa >= other.isa && features.covers(other.features);
+}
+
 Result<TargetSpec> TargetSpec::parse(std::string_view text) try {
   const InsideGuard inside;
   const std::size_t colon = text.find(':');
@@ -114,7 +188,7 @@ Result<TargetSpec> TargetSpec::parse(std::string_view text) try {
 }
 
 std::string TargetSpec::to_text() const {
-  if (is_cpu()) return fmt::format("cpu:{}", millrace::to_text(isa));
+  if (is_cpu()) return fmt::format("cpu:{}{}", millrace::to_text(isa), millrace::to_text(features));
   return gfx.empty() ? family : fmt::format("{}:{}", family, gfx);
 }
 

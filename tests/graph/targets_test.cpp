@@ -69,7 +69,7 @@ TEST_CASE("each target has kernels, a schedule and code of its own, each target 
   CHECK(cpu.target.to_text() == "cpu:baseline");
   for (const ProgramVariant& variant : program.variants()) {
     REQUIRE(variant.images.size() == variant.lowered->schedule.kernels.size());
-    for (const ExecutableImage& image : variant.images) CHECK(image.target == variant.target.to_text());
+    for (const ExecutableImage& image : variant.images) CHECK(image.target == variant.target.plain().to_text());
   }
   CHECK(gpu.lowered->report.num_regions == cpu.lowered->report.num_regions);
   CHECK(gpu.lowered->report.num_dispatches > cpu.lowered->report.num_dispatches);

@@ -32,14 +32,38 @@ TEST_CASE("every level of the host has a device") {
 }
 
 TEST_CASE("a level that the host lacks has no device, and the host's levels are told") {
-  CHECK(check_host_executes(cpu(IsaLevel::kBaseline), kUpToAvx2).ok());
-  CHECK(check_host_executes(cpu(IsaLevel::kAvx2), kUpToAvx2).ok());
-  const Status status = check_host_executes(cpu(IsaLevel::kAvx512), kUpToAvx2);
+  CHECK(check_host_executes(cpu(IsaLevel::kBaseline), kUpToAvx2, {}).ok());
+  CHECK(check_host_executes(cpu(IsaLevel::kAvx2), kUpToAvx2, {}).ok());
+  const Status status = check_host_executes(cpu(IsaLevel::kAvx512), kUpToAvx2, {});
   CHECK(status.code() == StatusCode::kUnavailable);
   CHECK(status.message() ==
         "device 'cpu': target is cpu:avx512, this host executes cpu:baseline, cpu:avx2; say one of these");
-  CHECK(check_host_executes(cpu(IsaLevel::kBaseline), {}).message() ==
+  CHECK(check_host_executes(cpu(IsaLevel::kBaseline), {}, {}).message() ==
         "device 'cpu': target is cpu:baseline, this host executes none; say one of these");
+}
+
+TEST_CASE("a device needs each feature of its target") {
+  constexpr IsaLevel kAll[] = {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512};
+  const TargetSpec both = TargetSpec::parse("cpu:avx512+vbmi2+vpopcntdq").value();
+  CHECK(check_host_executes(both, kAll, both.features).ok());
+  CHECK(check_host_executes(both.plain(), kAll, {}).ok());
+  CHECK(check_host_executes(both, kAll, {}).message() ==
+        "device 'cpu': target is cpu:avx512+vbmi2+vpopcntdq, this host executes cpu:baseline, cpu:avx2, cpu:avx512; "
+        "say one of these");
+  CHECK(check_host_executes(both, kAll, {.vbmi2 = true}).message() ==
+        "device 'cpu': target is cpu:avx512+vbmi2+vpopcntdq, this host executes cpu:baseline, cpu:avx2, cpu:avx512, "
+        "cpu:avx512+vbmi2; say one of these");
+}
+
+TEST_CASE("an image that needs a feature is refused by a device without it") {
+  if (host_isa_levels().back() != IsaLevel::kAvx512) return;
+  const auto device = create_cpu_device(cpu(IsaLevel::kAvx512)).value();
+  std::vector<ExecutableImage> images = {store_ids_image()};
+  images[0].target = "cpu:avx512+vbmi2";
+  CHECK(device->load(images).status().message() ==
+        "kernel '" + images[0].info.name +
+            "': its image is for 'cpu:avx512+vbmi2', expected 'cpu:avx512' or a lower level of it; compile for the "
+            "device's target");
 }
 
 TEST_CASE("a target of another family has no cpu device") {

@@ -12,6 +12,28 @@ TEST_CASE("cpu alone is the best level of the host") {
   const TargetSpec spec = TargetSpec::parse("cpu").value();
   CHECK(spec.family == "cpu");
   CHECK(spec.isa == host_isa_levels().back());
+  CHECK(spec.features == host_cpu_features());
+}
+
+TEST_CASE("features stand behind avx512, in one order") {
+  const TargetSpec both = TargetSpec::parse("cpu:avx512+vpopcntdq+vbmi2").value();
+  CHECK(both.features == CpuFeatures{.vbmi2 = true, .vpopcntdq = true});
+  CHECK(both.to_text() == "cpu:avx512+vbmi2+vpopcntdq");
+  CHECK(TargetSpec::parse(both.to_text()).value() == both);
+  CHECK(both.plain().to_text() == "cpu:avx512");
+  const TargetSpec one = TargetSpec::parse("cpu:avx512+vpopcntdq").value();
+  CHECK(both.covers(one));
+  CHECK(one.covers(one));
+  CHECK(!one.covers(both));
+  CHECK(one.covers(TargetSpec{.isa = IsaLevel::kAvx2}));
+  CHECK(!TargetSpec{.isa = IsaLevel::kAvx512}.covers(one));
+  CHECK(!both.covers(TargetSpec{.family = "amdgpu", .gfx = "gfx1100"}));
+  const auto error = [](const char* text) { return TargetSpec::parse(text).status().message(); };
+  CHECK(error("cpu:avx512+avx10") ==
+        "target 'cpu:avx512+avx10': cpu feature 'avx10' is not known, expected one of: vbmi2, vpopcntdq");
+  CHECK(error("cpu:avx512+") == "target 'cpu:avx512+': cpu feature '' is not known, expected one of: vbmi2, vpopcntdq");
+  CHECK(error("cpu:avx2+vbmi2") ==
+        "target 'cpu:avx2+vbmi2': level avx2 has no features to add, expected them behind avx512");
 }
 
 TEST_CASE("the levels of the host are baseline and those above it, lowest first, without a gap") {

@@ -24,16 +24,37 @@ std::string_view to_text(IsaLevel);
 /// The levels that this host can execute, lowest first. Not empty on any x86-64 host that Millrace supports.
 std::span<const IsaLevel> host_isa_levels();
 
-/// What code is generated for, as text: "cpu" (the host's best level), "cpu:avx2", "amdgpu:gfx1100", "sim:gfx1100".
+/// Instructions beyond a level, for kernels that gain from them. Cores have them from Ice Lake and Zen 4 on.
+struct CpuFeatures {
+  bool vbmi2 = false;      // AVX-512 VBMI2: compresses bytes
+  bool vpopcntdq = false;  // AVX-512 VPOPCNTDQ: counts the bits of lanes
+
+  bool any() const { return *this != CpuFeatures{}; }
+  /// Whether each of the others is among these.
+  bool covers(const CpuFeatures&) const;
+  friend bool operator==(const CpuFeatures&, const CpuFeatures&) = default;
+};
+/// "+vbmi2+vpopcntdq", or nothing.
+std::string to_text(const CpuFeatures&);
+/// Those that this host can execute.
+CpuFeatures host_cpu_features();
+
+/// What code is generated for, as text: "cpu" (the host's best level, with the features it has), "cpu:avx2",
+/// "cpu:avx512+vbmi2", "amdgpu:gfx1100", "sim:gfx1100".
 struct TargetSpec {
   std::string family = "cpu";          // "cpu", "amdgpu", "sim"
   IsaLevel isa = IsaLevel::kBaseline;  // cpu only
   std::string gfx = {};                // GPUs only: a name of gfx_targets()
+  CpuFeatures features = {};           // cpu only, avx512 only
 
-  /// "cpu" alone means the host's best level. Fails naming the part that is unknown (kNotFound for a family) and the
-  /// known ones.
+  /// "cpu" alone means the host's best. Fails naming the part that is unknown (kNotFound for a family) and the known
+  /// ones.
   static Result<TargetSpec> parse(std::string_view text);
   std::string to_text() const;
+  /// Whether what executes code for this target executes code for the other one.
+  bool covers(const TargetSpec& other) const;
+  /// The same level without features beyond it.
+  TargetSpec plain() const { return {family, isa, gfx}; }
   bool is_cpu() const { return family == "cpu"; }
   /// Includes simulated ones: kernels are mapped and planned for both in the same way.
   bool is_gpu() const { return gfx_target() != nullptr; }

@@ -52,6 +52,11 @@ Result<std::size_t> find_target(const Device& device, std::span<const TargetSpec
     const auto found = std::ranges::find(targets, runs);
     if (found != targets.end()) return static_cast<std::size_t>(found - targets.begin());
   }
+  // A device does not name each set of the features that it has.
+  for (const TargetSpec& runs : device.targets()) {
+    const auto found = std::ranges::find_if(targets, [&](const TargetSpec& target) { return runs.covers(target); });
+    if (found != targets.end()) return static_cast<std::size_t>(found - targets.begin());
+  }
   const auto text = [](const TargetSpec& target) { return target.to_text(); };
   return not_found(
       fmt::format("device '{}' runs {}, and the program is for {}; name a target of the device's among "

@@ -30,9 +30,10 @@ ThreadPoolOptions usual_threads() {
 
 DeviceInfo cpu_info(const TargetSpec& best, std::uint32_t num_threads) {
   DeviceInfo info{.name = "cpu",
-                  .description = fmt::format("this host, {}", to_text(best.isa)),
+                  .description = fmt::format("this host, {}{}", to_text(best.isa), to_text(best.features)),
                   .memory_bytes = host_memory_bytes()};
   if (num_threads > 1) info.description += fmt::format(", {} threads", num_threads);
+  if (best.features.any()) info.targets.push_back(best);
   for (int level = static_cast<int>(best.isa); level >= 0; --level) {
     info.targets.push_back({.family = "cpu", .isa = static_cast<IsaLevel>(level)});
   }
@@ -126,16 +127,17 @@ Result<std::shared_ptr<Device>> open_cpu(const DeviceSpec& spec, SharedPools& po
 
 }  // namespace
 
-Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels) {
+Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels, const CpuFeatures& features) {
   if (!spec.is_cpu()) {
     return invalid_argument(
         fmt::format("device 'cpu': target is {}, expected a level of cpu; ask for a device of that "
                     "family",
                     spec.to_text()));
   }
-  if (std::find(levels.begin(), levels.end(), spec.isa) != levels.end()) return {};
+  if (std::ranges::find(levels, spec.isa) != levels.end() && features.covers(spec.features)) return {};
   std::vector<std::string> executable;
-  for (IsaLevel level : levels) executable.push_back(TargetSpec{.family = "cpu", .isa = level}.to_text());
+  for (IsaLevel level : levels) executable.push_back(TargetSpec{.isa = level}.to_text());
+  if (features.any()) executable.push_back(TargetSpec{.isa = levels.back(), .features = features}.to_text());
   return unavailable(fmt::format("device 'cpu': target is {}, this host executes {}; say one of these", spec.to_text(),
                                  executable.empty() ? "none" : fmt::format("{}", fmt::join(executable, ", "))));
 }
@@ -147,7 +149,7 @@ Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const 
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions& options,
                                                   const CodeSymbols& symbols, bool is_usual) {
   return guard_allocations("device 'cpu'", [&]() -> Result<std::shared_ptr<Device>> {
-    MILLRACE_TRY(check_host_executes(best, host_isa_levels()));
+    MILLRACE_TRY(check_host_executes(best, host_isa_levels(), host_cpu_features()));
     if (options.max_groups_per_call == 0) {
       return invalid_argument("device 'cpu': max_groups_per_call is 0, expected at least 1");
     }

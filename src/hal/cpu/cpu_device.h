@@ -9,9 +9,9 @@
 
 namespace millrace {
 
-/// Ok if a host that executes `levels` can be a device for `spec`. A function of its own, so that a test can ask about
-/// hosts that it does not run on.
-Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels);
+/// Ok if a host that executes `levels`, and `features` beyond the last, can be a device for `spec`. A function of its
+/// own, so that a test can ask about hosts that it does not run on.
+Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> levels, const CpuFeatures& features);
 
 /// create_cpu_device, with tools that are told where code is. `is_usual`: its threads are those that "cpu" alone has.
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions&, const CodeSymbols&,

@@ -15,7 +15,7 @@ Status check_target(const TargetSpec& device, const ExecutableImage& image) {
   const Result<TargetSpec> target = TargetSpec::parse(image.target);
   // "cpu" alone means another thing on every machine, so an image does not say it.
   const bool is_exact = target.ok() && target->to_text() == image.target && target->family == device.family;
-  const bool is_executable = is_exact && (image.format == ImageFormat::kInterpreted || target->isa <= device.isa);
+  const bool is_executable = is_exact && (image.format == ImageFormat::kInterpreted || device.covers(*target));
   if (is_executable) return {};
   return failed_precondition(
       fmt::format("kernel '{}': its image is for '{}', expected '{}' or a lower level of it; compile "

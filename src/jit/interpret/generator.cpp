@@ -32,7 +32,7 @@ class InterpreterGenerator final : public KernelCompiler {
   Result<ExecutableImage> emit(const PlannedKernel& planned, const TargetSpec& spec) const override {
     ExecutableImage image;
     image.format = ImageFormat::kInterpreted;
-    image.target = spec.to_text();
+    image.target = spec.plain().to_text();
     image.generator = std::string(name());
     image.info = planned.info;
     image.kernel = make_interpreted_kernel(std::get<MachineKernel>(planned.mapped), planned.memory);
