@@ -21,7 +21,7 @@ struct OrderRuns {
   std::span<const std::uint32_t> uses = kAllUses;  // sets of used results
 };
 
-/// Runs a sort or topk on every ISA level of the host that has vectors, against the oracle.
+/// Runs a sort or topk on every ISA level of the host that has vectors, the best with its features, against the oracle.
 inline void check_order(Op op, const Attributes& attributes, const reference::Tensor& rows, std::string_view name,
                         DriverTally& tally, const OrderRuns& runs = {}) {
   const std::vector<reference::Tensor> expected = reference::evaluate(op, attributes, {&rows, 1});
@@ -30,6 +30,7 @@ inline void check_order(Op op, const Attributes& attributes, const reference::Te
     for (const std::uint32_t used : runs.uses) {
       OpTrial trial = {op, attributes, {&rows, 1}, 0, {}, ""};
       trial.options.run.target = target;
+      if (target.isa == IsaLevel::kAvx512) trial.options.run.target.features = host_cpu_features();
       trial.options.used_results = used;
       trial.options.run.max_groups_per_call = runs.max_groups_per_call;
       trial.label =

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "hal/host/routines/byte_counter.h"
 #include "tests/ops/check_order.h"
 #include "tests/support/hard_rows.h"
 #include "tests/support/in_turn.h"
@@ -58,8 +59,9 @@ TEST_CASE("sorts of long narrow rows equal the oracle around the length from whi
   for (const DType dtype : kAllDTypes) {
     if (size_bytes(dtype) > 2) continue;
     const std::int64_t fewest = std::int64_t{2} << (8 * size_bytes(dtype));
+    const std::int64_t fewest_by_lanes = size_bytes(dtype) == 1 ? ByteCounter::kFewest : fewest;
     for (const HardRow& hard : hard_rows(dtype)) {
-      for (const std::int64_t n : {fewest - 1, fewest, fewest + 5}) {
+      for (const std::int64_t n : {fewest - 1, fewest, fewest_by_lanes - 1, fewest_by_lanes + 5}) {
         const Tensor row = make_hard_rows(hard, dtype, {n}, 0, n, random);
         check_order(Op::sort, SortAttrs{.axis = 0, .descending = turn++ % 2 == 0}, row, hard.name, tally);
         check_order(Op::topk, TopKAttrs{.k = n - n / 3, .largest = turn % 2 == 0}, row, hard.name, tally);

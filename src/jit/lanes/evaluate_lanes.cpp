@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-using Lanes = std::array<std::int64_t, 16>;  // sign-extended; masks are 0 and 1
+using Lanes = std::array<std::int64_t, 64>;  // sign-extended; masks are 0 and 1
 
 class Evaluation {
  public:
@@ -65,11 +65,11 @@ class Evaluation {
   }
   std::size_t num_lanes() const { return static_cast<std::size_t>(f_.num_lanes); }
   std::int64_t wrapped(std::uint64_t value) const {
-    return f_.lane_bits == 64 ? static_cast<std::int64_t>(value)
-                              : std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(value))};
+    const int unused = 64 - f_.lane_bits;
+    return static_cast<std::int64_t>(value << unused) >> unused;
   }
   std::uint64_t unsigned_lane(std::int64_t value) const {
-    return f_.lane_bits == 64 ? static_cast<std::uint64_t>(value) : static_cast<std::uint32_t>(value);
+    return static_cast<std::uint64_t>(value) & ~std::uint64_t{0} >> (64 - f_.lane_bits);
   }
 
   std::int64_t load(const LaneInstruction& instruction, std::size_t lane) {
@@ -218,6 +218,10 @@ class Evaluation {
         return (imm >> i & 1) != 0 ? std::max(a[i], b[i]) : std::min(a[i], b[i]);
       case LaneOp::kSelect:
         return is_on ? a[i] : b[i];
+      case LaneOp::kSelectBits:
+        return wrapped(of((a[i] & instruction.imm) | (b[i] & ~instruction.imm)));
+      case LaneOp::kCountBits:
+        return std::popcount(unsigned_lane(a[i]));
       case LaneOp::kVariable:
         return a[i];
       case LaneOp::kLess:

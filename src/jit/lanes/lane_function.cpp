@@ -46,6 +46,8 @@ constexpr std::string_view kNames[] = {
     "regroup_high",
     "exchange",
     "select",
+    "select_bits",
+    "count_bits",
     "compress",
     "variable",
     "assign",

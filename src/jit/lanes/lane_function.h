@@ -14,9 +14,10 @@
 
 namespace millrace {
 
-/// Operations on vectors of signed 32- or 64-bit lanes, on masks with a truth value per lane, and on pointers. Those
-/// named after floats take a lane's bits as f32 or f64. Each is one instruction of AVX-512, mostly, and a few of AVX2;
-/// the host computes the same (evaluate_lanes), so that what is built from them is tested without code.
+/// Operations on vectors of signed 32- or 64-bit lanes, on masks with a truth value per lane, and on pointers. With
+/// VBMI2 those that partition take 8-bit lanes too. Those named after floats take a lane's bits as f32 or f64. Each is
+/// one instruction of AVX-512, mostly, and a few of AVX2; the host computes the same (evaluate_lanes), so that what is
+/// built from them is tested without code.
 enum class LaneOp : std::uint8_t {
   // Vectors.
   kConstant,          // `imm` in every lane
@@ -53,6 +54,8 @@ enum class LaneOp : std::uint8_t {
   kRegroupHigh,           // the upper half
   kExchange,              // min(a, b), and max(a, b) in the lanes whose bit `imm` has
   kSelect,                // a in the mask's lanes, else b
+  kSelectBits,            // the bits of `imm` from a, the others from b; AVX-512 alone
+  kCountBits,             // how many bits of the lane are ones; VPOPCNTDQ
   kCompress,              // the mask's lanes of a in order; the rest is unspecified
   kVariable,              // a register that kAssign changes; `a` at first
   kAssign,                // sets the variable `a` to `b`; no result
@@ -113,7 +116,7 @@ inline constexpr std::size_t kMaxLaneArguments = 6;
 
 /// A function of up to six pointers and integers: instructions in order, with loops that do not nest.
 struct LaneFunction {
-  int lane_bits = 32;  // or 64
+  int lane_bits = 32;  // or 64, or 8
   int num_lanes = 16;
   std::vector<LaneInstruction> instructions;
   std::string to_text() const;
@@ -154,6 +157,9 @@ class LaneBuilder {
   }
   LaneValue select(LaneValue mask, LaneValue a, LaneValue b) {
     return add({.op = LaneOp::kSelect, .a = a, .b = b, .mask = mask});
+  }
+  LaneValue select_bits(std::int64_t bits, LaneValue a, LaneValue b) {
+    return add({.op = LaneOp::kSelectBits, .a = a, .b = b, .imm = bits});
   }
   /// kMoveUp or kMoveDown.
   LaneValue move(LaneOp op, LaneValue a, std::int64_t distance, LaneValue b) {

@@ -75,6 +75,7 @@ class Avx512Emitter final : public LaneEmitter {
       case LaneOp::kNumbers:
         return as_.vmovdqu64(to, table_of([](int lane) { return lane; }));
       case LaneOp::kBroadcast:
+        if (is_byte_) return as_.vpbroadcastb(to, argument(i).cvt8());
         return is_wide_ ? as_.vpbroadcastq(to, argument(i)) : as_.vpbroadcastd(to, argument(i).cvt32());
       case LaneOp::kLoad:
         return emit_load(to, i);
@@ -113,8 +114,13 @@ class Avx512Emitter final : public LaneEmitter {
         const Zmm a = read(i.a, 0), b = read(i.b, 1);
         return is_wide_ ? as_.vpblendmq(to | mask(i.mask), b, a) : as_.vpblendmd(to | mask(i.mask), b, a);
       }
+      case LaneOp::kSelectBits:
+        return emit_select_bits(to, read(i.a, 0), read(i.b, 1), i.imm);
+      case LaneOp::kCountBits:
+        return is_wide_ ? as_.vpopcntq(to, read(i.a, 0)) : as_.vpopcntd(to, read(i.a, 0));
       case LaneOp::kCompress: {
         const Zmm a = read(i.a, 0);
+        if (is_byte_) return as_.vcompressb(to | mask(i.mask) | as_.T_z, a);
         return is_wide_ ? as_.vpcompressq(to | mask(i.mask) | as_.T_z, a)
                         : as_.vpcompressd(to | mask(i.mask) | as_.T_z, a);
       }
@@ -168,6 +174,7 @@ class Avx512Emitter final : public LaneEmitter {
   void emit_constant(const Zmm& to, std::int64_t value) {
     if (value == 0) return as_.vpxord(to, to, to);
     if (value == -1) return as_.vpternlogd(to, to, to, 0xff);
+    if (is_byte_) return as_.vpbroadcastb(to, table_of_all(value));
     is_wide_ ? as_.vpbroadcastq(to, table_of_all(value)) : as_.vpbroadcastd(to, table_of_all(value));
   }
 
@@ -175,6 +182,13 @@ class Avx512Emitter final : public LaneEmitter {
   void emit_turn_negative(const Zmm& to, const Zmm& a, std::int64_t bits, std::uint8_t truth_table) {
     is_wide_ ? as_.vpsraq(to, a, 63) : as_.vpsrad(to, a, 31);
     as_.vpternlogd(to, a, table_of_all(bits), truth_table);
+  }
+
+  void emit_select_bits(const Zmm& to, const Zmm& a, const Zmm& b, std::int64_t bits) {
+    constexpr std::uint8_t kIfOne = 0xe4, kIfZero = 0xd8;  // of the first operand, the second and the bits
+    if (to.getIdx() == b.getIdx()) return as_.vpternlogd(to, a, table_of_all(bits), kIfZero);
+    move(to, a);
+    as_.vpternlogd(to, b, table_of_all(bits), kIfOne);
   }
 
   void emit_load(const Zmm& to, const LaneInstruction& i) {
@@ -185,6 +199,7 @@ class Avx512Emitter final : public LaneEmitter {
     }
     const Xbyak::Address from = memory(i);
     const LaneElement& element = i.element;
+    if (is_byte_) return as_.vmovdqu8(masked, from);
     if (8 * element.bytes == f_.lane_bits) return is_wide_ ? as_.vmovdqu64(masked, from) : as_.vmovdqu32(masked, from);
     switch (element.bytes) {
       case 1:
@@ -262,9 +277,10 @@ class Avx512Emitter final : public LaneEmitter {
     switch (i.op) {
       case LaneOp::kNot:
         // Bits behind the last lane stay 0.
+        if (is_byte_) return as_.knotq(to, mask(i.a));
         return is_wide_ ? as_.knotb(to, mask(i.a)) : as_.knotw(to, mask(i.a));
       case LaneOp::kBoth:
-        return as_.kandw(to, mask(i.a), mask(i.b));
+        return is_byte_ ? as_.kandq(to, mask(i.a), mask(i.b)) : as_.kandw(to, mask(i.a), mask(i.b));
       case LaneOp::kEither:
         return as_.korw(to, mask(i.a), mask(i.b));
       default:
@@ -276,6 +292,7 @@ class Avx512Emitter final : public LaneEmitter {
     }
     constexpr std::uint8_t kEqual = 0, kLess = 1, kAtMost = 2;
     const std::uint8_t predicate = i.op == LaneOp::kLess ? kLess : i.op == LaneOp::kAtMost ? kAtMost : kEqual;
+    if (is_byte_) return as_.vpcmpb(to, a, b, predicate);
     is_wide_ ? as_.vpcmpq(to, a, b, predicate) : as_.vpcmpd(to, a, b, predicate);
   }
 
@@ -330,20 +347,24 @@ class Avx512Emitter final : public LaneEmitter {
 
   void emit_append(const LaneInstruction& i) {
     const Zmm value = read(i.a, 0);
-    as_.kmovw(as_.eax, mask(i.mask));
-    as_.popcnt(as_.eax, as_.eax);
+    is_byte_ ? as_.kmovq(as_.rax, mask(i.mask)) : as_.kmovw(as_.eax, mask(i.mask));
+    as_.popcnt(as_.rax, as_.rax);
     if (i.op == LaneOp::kAppendExact) {
-      as_.mov(as_.r10d, -1);
-      as_.bzhi(as_.r10d, as_.r10d, as_.eax);
-      as_.kmovw(as_.k7, as_.r10d);
+      as_.mov(as_.r10, -1);
+      as_.bzhi(as_.r10, as_.r10, as_.rax);
+      as_.kmovq(as_.k7, as_.r10);
       exchange_lanes_.reset();
-      is_wide_ ? as_.vmovdqu64(memory(i) | as_.k7, value) : as_.vmovdqu32(memory(i) | as_.k7, value);
+      if (is_byte_)
+        as_.vmovdqu8(memory(i) | as_.k7, value);
+      else
+        is_wide_ ? as_.vmovdqu64(memory(i) | as_.k7, value) : as_.vmovdqu32(memory(i) | as_.k7, value);
     } else {
       as_.vmovdqu64(memory(i), value);
     }
     as_.lea(argument(i), as_.ptr[argument(i) + as_.rax * (f_.lane_bits / 8)]);
   }
 
+  const bool is_byte_ = f_.lane_bits == 8;
   LanePlaces masks_, vectors_;
   std::optional<std::int64_t> exchange_lanes_;  // in k7
 };

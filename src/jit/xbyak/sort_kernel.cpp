@@ -10,6 +10,7 @@
 #include "hal/host/routines/topk_rows.h"
 #include "jit/algorithms/rows.h"
 #include "jit/lanes/body_lanes.h"
+#include "jit/lanes/byte_leaves.h"
 #include "jit/lanes/coarse_keys.h"
 #include "jit/lanes/merge_leaves.h"
 #include "jit/lanes/row_dims.h"
@@ -124,6 +125,13 @@ std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
   return static_cast<std::int64_t>(ascending.size());
 }
 
+/// Whether there are runs with rows of bytes that a ByteCounter counts.
+bool counts_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
+  const LaneKeys keys = lane_keys_of(sort);
+  return has_byte_leaves(spec) && !keys.with_index && size_bytes(keys.dtype) == 1 && keys.dtype != DType::kBool &&
+         sort.input.type.shape[sort.axis].upper_bound() >= ByteCounter::kFewest;
+}
+
 class SortImageEmitter {
  public:
   SortImageEmitter(const SortDescriptor& sort, const TargetSpec& spec, LaneAssembler& as)
@@ -142,6 +150,12 @@ class SortImageEmitter {
       p.sort_indices = append(sort_indices_function(spec_.isa, keys_, static_cast<int>(in_registers)));
     } else if (p.sorts_few != 0) {
       p.sort_values = append(sort_values_function(spec_.isa, keys_, static_cast<int>(in_registers)));
+    }
+    if (counts_bytes(sort_, spec_)) {
+      p.counts_bytes = 1;
+      p.partition_bytes = append(partition_function(spec_.isa, 8, PartitionAt::kLess));
+      p.make_bit_products = append(make_bit_products_function(spec_.isa));
+      p.count_bit_products = append(count_bit_products_function(spec_.isa));
     }
     emit_columns(p);
     if (sort_.load) {
@@ -350,11 +364,12 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   planned.key_text = fmt::format(
       "{} {} lanes of {} largest {} values {} indices {} of {} dims {} few {} to {} merges {} partitions {} in "
       "registers {} "
-      "scratch {} beyond {} columns {} {}{}\n",
+      "scratch {} beyond {} columns {} counts bytes {} {}{}\n",
       selects ? kTopkRowsRoutineName : kSortRowsRoutineName, to_text(keys.dtype), keys.lane_bits(), keys.largest,
       sort.values.has_value(), sort.indices.has_value(), sort.input_indices ? "elements" : "positions",
       row_dims(sort).size(), few.first, few.end, few.merges, few.partitions, elements_in_registers(sort, spec.isa),
-      !fits, fits ? 0 : workgroup_key_bytes(sort, spec), column_bytes(sort, spec), results_text(sort),
+      !fits, fits ? 0 : workgroup_key_bytes(sort, spec), column_bytes(sort, spec), counts_bytes(sort, spec),
+      results_text(sort),
       selects ? fmt::format("{} found {} samples {}", selection_of(sort, spec.isa).to_text(), selection.most,
                             may_filter_whole_rows(sort))
               : "");
@@ -377,11 +392,13 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
 }
 
 Result<ExecutableImage> emit_sort(const SortDescriptor& sort, const TargetSpec& spec) {
-  return emit_lane_image([&](LaneAssembler& assembler) {
+  Result<ExecutableImage> image = emit_lane_image([&](LaneAssembler& assembler) {
     SortImageEmitter emitter(sort, spec, assembler);
     return selects_first(sort) ? call_of(kTopkRowsRoutineName, kTopkRowsRoutineAbi, emitter.emit_topk())
                                : call_of(kSortRowsRoutineName, kSortRowsRoutineAbi, emitter.emit_sort());
   });
+  if (image.ok() && counts_bytes(sort, spec)) image->target = spec.to_text();
+  return image;
 }
 
 }  // namespace millrace

@@ -25,7 +25,17 @@ bool CountingSort::takes(std::int64_t element_bytes, std::int64_t n) {
 }
 
 void CountingSort::count(const StridedElements& elements) {
-  element_bytes_ == 1 ? count_as<std::uint8_t>(elements) : count_as<std::uint16_t>(elements);
+  element_bytes_ == 1 ? count_bytes(elements) : count_as<std::uint16_t>(elements);
+}
+
+void CountingSort::count_bytes(const StridedElements& elements) {
+  if (code_ == nullptr || elements.stride != 1 || elements.count < ByteCounter::kFewest) {
+    return count_as<std::uint8_t>(elements);
+  }
+  constexpr std::size_t kNumPatterns = num_patterns(1);
+  ByteCounter counter(*code_, reinterpret_cast<std::byte*>(tables_) + table_bytes(1));
+  counter.count({elements.data, static_cast<std::size_t>(elements.count)},
+                std::span<std::uint32_t, kNumPatterns>(tables_, kNumPatterns));
 }
 
 void CountingSort::write(std::span<const PatternRun> runs, const StridedResults& results) const {

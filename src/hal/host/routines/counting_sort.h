@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "hal/host/routines/byte_counter.h"
+
 namespace millrace {
 
 /// Bit patterns of an element that follow each other in the order of a sort, up or down.
@@ -28,9 +30,9 @@ struct StridedResults {
 /// 1954.
 class CountingSort {
  public:
-  /// `tables` has table_bytes().
-  CountingSort(std::int64_t element_bytes, std::byte* tables)
-      : element_bytes_(element_bytes), tables_(reinterpret_cast<std::uint32_t*>(tables)) {}
+  /// `memory` has table_bytes(), and behind them a ByteCounter's if there is code for one, which may be null.
+  CountingSort(std::int64_t element_bytes, std::byte* memory, const ByteCounterCode* code)
+      : element_bytes_(element_bytes), tables_(reinterpret_cast<std::uint32_t*>(memory)), code_(code) {}
 
   static constexpr std::int64_t table_bytes(std::int64_t element_bytes) {
     return num_tables(element_bytes) * num_patterns(element_bytes) * std::int64_t{sizeof(std::uint32_t)};
@@ -51,6 +53,7 @@ class CountingSort {
   /// Equal neighbours are counted in different tables, so that an addition need not wait for the one before.
   static constexpr std::int64_t num_tables(std::int64_t element_bytes) { return element_bytes == 1 ? 4 : 2; }
 
+  void count_bytes(const StridedElements&);
   template <class Element>
   void count_as(const StridedElements&);
   template <class Element>
@@ -60,6 +63,7 @@ class CountingSort {
 
   std::int64_t element_bytes_;
   std::uint32_t* tables_;  // the first has the sums once all is counted
+  const ByteCounterCode* code_;
 };
 
 }  // namespace millrace

@@ -421,7 +421,10 @@ class SortWalk {
 
   /// Sorts values by counting, in the memory of the keys.
   void count(const StridedElements& elements, Key* keys) const {
-    CountingSort sort(p_.element_bytes, bytes_of(keys));
+    const ByteCounterCode code = {function<PartitionKeys>(p_.partition_bytes),
+                                  function<MakeBitProducts>(p_.make_bit_products),
+                                  function<CountBitProducts>(p_.count_bit_products)};
+    CountingSort sort(p_.element_bytes, bytes_of(keys), p_.counts_bytes != 0 ? &code : nullptr);
     sort.count(elements);
     const std::span<const PatternRun> runs(p_.pattern_runs, static_cast<std::size_t>(p_.num_pattern_runs));
     sort.write(runs, {place(SortTensor::kValues), stride(SortTensor::kValues), k_});

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jit/lanes/lane_function.h"
+
+namespace millrace {
+
+// The functions that src/hal/host/routines/byte_counter.h calls, beside partition_function() of bytes.
+
+/// Whether the target has their instructions: a compress of bytes, and a count of bits.
+inline bool has_byte_leaves(const TargetSpec& spec) {
+  return spec.is_cpu() && spec.isa == IsaLevel::kAvx512 && spec.features.vbmi2 && spec.features.vpopcntdq;
+}
+/// MakeBitProducts.
+LaneFunction make_bit_products_function(IsaLevel);
+/// CountBitProducts.
+LaneFunction count_bit_products_function(IsaLevel);
+
+}  // namespace millrace

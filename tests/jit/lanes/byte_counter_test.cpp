@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts of bytes by lanes, on the host and emitted, against a histogram.
+#include "hal/host/routines/byte_counter.h"
+
+#include <algorithm>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "jit/lanes/byte_leaves.h"
+#include "jit/lanes/evaluate_lanes.h"
+#include "jit/lanes/sort_leaves.h"
+#include "tests/jit/guarded_memory.h"
+#include "tests/jit/lanes/lane_code.h"
+
+namespace millrace {
+namespace {
+
+using test::GuardedMemory;
+
+/// Bytes of a bucket alone, of all, of one value, or few.
+std::vector<std::uint8_t> random_bytes(std::size_t n, unsigned kind, std::mt19937_64& random) {
+  std::vector<std::uint8_t> bytes(n);
+  for (std::uint8_t& byte : bytes) {
+    const auto any = static_cast<std::uint8_t>(random());
+    const std::uint8_t of_kind[] = {
+        any, static_cast<std::uint8_t>(any & 63),    static_cast<std::uint8_t>(any | 192), 0,
+        255, static_cast<std::uint8_t>(any % 3 * 85)};
+    byte = of_kind[kind];
+  }
+  return bytes;
+}
+constexpr unsigned kNumKinds = 6;
+
+TEST_CASE("the products of bits of a block are counted like its bytes") {
+  constexpr std::int64_t kBlocks = 3, kLanes = 16;
+  const LaneFunction make = make_bit_products_function(IsaLevel::kAvx512);
+  const LaneFunction count = count_bit_products_function(IsaLevel::kAvx512);
+  const bool is_emitted = has_byte_leaves(TargetSpec::parse("cpu").value());
+  std::mt19937_64 random(3);
+  for (unsigned kind = 0; kind < kNumKinds; ++kind) {
+    CAPTURE(kind);
+    const std::vector<std::uint8_t> bytes = random_bytes(kBlocks * ByteCounter::kBlockBytes, kind, random);
+    std::array<std::uint32_t, 64> expected{};
+    for (const std::uint8_t byte : bytes) ++expected[byte & 63];
+    for (const bool emitted : {false, true}) {
+      if (emitted && !is_emitted) continue;
+      const auto run = [&](const LaneFunction& f, std::array<std::int64_t, kMaxLaneArguments> arguments) {
+        return emitted ? LaneCode(f).run(arguments) : evaluate_lanes(f, arguments);
+      };
+      const GuardedMemory products(kBlocks * ByteCounter::kProductBytes, GuardedMemory::Side::kEnd);
+      std::vector<std::uint32_t> counts(64 * kLanes, 1);
+      const auto at = [](const void* memory) { return reinterpret_cast<std::int64_t>(memory); };
+      run(make, {at(bytes.data()), at(products.data()), kBlocks * 8 * kLanes});
+      for (std::int64_t upper = 0; upper < 8; upper += ByteCounter::kUpperAtOnce) {
+        run(count, {at(products.data()), at(products.data()) + upper * 64, kBlocks * kLanes,
+                    at(counts.data()) + upper * 8 * 64});
+      }
+      for (std::size_t pattern = 0; pattern < expected.size(); ++pattern) {
+        std::uint32_t sum = 0;
+        for (std::size_t lane = 0; lane < kLanes; ++lane) sum += counts[pattern * kLanes + lane] - 1;
+        CHECK(sum == expected[pattern]);
+      }
+    }
+  }
+}
+
+TEST_CASE("rows of bytes are counted by lanes like by a histogram") {
+  if (!has_byte_leaves(TargetSpec::parse("cpu").value())) return;
+  const LaneCode partition(partition_function(IsaLevel::kAvx512, 8, PartitionAt::kLess));
+  const LaneCode make(make_bit_products_function(IsaLevel::kAvx512));
+  const LaneCode count(count_bit_products_function(IsaLevel::kAvx512));
+  const ByteCounterCode code = {partition.as<PartitionKeys>(), make.as<MakeBitProducts>(),
+                                count.as<CountBitProducts>()};
+  std::mt19937_64 random(4);
+  std::vector<std::size_t> sizes = {0, 1, 63, 64, 65, 511, 512, 513, 16383, 16384, 16385, 16384 + 511, 100'000};
+  for (int i = 0; i < 20; ++i) sizes.push_back(random() % 70'000);
+  for (const std::size_t n : sizes) {
+    for (unsigned kind = 0; kind < kNumKinds; ++kind) {
+      CAPTURE(n);
+      CAPTURE(kind);
+      const std::vector<std::uint8_t> bytes = random_bytes(n, kind, random);
+      const GuardedMemory row(n, GuardedMemory::Side::kEnd);
+      std::ranges::copy(bytes, reinterpret_cast<std::uint8_t*>(row.data()));
+      row.make_read_only();
+      std::array<std::uint32_t, 256> expected{}, counts;
+      for (const std::uint8_t byte : bytes) ++expected[byte];
+      const GuardedMemory memory(ByteCounter::kMemoryBytes, GuardedMemory::Side::kEnd);
+      ByteCounter(code, memory.data()).count({row.data(), n}, counts);
+      CHECK(counts == expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
