@@ -40,7 +40,7 @@ void ByteCounter::count(std::span<const std::byte> bytes, std::span<std::uint32_
 }
 
 void ByteCounter::partition(std::span<const std::byte> piece) {
-  // As signed integers the patterns from 128 on are below the others.
+  // Signed integers: the patterns from 128 on are below the others.
   std::byte* const low = memory_ + kHalves;
   std::byte* const high = low + kHalfBytes;
   const auto size = static_cast<std::int64_t>(piece.size());

@@ -32,7 +32,7 @@ class ByteCounter {
   static constexpr std::int64_t kProductsOfThree = 8;                       // values of three bits, a vector for each
   static constexpr std::int64_t kProductBytes = 2 * kProductsOfThree * 64;  // of the lower three bits and the upper
   static constexpr std::int64_t kUpperAtOnce = 2;
-  /// Of fewer bytes, a histogram takes less time.
+  /// Fewer bytes take less time by a histogram.
   static constexpr std::int64_t kFewest = 16384;
 
   /// `memory` has kMemoryBytes.
