@@ -69,6 +69,7 @@ void copy(const T* x, T* y, std::int64_t rows, std::int64_t n) {
 constexpr Problem kRows[] = {{4096, 16},  {4096, 64},   {4096, 256},    {4096, 512},    {1024, 1024},
                              {1, 10'000}, {1, 100'000}, {1, 1'000'000}, {1, 10'000'000}};
 constexpr Problem kMillion[] = {{1, 1'000'000}};
+constexpr Problem kManyBytes[] = {{1, 1'000'000}, {1, 64'000'000}};  // the second beyond any cache
 constexpr Problem kNarrowRows[] = {{4096, 64}, {4096, 256}, {1024, 1024}, {1, 10'000}};
 constexpr Problem kFewRows[] = {{4096, 256}, {1, 10'000}, {1, 1'000'000}};
 constexpr std::string_view kUpperHalves[] = {"equal upper halves", "runs of equal upper halves"};
@@ -102,8 +103,8 @@ constexpr Contender kContenders[] = {
     {"sort_ours/f64", run_ours<double>, kMillion, bench::kRandom},
     {"sort_ours/f16", run_ours<Half>, kMillion, bench::kRandom},
     {"sort_ours/bf16", run_ours<BFloat16>, kMillion, bench::kRandom},
-    {"sort_ours/u8", run_ours<std::uint8_t>, kMillion, bench::kRandom},
-    {"sort_ours/i8", run_ours<std::int8_t>, kMillion, bench::kRandom},
+    {"sort_ours/u8", run_ours<std::uint8_t>, kManyBytes, bench::kRandom},
+    {"sort_ours/i8", run_ours<std::int8_t>, kManyBytes, bench::kRandom},
     {"argsort_ours/f16", run_ours<Half, kOrder>, kNarrowRows, bench::kRandom},
     {"argsort_ours/i64", run_ours<std::int64_t, kOrder>, kMillion, bench::kRandom},
     {"argsort_ours/i64", run_ours<std::int64_t, kOrder>, kMillion, kUpperHalves},
@@ -124,7 +125,7 @@ constexpr Contender kContenders[] = {
     {"sort_std/f32", run_sort<float, peers::std_sort>, kRows, bench::kUsualOrders},
     {"argsort_std/f32", run_argsort<float, peers::std_argsort>, kRows, bench::kUsualOrders},
     {"argsort_radix/f32", run_argsort<float, peers::radix_argsort>, kRows, bench::kUsualOrders},
-    {"copy/u8", run_sort<std::uint8_t, copy<std::uint8_t>>, kMillion, bench::kRandom},
+    {"copy/u8", run_sort<std::uint8_t, copy<std::uint8_t>>, kManyBytes, bench::kRandom},
 };
 
 [[maybe_unused]] const bool kRegistered = [] {

@@ -66,10 +66,41 @@ std::array<LaneValue, 8> products_of(LaneBuilder& b, LaneValue bit0, LaneValue b
   return products;
 }
 
-constexpr std::int32_t kVectorBytes = 64;
+constexpr std::int32_t kVectorBytes = ByteCounter::kVectorBytes;
 constexpr std::int32_t kFirstOfUpper = ByteCounter::kProductsOfThree * kVectorBytes;
 
 }  // namespace
+
+LaneFunction split_bytes_function(IsaLevel isa) {
+  enum { kBytes, kCount, kEnds, kFirstEnd };
+  constexpr int kBuckets = ByteCounter::kNumBuckets, kStreams = ByteCounter::kNumStreams, kOfEachStream = 2;
+  constexpr std::int32_t kPointerBytes = 8;
+  LaneBuilder b(isa, 8);
+  for (int i = 0; i < kBuckets; ++i) b.load_pointer(kFirstEnd + i, kEnds, i * kPointerBytes);
+  const LaneValue least = b.constant(-64), most = b.constant(64), sign = b.constant(-128);
+  b.for_blocks(kCount, kStreams * kOfEachStream, [&] {
+    std::vector<LaneValue> loaded;
+    for (std::int32_t i = 0; i < kOfEachStream; ++i) {
+      for (std::int32_t stream = 0; stream < kStreams; ++stream) {
+        const std::int32_t offset = stream * ByteCounter::kStreamBytes + i * kVectorBytes;
+        b.prefetch(kBytes, offset + ByteCounter::kPieceBytes);
+        loaded.push_back(b.load(kBytes, offset, b.lane_element()));
+      }
+    }
+    b.advance(kBytes, kOfEachStream * kVectorBytes);
+    for (const LaneValue bytes : loaded) {
+      // Half of the buckets end where signed integers do, half where the others do. A mask out of two takes as long as
+      // a comparison.
+      const LaneValue turned = b.binary(LaneOp::kXor, bytes, sign);
+      const std::array<LaneValue, kBuckets> masks = {
+          b.binary(LaneOp::kLess, turned, least), b.binary(LaneOp::kAtMost, most, bytes),
+          b.binary(LaneOp::kLess, bytes, least), b.binary(LaneOp::kAtMost, most, turned)};
+      for (int i = 0; i < kBuckets; ++i) b.append(kFirstEnd + i, bytes, masks[static_cast<std::size_t>(i)], false);
+    }
+  });
+  for (int i = 0; i < kBuckets; ++i) b.store_pointer(kFirstEnd + i, kEnds, i * kPointerBytes);
+  return b.finish_with(kBytes);
+}
 
 LaneFunction make_bit_products_function(IsaLevel isa) {
   enum { kBytes, kProducts, kCount };

@@ -93,6 +93,14 @@ class Evaluation {
     for (std::size_t i = 0; i < num_lanes(); ++i) store(instruction, i, value[i]);
   }
 
+  void move_pointer(const LaneInstruction& instruction) {
+    auto* const place = reinterpret_cast<std::byte*>(arguments_[static_cast<std::size_t>(instruction.by)]);
+    auto* const pointer = reinterpret_cast<std::byte*>(&argument(instruction));
+    const bool is_load = instruction.op == LaneOp::kLoadPointer;
+    std::byte* const at = place + instruction.offset_bytes;
+    std::memcpy(is_load ? pointer : at, is_load ? at : pointer, sizeof(std::int64_t));
+  }
+
   void append(const LaneInstruction& instruction, const Lanes& mask) {
     const auto count = static_cast<std::size_t>(std::ranges::count(mask, 1));
     const auto lane_bytes = static_cast<std::size_t>(f_.lane_bits / 8);
@@ -121,6 +129,9 @@ class Evaluation {
     if (instruction.op == LaneOp::kAdvanceByArgument) {
       argument(instruction) += arguments_[static_cast<std::size_t>(instruction.by)] * instruction.imm;
       return;
+    }
+    if (instruction.op == LaneOp::kLoadPointer || instruction.op == LaneOp::kStorePointer) {
+      return move_pointer(instruction);
     }
     if (instruction.op == LaneOp::kStream) return stream(instruction, a);
     if (instruction.op == LaneOp::kAssign) {

@@ -69,6 +69,8 @@ constexpr std::string_view kNames[] = {
     "advance",
     "advance_by",
     "advance_by_argument",
+    "load_pointer",
+    "store_pointer",
     "for_each_whole",
     "if_any",
     "end",

@@ -15,9 +15,9 @@
 namespace millrace {
 
 /// Operations on vectors of signed 32- or 64-bit lanes, on masks with a truth value per lane, and on pointers. With
-/// VBMI2 those that partition take 8-bit lanes too. Those named after floats take a lane's bits as f32 or f64. Each is
-/// one instruction of AVX-512, mostly, and a few of AVX2; the host computes the same (evaluate_lanes), so that what is
-/// built from them is tested without code.
+/// VBMI2 some take 8-bit lanes too, those that bytes are split with. Those named after floats take a lane's bits as f32
+/// or f64. Each is one instruction of AVX-512, mostly, and a few of AVX2; the host computes the same (evaluate_lanes),
+/// so that what is built from them is tested without code.
 enum class LaneOp : std::uint8_t {
   // Vectors.
   kConstant,          // `imm` in every lane
@@ -79,6 +79,8 @@ enum class LaneOp : std::uint8_t {
   kAdvance,            // the pointer, by `imm` bytes
   kAdvanceBy,          // the pointer, by `imm` bytes times the first lane of `a`
   kAdvanceByArgument,  // the pointer, by `imm` times the integer argument `by`
+  kLoadPointer,        // the argument, from memory at the pointer `by` and offset
+  kStorePointer,       // the argument, to memory at the pointer `by` and offset
   kForEachWhole,  // repeats up to kEnd while the integer argument is at least `imm` vectors' lanes, and subtracts those
   kIfAny,         // up to kEnd if the integer argument is above 0
   kEnd,           //
@@ -112,7 +114,8 @@ struct LaneInstruction {
 constexpr bool makes_mask(LaneOp op) { return op >= LaneOp::kLess && op <= LaneOp::kEither; }
 constexpr bool makes_vector(LaneOp op) { return op < LaneOp::kAssign; }
 
-inline constexpr std::size_t kMaxLaneArguments = 6;
+/// Six are passed; the last is loaded.
+inline constexpr std::size_t kMaxLaneArguments = 7;
 
 /// A function of up to six pointers and integers: instructions in order, with loops that do not nest.
 struct LaneFunction {
@@ -196,6 +199,12 @@ class LaneBuilder {
          .by = static_cast<std::int8_t>(by),
          .imm = times});
   }
+  void load_pointer(int argument, int pointer, std::int32_t offset_bytes) {
+    move_pointer(LaneOp::kLoadPointer, argument, pointer, offset_bytes);
+  }
+  void store_pointer(int argument, int pointer, std::int32_t offset_bytes) {
+    move_pointer(LaneOp::kStorePointer, argument, pointer, offset_bytes);
+  }
   void stream(int pointer, std::int32_t offset_bytes, LaneValue value) {
     add({.op = LaneOp::kStream,
          .a = value,
@@ -226,6 +235,12 @@ class LaneBuilder {
   LaneValue add(const LaneInstruction& instruction) {
     function_.instructions.push_back(instruction);
     return static_cast<LaneValue>(function_.instructions.size() - 1);
+  }
+  void move_pointer(LaneOp op, int argument, int pointer, std::int32_t offset_bytes) {
+    add({.op = op,
+         .argument = static_cast<std::int8_t>(argument),
+         .by = static_cast<std::int8_t>(pointer),
+         .offset_bytes = offset_bytes});
   }
   /// Constants have numbers from kFirstHoisted on until finish() puts them first.
   LaneValue hoisted(const LaneInstruction& instruction);

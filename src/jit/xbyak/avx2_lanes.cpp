@@ -464,9 +464,9 @@ class Avx2Emitter final : public LaneEmitter {
     if (i.op == LaneOp::kAppendExact) {
       // The mask of as many lanes begins so far before the end of the ones.
       as_.lea(as_.r10, as_.table({~0ull, ~0ull, ~0ull, ~0ull, 0, 0, 0, 0}));
-      as_.mov(as_.r11, as_.rax);
-      as_.neg(as_.r11);
-      as_.vmovdqu(scratch_, as_.ptr[as_.r10 + as_.r11 * static_cast<int>(lane_bytes()) + kVectorBytes]);
+      as_.neg(as_.rax);
+      as_.vmovdqu(scratch_, as_.ptr[as_.r10 + as_.rax * static_cast<int>(lane_bytes()) + kVectorBytes]);
+      as_.neg(as_.rax);
       is_wide_ ? as_.vpmaskmovq(memory(i), scratch_, value) : as_.vpmaskmovd(memory(i), scratch_, value);
     } else {
       as_.vmovdqu(memory(i), value);

@@ -56,7 +56,14 @@ class Avx512Emitter final : public LaneEmitter {
     if (to.getIdx() != from.getIdx()) as_.vmovdqa64(to, from);
   }
 
+  /// What bytes are split with.
+  static constexpr bool takes_bytes(LaneOp op) {
+    return op == LaneOp::kConstant || op == LaneOp::kLoad || op == LaneOp::kXor || op == LaneOp::kCompress ||
+           op == LaneOp::kLess || op == LaneOp::kAtMost || op == LaneOp::kAppend || op >= LaneOp::kPrefetch;
+  }
+
   void emit(const LaneInstruction& i) override {
+    MILLRACE_CHECK(!is_byte_ || takes_bytes(i.op));
     if (makes_vector(i.op)) {
       emit_vector(i);
       keep();
@@ -75,7 +82,6 @@ class Avx512Emitter final : public LaneEmitter {
       case LaneOp::kNumbers:
         return as_.vmovdqu64(to, table_of([](int lane) { return lane; }));
       case LaneOp::kBroadcast:
-        if (is_byte_) return as_.vpbroadcastb(to, argument(i).cvt8());
         return is_wide_ ? as_.vpbroadcastq(to, argument(i)) : as_.vpbroadcastd(to, argument(i).cvt32());
       case LaneOp::kLoad:
         return emit_load(to, i);
@@ -277,10 +283,9 @@ class Avx512Emitter final : public LaneEmitter {
     switch (i.op) {
       case LaneOp::kNot:
         // Bits behind the last lane stay 0.
-        if (is_byte_) return as_.knotq(to, mask(i.a));
         return is_wide_ ? as_.knotb(to, mask(i.a)) : as_.knotw(to, mask(i.a));
       case LaneOp::kBoth:
-        return is_byte_ ? as_.kandq(to, mask(i.a), mask(i.b)) : as_.kandw(to, mask(i.a), mask(i.b));
+        return as_.kandw(to, mask(i.a), mask(i.b));
       case LaneOp::kEither:
         return as_.korw(to, mask(i.a), mask(i.b));
       default:
@@ -350,14 +355,11 @@ class Avx512Emitter final : public LaneEmitter {
     is_byte_ ? as_.kmovq(as_.rax, mask(i.mask)) : as_.kmovw(as_.eax, mask(i.mask));
     as_.popcnt(as_.rax, as_.rax);
     if (i.op == LaneOp::kAppendExact) {
-      as_.mov(as_.r10, -1);
-      as_.bzhi(as_.r10, as_.r10, as_.rax);
-      as_.kmovq(as_.k7, as_.r10);
+      as_.mov(as_.r10d, -1);
+      as_.bzhi(as_.r10d, as_.r10d, as_.eax);
+      as_.kmovw(as_.k7, as_.r10d);
       exchange_lanes_.reset();
-      if (is_byte_)
-        as_.vmovdqu8(memory(i) | as_.k7, value);
-      else
-        is_wide_ ? as_.vmovdqu64(memory(i) | as_.k7, value) : as_.vmovdqu32(memory(i) | as_.k7, value);
+      is_wide_ ? as_.vmovdqu64(memory(i) | as_.k7, value) : as_.vmovdqu32(memory(i) | as_.k7, value);
     } else {
       as_.vmovdqu64(memory(i), value);
     }

@@ -18,7 +18,8 @@ void LaneEmitter::run() {
 }
 
 Xbyak::Reg64 LaneEmitter::argument(std::int8_t number) const {
-  const std::array<Xbyak::Reg64, kMaxLaneArguments> registers = {as_.rdi, as_.rsi, as_.rdx, as_.rcx, as_.r8, as_.r9};
+  const std::array<Xbyak::Reg64, kMaxLaneArguments> registers = {as_.rdi, as_.rsi, as_.rdx, as_.rcx,
+                                                                 as_.r8,  as_.r9,  as_.r11};
   return registers[static_cast<std::size_t>(number)];
 }
 
@@ -33,6 +34,10 @@ void LaneEmitter::emit_control(const LaneInstruction& i) {
       if (i.imm == 1) return as_.add(argument(i), argument(i.by));
       as_.imul(as_.rax, argument(i.by), static_cast<int>(i.imm));
       return as_.add(argument(i), as_.rax);
+    case LaneOp::kLoadPointer:
+      return as_.mov(argument(i), as_.ptr[argument(i.by) + i.offset_bytes]);
+    case LaneOp::kStorePointer:
+      return as_.mov(as_.ptr[argument(i.by) + i.offset_bytes], argument(i));
     case LaneOp::kForEachWhole:
       loop_.emplace();
       block_end_.emplace();

@@ -9,7 +9,7 @@
 namespace millrace {
 
 /// Emits a lane function: arguments, loops and pointers, which are the same at every level. A level adds what is done
-/// to vectors. rax, r10 and r11 are free between instructions.
+/// to vectors. rax and r10 are free between instructions.
 class LaneEmitter {
  public:
   LaneEmitter(const LaneEmitter&) = delete;

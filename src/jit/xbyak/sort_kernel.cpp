@@ -153,7 +153,7 @@ class SortImageEmitter {
     }
     if (counts_bytes(sort_, spec_)) {
       p.counts_bytes = 1;
-      p.partition_bytes = append(partition_function(spec_.isa, 8, PartitionAt::kLess));
+      p.split_bytes = append(split_bytes_function(spec_.isa));
       p.make_bit_products = append(make_bit_products_function(spec_.isa));
       p.count_bit_products = append(count_bit_products_function(spec_.isa));
     }

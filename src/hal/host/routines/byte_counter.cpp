@@ -6,28 +6,23 @@
 
 namespace millrace {
 
-ByteCounter::ByteCounter(const ByteCounterCode& code, std::byte* memory)
-    : code_(code), memory_(memory + -reinterpret_cast<std::uintptr_t>(memory) % kVectorBytes) {}
-
 void ByteCounter::count(std::span<const std::byte> bytes, std::span<std::uint32_t, 256> counts) {
   std::memset(counts_of(0), 0, kNumBuckets * kCountBytes);
-  sizes_ = {};
-  while (!bytes.empty()) {
-    const std::span<const std::byte> piece = bytes.first(std::min<std::size_t>(bytes.size(), kPieceBytes));
-    bytes = bytes.subspan(piece.size());
-    partition(piece);
-    for (std::size_t i = 0; i < kNumBuckets; ++i) {
-      const std::int64_t num_blocks = sizes_[i] / kBlockBytes, done = num_blocks * kBlockBytes;
-      count_blocks(i, num_blocks);
-      sizes_[i] -= done;
-      std::memmove(bucket(i), bucket(i) + done, static_cast<std::size_t>(sizes_[i]));
-    }
+  place_buckets(bytes.data());
+  for (; bytes.size() >= kPieceBytes; bytes = bytes.subspan(kPieceBytes)) count_piece(bytes.data());
+  std::int64_t num_zeros = 0;  // that fill the last piece, and then a bucket's last block; they count as 0s of it
+  if (!bytes.empty()) {
+    std::byte* const last = memory_ + kLastPiece;
+    num_zeros = kPieceBytes - std::ssize(bytes);
+    std::memset(std::ranges::copy(bytes, last).out, 0, static_cast<std::size_t>(num_zeros));
+    count_piece(last);
   }
   for (std::size_t i = 0; i < kNumBuckets; ++i) {
-    // The rest becomes a block of zeros, which count as the bucket's first pattern.
-    const std::int64_t num_zeros = sizes_[i] == 0 ? 0 : kBlockBytes - sizes_[i];
-    std::memset(bucket(i) + sizes_[i], 0, static_cast<std::size_t>(num_zeros));
-    count_blocks(i, num_zeros == 0 ? 0 : 1);
+    if (const std::int64_t rest = size_of(i); rest > 0) {
+      std::memset(ends_[i], 0, static_cast<std::size_t>(kBlockBytes - rest));
+      num_zeros += kBlockBytes - rest;
+      count_blocks(i, 1);
+    }
     const std::span<std::uint32_t> of_bucket = counts.subspan(i * kPatternsPerBucket, kPatternsPerBucket);
     constexpr std::int64_t kLanes = kVectorBytes / sizeof(std::uint32_t);
     const auto* lanes = reinterpret_cast<const std::uint32_t*>(counts_of(i));
@@ -36,32 +31,31 @@ void ByteCounter::count(std::span<const std::byte> bytes, std::span<std::uint32_
       for (std::int64_t lane = 0; lane < kLanes; ++lane) count += *lanes++;
     }
     of_bucket.front() -= static_cast<std::uint32_t>(num_zeros);
+    num_zeros = 0;
   }
 }
 
-void ByteCounter::partition(std::span<const std::byte> piece) {
-  // Signed integers: the patterns from 128 on are below the others.
-  std::byte* const low = memory_ + kHalves;
-  std::byte* const high = low + kHalfBytes;
-  const auto size = static_cast<std::int64_t>(piece.size());
-  const std::int64_t num_low = code_.partition(piece.data(), low, high, size, 0) - low;
-  split({low, static_cast<std::size_t>(num_low)}, -64, 2);
-  split({high, static_cast<std::size_t>(size - num_low)}, 64, 0);
+void ByteCounter::place_buckets(const std::byte* row) {
+  const auto offset = reinterpret_cast<std::uintptr_t>(row) / kVectorBytes * kVectorBytes + kStreamBytes / 2;
+  std::byte* const least = memory_ + kBuckets;
+  buckets_ = least + (offset - reinterpret_cast<std::uintptr_t>(least)) % kStreamBytes;
+  for (std::size_t i = 0; i < kNumBuckets; ++i) ends_[i] = bucket(i);
 }
 
-void ByteCounter::split(std::span<const std::byte> bytes, std::int8_t pivot, std::size_t low_bucket) {
-  std::byte* const low = bucket(low_bucket) + sizes_[low_bucket];
-  std::byte* const high = bucket(low_bucket + 1) + sizes_[low_bucket + 1];
-  const auto size = static_cast<std::int64_t>(bytes.size());
-  const std::int64_t num_low = code_.partition(bytes.data(), low, high, size, pivot) - low;
-  sizes_[low_bucket] += num_low;
-  sizes_[low_bucket + 1] += size - num_low;
+void ByteCounter::count_piece(const std::byte* piece) {
+  code_.split(piece, kPieceBytes, ends_.data());
+  for (std::size_t i = 0; i < kNumBuckets; ++i) {
+    const std::int64_t num_blocks = size_of(i) / kBlockBytes, rest = size_of(i) % kBlockBytes;
+    count_blocks(i, num_blocks);
+    ends_[i] = bucket(i) + rest;
+    std::memmove(bucket(i), bucket(i) + num_blocks * kBlockBytes, static_cast<std::size_t>(rest));
+  }
 }
 
 void ByteCounter::count_blocks(std::size_t bucket_number, std::int64_t num_blocks) {
   constexpr std::int64_t kLanes = kVectorBytes / sizeof(std::uint32_t), kVectorsPerBlock = kBlockBytes / kVectorBytes;
   const std::byte* from = bucket(bucket_number);
-  std::byte* const products = memory_ + kProducts;
+  std::byte* const products = memory_;
   while (num_blocks > 0) {
     const std::int64_t some = std::min(num_blocks, kChunkBlocks);
     code_.make_products(from, products, some * kVectorsPerBlock * kLanes);

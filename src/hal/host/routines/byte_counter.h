@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <span>
 
-#include "hal/host/routines/row_sorter.h"
-
 namespace millrace {
 
+/// Appends each byte of a piece to the bucket of its upper two bits: `ends` are those of ByteCounter's buckets, which
+/// move. Behind each it writes up to a vector that is not the bucket's. `count` is kPieceBytes.
+using SplitBytes = std::byte* (*)(const void* bytes, std::int64_t count, std::byte** ends);
 /// Writes ByteCounter::kProductBytes for each block of bytes. `count` is a block's lanes of 32 bits times the blocks.
 using MakeBitProducts = std::byte* (*)(const void* bytes, void* products, std::int64_t count);
 /// Adds to the counts of ByteCounter::kUpperAtOnce values of the upper three bits, which `upper` selects, and all of
@@ -18,58 +19,66 @@ using CountBitProducts = std::byte* (*)(const void* products, const void* upper,
 
 /// Generated functions for targets that compress bytes and count bits.
 struct ByteCounterCode {
-  PartitionKeys partition;  // of bytes as signed integers
+  SplitBytes split;
   MakeBitProducts make_products;
   CountBitProducts count_products;
 };
 
-/// Counts bytes by their bits. A histogram takes a store for each byte, about one a cycle. Here a row is partitioned
-/// into four buckets by the upper two bits, and for each block of a bucket a vector tells which of its bytes have a
-/// value of three of the other bits: the bits of the product of two of them are counted, for all 64 pairs.
+/// Counts bytes by their bits. A histogram takes a store for each byte, about one a cycle. Here a row is split into
+/// four buckets by the upper two bits, and for each block of a bucket a vector tells which of its bytes have a value of
+/// three of the other bits: the bits of the product of two of them are counted, for all 64 pairs.
 class ByteCounter {
  public:
-  static constexpr std::int64_t kBlockBytes = 512;                          // a vector's bits
-  static constexpr std::int64_t kProductsOfThree = 8;                       // values of three bits, a vector for each
-  static constexpr std::int64_t kProductBytes = 2 * kProductsOfThree * 64;  // of the lower three bits and the upper
+  static constexpr std::int64_t kVectorBytes = 64;
+  static constexpr std::int64_t kBlockBytes = 512;                                    // a vector's bits
+  static constexpr std::int64_t kProductsOfThree = 8;                                 // values of three bits
+  static constexpr std::int64_t kProductBytes = 2 * kProductsOfThree * kVectorBytes;  // lower bits before upper ones
   static constexpr std::int64_t kUpperAtOnce = 2;
+  static constexpr std::size_t kNumBuckets = 4;
+  /// A load waits for earlier stores that are as far into their page (4-KByte aliasing, as Intel's optimization manual
+  /// has it). Splitting took up to three times as long by it on Zen 5. So a piece is read as four streams, a page
+  /// apart, each as fast as a bucket grows, and buckets begin half a page from where streams do.
+  static constexpr std::int64_t kStreamBytes = 4096, kNumStreams = 4, kPieceBytes = kNumStreams * kStreamBytes;
   /// Fewer bytes take less time by a histogram.
-  static constexpr std::int64_t kFewest = 16384;
+  static constexpr std::int64_t kFewest = 20480;
 
   /// `memory` has kMemoryBytes.
-  ByteCounter(const ByteCounterCode& code, std::byte* memory);
+  ByteCounter(const ByteCounterCode& code, std::byte* memory) : code_(code), memory_(aligned(memory)) {}
 
   /// Writes how many of the bytes there are of each pattern, for fewer than 2^32 bytes.
   void count(std::span<const std::byte> bytes, std::span<std::uint32_t, 256> counts);
 
  private:
-  static constexpr std::size_t kNumBuckets = 4;
-  static constexpr std::int64_t kPieceBytes = 16384;  // partitioned at once
-  static constexpr std::int64_t kChunkBlocks = 8;     // whose products are at hand
-  static constexpr std::int64_t kVectorBytes = 64;
-  /// What a bucket keeps from one piece to the next is less than a block. Appending writes whole vectors.
-  static constexpr std::int64_t kBucketBytes = kBlockBytes + kPieceBytes + kVectorBytes;
-  static constexpr std::int64_t kHalfBytes = kPieceBytes + kVectorBytes;
+  static constexpr std::int64_t kChunkBlocks = 12;  // whose products are at hand
   static constexpr std::int64_t kPatternsPerBucket = 64;
   static constexpr std::int64_t kCountBytes = kPatternsPerBucket * kVectorBytes;  // a vector for each pattern
-  static constexpr std::int64_t kHalves = kNumBuckets * kBucketBytes, kProducts = kHalves + 2 * kHalfBytes,
-                                kCounts = kProducts + kChunkBlocks * kProductBytes;
+  /// From one bucket to the next: whole pages. Less than a block is kept from one piece to the next.
+  static constexpr std::int64_t kBucketBytes = kPieceBytes + kStreamBytes;
+  static_assert(kBlockBytes + kPieceBytes + kVectorBytes <= kBucketBytes);
+  static constexpr std::int64_t kCounts = kChunkBlocks * kProductBytes,
+                                kLastPiece = kCounts + kNumBuckets * kCountBytes, kBuckets = kLastPiece + kPieceBytes;
 
  public:
-  static constexpr std::int64_t kMemoryBytes = kCounts + kNumBuckets * kCountBytes + kVectorBytes;
+  static constexpr std::int64_t kMemoryBytes = kVectorBytes + kBuckets + kStreamBytes + kNumBuckets * kBucketBytes;
 
  private:
-  void partition(std::span<const std::byte> piece);
-  void split(std::span<const std::byte> bytes, std::int8_t pivot, std::size_t low_bucket);
+  static std::byte* aligned(std::byte* memory) {
+    return memory + -reinterpret_cast<std::uintptr_t>(memory) % kVectorBytes;
+  }
+  void place_buckets(const std::byte* row);
+  void count_piece(const std::byte* piece);
   /// Counts the bytes of a bucket's first blocks.
   void count_blocks(std::size_t bucket, std::int64_t num_blocks);
-  std::byte* bucket(std::size_t number) { return memory_ + static_cast<std::int64_t>(number) * kBucketBytes; }
+  std::byte* bucket(std::size_t number) { return buckets_ + static_cast<std::int64_t>(number) * kBucketBytes; }
+  std::int64_t size_of(std::size_t number) { return ends_[number] - bucket(number); }
   std::byte* counts_of(std::size_t bucket) {
     return memory_ + kCounts + static_cast<std::int64_t>(bucket) * kCountBytes;
   }
 
   const ByteCounterCode& code_;
   std::byte* memory_;
-  std::array<std::int64_t, kNumBuckets> sizes_{};
+  std::byte* buckets_ = nullptr;
+  std::array<std::byte*, kNumBuckets> ends_{};
 };
 
 }  // namespace millrace

@@ -17,7 +17,7 @@ namespace millrace {
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of RowLoadParameters.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 13;
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 14;
 
 /// Writes the keys of `count` contiguous elements, with their indices from `first` on if keys have them. Returns
 /// whether there is a -0 or a NaN: keys above an index lose the sign and the bits of these, other keys order them by
@@ -64,7 +64,7 @@ struct SortRowsParameters {
   std::int64_t inverted_bits;     // of every element, before it is compared as a signed integer
   std::int64_t num_pattern_runs;  // 0 if elements are not counted
   PatternRun pattern_runs[kMaxPatternRuns];
-  std::int64_t counts_bytes, partition_bytes, make_bit_products, count_bit_products;  // whether, and a ByteCounter's
+  std::int64_t counts_bytes, split_bytes, make_bit_products, count_bit_products;  // whether, and a ByteCounter's
   /// Whether there is one of the functions that sort in registers, for rows of the one length that is known: values if
   /// keys have no index, otherwise indices.
   std::int64_t sorts_few, sort_values, sort_indices;

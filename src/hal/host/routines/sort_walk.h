@@ -421,8 +421,7 @@ class SortWalk {
 
   /// Sorts values by counting, in the memory of the keys.
   void count(const StridedElements& elements, Key* keys) const {
-    const ByteCounterCode code = {function<PartitionKeys>(p_.partition_bytes),
-                                  function<MakeBitProducts>(p_.make_bit_products),
+    const ByteCounterCode code = {function<SplitBytes>(p_.split_bytes), function<MakeBitProducts>(p_.make_bit_products),
                                   function<CountBitProducts>(p_.count_bit_products)};
     CountingSort sort(p_.element_bytes, bytes_of(keys), p_.counts_bytes != 0 ? &code : nullptr);
     sort.count(elements);
