@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kMostElementBytes = 8;
 /// Rows that are surveyed before the first of them is looked at again, so that the latency of one is another's time.
 /// They should fit the L1 cache.
-constexpr std::uint32_t kRowsTogether = 2;
+constexpr std::uint32_t kRowsTogether = 3;
 
 class ArgSearch {
  public:
