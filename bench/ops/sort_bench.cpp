@@ -105,6 +105,7 @@ constexpr Contender kContenders[] = {
     {"sort_ours/bf16", run_ours<BFloat16>, kMillion, bench::kRandom},
     {"sort_ours/u8", run_ours<std::uint8_t>, kManyBytes, bench::kRandom},
     {"sort_ours/i8", run_ours<std::int8_t>, kManyBytes, bench::kRandom},
+    {"sort_ours/u8", run_ours<std::uint8_t>, kMillion, bench::kUsualOrders.subspan(1)},
     {"argsort_ours/f16", run_ours<Half, kOrder>, kNarrowRows, bench::kRandom},
     {"argsort_ours/i64", run_ours<std::int64_t, kOrder>, kMillion, bench::kRandom},
     {"argsort_ours/i64", run_ours<std::int64_t, kOrder>, kMillion, kUpperHalves},
