@@ -13,10 +13,6 @@ namespace millrace {
 namespace {
 
 constexpr std::int64_t kMostElementBytes = 8;
-/// Rows that are surveyed before the first of them is looked at again, so that the latency of one is another's time.
-/// They should fit the L1 cache.
-constexpr std::uint32_t kRowsTogether = 3;
-
 class ArgSearch {
  public:
   ArgSearch(const void* code, const ArgRowsParameters& p, const KernelArgs& args)
@@ -25,12 +21,8 @@ class ArgSearch {
   void run(std::uint32_t first_group, std::uint32_t end_group) {
     if (parts_.parts > 1 || p_.has_input_indices != 0 || p_.has_values != 0)
       return find_in_parts(first_group, end_group);
-    const bool is_plain = walk_.n() >= p_.chunk_elements && walk_.n() <= p_.most_at_once;
-    while (first_group < end_group) {
-      const std::uint32_t count = is_plain ? std::min(end_group - first_group, kRowsTogether) : 1;
-      is_plain ? find_together(first_group, count) : find_alone(first_group);
-      first_group += count;
-    }
+    if (walk_.n() >= p_.chunk_elements && walk_.n() <= p_.most_at_once) return find_in_turn(first_group, end_group);
+    for (; first_group < end_group; ++first_group) find_alone(first_group);
   }
 
  private:
@@ -48,17 +40,27 @@ class ArgSearch {
     return function<FindInChunks>(p_.find_in_chunks)(row, &found);
   }
 
-  void find_together(std::uint32_t first_row, std::uint32_t count) {
-    std::array<FoundInLanes, kRowsTogether> found;
-    std::array<const std::byte*, kRowsTogether> rows;
-    std::array<std::byte*, kRowsTogether> results;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      walk_.find_row(first_row + i);
-      rows[i] = walk_.input(p_.element_bytes);
-      results[i] = walk_.result(sizeof(std::int64_t));
-      survey(rows[i], walk_.n(), found[i]);
+  /// Looks at a row again once the next is surveyed, so that the latency is hidden by reading.
+  void find_in_turn(std::uint32_t first_row, std::uint32_t end_row) {
+    struct Surveyed {
+      FoundInLanes found;
+      const std::byte* row;
+      std::byte* result;
+    };
+    std::array<Surveyed, 2> surveyed;
+    const auto finish = [&](std::uint32_t row) {
+      const Surveyed& s = surveyed[row % surveyed.size()];
+      write(s.result, find_again(s.row, s.found));
+    };
+    for (std::uint32_t row = first_row; row < end_row; ++row) {
+      Surveyed& s = surveyed[row % surveyed.size()];
+      walk_.find_row(row);
+      s.row = walk_.input(p_.element_bytes);
+      s.result = walk_.result(sizeof(std::int64_t));
+      survey(s.row, walk_.n(), s.found);
+      if (row > first_row) finish(row - 1);
     }
-    for (std::uint32_t i = 0; i < count; ++i) write(results[i], find_again(rows[i], found[i]));
+    if (first_row < end_row) finish(end_row - 1);
   }
 
   void find_alone(std::uint32_t row_number) {
