@@ -59,7 +59,8 @@ class Avx512Emitter final : public LaneEmitter {
   /// What bytes are split with.
   static constexpr bool takes_bytes(LaneOp op) {
     return op == LaneOp::kConstant || op == LaneOp::kLoad || op == LaneOp::kXor || op == LaneOp::kCompress ||
-           op == LaneOp::kLess || op == LaneOp::kAtMost || op == LaneOp::kAppend || op >= LaneOp::kPrefetch;
+           op == LaneOp::kLess || op == LaneOp::kAtMost || op == LaneOp::kAppend || op == LaneOp::kPrefetch ||
+           op == LaneOp::kAdvance || (op >= LaneOp::kLoadPointer && op <= LaneOp::kReturn);
   }
 
   void emit(const LaneInstruction& i) override {

@@ -421,6 +421,7 @@ class SortWalk {
 
   /// Sorts values by counting, in the memory of the keys.
   void count(const StridedElements& elements, Key* keys) const {
+    static_assert(sizeof(Key) >= sizeof(std::int32_t));  // of whose memory a CountingSort counts on
     const ByteCounterCode code = {function<SplitBytes>(p_.split_bytes), function<MakeBitProducts>(p_.make_bit_products),
                                   function<CountBitProducts>(p_.count_bit_products)};
     CountingSort sort(p_.element_bytes, bytes_of(keys), p_.counts_bytes != 0 ? &code : nullptr);
