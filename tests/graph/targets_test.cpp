@@ -86,6 +86,21 @@ TEST_CASE("without a list a program is for its device") {
   CHECK(program.variants()[0].target.to_text() == "cpu:baseline");
 }
 
+TEST_CASE("of the targets that a device covers, it runs the one that covers the others") {
+  if (!host_cpu_features().vbmi2) return;
+  const auto runs = [](const std::vector<std::string>& targets, const std::string& device) {
+    const Program program = compile(selection(), for_targets(targets, device)).value();
+    for (const ProgramVariant& variant : program.variants()) {
+      if (variant.lowered.get() == &program.lowered()) return variant.target.to_text();
+    }
+    return std::string("none");
+  };
+  CHECK(runs({"cpu:avx2", "cpu:avx512+vbmi2"}, "cpu") == "cpu:avx512+vbmi2");
+  CHECK(runs({"cpu:avx512+vbmi2", "cpu:avx512"}, "cpu") == "cpu:avx512+vbmi2");
+  CHECK(runs({"cpu:avx512", "cpu:avx512+vbmi2"}, "cpu") == "cpu:avx512+vbmi2");
+  CHECK(runs({"cpu:avx2", "cpu:avx512+vbmi2"}, "cpu:avx2") == "cpu:avx2");
+}
+
 TEST_CASE("the kernels of a GPU's variant are one code object") {
   const Program program =
       compile(selection(), for_targets({"cpu:baseline", "amdgpu:gfx90a", "amdgpu:gfx1100"})).value();

@@ -46,6 +46,7 @@ TEST_CASE("a device needs each feature of its target") {
   constexpr IsaLevel kAll[] = {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512};
   const TargetSpec both = TargetSpec::parse("cpu:avx512+vbmi2+vpopcntdq").value();
   CHECK(check_host_executes(both, kAll, both.features).ok());
+  CHECK_FALSE(check_host_executes({.isa = IsaLevel::kAvx2, .features = both.features}, kAll, both.features).ok());
   CHECK(check_host_executes(both.plain(), kAll, {}).ok());
   CHECK(check_host_executes(both, kAll, {}).message() ==
         "device 'cpu': target is cpu:avx512+vbmi2+vpopcntdq, this host executes cpu:baseline, cpu:avx2, cpu:avx512; "

@@ -39,8 +39,17 @@ struct PlannedKernel {
   /// Operations of one launch, see count_flops; scans and scatters count one per element or update that they combine.
   /// Empty if there is no such number: a sort only compares, and how often depends on its data.
   std::optional<SizeExpr> flops = {};
-  std::string key_text;      // canonical text of `mapped` and whatever else decides the code; enters the cache key
-  std::string mapping = {};  // how a loop nest is spread over the target, for people; empty for other kernels
+  std::string key_text;       // canonical text of `mapped` and whatever else decides the code; enters the cache key
+  std::string mapping = {};   // how a loop nest is spread over the target, for people; empty for other kernels
+  CpuFeatures features = {};  // those of the target that its code needs
+
+  /// The least that executes its code, of what it was planned for. Enters the cache key, so that targets that differ in
+  /// other features share the code.
+  TargetSpec target_of(const TargetSpec& spec) const {
+    TargetSpec target = spec.plain();
+    target.features = features;
+    return target;
+  }
 };
 
 /// The forms in which code can be printed.

@@ -48,14 +48,13 @@ Status name_largest(const Status& status, std::string_view what, std::span<const
 }
 
 Result<std::size_t> find_target(const Device& device, std::span<const TargetSpec> targets) {
+  // A device does not name each set of the features that it has. Of those that it runs, the one that covers the others.
   for (const TargetSpec& runs : device.targets()) {
-    const auto found = std::ranges::find(targets, runs);
-    if (found != targets.end()) return static_cast<std::size_t>(found - targets.begin());
-  }
-  // A device does not name each set of the features that it has.
-  for (const TargetSpec& runs : device.targets()) {
-    const auto found = std::ranges::find_if(targets, [&](const TargetSpec& target) { return runs.covers(target); });
-    if (found != targets.end()) return static_cast<std::size_t>(found - targets.begin());
+    auto best = targets.end();
+    for (auto target = targets.begin(); target != targets.end(); ++target) {
+      if (runs.covers(*target) && (best == targets.end() || target->covers(*best))) best = target;
+    }
+    if (best != targets.end()) return static_cast<std::size_t>(best - targets.begin());
   }
   const auto text = [](const TargetSpec& target) { return target.to_text(); };
   return not_found(

@@ -134,7 +134,8 @@ Status check_host_executes(const TargetSpec& spec, std::span<const IsaLevel> lev
                     "family",
                     spec.to_text()));
   }
-  if (std::ranges::find(levels, spec.isa) != levels.end() && features.covers(spec.features)) return {};
+  const bool has_features = features.covers(spec.features) && (spec.isa == IsaLevel::kAvx512 || !spec.features.any());
+  if (std::ranges::find(levels, spec.isa) != levels.end() && has_features) return {};
   std::vector<std::string> executable;
   for (IsaLevel level : levels) executable.push_back(TargetSpec{.isa = level}.to_text());
   if (features.any()) executable.push_back(TargetSpec{.isa = levels.back(), .features = features}.to_text());

@@ -22,8 +22,8 @@ using Image = std::shared_ptr<const ExecutableImage>;
 
 /// What decides a kernel's code, as text.
 std::string identity_of(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}", compiler.name(), compiler.version(), build_id(), spec.to_text(),
-                     kernel.key_text);
+  return fmt::format("{}\n{}\n{}\n{}\n{}", compiler.name(), compiler.version(), build_id(),
+                     kernel.target_of(spec).to_text(), kernel.key_text);
 }
 
 /// 32 hexadecimal digits, which also name the file.

@@ -7,9 +7,10 @@ namespace millrace {
 
 // The functions that src/hal/host/routines/byte_counter.h calls.
 
-/// Whether the target has their instructions: a compress of bytes, and a count of bits.
+/// Their instructions: a compress of bytes, and a count of bits.
+inline constexpr CpuFeatures kByteLeafFeatures = {.vbmi2 = true, .vpopcntdq = true};
 inline bool has_byte_leaves(const TargetSpec& spec) {
-  return spec.is_cpu() && spec.isa == IsaLevel::kAvx512 && spec.features.vbmi2 && spec.features.vpopcntdq;
+  return spec.is_cpu() && spec.isa == IsaLevel::kAvx512 && spec.features.covers(kByteLeafFeatures);
 }
 /// SplitBytes.
 LaneFunction split_bytes_function(IsaLevel);

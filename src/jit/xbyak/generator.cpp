@@ -129,7 +129,7 @@ class XbyakGenerator final : public KernelCompiler {
 
   Result<ExecutableImage> emit(const PlannedKernel& planned, const TargetSpec& spec) const override {
     MILLRACE_TRY_ASSIGN(ExecutableImage image, emit_code(planned, spec));
-    if (image.target.empty()) image.target = spec.plain().to_text();
+    image.target = planned.target_of(spec).to_text();
     image.info = planned.info;
     return image;
   }

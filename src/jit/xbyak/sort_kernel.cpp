@@ -337,6 +337,7 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   PlannedKernel planned;
   planned.name = sort.name;
   planned.generator = "xbyak";
+  if (counts_bytes(sort, spec)) planned.features = kByteLeafFeatures;
   planned.num_groups = num_rows(sort.input.type.shape, sort.axis) * sort.parts;
   planned.sizes = size_arguments_of(sort);
   const auto add_slot = [&](const char* name, std::int64_t bytes) {
@@ -392,13 +393,11 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
 }
 
 Result<ExecutableImage> emit_sort(const SortDescriptor& sort, const TargetSpec& spec) {
-  Result<ExecutableImage> image = emit_lane_image([&](LaneAssembler& assembler) {
+  return emit_lane_image([&](LaneAssembler& assembler) {
     SortImageEmitter emitter(sort, spec, assembler);
     return selects_first(sort) ? call_of(kTopkRowsRoutineName, kTopkRowsRoutineAbi, emitter.emit_topk())
                                : call_of(kSortRowsRoutineName, kSortRowsRoutineAbi, emitter.emit_sort());
   });
-  if (image.ok() && counts_bytes(sort, spec)) image->target = spec.to_text();
-  return image;
 }
 
 }  // namespace millrace

@@ -49,6 +49,21 @@ TEST_CASE("text, target and version of the generator each make another kernel") 
   CHECK(two.emissions == 1);
 }
 
+TEST_CASE("targets share a kernel that needs none of the features in which they differ") {
+  KernelCache cache({});
+  const CountingGenerator generator;
+  const TargetSpec plain{.isa = IsaLevel::kAvx512};
+  const TargetSpec featured{.isa = IsaLevel::kAvx512, .features = {.vbmi2 = true, .vpopcntdq = true}};
+  REQUIRE(cache.get(planned_kernel("a", "text"), plain, generator).ok());
+  REQUIRE(cache.get(planned_kernel("a", "text"), featured, generator).ok());
+  CHECK(generator.emissions == 1);
+  PlannedKernel needs_one = planned_kernel("a", "text");
+  needs_one.features.vbmi2 = true;
+  REQUIRE(cache.get(needs_one, featured, generator).ok());
+  CHECK(generator.emissions == 2);
+  CHECK(needs_one.target_of(featured).to_text() == "cpu:avx512+vbmi2");
+}
+
 TEST_CASE("kernels that differ in their names only share code, each under its own name") {
   KernelCache cache({});
   const CountingGenerator generator;

@@ -9,6 +9,8 @@
 
 #include "jit/lanes/byte_leaves.h"
 #include "jit/lanes/evaluate_lanes.h"
+#include "jit/xbyak/sort_kernel.h"
+#include "tests/jit/algorithms/sort/sort_cases.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
 
@@ -30,6 +32,36 @@ std::vector<std::uint8_t> random_bytes(std::size_t n, unsigned kind, std::mt1993
   return bytes;
 }
 constexpr unsigned kNumKinds = 6;
+
+TEST_CASE("sorts of many bytes need the features, where the target has both, and no others do") {
+  struct Case {
+    std::string_view spec;
+    DType dtype = DType::kU8;
+    std::int64_t n = ByteCounter::kFewest;
+    bool wants_indices = false;
+  };
+  constexpr std::string_view kBoth = "cpu:avx512+vbmi2+vpopcntdq";
+  const auto check = [](const Case& c, std::string_view target) {
+    CAPTURE(c.spec);
+    CAPTURE(c.n);
+    const SortDescriptor sort = test::descriptor_of(
+        {.dtype = c.dtype, .extents = {1, c.n}, .axis = 1, .k = c.n, .wants_indices = c.wants_indices});
+    const TargetSpec spec = TargetSpec::parse(c.spec).value();
+    const PlannedKernel planned = plan_sort(sort, spec).value();
+    CHECK(planned.target_of(spec).to_text() == target);
+    // Features that are not needed change nothing.
+    const bool is_same = emit_sort(sort, spec).value().bytes == emit_sort(sort, spec.plain()).value().bytes;
+    CHECK(is_same == !planned.features.any());
+  };
+  check({kBoth}, kBoth);
+  check({kBoth, DType::kI8}, kBoth);
+  check({kBoth, DType::kU8, ByteCounter::kFewest - 1}, "cpu:avx512");
+  check({.spec = kBoth, .wants_indices = true}, "cpu:avx512");
+  check({kBoth, DType::kBool}, "cpu:avx512");
+  check({kBoth, DType::kF16}, "cpu:avx512");
+  for (const std::string_view spec : {"cpu:avx2", "cpu:avx512"}) check({spec}, spec);
+  for (const std::string_view spec : {"cpu:avx512+vbmi2", "cpu:avx512+vpopcntdq"}) check({spec}, "cpu:avx512");
+}
 
 TEST_CASE("a piece of bytes is split by the upper two bits") {
   constexpr std::size_t kBuckets = ByteCounter::kNumBuckets, kPiece = ByteCounter::kPieceBytes;
