@@ -60,8 +60,8 @@ Result<CpuFeatures> parse_features(std::string_view text, std::string_view names
     const std::string_view name = names.substr(0, end);
     const Feature* const found = std::ranges::find(kFeatures, name, &Feature::name);
     if (found == std::end(kFeatures)) {
-      return invalid_argument(
-          fmt::format("target '{}': cpu feature '{}' is not known, expected one of: {}", text, name, known_features()));
+      return invalid_argument(fmt::format("target '{}': cpu feature '{}' is not known, leave it out or say one of: {}",
+                                          text, name, known_features()));
     }
     features.*found->is_on = true;
     if (end == std::string_view::npos) return features;
@@ -83,7 +83,8 @@ Result<TargetSpec> parse_cpu(std::string_view text, std::string_view /*family*/,
   if (plus == std::string_view::npos) return spec;
   if (spec.isa != IsaLevel::kAvx512) {
     return invalid_argument(
-        fmt::format("target '{}': level {} has no features to add, expected them behind avx512", text, level_text));
+        fmt::format("target '{}': level {} has no features to add, only avx512 has; say cpu:{} or cpu:avx512{}", text,
+                    level_text, level_text, variant.substr(plus)));
   }
   MILLRACE_TRY_ASSIGN(spec.features, parse_features(text, variant.substr(plus + 1)));
   return spec;

@@ -67,15 +67,16 @@ TEST_CASE("the cpu driver takes one level, threads, and whether they are pinned"
     CHECK(open(driver, text).status().message() == "");
   }
   CHECK(error(driver, "cpu:seed=4") ==
-        "device 'cpu:seed=4': option 'seed' is not known; cpu takes a level (baseline, avx2 or avx512), threads, "
-        "pinned and symbols");
+        "device 'cpu:seed=4': option 'seed' is not known; cpu takes a level (baseline, avx2, avx512 or "
+        "avx512+FEATURE), threads, pinned and symbols");
   for (const std::string threads : {"0", "", "x", "-1", "4x", "1025", "99999999999", "Cores"}) {
     CHECK(error(driver, "cpu:threads=" + threads) ==
           "device 'cpu:threads=" + threads + "': threads is '" + threads + "', expected a number from 1 to 1024");
   }
   CHECK(error(driver, "cpu:pinned=1") == "device 'cpu:pinned=1': pinned is '1', expected on or off");
   CHECK(error(driver, "cpu:avx2,baseline") ==
-        "device 'cpu:avx2,baseline': 'baseline' after level 'avx2', expected one level");
+        "device 'cpu:avx2,baseline': 'baseline' after level 'avx2', expected one level; join it with + if it is a "
+        "feature");
   CHECK(error(driver, "cpu:avx9") ==
         "device 'cpu:avx9': target 'cpu:avx9': cpu level 'avx9' is not known, expected baseline, avx2 or avx512; say "
         "cpu for the host's best");

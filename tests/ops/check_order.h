@@ -21,20 +21,27 @@ struct OrderRuns {
   std::span<const std::uint32_t> uses = kAllUses;  // sets of used results
 };
 
-/// Runs a sort or topk on every ISA level of the host that has vectors, the best with its features, against the oracle.
+/// The targets of the host that have vectors; for bytes, whose sorts alone use features, also the best with them.
+inline std::vector<TargetSpec> vector_targets(DType dtype) {
+  std::vector<TargetSpec> targets = host_targets();
+  std::erase_if(targets, [](const TargetSpec& target) { return target.isa == IsaLevel::kBaseline; });
+  const TargetSpec best = TargetSpec::parse("cpu").value();
+  if (size_bytes(dtype) == 1 && best.features.any()) targets.push_back(best);
+  return targets;
+}
+
+/// Runs a sort or topk on every vector target of the host against the oracle.
 inline void check_order(Op op, const Attributes& attributes, const reference::Tensor& rows, std::string_view name,
                         DriverTally& tally, const OrderRuns& runs = {}) {
   const std::vector<reference::Tensor> expected = reference::evaluate(op, attributes, {&rows, 1});
-  for (const TargetSpec& target : host_targets()) {
-    if (target.isa == IsaLevel::kBaseline) continue;
+  for (const TargetSpec& target : vector_targets(rows.type.dtype)) {
     for (const std::uint32_t used : runs.uses) {
       OpTrial trial = {op, attributes, {&rows, 1}, 0, {}, ""};
       trial.options.run.target = target;
-      if (target.isa == IsaLevel::kAvx512) trial.options.run.target.features = host_cpu_features();
       trial.options.used_results = used;
       trial.options.run.max_groups_per_call = runs.max_groups_per_call;
-      trial.label =
-          fmt::format("{} {} {} {} used results {}", to_text(op), name, rows.type.to_text(), to_text(attributes), used);
+      trial.label = fmt::format("{} {} {} {} on {} used results {}", to_text(op), name, rows.type.to_text(),
+                                to_text(attributes), target.to_text(), used);
       run_trial(trial, expected, tally);
     }
   }

@@ -31,7 +31,7 @@ std::string driver_text(const Context& context, std::string_view name) {
   return available.ok() ? "available" : available.message();
 }
 
-/// What a driver's devices are: "cpu: this host, avx512; 23.4 GiB; runs cpu:avx512, cpu:avx2, cpu:baseline".
+/// What a driver's devices are: "cpu: this host, avx2; 23.4 GiB; runs cpu:avx2, cpu:baseline".
 std::string enumerated_text(const Context& context, std::string_view name) {
   const auto driver = std::ranges::find(context.drivers, name, &Driver::name);
   if (driver == context.drivers.end() || !driver->available().ok()) return "";

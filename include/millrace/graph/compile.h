@@ -29,9 +29,9 @@ struct CompileProgress {
 
 struct CompileOptions {
   std::string device = "cpu";  // see DeviceSpec
-  /// The targets to generate code for: "cpu", "amdgpu:gfx1100" (see TargetSpec). One of them must be a target of the
-  /// device; the others may be for devices that Program::on moves to, or that this host lacks. Empty means the device's
-  /// best target.
+  /// The targets to generate code for: "cpu", "amdgpu:gfx1100" (see TargetSpec). One of them must be a target that the
+  /// device covers; the others may be for devices that Program::on moves to, or that this host lacks. Empty means the
+  /// device's best target.
   std::vector<std::string> targets = {};
   std::shared_ptr<const Context> context = {};  // null: make_default_context()
   LowerOptions lowering = {};

@@ -73,9 +73,9 @@ struct Driver {
 
 /// "cpu", "cpu:avx2", "cpu:threads=1", "cpu:avx2,threads=4,pinned=on": runs host code and interpreted kernels. Large
 /// dispatches are shared among so many threads, the calling one included; without a number, one per physical core that
-/// the process may use; with one, all runs on the calling thread. The word is the best level whose code it takes;
-/// without one, the host's best. Devices of one cpu_driver(), and of its copies, share the threads of a
-/// ThreadPoolOptions: a context has one pool.
+/// the process may use; with one, all runs on the calling thread. The word is the best target whose code it takes, a
+/// level and its features ("avx512+vbmi2"); without one, the host's best. Devices of one cpu_driver(), and of its
+/// copies, share the threads of a ThreadPoolOptions: a context has one pool.
 Driver cpu_driver();
 
 /// "hip", "hip:1", "hip:arch=gfx90a": an AMD GPU by its ordinal, or the first of an architecture; see HipDevice. Takes

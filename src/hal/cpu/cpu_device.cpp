@@ -103,8 +103,8 @@ Result<ParsedOptions> parse_options(const DeviceSpec& spec) {
       MILLRACE_TRY_ASSIGN(parsed.symbols, parse_code_symbols(spec, option));
     } else {
       return invalid_argument(fmt::format(
-          "device '{}': option '{}' is not known; cpu takes a level (baseline, avx2 or avx512), threads, pinned and "
-          "symbols",
+          "device '{}': option '{}' is not known; cpu takes a level (baseline, avx2, avx512 or avx512+FEATURE), "
+          "threads, pinned and symbols",
           spec.to_text(), option.key));
     }
   }
@@ -113,8 +113,10 @@ Result<ParsedOptions> parse_options(const DeviceSpec& spec) {
 
 Result<std::shared_ptr<Device>> open_cpu(const DeviceSpec& spec, SharedPools& pools) {
   if (spec.words.size() > 1) {
-    return invalid_argument(fmt::format("device '{}': '{}' after level '{}', expected one level", spec.to_text(),
-                                        spec.words[1], spec.words[0]));
+    return invalid_argument(
+        fmt::format("device '{}': '{}' after level '{}', expected one level; join it with + if it "
+                    "is a feature",
+                    spec.to_text(), spec.words[1], spec.words[0]));
   }
   MILLRACE_TRY_ASSIGN(const ParsedOptions options, parse_options(spec));
   const Result<TargetSpec> best = TargetSpec::parse(DeviceSpec{.driver = spec.driver, .words = spec.words}.to_text());
