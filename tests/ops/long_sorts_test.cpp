@@ -53,7 +53,7 @@ TEST_CASE("many first elements of long hard rows equal the oracle" * test::InTur
 TEST_CASE("sorts of several long rows along any axis equal the oracle" * test::InTurn()) {
   std::mt19937_64 random(46);
   DriverTally tally;
-  for (const DType dtype : {DType::kF32, DType::kI64, DType::kF64, DType::kBF16}) {
+  for (const DType dtype : {DType::kF32, DType::kI64, DType::kF64, DType::kBF16, DType::kU16, DType::kI8}) {
     for (const HardRow& hard : hard_rows(dtype)) {
       if (hard.name != "random" && hard.name != "NaN in half" && hard.name != "Zipf") continue;
       const Tensor rows = make_hard_rows(hard, dtype, {3, 270'000}, 1, 270'000, random);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/sort_memory.h"
 
+#include <limits>
+
 #include "hal/host/routines/topk_rows.h"
 #include "jit/lanes/row_dims.h"
 #include "millrace/jit/memory_plan.h"
@@ -49,8 +51,20 @@ LaneKeys lane_keys_of(const SortDescriptor& sort) {
   return keys;
 }
 
+std::int64_t most_keys(const SortDescriptor& sort) {
+  const LaneKeys keys = lane_keys_of(sort);
+  const auto element_bytes = static_cast<std::int64_t>(size_bytes(keys.dtype));
+  // Zeros and NaNs of floats are put in order in memory for all keys.
+  const bool is_counted = element_bytes <= 2 && is_integer(keys.dtype) && !keys.with_index;
+  return is_counted ? CountingSort::most_keys(element_bytes) : std::numeric_limits<std::int64_t>::max();
+}
+
 SizeExpr lane_key_bytes(const SortDescriptor& sort) {
-  return sort.input.type.shape[sort.axis] * (2 * lane_keys_of(sort).lane_bits() / 8);
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  const SizeExpr is_longer = floor_div(n, CountingSort::kMostElements + 1);  // than is counted; otherwise 0
+  const std::int64_t most = most_keys(sort);
+  const bool is_limited = most < n.upper_bound();
+  return (is_limited ? min(n, most + is_longer * n) : n) * (2 * lane_keys_of(sort).lane_bits() / 8);
 }
 
 bool keys_fit_workgroup(const SortDescriptor& sort, const TargetSpec& spec) {

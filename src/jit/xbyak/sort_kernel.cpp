@@ -177,6 +177,7 @@ class SortImageEmitter {
     p.has_input_indices = sort_.input_indices.has_value();
     p.keys_have_index = keys_.with_index;
     p.keys_are_halved = keys_.are_halved();
+    p.most_keys = most_keys(sort_);
     p.inverted_bits = inverted_sign_of(keys_.dtype);
     p.is_descending = keys_.largest;
     if (is_float(keys_.dtype)) {

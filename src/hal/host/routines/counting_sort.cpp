@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "hal/host/routines/stream.h"
 
@@ -25,10 +24,7 @@ bool are_streamed(const StridedResults& results) {
 }  // namespace
 
 bool CountingSort::takes(std::int64_t element_bytes, std::int64_t n) {
-  if (element_bytes > 2) return false;
-  // With fewer elements, going through the patterns takes longer than sorting by vectors.
-  const std::int64_t fewest = 2 * num_patterns(element_bytes);
-  return n >= fewest && n <= std::numeric_limits<std::uint32_t>::max();
+  return element_bytes <= 2 && n >= fewest(element_bytes) && n <= kMostElements;
 }
 
 void CountingSort::count(const StridedElements& elements) {

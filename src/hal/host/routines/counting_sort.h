@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "hal/host/routines/byte_counter.h"
@@ -39,6 +41,11 @@ class CountingSort {
   }
   /// Whether a row is long enough to be worth it, and short enough to be counted.
   static bool takes(std::int64_t element_bytes, std::int64_t n);
+  static constexpr std::int64_t kMostElements = std::numeric_limits<std::uint32_t>::max();
+  /// The keys, twice, in whose memory rows of any length that it takes are counted, and shorter ones are sorted.
+  static constexpr std::int64_t most_keys(std::int64_t element_bytes) {
+    return std::max(fewest(element_bytes), element_bytes == 1 ? ByteCounter::kFewest : 0);
+  }
 
   void count(const StridedElements&);
   /// Writes the elements counted.
@@ -50,6 +57,8 @@ class CountingSort {
   static constexpr std::int64_t num_patterns(std::int64_t element_bytes) {
     return std::int64_t{1} << (8 * element_bytes);
   }
+  /// With fewer elements, going through the patterns takes longer than sorting by vectors.
+  static constexpr std::int64_t fewest(std::int64_t element_bytes) { return 2 * num_patterns(element_bytes); }
   /// Equal neighbours are counted in different tables, so that an addition need not wait for the one before.
   static constexpr std::int64_t num_tables(std::int64_t element_bytes) { return element_bytes == 1 ? 4 : 2; }
 

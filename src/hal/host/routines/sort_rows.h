@@ -17,7 +17,7 @@ namespace millrace {
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of RowLoadParameters.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 14;
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 15;
 
 /// Writes the keys of `count` contiguous elements, with their indices from `first` on if keys have them. Returns
 /// whether there is a -0 or a NaN: keys above an index lose the sign and the bits of these, other keys order them by
@@ -57,8 +57,9 @@ struct SortRowsParameters {
   std::int64_t keys_have_index;    // in their lower half
   std::int64_t keys_are_halved;    // 64-bit elements with an index: keys hold the upper half of what orders them
   /// Keys of rows that need no more bytes are in workgroup memory, behind kFixedBytes and the ColumnBlock, others in
-  /// the last buffer if it is scratch.
-  std::int64_t most_workgroup_key_bytes, uses_scratch;
+  /// the last buffer if it is scratch. A row has memory for most_keys, twice, unless it is longer than a CountingSort
+  /// takes: then for all.
+  std::int64_t most_workgroup_key_bytes, uses_scratch, most_keys;
   /// An element's bits without its sign, and those of infinity, if it is a float; otherwise 0.
   std::int64_t magnitude_bits, infinity_bits;
   std::int64_t inverted_bits;     // of every element, before it is compared as a signed integer

@@ -61,9 +61,10 @@ class SortWalk {
     // In place: what a vector copies from single stores waits until these are done, and rows no longer overlap.
     find_place(row, offsets_);
     start_row();
+    const std::int64_t num_keys = 2 * (n_ > CountingSort::kMostElements ? n_ : std::min(n_, p_.most_keys));
     Key* const keys =
-        2 * n_ * std::int64_t{sizeof(Key)} > p_.most_workgroup_key_bytes
-            ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * 2 * n_
+        num_keys * std::int64_t{sizeof(Key)} > p_.most_workgroup_key_bytes
+            ? static_cast<Key*>(args_.buffers[num_buffers() - 1]) + row * num_keys
             : reinterpret_cast<Key*>(workgroup_memory() + SortRowsParameters::kFixedBytes + p_.columns_bytes);
     StridedElements elements = {place(SortTensor::kInput), stride(SortTensor::kInput), n_};
     if (loader_.is_used()) {
