@@ -22,7 +22,7 @@ std::int64_t longest_selected(const SortDescriptor&);
 /// What the lanes of a sort hold.
 LaneKeys lane_keys_of(const SortDescriptor&);
 
-/// The keys of a row for which there is memory: of integers that a CountingSort takes, no more than that needs.
+/// The keys of a row for which there is memory: where a CountingSort takes long rows, no more than that needs.
 std::int64_t most_keys(const SortDescriptor&);
 /// The bytes of these, twice.
 SizeExpr lane_key_bytes(const SortDescriptor&);

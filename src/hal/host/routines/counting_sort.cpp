@@ -28,6 +28,10 @@ bool CountingSort::takes(std::int64_t element_bytes, std::int64_t n) {
 }
 
 void CountingSort::count(const StridedElements& elements) {
+  // The memory is that of a row's keys, twice.
+  static_assert(table_bytes(1) + ByteCounter::kMemoryBytes <=
+                2 * std::int64_t{sizeof(std::int32_t)} * ByteCounter::kFewest);
+  static_assert(table_bytes(2) <= 2 * std::int64_t{sizeof(std::int32_t)} * most_keys(2));
   element_bytes_ == 1 ? count_bytes(elements) : count_as<std::uint16_t>(elements);
 }
 
@@ -35,9 +39,6 @@ void CountingSort::count_bytes(const StridedElements& elements) {
   if (code_ == nullptr || elements.stride != 1 || elements.count < ByteCounter::kFewest) {
     return count_as<std::uint8_t>(elements);
   }
-  // The memory is that of a row's keys, twice.
-  static_assert(table_bytes(1) + ByteCounter::kMemoryBytes <=
-                2 * std::int64_t{sizeof(std::int32_t)} * ByteCounter::kFewest);
   constexpr std::size_t kNumPatterns = num_patterns(1);
   ByteCounter counter(*code_, reinterpret_cast<std::byte*>(tables_) + table_bytes(1));
   counter.count({elements.data, static_cast<std::size_t>(elements.count)},

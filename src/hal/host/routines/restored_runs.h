@@ -17,13 +17,33 @@ class RestoredRuns {
                std::int64_t wanted)
       : p_(p), values_(values), stride_(stride), count_(count), wanted_(wanted) {}
 
-  /// Gives them the order of the row. `memory` has room for as many keys as the row has elements.
-  void restore(const std::byte* row, std::byte* memory, TakeRun take_zeros, TakeRun take_nans) const {
-    const auto take = [&](TakeRun run) { return (run(row, memory, count_) - memory) / p_.key_bytes; };
-    const std::int64_t num_nans = take(take_nans);
-    write_taken(memory, p_.is_descending != 0 ? 0 : count_ - num_nans, num_nans);
-    const std::int64_t num_zeros = take(take_zeros);
-    if (num_zeros > 0) write_taken(memory, first_zero(num_nans), num_zeros);
+  static constexpr std::int64_t kPieceElements = 8192;
+
+  /// Gives them the order of the row, of which piece(first, count) gives elements side by side. `memory` has room for
+  /// kPieceElements keys, or for all.
+  template <class Piece>
+  void restore(const Piece& piece, std::byte* memory, TakeRun take_zeros, TakeRun take_nans) const {
+    const auto take = [&](TakeRun run, std::int64_t number) {
+      const std::int64_t first = number * kPieceElements, count = std::min(kPieceElements, count_ - first);
+      return (run(piece(first, count), memory, count) - memory) / p_.key_bytes;
+    };
+    const std::int64_t num_pieces = (count_ + kPieceElements - 1) / kPieceElements;
+    std::int64_t num_nans = 0;
+    for (std::int64_t i = 0; i < num_pieces; ++i) {
+      // Where NaNs are the last values, from the last piece on: how many there are is not known yet.
+      const bool is_descending = p_.is_descending != 0;
+      const std::int64_t taken = take(take_nans, is_descending ? i : num_pieces - 1 - i);
+      write_taken(memory, is_descending ? num_nans : count_ - num_nans - taken, taken);
+      num_nans += taken;
+    }
+    std::int64_t position = -1;
+    for (std::int64_t i = 0; i < num_pieces; ++i) {
+      const std::int64_t taken = take(take_zeros, i);
+      if (taken == 0) continue;
+      if (position < 0) position = first_zero(num_nans);
+      write_taken(memory, position, taken);
+      position += taken;
+    }
   }
 
  private:

@@ -227,10 +227,13 @@ class SortWalk {
   }
 
   /// Zeros and NaNs are two runs of equal elements among the values, in some order. Gives them that of the row. `keys`
-  /// has room for two rows, and is not read.
+  /// has room for two pieces of it, and is not read.
   void restore_runs(const StridedElements& elements, Key* keys) const {
     const RestoredRuns runs(p_, place(SortTensor::kValues), stride(SortTensor::kValues), n_, k_);
-    runs.restore(contiguous_row(elements, keys), bytes_of(keys + n_), function<TakeRun>(p_.take_zeros),
+    const auto piece = [&](std::int64_t first, std::int64_t count) {
+      return contiguous_part(elements, first, count, keys);
+    };
+    runs.restore(piece, bytes_of(keys + std::min(n_, RestoredRuns::kPieceElements)), function<TakeRun>(p_.take_zeros),
                  function<TakeRun>(p_.take_nans));
   }
   std::uint64_t element(const StridedElements& elements, std::int64_t index) const {
@@ -315,12 +318,17 @@ class SortWalk {
   }
   /// The elements side by side: where they are, or in `memory`.
   const std::byte* contiguous_row(const StridedElements& elements, Key* memory) const {
-    if (is_contiguous(elements)) return elements.data;
+    return contiguous_part(elements, 0, elements.count, memory);
+  }
+  const std::byte* contiguous_part(const StridedElements& elements, std::int64_t first, std::int64_t count,
+                                   Key* memory) const {
     if (elements.data == nullptr) {
-      loader_.compute(0, elements.count, bytes_of(memory));
-    } else {
-      copy_strided(elements.data, elements.stride, bytes_of(memory), 1, elements.count, p_.element_bytes);
+      loader_.compute(first, count, bytes_of(memory));
+      return bytes_of(memory);
     }
+    const std::byte* const from = elements.data + first * elements.stride * p_.element_bytes;
+    if (elements.stride == 1) return from;
+    copy_strided(from, elements.stride, bytes_of(memory), 1, count, p_.element_bytes);
     return bytes_of(memory);
   }
   /// A key that splits contiguous elements.
@@ -423,6 +431,7 @@ class SortWalk {
   /// Sorts values by counting, in the memory of the keys.
   void count(const StridedElements& elements, Key* keys) const {
     static_assert(sizeof(Key) >= sizeof(std::int32_t));  // of whose memory a CountingSort counts on
+    static_assert(RestoredRuns::kPieceElements <= CountingSort::most_keys(2));
     const ByteCounterCode code = {function<SplitBytes>(p_.split_bytes), function<MakeBitProducts>(p_.make_bit_products),
                                   function<CountBitProducts>(p_.count_bit_products)};
     CountingSort sort(p_.element_bytes, bytes_of(keys), p_.counts_bytes != 0 ? &code : nullptr);
