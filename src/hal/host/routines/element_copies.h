@@ -8,7 +8,8 @@
 
 namespace millrace {
 
-/// Calls do_it(bytes) with a constant for the size of elements, which is known only at run time.
+/// Calls do_it(bytes) with a constant for the size of elements, which is known only at run time. Give a loop what
+/// do_it captures as arguments: bytes that it stores may be any object, so captures would be read again each time.
 template <class DoIt>
 void with_element_size(std::int64_t element_bytes, const DoIt& do_it) {
   switch (element_bytes) {
@@ -43,6 +44,14 @@ void store_pair(std::byte* to, Unsigned first, Unsigned second) {
   }
 }
 
+template <class Bytes>
+void copy_strided_of(Bytes bytes, const std::byte* from, std::int64_t from_stride, std::byte* to,
+                     std::int64_t to_stride, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * to_stride * bytes, from + i * from_stride * bytes, bytes);
+  }
+}
+
 /// Copies elements at constant strides.
 inline void copy_strided(const std::byte* from, std::int64_t from_stride, std::byte* to, std::int64_t to_stride,
                          std::int64_t count, std::int64_t element_bytes) {
@@ -51,32 +60,32 @@ inline void copy_strided(const std::byte* from, std::int64_t from_stride, std::b
     std::memcpy(to, from, static_cast<std::size_t>(count * element_bytes));
     return;
   }
-  with_element_size(element_bytes, [&](auto bytes) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      std::memcpy(to + i * to_stride * bytes, from + i * from_stride * bytes, bytes);
-    }
-  });
+  with_element_size(element_bytes,
+                    [&](auto bytes) { copy_strided_of(bytes, from, from_stride, to, to_stride, count); });
+}
+
+template <class Bytes, class Number>
+void copy_elements_of(Bytes bytes, const std::byte* elements, const Number* numbers, std::int64_t count,
+                      std::byte* to) {
+  using Element = UnsignedOf<Bytes::value>;
+  const auto element = [elements, numbers](std::int64_t i) {
+    Element result;
+    std::memcpy(&result, elements + static_cast<std::int64_t>(numbers[i]) * Bytes::value, sizeof(result));
+    return result;
+  };
+  std::int64_t i = 0;
+  for (; i + 1 < count; i += 2) store_pair(to + i * bytes, element(i), element(i + 1));
+  if (i < count) {
+    const Element last = element(i);
+    std::memcpy(to + i * bytes, &last, bytes);
+  }
 }
 
 /// Copies the elements with these numbers, side by side.
 template <class Number>
 void copy_elements(const std::byte* elements, std::int64_t element_bytes, const Number* numbers, std::int64_t count,
                    std::byte* to) {
-  with_element_size(element_bytes, [&](auto bytes) {
-    using Element = UnsignedOf<decltype(bytes)::value>;
-    const auto element = [elements, numbers](std::int64_t i) {
-      Element result;
-      constexpr std::int64_t kBytes = sizeof(result);
-      std::memcpy(&result, elements + static_cast<std::int64_t>(numbers[i]) * kBytes, kBytes);
-      return result;
-    };
-    std::int64_t i = 0;
-    for (; i + 1 < count; i += 2) store_pair(to + i * bytes, element(i), element(i + 1));
-    if (i < count) {
-      const Element last = element(i);
-      std::memcpy(to + i * bytes, &last, bytes);
-    }
-  });
+  with_element_size(element_bytes, [&](auto bytes) { copy_elements_of(bytes, elements, numbers, count, to); });
 }
 
 }  // namespace millrace

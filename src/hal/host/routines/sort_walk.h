@@ -372,21 +372,20 @@ class SortWalk {
   }
 
   void write_indexed(const StridedElements& elements, const Key* keys, std::int64_t first, std::int64_t end) const {
-    std::byte* const values = place(SortTensor::kValues);
-    const std::int64_t to_stride = stride(SortTensor::kValues), from_stride = elements.stride;
-    const std::byte* const data = elements.data;
-    with_element_size(p_.element_bytes, [this, keys, first, end, values, to_stride, from_stride, data](auto bytes) {
-      if (data == nullptr) {
-        for (std::int64_t i = first; i < end; ++i) {
-          const std::uint64_t bits = loader_.element(index_of(keys[i]));
-          std::memcpy(values + i * to_stride * bytes, &bits, bytes);
-        }
-        return;
-      }
+    const StridedResults values = {place(SortTensor::kValues), stride(SortTensor::kValues), end};
+    with_element_size(p_.element_bytes, [&](auto bytes) {
+      if (elements.data != nullptr) return copy_indexed(bytes, elements, keys, first, values);
       for (std::int64_t i = first; i < end; ++i) {
-        std::memcpy(values + i * to_stride * bytes, data + index_of(keys[i]) * from_stride * bytes, bytes);
+        const std::uint64_t bits = loader_.element(index_of(keys[i]));
+        std::memcpy(values.data + i * values.stride * bytes, &bits, bytes);
       }
     });
+  }
+  template <class Bytes>
+  static void copy_indexed(Bytes bytes, StridedElements from, const Key* keys, std::int64_t first, StridedResults to) {
+    for (std::int64_t i = first; i < to.count; ++i) {
+      std::memcpy(to.data + i * to.stride * bytes, from.data + index_of(keys[i]) * from.stride * bytes, bytes);
+    }
   }
 
   static std::int64_t upper_half(Key key) { return static_cast<std::int64_t>(key) >> 32; }
