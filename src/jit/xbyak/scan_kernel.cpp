@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "hal/host/routines/scan_rows.h"
-#include "hal/host/routines/stream.h"
 #include "jit/lanes/scan_leaves.h"
 #include "jit/xbyak/lane_image.h"
 #include "jit/xbyak/row_load.h"
@@ -12,6 +11,9 @@
 
 namespace millrace {
 namespace {
+
+/// About half of a large L3 cache: what is read again soon should stay there.
+constexpr std::int64_t kStreamFromBytes = 16 << 20;
 
 /// Neighbouring dims that both tensors walk as one are merged, so that most rows are those of a matrix.
 RowPair rows_of(const ScanDescriptor& scan) {

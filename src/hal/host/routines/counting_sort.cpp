@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "hal/host/routines/stream.h"
-
 namespace millrace {
 namespace {
 
@@ -14,11 +12,6 @@ Element read(const std::byte* from) {
   Element element;
   std::memcpy(&element, from, sizeof(element));
   return element;
-}
-
-template <class Element>
-bool are_streamed(const StridedResults& results) {
-  return results.stride == 1 && results.count * std::int64_t{sizeof(Element)} >= kStreamFromBytes;
 }
 
 }  // namespace
@@ -95,7 +88,6 @@ void CountingSort::write_as(std::span<const PatternRun> runs, const StridedResul
       position += count;
     }
   }
-  if (are_streamed<Element>(results)) _mm_sfence();
 }
 
 template <class Element>
@@ -115,9 +107,7 @@ void CountingSort::write_equals(Element element, std::int64_t position, std::int
     std::fill_n(to + position, kBlock, element);
     position += kBlock;
   }
-  if (position >= end) return;
-  if (are_streamed<Element>(results)) return stream_fill(to + position, to + end, element);
-  std::fill(to + position, to + end, element);
+  if (position < end) std::fill(to + position, to + end, element);
 }
 
 }  // namespace millrace
