@@ -81,12 +81,12 @@ Result<TargetSpec> parse_cpu(std::string_view text, std::string_view /*family*/,
   }
   TargetSpec spec{.family = "cpu", .isa = *level};
   if (plus == std::string_view::npos) return spec;
+  MILLRACE_TRY_ASSIGN(spec.features, parse_features(text, variant.substr(plus + 1)));
   if (spec.isa != IsaLevel::kAvx512) {
     return invalid_argument(
         fmt::format("target '{}': level {} has no features to add, only avx512 has; say cpu:{} or cpu:avx512{}", text,
-                    level_text, level_text, variant.substr(plus)));
+                    level_text, level_text, to_text(spec.features)));
   }
-  MILLRACE_TRY_ASSIGN(spec.features, parse_features(text, variant.substr(plus + 1)));
   return spec;
 }
 

@@ -75,7 +75,9 @@ TEST_CASE("the cpu driver takes one level, threads, and whether they are pinned"
   }
   CHECK(error(driver, "cpu:pinned=1") == "device 'cpu:pinned=1': pinned is '1', expected on or off");
   CHECK(error(driver, "cpu:avx2,baseline") ==
-        "device 'cpu:avx2,baseline': 'baseline' after level 'avx2', expected one level; join it with + if it is a "
+        "device 'cpu:avx2,baseline': 'baseline' after level 'avx2', expected one level");
+  CHECK(error(driver, "cpu:avx512,vbmi2") ==
+        "device 'cpu:avx512,vbmi2': 'vbmi2' after level 'avx512', expected one level; join it with + if it is a "
         "feature");
   CHECK(error(driver, "cpu:avx9") ==
         "device 'cpu:avx9': target 'cpu:avx9': cpu level 'avx9' is not known, expected baseline, avx2 or avx512; say "

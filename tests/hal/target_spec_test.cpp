@@ -36,6 +36,8 @@ TEST_CASE("features stand behind avx512, in one order") {
   CHECK(error("cpu:avx2+vbmi2") ==
         "target 'cpu:avx2+vbmi2': level avx2 has no features to add, only avx512 has; say cpu:avx2 or "
         "cpu:avx512+vbmi2");
+  CHECK(error("cpu:avx2+") ==
+        "target 'cpu:avx2+': cpu feature '' is not known, leave it out or say one of: vbmi2, vpopcntdq");
 }
 
 TEST_CASE("the levels of the host are baseline and those above it, lowest first, without a gap") {

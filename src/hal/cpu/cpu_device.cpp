@@ -113,10 +113,10 @@ Result<ParsedOptions> parse_options(const DeviceSpec& spec) {
 
 Result<std::shared_ptr<Device>> open_cpu(const DeviceSpec& spec, SharedPools& pools) {
   if (spec.words.size() > 1) {
-    return invalid_argument(
-        fmt::format("device '{}': '{}' after level '{}', expected one level; join it with + if it "
-                    "is a feature",
-                    spec.to_text(), spec.words[1], spec.words[0]));
+    const bool may_be_feature = spec.words[0].starts_with(to_text(IsaLevel::kAvx512));
+    return invalid_argument(fmt::format("device '{}': '{}' after level '{}', expected one level{}", spec.to_text(),
+                                        spec.words[1], spec.words[0],
+                                        may_be_feature ? "; join it with + if it is a feature" : ""));
   }
   MILLRACE_TRY_ASSIGN(const ParsedOptions options, parse_options(spec));
   const Result<TargetSpec> best = TargetSpec::parse(DeviceSpec{.driver = spec.driver, .words = spec.words}.to_text());
