@@ -48,7 +48,8 @@ Status name_largest(const Status& status, std::string_view what, std::span<const
 }
 
 Result<std::size_t> find_target(const Device& device, std::span<const TargetSpec> targets) {
-  // A device does not name each set of the features that it has. Of those that it runs, the one that covers the others.
+  // A device does not name each set of the features that it has. The target that covers the others that it runs is
+  // taken, or the first of those that no other covers.
   for (const TargetSpec& runs : device.targets()) {
     auto best = targets.end();
     for (auto target = targets.begin(); target != targets.end(); ++target) {
