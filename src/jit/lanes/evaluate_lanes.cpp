@@ -40,6 +40,7 @@ class Evaluation {
           }
           break;
         case LaneOp::kPrefetch:
+        case LaneOp::kPrefetchToWrite:
           break;
         case LaneOp::kReturn:
           return argument(instruction);

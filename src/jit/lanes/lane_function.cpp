@@ -66,6 +66,7 @@ constexpr std::string_view kNames[] = {
     "append",
     "append_exact",
     "prefetch",
+    "prefetch_to_write",
     "advance",
     "advance_by",
     "advance_by_argument",

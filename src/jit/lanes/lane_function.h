@@ -76,6 +76,7 @@ enum class LaneOp : std::uint8_t {
   kAppend,  // the mask's count of lanes of `a`, from the first; the pointer advances by them. Writes a whole vector
   kAppendExact,        // the same, and writes no more than the count
   kPrefetch,           // the line at the pointer and offset, which need not be valid
+  kPrefetchToWrite,    // likewise, for stores
   kAdvance,            // the pointer, by `imm` bytes
   kAdvanceBy,          // the pointer, by `imm` bytes times the first lane of `a`
   kAdvanceByArgument,  // the pointer, by `imm` times the integer argument `by`
@@ -186,6 +187,12 @@ class LaneBuilder {
   /// Fetches the line there, which need not be valid.
   void prefetch(int pointer, std::int32_t offset_bytes) {
     add({.op = LaneOp::kPrefetch, .argument = static_cast<std::int8_t>(pointer), .offset_bytes = offset_bytes});
+  }
+  /// Fetches the line that appends will reach, which need not be valid. Stores wait in order, so that one which misses
+  /// the L1 cache holds up others.
+  void prefetch_to_append(int pointer) {
+    constexpr std::int32_t kAheadBytes = 256;
+    add({.op = LaneOp::kPrefetchToWrite, .argument = static_cast<std::int8_t>(pointer), .offset_bytes = kAheadBytes});
   }
   void advance(int pointer, std::int64_t bytes) {
     add({.op = LaneOp::kAdvance, .argument = static_cast<std::int8_t>(pointer), .imm = bytes});

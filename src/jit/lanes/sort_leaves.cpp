@@ -27,6 +27,10 @@ void append_parts(LaneBuilder& b, int to_low, int to_high, LaneValue keys, LaneV
   }
   b.append(to_low, keys, low, is_rest);
   b.append(to_high, keys, high, is_rest);
+  // Shorter vectors take so long for a line that it comes in time.
+  if (is_rest || b.isa() != IsaLevel::kAvx512) return;
+  b.prefetch_to_append(to_low);
+  b.prefetch_to_append(to_high);
 }
 
 /// The keys of a few vectors, sorted.

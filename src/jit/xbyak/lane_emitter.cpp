@@ -27,6 +27,8 @@ void LaneEmitter::emit_control(const LaneInstruction& i) {
   switch (i.op) {
     case LaneOp::kPrefetch:
       return as_.prefetcht0(memory(i));
+    case LaneOp::kPrefetchToWrite:
+      return as_.prefetchw(memory(i));
     case LaneOp::kAdvance:
       return i.imm < 0 ? as_.sub(argument(i), static_cast<std::uint32_t>(-i.imm))
                        : as_.add(argument(i), static_cast<std::uint32_t>(i.imm));
