@@ -148,6 +148,11 @@ const HardRow kHardRows[] = {
        constexpr double kValues[] = {0., -0., -1., 0., -0., 1.};
        return each(size, [&](std::int64_t) { return kValues[random() % 6]; });
      }},
+    {"mixed zeros and NaN", kFloats,
+     [](const RowSize& size, Random& random) {
+       constexpr double kValues[] = {0., -0., -1., kNan, 1.};
+       return each(size, [&](std::int64_t) { return kValues[random() % 5]; });
+     }},
 };
 
 double greatest_of(DType dtype) {

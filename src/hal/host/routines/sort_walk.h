@@ -227,7 +227,7 @@ class SortWalk {
   }
 
   /// Zeros and NaNs are two runs of equal elements among the values, in some order. Gives them that of the row. `keys`
-  /// has room for two pieces of it, and is not read.
+  /// has room for two pieces of it, and is lost.
   void restore_runs(const StridedElements& elements, Key* keys) const {
     const RestoredRuns runs(p_, place(SortTensor::kValues), stride(SortTensor::kValues), n_, k_);
     const auto piece = [&](std::int64_t first, std::int64_t count) {
