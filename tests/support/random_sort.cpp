@@ -38,7 +38,9 @@ std::int64_t any_length(RandomChoice& choice, DType dtype) {
     constexpr std::int64_t kThresholds[] = {4096, 8192, 5000, 4096 + 256};
     return near(choice, choice.one_of(kThresholds));
   }
+  // From so many on, rows are counted, and bytes by vectors.
   if (size_bytes(dtype) == 2 && choice.chance(30)) return near(choice, 131'072);
+  if (size_bytes(dtype) == 1 && choice.chance(30)) return near(choice, 17'408);
   if (choice.chance(10)) {
     constexpr std::int64_t kThresholds[] = {262'144, 4 * 98'304, 6 * 49'152, 300'000, 530'000};
     return near(choice, choice.one_of(kThresholds));

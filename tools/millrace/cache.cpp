@@ -54,7 +54,7 @@ Status show(const Arguments& arguments) {
                     kernel.problem.empty() ? fmt::format("{} for {}", printable(kernel.name), what) : kernel.problem);
   }
   std::string text = fmt::format("{}: kernels {}, {} bytes\n", printable(arguments.directory), all.count, all.bytes);
-  for (const auto& [what, sum] : sums) text += fmt::format("  {:<30} {:>6}, {} bytes\n", what, sum.count, sum.bytes);
+  for (const auto& [what, sum] : sums) text += fmt::format("  {:<36} {:>6}, {} bytes\n", what, sum.count, sum.bytes);
   return write_text("", arguments.lists ? text + list : text);
 }
 

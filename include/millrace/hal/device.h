@@ -161,8 +161,8 @@ struct CpuDeviceOptions {
   bool shares_small_work = false;
 };
 
-/// The device for code of `best` and of every level below it. It finishes inline, with an executor too. Fails when the
-/// host cannot execute the code, naming the levels that it can.
+/// The device for code of `best` and of all that it covers: lower levels, fewer features. It finishes inline, with an
+/// executor too. Fails when the host cannot execute the code, naming the targets that it can.
 Result<std::shared_ptr<Device>> create_cpu_device(const TargetSpec& best, const CpuDeviceOptions& = {});
 
 /// Wraps `inner`: gives `sink` a line of text per recorded and submitted command, and forwards. Without an inner device

@@ -18,8 +18,8 @@ Status check_target(const TargetSpec& device, const ExecutableImage& image) {
   const bool is_executable = is_exact && (image.format == ImageFormat::kInterpreted || device.covers(*target));
   if (is_executable) return {};
   return failed_precondition(
-      fmt::format("kernel '{}': its image is for '{}', expected '{}' or a lower level of it; compile "
-                  "for the device's target",
+      fmt::format("kernel '{}': its image is for '{}', expected '{}' or one that it covers; compile for the "
+                  "device's target",
                   image.info.name, image.target, device.to_text()));
 }
 

@@ -60,10 +60,12 @@ std::int64_t most_keys(const SortDescriptor& sort) {
 
 SizeExpr lane_key_bytes(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  const SizeExpr is_longer = floor_div(n, CountingSort::kMostElements + 1);  // than is counted; otherwise 0
+  // The least that is at least any longer row, or `most` where none is.
+  constexpr std::int64_t kFewestLonger = CountingSort::kMostElements + 1;
+  const SizeExpr all_of_longer = floor_div(n, kFewestLonger) * (2 * kFewestLonger);
   const std::int64_t most = most_keys(sort);
   const bool is_limited = most < n.upper_bound();
-  return (is_limited ? min(n, most + is_longer * n) : n) * (2 * lane_keys_of(sort).lane_bits() / 8);
+  return (is_limited ? min(n, most + all_of_longer) : n) * (2 * lane_keys_of(sort).lane_bits() / 8);
 }
 
 bool keys_fit_workgroup(const SortDescriptor& sort, const TargetSpec& spec) {

@@ -20,7 +20,7 @@ void expect_refusal(TestedDevice& device, const ExecutableImage& image, StatusCo
 
 TEST_CASE("device: an image for a target that the device does not execute is refused by kernel, image and device") {
   on_every_device([](TestedDevice& device) {
-    const std::string end = device.target().is_cpu() ? "' or a lower level of it; compile for the device's target"
+    const std::string end = device.target().is_cpu() ? "' or one that it covers; compile for the device's target"
                                                      : "'; compile for the device's target";
     for (const std::string target : {"amdgpu:gfx1030", "cpu:avx9", "cpu", "", "cuda"}) {
       ExecutableImage image = store_ids_on(device.target());
@@ -45,7 +45,7 @@ TEST_CASE("device: host code above the device's level is refused, an interpreted
     code.target = "cpu:avx512";
     expect_refusal(device, code, StatusCode::kFailedPrecondition,
                    "kernel 'store_ids': its image is for 'cpu:avx512', expected '" + device.target().to_text() +
-                       "' or a lower level of it; compile for the device's target");
+                       "' or one that it covers; compile for the device's target");
     ExecutableImage interpreted = host_kernel_image(
         device.target(), {.name = "nothing"}, [](const KernelArgs&, std::uint32_t, std::uint32_t) { return Status(); });
     interpreted.target = "cpu:avx512";

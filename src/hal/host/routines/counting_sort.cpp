@@ -22,9 +22,9 @@ bool CountingSort::takes(std::int64_t element_bytes, std::int64_t n) {
 
 void CountingSort::count(const StridedElements& elements) {
   // The memory is that of a row's keys, twice.
-  static_assert(table_bytes(1) + ByteCounter::kMemoryBytes <=
-                2 * std::int64_t{sizeof(std::int32_t)} * ByteCounter::kFewest);
-  static_assert(table_bytes(2) <= 2 * std::int64_t{sizeof(std::int32_t)} * most_keys(2));
+  constexpr std::int64_t kKeyBytes = 2 * sizeof(std::int32_t);
+  static_assert(table_bytes(1) <= kKeyBytes * fewest(1) && table_bytes(2) <= kKeyBytes * fewest(2));
+  static_assert(table_bytes(1) + ByteCounter::kMemoryBytes <= kKeyBytes * ByteCounter::kFewest);
   element_bytes_ == 1 ? count_bytes(elements) : count_as<std::uint16_t>(elements);
 }
 
