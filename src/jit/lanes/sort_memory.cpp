@@ -60,7 +60,7 @@ std::int64_t most_keys(const SortDescriptor& sort) {
 
 SizeExpr lane_key_bytes(const SortDescriptor& sort) {
   const SizeExpr& n = sort.input.type.shape[sort.axis];
-  // The least that is at least any longer row, or `most` where none is.
+  // At least n where it is more than is counted, and otherwise 0; linear, as n may be a sum of many dims.
   constexpr std::int64_t kFewestLonger = CountingSort::kMostElements + 1;
   const SizeExpr all_of_longer = floor_div(n, kFewestLonger) * (2 * kFewestLonger);
   const std::int64_t most = most_keys(sort);
