@@ -39,6 +39,13 @@ Numbers with_nans(const RowSize& size, Random& random) {
   return each(size, [&](std::int64_t) { return random() % 100'000 < share ? kNan : below(random, 1000) / 8; });
 }
 
+/// Mostly infinities of a sign beside zeros and NaNs: a search for these looks at those first.
+template <int sign>
+Numbers mostly_infinite(const RowSize& size, Random& random) {
+  constexpr double kValues[] = {0., -0., -1., kNan, 1.};
+  return each(size, [&](std::int64_t) { return random() % 3 != 0 ? sign * kInfinity : kValues[random() % 5]; });
+}
+
 /// Source: Musser, "Introspective sorting and selection algorithms", 1997.
 Numbers killer_of_median_of_3(const RowSize& size, Random&) {
   const std::int64_t half = size.n / 2;
@@ -153,6 +160,8 @@ const HardRow kHardRows[] = {
        constexpr double kValues[] = {0., -0., -1., kNan, 1.};
        return each(size, [&](std::int64_t) { return kValues[random() % 5]; });
      }},
+    {"mostly infinity, zeros and NaN", kFloats, mostly_infinite<1>},
+    {"mostly -infinity, zeros and NaN", kFloats, mostly_infinite<-1>},
 };
 
 double greatest_of(DType dtype) {

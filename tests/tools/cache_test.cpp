@@ -63,7 +63,7 @@ TEST_CASE("a damaged file is told, and neither used nor fatal") {
   here.write("kernels/00000000000000000000000000000000", "damaged");
   here.write("kernels/notes.txt", "not a kernel");
   const std::string list = here.output_of("cache --list --directory kernels");
-  CHECK(contains(list, "\n  not usable                          1, 7 bytes\n"));
+  CHECK(contains(list, "\n  not usable                                1, 7 bytes\n"));
   CHECK(contains(list, "  kernel image: found 7 bytes, expected a checksum of 16\n"));
   CHECK_FALSE(contains(list, "notes"));
   CHECK(here.error_of("cache --directory kernels-are-elsewhere") ==

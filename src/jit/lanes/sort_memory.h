@@ -32,8 +32,8 @@ std::int64_t column_bytes(const SortDescriptor&, const TargetSpec&);
 
 /// Whether the keys fit workgroup memory. Otherwise the kernel's last buffer is scratch with lane_key_bytes() per row.
 bool keys_fit_workgroup(const SortDescriptor&, const TargetSpec&);
-/// Workgroup memory for the keys: of every row if they fit, otherwise of rows that turn out to be short or are counted,
-/// unless rows are moved into a ColumnBlock. Those keys stay in the L2 cache from row to row.
+/// Workgroup memory for the keys: of every row if they fit, otherwise of rows that turn out to need few, unless rows
+/// are moved into a ColumnBlock. Those keys stay in the L2 cache from row to row.
 std::int64_t workgroup_key_bytes(const SortDescriptor&, const TargetSpec&);
 
 }  // namespace millrace

@@ -18,7 +18,7 @@ class RestoredRuns {
                std::int64_t wanted)
       : p_(p), values_(values), stride_(stride), count_(count), wanted_(wanted) {}
 
-  /// A piece of doubles and what is taken of it fit an L1 cache.
+  /// A piece of floats and what is taken of it are half of an L1 cache.
   static constexpr std::int64_t kPieceElements = 2048;
 
   /// Gives them the order of the row, of which piece(first, count) gives elements side by side. `memory` has room for
