@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <span>
 #include <string_view>
 
 #include <doctest/doctest.h>
@@ -47,6 +48,8 @@ std::vector<Pattern<Key>> patterns() {
       {"sixteen values", [](I, I, R& random) { return static_cast<Key>(random() % 16); }},
       {"zipf", [](I, I, R& random) { return static_cast<Key>(1'000'000 / (1 + random() % 1'000'000)); }},
       {"equal high words", [](I, I, R& random) { return static_cast<Key>(random() & 0xffff); }},
+      {"equal low words", [](I, I, R& random) { return static_cast<Key>(random() << 4 * sizeof(Key)); }},
+      {"equal ends", [](I, I, R& random) { return static_cast<Key>((random() & 0x3f) << 4 * sizeof(Key)); }},
       {"mostly greatest",
        [](I, I, R& random) {
          return random() % 50 == 0 ? static_cast<Key>(random()) : std::numeric_limits<Key>::max();
@@ -144,6 +147,29 @@ TEST_CASE("rows are sorted by code for cores with one port for minima" * test::I
   }
 }
 
+/// Writes the indices of the first `wanted` while keys above indices are sorted, and compares them.
+template <class Lane>
+void check_written_indices(const SorterCode& code, const std::vector<Lane>& input, std::int64_t wanted) {
+  const std::size_t bytes = input.size() * sizeof(Lane);
+  const GuardedMemory keys(bytes, GuardedMemory::Side::kEnd), other(bytes, GuardedMemory::Side::kEnd);
+  const GuardedMemory fixed(SortRowsParameters::kFixedBytes, GuardedMemory::Side::kEnd);
+  const GuardedMemory results(static_cast<std::size_t>(wanted) * sizeof(std::int64_t), GuardedMemory::Side::kEnd);
+  std::copy(input.begin(), input.end(), reinterpret_cast<Lane*>(keys.data()));
+  RowSorter<Lane> sorter(code.code(), {fixed.data(), fixed.data() + RowSorterMemory::kSampleBytes},
+                         KeyParts::kAboveIndex);
+  const auto n = static_cast<std::int64_t>(input.size());
+  const SplitKeys<Lane> all = {reinterpret_cast<Lane*>(keys.data()), reinterpret_cast<Lane*>(other.data()), n, n};
+  sorter.sort_to(all, wanted, code.index_writer(), results.data());
+  std::vector<Lane> sorted = input;
+  std::ranges::sort(sorted);
+  std::vector<std::int64_t> expected;
+  for (const Lane lane : std::span(sorted).first(static_cast<std::size_t>(wanted))) {
+    expected.push_back(static_cast<std::int64_t>(lane) & ((std::int64_t{1} << 4 * sizeof(Lane)) - 1));
+  }
+  CHECK(
+      std::ranges::equal(expected, std::span(reinterpret_cast<const std::int64_t*>(results.data()), expected.size())));
+}
+
 /// Rows whose keys fill the upper half of a lane.
 template <class Lane, class Key>
 void check_keys_above_index(IsaLevel isa, std::initializer_list<std::int64_t> lengths) {
@@ -161,13 +187,15 @@ void check_keys_above_index(IsaLevel isa, std::initializer_list<std::int64_t> le
       const std::int64_t read = check_sort(code.code(), input, n, KeyParts::kAboveIndex);
       CHECK(static_cast<double>(read) <= static_cast<double>(n) * (2 + std::log2(static_cast<double>(n) + 1)));
       check_sort(code.code(), input, n / 3, KeyParts::kAboveIndex);
+      check_written_indices(code, input, n);
+      check_written_indices(code, input, n / 3);
     }
   }
 }
 
 TEST_CASE("rows of keys above an index are sorted, equal ones by the index" * test::InTurn()) {
   for (const IsaLevel isa : host_lane_levels()) {
-    check_keys_above_index<std::int64_t, std::int32_t>(isa, {7, 1000, 4095, 4096, 4097, 65'536, 65'537, 200'000});
+    check_keys_above_index<std::int64_t, std::int32_t>(isa, {7, 1000, 4095, 4096, 4097, 131'072, 131'073, 200'000});
     check_keys_above_index<std::int32_t, std::int16_t>(isa, {7, 511, 512, 513, 1000, 4095, 4096, 4097, 65'536});
   }
 }

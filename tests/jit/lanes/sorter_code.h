@@ -29,28 +29,40 @@ class SorterCode {
         less_.emplace_back(partition_function(isa, lane_bits, PartitionAt::kAtMost), tuning).as<PartitionKeys>();
     code_.num_lanes = num_lanes_of(isa, lane_bits);
     // Such integers are their own keys.
-    const LaneKeys keys = {lane_bits == 64 ? DType::kI64 : DType::kI32};
-    for (std::size_t i = 0; i < RowSorterCode::kNumFew; ++i) {
-      few_results_.emplace_back(sort_few_results_function(isa, keys, SortResult::kValues, 1 << i), tuning);
-      writer_.sort_few[i] = few_results_[i].as<SortFew>();
-    }
-    for (std::size_t i = 0; i < RowSorterCode::kNumMerges; ++i) {
-      const int num_vectors = RowSorterCode::kMergedVectors[i];
-      writer_.merge_few[i] =
-          less_.emplace_back(merge_few_results_function(isa, keys, SortResult::kValues, num_vectors), tuning)
-              .as<MergeFew>();
-    }
-    writer_.write = less_.emplace_back(write_values_function(isa, keys), tuning).as<WriteFromKeys>();
-    writer_.result_bytes = lane_bits / 8;
+    set_writer(keys_, writer_, isa, {lane_bits == 64 ? DType::kI64 : DType::kI32}, tuning);
+    const LaneKeys above_index = {
+        .dtype = lane_bits == 64 ? DType::kI32 : DType::kI16, .with_index = true, .has_short_index = lane_bits == 32};
+    set_writer(indices_, index_writer_, isa, above_index, tuning);
   }
   const RowSorterCode& code() const { return code_; }
   /// Writes the keys themselves.
   const SortedWriter& writer() const { return writer_; }
+  /// Writes the indices below keys of half a lane.
+  const SortedWriter& index_writer() const { return index_writer_; }
 
  private:
-  std::vector<LaneCode> few_, few_results_, less_;
+  static void set_writer(std::vector<LaneCode>& code, SortedWriter& writer, IsaLevel isa, const LaneKeys& keys,
+                         const CoreTuning& tuning) {
+    const SortResult result = keys.with_index ? SortResult::kIndices : SortResult::kValues;
+    for (std::size_t i = 0; i < RowSorterCode::kNumFew; ++i) {
+      writer.sort_few[i] =
+          code.emplace_back(sort_few_results_function(isa, keys, result, 1 << i), tuning).as<SortFew>();
+    }
+    for (std::size_t i = 0; i < RowSorterCode::kNumMerges; ++i) {
+      const int num_vectors = RowSorterCode::kMergedVectors[i];
+      writer.merge_few[i] =
+          code.emplace_back(merge_few_results_function(isa, keys, result, num_vectors), tuning).as<MergeFew>();
+    }
+    const LaneFunction function =
+        keys.with_index ? write_indices_function(isa, keys) : write_values_function(isa, keys);
+    writer.write = code.emplace_back(function, tuning).as<WriteFromKeys>();
+    writer.result_bytes = keys.with_index ? static_cast<int>(sizeof(std::int64_t)) : keys.lane_bits() / 8;
+    writer.writes_indices = keys.with_index;
+  }
+
+  std::vector<LaneCode> few_, less_, keys_, indices_;
   RowSorterCode code_{};
-  SortedWriter writer_{};
+  SortedWriter writer_{}, index_writer_{};
 };
 
 }  // namespace millrace

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hal/host/routines/prefetch.h"
+#include "hal/host/routines/upper_digits.h"
 
 namespace millrace {
 namespace {
@@ -16,25 +17,9 @@ namespace {
 /// A split that leaves less than this fraction on one side is bad.
 constexpr std::int64_t kBadFraction = 8;
 /// The numbers of keys that are sorted by upper digits: with fewer, going through the counts takes longer than
-/// partitions; more leave the L2 cache. Partitions by wide vectors are faster for any number.
-constexpr std::int64_t kFewestForDigits = 4096, kMostForDigits = 64 << 10, kWideVectorBytes = 64;
-
-/// The bits of one digit.
-struct Digit {
-  unsigned shift, bits;
-};
-template <std::size_t kSize>
-constexpr std::size_t num_counts_of(const std::array<Digit, kSize>& digits) {
-  std::size_t count = 0;
-  for (const Digit& digit : digits) count += std::size_t{1} << digit.bits;
-  return count;
-}
-/// Those of a key's upper half.
-template <class Key>
-constexpr auto kUpperDigits = [] {
-  if constexpr (sizeof(Key) == 8) return std::array<Digit, 3>{{{32, 11}, {43, 11}, {54, 10}}};
-  if constexpr (sizeof(Key) == 4) return std::array<Digit, 2>{{{16, 8}, {24, 8}}};
-}();
+/// partitions; of more, each digit's places are in too many pages. Partitions by wide vectors are faster for any
+/// number.
+constexpr std::int64_t kFewestForDigits = 4096, kMostForDigits = 128 << 10, kWideVectorBytes = 64;
 
 }  // namespace
 
@@ -54,7 +39,7 @@ void RowSorter<Key>::sort(const SplitKeys<Key>& keys, std::int64_t wanted, Rest 
   if (keys.num_low < keys.count) waiting[num_waiting++] = high_part(all, keys.num_low);
   while (true) {
     if (part.first >= wanted || part.count <= code_.most_short() || part.bad_splits_left == 0 ||
-        prefers_digits(part, wanted)) {
+        (part.first + part.count <= wanted && prefers_digits(part.count))) {
       finish(part, wanted, rest);
       if (num_waiting == 0) return;
       part = waiting[--num_waiting];
@@ -101,7 +86,8 @@ void RowSorter<Key>::finish(const Part& part, std::int64_t wanted, Rest rest) {
     return;
   }
   if (part.count > code_.most_short()) {
-    sort_by_digits(part);
+    if (parts_ == KeyParts::kAboveIndex) return sort_by_upper_digits(part, wanted);
+    sort_by_all_digits(part);
   } else if (writer_ != nullptr && part.count > 0 && part.first + part.count <= wanted) {
     std::byte* const results = results_ + part.first * writer_->result_bytes;
     prefetch_to_write(results, part.count * writer_->result_bytes);
@@ -227,16 +213,9 @@ typename RowSorter<Key>::Part RowSorter<Key>::high_part(const Part& part, std::i
 }
 
 template <class Key>
-bool RowSorter<Key>::prefers_digits(const Part& part, std::int64_t wanted) const {
+bool RowSorter<Key>::prefers_digits(std::int64_t count) const {
   const bool are_vectors_narrow = code_.num_lanes * static_cast<std::int64_t>(sizeof(Key)) < kWideVectorBytes;
-  return parts_ == KeyParts::kAboveIndex && are_vectors_narrow && part.count >= kFewestForDigits &&
-         part.count <= kMostForDigits && part.first + part.count <= wanted;
-}
-
-/// A radix sort by the lowest digit first.
-template <class Key>
-void RowSorter<Key>::sort_by_digits(const Part& part) {
-  parts_ == KeyParts::kAboveIndex ? sort_by_upper_digits(part) : sort_by_all_digits(part);
+  return parts_ == KeyParts::kAboveIndex && are_vectors_narrow && count >= kFewestForDigits && count <= kMostForDigits;
 }
 
 template <class Key>
@@ -264,45 +243,17 @@ void RowSorter<Key>::sort_by_all_digits(const Part& part) {
   if (from != part.place) std::copy_n(from, part.count, part.place);
 }
 
-/// All digits are counted in one pass. Indices have at most 32 bits, and so have counts.
 template <class Key>
-void RowSorter<Key>::sort_by_upper_digits(const Part& part) {
-  using Unsigned = std::make_unsigned_t<Key>;
-  constexpr auto& kDigits = kUpperDigits<Key>;
-  static_assert(num_counts_of(kDigits) * sizeof(std::uint32_t) <= RowSorterMemory::kCountBytes);
-  const auto digit_of = [](Key key, Digit digit) -> std::size_t {
-    const Unsigned ordered = static_cast<Unsigned>(key) ^ Unsigned { 1 } << (8 * sizeof(Key) - 1);
-    return ordered >> digit.shift & ((Unsigned{1} << digit.bits) - 1);
-  };
-  auto* const counts = reinterpret_cast<std::uint32_t*>(memory_.counts);
-  std::size_t num_counts = 0;
-  std::array<std::uint32_t*, kDigits.size()> digit_counts;
-  for (std::size_t d = 0; d < kDigits.size(); ++d) {
-    digit_counts[d] = counts + num_counts;
-    num_counts += std::size_t{1} << kDigits[d].bits;
+void RowSorter<Key>::sort_by_upper_digits(const Part& part, std::int64_t wanted) {
+  static_assert(UpperDigits<Key>::kCountBytes <= RowSorterMemory::kCountBytes);
+  UpperDigits<Key> digits(part.data(), part.is_in_place ? part.other : part.place, part.count, memory_.counts);
+  if (writer_ != nullptr && writer_->writes_indices && part.first + part.count <= wanted) {
+    digits.sort_to(reinterpret_cast<std::int64_t*>(results_) + part.first);
+  } else {
+    if (const Key* const sorted = digits.sort(); sorted != part.place) std::copy_n(sorted, part.count, part.place);
+    write(part.place, part.first, part.count, wanted);
   }
-  std::fill_n(counts, num_counts_of(kDigits), 0);
-  const Key* from = part.data();
-  Key* to = part.is_in_place ? part.other : part.place;
-  for (std::int64_t i = 0; i < part.count; ++i) {
-    for (std::size_t d = 0; d < kDigits.size(); ++d) ++digit_counts[d][digit_of(from[i], kDigits[d])];
-  }
-  keys_read_ += part.count;
-  for (std::size_t d = 0; d < kDigits.size(); ++d) {
-    std::uint32_t* const positions = digit_counts[d];
-    // Equal digits move nothing.
-    if (positions[digit_of(from[0], kDigits[d])] == part.count) continue;
-    std::uint32_t position = 0;
-    for (std::size_t value = 0; value < std::size_t{1} << kDigits[d].bits; ++value) {
-      position += std::exchange(positions[value], position);
-    }
-    for (std::int64_t i = 0; i < part.count; ++i) to[positions[digit_of(from[i], kDigits[d])]++] = from[i];
-    keys_read_ += part.count;
-    Key* const moved = to;
-    to = moved == part.place ? part.other : part.place;
-    from = moved;
-  }
-  if (from != part.place) std::copy_n(from, part.count, part.place);
+  keys_read_ += digits.keys_read();
 }
 
 template class RowSorter<std::int32_t>;

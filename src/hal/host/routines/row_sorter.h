@@ -55,6 +55,7 @@ struct SortedWriter {
   std::array<MergeFew, RowSorterCode::kNumMerges> merge_few;  // likewise
   WriteFromKeys write;
   std::int64_t result_bytes;
+  bool writes_indices;  // those of keys above an index
 };
 
 /// Keys that are split: the lesser ones are at `keys`, and the others at `other`. Both have room for all.
@@ -80,7 +81,7 @@ enum class KeyParts : std::uint8_t { kWhole, kAboveIndex };  // the index: in th
 /// Sorts signed keys of 32 or 64 bits by vectors: partitions at a sampled median between two arrays, sorts what 16
 /// vectors hold by networks in registers, and merges up to four such runs. Equal keys are split off together. Where
 /// samples mislead, a radix sort takes over, so that the time is O(n log n) for all keys. By narrow vectors, keys above
-/// an index are sorted by their upper digits as soon as they fit the caches: partitions keep their order, so that equal
+/// an index are sorted by their upper digits as soon as they are few enough: partitions keep their order, so that equal
 /// ones stay in the order of their indices. Source: Hoare, "Quicksort", 1962; Musser, "Introspective sorting and
 /// selection algorithms", 1997.
 template <class Key>
@@ -118,6 +119,9 @@ class RowSorter {
     code_.sort_few[few](sample, sample, num_samples);
     return sample[num_samples / 2];
   }
+
+  /// Whether so many keys, of which all are wanted, are sorted without being split.
+  bool prefers_digits(std::int64_t count) const;
 
   /// Splits keys that are somewhere else: appends those below the pivot to `low`, and the others to `high`. Returns how
   /// many are below it.
@@ -158,11 +162,10 @@ class RowSorter {
   void finish(const Part&, std::int64_t wanted, Rest rest);
   /// Writes the results of keys in their places from `first` on, if results are written.
   void write(const Key* keys, std::int64_t first, std::int64_t count, std::int64_t wanted);
-  /// Whether digits are faster for keys of which all are wanted.
-  bool prefers_digits(const Part&, std::int64_t wanted) const;
-  void sort_by_digits(const Part&);
+  /// A radix sort, by the lowest digit first.
   void sort_by_all_digits(const Part&);
-  void sort_by_upper_digits(const Part&);
+  /// The same for keys above an index, whose results it writes as well.
+  void sort_by_upper_digits(const Part&, std::int64_t wanted);
   /// Splits off the keys that `partition` puts first.
   std::int64_t split(const Part&, PartitionKeys partition, Key pivot);
   /// The same for a part whose first bucket's start is starts[0], and for one that is not split yet.

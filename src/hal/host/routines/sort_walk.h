@@ -78,9 +78,10 @@ class SortWalk {
     }
     if (p_.num_pattern_runs != 0 && CountingSort::takes(p_.element_bytes, n_)) return count(elements, keys);
     SplitKeys<Key> split = {keys, keys + n_, n_, n_};
-    const bool has_lost_bits = n_ >= kFewestSplitAtFirst && p_.partition_elements != 0 && is_contiguous(elements)
-                                   ? split_elements(elements, choose_pivot(elements), 0, split)
-                                   : make_keys(elements, keys, keys + n_, 0);
+    const bool splits = n_ >= kFewestSplitAtFirst && p_.partition_elements != 0 && is_contiguous(elements) &&
+                        !(k_ == n_ && sorter_.prefers_digits(n_));
+    const bool has_lost_bits =
+        splits ? split_elements(elements, choose_pivot(elements), 0, split) : make_keys(elements, keys, keys + n_, 0);
     sort_to_results(elements, split, has_lost_bits);
     if (has_lost_bits && p_.has_values != 0 && p_.keys_have_index == 0) restore_runs(elements, keys);
   }
@@ -284,6 +285,7 @@ class SortWalk {
     writer.merge_few = functions<MergeFew>(p_.merge_few_results);
     writer.write = function<WriteFromKeys>(p_.has_values != 0 ? p_.write_values : p_.write_indices);
     writer.result_bytes = p_.has_values != 0 ? p_.element_bytes : static_cast<std::int64_t>(sizeof(std::int64_t));
+    writer.writes_indices = p_.has_values == 0;
     return writer;
   }
   std::int64_t element_bytes(std::size_t tensor) const {
