@@ -170,7 +170,7 @@ TEST_CASE("lanes compute each op of bodies as it is defined, or refuse it") {
       }
     }
   }
-  CHECK(num_computed > 300);
+  CHECK(num_computed > 250 * std::ssize(host_lane_levels()));
 }
 
 /// x * scale + bias, rounded to the dtype after each.
