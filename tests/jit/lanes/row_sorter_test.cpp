@@ -211,7 +211,7 @@ std::vector<Key> sampling_killer(const RowSorterCode& code, std::int64_t n) {
   Key next = 0;
   while (static_cast<std::int64_t>(left.size()) > code.most_short()) {
     const auto count = static_cast<std::int64_t>(left.size());
-    const std::int64_t num_vectors = (count < 4096 ? 32 : 128) / code.num_lanes;
+    const std::int64_t num_vectors = std::min<std::int64_t>(count < 4096 ? 32 : 128, code.most_few()) / code.num_lanes;
     const std::int64_t stride = count / num_vectors;
     std::vector<bool> is_sampled(left.size(), false);
     for (std::int64_t i = 0; i < num_vectors; ++i) {
@@ -249,6 +249,21 @@ TEST_CASE("keys that mislead every sample are sorted in O(n log n)" * test::InTu
       // Without a limit, each pass takes 65 keys away: n / 65 passes of n / 2.
       CHECK(static_cast<double>(read) > 2 * static_cast<double>(n) * log2);  // it does mislead them
       CHECK(static_cast<double>(read) < 6 * static_cast<double>(n) * log2);
+    }
+  }
+}
+
+TEST_CASE("digits take over from samples that mislead where not all keys above an index are wanted") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    const SorterCode code(isa, 64);
+    for (const std::int64_t n : {3'000, 5'000}) {
+      CAPTURE(n);
+      std::vector<std::int64_t> input = sampling_killer<std::int64_t>(code.code(), n);
+      for (std::int64_t i = 0; i < n; ++i) {
+        std::int64_t& key = input[static_cast<std::size_t>(i)];
+        key = (key << 32) | i;
+      }
+      for (const std::int64_t wanted : {n, n - 1, n / 2, std::int64_t{1}}) check_written_indices(code, input, wanted);
     }
   }
 }

@@ -120,7 +120,7 @@ class RowSorter {
     return sample[num_samples / 2];
   }
 
-  /// Whether so many keys, of which all are wanted, are sorted without being split.
+  /// Whether so many keys, of which all are wanted, are sorted by digits without being split.
   bool prefers_digits(std::int64_t count) const;
 
   /// Splits keys that are somewhere else: appends those below the pivot to `low`, and the others to `high`. Returns how

@@ -23,12 +23,13 @@ class UpperDigits {
     count_all(kAllDigits);
   }
 
-  /// Returns that of both places where the sorted keys are. The other's are lost.
+  /// Returns that of both places where the sorted keys are. The other's are lost. Either this or sort_to() is called,
+  /// once.
   Key* sort() {
     move_all(kAllDigits, kDigits.size());
     return keys_;
   }
-  /// Writes the sorted keys' indices alone.
+  /// Writes the sorted keys' indices alone. The keys are lost.
   void sort_to(std::int64_t* indices) {
     std::size_t last = kDigits.size();
     while (last > 0 && !moves(last - 1)) --last;
@@ -69,7 +70,7 @@ class UpperDigits {
   static std::int64_t index_of(Key key) {
     return static_cast<std::int64_t>(static_cast<Unsigned>(key) & ((Unsigned{1} << (4 * sizeof(Key))) - 1));
   }
-  /// Whether keys differ in a digit, before any that is not below it has moved them.
+  /// Whether keys differ in a digit. Asked before this digit has moved them, which changes its counts.
   bool moves(std::size_t digit) const {
     return counts_[kDigits[digit].first_count + digit_of(keys_[0], kDigits[digit])] != count_;
   }
