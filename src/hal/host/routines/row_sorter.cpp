@@ -17,8 +17,8 @@ namespace {
 /// A split that leaves less than this fraction on one side is bad.
 constexpr std::int64_t kBadFraction = 8;
 /// The numbers of keys that are sorted by upper digits: with fewer, going through the counts takes longer than
-/// partitions; of more, each digit's places are in too many pages. Partitions by wide vectors are faster for any
-/// number.
+/// partitions; a million take longer by digits alone than if they are split before. Partitions by wide vectors are
+/// faster for any number.
 constexpr std::int64_t kFewestForDigits = 4096, kMostForDigits = 128 << 10, kWideVectorBytes = 64;
 
 }  // namespace
