@@ -233,13 +233,17 @@ void run_trial(const OpTrial& trial, std::span<const Tensor> expected, DriverTal
 }
 
 void run_row(const OpCase& row, DriverTally& tally) {
+  const std::span<const IsaLevel> executed = host_isa_levels();
   std::size_t number = 0;
   for (std::size_t turn = 0; turn < row.dtypes.size(); ++turn) {
     const DType dtype = row.dtypes[turn];
-    for (const TargetSpec& target : host_targets()) {
+    // A level that the host lacks has its numbers too: a problem is the same on every host.
+    for (const IsaLevel isa : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+      const TargetSpec target = {"cpu", isa};
       const std::int64_t lanes = target.vector_bytes() / static_cast<std::int64_t>(size_bytes(dtype));
       for (const OpProblem& problem : problems_for(row, turn, lanes)) {
-        run_problem(row, problem, dtype, target, number++, tally);
+        if (std::ranges::find(executed, isa) != executed.end()) run_problem(row, problem, dtype, target, number, tally);
+        ++number;
       }
     }
   }
