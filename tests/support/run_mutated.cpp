@@ -14,7 +14,7 @@ namespace millrace::test {
 namespace {
 
 // What the decoder of the device under test does to the code. Tests run one after another.
-Mutant mutant;
+MutatedKernel mutant;
 std::map<std::string, MachineCode> decoded;  // by the object's bytes
 
 Result<MachineCode> decode_and_mutate(std::span<const std::byte> object) {
@@ -82,7 +82,7 @@ Program compile_for_mutation(const Graph& graph, const TargetSpec& target) {
   return compile(graph, options).value();
 }
 
-MutatedRun run_mutated(const Program& program, const TargetSpec& target, const Trial& trial, const Mutant& with,
+MutatedRun run_mutated(const Program& program, const TargetSpec& target, const Trial& trial, const MutatedKernel& with,
                        bool makes_profiles) {
   mutant = with;
   MutatedRun outcome = run(program, target, trial, makes_profiles);

@@ -23,7 +23,7 @@ struct Trial {
 extern const std::vector<Trial> kTrials;
 
 /// A mistake in a kernel. No symbol: there is none.
-struct Mutant {
+struct MutatedKernel {
   std::string symbol = {};
   CodeMutation mutation = {};
 };
@@ -38,7 +38,7 @@ struct MutatedRun {
 /// Makes a program for a device that executes machine code.
 Program compile_for_mutation(const Graph&, const TargetSpec&);
 /// Runs it. Not thread-safe.
-MutatedRun run_mutated(const Program&, const TargetSpec&, const Trial&, const Mutant& = {},
+MutatedRun run_mutated(const Program&, const TargetSpec&, const Trial&, const MutatedKernel& = {},
                        bool makes_profiles = false);
 /// Adds, by kernel, what its instructions did in all dispatches of a run that made profiles.
 void add_profiles(const Program&, const MutatedRun&, std::map<std::string, IsaProfile>&);
