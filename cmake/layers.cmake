@@ -24,8 +24,7 @@ function(millrace_layer folder)
     millrace_unity(${name}
       src/graph/import/safetensors.cpp src/graph/run/session.cpp src/graph/stream/written_bytes.cpp
       src/jit/algorithms/scan/gpu_scan.cpp src/jit/algorithms/scan/lines.cpp src/jit/algorithms/topk/gpu_parts.cpp
-      src/jit/algorithms/topk/heap.cpp
-      src/jit/ir/verify_machine_kernel.cpp src/jit/map/choose_tiling.cpp src/jit/xbyak/avx512_lanes.cpp
-      src/jit/xbyak/row_load.cpp src/jit/xbyak/sort_kernel.cpp src/ops/sequence.cpp)
+      src/jit/algorithms/topk/heap.cpp src/jit/ir/verify_machine_kernel.cpp src/jit/map/choose_tiling.cpp
+      src/jit/xbyak/avx512_lanes.cpp src/jit/xbyak/row_load.cpp src/jit/xbyak/sort_kernel.cpp src/ops/sequence.cpp)
   endif()
 endfunction()
