@@ -94,6 +94,12 @@ class Evaluation {
     for (std::size_t i = 0; i < num_lanes(); ++i) store(instruction, i, value[i]);
   }
 
+  void store_mask(const LaneInstruction& instruction, const Lanes& mask) {
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < num_lanes(); ++i) bits |= static_cast<std::uint64_t>(mask[i]) << i;
+    std::memcpy(memory(instruction), &bits, static_cast<std::size_t>(mask_bytes_of(f_.num_lanes)));
+  }
+
   void move_pointer(const LaneInstruction& instruction) {
     auto* const place = reinterpret_cast<std::byte*>(arguments_[static_cast<std::size_t>(instruction.by)]);
     auto* const pointer = reinterpret_cast<std::byte*>(&argument(instruction));
@@ -135,6 +141,7 @@ class Evaluation {
       return move_pointer(instruction);
     }
     if (instruction.op == LaneOp::kStream) return stream(instruction, a);
+    if (instruction.op == LaneOp::kStoreMask) return store_mask(instruction, mask);
     if (instruction.op == LaneOp::kAssign) {
       values_[at_of(instruction.a)] = b;
       return;

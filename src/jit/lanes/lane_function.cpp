@@ -63,6 +63,7 @@ constexpr std::string_view kNames[] = {
     "either",
     "store",
     "stream",
+    "store_mask",
     "append",
     "append_exact",
     "prefetch",

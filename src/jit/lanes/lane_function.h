@@ -71,9 +71,10 @@ enum class LaneOp : std::uint8_t {
   kBoth,            //
   kEither,          //
   // Memory and arguments; no result.
-  kStore,   // lanes of `a`, cut to elements; with a mask, other lanes touch no memory
-  kStream,  // the same for whole lanes without a mask, past the caches; the address is aligned to a vector
-  kAppend,  // the mask's count of lanes of `a`, from the first; the pointer advances by them. Writes a whole vector
+  kStore,      // lanes of `a`, cut to elements; with a mask, other lanes touch no memory
+  kStream,     // the same for whole lanes without a mask, past the caches; the address is aligned to a vector
+  kStoreMask,  // the mask: a bit per lane, the first lane's lowest, in whole bytes; not for 8-bit lanes
+  kAppend,     // the mask's count of lanes of `a`, from the first; the pointer advances by them. Writes a whole vector
   kAppendExact,        // the same, and writes no more than the count
   kPrefetch,           // the line at the pointer and offset, which need not be valid
   kPrefetchToWrite,    // likewise, for stores
@@ -128,6 +129,8 @@ struct LaneFunction {
 
 /// Vectors have the level's width: 64 bytes for AVX-512, 32 for AVX2.
 constexpr int num_lanes_of(IsaLevel isa, int lane_bits) { return (isa == IsaLevel::kAvx512 ? 512 : 256) / lane_bits; }
+/// What kStoreMask writes.
+constexpr int mask_bytes_of(int num_lanes) { return num_lanes < 8 ? 1 : num_lanes / 8; }
 
 /// Builds a LaneFunction. Arguments are given by their position.
 class LaneBuilder {
@@ -137,6 +140,7 @@ class LaneBuilder {
   IsaLevel isa() const { return isa_; }
   int lane_bits() const { return function_.lane_bits; }
   int num_lanes() const { return function_.num_lanes; }
+  int mask_bytes() const { return mask_bytes_of(num_lanes()); }
   /// The element as wide as a lane.
   LaneElement lane_element() const { return {static_cast<std::uint8_t>(function_.lane_bits / 8), true}; }
 
@@ -152,6 +156,12 @@ class LaneBuilder {
   LaneValue load_masked(int pointer, std::int32_t offset_bytes, LaneElement element, LaneValue mask, LaneValue others);
   void store(int pointer, std::int32_t offset_bytes, LaneElement element, LaneValue value,
              LaneValue mask = kNoLaneValue);
+  void store_mask(int pointer, std::int32_t offset_bytes, LaneValue mask) {
+    add({.op = LaneOp::kStoreMask,
+         .mask = mask,
+         .argument = static_cast<std::int8_t>(pointer),
+         .offset_bytes = offset_bytes});
+  }
   /// What takes `a` and `b` alone.
   LaneValue binary(LaneOp op, LaneValue a, LaneValue b) { return add({.op = op, .a = a, .b = b}); }
   /// The shifts, the turns, kXorLanes, kSpread and what converts.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/lanes/select_leaves.h"
 
-#include <bit>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -16,17 +15,12 @@ namespace {
 /// How far ahead the columns of a block are fetched.
 constexpr std::int32_t kColumnAheadBytes = 512;
 
-/// Whether elements have numbers in memory, or those that follow a first one.
-enum class Numbers : std::uint8_t { kFollowing, kInMemory };
-
 /// Appends the numbers of the elements whose key is at most the limit.
 template <class MakeKey>
-LaneFunction filter(LaneBuilder b, LaneElement element, Numbers numbers, bool prefetches, const MakeKey& make_key) {
-  enum { kRow, kFound, kCount, kNumbers, kLimit };
-  const bool are_following = numbers == Numbers::kFollowing;
+LaneFunction filter(LaneBuilder b, LaneElement element, bool prefetches, const MakeKey& make_key) {
+  enum { kRow, kNumbers, kCount, kFirst, kLimit };
   const LaneValue limit = b.broadcast(kLimit);
-  const LaneValue following =
-      are_following ? b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kNumbers))) : kNoLaneValue;
+  const LaneValue number = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst)));
   b.for_loaded_vectors(
       kCount,
       [&](LaneValue mask) {
@@ -39,14 +33,15 @@ LaneFunction filter(LaneBuilder b, LaneElement element, Numbers numbers, bool pr
         const bool is_rest = mask != kNoLaneValue;
         LaneValue passes = b.binary(LaneOp::kAtMost, key, limit);
         if (is_rest) passes = b.binary(LaneOp::kBoth, passes, mask);
-        b.append(kFound, are_following ? following : load_some(b, kNumbers, b.lane_element(), mask), passes, is_rest);
-        if (are_following) {
-          b.assign(following, b.binary(LaneOp::kAdd, following, b.constant(b.num_lanes())));
-        } else {
-          b.advance(kNumbers, b.num_lanes() * b.lane_element().bytes);
-        }
+        b.append(kNumbers, number, passes, is_rest);
+        b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
       });
-  return b.finish_with(kFound);
+  return b.finish_with(kNumbers);
+}
+
+LaneFunction filter_elements(IsaLevel isa, const CoarseKeys& keys, bool prefetches) {
+  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), prefetches,
+                [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
 }
 
 /// Whether elements are floats as wide as a lane, and the greatest comes first.
@@ -83,17 +78,35 @@ LaneValue least_key(LaneBuilder& b, std::vector<LaneValue> vectors, const Coarse
   return b.select(has_nan, b.constant(std::numeric_limits<std::int64_t>::min() >> (64 - b.lane_bits())), key);
 }
 
-/// The lanes in which vectors of elements have a key up to the limit. `limit_element` has that key: floats need none of
-/// their own then.
-LaneValue lanes_up_to(LaneBuilder& b, std::vector<LaneValue> vectors, LaneValue limit, LaneValue limit_element,
-                      const CoarseKeys& keys) {
-  if (!are_greatest_floats_first(keys)) {
-    return b.binary(LaneOp::kAtMost, least_key(b, std::move(vectors), keys), limit);
+/// The lanes in which elements have a key up to a limit.
+class LimitTest {
+ public:
+  /// The limit is an argument.
+  LimitTest(LaneBuilder& b, int limit, const CoarseKeys& keys)
+      : b_(b), keys_(keys), limit_(b.broadcast(limit)), bound_(kNoLaneValue) {
+    // Whatever is above the next lower float, or a NaN, passes. Below the lowest limit there are NaNs, which nothing is
+    // at most.
+    if (are_greatest_floats_first(keys)) {
+      bound_ = element_of_coarse(b, b.binary(LaneOp::kAdd, limit_, b.constant(1)), keys);
+    }
   }
-  const LaneValue has_nan = lanes_with_nan(b, vectors);
-  const LaneValue greatest = fold(b, LaneOp::kMaxFloat, std::move(vectors));
-  return b.binary(LaneOp::kEither, has_nan, b.binary(LaneOp::kAtMostFloat, limit_element, greatest));
-}
+
+  LaneValue passes(LaneValue x) const {
+    if (bound_ == kNoLaneValue) return b_.binary(LaneOp::kAtMost, coarse_key(b_, x, keys_), limit_);
+    return b_.binary(LaneOp::kNotAtMostFloat, x, bound_);
+  }
+  /// The same for any of the vectors, whose number is even.
+  LaneValue any_passes(std::vector<LaneValue> vectors) const {
+    if (bound_ == kNoLaneValue) return b_.binary(LaneOp::kAtMost, least_key(b_, std::move(vectors), keys_), limit_);
+    const LaneValue has_nan = lanes_with_nan(b_, vectors);
+    return b_.binary(LaneOp::kEither, has_nan, passes(fold(b_, LaneOp::kMaxFloat, std::move(vectors))));
+  }
+
+ private:
+  LaneBuilder& b_;
+  const CoarseKeys& keys_;
+  LaneValue limit_, bound_;
+};
 
 /// The loaded vector i of a group, with lanes turned as RowSelectorCode::turn_of() has it.
 LaneValue turned(LaneBuilder& b, LaneValue x, int i) {
@@ -109,10 +122,6 @@ std::vector<LaneValue> load_turned(LaneBuilder& b, int pointer, int first, int p
     vectors.push_back(turned(b, b.load(pointer, (first + i * pitch) * b.num_lanes() * element.bytes, element), i));
   }
   return vectors;
-}
-/// The vectors of a chunk that follow each other.
-std::vector<LaneValue> load_chunk(LaneBuilder& b, int pointer, const CoarseKeys& keys) {
-  return load_turned(b, pointer, 0, 1, RowSelectorCode::kVectorsPerChunk, keys);
 }
 /// The vectors of a chunk that is a column.
 std::vector<LaneValue> load_column(LaneBuilder& b, int pointer, int pitch_argument, const CoarseKeys& keys) {
@@ -151,7 +160,8 @@ LaneFunction find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
   LaneBuilder b(isa, keys.lane_bits());
   const int vector_bytes = b.num_lanes() * element_of(keys.dtype).bytes;
   b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
-    b.store(kMinima, 0, b.lane_element(), least_key(b, load_chunk(b, kRow, keys), keys));
+    b.store(kMinima, 0, b.lane_element(),
+            least_key(b, load_turned(b, kRow, 0, 1, RowSelectorCode::kVectorsPerChunk, keys), keys));
     b.advance(kRow, RowSelectorCode::kVectorsPerChunk * vector_bytes);
     b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
   });
@@ -161,17 +171,43 @@ LaneFunction find_minima_function(IsaLevel isa, const CoarseKeys& keys) {
 LaneFunction find_passing_function(IsaLevel isa, const CoarseKeys& keys) {
   enum { kRow, kPassing, kCount, kFirst, kLimit };
   LaneBuilder b(isa, keys.lane_bits());
-  const int vector_bytes = b.num_lanes() * element_of(keys.dtype).bytes;
-  const LaneValue limit = b.broadcast(kLimit), limit_element = element_of_coarse(b, limit, keys);
+  const LaneElement element = element_of(keys.dtype);
+  const int vector_bytes = b.num_lanes() * element.bytes;
+  const LimitTest limit(b, kLimit, keys);
   const LaneValue number = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst)));
   b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
-    // Rows that are longer than the caches come at the speed of reading alone.
-    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) b.prefetch_ahead(kRow, i * vector_bytes);
-    b.append(kPassing, number, lanes_up_to(b, load_chunk(b, kRow, keys), limit, limit_element, keys), false);
+    std::vector<LaneValue> vectors;
+    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
+      // Rows that are longer than the caches come at the speed of reading alone.
+      b.prefetch_ahead(kRow, i * vector_bytes);
+      vectors.push_back(b.load(kRow, i * vector_bytes, element));
+    }
+    b.append(kPassing, number, limit.any_passes(std::move(vectors)), false);
     b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
     b.advance(kRow, RowSelectorCode::kVectorsPerChunk * vector_bytes);
   });
   return b.finish_with(kPassing);
+}
+
+LaneFunction match_elements_function(IsaLevel isa, const CoarseKeys& keys) {
+  enum { kBlock, kMasks, kCount, kVectors, kLimit, kPitch };
+  LaneBuilder b(isa, keys.lane_bits());
+  const LaneElement element = element_of(keys.dtype);
+  const int vector_bytes = b.num_lanes() * element.bytes;
+  const LimitTest limit(b, kLimit, keys);
+  b.for_blocks(kCount, 1, [&] {
+    const LaneValue first = b.load(kVectors, 0, b.lane_element());
+    b.advance_by(kBlock, first, vector_bytes);
+    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
+      b.store_mask(kMasks, i * b.mask_bytes(), limit.passes(b.load(kBlock, 0, element)));
+      b.advance_by_argument(kBlock, kPitch, 1);
+    }
+    b.advance_by_argument(kBlock, kPitch, -RowSelectorCode::kVectorsPerChunk);
+    b.advance_by(kBlock, first, -vector_bytes);
+    b.advance(kVectors, b.lane_element().bytes);
+    b.advance(kMasks, RowSelectorCode::kVectorsPerChunk * b.mask_bytes());
+  });
+  return b.finish_with(kMasks);
 }
 
 LaneFunction find_column_minima_function(IsaLevel isa, const CoarseKeys& keys) {
@@ -215,33 +251,6 @@ LaneFunction fold_four_minima_function(IsaLevel isa, int lane_bits) {
   return b.finish_with(kTo);
 }
 
-LaneFunction number_elements_function(IsaLevel isa, int lane_bits) {
-  enum { kGroups, kNumbers, kCount, kStart, kStep, kPitch };
-  LaneBuilder b(isa, lane_bits);
-  const auto sum = [&](LaneValue x, LaneValue y) { return b.binary(LaneOp::kAdd, x, y); };
-  const int lanes = b.num_lanes(), log2_lanes = std::countr_zero(static_cast<unsigned>(lanes));
-  const std::int32_t vector_bytes = lanes * b.lane_element().bytes;
-  const LaneValue start = b.broadcast(kStart), step = b.broadcast(kStep), pitch = b.broadcast(kPitch);
-  b.for_vectors(kCount, [&](LaneValue mask) {
-    const LaneValue group = load_some(b, kGroups, b.lane_element(), mask);
-    b.advance(kGroups, vector_bytes);
-    const LaneValue chunk = b.unary(LaneOp::kShiftRight, group, log2_lanes);
-    const LaneValue lane = b.binary(LaneOp::kAnd, group, b.constant(lanes - 1));
-    LaneValue vector = sum(start, b.binary(LaneOp::kMul, chunk, step));
-    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-      if (i > 0) vector = sum(vector, pitch);
-      const LaneValue number = sum(vector, b.binary(LaneOp::kXor, lane, b.constant(RowSelectorCode::turn_of(i))));
-      if (mask == kNoLaneValue) {
-        b.store(kNumbers, i * vector_bytes, b.lane_element(), number);
-      } else {
-        b.append(kNumbers, number, mask, false);
-      }
-    }
-    if (mask == kNoLaneValue) b.advance(kNumbers, RowSelectorCode::kVectorsPerChunk * vector_bytes);
-  });
-  return b.finish_with(kNumbers);
-}
-
 LaneFunction find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, int num_vectors) {
   enum { kRow, kMinima, kCount };
   LaneBuilder b(isa, keys.lane_bits());
@@ -276,43 +285,16 @@ LaneFunction find_group_minima_function(IsaLevel isa, const CoarseKeys& keys, in
   return b.finish_with(kMinima);
 }
 
-LaneFunction filter_row_function(IsaLevel isa, const CoarseKeys& keys) {
-  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), Numbers::kFollowing, false,
-                [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
-}
-
-LaneFunction filter_numbered_function(IsaLevel isa, const CoarseKeys& keys) {
-  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), Numbers::kInMemory, false,
-                [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
-}
-
-LaneFunction filter_column_function(IsaLevel isa, const CoarseKeys& keys) {
-  enum { kColumn, kNumbers, kCount, kFirst, kLimit, kPitch };
-  LaneBuilder b(isa, keys.lane_bits());
-  const LaneElement element = element_of(keys.dtype);
-  const int log2_bytes = std::countr_zero(static_cast<unsigned>(element.bytes));
-  const LaneValue limit = b.broadcast(kLimit), pitch = b.unary(LaneOp::kShiftRight, b.broadcast(kPitch), log2_bytes);
-  b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
-    LaneValue number = b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst));
-    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-      if (i > 0) number = b.binary(LaneOp::kAdd, number, pitch);
-      const LaneValue x = b.load(kColumn, 0, element);
-      b.append(kNumbers, number, b.binary(LaneOp::kAtMost, coarse_key(b, x, keys), limit), false);
-      b.advance_by_argument(kColumn, kPitch, 1);
-    }
-  });
-  return b.finish_with(kNumbers);
-}
+LaneFunction filter_row_function(IsaLevel isa, const CoarseKeys& keys) { return filter_elements(isa, keys, false); }
 
 LaneFunction filter_whole_row_function(IsaLevel isa, const CoarseKeys& keys) {
-  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), Numbers::kFollowing, true,
-                [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
+  return filter_elements(isa, keys, true);
 }
 
 LaneFunction filter_minima_function(IsaLevel isa, int lane_bits) {
   LaneBuilder b(isa, lane_bits);
   const LaneElement element = b.lane_element();
-  return filter(std::move(b), element, Numbers::kFollowing, false, [](LaneBuilder&, LaneValue x) { return x; });
+  return filter(std::move(b), element, false, [](LaneBuilder&, LaneValue x) { return x; });
 }
 
 }  // namespace millrace

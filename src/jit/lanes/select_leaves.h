@@ -9,19 +9,17 @@ namespace millrace {
 // The functions that src/hal/host/routines/row_selector.h and topk_rows.h call, with the same names and arguments.
 
 LaneFunction find_minima_function(IsaLevel, const CoarseKeys&);
-LaneFunction find_passing_function(IsaLevel, const CoarseKeys&);
 LaneFunction find_column_minima_function(IsaLevel, const CoarseKeys&);
 /// The same for elements that are computed in lanes as wide as the keys', with the arguments of ComputeElements.
 LaneFunction find_computed_minima_function(IsaLevel, const CoarseKeys&, const ComputedElements&);
 LaneFunction fold_minima_function(IsaLevel, int lane_bits);
 LaneFunction fold_four_minima_function(IsaLevel, int lane_bits);
-LaneFunction number_elements_function(IsaLevel, int lane_bits);
 LaneFunction find_group_minima_function(IsaLevel, const CoarseKeys&, int num_vectors);
 LaneFunction filter_row_function(IsaLevel, const CoarseKeys&);
-LaneFunction filter_numbered_function(IsaLevel, const CoarseKeys&);
-LaneFunction filter_column_function(IsaLevel, const CoarseKeys&);
 /// The same, and fetches what follows.
 LaneFunction filter_whole_row_function(IsaLevel, const CoarseKeys&);
+LaneFunction find_passing_function(IsaLevel, const CoarseKeys&);
 LaneFunction filter_minima_function(IsaLevel, int lane_bits);
+LaneFunction match_elements_function(IsaLevel, const CoarseKeys&);
 
 }  // namespace millrace

@@ -393,6 +393,9 @@ class Avx2Emitter final : public LaneEmitter {
         return emit_store(i);
       case LaneOp::kStream:
         return as_.vmovntdq(memory(i), read(i.a, temp_));
+      case LaneOp::kStoreMask:
+        emit_mask_bits(i.mask);
+        return as_.mov(memory(i), as_.al);
       case LaneOp::kAdvanceBy:
       case LaneOp::kReturnFirst:
         return emit_first_lane(i, read(i.a, temp_));

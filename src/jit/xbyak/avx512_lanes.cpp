@@ -313,6 +313,8 @@ class Avx512Emitter final : public LaneEmitter {
         return emit_store(i);
       case LaneOp::kStream:
         return as_.vmovntdq(memory(i), read(i.a, 0));
+      case LaneOp::kStoreMask:
+        return is_wide_ ? as_.kmovb(memory(i), mask(i.mask)) : as_.kmovw(memory(i), mask(i.mask));
       case LaneOp::kAdvanceBy:
       case LaneOp::kReturnFirst:
         return emit_first_lane(i, read(i.a, 0));

@@ -226,12 +226,10 @@ class SortImageEmitter {
     if (!range.has_long_rows) return p;
     p.find_minima = append(find_minima_function(spec_.isa, coarse));
     p.find_passing = append(find_passing_function(spec_.isa, coarse));
-    p.filter_numbered = append(filter_numbered_function(spec_.isa, coarse));
+    p.match_elements = append(match_elements_function(spec_.isa, coarse));
     p.find_column_minima = append(find_column_minima_function(spec_.isa, coarse));
-    p.filter_column = append(filter_column_function(spec_.isa, coarse));
     p.fold_minima = append(fold_minima_function(spec_.isa, coarse.lane_bits()));
     p.fold_four_minima = append(fold_four_minima_function(spec_.isa, coarse.lane_bits()));
-    p.number_elements = append(number_elements_function(spec_.isa, coarse.lane_bits()));
     p.filter_minima = append(filter_minima_function(spec_.isa, coarse.lane_bits()));
     if (!sort_.load || lane_bits_of(sort_.load->epilogue).value() != coarse.lane_bits()) return p;
     const RowLoad load = plan_row_load(*sort_.load, sort_.axis, spec_.isa).value();

@@ -44,6 +44,9 @@ class RandomFunction {
       b_.store(1, offset, random_element(), vector, random_() % 4 == 0 ? any_mask() : kNoLaneValue);
       offset += 64;
     }
+    for (const std::int32_t last = offset + 64; offset < last; offset += b_.mask_bytes()) {
+      if (random_() % 4 == 0) b_.store_mask(1, offset, any_mask());
+    }
     output_bytes_ = static_cast<std::size_t>(offset);
     const std::uint32_t end = random_() % 3;
     return end == 0 ? b_.finish_with_any(any_vector()) : b_.finish_with(2);

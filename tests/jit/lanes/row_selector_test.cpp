@@ -30,16 +30,14 @@ class Selection {
   explicit Selection(IsaLevel isa)
       : isa_(isa),
         minima_(find_minima_function(isa, kKeys)),
-        passing_(find_passing_function(isa, kKeys)),
         column_minima_(find_column_minima_function(isa, kKeys)),
         fold_(fold_minima_function(isa, kBits)),
         fold_four_(fold_four_minima_function(isa, kBits)),
-        number_(number_elements_function(isa, kBits)),
-        filter_(filter_row_function(isa, kKeys)),
-        filter_numbered_(filter_numbered_function(isa, kKeys)),
-        filter_column_(filter_column_function(isa, kKeys)),
-        filter_whole_(filter_whole_row_function(isa, kKeys)),
         filter_minima_(filter_minima_function(isa, kBits)),
+        passing_(find_passing_function(isa, kKeys)),
+        match_elements_(match_elements_function(isa, kKeys)),
+        filter_(filter_row_function(isa, kKeys)),
+        filter_whole_(filter_whole_row_function(isa, kKeys)),
         sorter_(isa, kBits) {}
 
   struct Outcome {
@@ -50,16 +48,14 @@ class Selection {
   Outcome select(const std::vector<Key>& row, std::int64_t k) {
     using Selector = RowSelector<Key>;
     const RowSelectorCode code = {.find_minima = minima_.as<FindMinima>(),
-                                  .find_passing = passing_.as<FilterKeys>(),
                                   .find_column_minima = column_minima_.as<FindColumnMinima>(),
                                   .fold_minima = fold_.as<FoldMinima>(),
                                   .fold_four_minima = fold_four_.as<FoldFourMinima>(),
-                                  .number_elements = number_.as<NumberElements>(),
-                                  .filter_row = filter_.as<FilterKeys>(),
-                                  .filter_numbered = filter_numbered_.as<FilterNumbered>(),
-                                  .filter_column = filter_column_.as<FilterColumn>(),
-                                  .filter_whole_row = filter_whole_.as<FilterKeys>(),
                                   .filter_minima = filter_minima_.as<FilterKeys>(),
+                                  .find_passing = passing_.as<FilterKeys>(),
+                                  .match_elements = match_elements_.as<MatchElements>(),
+                                  .filter_row = filter_.as<FilterKeys>(),
+                                  .filter_whole_row = filter_whole_.as<FilterKeys>(),
                                   .num_lanes = num_lanes_of(isa_, kBits)};
     const auto guarded = [](std::int64_t bytes) {
       return GuardedMemory(static_cast<std::size_t>(bytes), GuardedMemory::Side::kEnd);
@@ -94,8 +90,8 @@ class Selection {
   static std::size_t at(Key number) { return static_cast<std::size_t>(number); }
 
   IsaLevel isa_;
-  LaneCode minima_, passing_, column_minima_, fold_, fold_four_, number_, filter_, filter_numbered_, filter_column_,
-      filter_whole_, filter_minima_;
+  LaneCode minima_, column_minima_, fold_, fold_four_, filter_minima_, passing_, match_elements_, filter_,
+      filter_whole_;
   SorterCode sorter_;
 };
 
@@ -162,18 +158,20 @@ void check_rows(IsaLevel isa) {
   }
 }
 
-/// A row whose least elements are all where a sample reads, as RowSelector::sample() chooses its places.
-std::vector<std::int32_t> row_that_misleads(std::int64_t n, std::int64_t num_lanes, std::int64_t num_sampled) {
-  const std::int64_t stride = n / num_sampled;
+/// A row whose least elements are all where a sample reads so many neighbours, as RowSelector::sample() chooses its
+/// places.
+std::vector<std::int32_t> row_that_misleads(std::int64_t n, std::int64_t num_places) {
+  constexpr std::int64_t kNeighbours = 16;
+  const std::int64_t stride = n / num_places;
   std::vector<std::int32_t> row(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i)
     row[static_cast<std::size_t>(i)] = 1'000'000 + static_cast<std::int32_t>(i % 977);
-  for (std::int64_t i = 0; i < num_sampled; ++i) {
+  for (std::int64_t i = 0; i < num_places; ++i) {
     const std::uint32_t random = (static_cast<std::uint32_t>(i) + 1) * 0x9e3779b1U;
-    const std::uint64_t place = static_cast<std::uint64_t>(random) * static_cast<std::uint64_t>(stride - num_lanes);
+    const std::uint64_t place = static_cast<std::uint64_t>(random) * static_cast<std::uint64_t>(stride - kNeighbours);
     const std::int64_t first = i * stride + static_cast<std::int64_t>(place >> 32);
-    for (std::int64_t lane = 0; lane < num_lanes; ++lane) {
-      row[static_cast<std::size_t>(first + lane)] = static_cast<std::int32_t>(i * num_lanes + lane);
+    for (std::int64_t j = 0; j < kNeighbours; ++j) {
+      row[static_cast<std::size_t>(first + j)] = static_cast<std::int32_t>(i * kNeighbours + j);
     }
   }
   return row;
@@ -182,10 +180,10 @@ std::vector<std::int32_t> row_that_misleads(std::int64_t n, std::int64_t num_lan
 TEST_CASE("a row is read again if fewer elements than are wanted reach the limit of a sample") {
   constexpr std::int64_t n = 300'000;
   for (const IsaLevel isa : host_lane_levels()) {
-    for (const auto& [k, num_sampled] : {std::pair{4000, 1024}, std::pair{60, 1024 / num_lanes_of(isa, 32)}}) {
+    for (const auto& [k, num_sampled] : {std::pair{4000, 1024 * num_lanes_of(isa, 32)}, std::pair{60, 1024}}) {
       CAPTURE(to_text(isa));
       CAPTURE(k);
-      const std::vector<std::int32_t> row = row_that_misleads(n, num_lanes_of(isa, 32), num_sampled);
+      const std::vector<std::int32_t> row = row_that_misleads(n, num_sampled / 16);
       Selection<std::int32_t> selection(isa);
       const auto outcome = selection.select(row, k);
       CHECK(outcome.elements_read > 2 * n);

@@ -2,6 +2,7 @@
 #include "hal/host/routines/row_selector.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -19,15 +20,46 @@ constexpr std::int64_t kSampledVectors = 1024;
 constexpr std::int64_t kFewestSampledTimesK = 64;
 /// For a limit that groups improve: fewer, and as many elements for vectors of any width.
 constexpr std::int64_t kSampledOfLongRow = 1024;
+/// Elements of a sample that are neighbours: a line of 32-bit ones.
+constexpr std::int64_t kSampledTogether = 16;
 /// If fewer than k elements reach the limit, the next one is likely to have so many times as many.
 constexpr std::int64_t kNextLimit = 4;
+/// So many chunks are looked at again before it is known whether too many elements are found.
+constexpr std::int64_t kChunksAtOnce = 64;
 
-/// The place of sampled vector i among `count`, by a random number that depends on i alone: what repeats in the row has
+/// The place of sample i among `count`, by a random number that depends on i alone: what repeats in the row has
 /// no influence.
 std::int64_t place_between(std::int64_t i, std::int64_t count) {
   const std::uint32_t random = (static_cast<std::uint32_t>(i) + 1) * 0x9e3779b1U;
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(random) * static_cast<std::uint64_t>(count) >> 32);
 }
+
+/// The bits that MatchElements writes for the elements of one chunk.
+class ChunkMatches {
+ public:
+  /// `vector_step` elements are from one of the chunk's vectors to the next.
+  ChunkMatches(std::int64_t num_lanes, std::int64_t vector_step)
+      : mask_bytes_(num_lanes > 8 ? 2 : 1), vector_step_(vector_step) {}
+
+  std::int64_t bytes() const { return RowSelectorCode::kVectorsPerChunk * mask_bytes_; }
+  /// Calls do_it(number) for those that match, given the number of the first element.
+  template <class DoIt>
+  void for_each(const std::byte* bits, std::int64_t first, const DoIt& do_it) const {
+    const std::int64_t vectors_per_word = 8 / mask_bytes_;
+    const int shift = mask_bytes_ == 1 ? 3 : 4, last_lane = (1 << shift) - 1;
+    for (const std::byte* const end = bits + bytes(); bits < end; bits += 8, first += vectors_per_word * vector_step_) {
+      std::uint64_t word;
+      std::memcpy(&word, bits, sizeof(word));
+      for (; word != 0; word &= word - 1) {
+        const int bit = std::countr_zero(word);
+        do_it(first + (bit >> shift) * vector_step_ + (bit & last_lane));
+      }
+    }
+  }
+
+ private:
+  std::int64_t mask_bytes_, vector_step_;
+};
 
 }  // namespace
 
@@ -68,8 +100,8 @@ template <class Key>
 typename RowSelector<Key>::Block RowSelector<Key>::block_at(std::int64_t start, std::int64_t count,
                                                             bool has_columns) const {
   const std::int64_t num_chunks = count / code_.chunk();
-  if (has_columns) return {start, num_chunks, code_.num_lanes, num_chunks * code_.num_lanes, true};
-  return {start, num_chunks, code_.chunk(), code_.num_lanes, false};
+  if (has_columns) return {start, num_chunks, 1, num_chunks, true};
+  return {start, num_chunks, RowSelectorCode::kVectorsPerChunk, 1, false};
 }
 
 template <class Key>
@@ -102,8 +134,8 @@ void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
       find_minima(row, block);
       find_in_block(row, block, false);
     }
-    // The first block has a better limit than the sample.
-    if (start == 0 && num_found_ > k_ && !is_complete_) reduce_found();
+    // The first block has a better limit than the sample, and twice as many blocks have one for half as many.
+    if ((start == 0 ? num_found_ > k_ : num_found_ > 7 * k_ / 4) && !is_complete_) reduce_found();
   }
   if (!is_complete_) find_elements(row, whole, n - whole, code_.filter_row);
 }
@@ -136,20 +168,25 @@ std::int64_t RowSelector<Key>::wanted_of_sample(std::int64_t num_groups, std::in
 
 template <class Key>
 std::int64_t RowSelector<Key>::sample(const RowReader& row, std::int64_t n, std::int64_t num_vectors) {
-  const std::int64_t groups_per_lane = num_vectors / RowSelectorCode::kVectorsPerChunk;
-  const std::int64_t bytes = code_.num_lanes * row.element_bytes(), stride = n / num_vectors;
-  auto* const vectors = reinterpret_cast<std::byte*>(memory_.passing);
-  for (std::int64_t group = 0; group < groups_per_lane; ++group) {
+  constexpr std::int64_t kVectors = RowSelectorCode::kVectorsPerChunk;
+  const std::int64_t vectors_together = std::max<std::int64_t>(kSampledTogether / code_.num_lanes, 1),
+                     together = vectors_together * code_.num_lanes, num_places = num_vectors / vectors_together,
+                     stride = n / num_places, num_chunks = num_vectors / kVectors;
+  const std::int64_t bytes = code_.num_lanes * row.element_bytes();
+  auto* const chunks = reinterpret_cast<std::byte*>(memory_.passing);
+  for (std::int64_t chunk = 0; chunk < num_chunks; chunk += vectors_together) {
     // Joins elements from far apart: where the row ascends, its first ones are in neighbours.
-    for (std::int64_t i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-      const std::int64_t vector = i * groups_per_lane + group;
-      const std::int64_t place = vector * stride + place_between(vector, stride - code_.num_lanes);
-      std::memcpy(vectors + i * bytes, row.read(place, code_.num_lanes), static_cast<std::size_t>(bytes));
+    for (std::int64_t i = 0; i < kVectors; ++i) {
+      const std::int64_t number = (i * num_chunks + chunk) / vectors_together;
+      const std::byte* from = row.read(number * stride + place_between(number, stride - together), together);
+      for (std::int64_t j = 0; j < vectors_together; ++j, from += bytes) {
+        std::memcpy(chunks + (j * kVectors + i) * bytes, from, static_cast<std::size_t>(bytes));
+      }
     }
-    code_.find_minima(vectors, memory_.minima + group * code_.num_lanes, code_.chunk());
+    code_.find_minima(chunks, memory_.minima + chunk * code_.num_lanes, vectors_together * code_.chunk());
   }
   elements_read_ += num_vectors * code_.num_lanes;
-  return groups_per_lane * code_.num_lanes;
+  return num_chunks * code_.num_lanes;
 }
 
 template <class Key>
@@ -160,8 +197,8 @@ void RowSelector<Key>::find_minima(const RowReader& row, const Block& block) {
     return row.loader()->compute_by(code_.find_computed_minima, block.start, count, memory_.minima);
   }
   if (block.has_columns) {
-    code_.find_column_minima(row.read(block.start, count), memory_.minima, block.vector_step,
-                             block.vector_step * row.element_bytes());
+    const std::int64_t pitch = block.vector_step * code_.num_lanes;
+    code_.find_column_minima(row.read(block.start, count), memory_.minima, pitch, pitch * row.element_bytes());
     return;
   }
   const std::int64_t most = row.most_at_once();
@@ -189,7 +226,7 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, b
       const std::int64_t chunk = chunk_of(memory_.passing[i]);
       if (chunk < next_chunk) continue;
       const Key limit = limit_;
-      find_elements(row, block.start + chunk * block.chunk_step, code_.chunk(), code_.filter_row);
+      find_elements(row, block.start + chunk * code_.chunk(), code_.chunk(), code_.filter_row);
       next_chunk = chunk + 1;
       is_changed = limit != limit_ || is_complete_;
     }
@@ -201,9 +238,7 @@ template <class Key>
 bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing,
                                       std::int64_t first) {
   if (!has_limit_ || row.loader() != nullptr || num_passing > kMostGroupsAtOnce) return false;
-  Key* const begin = end_of_found();
-  append_groups(row, block, memory_.passing, num_passing);
-  if (first > block.start) drop_before(first, begin);
+  append_passing(row, block, num_passing, first, kMostGroupsAtOnce * RowSelectorCode::kVectorsPerChunk);
   update_limit();
   return true;
 }
@@ -213,22 +248,10 @@ bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, 
 template <class Key>
 void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block, std::int64_t num_passing) {
   // Each group has an element or more.
-  bool is_too_much = !has_limit_ || num_passing > many_found(k_);
-  // A column is read as fast as two groups of it.
-  const bool are_groups_few = num_passing < 2 * block.num_chunks;
-  for (std::int64_t done = 0; done < num_passing && !is_too_much; is_too_much = num_found_ > many_found(k_)) {
-    if (are_groups_few) {
-      const std::int64_t num_now = std::min(num_passing - done, kMostGroupsAtOnce);
-      append_groups(row, block, memory_.passing + done, num_now);
-      done += num_now;
-    } else {
-      const std::int64_t chunk = chunk_of(memory_.passing[done]);
-      append_column(row, block, chunk);
-      while (done < num_passing && chunk_of(memory_.passing[done]) == chunk) ++done;
-    }
+  if (has_limit_ && num_passing <= many_found(k_) &&
+      append_passing(row, block, num_passing, block.start, many_found(k_))) {
+    return update_limit();
   }
-  if (!is_too_much) return update_limit();
-  num_found_ = num_in_limit_ = 0;  // a block of columns is a whole row
   const std::int64_t num_groups = block.num_chunks * code_.num_lanes, count = block.num_chunks * code_.chunk();
   std::int64_t next_try = 0;  // looking at the groups takes as long as reading as many elements
   for (std::int64_t done = 0; done < count && !is_complete_;) {
@@ -239,6 +262,46 @@ void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block,
     if (find_in_groups(row, block, find_passing(num_groups), block.start + done)) return;
     next_try = done + num_groups;
   }
+}
+
+template <class Key>
+bool RowSelector<Key>::append_passing(const RowReader& row, const Block& block, std::int64_t num_passing,
+                                      std::int64_t first, std::int64_t most) {
+  const std::int64_t num_chunks = list_chunks(block, num_passing), vector_step = block.vector_step * code_.num_lanes;
+  const std::byte* const elements = row.read(block.start, block.num_chunks * code_.chunk());
+  const ChunkMatches matches(code_.num_lanes, vector_step);
+  Key* end = end_of_found();
+  std::int64_t num_matches = 0;
+  for (std::int64_t done = 0; done < num_chunks; done += kChunksAtOnce) {
+    const Key* const vectors = memory_.passing + done;
+    const std::int64_t num_now = std::min(num_chunks - done, kChunksAtOnce);
+    code_.match_elements(elements, memory_.groups, num_now * code_.num_lanes, vectors, limit_,
+                         vector_step * row.element_bytes());
+    elements_read_ += num_now * code_.chunk();
+    const auto* bits = reinterpret_cast<const std::byte*>(memory_.groups);
+    for (std::int64_t i = 0; i < num_now; ++i, bits += matches.bytes()) {
+      matches.for_each(bits, block.start + vectors[i] * code_.num_lanes, [&](std::int64_t number) {
+        *end = static_cast<Key>(number);
+        end += number >= first ? 1 : 0;
+        ++num_matches;
+      });
+      if (num_matches > most) return false;
+    }
+  }
+  count_found(end);
+  return true;
+}
+
+template <class Key>
+std::int64_t RowSelector<Key>::list_chunks(const Block& block, std::int64_t num_passing) {
+  std::int64_t num_chunks = 0, last = -1;
+  for (std::int64_t i = 0; i < num_passing; ++i) {
+    const std::int64_t chunk = chunk_of(memory_.passing[i]);
+    memory_.passing[num_chunks] = static_cast<Key>(chunk * block.chunk_step);
+    num_chunks += chunk != last ? 1 : 0;
+    last = chunk;
+  }
+  return num_chunks;
 }
 
 template <class Key>
@@ -292,45 +355,9 @@ std::int64_t RowSelector<Key>::find_passing(std::int64_t num_groups) {
 
 template <class Key>
 void RowSelector<Key>::find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter) {
-  append(row, first, count, filter);
-  update_limit();
-}
-
-template <class Key>
-void RowSelector<Key>::append(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter) {
   elements_read_ += count;
   count_found(reinterpret_cast<Key*>(filter(row.read(first, count), end_of_found(), count, first, limit_)));
-}
-
-template <class Key>
-void RowSelector<Key>::append_column(const RowReader& row, const Block& block, std::int64_t chunk) {
-  elements_read_ += code_.chunk();
-  const std::int64_t first = block.start + chunk * block.chunk_step, pitch = block.vector_step * row.element_bytes();
-  const std::byte* const column = row.read(first, block.num_chunks * code_.chunk());
-  count_found(reinterpret_cast<Key*>(code_.filter_column(column, end_of_found(), code_.chunk(), first, limit_, pitch)));
-}
-
-template <class Key>
-void RowSelector<Key>::append_groups(const RowReader& row, const Block& block, const Key* groups,
-                                     std::int64_t num_groups) {
-  constexpr std::int64_t kPerGroup = RowSelectorCode::kVectorsPerChunk;
-  static_assert(kMostGroupsAtOnce * kPerGroup * 8 <= kMinimaBytes);
-  const std::int64_t count = num_groups * kPerGroup;
-  elements_read_ += count;
-  Key* const numbers = memory_.groups;
-  code_.number_elements(groups, numbers, num_groups, block.start, block.chunk_step, block.vector_step);
-  auto* const copies = reinterpret_cast<std::byte*>(memory_.other);
-  row.copy(numbers, count, copies);
-  count_found(reinterpret_cast<Key*>(code_.filter_numbered(copies, end_of_found(), count, numbers, limit_)));
-}
-
-template <class Key>
-void RowSelector<Key>::drop_before(std::int64_t first, Key* begin) {
-  using Number = std::make_unsigned_t<Key>;
-  const auto is_before = [first](Key number) { return static_cast<Number>(number) < static_cast<Number>(first); };
-  const std::int64_t num_dropped = end_of_found() - std::remove_if(begin, end_of_found(), is_before);
-  num_found_ -= num_dropped;
-  num_in_limit_ -= num_dropped;
+  update_limit();
 }
 
 template <class Key>

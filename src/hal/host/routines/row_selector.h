@@ -24,39 +24,31 @@ using FoldMinima = std::byte* (*)(const void* first, const void* second, void* t
 /// times as many afterwards.
 using FoldFourMinima = std::byte* (*)(const void* first, const void* second, const void* third, const void* fourth,
                                       void* to, std::int64_t count);
-/// Writes the numbers of all elements of groups, whose numbers are as wide as keys. `start` is that of the first
-/// chunk's first element; so many elements further the next chunk begins, and so many the next vector of a chunk.
-using NumberElements = std::byte* (*)(const void* groups, void* numbers, std::int64_t count, std::int64_t start,
-                                      std::int64_t chunk_step, std::int64_t vector_step);
+/// Writes a bit for each element of some of a block's chunks: whether its key is at most `limit`. The bits of a vector
+/// are whole bytes. A chunk has kVectorsPerChunk vectors, which are `pitch_bytes` apart. `vectors` are the numbers of
+/// their first ones, as wide as keys; whole vectors of those are read. `count` is that of the first vectors' elements.
+using MatchElements = std::byte* (*)(const void* block, void* masks, std::int64_t count, const void* vectors,
+                                     std::int64_t limit, std::int64_t pitch_bytes);
 /// Appends the numbers, from `first` on, of the elements whose keys are at most `limit`. Returns the end of them.
 using FilterKeys = std::byte* (*)(const void* row, void* numbers, std::int64_t count, std::int64_t first,
                                   std::int64_t limit);
-/// The same for a column, whose first element has the number `first`.
-using FilterColumn = std::byte* (*)(const void* column, void* numbers, std::int64_t count, std::int64_t first,
-                                    std::int64_t limit, std::int64_t pitch_bytes);
-/// The same for elements whose numbers are in memory, as wide as keys.
-using FilterNumbered = std::byte* (*)(const void* elements, void* found, std::int64_t count, const void* numbers,
-                                      std::int64_t limit);
 
 /// Generated functions for the keys of one dtype.
 struct RowSelectorCode {
   static constexpr int kVectorsPerChunk = 8;
   /// The element of vector i in a group is in the lane `group's lane ^ turn_of(i)`: where the first elements of a row
-  /// are in one lane, they are in kTurns groups of each chunk. Computed elements keep their lanes: only whole chunks of
-  /// them are looked at again.
+  /// are in one lane, they are in kTurns groups of each chunk. Computed elements keep their lanes.
   static constexpr int kTurns = 4;
   static constexpr int turn_of(int i) { return i % kTurns; }
   FindMinima find_minima;
-  FilterKeys find_passing;  // the numbers of the groups of whole chunks that have a key up to the limit
   FindColumnMinima find_column_minima;
   FoldMinima fold_minima;
   FoldFourMinima fold_four_minima;
-  NumberElements number_elements;
-  FilterKeys filter_row;           // of chunks here and there
-  FilterNumbered filter_numbered;  // of copies of groups' elements
-  FilterColumn filter_column;
-  FilterKeys filter_whole_row;  // of pieces that follow each other
   FilterKeys filter_minima;
+  FilterKeys find_passing;  // the numbers of the groups of whole chunks that have a key up to the limit
+  MatchElements match_elements;
+  FilterKeys filter_row;        // of chunks here and there
+  FilterKeys filter_whole_row;  // of pieces that follow each other
   std::int64_t num_lanes;
   ComputeElements find_computed_minima =
       nullptr;  // of elements that are computed, instead of find_minima; may be absent
@@ -73,10 +65,10 @@ struct KeyRun {
 /// Finds a few elements of a row that have the first k among them, in one pass over memory. For small k, the row is
 /// read in blocks that stay in the L2 cache. The least keys of groups of elements give a limit: if k groups have a key
 /// up to it, elements beyond it are not among the first k. A row of more blocks has a small sample's limit before. Only
-/// groups that have a key up to the limit are read again, or their chunks if they are many. For large k, a larger
-/// sample gives a limit that few more than k elements are likely to reach. If fewer than k reach a sample's limit, the
-/// row is read once more. Once k elements up to the limit are found, later ones that equal it come too late. Where many
-/// are found, the k-th of them becomes the limit.
+/// chunks that have a key up to the limit are read again. For large k, a larger sample gives a limit that few more than
+/// k elements are likely to reach. If fewer than k reach a sample's limit, the row is read once more. Once k elements
+/// up to the limit are found, later ones that equal it come too late. Where many are found, the k-th of them becomes
+/// the limit.
 template <class Key>
 class RowSelector {
  public:
@@ -86,7 +78,7 @@ class RowSelector {
   static constexpr std::int64_t kMostByGroups = 1024;
   /// The elements that are read at once where a sample gives the limit.
   static constexpr std::int64_t kPiece = 1024;
-  /// There is room for a vector behind what is appended, because vectors are written whole.
+  /// There is room for a vector behind what is appended or read in part, because vectors are written and read whole.
   static constexpr std::int64_t kVectorSpare = 16;
   /// The elements of so many groups passing are found at once.
   static constexpr std::int64_t kMostGroupsAtOnce = 256;
@@ -101,9 +93,9 @@ class RowSelector {
 
   struct Memory {
     Key* minima;   // kMinimaBytes: of the block's groups
-    Key* groups;   // kMinimaBytes: of groups joined, or the numbers of elements of groups passing
-    Key* other;    // kMinimaBytes: keys while they are sorted, or elements of groups passing
-    Key* passing;  // kPassingBytes: the numbers of groups, or elements of a sample
+    Key* groups;   // kMinimaBytes: of groups joined, or which elements of chunks are up to the limit
+    Key* other;    // kMinimaBytes: keys while they are sorted
+    Key* passing;  // kPassingBytes: the numbers of groups, or of first vectors of chunks, or elements of a sample
     Key* found;    // most_found() of the greatest k
   };
 
@@ -146,7 +138,7 @@ class RowSelector {
   struct Block {
     std::int64_t start = 0;
     std::int64_t num_chunks = 0;
-    std::int64_t chunk_step = 0, vector_step = 0;  // elements from a chunk to the next, and from a vector to the next
+    std::int64_t chunk_step = 0, vector_step = 0;  // vectors from a chunk to the next, and from a chunk's to its next
     bool has_columns = false;
   };
   Block block_at(std::int64_t start, std::int64_t count, bool has_columns) const;
@@ -156,6 +148,7 @@ class RowSelector {
   void exclude_run();
   /// Sets a limit by the block's groups if that is better than what there is.
   void tighten(std::int64_t num_groups);
+  /// Lists the groups that have a key up to the limit, given the minima of a block's, and returns how many.
   std::int64_t find_passing(std::int64_t num_groups);
   /// Finds the elements of a block's chunks, given the minima of its groups, which the limit may know.
   void find_in_block(const RowReader& row, const Block& block, bool is_tight);
@@ -164,14 +157,14 @@ class RowSelector {
   bool find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first);
   /// Finds the elements of a block of columns that has many groups passing.
   void find_in_columns(const RowReader& row, const Block& block, std::int64_t num_passing);
+  /// Appends the elements of the chunks of groups passing, but those before element `first`. False if the chunks have
+  /// more than `most` up to the limit, and then none is appended.
+  bool append_passing(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first,
+                      std::int64_t most);
+  /// Replaces the groups passing by the numbers of their chunks' first vectors, and returns how many those are.
+  std::int64_t list_chunks(const Block& block, std::int64_t num_passing);
   std::int64_t chunk_of(Key group) const { return group >> group_shift_; }
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
-  void append(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
-  void append_column(const RowReader& row, const Block& block, std::int64_t chunk);
-  /// Appends the elements of up to kMostGroupsAtOnce groups.
-  void append_groups(const RowReader& row, const Block& block, const Key* groups, std::int64_t num_groups);
-  /// Drops elements before number `first` from those found at `begin` and behind.
-  void drop_before(std::int64_t first, Key* begin);
   Key* end_of_found() const { return memory_.found + num_found_; }
   /// Counts what was written behind the elements found, up to their new end.
   void count_found(const Key* end);

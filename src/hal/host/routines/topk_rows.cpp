@@ -67,16 +67,14 @@ class TopkWalk {
   RowSorterCode sorter_code() const { return walk_.sorter_code(p_.sorter, p_.coarse_lanes); }
   RowSelectorCode selector_code() const {
     return {.find_minima = walk_.template function<FindMinima>(p_.find_minima),
-            .find_passing = walk_.template function<FilterKeys>(p_.find_passing),
             .find_column_minima = walk_.template function<FindColumnMinima>(p_.find_column_minima),
             .fold_minima = walk_.template function<FoldMinima>(p_.fold_minima),
             .fold_four_minima = walk_.template function<FoldFourMinima>(p_.fold_four_minima),
-            .number_elements = walk_.template function<NumberElements>(p_.number_elements),
-            .filter_row = walk_.template function<FilterKeys>(p_.filter_row),
-            .filter_numbered = walk_.template function<FilterNumbered>(p_.filter_numbered),
-            .filter_column = walk_.template function<FilterColumn>(p_.filter_column),
-            .filter_whole_row = walk_.template function<FilterKeys>(p_.filter_whole_row),
             .filter_minima = walk_.template function<FilterKeys>(p_.filter_minima),
+            .find_passing = walk_.template function<FilterKeys>(p_.find_passing),
+            .match_elements = walk_.template function<MatchElements>(p_.match_elements),
+            .filter_row = walk_.template function<FilterKeys>(p_.filter_row),
+            .filter_whole_row = walk_.template function<FilterKeys>(p_.filter_whole_row),
             .num_lanes = p_.coarse_lanes,
             .find_computed_minima = p_.finds_computed_minima != 0
                                         ? walk_.template function<ComputeElements>(p_.find_computed_minima)

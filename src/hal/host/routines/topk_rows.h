@@ -13,7 +13,7 @@ namespace millrace {
 inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
 /// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of SortRowsParameters.
-inline constexpr std::uint32_t kTopkRowsRoutineAbi = 15;
+inline constexpr std::uint32_t kTopkRowsRoutineAbi = 16;
 
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
@@ -65,10 +65,10 @@ struct TopkRowsParameters {
   std::int64_t coarse_offset;  // is added to a float's key
   std::int64_t coarse_lanes;
   std::int64_t extends_sign, is_bool;  // how an element becomes an integer
-  std::int64_t make_numbered_keys, filter_row, filter_numbered, filter_whole_row;
-  std::int64_t find_group_minima[RowSorterCode::kNumFew];              // of short rows
-  std::int64_t find_minima, find_passing, fold_minima, filter_minima;  // of others
-  std::int64_t find_column_minima, filter_column, fold_four_minima, number_elements;
+  std::int64_t make_numbered_keys, filter_row, filter_whole_row;
+  std::int64_t find_group_minima[RowSorterCode::kNumFew];                       // of short rows
+  std::int64_t find_minima, find_column_minima, fold_minima, fold_four_minima;  // of others
+  std::int64_t filter_minima, find_passing, match_elements;
   RowSorterOffsets sorter;                                   // of coarse keys
   std::int64_t finds_computed_minima, find_computed_minima;  // whether there is the function for rows that are computed
 };
