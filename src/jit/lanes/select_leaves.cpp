@@ -190,21 +190,18 @@ LaneFunction find_passing_function(IsaLevel isa, const CoarseKeys& keys) {
 }
 
 LaneFunction match_elements_function(IsaLevel isa, const CoarseKeys& keys) {
-  enum { kBlock, kMasks, kCount, kVectors, kLimit, kPitch };
+  enum { kRow, kMasks, kCount, kSteps, kLimit, kPitch };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
   const int vector_bytes = b.num_lanes() * element.bytes;
   const LimitTest limit(b, kLimit, keys);
   b.for_blocks(kCount, 1, [&] {
-    const LaneValue first = b.load(kVectors, 0, b.lane_element());
-    b.advance_by(kBlock, first, vector_bytes);
+    b.advance_by(kRow, b.load(kSteps, 0, b.lane_element()), vector_bytes);
+    b.advance(kSteps, b.lane_element().bytes);
     for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-      b.store_mask(kMasks, i * b.mask_bytes(), limit.passes(b.load(kBlock, 0, element)));
-      b.advance_by_argument(kBlock, kPitch, 1);
+      b.store_mask(kMasks, i * b.mask_bytes(), limit.passes(b.load(kRow, 0, element)));
+      b.advance_by_argument(kRow, kPitch, 1);
     }
-    b.advance_by_argument(kBlock, kPitch, -RowSelectorCode::kVectorsPerChunk);
-    b.advance_by(kBlock, first, -vector_bytes);
-    b.advance(kVectors, b.lane_element().bytes);
     b.advance(kMasks, RowSelectorCode::kVectorsPerChunk * b.mask_bytes());
   });
   return b.finish_with(kMasks);

@@ -34,32 +34,20 @@ std::int64_t place_between(std::int64_t i, std::int64_t count) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(random) * static_cast<std::uint64_t>(count) >> 32);
 }
 
-/// The bits that MatchElements writes for the elements of one chunk.
-class ChunkMatches {
- public:
-  /// `vector_step` elements are from one of the chunk's vectors to the next.
-  ChunkMatches(std::int64_t num_lanes, std::int64_t vector_step)
-      : mask_bytes_(num_lanes > 8 ? 2 : 1), vector_step_(vector_step) {}
-
-  std::int64_t bytes() const { return RowSelectorCode::kVectorsPerChunk * mask_bytes_; }
-  /// Calls do_it(number) for those that match, given the number of the first element.
-  template <class DoIt>
-  void for_each(const std::byte* bits, std::int64_t first, const DoIt& do_it) const {
-    const std::int64_t vectors_per_word = 8 / mask_bytes_;
-    const int shift = mask_bytes_ == 1 ? 3 : 4, last_lane = (1 << shift) - 1;
-    for (const std::byte* const end = bits + bytes(); bits < end; bits += 8, first += vectors_per_word * vector_step_) {
-      std::uint64_t word;
-      std::memcpy(&word, bits, sizeof(word));
-      for (; word != 0; word &= word - 1) {
-        const int bit = std::countr_zero(word);
-        do_it(first + (bit >> shift) * vector_step_ + (bit & last_lane));
-      }
+/// Calls do_it(number) for a chunk's elements that have the bit which MatchElements writes, kBits for a vector. The
+/// first element has the number `first`, and so many numbers are from a vector to the next.
+template <int kBits, class DoIt>
+void for_each_match(const std::byte* bits, std::int64_t first, std::int64_t vector_step, const DoIt& do_it) {
+  constexpr int kVectorsPerWord = 64 / kBits;
+  for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; i += kVectorsPerWord, bits += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, bits, sizeof(word));
+    for (; word != 0; word &= word - 1) {
+      const int bit = std::countr_zero(word);
+      do_it(first + (i + bit / kBits) * vector_step + bit % kBits);
     }
   }
-
- private:
-  std::int64_t mask_bytes_, vector_step_;
-};
+}
 
 }  // namespace
 
@@ -267,25 +255,35 @@ void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block,
 template <class Key>
 bool RowSelector<Key>::append_passing(const RowReader& row, const Block& block, std::int64_t num_passing,
                                       std::int64_t first, std::int64_t most) {
-  const std::int64_t num_chunks = list_chunks(block, num_passing), vector_step = block.vector_step * code_.num_lanes;
+  const std::int64_t num_chunks = list_chunks(block, num_passing);
+  return code_.num_lanes > 8 ? append_chunks<16>(row, block, num_chunks, first, most)
+                             : append_chunks<8>(row, block, num_chunks, first, most);
+}
+
+template <class Key>
+template <int kBits>
+bool RowSelector<Key>::append_chunks(const RowReader& row, const Block& block, std::int64_t num_chunks,
+                                     std::int64_t first, std::int64_t most) {
+  const std::int64_t vector_step = block.vector_step * code_.num_lanes, pitch_bytes = vector_step * row.element_bytes();
   const std::byte* const elements = row.read(block.start, block.num_chunks * code_.chunk());
-  const ChunkMatches matches(code_.num_lanes, vector_step);
   Key* end = end_of_found();
-  std::int64_t num_matches = 0;
+  std::int64_t num_matches = 0, place = 0;  // behind the chunks done, from the block's start
   for (std::int64_t done = 0; done < num_chunks; done += kChunksAtOnce) {
-    const Key* const vectors = memory_.passing + done;
+    const Key* const steps = memory_.passing + done;
     const std::int64_t num_now = std::min(num_chunks - done, kChunksAtOnce);
-    code_.match_elements(elements, memory_.groups, num_now * code_.num_lanes, vectors, limit_,
-                         vector_step * row.element_bytes());
+    code_.match_elements(elements + place * row.element_bytes(), memory_.groups, num_now * code_.num_lanes, steps,
+                         limit_, pitch_bytes);
     elements_read_ += num_now * code_.chunk();
     const auto* bits = reinterpret_cast<const std::byte*>(memory_.groups);
-    for (std::int64_t i = 0; i < num_now; ++i, bits += matches.bytes()) {
-      matches.for_each(bits, block.start + vectors[i] * code_.num_lanes, [&](std::int64_t number) {
+    for (std::int64_t i = 0; i < num_now; ++i, bits += RowSelectorCode::kVectorsPerChunk * kBits / 8) {
+      place += steps[i] * code_.num_lanes;
+      for_each_match<kBits>(bits, block.start + place, vector_step, [&](std::int64_t number) {
         *end = static_cast<Key>(number);
         end += number >= first ? 1 : 0;
         ++num_matches;
       });
       if (num_matches > most) return false;
+      place += RowSelectorCode::kVectorsPerChunk * vector_step;
     }
   }
   count_found(end);
@@ -294,11 +292,13 @@ bool RowSelector<Key>::append_passing(const RowReader& row, const Block& block, 
 
 template <class Key>
 std::int64_t RowSelector<Key>::list_chunks(const Block& block, std::int64_t num_passing) {
-  std::int64_t num_chunks = 0, last = -1;
+  std::int64_t num_chunks = 0, last = -1, place = 0;
   for (std::int64_t i = 0; i < num_passing; ++i) {
     const std::int64_t chunk = chunk_of(memory_.passing[i]);
-    memory_.passing[num_chunks] = static_cast<Key>(chunk * block.chunk_step);
-    num_chunks += chunk != last ? 1 : 0;
+    if (chunk == last) continue;
+    const std::int64_t next = chunk * block.chunk_step;
+    memory_.passing[num_chunks++] = static_cast<Key>(next - place);
+    place = next + RowSelectorCode::kVectorsPerChunk * block.vector_step;
     last = chunk;
   }
   return num_chunks;

@@ -24,10 +24,11 @@ using FoldMinima = std::byte* (*)(const void* first, const void* second, void* t
 /// times as many afterwards.
 using FoldFourMinima = std::byte* (*)(const void* first, const void* second, const void* third, const void* fourth,
                                       void* to, std::int64_t count);
-/// Writes a bit for each element of some of a block's chunks: whether its key is at most `limit`. The bits of a vector
-/// are whole bytes. A chunk has kVectorsPerChunk vectors, which are `pitch_bytes` apart. `vectors` are the numbers of
-/// their first ones, as wide as keys; whole vectors of those are read. `count` is that of the first vectors' elements.
-using MatchElements = std::byte* (*)(const void* block, void* masks, std::int64_t count, const void* vectors,
+/// Writes a bit for each element of some chunks: whether its key is at most `limit`. The bits of a vector are whole
+/// bytes. A chunk has kVectorsPerChunk vectors, which are `pitch_bytes` apart. `steps` are the vectors from what would
+/// be a chunk's next to the first of the chunk behind it, and at first from `place`; they are as wide as keys, and
+/// whole vectors of them are read. `count` is that of the first vectors' elements.
+using MatchElements = std::byte* (*)(const void* place, void* masks, std::int64_t count, const void* steps,
                                      std::int64_t limit, std::int64_t pitch_bytes);
 /// Appends the numbers, from `first` on, of the elements whose keys are at most `limit`. Returns the end of them.
 using FilterKeys = std::byte* (*)(const void* row, void* numbers, std::int64_t count, std::int64_t first,
@@ -95,7 +96,7 @@ class RowSelector {
     Key* minima;   // kMinimaBytes: of the block's groups
     Key* groups;   // kMinimaBytes: of groups joined, or which elements of chunks are up to the limit
     Key* other;    // kMinimaBytes: keys while they are sorted
-    Key* passing;  // kPassingBytes: the numbers of groups, or of first vectors of chunks, or elements of a sample
+    Key* passing;  // kPassingBytes: the numbers of groups, or steps to their chunks, or elements of a sample
     Key* found;    // most_found() of the greatest k
   };
 
@@ -161,7 +162,11 @@ class RowSelector {
   /// more than `most` up to the limit, and then none is appended.
   bool append_passing(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first,
                       std::int64_t most);
-  /// Replaces the groups passing by the numbers of their chunks' first vectors, and returns how many those are.
+  /// The same given the steps to the chunks. The bits of a vector are so many.
+  template <int kBits>
+  bool append_chunks(const RowReader& row, const Block& block, std::int64_t num_chunks, std::int64_t first,
+                     std::int64_t most);
+  /// Replaces the groups passing by the steps to their chunks, and returns how many those are.
   std::int64_t list_chunks(const Block& block, std::int64_t num_passing);
   std::int64_t chunk_of(Key group) const { return group >> group_shift_; }
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
