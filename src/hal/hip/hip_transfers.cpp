@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hal/device_errors.h"
 #include "hal/hip/hip_issuer.h"
 
 namespace millrace::hip {
@@ -70,6 +71,8 @@ Result<bool> Issuer::pass_through_ring(Job& job, const CopyStep& copy, const Pla
     Slot& slot = ring_[next_slot_];
     MILLRACE_TRY_ASSIGN(const bool is_ready, is_free(slot, place));
     if (!is_ready) return false;
+    // Asked once the slot is free, so that what is requested while pieces are on their way comes before the next one.
+    if (job.stop.stop_requested()) return stopped_on_request("submit");
     MILLRACE_TRY(use(job, slot, copy, place, stream));
     next_slot_ = (next_slot_ + 1) % ring_.size();
   }
