@@ -17,7 +17,10 @@ namespace millrace {
 template <class Key>
 class SortWalk {
  public:
+  /// For keys that are made in the order of their indices.
   SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args)
+      : SortWalk(code, p, args, p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole) {}
+  SortWalk(const void* code, const SortRowsParameters& p, const KernelArgs& args, KeyParts parts)
       : code_(static_cast<const std::byte*>(code)),
         p_(p),
         args_(args),
@@ -26,7 +29,7 @@ class SortWalk {
         places_(args.sizes, p.num_other_dims),
         loader_(code, p.load, args),
         sorter_code_(sorter_code(p.sorter, p.num_lanes)),
-        sorter_(sorter_code_, sorter_memory(), p.keys_have_index != 0 ? KeyParts::kAboveIndex : KeyParts::kWhole),
+        sorter_(sorter_code_, sorter_memory(), parts),
         writer_(sorted_writer()),
         columns_(workgroup_memory() + p.columns_offset, p.columns_bytes, tensors()) {}
 

@@ -14,7 +14,7 @@ class TopkWalk {
  public:
   TopkWalk(const void* code, const TopkRowsParameters& p, const KernelArgs& args)
       : p_(p),
-        walk_(code, p.sort, args),
+        walk_(code, p.sort, args, KeyParts::kWhole),  // elements are not found in the order of their indices
         order_(p),
         memory_(p.most_found),
         sorter_code_(sorter_code()),

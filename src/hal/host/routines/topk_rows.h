@@ -13,7 +13,7 @@ namespace millrace {
 inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
 /// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of SortRowsParameters.
-inline constexpr std::uint32_t kTopkRowsRoutineAbi = 16;
+inline constexpr std::uint32_t kTopkRowsRoutineAbi = 17;
 
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
