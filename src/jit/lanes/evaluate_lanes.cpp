@@ -251,8 +251,6 @@ class Evaluation {
         return a[i] == b[i];
       case LaneOp::kLessFloat:
         return with_floats(a[i], b[i], [](auto x, auto y) { return x < y; });
-      case LaneOp::kAtMostFloat:
-        return with_floats(a[i], b[i], [](auto x, auto y) { return x <= y; });
       case LaneOp::kNotAtMostFloat:
         return with_floats(a[i], b[i], [](auto x, auto y) { return !(x <= y); });
       case LaneOp::kUnordered:

@@ -55,7 +55,6 @@ constexpr std::string_view kNames[] = {
     "at_most",
     "equal",
     "less_float",
-    "at_most_float",
     "not_at_most_float",
     "unordered",
     "not",

@@ -64,7 +64,6 @@ enum class LaneOp : std::uint8_t {
   kAtMost,          // a <= b
   kEqual,           // a == b
   kLessFloat,       // a < b; false if one is a NaN
-  kAtMostFloat,     // a <= b; false if one is a NaN
   kNotAtMostFloat,  // a > b; true if one is a NaN
   kUnordered,       // whether one is a NaN
   kNot,             //

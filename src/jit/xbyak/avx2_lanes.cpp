@@ -155,7 +155,6 @@ class Avx2Emitter final : public LaneEmitter {
         return is_wide_ ? as_.vpcmpeqq(to, read(i.a, temp_), source(i.b))
                         : as_.vpcmpeqd(to, read(i.a, temp_), source(i.b));
       case LaneOp::kLessFloat:
-      case LaneOp::kAtMostFloat:
       case LaneOp::kNotAtMostFloat:
       case LaneOp::kUnordered:
         return is_wide_ ? as_.vcmppd(to, read(i.a, temp_), source(i.b), predicate_of(i.op))

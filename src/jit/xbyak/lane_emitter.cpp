@@ -96,12 +96,10 @@ bool LaneEmitter::emit_regroup_in_blocks(const Xbyak::Xmm& to, const Xbyak::Xmm&
 }
 
 std::uint8_t LaneEmitter::predicate_of(LaneOp op) {
-  constexpr std::uint8_t kLessQuiet = 0x11, kAtMostQuiet = 0x12, kNotAtMostQuiet = 0x16, kUnorderedQuiet = 0x03;
+  constexpr std::uint8_t kLessQuiet = 0x11, kNotAtMostQuiet = 0x16, kUnorderedQuiet = 0x03;
   switch (op) {
     case LaneOp::kLessFloat:
       return kLessQuiet;
-    case LaneOp::kAtMostFloat:
-      return kAtMostQuiet;
     case LaneOp::kNotAtMostFloat:
       return kNotAtMostQuiet;
     default:

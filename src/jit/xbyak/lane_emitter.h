@@ -34,7 +34,7 @@ class LaneEmitter {
   /// Two of the four units of each operand, as shuffles number them.
   static constexpr std::uint8_t kEvenUnits = 0x88, kOddUnits = 0xdd, kLowerUnits = 0x44, kUpperUnits = 0xee;
   static constexpr bool is_float_arithmetic(LaneOp op) { return op >= LaneOp::kAddFloat && op <= LaneOp::kMaxFloat; }
-  /// How vcmpps compares for kLessFloat, kAtMostFloat, kNotAtMostFloat and kUnordered. Quiet, because a NaN is no
+  /// How vcmpps compares for kLessFloat, kNotAtMostFloat and kUnordered. Quiet, because a NaN is no
   /// error.
   static std::uint8_t predicate_of(LaneOp);
   /// Adds the argument of kReturnAny, if it has one, to rax.

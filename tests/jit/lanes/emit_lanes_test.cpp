@@ -150,8 +150,7 @@ class RandomFunction {
     return orders[random_() % orders.size()];
   }
 
-  static constexpr LaneOp kFloatMasks[] = {LaneOp::kLessFloat, LaneOp::kAtMostFloat, LaneOp::kNotAtMostFloat,
-                                           LaneOp::kUnordered};
+  static constexpr LaneOp kFloatMasks[] = {LaneOp::kLessFloat, LaneOp::kNotAtMostFloat, LaneOp::kUnordered};
 
   /// Small integers are subnormal, and large ones any float; shifted ones have zeros and infinities too.
   LaneValue any_float() {

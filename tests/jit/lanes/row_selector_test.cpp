@@ -100,6 +100,21 @@ struct Row {
   std::function<std::int64_t(std::int64_t i, std::int64_t n, std::mt19937_64& random)> key;
 };
 
+/// The first k of what was found are the first k of the row.
+template <class Key>
+void check_first(const std::vector<Key>& row, std::int64_t k, std::vector<Key> found) {
+  REQUIRE(std::ssize(found) >= k);
+  std::vector<Key> expected(row.size());
+  for (std::size_t i = 0; i < row.size(); ++i) expected[i] = static_cast<Key>(i);
+  const auto before = [&](Key a, Key b) {
+    const Key left = row[static_cast<std::size_t>(a)], right = row[static_cast<std::size_t>(b)];
+    return left != right ? left < right : a < b;
+  };
+  std::ranges::sort(expected, before);
+  std::ranges::sort(found, before);
+  CHECK(std::equal(found.begin(), found.begin() + k, expected.begin()));
+}
+
 template <class Key>
 void check_rows(IsaLevel isa) {
   using I = std::int64_t;
@@ -136,21 +151,10 @@ void check_rows(IsaLevel isa) {
         std::vector<Key> row;
         for (std::int64_t i = 0; i < n; ++i) row.push_back(static_cast<Key>(shape.key(i, n, random)));
         const auto outcome = selection.select(row, k);
-        REQUIRE(static_cast<std::int64_t>(outcome.numbers.size()) >= k);
-        // The first k of what was found are the first k of the row.
-        std::vector<Key> expected(row.size());
-        for (std::size_t i = 0; i < row.size(); ++i) expected[i] = static_cast<Key>(i);
-        const auto before = [&](Key a, Key b) {
-          const Key left = row[static_cast<std::size_t>(a)], right = row[static_cast<std::size_t>(b)];
-          return left != right ? left < right : a < b;
-        };
-        std::ranges::sort(expected, before);
-        std::vector<Key> found = outcome.numbers;
-        std::ranges::sort(found, before);
-        CHECK(std::equal(found.begin(), found.begin() + k, expected.begin()));
+        check_first(row, k, outcome.numbers);
         // Every element once, again at most once where something passes, and once more where that was too much.
         CHECK(outcome.elements_read <= (shape.name == "late ties" ? 3 : 2) * n + 1024);
-        // Each follows k + 128 finds at least.
+        // Each follows k + 128 finds at least, or a block.
         CHECK(outcome.num_reductions <= n / (k + 128) + 1);
         if (k < 100 && n == 300'000 && shape.name != "descending") CHECK(outcome.elements_read < n + n / 4);
       }
@@ -212,6 +216,31 @@ TEST_CASE("first elements in one lane of a row are spread over groups") {
     // Lanes turn: without that, so many pass that those found are sorted in between.
     CHECK(outcome.num_reductions == 0);
     CHECK(outcome.elements_read < 2 * n);
+  }
+}
+
+TEST_CASE("columns that tie as a whole are found up to the room for elements") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    const std::int64_t lanes = num_lanes_of(isa, 32);
+    Selection<std::int32_t> selection(isa);
+    std::mt19937_64 random(3);
+    for (const std::int64_t n : {8400, 20'000, 32'767}) {
+      for (const std::int64_t k : {300, 512, 1000, 1024}) {
+        for (const std::int64_t one_of : {1, 2, 3, 4}) {
+          CAPTURE(to_text(isa));
+          CAPTURE(n);
+          CAPTURE(k);
+          CAPTURE(one_of);
+          const std::int64_t num_columns = n / (8 * lanes), pitch = num_columns * lanes;
+          std::vector<std::int32_t> row;
+          for (std::int64_t i = 0; i < n; ++i) {
+            const bool ties = i < 8 * pitch && i % pitch / lanes % one_of == 0;
+            row.push_back(static_cast<std::int32_t>(ties ? random() % 4 == 0 : 50 + i % 100));
+          }
+          check_first(row, k, selection.select(row, k).numbers);
+        }
+      }
+    }
   }
 }
 

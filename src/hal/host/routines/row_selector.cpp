@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "millrace/base/check.h"
+
 namespace millrace {
 namespace {
 
@@ -19,7 +21,7 @@ constexpr std::int64_t kFewestGroups = 128;
 constexpr std::int64_t kSampledVectors = 1024;
 constexpr std::int64_t kFewestSampledTimesK = 64;
 /// For a limit that groups improve: fewer, and as many elements for vectors of any width.
-constexpr std::int64_t kSampledOfLongRow = 1024;
+constexpr std::int64_t kSampledElementsOfLongRow = 1024;
 /// Elements of a sample that are neighbours: a line of 32-bit ones.
 constexpr std::int64_t kSampledTogether = 16;
 /// If fewer than k elements reach the limit, the next one is likely to have so many times as many.
@@ -70,7 +72,7 @@ template <class Key>
 std::int64_t RowSelector<Key>::select_by_groups(const RowReader& row, std::int64_t n) {
   if (n > kBlock && n >= kFewestSampledTimesK * k_) {
     // Where a long row ascends, the limit of one block is none for the next.
-    const std::int64_t num_groups = sample(row, n, kSampledOfLongRow / code_.num_lanes),
+    const std::int64_t num_groups = sample(row, n, kSampledElementsOfLongRow / code_.num_lanes),
                        wanted = wanted_of_sample(num_groups, n);
     sorter_.sort(memory_.minima, memory_.other, num_groups, num_groups);
     if (wanted < num_groups) set_limit(memory_.minima[wanted]);
@@ -122,7 +124,7 @@ void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
       find_minima(row, block);
       find_in_block(row, block, false);
     }
-    // The first block has a better limit than the sample, and twice as many blocks have one for half as many.
+    // The first block has a better limit than the sample, and a limit of twice as many elements lets half as many pass.
     if ((start == 0 ? num_found_ > k_ : num_found_ > 7 * k_ / 4) && !is_complete_) reduce_found();
   }
   if (!is_complete_) find_elements(row, whole, n - whole, code_.filter_row);
@@ -226,7 +228,8 @@ template <class Key>
 bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing,
                                       std::int64_t first) {
   if (!has_limit_ || row.loader() != nullptr || num_passing > kMostGroupsAtOnce) return false;
-  append_passing(row, block, num_passing, first, kMostGroupsAtOnce * RowSelectorCode::kVectorsPerChunk);
+  constexpr std::int64_t kMost = kMostGroupsAtOnce * RowSelectorCode::kVectorsPerChunk;
+  MILLRACE_CHECK(append_passing(row, block, num_passing, first, kMost));  // other groups have none up to the limit
   update_limit();
   return true;
 }
@@ -235,7 +238,7 @@ bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, 
 /// that is too much, as where many elements are equal, it is read in order, until few groups reach a new limit.
 template <class Key>
 void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block, std::int64_t num_passing) {
-  // Each group has an element or more.
+  // Each group has an element or more. Nothing is found yet, because a block of columns is a whole row.
   if (has_limit_ && num_passing <= many_found(k_) &&
       append_passing(row, block, num_passing, block.start, many_found(k_))) {
     return update_limit();
@@ -267,14 +270,14 @@ bool RowSelector<Key>::append_chunks(const RowReader& row, const Block& block, s
   const std::int64_t vector_step = block.vector_step * code_.num_lanes, pitch_bytes = vector_step * row.element_bytes();
   const std::byte* const elements = row.read(block.start, block.num_chunks * code_.chunk());
   Key* end = end_of_found();
-  std::int64_t num_matches = 0, place = 0;  // behind the chunks done, from the block's start
+  std::int64_t num_matches = 0;
   for (std::int64_t done = 0; done < num_chunks; done += kChunksAtOnce) {
     const Key* const steps = memory_.passing + done;
     const std::int64_t num_now = std::min(num_chunks - done, kChunksAtOnce);
-    code_.match_elements(elements + place * row.element_bytes(), memory_.groups, num_now * code_.num_lanes, steps,
-                         limit_, pitch_bytes);
+    code_.match_elements(elements, memory_.groups, num_now * code_.num_lanes, steps, limit_, pitch_bytes);
     elements_read_ += num_now * code_.chunk();
     const auto* bits = reinterpret_cast<const std::byte*>(memory_.groups);
+    std::int64_t place = 0;  // behind the chunks done, from the block's start
     for (std::int64_t i = 0; i < num_now; ++i, bits += RowSelectorCode::kVectorsPerChunk * kBits / 8) {
       place += steps[i] * code_.num_lanes;
       for_each_match<kBits>(bits, block.start + place, vector_step, [&](std::int64_t number) {
@@ -296,6 +299,7 @@ std::int64_t RowSelector<Key>::list_chunks(const Block& block, std::int64_t num_
   for (std::int64_t i = 0; i < num_passing; ++i) {
     const std::int64_t chunk = chunk_of(memory_.passing[i]);
     if (chunk == last) continue;
+    if (num_chunks % kChunksAtOnce == 0) place = 0;
     const std::int64_t next = chunk * block.chunk_step;
     memory_.passing[num_chunks++] = static_cast<Key>(next - place);
     place = next + RowSelectorCode::kVectorsPerChunk * block.vector_step;

@@ -25,9 +25,10 @@ using FoldMinima = std::byte* (*)(const void* first, const void* second, void* t
 using FoldFourMinima = std::byte* (*)(const void* first, const void* second, const void* third, const void* fourth,
                                       void* to, std::int64_t count);
 /// Writes a bit for each element of some chunks: whether its key is at most `limit`. The bits of a vector are whole
-/// bytes. A chunk has kVectorsPerChunk vectors, which are `pitch_bytes` apart. `steps` are the vectors from what would
-/// be a chunk's next to the first of the chunk behind it, and at first from `place`; they are as wide as keys, and
-/// whole vectors of them are read. `count` is that of the first vectors' elements.
+/// bytes. A chunk has kVectorsPerChunk vectors, which are `pitch_bytes` apart. `steps` says how many
+/// vectors each chunk begins behind the end of the one before, which is 8 pitches behind its begin, and the first
+/// behind `place`; the numbers are as wide as keys, and whole vectors of them are read. `count` is that of the first
+/// vectors' elements.
 using MatchElements = std::byte* (*)(const void* place, void* masks, std::int64_t count, const void* steps,
                                      std::int64_t limit, std::int64_t pitch_bytes);
 /// Appends the numbers, from `first` on, of the elements whose keys are at most `limit`. Returns the end of them.
@@ -38,7 +39,8 @@ using FilterKeys = std::byte* (*)(const void* row, void* numbers, std::int64_t c
 struct RowSelectorCode {
   static constexpr int kVectorsPerChunk = 8;
   /// The element of vector i in a group is in the lane `group's lane ^ turn_of(i)`: where the first elements of a row
-  /// are in one lane, they are in kTurns groups of each chunk. Computed elements keep their lanes.
+  /// are in one lane, they are in kTurns groups of each chunk. Computed elements keep their lanes, and so do
+  /// those that find_passing looks at.
   static constexpr int kTurns = 4;
   static constexpr int turn_of(int i) { return i % kTurns; }
   FindMinima find_minima;
@@ -162,7 +164,7 @@ class RowSelector {
   /// more than `most` up to the limit, and then none is appended.
   bool append_passing(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first,
                       std::int64_t most);
-  /// The same given the steps to the chunks. The bits of a vector are so many.
+  /// The same given the steps to the chunks, with kBits for a vector.
   template <int kBits>
   bool append_chunks(const RowReader& row, const Block& block, std::int64_t num_chunks, std::int64_t first,
                      std::int64_t most);
