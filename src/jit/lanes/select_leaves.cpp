@@ -190,17 +190,17 @@ LaneFunction find_passing_function(IsaLevel isa, const CoarseKeys& keys) {
 }
 
 LaneFunction match_elements_function(IsaLevel isa, const CoarseKeys& keys) {
-  enum { kRow, kMasks, kCount, kSteps, kLimit, kPitch };
+  enum { kBlock, kMasks, kCount, kSteps, kLimit, kPitch };
   LaneBuilder b(isa, keys.lane_bits());
   const LaneElement element = element_of(keys.dtype);
   const int vector_bytes = b.num_lanes() * element.bytes;
   const LimitTest limit(b, kLimit, keys);
   b.for_blocks(kCount, 1, [&] {
-    b.advance_by(kRow, b.load(kSteps, 0, b.lane_element()), vector_bytes);
+    b.advance_by(kBlock, b.load(kSteps, 0, b.lane_element()), vector_bytes);
     b.advance(kSteps, b.lane_element().bytes);
     for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-      b.store_mask(kMasks, i * b.mask_bytes(), limit.passes(b.load(kRow, 0, element)));
-      b.advance_by_argument(kRow, kPitch, 1);
+      b.store_mask(kMasks, i * b.mask_bytes(), limit.passes(b.load(kBlock, 0, element)));
+      b.advance_by_argument(kBlock, kPitch, 1);
     }
     b.advance(kMasks, RowSelectorCode::kVectorsPerChunk * b.mask_bytes());
   });

@@ -29,8 +29,8 @@ constexpr std::int64_t kNextLimit = 4;
 /// So many chunks are looked at again before it is known whether too many elements are found.
 constexpr std::int64_t kChunksAtOnce = 64;
 
-/// The place of sample i among `count`, by a random number that depends on i alone: what repeats in the row has
-/// no influence.
+/// The place of sample i among `count`, by a random number that depends on i alone: what repeats in the row has no
+/// influence.
 std::int64_t place_between(std::int64_t i, std::int64_t count) {
   const std::uint32_t random = (static_cast<std::uint32_t>(i) + 1) * 0x9e3779b1U;
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(random) * static_cast<std::uint64_t>(count) >> 32);

@@ -24,12 +24,12 @@ using FoldMinima = std::byte* (*)(const void* first, const void* second, void* t
 /// times as many afterwards.
 using FoldFourMinima = std::byte* (*)(const void* first, const void* second, const void* third, const void* fourth,
                                       void* to, std::int64_t count);
-/// Writes a bit for each element of some chunks: whether its key is at most `limit`. The bits of a vector are whole
-/// bytes. A chunk has kVectorsPerChunk vectors, which are `pitch_bytes` apart. `steps` says how many
-/// vectors each chunk begins behind the end of the one before, which is 8 pitches behind its begin, and the first
-/// behind `place`; the numbers are as wide as keys, and whole vectors of them are read. `count` is that of the first
+/// Writes a bit for each element of some of a block's chunks: whether its key is at most `limit`. The bits of a vector
+/// are whole bytes. A chunk has kVectorsPerChunk vectors, which are `pitch_bytes` apart. `steps` are numbers as wide as
+/// keys, one for each chunk: the vectors to it from the end of the chunk before, which is so many pitches behind its
+/// begin, and to the first from the block's begin. Whole vectors of steps are read. `count` is that of the first
 /// vectors' elements.
-using MatchElements = std::byte* (*)(const void* place, void* masks, std::int64_t count, const void* steps,
+using MatchElements = std::byte* (*)(const void* block, void* masks, std::int64_t count, const void* steps,
                                      std::int64_t limit, std::int64_t pitch_bytes);
 /// Appends the numbers, from `first` on, of the elements whose keys are at most `limit`. Returns the end of them.
 using FilterKeys = std::byte* (*)(const void* row, void* numbers, std::int64_t count, std::int64_t first,
@@ -168,7 +168,8 @@ class RowSelector {
   template <int kBits>
   bool append_chunks(const RowReader& row, const Block& block, std::int64_t num_chunks, std::int64_t first,
                      std::int64_t most);
-  /// Replaces the groups passing by the steps to their chunks, and returns how many those are.
+  /// Replaces the groups passing by the steps to their chunks, and returns how many those are. Steps begin anew for the
+  /// chunks of each call of match_elements.
   std::int64_t list_chunks(const Block& block, std::int64_t num_passing);
   std::int64_t chunk_of(Key group) const { return group >> group_shift_; }
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
