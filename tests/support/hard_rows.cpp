@@ -74,6 +74,23 @@ Numbers sorted_with_random_tail(const RowSize& size, Random& random) {
   });
 }
 
+/// A length of any magnitude up to the row's.
+std::int64_t any_part(const RowSize& size, Random& random) {
+  const double exponent = below(random, 1000) / 1000 * std::log2(std::max<double>(static_cast<double>(size.n), 2));
+  return static_cast<std::int64_t>(std::exp2(exponent));
+}
+
+Numbers sawtooth(const RowSize& size, Random& random) {
+  const std::int64_t length = any_part(size, random), sign = random() % 2 == 0 ? 1 : -1;
+  return each(size, [&](std::int64_t i) { return static_cast<double>(sign * (i % length)); });
+}
+
+/// Ascends or descends by runs of equals.
+Numbers steps(const RowSize& size, Random& random) {
+  const std::int64_t length = any_part(size, random), sign = random() % 2 == 0 ? 1 : -1;
+  return each(size, [&](std::int64_t i) { return static_cast<double>(sign * (i / length)); });
+}
+
 Numbers one_change(const RowSize& size, Random& random) {
   Numbers numbers = ascending(size);
   if (size.n > 0) numbers[random() % numbers.size()] = below(random, numbers.size());
@@ -99,10 +116,8 @@ const HardRow kHardRows[] = {
      [](const RowSize& size, Random&) {
        return each(size, [&](std::int64_t i) { return static_cast<double>(std::min(i, size.n - i)); });
      }},
-    {"sawtooth", kAll,
-     [](const RowSize& size, Random&) {
-       return each(size, [](std::int64_t i) { return static_cast<double>(i % 97); });
-     }},
+    {"sawtooth", kAll, sawtooth},
+    {"steps", kAll, steps},
     {"killer of the median of 3", kAll, killer_of_median_of_3},
     {"killer of sampled vectors", kAll, killer_of_sampled_vectors},
     {"equal", kAll, [](const RowSize& size, Random&) { return Numbers(static_cast<std::size_t>(size.n), 7.0); }},

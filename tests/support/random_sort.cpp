@@ -29,19 +29,20 @@ std::int64_t any_length(RandomChoice& choice, DType dtype) {
     return near(choice, lanes << choice.below(lanes > 16 ? 3 : 5));
   }
   if (kind < 700) return static_cast<std::int64_t>(choice.below(300));
-  if (kind < 840) {
+  if (kind < 800) {
     constexpr std::int64_t kThresholds[] = {256, 512, 1024, 2048, 1024 + 128, 1024 + 64};
     return near(choice, choice.one_of(kThresholds));
   }
-  if (kind < 940) return static_cast<std::int64_t>(choice.below(2000));
-  if (kind < 990) {
+  if (kind < 900) return static_cast<std::int64_t>(choice.below(2000));
+  if (kind < 940) {
     constexpr std::int64_t kThresholds[] = {4096, 8192, 5000, 4096 + 256};
     return near(choice, choice.one_of(kThresholds));
   }
   // From so many on, rows are counted, and bytes by vectors.
   if (size_bytes(dtype) == 2 && choice.chance(30)) return near(choice, 131'072);
   if (size_bytes(dtype) == 1 && choice.chance(30)) return near(choice, 17'408);
-  if (choice.chance(10)) {
+  if (choice.chance(70)) return static_cast<std::int64_t>(choice.below(33'000));
+  if (choice.chance(20)) {
     constexpr std::int64_t kThresholds[] = {262'144, 4 * 98'304, 6 * 49'152, 300'000, 530'000};
     return near(choice, choice.one_of(kThresholds));
   }
@@ -53,7 +54,8 @@ std::int64_t any_k(RandomChoice& choice, std::int64_t n) {
   const std::uint64_t kind = choice.below(10);
   if (kind < 3) return std::min<std::int64_t>(n, static_cast<std::int64_t>(kind));
   if (kind < 5) return std::max<std::int64_t>(0, n - static_cast<std::int64_t>(choice.below(3)));
-  if (kind < 7) return std::min<std::int64_t>(n, 1 + static_cast<std::int64_t>(choice.below(64)));
+  if (kind < 7)
+    return std::min<std::int64_t>(n, 1 + static_cast<std::int64_t>(choice.below(choice.chance(50) ? 64 : 1024)));
   if (kind < 8) return std::min(n, near(choice, choice.chance(50) ? n / 8 : choice.chance(50) ? n / 64 : 1024));
   return static_cast<std::int64_t>(choice.below(static_cast<std::uint64_t>(n) + 1));
 }
