@@ -15,33 +15,32 @@ namespace {
 /// How far ahead the columns of a block are fetched.
 constexpr std::int32_t kColumnAheadBytes = 512;
 
-/// Appends the numbers of the elements whose key is at most the limit.
-template <class MakeKey>
-LaneFunction filter(LaneBuilder b, LaneElement element, bool prefetches, const MakeKey& make_key) {
-  enum { kRow, kNumbers, kCount, kFirst, kLimit };
-  const LaneValue limit = b.broadcast(kLimit);
-  const LaneValue number = b.variable(b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst)));
-  b.for_loaded_vectors(
-      kCount,
-      [&](LaneValue mask) {
-        if (mask == kNoLaneValue && prefetches) b.prefetch_ahead(kRow, 0);
-        const LaneValue x = load_some(b, kRow, element, mask);
-        b.advance(kRow, b.num_lanes() * element.bytes);
-        return make_key(b, x);
-      },
-      [&](LaneValue key, LaneValue mask) {
-        const bool is_rest = mask != kNoLaneValue;
-        LaneValue passes = b.binary(LaneOp::kAtMost, key, limit);
-        if (is_rest) passes = b.binary(LaneOp::kBoth, passes, mask);
-        b.append(kNumbers, number, passes, is_rest);
-        b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
-      });
-  return b.finish_with(kNumbers);
+/// Appends numbers from `first` on: those of the elements that pass, given what is loaded of them.
+template <class Load, class Passes>
+LaneFunction filter(LaneBuilder& b, int numbers, int count, LaneValue first, const Load& load, const Passes& passes) {
+  const LaneValue number = b.variable(first);
+  b.for_loaded_vectors(count, load, [&](LaneValue x, LaneValue mask) {
+    const bool is_rest = mask != kNoLaneValue;
+    LaneValue is_taken = passes(x);
+    if (is_rest) is_taken = b.binary(LaneOp::kBoth, is_taken, mask);
+    b.append(numbers, number, is_taken, is_rest);
+    b.assign(number, b.binary(LaneOp::kAdd, number, b.constant(b.num_lanes())));
+  });
+  return b.finish_with(numbers);
 }
 
 LaneFunction filter_elements(IsaLevel isa, const CoarseKeys& keys, bool prefetches) {
-  return filter(LaneBuilder(isa, keys.lane_bits()), element_of(keys.dtype), prefetches,
-                [&](LaneBuilder& b, LaneValue x) { return coarse_key(b, x, keys); });
+  enum { kRow, kNumbers, kCount, kFirst, kLimit };
+  LaneBuilder b(isa, keys.lane_bits());
+  const LaneElement element = element_of(keys.dtype);
+  const LaneValue limit = b.broadcast(kLimit), first = b.binary(LaneOp::kAdd, b.numbers(), b.broadcast(kFirst));
+  const auto load = [&](LaneValue mask) {
+    if (mask == kNoLaneValue && prefetches) b.prefetch_ahead(kRow, 0);
+    const LaneValue x = load_some(b, kRow, element, mask);
+    b.advance(kRow, b.num_lanes() * element.bytes);
+    return coarse_key(b, x, keys);
+  };
+  return filter(b, kNumbers, kCount, first, load, [&](LaneValue key) { return b.binary(LaneOp::kAtMost, key, limit); });
 }
 
 /// Whether elements are floats as wide as a lane, and the greatest comes first.
@@ -189,6 +188,37 @@ LaneFunction find_passing_function(IsaLevel isa, const CoarseKeys& keys) {
   return b.finish_with(kPassing);
 }
 
+LaneFunction match_minima_function(IsaLevel isa, int lane_bits) {
+  enum { kMinima, kMasks, kCount, kLimit };
+  LaneBuilder b(isa, lane_bits);
+  const LaneValue limit = b.broadcast(kLimit);
+  const int vector_bytes = b.num_lanes() * b.lane_element().bytes;
+  for (const int num_together : {4, 1}) {
+    b.for_blocks(kCount, num_together, [&] {
+      for (int i = 0; i < num_together; ++i) {
+        const LaneValue minima = b.load(kMinima, i * vector_bytes, b.lane_element());
+        b.store_mask(kMasks, i * b.mask_bytes(), b.binary(LaneOp::kAtMost, minima, limit));
+      }
+      b.advance(kMinima, num_together * vector_bytes);
+      b.advance(kMasks, num_together * b.mask_bytes());
+    });
+  }
+  return b.finish_with(kMasks);
+}
+
+LaneFunction list_chunks_function(IsaLevel isa, int lane_bits) {
+  enum { kMasks, kChunks, kCount };
+  LaneBuilder b(isa, lane_bits);
+  const LaneElement element = {static_cast<std::uint8_t>(b.mask_bytes()), false};
+  const LaneValue zero = b.constant(0);
+  const auto load = [&](LaneValue mask) {
+    const LaneValue x = load_some(b, kMasks, element, mask);
+    b.advance(kMasks, b.num_lanes() * element.bytes);
+    return x;
+  };
+  return filter(b, kChunks, kCount, b.numbers(), load, [&](LaneValue x) { return b.binary(LaneOp::kLess, zero, x); });
+}
+
 LaneFunction match_elements_function(IsaLevel isa, const CoarseKeys& keys) {
   enum { kBlock, kMasks, kCount, kSteps, kLimit, kPitch };
   LaneBuilder b(isa, keys.lane_bits());
@@ -286,12 +316,6 @@ LaneFunction filter_row_function(IsaLevel isa, const CoarseKeys& keys) { return 
 
 LaneFunction filter_whole_row_function(IsaLevel isa, const CoarseKeys& keys) {
   return filter_elements(isa, keys, true);
-}
-
-LaneFunction filter_minima_function(IsaLevel isa, int lane_bits) {
-  LaneBuilder b(isa, lane_bits);
-  const LaneElement element = b.lane_element();
-  return filter(std::move(b), element, false, [](LaneBuilder&, LaneValue x) { return x; });
 }
 
 }  // namespace millrace

@@ -19,7 +19,8 @@ LaneFunction filter_row_function(IsaLevel, const CoarseKeys&);
 /// The same, and fetches what follows.
 LaneFunction filter_whole_row_function(IsaLevel, const CoarseKeys&);
 LaneFunction find_passing_function(IsaLevel, const CoarseKeys&);
-LaneFunction filter_minima_function(IsaLevel, int lane_bits);
+LaneFunction match_minima_function(IsaLevel, int lane_bits);
+LaneFunction list_chunks_function(IsaLevel, int lane_bits);
 LaneFunction match_elements_function(IsaLevel, const CoarseKeys&);
 
 }  // namespace millrace

@@ -230,7 +230,8 @@ class SortImageEmitter {
     p.find_column_minima = append(find_column_minima_function(spec_.isa, coarse));
     p.fold_minima = append(fold_minima_function(spec_.isa, coarse.lane_bits()));
     p.fold_four_minima = append(fold_four_minima_function(spec_.isa, coarse.lane_bits()));
-    p.filter_minima = append(filter_minima_function(spec_.isa, coarse.lane_bits()));
+    p.match_minima = append(match_minima_function(spec_.isa, coarse.lane_bits()));
+    p.list_chunks = append(list_chunks_function(spec_.isa, coarse.lane_bits()));
     if (!sort_.load || lane_bits_of(sort_.load->epilogue).value() != coarse.lane_bits()) return p;
     const RowLoad load = plan_row_load(*sort_.load, sort_.axis, spec_.isa).value();
     if (!is_short(load.elements)) return p;

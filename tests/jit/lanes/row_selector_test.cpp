@@ -77,7 +77,8 @@ class Selection {
         column_minima_(isa, find_column_minima_function(isa, kKeys)),
         fold_(isa, fold_minima_function(isa, kBits)),
         fold_four_(isa, fold_four_minima_function(isa, kBits)),
-        filter_minima_(isa, filter_minima_function(isa, kBits)),
+        match_minima_(isa, match_minima_function(isa, kBits)),
+        list_chunks_(isa, list_chunks_function(isa, kBits)),
         passing_(isa, find_passing_function(isa, kKeys)),
         match_elements_(isa, match_elements_function(isa, kKeys)),
         filter_(isa, filter_row_function(isa, kKeys)),
@@ -95,7 +96,8 @@ class Selection {
                                   .find_column_minima = column_minima_.get(),
                                   .fold_minima = fold_.get(),
                                   .fold_four_minima = fold_four_.get(),
-                                  .filter_minima = filter_minima_.get(),
+                                  .match_minima = match_minima_.get(),
+                                  .list_chunks = list_chunks_.get(),
                                   .find_passing = passing_.get(),
                                   .match_elements = match_elements_.get(),
                                   .filter_row = filter_.get(),
@@ -138,11 +140,12 @@ class Selection {
   Leaf<1, FindColumnMinima> column_minima_;
   Leaf<2, FoldMinima> fold_;
   Leaf<3, FoldFourMinima> fold_four_;
-  Leaf<4, FilterKeys> filter_minima_;
-  Leaf<5, FilterKeys> passing_;
-  Leaf<6, MatchElements> match_elements_;
-  Leaf<7, FilterKeys> filter_;
-  Leaf<8, FilterKeys> filter_whole_;
+  Leaf<4, MatchMinima> match_minima_;
+  Leaf<5, ListChunks> list_chunks_;
+  Leaf<6, FilterKeys> passing_;
+  Leaf<7, MatchElements> match_elements_;
+  Leaf<8, FilterKeys> filter_;
+  Leaf<9, FilterKeys> filter_whole_;
   SorterCode sorter_;
 };
 

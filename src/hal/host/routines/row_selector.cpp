@@ -36,6 +36,26 @@ std::int64_t place_between(std::int64_t i, std::int64_t count) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(random) * static_cast<std::uint64_t>(count) >> 32);
 }
 
+/// Source: Warren, "Hacker's Delight", 2012, section 5-1. Without an instruction for it, this is faster than a table.
+std::int64_t count_ones(std::uint64_t x) {
+  constexpr std::uint64_t kEach = 0x0101'0101'0101'0101;
+  x -= x >> 1 & 0x55 * kEach;
+  x = (x & 0x33 * kEach) + (x >> 2 & 0x33 * kEach);
+  return static_cast<std::int64_t>(((x + (x >> 4)) & 0x0f * kEach) * kEach >> 56);
+}
+
+std::int64_t count_ones(const std::byte* bytes, std::int64_t num_bytes) {
+  std::int64_t sum = 0;
+  std::uint64_t word = 0;
+  for (; num_bytes >= 8; num_bytes -= 8, bytes += 8) {
+    std::memcpy(&word, bytes, 8);
+    sum += count_ones(word);
+  }
+  word = 0;
+  std::memcpy(&word, bytes, static_cast<std::size_t>(num_bytes));
+  return sum + count_ones(word);
+}
+
 /// Calls do_it(number) for a chunk's elements that have the bit which MatchElements writes, kBits for a vector. The
 /// first element has the number `first`, and so many numbers are from a vector to the next.
 template <int kBits, class DoIt>
@@ -117,9 +137,12 @@ void RowSelector<Key>::find_in_long_row(const RowReader& row, std::int64_t n) {
     const std::int64_t count = std::min(kBlock, whole - start);
     const Block block = block_at(start, count, false);
     const std::byte* const end = code_.find_passing(row.read(start, count), memory_.passing, count, 0, limit_);
-    const std::int64_t num_passing = reinterpret_cast<const Key*>(end) - memory_.passing;
+    const std::int64_t num_groups = reinterpret_cast<const Key*>(end) - memory_.passing;
     elements_read_ += count;
-    if (!find_in_groups(row, block, num_passing, start)) {
+    if (num_groups <= kMostGroupsAtOnce) {
+      MILLRACE_CHECK(append_passing(row, block, join_groups(num_groups), start, kMostAtOnce));
+      update_limit();
+    } else {
       // The limit is of no use here.
       find_minima(row, block);
       find_in_block(row, block, false);
@@ -202,34 +225,38 @@ void RowSelector<Key>::find_minima(const RowReader& row, const Block& block) {
 template <class Key>
 void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, bool is_tight) {
   const std::int64_t num_groups = block.num_chunks * code_.num_lanes;
-  std::int64_t num_passing = find_passing(num_groups);
-  if (num_passing > 2 * k_ && !is_tight) {
+  std::int64_t num_passing = find_passing(block);
+  if (!is_tight && count_passing_groups(block) > 2 * k_) {
     tighten(num_groups);
-    num_passing = find_passing(num_groups);
+    num_passing = find_passing(block);
   }
   if (find_in_groups(row, block, num_passing, block.start)) return;
-  if (block.has_columns) return find_in_columns(row, block, num_passing);
+  if (block.has_columns) return find_in_columns(row, block);
   std::int64_t next_chunk = 0;  // those before it are done
   for (bool is_changed = true; is_changed && !is_complete_;) {
     is_changed = false;
     for (std::int64_t i = 0; i < num_passing && !is_changed; ++i) {
-      const std::int64_t chunk = chunk_of(memory_.passing[i]);
+      const std::int64_t chunk = memory_.passing[i];
       if (chunk < next_chunk) continue;
       const Key limit = limit_;
       find_elements(row, block.start + chunk * code_.chunk(), code_.chunk(), code_.filter_row);
       next_chunk = chunk + 1;
       is_changed = limit != limit_ || is_complete_;
     }
-    if (is_changed) num_passing = find_passing(num_groups);
+    if (is_changed) num_passing = find_passing(block);
   }
 }
 
 template <class Key>
 bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing,
                                       std::int64_t first) {
-  if (!has_limit_ || row.loader() != nullptr || num_passing > kMostGroupsAtOnce) return false;
-  constexpr std::int64_t kMost = kMostGroupsAtOnce * RowSelectorCode::kVectorsPerChunk;
-  MILLRACE_CHECK(append_passing(row, block, num_passing, first, kMost));  // other groups have none up to the limit
+  const std::int64_t most_groups = block.has_columns ? std::max(kMostGroupsAtOnce, many_found(k_)) : kMostGroupsAtOnce;
+  if (!has_limit_ || row.loader() != nullptr || num_passing > most_groups) return false;
+  // Where many elements are equal, they would be read for nothing. A few chunks are read sooner than counted.
+  if (num_passing > kChunksAtOnce && count_passing_groups(block) > most_groups) return false;
+  // The last chunk's are written before it is known that they are too many.
+  const std::int64_t most = most_found(k_) - kVectorSpare - num_found_ - code_.chunk();
+  if (!append_passing(row, block, num_passing, first, most)) return false;
   update_limit();
   return true;
 }
@@ -237,12 +264,7 @@ bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, 
 /// Columns are not in the row's order. So all that the block has up to the limit is found before the limit changes. If
 /// that is too much, as where many elements are equal, it is read in order, until few groups reach a new limit.
 template <class Key>
-void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block, std::int64_t num_passing) {
-  // Each group has an element or more. Nothing is found yet, because a block of columns is a whole row.
-  if (has_limit_ && num_passing <= many_found(k_) &&
-      append_passing(row, block, num_passing, block.start, many_found(k_))) {
-    return update_limit();
-  }
+void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block) {
   const std::int64_t num_groups = block.num_chunks * code_.num_lanes, count = block.num_chunks * code_.chunk();
   std::int64_t next_try = 0;  // looking at the groups takes as long as reading as many elements
   for (std::int64_t done = 0; done < count && !is_complete_;) {
@@ -250,7 +272,7 @@ void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block,
     find_elements(row, block.start + done, code_.chunk(), code_.filter_row);
     done += code_.chunk();
     if (limit == limit_ || is_complete_ || done < next_try) continue;
-    if (find_in_groups(row, block, find_passing(num_groups), block.start + done)) return;
+    if (find_in_groups(row, block, find_passing(block), block.start + done)) return;
     next_try = done + num_groups;
   }
 }
@@ -258,9 +280,9 @@ void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block,
 template <class Key>
 bool RowSelector<Key>::append_passing(const RowReader& row, const Block& block, std::int64_t num_passing,
                                       std::int64_t first, std::int64_t most) {
-  const std::int64_t num_chunks = list_chunks(block, num_passing);
-  return code_.num_lanes > 8 ? append_chunks<16>(row, block, num_chunks, first, most)
-                             : append_chunks<8>(row, block, num_chunks, first, most);
+  make_steps(block, num_passing);
+  return code_.num_lanes > 8 ? append_chunks<16>(row, block, num_passing, first, most)
+                             : append_chunks<8>(row, block, num_passing, first, most);
 }
 
 template <class Key>
@@ -272,7 +294,7 @@ bool RowSelector<Key>::append_chunks(const RowReader& row, const Block& block, s
   Key* end = end_of_found();
   std::int64_t num_matches = 0;
   for (std::int64_t done = 0; done < num_chunks; done += kChunksAtOnce) {
-    const Key* const steps = memory_.passing + done;
+    const Key* const steps = memory_.other + done;
     const std::int64_t num_now = std::min(num_chunks - done, kChunksAtOnce);
     code_.match_elements(elements, memory_.groups, num_now * code_.num_lanes, steps, limit_, pitch_bytes);
     elements_read_ += num_now * code_.chunk();
@@ -294,15 +316,23 @@ bool RowSelector<Key>::append_chunks(const RowReader& row, const Block& block, s
 }
 
 template <class Key>
-std::int64_t RowSelector<Key>::list_chunks(const Block& block, std::int64_t num_passing) {
-  std::int64_t num_chunks = 0, last = -1, place = 0;
+void RowSelector<Key>::make_steps(const Block& block, std::int64_t num_passing) {
+  std::int64_t place = 0;
   for (std::int64_t i = 0; i < num_passing; ++i) {
-    const std::int64_t chunk = chunk_of(memory_.passing[i]);
-    if (chunk == last) continue;
-    if (num_chunks % kChunksAtOnce == 0) place = 0;
-    const std::int64_t next = chunk * block.chunk_step;
-    memory_.passing[num_chunks++] = static_cast<Key>(next - place);
+    if (i % kChunksAtOnce == 0) place = 0;
+    const std::int64_t next = memory_.passing[i] * block.chunk_step;
+    memory_.other[i] = static_cast<Key>(next - place);
     place = next + RowSelectorCode::kVectorsPerChunk * block.vector_step;
+  }
+}
+
+template <class Key>
+std::int64_t RowSelector<Key>::join_groups(std::int64_t num_groups) {
+  const int shift = std::countr_zero(static_cast<std::uint64_t>(code_.num_lanes));
+  std::int64_t num_chunks = 0, last = -1;
+  for (std::int64_t i = 0; i < num_groups; ++i) {
+    const std::int64_t chunk = memory_.passing[i] >> shift;
+    if (chunk != last) memory_.passing[num_chunks++] = static_cast<Key>(chunk);
     last = chunk;
   }
   return num_chunks;
@@ -352,9 +382,16 @@ void RowSelector<Key>::tighten(std::int64_t num_groups) {
 }
 
 template <class Key>
-std::int64_t RowSelector<Key>::find_passing(std::int64_t num_groups) {
-  const std::byte* end = code_.filter_minima(memory_.minima, memory_.passing, num_groups, 0, limit_);
+std::int64_t RowSelector<Key>::find_passing(const Block& block) {
+  code_.match_minima(memory_.minima, memory_.groups, block.num_chunks * code_.num_lanes, limit_);
+  const std::byte* const end = code_.list_chunks(memory_.groups, memory_.passing, block.num_chunks);
   return reinterpret_cast<const Key*>(end) - memory_.passing;
+}
+
+template <class Key>
+std::int64_t RowSelector<Key>::count_passing_groups(const Block& block) const {
+  const std::int64_t num_bytes = block.num_chunks * (code_.num_lanes > 8 ? 2 : 1);
+  return count_ones(reinterpret_cast<const std::byte*>(memory_.groups), num_bytes);
 }
 
 template <class Key>

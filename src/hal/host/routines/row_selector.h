@@ -24,6 +24,11 @@ using FoldMinima = std::byte* (*)(const void* first, const void* second, void* t
 /// times as many afterwards.
 using FoldFourMinima = std::byte* (*)(const void* first, const void* second, const void* third, const void* fourth,
                                       void* to, std::int64_t count);
+/// Writes a bit for each group of chunks, given their least keys: whether that is at most `limit`. The bits of a chunk
+/// are whole bytes. `count` keys are whole chunks.
+using MatchMinima = std::byte* (*)(const void* minima, void* masks, std::int64_t count, std::int64_t limit);
+/// Appends the numbers, from 0 on, of the chunks among `count` that have a bit.
+using ListChunks = std::byte* (*)(const void* masks, void* numbers, std::int64_t count);
 /// Writes a bit for each element of some of a block's chunks: whether its key is at most `limit`. The bits of a vector
 /// are whole bytes. A chunk has kVectorsPerChunk vectors, which are `pitch_bytes` apart. `steps` are numbers as wide as
 /// keys, one for each chunk: the vectors to it from the end of the chunk before, which is so many pitches behind its
@@ -47,7 +52,8 @@ struct RowSelectorCode {
   FindColumnMinima find_column_minima;
   FoldMinima fold_minima;
   FoldFourMinima fold_four_minima;
-  FilterKeys filter_minima;
+  MatchMinima match_minima;
+  ListChunks list_chunks;
   FilterKeys find_passing;  // the numbers of the groups of whole chunks that have a key up to the limit
   MatchElements match_elements;
   FilterKeys filter_row;        // of chunks here and there
@@ -83,22 +89,20 @@ class RowSelector {
   static constexpr std::int64_t kPiece = 1024;
   /// There is room for a vector behind what is appended or read in part, because vectors are written and read whole.
   static constexpr std::int64_t kVectorSpare = 16;
-  /// The elements of so many groups passing are found at once.
-  static constexpr std::int64_t kMostGroupsAtOnce = 256;
+  /// So many groups passing, or many of columns, are found at once, and so many elements at least.
+  static constexpr std::int64_t kMostGroupsAtOnce = 256, kMostAtOnce = 2048;
   static constexpr std::int64_t kPassingBytes = kMinimaBytes + kVectorSpare * static_cast<std::int64_t>(sizeof(Key));
   /// With more elements found than this, sorting them for a better limit takes less time than finding as many again.
   static constexpr std::int64_t many_found(std::int64_t k) { return 2 * k + 128; }
   /// The room for elements found.
-  static constexpr std::int64_t most_found(std::int64_t k) {
-    return many_found(k) + kMostGroupsAtOnce * RowSelectorCode::kVectorsPerChunk + kVectorSpare;
-  }
-  static_assert(kMostGroupsAtOnce * RowSelectorCode::kVectorsPerChunk >= kPiece);
+  static constexpr std::int64_t most_found(std::int64_t k) { return many_found(k) + kMostAtOnce + kVectorSpare; }
+  static_assert(kMostAtOnce >= kPiece);
 
   struct Memory {
     Key* minima;   // kMinimaBytes: of the block's groups
-    Key* groups;   // kMinimaBytes: of groups joined, or which elements of chunks are up to the limit
-    Key* other;    // kMinimaBytes: keys while they are sorted
-    Key* passing;  // kPassingBytes: the numbers of groups, or steps to their chunks, or elements of a sample
+    Key* groups;   // kMinimaBytes: of groups joined, or which groups and elements of chunks are up to the limit
+    Key* other;    // kMinimaBytes: keys while they are sorted, or steps to chunks
+    Key* passing;  // kPassingBytes: the numbers of groups or of their chunks, or elements of a sample
     Key* found;    // most_found() of the greatest k
   };
 
@@ -112,11 +116,7 @@ class RowSelector {
 
   RowSelector(const RowSelectorCode& code, const RowSorterCode& sorter, const RowSorterMemory& sorter_memory,
               const Memory& memory, Order order)
-      : code_(code),
-        group_shift_(std::countr_zero(static_cast<std::uint64_t>(code.num_lanes))),
-        sorter_(sorter, sorter_memory),
-        memory_(memory),
-        order_(std::move(order)) {}
+      : code_(code), sorter_(sorter, sorter_memory), memory_(memory), order_(std::move(order)) {}
 
   /// Finds the elements of a row, and writes their numbers. Returns how many there are: at least k.
   std::int64_t select(const RowReader& row, std::int64_t n, std::int64_t k);
@@ -151,27 +151,30 @@ class RowSelector {
   void exclude_run();
   /// Sets a limit by the block's groups if that is better than what there is.
   void tighten(std::int64_t num_groups);
-  /// Lists the groups that have a key up to the limit, given the minima of a block's, and returns how many.
-  std::int64_t find_passing(std::int64_t num_groups);
+  /// Lists a block's chunks that have a group with a key up to the limit, given the minima of its groups, and returns
+  /// how many.
+  std::int64_t find_passing(const Block& block);
+  /// How many groups those have.
+  std::int64_t count_passing_groups(const Block& block) const;
   /// Finds the elements of a block's chunks, given the minima of its groups, which the limit may know.
   void find_in_block(const RowReader& row, const Block& block, bool is_tight);
-  /// Finds the elements of the groups passing, all before the limit changes. Those before element `first` are found
-  /// already. False if there are too many groups for that.
+  /// Finds the elements of the chunks passing, all before the limit changes. Those before element `first` are found
+  /// already. False if there are too many for that.
   bool find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first);
   /// Finds the elements of a block of columns that has many groups passing.
-  void find_in_columns(const RowReader& row, const Block& block, std::int64_t num_passing);
-  /// Appends the elements of the chunks of groups passing, but those before element `first`. False if the chunks have
-  /// more than `most` up to the limit, and then none is appended.
+  void find_in_columns(const RowReader& row, const Block& block);
+  /// Appends the elements of the chunks passing, but those before element `first`. False if the chunks have more than
+  /// `most` up to the limit, and then none is appended.
   bool append_passing(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first,
                       std::int64_t most);
   /// The same given the steps to the chunks, with kBits for a vector.
   template <int kBits>
   bool append_chunks(const RowReader& row, const Block& block, std::int64_t num_chunks, std::int64_t first,
                      std::int64_t most);
-  /// Replaces the groups passing by the steps to their chunks, and returns how many those are. Steps begin anew for the
-  /// chunks of each call of match_elements.
-  std::int64_t list_chunks(const Block& block, std::int64_t num_passing);
-  std::int64_t chunk_of(Key group) const { return group >> group_shift_; }
+  /// Writes the steps to the chunks passing, which begin anew for the chunks of each call of match_elements.
+  void make_steps(const Block& block, std::int64_t num_passing);
+  /// Replaces the numbers of groups passing by those of their chunks, and returns how many these are.
+  std::int64_t join_groups(std::int64_t num_groups);
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
   Key* end_of_found() const { return memory_.found + num_found_; }
   /// Counts what was written behind the elements found, up to their new end.
@@ -181,7 +184,6 @@ class RowSelector {
   void reduce_found();
 
   const RowSelectorCode& code_;
-  int group_shift_;  // of a group's number to its chunk's
   RowSorter<Key> sorter_;
   Memory memory_;
   Order order_;

@@ -13,7 +13,7 @@ namespace millrace {
 inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
 /// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of SortRowsParameters.
-inline constexpr std::uint32_t kTopkRowsRoutineAbi = 17;
+inline constexpr std::uint32_t kTopkRowsRoutineAbi = 18;
 
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
@@ -68,7 +68,7 @@ struct TopkRowsParameters {
   std::int64_t make_numbered_keys, filter_row, filter_whole_row;
   std::int64_t find_group_minima[RowSorterCode::kNumFew];                       // of short rows
   std::int64_t find_minima, find_column_minima, fold_minima, fold_four_minima;  // of others
-  std::int64_t filter_minima, find_passing, match_elements;
+  std::int64_t match_minima, list_chunks, find_passing, match_elements;
   RowSorterOffsets sorter;                                   // of coarse keys
   std::int64_t finds_computed_minima, find_computed_minima;  // whether there is the function for rows that are computed
 };
