@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which elements of a row, which groups and which chunks reach a limit, against the order of the numbers.
+#include "jit/lanes/select_leaves.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "hal/host/routines/row_selector.h"
+#include "jit/lanes/evaluate_lanes.h"
+#include "tests/jit/lanes/lane_code.h"
+#include "tests/reference/numbers.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t kVectors = RowSelectorCode::kVectorsPerChunk;
+constexpr DType kArithmetic[] = {DType::kI8,  DType::kI16, DType::kI32, DType::kI64,  DType::kU8,  DType::kU16,
+                                 DType::kU32, DType::kU64, DType::kF16, DType::kBF16, DType::kF32, DType::kF64};
+
+std::int64_t address_of(const void* memory) { return reinterpret_cast<std::int64_t>(memory); }
+
+/// As code where the host executes the level, and evaluated everywhere. Calls check() after each.
+template <class Check>
+void run(IsaLevel isa, const LaneFunction& function, const std::array<std::int64_t, kMaxLaneArguments>& arguments,
+         const Check& check) {
+  check(evaluate_lanes(function, arguments));
+  if (std::ranges::count(host_lane_levels(), isa) > 0) check(LaneCode(function).run(arguments));
+}
+
+/// A row of whole chunks that has every kind of element, many of them more than once.
+struct Row {
+  Row(IsaLevel isa, const CoarseKeys& keys, std::int64_t num_chunks, std::mt19937_64& random)
+      : keys(keys), lanes(num_lanes_of(isa, keys.lane_bits())), num_chunks(num_chunks) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    constexpr double kNumbers[] = {0, 1, 2, 100, 127, 3.0e4, 6.1e-5, 6.0e-8, 1e-40, 65504, 1e38, 1e300, 1e-310};
+    const std::size_t bytes = size_bytes(keys.dtype);
+    for (std::int64_t i = 0; i < num_chunks * kVectors * lanes; ++i) {
+      std::byte element[8] = {};
+      if (is_float(keys.dtype) && random() % 2 == 0) {
+        const double number = random() % 4 == 0 ? kInfinity : kNumbers[random() % std::size(kNumbers)];
+        reference::write_element(keys.dtype, random() % 5 == 0 ? std::nan("") : number, element);
+        if (random() % 2 == 0) element[bytes - 1] ^= std::byte{0x80};
+        if (std::isnan(number_of(element))) element[0] ^= static_cast<std::byte>(random() % 4);
+      } else {
+        const std::uint64_t bits = random() % 3 == 0 ? random() % 4 - 2 : random();
+        std::memcpy(element, &bits, sizeof(bits));
+      }
+      memory.insert(memory.end(), element, element + bytes);
+    }
+  }
+
+  long double number_of(const std::byte* element) const {
+    return reference::read_element<long double>(keys.dtype, element);
+  }
+  const std::byte* element(std::int64_t i) const {
+    return memory.data() + i * static_cast<std::int64_t>(size_bytes(keys.dtype));
+  }
+  long double number(std::int64_t i) const { return number_of(element(i)); }
+  std::int64_t size() const { return num_chunks * kVectors * lanes; }
+  /// Whether element i is at most the number in the order of the sort, in which a NaN is above all.
+  bool is_at_most(std::int64_t i, long double limit) const {
+    const long double x = number(i);
+    if (keys.largest) return std::isnan(x) || x >= limit;
+    return std::isnan(limit) || x <= limit;
+  }
+  /// The greatest key of what is equal to element i in the order of the sort: of any NaN, or of zeros.
+  std::int64_t limit_of(std::int64_t i, IsaLevel isa) const {
+    const auto key_of_number = [&](double x) {
+      std::byte element[8] = {};
+      reference::write_element(keys.dtype, x, element);
+      return key_of(element, isa);
+    };
+    if (std::isnan(number(i))) {
+      if (keys.largest) return key_of_number(std::numeric_limits<double>::infinity()) - 1;
+      return std::numeric_limits<std::int64_t>::max() >> (64 - keys.lane_bits());
+    }
+    const bool is_zero = is_float(keys.dtype) && number(i) == 0;
+    return is_zero ? std::max(key_of_number(0), key_of_number(-0.)) : key_of(element(i), isa);
+  }
+  std::int64_t key_of(const std::byte* element, IsaLevel isa) const {
+    std::vector<std::byte> same;
+    for (std::int64_t j = 0; j < kVectors * lanes; ++j) {
+      same.insert(same.end(), element, element + size_bytes(keys.dtype));
+    }
+    std::int64_t minima[16] = {};
+    evaluate_lanes(find_minima_function(isa, keys), {address_of(same.data()), address_of(minima), kVectors * lanes});
+    if (keys.lane_bits() == 64) return minima[0];
+    std::int32_t key;
+    std::memcpy(&key, minima, sizeof(key));
+    return key;
+  }
+
+  CoarseKeys keys;
+  std::int64_t lanes, num_chunks;
+  std::vector<std::byte> memory;
+};
+
+bool bit_of(const std::vector<std::byte>& masks, std::int64_t vector, std::int64_t lane, std::int64_t lanes) {
+  const std::int64_t byte = vector * mask_bytes_of(static_cast<int>(lanes)) + lane / 8;
+  return (std::to_integer<int>(masks[static_cast<std::size_t>(byte)]) >> lane % 8 & 1) != 0;
+}
+
+/// The integer `i` of memory that has one for each lane.
+std::int64_t lane_at(const std::vector<std::int64_t>& memory, std::int64_t i, int lane_bits) {
+  if (lane_bits == 64) return memory[static_cast<std::size_t>(i)];
+  std::int32_t value;
+  std::memcpy(&value, reinterpret_cast<const std::byte*>(memory.data()) + 4 * i, sizeof(value));
+  return value;
+}
+
+template <class Check>
+void for_each_limit(const Check& check) {
+  std::mt19937_64 random(7);
+  for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    for (const DType dtype : kArithmetic) {
+      for (const bool largest : {false, true}) {
+        const Row row(isa, {dtype, largest}, 3, random);
+        for (int turn = 0; turn < 20; ++turn) {
+          const auto i = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(row.size()));
+          CAPTURE(to_text(isa));
+          CAPTURE(to_text(dtype));
+          CAPTURE(largest);
+          CAPTURE(static_cast<double>(row.number(i)));
+          check(isa, row, row.number(i), row.limit_of(i, isa));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("elements up to a limit are those that are not beyond it in the order of the sort") {
+  for_each_limit([](IsaLevel isa, const Row& row, long double number, std::int64_t limit) {
+    // Chunks in turn: the last one's vectors, then those of the first.
+    std::vector<std::int64_t> steps(16);
+    const std::int64_t step[] = {kVectors * (row.num_chunks - 1), -kVectors * row.num_chunks};
+    for (std::int64_t i = 0; i < 2; ++i) {
+      std::memcpy(reinterpret_cast<std::byte*>(steps.data()) + i * row.keys.lane_bits() / 8, &step[i],
+                  static_cast<std::size_t>(row.keys.lane_bits() / 8));
+    }
+    std::vector<std::byte> masks(64);
+    const std::int64_t pitch = row.lanes * static_cast<std::int64_t>(size_bytes(row.keys.dtype));
+    run(isa, match_elements_function(isa, row.keys),
+        {address_of(row.memory.data()), address_of(masks.data()), 2 * row.lanes, address_of(steps.data()), limit,
+         pitch},
+        [&](std::int64_t) {
+          std::int64_t num_wrong = 0;
+          for (std::int64_t vector = 0; vector < 2 * kVectors; ++vector) {
+            const std::int64_t from = vector < kVectors ? (row.num_chunks - 1) * kVectors + vector : vector - kVectors;
+            for (std::int64_t lane = 0; lane < row.lanes; ++lane) {
+              const bool is_up_to = row.is_at_most(from * row.lanes + lane, number);
+              num_wrong += bit_of(masks, vector, lane, row.lanes) != is_up_to ? 1 : 0;
+            }
+          }
+          CHECK(num_wrong == 0);
+        });
+  });
+}
+
+TEST_CASE("groups that reach a limit are those with an element that does") {
+  for_each_limit([](IsaLevel isa, const Row& row, long double number, std::int64_t limit) {
+    std::vector<std::int64_t> expected, numbers(static_cast<std::size_t>(row.num_chunks * row.lanes + 16));
+    for (std::int64_t group = 0; group < row.num_chunks * row.lanes; ++group) {
+      bool passes = false;
+      for (std::int64_t i = 0; i < kVectors; ++i) {
+        const std::int64_t vector = group / row.lanes * kVectors + i;
+        passes = passes || row.is_at_most(vector * row.lanes + group % row.lanes, number);
+      }
+      if (passes) expected.push_back(100 + group);
+    }
+    run(isa, find_passing_function(isa, row.keys),
+        {address_of(row.memory.data()), address_of(numbers.data()), row.size(), 100, limit}, [&](std::int64_t end) {
+          const std::int64_t lane_bytes = row.keys.lane_bits() / 8;
+          std::vector<std::int64_t> found;
+          for (std::int64_t i = 0; i < (end - address_of(numbers.data())) / lane_bytes; ++i) {
+            found.push_back(lane_at(numbers, i, row.keys.lane_bits()));
+          }
+          CHECK(found == expected);
+        });
+  });
+}
+
+TEST_CASE("chunks are listed that have a least key up to the limit") {
+  std::mt19937_64 random(9);
+  for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    for (const int lane_bits : {32, 64}) {
+      const std::int64_t lanes = num_lanes_of(isa, lane_bits), mask_bytes = mask_bytes_of(static_cast<int>(lanes));
+      for (const std::int64_t num_chunks : {1, 3, 4, 7, 8, 9, 31, 100, 512}) {
+        CAPTURE(to_text(isa));
+        CAPTURE(lane_bits);
+        CAPTURE(num_chunks);
+        // As seldom as a lane in 20, so that there are chunks of all kinds.
+        std::vector<std::int64_t> minima(static_cast<std::size_t>(num_chunks * lanes));
+        std::vector<std::byte> as_lanes(static_cast<std::size_t>(num_chunks * lanes * lane_bits / 8));
+        for (std::size_t i = 0; i < minima.size(); ++i) {
+          minima[i] = random() % 20 == 0 ? -static_cast<std::int64_t>(random() % 3) : 1 + random() % 3;
+          const std::size_t bytes = static_cast<std::size_t>(lane_bits) / 8;
+          std::memcpy(&as_lanes[i * bytes], &minima[i], bytes);
+        }
+        std::vector<std::byte> masks(static_cast<std::size_t>(num_chunks * mask_bytes));
+        run(isa, match_minima_function(isa, lane_bits),
+            {address_of(as_lanes.data()), address_of(masks.data()), num_chunks * lanes, 0}, [&](std::int64_t) {
+              std::int64_t num_wrong = 0;
+              for (std::int64_t i = 0; i < num_chunks * lanes; ++i) {
+                const bool is_up_to = minima[static_cast<std::size_t>(i)] <= 0;
+                num_wrong += bit_of(masks, i / lanes, i % lanes, lanes) != is_up_to ? 1 : 0;
+              }
+              CHECK(num_wrong == 0);
+            });
+        std::vector<std::int64_t> expected, numbers(static_cast<std::size_t>(num_chunks + 16));
+        for (std::int64_t chunk = 0; chunk < num_chunks; ++chunk) {
+          const auto first = minima.begin() + chunk * lanes;
+          if (*std::min_element(first, first + lanes) <= 0) expected.push_back(chunk);
+        }
+        run(isa, list_chunks_function(isa, lane_bits),
+            {address_of(masks.data()), address_of(numbers.data()), num_chunks}, [&](std::int64_t end) {
+              std::vector<std::int64_t> found;
+              for (std::int64_t i = 0; i < (end - address_of(numbers.data())) / (lane_bits / 8); ++i) {
+                found.push_back(lane_at(numbers, i, lane_bits));
+              }
+              CHECK(found == expected);
+            });
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
