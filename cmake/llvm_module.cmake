@@ -3,6 +3,10 @@
 # its kernels in a cache never loads libLLVM. It holds its own copies of what it needs of base, hal and jit, hidden.
 set(MILLRACE_LLVM_VERSION none)
 if(MILLRACE_LLVM)
+  # LLVM's package compiles C to look for libffi as soon as a C compiler is named, as development environments do.
+  if(DEFINED CMAKE_C_COMPILER)
+    enable_language(C)
+  endif()
   find_package(LLVM 19.1 REQUIRED CONFIG)
   find_package(LLD 19.1 REQUIRED CONFIG HINTS ${LLVM_INSTALL_PREFIX}/lib/cmake/lld)
   set(MILLRACE_LLVM_VERSION ${LLVM_PACKAGE_VERSION})
