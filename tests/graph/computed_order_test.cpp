@@ -10,6 +10,7 @@
 #include "millrace/millrace.h"
 #include "tests/reference/tensor.h"
 #include "tests/support/check_graph.h"
+#include "tests/support/hard_rows.h"
 #include "tests/support/in_turn.h"
 #include "tests/support/pairwise.h"
 #include "tests/support/run_graph.h"
@@ -178,13 +179,13 @@ std::string plan_of(const Case& test, const std::string& target) {
   return text;
 }
 
-void check_same(const Case& test, const CompileOptions& options) {
+void check_same(const Case& test, const CompileOptions& options, std::span<const ReferenceTensor> inputs) {
   CAPTURE(test::to_text(options));
-  const std::vector<ReferenceTensor> inputs = make_inputs(test);
   const auto computed = run(make_graph(test, false), options, inputs);
   const auto in_memory = run(make_graph(test, true), options, inputs);
   for (std::size_t i = 0; i < computed.size(); ++i) CHECK(are_same(computed[i], in_memory[i]));
 }
+void check_same(const Case& test, const CompileOptions& options) { check_same(test, options, make_inputs(test)); }
 
 std::vector<CompileOptions> every_way() {
   std::vector<CompileOptions> ways = test::every_way_to_compile();
@@ -251,6 +252,29 @@ TEST_CASE("long rows that are computed give what they give from memory" * test::
             CAPTURE(reader.name);
             check_same({dtype, 2, n, &producer, &reader}, options);
           }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the first k of hard rows that are computed are those of the same rows in memory" * test::InTurn()) {
+  std::mt19937_64 random(5);
+  for (CompileOptions& options : test::every_way_to_compile()) {
+    if (!options.lowering.compile.force_generator.empty()) continue;
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI32, DType::kF64}) {
+      for (const std::int64_t n : {2500, 8400, 32'767, 100'003}) {
+        for (const test::HardRow& hard : test::hard_rows(dtype)) {
+          const Reader& reader = kReaders[random() % 4];
+          const std::int64_t k = reader.name == "many of topk" ? 300 : 50;
+          CAPTURE(std::string(to_text(dtype)));
+          CAPTURE(n);
+          CAPTURE(hard.name);
+          CAPTURE(reader.name);
+          const Case test = {dtype, 2, n, &kProducers[1], &reader};
+          std::vector<ReferenceTensor> inputs = make_inputs(test);
+          inputs[0] = test::make_hard_rows(hard, dtype, {2, n}, 1, k, random);
+          check_same(test, options, inputs);
         }
       }
     }

@@ -142,12 +142,9 @@ LaneFunction find_computed_minima_function(IsaLevel isa, const CoarseKeys& keys,
   LaneBuilder b(isa, keys.lane_bits());
   ComputedLanes lanes(b, elements, kFirstSource);
   b.for_blocks(kCount, RowSelectorCode::kVectorsPerChunk, [&] {
-    LaneValue minimum = kNoLaneValue;
-    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) {
-      const LaneValue key = coarse_key(b, lanes.vector(i), keys);
-      minimum = i == 0 ? key : b.binary(LaneOp::kMin, minimum, key);
-    }
-    b.store(kMinima, 0, b.lane_element(), minimum);
+    std::vector<LaneValue> vectors;
+    for (int i = 0; i < RowSelectorCode::kVectorsPerChunk; ++i) vectors.push_back(lanes.vector(i));
+    b.store(kMinima, 0, b.lane_element(), least_key(b, std::move(vectors), keys));
     lanes.advance(RowSelectorCode::kVectorsPerChunk);
     b.advance(kMinima, b.num_lanes() * b.lane_element().bytes);
   });

@@ -34,6 +34,15 @@ class RowReader {
     loader_->compute(first, count, piece_);
     return piece_;
   }
+  /// Computes pieces of the row one behind the other, `size` elements each, given their numbers from element `first`
+  /// on. Valid until the next call. Precondition: there is a loader, and they are at most most_at_once().
+  template <class Key>
+  const std::byte* read_pieces(const Key* numbers, std::int64_t count, std::int64_t first, std::int64_t size) const {
+    for (std::int64_t i = 0; i < count; ++i) {
+      loader_->compute(first + numbers[i] * size, size, piece_ + i * size * element_bytes_);
+    }
+    return piece_;
+  }
   /// Copies the elements with these numbers, which lanes hold without a sign.
   template <class Key>
   void copy(const Key* numbers, std::int64_t count, std::byte* to) const {

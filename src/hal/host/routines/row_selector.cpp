@@ -251,7 +251,7 @@ template <class Key>
 bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing,
                                       std::int64_t first) {
   const std::int64_t most_groups = block.has_columns ? std::max(kMostGroupsAtOnce, many_found(k_)) : kMostGroupsAtOnce;
-  if (!has_limit_ || row.loader() != nullptr || num_passing > most_groups) return false;
+  if (!has_limit_ || num_passing > most_groups) return false;
   // Where many elements are equal, they would be read for nothing. A few chunks are read sooner than counted.
   if (num_passing > kChunksAtOnce && count_passing_groups(block) > most_groups) return false;
   // The last chunk's are written before it is known that they are too many.
@@ -280,7 +280,6 @@ void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block)
 template <class Key>
 bool RowSelector<Key>::append_passing(const RowReader& row, const Block& block, std::int64_t num_passing,
                                       std::int64_t first, std::int64_t most) {
-  make_steps(block, num_passing);
   return code_.num_lanes > 8 ? append_chunks<16>(row, block, num_passing, first, most)
                              : append_chunks<8>(row, block, num_passing, first, most);
 }
@@ -289,26 +288,25 @@ template <class Key>
 template <int kBits>
 bool RowSelector<Key>::append_chunks(const RowReader& row, const Block& block, std::int64_t num_chunks,
                                      std::int64_t first, std::int64_t most) {
-  const std::int64_t vector_step = block.vector_step * code_.num_lanes, pitch_bytes = vector_step * row.element_bytes();
-  const std::byte* const elements = row.read(block.start, block.num_chunks * code_.chunk());
+  const std::int64_t vector_step = block.vector_step * code_.num_lanes, pitch_bytes = vector_step * row.element_bytes(),
+                     most_now = std::min(kChunksAtOnce, row.most_at_once() / code_.chunk());
   Key* end = end_of_found();
   std::int64_t num_matches = 0;
-  for (std::int64_t done = 0; done < num_chunks; done += kChunksAtOnce) {
-    const Key* const steps = memory_.other + done;
-    const std::int64_t num_now = std::min(num_chunks - done, kChunksAtOnce);
-    code_.match_elements(elements, memory_.groups, num_now * code_.num_lanes, steps, limit_, pitch_bytes);
+  for (std::int64_t done = 0; done < num_chunks; done += most_now) {
+    const Key* const chunks = memory_.passing + done;
+    const std::int64_t num_now = std::min(num_chunks - done, most_now);
+    const std::byte* const elements = make_steps(row, block, chunks, num_now);
+    code_.match_elements(elements, memory_.groups, num_now * code_.num_lanes, memory_.other, limit_, pitch_bytes);
     elements_read_ += num_now * code_.chunk();
     const auto* bits = reinterpret_cast<const std::byte*>(memory_.groups);
-    std::int64_t place = 0;  // behind the chunks done, from the block's start
     for (std::int64_t i = 0; i < num_now; ++i, bits += RowSelectorCode::kVectorsPerChunk * kBits / 8) {
-      place += steps[i] * code_.num_lanes;
-      for_each_match<kBits>(bits, block.start + place, vector_step, [&](std::int64_t number) {
+      const std::int64_t number_of_first = block.start + chunks[i] * block.chunk_step * code_.num_lanes;
+      for_each_match<kBits>(bits, number_of_first, vector_step, [&](std::int64_t number) {
         *end = static_cast<Key>(number);
         end += number >= first ? 1 : 0;
         ++num_matches;
       });
       if (num_matches > most) return false;
-      place += RowSelectorCode::kVectorsPerChunk * vector_step;
     }
   }
   count_found(end);
@@ -316,14 +314,19 @@ bool RowSelector<Key>::append_chunks(const RowReader& row, const Block& block, s
 }
 
 template <class Key>
-void RowSelector<Key>::make_steps(const Block& block, std::int64_t num_passing) {
+const std::byte* RowSelector<Key>::make_steps(const RowReader& row, const Block& block, const Key* chunks,
+                                              std::int64_t num_chunks) {
+  if (row.loader() != nullptr) {
+    std::fill_n(memory_.other, num_chunks, Key{0});
+    return row.read_pieces(chunks, num_chunks, block.start, code_.chunk());
+  }
   std::int64_t place = 0;
-  for (std::int64_t i = 0; i < num_passing; ++i) {
-    if (i % kChunksAtOnce == 0) place = 0;
-    const std::int64_t next = memory_.passing[i] * block.chunk_step;
+  for (std::int64_t i = 0; i < num_chunks; ++i) {
+    const std::int64_t next = chunks[i] * block.chunk_step;
     memory_.other[i] = static_cast<Key>(next - place);
     place = next + RowSelectorCode::kVectorsPerChunk * block.vector_step;
   }
+  return row.read(block.start, block.num_chunks * code_.chunk());
 }
 
 template <class Key>

@@ -167,12 +167,13 @@ class RowSelector {
   /// `most` up to the limit, and then none is appended.
   bool append_passing(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first,
                       std::int64_t most);
-  /// The same given the steps to the chunks, with kBits for a vector.
+  /// The same with kBits for a vector.
   template <int kBits>
   bool append_chunks(const RowReader& row, const Block& block, std::int64_t num_chunks, std::int64_t first,
                      std::int64_t most);
-  /// Writes the steps to the chunks passing, which begin anew for the chunks of each call of match_elements.
-  void make_steps(const Block& block, std::int64_t num_passing);
+  /// Writes the steps to chunks for match_elements, and returns what they begin from. Computed chunks follow each
+  /// other.
+  const std::byte* make_steps(const RowReader& row, const Block& block, const Key* chunks, std::int64_t num_chunks);
   /// Replaces the numbers of groups passing by those of their chunks, and returns how many these are.
   std::int64_t join_groups(std::int64_t num_groups);
   void find_elements(const RowReader& row, std::int64_t first, std::int64_t count, FilterKeys filter);
