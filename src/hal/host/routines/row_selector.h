@@ -156,7 +156,7 @@ class RowSelector {
   std::int64_t find_passing(const Block& block);
   /// How many groups those have.
   std::int64_t count_passing_groups(const Block& block) const;
-  /// Finds the elements of a block's chunks, given the minima of its groups, which the limit may know.
+  /// Finds the elements of a block's chunks, given the minima of its groups. The limit is tight if it is made of these.
   void find_in_block(const RowReader& row, const Block& block, bool is_tight);
   /// Finds the elements of the chunks passing, all before the limit changes. Those before element `first` are found
   /// already. False if there are too many for that.
