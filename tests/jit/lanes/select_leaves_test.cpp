@@ -12,6 +12,7 @@
 #include <doctest/doctest.h>
 
 #include "hal/host/routines/row_selector.h"
+#include "jit/lanes/body_lanes.h"
 #include "jit/lanes/evaluate_lanes.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/reference/numbers.h"
@@ -182,6 +183,43 @@ TEST_CASE("groups that reach a limit are those with an element that does") {
           }
           CHECK(found == expected);
         });
+  });
+}
+
+TEST_CASE("a group's least key is up to a limit where an element of the group is") {
+  for_each_limit([](IsaLevel isa, const Row& row, long double number, std::int64_t limit) {
+    // Of group g of a chunk, vector i has lane g, turned or, where elements are computed, not.
+    const auto check = [&](const std::vector<std::int64_t>& minima, bool turns, bool has_columns) {
+      std::int64_t num_wrong = 0;
+      for (std::int64_t group = 0; group < row.num_chunks * row.lanes; ++group) {
+        const std::int64_t chunk = group / row.lanes;
+        bool is_up_to = false;
+        for (std::int64_t i = 0; i < kVectors; ++i) {
+          const std::int64_t vector = has_columns ? i * row.num_chunks + chunk : chunk * kVectors + i;
+          const std::int64_t lane = group % row.lanes ^ (turns ? RowSelectorCode::turn_of(static_cast<int>(i)) : 0);
+          is_up_to = is_up_to || row.is_at_most(vector * row.lanes + lane, number);
+        }
+        num_wrong += (lane_at(minima, group, row.keys.lane_bits()) <= limit) != is_up_to ? 1 : 0;
+      }
+      CHECK(num_wrong == 0);
+    };
+    std::vector<std::int64_t> minima(static_cast<std::size_t>(row.num_chunks * row.lanes));
+    const std::int64_t from = address_of(row.memory.data()), to = address_of(minima.data());
+    run(isa, find_minima_function(isa, row.keys), {from, to, row.size()},
+        [&](std::int64_t) { check(minima, true, false); });
+    const std::int64_t vector_bytes = row.lanes * static_cast<std::int64_t>(size_bytes(row.keys.dtype));
+    run(isa, find_column_minima_function(isa, row.keys),
+        {from, to, row.num_chunks * row.lanes, row.num_chunks * vector_bytes},
+        [&](std::int64_t) { check(minima, true, true); });
+    ComputedElements same;
+    BodyBuilder b;
+    b.yield(b.load(0, body_dtype(row.keys.dtype)));
+    same.sources = {{row.keys.dtype}};
+    same.body = b.finish();
+    same.dtype = row.keys.dtype;
+    if (!compute_elements_function(isa, same).ok() || lane_bits_of(same.body).value() != row.keys.lane_bits()) return;
+    run(isa, find_computed_minima_function(isa, row.keys, same), {to, row.size(), from},
+        [&](std::int64_t) { check(minima, false, false); });
   });
 }
 

@@ -226,11 +226,15 @@ template <class Key>
 void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, bool is_tight) {
   const std::int64_t num_groups = block.num_chunks * code_.num_lanes;
   std::int64_t num_passing = find_passing(block);
-  if (!is_tight && count_passing_groups(block) > 2 * k_) {
+  if (!is_tight && num_passing * code_.num_lanes > 2 * k_ && count_passing_groups(block) > 2 * k_) {
     tighten(num_groups);
     num_passing = find_passing(block);
   }
-  if (find_in_groups(row, block, num_passing, block.start)) return;
+  // Nothing of a block of columns is found yet, because it is a whole row: there is room for many. Where many elements
+  // are equal, they would be read for nothing; a few chunks are read sooner than their groups are counted.
+  const std::int64_t most_groups = block.has_columns ? std::max(kMostGroupsAtOnce, many_found(k_)) : kMostGroupsAtOnce;
+  const bool may_be_few = num_passing <= kChunksAtOnce || count_passing_groups(block) <= most_groups;
+  if (may_be_few && find_at_once(row, block, num_passing, block.start)) return;
   if (block.has_columns) return find_in_columns(row, block);
   std::int64_t next_chunk = 0;  // those before it are done
   for (bool is_changed = true; is_changed && !is_complete_;) {
@@ -248,15 +252,11 @@ void RowSelector<Key>::find_in_block(const RowReader& row, const Block& block, b
 }
 
 template <class Key>
-bool RowSelector<Key>::find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing,
-                                      std::int64_t first) {
-  const std::int64_t most_groups = block.has_columns ? std::max(kMostGroupsAtOnce, many_found(k_)) : kMostGroupsAtOnce;
-  if (!has_limit_ || num_passing > most_groups) return false;
-  // Where many elements are equal, they would be read for nothing. A few chunks are read sooner than counted.
-  if (num_passing > kChunksAtOnce && count_passing_groups(block) > most_groups) return false;
+bool RowSelector<Key>::find_at_once(const RowReader& row, const Block& block, std::int64_t num_passing,
+                                    std::int64_t first) {
   // The last chunk's are written before it is known that they are too many.
   const std::int64_t most = most_found(k_) - kVectorSpare - num_found_ - code_.chunk();
-  if (!append_passing(row, block, num_passing, first, most)) return false;
+  if (!has_limit_ || !append_passing(row, block, num_passing, first, most)) return false;
   update_limit();
   return true;
 }
@@ -272,7 +272,10 @@ void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block)
     find_elements(row, block.start + done, code_.chunk(), code_.filter_row);
     done += code_.chunk();
     if (limit == limit_ || is_complete_ || done < next_try) continue;
-    if (find_in_groups(row, block, find_passing(block), block.start + done)) return;
+    const std::int64_t num_passing = find_passing(block);
+    if (count_passing_groups(block) <= kMostGroupsAtOnce && find_at_once(row, block, num_passing, block.start + done)) {
+      return;
+    }
     next_try = done + num_groups;
   }
 }
@@ -280,8 +283,8 @@ void RowSelector<Key>::find_in_columns(const RowReader& row, const Block& block)
 template <class Key>
 bool RowSelector<Key>::append_passing(const RowReader& row, const Block& block, std::int64_t num_passing,
                                       std::int64_t first, std::int64_t most) {
-  return code_.num_lanes > 8 ? append_chunks<16>(row, block, num_passing, first, most)
-                             : append_chunks<8>(row, block, num_passing, first, most);
+  return code_.mask_bytes() > 1 ? append_chunks<16>(row, block, num_passing, first, most)
+                                : append_chunks<8>(row, block, num_passing, first, most);
 }
 
 template <class Key>
@@ -393,8 +396,7 @@ std::int64_t RowSelector<Key>::find_passing(const Block& block) {
 
 template <class Key>
 std::int64_t RowSelector<Key>::count_passing_groups(const Block& block) const {
-  const std::int64_t num_bytes = block.num_chunks * (code_.num_lanes > 8 ? 2 : 1);
-  return count_ones(reinterpret_cast<const std::byte*>(memory_.groups), num_bytes);
+  return count_ones(reinterpret_cast<const std::byte*>(memory_.groups), block.num_chunks * code_.mask_bytes());
 }
 
 template <class Key>

@@ -63,6 +63,8 @@ struct RowSelectorCode {
       nullptr;  // of elements that are computed, instead of find_minima; may be absent
 
   std::int64_t chunk() const { return num_lanes * kVectorsPerChunk; }
+  /// The bits of a vector's or a chunk's lanes.
+  std::int64_t mask_bytes() const { return (num_lanes + 7) / 8; }
 };
 
 /// Keys that are equal in the order of the sort.
@@ -89,8 +91,9 @@ class RowSelector {
   static constexpr std::int64_t kPiece = 1024;
   /// There is room for a vector behind what is appended or read in part, because vectors are written and read whole.
   static constexpr std::int64_t kVectorSpare = 16;
-  /// So many groups passing, or many of columns, are found at once, and so many elements at least.
-  static constexpr std::int64_t kMostGroupsAtOnce = 256, kMostAtOnce = 2048;
+  /// The elements of so many groups passing are found at once, for which there is room.
+  static constexpr std::int64_t kMostGroupsAtOnce = 256;
+  static constexpr std::int64_t kMostAtOnce = kMostGroupsAtOnce * RowSelectorCode::kVectorsPerChunk;
   static constexpr std::int64_t kPassingBytes = kMinimaBytes + kVectorSpare * static_cast<std::int64_t>(sizeof(Key));
   /// With more elements found than this, sorting them for a better limit takes less time than finding as many again.
   static constexpr std::int64_t many_found(std::int64_t k) { return 2 * k + 128; }
@@ -159,8 +162,8 @@ class RowSelector {
   /// Finds the elements of a block's chunks, given the minima of its groups. The limit is tight if it is made of these.
   void find_in_block(const RowReader& row, const Block& block, bool is_tight);
   /// Finds the elements of the chunks passing, all before the limit changes. Those before element `first` are found
-  /// already. False if there are too many for that.
-  bool find_in_groups(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first);
+  /// already. False if there is no limit, or no room for so many; then none is found.
+  bool find_at_once(const RowReader& row, const Block& block, std::int64_t num_passing, std::int64_t first);
   /// Finds the elements of a block of columns that has many groups passing.
   void find_in_columns(const RowReader& row, const Block& block);
   /// Appends the elements of the chunks passing, but those before element `first`. False if the chunks have more than
