@@ -35,8 +35,8 @@ void run(IsaLevel isa, const LaneFunction& function, const std::array<std::int64
 }
 
 /// A row of whole chunks that has every kind of element, many of them more than once.
-struct Row {
-  Row(IsaLevel isa, const CoarseKeys& keys, std::int64_t num_chunks, std::mt19937_64& random)
+struct KeyedRow {
+  KeyedRow(IsaLevel isa, const CoarseKeys& keys, std::int64_t num_chunks, std::mt19937_64& random)
       : keys(keys), lanes(num_lanes_of(isa, keys.lane_bits())), num_chunks(num_chunks) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     constexpr double kNumbers[] = {0, 1, 2, 100, 127, 3.0e4, 6.1e-5, 6.0e-8, 1e-40, 65504, 1e38, 1e300, 1e-310};
@@ -121,7 +121,7 @@ void for_each_limit(const Check& check) {
   for (const IsaLevel isa : {IsaLevel::kAvx2, IsaLevel::kAvx512}) {
     for (const DType dtype : kArithmetic) {
       for (const bool largest : {false, true}) {
-        const Row row(isa, {dtype, largest}, 3, random);
+        const KeyedRow row(isa, {dtype, largest}, 3, random);
         for (int turn = 0; turn < 20; ++turn) {
           const auto i = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(row.size()));
           CAPTURE(to_text(isa));
@@ -136,7 +136,7 @@ void for_each_limit(const Check& check) {
 }
 
 TEST_CASE("elements up to a limit are those that are not beyond it in the order of the sort") {
-  for_each_limit([](IsaLevel isa, const Row& row, long double number, std::int64_t limit) {
+  for_each_limit([](IsaLevel isa, const KeyedRow& row, long double number, std::int64_t limit) {
     // Chunks in turn: the last one's vectors, then those of the first.
     std::vector<std::int64_t> steps(16);
     const std::int64_t step[] = {kVectors * (row.num_chunks - 1), -kVectors * row.num_chunks};
@@ -164,7 +164,7 @@ TEST_CASE("elements up to a limit are those that are not beyond it in the order 
 }
 
 TEST_CASE("groups that reach a limit are those with an element that does") {
-  for_each_limit([](IsaLevel isa, const Row& row, long double number, std::int64_t limit) {
+  for_each_limit([](IsaLevel isa, const KeyedRow& row, long double number, std::int64_t limit) {
     std::vector<std::int64_t> expected, numbers(static_cast<std::size_t>(row.num_chunks * row.lanes + 16));
     for (std::int64_t group = 0; group < row.num_chunks * row.lanes; ++group) {
       bool passes = false;
@@ -187,7 +187,7 @@ TEST_CASE("groups that reach a limit are those with an element that does") {
 }
 
 TEST_CASE("a group's least key is up to a limit where an element of the group is") {
-  for_each_limit([](IsaLevel isa, const Row& row, long double number, std::int64_t limit) {
+  for_each_limit([](IsaLevel isa, const KeyedRow& row, long double number, std::int64_t limit) {
     // Of group g of a chunk, vector i has lane g, turned or, where elements are computed, not.
     const auto check = [&](const std::vector<std::int64_t>& minima, bool turns, bool has_columns) {
       std::int64_t num_wrong = 0;
