@@ -133,12 +133,12 @@ class Selection {
                       {as_keys(minima), as_keys(groups), as_keys(other), as_keys(passing), as_keys(found)},
                       {[](Key key) { return KeyRun<Key>{key, key}; }, reduce});
     RowLoadParameters parameters{};
-    parameters.compute = reinterpret_cast<std::int64_t>(&compute_copies<Key>);
     parameters.num_operands = parameters.num_sources = parameters.num_dims = 1;
     parameters.computed_bytes = parameters.element_bytes[0] = sizeof(Key);
     void* const buffers[] = {elements.data()};
     const std::int64_t sizes[] = {0, 1, 0};  // where the first row begins, and that it is the only one
-    RowLoader loader(nullptr, parameters, {nullptr, nullptr, buffers, sizes});
+    RowLoader loader(reinterpret_cast<const void*>(&compute_copies<Key>), parameters,
+                     {nullptr, nullptr, buffers, sizes});
     loader.go_to(0);
     const RowReader reader = kind == Elements::kComputed ? RowReader(loader, piece.data(), some.data(), sizeof(Key))
                                                          : RowReader(elements.data(), sizeof(Key));
