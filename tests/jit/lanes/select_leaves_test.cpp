@@ -26,7 +26,7 @@ constexpr DType kArithmetic[] = {DType::kI8,  DType::kI16, DType::kI32, DType::k
 
 std::int64_t address_of(const void* memory) { return reinterpret_cast<std::int64_t>(memory); }
 
-/// As code where the host executes the level, and evaluated everywhere. Calls check() after each.
+/// Evaluates the function, and runs its code too if the host executes the level. Calls check() after each.
 template <class Check>
 void run(IsaLevel isa, const LaneFunction& function, const std::array<std::int64_t, kMaxLaneArguments>& arguments,
          const Check& check) {
@@ -188,7 +188,7 @@ TEST_CASE("groups that reach a limit are those with an element that does") {
 
 TEST_CASE("a group's least key is up to a limit where an element of the group is") {
   for_each_limit([](IsaLevel isa, const KeyedRow& row, long double number, std::int64_t limit) {
-    // Of group g of a chunk, vector i has lane g, turned or, where elements are computed, not.
+    // Group g of a chunk has lane g of each vector. Lanes turn, but for elements that are computed.
     const auto check = [&](const std::vector<std::int64_t>& minima, bool turns, bool has_columns) {
       std::int64_t num_wrong = 0;
       for (std::int64_t group = 0; group < row.num_chunks * row.lanes; ++group) {
@@ -232,7 +232,7 @@ TEST_CASE("chunks are listed that have a least key up to the limit") {
         CAPTURE(to_text(isa));
         CAPTURE(lane_bits);
         CAPTURE(num_chunks);
-        // As seldom as a lane in 20, so that there are chunks of all kinds.
+        // One lane in 20 passes, so that there are chunks with none, one and more.
         std::vector<std::int64_t> minima(static_cast<std::size_t>(num_chunks * lanes));
         std::vector<std::byte> as_lanes(static_cast<std::size_t>(num_chunks * lanes * lane_bits / 8));
         for (std::size_t i = 0; i < minima.size(); ++i) {
