@@ -24,6 +24,11 @@ struct CachedKernel {
 /// The kernels, the last used first. A directory that does not exist has none. Fails if it cannot be listed.
 Result<std::vector<CachedKernel>> list_cached_kernels(const std::string& directory);
 
+/// Why kernels of the directory are not used: "does not exist", "cannot be listed: Permission denied", or "2 of 5 files
+/// refused, such as KEY can be written by everybody (mode 0666)". Empty if all may be used. Reads no file, so a damaged
+/// one is not found.
+std::string find_cache_refusal(const std::string& directory);
+
 /// Removes the least recently used kernels beyond `max_bytes`, and leftovers of killed writers.
 void prune_cached_kernels(const std::string& directory, std::uint64_t max_bytes);
 

@@ -33,16 +33,22 @@ class KernelCache {
     /// exceeded by a few percent.
     std::uint64_t max_bytes = kDefaultMaxCacheBytes;
     std::size_t max_memory_entries = 4096;
+    /// Whether get() fails if what it has made cannot be stored in `directory`: for filling one. Otherwise a cache that
+    /// cannot be written is not an error.
+    bool requires_writes = false;
   };
   explicit KernelCache(Options options);
   ~KernelCache();
 
   struct Stats {
-    std::uint64_t memory_hits = 0, disk_hits = 0, misses = 0, rejected = 0;  // rejected: damaged or untrusted files
+    std::uint64_t memory_hits = 0, disk_hits = 0, misses = 0;
+    std::uint64_t rejected = 0;  // damaged or untrusted files
+    std::uint64_t written = 0;   // files of the directory
   };
   /// Returns the kernel from memory or disk, or compiles it with `compiler` and stores it. A file is recompiled and
-  /// replaced, never trusted, if it is damaged, or if anyone other than this user or root owns it or can write it. A
-  /// cache that cannot be written is not an error.
+  /// replaced, never trusted, if it is damaged, or if anyone other than this user or root owns it or can write it. If
+  /// the compiler is not available, the error names the kernel, its target, the directories that were searched, and
+  /// why files there were refused.
   Result<std::shared_ptr<const ExecutableImage>> get(const PlannedKernel&, const TargetSpec&,
                                                      const KernelCompiler& compiler);
   /// The code object of a GPU program: these kernels, linked in this order. `link` makes it where it is not kept. A

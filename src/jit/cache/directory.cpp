@@ -14,8 +14,11 @@
 #include <system_error>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "base/descriptor.h"
 #include "base/replace_file.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 namespace {
@@ -40,9 +43,37 @@ bool read_whole(int descriptor, std::span<std::byte> content) {
   }
 }
 
-bool only_we_can_write(const struct stat& info) {
-  const bool is_ours = info.st_uid == geteuid() || info.st_uid == 0;
-  return S_ISREG(info.st_mode) && is_ours && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+/// Opens the file without following a link, or waiting for the other end of a pipe. Returns -1 and sets errno if that
+/// is impossible.
+int open_entry(const std::string& path) { return open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); }
+
+/// Whether `error` of open_entry means that there is no entry.
+bool is_absence(int error) { return error == ENOENT || error == ENOTDIR; }
+
+std::string open_refusal(int error) {
+  return error == ELOOP ? "is a symbolic link"
+                        : fmt::format("cannot be opened: {}", std::generic_category().message(error));
+}
+
+/// See CacheFile::refusal; empty if only this user and root can have written the open file.
+std::string writer_refusal(const struct stat& info) {
+  if (S_ISDIR(info.st_mode)) return "is a directory";
+  if (!S_ISREG(info.st_mode)) return "is not a regular file";
+  if (info.st_uid != geteuid() && info.st_uid != 0) return fmt::format("belongs to user {}", info.st_uid);
+  const auto mode = static_cast<unsigned>(info.st_mode & 07777);
+  if ((info.st_mode & S_IWOTH) != 0) return fmt::format("can be written by everybody (mode {:04o})", mode);
+  if ((info.st_mode & S_IWGRP) != 0) return fmt::format("can be written by group {} (mode {:04o})", info.st_gid, mode);
+  return {};
+}
+
+/// The refusal of an open file, of which `info` is filled.
+std::string refusal_of(const Descriptor& file, struct stat& info) {
+  if (fstat(file.number(), &info) != 0) return open_refusal(errno);
+  std::string refusal = writer_refusal(info);
+  if (refusal.empty() && static_cast<std::uint64_t>(info.st_size) > kMaxCacheFileBytes) {
+    refusal = fmt::format("has {} bytes, expected at most {}", info.st_size, kMaxCacheFileBytes);
+  }
+  return refusal;
 }
 
 /// Users who may list the directory and access its files may read them.
@@ -53,12 +84,12 @@ mode_t mode_of_entries(mode_t directory) {
   return mode;
 }
 
-/// Creates missing directories for this user only, as the XDG specification asks.
-void make_directories(const std::string& path) {
+/// Creates missing directories for this user only, as the XDG specification asks. Returns 0 or an errno.
+int make_directories(const std::string& path) {
   std::error_code ignored;
-  if (path.empty() || std::filesystem::is_directory(path, ignored)) return;
-  make_directories(std::filesystem::path(path).parent_path().string());
-  mkdir(path.c_str(), S_IRWXU);
+  if (path.empty() || std::filesystem::is_directory(path, ignored)) return 0;
+  if (const int error = make_directories(std::filesystem::path(path).parent_path().string())) return error;
+  return mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST ? 0 : errno;
 }
 
 struct Entry {
@@ -117,16 +148,21 @@ void trim_cache_directory(const std::string& path, std::uint64_t max_bytes) {
 
 CacheFile KernelCacheDirectory::read(const std::string& key) const {
   if (path_.empty()) return {};
-  // Does not follow a link, or wait for the other end of a pipe.
-  const Descriptor file(open(file_of(key).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file.is_open()) return {.is_rejected = errno != ENOENT && errno != ENOTDIR};
+  const Descriptor file(open_entry(file_of(key)));
+  if (!file.is_open()) return is_absence(errno) ? CacheFile() : CacheFile{.refusal = open_refusal(errno)};
   struct stat info{};
-  if (fstat(file.number(), &info) != 0 || !only_we_can_write(info)) return {.is_rejected = true};
-  if (static_cast<std::uint64_t>(info.st_size) > kMaxCacheFileBytes) return {.is_rejected = true};
+  if (std::string refusal = refusal_of(file, info); !refusal.empty()) return {.refusal = std::move(refusal)};
   // Reads instead of mapping: if somebody truncates a mapped file, the process crashes.
   std::vector<std::byte> content(static_cast<std::size_t>(info.st_size));
-  if (!read_whole(file.number(), content)) return {.is_rejected = true};
+  if (!read_whole(file.number(), content)) return {.refusal = "has changed while it was read"};
   return {.content = std::move(content)};
+}
+
+std::string KernelCacheDirectory::find_refusal(const std::string& key) const {
+  const Descriptor file(open_entry(file_of(key)));
+  if (!file.is_open()) return is_absence(errno) ? "" : open_refusal(errno);
+  struct stat info{};
+  return refusal_of(file, info);
 }
 
 void KernelCacheDirectory::note_use(const std::string& key) const {
@@ -136,11 +172,12 @@ void KernelCacheDirectory::note_use(const std::string& key) const {
   utimensat(AT_FDCWD, file_of(key).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
-bool KernelCacheDirectory::replace(const std::string& key, std::span<const std::byte> content) const {
+/// Returns 0 or an errno.
+int KernelCacheDirectory::replace(const std::string& key, std::span<const std::byte> content) const {
   struct stat directory{};
-  if (stat(path_.c_str(), &directory) != 0) return false;
+  if (stat(path_.c_str(), &directory) != 0) return errno;
   const std::array<std::span<const std::byte>, 1> parts{content};
-  return replace_file(file_of(key), parts, {.mode = mode_of_entries(directory.st_mode)}) == 0;
+  return replace_file(file_of(key), parts, {.mode = mode_of_entries(directory.st_mode)});
 }
 
 /// Counts `size_bytes` as written and returns whether to trim now. Trimming scans the whole directory.
@@ -152,10 +189,20 @@ bool KernelCacheDirectory::is_to_trim(std::uint64_t size_bytes) const {
   return before == 0 || before / step != (before + size_bytes) / step;
 }
 
-void KernelCacheDirectory::write(const std::string& key, std::span<const std::byte> content) const {
-  if (path_.empty() || content.size() > kMaxCacheFileBytes) return;
-  make_directories(path_);
-  if (replace(key, content) && is_to_trim(content.size())) trim_cache_directory(path_, max_bytes_);
+Status KernelCacheDirectory::write(const std::string& key, std::span<const std::byte> content) const {
+  if (path_.empty()) return {};
+  const auto refuse = [&](const std::string& why) {
+    return unavailable(fmt::format("kernel cache '{}': entry {} cannot be written: {}", printable(path_), key, why));
+  };
+  if (content.size() > kMaxCacheFileBytes) {
+    return refuse(fmt::format("it has {} bytes, expected at most {}", content.size(), kMaxCacheFileBytes));
+  }
+  int error = make_directories(path_);
+  if (error == 0) error = replace(key, content);
+  if (error == EISDIR) return refuse("a directory stands in its place; remove that");
+  if (error != 0) return refuse(std::generic_category().message(error));
+  if (is_to_trim(content.size())) trim_cache_directory(path_, max_bytes_);
+  return {};
 }
 
 }  // namespace millrace

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/base/status.h"
+
 namespace millrace {
 
 /// More than any kernel needs. A longer file is damaged and is not read.
@@ -17,9 +19,10 @@ inline constexpr std::uint64_t kMaxCacheFileBytes = std::uint64_t{64} << 20;
 
 /// The result of reading a cache file.
 struct CacheFile {
-  /// There is a file, but its code must not run: another user could have written it, it is not a readable regular file,
-  /// it is too long, or it changed while it was read.
-  bool is_rejected = false;
+  /// Why the code in the file must not run: "can be written by everybody (mode 0666)". Another user could have written
+  /// it, it is not a readable regular file, it is too long, or it changed while it was read. Empty if the file may be
+  /// used, or if there is none.
+  std::string refusal = {};
   std::optional<std::vector<std::byte>> content = {};
 };
 
@@ -38,15 +41,20 @@ class KernelCacheDirectory {
   KernelCacheDirectory(std::string path, std::uint64_t max_bytes) : path_(std::move(path)), max_bytes_(max_bytes) {}
 
   CacheFile read(const std::string& key) const;
+  /// CacheFile::refusal, without reading the file.
+  std::string find_refusal(const std::string& key) const;
   /// Marks the file as used, unless that was done within the last day. read() alone leaves no trace.
   void note_use(const std::string& key) const;
-  /// Replaces the file if possible. Trims the directory after the first write, and after each further 64th of
-  /// `max_bytes` written (at most 16 MiB), so that short-lived processes trim as well as long-lived ones.
-  void write(const std::string& key, std::span<const std::byte> content) const;
+  /// Replaces the file, or says why that is impossible. Trims the directory after the first write, and after each
+  /// further 64th of `max_bytes` written (at most 16 MiB), so that short-lived processes trim as well as long-lived
+  /// ones.
+  [[nodiscard]] Status write(const std::string& key, std::span<const std::byte> content) const;
+
+  const std::string& path() const { return path_; }
 
  private:
   std::string file_of(const std::string& key) const { return path_ + "/" + key; }
-  bool replace(const std::string& key, std::span<const std::byte> content) const;
+  int replace(const std::string& key, std::span<const std::byte> content) const;
 
   bool is_to_trim(std::uint64_t size_bytes) const;
 

@@ -13,7 +13,7 @@
 
 #include "base/guard_allocations.h"
 #include "jit/cache/build_id.h"
-#include "jit/cache/directory.h"
+#include "jit/cache/places.h"
 
 namespace millrace {
 namespace {
@@ -48,10 +48,16 @@ struct KernelCache::State {
     Image image;
   };
 
+  /// What get() is asked for.
+  struct Wanted {
+    std::string key;
+    std::function<std::string()> name;  // for messages: "kernel 'exp_0' for cpu:avx2"
+    std::function<Result<ExecutableImage>()> make;
+    bool has_parts = false;  // make() gets them from this cache, and its error says where they were searched
+  };
+
   explicit State(const Options& options)
-      : directory(options.directory, options.max_bytes), max_entries(options.max_memory_entries) {
-    for (const std::string& path : options.read_only_directories) layers.emplace_back(path, 0);
-  }
+      : places(options), requires_writes(options.requires_writes), max_entries(options.max_memory_entries) {}
 
   /// Precondition: the mutex is locked.
   Image find(const std::string& key) {
@@ -74,19 +80,15 @@ struct KernelCache::State {
     }
   }
 
-  // The functions below must be called unlocked. A null image means that no usable one was found.
-  Result<Image> read(const KernelCacheDirectory& from, const std::string& key, CacheFile& file) const;
-  /// Loads from the directory or the read-only layers, in this order. `is_rejected`: some file there was unusable.
-  Result<Image> load(const std::string& key, bool& is_rejected) const;
-  using Make = std::function<Result<ExecutableImage>()>;
+  // The functions below must be called unlocked.
   /// Loads from disk or makes it.
-  Result<Image> load_or_make(const std::string& key, const Make&);
-
+  Result<Image> load_or_make(const Wanted&);
   /// Gets from memory, loads or makes it.
-  Result<Image> get(const std::string& key, const Make&);
+  Result<Image> get(const Wanted&);
+  Status keep(const std::string& key, const ExecutableImage&);
 
-  const KernelCacheDirectory directory;
-  std::list<KernelCacheDirectory> layers;  // read-only
+  const KernelCachePlaces places;
+  const bool requires_writes;
   const std::size_t max_entries;
   std::mutex mutex;
   std::condition_variable finished;
@@ -96,50 +98,40 @@ struct KernelCache::State {
   Stats stats;
 };
 
-Result<Image> KernelCache::State::read(const KernelCacheDirectory& from, const std::string& key,
-                                       CacheFile& file) const {
-  file = from.read(key);
-  if (!file.content) return Image();
-  Result<ExecutableImage> image = decode_image(*file.content, key);
-  if (image.ok()) return std::make_shared<const ExecutableImage>(*std::move(image));
-  if (image.status().code() != StatusCode::kDataLoss) return image.status();  // no memory: the file may be intact
-  file.is_rejected = true;
-  return Image();
+/// Writes it to the directory.
+Status KernelCache::State::keep(const std::string& key, const ExecutableImage& image) {
+  if (image.format == ImageFormat::kInterpreted) return {};
+  if (!places.has_directory()) {
+    return requires_writes ? failed_precondition("kernel cache: no directory to write to; name one") : Status();
+  }
+  const Status written = places.write(key, encode_image(image, key));
+  if (!written.ok()) return requires_writes ? written : Status();
+  const std::lock_guard lock(mutex);
+  ++stats.written;
+  return {};
 }
 
-Result<Image> KernelCache::State::load(const std::string& key, bool& is_rejected) const {
-  CacheFile file;
-  MILLRACE_TRY_ASSIGN(Image image, read(directory, key, file));
-  is_rejected = file.is_rejected;
-  if (image != nullptr) directory.note_use(key);
-  for (auto layer = layers.begin(); image == nullptr && layer != layers.end(); ++layer) {
-    MILLRACE_TRY_ASSIGN(image, read(*layer, key, file));
-    if (image != nullptr && is_rejected) directory.write(key, *file.content);  // otherwise it would be rejected again
-    is_rejected = is_rejected || file.is_rejected;
-  }
-  return image;
-}
-
-Result<Image> KernelCache::State::load_or_make(const std::string& key, const Make& make) {
-  bool is_rejected = false;
-  MILLRACE_TRY_ASSIGN(Image loaded, load(key, is_rejected));
-  if (loaded != nullptr) {
-    const std::lock_guard lock(mutex);
-    ++stats.disk_hits;
-    if (is_rejected) ++stats.rejected;
-    return loaded;
-  }
+Result<Image> KernelCache::State::load_or_make(const Wanted& wanted) {
+  MILLRACE_TRY_ASSIGN(FoundEntry found, places.load(wanted.key));
   {
     const std::lock_guard lock(mutex);
-    ++stats.misses;
-    if (is_rejected) ++stats.rejected;
+    ++(found.image != nullptr ? stats.disk_hits : stats.misses);
+    if (found.is_rejected()) ++stats.rejected;
   }
-  MILLRACE_TRY_ASSIGN(ExecutableImage image, make());
-  if (image.format != ImageFormat::kInterpreted) directory.write(key, encode_image(image, key));
-  return std::make_shared<const ExecutableImage>(std::move(image));
+  if (found.image != nullptr) return std::move(found.image);
+  Result<ExecutableImage> image = wanted.make();
+  const bool is_unavailable = image.status().code() == StatusCode::kUnavailable;
+  if (is_unavailable && (!wanted.has_parts || found.is_rejected())) {
+    return unavailable(fmt::format("{} is in no kernel cache, and cannot be generated: {}; {}", wanted.name(),
+                                   image.status().message(), places.searched_text(wanted.key, found)));
+  }
+  MILLRACE_TRY(image.status());
+  MILLRACE_TRY(keep(wanted.key, *image));
+  return std::make_shared<const ExecutableImage>(*std::move(image));
 }
 
-Result<Image> KernelCache::State::get(const std::string& key, const Make& make) {
+Result<Image> KernelCache::State::get(const Wanted& wanted) {
+  const std::string& key = wanted.key;
   std::unique_lock lock(mutex);
   while (true) {
     if (Image image = find(key)) {
@@ -160,7 +152,7 @@ Result<Image> KernelCache::State::get(const std::string& key, const Make& make) 
       state.finished.notify_all();
     }
   } const finish{*this, key};
-  MILLRACE_TRY_ASSIGN(Image image, load_or_make(key, make));
+  MILLRACE_TRY_ASSIGN(Image image, load_or_make(wanted));
   {
     const std::lock_guard again(mutex);
     insert(key, image);
@@ -168,17 +160,25 @@ Result<Image> KernelCache::State::get(const std::string& key, const Make& make) 
   return image;
 }
 
-std::vector<std::string> default_read_only_cache_directories() {
+namespace {
+
+/// The paths of $MILLRACE_CACHE_LAYERS that are absolute, or those that are not.
+std::vector<std::string> layers_of_environment(bool absolute) {
   std::vector<std::string> directories;
   const char* layers = std::getenv("MILLRACE_CACHE_LAYERS");
   std::string_view rest = layers != nullptr ? layers : "";
   while (!rest.empty()) {
     const std::string_view path = rest.substr(0, rest.find(':'));
-    if (path.starts_with('/')) directories.emplace_back(path);
+    if (!path.empty() && path.starts_with('/') == absolute) directories.emplace_back(path);
     rest.remove_prefix(std::min(rest.size(), path.size() + 1));
   }
   return directories;
 }
+
+}  // namespace
+
+std::vector<std::string> default_read_only_cache_directories() { return layers_of_environment(true); }
+std::vector<std::string> ignored_cache_layers() { return layers_of_environment(false); }
 
 std::string default_cache_directory() {
   // The XDG specification says to ignore a relative XDG_CACHE_HOME.
@@ -195,12 +195,15 @@ KernelCache::KernelCache(Options options) : state_(std::make_unique<State>(optio
 KernelCache::~KernelCache() = default;
 
 Result<Image> KernelCache::get(const PlannedKernel& kernel, const TargetSpec& spec, const KernelCompiler& compiler) {
-  return guard_allocations([&] { return fmt::format("kernel '{}'", kernel.name); },
-                           [&]() -> Result<Image> {
-                             MILLRACE_TRY_ASSIGN(Image image, state_->get(key_of(identity_of(kernel, spec, compiler)),
-                                                                          [&] { return compiler.emit(kernel, spec); }));
-                             return with_info(std::move(image), kernel.info);
-                           });
+  const auto name = [&] { return fmt::format("kernel '{}'", kernel.name); };
+  return guard_allocations(name, [&]() -> Result<Image> {
+    MILLRACE_TRY_ASSIGN(Image image,
+                        state_->get({.key = key_of(identity_of(kernel, spec, compiler)),
+                                     .name = [&] { return fmt::format("{} for {}", name(), spec.to_text()); },
+                                     .make = [&] { return compiler.emit(kernel, spec); },
+                                     .has_parts = false}));
+    return with_info(std::move(image), kernel.info);
+  });
 }
 
 Result<SharedBytes> KernelCache::get_code_object(std::span<const PlannedKernel> kernels, const Target& target,
@@ -212,10 +215,13 @@ Result<SharedBytes> KernelCache::get_code_object(std::span<const PlannedKernel> 
       if (compiler == nullptr) return internal_error("code object: no generator " + kernel.generator);
       identity += "\n" + key_of(identity_of(kernel, target.spec(), *compiler));
     }
-    MILLRACE_TRY_ASSIGN(const Image image, state_->get(key_of(identity), [&]() -> Result<ExecutableImage> {
+    const auto make = [&]() -> Result<ExecutableImage> {
       MILLRACE_TRY_ASSIGN(std::vector<std::byte> linked, link());
       return ExecutableImage{.format = ImageFormat::kGpuCode, .target = target.to_text(), .bytes = std::move(linked)};
-    }));
+    };
+    const auto name = [&] { return fmt::format("code object for {}", target.to_text()); };
+    MILLRACE_TRY_ASSIGN(const Image image,
+                        state_->get({.key = key_of(identity), .name = name, .make = make, .has_parts = true}));
     return image->bytes;
   });
 }

@@ -25,7 +25,7 @@ CachedKernel describe(const KernelCacheDirectory& files, const std::string& dire
   }
   const CacheFile file = files.read(key);
   if (!file.content) {
-    kernel.problem = "others could have written it, or it is no readable file";
+    kernel.problem = file.refusal;
     return kernel;
   }
   const Result<ExecutableImage> image = decode_image(*file.content, key);
@@ -39,28 +39,52 @@ CachedKernel describe(const KernelCacheDirectory& files, const std::string& dire
   return kernel;
 }
 
+/// The names of the entries of a directory that is there, in no order.
+Result<std::vector<std::string>> list_keys(const std::string& directory) {
+  std::vector<std::string> keys;
+  std::error_code error;
+  for (auto entries = std::filesystem::directory_iterator(directory, error);
+       !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    std::string key = entries->path().filename().string();
+    if (is_cache_key(key)) keys.push_back(std::move(key));
+  }
+  if (error == std::errc::no_such_file_or_directory) return not_found("does not exist");
+  if (error) return unavailable(fmt::format("cannot be listed: {}", error.message()));
+  return keys;
+}
+
 }  // namespace
 
 Result<std::vector<CachedKernel>> list_cached_kernels(const std::string& directory) {
   const auto where = [&] { return fmt::format("kernel cache '{}'", printable(directory)); };
   return guard_allocations(where, [&]() -> Result<std::vector<CachedKernel>> {
     std::vector<CachedKernel> kernels;
-    std::error_code error;
-    auto entries = std::filesystem::directory_iterator(directory, error);
-    if (error == std::errc::no_such_file_or_directory) return kernels;
+    const Result<std::vector<std::string>> keys = list_keys(directory);
+    if (keys.status().code() == StatusCode::kNotFound) return kernels;
+    if (!keys.ok()) return unavailable(fmt::format("{}: {}; check the path", where(), keys.status().message()));
     const KernelCacheDirectory files(directory, 0);
-    for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
-      const std::string key = entries->path().filename().string();
-      if (is_cache_key(key)) kernels.push_back(describe(files, directory, key));
-    }
-    if (error) {
-      return unavailable(fmt::format("{}: cannot be listed: {}; check the path", where(), error.message()));
-    }
+    for (const std::string& key : *keys) kernels.push_back(describe(files, directory, key));
     std::ranges::sort(kernels, [](const CachedKernel& a, const CachedKernel& b) {
       return a.used != b.used ? a.used > b.used : a.key < b.key;
     });
     return kernels;
   });
+}
+
+std::string find_cache_refusal(const std::string& directory) {
+  const Result<std::vector<std::string>> keys = list_keys(directory);
+  if (!keys.ok()) return keys.status().message();
+  const KernelCacheDirectory files(directory, 0);
+  std::size_t num_refused = 0;
+  std::string first;
+  for (const std::string& key : *keys) {
+    const std::string refusal = files.find_refusal(key);
+    if (refusal.empty()) continue;
+    std::string line = key + " " + refusal;
+    if (num_refused++ == 0 || line < first) first = std::move(line);
+  }
+  if (num_refused == 0) return {};
+  return fmt::format("{} of {} files refused, such as {}", num_refused, keys->size(), first);
 }
 
 void prune_cached_kernels(const std::string& directory, std::uint64_t max_bytes) {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/cache/places.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <sys/stat.h>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "millrace/base/printable.h"
+
+namespace millrace {
+namespace {
+
+/// Reads and decodes a file, and notes why it cannot be used. Fails without memory: the file may be intact.
+Result<CacheFile> read_entry(const KernelCacheDirectory& from, const std::string& key, FoundEntry& found) {
+  CacheFile file = from.read(key);
+  std::string refusal = file.refusal;
+  if (file.content) {
+    Result<ExecutableImage> image = decode_image(*file.content, key);
+    if (image.ok()) {
+      found.image = std::make_shared<const ExecutableImage>(*std::move(image));
+    } else if (image.status().code() == StatusCode::kDataLoss) {
+      refusal = "is damaged: " + image.status().message();
+    } else {
+      return image.status();
+    }
+  }
+  found.refusals.push_back(std::move(refusal));
+  return file;
+}
+
+/// " (does not exist)", or nothing for a directory.
+std::string state_text(const std::string& path) {
+  struct stat info{};
+  if (stat(path.c_str(), &info) != 0) {
+    return errno == ENOENT ? " (does not exist)" : fmt::format(" ({})", std::generic_category().message(errno));
+  }
+  return S_ISDIR(info.st_mode) ? "" : " (is not a directory)";
+}
+
+}  // namespace
+
+bool FoundEntry::is_rejected() const {
+  return std::ranges::any_of(refusals, [](const std::string& refusal) { return !refusal.empty(); });
+}
+
+KernelCachePlaces::KernelCachePlaces(const KernelCache::Options& options)
+    : directory_(options.directory, options.max_bytes) {
+  for (const std::string& path : options.read_only_directories) layers_.emplace_back(path, 0);
+}
+
+Result<FoundEntry> KernelCachePlaces::load(const std::string& key) const {
+  FoundEntry found;
+  MILLRACE_TRY_ASSIGN(CacheFile file, read_entry(directory_, key, found));
+  if (found.image != nullptr) directory_.note_use(key);
+  for (auto layer = layers_.begin(); found.image == nullptr && layer != layers_.end(); ++layer) {
+    MILLRACE_TRY_ASSIGN(file, read_entry(*layer, key, found));
+    // Otherwise the file would be rejected again. A directory that cannot be written is not an error.
+    if (found.image != nullptr && found.is_rejected()) (void)directory_.write(key, *file.content);
+  }
+  return found;
+}
+
+Status KernelCachePlaces::write(const std::string& key, std::span<const std::byte> content) const {
+  return directory_.write(key, content);
+}
+
+std::string KernelCachePlaces::searched_text(const std::string& key, const FoundEntry& found) const {
+  std::vector<std::string> searched;
+  const auto add = [&](const KernelCacheDirectory& place, const std::string& refusal) {
+    if (place.path().empty()) return;
+    const std::string path = printable(place.path());
+    searched.push_back(refusal.empty() ? path + state_text(place.path())
+                                       : fmt::format("{} (refused: the file {} there {})", path, key, refusal));
+  };
+  std::size_t number = 0;
+  add(directory_, found.refusals[number++]);
+  for (const KernelCacheDirectory& layer : layers_) add(layer, found.refusals[number++]);
+  return searched.empty() ? "this context has no cache directory" : fmt::format("searched {}", fmt::join(searched, ", "));
+}
+
+}  // namespace millrace

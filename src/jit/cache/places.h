@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jit/cache/directory.h"
+#include "millrace/hal/executable.h"
+#include "millrace/jit/kernel_cache.h"
+
+namespace millrace {
+
+/// What the directories of a cache have of one entry.
+struct FoundEntry {
+  std::shared_ptr<const ExecutableImage> image = {};  // null: no usable file
+  /// Why a file was not used (CacheFile::refusal, or its damage): of the directory, then of each layer that was read.
+  /// Empty where there was no file.
+  std::vector<std::string> refusals = {};
+
+  bool is_rejected() const;
+};
+
+/// The directory and the read-only layers of a KernelCache. Thread-safe.
+class KernelCachePlaces {
+ public:
+  explicit KernelCachePlaces(const KernelCache::Options&);
+
+  bool has_directory() const { return !directory_.path().empty(); }
+  /// Loads from the directory or the layers, in this order. A file of the directory that cannot be used is replaced by
+  /// a layer's.
+  Result<FoundEntry> load(const std::string& key) const;
+  /// See KernelCacheDirectory::write.
+  [[nodiscard]] Status write(const std::string& key, std::span<const std::byte> content) const;
+  /// For a message about an entry that was not found: "searched /a (does not exist), /b (refused: the file KEY there can
+  /// be written by everybody (mode 0666))".
+  std::string searched_text(const std::string& key, const FoundEntry&) const;
+
+ private:
+  KernelCacheDirectory directory_;
+  std::list<KernelCacheDirectory> layers_;  // read-only
+};
+
+}  // namespace millrace
