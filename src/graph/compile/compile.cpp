@@ -170,7 +170,7 @@ Status compile_into(Program::State& state, Graph graph, const CompileOptions& op
     LoweredGraph* const setup = lowered[number]->setup.get();
     if (setup == nullptr) return {};
     CodeMaker maker(*context, options, executor, setup->schedule.kernels.size());
-    MILLRACE_TRY_ASSIGN(const std::vector<ExecutableImage> images, maker.make(*setup, targets[number]));
+    MILLRACE_TRY_ASSIGN(const std::vector<ExecutableImage> images, maker.make_setup(*lowered[number], targets[number]));
     return run_setup(*state.device, *setup, images, schedule, to);
   }));
   state.variable_parts = parts_of_variables(*lowered.front());

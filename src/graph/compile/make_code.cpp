@@ -6,18 +6,35 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "graph/compile/node_of_kernel.h"
 #include "graph/run/phase_timer.h"
 #include "hal/host/work_shares.h"
 #include "millrace/jit/code_object.h"
 #include "millrace/jit/kernel_cache.h"
 
 namespace millrace {
+namespace {
+
+/// Of a kernel that no generator here can make, the reader of the message wants to know whose it is.
+Status about_node(const LoweredGraph& lowered, std::size_t kernel, Status status) {
+  if (status.code() != StatusCode::kUnavailable) return status;
+  const auto index = static_cast<KernelIndex>(kernel);
+  return unavailable(fmt::format("{}: {}", node_of_kernel(lowered, index), status.message()));
+}
+
+}  // namespace
 
 Result<std::vector<ExecutableImage>> CodeMaker::make(LoweredGraph& lowered, const Target& target) {
   const PhaseTimer timer(lowered.report.code);
   begin_ = std::chrono::steady_clock::now();
   const bool is_linked = target.spec().is_gpu() && !target.spec().is_simulated();
   return is_linked ? make_code_object(lowered, target) : make_images(lowered, target);
+}
+
+Result<std::vector<ExecutableImage>> CodeMaker::make_setup(LoweredGraph& lowered, const Target& target) {
+  Result<std::vector<ExecutableImage>> images = make(*lowered.setup, target);
+  if (images.status().code() != StatusCode::kUnavailable) return images;
+  return unavailable(fmt::format("constants prepared at load: {}", images.status().message()));
 }
 
 Result<std::vector<ExecutableImage>> CodeMaker::make_images(LoweredGraph& lowered, const Target& target) {
@@ -45,7 +62,7 @@ Result<std::vector<ExecutableImage>> CodeMaker::make_images(LoweredGraph& lowere
     for (std::size_t i = begin; i < end; ++i) {
       if (failure.is_before(i)) return;
       try {
-        Status status = make_one(i);
+        Status status = about_node(lowered, i, make_one(i));
         if (!status.ok()) failure.note(i, std::move(status));
       } catch (...) {
         failure.note(i, std::current_exception());
@@ -103,7 +120,12 @@ Result<ExecutableImage> CodeMaker::make_image(const PlannedKernel& kernel, const
   if (generator == nullptr) {
     return internal_error(fmt::format("generator '{}' planned a kernel and is not of the target", kernel.generator));
   }
-  if (context_.cache == nullptr) return generator->emit(kernel, target.spec());
+  if (context_.cache == nullptr) {
+    Result<ExecutableImage> image = generator->emit(kernel, target.spec());
+    if (image.status().code() != StatusCode::kUnavailable) return image;
+    return unavailable(fmt::format("kernel '{}' for {} cannot be generated: {}; this context has no kernel cache",
+                                   kernel.name, target.to_text(), image.status().message()));
+  }
   MILLRACE_TRY_ASSIGN(std::shared_ptr<const ExecutableImage> image,
                       context_.cache->get(kernel, target.spec(), *generator));
   return *image;

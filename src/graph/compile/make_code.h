@@ -22,6 +22,8 @@ class CodeMaker {
   /// One image per kernel of the schedule, in its order. Adds a row per kernel to the report. Of several failures it
   /// returns that of the first kernel, whatever the number of threads.
   Result<std::vector<ExecutableImage>> make(LoweredGraph&, const Target&);
+  /// The same of LoweredGraph::setup, which must not be null.
+  Result<std::vector<ExecutableImage>> make_setup(LoweredGraph&, const Target&);
 
  private:
   Result<std::vector<ExecutableImage>> make_images(LoweredGraph&, const Target&);

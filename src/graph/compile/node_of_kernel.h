@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "millrace/graph/lowered_graph.h"
+
+namespace millrace {
+
+/// The last node of the region that the kernel computes, as messages name it: "%y = exp". Of a kernel that several
+/// regions share, that of the first step. O(steps).
+std::string node_of_kernel(const LoweredGraph&, KernelIndex);
+
+}  // namespace millrace
