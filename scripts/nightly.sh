@@ -18,7 +18,7 @@ part_matrix() {
   build release test_ops test_llvm_link test_graph
   MILLRACE_SLICE=0/1 build/release/tests/test_ops -tc='the matrix of*'
   MILLRACE_SLICE=0/1 build/release/tests/llvm_link/test_llvm_link -tc='the matrix of*'
-  MILLRACE_SLICE=0/1 build/release/tests/test_graph -tc='mistakes in the machine code*,topk through HIP*'
+  MILLRACE_SLICE=0/1 build/release/tests/test_graph -tc='the matrix of*,mistakes in the machine code*,topk through HIP*'
 }
 
 # Thousands of random graphs on the host, on simulated GPUs and as executed machine code of each GPU, and 100,000 random

@@ -17,6 +17,7 @@
 // Without exceptions: every function above returns Status or Result<T>.
 
 #include "millrace/graph/builder.h"        // GraphBuilder, Tensor
+#include "millrace/graph/cache_kernels.h"  // kernels for applications without LLVM
 #include "millrace/graph/code_object.h"    // a program's kernels for a GPU as one object
 #include "millrace/graph/compile.h"        // compile
 #include "millrace/graph/composites.h"     // softmax, norms, attention and others, made of ops

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "hal/feature_sets.h"
 
 namespace millrace {
 namespace {
@@ -171,6 +172,19 @@ CpuFeatures host_cpu_features() {
 
 bool TargetSpec::covers(const TargetSpec& other) const {
   return family == other.family && gfx == other.gfx && isa >= other.isa && features.covers(other.features);
+}
+
+std::vector<TargetSpec> with_feature_sets(const TargetSpec& spec) {
+  std::vector<TargetSpec> targets = {spec};
+  if (!spec.is_cpu() || spec.isa != IsaLevel::kAvx512 || spec.features.any()) return targets;
+  for (const Feature& feature : kFeatures) {
+    const std::size_t num_without = targets.size();
+    for (std::size_t i = 0; i < num_without; ++i) {
+      targets.push_back(targets[i]);
+      targets.back().features.*feature.is_on = true;
+    }
+  }
+  return targets;
 }
 
 Result<TargetSpec> TargetSpec::parse(std::string_view text) try {

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "hal/feature_sets.h"
+
 namespace millrace {
 
 TEST_CASE("cpu alone is the best level of the host") {
@@ -13,6 +15,20 @@ TEST_CASE("cpu alone is the best level of the host") {
   CHECK(spec.family == "cpu");
   CHECK(spec.isa == host_isa_levels().back());
   CHECK(spec.features == host_cpu_features());
+}
+
+TEST_CASE("a level stands for its cores with each set of features, and any other target for itself") {
+  const auto texts_of = [](const char* text) {
+    std::vector<std::string> texts;
+    for (const TargetSpec& spec : with_feature_sets(TargetSpec::parse(text).value())) texts.push_back(spec.to_text());
+    return texts;
+  };
+  using Texts = std::vector<std::string>;
+  CHECK(texts_of("cpu:avx512") ==
+        Texts{"cpu:avx512", "cpu:avx512+vbmi2", "cpu:avx512+vpopcntdq", "cpu:avx512+vbmi2+vpopcntdq"});
+  for (const char* one : {"cpu:baseline", "cpu:avx2", "cpu:avx512+vbmi2", "amdgpu:gfx1100", "sim:gfx90a"}) {
+    CHECK(texts_of(one) == Texts{one});
+  }
 }
 
 TEST_CASE("features stand behind avx512, in one order") {

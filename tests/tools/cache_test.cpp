@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // millrace cache: what it shows, prunes and fills.
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -14,22 +16,53 @@ using test::contains;
 using test::Workplace;
 
 std::size_t num_files(const std::string& directory) {
-  return static_cast<std::size_t>(
-      std::distance(std::filesystem::directory_iterator(directory), std::filesystem::directory_iterator()));
+  std::error_code error;
+  const std::filesystem::directory_iterator files(directory, error);
+  return error ? 0 : static_cast<std::size_t>(std::distance(files, std::filesystem::directory_iterator()));
+}
+
+/// Hides the LLVM module, and a layer takes its place.
+class WithoutLlvm {
+ public:
+  explicit WithoutLlvm(const Workplace& here, const std::string& layers = "") {
+    here.write("module.so", "no module");
+    setenv("MILLRACE_LLVM_MODULE", here.path("module.so").c_str(), 1);
+    if (!layers.empty()) setenv("MILLRACE_CACHE_LAYERS", layers.c_str(), 1);
+    Workplace::forget_kernels();
+  }
+  WithoutLlvm(const WithoutLlvm&) = delete;
+  WithoutLlvm& operator=(const WithoutLlvm&) = delete;
+  ~WithoutLlvm() {
+    unsetenv("MILLRACE_LLVM_MODULE");
+    unsetenv("MILLRACE_CACHE_LAYERS");
+  }
+};
+
+/// "written 5, present 0\n" in front of what `millrace cache` shows, which is returned.
+std::string after_counts(const std::string& output, std::size_t& written, std::size_t& present) {
+  int end = 0;
+  REQUIRE(std::sscanf(output.c_str(), "written %zu, present %zu\n%n", &written, &present, &end) == 2);
+  return output.substr(static_cast<std::size_t>(end));
 }
 
 TEST_CASE("a cache is filled for several targets, shown, and pruned to a size") {
   const Workplace here;
   const std::string at = " --directory kernels";
   CHECK(here.output_of("cache" + at) == "kernels: kernels 0, 0 bytes\n");
-  const std::string filled =
-      here.output_of("cache net.mr top.mr --target cpu:avx2 --target amdgpu:gfx1100 --target sim:gfx1100" + at);
+  const std::string fill = "cache net.mr top.mr --target cpu:avx2 --target amdgpu:gfx1100 --target sim:gfx1100" + at;
+  std::size_t written = 0, present = 0;
+  const std::string filled = after_counts(here.output_of(fill), written, present);
+  CHECK(written == num_files(here.path("kernels")));
+  CHECK(present == 0);
   CHECK(filled.starts_with("kernels: kernels "));
   CHECK(contains(filled, "\n  cpu:avx2 by llvm "));
   CHECK(contains(filled, "\n  cpu:avx2 by xbyak "));
   CHECK(contains(filled, "\n  amdgpu:gfx1100 by llvm "));
   CHECK_FALSE(contains(filled, "sim:"));  // interpreted: there is no code
   CHECK(here.output_of("cache" + at) == filled);
+  CHECK(after_counts(here.output_of(fill), written, present) == filled);
+  CHECK(written == 0);
+  CHECK(present > 0);
   const std::string list = here.output_of("cache --list" + at);
   CHECK(list.starts_with(filled));
   CHECK(contains(list, " dot_tanh_0 for cpu:avx2 by xbyak\n"));
@@ -43,16 +76,78 @@ TEST_CASE("a cache is filled for several targets, shown, and pruned to a size") 
 
 TEST_CASE("a program runs from a filled layer, without LLVM and with an empty cache of its own") {
   const Workplace here;
-  here.output_of("cache two.mr --target cpu --directory layer");
-  here.write("module.so", "no module");
-  setenv("MILLRACE_LLVM_MODULE", here.path("module.so").c_str(), 1);
+  here.write("table.mr",
+             "graph table(%x: f32[4, 64]) {\n  %i = iota() {shape = [64, 64], dtype = f32, axis = 0}\n"
+             "  %w = sin(%i)\n  %t = transpose(%w) {permutation = [1, 0]}\n  %both = add(%t, %w)\n"
+             "  %y = dot(%x, %both) {x_contract = [1], y_contract = [0]}\n  return y = %y\n}\n");
+  here.output_of("cache two.mr table.mr --target cpu:baseline --target cpu:avx2 --target cpu:avx512 --directory layer");
+  const WithoutLlvm hidden(here, here.path("layer"));
+  CHECK(contains(here.output_of("run two.mr --input x=arange --dim rows=2"), "values: f32[2x3]\n"));
+  CHECK(contains(here.output_of("run table.mr --input x=ones"), "y: f32[4x64]\n"));
+  CHECK(num_files(Workplace::kernels()) == 0);
+}
+
+TEST_CASE("a device that executes machine code finds in a layer what was compiled for it") {
+  const Workplace here;
+  here.output_of("cache two.mr --target isa:gfx1100 --directory layer");
   Workplace::forget_kernels();
-  const std::string run = "run two.mr --input x=arange --dim rows=2";
-  CHECK(contains(here.error_of(run), "cannot open"));
   setenv("MILLRACE_CACHE_LAYERS", here.path("layer").c_str(), 1);
-  CHECK(contains(here.output_of(run), "values: f32[2x3]\n"));
+  here.output_of("run two.mr --input x=arange --dim rows=2 --device isa:gfx1100");
+  CHECK(num_files(Workplace::kernels()) == 0);
   unsetenv("MILLRACE_CACHE_LAYERS");
-  unsetenv("MILLRACE_LLVM_MODULE");
+}
+
+TEST_CASE("a missing kernel is told with its node, where it was searched, and which layer is refused") {
+  const Workplace here;
+  here.output_of("cache two.mr --target cpu:baseline --directory layer");
+  for (const auto& entry : std::filesystem::directory_iterator(here.path("layer"))) {
+    std::filesystem::permissions(entry.path(), std::filesystem::perms(0666));
+  }
+  const std::string layer = here.path("layer");
+  std::string first;
+  for (const auto& entry : std::filesystem::directory_iterator(layer)) {
+    const std::string key = entry.path().filename();
+    if (first.empty() || key < first) first = key;
+  }
+  const std::string refusal = std::to_string(num_files(layer)) + " of " + std::to_string(num_files(layer)) +
+                              " files refused, such as " + first + " can be written by everybody (mode 0666)\n";
+  {
+    const WithoutLlvm hidden(here, "/no/such/layer:relative:" + layer);
+    const std::string error = here.error_of("run two.mr --input x=arange --dim rows=2 --device cpu:baseline");
+    const std::string module = here.path("module.so");
+    const std::string start =
+        "millrace: %twice = add: kernel 'add_0' for cpu:baseline is in no kernel cache, and cannot "
+        "be generated: llvm: cannot open " +
+        module + ": " + module + ": file too short; searched " + Workplace::kernels() +
+        ", /no/such/layer (does not exist), " + layer + " (refused: the file ";
+    CHECK(error.starts_with(start));
+    CHECK(error.substr(std::min(error.size(), start.size() + 32)) ==
+          " there can be written by everybody (mode 0666))\n");
+    const std::string devices = here.output_of("devices");
+    CHECK(contains(devices, "                  /no/such/layer, only read: does not exist\n"));
+    CHECK(contains(devices, "                  relative: ignored, as MILLRACE_CACHE_LAYERS takes absolute paths\n"));
+    CHECK(contains(devices, "                  " + layer + ", only read: " + refusal));
+  }
+  CHECK(here.output_of("cache --directory layer").ends_with("  " + refusal));
+}
+
+TEST_CASE("a kernel that cannot be stored ends a fill with the reason") {
+  const Workplace here;
+  std::size_t written = 0, present = 0;
+  after_counts(here.output_of("cache top.mr --target cpu:baseline --directory layer"), written, present);
+  REQUIRE(written == 1);
+  const std::string key = std::filesystem::directory_iterator(here.path("layer"))->path().filename();
+  const auto error_of_fill = [&](const std::string& directory, const std::string& reason) {
+    CHECK(here.error_of("cache top.mr --target cpu:baseline --directory " + directory) ==
+          "millrace: kernel cache '" + directory + "': entry " + key + " cannot be written: " + reason + "\n");
+  };
+  error_of_fill("/proc/none", "No such file or directory");
+  error_of_fill("top.mr", "Not a directory");
+  error_of_fill("/dev/full", "Not a directory");
+  std::filesystem::create_directories(here.path("taken/" + key));
+  error_of_fill("taken", "a directory stands in its place; remove that");
+  CHECK(here.output_of("cache --directory taken --list") ==
+        "taken: kernels 1, " + std::to_string(std::filesystem::file_size(here.path("taken/" + key))) + " bytes\n");
 }
 
 TEST_CASE("a damaged file is told, and neither used nor fatal") {

@@ -27,8 +27,9 @@ TEST_CASE("arguments are checked before anything is compiled") {
   setenv("MILLRACE_LLVM_MODULE", here.path("module.so").c_str(), 1);
   for (const std::string command : {"run", "bench"}) {
     const auto error = [&](const std::string& arguments) { return here.error_of(command + " fresh.mr " + arguments); };
-    CHECK(error("--input x=ones,2x1237 --dim k=2") == "millrace: llvm: cannot open " + here.path("module.so") + ": " +
-                                                          here.path("module.so") + ": file too short\n");
+    CHECK(contains(error("--input x=ones,2x1237 --dim k=2"), "cannot be generated: llvm: cannot open " +
+                                                                 here.path("module.so") + ": " +
+                                                                 here.path("module.so") + ": file too short; "));
     CHECK(error("--input z=ones") == "millrace: --input z=ones: the graph has no input 'z'; it has: x\n");
     CHECK(error("--input x=@none.npy") ==
           "millrace: npy 'none.npy': the file cannot be opened: No such file or directory; check the path\n");

@@ -51,6 +51,8 @@ Workplace::Workplace() {
   write("some.mr", kSome);
 }
 
+std::string Workplace::kernels() { return cache_directory() + "/millrace"; }
+
 void Workplace::forget_kernels() {
   for (const auto& entry : std::filesystem::directory_iterator(cache_directory())) {
     std::filesystem::remove_all(entry.path());

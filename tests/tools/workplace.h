@@ -25,6 +25,8 @@ struct ToolRun {
 class Workplace {
  public:
   Workplace();
+  /// The cache's directory; it may not be there yet.
+  static std::string kernels();
   /// Empties the cache.
   static void forget_kernels();
   /// Runs "millrace <arguments>" in a shell.

@@ -10,9 +10,8 @@
 #include <fmt/format.h>
 
 #include "millrace/base/printable.h"
+#include "millrace/graph/cache_kernels.h"
 #include "millrace/jit/cache_directory.h"
-#include "millrace/jit/code_object.h"
-#include "millrace/jit/kernel_cache.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/graph_arguments.h"
 #include "tools/millrace/tool_context.h"
@@ -55,44 +54,48 @@ Status show(const Arguments& arguments) {
   }
   std::string text = fmt::format("{}: kernels {}, {} bytes\n", printable(arguments.directory), all.count, all.bytes);
   for (const auto& [what, sum] : sums) text += fmt::format("  {:<36} {:>6}, {} bytes\n", what, sum.count, sum.bytes);
+  const std::string refusal = all.count == 0 ? "" : find_cache_refusal(arguments.directory);
+  if (!refusal.empty()) text += fmt::format("  {}\n", refusal);
   return write_text("", arguments.lists ? text + list : text);
 }
 
-/// What compile() puts into the cache for a target, though this host need not run it.
-Status fill(Graph graph, const std::string& target_text, const Context& context) {
-  MILLRACE_TRY_ASSIGN(const Target target, find_target(context, target_text));
-  MILLRACE_TRY_ASSIGN(const LoweredGraph lowered, lower_graph(std::move(graph), {.target = target_text}, context));
-  const std::span<const PlannedKernel> kernels = lowered.schedule.kernels;
-  const auto get_images = [&]() -> Result<std::vector<ExecutableImage>> {
-    std::vector<ExecutableImage> images;
-    for (const PlannedKernel& kernel : kernels) {
-      const KernelCompiler* generator = target.find_generator(kernel.generator);
-      if (!generator->emits_code()) continue;
-      MILLRACE_TRY_ASSIGN(const auto image, context.cache->get(kernel, target.spec(), *generator));
-      images.push_back(*image);
+/// A context that writes into the directory alone, even what a layer has: it is for elsewhere. All of it stays there.
+ContextOptions filling(const std::string& directory) {
+  return {.cache_directory = directory,
+          .read_only_cache_directories = {},
+          .max_cache_bytes = 0,
+          .requires_cache_writes = true};
+}
+
+/// Compiles the graphs into the directory, and prints what that wrote and found.
+Status fill(const Arguments& arguments) {
+  // Where machine code is executed, kernels are other ones: they have line tables.
+  std::map<bool, std::vector<std::string>> targets;
+  for (const std::string& text : arguments.targets) targets[executes_machine_code(text)].push_back(text);
+  CachedFiles sum;
+  for (const auto& [is_executed, texts] : targets) {
+    ContextOptions context_options = filling(arguments.directory);
+    context_options.llvm.line_tables = is_executed;
+    CompileOptions options{.context = make_context(context_options)};
+    for (const std::string& text : texts) {
+      MILLRACE_TRY_ASSIGN(const Target target, find_target(*options.context, text));
+      options.targets.push_back(target.to_text());
     }
-    return images;
-  };
-  if (!target.spec().is_gpu() || target.spec().is_simulated() || kernels.empty()) return get_images().status();
-  const auto link = [&]() -> Result<std::vector<std::byte>> {
-    MILLRACE_TRY_ASSIGN(const std::vector<ExecutableImage> images, get_images());
-    return link_images(images);
-  };
-  return context.cache->get_code_object(kernels, target, link).status();
+    for (const std::string& file : arguments.files) {
+      MILLRACE_TRY_ASSIGN(Graph graph, read_graph({.file = file}));
+      MILLRACE_TRY_ASSIGN(const CachedFiles files, cache_kernels(std::move(graph), options));
+      sum.written += files.written;
+      sum.present += files.present;
+    }
+  }
+  return write_text("", fmt::format("written {}, present {}\n", sum.written, sum.present));
 }
 
 Status cache(const Arguments& arguments) {
   if (arguments.directory.empty()) {
     return failed_precondition("cache: neither XDG_CACHE_HOME nor HOME is set; say --directory");
   }
-  if (!arguments.files.empty()) {
-    // Compiled into this directory alone, even what a layer has: it is for elsewhere.
-    const auto context = make_context({.cache_directory = arguments.directory, .read_only_cache_directories = {}});
-    for (const std::string& file : arguments.files) {
-      MILLRACE_TRY_ASSIGN(const Graph graph, read_graph({.file = file}));
-      for (const std::string& target : arguments.targets) MILLRACE_TRY(fill(graph, target, *context));
-    }
-  }
+  if (!arguments.files.empty()) MILLRACE_TRY(fill(arguments));
   if (arguments.most_bytes) prune_cached_kernels(arguments.directory, *arguments.most_bytes);
   return show(arguments);
 }
@@ -108,7 +111,9 @@ void check_usage(Arguments& arguments) {
 
 Action add_cache(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("FILE", arguments->files, "Graphs whose kernels are compiled into the cache.")->type_name("");
+  app.add_option("FILE", arguments->files,
+                 "Graphs whose kernels are compiled into the cache; it is an error if one of them\ncannot be stored.")
+      ->type_name("");
   app.add_option("--target,--device", arguments->targets,
                  "What these are compiled for: cpu (the host's best), cpu:avx2, amdgpu:gfx1100, ...\n"
                  "May be given again, for others. The host need not be able to run it.")

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <ranges>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "millrace/base/printable.h"
 #include "millrace/graph/context.h"
 #include "millrace/hal/device.h"
 #include "millrace/jit/cache_defaults.h"
+#include "millrace/jit/cache_directory.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/jit/llvm_module.h"
 #include "tools/millrace/command.h"
@@ -122,6 +125,29 @@ std::string generators_text(const Context& context) {
   return text;
 }
 
+/// The directories where kernels are looked for, and why what they have is not used.
+std::string cache_text() {
+  const auto place_line = [](const std::string& path, std::string_view what, const std::string& refusal) {
+    return line("", fmt::format("{}{}{}{}", printable(path), what, refusal.empty() ? "" : ": ", refusal));
+  };
+  const std::string own = default_cache_directory();
+  std::string text;
+  if (own.empty()) {
+    text += line("", "in memory only: neither XDG_CACHE_HOME nor HOME is set");
+  } else {
+    std::error_code ignored;
+    const bool is_there = std::filesystem::exists(own, ignored);  // the first kernel makes it
+    text += place_line(own, "", is_there ? find_cache_refusal(own) : "");
+  }
+  for (const std::string& layer : default_read_only_cache_directories()) {
+    text += place_line(layer, ", only read", find_cache_refusal(layer));
+  }
+  for (const std::string& layer : ignored_cache_layers()) {
+    text += place_line(layer, "", "ignored, as MILLRACE_CACHE_LAYERS takes absolute paths");
+  }
+  return text;
+}
+
 Status devices() {
   const std::shared_ptr<const Context> context = make_context();
   std::string text = "devices\n";
@@ -130,9 +156,7 @@ Status devices() {
   }
   text += "targets\n" + targets_text(*context);
   text += "code generators, in the order in which they are asked\n" + generators_text(*context);
-  const std::string cache = default_cache_directory();
-  text += "kernel cache\n" + line("", cache.empty() ? "in memory only: neither XDG_CACHE_HOME nor HOME is set" : cache);
-  for (const std::string& layer : default_read_only_cache_directories()) text += line("", layer + ", only read");
+  text += "kernel cache\n" + cache_text();
   return write_text("", text);
 }
 

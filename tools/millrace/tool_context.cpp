@@ -10,15 +10,12 @@
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace::tool {
-namespace {
 
 bool executes_machine_code(const std::string& device) {
   const Result<DeviceSpec> spec = DeviceSpec::parse(device);
   if (!spec.ok()) return false;
   return spec->inner.empty() ? spec->driver == isa_driver().name : executes_machine_code(spec->inner);
 }
-
-}  // namespace
 
 std::shared_ptr<const Context> make_context(const ContextOptions& options) {
   auto context = std::make_shared<Context>(*make_default_context(options));

@@ -12,6 +12,9 @@ namespace millrace::tool {
 /// The library's default context and the driver isa, which executes a GPU's machine code.
 std::shared_ptr<const Context> make_context(const ContextOptions& = {});
 
+/// Whether the spec is that of a device which executes a GPU's machine code.
+bool executes_machine_code(const std::string& device);
+
 /// The context for programs that run on the device of a spec. Where machine code is executed, it has line tables: what
 /// the device finds is told with the line of the kernel's text.
 std::shared_ptr<const Context> make_context_for(const std::string& device);

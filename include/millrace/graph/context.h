@@ -41,6 +41,8 @@ struct ContextOptions {
   /// See KernelCache::Options.
   std::vector<std::string> read_only_cache_directories = default_read_only_cache_directories();
   std::uint64_t max_cache_bytes = kDefaultMaxCacheBytes;
+  /// For a context that fills `cache_directory` (cache_kernels): whether code that cannot be stored there is an error.
+  bool requires_cache_writes = false;
   LlvmOptions llvm = {};
 };
 

@@ -10,10 +10,11 @@ std::shared_ptr<const Context> make_default_context(const ContextOptions& option
   auto context = std::make_shared<Context>();
   context->drivers = {cpu_driver(), hip_driver(), sim_driver()};
   context->generators = {make_xbyak_generator(), make_llvm_generator(options.llvm), make_interpreter_generator()};
-  context->cache =
-      std::make_shared<KernelCache>(KernelCache::Options{.directory = options.cache_directory,
-                                                         .read_only_directories = options.read_only_cache_directories,
-                                                         .max_bytes = options.max_cache_bytes});
+  KernelCache::Options cache{.directory = options.cache_directory,
+                             .read_only_directories = options.read_only_cache_directories,
+                             .max_bytes = options.max_cache_bytes,
+                             .requires_writes = options.requires_cache_writes};
+  context->cache = std::make_shared<KernelCache>(std::move(cache));
   return context;
 }
 
