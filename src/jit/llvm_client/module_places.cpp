@@ -81,7 +81,9 @@ std::string own_file() {
   return {};
 }
 
-std::vector<std::string> module_places(std::string_view own_file) {
+extern "C" const char* millrace_package_module() { return ""; }
+
+std::vector<std::string> module_places(std::string_view own_file, std::string_view package_module) {
   constexpr std::string_view kPrograms = MILLRACE_PROGRAM_DIRECTORY, kLibraries = MILLRACE_LIBRARY_DIRECTORY;
   std::vector<std::string> places;
   const std::size_t slash = own_file.rfind('/');
@@ -94,9 +96,12 @@ std::vector<std::string> module_places(std::string_view own_file) {
       places.push_back(fmt::format("{}/{}/{}", prefix, kLibraries, kLlvmModuleFile));
     }
   }
+  const auto add = [&](std::string place) {
+    if (std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
+  };
+  if (!package_module.empty()) add(std::string(package_module));
   constexpr std::string_view kSystem = MILLRACE_SYSTEM_DIRECTORY;
-  std::string of_system = fmt::format("{}/{}", kSystem, kLlvmModuleFile);
-  if (!kSystem.empty() && std::ranges::find(places, of_system) == places.end()) places.push_back(std::move(of_system));
+  if (!kSystem.empty()) add(fmt::format("{}/{}", kSystem, kLlvmModuleFile));
   return places;
 }
 

@@ -16,11 +16,17 @@ inline constexpr char kLlvmModuleFile[] = "libmillrace_llvm.so";
 /// does not tell. Does not use the program's name, which could match another file in the working directory.
 std::string own_file();
 
+/// The module of the install that the application was built with; "" if it was not built with find_package, which adds
+/// the definition that tells (cmake/millraceConfig.cmake.in). That one is in front of the library's on the command line
+/// of the linker, which takes the first of several weak ones. Hidden: of two plugins with a Millrace each, each finds
+/// its own.
+extern "C" [[gnu::weak, gnu::visibility("hidden")]] const char* millrace_package_module();
+
 /// The paths where the module may be, in search order, for a library in `own_file`: next to it; in the library
-/// directory of an install if the library is in the install's program directory; where a system package puts it, if
-/// this is such a build (prefix /usr or /usr/local). No other path is built in: on another machine it may belong to
-/// somebody else.
-std::vector<std::string> module_places(std::string_view own_file);
+/// directory of an install if the library is in the install's program directory; in the install that the application
+/// was built with, if any; where a system package puts it, if this is such a build (prefix /usr or /usr/local). No
+/// other path is built in. On another machine any of them may belong to somebody else: see check_module_writers.
+std::vector<std::string> module_places(std::string_view own_file, std::string_view package_module);
 
 /// Ok if nobody can change the file or the contents of its directory, except root, this process's user and
 /// `library_owner`, whose code this process already runs. A world-writable directory such as /tmp is accepted if it is

@@ -10,6 +10,7 @@
 
 #include "base/guard_allocations.h"
 #include "jit/cache/build_id.h"
+#include "jit/llvm_client/module_file.h"
 #include "jit/llvm_client/module_places.h"
 #include "millrace/jit/llvm_module.h"
 
@@ -23,12 +24,16 @@ std::string chosen_module() {
   return chosen != nullptr ? chosen : "";
 }
 
-/// The places where a file exists.
+bool is_path(std::string_view module) { return module.find('/') != module.npos; }
+
+/// The places where a file exists. A chosen name without a slash is for dlopen to look up.
 Result<std::vector<std::string>> module_candidates() {
   const std::string chosen = chosen_module();
+  if (!chosen.empty() && !is_path(chosen)) return std::vector{chosen};
   std::vector<std::string> candidates;
   std::string places;
-  for (std::string& place : chosen.empty() ? module_places(own_file()) : std::vector{chosen}) {
+  for (std::string& place :
+       chosen.empty() ? module_places(own_file(), millrace_package_module()) : std::vector{chosen}) {
     places += (places.empty() ? "" : ", ") + place;
     if (access(place.c_str(), R_OK) == 0) candidates.push_back(std::move(place));
   }
@@ -54,7 +59,13 @@ struct LlvmModule {
   LlvmDecodeCodeObjectFunction decode_code_object = nullptr;
 };
 
+/// The file that dlopen opens for a candidate; empty if the search path does not tell.
+std::string file_of(const std::string& candidate) {
+  return is_path(candidate) ? candidate : find_in_library_path(candidate);
+}
+
 Result<LlvmModule> open_module(const std::string& path) {
+  if (const std::string file = file_of(path); !file.empty()) MILLRACE_TRY(check_module_segments(file));
   // Never closed once used: LLVM runs code at exit.
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
@@ -119,6 +130,7 @@ Status check_llvm_module() {
 
 Result<std::string> find_llvm_module() {
   MILLRACE_TRY_ASSIGN(std::vector<std::string> candidates, module_candidates());
+  if (!is_path(candidates.front())) MILLRACE_TRY(check_llvm_module());  // dlopen alone knows whether there is one
   return std::move(candidates.front());
 }
 

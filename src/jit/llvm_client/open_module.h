@@ -31,7 +31,8 @@ std::string_view llvm_version();
 
 /// The module's file: $MILLRACE_LLVM_MODULE if that is set, otherwise the first existing file of module_places. Only
 /// checks names; opens nothing. Fails naming every place searched. Opening later skips a file of another build, or one
-/// that others can write to.
+/// that others can write to. A name without a slash in the variable means what it means to dlopen, which is asked: the
+/// module is opened then.
 Result<std::string> find_llvm_module();
 
 // A fatal LLVM error (report_fatal_error, "LLVM ERROR: ...") does not end the application. LLVM cannot continue after

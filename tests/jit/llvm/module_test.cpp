@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding and opening the module.
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <elf.h>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -146,10 +149,77 @@ TEST_CASE("a module that cannot be used is refused by name") {
                   "child: has a foreign module") == 0);
 }
 
+/// The bytes of this build's module, and where its last segment ends.
+struct ModuleBytes {
+  ModuleBytes() {
+    std::ifstream from(find_llvm_module().value(), std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(from), {});
+    const auto read = [&]<class T>(T value, std::size_t offset) {
+      std::memcpy(&value, bytes.data() + offset, sizeof value);
+      return value;
+    };
+    const auto header = read(Elf64_Ehdr(), 0);
+    for (std::size_t i = 0; i < header.e_phnum; ++i) {
+      const auto segment = read(Elf64_Phdr(), header.e_phoff + i * header.e_phentsize);
+      if (segment.p_type == PT_LOAD) end = std::max<std::size_t>(end, segment.p_offset + segment.p_filesz);
+    }
+  }
+  void write(const std::string& path, std::size_t size) const {
+    std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(size));
+  }
+  std::string bytes;
+  std::size_t end = 0;
+};
+
+TEST_CASE("a module that ends before its segments do is refused, and one that has them all is opened") {
+  const ModuleBytes module;
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/module.so";
+  const std::string environment =
+      "MILLRACE_LLVM_MODULE='" + path + "' MILLRACE_TEST_DIRECTORY='" + directory.path() + "/kernels'";
+  for (const std::size_t size : {std::size_t{100}, std::size_t{4096}, module.end / 2, module.end - 1}) {
+    CAPTURE(size);
+    module.write(path, size);
+    CHECK(run_child(environment + " MILLRACE_TEST_MESSAGE='llvm: " + path + " is truncated: it has " +
+                        std::to_string(size) + " bytes, its segments end at " + std::to_string(module.end) +
+                        "; install it again'",
+                    "child: has a foreign module") == 0);
+  }
+  module.write(path, module.end);
+  CHECK(run_child(environment, "child: compiles") == 0);
+}
+
+TEST_CASE("child: has no module of this name" * doctest::skip()) {
+  const auto generator = make_llvm_generator();
+  const std::string message = std::getenv("MILLRACE_TEST_MESSAGE");
+  CHECK(find_llvm_module().status().message() == message);
+  CHECK(generator->emit(generator->plan(doubling_kernel(), kSpec).value(), kSpec).status().message() == message);
+}
+
+TEST_CASE("a name of a module without a slash means what it means to dlopen, not a file of the working directory") {
+  const ModuleBytes module;
+  const TemporaryDirectory here, elsewhere;
+  const std::string name = "libmillrace_test_module.so";
+  const std::string environment = "cd '" + here.path() + "' && LD_LIBRARY_PATH='" + elsewhere.path() +
+                                  "' MILLRACE_LLVM_MODULE=" + name + " MILLRACE_TEST_DIRECTORY='" + here.path() +
+                                  "/kernels' MILLRACE_TEST_MESSAGE='llvm: ";
+  module.write(here.path() + "/" + name, module.bytes.size());
+  CHECK(run_child(environment + "cannot open " + name + ": " + name +
+                      ": cannot open shared object file: No such file or directory'",
+                  "child: has no module of this name") == 0);
+  const std::string path = elsewhere.path() + "/" + name;
+  module.write(path, module.end / 2);
+  CHECK(run_child(environment + path + " is truncated: it has " + std::to_string(module.end / 2) +
+                      " bytes, its segments end at " + std::to_string(module.end) + "; install it again'",
+                  "child: has no module of this name") == 0);
+  std::ofstream(here.path() + "/" + name) << "text";
+  module.write(path, module.bytes.size());
+  CHECK(run_child(environment + "'", "child: compiles") == 0);
+}
+
 /// The module with `id` wherever it holds the build's own.
 void write_module_of_another_build(const std::string& path, const std::string& id) {
-  std::ifstream from(find_llvm_module().value(), std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(from), {}};
+  std::string bytes = ModuleBytes().bytes;
   std::size_t num_replaced = 0;
   for (std::size_t at = 0; (at = bytes.find(build_id(), at)) != std::string::npos; ++num_replaced) {
     bytes.replace(at, id.size(), id);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "millrace/base/status.h"
+
+namespace millrace {
+
+/// Fails if the file is a shared object that ends before its segments do. Opening such a file maps pages that are not
+/// there, and the first access to one ends the process (SIGBUS). Ok for anything else: dlopen says what is wrong.
+Status check_module_segments(const std::string& path);
+
+/// The file that dlopen opens for a name without a slash, as far as the search path of the program that has this code
+/// tells: LD_LIBRARY_PATH, its own RUNPATH and the system's directories. Empty if none of them has it. dlopen may still
+/// find one in the system's cache of libraries.
+std::string find_in_library_path(const std::string& name);
+
+}  // namespace millrace
