@@ -12,13 +12,19 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/millrace DESTINATION ${CMAKE_INS
 install(EXPORT millraceTargets NAMESPACE millrace:: DESTINATION ${package_dir})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/millraceConfig.cmake.in
-  ${PROJECT_BINARY_DIR}/millraceConfig.cmake INSTALL_DESTINATION ${package_dir})
+  ${PROJECT_BINARY_DIR}/millraceConfig.cmake INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR)
 # Before 1.0 a minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/millraceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/millraceConfig.cmake ${PROJECT_BINARY_DIR}/millraceConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/millraceApplication.cmake DESTINATION ${package_dir})
 
-# The README points into the headers, which say what each function needs and leaves, and at the examples.
-install(FILES LICENSE README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES examples/first_program.cpp examples/dynamic_sizes.cpp examples/own_kernel.cpp
-  DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+# The README points into the headers, which say what each function needs and leaves, and at the examples. Its links are
+# those of the source tree; the headers are elsewhere in an install.
+file(RELATIVE_PATH to_headers ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+install(CODE "
+  file(READ \"${PROJECT_SOURCE_DIR}/README.md\" text)
+  string(REPLACE \"](include/\" \"](${to_headers}/\" text \"\${text}\")
+  file(WRITE \"${PROJECT_BINARY_DIR}/installed/README.md\" \"\${text}\")")
+install(FILES LICENSE CONTRIBUTING.md ${PROJECT_BINARY_DIR}/installed/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        PATTERN CMakeLists.txt EXCLUDE PATTERN *.sh EXCLUDE)  # of the build and its tests

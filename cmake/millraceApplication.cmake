@@ -9,6 +9,32 @@ if(CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
+# millrace_tell_module(<directory>)
+#
+# Lets each program and shared library that links the static millrace::millrace find the LLVM module of <directory>, the
+# package's library directory, without more in its CMake files. find_package(millrace) calls it, unless
+# MILLRACE_FIND_MODULE is OFF. The path stays in the program: where that goes to other machines, the library opens no file
+# there that others than root, the user and the program's owner can replace.
+function(millrace_tell_module directory)
+  get_target_property(library_type millrace::millrace TYPE)
+  if(NOT TARGET millrace::millrace_llvm OR NOT library_type STREQUAL "STATIC_LIBRARY")
+    return()
+  endif()
+  # Weak, as several objects of one program may have it. The option fetches it from an application's static library.
+  set(source ${CMAKE_BINARY_DIR}/millrace/package_module.cpp)
+  get_target_property(known millrace::millrace INTERFACE_SOURCES)
+  if(source IN_LIST known)
+    return()
+  endif()
+  file(CONFIGURE OUTPUT ${source} CONTENT [[
+// Where find_package(millrace) has found the LLVM module: see millrace_tell_module.
+extern "C" __attribute__((weak, visibility("hidden"))) const char* millrace_package_module();
+const char* millrace_package_module() { return R"(@directory@/libmillrace_llvm.so)"; }
+]] @ONLY)
+  set_property(TARGET millrace::millrace APPEND PROPERTY INTERFACE_SOURCES ${source})
+  set_property(TARGET millrace::millrace APPEND PROPERTY INTERFACE_LINK_OPTIONS LINKER:--undefined=millrace_package_module)
+endfunction()
+
 # millrace_deploy_module(<target> [DESTINATION <directory>] [COMPONENT <name>])
 #
 # Puts the LLVM module beside <target>, the executable or shared library that millrace::millrace is linked into: there
