@@ -194,6 +194,23 @@ TEST_CASE("variables are saved to a file and restored by name, all or none") {
   CHECK(get(different) == Four{9, 9, 9, 9});
 }
 
+TEST_CASE("a session that was moved from neither replaces a saved state nor takes one") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/state.safetensors";
+  Session session = Session::create(counter()).value();
+  REQUIRE(save_variables(session, path).message() == "");
+  Session moved = std::move(session);
+  CHECK(session.is_moved_from());
+  CHECK_FALSE(moved.is_moved_from());
+  const Status saved = save_variables(session, path), restored = restore_variables(session, path);
+  CHECK(saved.code() == StatusCode::kFailedPrecondition);
+  CHECK(saved.message() == "save variables: the session was moved from; give the one that it was moved to");
+  CHECK(restored.code() == StatusCode::kFailedPrecondition);
+  CHECK(restored.message() == "restore variables: the session was moved from; give the one that it was moved to");
+  CHECK(Safetensors::read(path).value().get("sum").value().type == kFour);
+  CHECK(restore_variables(moved, path).message() == "");
+}
+
 TEST_CASE("a run that is refused changes no variable; after one that fails, the session goes on") {
   for (const CompileOptions& options : test::every_way_to_compile()) {
     CAPTURE(test::to_text(options));

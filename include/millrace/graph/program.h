@@ -90,6 +90,8 @@ class Session {
   Result<Timepoint> submit(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs,
                            ListView<DimBinding> dims = {}, std::span<const Timepoint> wait = {},
                            const std::stop_token& stop = {});
+  /// A session that was moved from has no program: every call that returns a Status fails.
+  bool is_moved_from() const { return state_ == nullptr; }
   /// Those of the program; none of a session that was moved from.
   std::span<const Argument> variables() const;
   /// Copies a variable's value to `to`, which is caller memory, when the runs that were submitted have ended.

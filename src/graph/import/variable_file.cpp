@@ -8,9 +8,18 @@
 #include "millrace/graph/safetensors.h"
 
 namespace millrace {
+namespace {
+
+Status check_session(const Session& session, std::string_view who) {
+  if (!session.is_moved_from()) return {};
+  return failed_precondition(fmt::format("{}: the session was moved from; give the one that it was moved to", who));
+}
+
+}  // namespace
 
 Status save_variables(Session& session, const std::string& path) {
   return guard_allocations("save variables", [&]() -> Status {
+    MILLRACE_TRY(check_session(session, "save variables"));
     std::map<std::string, Safetensors::Entry> entries;
     for (const auto& [name, type] : session.variables()) {
       auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size_bytes(type).constant()));
@@ -23,6 +32,7 @@ Status save_variables(Session& session, const std::string& path) {
 
 Status restore_variables(Session& session, const std::string& path) {
   return guard_allocations("restore variables", [&]() -> Status {
+    MILLRACE_TRY(check_session(session, "restore variables"));
     MILLRACE_TRY_ASSIGN(const Safetensors file, Safetensors::read(path));
     std::map<std::string, Safetensors::Entry> entries;
     for (const auto& [name, type] : session.variables()) {
