@@ -23,6 +23,24 @@ Status add_requirements(const Graph& graph, NodeId id, SymbolTable& table) {
   return {};
 }
 
+/// The first input, and its axis, whose extent is the symbol of each name alone.
+using Places = std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>>;
+
+Result<Places> find_places(const Graph& graph) {
+  Places places;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const Shape& shape = graph.type({graph.inputs[i], 0}).shape;
+    for (std::size_t d = 0; d < shape.rank(); ++d) {
+      std::map<std::string, Dim> symbols;
+      MILLRACE_TRY(shape[d].collect_symbols(symbols));
+      if (symbols.size() != 1) continue;
+      const auto& [name, dim] = *symbols.begin();
+      if (shape[d] == SizeExpr(dim)) places.try_emplace(name, i, d);
+    }
+  }
+  return places;
+}
+
 Result<SymbolTable> make_symbol_table(const Graph& graph) {
   SymbolTable table;
   std::map<std::string, Dim> dims;
@@ -33,13 +51,11 @@ Result<SymbolTable> make_symbol_table(const Graph& graph) {
     for (const SizeExpr& size : sizes_of(graph.nodes[id])) MILLRACE_TRY(size.collect_symbols(dims));
     MILLRACE_TRY(add_requirements(graph, id, table));
   }
+  MILLRACE_TRY_ASSIGN(const Places places, find_places(graph));
   for (const auto& [name, dim] : dims) {
     ProgramSymbol symbol{dim, {}, 0};
-    for (std::size_t i = 0; i < graph.inputs.size() && !symbol.input; ++i) {
-      const Shape& shape = graph.type({graph.inputs[i], 0}).shape;
-      for (std::size_t d = 0; d < shape.rank() && !symbol.input; ++d) {
-        if (shape[d] == SizeExpr(dim)) symbol = {dim, i, d};
-      }
+    if (const auto place = places.find(name); place != places.end()) {
+      symbol = {dim, place->second.first, place->second.second};
     }
     if (!symbol.input && dim.max() == saturating::kMax) {
       return invalid_argument(

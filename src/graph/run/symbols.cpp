@@ -41,15 +41,40 @@ Status check_fact(const Dim& dim, std::int64_t value, const std::string& who) {
                                       value, promise_text(dim)));
 }
 
-Status bind_by_name(const SymbolTable& table, std::span<const DimBinding> dims, SymbolValues& values) {
+/// What was bound by name, found by name. Allocates nothing for a few.
+class GivenDims {
+ public:
+  explicit GivenDims(std::span<const DimBinding> dims) : dims_(dims) {
+    constexpr std::size_t kFew = 16;
+    if (dims.size() <= kFew) return;
+    for (const DimBinding& dim : dims) by_name_.push_back(&dim);
+    std::ranges::stable_sort(by_name_, {}, &DimBinding::name);
+  }
+
+  /// The first of that name; null if there is none.
+  const DimBinding* find(std::string_view name) const {
+    if (by_name_.empty()) {
+      const auto found = std::ranges::find(dims_, name, &DimBinding::name);
+      return found != dims_.end() ? &*found : nullptr;
+    }
+    const auto found = std::ranges::lower_bound(by_name_, name, {}, &DimBinding::name);
+    return found != by_name_.end() && (*found)->name == name ? *found : nullptr;
+  }
+
+ private:
+  std::span<const DimBinding> dims_;
+  std::vector<const DimBinding*> by_name_;  // empty for a few
+};
+
+Status bind_by_name(const SymbolTable& table, const GivenDims& dims, SymbolValues& values) {
   for (const ProgramSymbol& symbol : table.symbols) {
     if (symbol.input) continue;
-    const auto given = std::ranges::find(dims, symbol.dim.name(), &DimBinding::name);
-    if (given == dims.end() && is_pinned(symbol.dim)) {
+    const DimBinding* const given = dims.find(symbol.dim.name());
+    if (given == nullptr && is_pinned(symbol.dim)) {
       values[symbol.dim.name()] = symbol.dim.min();
       continue;
     }
-    if (given == dims.end()) {
+    if (given == nullptr) {
       return invalid_argument(fmt::format("dim '{}' has no value, expected {}; bind it by name", symbol.dim.name(),
                                           promise_text(symbol.dim)));
     }
@@ -60,21 +85,22 @@ Status bind_by_name(const SymbolTable& table, std::span<const DimBinding> dims, 
 }
 
 /// Checks that each name is given once, and that no input's extent determines it.
-Status check_names(const SymbolTable& table, std::span<const Argument> inputs, std::span<const DimBinding> dims) {
-  for (auto given = dims.begin(); given != dims.end(); ++given) {
-    const auto symbol = std::ranges::find_if(
-        table.symbols, [&](const ProgramSymbol& known) { return known.dim.name() == given->name; });
-    if (symbol == table.symbols.end()) {
+Status check_names(const SymbolTable& table, std::span<const Argument> inputs, std::span<const DimBinding> given,
+                   const GivenDims& dims) {
+  const auto name_of = [](const ProgramSymbol& symbol) -> std::string_view { return symbol.dim.name(); };
+  for (const DimBinding& dim : given) {
+    const auto symbol = std::ranges::lower_bound(table.symbols, dim.name, {}, name_of);
+    if (symbol == table.symbols.end() || name_of(*symbol) != dim.name) {
       return not_found(
-          fmt::format("dim '{}' is bound, and the program has no such symbol; leave it out", printable(given->name)));
+          fmt::format("dim '{}' is bound, and the program has no such symbol; leave it out", printable(dim.name)));
     }
     if (symbol->input) {
       return invalid_argument(
-          fmt::format("dim '{}' is bound by name, and input '{}' tells it by its dim {}; leave it out", given->name,
+          fmt::format("dim '{}' is bound by name, and input '{}' tells it by its dim {}; leave it out", dim.name,
                       printable(inputs[*symbol->input].name), symbol->axis));
     }
-    if (std::find_if(dims.begin(), given, [&](const DimBinding& d) { return d.name == given->name; }) != given) {
-      return invalid_argument(fmt::format("dim '{}' is bound twice, expected once; leave one out", given->name));
+    if (dims.find(dim.name) != &dim) {
+      return invalid_argument(fmt::format("dim '{}' is bound twice, expected once; leave one out", dim.name));
     }
   }
   return {};
@@ -120,8 +146,9 @@ Status bind_symbols(const SymbolTable& table, std::span<const Argument> inputs, 
     }
     values[symbol.dim.name()] = value;
   }
-  MILLRACE_TRY(check_names(table, inputs, dims));
-  MILLRACE_TRY(bind_by_name(table, dims, values));
+  const GivenDims given(dims);
+  MILLRACE_TRY(check_names(table, inputs, dims, given));
+  MILLRACE_TRY(bind_by_name(table, given, values));
   for (std::size_t i = 0; i < inputs.size(); ++i) MILLRACE_TRY(check_extents(inputs[i], extents[i], values));
   for (const NodeRequirement& needed : table.requirements) MILLRACE_TRY(check_requirement(needed, values));
   return {};

@@ -33,7 +33,7 @@ struct SymbolTable {
 inline bool is_pinned(const Dim& dim) { return dim.min() == dim.max(); }
 
 /// Writes each symbol's value to `values` and checks facts, extents and requirements. Allocates nothing when it
-/// succeeds and `values` has the table's keys. Messages do not say who binds.
+/// succeeds, `values` has the table's keys and few dims are bound by name. Messages do not say who binds.
 Status bind_symbols(const SymbolTable&, std::span<const Argument> inputs, std::span<const Extents> extents,
                     std::span<const DimBinding> dims, SymbolValues& values);
 
