@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <fcntl.h>
-#include <limits>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -50,12 +51,75 @@ int write_or_replace(const std::string& path, std::span<const std::span<const st
   return error_in_place == ENOENT ? error : error_in_place;
 }
 
+/// What is read without end, or with effects, is not read.
+Status check_kind(std::string_view where, mode_t mode) {
+  const bool is_character_device = S_ISCHR(mode);
+  if (!is_character_device && !S_ISBLK(mode)) return {};
+  return invalid_argument(fmt::format("{}: found a {} device, expected a file or a pipe; check the path", where,
+                                      is_character_device ? "character" : "block"));
+}
+
+constexpr std::chrono::milliseconds kWaitForWriter{2000};
+
+/// The pipe was opened without waiting. Gives a writer time to come, and then makes reading wait for what it writes.
+Status wait_for_writer(std::string_view where, std::FILE* pipe) {
+  pollfd ready{.fd = fileno(pipe), .events = POLLIN, .revents = 0};
+  if (poll(&ready, 1, static_cast<int>(kWaitForWriter.count())) == 0) {
+    // With a writer that is silent so far, there is nothing to read yet; without one, this is the end.
+    const int byte = std::fgetc(pipe);
+    if (byte == EOF && std::feof(pipe) != 0) {
+      return unavailable(fmt::format("{}: nobody wrote to this pipe within {} s; start the writer first", where,
+                                     kWaitForWriter.count() / 1000));
+    }
+    if (byte != EOF) ungetc(byte, pipe);
+    std::clearerr(pipe);
+  }
+  const int flags = fcntl(fileno(pipe), F_GETFL);
+  if (flags >= 0 && fcntl(fileno(pipe), F_SETFL, flags & ~O_NONBLOCK) == 0) return {};
+  return unavailable(fmt::format("{}: the pipe cannot be read: {}; check the path", where, reason_of(errno)));
+}
+
+/// The most that is read of what does not say how much it has: a pipe, or a file of /proc.
+constexpr std::uint64_t kMostOfUnknownSize = std::uint64_t{256} << 20;
+
+Result<std::vector<std::byte>> read_all(const std::string& where, FileReader& file) {
+  const std::uint64_t most = std::max(file.size_left().value_or(0), kMostOfUnknownSize);
+  MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, file.read(static_cast<std::size_t>(most) + 1));
+  if (bytes.size() <= most) return bytes;
+  return resource_exhausted(
+      fmt::format("{}: has more than {} bytes, expected at most these of what does not say its "
+                  "size; write it to a file",
+                  where, most));
+}
+
 }  // namespace
 
 Result<FileReader> FileReader::open(std::string where, const std::string& path) {
-  if (std::FILE* file = std::fopen(path.c_str(), "rbe")) return FileReader(std::move(where), file);
+  struct stat info{};
+  // Before it is opened, which may change what a device does.
+  if (stat(path.c_str(), &info) == 0) MILLRACE_TRY(check_kind(where, info.st_mode));
+  // A pipe that nobody writes to would make open() wait for ever. Other files do not mind.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  std::FILE* file = descriptor < 0 ? nullptr : fdopen(descriptor, "rb");
+  if (file == nullptr) {
+    const std::string reason = reason_of(errno);
+    if (descriptor >= 0) close(descriptor);
+    return not_found(fmt::format("{}: the file cannot be opened: {}; check the path", where, reason));
+  }
+  FileReader reader(std::move(where), file);
+  if (fstat(descriptor, &info) != 0) return reader.cannot_read();
+  MILLRACE_TRY(check_kind(reader.where_, info.st_mode));  // another file may have taken the path
+  if (S_ISFIFO(info.st_mode)) MILLRACE_TRY(wait_for_writer(reader.where_, file));
+  return reader;
+}
+
+Result<FileReader> FileReader::open_standard_input(std::string where) {
+  const int descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  std::FILE* file = descriptor < 0 ? nullptr : fdopen(descriptor, "rb");
+  if (file != nullptr) return FileReader(std::move(where), file);
   const std::string reason = reason_of(errno);
-  return not_found(fmt::format("{}: the file cannot be opened: {}; check the path", where, reason));
+  if (descriptor >= 0) close(descriptor);
+  return not_found(fmt::format("{}: cannot be opened: {}; check where it comes from", where, reason));
 }
 
 Status FileReader::cannot_read() const {
@@ -116,7 +180,12 @@ std::optional<std::uint64_t> FileReader::size_left() const {
 
 Result<std::vector<std::byte>> read_file(const std::string& where, const std::string& path) {
   MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open(where, path));
-  return file.read(std::numeric_limits<std::size_t>::max());
+  return read_all(where, file);
+}
+
+Result<std::vector<std::byte>> read_standard_input(const std::string& where) {
+  MILLRACE_TRY_ASSIGN(FileReader file, FileReader::open_standard_input(where));
+  return read_all(where, file);
 }
 
 Status write_file(const std::string& where, const std::string& path,

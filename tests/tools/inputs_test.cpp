@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <sys/stat.h>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -104,6 +105,27 @@ TEST_CASE("a file's elements are read where it is mapped, whatever its order and
   CHECK(here.output_of("run same.mr --input x=@f.npy") == "y: f32[2x3]\n  [[0, 4, 8],\n   [2, 6, 10]]\n");
   CHECK(here.output_of("run same.mr --input x=@/dev/stdin < c.npy") == doubled);
   CHECK(here.output_of("run same.mr --input x=@/dev/fd/3 3<c.npy") == doubled);
+}
+
+TEST_CASE("what has no end is refused as a graph or an input, and a pipe without a writer does not hang") {
+  const Workplace here;
+  const std::string refused = ": found a character device, expected a file or a pipe; check the path\n";
+  CHECK(here.error_of("run /dev/zero") == "millrace: graph '/dev/zero'" + refused);
+  CHECK(here.error_of("run top.mr --input x=@/dev/zero") == "millrace: npy '/dev/zero'" + refused);
+  here.write("file.mr", "graph g() { %c = constant(file(\"/dev/zero\")) return c = %c }");
+  CHECK(test::contains(here.error_of("check file.mr"), "npy '/dev/zero'" + refused.substr(0, refused.size() - 1)));
+  CHECK(here.error_of("run - < /dev/zero") ==
+        "millrace: standard input: has more than 268435456 bytes, expected at most these of what does not say its "
+        "size; write it to a file\n");
+  REQUIRE(mkfifo(here.path("pipe").c_str(), 0600) == 0);
+  const std::string unwritten = ": nobody wrote to this pipe within 2 s; start the writer first\n";
+  CHECK(here.error_of("check pipe") == "millrace: graph 'pipe'" + unwritten);
+  CHECK(here.error_of("run top.mr --input x=@pipe") == "millrace: npy 'pipe'" + unwritten);
+  CHECK(here.run_command("cat top.mr > pipe & '" MILLRACE_TOOL "' check pipe").out ==
+        "pipe: graph 'top' is good: inputs 1, outputs 2, nodes 3\n");
+  CHECK(here.error_of("check top.mr --device hip:library=./pipe") ==
+        "millrace: device 'hip:library=./pipe': hip: ./pipe cannot be opened (not a regular file); give the path of a "
+        "HIP runtime\n");
 }
 
 }  // namespace

@@ -60,9 +60,13 @@ void Workplace::forget_kernels() {
 }
 
 ToolRun Workplace::run(const std::string& arguments) const {
-  const std::string command = "cd '" + directory_.path() + "' && XDG_CACHE_HOME='" + cache_directory() +
-                              "' '" MILLRACE_TOOL "' > .out 2> .error < /dev/null " + arguments;
-  const int status = std::system(command.c_str());
+  return run_command("XDG_CACHE_HOME='" + cache_directory() + "' '" MILLRACE_TOOL "' " + arguments);
+}
+
+ToolRun Workplace::run_command(const std::string& command) const {
+  // In front, so that the command may redirect otherwise.
+  const int status =
+      std::system(("cd '" + directory_.path() + "' && exec > .out 2> .error < /dev/null; " + command).c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(".out"), read(".error")};
 }
 

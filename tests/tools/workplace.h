@@ -31,6 +31,8 @@ class Workplace {
   static void forget_kernels();
   /// Runs "millrace <arguments>" in a shell.
   ToolRun run(const std::string& arguments) const;
+  /// Runs any command in a shell.
+  ToolRun run_command(const std::string& command) const;
   /// The error message of a run that must exit with `exit_code` and print nothing.
   std::string error_of(const std::string& arguments, int exit_code = 1) const;
   /// The output of a run that must succeed without a word on standard error.

@@ -45,7 +45,7 @@ std::string shown_file(const std::string& file) { return is_standard_input(file)
 
 Result<Graph> read_graph(const GraphArguments& arguments) {
   if (!is_standard_input(arguments.file)) return millrace::read_graph(arguments.file);
-  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes, read_file("standard input", "/dev/stdin"));
+  MILLRACE_TRY_ASSIGN(const std::vector<std::byte> bytes, read_standard_input("standard input"));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return parse_graph(text, {.name = "standard input", .directory = "."});
 }

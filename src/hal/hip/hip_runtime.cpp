@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/hip/hip_runtime.h"
 
+#include <cstring>
 #include <dlfcn.h>
 #include <map>
 #include <mutex>
+#include <sys/stat.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -36,6 +38,12 @@ std::vector<std::string_view> find_all(void* library, EntryPoints& entries) {
 
 /// Null, and the reason, if it cannot be opened.
 void* open_library(const char* name, std::string& reason) {
+  struct stat info{};
+  // Of a named pipe, dlopen() would wait for ever.
+  if (std::strchr(name, '/') != nullptr && stat(name, &info) == 0 && !S_ISREG(info.st_mode)) {
+    reason = "not a regular file";
+    return nullptr;
+  }
   void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) reason = dlerror();
   return library;
