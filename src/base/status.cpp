@@ -58,7 +58,7 @@ std::string_view to_text(StatusCode code) {
 Status::Status(StatusCode code, std::string message) noexcept {
   if (code == StatusCode::kOk) return;
   try {
-    detail_ = new Detail{code, printable_lines(message)};
+    detail_ = new Detail{code, printable_message(message)};
   } catch (const std::bad_alloc&) {
     *this = out_of_memory();
   }

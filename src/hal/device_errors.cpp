@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
+
 namespace millrace {
 
 Status about_device(std::string_view spec, const Status& status) {
-  return {status.code(), fmt::format("device '{}': {}", spec, status.message())};
+  return {status.code(), fmt::format("device '{}': {}", printable(spec), status.message())};
 }
 
 Status foreign_recording(std::string_view device_name) {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
+
 namespace millrace {
 
 Result<std::uint64_t> parse_seed(const DeviceSpec& spec, const DeviceSpec::Option& option) {
@@ -12,7 +14,8 @@ Result<std::uint64_t> parse_seed(const DeviceSpec& spec, const DeviceSpec::Optio
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (error == std::errc() && end == text.data() + text.size()) return seed;
-  return invalid_argument(fmt::format("device '{}': seed is '{}', expected a number from 0 on", spec.to_text(), text));
+  return invalid_argument(fmt::format("device '{}': seed is '{}', expected a number from 0 on",
+                                      printable(spec.to_text()), printable(text)));
 }
 
 Result<std::uint32_t> parse_count(const DeviceSpec& spec, const DeviceSpec::Option& option, std::uint32_t most,
@@ -21,14 +24,15 @@ Result<std::uint32_t> parse_count(const DeviceSpec& spec, const DeviceSpec::Opti
   std::uint32_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error == std::errc() && end == text.data() + text.size() && count >= 1 && count <= most) return count;
-  return invalid_argument(fmt::format("device '{}': {} is '{}', expected a number from 1 to {}{}{}", spec.to_text(),
-                                      option.key, text, most, or_else.empty() ? "" : ", ", or_else));
+  return invalid_argument(fmt::format("device '{}': {} is '{}', expected a number from 1 to {}{}{}",
+                                      printable(spec.to_text()), option.key, printable(text), most,
+                                      or_else.empty() ? "" : ", ", or_else));
 }
 
 Result<bool> parse_switch(const DeviceSpec& spec, const DeviceSpec::Option& option) {
   if (option.value == "on" || option.value == "off") return option.value == "on";
-  return invalid_argument(
-      fmt::format("device '{}': {} is '{}', expected on or off", spec.to_text(), option.key, option.value));
+  return invalid_argument(fmt::format("device '{}': {} is '{}', expected on or off", printable(spec.to_text()),
+                                      option.key, printable(option.value)));
 }
 
 }  // namespace millrace

@@ -6,13 +6,14 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 namespace {
 
 Status wrong(std::string_view text, const std::string& reason) {
   return invalid_argument(fmt::format(
-      "device '{}': {}; say a driver and what it takes, such as cpu, cpu:avx2 or trace(cpu)", text, reason));
+      "device '{}': {}; say a driver and what it takes, such as cpu, cpu:avx2 or trace(cpu)", printable(text), reason));
 }
 
 Status add_part(std::string_view text, std::string_view part, DeviceSpec& spec) {
@@ -23,9 +24,9 @@ Status add_part(std::string_view text, std::string_view part, DeviceSpec& spec) 
     return {};
   }
   const std::string_view key = part.substr(0, equals);
-  if (key.empty()) return wrong(text, fmt::format("'{}' has no key before its '='", part));
+  if (key.empty()) return wrong(text, fmt::format("'{}' has no key before its '='", printable(part)));
   if (std::ranges::find(spec.options, key, &DeviceSpec::Option::key) != spec.options.end()) {
-    return wrong(text, fmt::format("option '{}' is given twice", key));
+    return wrong(text, fmt::format("option '{}' is given twice", printable(key)));
   }
   spec.options.push_back({std::string(key), std::string(part.substr(equals + 1))});
   return {};
@@ -35,6 +36,10 @@ Status add_part(std::string_view text, std::string_view part, DeviceSpec& spec) 
 
 Result<DeviceSpec> DeviceSpec::parse(std::string_view text) try {
   const InsideGuard inside;
+  constexpr std::size_t kMostBytes = 8192;  // a path has 4096 at most
+  if (text.size() > kMostBytes) {
+    return wrong(text, fmt::format("it has {} bytes, expected at most {}", text.size(), kMostBytes));
+  }
   DeviceSpec spec;
   const std::size_t end_of_name = std::min(text.find_first_of(":("), text.size());
   spec.driver = text.substr(0, end_of_name);

@@ -9,6 +9,7 @@
 
 #include "base/guard_allocations.h"
 #include "hal/feature_sets.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 namespace {
@@ -62,7 +63,7 @@ Result<CpuFeatures> parse_features(std::string_view text, std::string_view names
     const Feature* const found = std::ranges::find(kFeatures, name, &Feature::name);
     if (found == std::end(kFeatures)) {
       return invalid_argument(fmt::format("target '{}': cpu feature '{}' is not known, leave it out or say one of: {}",
-                                          text, name, known_features()));
+                                          printable(text), printable(name), known_features()));
     }
     features.*found->is_on = true;
     if (end == std::string_view::npos) return features;
@@ -78,7 +79,7 @@ Result<TargetSpec> parse_cpu(std::string_view text, std::string_view /*family*/,
     return invalid_argument(
         fmt::format("target '{}': cpu level '{}' is not known, expected baseline, avx2 or avx512; "
                     "say cpu for the host's best",
-                    text, level_text));
+                    printable(text), printable(level_text)));
   }
   TargetSpec spec{.family = "cpu", .isa = *level};
   if (plus == std::string_view::npos) return spec;
@@ -114,8 +115,8 @@ Result<TargetSpec> refuse_gpu_alone(std::string_view family) {
 
 Result<TargetSpec> parse_gpu(std::string_view text, std::string_view family, std::string_view gfx) {
   if (find_gfx_target(gfx) != nullptr) return TargetSpec{.family = std::string(family), .gfx = std::string(gfx)};
-  return invalid_argument(
-      fmt::format("target '{}': gfx target '{}' is not known, expected one of: {}", text, gfx, known_gfx_targets()));
+  return invalid_argument(fmt::format("target '{}': gfx target '{}' is not known, expected one of: {}", printable(text),
+                                      printable(gfx), known_gfx_targets()));
 }
 
 /// One row per family.
@@ -196,8 +197,8 @@ Result<TargetSpec> TargetSpec::parse(std::string_view text) try {
     return colon == std::string_view::npos ? family.parse_alone(name)
                                            : family.parse_variant(text, name, text.substr(colon + 1));
   }
-  return not_found(fmt::format("target '{}': family '{}' is not known, expected one of: {}; say cpu for the host", text,
-                               name, known_families()));
+  return not_found(fmt::format("target '{}': family '{}' is not known, expected one of: {}; say cpu for the host",
+                               printable(text), printable(name), known_families()));
 } catch (const std::bad_alloc&) {
   return out_of_memory_outside_guards("target");
 }

@@ -34,12 +34,12 @@ Status require_uses(const std::vector<std::shared_ptr<BenchGraph>>& graphs, cons
   for (const std::string& input : inputs.inputs) {
     if (is_used(input, &InputArguments::inputs)) continue;
     return not_found(fmt::format("--input {}: no graph has an input '{}'; 'millrace check FILE' tells their inputs",
-                                 input, split_assignment(input).name));
+                                 printable(input), printable(split_assignment(input).name)));
   }
   for (const std::string& dim : inputs.dims) {
     if (is_used(dim, &InputArguments::dims)) continue;
-    return not_found(
-        fmt::format("--dim {}: no graph has a symbolic size '{}'; leave it out", dim, split_assignment(dim).name));
+    return not_found(fmt::format("--dim {}: no graph has a symbolic size '{}'; leave it out", printable(dim),
+                                 printable(split_assignment(dim).name)));
   }
   return {};
 }
@@ -97,7 +97,8 @@ Status bench(const Arguments& arguments) {
 
 /// CLI::Range lets it pass.
 std::string is_no_nan(const std::string& text) {
-  return std::isnan(std::strtod(text.c_str(), nullptr)) ? fmt::format("found '{}', expected a number", text) : "";
+  return std::isnan(std::strtod(text.c_str(), nullptr)) ? fmt::format("found '{}', expected a number", printable(text))
+                                                        : "";
 }
 
 /// What is left over must be flags of Google Benchmark.

@@ -6,13 +6,15 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
+
 namespace millrace::tool {
 namespace {
 
 std::string names_of(const std::map<std::string, Dim>& symbols) {
-  std::string names;
-  for (const auto& [name, dim] : symbols) names += (names.empty() ? "" : ", ") + name;
-  return names.empty() ? "none" : names;
+  PrintableNames names;
+  for (const auto& [name, dim] : symbols) names.add(name);
+  return names.text();
 }
 
 /// "n in 1..64"; "n in 0.." where nothing more is promised.
@@ -41,20 +43,22 @@ Result<SymbolValues> parse_dims(const std::map<std::string, Dim>& symbols, const
     const auto [name, text] = split_assignment(argument);
     const auto symbol = symbols.find(name);
     if (symbol == symbols.end()) {
-      return not_found(fmt::format("--dim {}: '{}' is no symbolic size of the graph, which has: {}", argument, name,
-                                   names_of(symbols)));
+      return not_found(fmt::format("--dim {}: '{}' is no symbolic size of the graph, which has: {}",
+                                   printable(argument), printable(name), names_of(symbols)));
     }
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) {
-      return invalid_argument(fmt::format("--dim {}: found '{}', expected an integer", argument, text));
+      return invalid_argument(
+          fmt::format("--dim {}: found '{}', expected an integer", printable(argument), printable(text)));
     }
     if (!symbol->second.allows(value)) {
-      return invalid_argument(fmt::format("--dim {}: the graph promises {}; say a value that keeps this", argument,
-                                          promise_text(symbol->second)));
+      return invalid_argument(fmt::format("--dim {}: the graph promises {}; say a value that keeps this",
+                                          printable(argument), promise_text(symbol->second)));
     }
     if (!values.emplace(name, value).second) {
-      return invalid_argument(fmt::format("--dim {}: '{}' has a value already; say it once", argument, name));
+      return invalid_argument(
+          fmt::format("--dim {}: '{}' has a value already; say it once", printable(argument), printable(name)));
     }
   }
   return values;
@@ -90,7 +94,7 @@ const CLI::Validator is_assignment(
     [](const std::string& text) {
       const std::size_t equals = text.find('=');
       const bool is_good = equals != std::string::npos && equals > 0 && equals + 1 < text.size();
-      return is_good ? std::string() : fmt::format("found '{}', expected NAME=VALUE", text);
+      return is_good ? std::string() : fmt::format("found '{}', expected NAME=VALUE", printable(text));
     },
     "");
 

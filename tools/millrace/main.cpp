@@ -60,7 +60,7 @@ constexpr Command kCommands[] = {
 
 int report(int exit_code, const std::string& message) {
   std::fflush(stdout);
-  write_notice(fmt::format("millrace: {}\n", printable_lines(message)));
+  write_notice(fmt::format("millrace: {}\n", printable_message(message)));
   return exit_code;
 }
 
@@ -89,7 +89,8 @@ int run_program(int argc, const char* const* argv) {
     const auto used = program.get_subcommands();
     const bool is_unknown = used.empty() && argc > 1 && argv[1][0] != '-';
     return report(2, fmt::format("{}; see 'millrace {}--help'",
-                                 is_unknown ? fmt::format("'{}' is no command", argv[1]) : error.what(),
+                                 is_unknown ? fmt::format("'{}' is no command", printable(argv[1]))
+                                            : printable(error.what(), 1024),
                                  used.empty() ? "" : used.front()->get_name() + " "));
   }
   for (const auto& [app, action] : actions) {

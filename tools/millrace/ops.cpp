@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
 #include "tools/millrace/command.h"
@@ -53,7 +54,8 @@ Status ops(const std::string& name) {
     if (is_wanted(composite.name) && !is_beside_op) text += describe(composite);
   }
   if (text.empty()) {
-    return not_found(fmt::format("ops: '{}' is neither an op nor a composite; 'millrace ops' lists all", name));
+    return not_found(
+        fmt::format("ops: '{}' is neither an op nor a composite; 'millrace ops' lists all", printable(name)));
   }
   return write_text("", text);
 }

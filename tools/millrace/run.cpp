@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "tools/millrace/command.h"
 #include "tools/millrace/counts.h"
 #include "tools/millrace/dims.h"
@@ -51,20 +52,22 @@ Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outpu
     const auto [name, value] = split_assignment(argument);
     const auto output = std::ranges::find(outputs, name, &Argument::name);
     if (output == outputs.end()) {
-      return not_found(
-          fmt::format("--output {}: the graph has no output '{}'; it has: {}", argument, name, names_text(outputs)));
+      return not_found(fmt::format("--output {}: the graph has no output '{}'; it has: {}", printable(argument),
+                                   printable(name), names_text(outputs)));
     }
     if (value.front() != '@' || value.size() == 1) {
-      return invalid_argument(fmt::format("--output {}: found '{}', expected @FILE.npy", argument, value));
+      return invalid_argument(
+          fmt::format("--output {}: found '{}', expected @FILE.npy", printable(argument), printable(value)));
     }
     const auto is_given = [&](const OutputFile& file) { return outputs[file.output].name == name; };
     if (std::ranges::any_of(files, is_given)) {
-      return invalid_argument(fmt::format("--output {}: '{}' is given already; give each output once", argument, name));
+      return invalid_argument(fmt::format("--output {}: '{}' is given already; give each output once",
+                                          printable(argument), printable(name)));
     }
     const auto is_taken = [&](const OutputFile& file) { return is_same_file(file.path, value.substr(1)); };
     if (const auto taken = std::ranges::find_if(files, is_taken); taken != files.end()) {
       return invalid_argument(fmt::format("--output {}: '{}' goes to that file; give each output a file of its own",
-                                          argument, outputs[taken->output].name));
+                                          printable(argument), printable(outputs[taken->output].name)));
     }
     files.push_back({static_cast<std::size_t>(output - outputs.begin()), value.substr(1)});
   }
@@ -75,8 +78,8 @@ Status require_own_file(const std::string& trace, const std::vector<OutputFile>&
                         const std::vector<Argument>& outputs) {
   for (const OutputFile& file : files) {
     if (trace.empty() || !is_same_file(file.path, trace)) continue;
-    return invalid_argument(fmt::format("--trace {}: '{}' goes to that file; give the trace a file of its own", trace,
-                                        outputs[file.output].name));
+    return invalid_argument(fmt::format("--trace {}: '{}' goes to that file; give the trace a file of its own",
+                                        printable(trace), printable(outputs[file.output].name)));
   }
   return {};
 }

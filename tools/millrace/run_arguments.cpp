@@ -41,14 +41,14 @@ Result<InputSource> parse_source(const std::string& argument, const std::string&
   const std::size_t comma = value.find(',');
   source.kind = value.substr(0, comma);
   if (std::ranges::find(kElementKinds, source.kind) == std::end(kElementKinds)) {
-    return invalid_argument(
-        fmt::format("--input {}: found '{}', expected @FILE.npy, zeros, ones, randn or arange", argument, source.kind));
+    return invalid_argument(fmt::format("--input {}: found '{}', expected @FILE.npy, zeros, ones, randn or arange",
+                                        printable(argument), printable(source.kind)));
   }
   if (comma == std::string::npos) return source;
   source.shape = parse_shape(std::string_view(value).substr(comma + 1));
   if (source.shape) return source;
-  return invalid_argument(
-      fmt::format("--input {}: found '{}', expected a shape such as 8x32000", argument, value.substr(comma + 1)));
+  return invalid_argument(fmt::format("--input {}: found '{}', expected a shape such as 8x32000", printable(argument),
+                                      printable(value.substr(comma + 1))));
 }
 
 bool has_extents(const InputSource& source) { return source.file || source.shape; }
@@ -73,7 +73,7 @@ class InputTypes {
         source.file ? source.file->type() : TensorType{type.dtype, Shape({source.shape->begin(), source.shape->end()})};
     if (found.dtype != type.dtype || found.shape.rank() != type.shape.rank()) {
       return invalid_argument(fmt::format("--input {}: found {}, expected {}; give elements and axes like these",
-                                          source.argument, found.to_text(), type.to_text()));
+                                          printable(source.argument), found.to_text(), type.to_text()));
     }
     for (std::size_t axis = 0; axis < type.shape.rank(); ++axis) {
       const std::optional<std::string> symbol = plain_symbol(type.shape[axis]);
@@ -82,8 +82,8 @@ class InputTypes {
       symbols_.emplace(*symbol, extent);  // another value of an input before is the run's to refuse
       if (const auto said = given_.find(*symbol); said != given_.end() && said->second != extent) {
         return invalid_argument(
-            fmt::format("--input {}: found {}, whose {} is {}; --dim says {}; leave it to the input", source.argument,
-                        found.to_text(), *symbol, extent, said->second));
+            fmt::format("--input {}: found {}, whose {} is {}; --dim says {}; leave it to the input",
+                        printable(source.argument), found.to_text(), *symbol, extent, said->second));
       }
     }
     return found;
@@ -96,12 +96,12 @@ class InputTypes {
         return invalid_argument(
             fmt::format("--input {0}: found {1}, whose {2} nothing tells; say --dim {2}=N, or give "
                         "a shape, as in {3}=zeros,8x32000",
-                        source.argument, input.type.to_text(), *unknown, input.name));
+                        printable(source.argument), input.type.to_text(), *unknown, printable(input.name)));
       }
       MILLRACE_TRY_ASSIGN(const std::int64_t extent, size.evaluate(symbols_));
       if (extent < 0) {
         return invalid_argument(fmt::format("--input {}: found {}, whose {} is {}, expected 0 or more; say other sizes",
-                                            source.argument, input.type.to_text(), size.to_text(), extent));
+                                            printable(source.argument), input.type.to_text(), size.to_text(), extent));
       }
       extents.emplace_back(extent);
     }
@@ -170,11 +170,12 @@ Status RunMaker::add_source(const std::string& argument) {
   const auto [name, value] = split_assignment(argument);
   const std::vector<Argument>& inputs = signature_.inputs();
   if (std::ranges::find(inputs, name, &Argument::name) == inputs.end()) {
-    return not_found(
-        fmt::format("--input {}: the graph has no input '{}'; it has: {}", argument, name, names_text(inputs)));
+    return not_found(fmt::format("--input {}: the graph has no input '{}'; it has: {}", printable(argument),
+                                 printable(name), names_text(inputs)));
   }
   if (sources_.contains(name)) {
-    return invalid_argument(fmt::format("--input {}: '{}' is given already; give each input once", argument, name));
+    return invalid_argument(
+        fmt::format("--input {}: '{}' is given already; give each input once", printable(argument), printable(name)));
   }
   MILLRACE_TRY_ASSIGN(sources_[name], parse_source(argument, value));
   return {};
@@ -269,9 +270,9 @@ RunArguments RunMaker::make(std::uint64_t seed) const {
 }
 
 std::string names_text(const std::vector<Argument>& arguments) {
-  std::string text;
-  for (const Argument& argument : arguments) text += (text.empty() ? "" : ", ") + printable(argument.name);
-  return text.empty() ? "none" : text;
+  PrintableNames names;
+  for (const Argument& argument : arguments) names.add(argument.name);
+  return names.text();
 }
 
 }  // namespace millrace::tool

@@ -1,16 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace millrace {
 
-/// Replaces each control character with an escape: "\n", "\t", "\x1b". A name read from a file can then neither break
-/// the line it is printed on nor move a terminal's cursor. Also escapes C1 controls and invalid UTF-8.
-std::string printable(std::string_view);
+/// What a message or a table shows of text that comes from outside: a name, a path, a number that a file has. Replaces
+/// each control character with an escape: "\n", "\t", "\x1b". A name read from a file can then neither break the line
+/// it is printed on nor move a terminal's cursor. Also escapes C1 controls and invalid UTF-8. Text of more than
+/// `most_bytes` is cut to its front, "..." and its end: of more than 256 bytes, the first 160 and the last 64.
+std::string printable(std::string_view, std::size_t most_bytes = 256);
 
-/// Like printable(), but keeps line ends and tabs, for text of several lines. Every Status applies it to its message.
+/// Like printable(), but keeps line ends and tabs, for text of several lines, and cuts nothing.
 std::string printable_lines(std::string_view);
+
+/// printable_lines() of at most 16 KiB: longer text loses its middle. Every Status applies it to its message.
+std::string printable_message(std::string_view);
+
+/// Names for a message: "a, b, c", each printable(). Of more than 20, the first 20 "and 9980 more"; "none" if there are
+/// none.
+class PrintableNames {
+ public:
+  void add(std::string_view name);
+  std::string text() const;
+
+ private:
+  std::string first_;
+  std::size_t num_names_ = 0, num_left_out_ = 0;
+};
 
 }  // namespace millrace

@@ -26,7 +26,8 @@ Status collect(const Atom& atom, std::map<std::string, Dim>& symbols) {
   const auto [known, inserted] = symbols.emplace(atom.symbol.name(), atom.symbol);
   if (inserted || known->second == atom.symbol) return {};
   return invalid_argument(fmt::format("dim '{}': promised {}, expected {} as elsewhere; give one name one set of facts",
-                                      atom.symbol.name(), promise_text(atom.symbol), promise_text(known->second)));
+                                      printable(atom.symbol.name()), promise_text(atom.symbol),
+                                      promise_text(known->second)));
 }
 
 Status collect(const SizeExpr& expr, std::map<std::string, Dim>& symbols) {
@@ -64,6 +65,11 @@ Status Dim::check() const {
     return invalid_argument(
         fmt::format("dim '{}': found this name, expected a letter or '_', then letters, digits, '_' or '.'; rename it",
                     printable(name_)));
+  }
+  constexpr std::size_t kMostBytes = 256;  // messages show sizes whole
+  if (name_.size() > kMostBytes) {
+    return invalid_argument(fmt::format("dim '{}': found a name of {} bytes, expected at most {}; shorten it",
+                                        printable(name_), name_.size(), kMostBytes));
   }
   constexpr std::string_view kWords[] = {"true", "false", "inf", "nan"};
   if (std::ranges::find(kWords, name_) != std::end(kWords)) {

@@ -6,6 +6,7 @@
 #include "base/guard_allocations.h"
 #include "base/size_expr/node.h"
 #include "base/size_expr/promise_text.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 namespace {
@@ -99,9 +100,9 @@ struct Evaluation {
 
   /// "m = 4, n = 5"
   std::string bindings() const {
-    std::string text;
-    for (const auto& [name, value] : values) text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
-    return text.empty() ? "nothing" : text;
+    PrintableNames bound;
+    for (const auto& [name, value] : values) bound.add(fmt::format("{} = {}", name, value));
+    return values.empty() ? "nothing" : bound.text();
   }
 };
 

@@ -8,6 +8,7 @@
 #include "base/guard_allocations.h"
 #include "base/size_expr/node.h"
 #include "base/text/near_name.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 namespace {
@@ -143,7 +144,7 @@ class SizeExprReader {
       if (known == name) return read_operands(begin, function, /*takes_more=*/function == min || function == max);
       near.consider(known);
     }
-    return text_.error(begin, fmt::format("found '{}(', expected floor_div, ceil_div, min or max; {}", name,
+    return text_.error(begin, fmt::format("found '{}(', expected floor_div, ceil_div, min or max; {}", printable(name),
                                           near.remedy("correct the function's name")));
   }
 
@@ -180,7 +181,7 @@ class SizeExprReader {
       if (__builtin_mul_overflow(value, 10, &value) || __builtin_sub_overflow(value, digit - '0', &value) ||
           (!is_negative && value == saturating::kMin)) {
         return text_.error(begin, fmt::format("found {}{}, expected a number within int64; lower it",
-                                              is_negative ? "-" : "", rest.substr(0, length)));
+                                              is_negative ? "-" : "", printable(rest.substr(0, length))));
       }
     }
     return is_negative ? value : -value;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
+
 namespace millrace {
 namespace {
 
@@ -41,7 +43,7 @@ void NearName::consider(std::string_view candidate, std::string_view meant) {
 }
 
 std::string NearName::remedy(std::string_view otherwise) const {
-  return nearest_.empty() ? std::string(otherwise) : fmt::format("did you mean '{}'?", nearest_);
+  return nearest_.empty() ? std::string(otherwise) : fmt::format("did you mean '{}'?", printable(nearest_));
 }
 
 }  // namespace millrace

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
+
 namespace millrace {
 namespace {
 
@@ -93,7 +95,7 @@ Result<T> read_float(TextReader& reader) {
   if (problem == std::errc::result_out_of_range || std::isinf(wide) || (wide == 0 && read != 0)) {
     return reader.error(begin,
                         fmt::format("found {}{}, expected a number that {} holds; correct the number or the dtype",
-                                    is_negative ? "-" : "", text.substr(0, length), to_text(dtype_of<T>)));
+                                    is_negative ? "-" : "", printable(text.substr(0, length)), to_text(dtype_of<T>)));
   }
   return value;
 }
@@ -117,17 +119,18 @@ Result<T> read_integer(TextReader& reader) {
     return reader.unexpected(fmt::format("expected an integer of {}; correct it", to_text(dtype_of<T>)));
   }
   if (const auto all = length + fraction_length(text.substr(length)); all > length) {
-    return reader.error(begin, fmt::format("found {}{}, expected an integer of {}; correct the number or the dtype",
-                                           is_negative ? "-" : "", text.substr(0, all), to_text(dtype_of<T>)));
+    return reader.error(begin,
+                        fmt::format("found {}{}, expected an integer of {}; correct the number or the dtype",
+                                    is_negative ? "-" : "", printable(text.substr(0, all)), to_text(dtype_of<T>)));
   }
   reader.skip(length);
   const std::string number = fmt::format("{}{}", is_negative ? "-" : "", text.substr(0, length));
   T value = 0;
   const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (problem == std::errc() && end == number.data() + number.size()) return value;
-  return reader.error(
-      begin, fmt::format("found {}, expected {} to {}, which {} holds; correct the number or the dtype", number,
-                         std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), to_text(dtype_of<T>)));
+  return reader.error(begin, fmt::format("found {}, expected {} to {}, which {} holds; correct the number or the dtype",
+                                         printable(number), std::numeric_limits<T>::min(),
+                                         std::numeric_limits<T>::max(), to_text(dtype_of<T>)));
 }
 
 }  // namespace

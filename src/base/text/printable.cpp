@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/base/printable.h"
 
+#include <fmt/format.h>
+
 #include "base/text/character.h"
 
 namespace millrace {
@@ -31,9 +33,49 @@ std::string escaped(std::string_view text, std::string_view kept) {
   return result;
 }
 
+constexpr std::string_view kLines = "\n\t";
+
+struct Ends {
+  std::string_view front, back;
+};
+
+/// The ends of text that is longer than both together, without parts of characters.
+Ends ends_of(std::string_view text, std::size_t front_bytes, std::size_t back_bytes) {
+  const auto is_inside = [&](std::size_t place) { return (static_cast<unsigned char>(text[place]) & 0xc0) == 0x80; };
+  std::size_t begin = text.size() - back_bytes;
+  for (int i = 0; i < 3 && is_inside(front_bytes); ++i) --front_bytes;
+  for (int i = 0; i < 3 && is_inside(begin); ++i) ++begin;
+  return {text.substr(0, front_bytes), text.substr(begin)};
+}
+
 }  // namespace
 
-std::string printable(std::string_view text) { return escaped(text, ""); }
-std::string printable_lines(std::string_view text) { return escaped(text, "\n\t"); }
+std::string printable(std::string_view text, std::size_t most_bytes) {
+  if (text.size() <= most_bytes) return escaped(text, "");
+  const Ends ends = ends_of(text, most_bytes / 8 * 5, most_bytes / 4);
+  return escaped(ends.front, "") + "..." + escaped(ends.back, "");
+}
+
+std::string printable_lines(std::string_view text) { return escaped(text, kLines); }
+
+std::string printable_message(std::string_view text) {
+  constexpr std::size_t kMostBytes = 16 << 10, kEndBytes = 7 << 10;
+  if (text.size() <= kMostBytes) return escaped(text, kLines);
+  const Ends ends = ends_of(text, kEndBytes, kEndBytes);
+  const std::size_t num_left_out = text.size() - ends.front.size() - ends.back.size();
+  return fmt::format("{}... ({} bytes are left out) ...{}", escaped(ends.front, kLines), num_left_out,
+                     escaped(ends.back, kLines));
+}
+
+void PrintableNames::add(std::string_view name) {
+  constexpr std::size_t kMostNames = 20;
+  if (num_names_++ < kMostNames) first_ += (first_.empty() ? "" : ", ") + printable(name);
+  num_left_out_ = num_names_ > kMostNames ? num_names_ - kMostNames : 0;
+}
+
+std::string PrintableNames::text() const {
+  if (num_names_ == 0) return "none";
+  return num_left_out_ == 0 ? first_ : fmt::format("{} and {} more", first_, num_left_out_);
+}
 
 }  // namespace millrace

@@ -16,6 +16,7 @@
 #include "graph/run/phase_timer.h"
 #include "graph/run/program_state.h"
 #include "graph/text/constant_text.h"
+#include "millrace/base/printable.h"
 #include "millrace/graph/lowered_graph.h"
 #include "millrace/graph/text.h"
 #include "millrace/hal/transfer.h"
@@ -31,7 +32,7 @@ Status require_known_generator(const Context& context, const std::string& forced
     known += fmt::format("{}{}", known.empty() ? "" : ", ", generator->name());
   }
   return not_found(fmt::format("compile: generator '{}' is not known; code generators built in: {}; force one of these",
-                               forced, known.empty() ? "none" : known));
+                               printable(forced), known.empty() ? "none" : known));
 }
 
 /// A target's message names the target, which is not what the caller asked for.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "millrace/base/printable.h"
 #include "millrace/hal/device.h"
 #include "millrace/jit/kernel_compiler.h"
 
@@ -28,15 +29,16 @@ Result<const Driver*> find_driver(const Context& context, std::string_view name,
   for (const Driver& driver : context.drivers) {
     if (driver.name != name) continue;
     if (driver.available != nullptr && driver.enumerate != nullptr && driver.open != nullptr) return &driver;
-    return invalid_argument(
-        fmt::format("device '{}': driver '{}' lacks available, enumerate or open; give all three", spec, driver.name));
+    return invalid_argument(fmt::format("device '{}': driver '{}' lacks available, enumerate or open; give all three",
+                                        printable(spec), driver.name));
   }
-  return not_found(fmt::format("device '{}' is not known; {}; say 'cpu' for this host", spec, built_in(context)));
+  return not_found(
+      fmt::format("device '{}' is not known; {}; say 'cpu' for this host", printable(spec), built_in(context)));
 }
 
 /// A message of the layer below, with the device in front.
 Status about(std::string_view spec, const Status& status) {
-  return {status.code(), fmt::format("device '{}': {}", spec, status.message())};
+  return {status.code(), fmt::format("device '{}': {}", printable(spec), status.message())};
 }
 
 /// The error for a target that code can be generated for, but that no device here runs.
@@ -45,8 +47,8 @@ Status no_driver(const Context& context, std::string_view spec, const TargetSpec
     const bool is_here = std::ranges::find(context.drivers, driver, &Driver::name) != context.drivers.end();
     return target.is_gpu() && is_here ? fmt::format("say {}{} to {} it; ", device, target.gfx, verb) : "";
   };
-  return not_found(fmt::format("device '{}': code can be generated for it, but no device has this name; {}{}{}{}", spec,
-                               advice("hip", "hip:arch=", "run"), advice("sim", "sim:", "simulate"),
+  return not_found(fmt::format("device '{}': code can be generated for it, but no device has this name; {}{}{}{}",
+                               printable(spec), advice("hip", "hip:arch=", "run"), advice("sim", "sim:", "simulate"),
                                advice("isa", "isa:", "execute"), built_in(context)));
 }
 
@@ -65,7 +67,8 @@ Result<std::shared_ptr<Device>> open_device(const Context& context, const Device
   if (device.status().code() == StatusCode::kUnavailable) return about(text, device.status());
   if (!device.ok()) return device.status();
   if (const Status available = (*driver)->available(); !available.ok()) return about(text, available);
-  return internal_error(fmt::format("device '{}': driver '{}' gave no device and no error", text, spec.driver));
+  return internal_error(
+      fmt::format("device '{}': driver '{}' gave no device and no error", printable(text), spec.driver));
 }
 
 void write_trace(std::string_view line) {
@@ -76,26 +79,27 @@ void write_trace(std::string_view line) {
 }  // namespace
 
 Result<Target> Context::target(std::string_view spec) const {
-  return guard_allocations(
-      [&] { return fmt::format("device '{}'", spec); },
-      [&]() -> Result<Target> {
-        Result<TargetSpec> parsed = TargetSpec::parse(spec);
-        if (!parsed.ok()) {
-          const bool is_family = parsed.status().code() != StatusCode::kNotFound;
-          if (!is_family) MILLRACE_TRY(find_driver(*this, spec.substr(0, spec.find(':')), spec).status());
-          return about(spec, parsed.status());
-        }
-        Result<Target> target = Target::create(*parsed, generators);
-        if (!target.ok()) {
-          return Status(target.status().code(),
-                        fmt::format("device '{}': {}; {}", spec, target.status().message(), built_in(*this)));
-        }
-        return target;
-      });
+  return guard_allocations([&] { return fmt::format("device '{}'", printable(spec)); },
+                           [&]() -> Result<Target> {
+                             Result<TargetSpec> parsed = TargetSpec::parse(spec);
+                             if (!parsed.ok()) {
+                               const bool is_family = parsed.status().code() != StatusCode::kNotFound;
+                               if (!is_family)
+                                 MILLRACE_TRY(find_driver(*this, spec.substr(0, spec.find(':')), spec).status());
+                               return about(spec, parsed.status());
+                             }
+                             Result<Target> target = Target::create(*parsed, generators);
+                             if (!target.ok()) {
+                               return Status(target.status().code(),
+                                             fmt::format("device '{}': {}; {}", printable(spec),
+                                                         target.status().message(), built_in(*this)));
+                             }
+                             return target;
+                           });
 }
 
 Result<std::shared_ptr<Device>> Context::device(std::string_view spec) const {
-  return guard_allocations([&] { return fmt::format("device '{}'", spec); },
+  return guard_allocations([&] { return fmt::format("device '{}'", printable(spec)); },
                            [&]() -> Result<std::shared_ptr<Device>> {
                              MILLRACE_TRY_ASSIGN(const DeviceSpec parsed, DeviceSpec::parse(spec));
                              if (parsed.driver != "trace" || parsed.inner.empty())

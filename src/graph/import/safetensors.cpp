@@ -210,9 +210,10 @@ Result<Safetensors::Entry> Safetensors::get(const std::string& name) const try {
   const InsideGuard inside;
   const auto it = entries_.find(name);
   if (it != entries_.end()) return it->second;
-  std::string known;
-  for (const auto& [key, entry] : entries_) known += (known.empty() ? "" : ", ") + printable(key);
-  return not_found(fmt::format("safetensors '{}': has no '{}'; it has: {}", printable(name_), printable(name), known));
+  PrintableNames known;
+  for (const auto& [key, entry] : entries_) known.add(key);
+  return not_found(
+      fmt::format("safetensors '{}': has no '{}'; it has: {}", printable(name_), printable(name), known.text()));
 } catch (const std::bad_alloc&) {
   return out_of_memory_outside_guards("safetensors");
 }

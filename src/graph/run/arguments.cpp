@@ -22,9 +22,9 @@ std::string bound_text(const TensorType& type, const SymbolValues& values) {
 }  // namespace
 
 std::string names_text(std::span<const Argument> arguments) {
-  std::string text;
-  for (const Argument& argument : arguments) text += (text.empty() ? "" : ", ") + printable(argument.name);
-  return text.empty() ? "none" : text;
+  PrintableNames names;
+  for (const Argument& argument : arguments) names.add(argument.name);
+  return names.text();
 }
 
 bool holds_elements(DType given, DType expected) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text/number.h"
+#include "millrace/base/printable.h"
 #include "millrace/graph/npy.h"
 
 namespace millrace {
@@ -162,7 +163,7 @@ Result<ConstantFiles::Constant> ConstantFiles::read(TextReader& text) {
   if (directory_.empty()) {
     return text.error(begin, fmt::format("found the file {}, expected none in a text that has no directory; read it "
                                          "with read_graph, or say ParseOptions::directory",
-                                         string_text(file)));
+                                         printable(string_text(file))));
   }
   Result<Constant> constant = load((std::filesystem::path(directory_) / file).string(), has_entry ? &entry : nullptr);
   if (constant.ok()) return constant;

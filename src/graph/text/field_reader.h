@@ -17,6 +17,7 @@
 #include "base/text/number.h"
 #include "base/text/reader.h"
 #include "graph/text/read_type.h"
+#include "millrace/base/printable.h"
 #include "millrace/base/shape.h"
 
 namespace millrace {
@@ -127,7 +128,8 @@ class FieldsReader {
       return text_.unexpected(expected_name(name));
     }
     if (std::ranges::find(given_, name) != given_.end()) {
-      return text_.error(begin, fmt::format("found '{}' again, expected each attribute once; remove one", name));
+      return text_.error(begin,
+                         fmt::format("found '{}' again, expected each attribute once; remove one", printable(name)));
     }
     given_.push_back(name);
     if (!text_.take("=")) return text_.unexpected(fmt::format("expected '='; say what {} is", name));

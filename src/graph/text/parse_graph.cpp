@@ -351,7 +351,7 @@ class GraphParser {
       MILLRACE_TRY_ASSIGN(std::string name, text_.read_name("expected an output's name; name what is computed"));
       if (!names.insert(name).second) {
         return text_.error(begin, fmt::format("found output {} again, expected a name that is not taken; rename it",
-                                              string_text(name)));
+                                              printable(string_text(name))));
       }
       if (!text_.take("=")) return text_.unexpected("expected '='; say the output's value");
       MILLRACE_TRY_ASSIGN(const Value value, values_.read(text_));

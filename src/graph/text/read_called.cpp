@@ -5,6 +5,7 @@
 
 #include "base/text/near_name.h"
 #include "graph/text/read_type.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 
@@ -38,14 +39,14 @@ Result<KernelNode> read_kernel(TextReader& text, const std::vector<CustomKernel>
     if (found != nullptr && kernel != *found) {
       return text.error(begin, fmt::format("found kernel {}, expected one of that name in ParseOptions::kernels, "
                                            "which has two; rename one",
-                                           string_text(name)));
+                                           printable(string_text(name))));
     }
     found = &kernel;
   }
   if (found != nullptr) return KernelNode{*found};
   return text.error(begin, fmt::format("found kernel {}, expected one that the application gives as "
                                        "ParseOptions::kernels; {}",
-                                       string_text(name), near.remedy("give it there, or use ops alone")));
+                                       printable(string_text(name)), near.remedy("give it there, or use ops alone")));
 }
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text/near_name.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 
@@ -24,8 +25,8 @@ Result<ValueName> read_value_name(TextReader& text) {
 
 Status ValueNames::define(const TextReader& text, const ValueName& name, Value value) {
   if (values_.emplace(name.spelling, value).second) return {};
-  return text.error(name.begin,
-                    fmt::format("found '{}' again, expected a name that is not taken; rename it", name.spelling));
+  return text.error(name.begin, fmt::format("found '{}' again, expected a name that is not taken; rename it",
+                                            printable(name.spelling)));
 }
 
 Result<Value> ValueNames::read(TextReader& text) const {
@@ -34,8 +35,8 @@ Result<Value> ValueNames::read(TextReader& text) const {
   if (found != values_.end()) return found->second;
   NearName near(name.spelling);
   for (const auto& [known, value] : values_) near.consider(known);
-  return text.error(name.begin, fmt::format("found '{}', expected a value that is defined above; {}", name.spelling,
-                                            near.remedy("define it first")));
+  return text.error(name.begin, fmt::format("found '{}', expected a value that is defined above; {}",
+                                            printable(name.spelling), near.remedy("define it first")));
 }
 
 }  // namespace millrace

@@ -6,6 +6,7 @@
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/request_cases.h"
 #include "jit/algorithms/stored_load.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 namespace {
@@ -83,7 +84,7 @@ Result<KernelSequence> lower_request(const KernelRequest& request, const Target&
                                     [&](const Algorithm& algorithm) { return algorithm.name == forced; });
   if (!forced.empty() && !is_known) {
     return invalid_argument(fmt::format("lower '{}': algorithm '{}' is not known; there are {}; force one of these",
-                                        name_of_request(request), forced, joined_names()));
+                                        name_of_request(request), printable(forced), joined_names()));
   }
   MILLRACE_TRY(check_load(request));
   std::vector<Refusal> refusals;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace {
@@ -46,7 +47,7 @@ Result<PlanOutcome> plan_kernel(const Kernel& kernel, const Target& target, cons
     return not_found(
         fmt::format("kernel {}: generator '{}' does not serve {}; there are {}; force one of these or take a target "
                     "that it serves",
-                    name_of(kernel), options.force_generator, target.to_text(), known));
+                    name_of(kernel), printable(options.force_generator), target.to_text(), known));
   }
   return unimplemented(fmt::format("kernel {}: no generator of {} takes it:{}", name_of(kernel), target.to_text(),
                                    reasons(outcome.refusals)));

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/status.h"
+
 namespace millrace {
 namespace {
 
@@ -31,6 +33,40 @@ TEST_CASE("a byte that is no UTF-8 is escaped, as a terminal may take it for a c
 
 TEST_CASE("text of several lines keeps its line ends and tabs") {
   CHECK(printable_lines("a\n\tb\r\x1b") == "a\n\tb\\x0d\\x1b");
+}
+
+TEST_CASE("long text is cut between characters, and shows both ends") {
+  const std::string a(160, 'a'), b(32, 'b'), c(64, 'c');
+  CHECK(printable(a + b + c) == a + b + c);
+  CHECK(printable(a + b + "b" + c) == a + "..." + c);
+  // "\xc3\xa4" over each of the two places.
+  const std::string front = a.substr(1) + "\xc3\xa4", back = "\xc3\xa4" + c.substr(1);
+  CHECK(printable(front + b + back) == a.substr(1) + "..." + c.substr(1));
+  CHECK(printable(a + b + std::string(1000, '\n')) == a + "..." + [] {
+    std::string escapes;
+    for (int i = 0; i < 64; ++i) escapes += "\\n";
+    return escapes;
+  }());
+}
+
+TEST_CASE("a long message loses its middle, and says how much") {
+  const std::string x(7 << 10, 'x'), y(2 << 10, 'y');
+  CHECK(printable_message(x + y + x) == x + y + x);
+  CHECK(printable_message(x + y + "y" + x) == x + "... (2049 bytes are left out) ..." + x);
+  CHECK(Status(StatusCode::kInternal, x + y + "y" + x).message() == x + "... (2049 bytes are left out) ..." + x);
+}
+
+TEST_CASE("of many names a message shows some, and how many more there are") {
+  PrintableNames names;
+  CHECK(names.text() == "none");
+  std::string twenty;
+  for (int i = 0; i < 20; ++i) {
+    names.add("n" + std::to_string(i) + "\n");
+    twenty += (i == 0 ? "n" : ", n") + std::to_string(i) + "\\n";
+  }
+  CHECK(names.text() == twenty);
+  names.add("z");
+  CHECK(names.text() == twenty + " and 1 more");
 }
 
 }  // namespace
