@@ -4,6 +4,8 @@
 #include <exception>
 #include <new>
 #include <sstream>
+#include <string_view>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -100,11 +102,31 @@ int run_program(int argc, const char* const* argv) {
   return 2;
 }
 
+int run_or_report_mistake(int argc, const char* const* argv) {
+  try {
+    return run_program(argc, argv);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return report(1, fmt::format("{}; this is a mistake of the program", error.what()));
+  }
+}
+
+/// Takes no memory.
+int report_out_of_memory() {
+  static constexpr std::string_view kText = "millrace: not enough memory for what was asked; say smaller sizes\n";
+  std::fflush(stdout);
+  (void)!write(STDERR_FILENO, kText.data(), kText.size());
+  return 1;
+}
+
 }  // namespace
 }  // namespace millrace::tool
 
-int main(int argc, char** argv) try { return millrace::tool::run_program(argc, argv); } catch (const std::bad_alloc&) {
-  return millrace::tool::report(1, "not enough memory for what was asked; say smaller sizes");
-} catch (const std::exception& error) {
-  return millrace::tool::report(1, fmt::format("{}; this is a mistake of the program", error.what()));
+int main(int argc, char** argv) {
+  try {
+    return millrace::tool::run_or_report_mistake(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return millrace::tool::report_out_of_memory();
+  }
 }
