@@ -24,6 +24,11 @@ if(MILLRACE_LLVM)
   target_include_directories(millrace_llvm PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_include_directories(millrace_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
   target_link_libraries(millrace_llvm PRIVATE millrace_flags millrace_llvm_support fmt::fmt lldELF lldCommon LLVM)
+  # LLVM's and LLD's packages are built without exceptions, and so is our code that calls them: when memory runs out, the
+  # exception passes all frames up to worker.cpp, and no destructor of something half made runs on the way.
+  target_compile_options(millrace_llvm PRIVATE -fno-exceptions)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/jit/llvm/entry.cpp ${PROJECT_SOURCE_DIR}/src/jit/llvm/worker.cpp
+                              PROPERTIES COMPILE_OPTIONS -fexceptions SKIP_PRECOMPILE_HEADERS ON)
   # Only the entry functions are seen from outside; a symbol of ours never binds to the application's copy.
   target_link_options(millrace_llvm PRIVATE
                       -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/llvm_module.map)

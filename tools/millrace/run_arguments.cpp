@@ -228,10 +228,10 @@ Status RunMaker::require_memory(std::size_t num_runs) const {
   std::ranges::for_each(input_types_, add);
   std::ranges::for_each(output_types_, add);
   if (sum <= memory) return {};
-  std::string types;
+  PrintableNames types;
   const auto name = [&](const std::vector<Argument>& arguments, const std::vector<TensorType>& of) {
     for (std::size_t i = 0; i < of.size(); ++i) {
-      types += fmt::format("{}{}: {}", types.empty() ? "" : ", ", printable(arguments[i].name), of[i].to_text());
+      types.add(fmt::format("{}: {}", arguments[i].name, of[i].to_text()));
     }
   };
   name(signature_.inputs(), input_types_);
@@ -239,7 +239,7 @@ Status RunMaker::require_memory(std::size_t num_runs) const {
   return resource_exhausted(
       fmt::format("inputs and outputs ({}){} take {:.3g} GiB, this machine has {:.3g} GiB; say "
                   "smaller sizes",
-                  types, num_runs == 1 ? "" : fmt::format(", {} times,", num_runs), sum / 0x1p30, memory / 0x1p30));
+                  types.text(), num_runs == 1 ? "" : fmt::format(", {} times,", num_runs), sum / 0x1p30, memory / 0x1p30));
 }
 
 Status RunMaker::map_files() {

@@ -51,8 +51,10 @@ struct CompileOptions {
 /// Graph -> passes -> regions -> kernels -> schedule -> commands -> loaded code.
 /// A fatal error in LLVM does not end the application. LLVM runs on a separate thread for each kernel. A thread that
 /// hits a fatal error never returns: it stays blocked until the process ends, and compile() returns kInternal with
-/// LLVM's text. LLVM is unusable from then on, and later calls that need it return the same error. Compiled programs
-/// and cached kernels keep working.
+/// LLVM's text. If memory runs out inside LLVM, compile() returns kResourceExhausted, and what LLVM was making is
+/// leaked. In both cases LLVM is unusable from then on, and later calls that need it return the same error. Compiled
+/// programs and cached kernels keep working. Little memory before LLVM is called is kResourceExhausted too, and changes
+/// nothing.
 Result<Program> compile(Graph graph, const CompileOptions& options = {});
 
 }  // namespace millrace

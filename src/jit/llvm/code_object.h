@@ -3,15 +3,12 @@
 
 #include <llvm/Object/ELF.h>
 
+#include "jit/llvm/read_code_object.h"
 #include "millrace/hal/gfx_target.h"
-#include "millrace/jit/code_object.h"
 
 namespace millrace {
 
 using CodeObjectElf = llvm::object::ELFFile<llvm::object::ELF64LE>;
-
-/// Implements read_code_object inside the module.
-Result<CodeObjectInfo> read_llvm_code_object(std::span<const std::byte>);
 
 /// The part of read_code_object that its tables say: all but partial_exchanges.
 llvm::Expected<CodeObjectInfo> read_tables(const CodeObjectElf&);

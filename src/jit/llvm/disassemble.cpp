@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "jit/llvm/target.h"
 #include "millrace/base/check.h"
 
 namespace millrace {
 
-std::string disassemble(std::span<const std::byte> code, const LlvmTarget& target) {
+std::string disassemble(std::span<const std::byte> code, const TargetSpec& spec) {
+  const LlvmTarget& target = llvm_target(spec);
   const std::unique_ptr<void, void (*)(LLVMDisasmContextRef)> disassembler(
       LLVMCreateDisasmCPUFeatures(target.triple, target.cpu.c_str(), target.features, nullptr, 0, nullptr, nullptr),
       LLVMDisasmDispose);

@@ -4,12 +4,12 @@
 #include <span>
 #include <string>
 
-#include "jit/llvm/target.h"
+#include "millrace/hal/target_spec.h"
 
 namespace millrace {
 
 /// One instruction per line with its offset: "  1c:  vfmadd231ps ...". Bytes that are not an instruction become
 /// ".byte". Precondition: LLVM's targets are initialised.
-std::string disassemble(std::span<const std::byte> code, const LlvmTarget&);
+std::string disassemble(std::span<const std::byte> code, const TargetSpec&);
 
 }  // namespace millrace

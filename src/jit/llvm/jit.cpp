@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module's entry functions. Each emitting thread borrows a JIT for its target and then returns it for reuse.
+#include "jit/llvm/jit.h"
+
 #include <llvm-c/Target.h>
 #include <mutex>
 
@@ -11,16 +12,12 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include "jit/cache/build_id.h"
 #include "jit/llvm/code_object.h"
-#include "jit/llvm/disassemble.h"
 #include "jit/llvm/emit.h"
 #include "jit/llvm/link.h"
 #include "jit/llvm/lld.h"
 #include "jit/llvm/machine_code.h"
 #include "jit/llvm/optimize.h"
-#include "jit/llvm/worker.h"
-#include "jit/llvm_client/open_module.h"
 
 namespace millrace {
 namespace {
@@ -98,6 +95,10 @@ class LlvmJit {
     return errors.empty() ? linked : failure(kernel, errors);
   }
 
+  const LlvmTarget& target() const { return target_; }
+
+  std::unique_ptr<LlvmJit> next_idle;  // of its pool
+
  private:
   explicit LlvmJit(const LlvmTarget& target)
       : target_(target), machine_(make_target_machine(target)), optimizer_(*machine_) {}
@@ -158,7 +159,8 @@ class LlvmJit {
   std::unique_ptr<LlvmLinker> linker_;  // for host code only
 };
 
-/// JITs that are not in use.
+/// JITs that are not in use: a list of their own links, because an allocation that failed under the lock would leave it
+/// locked.
 class JitPool {
  public:
   Status emit(const PlannedKernel& kernel, const TargetSpec& spec, const LlvmEmitOptions& options,
@@ -170,25 +172,30 @@ class JitPool {
     }
     // A JIT that failed is discarded: it may hold half-linked symbols.
     MILLRACE_TRY(jit->emit(kernel, spec, options, output));
-    const std::lock_guard lock(mutex_);
-    idle_.emplace_back(&target, std::move(jit));
+    give_back(std::move(jit));
     return {};
   }
 
  private:
   std::unique_ptr<LlvmJit> take(const LlvmTarget& target) {
     const std::lock_guard lock(mutex_);
-    for (auto entry = idle_.begin(); entry != idle_.end(); ++entry) {
-      if (entry->first != &target) continue;
-      std::unique_ptr<LlvmJit> jit = std::move(entry->second);
-      idle_.erase(entry);
+    for (std::unique_ptr<LlvmJit>* link = &idle_; *link != nullptr; link = &(*link)->next_idle) {
+      if (&(*link)->target() != &target) continue;
+      std::unique_ptr<LlvmJit> jit = std::move(*link);
+      *link = std::move(jit->next_idle);
       return jit;
     }
     return nullptr;
   }
 
+  void give_back(std::unique_ptr<LlvmJit> jit) {
+    const std::lock_guard lock(mutex_);
+    jit->next_idle = std::move(idle_);
+    idle_ = std::move(jit);
+  }
+
   std::mutex mutex_;
-  std::vector<std::pair<const LlvmTarget*, std::unique_ptr<LlvmJit>>> idle_;
+  std::unique_ptr<LlvmJit> idle_;
 };
 
 JitPool& jit_pool() {
@@ -197,8 +204,9 @@ JitPool& jit_pool() {
   return *pool;
 }
 
-/// Must run before any other use of LLVM.
-void initialize_targets() {
+}  // namespace
+
+void initialize_llvm_targets() {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();
@@ -214,118 +222,10 @@ void initialize_targets() {
   });
 }
 
-}  // namespace
+Status emit_with_jit(const PlannedKernel& kernel, const TargetSpec& spec, const LlvmEmitOptions& options,
+                     LlvmEmitOutput& output) {
+  initialize_llvm_targets();
+  return jit_pool().emit(kernel, spec, options, output);
+}
+
 }  // namespace millrace
-
-extern "C" const char* millrace_llvm_build_id() { return millrace::build_id().data(); }
-
-namespace millrace {
-namespace {
-
-// The work of the entry functions, with copies of their arguments; see LlvmWork.
-
-struct EmitWork final : LlvmWork {
-  EmitWork(PlannedKernel given_kernel, TargetSpec given_spec, const LlvmEmitOptions& given_options)
-      : kernel(std::move(given_kernel)), spec(std::move(given_spec)), options(given_options) {}
-  std::string name() const override { return "kernel '" + kernel.name + "'"; }
-  void run() override {
-    initialize_targets();
-    status = jit_pool().emit(kernel, spec, options, output);
-  }
-  PlannedKernel kernel;
-  TargetSpec spec;
-  LlvmEmitOptions options;
-  LlvmEmitOutput output;
-  Status status;
-};
-
-struct DisassembleWork final : LlvmWork {
-  DisassembleWork(std::span<const std::byte> given_code, TargetSpec given_spec)
-      : code(given_code.begin(), given_code.end()), spec(std::move(given_spec)) {}
-  std::string name() const override { return "disassemble"; }
-  void run() override {
-    initialize_targets();
-    text = disassemble(code, llvm_target(spec));
-  }
-  std::vector<std::byte> code;
-  TargetSpec spec;
-  std::string text;
-};
-
-struct LinkWork final : LlvmWork {
-  explicit LinkWork(std::span<const std::span<const std::byte>> given) {
-    for (const auto& object : given) objects.emplace_back(object.begin(), object.end());
-  }
-  std::string name() const override { return "link"; }
-  void run() override {
-    linked = link_gpu_objects(std::vector<std::span<const std::byte>>(objects.begin(), objects.end()));
-  }
-  std::vector<std::vector<std::byte>> objects;
-  Result<std::vector<std::byte>> linked = std::vector<std::byte>();
-};
-
-struct ReadCodeObjectWork final : LlvmWork {
-  explicit ReadCodeObjectWork(std::span<const std::byte> given) : bytes(given.begin(), given.end()) {}
-  std::string name() const override { return "code object"; }
-  void run() override {
-    initialize_targets();
-    info = read_llvm_code_object(bytes);
-  }
-  std::vector<std::byte> bytes;
-  Result<CodeObjectInfo> info = CodeObjectInfo();
-};
-
-struct DecodeCodeObjectWork final : LlvmWork {
-  explicit DecodeCodeObjectWork(std::span<const std::byte> given) : bytes(given.begin(), given.end()) {}
-  std::string name() const override { return "code object"; }
-  void run() override {
-    initialize_targets();
-    code = decode_llvm_code_object(bytes);
-  }
-  std::vector<std::byte> bytes;
-  Result<MachineCode> code = MachineCode();
-};
-
-}  // namespace
-}  // namespace millrace
-
-extern "C" void millrace_llvm_emit(const millrace::PlannedKernel& kernel, const millrace::TargetSpec& spec,
-                                   const millrace::LlvmEmitOptions& options,
-                                   millrace::Result<millrace::LlvmEmitOutput>& result) {
-  const auto work = std::make_shared<millrace::EmitWork>(kernel, spec, options);
-  millrace::Status status = millrace::run_on_llvm_thread(work);
-  if (status.ok()) status = work->status;
-  if (status.ok()) {
-    result = std::move(work->output);
-  } else {
-    result = std::move(status);
-  }
-}
-
-extern "C" void millrace_llvm_disassemble(std::span<const std::byte> code, const millrace::TargetSpec& spec,
-                                          millrace::Result<std::string>& text) {
-  const auto work = std::make_shared<millrace::DisassembleWork>(code, spec);
-  const millrace::Status status = millrace::run_on_llvm_thread(work);
-  text = status.ok() ? millrace::Result(std::move(work->text)) : status;
-}
-
-extern "C" void millrace_llvm_link(std::span<const std::span<const std::byte>> objects,
-                                   millrace::Result<std::vector<std::byte>>& linked) {
-  const auto work = std::make_shared<millrace::LinkWork>(objects);
-  const millrace::Status status = millrace::run_on_llvm_thread(work);
-  linked = status.ok() ? std::move(work->linked) : status;
-}
-
-extern "C" void millrace_llvm_read_code_object(std::span<const std::byte> bytes,
-                                               millrace::Result<millrace::CodeObjectInfo>& info) {
-  const auto work = std::make_shared<millrace::ReadCodeObjectWork>(bytes);
-  const millrace::Status status = millrace::run_on_llvm_thread(work);
-  info = status.ok() ? std::move(work->info) : status;
-}
-
-extern "C" void millrace_llvm_decode_code_object(std::span<const std::byte> bytes,
-                                                 millrace::Result<millrace::MachineCode>& code) {
-  const auto work = std::make_shared<millrace::DecodeCodeObjectWork>(bytes);
-  const millrace::Status status = millrace::run_on_llvm_thread(work);
-  code = status.ok() ? std::move(work->code) : status;
-}

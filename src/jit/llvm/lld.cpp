@@ -41,6 +41,15 @@ class MemoryFile {
   int descriptor_;
 };
 
+std::string no_memory_text() { return std::make_error_code(std::errc::not_enough_memory).message(); }
+
+/// For what the system refused.
+Status refused(const std::error_code& error, const std::string& what, const std::string& remedy = "") {
+  const bool has_memory = error != std::errc::not_enough_memory;
+  return {has_memory ? StatusCode::kUnavailable : StatusCode::kResourceExhausted,
+          "link: " + what + ": " + error.message() + remedy};
+}
+
 /// Joins lld's errors into one line, without the names of in-memory files.
 std::string one_line(llvm::StringRef text) {
   std::string line;
@@ -72,7 +81,8 @@ Status run_lld(const std::vector<std::string>& arguments) {
   const lld::Result result = lld::lldMain(pointers, output_stream, error_stream, {{lld::Gnu, &lld::elf::link}});
   can_run = result.canRunAgain;
   if (result.retCode == 0) return {};
-  return internal_error("link: " + one_line(errors));
+  const bool has_memory = errors.find(no_memory_text()) == std::string::npos;
+  return {has_memory ? StatusCode::kInternal : StatusCode::kResourceExhausted, "link: " + one_line(errors)};
 }
 
 }  // namespace
@@ -80,7 +90,7 @@ Status run_lld(const std::vector<std::string>& arguments) {
 Result<std::vector<std::byte>> link_gpu_objects(std::span<const std::span<const std::byte>> objects) {
   llvm::SmallString<128> output;
   if (const std::error_code error = llvm::sys::fs::createTemporaryFile("millrace", "hsaco", output)) {
-    return unavailable("link: cannot create a temporary file: " + error.message() + "; set TMPDIR to a directory");
+    return refused(error, "cannot create a temporary file", "; set TMPDIR to a directory");
   }
   const llvm::FileRemover remover(output);
   // One thread: callers may have many of their own, and objects are small.
@@ -93,7 +103,7 @@ Result<std::vector<std::byte>> link_gpu_objects(std::span<const std::span<const 
   }
   MILLRACE_TRY(run_lld(arguments));
   auto linked = llvm::MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!linked) return unavailable("link: cannot read what lld left: " + linked.getError().message());
+  if (!linked) return refused(linked.getError(), "cannot read what lld left");
   const auto* begin = reinterpret_cast<const std::byte*>((*linked)->getBufferStart());
   std::vector<std::byte> object(begin, begin + (*linked)->getBufferSize());
   MILLRACE_TRY(join_metadata_notes(object));

@@ -14,11 +14,16 @@
 #include <llvm/Support/ErrorHandling.h>
 
 #include "base/guard_allocations.h"
+#include "base/has_room.h"
 
 namespace millrace {
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{16} << 20;  // LLVM recurses; a main thread has 8 MiB
+
+/// LLVM is not called when less memory than this is left. Most kernels take less, and a call that is refused leaves
+/// LLVM usable; one that runs out of memory does not.
+constexpr std::size_t kLeastBytes = std::size_t{16} << 20;
 
 /// How long work in progress may continue after a fatal error elsewhere. Most of it needs nothing that the parked
 /// thread holds, and the slowest kernel takes less than a second.
@@ -48,23 +53,45 @@ State& state() {
 
 thread_local Job* current_job = nullptr;
 
-/// The first fatal error ends the use of LLVM. Must not throw, because LLVM calls it.
-void fail(Job& job, StatusCode code, std::string_view error, std::string_view reason) {
-  const auto failure_of = [&](StatusCode kind) {
-    return guard_allocations("llvm", [&] {
-      return Status(kind, fmt::format("llvm: {}: {}{}; restart the process to compile more, and please report it",
-                                      job.work->name(), error, reason));
-    });
-  };
+Status failure_of(const Job& job, StatusCode code, std::string_view text) {
+  return guard_allocations("llvm", [&] { return Status(code, fmt::format("llvm: {}: {}", job.work->name(), text)); });
+}
+
+void end(Job& job, Status failure = {}) {
   const std::lock_guard lock(state().mutex);
-  job.failure = failure_of(code);
+  job.failure = std::move(failure);
+  job.is_done = job.is_ending = true;
+  state().changed.notify_all();
+}
+
+/// The first fatal error ends the use of LLVM. Must not throw, because LLVM calls it.
+void fail(Job& job, bool is_ending, const Status& failure) {
+  const std::lock_guard lock(state().mutex);
+  job.failure = failure;
   job.is_done = true;
+  job.is_ending = is_ending;
   if (!state().has_failed) {
     state().has_failed = true;
-    state().failure = failure_of(StatusCode::kInternal);
+    state().failure = failure;
     state().failed_at = std::chrono::steady_clock::now();
   }
   state().changed.notify_all();
+}
+
+Status no_room(const Job& job) {
+  return guard_allocations("llvm", [&] {
+    return failure_of(job, StatusCode::kResourceExhausted,
+                      fmt::format("less than {} MiB of memory are left, which LLVM needs; free memory, or allow this "
+                                  "process more",
+                                  kLeastBytes >> 20));
+  });
+}
+
+Status fatal_error(const Job& job, std::string_view reason) {
+  return guard_allocations("llvm", [&] {
+    return failure_of(job, StatusCode::kInternal,
+                      fmt::format("LLVM ERROR: {}; restart the process to compile more, and please report it", reason));
+  });
 }
 
 [[noreturn]] void park() {
@@ -77,15 +104,12 @@ void on_fatal_error(void*, const char* reason, bool) {
     std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
     return;
   }
-  fail(*current_job, StatusCode::kInternal, "LLVM ERROR: ", reason);
+  fail(*current_job, /*is_ending=*/false, fatal_error(*current_job, reason));
   park();
 }
 
-void on_bad_alloc(void*, const char* reason, bool) {
-  if (current_job == nullptr) throw std::bad_alloc();
-  fail(*current_job, StatusCode::kResourceExhausted, "LLVM ERROR: out of memory: ", reason);
-  park();
-}
+/// What operator new does, so that both take the same way out.
+void on_bad_alloc(void*, const char*, bool) { throw std::bad_alloc(); }
 
 void install_handlers() {
   static std::once_flag once;
@@ -106,21 +130,28 @@ class KeptSignalStack {
   stack_t before_{};
 };
 
-void* run_job(void* argument) {
-  const std::unique_ptr<std::shared_ptr<Job>> owned(static_cast<std::shared_ptr<Job>*>(argument));
-  Job& job = **owned;
+/// An exception has passed through frames of LLVM and of the module, all built without exceptions: no destructor ran,
+/// so nothing was ended that was half made. All of it is leaked, and locks may be held forever.
+void run(Job& job) {
   current_job = &job;
+  if (!has_room({.written_bytes = kLeastBytes})) return end(job, no_room(job));
   try {
     const KeptSignalStack kept;
     job.work->run();
   } catch (const std::bad_alloc&) {
-    // The exception passed through LLVM frames, which do not support exceptions.
-    fail(job, StatusCode::kResourceExhausted, "LLVM ERROR: ", "out of memory");
-    return nullptr;
+    return fail(job, /*is_ending=*/true,
+                failure_of(job, StatusCode::kResourceExhausted,
+                           "out of memory inside LLVM, which cannot go on; free memory, and restart the process to "
+                           "compile more"));
+  } catch (const std::exception& error) {
+    return fail(job, /*is_ending=*/true, fatal_error(job, error.what()));
   }
-  const std::lock_guard lock(state().mutex);
-  job.is_done = job.is_ending = true;
-  state().changed.notify_all();
+  end(job);
+}
+
+void* run_job(void* argument) {
+  const std::unique_ptr<std::shared_ptr<Job>> owned(static_cast<std::shared_ptr<Job>*>(argument));
+  run(**owned);
   return nullptr;
 }
 

@@ -18,11 +18,12 @@ class LlvmWork {
   virtual void run() = 0;
 };
 
-/// Runs the work on a thread of its own and waits for it. On a fatal LLVM error (report_fatal_error), whose handler
-/// must not return, that thread stays in the handler for the rest of the process, and this returns kInternal with
-/// LLVM's text, or kResourceExhausted if memory ran out. LLVM's state is then unknown: every later call fails
-/// immediately with the same text, and calls in progress get a few seconds to finish. Abandoned work may continue, so
-/// it must not refer to anything that the caller owns.
+/// Runs the work on a thread of its own and waits for it. Returns kResourceExhausted without calling LLVM if little
+/// memory is left. On a fatal LLVM error (report_fatal_error), whose handler must not return, the thread stays in the
+/// handler for the rest of the process, and this returns kInternal with LLVM's text. If memory runs out inside LLVM,
+/// the thread ends, what it had made is leaked, and this returns kResourceExhausted. In both cases LLVM's state is then
+/// unknown: every later call fails immediately with the same status, and calls in progress get a few seconds to finish.
+/// Abandoned work may continue, so it must not refer to anything that the caller owns.
 Status run_on_llvm_thread(std::shared_ptr<LlvmWork> work);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/guard_allocations.h"
 #include "jit/cache/build_id.h"
 #include "jit/llvm_client/open_module.h"
 #include "jit/llvm_client/release_pages.h"
@@ -66,8 +67,10 @@ class LlvmGenerator final : public KernelCompiler {
                                   .want_ir = kind == ListingKind::kLlvmIr,
                                   .want_asm = kind == ListingKind::kAssembly,
                                   .want_object = kind == ListingKind::kObject};
-    MILLRACE_TRY_ASSIGN(LlvmEmitOutput output, emit_with_llvm(kernel, spec, options));
-    return output.ir + output.assembly + output.object;  // one of them is set
+    MILLRACE_TRY_ASSIGN(const LlvmEmitOutput output, emit_with_llvm(kernel, spec, options));
+    return guard_allocations("llvm", [&]() -> Result<std::string> {
+      return output.ir + output.assembly + output.object;  // one of them is set
+    });
   }
 
   void release_memory() const override { release_llvm_pages(); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/guard_allocations.h"
+#include "base/has_room.h"
 #include "jit/cache/build_id.h"
 #include "jit/llvm_client/module_file.h"
 #include "jit/llvm_client/module_places.h"
@@ -64,13 +65,29 @@ std::string file_of(const std::string& candidate) {
   return is_path(candidate) ? candidate : find_in_library_path(candidate);
 }
 
+/// libLLVM and what it needs take 190 MiB of address space. When they find no memory, their initializers end the
+/// process: nothing can be installed in LLVM before they run.
+constexpr Room kRoomToOpen{.mapped_bytes = std::size_t{184} << 20, .written_bytes = std::size_t{8} << 20};
+
+/// Whether another thread took the memory meanwhile. The dynamic linker has no codes for its errors.
+bool is_lack_of_memory(std::string_view reason) {
+  return reason.find("failed to map segment") != reason.npos || reason.find("llocate memory") != reason.npos;
+}
+
 Result<LlvmModule> open_module(const std::string& path) {
   if (const std::string file = file_of(path); !file.empty()) MILLRACE_TRY(check_module_segments(file));
+  if (!has_room(kRoomToOpen)) {
+    return resource_exhausted("llvm: cannot open " + path + ": less than " +
+                              std::to_string((kRoomToOpen.mapped_bytes + kRoomToOpen.written_bytes) >> 20) +
+                              " MiB of memory are left; free memory, or allow this process more");
+  }
   // Never closed once used: LLVM runs code at exit.
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     const char* why = dlerror();
-    return unavailable("llvm: cannot open " + path + ": " + (why != nullptr ? why : "no reason given"));
+    const std::string reason = why != nullptr ? why : "no reason given";
+    return Status(is_lack_of_memory(reason) ? StatusCode::kResourceExhausted : StatusCode::kUnavailable,
+                  "llvm: cannot open " + path + ": " + reason);
   }
   const auto module_build_id = reinterpret_cast<LlvmBuildIdFunction>(dlsym(module, kLlvmBuildIdSymbol));
   const LlvmModule functions{
@@ -129,9 +146,11 @@ Status check_llvm_module() {
 }
 
 Result<std::string> find_llvm_module() {
-  MILLRACE_TRY_ASSIGN(std::vector<std::string> candidates, module_candidates());
-  if (!is_path(candidates.front())) MILLRACE_TRY(check_llvm_module());  // dlopen alone knows whether there is one
-  return std::move(candidates.front());
+  return guard_allocations("llvm", []() -> Result<std::string> {
+    MILLRACE_TRY_ASSIGN(std::vector<std::string> candidates, module_candidates());
+    if (!is_path(candidates.front())) MILLRACE_TRY(check_llvm_module());  // dlopen alone knows whether there is one
+    return std::move(candidates.front());
+  });
 }
 
 Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetSpec& spec,
@@ -146,17 +165,21 @@ Result<LlvmEmitOutput> emit_with_llvm(const PlannedKernel& kernel, const TargetS
 }
 
 Result<std::string> disassemble_with_llvm(std::span<const std::byte> code, const TargetSpec& spec) {
-  MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
-  Result<std::string> text = std::string();
-  module.disassemble(code, spec, text);
-  return text;
+  return guard_allocations("disassemble", [&]() -> Result<std::string> {
+    MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+    Result<std::string> text = std::string();
+    module.disassemble(code, spec, text);
+    return text;
+  });
 }
 
 Result<std::vector<std::byte>> link_with_llvm(std::span<const std::span<const std::byte>> objects) {
-  MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
-  Result<std::vector<std::byte>> linked = std::vector<std::byte>();
-  module.link(objects, linked);
-  return linked;
+  return guard_allocations("link", [&]() -> Result<std::vector<std::byte>> {
+    MILLRACE_TRY_ASSIGN(const LlvmModule module, llvm_module());
+    Result<std::vector<std::byte>> linked = std::vector<std::byte>();
+    module.link(objects, linked);
+    return linked;
+  });
 }
 
 Result<CodeObjectInfo> read_code_object(std::span<const std::byte> bytes) {

@@ -37,8 +37,10 @@ Result<std::string> find_llvm_module();
 
 // A fatal LLVM error (report_fatal_error, "LLVM ERROR: ...") does not end the application. LLVM cannot continue after
 // one, so the module runs each call's LLVM work on a thread of its own. The failing thread then waits until the process
-// ends, and the call returns kInternal with LLVM's text. From then on LLVM is unusable: all later calls below return
-// the same error immediately. Compiled programs and cached kernels still work.
+// ends, and the call returns kInternal with LLVM's text. If memory runs out inside LLVM, the call returns
+// kResourceExhausted, and what LLVM was making is leaked. In both cases LLVM is unusable from then on: all later calls
+// below return the same error immediately. Compiled programs and cached kernels still work. If little memory is left
+// before LLVM is called, the call returns kResourceExhausted, and LLVM stays usable.
 // These still end the process: a crash, an assertion or an llvm_unreachable in LLVM, and a fatal error in lld caused by
 // an object that LLVM did not emit.
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace millrace {
+
+struct Room {
+  std::size_t mapped_bytes = 0;   // address space
+  std::size_t written_bytes = 0;  // memory that is also written
+};
+
+/// Whether this process can take that much more now, as its limits (such as RLIMIT_AS) and the system's say. Gives
+/// back what it takes to find out, so another thread may take it before the caller does.
+bool has_room(const Room&);
+
+}  // namespace millrace
