@@ -148,6 +148,28 @@ TEST_CASE("a result without a value gives its status, and throws it from value()
   }
 }
 
+TEST_CASE("the value of a temporary result lives as long as the reference that it is bound to") {
+  static_assert(std::is_same_v<decltype(half_of(8).value()), int>);
+  static_assert(std::is_same_v<decltype(*half_of(8)), int>);
+  const auto make = [](char letter) -> Result<std::string> { return std::string(100, letter); };
+  const auto& a = make('a').value();
+  const auto& b = *make('b');
+  CHECK(a == std::string(100, 'a'));
+  CHECK(b == std::string(100, 'b'));
+}
+
+TEST_CASE("throw_if_error throws the status, and does nothing when all is well") {
+  CHECK_NOTHROW(check_both(2, 4).throw_if_error());
+  CHECK_NOTHROW(half_of(2).throw_if_error());
+  CHECK_THROWS_WITH_AS(check_both(2, 5).throw_if_error(), "half_of: 5 is odd, expected an even value", StatusError);
+  CHECK_THROWS_WITH_AS(half_of(5).throw_if_error(), "half_of: 5 is odd, expected an even value", StatusError);
+  try {
+    not_found("a.txt: no such file").throw_if_error();
+  } catch (const StatusError& error) {
+    CHECK(error.status().code() == StatusCode::kNotFound);
+  }
+}
+
 TEST_CASE("a result moves what cannot be copied, and copies what can") {
   Result<std::unique_ptr<int>> owner = std::make_unique<int>(3);
   const std::unique_ptr<int> taken = *std::move(owner);

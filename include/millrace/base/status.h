@@ -59,6 +59,8 @@ class [[nodiscard]] Status {
   StatusCode code() const { return detail_ ? detail_->code : StatusCode::kOk; }
   /// Empty when ok.
   const std::string& message() const;
+  /// Throws StatusError unless ok.
+  void throw_if_error() const;
 
  private:
   struct Detail {
@@ -87,7 +89,8 @@ Status device_lost(std::string message);
 Status data_loss(std::string message);
 Status internal_error(std::string message);
 
-/// Thrown only by Result::value(): the one exception that crosses the public API, because the caller asked for it.
+/// Thrown only by Result::value() and Status::throw_if_error(): the one exception that crosses the public API, because
+/// the caller asked for it.
 class StatusError : public std::runtime_error {
  public:
   explicit StatusError(Status status) : std::runtime_error(status.message()), status_(std::move(status)) {}
@@ -97,10 +100,15 @@ class StatusError : public std::runtime_error {
   Status status_;
 };
 
+inline void Status::throw_if_error() const {
+  if (!ok()) throw StatusError(*this);
+}
+
 /// Prints the error on stderr and aborts.
 [[noreturn]] void value_missing(const Status& error);
 
-/// A T, or the Status that says why there is none.
+/// A T, or the Status that says why there is none. From a temporary Result the T is moved out, so that
+/// `const auto& file = Safetensors::read(path).value();` keeps it alive.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -129,7 +137,7 @@ class [[nodiscard]] Result {
     if (!ok()) value_missing(std::get<1>(state_));
     return std::get<0>(state_);
   }
-  T&& operator*() && {
+  T operator*() && {
     if (!ok()) value_missing(std::get<1>(state_));
     return std::get<0>(std::move(state_));
   }
@@ -145,15 +153,16 @@ class [[nodiscard]] Result {
     throw_if_error();
     return std::get<0>(state_);
   }
-  T&& value() && {
+  T value() && {
     throw_if_error();
     return std::get<0>(std::move(state_));
   }
-
- private:
+  /// For when only success matters: throws StatusError unless ok.
   void throw_if_error() const {
     if (!ok()) throw StatusError(std::get<1>(state_));
   }
+
+ private:
   std::variant<T, Status> state_;
 };
 
