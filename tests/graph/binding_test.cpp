@@ -91,5 +91,34 @@ TEST_CASE("constants are made of vectors, arrays and spans") {
   CHECK(y[1] == 24);
 }
 
+TEST_CASE("constants and variables are made of C arrays of any rank, and of lists") {
+  const float row[] = {1, 2, 3};
+  const std::int8_t square[2][2] = {{1, 2}, {3, 4}};
+  GraphBuilder graph("lists");
+  graph.output("row", graph.constant({3}, row));
+  graph.output("square", graph.constant({2, 2}, square));
+  graph.output("list", graph.constant({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}));
+  graph.output("converted", graph.constant<double>({3}, {1, 2, 3}));
+  graph.output("integers", graph.constant({2}, {7, 8}));
+  graph.output("flags", graph.constant({2}, {true, false}));
+  graph.output("scalar", graph.constant({}, {2.5}));
+  graph.output("kept", graph.variable("kept", {3}, row));
+  graph.output("listed", graph.variable("listed", {2}, {1.5f, 2.5f}));
+  CHECK(to_text(graph.finish().value()) ==
+        "graph lists() {\n"
+        "  %0 = constant(1, 2, 3) : f32[3]\n"
+        "  %1 = constant(1, 2, 3, 4) : i8[2x2]\n"
+        "  %2 = constant(1, 2, 3, 4) : f32[2x2]\n"
+        "  %3 = constant(1, 2, 3) : f64[3]\n"
+        "  %4 = constant(7, 8) : i32[2]\n"
+        "  %5 = constant(true, false) : bool[2]\n"
+        "  %6 = constant(2.5) : f64[]\n"
+        "  %kept = variable(1, 2, 3) : f32[3]\n"
+        "  %listed = variable(1.5, 2.5) : f32[2]\n"
+        "  return row = %0, square = %1, list = %2, converted = %3, integers = %4, flags = %5, scalar = %6, "
+        "kept = %kept, listed = %listed\n"
+        "}\n");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -18,6 +18,22 @@ namespace millrace {
 
 class GraphBuilder;
 
+namespace detail {
+/// The elements of a vector, an array, or a C array of any rank, as one row-major span.
+template <class Container>
+  requires requires(const Container& c) { std::span(c.data(), c.size()); }
+auto flat_span(const Container& elements) {
+  return std::span(elements.data(), elements.size());
+}
+template <class T, std::size_t kCount>
+auto flat_span(const T (&elements)[kCount]) {
+  using Element = std::remove_all_extents_t<T>;
+  return std::span(reinterpret_cast<const Element*>(elements), sizeof(elements) / sizeof(Element));
+}
+template <class Elements>
+concept HasElements = requires(const Elements& elements) { flat_span(elements); };
+}  // namespace detail
+
 /// A value of a graph under construction. Cheap to copy; valid while its builder lives. After a mistake, the builder
 /// returns invalid tensors, which every function accepts and passes on; finish() reports the first mistake.
 class Tensor {
@@ -60,11 +76,16 @@ class GraphBuilder {
   Tensor constant(Shape shape, std::span<const T> elements) {
     return constant_bytes({dtype_of<T>, std::move(shape)}, std::as_bytes(elements));
   }
-  /// The same of a vector or an array.
-  template <class Container>
-    requires requires(const Container& c) { std::span(c.data(), c.size()); }
-  Tensor constant(Shape shape, const Container& elements) {
-    return constant(std::move(shape), std::span(elements.data(), elements.size()));
+  /// The same of a vector, an array, or a C array of any rank.
+  template <detail::HasElements Elements>
+  Tensor constant(Shape shape, const Elements& elements) {
+    const std::span flat = detail::flat_span(elements);
+    return constant<std::remove_const_t<typename decltype(flat)::element_type>>(std::move(shape), flat);
+  }
+  /// constant({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}), or constant<float>({2, 2}, {1, 2, 3, 4}).
+  template <class T>
+  Tensor constant(Shape shape, std::initializer_list<T> elements) {
+    return constant<T>(std::move(shape), std::span(elements.begin(), elements.size()));
   }
   Tensor constant_bytes(TensorType type, std::span<const std::byte> bytes);
   /// The same without a copy, for weights: constant_shared(entry.type, entry.shared_bytes()) of a Safetensors' entry.
@@ -77,12 +98,15 @@ class GraphBuilder {
   /// dims must be numbers: a session allocates it before any run binds a symbol.
   Tensor variable(std::string name, TensorType type, double initial = 0);
   /// Begins with these row-major elements, which are copied. Their number must match the shape.
-  template <class Container>
-    requires requires(const Container& c) { std::span(c.data(), c.size()); }
-  Tensor variable(std::string name, Shape shape, const Container& initial) {
-    const std::span elements(initial.data(), initial.size());
-    using Element = std::remove_const_t<typename decltype(elements)::element_type>;
-    return variable_bytes(std::move(name), {dtype_of<Element>, std::move(shape)}, std::as_bytes(elements));
+  template <detail::HasElements Elements>
+  Tensor variable(std::string name, Shape shape, const Elements& initial) {
+    const std::span flat = detail::flat_span(initial);
+    using Element = std::remove_const_t<typename decltype(flat)::element_type>;
+    return variable_bytes(std::move(name), {dtype_of<Element>, std::move(shape)}, std::as_bytes(flat));
+  }
+  template <class T>
+  Tensor variable(std::string name, Shape shape, std::initializer_list<T> initial) {
+    return variable(std::move(name), std::move(shape), std::span(initial.begin(), initial.size()));
   }
   Tensor variable_bytes(std::string name, TensorType type, std::span<const std::byte> initial);
   /// The same without a copy.
