@@ -120,5 +120,26 @@ TEST_CASE("constants and variables are made of C arrays of any rank, and of list
         "}\n");
 }
 
+TEST_CASE("the comparison operators of C++ build nodes, with tensors and numbers on either side") {
+  GraphBuilder graph("compared");
+  const Tensor x = graph.input("x", DType::kI64, {4}), y = graph.input("y", DType::kI64, {4});
+  const std::pair<Tensor, Tensor> pairs[] = {
+      {x < y, less(x, y)},           {x < 3, less(x, 3)},           {3 < x, less(3, x)},
+      {x <= y, less_equal(x, y)},    {x <= 3, less_equal(x, 3)},    {3 <= x, less_equal(3, x)},
+      {x > y, greater(x, y)},        {x > 3, greater(x, 3)},        {3 > x, greater(3, x)},
+      {x >= y, greater_equal(x, y)}, {x >= 3, greater_equal(x, 3)}, {3 >= x, greater_equal(3, x)}};
+  for (const auto& [written, called] : pairs) {
+    REQUIRE(written.is_valid());
+    const Node &found = graph.graph().nodes[written.value().node], &expected = graph.graph().nodes[called.value().node];
+    CHECK(std::get<OpNode>(found.what) == std::get<OpNode>(expected.what));
+    // A number's constant is made anew for each.
+    const auto is_number = [](Value operand) { return index_of(operand.node) >= 2; };
+    for (std::size_t i = 0; i < 2; ++i) {
+      CHECK(is_number(found.operands[i]) == is_number(expected.operands[i]));
+      if (!is_number(found.operands[i])) CHECK(found.operands[i] == expected.operands[i]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millrace

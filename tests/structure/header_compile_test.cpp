@@ -2,7 +2,6 @@
 // An application compiles our headers with nothing but a C++20 compiler: no LLVM, no xbyak, no HIP.
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "tests/structure/compiler.h"
 #include "tests/structure/source_tree.h"
 
 namespace fs = std::filesystem;
@@ -25,29 +25,6 @@ namespace {
 /// Path pieces that a dependency of a public header never has. (Clang's own headers stand under /usr/lib/llvm-19.)
 constexpr std::string_view kForeign[] = {"/llvm/", "/llvm-c/",  "/lld/", "/xbyak", "/hip/",   "/hsa/",
                                          "/Eigen", "/nlohmann", "/fmt/", "/xxh",   "/doctest"};
-
-struct CompilerRun {
-  bool succeeded;
-  std::string output;  // diagnostics, and a make rule that names every file read
-};
-
-/// Compiles a file that holds one `#include` and nothing else, with `include_dir` as the only added include path.
-CompilerRun compile_alone(const fs::path& include_dir, const std::string& header) {
-  const std::string command = fmt::format(
-      "echo '#include \"{}\"' | '{}' -std=c++20 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I '{}' -MD -MF - -MT x "
-      "-x c++ - 2>&1",
-      header, MILLRACE_CXX, include_dir.string());
-  FILE* pipe = popen(command.c_str(), "r");
-  if (!pipe) return {false, "cannot start " + command};
-  CompilerRun run = {false, {}};
-  char chunk[4096];
-  while (const size_t size = fread(chunk, 1, sizeof(chunk), pipe)) run.output.append(chunk, size);
-  run.succeeded = pclose(pipe) == 0;
-  // Where the checkout stands says nothing of what it includes.
-  const std::string here = include_dir.string();
-  for (std::size_t at; (at = run.output.find(here)) != std::string::npos;) run.output.erase(at, here.size());
-  return run;
-}
 
 std::string judge(const std::string& header, const CompilerRun& run) {
   if (!run.succeeded) return fmt::format("{} does not compile on its own:\n{}", header, run.output);
@@ -72,7 +49,7 @@ Violations check_headers_compile_alone(const fs::path& include_dir) {
     for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
       workers.emplace_back([&] {
         for (size_t at; (at = next++) < headers.size();) {
-          verdicts[at] = judge(headers[at], compile_alone(include_dir, headers[at]));
+          verdicts[at] = judge(headers[at], compile_alone(include_dir, fmt::format("#include \"{}\"\n", headers[at])));
         }
       });
     }

@@ -64,6 +64,42 @@ inline Tensor& operator*=(Tensor& x, Literal y) { return x = mul(x, y); }
 inline Tensor& operator/=(Tensor& x, Tensor y) { return x = div(x, y); }
 inline Tensor& operator/=(Tensor& x, Literal y) { return x = div(x, y); }
 
+inline Tensor operator<(Tensor x, Tensor y) { return less(x, y); }
+inline Tensor operator<(Tensor x, Literal y) { return less(x, y); }
+inline Tensor operator<(Literal x, Tensor y) { return less(x, y); }
+inline Tensor operator<=(Tensor x, Tensor y) { return less_equal(x, y); }
+inline Tensor operator<=(Tensor x, Literal y) { return less_equal(x, y); }
+inline Tensor operator<=(Literal x, Tensor y) { return less_equal(x, y); }
+inline Tensor operator>(Tensor x, Tensor y) { return greater(x, y); }
+inline Tensor operator>(Tensor x, Literal y) { return greater(x, y); }
+inline Tensor operator>(Literal x, Tensor y) { return greater(x, y); }
+inline Tensor operator>=(Tensor x, Tensor y) { return greater_equal(x, y); }
+inline Tensor operator>=(Tensor x, Literal y) { return greater_equal(x, y); }
+inline Tensor operator>=(Literal x, Tensor y) { return greater_equal(x, y); }
+
+namespace detail {
+/// Operands of == of which at least one is a tensor.
+template <class X, class Y>
+concept ComparesTensors = (std::same_as<X, Tensor> && (std::same_as<Y, Tensor> || std::convertible_to<Y, Literal>)) ||
+                          (std::same_as<Y, Tensor> && std::convertible_to<X, Literal>);
+}  // namespace detail
+
+/// Does not compile: a node in place of a bool would break whatever searches or compares containers of tensors.
+template <class X, class Y>
+  requires detail::ComparesTensors<X, Y>
+bool operator==(const X&, const Y&) {
+  static_assert(!detail::ComparesTensors<X, Y>,
+                "== does not compare tensors: equal(x, y) builds a node, x.value() == y.value() compares handles");
+  return false;
+}
+template <class X, class Y>
+  requires detail::ComparesTensors<X, Y>
+bool operator!=(const X&, const Y&) {
+  static_assert(!detail::ComparesTensors<X, Y>,
+                "!= does not compare tensors: not_equal(x, y) builds a node, x.value() != y.value() compares handles");
+  return false;
+}
+
 /// if_true where condition (bool) holds, otherwise if_false, for equal shapes; the latter two have one dtype.
 Tensor select(Tensor condition, Tensor if_true, Tensor if_false);
 /// Converts to any dtype. Float to integer rounds towards zero and saturates, NaN gives 0; integers wrap; a bool is
