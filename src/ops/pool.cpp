@@ -14,7 +14,10 @@ using namespace ops;
 namespace {
 
 WindowDims window_dims(Types operands, const Pool2dAttrs& attrs) {
-  return make_window_dims(operands[0].shape, {attrs.window[0], attrs.window[1]}, attrs.strides, attrs.padding);
+  WindowDims dims =
+      make_window_dims(operands[0].shape, {attrs.window[0], attrs.window[1]}, attrs.strides, attrs.padding);
+  for (WindowDim& dim : dims) dim.rounds_up = attrs.ceil_mode;
+  return dims;
 }
 
 /// A window entirely inside the padding would have no elements; padding less than the window prevents that, unless the
@@ -63,14 +66,16 @@ struct PoolNest {
                       {n, c, dims[0].walked_by(i, kh), dims[1].walked_by(j, kw)}, options);
   }
 
-  /// How many points of the window at output index `dim` are no padding: i64.
-  BodyValue count(const AffineIndex& dim, const WindowDim& window) {
+  /// How many points of the window at output index `dim` count: those of the operand, and of the padding if
+  /// `counts_padding`. i64.
+  BodyValue count(const AffineIndex& dim, const WindowDim& window, bool counts_padding) {
     BodyBuilder& b = nest.epilogue();
     const auto i64 = [&](std::int64_t value) { return b.constant_int(DType::kI64, value); };
-    if (!window.is_padded()) return i64(window.window.constant());
+    if (!window.is_padded() || (counts_padding && !window.rounds_up)) return i64(window.window.constant());
     const BodyValue first = b.sub(b.mul(nest.index(b, dim), i64(window.stride)), i64(window.low));
-    const BodyValue end = b.min(b.add(first, i64(window.window.constant())), nest.extent(b, window.input));
-    return b.sub(end, b.max(first, i64(0)));
+    const SizeExpr last = window.input + (counts_padding ? window.high : 0);
+    const BodyValue end = b.min(b.add(first, i64(window.window.constant())), nest.extent(b, last));
+    return b.sub(end, counts_padding ? first : b.max(first, i64(0)));
   }
 };
 
@@ -88,14 +93,16 @@ Result<std::vector<KernelRequest>> build_avg_pool(const OpInstance& node) {
   const DType dtype = body_dtype(node.operands[0].dtype);
   PoolNest pool("avg_pool2d", node, Scalar::from_int(dtype, 0));
   BodyBuilder& b = pool.nest.epilogue();
-  const bool counts_all = std::get<Pool2dAttrs>(node.attributes).count_include_pad;
+  const auto& attrs = std::get<Pool2dAttrs>(node.attributes);
   const BodyValue sum = pool.nest.reduce(ReductionKind::kSum, pool.value);
   const SizeExpr all = pool.dims[0].window * pool.dims[1].window;
   const bool is_padded = pool.dims[0].is_padded() || pool.dims[1].is_padded();
+  const bool counts_all = attrs.count_include_pad && !attrs.ceil_mode;
+  const auto count = [&](std::size_t d) {
+    return pool.count(pool.point[2 + d], pool.dims[d], attrs.count_include_pad);
+  };
   const BodyValue divisor =
-      counts_all || !is_padded
-          ? b.constant_int(dtype, all.constant())
-          : b.convert(dtype, b.mul(pool.count(pool.point[2], pool.dims[0]), pool.count(pool.point[3], pool.dims[1])));
+      counts_all || !is_padded ? b.constant_int(dtype, all.constant()) : b.convert(dtype, b.mul(count(0), count(1)));
   pool.nest.store("y0", node.results[0], pool.point, b.div(sum, divisor));
   return finish_request(pool.nest);
 }

@@ -16,12 +16,18 @@ struct WindowDim {
   std::int64_t low = 0;
   std::int64_t high = 0;
   std::int64_t dilation = 1;
+  bool rounds_up = false;  // windows that begin inside and end after the padding count, too
 
   /// The distance from a window's first point to just past its last.
   SizeExpr span() const { return (window - 1) * dilation + 1; }
-  /// The number of whole windows that fit. Precondition: at least one fits.
-  SizeExpr output() const { return floor_div(input + low + high - span(), stride) + 1; }
-  bool is_padded() const { return low != 0 || high != 0; }
+  /// The number of windows. Precondition: at least one fits.
+  SizeExpr output() const {
+    const SizeExpr room = input + low + high - span();
+    if (!rounds_up) return floor_div(room, stride) + 1;
+    return min(ceil_div(room, stride), floor_div(input + low - 1, stride)) + 1;
+  }
+  /// Whether a window may reach beyond the input.
+  bool is_padded() const { return low != 0 || high != 0 || (rounds_up && stride > 1); }
   /// The index of the input at an output index and a point of the window.
   AffineIndex walked_by(const AffineIndex& output_index, const AffineIndex& window_index) const {
     return output_index * stride + window_index * dilation - low;

@@ -103,12 +103,6 @@ const std::vector<Call>& calls() {
       {"f32[1x2x4x4]", "space_to_depth(%0) {block = 2}", [](const Inputs& x) { return one(space_to_depth(x[0], 2)); }},
       {"f32[1x2x4]", "global_avg_pool(%0)", [](const Inputs& x) { return one(global_avg_pool(x[0])); }},
       {"f32[1x2x4]", "global_max_pool(%0)", [](const Inputs& x) { return one(global_max_pool(x[0])); }},
-      {"f32[1x2x7x8]", "max_pool2d_ceil(%0) {window = [3, 3], padding = [1, 0, 0, 1]}",
-       [](const Inputs& x) {
-         return one(max_pool2d(x[0], {.window = {3, 3}, .padding = {1, 0, 0, 1}}, PoolRounding::kUp));
-       }},
-      {"f32[1x2x7x8]", "avg_pool2d_ceil(%0) {window = [3, 2], strides = [2, 3]}",
-       [](const Inputs& x) { return one(avg_pool2d(x[0], {.window = {3, 2}, .strides = {2, 3}}, PoolRounding::kUp)); }},
       {"f32[1x2x9]", "max_pool1d(%0) {window = 3, ceil_mode = true}",
        [](const Inputs& x) { return one(max_pool1d(x[0], {.window = 3, .ceil_mode = true})); }},
       {"f32[1x2x9]", "avg_pool1d(%0) {padding_low = 1, count_include_pad = true, stride = 1, padding_high = 0}",

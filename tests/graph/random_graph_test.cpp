@@ -27,6 +27,7 @@ void see_window(const Pool2dAttrs& a, const TensorType& x, Seen& seen) {
   if (a.window != a.strides) seen.insert("pool with overlaps or gaps");
   if (a.padding[0] > 0) seen.insert("pool padded");
   if (a.count_include_pad) seen.insert("pool counting padding");
+  if (a.ceil_mode) seen.insert("pool rounded up");
   seen.insert(x.shape[2].is(1) ? "pool 1-d" : "pool 2-d");
 }
 void see_window(const auto&, const TensorType&, Seen&) {}
@@ -97,6 +98,7 @@ std::vector<std::string> expected_in_random_graphs() {
                                        "pool with overlaps or gaps",
                                        "pool padded",
                                        "pool counting padding",
+                                       "pool rounded up",
                                        "pool 1-d",
                                        "pool 2-d"};
   for (const DType dtype : kAllDTypes) expected.push_back("dtype " + std::string(to_text(dtype)));

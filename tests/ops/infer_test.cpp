@@ -110,6 +110,7 @@ TEST_CASE("what only a run knows of sizes is left to it") {
   REQUIRE(counted->requirements.size() == 1);
   CHECK(counted->requirements[0].large == n - 5);
   CHECK(requirements(Op::max_pool2d, {kF32, {1, 1, n, 8}}, Pool2dAttrs{}) == "2 <= n; ");
+  CHECK(requirements(Op::max_pool2d, {kF32, {1, 1, n, 8}}, Pool2dAttrs{.ceil_mode = true}) == "2 <= n; ");
   CHECK(requirements(Op::pad, x, PadAttrs{{k - 8}, {0}, 0}) == "0 <= k - 8; ");
 }
 

@@ -52,6 +52,16 @@ Window window_of(const Extents& x, std::size_t d, std::int64_t size, const std::
   return {(padded - size) / strides[d] + 1, x[2 + d], strides[d], padding[d]};
 }
 
+/// PyTorch's rule of ceil_mode: a further window for each beginning that lies before the end of the operand, as long as
+/// something of the padded operand is left over.
+std::int64_t windows_rounded_up(const Window& window, std::int64_t size, std::int64_t high) {
+  std::int64_t windows = 1;
+  for (std::int64_t begin = -window.low; begin + size < window.input + high; begin += window.stride) {
+    if (begin + window.stride < window.input) ++windows;
+  }
+  return windows;
+}
+
 }  // namespace
 
 Tensor dot(const DotAttrs& attrs, Operands operands, DType dtype) {
@@ -126,8 +136,15 @@ Tensor conv2d(const Conv2dAttrs& attrs, Operands operands) {
 
 Tensor pool2d(Op op, const Pool2dAttrs& attrs, const Tensor& input) {
   const Extents extents = input.extents();
-  const Window h = window_of(extents, 0, attrs.window[0], attrs.strides, attrs.padding);
-  const Window w = window_of(extents, 1, attrs.window[1], attrs.strides, attrs.padding);
+  Window h = window_of(extents, 0, attrs.window[0], attrs.strides, attrs.padding);
+  Window w = window_of(extents, 1, attrs.window[1], attrs.strides, attrs.padding);
+  if (attrs.ceil_mode) {
+    h.output = windows_rounded_up(h, attrs.window[0], attrs.padding[2]);
+    w.output = windows_rounded_up(w, attrs.window[1], attrs.padding[3]);
+  }
+  const auto counts = [&](std::int64_t row, std::int64_t column) {  // as a point of the padded operand
+    return row < h.input + attrs.padding[2] && column < w.input + attrs.padding[3];
+  };
   const Extents result = {extents[0], extents[1], h.output, w.output};
   const DType dtype = input.type.dtype;
   return visit_wide(dtype, [&]<class W>() {
@@ -138,14 +155,14 @@ Tensor pool2d(Op op, const Pool2dAttrs& attrs, const Tensor& input) {
       for (std::int64_t a = 0; a < attrs.window[0]; ++a) {
         for (std::int64_t b = 0; b < attrs.window[1]; ++b) {
           const std::int64_t row = h.position(at[2], a), column = w.position(at[3], b);
+          if (attrs.count_include_pad && counts(row, column)) inside += 1;
           if (!h.contains(row) || !w.contains(column)) continue;
           const auto from = ((at[0] * extents[1] + at[1]) * h.input + row) * w.input + column;
           most = greater(most, x[static_cast<std::size_t>(from)]);
           sum += x[static_cast<std::size_t>(from)];
-          inside += 1;
+          if (!attrs.count_include_pad) inside += 1;
         }
       }
-      if (attrs.count_include_pad) inside = static_cast<W>(attrs.window[0] * attrs.window[1]);
       results.push_back(op == Op::max_pool2d ? most : sum / inside);
     });
     return make_tensor(dtype, result, results);

@@ -108,6 +108,8 @@ OpProblems pool_problems(std::int64_t lanes) {
           {{{1, 2, lanes + 1, lanes}}, Pool2dAttrs{}},
           {{{1, 2, 5, lanes - 1}}, Pool2dAttrs{{1, 3}, {1, 1}, {0, 2, 0, 1}}},
           {{{1, 1, 4, 5}}, Pool2dAttrs{{2, 3}, {3, 2}, {1, 0, 0, 2}, true}},
+          {{{2, 3, 8, lanes + 1}}, Pool2dAttrs{{3, 2}, {2, 3}, {0, 0, 0, 0}, false, true}},
+          {{{1, 2, 6, 9}}, Pool2dAttrs{{3, 3}, {2, 4}, {1, 1, 0, 1}, true, true}},
           {{{0, 3, 4, 4}}, Pool2dAttrs{}},
           {{{1, 8, 28, 28}}, Pool2dAttrs{{3, 3}, {2, 2}, {1, 1, 1, 1}}}};
 }

@@ -36,6 +36,7 @@ struct Chooser {
     for (std::int64_t& stride : a.strides) stride = random.from_1_to(3);
     for (std::size_t i = 0; i < 4; ++i) a.padding[i] = static_cast<std::int64_t>(random.below(3));
     a.count_include_pad = random.chance(50);
+    a.ceil_mode = random.chance(30);
     if (x[0].shape[2].is(1)) {  // one dim in two
       a.window[0] = a.strides[0] = 1;
       a.padding[0] = a.padding[2] = 0;

@@ -34,7 +34,8 @@ RandomComposite choose_pool1d(RandomChoice& random, const TensorType& like) {
       .window = 1 + random.from_1_to(2), .stride = random.from_1_to(3), .padding_low = 1, .padding_high = 1};
   TensorType x = of_rank(random, as_float(like), 3);
   x.shape[2] = max(x.shape[2], 3);
-  attributes.ceil_mode = random.chance(40) && x.shape.is_static();
+  attributes.count_include_pad = random.chance(50);
+  attributes.ceil_mode = random.chance(40);
   const bool is_max = random.chance(50);
   return {
       {x}, [=](Tensors t) { return is_max ? max_pool1d(t[0], attributes) : avg_pool1d(t[0], attributes); }, !is_max};

@@ -151,19 +151,13 @@ Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, Tensor start);
 Tensor global_avg_pool(Tensor x);
 Tensor global_max_pool(Tensor x);
 
-/// Whether windows that begin inside of x, or of the padding in front of it, and end behind all padding, are left out,
-/// or pool what they have: PyTorch's and ONNX' ceil_mode. kUp needs extents that are numbers, and no count_include_pad.
-enum class PoolRounding { kDown, kUp };
-Tensor max_pool2d(Tensor x, Pool2dAttrs attributes, PoolRounding rounding);
-Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes, PoolRounding rounding);
-
 struct Pool1dAttributes {
   std::int64_t window = 2;
   std::int64_t stride = 2;
   std::int64_t padding_low = 0;
   std::int64_t padding_high = 0;
   bool count_include_pad = false;  // avg_pool1d only
-  bool ceil_mode = false;          // see PoolRounding::kUp
+  bool ceil_mode = false;          // see Pool2dAttrs
   template <class V>
   void visit(V&& v) {
     v("window", window);

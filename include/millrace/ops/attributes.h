@@ -79,12 +79,16 @@ struct Pool2dAttrs {
   std::vector<std::int64_t> strides = {2, 2};
   std::vector<std::int64_t> padding = {0, 0, 0, 0};  // h low, w low, h high, w high
   bool count_include_pad = false;                    // avg_pool2d only
+  /// Adds windows that begin inside of x or of the padding before it, and end after all padding, as PyTorch and ONNX
+  /// do: what is after the padding never counts.
+  bool ceil_mode = false;
   template <class V>
   void visit(V&& v) {
     v("window", window);
     v("strides", strides);
     v("padding", padding);
     v("count_include_pad", count_include_pad);
+    v("ceil_mode", ceil_mode);
   }
   friend bool operator==(const Pool2dAttrs&, const Pool2dAttrs&) = default;
 };

@@ -86,14 +86,6 @@ Tensor update_slice_from(std::span<const Tensor> operands, std::int64_t axis, St
                     : update_slice(operands[0], operands[1], axis, *attribute.start);
 }
 
-/// The ops round their results' extents down.
-Tensor max_pool2d_ceil(Tensor x, Pool2dAttrs attributes) {
-  return max_pool2d(x, std::move(attributes), PoolRounding::kUp);
-}
-Tensor avg_pool2d_ceil(Tensor x, Pool2dAttrs attributes) {
-  return avg_pool2d(x, std::move(attributes), PoolRounding::kUp);
-}
-
 CompositeRow with_operands(CompositeRow row, OperandCount operands) {
   row.operands = operands;
   return row;
@@ -153,8 +145,6 @@ const std::vector<CompositeRow>& rows() {
       MILLRACE_COMPOSITE(space_to_depth, "block"),
       MILLRACE_COMPOSITE(global_avg_pool),
       MILLRACE_COMPOSITE(global_max_pool),
-      MILLRACE_COMPOSITE(max_pool2d_ceil),
-      MILLRACE_COMPOSITE(avg_pool2d_ceil),
       MILLRACE_COMPOSITE(max_pool1d),
       MILLRACE_COMPOSITE(avg_pool1d),
       MILLRACE_COMPOSITE(conv1d),
