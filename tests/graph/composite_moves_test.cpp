@@ -127,6 +127,22 @@ TEST_CASE("conv1d is a convolution along one dim") {
   CHECK(y == Values{20, 42, 4});
 }
 
+TEST_CASE("a convolution takes a bias for each filter") {
+  const Values x = {1, 2, 3, 4, 5, 6, 7, 8, 9}, w = {1, 0, 0, 1, 0, 1, 1, 0}, b = {100, -100};
+  const Values two =
+      Composed().with("x", {1, 1, 3, 3}, x).with("w", {2, 1, 2, 2}, w).with("b", {2}, b).run([](Composed& c) {
+        return conv2d(c["x"], c["w"], c["b"]);
+      });
+  CHECK(two == Values{106, 108, 112, 114, -94, -92, -88, -86});
+  const SizeExpr n = Dim("n").at_least(1);
+  const Values one = Composed()
+                         .with("x", {2, 1, 3}, {1, 2, 3, 4, 5, 6}, DType::kF32, {n, 1, 3})
+                         .with("w", {2, 1, 2}, {1, 10, 10, 1})
+                         .with("b", {2}, {0.5, 0})
+                         .run([](Composed& c) { return conv1d(c["x"], c["w"], c["b"], {.stride = 1}); });
+  CHECK(one == Values{21.5, 32.5, 12, 23, 54.5, 65.5, 45, 56});
+}
+
 TEST_CASE("quantize_linear rounds half to even and saturates; dequantize_linear turns it back") {
   const Values x = {-300, -1.5, -0.5, 0, 0.25, 0.75, 1.25, 300};
   const Values y =

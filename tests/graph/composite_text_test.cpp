@@ -103,6 +103,8 @@ const std::vector<Call>& calls() {
       {"f32[1x2x4x4]", "space_to_depth(%0) {block = 2}", [](const Inputs& x) { return one(space_to_depth(x[0], 2)); }},
       {"f32[1x2x4]", "global_avg_pool(%0)", [](const Inputs& x) { return one(global_avg_pool(x[0])); }},
       {"f32[1x2x4]", "global_max_pool(%0)", [](const Inputs& x) { return one(global_max_pool(x[0])); }},
+      {"f32[1x2x9]", "max_pool1d(%0)", [](const Inputs& x) { return one(max_pool1d(x[0])); }},
+      {"f32[1x2x9]", "avg_pool1d(%0)", [](const Inputs& x) { return one(avg_pool1d(x[0])); }},
       {"f32[1x2x9]", "max_pool1d(%0) {window = 3, ceil_mode = true}",
        [](const Inputs& x) { return one(max_pool1d(x[0], {.window = 3, .ceil_mode = true})); }},
       {"f32[1x2x9]", "avg_pool1d(%0) {padding_low = 1, count_include_pad = true, stride = 1, padding_high = 0}",
@@ -111,6 +113,12 @@ const std::vector<Call>& calls() {
        }},
       {"f32[1x4x9] f32[6x2x3]", "conv1d(%0, %1) {groups = 2, dilation = 2, padding_low = 1}",
        [](const Inputs& x) { return one(conv1d(x[0], x[1], {.padding_low = 1, .dilation = 2, .groups = 2})); }},
+      {"f32[1x4x9] f32[6x4x3] f32[6]", "conv1d(%0, %1, %2)",
+       [](const Inputs& x) { return one(conv1d(x[0], x[1], x[2])); }},
+      {"f32[1x4x9x9] f32[6x4x3x3] f32[6]", "conv2d(%0, %1, %2)",
+       [](const Inputs& x) { return one(conv2d(x[0], x[1], x[2])); }},
+      {"f32[1x4x9x9] f32[6x2x3x3] f32[6]", "conv2d(%0, %1, %2) {groups = 2, strides = [2, 1]}",
+       [](const Inputs& x) { return one(conv2d(x[0], x[1], x[2], {.strides = {2, 1}, .groups = 2})); }},
       {"f32[4x8]", "resize(%0) {axes = [1], sizes = [5], mode = linear, coordinates = align_corners}",
        [](const Inputs& x) {
          return one(resize(x[0], {1}, {5}, ResizeMode::kLinear, ResizeCoordinates::kAlignCorners));

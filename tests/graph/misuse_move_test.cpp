@@ -158,6 +158,14 @@ constexpr Misuse kComposites[] = {
      "%1 = resize: axes[0] is 1, expected -1 to 0 for operand 0, f32[4]; choose one of its axes"},
     {"conv1d of an image", [](GraphBuilder& g) { conv1d(f32(g, {1, 3, 8, 8}), y(g, {4, 3, 3})); },
      "%2 = conv1d: operands are f32[1x3x8x8] and f32[4x3x3], expected ranks 3 (n, c, w; o, c, kw); reshape them"},
+    {"conv2d with a bias of other filters",
+     [](GraphBuilder& g) { conv2d(f32(g, {1, 3, 8, 8}), y(g, {4, 3, 3, 3}), g.input("b", DType::kF32, {3})); },
+     "%4 = conv2d: bias is f32[3], expected f32[4], one element per filter; reshape or cast it"},
+    {"conv1d with a bias of another dtype",
+     [](GraphBuilder& g) { conv1d(f32(g, {1, 3, 8}), y(g, {4, 3, 3}), g.input("b", DType::kF16, {4})); },
+     "%7 = conv1d: bias is f16[4], expected f32[4], one element per filter; reshape or cast it"},
+    {"conv2d with an empty bias", [](GraphBuilder& g) { conv2d(f32(g, {1, 3, 8, 8}), y(g, {4, 3, 3, 3}), Tensor()); },
+     "%3 = add: operand 1 is an empty tensor; use what a builder returned"},
     {"quantize_linear of integers",
      [](GraphBuilder& g) {
        Tensor x = i32(g, {4});

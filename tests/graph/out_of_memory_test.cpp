@@ -205,6 +205,7 @@ constexpr Function kFunctions[] = {
     {"trilu", [](Given& g) { trilu(g.x, true); }},
     {"gather_nd", [](Given& g) { gather_nd(g.image, g.places); }},
     {"conv1d", [](Given& g) { conv1d(g.image, g.weights); }},
+    {"conv1d with a bias", [](Given& g) { conv1d(g.image, g.weights, g.row); }},
     {"resize", [](Given& g) { resize(g.x, std::move(g.axes), std::move(g.high), ResizeMode::kLinear); }},
     {"einsum", [](Given& g) { einsum("ij,jk->ki", std::array{g.x, g.x}); }},
     {"quantize_linear", [](Given& g) { quantize_linear(g.x, g.row, g.zero_point); }},

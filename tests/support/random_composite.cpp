@@ -126,6 +126,11 @@ RandomComposite choose_conv1d(RandomChoice& random, const TensorType& like) {
   const SizeExpr channels = random.from_1_to(3), filters = random.from_1_to(3) * attributes.groups;
   const TensorType grouped{x.dtype, {x.shape[0], channels * attributes.groups, x.shape[2]}};
   const TensorType weights{x.dtype, {filters, channels, random.from_1_to(3)}};
+  if (random.chance(50)) {
+    return {{grouped, weights, {x.dtype, {filters}}},
+            [attributes](Tensors t) { return conv1d(t[0], t[1], t[2], attributes); },
+            true};
+  }
   return {{grouped, weights}, [attributes](Tensors t) { return conv1d(t[0], t[1], attributes); }, true};
 }
 

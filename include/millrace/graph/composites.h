@@ -187,8 +187,11 @@ struct Conv1dAttributes {
     v("groups", groups);
   }
 };
-/// x[n,c,w], weights[o,c/groups,kw] -> [n,o,w'].
+/// x[n,c,w], weights[o,c/groups,kw] -> [n,o,w']. The bias[o], if there is one, is added to each filter's result.
 Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes = {});
+Tensor conv1d(Tensor x, Tensor weights, Tensor bias, Conv1dAttributes attributes = {});
+/// conv2d, with bias[o] added to each filter's result.
+Tensor conv2d(Tensor x, Tensor weights, Tensor bias, Conv2dAttrs attributes = {});
 
 enum class ResizeMode { kNearest, kLinear };
 /// Maps point i of `to` result points to a position among `from` operand points: (i + 1/2) * from / to - 1/2; i * (from

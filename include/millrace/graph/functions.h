@@ -128,7 +128,7 @@ Tensor dot(Tensor x, Tensor y, DotAttrs attributes);
 /// dot of i8 or u8 operands, also mixed, with an i32 result.
 Tensor dot_i32(Tensor x, Tensor y, DotAttrs attributes);
 /// x[n,c,h,w], weights[o,c/groups,kh,kw] -> [n,o,h',w']: cross-correlation with zero padding, for integers or floats of
-/// one dtype. `groups` must divide c and o.
+/// one dtype. `groups` must divide c and o. composites.h has conv2d with a bias.
 Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes = {});
 /// x[n,c,h,w] -> [n,c,h',w']; padding must be less than the window. max_pool2d takes integers and floats, and its
 /// padding counts as the lowest value. avg_pool2d takes floats.

@@ -62,6 +62,15 @@ Tensor masked_attention(std::span<const Tensor> operands, AttentionOptions optio
   return attention(operands[0], operands[1], operands[2], options);
 }
 
+Tensor biased_conv1d(std::span<const Tensor> operands, Conv1dAttributes attributes) {
+  return operands.size() == 3 ? conv1d(operands[0], operands[1], operands[2], attributes)
+                              : conv1d(operands[0], operands[1], attributes);
+}
+/// The op conv2d has two operands.
+Tensor biased_conv2d(Tensor x, Tensor weights, Tensor bias, Conv2dAttrs attributes) {
+  return conv2d(x, weights, bias, std::move(attributes));
+}
+
 /// The op topk has one operand.
 ValuesAndIndices topk_with_indices(Tensor x, Tensor indices, TopKAttrs attributes) {
   SizeExpr k = attributes.k;
@@ -147,7 +156,8 @@ const std::vector<CompositeRow>& rows() {
       MILLRACE_COMPOSITE(global_max_pool),
       MILLRACE_COMPOSITE(max_pool1d),
       MILLRACE_COMPOSITE(avg_pool1d),
-      MILLRACE_COMPOSITE(conv1d),
+      with_operands(row<decltype(&biased_conv1d), biased_conv1d>("conv1d", {}), {2, 3}),
+      row<decltype(&biased_conv2d), biased_conv2d>("conv2d", {}),
       MILLRACE_COMPOSITE(resize, "axes", "sizes", "mode", "coordinates"),
       MILLRACE_COMPOSITE(quantize_linear, "axis"),
       MILLRACE_COMPOSITE(dequantize_linear, "axis"),
