@@ -18,14 +18,12 @@ int main() try {
   for (const std::int64_t n : {1, 3}) {
     std::vector<float> in(static_cast<std::size_t>(n) * 8), best(static_cast<std::size_t>(n) * 2);
     for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i * i % 7);
-    const TensorBinding inputs[] = {bind(in, {n, 8})}, outputs[] = {bind(best)};
-    const DimBinding dims[] = {{"k", 2}};
-    if (Status status = session.run(inputs, outputs, dims); !status.ok()) throw StatusError(status);
+    session.run({bind("x", in, {n, 8})}, {bind("best", best)}, {{"k", 2}}).throw_if_error();
     for (std::size_t i = 0; i < best.size(); i += 2) std::printf("%.4f %.4f\n", best[i], best[i + 1]);
   }
   // A promise that is not kept is an error that names it, before anything runs.
-  const TensorBinding none[] = {bind(std::span<float>(), {0, 8})}, nowhere[] = {{}};
-  std::puts(session.run(none, nowhere).message().c_str());
+  const Status refused = session.run({bind("x", std::span<float>(), {0, 8})}, {bind("best", std::span<float>())});
+  std::puts(refused.message().c_str());
 } catch (const StatusError& error) {
   std::puts(error.what());
   return 1;

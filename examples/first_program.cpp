@@ -18,7 +18,7 @@ int main() try {
   const std::array<float, 10> in = {0, 1, 2, 3, 3.5, 2, -1, 0, 1, 1.5};
   std::array<float, 4> top;
   std::array<std::int64_t, 4> where;
-  if (Status status = session.run({bind(in)}, {bind(top), bind(where)}); !status.ok()) throw StatusError(status);
+  session.run({bind("x", in)}, {bind("values", top), bind("indices", where)}).throw_if_error();
   for (int i = 0; i < 4; ++i) std::printf("row %d, column %d: %.4f\n", i / 2, static_cast<int>(where[i]), top[i]);
 } catch (const StatusError& error) {
   std::puts(error.what());

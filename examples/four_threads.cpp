@@ -25,7 +25,7 @@ int main() try {
         std::vector<float> in(64 * 256), out(in.size());
         for (std::size_t run = 0; run < 100; ++run) {
           for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>((i * 167 + run + number) % 256);
-          MILLRACE_TRY(session.run({bind(in)}, {bind(out)}));
+          MILLRACE_TRY(session.run({bind("x", in)}, {bind("sorted", out)}));
           for (std::size_t i = 0; i < out.size(); ++i) {  // each row holds 0 to 255
             if (out[i] != static_cast<float>(i % 256)) return internal_error("four_threads: a row is not in order");
           }
@@ -35,9 +35,7 @@ int main() try {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (const Status& status : statuses) {
-    if (!status.ok()) throw StatusError(status);
-  }
+  for (const Status& status : statuses) status.throw_if_error();
   std::puts("4 threads ran 100 sorts of 64 x 256 each");
 } catch (const StatusError& error) {
   std::puts(error.what());

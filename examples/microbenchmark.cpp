@@ -33,7 +33,7 @@ void softmax_ours(benchmark::State& state) {
   std::vector<float> y(inputs[0].size());
   std::size_t next = 0;
   for ([[maybe_unused]] auto _ : state) {
-    const Status status = session.run({bind(inputs[next++ % kInputs])}, {bind(y)});
+    const Status status = session.run({bind("x", inputs[next++ % kInputs])}, {bind("y", y)});
     if (!status.ok()) return state.SkipWithError(status.message().c_str());
     benchmark::ClobberMemory();
   }

@@ -56,7 +56,7 @@ Result<Graph> build(const Safetensors& file) {
 Status classify(Session& session, std::int64_t batch) {
   const std::vector<float> x = numbers(batch * kIn, 5);
   std::vector<float> y(static_cast<std::size_t>(batch * kOut));
-  MILLRACE_TRY(session.run({bind(x, {batch, kIn})}, {bind(y, {batch, kOut})}));
+  MILLRACE_TRY(session.run({bind("x", x, {batch, kIn})}, {bind("y", y, {batch, kOut})}));
   float sum = 0;
   for (std::size_t i = 0; i < kOut; ++i) sum += y[i];
   fmt::print("batch {:4}: y[0] = {:.4f}, {:.4f}, {:.4f} ...\n", batch, y[0], y[1], y[2]);

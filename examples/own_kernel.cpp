@@ -33,8 +33,7 @@ Status run() {
   const std::array<float, 8> xs = {-2, -1, -0.5f, -0.25f, 0, 0.25f, 0.75f, 3};
   const std::array<float, 8> ts = {1, 1, 1, 1, 1, 0.25f, 1, 2};
   std::array<float, 8> ys;
-  const TensorBinding inputs[] = {bind(xs), bind(ts)}, outputs[] = {bind(ys)};
-  MILLRACE_TRY(session.run(inputs, outputs));
+  MILLRACE_TRY(session.run({bind("x", xs), bind("t", ts)}, {bind("y", ys)}));
 
   std::printf("%s\n", program.to_text(Stage::kDispatch).c_str());
   if (program.report().num_dispatches != 1) return internal_error("own_kernel: the ops around it did not fuse");

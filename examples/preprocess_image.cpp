@@ -34,7 +34,7 @@ Status check(Session& session, std::int64_t height, std::int64_t width) {
   std::vector<std::uint8_t> image;
   for (std::int64_t i = 0; i < height * width; ++i) image.insert(image.end(), colour.begin(), colour.end());
   std::vector<float> pixels(3 * kSide * kSide);
-  MILLRACE_TRY(session.run({bind(image, {height, width, 3})}, {bind(pixels)}));
+  MILLRACE_TRY(session.run({bind("image", image, {height, width, 3})}, {bind("pixels", pixels)}));
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     const std::size_t channel = i / (kSide * kSide);
     const float expected = (static_cast<float>(colour[channel]) / 255 - kMean[channel]) / kDeviation[channel];
@@ -50,9 +50,7 @@ Status check(Session& session, std::int64_t height, std::int64_t width) {
 int main() try {
   Session session = Session::create(compile(build().value()).value()).value();
   constexpr std::array<std::int64_t, 2> kSizes[] = {{480, 640}, {224, 224}, {100, 37}, {1, 1}};
-  for (const auto& [height, width] : kSizes) {
-    if (Status status = check(session, height, width); !status.ok()) throw StatusError(status);
-  }
+  for (const auto& [height, width] : kSizes) check(session, height, width).throw_if_error();
 } catch (const StatusError& error) {
   std::puts(error.what());
   return 1;

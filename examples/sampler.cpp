@@ -26,10 +26,9 @@ int main() try {
     std::printf("temperature %.3f:", heat);
     for (std::uint64_t draw = 0; draw < 8; ++draw) {
       std::array<std::int64_t, 1> token{}, again{};
-      if (Status status = session.run({bind(values), bind(heat), bind(draw)}, {bind(token)}); !status.ok())
-        throw StatusError(status);
-      if (Status status = session.run({bind(values), bind(heat), bind(draw)}, {bind(again)}); !status.ok())
-        throw StatusError(status);
+      const TensorBinding inputs[] = {bind("logits", values), bind("temperature", heat), bind("seed", draw)};
+      session.run(inputs, {bind("token", token)}).throw_if_error();
+      session.run(inputs, {bind("token", again)}).throw_if_error();
       if (token != again) throw StatusError(internal_error("sampler: one seed gave two tokens"));
       std::printf(" %lld", static_cast<long long>(token[0]));
     }

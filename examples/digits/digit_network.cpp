@@ -19,13 +19,14 @@ struct TrainedLayers {
   }
 
   /// A 3x3 convolution that keeps height and width; a bias per channel.
-  Tensor conv(Tensor x, const std::string& name, const Shape& result) const {
-    const Tensor bias = broadcast(parameter(name + ".bias"), result, {1});
-    return conv2d(x, parameter(name + ".weight"), {.padding = {1, 1, 1, 1}}) + bias;
+  Tensor conv(Tensor x, const std::string& name) const {
+    const Tensor weight = parameter(name + ".weight"), bias = parameter(name + ".bias");
+    return conv2d(x, weight, bias, {.padding = {1, 1, 1, 1}});
   }
 
-  Tensor dense(Tensor x, const std::string& name, const Shape& result) const {
-    return matmul(x, parameter(name + ".weight")) + broadcast(parameter(name + ".bias"), result, {1});
+  Tensor dense(Tensor x, const std::string& name) const {
+    const Tensor weight = parameter(name + ".weight"), bias = parameter(name + ".bias");
+    return matmul(x, weight) + bias;
   }
 };
 
@@ -36,12 +37,12 @@ Result<Graph> build_digit_network(const Safetensors& weights, SizeExpr batch) {
   const TrainedLayers layers = {graph, weights};
 
   Tensor x = graph.input("images", DType::kF32, {batch, 1, 8, 8});
-  x = relu(layers.conv(x, "conv1", {batch, 16, 8, 8}));
-  x = relu(layers.conv(x, "conv2", {batch, 32, 8, 8}));
+  x = relu(layers.conv(x, "conv1"));
+  x = relu(layers.conv(x, "conv2"));
   x = max_pool2d(x);  // 2x2
   x = reshape(x, {batch, 32 * 4 * 4});
-  x = relu(layers.dense(x, "dense1", {batch, 64}));
-  x = softmax(layers.dense(x, "dense2", {batch, 10}));
+  x = relu(layers.dense(x, "dense1"));
+  x = softmax(layers.dense(x, "dense2"));
 
   const auto [probabilities, classes] = topk(x, kGuesses);
   graph.output("probabilities", probabilities);

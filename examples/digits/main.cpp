@@ -38,7 +38,8 @@ Result<Classified> classify(const Program& program, const DigitSet& digits) {
   for (std::size_t i = 0; i < digits.size(); ++i) {
     Guesses& guesses = result.guesses[i];
     const auto start = std::chrono::steady_clock::now();
-    MILLRACE_TRY(session.run({bind(digits.image(i))}, {bind(guesses.probabilities), bind(guesses.classes)}));
+    MILLRACE_TRY(session.run({bind("images", digits.image(i))},
+                             {bind("probabilities", guesses.probabilities), bind("classes", guesses.classes)}));
     times[i] = std::chrono::steady_clock::now() - start;
   }
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);

@@ -24,7 +24,7 @@ Result<std::int64_t> tell(Session& session, const Tokenizer& tokenizer, std::str
   std::int64_t token = given.front(), position = 0;
   while (position < steps) {
     std::int64_t next = 0;
-    MILLRACE_TRY(session.run({bind(token)}, {bind(next)}, {{"seen", position + 1}}));
+    MILLRACE_TRY(session.run({bind("token", token)}, {bind("next", next)}, {{"seen", position + 1}}));
     ++position;
     if (position < std::ssize(given)) next = given[static_cast<std::size_t>(position)];
     if (next == Tokenizer::kBegin || next == Tokenizer::kEnd) break;

@@ -12,7 +12,8 @@
 //
 //     Program program = compile(graph.finish().value()).value();     // passes, kernels, schedule, machine code
 //     Session session = Session::create(program).value();            // memory of one run at a time
-//     Status status = session.run({bind(input)}, {bind(top), bind(classes)});  // caller-owned memory in and out
+//     session.run({bind("x", input)}, {bind("values", top), bind("indices", classes)}).throw_if_error();  // your
+//     memory
 //
 // Without exceptions: every function above returns Status or Result<T>.
 

@@ -26,8 +26,7 @@ inline Status run_graph() {
 
   const std::array<float, 4> in = {-1, 0, 0.5f, 3};
   std::array<float, 4> out = {};
-  const TensorBinding inputs[] = {bind(in)}, outputs[] = {bind(out)};
-  MILLRACE_TRY(session.run(inputs, outputs));
+  MILLRACE_TRY(session.run({bind("x", in)}, {bind("y", out)}));
   if (out != std::array<float, 4>{0, 1, 2, 7}) return internal_error("consumer: wrong result");
   return {};
 }

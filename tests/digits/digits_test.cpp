@@ -117,7 +117,7 @@ TEST_CASE("a digit network whose weights are not there says so") {
           .value();
   const Result<Graph> graph = digits::build_digit_network(empty, 1);
   REQUIRE(!graph.ok());
-  const Status missing = empty.get("conv1.bias").status();
+  const Status missing = empty.get("conv1.weight").status();
   CHECK(graph.status().message() == missing.message());
 }
 

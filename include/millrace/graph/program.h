@@ -69,17 +69,17 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// Runs the program and waits: run({bind(x), bind(w)}, {bind(y)}). Variables take their new values at its end. A run
-  /// that is refused before it starts leaves them as they are. After one that fails or is stopped later, the variables
-  /// that the graph updates have unspecified values, until set() or reset(). `inputs` and `outputs` are in the order of
-  /// Program::inputs() and outputs(), or have names; elements are row-major. Inputs are only read; every output element
-  /// is written. Each argument is caller memory or a buffer of the program's device. Caller memory is used in place if
-  /// the device can address it; otherwise it is copied to the device and back. A bool is a byte: 0 is false, any other
-  /// value is true; computed bools are 0 or 1. An input with a symbol in its type needs extents; `dims` binds the
-  /// symbols that no input determines. Facts, extents, sizes in bytes and requirements are checked before anything
-  /// runs; the message names the argument, what was found and what was expected. On the cpu device, runs after the
-  /// first allocate nothing, unless larger sizes need a larger slab. A run that is asked to stop ends early with
-  /// kCancelled (see Submission::stop): its outputs are unspecified, and the session can run again.
+  /// Runs the program and waits: run({bind("x", x), bind("w", w)}, {bind("y", y)}). Variables take their new values at
+  /// its end. A run that is refused before it starts leaves them as they are. After one that fails or is stopped later,
+  /// the variables that the graph updates have unspecified values, until set() or reset(). `inputs` and `outputs` are
+  /// in the order of Program::inputs() and outputs(), or have names; elements are row-major. Inputs are only read;
+  /// every output element is written. Each argument is caller memory or a buffer of the program's device. Caller memory
+  /// is used in place if the device can address it; otherwise it is copied to the device and back. A bool is a byte: 0
+  /// is false, any other value is true; computed bools are 0 or 1. An input with a symbol in its type needs extents;
+  /// `dims` binds the symbols that no input determines. Facts, extents, sizes in bytes and requirements are checked
+  /// before anything runs; the message names the argument, what was found and what was expected. On the cpu device,
+  /// runs after the first allocate nothing, unless larger sizes need a larger slab. A run that is asked to stop ends
+  /// early with kCancelled (see Submission::stop): its outputs are unspecified, and the session can run again.
   Status run(ListView<TensorBinding> inputs, ListView<TensorBinding> outputs, ListView<DimBinding> dims = {},
              const std::stop_token& stop = {});
   /// Like run(), but does not wait if the device works asynchronously. The run starts when `wait` is reached and the
