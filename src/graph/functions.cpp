@@ -74,7 +74,7 @@ ValuesAndIndices apply_order(Op op, Tensor x, Attributes attributes) {
 
 }  // namespace
 
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning)
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example)
 #define MILLRACE_UNARY(name, rule, meaning) \
   Tensor name(Tensor x) { return apply(Op::name, {x}); }
 #define MILLRACE_BINARY(name, traits, rule, meaning)                                      \

@@ -7,42 +7,36 @@
 #include "ops/attributes_text.h"
 
 namespace millrace {
-namespace {
-
-/// Prints the fields one after the other.
-struct FieldPrinter {
-  std::optional<DType> elements;
-  std::map<std::string, Dim>* stated;
-  std::string text = {};
-
-  std::string field_text(std::int64_t value) const { return fmt::format("{}", value); }
-  std::string field_text(bool value) const { return value ? "true" : "false"; }
-  std::string field_text(const Number& value) const {
-    return elements ? element_text(value, *elements) : value.to_text();
-  }
-  std::string field_text(DType value) const { return std::string(to_text(value)); }
-  std::string field_text(const SizeExpr& value) const { return stated ? value.to_text(*stated) : value.to_text(); }
-  template <class T>
-  std::string field_text(const std::vector<T>& values) const {
-    std::string list;
-    for (const T& value : values) list += (list.empty() ? "" : ", ") + field_text(value);
-    return "[" + list + "]";
-  }
-
-  template <class T>
-  void operator()(std::string_view name, const T& value) {
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, field_text(value));
-  }
-};
-
-}  // namespace
+std::string FieldText::operator()(std::int64_t value) const { return fmt::format("{}", value); }
+std::string FieldText::operator()(double value) const { return fmt::format("{}", value); }
+std::string FieldText::operator()(bool value) const { return value ? "true" : "false"; }
+std::string FieldText::operator()(const Number& value) const {
+  return elements ? element_text(value, *elements) : value.to_text();
+}
+std::string FieldText::operator()(DType value) const { return std::string(to_text(value)); }
+std::string FieldText::operator()(const SizeExpr& value) const {
+  return stated ? value.to_text(*stated) : value.to_text();
+}
 
 std::string attributes_text(const Attributes& attributes, std::optional<DType> elements,
                             std::map<std::string, Dim>* stated) {
-  FieldPrinter printer{elements, stated};
+  const FieldText field_text{elements, stated};
+  std::string text;
+  const auto print = [&](std::string_view name, const auto& value) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, field_text(value));
+  };
   // A copy: `visit` also serves writers, so it is not const.
-  std::visit([&](auto copy) { copy.visit(printer); }, attributes);
-  return printer.text.empty() ? "" : "{" + printer.text + "}";
+  std::visit([&](auto copy) { copy.visit(print); }, attributes);
+  return text.empty() ? "" : "{" + text + "}";
+}
+
+std::span<const std::string_view> required_attributes(const Attributes& attributes) {
+  return std::visit(
+      []<class A>(const A&) -> std::span<const std::string_view> {
+        if constexpr (requires { A::kRequired; }) return A::kRequired;
+        return {};
+      },
+      attributes);
 }
 
 std::string to_text(const Attributes& attributes) { return attributes_text(attributes, {}, nullptr); }

@@ -4,10 +4,30 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "millrace/ops/attributes.h"
 
 namespace millrace {
+
+/// How texts write the value of an attribute.
+struct FieldText {
+  std::optional<DType> elements = {};            // of operand 0: numbers are printed as its values, "true" for bool
+  std::map<std::string, Dim>* stated = nullptr;  // symbols whose facts are stated; null: no facts are printed
+
+  std::string operator()(std::int64_t value) const;
+  std::string operator()(double value) const;
+  std::string operator()(bool value) const;
+  std::string operator()(const Number& value) const;
+  std::string operator()(DType value) const;
+  std::string operator()(const SizeExpr& value) const;
+  template <class T>
+  std::string operator()(const std::vector<T>& values) const {
+    std::string list;
+    for (const T& value : values) list += (list.empty() ? "" : ", ") + (*this)(value);
+    return "[" + list + "]";
+  }
+};
 
 /// Like to_text(attributes, stated), but prints numbers as values of operand 0, whose dtype is `elements`: "{value =
 /// true}" for bool. If `stated` is null, symbols are printed without facts.

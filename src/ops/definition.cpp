@@ -9,12 +9,12 @@
 namespace millrace {
 
 // A row of the table without a define_<op>() in src/ops/ is a link error that names the op.
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) OpDef define_##name();
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example) OpDef define_##name();
 #include "millrace/ops/op_table.inc"
 
 const OpDef& definition(Op op) {
   static const OpDef kDefinitions[] = {
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) define_##name(),
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example) define_##name(),
 #include "millrace/ops/op_table.inc"
   };
   return kDefinitions[static_cast<std::size_t>(op)];
@@ -22,8 +22,8 @@ const OpDef& definition(Op op) {
 
 Attributes default_attributes(Op op) {
   switch (op) {
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) \
-  case Op::name:                                                          \
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example) \
+  case Op::name:                                                                   \
     return attributes{};
 #include "millrace/ops/op_table.inc"
   }
@@ -39,8 +39,8 @@ constexpr std::size_t kMaxTerms = 4096;
 
 bool holds_attributes_of(Op op, const Attributes& attributes) {
   switch (op) {
-#define MILLRACE_OP(name, operands, results, traits, type, meaning) \
-  case Op::name:                                                    \
+#define MILLRACE_OP(name, operands, results, traits, type, meaning, example) \
+  case Op::name:                                                             \
     return std::holds_alternative<type>(attributes);
 #include "millrace/ops/op_table.inc"
   }

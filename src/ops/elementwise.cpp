@@ -58,7 +58,7 @@ InferResult infer_float_test(Types operands, const Attributes&) {
 
 using namespace ops;
 
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning)
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example)
 #define MILLRACE_UNARY(name, rule, meaning)                                                  \
   OpDef define_##name() {                                                                    \
     return elementwise<[](auto& b, auto x) { return bodies::name(b, x[0]); }>(infer_##rule); \

@@ -61,8 +61,8 @@ struct Filler {
 
 Attributes attributes_of(Op op) {
   switch (op) {
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) \
-  case Op::name:                                                          \
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example) \
+  case Op::name:                                                                   \
     return attributes{};
 #include "millrace/ops/op_table.inc"
   }

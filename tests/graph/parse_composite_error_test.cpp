@@ -29,10 +29,6 @@ constexpr Mistake kMistakes[] = {
      "g.mr:2:8: clamp: expected high; give it in braces\n"
      "  %y = clamp(%x) {low = 1}\n"
      "       ^"},
-    {"graph g(%x: f32[4]) {\n  %y = l2_normalize(%x) {epsilon = 1}\n  return y = %y\n}\n",
-     "g.mr:2:8: l2_normalize: expected axis; give it in braces\n"
-     "  %y = l2_normalize(%x) {epsilon = 1}\n"
-     "       ^"},
     {"graph g(%x: i32[4]) {\n  %y = clamp(%x) {low = 0.5, high = 2}\n  return y = %y\n}\n",
      "g.mr:2:8: clamp: the bound 0.5 beside i32[4], expected an integer; cast the tensor\n"
      "  %y = clamp(%x) {low = 0.5, high = 2}\n"

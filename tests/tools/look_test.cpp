@@ -159,24 +159,35 @@ TEST_CASE("one kernel and one dispatch are told as one") {
         "millrace: --dispatch 1: the graph has 1 dispatch; say less than that\n");
 }
 
-TEST_CASE("ops and composites are listed as a text writes them, all of them or one") {
+TEST_CASE("ops and composites are listed as a text writes them; one by name comes with an example that runs") {
   const Workplace here;
-  CHECK(here.output_of("ops topk") ==
-        "%r0, %r1 = topk(%x) {k = 1, axis = -1, largest = true, sorted = true}\n"
-        "    values, i64 indices of the k largest (smallest)\n"
-        "%r0, %r1 = topk(%x, %y) {k, axis, largest, sorted}\n"
-        "    a composite of ops; see millrace/graph/composites.h\n");
-  CHECK(here.output_of("ops concat") == "%r = concat(%x, ...) {axis = 0}\n    operands side by side along one axis\n");
-  CHECK(here.output_of("ops add") == "%r = add(%x, %y)\n    x + y; integers wrap\n");
-  CHECK(here.output_of("ops transpose") ==
-        "%r = transpose(%x) {permutation = [...]}\n    result dim d is operand dim permutation[d]\n");
+  CHECK(here.output_of("ops add") ==
+        "%z = add(%x, %y)\n"
+        "    x + y; integers wrap\n"
+        "\n"
+        "    graph example(%x: f32[4x8], %y: f32[8]) {\n"
+        "      %z = add(%x, %y)\n"
+        "      return z = %z\n"
+        "    }\n");
+  const std::string softmax = here.output_of("ops softmax");
+  CHECK(softmax ==
+        "%y = softmax(%x) {axis = -1}\n"
+        "    e^(x - max) / sum of e^(x - max) over `axis`\n"
+        "\n"
+        "    graph example(%x: f32[4x8]) {\n"
+        "      %y = softmax(%x) {axis = 0}\n"
+        "      return y = %y\n"
+        "    }\n");
+  here.write("example.mr", softmax.substr(softmax.find("\n\n") + 2));
+  CHECK(here.run("run example.mr --input x=randn").exit_code == 0);
+  CHECK(here.output_of("ops topk").find("\n%values, %indices = topk(%x, %carried) {k = 1, ") != std::string::npos);
   const std::string all = here.output_of("ops");
-  for (const Op op : kAllOps) CHECK(contains(all, here.output_of("ops " + std::string(to_text(op)))));
-  CHECK(here.output_of("ops softmax") ==
-        "%r = softmax(%x) {axis}\n    a composite of ops; see millrace/graph/composites.h\n");
-  CHECK(contains(all, here.output_of("ops softmax")));
-  CHECK(here.error_of("ops topq") ==
-        "millrace: ops: 'topq' is neither an op nor a composite; 'millrace ops' lists all\n");
+  CHECK(contains(all, "\n%z = concat(%x, %y, ...) {axis = 0}\n    operands side by side along one axis\n"));
+  CHECK(contains(all, "\n%y = transpose(%x) {permutation}\n    result dim d is operand dim permutation[d]\n"));
+  CHECK(contains(all, "\n%y = attention(%query, %key, %value, [%mask]) {scale = 1 / sqrt(d), is_causal = false}\n"));
+  for (const Op op : kAllOps) CHECK(contains(all, " = " + std::string(to_text(op)) + "("));
+  CHECK(here.error_of("ops topq") == "millrace: ops: unknown op 'topq'; did you mean 'topk'?\n");
+  CHECK(here.error_of("ops nothing_alike") == "millrace: ops: unknown op 'nothing_alike'; 'millrace ops' lists all\n");
 }
 
 TEST_CASE("explain and dump tell values by the names of the text") {

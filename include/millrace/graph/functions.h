@@ -34,7 +34,7 @@ class Literal {
 
 // Elementwise ops: exp(x), max(x, y), ... Two tensors must have equal dtypes. Their shapes are broadcast as in NumPy:
 // aligned at the last dim, each pair of dims is equal, or one of them is 1 or missing.
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning)
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example)
 #define MILLRACE_UNARY(name, rule, meaning) Tensor name(Tensor x);
 #define MILLRACE_BINARY(name, traits, rule, meaning) \
   Tensor name(Tensor x, Tensor y);                   \

@@ -40,8 +40,8 @@
 /// * `size` and the facts of symbols follow parse_size_expr (base/size_expr.h): "rows in 1..64 multiple_of 4" where a
 ///   symbol first appears, in a dim or an attribute, and "rows" from there on.
 /// * Ops and attributes are those of ops/op_table.inc. An attribute that is left out has its default value.
-/// * A composite (composite_forms) stands for the nodes that it expands to, and is printed as these. Its attributes are
-///   the C++ function's parameters.
+/// * A composite stands for the nodes that it expands to, and is printed as these. Its attributes are the C++ function's
+///   parameters. operation_forms() lists ops and composites.
 /// * Every result of a node is named, used or not. The graph keeps the names for messages. %7 and %7.1 are numbers, not
 ///   names; to_text assigns them anew.
 /// * Result types follow from the operands. They may be left out, and are checked if present. Only constants and
@@ -73,11 +73,26 @@
 /// * Inputs come before all other nodes, except that a line "input %x" places %x among the nodes.
 namespace millrace {
 
-/// A composite that a text may name, and how it is called: "%r = softmax(%x) {axis}".
-struct CompositeForm {
-  std::string name, form;
+/// An attribute that a text may give.
+struct AttributeForm {
+  std::string name;
+  std::string default_text = {};  // empty: it must be given
+  bool is_in_words = false;       // default_text says what holds without it, such as "the number of elements"
 };
-std::vector<CompositeForm> composite_forms();
+
+/// How a text calls an op or a composite.
+struct OperationForm {
+  std::string name;
+  bool is_composite = false;
+  std::vector<AttributeForm> attributes = {};
+  std::string call;     // "%values, %indices = topk(%x) {k = 1, axis = -1, largest = true, sorted = true}"
+  std::string meaning;  // "values, i64 indices of the k largest (smallest)"
+  std::string example;  // a whole graph
+};
+/// All ops in the table's order, each followed by the composite that shares its name, and then the other composites.
+std::vector<OperationForm> operation_forms();
+/// Those of one name; kNotFound suggests the nearest if there is none.
+Result<std::vector<OperationForm>> operation_forms(std::string_view name);
 
 /// How to write the elements of a constant with more than 16 of them.
 enum class LargeConstants {

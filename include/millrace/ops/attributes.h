@@ -4,7 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -13,7 +15,8 @@
 
 namespace millrace {
 
-// Attributes of ops. `visit` names each field once; printing and parsing go through it.
+// Attributes of ops. `visit` names each field once; printing and parsing go through it. A text must give the fields in
+// kRequired; the others have their default values there.
 
 struct NoAttrs {
   template <class V>
@@ -29,6 +32,7 @@ struct CastAttrs {
   friend bool operator==(const CastAttrs&, const CastAttrs&) = default;
 };
 struct ReduceAttrs {
+  static constexpr std::string_view kRequired[] = {"axes"};
   std::vector<std::int64_t> axes = {};  // distinct; negative counts from the end
   bool keep_dims = false;
   template <class V>
@@ -93,6 +97,7 @@ struct Pool2dAttrs {
   friend bool operator==(const Pool2dAttrs&, const Pool2dAttrs&) = default;
 };
 struct ShapeAttrs {
+  static constexpr std::string_view kRequired[] = {"shape"};
   std::vector<SizeExpr> shape = {};
   template <class V>
   void visit(V&& v) {
@@ -101,6 +106,7 @@ struct ShapeAttrs {
   friend bool operator==(const ShapeAttrs&, const ShapeAttrs&) = default;
 };
 struct PermutationAttrs {
+  static constexpr std::string_view kRequired[] = {"permutation"};
   std::vector<std::int64_t> permutation = {};
   template <class V>
   void visit(V&& v) {
@@ -109,6 +115,7 @@ struct PermutationAttrs {
   friend bool operator==(const PermutationAttrs&, const PermutationAttrs&) = default;
 };
 struct BroadcastAttrs {
+  static constexpr std::string_view kRequired[] = {"shape"};
   std::vector<SizeExpr> shape = {};
   std::vector<std::int64_t> dims = {};  // ascending; one per operand dim
   template <class V>
@@ -119,6 +126,7 @@ struct BroadcastAttrs {
   friend bool operator==(const BroadcastAttrs&, const BroadcastAttrs&) = default;
 };
 struct SliceAttrs {
+  static constexpr std::string_view kRequired[] = {"start", "stop"};
   std::vector<SizeExpr> start = {}, stop = {};
   std::vector<std::int64_t> step = {};
   template <class V>
@@ -130,6 +138,7 @@ struct SliceAttrs {
   friend bool operator==(const SliceAttrs&, const SliceAttrs&) = default;
 };
 struct PadAttrs {
+  static constexpr std::string_view kRequired[] = {"low", "high"};
   std::vector<SizeExpr> low = {}, high = {};
   Number value = 0;  // an integer dtype must hold it exactly; a float dtype rounds it
   template <class V>
@@ -157,6 +166,7 @@ struct GatherAttrs {
   friend bool operator==(const GatherAttrs&, const GatherAttrs&) = default;
 };
 struct IotaAttrs {
+  static constexpr std::string_view kRequired[] = {"shape"};
   std::vector<SizeExpr> shape = {};
   DType dtype = DType::kI64;
   std::int64_t axis = 0;
@@ -169,6 +179,7 @@ struct IotaAttrs {
   friend bool operator==(const IotaAttrs&, const IotaAttrs&) = default;
 };
 struct SizeAttrs {
+  static constexpr std::string_view kRequired[] = {"size"};
   SizeExpr size = 0;
   template <class V>
   void visit(V&& v) {
@@ -217,6 +228,8 @@ using Attributes = std::variant<NoAttrs, CastAttrs, ReduceAttrs, ArgAttrs, DotAt
                                 ShapeAttrs, PermutationAttrs, BroadcastAttrs, SliceAttrs, PadAttrs, AxisAttrs,
                                 GatherAttrs, IotaAttrs, SizeAttrs, ScanAttrs, SortAttrs, TopKAttrs>;
 
+/// The names in kRequired.
+std::span<const std::string_view> required_attributes(const Attributes&);
 /// "{axis = 1, keep_dims = false}"; "" for NoAttrs.
 std::string to_text(const Attributes&);
 /// The same with the facts of symbols that are not in `stated` yet, which it then adds there:

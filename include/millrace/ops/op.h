@@ -11,12 +11,12 @@
 namespace millrace {
 
 enum class Op : std::uint8_t {
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) name,
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example) name,
 #include "millrace/ops/op_table.inc"
 };
 
 inline constexpr Op kAllOps[] = {
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) Op::name,
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example) Op::name,
 #include "millrace/ops/op_table.inc"
 };
 
@@ -54,11 +54,12 @@ struct OpInfo {
   std::uint32_t traits;
   std::string_view attributes;  // the attribute struct's name
   std::string_view meaning;
+  std::string_view example;  // empty for an elementwise op without attributes
 };
 
 inline constexpr OpInfo kOpInfos[] = {
-#define MILLRACE_OP(name, operands, results, traits, attributes, meaning) \
-  {#name, operands, results, traits, #attributes, meaning},
+#define MILLRACE_OP(name, operands, results, traits, attributes, meaning, example) \
+  {#name, operands, results, traits, #attributes, meaning, example},
 #include "millrace/ops/op_table.inc"
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <concepts>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -10,29 +10,38 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/reader.h"
+#include "graph/text/composites.h"
 #include "graph/text/field_reader.h"
+#include "millrace/base/check.h"
 #include "millrace/graph/composites.h"
 
 // Calls a C++ function of tensors with the operands and attributes of a text: its parameters that are no tensors are
-// attributes, and what the text leaves out keeps the function's own default.
+// attributes. What the text leaves out has the default value of the composite's row.
 namespace millrace {
-
-/// How many operands a composite takes.
-struct OperandCount {
-  std::size_t least = 0, most = 0;
-  bool contains(std::size_t count) const { return count >= least && count <= most; }
-};
 
 /// A parameter that is a struct stands for its fields.
 template <class P>
 concept HasFields = requires(P fields) { fields.visit([](std::string_view, const auto&) {}); };
 
 template <class P>
-inline constexpr bool kIsOperand = std::same_as<P, Tensor> || std::same_as<P, std::span<const Tensor>>;
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+
+/// All operands from here on.
+template <class P>
+inline constexpr bool kIsOperandList = std::same_as<P, std::span<const Tensor>>;
+template <class P>
+inline constexpr bool kIsOperand =
+    std::same_as<P, Tensor> || std::same_as<P, std::optional<Tensor>> || kIsOperandList<P>;
+/// An attribute of its own.
+template <class P>
+inline constexpr bool kIsSetting = !kIsOperand<P> && !HasFields<P>;
 
 /// Where the value of a parameter of type P is until the call.
 template <class P>
-using SlotOf = std::conditional_t<kIsOperand<P> || HasFields<P>, P,
+using SlotOf = std::conditional_t<!kIsSetting<P> || kIsOptional<P>, P,
                                   std::optional<std::conditional_t<std::same_as<P, std::string_view>, std::string, P>>>;
 
 inline std::vector<Tensor> tensors_of(Tensor tensor) { return {tensor}; }
@@ -43,24 +52,18 @@ inline std::vector<Tensor> tensors_of(UniqueResults all) {
 }
 inline std::vector<Tensor> tensors_of(std::vector<Tensor> tensors) { return tensors; }
 
-template <class Result>
-constexpr std::string_view results_text() {
-  if constexpr (std::same_as<Result, Tensor>) return "%r";
-  if constexpr (std::same_as<Result, UniqueResults>) return "%r0, %r1, %r2, %r3, %r4";
-  const bool are_two = std::same_as<Result, ValuesAndIndices> || std::same_as<Result, IndicesAndCount>;
-  return are_two ? "%r0, %r1" : "%r0, ...";
-}
-
+template <class Function>
+class CompositeCall;
 template <class R, class... P>
-class CompositeCall {
+class CompositeCall<R (*)(P...)> {
  public:
   static constexpr OperandCount kOperands = {
-      (std::size_t{kIsOperand<P>} + ... + 0),
-      (std::same_as<P, std::span<const Tensor>> || ...) ? SIZE_MAX : (std::size_t{kIsOperand<P>} + ... + 0)};
-  static constexpr std::string_view kResults = results_text<R>();
+      (std::size_t{std::same_as<P, Tensor> || kIsOperandList<P>} + ... + 0),
+      (kIsOperandList<P> || ...) ? SIZE_MAX : (std::size_t{kIsOperand<P>} + ... + 0)};
+  static constexpr bool kReturnsList = std::same_as<R, std::vector<Tensor>>;
 
-  /// `names`: those of the parameters that are neither tensors nor structs.
-  explicit CompositeCall(std::span<const std::string_view> names) : names_(names) {}
+  /// `parameters` begins with those that are settings, in order.
+  explicit CompositeCall(std::span<const Parameter> parameters) : parameters_(parameters) {}
 
   void take(std::span<const Tensor> operands) { take(operands, std::index_sequence_for<P...>{}); }
 
@@ -69,26 +72,25 @@ class CompositeCall {
     visit(v, std::index_sequence_for<P...>{});
   }
 
-  /// Fails if a parameter without a default was left out.
-  template <class F>
-  Result<std::vector<Tensor>> call(F function) {
-    return call_with<sizeof...(P)>(function);
-  }
+  /// Gives the settings that were left out their default values. Fails if one has none.
+  Status complete(const FieldSource& source) { return complete(source, std::index_sequence_for<P...>{}); }
+
+  /// Precondition: complete() succeeded.
+  std::vector<Tensor> call(R (*function)(P...)) { return call(function, std::index_sequence_for<P...>{}); }
 
  private:
   template <std::size_t I>
-  using Parameter = std::tuple_element_t<I, std::tuple<P...>>;
-  template <std::size_t I>
-  static constexpr bool kIsSetting = !kIsOperand<Parameter<I>> && !HasFields<Parameter<I>>;
+  using TypeOf = std::tuple_element_t<I, std::tuple<P...>>;
 
   template <std::size_t... I>
   void take(std::span<const Tensor> operands, std::index_sequence<I...>) {
     const auto set = [&]<class T>(T& slot) {
-      if constexpr (std::same_as<T, Tensor>) {
+      if constexpr (kIsOperandList<T>) {
+        slot = operands;
+      } else if constexpr (kIsOperand<T>) {
+        if (operands.empty()) return;
         slot = operands.front();
         operands = operands.subspan(1);
-      } else if constexpr (std::same_as<T, std::span<const Tensor>>) {
-        slot = operands;
       }
     };
     (set(std::get<I>(slots_)), ...);
@@ -98,64 +100,59 @@ class CompositeCall {
   void visit(V& v, std::index_sequence<I...>) {
     std::size_t next = 0;
     const auto show = [&]<std::size_t kIndex>(auto& slot) {
-      if constexpr (kIsSetting<kIndex>) {
-        v(names_[next++], slot);
-      } else if constexpr (!kIsOperand<Parameter<kIndex>>) {
+      if constexpr (kIsSetting<TypeOf<kIndex>>) {
+        v(parameters_[next++].name, slot);
+      } else if constexpr (HasFields<TypeOf<kIndex>>) {
         slot.visit(v);
       }
     };
     (show.template operator()<I>(std::get<I>(slots_)), ...);
   }
 
-  /// Whether F takes the first parameters alone.
-  template <class F, std::size_t... I>
-  static constexpr bool takes(std::index_sequence<I...>) {
-    return std::invocable<F, Parameter<I>...>;
-  }
-
-  template <std::size_t kCount, class F>
-  Result<std::vector<Tensor>> call_with(F function) {
-    if constexpr (kCount > 0 && kIsSetting<kCount - 1>) {
-      if constexpr (takes<F>(std::make_index_sequence<kCount - 1>{})) {
-        if (!std::get<kCount - 1>(slots_)) return call_with<kCount - 1>(function);
-      }
-    }
-    return call_first(function, std::make_index_sequence<kCount>{});
-  }
-
-  template <class F, std::size_t... I>
-  Result<std::vector<Tensor>> call_first(F function, std::index_sequence<I...>) {
+  template <std::size_t... I>
+  Status complete(const FieldSource& source, std::index_sequence<I...>) {
     std::size_t next = 0;
-    std::string_view missing;
-    const auto look = [&]<std::size_t kIndex>(const auto& slot) {
-      if constexpr (kIsSetting<kIndex>) {
-        if (!slot && missing.empty()) missing = names_[next];
-        ++next;
+    Status status;
+    const auto fill = [&]<std::size_t kIndex>(auto& slot) {
+      if constexpr (kIsSetting<TypeOf<kIndex>>) {
+        const Parameter& parameter = parameters_[next++];
+        if (slot || !status.ok()) return;
+        if (!parameter.default_text.empty()) {
+          status = read_default(source, parameter, slot);
+        } else if constexpr (!kIsOptional<TypeOf<kIndex>>) {
+          status = invalid_argument(fmt::format("expected {}; give it in braces", parameter.name));
+        }
       }
     };
-    (look.template operator()<I>(std::get<I>(slots_)), ...);
-    if (!missing.empty()) return invalid_argument(fmt::format("expected {}; give it in braces", missing));
+    (fill.template operator()<I>(std::get<I>(slots_)), ...);
+    return status;
+  }
+
+  template <class T>
+  static Status read_default(const FieldSource& source, const Parameter& parameter, T& slot) {
+    TextReader text(parameter.name, parameter.default_text);
+    Status status;
+    FieldReader{{text, source.owner, source.elements, source.symbols}, parameter.name, status}(parameter.name, slot);
+    MILLRACE_CHECK(status.ok() && text.at_end());
+    return status;
+  }
+
+  template <std::size_t... I>
+  std::vector<Tensor> call(R (*function)(P...), std::index_sequence<I...>) {
     return tensors_of(function(argument<I>()...));
   }
 
   template <std::size_t I>
-  Parameter<I> argument() {
-    if constexpr (kIsSetting<I>) {
+  TypeOf<I> argument() {
+    if constexpr (kIsSetting<TypeOf<I>> && !kIsOptional<TypeOf<I>>) {
       return *std::get<I>(slots_);
     } else {
       return std::get<I>(slots_);
     }
   }
 
-  std::span<const std::string_view> names_;
+  std::span<const Parameter> parameters_;
   std::tuple<SlotOf<P>...> slots_;
-};
-
-template <class Function>
-struct CallOfFunction;
-template <class R, class... P>
-struct CallOfFunction<R (*)(P...)> {
-  using Type = CompositeCall<R, P...>;
 };
 
 }  // namespace millrace

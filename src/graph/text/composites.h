@@ -1,24 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "graph/text/append_built.h"
 #include "graph/text/field_reader.h"
 #include "millrace/graph/graph.h"
+#include "millrace/graph/text.h"
 
 namespace millrace {
 
-struct CompositeRow;
+/// How many operands a composite takes.
+struct OperandCount {
+  std::size_t least = 0, most = 0;
+  bool contains(std::size_t count) const { return count >= least && count <= most; }
+};
 
+/// An attribute, as the composite's row states it.
+struct Parameter {
+  std::string_view name;
+  std::string_view default_text = {};  // "axis = -1": what a text would write
+  std::string_view absent = {};        // "bound: n": what holds without it, in words
+};
+
+/// A composite that texts may name: a row of composite_table.inc.
+struct CompositeRow {
+  std::string_view name;
+  std::vector<Parameter> parameters;
+  OperandCount operands;
+  bool returns_list = false;  // as many results as the attributes say
+  std::string_view meaning, example;
+  std::vector<AttributeForm> (*attributes)(const CompositeRow&);
+  Result<std::vector<Tensor>> (*build)(const CompositeRow&, std::span<const Tensor>, const FieldSource&);
+};
+
+std::span<const CompositeRow> composite_rows();
 /// Null if no composite that texts may name is called so.
 const CompositeRow* find_composite(std::string_view name);
-void consider_composites(NearName&);
-bool takes_operands(const CompositeRow&, std::size_t num_operands);
 
 /// Reads the attributes and appends the nodes that the composite expands to. Returns its results, which may be
-/// operands. `begin`: where the operation stands, for messages.
+/// operands.
 Result<std::vector<Value>> append_composite(Graph&, const CompositeRow&, std::span<const Value> operands,
-                                            const FieldSource&, std::size_t begin);
+                                            const FieldSource&, const OperationPlace&);
 
 }  // namespace millrace

@@ -118,6 +118,7 @@ class FieldsReader {
     } while (text_.take(","));
     return text_.take("}") ? Status() : text_.unexpected("expected ',' or '}'; close the attributes");
   }
+  bool is_given(std::string_view name) const { return std::ranges::find(given_, name) != given_.end(); }
 
  private:
   Status read_field() {
@@ -127,7 +128,7 @@ class FieldsReader {
       text_.move_to(begin);
       return text_.unexpected(expected_name(name));
     }
-    if (std::ranges::find(given_, name) != given_.end()) {
+    if (is_given(name)) {
       return text_.error(begin,
                          fmt::format("found '{}' again, expected each attribute once; remove one", printable(name)));
     }

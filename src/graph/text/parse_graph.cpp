@@ -209,12 +209,14 @@ class GraphParser {
     if (!operands.empty()) elements = graph_.type(operands[0]).dtype;
     if (called.is_composite(operands.size())) {
       what = called.name;
-      MILLRACE_TRY_ASSIGN(std::vector<Value> values, append_composite(graph_, *called.composite, operands,
-                                                                      {text_, what, elements, symbols_}, begin));
+      MILLRACE_TRY_ASSIGN(std::vector<Value> values,
+                          append_composite(graph_, *called.composite, operands, {text_, what, elements, symbols_},
+                                           {text_, begin, what}));
       MILLRACE_TRY(check_types(values, what));
       return values;
     }
-    MILLRACE_TRY_ASSIGN(Attributes attributes, read_attributes(text_, *called.op, elements, symbols_));
+    const FieldSource fields{text_, called.name, elements, symbols_};
+    MILLRACE_TRY_ASSIGN(Attributes attributes, read_attributes(*called.op, fields, {text_, begin, called.name}));
     if (called.op == Op::reshape && !operands.empty()) {
       std::vector<SizeExpr>& shape = std::get<ShapeAttrs>(attributes).shape;
       shape = with_found_dim(Shape(std::move(shape)), graph_.type(operands[0]).shape).dims();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/text/read_attributes.h"
 
-#include "graph/text/field_reader.h"
 #include "millrace/ops/op_def.h"
 
 namespace millrace {
@@ -18,12 +17,14 @@ struct OpFields {
 
 }  // namespace
 
-Result<Attributes> read_attributes(TextReader& text, Op op, std::optional<DType> elements,
-                                   std::map<std::string, Dim>& symbols) {
+Result<Attributes> read_attributes(Op op, const FieldSource& source, const OperationPlace& place) {
   Attributes attributes = default_attributes(op);
   OpFields fields{attributes};
-  const FieldSource source{text, to_text(op), elements, symbols};
-  MILLRACE_TRY(FieldsReader(source, fields).read());
+  FieldsReader reader(source, fields);
+  MILLRACE_TRY(reader.read());
+  for (const std::string_view name : required_attributes(attributes)) {
+    if (!reader.is_given(name)) return place.refuse(fmt::format("expected {}; give it in braces", name));
+  }
   return attributes;
 }
 

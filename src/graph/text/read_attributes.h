@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
-#include <optional>
-#include <string>
-
-#include "base/text/reader.h"
+#include "graph/text/append_built.h"
+#include "graph/text/field_reader.h"
 #include "millrace/ops/op.h"
 
 namespace millrace {
 
-/// Reads the attributes of `op` as attributes_text writes them, or nothing. Missing attributes get their defaults.
-/// `elements` is the dtype of operand 0, if any.
-Result<Attributes> read_attributes(TextReader&, Op op, std::optional<DType> elements,
-                                   std::map<std::string, Dim>& symbols);
+/// Reads the attributes of `op` as attributes_text writes them, or nothing. Attributes that are left out get their
+/// defaults; those that have none must be there.
+Result<Attributes> read_attributes(Op op, const FieldSource&, const OperationPlace&);
 
 }  // namespace millrace

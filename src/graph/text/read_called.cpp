@@ -19,7 +19,7 @@ Result<Called> read_called(TextReader& text) {
   if (called.op || called.composite != nullptr) return called;
   NearName near(name);
   for (const Op op : kAllOps) near.consider(to_text(op));
-  consider_composites(near);
+  for (const CompositeRow& row : composite_rows()) near.consider(row.name);
   std::string remedy = near.remedy("'millrace ops' lists the ops");
   if (const std::optional<DType> dtype = find_dtype(name)) {
     remedy = fmt::format("to convert, write cast(...) {{dtype = {}}}", to_text(*dtype));

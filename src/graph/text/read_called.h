@@ -18,7 +18,7 @@ struct Called {
   const CompositeRow* composite = nullptr;
 
   bool is_composite(std::size_t num_operands) const {
-    return !op || (composite != nullptr && takes_operands(*composite, num_operands));
+    return !op || (composite != nullptr && composite->operands.contains(num_operands));
   }
 };
 /// Reads the name of an op or a composite. The error suggests the nearest of both.

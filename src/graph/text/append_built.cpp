@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/text/append_built.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace millrace {
+namespace {
+
+/// A builder's message without the number of its node ("%7 = add: ", "%7: "), which the text does not have, and without
+/// the operation's name.
+std::string_view without_node(std::string_view message, std::string_view name) {
+  if (message.starts_with('%')) {
+    const std::size_t digits = std::min(message.find_first_not_of("0123456789", 1), message.size());
+    for (const std::string_view end : {" = ", ": "}) {
+      if (message.substr(digits).starts_with(end)) message.remove_prefix(digits + end.size());
+    }
+  }
+  if (const std::string prefix = fmt::format("{}: ", name); message.starts_with(prefix)) {
+    message.remove_prefix(prefix.size());
+  }
+  return message;
+}
+
+/// Appends the nodes of the builder's graph to `graph`. Its inputs stand for `operands`.
+std::vector<Value> append_nodes(Graph& graph, const GraphBuilder& builder, std::span<const Value> operands,
+                                std::span<const Tensor> results) {
+  IdVector<NodeId, NodeId> moved;
+  const auto value_of = [&](Value value) {
+    const std::size_t index = index_of(value.node);
+    return index < operands.size() ? operands[index] : Value{moved[value.node], value.result};
+  };
+  const IdVector<NodeId, Node>& nodes = builder.graph().nodes;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    moved.push_back(NodeId(graph.nodes.size()));
+    if (i < operands.size() || builder.is_taken(NodeId{i})) continue;
+    Node copy = nodes[NodeId{i}];
+    for (Value& operand : copy.operands) operand = value_of(operand);
+    graph.nodes.push_back(std::move(copy));
+  }
+  std::vector<Value> values;
+  for (const Tensor& result : results) values.push_back(value_of(result.value()));
+  return values;
+}
+
+}  // namespace
+
+Status OperationPlace::refuse(std::string_view problem) const {
+  return text.error(begin, fmt::format("{}: {}", name, problem));
+}
+
+Result<std::vector<Value>> append_built(Graph& graph, std::span<const Value> operands, const OperationPlace& place,
+                                        const BuildResults& build) {
+  GraphBuilder builder;
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const TensorType& type = graph.type(operands[i]);
+    tensors.push_back(builder.input(fmt::format("{}", i), type.dtype, type.shape));
+  }
+  MILLRACE_TRY_ASSIGN(const std::vector<Tensor> results, build(tensors));
+  if (const Status& status = builder.status(); !status.ok()) {
+    return Status(status.code(), place.refuse(without_node(status.message(), place.name)).message());
+  }
+  return append_nodes(graph, builder, operands, results);
+}
+
+}  // namespace millrace
