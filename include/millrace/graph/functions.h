@@ -23,6 +23,8 @@ class Literal {
   Literal(T value) : value_(value) {}
   template <std::floating_point T>
   Literal(T value) : value_(static_cast<double>(value)), is_floating_(true) {}
+  /// A number from elsewhere; `is_floating`: as if it were of a C++ floating-point type.
+  Literal(const Number& value, bool is_floating) : value_(value), is_floating_(is_floating) {}
 
   const Number& value() const { return value_; }
   bool is_floating() const { return is_floating_; }

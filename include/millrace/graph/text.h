@@ -20,11 +20,12 @@
 ///     input     := value ":" type
 ///     statement := value {"," value} "=" operation [":" type {"," type}]
 ///                | "input" value  |  "update" value "=" value
-///     operation := (op | composite) operands ["{" [attribute {"," attribute}] "}"]
+///     operation := (op | composite) (operands | numbered) ["{" [attribute {"," attribute}] "}"]
 ///                | "kernel" name operands
 ///                | ("constant" | "variable") "(" elements ")"
 ///                | "while" operands "{" graph "}"  |  "if" operands "{" graph graph "}"
 ///     operands  := "(" [value {"," value}] ")"
+///     numbered  := "(" value "," element ")"  |  "(" element "," value ")"
 ///     attribute := name "=" setting
 ///     setting   := integer | number | "true" | "false" | dtype | size | string | word
 ///                | "[" [setting {"," setting}] "]"
@@ -40,15 +41,17 @@
 /// * `size` and the facts of symbols follow parse_size_expr (base/size_expr.h): "rows in 1..64 multiple_of 4" where a
 ///   symbol first appears, in a dim or an attribute, and "rows" from there on.
 /// * Ops and attributes are those of ops/op_table.inc. An attribute that is left out has its default value.
-/// * A composite stands for the nodes that it expands to, and is printed as these. Its attributes are the C++ function's
+/// * An elementwise op of two operands broadcasts them, and takes a number for one of them, like its C++ function:
+///   "add(%x, 1)", "mul(%x, %scale)". What that needs is printed as nodes of its own.
+/// * A composite stands for the nodes that it expands to, and is printed as these. Its attributes are the C++
+/// function's
 ///   parameters. operation_forms() lists ops and composites.
 /// * Every result of a node is named, used or not. The graph keeps the names for messages. %7 and %7.1 are numbers, not
 ///   names; to_text assigns them anew.
 /// * Result types follow from the operands. They may be left out, and are checked if present. Only constants and
-///   variables with listed elements or bytes need theirs.
+///   variables with listed elements or bytes need theirs. One element stands for all: constant(7) : f32[rows, 3].
 /// * A variable keeps its value from run to run, under the name of its result. The elements are those before the first
-///   run; one element stands for all. `update` gives the variable its value for the next run. Only a graph with updates
-///   may have no output.
+///   run. `update` gives the variable its value for the next run. Only a graph with updates may have no output.
 /// * `while` and `if` hold the graphs of a round, or of both branches; LoopNode and CondNode (graph.h) say what their
 ///   operands, inputs and outputs are. These graphs see nothing but their inputs. The variables of a round are the
 ///   loop's state and begin with no elements:

@@ -129,7 +129,7 @@ Status skip_elements(TextReader& text) {
   }
 }
 
-Result<std::vector<std::byte>> read_elements(TextReader& text, const TensorType& type, bool may_be_one) {
+Result<std::vector<std::byte>> read_elements(TextReader& text, const TensorType& type) {
   const std::size_t begin = text.position();
   std::vector<std::byte> bytes;
   const bool is_listed = !text.take_word("bytes");
@@ -139,7 +139,7 @@ Result<std::vector<std::byte>> read_elements(TextReader& text, const TensorType&
     MILLRACE_TRY(read_bytes(text, bytes));
   }
   if (!text.rest().starts_with(')')) return text.unexpected("expected ',' or ')'; divide the elements by commas");
-  if (may_be_one && bytes.size() == size_bytes(type.dtype)) return bytes;
+  if (bytes.size() == size_bytes(type.dtype)) return bytes;
   if (size_bytes(type).is(static_cast<std::int64_t>(bytes.size()))) return bytes;
   if (!is_listed) {
     return text.error(begin, fmt::format("found {} bytes, expected {} for {}; give every element once", bytes.size(),

@@ -31,9 +31,9 @@ void shorten_constants(Graph&);
 
 /// Skips a constant's elements up to, but not including, the closing ')'.
 Status skip_elements(TextReader&);
-/// Reads the output of listed_text and bytes_text, up to, but not including, the closing ')'. `may_be_one`: one element
-/// may stand for all.
-Result<std::vector<std::byte>> read_elements(TextReader&, const TensorType&, bool may_be_one);
+/// Reads the output of listed_text and bytes_text, or one element that stands for all, up to, but not including, the
+/// closing ')'.
+Result<std::vector<std::byte>> read_elements(TextReader&, const TensorType&);
 
 /// The files that hold constants of one text. Each is read once.
 class ConstantFiles {

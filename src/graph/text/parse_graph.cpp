@@ -8,9 +8,10 @@
 #include "base/guard_allocations.h"
 #include "graph/control_rules.h"
 #include "graph/infer.h"
-#include "graph/text/constant_text.h"
+#include "graph/text/append_op.h"
 #include "graph/text/read_attributes.h"
 #include "graph/text/read_called.h"
+#include "graph/text/read_constant.h"
 #include "graph/text/read_type.h"
 #include "graph/text/reorder_nodes.h"
 #include "graph/text/value_names.h"
@@ -82,15 +83,10 @@ class GraphParser {
     if (!text_.take(":")) return text_.unexpected("expected ':'; say the input's type");
     const std::size_t begin = text_.position();
     MILLRACE_TRY_ASSIGN(TensorType type, read_type(text_, symbols_));
-    MILLRACE_TRY(check_limits(begin, type));
+    MILLRACE_TRY(check_limits(text_, begin, type));
     MILLRACE_TRY(values_.define(text_, value, {NodeId(graph_.nodes.size()), 0}));
     graph_.inputs.push_back(graph_.nodes.push_back({InputNode{std::move(value.name)}, {}, {std::move(type)}}));
     return {};
-  }
-
-  Status check_limits(std::size_t begin, const TensorType& type) const {
-    const std::string problem = broken_limit(type);
-    return problem.empty() ? Status() : text_.error(begin, "the type " + problem);
   }
 
   Status read_statement() {
@@ -176,15 +172,12 @@ class GraphParser {
   Result<std::vector<Value>> read_operation(std::string& what) {
     const std::size_t begin = text_.position();
     if (text_.take_word("constant")) {
-      Node node;
-      MILLRACE_TRY(read_constant(node));
-      return append(std::move(node), what);
+      MILLRACE_TRY_ASSIGN(ConstantFiles::Constant constant, read_constant({text_, files_, symbols_}));
+      return append_constant(std::move(constant), begin, what);
     }
     if (text_.take_word("variable")) {
-      Node node;
-      MILLRACE_TRY(read_constant(node, /*may_be_one=*/true));
-      node.what = VariableNode{{}, std::get<ConstantNode>(node.what).data};
-      return append(std::move(node), what);
+      MILLRACE_TRY_ASSIGN(ConstantFiles::Constant constant, read_variable({text_, files_, symbols_}, graph_.is_body));
+      return append({VariableNode{{}, std::move(constant.bytes)}, {}, {std::move(constant.type)}}, what);
     }
     if (text_.take_word("kernel")) {
       MILLRACE_TRY_ASSIGN(KernelNode kernel, read_kernel(text_, parsed_.kernels));
@@ -204,24 +197,27 @@ class GraphParser {
       return infer({std::move(cond), std::move(operands), {}}, begin, what);
     }
     MILLRACE_TRY_ASSIGN(const Called called, read_called(text_));
-    MILLRACE_TRY_ASSIGN(std::vector<Value> operands, read_operands());
+    MILLRACE_TRY_ASSIGN(CallOperands operands, read_call_operands(called.op && takes_number(*called.op)));
+    what = called.name;
     std::optional<DType> elements;
-    if (!operands.empty()) elements = graph_.type(operands[0]).dtype;
-    if (called.is_composite(operands.size())) {
-      what = called.name;
-      MILLRACE_TRY_ASSIGN(std::vector<Value> values,
-                          append_composite(graph_, *called.composite, operands, {text_, what, elements, symbols_},
-                                           {text_, begin, what}));
-      MILLRACE_TRY(check_types(values, what));
-      return values;
+    if (!operands.values.empty()) elements = graph_.type(operands.values[0]).dtype;
+    const FieldSource fields{text_, what, elements, symbols_};
+    const OperationPlace place{text_, begin, what};
+    if (called.is_composite(operands.count())) {
+      return checked(append_composite(graph_, *called.composite, operands.values, fields, place), what);
     }
-    const FieldSource fields{text_, called.name, elements, symbols_};
-    MILLRACE_TRY_ASSIGN(Attributes attributes, read_attributes(*called.op, fields, {text_, begin, called.name}));
-    if (called.op == Op::reshape && !operands.empty()) {
-      std::vector<SizeExpr>& shape = std::get<ShapeAttrs>(attributes).shape;
-      shape = with_found_dim(Shape(std::move(shape)), graph_.type(operands[0]).shape).dims();
+    MILLRACE_TRY_ASSIGN(Attributes attributes, read_attributes(*called.op, fields, place));
+    if (needs_broadcast(graph_, *called.op, operands)) {
+      return checked(append_broadcast(graph_, *called.op, operands, place), what);
     }
-    return infer({OpNode{*called.op, std::move(attributes)}, std::move(operands), {}}, begin, what);
+    complete_attributes(attributes, graph_, operands.values);
+    return infer({OpNode{*called.op, std::move(attributes)}, std::move(operands.values), {}}, begin, what);
+  }
+
+  /// What was appended, after the optional types that follow it.
+  Result<std::vector<Value>> checked(Result<std::vector<Value>> values, std::string_view what) {
+    if (values.ok()) MILLRACE_TRY(check_types(*values, what));
+    return values;
   }
 
   Status read_bodies(std::string_view what, std::size_t begin,
@@ -254,6 +250,18 @@ class GraphParser {
     return values;
   }
 
+  /// Where one element stands for all, a scalar that is broadcast.
+  Result<std::vector<Value>> append_constant(ConstantFiles::Constant constant, std::size_t begin, std::string& what) {
+    const TensorType type = constant.type;
+    const bool stands_for_all = constant.bytes.size() == size_bytes(type.dtype) && !type.shape.num_elements().is(1);
+    if (stands_for_all) constant.type.shape = {};
+    Node node{ConstantNode{std::move(constant.bytes)}, {}, {std::move(constant.type)}};
+    MILLRACE_TRY_ASSIGN(std::vector<Value> values, append(std::move(node), what));
+    if (!stands_for_all) return values;
+    std::string unnamed;
+    return infer({OpNode{Op::broadcast, BroadcastAttrs{type.shape.dims(), {}}}, std::move(values), {}}, begin, unnamed);
+  }
+
   Result<std::vector<Value>> append(Node node, std::string& what) {
     what = kind_name(node);
     const auto count = static_cast<std::uint32_t>(node.results.size());
@@ -264,13 +272,24 @@ class GraphParser {
   }
 
   Result<std::vector<Value>> read_operands() {
+    MILLRACE_TRY_ASSIGN(CallOperands operands, read_call_operands(/*takes_number=*/false));
+    return std::move(operands.values);
+  }
+
+  Result<CallOperands> read_call_operands(bool takes_number) {
     if (!text_.take("(")) return text_.unexpected("expected '('; write the operands in parentheses");
-    std::vector<Value> operands;
+    CallOperands operands;
     if (text_.take(")")) return operands;
     do {
+      if (takes_number && begins_number(text_)) {
+        if (operands.number) return text_.unexpected("expected a value, as one operand is a number; name a constant");
+        operands.number_position = operands.count();
+        MILLRACE_TRY_ASSIGN(operands.number, read_literal(text_));
+        continue;
+      }
       MILLRACE_TRY_ASSIGN(const Value operand, values_.read(text_));
       if (index_of(operand.node) < is_fixed_.size()) is_fixed_[index_of(operand.node)] = true;
-      operands.push_back(operand);
+      operands.values.push_back(operand);
     } while (text_.take(","));
     if (!text_.take(")")) return text_.unexpected("expected ',' or ')'; close the operands");
     return operands;
@@ -283,66 +302,9 @@ class GraphParser {
       if (i > 0 && !text_.take(",")) {
         return text_.unexpected(fmt::format("expected ',' and the type of result {}; give all types or none", i));
       }
-      MILLRACE_TRY(check_type(graph_.type(values[i]), what));
+      MILLRACE_TRY(read_same_type(text_, symbols_, graph_.type(values[i]), what));
     }
     return {};
-  }
-
-  Status check_type(const TensorType& found, std::string_view what) {
-    const std::size_t begin = text_.position();
-    MILLRACE_TRY_ASSIGN(const TensorType type, read_type(text_, symbols_));
-    if (type == found) return {};
-    return text_.error(begin, fmt::format("found {}, expected {}, the result of {}; correct the type or leave it out",
-                                          type.to_text(), found.to_text(), what));
-  }
-
-  /// Also reads what a variable begins with, where one element may stand for all.
-  Status read_constant(Node& node, bool may_be_one = false) {
-    if (!text_.take("(")) return text_.unexpected("expected '('; write the elements in parentheses");
-    if (may_be_one && graph_.is_body) return read_state(node);
-    if (text_.take_word("file")) return read_file_constant(node);
-    const std::size_t begin = text_.position();
-    // Skip the elements for now; reading them needs the type, which follows.
-    MILLRACE_TRY(skip_elements(text_));
-    text_.take(")");
-    if (!text_.take(":")) return text_.unexpected("expected ':' and a type; say what the elements are");
-    const std::size_t type_begin = text_.position();
-    MILLRACE_TRY_ASSIGN(TensorType type, read_type(text_, symbols_));
-    MILLRACE_TRY(check_limits(type_begin, type));
-    if (!type.shape.is_static()) {
-      return text_.error(type_begin, fmt::format("found {}, expected dims that are numbers, as it is a {}; give "
-                                                 "numbers",
-                                                 type.to_text(), may_be_one ? "variable" : "constant"));
-    }
-    const std::size_t end = text_.position();
-    text_.move_to(begin);
-    MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, read_elements(text_, type, may_be_one));
-    text_.move_to(end);
-    set_constant(node, {std::move(type), std::move(bytes)});
-    return {};
-  }
-
-  /// A variable of a loop's body: it begins with what the loop is given.
-  Status read_state(Node& node) {
-    if (!text_.take(")")) return text_.unexpected("expected ')'; a state begins with what the loop is given");
-    if (!text_.take(":")) return text_.unexpected("expected ':' and a type; say what the state is");
-    const std::size_t begin = text_.position();
-    MILLRACE_TRY_ASSIGN(TensorType type, read_type(text_, symbols_));
-    MILLRACE_TRY(check_limits(begin, type));
-    set_constant(node, {std::move(type), {}});
-    return {};
-  }
-
-  Status read_file_constant(Node& node) {
-    MILLRACE_TRY_ASSIGN(ConstantFiles::Constant constant, files_.read(text_));
-    if (!text_.take(")")) return text_.unexpected("expected ')'; close the constant");
-    set_constant(node, std::move(constant));
-    return text_.take(":") ? check_type(node.results[0], "constant") : Status();
-  }
-
-  static void set_constant(Node& node, ConstantFiles::Constant constant) {
-    node.what = ConstantNode{std::move(constant.bytes)};
-    node.results = {std::move(constant.type)};
   }
 
   Status read_outputs() {

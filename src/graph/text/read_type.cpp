@@ -5,6 +5,7 @@
 
 #include "base/size_expr/reader.h"
 #include "base/text/near_name.h"
+#include "millrace/ops/op_def.h"
 
 namespace millrace {
 namespace {
@@ -63,6 +64,20 @@ Result<TensorType> read_type(TextReader& text, std::map<std::string, Dim>& symbo
   } while (text.take(",") || (dims.back().is_constant() && take_cross(text)));
   if (!text.take("]")) return text.unexpected("expected ',' or ']'; close the dims");
   return TensorType{dtype, Shape(std::move(dims))};
+}
+
+Status check_limits(const TextReader& text, std::size_t begin, const TensorType& type) {
+  const std::string problem = broken_limit(type);
+  return problem.empty() ? Status() : text.error(begin, "the type " + problem);
+}
+
+Status read_same_type(TextReader& text, std::map<std::string, Dim>& symbols, const TensorType& found,
+                      std::string_view what) {
+  const std::size_t begin = text.position();
+  MILLRACE_TRY_ASSIGN(const TensorType type, read_type(text, symbols));
+  if (type == found) return {};
+  return text.error(begin, fmt::format("found {}, expected {}, the result of {}; correct the type or leave it out",
+                                       type.to_text(), found.to_text(), what));
 }
 
 }  // namespace millrace

@@ -20,4 +20,9 @@ Result<DType> read_dtype(TextReader&);
 /// "f32[rows in 1..64, 8]" or "f32[4x8]".
 Result<TensorType> read_type(TextReader&, std::map<std::string, Dim>& symbols);
 
+/// Fails if the type, which begins at `begin`, is beyond the limits of every tensor.
+Status check_limits(const TextReader&, std::size_t begin, const TensorType&);
+/// Reads the optional type behind an operation's ':', which must be `found`, the type of the result of `what`.
+Status read_same_type(TextReader&, std::map<std::string, Dim>& symbols, const TensorType& found, std::string_view what);
+
 }  // namespace millrace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/text/read_constant.h"
+
+#include <fmt/format.h>
+
+#include "graph/text/read_type.h"
+
+namespace millrace {
+namespace {
+
+using Constant = ConstantFiles::Constant;
+
+Result<Constant> read_file_constant(const ConstantSource& source) {
+  TextReader& text = source.text;
+  MILLRACE_TRY_ASSIGN(Constant constant, source.files.read(text));
+  if (!text.take(")")) return text.unexpected("expected ')'; close the constant");
+  if (text.take(":")) MILLRACE_TRY(read_same_type(text, source.symbols, constant.type, "constant"));
+  return constant;
+}
+
+/// The elements stand before the type that says how to read them.
+Result<Constant> read_elements_and_type(const ConstantSource& source, bool is_variable) {
+  TextReader& text = source.text;
+  if (!text.take("(")) return text.unexpected("expected '('; write the elements in parentheses");
+  if (text.take_word("file")) return read_file_constant(source);
+  const std::size_t begin = text.position();
+  MILLRACE_TRY(skip_elements(text));
+  text.take(")");
+  if (!text.take(":")) return text.unexpected("expected ':' and a type; say what the elements are");
+  const std::size_t type_begin = text.position();
+  MILLRACE_TRY_ASSIGN(TensorType type, read_type(text, source.symbols));
+  MILLRACE_TRY(check_limits(text, type_begin, type));
+  const std::size_t end = text.position();
+  text.move_to(begin);
+  if (!type.shape.is_static() && (is_variable || !read_elements(text, {type.dtype, {}}).ok())) {
+    return text.error(type_begin,
+                      fmt::format("found {}, expected dims that are numbers, as it is a {}", type.to_text(),
+                                  is_variable ? "variable; give numbers"
+                                              : "constant; give numbers, or one element that stands for all"));
+  }
+  text.move_to(begin);
+  MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, read_elements(text, type));
+  text.move_to(end);
+  return Constant{std::move(type), std::move(bytes)};
+}
+
+/// A variable of a loop's body: it begins with what the loop is given.
+Result<Constant> read_state(const ConstantSource& source) {
+  TextReader& text = source.text;
+  if (!text.take("(")) return text.unexpected("expected '('; write the elements in parentheses");
+  if (!text.take(")")) return text.unexpected("expected ')'; a state begins with what the loop is given");
+  if (!text.take(":")) return text.unexpected("expected ':' and a type; say what the state is");
+  const std::size_t begin = text.position();
+  MILLRACE_TRY_ASSIGN(TensorType type, read_type(text, source.symbols));
+  MILLRACE_TRY(check_limits(text, begin, type));
+  return Constant{std::move(type), {}};
+}
+
+}  // namespace
+
+Result<Constant> read_constant(const ConstantSource& source) {
+  return read_elements_and_type(source, /*is_variable=*/false);
+}
+
+Result<Constant> read_variable(const ConstantSource& source, bool is_in_body) {
+  return is_in_body ? read_state(source) : read_elements_and_type(source, /*is_variable=*/true);
+}
+
+}  // namespace millrace
