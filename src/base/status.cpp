@@ -23,6 +23,10 @@ void value_missing(const Status& error) {
   std::abort();
 }
 
+void Status::throw_if_error() const {
+  if (!ok()) throw StatusError(*this);
+}
+
 std::string_view to_text(StatusCode code) {
   switch (code) {
     case StatusCode::kOk:

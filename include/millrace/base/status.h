@@ -59,7 +59,7 @@ class [[nodiscard]] Status {
   StatusCode code() const { return detail_ ? detail_->code : StatusCode::kOk; }
   /// Empty when ok.
   const std::string& message() const;
-  /// Throws StatusError unless ok.
+  /// Throws StatusError unless ok. Not inline: code that is built without exceptions includes this header too.
   void throw_if_error() const;
 
  private:
@@ -99,10 +99,6 @@ class StatusError : public std::runtime_error {
  private:
   Status status_;
 };
-
-inline void Status::throw_if_error() const {
-  if (!ok()) throw StatusError(*this);
-}
 
 /// Prints the error on stderr and aborts.
 [[noreturn]] void value_missing(const Status& error);
@@ -159,7 +155,7 @@ class [[nodiscard]] Result {
   }
   /// For when only success matters: throws StatusError unless ok.
   void throw_if_error() const {
-    if (!ok()) throw StatusError(std::get<1>(state_));
+    if (!ok()) std::get<1>(state_).throw_if_error();
   }
 
  private:
