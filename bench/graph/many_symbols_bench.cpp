@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs of n inputs, each of an extent of its own, from building them to running them: no stage may grow faster than
 // n log n.
-#include <benchmark/benchmark.h>
 #include <string>
 #include <vector>
+
+#include <benchmark/benchmark.h>
 
 #include "millrace/millrace.h"
 

@@ -33,8 +33,7 @@ TEST_CASE("each of ten thousand symbols is found in its own input, along the axi
 }
 
 TEST_CASE("a symbol's value comes from the first input that has it alone") {
-  const Graph graph =
-      parse_graph("graph g(%a: f32[n + 1], %b: f32[m, n], %c: f32[n, m]) { return a = %a }").value();
+  const Graph graph = parse_graph("graph g(%a: f32[n + 1], %b: f32[m, n], %c: f32[n, m]) { return a = %a }").value();
   const Signature signature = Signature::of(graph).value();
   CHECK(signature.output_types(std::vector<Extents>{{4}, {2, 3}, {3, 2}}).value()[0].to_text() == "f32[4]");
   CHECK(signature.output_types(std::vector<Extents>{{4}, {2, 5}, {3, 2}}).status().message() ==

@@ -23,7 +23,7 @@ Status add_requirements(const Graph& graph, NodeId id, SymbolTable& table) {
   return {};
 }
 
-/// The first input, and its axis, whose extent is the symbol of each name alone.
+/// For each symbol, by name, the first input dim that is exactly this symbol: the number of the input, and the axis.
 using Places = std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>>;
 
 Result<Places> find_places(const Graph& graph) {

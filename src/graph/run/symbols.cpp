@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -41,14 +42,15 @@ Status check_fact(const Dim& dim, std::int64_t value, const std::string& who) {
                                       value, promise_text(dim)));
 }
 
-/// What was bound by name, found by name. Allocates nothing for a few.
+/// Looks up the dims that a run binds by name. Allocates only if there are many.
 class GivenDims {
  public:
   explicit GivenDims(std::span<const DimBinding> dims) : dims_(dims) {
     constexpr std::size_t kFew = 16;
     if (dims.size() <= kFew) return;
     for (const DimBinding& dim : dims) by_name_.push_back(&dim);
-    std::ranges::stable_sort(by_name_, {}, &DimBinding::name);
+    // Bindings of one name stay in order: the first is found.
+    std::ranges::sort(by_name_, {}, [](const DimBinding* dim) { return std::pair(dim->name, dim); });
   }
 
   /// The first of that name; null if there is none.
