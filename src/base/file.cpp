@@ -51,7 +51,7 @@ int write_or_replace(const std::string& path, std::span<const std::span<const st
   return error_in_place == ENOENT ? error : error_in_place;
 }
 
-/// What is read without end, or with effects, is not read.
+/// Refuses devices: reading one may never end, or have side effects.
 Status check_kind(std::string_view where, mode_t mode) {
   const bool is_character_device = S_ISCHR(mode);
   if (!is_character_device && !S_ISBLK(mode)) return {};
@@ -61,7 +61,7 @@ Status check_kind(std::string_view where, mode_t mode) {
 
 constexpr std::chrono::milliseconds kWaitForWriter{2000};
 
-/// The pipe was opened without waiting. Gives a writer time to come, and then makes reading wait for what it writes.
+/// Waits a while for a writer of the pipe, which was opened without waiting. Reading then blocks until data arrives.
 Status wait_for_writer(std::string_view where, std::FILE* pipe) {
   pollfd ready{.fd = fileno(pipe), .events = POLLIN, .revents = 0};
   if (poll(&ready, 1, static_cast<int>(kWaitForWriter.count())) == 0) {
@@ -79,7 +79,7 @@ Status wait_for_writer(std::string_view where, std::FILE* pipe) {
   return unavailable(fmt::format("{}: the pipe cannot be read: {}; check the path", where, reason_of(errno)));
 }
 
-/// The most that is read of what does not say how much it has: a pipe, or a file of /proc.
+/// The limit for a source whose size is unknown: a pipe, or a file of /proc.
 constexpr std::uint64_t kMostOfUnknownSize = std::uint64_t{256} << 20;
 
 Result<std::vector<std::byte>> read_all(const std::string& where, FileReader& file) {
@@ -87,8 +87,8 @@ Result<std::vector<std::byte>> read_all(const std::string& where, FileReader& fi
   MILLRACE_TRY_ASSIGN(std::vector<std::byte> bytes, file.read(static_cast<std::size_t>(most) + 1));
   if (bytes.size() <= most) return bytes;
   return resource_exhausted(
-      fmt::format("{}: has more than {} bytes, expected at most these of what does not say its "
-                  "size; write it to a file",
+      fmt::format("{}: found more than {} bytes, expected at most that many when the size is unknown; write them to a "
+                  "file first",
                   where, most));
 }
 
@@ -96,15 +96,15 @@ Result<std::vector<std::byte>> read_all(const std::string& where, FileReader& fi
 
 Result<FileReader> FileReader::open(std::string where, const std::string& path) {
   struct stat info{};
-  // Before it is opened, which may change what a device does.
+  // Before opening, which has effects on some devices.
   if (stat(path.c_str(), &info) == 0) MILLRACE_TRY(check_kind(where, info.st_mode));
-  // A pipe that nobody writes to would make open() wait for ever. Other files do not mind.
+  // Without O_NONBLOCK, open() waits forever for the writer of a named pipe. Regular files ignore the flag.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   std::FILE* file = descriptor < 0 ? nullptr : fdopen(descriptor, "rb");
   if (file == nullptr) {
-    const std::string reason = reason_of(errno);
+    const int error = errno;
     if (descriptor >= 0) close(descriptor);
-    return not_found(fmt::format("{}: the file cannot be opened: {}; check the path", where, reason));
+    return not_found(fmt::format("{}: the file cannot be opened: {}; check the path", where, reason_of(error)));
   }
   FileReader reader(std::move(where), file);
   if (fstat(descriptor, &info) != 0) return reader.cannot_read();
@@ -117,9 +117,9 @@ Result<FileReader> FileReader::open_standard_input(std::string where) {
   const int descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
   std::FILE* file = descriptor < 0 ? nullptr : fdopen(descriptor, "rb");
   if (file != nullptr) return FileReader(std::move(where), file);
-  const std::string reason = reason_of(errno);
+  const int error = errno;
   if (descriptor >= 0) close(descriptor);
-  return not_found(fmt::format("{}: cannot be opened: {}; check where it comes from", where, reason));
+  return not_found(fmt::format("{}: cannot be opened: {}; check where it comes from", where, reason_of(error)));
 }
 
 Status FileReader::cannot_read() const {

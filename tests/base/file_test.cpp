@@ -96,8 +96,8 @@ TEST_CASE("of a pipe no more is read than 256 MiB") {
     } else {
       CHECK(bytes.status().code() == StatusCode::kResourceExhausted);
       CHECK(bytes.status().message() ==
-            "w: has more than 268435456 bytes, expected at most these of what does not say its size; write it to a "
-            "file");
+            "w: found more than 268435456 bytes, expected at most that many when the size is unknown; write them to a "
+            "file first");
     }
   }
 }

@@ -115,8 +115,8 @@ TEST_CASE("what has no end is refused as a graph or an input, and a pipe without
   here.write("file.mr", "graph g() { %c = constant(file(\"/dev/zero\")) return c = %c }");
   CHECK(test::contains(here.error_of("check file.mr"), "npy '/dev/zero'" + refused.substr(0, refused.size() - 1)));
   CHECK(here.error_of("run - < /dev/zero") ==
-        "millrace: standard input: has more than 268435456 bytes, expected at most these of what does not say its "
-        "size; write it to a file\n");
+        "millrace: standard input: found more than 268435456 bytes, expected at most that many when the size is "
+        "unknown; write them to a file first\n");
   REQUIRE(mkfifo(here.path("pipe").c_str(), 0600) == 0);
   const std::string unwritten = ": nobody wrote to this pipe within 2 s; start the writer first\n";
   CHECK(here.error_of("check pipe") == "millrace: graph 'pipe'" + unwritten);

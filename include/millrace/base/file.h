@@ -20,15 +20,15 @@ namespace millrace {
 // Reads and writes files. `where` begins each message, such as "npy 'w.npy'"; it includes the system's reason:
 // "npy 'w.npy': the file cannot be opened: No such file or directory; check the path".
 
-/// The whole file. Of a pipe, which does not say its size, at most 256 MiB.
+/// Reads the whole file; fails if its size is unknown (a pipe) and it has more than 256 MiB.
 Result<std::vector<std::byte>> read_file(const std::string& where, const std::string& path);
-/// The rest of standard input, which may be a terminal; at most 256 MiB if it does not say its size.
+/// Reads what is left of standard input, which may also be a terminal, with the same limit.
 Result<std::vector<std::byte>> read_standard_input(const std::string& where);
 
 /// Reads a file front to back, for formats whose beginning must be checked before memory is allocated for the rest.
 class FileReader {
  public:
-  /// A device, such as /dev/zero, is refused, and so is a named pipe to which nobody writes within 2 s.
+  /// Refuses a device, such as /dev/zero, and a named pipe that has no writer within 2 s.
   static Result<FileReader> open(std::string where, const std::string& path);
   static Result<FileReader> open_standard_input(std::string where);
   /// Returns the next `size` bytes, or fewer at the end of the file. Allocates once for a regular file, and as the

@@ -39,7 +39,7 @@ std::vector<std::string_view> find_all(void* library, EntryPoints& entries) {
 /// Null, and the reason, if it cannot be opened.
 void* open_library(const char* name, std::string& reason) {
   struct stat info{};
-  // Of a named pipe, dlopen() would wait for ever.
+  // dlopen() of a named pipe waits forever for its writer.
   if (std::strchr(name, '/') != nullptr && stat(name, &info) == 0 && !S_ISREG(info.st_mode)) {
     reason = "not a regular file";
     return nullptr;
