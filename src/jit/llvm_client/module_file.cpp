@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/descriptor.h"
+#include "millrace/base/printable.h"
 
 namespace millrace {
 namespace {
@@ -55,12 +56,16 @@ Status check_module_segments(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat info{};
   ElfW(Ehdr) header{};
-  if (!file.is_open() || fstat(file.number(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  if (!file.is_open() || fstat(file.number(), &info) != 0) return {};
+  if (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) {  // dlopen would wait, or read forever
+    return unavailable(fmt::format("llvm: {} is a pipe or a device, expected a file; name another", printable(path)));
+  }
+  if (!S_ISREG(info.st_mode)) return {};
   if (!read_at(file, 0, header) || !is_shared_object(header)) return {};
   const std::uint64_t end = end_of_segments(file, header);
   if (end <= static_cast<std::uint64_t>(info.st_size)) return {};
   return unavailable(fmt::format("llvm: {} is truncated: it has {} bytes, its segments end at {}; install it again",
-                                 path, info.st_size, end));
+                                 printable(path), info.st_size, end));
 }
 
 std::string find_in_library_path(const std::string& name) {

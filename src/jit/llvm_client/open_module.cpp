@@ -13,6 +13,7 @@
 #include "jit/cache/build_id.h"
 #include "jit/llvm_client/module_file.h"
 #include "jit/llvm_client/module_places.h"
+#include "millrace/base/printable.h"
 #include "millrace/jit/llvm_module.h"
 
 namespace millrace {
@@ -35,7 +36,7 @@ Result<std::vector<std::string>> module_candidates() {
   std::string places;
   for (std::string& place :
        chosen.empty() ? module_places(own_file(), millrace_package_module()) : std::vector{chosen}) {
-    places += (places.empty() ? "" : ", ") + place;
+    places += (places.empty() ? "" : ", ") + printable(place);
     if (access(place.c_str(), R_OK) == 0) candidates.push_back(std::move(place));
   }
   if (!candidates.empty()) return candidates;
@@ -65,19 +66,21 @@ std::string file_of(const std::string& candidate) {
   return is_path(candidate) ? candidate : find_in_library_path(candidate);
 }
 
-/// libLLVM and what it needs take 190 MiB of address space. When they find no memory, their initializers end the
-/// process: nothing can be installed in LLVM before they run.
+/// libLLVM and its dependencies take 190 MiB of address space. If memory runs out in their initializers, LLVM ends the
+/// process, because no handler can be installed before they run.
 constexpr Room kRoomToOpen{.mapped_bytes = std::size_t{184} << 20, .written_bytes = std::size_t{8} << 20};
 
-/// Whether another thread took the memory meanwhile. The dynamic linker has no codes for its errors.
+/// Whether dlopen() failed for lack of memory, which another thread may have taken since it was checked. dlerror()
+/// gives only text.
 bool is_lack_of_memory(std::string_view reason) {
   return reason.find("failed to map segment") != reason.npos || reason.find("llocate memory") != reason.npos;
 }
 
 Result<LlvmModule> open_module(const std::string& path) {
   if (const std::string file = file_of(path); !file.empty()) MILLRACE_TRY(check_module_segments(file));
+  const std::string shown = printable(path);
   if (!has_room(kRoomToOpen)) {
-    return resource_exhausted("llvm: cannot open " + path + ": less than " +
+    return resource_exhausted("llvm: cannot open " + shown + ": less than " +
                               std::to_string((kRoomToOpen.mapped_bytes + kRoomToOpen.written_bytes) >> 20) +
                               " MiB of memory are left; free memory, or allow this process more");
   }
@@ -87,7 +90,7 @@ Result<LlvmModule> open_module(const std::string& path) {
     const char* why = dlerror();
     const std::string reason = why != nullptr ? why : "no reason given";
     return Status(is_lack_of_memory(reason) ? StatusCode::kResourceExhausted : StatusCode::kUnavailable,
-                  "llvm: cannot open " + path + ": " + reason);
+                  "llvm: cannot open " + shown + ": " + printable(reason, 1024));
   }
   const auto module_build_id = reinterpret_cast<LlvmBuildIdFunction>(dlsym(module, kLlvmBuildIdSymbol));
   const LlvmModule functions{
@@ -98,11 +101,11 @@ Result<LlvmModule> open_module(const std::string& path) {
       reinterpret_cast<LlvmDecodeCodeObjectFunction>(dlsym(module, kLlvmDecodeCodeObjectSymbol)),
   };
   if (module_build_id == nullptr || functions.emit == nullptr) {
-    return unavailable("llvm: " + path + " is no module of Millrace: it lacks " + kLlvmBuildIdSymbol + " or " +
+    return unavailable("llvm: " + shown + " is no module of Millrace: it lacks " + kLlvmBuildIdSymbol + " or " +
                        kLlvmEmitSymbol);
   }
   if (build_id() != module_build_id()) {
-    return unavailable("llvm: " + path + " is of another build: found build id " + module_build_id() + ", expected " +
+    return unavailable("llvm: " + shown + " is of another build: found build id " + module_build_id() + ", expected " +
                        std::string(build_id()) + "; install the module that was built with this library");
   }
   MILLRACE_CHECK(functions.disassemble != nullptr && functions.link != nullptr &&

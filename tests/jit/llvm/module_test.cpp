@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <sys/stat.h>
 
 #include <doctest/doctest.h>
 
@@ -143,6 +144,11 @@ TEST_CASE("a module that cannot be used is refused by name") {
   CHECK(run_child("MILLRACE_LLVM_MODULE='" + path + "' MILLRACE_TEST_MESSAGE='llvm: cannot open " + path + ": " + path +
                       ": file too short'",
                   "child: has a foreign module") == 0);
+  const std::string pipe = directory.path() + "/pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(run_child("MILLRACE_LLVM_MODULE='" + pipe + "' MILLRACE_TEST_MESSAGE='llvm: " + pipe +
+                      " is a pipe or a device, expected a file; name another'",
+                  "child: has a foreign module") == 0);
   CHECK(run_child("MILLRACE_LLVM_MODULE=/lib/x86_64-linux-gnu/libm.so.6 MILLRACE_TEST_MESSAGE='llvm: "
                   "/lib/x86_64-linux-gnu/libm.so.6 is no module of Millrace: it lacks millrace_llvm_build_id or "
                   "millrace_llvm_emit'",
@@ -211,6 +217,13 @@ TEST_CASE("a name of a module without a slash means what it means to dlopen, not
   module.write(path, module.end / 2);
   CHECK(run_child(environment + path + " is truncated: it has " + std::to_string(module.end / 2) +
                       " bytes, its segments end at " + std::to_string(module.end) + "; install it again'",
+                  "child: has no module of this name") == 0);
+  const std::string longer = "/" + std::string(10'000, 'n');
+  CHECK(run_child("MILLRACE_LLVM_MODULE=" + longer +
+                      " MILLRACE_TEST_MESSAGE='llvm: libmillrace_llvm.so not found; looked in " +
+                      longer.substr(0, 160) + "..." + longer.substr(longer.size() - 64) +
+                      "; put it there (millrace_deploy_module of the CMake package does), or name it in "
+                      "MILLRACE_LLVM_MODULE'",
                   "child: has no module of this name") == 0);
   std::ofstream(here.path() + "/" + name) << "text";
   module.write(path, module.bytes.size());
