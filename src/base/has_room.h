@@ -10,8 +10,8 @@ struct Room {
   std::size_t written_bytes = 0;  // memory that is also written
 };
 
-/// Whether this process can take that much more now, as its limits (such as RLIMIT_AS) and the system's say. Gives
-/// back what it takes to find out, so another thread may take it before the caller does.
+/// Whether this process can take that much more, under its own limits (such as RLIMIT_AS) and the system's. Maps it and
+/// unmaps it again, so another thread may take the memory before the caller does.
 bool has_room(const Room&);
 
 }  // namespace millrace

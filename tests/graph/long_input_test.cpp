@@ -137,9 +137,10 @@ TEST_CASE("a message shows both ends of a long input, and few of many names") {
   }
   Session session = Session::create(compile(graph.finish().value()).value()).value();
   float value = 0;
-  CHECK(session.get("z", bind(value)).message() ==
-        "get: the program has no variable 'z'; it has: v00, v01, v02, v03, v04, v05, v06, v07, v08, v09, v10, v11, v12, "
-        "v13, v14, v15, v16, v17, v18, v19 and 80 more");
+  CHECK(
+      session.get("z", bind(value)).message() ==
+      "get: the program has no variable 'z'; it has: v00, v01, v02, v03, v04, v05, v06, v07, v08, v09, v10, v11, v12, "
+      "v13, v14, v15, v16, v17, v18, v19 and 80 more");
 }
 
 }  // namespace

@@ -236,10 +236,10 @@ Status RunMaker::require_memory(std::size_t num_runs) const {
   };
   name(signature_.inputs(), input_types_);
   name(signature_.outputs(), output_types_);
-  return resource_exhausted(
-      fmt::format("inputs and outputs ({}){} take {:.3g} GiB, this machine has {:.3g} GiB; say "
-                  "smaller sizes",
-                  types.text(), num_runs == 1 ? "" : fmt::format(", {} times,", num_runs), sum / 0x1p30, memory / 0x1p30));
+  return resource_exhausted(fmt::format(
+      "inputs and outputs ({}){} take {:.3g} GiB, this machine has {:.3g} GiB; say "
+      "smaller sizes",
+      types.text(), num_runs == 1 ? "" : fmt::format(", {} times,", num_runs), sum / 0x1p30, memory / 0x1p30));
 }
 
 Status RunMaker::map_files() {

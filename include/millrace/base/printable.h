@@ -7,10 +7,11 @@
 
 namespace millrace {
 
-/// What a message or a table shows of text that comes from outside: a name, a path, a number that a file has. Replaces
-/// each control character with an escape: "\n", "\t", "\x1b". A name read from a file can then neither break the line
-/// it is printed on nor move a terminal's cursor. Also escapes C1 controls and invalid UTF-8. Text of more than
-/// `most_bytes` is cut to its front, "..." and its end: of more than 256 bytes, the first 160 and the last 64.
+/// Text from outside (a name, a path, a number in a file) as messages and tables show it. Replaces each control
+/// character with an escape: "\n", "\t", "\x1b". A name read from a file can then neither break the line it is printed
+/// on nor move a terminal's cursor. Also escapes C1 controls and invalid UTF-8. Cuts text of more than `most_bytes` to
+/// its front,
+/// "..." and its end: of more than 256 bytes, the first 160 and the last 64.
 std::string printable(std::string_view, std::size_t most_bytes = 256);
 
 /// Like printable(), but keeps line ends and tabs, for text of several lines, and cuts nothing.
