@@ -135,6 +135,30 @@ TEST_CASE("pool: signals for the process come to the application's threads") {
   });
 }
 
+TEST_CASE("pool: a worker that does not run gets the CPU of the caller that waits for it, until the end of its job") {
+  const std::size_t num_cpus = usable_cpus().size();
+  if (num_cpus < 2) return;
+  const auto pool = make_pool(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto has_time = [&] { return std::chrono::steady_clock::now() < deadline; };
+  std::atomic<bool> has_begun = false, has_moved = false;
+  const auto body = [&](std::size_t, std::size_t) {
+    if (std::this_thread::get_id() == caller) {
+      while (!has_begun && has_time()) std::this_thread::yield();
+      return;
+    }
+    has_begun = true;
+    while (!has_moved && has_time()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      has_moved = usable_cpus().size() == 1;
+    }
+  };
+  pool->parallel_for(2, 1, body);
+  CHECK(has_moved);
+  on_all_threads(*pool, [&] { CHECK(usable_cpus().size() == num_cpus); });
+}
+
 TEST_CASE("pool: one thread is the calling one alone") {
   const auto pool = make_pool(1);
   std::set<std::thread::id> ids;

@@ -6,12 +6,15 @@
 #include <csignal>
 #include <emmintrin.h>
 #include <pthread.h>
+#include <sched.h>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
 #include "hal/host/cpu_set.h"
+#include "hal/host/futex.h"
+#include "hal/host/thread_place.h"
 
 namespace millrace {
 namespace {
@@ -28,6 +31,9 @@ enum Phase : std::uint32_t {
   kStopped,
 };
 constexpr std::uint32_t kPhaseBits = 3;
+
+/// A caller that sleeps looks whether the system has taken the worker off its CPU: soon, and then less and less often.
+constexpr std::chrono::microseconds kFirstSleep{200}, kLongestSleep{2000};
 
 Phase phase_of(std::uint32_t state) { return static_cast<Phase>(state & ((1u << kPhaseBits) - 1)); }
 std::uint32_t with_phase(std::uint32_t state, Phase phase) { return state >> kPhaseBits << kPhaseBits | phase; }
@@ -78,6 +84,7 @@ struct ThreadPool::Job {
   std::size_t chunk;
   RangeBody body;
   std::size_t num_chunks;
+  int cpu = sched_getcpu();                          // the caller's
   std::chrono::steady_clock::time_point begin = {};  // if some workers slept
   std::atomic<std::size_t> next_chunk = 1;           // the first is the caller's
 
@@ -99,6 +106,7 @@ struct ThreadPool::Job {
 
 struct alignas(64) ThreadPool::Worker {
   std::atomic<std::uint32_t> state = kSpinning;
+  ThreadPlace place;
   Job* job = nullptr;  // written by who has claimed it
 };
 
@@ -136,6 +144,7 @@ Status ThreadPool::start() {
                                             i, options_.num_threads, error.code().message()));
     }
     const pthread_t thread = threads_.back().native_handle();
+    workers_[i - 1].place.set_thread(thread, !options_.is_pinned);
     (void)pthread_setname_np(thread, fmt::format("millrace-{}", i).c_str());
     // The first CPU is left to the calling thread.
     if (options_.is_pinned) MILLRACE_TRY(pin_thread(thread, cpus[i % cpus.size()]));
@@ -153,21 +162,24 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::run(Worker& worker) {
-  for (;;) {
-    auto [state, has_slept] = wait_for_job(worker);
+  for (bool may_spin = true;;) {
+    auto [state, has_slept] = wait_for_job(worker, may_spin);
     if (phase_of(state) == kStopped) return;
     // It fails when the caller has taken the job back.
     if (!worker.state.compare_exchange_strong(state, with_phase(state, kRunning), std::memory_order_acquire)) continue;
+    (void)worker.place.end_move();
     if (const std::int64_t ns = has_slept ? worker.job->ns_since_begin() : 0; ns > 0) note_wake(ns);
     worker.job->work();
     const std::uint32_t before = worker.state.exchange(with_phase(state, kSpinning), std::memory_order_acq_rel);
-    if (phase_of(before) == kAwaited) worker.state.notify_one();
+    if (phase_of(before) == kAwaited) wake_one(worker.state);
+    // The caller needs the CPU that it has lent.
+    may_spin = !worker.place.end_move();
   }
 }
 
 /// Returns a state that is kReady or kStopped, and whether the worker slept until then.
-std::pair<std::uint32_t, bool> ThreadPool::wait_for_job(Worker& worker) {
-  Spin spin(spin_);
+std::pair<std::uint32_t, bool> ThreadPool::wait_for_job(Worker& worker, bool may_spin) {
+  Spin spin(may_spin ? spin_ : std::chrono::nanoseconds(0));
   bool has_slept = false;
   for (;;) {
     std::uint32_t state = worker.state.load(std::memory_order_acquire);
@@ -182,6 +194,7 @@ std::pair<std::uint32_t, bool> ThreadPool::wait_for_job(Worker& worker) {
         break;
       case kSpinning:
         has_slept = false;
+        worker.place.note_cpu();
         if (spin.goes_on()) break;
         // Counted before it can be claimed, which takes it off again.
         num_parked_.fetch_add(1, std::memory_order_relaxed);
@@ -201,6 +214,8 @@ bool ThreadPool::claim(Worker& worker, bool is_parked, Job& job, Claim& claim) {
   const std::uint32_t claimed = next_claim(state);
   if (!worker.state.compare_exchange_strong(state, claimed, std::memory_order_acquire)) return false;
   worker.job = &job;
+  // On its caller's CPU it would only take turns with it.
+  if (worker.place.noted_cpu() == job.cpu) worker.place.move_off(job.cpu);
   claim = {&worker, with_phase(claimed, kReady), is_parked};
   if (!is_parked) {
     worker.state.store(claim.ready, std::memory_order_release);
@@ -245,14 +260,30 @@ void ThreadPool::finish(const Claim& claim, const Job& job) {
     if (ns > wake_ns()) note_wake(ns);
     return;
   }
-  const std::uint32_t running = with_phase(claim.ready, kRunning), awaited = with_phase(claim.ready, kAwaited);
-  for (Spin spin(spin_);;) {
-    if (state.load(std::memory_order_acquire) != running) return;
-    if (!spin.goes_on()) break;
+  wait_for_end(*claim.worker, claim.ready);
+}
+
+/// Waits for the end of a job that the worker has begun. If the worker is not running, because the system runs
+/// something else on its CPU, it gets the caller's.
+void ThreadPool::wait_for_end(Worker& worker, std::uint32_t ready) {
+  std::atomic<std::uint32_t>& state = worker.state;
+  std::uint32_t running = with_phase(ready, kRunning);
+  const std::uint32_t awaited = with_phase(ready, kAwaited);
+  const auto ends_within = [&](std::chrono::nanoseconds duration) {
+    for (Spin spin(duration);;) {
+      if (state.load(std::memory_order_acquire) != running) return true;
+      if (!spin.goes_on()) return false;
+    }
+  };
+  if (ends_within(spin_ / 4)) return;
+  ThreadProgress progress(worker.place);
+  if (ends_within(spin_ - spin_ / 4)) return;
+  if (!state.compare_exchange_strong(running, awaited, std::memory_order_acquire)) return;
+  for (auto sleep = kFirstSleep; state.load(std::memory_order_acquire) == awaited;
+       sleep = std::min(2 * sleep, kLongestSleep)) {
+    if (progress.has_stalled()) worker.place.move_to(sched_getcpu());
+    sleep_while(state, awaited, sleep);
   }
-  expected = running;
-  if (!state.compare_exchange_strong(expected, awaited, std::memory_order_acquire)) return;
-  while (state.load(std::memory_order_acquire) == awaited) state.wait(awaited, std::memory_order_acquire);
 }
 
 void ThreadPool::parallel_for(std::size_t count, std::size_t chunk, RangeBody body) {

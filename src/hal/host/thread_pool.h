@@ -16,6 +16,9 @@ namespace millrace {
 /// A pool without a queue: a caller claims workers that are idle, hands each its job, works itself, and takes back the
 /// hand-overs that nobody has begun by the time that the work is done. So callers share the workers as they come free,
 /// a worker that the system keeps from running delays nobody, and a caller that finds none idle does all by itself.
+/// Other programs may need the CPUs too. A worker that is idle on its caller's CPU is moved to another before it gets a
+/// job. A worker that the system has taken off its CPU, within a chunk that its caller waits for, gets the caller's.
+/// Pinned workers stay where they are.
 class ThreadPool final : public Executor {
  public:
   /// An idle worker polls for so long, and so does a caller whose last chunk is with a worker. Waking a thread costs 5
@@ -52,10 +55,11 @@ class ThreadPool final : public Executor {
   explicit ThreadPool(const ThreadPoolOptions&);
   Status start();
   void run(Worker&);
-  std::pair<std::uint32_t, bool> wait_for_job(Worker&);
+  std::pair<std::uint32_t, bool> wait_for_job(Worker&, bool may_spin);
   bool claim(Worker&, bool is_parked, Job&, Claim&);
   std::size_t claim_some(std::size_t most, Job&, Claim* claims);
   void finish(const Claim&, const Job&);
+  void wait_for_end(Worker&, std::uint32_t ready);
   void note_wake(std::int64_t ns);
 
   ThreadPoolOptions options_;
