@@ -115,6 +115,38 @@ TEST_CASE("threads: the groups of one dispatch run on several threads, each once
   }
 }
 
+TEST_CASE("threads: a worker that does not go on holds up the piece that it has begun, and nothing else") {
+  constexpr std::uint32_t kGroups = 4096;
+  for (const std::uint32_t num_threads : {2u, 3u, 8u}) {
+    const auto device = device_on(make_pool(num_threads));
+    const std::thread::id caller = std::this_thread::get_id();
+    std::atomic<bool> is_one_held = false, is_rest_done = false;
+    std::atomic<std::uint32_t> num_done = 0, num_held = 0;
+    const Replay replay =
+        one_dispatch(*device, kGroups, {.name = "held_up"},
+                     [&](const KernelArgs&, std::uint32_t first, std::uint32_t end) -> Status {
+                       if (std::this_thread::get_id() != caller && !is_one_held.exchange(true)) {
+                         num_held = end - first;
+                         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+                         while (num_done + num_held < kGroups && std::chrono::steady_clock::now() < deadline) {
+                           std::this_thread::yield();
+                         }
+                         is_rest_done = num_done + num_held == kGroups;
+                       }
+                       num_done += end - first;
+                       return {};
+                     });
+    // A worker may be late, and all of its work then is the others'.
+    while (!is_one_held) {
+      num_done = 0;
+      REQUIRE(wait_for(replay, {}).ok());
+      CHECK(num_done == kGroups);
+    }
+    CHECK(is_rest_done);
+    CHECK(num_held <= kGroups / num_threads / 8 + 16);  // an eighth of its share, in sixteens
+  }
+}
+
 TEST_CASE("threads: each worker has workgroup memory of its own, aligned, of the whole size") {
   constexpr std::size_t kPage = 4096;
   for (const auto& executor : every_executor()) {

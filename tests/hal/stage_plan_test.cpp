@@ -28,12 +28,18 @@ std::vector<double> share_costs(StagePlan& plan, std::uint32_t num_workers) {
   std::uint32_t unit = 0;
   for (const std::uint32_t end : plan.cut(num_workers)) {
     costs.push_back(0);
-    for (; unit < end; ++unit) {
-      const StagePart& part = plan.part_of(unit);
-      costs.back() += StagePlan::groups_of(part, unit).size() * part.ns_per_group;
+    for (UnitRange units{unit, end}; units.first < units.end;) {
+      const auto [part, groups] = plan.next_piece(units);
+      costs.back() += groups.size() * part.ns_per_group;
     }
+    unit = end;
   }
   return costs;
+}
+
+GroupRange groups_of(StagePlan& plan, std::uint32_t unit) {
+  UnitRange units{unit, unit + 1};
+  return plan.next_piece(units).groups;
 }
 
 constexpr std::uint32_t kMost = 0xffff'ffff;
@@ -54,19 +60,21 @@ TEST_CASE("plan: units are in the steps' order and have each group once") {
       const std::span<const std::uint32_t> ends = plan.cut(workers);
       REQUIRE(ends.size() == workers);
       CHECK(std::is_sorted(ends.begin(), ends.end()));
-      std::vector<std::uint32_t> next;
-      for (const Step& step : steps) next.push_back(step.groups.first);
-      std::uint32_t last_step = 0;
-      for (std::uint32_t unit = 0; unit < ends.back(); ++unit) {
-        const StagePart& part = plan.part_of(unit);
-        const GroupRange groups = StagePlan::groups_of(part, unit);
-        CHECK(part.step >= last_step);
-        CHECK(groups.first == next[part.step]);
-        CHECK(groups.end >= groups.first);
-        next[part.step] = groups.end;
-        last_step = part.step;
+      for (const std::uint32_t together : {1u, 3u, ends.back()}) {
+        std::vector<std::uint32_t> next;
+        for (const Step& step : steps) next.push_back(step.groups.first);
+        std::uint32_t last_step = 0;
+        for (UnitRange units{0, 0}; units.first < ends.back();) {
+          if (units.first == units.end) units.end = std::min(units.first + together, ends.back());
+          const auto [part, groups] = plan.next_piece(units);
+          CHECK(part.step >= last_step);
+          CHECK(groups.first == next[part.step]);
+          CHECK(groups.end >= groups.first);
+          next[part.step] = groups.end;
+          last_step = part.step;
+        }
+        for (std::size_t i = 0; i < steps.size(); ++i) CHECK(next[i] == steps[i].groups.end);
       }
-      for (std::size_t i = 0; i < steps.size(); ++i) CHECK(next[i] == steps[i].groups.end);
     }
   }
 }
@@ -105,13 +113,34 @@ TEST_CASE("plan: many groups are cut at sixteens, so that neighbours stay togeth
   std::uint32_t num_units = many.cut(3).back();
   CHECK(num_units == 48);
   for (std::uint32_t unit = 0; unit < num_units; ++unit) {
-    CHECK(StagePlan::groups_of(many.part_of(unit), unit).first % 16 == 0);
+    CHECK(groups_of(many, unit).first % 16 == 0);
   }
   StagePlan few = plan_of({{{0, 96}, 1}}, 3);
   num_units = few.cut(3).back();
   CHECK(num_units == 48);
   for (std::uint32_t unit = 0; unit < num_units; ++unit) {
-    CHECK(StagePlan::groups_of(few.part_of(unit), unit).size() == 2);
+    CHECK(groups_of(few, unit).size() == 2);
+  }
+}
+
+TEST_CASE("plan: units of a long stage take 20 us or less, and pieces 200 us, as far as groups and sixteens allow") {
+  struct Case {
+    std::vector<Step> steps;
+    std::uint32_t num_units, most_units;
+  };
+  const Case cases[] = {
+      {{{{0, 1'000'000}, 10}}, 500, 10},                    // 10 ms of 2,000 groups a unit
+      {{{{0, 1'000'000}, 0.1}}, 32, 63},                    // 100 us: 3 us a unit
+      {{{{0, 100}, 300'000}}, 100, 1},                      // one group takes longer than a piece may
+      {{{{0, 100}, 50'000}}, 100, 4},                       // more than a unit, less than a piece
+      {{{{0, 912}, 12'000}}, 56, 1},                        // sixteens: 57, made even for two workers
+      {{{{0, 1'000'000}, 10}, {{0, 8}, 300'000}}, 508, 1},  // the longest unit sets the limit
+      {{{{0, 64}, 0}}, 32, 100'000'000},                    // nothing is known
+  };
+  for (const Case& each : cases) {
+    StagePlan plan = plan_of(each.steps, 2);
+    CHECK(plan.cut(2).back() == each.num_units);
+    CHECK(plan.most_units() == each.most_units);
   }
 }
 
@@ -127,7 +156,8 @@ TEST_CASE("plan: it is made anew after clear(), and sums up what is still to run
   CHECK(plan.ns() == 0);
   plan.add({.step = 7, .groups = {0, 2}, .ns_per_group = 1});
   CHECK(plan.cut(2).back() == 2);
-  CHECK(plan.part_of(1).step == 7);
+  UnitRange units{1, 2};
+  CHECK(plan.next_piece(units).part.step == 7);
 }
 
 }  // namespace millrace

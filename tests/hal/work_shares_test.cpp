@@ -11,10 +11,12 @@
 namespace millrace {
 namespace {
 
-std::vector<std::uint32_t> all_of(WorkShares& shares, std::uint32_t worker) {
-  std::vector<std::uint32_t> units;
-  while (const auto unit = shares.next(worker)) units.push_back(*unit);
-  return units;
+constexpr std::uint32_t kUnlimited = WorkShares::kUnlimited;
+
+std::vector<UnitRange> pieces_of(WorkShares& shares, std::uint32_t worker) {
+  std::vector<UnitRange> pieces;
+  while (const auto piece = shares.next(worker)) pieces.push_back(*piece);
+  return pieces;
 }
 
 }  // namespace
@@ -22,19 +24,23 @@ std::vector<std::uint32_t> all_of(WorkShares& shares, std::uint32_t worker) {
 TEST_CASE("shares: all units come once, whoever asks, however the shares are") {
   WorkShares shares(4);
   const std::vector<std::vector<std::uint32_t>> all_ends = {
-      {0}, {1}, {7}, {3, 7}, {0, 7}, {7, 7}, {1, 2, 3}, {0, 0, 5}, {2, 2, 9, 100}, {25, 50, 75, 100}};
+      {0}, {1}, {7}, {3, 7}, {0, 7}, {7, 7}, {1, 2, 3}, {0, 0, 5}, {2, 2, 9, 100}, {25, 50, 75, 100}, {600, 1200}};
   for (const std::vector<std::uint32_t>& ends : all_ends) {
     const auto workers = static_cast<std::uint32_t>(ends.size());
-    for (std::uint32_t pattern = 0; pattern < 4; ++pattern) {
-      std::vector<int> seen(ends.back());
-      shares.begin(ends);
-      for (std::uint32_t turn = 0;; ++turn) {
-        const auto unit = shares.next(pattern == 0 ? 0 : pattern == 1 ? workers - 1 : (turn * pattern) % workers);
-        if (!unit) break;
-        ++seen.at(*unit);
+    for (const std::uint32_t most : {1u, 5u, kUnlimited}) {
+      for (std::uint32_t pattern = 0; pattern < 4; ++pattern) {
+        std::vector<int> seen(ends.back());
+        shares.begin(ends, most);
+        for (std::uint32_t turn = 0;; ++turn) {
+          const auto units = shares.next(pattern == 0 ? 0 : pattern == 1 ? workers - 1 : (turn * pattern) % workers);
+          if (!units) break;
+          CHECK(units->first < units->end);
+          CHECK(units->end - units->first <= most);
+          for (std::uint32_t unit = units->first; unit < units->end; ++unit) ++seen.at(unit);
+        }
+        CHECK(std::ranges::count(seen, 1) == static_cast<std::ptrdiff_t>(seen.size()));
+        for (std::uint32_t worker = 0; worker < workers; ++worker) CHECK(!shares.next(worker));
       }
-      CHECK(std::ranges::count(seen, 1) == static_cast<std::ptrdiff_t>(seen.size()));
-      for (std::uint32_t worker = 0; worker < workers; ++worker) CHECK(!shares.next(worker));
     }
   }
 }
@@ -42,8 +48,28 @@ TEST_CASE("shares: all units come once, whoever asks, however the shares are") {
 TEST_CASE("shares: a worker has its own share first, from the front, and then others', from their ends") {
   WorkShares shares(3);
   const std::uint32_t ends[] = {3, 5, 9};
-  shares.begin(ends);
-  CHECK(all_of(shares, 1) == std::vector<std::uint32_t>{3, 4, 8, 7, 6, 5, 2, 1, 0});
+  shares.begin(ends, 1);
+  CHECK(pieces_of(shares, 1) ==
+        std::vector<UnitRange>{{3, 4}, {4, 5}, {8, 9}, {7, 8}, {6, 7}, {5, 6}, {2, 3}, {1, 2}, {0, 1}});
+}
+
+TEST_CASE("shares: a piece is an eighth of what is left of a share, at least one unit, and no larger than allowed") {
+  WorkShares shares(2);
+  const std::uint32_t ends[] = {40, 80};
+  shares.begin(ends, kUnlimited);
+  CHECK(shares.next(0) == UnitRange{0, 5});    // of 40
+  CHECK(shares.next(0) == UnitRange{5, 9});    // of 35
+  CHECK(shares.next(1) == UnitRange{40, 45});  // of its own 40
+  shares.begin(ends, 3);
+  CHECK(shares.next(0) == UnitRange{0, 3});
+  const std::uint32_t one_share[] = {0, 40};
+  shares.begin(one_share, kUnlimited);
+  CHECK(shares.next(0) == UnitRange{35, 40});  // the other's, from its end
+  const std::vector<UnitRange> rest = pieces_of(shares, 0);
+  for (std::size_t i = 1; i < rest.size(); ++i) {
+    CHECK(rest[i].end - rest[i].first <= rest[i - 1].end - rest[i - 1].first);
+  }
+  CHECK(rest.back() == UnitRange{0, 1});
 }
 
 TEST_CASE("shares: threads that take at one time take each unit once") {
@@ -51,11 +77,13 @@ TEST_CASE("shares: threads that take at one time take each unit once") {
   for (int turn = 0; turn < 200; ++turn) {
     std::vector<int> seen(97);
     const std::uint32_t ends[] = {30, 60, 97};
-    shares.begin(ends);
+    shares.begin(ends, turn % 2 == 0 ? 1 : kUnlimited);
     std::vector<std::thread> threads;
     for (std::uint32_t worker = 0; worker < 3; ++worker) {
       threads.emplace_back([&, worker] {
-        for (const std::uint32_t unit : all_of(shares, worker)) ++seen[unit];
+        for (const UnitRange& piece : pieces_of(shares, worker)) {
+          for (std::uint32_t unit = piece.first; unit < piece.end; ++unit) ++seen[unit];
+        }
       });
     }
     for (std::thread& thread : threads) thread.join();

@@ -142,7 +142,8 @@ void CpuRecording::measure_some(Replay& replay, WorkFailure& failure) const {
 
 Status CpuRecording::share(std::uint32_t num_workers, Replay& replay, WorkFailure& failure) const {
   WorkShares& shares = *replay.run.shares;
-  shares.begin(replay.run.plan->cut(num_workers));
+  const std::span<const std::uint32_t> ends = replay.run.plan->cut(num_workers);
+  shares.begin(ends, replay.run.plan->most_units());
   const auto run_shares = [&](std::size_t begin, std::size_t end) {
     const InsideShare inside;
     const DefaultFloatEnvironment environment;
@@ -152,14 +153,14 @@ Status CpuRecording::share(std::uint32_t num_workers, Replay& replay, WorkFailur
   };
   options_.executor->parallel_for(num_workers, 1, run_shares);
   MILLRACE_TRY(first_failure(replay, failure));
-  const std::optional<std::uint32_t> left_out = shares.next(0);
+  std::optional<UnitRange> left_out = shares.next(0);
   if (!left_out) return {};
   return failed_precondition(
       fmt::format("submit: {}: the executor has left out work; let parallel_for() call the body for each index",
-                  describe_step(replay.run.plan->part_of(*left_out).step)));
+                  describe_step(replay.run.plan->next_piece(*left_out).part.step)));
 }
 
-/// Runs units until none is left, in the worker's own workgroup memory.
+/// Runs pieces until none is left, in the worker's own workgroup memory.
 void CpuRecording::run_share(std::uint32_t worker, const Replay& replay, WorkFailure& failure) const {
   struct {
     std::uint32_t step = 0, num_groups = 0;
@@ -168,21 +169,23 @@ void CpuRecording::run_share(std::uint32_t worker, const Replay& replay, WorkFai
   const auto note_seen = [&] {
     if (seen.num_groups > 0) costs_[seen.step].measured(seen.ns, seen.num_groups);
   };
-  while (const std::optional<std::uint32_t> unit = replay.run.shares->next(worker)) {
-    StagePart& part = replay.run.plan->part_of(*unit);
-    const GroupRange groups = StagePlan::groups_of(part, *unit);
+  const auto run_piece = [&](const StagePiece& piece) {
+    auto& [part, groups] = piece;
     if (!part.is_measured) {
       run_part(part, groups, worker, replay, failure);
-      continue;
+      return;
     }
     if (part.step != seen.step) {
       note_seen();
       seen = {.step = part.step};
     }
     const Stopwatch watch;
-    if (!run_part(part, groups, worker, replay, failure)) continue;
+    if (!run_part(part, groups, worker, replay, failure)) return;
     seen.ns += watch.ns();
     seen.num_groups += groups.size();
+  };
+  while (std::optional<UnitRange> units = replay.run.shares->next(worker)) {
+    while (units->first < units->end) run_piece(replay.run.plan->next_piece(*units));
   }
   note_seen();
 }

@@ -7,10 +7,15 @@
 namespace millrace {
 namespace {
 
-/// A share has about so many units: many enough that a worker that comes late, or is slow, leaves little to wait for,
-/// few enough that a unit is worth its call.
+/// A share has at least about this many units, so that a worker that is late or slow leaves little to wait for.
 constexpr double kUnitsPerShare = 16;
-constexpr std::uint64_t kGroupsTogether = 16;
+/// Bounds the numbers of units of a stage that takes for ever.
+constexpr double kMostUnitsPerShare = 4096;
+/// The longest unit, in nanoseconds: what the last pieces of a long stage take. A unit must be worth its call.
+constexpr double kMostUnitNs = 20'000;
+/// The longest piece that a worker takes at a time, in nanoseconds: the others wait for it at the end of the stage.
+constexpr double kMostPieceNs = 200'000;
+constexpr std::uint32_t kGroupsTogether = 16;
 
 /// In nanoseconds, but never zero: what nothing is known of is shared out by its groups.
 double cost(const StagePart& part) { return part.groups.size() * (part.ns_per_group + 1e-3); }
@@ -20,6 +25,31 @@ std::uint32_t boundary(const StagePart& part, std::uint32_t units) {
   const std::uint64_t size = part.groups.size();
   const std::uint64_t together = size / part.num_units >= kGroupsTogether ? kGroupsTogether : 1;
   return part.groups.first + static_cast<std::uint32_t>(size * units / part.num_units / together * together);
+}
+
+/// How long units are, in nanoseconds.
+struct UnitLength {
+  double usual;     // so that shares have enough of them
+  double shortest;  // what remains of a long stage is divided further, down to this
+};
+
+UnitLength unit_length(double total_ns, std::uint32_t num_workers) {
+  const double usual = total_ns / (num_workers * kUnitsPerShare);
+  return {usual, std::min(usual, std::max(kMostUnitNs, total_ns / (num_workers * kMostUnitsPerShare)))};
+}
+
+std::uint32_t num_units_of(const StagePart& part, const UnitLength& length, std::uint32_t num_workers) {
+  const std::uint32_t size = part.groups.size();
+  if (size <= 1) return size;
+  const auto units_of = [&](double ns) {
+    return static_cast<std::uint32_t>(std::clamp<double>(std::round(cost(part) / ns), 1, size));
+  };
+  const std::uint32_t usual = units_of(length.usual);
+  if (length.shortest == length.usual) return usual;
+  // Groups that stay together in longer units stay together in short ones.
+  const std::uint32_t most = size / usual >= kGroupsTogether ? size / kGroupsTogether : size;
+  const std::uint32_t units = std::min(units_of(length.shortest), most);
+  return units > num_workers ? units / num_workers * num_workers : units;  // as many for each worker
 }
 
 }  // namespace
@@ -46,14 +76,11 @@ std::uint64_t StagePlan::num_groups() const {
 std::span<const std::uint32_t> StagePlan::cut(std::uint32_t num_workers) {
   double total = 0;
   for (const StagePart& part : parts_) total += cost(part);
-  const double unit = total / (num_workers * kUnitsPerShare);
+  const UnitLength length = unit_length(total, num_workers);
   std::uint32_t num_units = 0;
   for (StagePart& part : parts_) {
     part.first_unit = num_units;
-    part.num_units = part.groups.size();
-    if (part.num_units > 1) {
-      part.num_units = static_cast<std::uint32_t>(std::clamp<double>(std::round(cost(part) / unit), 1, part.num_units));
-    }
+    part.num_units = num_units_of(part, length, num_workers);
     num_units += part.num_units;
   }
   // Each share ends where the cost of all before it is the workers' part of the whole.
@@ -74,6 +101,15 @@ std::span<const std::uint32_t> StagePlan::cut(std::uint32_t num_workers) {
   return ends_;
 }
 
+std::uint32_t StagePlan::most_units() const {
+  double largest = 0;
+  for (const StagePart& part : parts_) {
+    if (part.num_units > 0) largest = std::max(largest, cost(part) / part.num_units);
+  }
+  const double units = kMostPieceNs / largest + 0.01;  // 9.999 are ten
+  return static_cast<std::uint32_t>(std::clamp<double>(units, 1, WorkShares::kUnlimited));
+}
+
 StagePart& StagePlan::part_of(std::uint32_t unit) {
   const auto after = std::upper_bound(parts_.begin(), parts_.end(), unit,
                                       [](std::uint32_t at, const StagePart& part) { return at < part.first_unit; });
@@ -81,9 +117,12 @@ StagePart& StagePlan::part_of(std::uint32_t unit) {
   return *(after - 1);
 }
 
-GroupRange StagePlan::groups_of(const StagePart& part, std::uint32_t unit) {
-  const std::uint32_t number = unit - part.first_unit;
-  return {boundary(part, number), boundary(part, number + 1)};
+StagePiece StagePlan::next_piece(UnitRange& units) {
+  StagePart& part = part_of(units.first);
+  const std::uint32_t first = units.first - part.first_unit;
+  const std::uint32_t end = std::min(units.end - part.first_unit, part.num_units);
+  units.first = part.first_unit + end;
+  return {part, {boundary(part, first), boundary(part, end)}};
 }
 
 }  // namespace millrace

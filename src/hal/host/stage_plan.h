@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "hal/host/work_shares.h"
+
 namespace millrace {
 
 /// Groups [first, end) of a step.
@@ -24,9 +26,15 @@ struct StagePart {
   std::uint32_t first_unit = 0, num_units = 0;
 };
 
-/// Units [0, n) of about equal cost, into which the steps of a stage are cut: all between two barriers, which may run
-/// at the same time. Shares of consecutive units then cost about the same, whatever the steps are: two kernels of one
-/// group each are a share each, and a large one beside a small one is worked on by both threads.
+/// Groups of one step.
+struct StagePiece {
+  StagePart& part;
+  GroupRange groups;
+};
+
+/// Cuts the steps of a stage, which is all that stands between two barriers, into units [0, n) of about equal cost.
+/// Shares of consecutive units then cost about the same, whatever the steps are: two kernels of one group each are a
+/// share each, and both threads work on a large kernel that has a small one next to it.
 /// Allocates nothing after its construction.
 class StagePlan {
  public:
@@ -44,13 +52,17 @@ class StagePlan {
 
   /// Cuts what is still to run. Returns where the shares of the workers end; there may be fewer units than workers.
   std::span<const std::uint32_t> cut(std::uint32_t num_workers);
-  /// The part that a unit is of.
-  StagePart& part_of(std::uint32_t unit);
-  /// Its groups. Where a unit has many they begin at a multiple of 16 from the part's first: kernels take some rows
-  /// together, and elements of neighbouring columns are in one cache line.
-  static GroupRange groups_of(const StagePart&, std::uint32_t unit);
+  /// How many units a worker takes at a time at most, so that no worker is longer than about 200 us inside one piece.
+  /// One group can take longer than that, and is then a unit. Precondition: cut() has been called.
+  std::uint32_t most_units() const;
+  /// Takes the first units that belong to one step off `units`, which is not empty. Where a unit has many groups, they
+  /// begin at a multiple of 16 from the part's first: kernels take some rows together, and elements of neighbouring
+  /// columns are in one cache line.
+  StagePiece next_piece(UnitRange& units);
 
  private:
+  StagePart& part_of(std::uint32_t unit);
+
   std::vector<StagePart> parts_;
   std::vector<std::uint32_t> ends_;
 };

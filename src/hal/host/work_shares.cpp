@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/host/work_shares.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace {
 namespace {
 
+/// Of what is left of a share, this part is taken at a time.
+constexpr std::uint32_t kPiecesLeft = 8;
+
 constexpr std::uint64_t pack(std::uint64_t first, std::uint64_t end) { return end << 32 | first; }
 
 }  // namespace
 
-void WorkShares::begin(std::span<const std::uint32_t> ends) {
+void WorkShares::begin(std::span<const std::uint32_t> ends, std::uint32_t most_units) {
   num_workers_ = static_cast<std::uint32_t>(ends.size());
+  most_units_ = most_units;
   std::uint32_t first = 0;
   for (std::uint32_t i = 0; i < num_workers_; ++i) {
     shares_[i].rest.store(pack(first, ends[i]), std::memory_order_relaxed);
@@ -19,22 +24,24 @@ void WorkShares::begin(std::span<const std::uint32_t> ends) {
   }
 }
 
-std::optional<std::uint32_t> WorkShares::next(std::uint32_t worker) {
+std::optional<UnitRange> WorkShares::next(std::uint32_t worker) {
   for (std::uint32_t i = 0; i < num_workers_; ++i) {
     const std::uint32_t owner = worker + i < num_workers_ ? worker + i : worker + i - num_workers_;
-    if (const std::optional<std::uint32_t> taken = take(shares_[owner], i == 0)) return taken;
+    if (const std::optional<UnitRange> taken = take(shares_[owner], i == 0)) return taken;
   }
   return {};
 }
 
 /// The owner takes from the front, others take from the end, so that what is left of a share is contiguous.
-std::optional<std::uint32_t> WorkShares::take(Share& share, bool is_own) {
+std::optional<UnitRange> WorkShares::take(Share& share, bool is_own) const {
   std::uint64_t rest = share.rest.load(std::memory_order_relaxed);
   for (;;) {
     const auto first = static_cast<std::uint32_t>(rest), end = static_cast<std::uint32_t>(rest >> 32);
     if (first == end) return {};
-    const std::uint64_t left = is_own ? pack(first + 1, end) : pack(first, end - 1);
-    if (share.rest.compare_exchange_weak(rest, left, std::memory_order_relaxed)) return is_own ? first : end - 1;
+    const std::uint32_t count = std::clamp((end - first) / kPiecesLeft, 1u, most_units_);
+    const UnitRange taken = is_own ? UnitRange{first, first + count} : UnitRange{end - count, end};
+    const std::uint64_t left = is_own ? pack(taken.end, end) : pack(first, taken.first);
+    if (share.rest.compare_exchange_weak(rest, left, std::memory_order_relaxed)) return taken;
   }
 }
 

@@ -13,30 +13,41 @@
 
 namespace millrace {
 
-/// Shares units of work out among workers. Each has a contiguous share, since what neighbouring units both read then
-/// stays in one core's cache, and works through it unit by unit. Who has finished takes units from the ends of the
-/// others' shares. No worker waits for another: one alone does everything.
+/// Consecutive units of work [first, end).
+struct UnitRange {
+  std::uint32_t first = 0, end = 0;
+  friend bool operator==(const UnitRange&, const UnitRange&) = default;
+};
+
+/// Divides units of work among workers. Each worker has a contiguous share, because neighbouring units read the same
+/// data, which then stays in one core's cache. A worker that has finished takes units from the ends of other shares. No
+/// worker waits for another: one alone does everything.
+/// Workers take an eighth of what is left of a share at a time, so the pieces shrink towards the end: a worker that the
+/// system stops holds at most one piece, and the last pieces end at about the same time.
 class WorkShares {
  public:
+  static constexpr std::uint32_t kUnlimited = 0xffff'ffff;
+
   explicit WorkShares(std::uint32_t most_workers)
       : most_workers_(most_workers), shares_(std::make_unique<Share[]>(most_workers)) {}
 
   std::uint32_t most_workers() const { return most_workers_; }
   /// Share i ends before unit `ends[i]`, where share i + 1 begins; share 0 begins with unit 0. At least 1 share and at
-  /// most `most_workers`. No worker may be at work.
-  void begin(std::span<const std::uint32_t> ends);
+  /// most `most_workers`. A worker takes at most `most_units` (at least 1) at a time. No worker may be at work.
+  void begin(std::span<const std::uint32_t> ends, std::uint32_t most_units);
   /// What worker number `worker` runs next, or nothing when it has finished. Thread-safe.
-  std::optional<std::uint32_t> next(std::uint32_t worker);
+  std::optional<UnitRange> next(std::uint32_t worker);
 
  private:
   /// Begin and end of what nobody has taken, in one word.
   struct alignas(64) Share {
     std::atomic<std::uint64_t> rest = 0;
   };
-  static std::optional<std::uint32_t> take(Share&, bool is_own);
+  std::optional<UnitRange> take(Share&, bool is_own) const;
 
   std::uint32_t most_workers_;
   std::uint32_t num_workers_ = 1;
+  std::uint32_t most_units_ = 1;
   std::unique_ptr<Share[]> shares_;
 };
 
