@@ -171,6 +171,38 @@ TEST_CASE("threads: each worker has workgroup memory of its own, aligned, of the
   }
 }
 
+TEST_CASE("threads: what a kernel keeps from call to call is for the same dispatch and the same worker") {
+  struct Kept {
+    std::uint64_t tag;
+    void* memory;
+  };
+  for (const auto& executor : every_executor()) {
+    const auto device = device_on(executor);
+    std::atomic<int> num_kept = 0, num_wrong = 0;
+    ListBuilder b;
+    std::vector<ExecutableImage> images;
+    const auto add = [&](std::uint64_t tag) {
+      const auto body = [&, tag](const KernelArgs& args, std::uint32_t, std::uint32_t) -> Status {
+        Kept& kept = *static_cast<Kept*>(args.kept);
+        if (kept.tag != 0) ++num_kept;
+        if (kept.tag != 0 && (kept.tag != tag || kept.memory != args.workgroup_memory)) ++num_wrong;
+        kept = {tag, args.workgroup_memory};
+        return {};
+      };
+      images.push_back(host_kernel_image({.name = "keep", .workgroup_bytes = 64}, body));
+      b.dispatch(b.kernel(images.back().info), 100, {});
+    };
+    add(1);
+    add(2);
+    b.barrier();
+    add(3);
+    const Replay replay(*device, b, images);
+    for (int run = 0; run < 10; ++run) CHECK(wait_for(replay, {}).ok());
+    CHECK(num_kept > 0);
+    CHECK(num_wrong == 0);
+  }
+}
+
 TEST_CASE("threads: kernels have the default float environment on every thread") {
   constexpr unsigned kFlushAndRoundUp = 0x1f80 | 0x8040 | 0x4000;
   for (const auto& executor : every_executor()) {

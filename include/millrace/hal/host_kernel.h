@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -25,8 +26,13 @@ struct KernelArgs {
   void* workgroup_memory;     // 8: this worker's block, 64-byte aligned, at least the plan's workgroup_bytes
   void* const* buffers;       // 16: one pointer per buffer argument, to its first byte
   const std::int64_t* sizes;  // 24: one value per size argument
+  /// 32: kKeptBytes that the calls of one dispatch share on one worker, which also leave workgroup memory to each
+  /// other. Zero before the first. Null: each call is the first.
+  void* kept = nullptr;
+
+  static constexpr std::size_t kKeptBytes = 64;
 };
-static_assert(sizeof(KernelArgs) == 32);
+static_assert(sizeof(KernelArgs) == 40);
 
 /// Runs workgroups [first_group, end_group). Groups are independent: results do not depend on how they are divided
 /// among calls.

@@ -70,12 +70,13 @@ Status CpuRecording::run_stage(Stage stage, Replay& replay) const {
   if (plan.parts().empty()) return {};
   std::uint32_t workers = num_workers(replay.run);
   WorkFailure failure;
+  InlineWorker caller;
   if (workers == 1 && measures) {
-    measure_some(replay, failure);
+    measure_some(caller, replay, failure);
     workers = num_workers(replay.run);
   }
   if (workers > 1) return share(workers, replay, failure);
-  for (StagePart& part : plan.parts()) run_part(part, part.groups, 0, replay, failure);
+  for (StagePart& part : plan.parts()) run_part(part, part.groups, caller, replay, failure);
   return first_failure(replay, failure);
 }
 
@@ -128,13 +129,13 @@ std::uint32_t CpuRecording::num_workers(const InlineRun& run) const {
 }
 
 /// Runs the first groups of each step that should be measured.
-void CpuRecording::measure_some(Replay& replay, WorkFailure& failure) const {
+void CpuRecording::measure_some(InlineWorker& caller, Replay& replay, WorkFailure& failure) const {
   for (StagePart& part : replay.run.plan->parts()) {
     if (!part.is_measured) continue;
     const std::uint32_t size = part.groups.size(), some = (size + kMeasuredPart - 1) / kMeasuredPart;
     const GroupRange first{part.groups.first, part.groups.first + some};
     const Stopwatch watch;
-    if (run_part(part, first, 0, replay, failure)) costs_[part.step].measured(watch.ns(), some);
+    if (run_part(part, first, caller, replay, failure)) costs_[part.step].measured(watch.ns(), some);
     part.groups.first = first.end;
     part.ns_per_group = costs_[part.step].ns_per_group(size, 0);
   }
@@ -161,7 +162,8 @@ Status CpuRecording::share(std::uint32_t num_workers, Replay& replay, WorkFailur
 }
 
 /// Runs pieces until none is left, in the worker's own workgroup memory.
-void CpuRecording::run_share(std::uint32_t worker, const Replay& replay, WorkFailure& failure) const {
+void CpuRecording::run_share(std::uint32_t number, const Replay& replay, WorkFailure& failure) const {
+  InlineWorker worker{.number = number};
   struct {
     std::uint32_t step = 0, num_groups = 0;
     double ns = 0;
@@ -184,14 +186,14 @@ void CpuRecording::run_share(std::uint32_t worker, const Replay& replay, WorkFai
     seen.ns += watch.ns();
     seen.num_groups += groups.size();
   };
-  while (std::optional<UnitRange> units = replay.run.shares->next(worker)) {
+  while (std::optional<UnitRange> units = replay.run.shares->next(number)) {
     while (units->first < units->end) run_piece(replay.run.plan->next_piece(*units));
   }
   note_seen();
 }
 
 /// Whether the groups have run: what comes after a failure is left out.
-bool CpuRecording::run_part(StagePart& part, GroupRange groups, std::uint32_t worker, const Replay& replay,
+bool CpuRecording::run_part(StagePart& part, GroupRange groups, InlineWorker& worker, const Replay& replay,
                             WorkFailure& failure) const {
   const std::uint64_t place = std::uint64_t{part.step} << 32 | groups.first;
   if (groups.size() == 0 || failure.is_before(place)) return false;

@@ -27,10 +27,10 @@ class CpuRecording final : public InlineRecording {
   bool is_known_small(Stage, const Replay&) const;
   bool make_plan(Stage, const Replay&) const;
   std::uint32_t num_workers(const InlineRun&) const;
-  void measure_some(Replay&, WorkFailure&) const;
+  void measure_some(InlineWorker&, Replay&, WorkFailure&) const;
   Status share(std::uint32_t num_workers, Replay&, WorkFailure&) const;
   void run_share(std::uint32_t worker, const Replay&, WorkFailure&) const;
-  bool run_part(StagePart&, GroupRange, std::uint32_t worker, const Replay&, WorkFailure&) const;
+  bool run_part(StagePart&, GroupRange, InlineWorker&, const Replay&, WorkFailure&) const;
   Status first_failure(Replay&, WorkFailure&) const;
 
   std::shared_ptr<const CpuExecutable> executable_;

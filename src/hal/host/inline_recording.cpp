@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -190,12 +191,13 @@ Status InlineRecording::run_stages(Replay& replay) const {
 }
 
 Status InlineRecording::run_stage(Stage stage, Replay& replay) const {
+  InlineWorker worker;
   for (replay.step = stage.first; replay.step < stage.end; ++replay.step) {
     if (replay.submission.stop.stop_requested()) return stopped_before(replay.step);
     std::uint32_t& status_word = replay.run.status_word;
     status_word = 0;
     const GroupRange all{0, num_groups(replay.step, replay.submission)};
-    MILLRACE_TRY(run_groups_of(replay.step, all, 0, status_word, replay));
+    MILLRACE_TRY(run_groups_of(replay.step, all, worker, status_word, replay));
     if (status_word != 0) return reported(replay.step, status_word, replay);
   }
   return {};
@@ -246,15 +248,17 @@ std::uint64_t InlineRecording::num_bytes(std::uint32_t step, const Submission& s
   return std::holds_alternative<CopyStep>(steps_[step]) ? 2 * bytes : bytes;
 }
 
-Status InlineRecording::run_groups_of(std::uint32_t step, GroupRange groups, std::uint32_t worker,
+Status InlineRecording::run_groups_of(std::uint32_t step, GroupRange groups, InlineWorker& worker,
                                       std::uint32_t& status_word, const Replay& replay) const {
   const Submission& submission = replay.submission;
   const InlineRun& run = replay.run;
+  if (std::exchange(worker.last_step, std::int64_t{step}) != std::int64_t{step}) worker.kept = {};
   if (const auto* dispatch = std::get_if<DispatchStep>(&steps_[step])) {
     const KernelArgs args{.status = &status_word,
-                          .workgroup_memory = run.workgroup_block(worker),
+                          .workgroup_memory = run.workgroup_block(worker.number),
                           .buffers = run.addresses.data() + dispatch->first_buffer,
-                          .sizes = run.size_arguments.data() + dispatch->first_size};
+                          .sizes = run.size_arguments.data() + dispatch->first_size,
+                          .kept = worker.kept.data()};
     Status status = run_groups({.kernel = dispatch->kernel,
                                 .args = args,
                                 .groups = groups,

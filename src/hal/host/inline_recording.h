@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,6 +41,12 @@ class InlineRecording : public Recording {
   struct Stage {
     std::uint32_t first = 0, end = 0;
   };
+  /// Who runs groups of a replay, in workgroup memory of its own.
+  struct InlineWorker {
+    std::uint32_t number = 0;
+    std::int64_t last_step = -1;  // for which it ran groups last, and kept something
+    alignas(64) std::array<std::byte, KernelArgs::kKeptBytes> kept = {};
+  };
   struct Replay {
     const Submission& submission;
     InlineRun& run;
@@ -61,10 +68,9 @@ class InlineRecording : public Recording {
   std::uint32_t num_groups(std::uint32_t step, const Submission&) const;
   /// How many bytes it may touch.
   std::uint64_t num_bytes(std::uint32_t step, const Submission&) const;
-  /// Runs groups of a step in the workgroup memory of worker number `worker`. Its status names the kernel. What the
-  /// kernel reports is added to the status word.
-  Status run_groups_of(std::uint32_t step, GroupRange, std::uint32_t worker, std::uint32_t& status_word,
-                       const Replay&) const;
+  /// Runs groups of a step in the worker's workgroup memory. Its status names the kernel. What the kernel reports is
+  /// added to the status word.
+  Status run_groups_of(std::uint32_t step, GroupRange, InlineWorker&, std::uint32_t& status_word, const Replay&) const;
   /// What the step's kernel has reported. The explainer is asked about it.
   Status reported(std::uint32_t step, std::uint32_t status_word, const Replay&) const;
   /// "command 2 (dispatch 'add')".

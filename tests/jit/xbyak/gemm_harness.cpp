@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/jit/xbyak/gemm_harness.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -180,10 +181,22 @@ void GemmRun::clear_results() {
   for (const auto& result : results_) std::fill_n(result->floats(), result->num_floats(), kCanary);
 }
 
-void GemmRun::run(std::uint32_t first, std::uint32_t end, const void* code) {
+void GemmRun::clear_workgroup_memory(std::string_view name) {
+  const auto& slots = planned_.memory.slots;
+  const auto slot = std::ranges::find(slots, name, &PlannedSlot::name);
+  MILLRACE_CHECK(slot != slots.end());
+  std::fill_n(workgroup_memory_->data() + slot->offset_bytes, slot->size_bytes, std::byte{0});
+}
+
+void GemmRun::fill_workgroup_memory(std::byte value) {
+  std::fill_n(workgroup_memory_->data(), planned_.info.workgroup_bytes, value);
+}
+
+void GemmRun::run(const Call& call, const void* code) {
+  if (!call.continues) kept_ = {};
   std::uint32_t status = 0;
-  const KernelArgs args{&status, workgroup_memory_->data(), pointers_.data(), nullptr};
-  gemm_f32(code != nullptr ? code : code_.data(), image_.routine.parameters, &args, first, end);
+  const KernelArgs args{&status, workgroup_memory_->data(), pointers_.data(), nullptr, kept_.data()};
+  gemm_f32(code != nullptr ? code : code_.data(), image_.routine.parameters, &args, call.first, call.end);
   MILLRACE_CHECK(status == 0);
 }
 

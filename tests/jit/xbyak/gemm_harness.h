@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hal/cpu/code_loader.h"
+#include "millrace/hal/host_kernel.h"
 #include "millrace/jit/kernel_compiler.h"
 #include "millrace/jit/loop_kernel_builder.h"
 
@@ -66,9 +70,16 @@ class GemmRun {
   std::int64_t num_groups() const { return planned_.num_groups.constant(); }
   const PlannedKernel& planned() const { return planned_; }
   const ExecutableImage& image() const { return image_; }
-  /// Runs groups [first, end) with the code at `code`, or at its own place.
-  void run(std::uint32_t first, std::uint32_t end, const void* code = nullptr);
-  void run() { run(0, static_cast<std::uint32_t>(num_groups())); }
+  /// One call of the kernel, for groups [first, end).
+  struct Call {
+    std::uint32_t first = 0, end = 0;
+    bool continues = false;  // the last one
+  };
+  /// With the code at `code`, or at its own place.
+  void run(const Call&, const void* code = nullptr);
+  void run() { run({0, static_cast<std::uint32_t>(num_groups())}); }
+  void clear_workgroup_memory(std::string_view slot);
+  void fill_workgroup_memory(std::byte);
   void clear_results();
   const GuardedBuffer& operand(std::size_t i) const { return *operands_[i]; }
   const GuardedBuffer& result(std::size_t i = 0) const { return *results_[i]; }
@@ -80,6 +91,7 @@ class GemmRun {
   std::vector<std::unique_ptr<GuardedBuffer>> operands_, results_;
   std::unique_ptr<GuardedBuffer> workgroup_memory_;
   std::vector<void*> pointers_;
+  alignas(64) std::array<std::byte, KernelArgs::kKeptBytes> kept_ = {};
 };
 
 /// Element numbers of A, B and C at a point of the product.

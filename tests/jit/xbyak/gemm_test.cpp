@@ -77,6 +77,28 @@ TEST_CASE("long sums come in blocks of k, over packed panels or over rows as the
   check_product({.m = 1, .n = 3000, .k = 500});
 }
 
+TEST_CASE("a call that continues another keeps the panels that are packed, any other packs them" * test::InTurn()) {
+  // Groups of several tiles share a panel.
+  const GemmCase c{.m = 400, .n = 70, .k = 600, .b_is_transposed = true};
+  for (const IsaLevel isa : generated_levels()) {
+    INFO(to_text(isa));
+    GemmRun run(make_gemm(c), isa);
+    const auto num_groups = static_cast<std::uint32_t>(run.num_groups());
+    REQUIRE(num_groups > 2);
+    for (std::uint32_t group = 0; group < num_groups; ++group) run.run({group, group + 1, group > 0});
+    CHECK_EQ(find_error(c, run), "");
+    run.run({0, 1});
+    run.clear_workgroup_memory("packed_b");
+    run.run({1, 2, true});
+    CHECK_NE(find_error(c, run), "");
+    run.run({1, 2});
+    CHECK_EQ(find_error(c, run), "");
+    run.fill_workgroup_memory(std::byte{0xff});
+    run.run();
+    CHECK_EQ(find_error(c, run), "");
+  }
+}
+
 TEST_CASE("a sum of nothing is 0, and a result of nothing is not written") {
   for (const GemmCase& c :
        {GemmCase{.m = 5, .n = 20, .k = 0}, GemmCase{.m = 5, .n = 20, .k = 0, .b_is_transposed = true},
@@ -101,7 +123,7 @@ TEST_CASE("results do not depend on how groups are shared out") {
       const std::vector<float> whole(result, result + run.result().num_floats());
       run.clear_results();
       // One at a time, the last first: nothing that a group leaves behind may matter to another.
-      for (auto group = static_cast<std::uint32_t>(run.num_groups()); group-- > 0;) run.run(group, group + 1);
+      for (auto group = static_cast<std::uint32_t>(run.num_groups()); group-- > 0;) run.run({group, group + 1});
       CHECK(std::equal(whole.begin(), whole.end(), result));
     }
   }
@@ -117,7 +139,7 @@ TEST_CASE("an image runs wherever it is mapped") {
     const MappedCode elsewhere = MappedCode::map(run.image().bytes, run.image().code_bytes).value();
     for (const void* code : {static_cast<const void*>(nullptr), static_cast<const void*>(elsewhere.data())}) {
       run.clear_results();
-      run.run(0, static_cast<std::uint32_t>(run.num_groups()), code);
+      run.run({0, static_cast<std::uint32_t>(run.num_groups())}, code);
       CHECK_EQ(find_error(c, run, [](double sum, auto, auto) { return std::max(sum, 0.25); }), "");
     }
   }

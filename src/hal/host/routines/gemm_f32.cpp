@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/host/routines/gemm_f32.h"
 
+#include <utility>
+
 namespace millrace {
 namespace {
+
+/// Which panels of B workgroup memory holds. Neighbouring groups share them, within a call and from call to call.
+struct PackedPanels {
+  const float* from;  // null: none
+  std::int64_t panel, k_block;
+  friend bool operator==(const PackedPanels&, const PackedPanels&) = default;
+};
+static_assert(sizeof(PackedPanels) <= KernelArgs::kKeptBytes);
 
 /// One call's iteration over its groups.
 class GemmWalk {
@@ -11,7 +21,8 @@ class GemmWalk {
       : code_(static_cast<const std::byte*>(code)),
         p_(parameters),
         args_(args),
-        workgroup_memory_(static_cast<std::byte*>(args.workgroup_memory)) {}
+        workgroup_memory_(static_cast<std::byte*>(args.workgroup_memory)),
+        packed_(args.kept == nullptr ? own_packed_ : *static_cast<PackedPanels*>(args.kept)) {}
 
   void run(std::int64_t group);
 
@@ -35,9 +46,8 @@ class GemmWalk {
   std::array<std::int64_t, kMaxGemmBatch> batch_{};
   std::int64_t first_tile_ = 0, end_tile_ = 0, first_panel_ = 0, end_panel_ = 0;
   std::array<float*, kMaxGemmAccesses> bases_{};
-  // What the packed panels hold; neighbouring groups share them.
-  const float* packed_from_ = nullptr;
-  std::int64_t packed_panel_ = -1, packed_k_block_ = -1;
+  PackedPanels own_packed_ = {};
+  PackedPanels& packed_;
 };
 
 float* GemmWalk::base(const GemmParameters::Access& access) const {
@@ -69,10 +79,8 @@ void GemmWalk::run(std::int64_t group) {
 
 void GemmWalk::pack_panels(const float* b, std::int64_t k_block) {
   const float* from = b + p_.k_blocks.start(k_block) * p_.b.k + p_.panels.start(first_panel_) * p_.lanes * p_.b.n;
-  if (from == packed_from_ && first_panel_ == packed_panel_ && k_block == packed_k_block_) return;
-  packed_from_ = from;
-  packed_panel_ = first_panel_;
-  packed_k_block_ = k_block;
+  const PackedPanels needed{from, first_panel_, k_block};
+  if (std::exchange(packed_, needed) == needed) return;
   for (std::int64_t panel = first_panel_; panel < end_panel_; ++panel) {
     const auto pack = function<GemmPack>(p_.pack_b_offset[panel_kind(p_.panels, panel)]);
     const std::int64_t column = (p_.panels.start(panel) - p_.panels.start(first_panel_)) * p_.lanes;
