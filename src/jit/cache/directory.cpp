@@ -192,7 +192,8 @@ bool KernelCacheDirectory::is_to_trim(std::uint64_t size_bytes) const {
 Status KernelCacheDirectory::write(const std::string& key, std::span<const std::byte> content) const {
   if (path_.empty()) return {};
   const auto refuse = [&](const std::string& why) {
-    return unavailable(fmt::format("kernel cache '{}': entry {} cannot be written: {}", printable(path_), key, why));
+    return failed_precondition(
+        fmt::format("kernel cache '{}': entry {} cannot be written: {}", printable(path_), key, why));
   };
   if (content.size() > kMaxCacheFileBytes) {
     return refuse(fmt::format("it has {} bytes, expected at most {}", content.size(), kMaxCacheFileBytes));

@@ -86,12 +86,13 @@ TEST_CASE("a kernel that nobody has names the target, the directories, and why a
     refused.spoil(layer.file());
     const Status status =
         status_of_get({.directory = own.path(), .read_only_directories = {"/no/such/layer", layer.directory.path()}},
-            AwayGenerator());
+                      AwayGenerator());
     CHECK(status.code() == StatusCode::kUnavailable);
-    CHECK(status.message() ==
-          fmt::format("kernel 'a' for cpu:avx2 is in no kernel cache, and cannot be generated: away: the library is not "
-                      "there; searched {}, /no/such/layer (does not exist), {} (refused: the file {} there {})",
-                      own.path(), layer.directory.path(), layer.key(), refused.expected));
+    CHECK(
+        status.message() ==
+        fmt::format("kernel 'a' for cpu:avx2 is in no kernel cache, and cannot be generated: away: the library is not "
+                    "there; searched {}, /no/such/layer (does not exist), {} (refused: the file {} there {})",
+                    own.path(), layer.directory.path(), layer.key(), refused.expected));
   }
 }
 
@@ -138,15 +139,15 @@ TEST_CASE("a directory says how many of its files are refused, and why the first
 /// The message of a fill of the directory, which must fail.
 std::string filling_error(const std::string& directory) {
   const Status status = status_of_get({.directory = directory, .requires_writes = true}, CountingGenerator());
-  CHECK(status.code() == StatusCode::kUnavailable);
+  CHECK(status.code() == StatusCode::kFailedPrecondition);
   CHECK(status_of_get({.directory = directory}, CountingGenerator()).ok());  // where writing is not required
   return status.message();
 }
 
 TEST_CASE("where writes are required, one that fails is an error with the file and the reason") {
   const Filled filled;
-  const std::string start = fmt::format("kernel cache '{}': entry {} cannot be written: ", filled.directory.path(),
-                                        filled.key());
+  const std::string start =
+      fmt::format("kernel cache '{}': entry {} cannot be written: ", filled.directory.path(), filled.key());
   fs::remove(filled.file());
   SUBCASE("a directory in its place") {
     const fs::path file = filled.directory.path() + "/" + start.substr(start.find("entry ") + 6, 32);
@@ -174,8 +175,8 @@ TEST_CASE("a fill counts what it has written, and finds it again") {
   const auto fill = [&] {
     KernelCache cache({.directory = directory.path(), .requires_writes = true});
     for (const char* name : {"a", "b"}) {
-      REQUIRE(cache.get(planned_kernel(name, name), kTargetOfRefused, generator).ok());
-      REQUIRE(cache.get(planned_kernel(name, name), kTargetOfRefused, generator).ok());
+      REQUIRE(cache.get(planned_kernel(name, std::string("text of ") + name), kTargetOfRefused, generator).ok());
+      REQUIRE(cache.get(planned_kernel(name, std::string("text of ") + name), kTargetOfRefused, generator).ok());
     }
     return std::pair{cache.stats().written, cache.stats().disk_hits};
   };
