@@ -31,8 +31,8 @@ class PlansOnly final : public KernelCompiler {
 /// The usual context of an application that has its kernels in a layer, no cache of its own, and no generator that
 /// emits code.
 inline std::shared_ptr<const Context> context_without_generators(const std::string& layer) {
-  auto context = std::make_shared<Context>(
-      *make_default_context({.cache_directory = "", .read_only_cache_directories = {layer}}));
+  auto context =
+      std::make_shared<Context>(*make_default_context({.cache_directory = "", .read_only_cache_directories = {layer}}));
   for (std::shared_ptr<const KernelCompiler>& generator : context->generators) {
     if (generator->emits_code()) generator = std::make_shared<PlansOnly>(generator);
   }

@@ -31,8 +31,8 @@ Result<std::vector<Target>> find_cached_targets(const CompileOptions& options, c
 /// Generates, through the cache, what it lacks.
 Status make_all_code(Graph graph, std::span<const Target> targets, const Context& context,
                      const CompileOptions& options) {
-  MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> all, lower_graph(std::move(graph), targets, options.lowering,
-                                                                 options.passes, options.order));
+  MILLRACE_TRY_ASSIGN(std::vector<LoweredGraph> all,
+                      lower_graph(std::move(graph), targets, options.lowering, options.passes, options.order));
   std::size_t num_kernels = 0;
   for (const LoweredGraph& lowered : all) {
     num_kernels += lowered.schedule.kernels.size();
@@ -51,7 +51,8 @@ Status make_all_code(Graph graph, std::span<const Target> targets, const Context
 Result<CachedFiles> cache_kernels(Graph graph, const CompileOptions& options) {
   return guard_allocations("cache_kernels", [&]() -> Result<CachedFiles> {
     if (options.targets.empty()) {
-      return invalid_argument("cache_kernels: no target given, expected one or more; say {\"cpu:avx2\", \"cpu:avx512\"}");
+      return invalid_argument(
+          "cache_kernels: no target given, expected one or more; say {\"cpu:avx2\", \"cpu:avx512\"}");
     }
     const std::shared_ptr<const Context> context = options.context ? options.context : make_default_context();
     if (context->cache == nullptr) {

@@ -80,7 +80,8 @@ std::string KernelCachePlaces::searched_text(const std::string& key, const Found
   std::size_t number = 0;
   add(directory_, found.refusals[number++]);
   for (const KernelCacheDirectory& layer : layers_) add(layer, found.refusals[number++]);
-  return searched.empty() ? "this context has no cache directory" : fmt::format("searched {}", fmt::join(searched, ", "));
+  return searched.empty() ? "this context has no cache directory"
+                          : fmt::format("searched {}", fmt::join(searched, ", "));
 }
 
 }  // namespace millrace

@@ -34,8 +34,8 @@ class KernelCachePlaces {
   Result<FoundEntry> load(const std::string& key) const;
   /// See KernelCacheDirectory::write.
   [[nodiscard]] Status write(const std::string& key, std::span<const std::byte> content) const;
-  /// For a message about an entry that was not found: "searched /a (does not exist), /b (refused: the file KEY there can
-  /// be written by everybody (mode 0666))".
+  /// For a message about an entry that was not found: "searched /a (does not exist), /b (refused: the file KEY there
+  /// can be written by everybody (mode 0666))".
   std::string searched_text(const std::string& key, const FoundEntry&) const;
 
  private:
