@@ -32,6 +32,10 @@ std::vector<const CommandBlock*> blocks_of(const Command& command) {
   return blocks;
 }
 
+std::uint32_t CommandList::num_commands() const {
+  return index_of(visit_commands(commands, CommandId{}, [](CommandId, const Command&) {}));
+}
+
 SizeIndex CommandList::add_size(const SizeExpr& size) {
   // Linear: a list has some hundreds of sizes, most of them constants that compare in a cycle.
   const auto found = std::find(sizes.begin(), sizes.end(), size);

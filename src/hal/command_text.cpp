@@ -113,10 +113,10 @@ std::string describe(const CommandList& list, BindingIndex binding) {
   return fmt::format("{} '{}'", kind, binding_name(list, binding));
 }
 
-std::string describe_command(const CommandList& list, std::size_t command) {
+std::string describe_command(const CommandList& list, CommandId command) {
   std::string text;
-  visit_commands(list.commands, [&](std::size_t number, const Command& found) {
-    if (number == command) text = fmt::format("command {} ({})", number, std::visit(CommandName{list}, found));
+  visit_commands(list, [&](CommandId id, const Command& found) {
+    if (id == command) text = fmt::format("command {} ({})", index_of(id), std::visit(CommandName{list}, found));
   });
   return text;
 }

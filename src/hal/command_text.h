@@ -18,7 +18,7 @@ std::string_view to_text(BindingKind);
 /// "output 'y'".
 std::string describe(const CommandList&, BindingIndex);
 /// "command 2 (dispatch 'add')".
-std::string describe_command(const CommandList&, std::size_t command);
+std::string describe_command(const CommandList&, CommandId);
 
 /// The expressions of a list, or, where a submission has evaluated them, their values.
 class SizeText {

@@ -25,11 +25,11 @@ TEST_CASE("each run says when its commands ran, one after another and without ba
   builder.output("y", reduce_sum(softmax(input), {0}));
   builder.output("z", transpose(input, {1, 0}) + 1.0);
   const Program program = compiled(builder);
-  std::vector<std::size_t> expected;
+  std::vector<CommandId> expected;
   const std::vector<Command>& commands = program.lowered().commands.commands;
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    if (!std::holds_alternative<BarrierCommand>(commands[i])) expected.push_back(i);
-  }
+  visit_commands(program.lowered().commands, [&](CommandId id, const Command& command) {
+    if (!std::holds_alternative<BarrierCommand>(command)) expected.push_back(id);
+  });
   CHECK(expected.size() < commands.size());  // there is a barrier
   for (const bool is_far : {false, true}) {
     const Program here =

@@ -19,6 +19,54 @@ TEST_CASE("an equal size expression has one index") {
   CHECK(list.sizes.size() == 3);
 }
 
+namespace {
+
+std::shared_ptr<const CommandBlock> block(std::vector<Command> commands) {
+  return std::make_shared<const CommandBlock>(CommandBlock{std::move(commands)});
+}
+
+/// A loop in a branch in a loop, with commands before, in and behind each. The pattern of a fill is its number.
+CommandList nested_list() {
+  ListBuilder b;
+  const BindingIndex x = b.binding("x", BindingKind::kTransient, 16);
+  const BufferRange condition = b.range(x, 0, 1);
+  std::int64_t offset = 1;
+  const auto fill = [&](std::uint64_t number) -> Command {
+    return FillCommand{.destination = b.range(x, offset++, 1), .pattern = number, .pattern_bytes = 1};
+  };
+  const Command first = fill(0), second = fill(2), fifth = fill(5), seventh = fill(7), last = fill(9);
+  const Command inner = LoopCommand{condition, block({fifth})};
+  const Command branch = CondCommand{condition, block({inner, BarrierCommand{}}), block({seventh})};
+  b.list.commands = {first, LoopCommand{condition, block({second, branch})}, BarrierCommand{}, last};
+  return b.list;
+}
+
+}  // namespace
+
+TEST_CASE("what a block holds is numbered right behind the command that holds it, and counts") {
+  CommandList list = nested_list();
+  REQUIRE(validate(list).message() == "");
+  for (const std::uint32_t first : {0u, 20u}) {
+    list.first_command = CommandId{first};
+    std::uint32_t expected = first;
+    const CommandId end = visit_commands(list, [&](CommandId id, const Command& command) {
+      CHECK(index_of(id) == expected++);
+      const auto* fill = std::get_if<FillCommand>(&command);
+      if (fill != nullptr) CHECK(fill->pattern + first == index_of(id));
+    });
+    CHECK(end == CommandId{first + 10});
+    CHECK(list.num_commands() == 10);
+  }
+}
+
+TEST_CASE("a part of a list is told of by the numbers of the whole") {
+  CommandList list = nested_list();
+  std::get<FillCommand>(list.commands.back()).pattern_bytes = 3;
+  CHECK(validate(list).message() == "command 9 (fill): a pattern of 3 bytes, expected 1, 2, 4 or 8");
+  list.first_command = CommandId{20};
+  CHECK(validate(list).message() == "command 29 (fill): a pattern of 3 bytes, expected 1, 2, 4 or 8");
+}
+
 TEST_CASE("a list prints its bindings, then a command a line, with names and sizes") {
   ListBuilder b;
   const SizeExpr n = Dim("n");

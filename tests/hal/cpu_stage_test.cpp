@@ -280,7 +280,7 @@ TEST_CASE("stage: the explainer is asked once, about the first command that repo
     Explainer explainer;
     const Status status = replay.device.submit(*replay.recording, {.sizes = replay.sizes, .explainer = &explainer});
     CHECK(status.message() == "explained");
-    CHECK(explainer.asked == std::vector<DispatchFailure>{{1, KernelIndex(1), 1}});
+    CHECK(explainer.asked == std::vector<DispatchFailure>{{CommandId{1}, KernelIndex(1), 1}});
   }
 }
 
@@ -306,7 +306,7 @@ TEST_CASE("stage: a measured submission runs commands one after another, and the
     CHECK(device->submit(*replay.recording, {.sizes = replay.sizes, .times = &times}).ok());
     REQUIRE(times.commands.size() == 3);
     for (std::size_t i = 0; i < 3; ++i) {
-      CHECK(times.commands[i].command == i);
+      CHECK(index_of(times.commands[i].command) == i);
       CHECK(times.commands[i].begin_ns == (i == 0 ? 0 : times.commands[i - 1].end_ns));
     }
   }

@@ -49,8 +49,8 @@ Result<Program> make_program(const CommandList& commands, ExecutableImage image,
   CompileReport report;
   report.constant_bytes = 16;
   RunDiagnostics diagnostics;
-  diagnostics.index_checks.resize(commands.commands.size());
-  diagnostics.index_checks[0] = std::move(checks);
+  diagnostics.index_checks.resize(commands.num_commands());
+  diagnostics.index_checks[CommandId{0}] = std::move(checks);
   ProgramVariant variant{.target = TargetSpec::parse("cpu:baseline").value(),
                          .images = {std::move(image)},
                          .commands = std::make_shared<const CommandList>(commands),

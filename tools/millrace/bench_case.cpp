@@ -37,14 +37,15 @@ struct CompiledCase {
   }
 
   /// The seconds of a command in a measured run. Runs that one row made serve the others.
-  Result<double> seconds_of(std::size_t command, std::size_t run_number) {
+  Result<double> seconds_of(CommandId command, std::size_t run_number) {
     while (samples.size() <= run_number) {
       SubmissionTimes measured;
       session.measure(&measured);
       const Status status = run(samples.size());
       session.measure(nullptr);
       if (!status.ok()) return status;
-      std::vector<double> seconds(program.lowered().commands.commands.size());
+      IdVector<CommandId, double> seconds;
+      seconds.resize(program.lowered().commands.num_commands());
       for (const CommandTime& time : measured.commands) {
         seconds[time.command] = static_cast<double>(time.end_ns - time.begin_ns) * 1e-9;
       }
@@ -56,9 +57,9 @@ struct CompiledCase {
   std::shared_ptr<BenchGraph> graph;
   Program program;
   Session session;
-  SubmissionTimes times;                     // of the last run, where the device has a clock of its own
-  std::vector<std::vector<double>> samples;  // per measured run, of each command
-  double last_seconds = 0;                   // of the last kernel that a row asked for
+  SubmissionTimes times;                             // of the last run, where the device has a clock of its own
+  std::vector<IdVector<CommandId, double>> samples;  // per measured run
+  double last_seconds = 0;                           // of the last kernel that a row asked for
 };
 
 void add_cost(Measurement& measurement, const StepCost& cost, const SymbolValues& symbols) {
@@ -123,7 +124,7 @@ Measurement whole(const std::shared_ptr<CompiledCase>& compiled, const BenchCase
 
 /// The row of one command. Each of its iterations is a run of the whole graph, in which the command is timed.
 Measurement single(const std::shared_ptr<CompiledCase>& compiled, const BenchCase& bench, const Step& step,
-                   std::size_t command, std::int64_t iterations) {
+                   CommandId command, std::int64_t iterations) {
   const Schedule& schedule = compiled->program.lowered().schedule;
   Measurement row{.name = fmt::format("{}/{}", bench.name, printable(step.name)),
                   .facts = facts_of(*compiled, bench),
@@ -192,9 +193,10 @@ Result<std::vector<Measurement>> make_measurements(const std::shared_ptr<BenchGr
   if (!bench.has_kernels) return rows;
   MILLRACE_TRY_ASSIGN(const std::int64_t iterations, count_runs(*compiled, bench.min_seconds));
   const LoweredGraph& lowered = compiled->program.lowered();
-  const std::vector<const Step*> steps = steps_of_commands(lowered);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i] != nullptr) rows.push_back(single(compiled, bench, *steps[i], i, iterations));
+  const IdVector<CommandId, const Step*> steps = steps_of_commands(lowered);
+  for (std::uint32_t i = 0; i < steps.size(); ++i) {
+    const CommandId command{i};
+    if (steps[command] != nullptr) rows.push_back(single(compiled, bench, *steps[command], command, iterations));
   }
   return rows;
 }

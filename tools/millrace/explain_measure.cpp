@@ -33,8 +33,9 @@ Result<std::vector<double>> time_steps(const Program& program, RunArguments& run
   const auto inputs = run.bind_inputs(), outputs = run.bind_outputs();
   const auto dims = run.bind_dims();
   MILLRACE_TRY(session.run(inputs, outputs, dims));  // allocates
-  const std::vector<const Step*> steps = steps_of_commands(program.lowered());
-  std::vector<std::vector<double>> samples(steps.size());
+  const IdVector<CommandId, const Step*> steps = steps_of_commands(program.lowered());
+  IdVector<CommandId, std::vector<double>> samples;
+  samples.resize(steps.size());
   const auto begin = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < kFewestRuns || (i < kMostRuns && std::chrono::steady_clock::now() - begin < kTime); ++i) {
     SubmissionTimes times;
@@ -45,10 +46,11 @@ Result<std::vector<double>> time_steps(const Program& program, RunArguments& run
     }
   }
   std::vector<double> medians;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i] == nullptr) continue;  // a barrier
-    std::ranges::sort(samples[i]);
-    medians.push_back(samples[i].empty() ? 0 : samples[i][samples[i].size() / 2]);
+  for (std::uint32_t i = 0; i < steps.size(); ++i) {
+    if (steps[CommandId{i}] == nullptr) continue;
+    std::vector<double>& seconds = samples[CommandId{i}];
+    std::ranges::sort(seconds);
+    medians.push_back(seconds.empty() ? 0 : seconds[seconds.size() / 2]);
   }
   return medians;
 }

@@ -9,15 +9,9 @@ StepCost cost_of(const Step& step, const SymbolValues& symbols) {
   return {step.bytes_read, step.bytes_written, step.kernel ? step.flops : SizeExpr(0)};
 }
 
-std::vector<const Step*> steps_of_commands(const LoweredGraph& lowered) {
-  std::vector<const Step*> steps;
-  auto step = lowered.schedule.steps.begin();
-  for (const Command& command : lowered.commands.commands) {
-    steps.push_back(std::holds_alternative<BarrierCommand>(command) ? nullptr : &*step++);
-    for (const CommandBlock* block : blocks_of(command)) {
-      steps.resize(visit_commands(block->commands, [](std::size_t, const Command&) {}, steps.size()));
-    }
-  }
+IdVector<CommandId, const Step*> steps_of_commands(const LoweredGraph& lowered) {
+  IdVector<CommandId, const Step*> steps;
+  for (const CommandOrigin& origin : find_origins(lowered)) steps.push_back(origin.around ? nullptr : origin.step);
   return steps;
 }
 

@@ -15,7 +15,7 @@ struct StepCost {
 };
 StepCost cost_of(const Step&, const SymbolValues&);
 
-/// The step that each command is, by its number; null for barriers and what loops and conditions hold.
-std::vector<const Step*> steps_of_commands(const LoweredGraph&);
+/// The step that each command is; null for barriers and for what loops and conditions hold.
+IdVector<CommandId, const Step*> steps_of_commands(const LoweredGraph&);
 
 }  // namespace millrace::tool

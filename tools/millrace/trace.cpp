@@ -104,7 +104,7 @@ void add_compile_events(Json& events, const CompileReport& report, nanoseconds b
 
 void add_run_events(Json& events, const LoweredGraph& lowered, const TraceTimes& times, const RunTimes& runs,
                     const SymbolValues& symbols) {
-  const std::vector<const Step*> steps = steps_of_commands(lowered);
+  const IdVector<CommandId, const Step*> steps = steps_of_commands(lowered);
   const auto number = [&](const SizeExpr& size) {
     const Result<std::int64_t> value = size.evaluate(symbols);
     return value.ok() ? *value : 0;

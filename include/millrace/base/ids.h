@@ -19,6 +19,12 @@ constexpr std::uint32_t index_of(Id id) {
   return static_cast<std::uint32_t>(id);
 }
 
+/// The id behind `id`.
+template <DenseId Id>
+constexpr Id next_id(Id id) {
+  return static_cast<Id>(index_of(id) + 1);
+}
+
 /// A vector indexed only by its own id type.
 template <DenseId Id, class T>
 class IdVector {

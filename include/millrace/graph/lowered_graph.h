@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,15 @@ struct LoweredGraph {
   CommandList commands;                      // the schedule's steps in their order, and barriers
   CompileReport report;                      // so far
 };
+
+/// Where a command comes from.
+struct CommandOrigin {
+  const LoweredGraph* graph = nullptr;  // that given, or the body whose schedule has the step
+  const Step* step = nullptr;           // null: a barrier
+  std::optional<CommandId> around;      // the loop or the condition that holds the command
+};
+/// One entry per command, those in blocks included. The pointers are valid as long as the graph.
+IdVector<CommandId, CommandOrigin> find_origins(const LoweredGraph&);
 
 /// Does what compile() does before it needs a device, so that the result can be inspected, also for targets that this
 /// host cannot run.

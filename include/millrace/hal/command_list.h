@@ -18,6 +18,10 @@ namespace millrace {
 enum class SizeIndex : std::uint32_t {};     // in CommandList::sizes
 enum class BindingIndex : std::uint32_t {};  // in CommandList::bindings
 
+/// The number of a command in its list. What loops and conditions hold counts too, right after the command that holds
+/// it, so there are more numbers than CommandList::commands has entries: CommandList::num_commands() says how many.
+enum class CommandId : std::uint32_t {};
+
 /// The role of a binding in the program that recorded the list.
 enum class BindingKind : std::uint8_t { kInput, kOutput, kConstant, kTransient, kVariable };
 
@@ -129,15 +133,18 @@ struct CommandBlock {
 };
 
 /// Commands as data. Commands between two barriers may run in any order, or at the same time; a loop or a condition is
-/// one command, and what it holds begins after its host has decided. Numbers of commands in messages and reports count
-/// those in blocks right after the command that holds them.
+/// one command, and what it holds begins after its host has decided. Messages and reports number commands by CommandId.
 /// Sizes are expressions; the caller evaluates them when it binds symbols, and passes the values to each submission.
 struct CommandList {
   IdVector<SizeIndex, SizeExpr> sizes;
   IdVector<BindingIndex, BindingDecl> bindings;
   IdVector<KernelIndex, KernelInfo> kernels;  // what dispatches index; the same table as the executable's
   std::vector<Command> commands;
+  /// The number of the first command: 0, unless a device cut this list out of a longer one, whose numbers it keeps.
+  CommandId first_command{};
 
+  /// How many commands there are, those in blocks included. A vector that CommandIds index has this size. O(commands).
+  std::uint32_t num_commands() const;
   /// Returns the index of an equal expression, or adds a new one. O(sizes).
   SizeIndex add_size(const SizeExpr&);
 };
@@ -145,14 +152,21 @@ struct CommandList {
 /// The blocks that a command holds, none of most.
 std::vector<const CommandBlock*> blocks_of(const Command&);
 
-/// Calls visit(number, command) for each command, in the order of their numbers. Returns the number behind the last.
+/// Calls visit(id, command) for each command, in the order of their numbers, of which `id` is the first. Returns the
+/// number behind the last.
 template <class Visit>
-std::size_t visit_commands(const std::vector<Command>& commands, Visit&& visit, std::size_t number = 0) {
+CommandId visit_commands(const std::vector<Command>& commands, CommandId id, Visit&& visit) {
   for (const Command& command : commands) {
-    visit(number++, command);
-    for (const CommandBlock* block : blocks_of(command)) number = visit_commands(block->commands, visit, number);
+    visit(id, command);
+    id = next_id(id);
+    for (const CommandBlock* block : blocks_of(command)) id = visit_commands(block->commands, id, visit);
   }
-  return number;
+  return id;
+}
+/// All of a list's.
+template <class Visit>
+CommandId visit_commands(const CommandList& list, Visit&& visit) {
+  return visit_commands(list.commands, list.first_command, visit);
 }
 
 /// Checks these invariants. Fails with kInvalidArgument and one line per failure. Where sizes are symbolic, only what

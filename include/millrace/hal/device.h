@@ -42,7 +42,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
 
 /// When a command ran, in nanoseconds on a clock that begins with the first command of its submission.
 struct CommandTime {
-  std::size_t command = 0;  // its number in the CommandList
+  CommandId command{};
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
   friend bool operator==(const CommandTime&, const CommandTime&) = default;
@@ -57,7 +57,7 @@ struct SubmissionTimes {
 
 /// A dispatch whose kernel reported errors.
 struct DispatchFailure {
-  std::size_t command = 0;  // its number in the CommandList
+  CommandId command{};
   KernelIndex kernel{};
   std::uint32_t errors = 0;  // bits of KernelError
   friend bool operator==(const DispatchFailure&, const DispatchFailure&) = default;

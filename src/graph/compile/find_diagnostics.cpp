@@ -53,25 +53,27 @@ std::vector<IndexCheck> checks_of(const LoweredGraph& lowered, const Region& reg
   return checks;
 }
 
-/// By the numbers of the commands. These are the steps, in order, with barriers between them. `where` is the loop or
-/// the branch that it is in.
-void find_index_checks(const LoweredGraph& lowered, const std::string& where,
-                       std::vector<std::vector<IndexCheck>>& of_command) {
-  std::uint32_t timepoint = 0;
-  for (const Step& step : lowered.schedule.steps) {
-    if (step.timepoint != timepoint) of_command.emplace_back();
-    timepoint = step.timepoint;
-    of_command.emplace_back();
-    if (step.control != nullptr) {
-      for (const std::shared_ptr<LoweredGraph>& body : lowered.bodies.at(*step.region)) {
-        const NodeId control = lowered.dispatch.regions[*step.region].nodes[0];
-        find_index_checks(*body, fmt::format("{}{}: ", where, node_text(lowered.dispatch.graph, control)), of_command);
-      }
-    } else if (step.region) {
-      of_command.back() = checks_of(lowered, lowered.dispatch.regions[*step.region]);
-      for (IndexCheck& check : of_command.back()) check.node = where + check.node;
-    }
+/// "%y = loop: %z = cond: ", for what is in that condition in that loop.
+std::string nodes_around(const IdVector<CommandId, CommandOrigin>& origins, CommandId id) {
+  std::string text;
+  for (auto around = origins[id].around; around; around = origins[*around].around) {
+    const auto& [graph, step, next] = origins[*around];
+    const NodeId control = graph->dispatch.regions[*step->region].nodes[0];
+    text = fmt::format("{}: {}", node_text(graph->dispatch.graph, control), text);
   }
+  return text;
+}
+
+IdVector<CommandId, std::vector<IndexCheck>> find_index_checks(const LoweredGraph& lowered) {
+  IdVector<CommandId, std::vector<IndexCheck>> checks;
+  const IdVector<CommandId, CommandOrigin> origins = find_origins(lowered);
+  for (const CommandOrigin& origin : origins) {
+    const CommandId id = checks.push_back({});
+    if (origin.step == nullptr || !origin.step->kernel) continue;
+    checks[id] = checks_of(*origin.graph, origin.graph->dispatch.regions[*origin.step->region]);
+    for (IndexCheck& check : checks[id]) check.node = nodes_around(origins, id) + check.node;
+  }
+  return checks;
 }
 
 /// The largest resource of constant size, and every resource of symbolic size.
@@ -93,9 +95,7 @@ std::vector<NamedBytes> find_largest(const Schedule& schedule, Lifetime lifetime
 }  // namespace
 
 RunDiagnostics find_diagnostics(const LoweredGraph& lowered) {
-  std::vector<std::vector<IndexCheck>> index_checks;
-  find_index_checks(lowered, "", index_checks);
-  return {std::move(index_checks), find_largest(lowered.schedule, Lifetime::kConstant),
+  return {find_index_checks(lowered), find_largest(lowered.schedule, Lifetime::kConstant),
           find_largest(lowered.schedule, Lifetime::kTransient), find_largest(lowered.schedule, Lifetime::kVariable)};
 }
 

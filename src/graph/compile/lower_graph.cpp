@@ -100,7 +100,7 @@ void count_parts(LoweredGraph& lowered) {
   CompileReport& report = lowered.report;
   report.num_regions = lowered.dispatch.regions.size();
   report.num_kernels = lowered.schedule.kernels.size();
-  visit_commands(lowered.commands.commands, [&](std::size_t, const Command& command) {
+  visit_commands(lowered.commands, [&](CommandId, const Command& command) {
     report.num_dispatches += std::holds_alternative<DispatchCommand>(command) ? 1 : 0;
   });
   report.slab_bytes = lowered.schedule.slab_bytes;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "millrace/base/shape.h"
+#include "millrace/hal/command_list.h"
 
 namespace millrace {
 
@@ -33,8 +34,8 @@ struct NamedBytes {
 
 /// What the error messages of a run need to know about the graph. One per variant.
 struct RunDiagnostics {
-  std::vector<std::vector<IndexCheck>> index_checks;         // per command: the checks that its kernel may report
-  std::vector<NamedBytes> constants, transients, variables;  // the candidates for the largest one
+  IdVector<CommandId, std::vector<IndexCheck>> index_checks;  // those that a command's kernel may report
+  std::vector<NamedBytes> constants, transients, variables;   // the candidates for the largest one
 };
 
 }  // namespace millrace

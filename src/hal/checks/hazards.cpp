@@ -35,7 +35,7 @@ bool may_conflict(const CommandList& list, const RangeAccess& access) {
 }
 
 struct Touch {
-  std::size_t command;
+  CommandId command;
   RangeAccess access;
 };
 
@@ -107,26 +107,24 @@ class HazardFinder {
       : list_(list), lines_(lines), bindings_(list.bindings.size()) {}
 
   /// Returns the number behind the commands, of which the first has this one.
-  std::size_t run(const std::vector<Command>& commands, std::size_t number = 0) {
+  CommandId run(const std::vector<Command>& commands, CommandId id) {
     for (const Command& command : commands) {
       if (std::holds_alternative<BarrierCommand>(command)) {
         pass_barrier();
-        ++number;
+        id = next_id(id);
         continue;
       }
       const std::vector<RangeAccess> accesses = all_accesses_of(list_, command);
       for (const RangeAccess& access : accesses) {
-        if (may_conflict(list_, access)) check({number, access});
+        if (may_conflict(list_, access)) check({id, access});
       }
       for (const RangeAccess& access : accesses) {
-        if (may_conflict(list_, access)) add({number, access});
+        if (may_conflict(list_, access)) add({id, access});
       }
-      ++number;
-      for (const CommandBlock* block : blocks_of(command)) {
-        number = HazardFinder(list_, lines_).run(block->commands, number);
-      }
+      id = next_id(id);
+      for (const CommandBlock* block : blocks_of(command)) id = HazardFinder(list_, lines_).run(block->commands, id);
     }
-    return number;
+    return id;
   }
 
  private:
@@ -164,7 +162,7 @@ class HazardFinder {
 }  // namespace
 
 void find_hazards(const CommandList& list, std::vector<std::string>& lines) {
-  HazardFinder(list, lines).run(list.commands);
+  HazardFinder(list, lines).run(list.commands, list.first_command);
 }
 
 }  // namespace millrace

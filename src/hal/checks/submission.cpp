@@ -31,18 +31,17 @@ SubmissionCheck::SubmissionCheck(const CommandList& list, const Device& device)
     const SizeExpr& size = list_.sizes[SizeIndex{i}];
     if (size.is_constant()) constants_.push_back({SizeIndex{i}, size.constant()});
   }
-  visit_commands(list_.commands,
-                 [this](std::size_t number, const Command& command) { note_symbolic_parts(number, command); });
+  visit_commands(list_, [this](CommandId id, const Command& command) { note_symbolic_parts(id, command); });
 }
 
-void SubmissionCheck::note_symbolic_parts(std::size_t number, const Command& command) {
+void SubmissionCheck::note_symbolic_parts(CommandId id, const Command& command) {
   for (const RangeAccess& access : accesses_of(list_, command)) {
     if (is_constant(list_, access.range)) continue;
-    ranges_.push_back({number, access, list_.bindings[access.range.binding].size_bytes});
+    ranges_.push_back({id, access, list_.bindings[access.range.binding].size_bytes});
   }
   if (const auto* dispatch = std::get_if<DispatchCommand>(&command)) {
     if (!list_.sizes[dispatch->num_groups].is_constant()) {
-      groups_.push_back({number, dispatch->num_groups, most_groups(list_, dispatch->kernel)});
+      groups_.push_back({id, dispatch->num_groups, most_groups(list_, dispatch->kernel)});
     }
   }
 }

@@ -26,17 +26,17 @@ class SubmissionCheck {
     std::int64_t value;
   };
   struct SymbolicRange {
-    std::size_t command;
+    CommandId command;
     RangeAccess access;
     SizeIndex binding_size;
   };
   struct SymbolicGroups {
-    std::size_t command;
+    CommandId command;
     SizeIndex num_groups;
     std::int64_t most;
   };
 
-  void note_symbolic_parts(std::size_t number, const Command&);
+  void note_symbolic_parts(CommandId, const Command&);
   static Status wrong_size(const ConstantSize&, std::int64_t given);
   /// Whether a binding's memory is the device's, or the host's where that will do, and as long as the list says.
   bool has_memory(BindingIndex, const Submission&) const;

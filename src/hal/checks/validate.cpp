@@ -18,7 +18,7 @@ namespace {
 class Where {
  public:
   Where(const CommandList& list, BindingIndex binding) : list_(list), binding_(binding) {}
-  Where(const CommandList& list, std::size_t command, const RangeAccess* access = nullptr)
+  Where(const CommandList& list, CommandId command, const RangeAccess* access = nullptr)
       : list_(list), command_(command), access_(access) {}
 
   std::string operator()() const {
@@ -30,7 +30,7 @@ class Where {
  private:
   const CommandList& list_;
   std::optional<BindingIndex> binding_;
-  std::size_t command_ = 0;
+  CommandId command_{};
   const RangeAccess* access_ = nullptr;
 };
 
@@ -42,7 +42,7 @@ class Validator {
   std::vector<std::string> run() {
     for (std::uint32_t i = 0; i < list_.bindings.size(); ++i) check_binding(BindingIndex{i});
     for (std::uint32_t i = 0; i < list_.kernels.size(); ++i) check_kernel(KernelIndex{i});
-    visit_commands(list_.commands, [&](std::size_t number, const Command& command) { check_command(number, command); });
+    visit_commands(list_, [&](CommandId id, const Command& command) { check_command(id, command); });
     find_hazards(list_, lines_);
     return std::move(lines_);
   }
@@ -79,8 +79,8 @@ class Validator {
     }
   }
 
-  void check_command(std::size_t index, const Command& command) {
-    const Where where(list_, index);
+  void check_command(CommandId id, const Command& command) {
+    const Where where(list_, id);
     if (const auto* fill = std::get_if<FillCommand>(&command)) check_fill(where, *fill);
     if (const auto* copy = std::get_if<CopyCommand>(&command)) check_copy(where, copy->source, copy->destination);
     if (const auto* upload = std::get_if<UploadCommand>(&command)) {
@@ -99,8 +99,8 @@ class Validator {
       if (cond->if_true == nullptr || cond->if_false == nullptr) broken("{}: lacks a block; give it two", where());
     }
     for (const RangeAccess& access : accesses_of(list_, command)) {
-      check_access(Where(list_, index, &access), access);
-      check_place(Where(list_, index, &access), command, access);
+      check_access(Where(list_, id, &access), access);
+      check_place(Where(list_, id, &access), command, access);
     }
   }
 

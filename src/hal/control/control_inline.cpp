@@ -25,7 +25,7 @@ class ControlRecording::InlineRun {
       const Decision& decision = *std::get<std::unique_ptr<Decision>>(step.what);
       const std::uint64_t begin = times != nullptr ? now() : 0;
       MILLRACE_TRY(run_decision(decision));
-      if (times != nullptr) times->commands.push_back({decision.number, begin, now()});
+      if (times != nullptr) times->commands.push_back({decision.command, begin, now()});
     }
     return {};
   }
@@ -38,17 +38,16 @@ class ControlRecording::InlineRun {
   }
 
   Status run_part(const StraightPart& part, SubmissionTimes* times) {
-    NumberingExplainer explainer(part, submission_.explainer);
     SubmissionTimes of_part;
     const std::uint64_t begin = times != nullptr ? now() : 0;
     MILLRACE_TRY(submit_part(device_, *part.recording,
                              {.bindings = submission_.bindings,
                               .sizes = submission_.sizes,
-                              .explainer = submission_.explainer == nullptr ? nullptr : &explainer,
+                              .explainer = submission_.explainer,
                               .times = times != nullptr ? &of_part : nullptr,
                               .stop = submission_.stop}));
     for (const CommandTime& time : of_part.commands) {
-      times->commands.push_back({part.numbers[time.command], begin + time.begin_ns, begin + time.end_ns});
+      times->commands.push_back({time.command, begin + time.begin_ns, begin + time.end_ns});
     }
     return {};
   }

@@ -17,7 +17,7 @@ namespace millrace {
 class ControlRecording::Cutter {
  public:
   Cutter(Device& device, const CommandList& list, std::shared_ptr<Executable> executable)
-      : device_(device), executable_(std::move(executable)), part_(list) {
+      : device_(device), executable_(std::move(executable)), part_(list), id_(list.first_command) {
     part_.commands.clear();
     read_ = {.sizes = list.sizes, .bindings = list.bindings, .kernels = {}, .commands = {}};
     const SizeIndex zero = read_.sizes.push_back(0), one = read_.sizes.push_back(1);
@@ -30,16 +30,19 @@ class ControlRecording::Cutter {
       const auto* loop = std::get_if<LoopCommand>(&command);
       const auto* cond = std::get_if<CondCommand>(&command);
       if (loop == nullptr && cond == nullptr) {
+        if (part_.commands.empty()) part_.first_command = id_;
         part_.commands.push_back(command);
-        numbers_.push_back(number_++);
+        id_ = next_id(id_);
         continue;
       }
       MILLRACE_TRY(end_part(steps));
       auto decision = std::make_unique<Decision>();
-      decision->number = number_++;
+      decision->command = id_;
       decision->condition = loop != nullptr ? loop->condition : cond->condition;
       decision->is_loop = loop != nullptr;
       read_.commands.assign(1, DownloadCommand{decision->condition, host_byte_});
+      read_.first_command = id_;
+      id_ = next_id(id_);
       MILLRACE_TRY_ASSIGN(decision->read, device_.record_straight(read_, nullptr));
       MILLRACE_TRY_ASSIGN(decision->if_true, cut((loop != nullptr ? loop->body : cond->if_true)->commands));
       if (cond != nullptr) {
@@ -57,22 +60,19 @@ class ControlRecording::Cutter {
     const auto is_barrier = [](const Command& command) { return std::holds_alternative<BarrierCommand>(command); };
     if (!std::ranges::all_of(part_.commands, is_barrier)) {
       StraightPart part;
-      part.numbers = numbers_;
       MILLRACE_TRY_ASSIGN(part.recording, device_.record_straight(part_, executable_));
       steps.push_back({std::move(part)});
     }
     part_.commands.clear();
-    numbers_.clear();
     return {};
   }
 
   Device& device_;
   std::shared_ptr<Executable> executable_;
-  CommandList part_;                  // the one that is being collected
-  std::vector<std::size_t> numbers_;  // of its commands
+  CommandList part_;  // the one that is being collected
   CommandList read_;
   BufferRange host_byte_;
-  std::size_t number_ = 0;  // of the next command
+  CommandId id_{};  // of the next command
 };
 
 Result<std::shared_ptr<Recording>> ControlRecording::create(Device& device, const CommandList& list,
@@ -88,7 +88,7 @@ Status ControlRecording::check(const Submission& submission) const {
 }
 
 Status ControlRecording::stopped_at(const Decision& decision) const {
-  return stopped_on_request("submit: " + describe_command(check_.list(), decision.number));
+  return stopped_on_request("submit: " + describe_command(check_.list(), decision.command));
 }
 
 Result<std::shared_ptr<Recording>> Device::record(const CommandList& list, std::shared_ptr<Executable> executable) {

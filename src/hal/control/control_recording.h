@@ -15,13 +15,12 @@ using ControlSteps = std::vector<ControlStep>;
 
 /// Commands that the device runs without the host.
 struct StraightPart {
-  std::shared_ptr<Recording> recording;
-  std::vector<std::size_t> numbers;  // of its commands, in the whole list
+  std::shared_ptr<Recording> recording;  // its commands have their numbers of the whole list
 };
 
 /// Where the host reads a byte to find out what comes next.
 struct Decision {
-  std::size_t number = 0;  // of the command, in the whole list
+  CommandId command{};  // the loop or the condition
   BufferRange condition;
   std::shared_ptr<Recording> read;  // downloads the byte to one more binding of the host
   bool is_loop = false;
@@ -61,20 +60,6 @@ class ControlRecording final : public Recording {
 
   SubmissionCheck check_;  // of the whole list
   ControlSteps steps_;
-};
-
-/// Translates the numbers of a part's commands to those of the whole list.
-class NumberingExplainer final : public FailureExplainer {
- public:
-  NumberingExplainer(const StraightPart& part, FailureExplainer* inner) : part_(part), inner_(inner) {}
-  Status explain(const DispatchFailure& failure, Status status) override {
-    if (inner_ == nullptr) return status;
-    return inner_->explain({part_.numbers[failure.command], failure.kernel, failure.errors}, std::move(status));
-  }
-
- private:
-  const StraightPart& part_;
-  FailureExplainer* inner_;
 };
 
 }  // namespace millrace

@@ -3,7 +3,6 @@
 // other until the host must know a condition. Then the run sleeps, and goes on in the thread that signals that the
 // condition is there.
 #include <chrono>
-#include <map>
 #include <optional>
 
 #include "base/guard_allocations.h"
@@ -91,13 +90,12 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
       return ask(decision);
     }
     const bool is_measured = times_ != nullptr && blocks_.size() == 1;
-    measured_ = is_measured ? part : nullptr;
+    is_part_measured_ = is_measured;
     part_begin_ns_ = is_measured ? now() : 0;
     needs_host_ = times_ != nullptr;
-    const auto explainer = explainers_.try_emplace(part, *part, explainer_).first;
     return submit(*part->recording, {.bindings = bindings_,
                                      .sizes = sizes_,
-                                     .explainer = explainer_ == nullptr ? nullptr : &explainer->second,
+                                     .explainer = explainer_,
                                      .times = is_measured ? &part_times_ : nullptr});
   }
 
@@ -178,15 +176,14 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
     return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - *begin_).count());
   }
   void note_part() {
-    if (measured_ == nullptr) return;
+    if (!is_part_measured_) return;
     for (const CommandTime& time : part_times_.commands) {
-      times_->commands.push_back(
-          {measured_->numbers[time.command], part_begin_ns_ + time.begin_ns, part_begin_ns_ + time.end_ns});
+      times_->commands.push_back({time.command, part_begin_ns_ + time.begin_ns, part_begin_ns_ + time.end_ns});
     }
-    measured_ = nullptr;
+    is_part_measured_ = false;
   }
   void note_decision_begin(const Decision& decision) {
-    if (times_ != nullptr && blocks_.size() == 1) times_->commands.push_back({decision.number, now(), 0});
+    if (times_ != nullptr && blocks_.size() == 1) times_->commands.push_back({decision.command, now(), 0});
   }
   void note_decision_end() {
     if (times_ != nullptr && blocks_.size() == 1) times_->commands.back().end_ns = now();
@@ -201,7 +198,6 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   FailureExplainer* explainer_;
   SubmissionTimes* times_;
   std::stop_token stop_;
-  std::map<const StraightPart*, NumberingExplainer> explainers_;
 
   std::vector<Block> blocks_;       // those that it is inside of
   Timepoint last_ = {};             // the end of what was submitted last
@@ -210,7 +206,7 @@ class ControlRecording::Run : public std::enable_shared_from_this<Run> {
   bool needs_host_ = false;          // to go on, that end must have come
   const Decision* asked_ = nullptr;  // whose condition is on its way
   unsigned char condition_ = 0;
-  const StraightPart* measured_ = nullptr;
+  bool is_part_measured_ = false;  // the last one that was submitted
   SubmissionTimes part_times_;
   std::uint64_t part_begin_ns_ = 0;
   std::optional<Clock::time_point> begin_;

@@ -35,7 +35,7 @@ struct Channels {
 /// Where a call failed: a command of a submission. Its text is made for errors only.
 struct Place {
   const Job& job;
-  std::size_t command;
+  CommandId command;
   std::string text() const;
 };
 inline Status check(Context& context, const Place& place, std::string_view entry, Error error) {

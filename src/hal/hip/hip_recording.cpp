@@ -25,16 +25,16 @@ HipRecording::HipRecording(const Device& device, Parts parts, const CommandList&
                            std::shared_ptr<const HipExecutable> executable)
     : Recording(device.id()), parts_(std::move(parts)), check_(list, device), executable_(std::move(executable)) {
   std::uint32_t segment = 0;
-  for (std::size_t i = 0; i < list.commands.size(); ++i) {
+  visit_commands(list, [&](CommandId id, const Command& command) {
     const std::size_t before = steps_.size();
-    std::visit([this](const auto& command) { add(command); }, list.commands[i]);
+    std::visit([this](const auto& specific) { add(specific); }, command);
     if (steps_.size() == before) {
       ++segment;
-      continue;
+      return;
     }
-    steps_.back().command = i;
+    steps_.back().command = id;
     steps_.back().segment = segment;
-  }
+  });
 }
 
 AddressIndex HipRecording::add_address(const BufferRange& range) {

@@ -42,7 +42,7 @@ struct CopyStep {
 /// A command that does something.
 struct Step {
   std::variant<LaunchStep, FillStep, CopyStep> what;
-  std::size_t command = 0;    // in CommandList::commands
+  CommandId command{};
   std::uint32_t segment = 0;  // steps of one segment have no barrier between them
 };
 
@@ -79,7 +79,7 @@ class HipRecording final : public Recording {
   const KernelInfo& info(const LaunchStep& launch) const { return executable_->info(launch.kernel); }
   Function function(const LaunchStep& launch) const { return executable_->function(launch.kernel); }
   const LaunchStep& launch(std::uint32_t number) const { return std::get<LaunchStep>(steps_[launches_[number]].what); }
-  std::size_t command_of(std::uint32_t launch) const { return steps_[launches_[launch]].command; }
+  CommandId command_of(std::uint32_t launch) const { return steps_[launches_[launch]].command; }
 
   Result<std::unique_ptr<HipRun>> take_run();
   void give_back(std::unique_ptr<HipRun>);

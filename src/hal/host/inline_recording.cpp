@@ -24,7 +24,7 @@ namespace {
 class StepClock {
  public:
   explicit StepClock(SubmissionTimes& times) : times_(times) { times.commands.clear(); }
-  void end(std::size_t command) {
+  void end(CommandId command) {
     const auto now = static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - begin_).count());
     times_.commands.push_back({command, last_ns_, now});
     last_ns_ = now;
@@ -57,11 +57,10 @@ ByteRange bytes_of(GroupRange blocks, std::int64_t length) {
 }  // namespace
 
 Status InlineRecording::prepare() {
-  const std::vector<Command>& commands = check_.list().commands;
-  for (std::uint32_t i = 0; i < commands.size(); ++i) {
-    std::visit([this](const auto& specific) { add_step(specific); }, commands[i]);
-    if (step_commands_.size() < steps_.size()) step_commands_.push_back(i);
-  }
+  visit_commands(check_.list(), [this](CommandId id, const Command& command) {
+    std::visit([this](const auto& specific) { add_step(specific); }, command);
+    if (step_commands_.size() < steps_.size()) step_commands_.push_back(id);
+  });
   add_stage();
   MILLRACE_TRY_ASSIGN(std::unique_ptr<InlineRun> run, make_run());
   runs_.set_first(std::move(run));
@@ -94,7 +93,8 @@ void InlineRecording::add_step(const DispatchCommand& dispatch) {
                           .num_groups = dispatch.num_groups,
                           .first_buffer = static_cast<std::uint32_t>(ranges_.size()),
                           .num_buffers = static_cast<std::uint32_t>(dispatch.buffers.size()),
-                          .first_size = static_cast<std::uint32_t>(size_sources_.size())};
+                          .first_size = static_cast<std::uint32_t>(size_sources_.size()),
+                          .touched = &dispatch.touched};
   for (const BufferRange& range : dispatch.buffers) add_address(range);
   size_sources_.insert(size_sources_.end(), dispatch.sizes.begin(), dispatch.sizes.end());
   steps_.push_back(step);
@@ -264,7 +264,7 @@ Status InlineRecording::run_groups_of(std::uint32_t step, GroupRange groups, Inl
                                 .groups = groups,
                                 .buffers = std::span(ranges_).subspan(dispatch->first_buffer, dispatch->num_buffers),
                                 .sizes = submission.sizes,
-                                .command = step_commands_[step],
+                                .touched = *dispatch->touched,
                                 .stop = submission.stop});
     if (status.ok()) return status;
     return Status(status.code(), fmt::format("kernel '{}': {}", info(*dispatch).name, status.message()));

@@ -33,8 +33,8 @@ class InlineRecording : public Recording {
     const KernelArgs& args;  // with the workgroup memory of the worker
     GroupRange groups;
     std::span<const BufferRange> buffers;
-    std::span<const std::int64_t> sizes;  // as CommandList::sizes
-    std::size_t command;                  // in the list
+    std::span<const std::int64_t> sizes;       // as CommandList::sizes
+    const std::vector<TouchedRange>& touched;  // as DispatchCommand::touched
     const std::stop_token& stop;
   };
   /// Steps [first, end): a step is a command that is no barrier.
@@ -60,7 +60,6 @@ class InlineRecording : public Recording {
       : Recording(device.id()), check_(list, device), executable_(std::move(executable)), num_workers_(num_workers) {}
   /// Allocates all that the first replay needs.
   Status prepare();
-  const CommandList& list() const { return check_.list(); }
 
   /// Runs its steps, here one after another. An exception of a kernel is passed on; `step` is then its step.
   virtual Status run_stage(Stage, Replay&) const;
@@ -95,7 +94,8 @@ class InlineRecording : public Recording {
     SizeIndex num_groups;
     std::uint32_t first_buffer;  // in InlineRun::addresses
     std::uint32_t num_buffers;
-    std::uint32_t first_size;  // in InlineRun::size_arguments
+    std::uint32_t first_size;                  // in InlineRun::size_arguments
+    const std::vector<TouchedRange>* touched;  // the list's
   };
   using Step = std::variant<FillStep, CopyStep, DispatchStep>;
 
@@ -125,7 +125,7 @@ class InlineRecording : public Recording {
   std::shared_ptr<const Executable> executable_;
   std::uint32_t num_workers_;
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> step_commands_;  // which command each step is
+  std::vector<CommandId> step_commands_;  // which command each step is
   std::vector<Stage> stages_;
   std::vector<BufferRange> ranges_;      // where each address comes from
   std::vector<SizeIndex> size_sources_;  // where each size argument comes from

@@ -38,7 +38,7 @@ Result<std::shared_ptr<IsaRecording>> IsaRecording::create(const CommandList& li
 
 std::vector<isa::LaunchBuffer> IsaRecording::launch_buffers(const InlineDispatch& dispatch) const {
   const auto value = [&](SizeIndex size) { return static_cast<std::uint64_t>(dispatch.sizes[index_of(size)]); };
-  const std::vector<TouchedRange>& touched = std::get<DispatchCommand>(list().commands[dispatch.command]).touched;
+  const std::vector<TouchedRange>& touched = dispatch.touched;
   const std::vector<bool>& is_written = executable_->info(dispatch.kernel).buffer_is_written;
   std::vector<isa::LaunchBuffer> buffers;
   for (std::size_t i = 0; i < dispatch.buffers.size(); ++i) {

@@ -37,7 +37,7 @@ Result<std::shared_ptr<SimRecording>> SimRecording::create(const CommandList& li
 
 Status SimRecording::run_groups(const InlineDispatch& dispatch) const {
   const auto value = [&](SizeIndex size) { return static_cast<std::uint64_t>(dispatch.sizes[index_of(size)]); };
-  const std::vector<TouchedRange>& touched = std::get<DispatchCommand>(list().commands[dispatch.command]).touched;
+  const std::vector<TouchedRange>& touched = dispatch.touched;
   std::vector<ObservedBuffer> buffers;
   for (std::size_t i = 0; i < dispatch.buffers.size(); ++i) {
     const BufferRange& range = dispatch.buffers[i];

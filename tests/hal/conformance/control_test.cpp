@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops and conditions, on every device.
 #include <chrono>
+#include <stdexcept>
 #include <stop_token>
 #include <thread>
 
@@ -10,6 +11,7 @@
 #include "tests/hal/conformance/devices.h"
 #include "tests/hal/conformance/kernels.h"
 #include "tests/hal/conformance/replay.h"
+#include "tests/hal/test_kernels.h"
 
 namespace millrace {
 namespace {
@@ -195,8 +197,37 @@ TEST_CASE("device: a kernel that fails in a loop is explained by its number in t
         *replay.recording,
         {.bindings = bindings, .sizes = replay.sizes, .signal = {&signal, 1}, .explainer = &explainer});
     CHECK(done->wait(1).message() == "explained");
-    CHECK(explainer.failure.command == 5);  // append, barrier, loop, append, barrier, fail
+    CHECK(explainer.failure.command == CommandId{5});  // append, barrier, loop, append, barrier, fail
     CHECK(explainer.failure.kernel == fails);
+  });
+}
+
+TEST_CASE("device: a message about a command in nested blocks has its number in the whole list") {
+  on_every_host_kernel_device([](TestedDevice& device) {
+    ListBuilder b;
+    Tape tape(b, device.target());
+    const ExecutableImage throws = host_kernel_image(
+        device.target(), {.name = "throws"},
+        [](const KernelArgs&, std::uint32_t, std::uint32_t) -> Status { throw std::runtime_error("out of tune"); });
+    const KernelIndex kernel = b.kernel(throws.info);
+    const BufferRange condition = b.range(tape.tape, 0, 1);
+    const auto inner = block(b, [&] { b.dispatch(kernel, 1, {}); });
+    const auto yes = block(b, [&] {
+      tape.append_digit(2);
+      b.barrier();
+      b.list.commands.emplace_back(LoopCommand{condition, inner});
+    });
+    const auto no = block(b, [&] { tape.append_digit(3); });
+    tape.append_digit(1);
+    b.barrier();
+    b.list.commands.emplace_back(
+        LoopCommand{condition, block(b, [&] { b.list.commands.emplace_back(CondCommand{condition, yes, no}); })});
+    const Replay replay(device.raw(), b, {tape.append, throws});
+    const Memory memory(device.raw(), {1});
+    // append, barrier, loop, if, append, barrier, loop, throws
+    CHECK(wait_for(replay, memory.bindings()).message() ==
+          "submit: command 7 (dispatch 'throws'): its kernel threw an exception: out of tune; catch it there");
+    CHECK(memory.y.read() == W{12});
   });
 }
 
@@ -221,7 +252,8 @@ TEST_CASE("device: a measured list counts a loop as one command, between those a
                 .message() == "");
     REQUIRE(done->wait(1).message() == "");
     REQUIRE(times.commands.size() == 3);
-    const std::size_t numbers[] = {0, 2, 8};  // append, barrier, loop {append, copy, barrier, copy}, barrier, append
+    const CommandId numbers[] = {CommandId{0}, CommandId{2},
+                                 CommandId{8}};  // append, barrier, loop {append, copy, barrier, copy}, barrier, append
     for (std::size_t i = 0; i < 3; ++i) {
       CHECK(times.commands[i].command == numbers[i]);
       CHECK(times.commands[i].begin_ns <= times.commands[i].end_ns);

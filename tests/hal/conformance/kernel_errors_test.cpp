@@ -89,9 +89,9 @@ TEST_CASE("device: which dispatch failed is told as data, and only when a kernel
     };
     CHECK(submit() == std::nullopt);
     second = 1;
-    CHECK(submit() == DispatchFailure{.command = 2, .kernel = kernels[1], .errors = 1});
+    CHECK(submit() == DispatchFailure{.command = CommandId{2}, .kernel = kernels[1], .errors = 1});
     first = 5;
-    CHECK(submit() == DispatchFailure{.command = 1, .kernel = kernels[0], .errors = 5});
+    CHECK(submit() == DispatchFailure{.command = CommandId{1}, .kernel = kernels[0], .errors = 5});
     Explainer untouched;
     CHECK_FALSE(device.submit(*recording, {.bindings = bindings, .explainer = &untouched}).ok());
     CHECK(untouched.failure == std::nullopt);

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is measured and counted of a graph with a loop in a branch in a loop.
+#include <algorithm>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "millrace/graph/text.h"
+#include "tests/support/nested_graph.h"
+#include "tests/tools/workplace.h"
+
+namespace millrace {
+namespace {
+
+using nlohmann::json;
+using test::contains;
+using test::Workplace;
+
+/// The graph as a file, and its inputs.
+struct Nested : Workplace {
+  Nested() { write("nested.mr", to_text(test::nested_graph())); }
+  const std::string run_it = "nested.mr --input x=arange --input at=zeros";
+};
+
+/// The kernels, copies and loops around the blocks, in their order.
+std::vector<std::string> names_of(const Nested& here) {
+  here.output_of("run " + here.run_it + " --device cpu:avx2 --trace t.json");
+  std::vector<std::string> names;
+  const json trace = json::parse(here.read("t.json"));
+  for (const json& event : trace["traceEvents"]) {
+    const std::string category = event.value("cat", "");
+    if (category == "dispatch" || category == "copy" || category == "control") names.push_back(event["name"]);
+  }
+  return names;
+}
+
+TEST_CASE("a trace of nested blocks has what is around them, each loop as one event") {
+  const Nested here;
+  const std::vector<std::string> names = names_of(here);
+  REQUIRE(names.size() >= 4);
+  CHECK(names.front() == "sort_0");
+  CHECK(std::ranges::count(names, "while_1") == 1);
+  CHECK(names.back() != "while_1");  // kernels behind the loop
+}
+
+TEST_CASE("bench --kernels has a row for each kernel around nested blocks, also behind them") {
+  const Nested here;
+  const test::ToolRun run =
+      here.run("bench " + here.run_it + " --device cpu:avx2 --kernels --min-time 0.001 --json times.json");
+  CHECK(run.exit_code == 0);
+  const json rows = json::parse(here.read("times.json"))["benchmarks"];
+  const std::vector<std::string> names = names_of(here);
+  REQUIRE(rows.size() == 1 + names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string name = rows[i + 1]["run_name"];
+    CHECK(name.starts_with("nested/" + names[i] + "/"));
+    CHECK(rows[i + 1]["real_time"].get<double>() > 0);
+  }
+}
+
+TEST_CASE("explain measures what is around nested blocks, and shows what is in them") {
+  const Nested here;
+  const std::string text =
+      here.output_of("explain nested.mr --device cpu:avx2 --measure --input x=arange --input at=zeros");
+  std::size_t num_measured = 0;
+  for (std::size_t at = 0; (at = text.find("\n    measured   ", at)) != std::string::npos; ++at) ++num_measured;
+  const std::vector<std::string> names = names_of(here);
+  const auto is_kernel = [](const std::string& name) { return name != "while_1" && !name.starts_with("copy "); };
+  CHECK(num_measured == std::ranges::count_if(names, is_kernel) + 1u);  // the last one is the sum
+  CHECK(contains(text, "\n  body       "));
+  CHECK(contains(text, "\n      body       "));
+}
+
+TEST_CASE("counts have the kernels of nested blocks, as often as they ran") {
+  const Nested here;
+  for (const std::string device : {"sim:gfx1100", "isa:gfx1100"}) {
+    CAPTURE(device);
+    const test::ToolRun run = here.run("run " + here.run_it + " --counts --device " + device);
+    CHECK(run.exit_code == 0);
+    CHECK(contains(run.error, "\nsort_0 "));
+    const auto times_of = [&](const std::string& kernel) {
+      std::size_t times = 0;
+      for (std::size_t at = 0; (at = run.error.find("\n" + kernel + " ", at)) != std::string::npos; ++at) ++times;
+      return times;
+    };
+    CHECK(times_of("gather_1") == 1);    // in the first round
+    CHECK(times_of("sort_2") == 2);      // in the others
+    CHECK(times_of("add_less_2") == 3);  // in each
+  }
+}
+
+}  // namespace
+}  // namespace millrace
