@@ -26,12 +26,8 @@ Result<Inference> infer_custom(const CustomKernel& kernel, std::span<const Tenso
     }
     values.push_back(b.load(static_cast<std::uint32_t>(i), body_dtype(operands[i].dtype)));
   }
-  const BodyValue result = kernel.body(b, values, NoAttrs{});
-  if (!b.mistake().empty()) {
-    return invalid_argument(
-        fmt::format("the body computes {}, which that operation does not take; cast the operands, {}", b.mistake(),
-                    "or convert in the body"));
-  }
+  const BodyValue result = kernel.body(b, {b, values}, NoAttrs{});
+  if (!b.mistake().empty()) return invalid_argument("the body " + b.mistake());
   if (!b.defines(result)) return invalid_argument("the body returns a value that it does not compute; return one of b");
   return std::vector<TensorType>{{result.dtype, operands[0].shape}};
 }

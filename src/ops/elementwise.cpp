@@ -18,7 +18,7 @@ Result<std::vector<KernelRequest>> build_elementwise(const OpInstance& node, Bod
     const OperandId operand = nest.operand(fmt::format("x{}", values.size()), type);
     values.push_back(nest.load(nest.epilogue(), operand, point));
   }
-  const BodyValue value = body(nest.epilogue(), values, node.attributes);
+  const BodyValue value = body(nest.epilogue(), {nest.epilogue(), values}, node.attributes);
   // The body has rounded f16 and bf16 already.
   nest.store("y0", result, point, nest.epilogue().convert(body_dtype(value.dtype), value));
   return finish_request(nest);

@@ -42,15 +42,15 @@ template <auto kBody>
 OpDef elementwise(InferFunction infer) {
   OpDef def;
   def.infer = infer;
-  def.body = [](BodyBuilder& b, std::span<const BodyValue> x, const Attributes& attributes) -> BodyValue {
+  def.body = [](BodyBuilder& b, BodyOperands<BodyBuilder> x, const Attributes& attributes) -> BodyValue {
     return call_body<kBody>(b, x, attributes);
   };
-  def.host = [](HostEval& b, std::span<const Scalar> x, const Attributes& attributes) -> Scalar {
+  def.host = [](HostEval& b, BodyOperands<HostEval> x, const Attributes& attributes) -> Scalar {
     return call_body<kBody>(b, x, attributes);
   };
   def.build = [](const OpInstance& node) {
     return build_elementwise(
-        node, [](BodyBuilder& b, std::span<const BodyValue> x, const Attributes& attributes) -> BodyValue {
+        node, [](BodyBuilder& b, BodyOperands<BodyBuilder> x, const Attributes& attributes) -> BodyValue {
           return call_body<kBody>(b, x, attributes);
         });
   };

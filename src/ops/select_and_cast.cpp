@@ -28,7 +28,7 @@ InferResult infer_cast(Types operands, const Attributes& attributes) {
 /// The host returns the chosen scalar unchanged, also for f16 and bf16.
 OpDef define_select() {
   OpDef def = elementwise<[](auto& b, auto x) { return b.select(x[0], x[1], x[2]); }>(infer_select);
-  def.host = [](HostEval&, std::span<const Scalar> x, const Attributes&) { return x[0].bits != 0 ? x[1] : x[2]; };
+  def.host = [](HostEval&, BodyOperands<HostEval> x, const Attributes&) { return x[0].bits != 0 ? x[1] : x[2]; };
   return def;
 }
 
@@ -41,7 +41,7 @@ OpDef define_cast() {
     if (to != DType::kF16 && to != DType::kBF16) return b.convert(to, x[0]);
     return b.convert(DType::kF32, b.convert(to, round_to_odd(b, x[0])));
   }>(infer_cast);
-  def.host = [](HostEval& b, std::span<const Scalar> x, const Attributes& attributes) {
+  def.host = [](HostEval& b, BodyOperands<HostEval> x, const Attributes& attributes) {
     return b.convert(std::get<CastAttrs>(attributes).dtype, x[0]);
   };
   return def;

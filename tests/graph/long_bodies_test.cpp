@@ -78,7 +78,7 @@ std::vector<double> computed_on_host(const reference::Tensor& x, const reference
   for (std::size_t i = 0; i < left.size(); ++i) {
     HostEval host;
     const Scalar operands[] = {Scalar::from_double(dtype, left[i]), Scalar::from_double(dtype, right[i])};
-    const Scalar value = Body::emit(host, std::span<const Scalar>(operands));
+    const Scalar value = Body::emit(host, BodyOperands<HostEval>(host, operands));
     values.push_back(host.add(value, host.constant(dtype, 1)).to_double());
   }
   return values;

@@ -198,6 +198,9 @@ constexpr Misuse kOwnKernels[] = {
      "%0 = kernel double: 0 operands, expected 1 or more; pass what the body reads"},
     {"shapes differ", [](GraphBuilder& g) { g.kernel<Sum>("sum", f32(g, {4}), g.input("y", DType::kF32, {5})); },
      "%2 = kernel sum: operand 1 is f32[5], expected shape [4] like operand 0; insert a broadcast"},
+    {"an operand that was not passed", [](GraphBuilder& g) { g.kernel<Sum>("sum", f32(g, {4})); },
+     "%1 = kernel sum: the body reads x[1], expected an index below 1, the number of its operands; correct the index, "
+     "or pass more operands"},
     {"a body that does not take the dtype", [](GraphBuilder& g) { g.kernel<Halve>("halve", i32(g, {4})); },
      "%1 = kernel halve: the body computes mul(i32, f32) : i32, which that operation does not take; cast the "
      "operands, or convert in the body"},

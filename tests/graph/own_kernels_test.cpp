@@ -91,6 +91,23 @@ TEST_CASE("a kernel that returns f16 folds as it runs") {
   CHECK(test::find_difference(test::run_guarded(program, {}).value()[0], expected, {}) == "");
 }
 
+/// Its second operand is missing on the host alone, which folds constants.
+struct HostReadsMore {
+  template <class B>
+  static auto emit(B& b, auto x) {
+    return b.add(x[0], x[std::is_same_v<B, HostEval> ? 1 : 0]);
+  }
+};
+
+TEST_CASE("a kernel that reads too much where constants are folded fails to compile, by name") {
+  GraphBuilder builder;
+  const double values[] = {1, 2};
+  builder.output("y", builder.kernel<HostReadsMore>("mine", builder.constant<double>({2}, values)));
+  CHECK(compile(finished(builder), test::every_way_to_compile()[0]).status().message() ==
+        "%1 = kernel mine: the body on the host reads x[1], expected an index below 1, the number of its operands; "
+        "correct the index, or pass more operands");
+}
+
 TEST_CASE("a graph refuses two kernels of one name") {
   GraphBuilder builder;
   Tensor x = f32(builder, {4});

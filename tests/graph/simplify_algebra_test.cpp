@@ -55,7 +55,7 @@ Scalar evaluate_term(const RuleTerm& term, DType dtype, Variables& variables, st
     operands.push_back(evaluate_term(term.operands[i], is_condition ? DType::kBool : dtype, variables, random));
   }
   HostEval eval;
-  return round_to(dtype, definition(term.op).host(eval, operands, NoAttrs{}));
+  return round_to(dtype, definition(term.op).host(eval, {eval, operands}, NoAttrs{}));
 }
 
 bool same(const Scalar& a, const Scalar& b) {

@@ -39,6 +39,83 @@ TEST_CASE("a custom kernel's operands must have one shape") {
         "0 operands, expected 1 or more; pass what the body reads");
 }
 
+namespace {
+
+/// x[index] of a kernel with one operand, whatever that is.
+template <std::size_t kIndex>
+struct Read {
+  static auto emit(auto& b, auto x) { return b.add(x[0], x[kIndex]); }
+};
+struct AddAll {
+  static auto emit(auto& b, auto x) {
+    auto sum = b.constant_like(x.front(), 0);
+    for (auto each : x) sum = b.add(sum, each);
+    return b.sub(sum, x.back());
+  }
+};
+struct ReadEnd {
+  static auto emit(auto&, auto x) { return *x.end(); }
+};
+/// A body may be another on the host.
+struct HostReadsMore {
+  template <class B>
+  static auto emit(B& b, auto x) {
+    return b.add(x[0], x[std::is_same_v<B, HostEval> ? 3 : 0]);
+  }
+};
+
+std::string refusal(const CustomKernel& kernel) { return infer(kernel, {{DType::kI32, {4}}}).status().message(); }
+
+std::string missing(const std::string& index) {
+  return "reads x[" + index +
+         "], expected an index below 1, the number of its operands; correct the index, or pass more operands";
+}
+
+}  // namespace
+
+TEST_CASE("a body that reads an operand that it does not have is refused, whatever the index") {
+  CHECK(refusal(make_custom_kernel<Read<0>>("mine")) == "");
+  CHECK(refusal(make_custom_kernel<Read<1>>("mine")) == "the body " + missing("1"));
+  CHECK(refusal(make_custom_kernel<Read<1000000>>("mine")) == "the body " + missing("1000000"));
+  CHECK(refusal(make_custom_kernel<Read<std::size_t(-1)>>("mine")) == "the body " + missing("-1"));
+  CHECK(refusal(make_custom_kernel<ReadEnd>("mine")) == "the body " + missing("1"));
+}
+
+TEST_CASE("on the host, a missing operand is 0 of the first one's dtype, and a mistake") {
+  const Scalar x = Scalar::of(std::int32_t{7});
+  HostEval host;
+  CHECK(make_custom_kernel<Read<2>>("mine").host(host, {host, {&x, 1}}, NoAttrs{}) == x);
+  CHECK(host.mistake() == missing("2"));
+  HostEval empty;
+  CHECK(make_custom_kernel<ReadEnd>("mine").host(empty, {empty, {}}, NoAttrs{}) == Scalar::of(0.0f));
+  CHECK(empty.mistake() ==
+        "reads x[0], expected an index below 0, the number of its operands; correct the index, or pass more operands");
+}
+
+TEST_CASE("a body may walk its operands, and ask for the first and the last") {
+  const Scalar three[] = {Scalar::of(1.0f), Scalar::of(2.0f), Scalar::of(4.0f)};
+  HostEval host;
+  CHECK(make_custom_kernel<AddAll>("all").host(host, {host, three}, NoAttrs{}) == Scalar::of(3.0f));
+  CHECK(host.mistake() == "");
+  const TensorType x = {DType::kF32, {4}};
+  CHECK(*infer(make_custom_kernel<AddAll>("all"), {x, x, x}) == std::vector{x});
+}
+
+TEST_CASE("a request for a body that reads too much fails") {
+  const TensorType x = {DType::kF32, {4, 8}};
+  const Attributes none = NoAttrs{};
+  CHECK(build_custom(make_custom_kernel<Read<1>>("mine"), {{&x, 1}, {&x, 1}, none}).status().message() ==
+        "loop kernel 'elementwise': the epilogue " + missing("1"));
+}
+
+TEST_CASE("a body that reads more on the host than in a kernel is accepted until it is run there") {
+  const Scalar x = Scalar::of(1.0f);
+  HostEval host;
+  CHECK(refusal(make_custom_kernel<HostReadsMore>("mine")) == "");
+  (void)make_custom_kernel<HostReadsMore>("mine").host(host, {host, {&x, 1}}, NoAttrs{});
+  CHECK(host.mistake() == missing("3"));
+}
+
 TEST_CASE("a custom kernel's request is a map that bears its name") {
   const TensorType x = {DType::kF32, {4, 8}};
   const Attributes none = NoAttrs{};
@@ -54,8 +131,7 @@ TEST_CASE("a custom kernel's request is a map that bears its name") {
 TEST_CASE("the same body computes on the host") {
   HostEval host;
   const Scalar x = Scalar::of(0.0f);
-  CHECK(make_custom_kernel<Swish>("swish").host(host, {&x, 1}, NoAttrs{}) == Scalar::of(0.0f));
+  CHECK(make_custom_kernel<Swish>("swish").host(host, {host, {&x, 1}}, NoAttrs{}) == Scalar::of(0.0f));
   const Scalar pair[] = {Scalar::of(2.0f), Scalar::of(1.0f)};
-  CHECK(make_custom_kernel<IsGreater>("is_greater").host(host, std::span<const Scalar>(pair), NoAttrs{}) ==
-        Scalar::of(true));
+  CHECK(make_custom_kernel<IsGreater>("is_greater").host(host, {host, pair}, NoAttrs{}) == Scalar::of(true));
 }

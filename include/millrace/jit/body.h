@@ -3,8 +3,10 @@
 
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,7 +53,7 @@ struct BodyValue {
 };
 
 /// What a body template needs from a builder. BodyBuilder records; HostEval computes. A body is a generic lambda or a
-/// struct with a generic call operator: `auto f(auto& b, std::span<const V> x)`, where V is the builder's Value.
+/// struct with a generic call operator: `auto f(auto& b, auto x)`, where x is a BodyOperands of the builder.
 template <class B>
 concept ScalarBuilder = requires(B& b, typename B::Value x, double d, std::int64_t i, DType t) {
   { b.constant(t, d) } -> std::same_as<typename B::Value>;
@@ -128,9 +130,12 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
   /// Records a mistake if an operand of `function` is not f32 or f64. Functions made of several ops call this first,
   /// because the ops themselves may accept integers.
   void expect_floats(std::string_view function, std::initializer_list<BodyValue> operands);
-  /// The first broken rule, such as "mul(i32, f32) : i32"; empty if there is none. Applications write bodies too, so
-  /// check this before finish().
+  /// The first broken rule, as what follows "the body": "computes mul(i32, f32) : i32, which ..."; empty if there is
+  /// none. Applications write bodies too, so check this before finish().
   const std::string& mistake() const { return mistake_; }
+  void note_mistake(std::string text) {
+    if (mistake_.empty()) mistake_ = std::move(text);
+  }
   /// Precondition: no mistake.
   Body finish() {
     MILLRACE_CHECK(mistake_.empty());
@@ -146,9 +151,6 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
 
  private:
   BodyValue append(BodyInstruction);
-  void note_mistake(std::string text) {
-    if (mistake_.empty()) mistake_ = std::move(text);
-  }
   Body body_;
   std::string mistake_;
 };
@@ -160,6 +162,67 @@ class HostEval : public BodyVocabulary<HostEval, Scalar> {
   Scalar emit(KernelOp op, DType dtype, std::initializer_list<Scalar> operands) {
     return evaluate(op, dtype, std::span(operands.begin(), operands.size()));
   }
+  /// As BodyBuilder's: a body may read operands on the host that it does not read when it is recorded.
+  const std::string& mistake() const { return mistake_; }
+  void note_mistake(std::string text) {
+    if (mistake_.empty()) mistake_ = std::move(text);
+  }
+
+ private:
+  std::string mistake_;
+};
+
+/// "reads x[1], expected an index below 1, the number of its operands; ...".
+std::string missing_operand_text(std::size_t index, std::size_t num_operands);
+
+/// The operands of a body. An index that is too large gives a constant 0 with the dtype of the first operand, and is a
+/// mistake of the builder. Iterators check as well.
+template <class B>
+class BodyOperands {
+ public:
+  using Value = typename B::Value;
+
+  class Iterator {
+   public:
+    using value_type = Value;
+    using reference = Value;
+    using pointer = void;
+    using difference_type = std::ptrdiff_t;
+    using iterator_category = std::input_iterator_tag;
+
+    Iterator() = default;
+    Iterator(const BodyOperands* operands, std::size_t index) : operands_(operands), index_(index) {}
+    Value operator*() const { return (*operands_)[index_]; }
+    Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    Iterator operator++(int) { return {operands_, index_++}; }
+    friend bool operator==(const Iterator&, const Iterator&) = default;
+
+   private:
+    const BodyOperands* operands_ = nullptr;
+    std::size_t index_ = 0;
+  };
+
+  /// Both are referred to.
+  BodyOperands(B& builder, std::span<const Value> values) : builder_(&builder), values_(values) {}
+
+  Value operator[](std::size_t index) const {
+    if (index < values_.size()) return values_[index];
+    builder_->note_mistake(missing_operand_text(index, values_.size()));
+    return builder_->constant_scalar({values_.empty() ? DType::kF32 : values_[0].dtype, 0});
+  }
+  Value front() const { return (*this)[0]; }
+  Value back() const { return (*this)[values_.size() - 1]; }
+  std::size_t size() const { return values_.size(); }
+  bool empty() const { return values_.empty(); }
+  Iterator begin() const { return {this, 0}; }
+  Iterator end() const { return {this, values_.size()}; }
+
+ private:
+  B* builder_;
+  std::span<const Value> values_;
 };
 
 /// One line per value, "%2 = add %0, %1 : f32", then "yield %2".

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
 #include <string>
 #include <utility>
 
@@ -11,8 +10,8 @@
 namespace millrace {
 
 /// A body for recording into a kernel, and for evaluation on the host. f16 and bf16 operands are passed as f32.
-using BodyFunction = BodyValue (*)(BodyBuilder&, std::span<const BodyValue>, const Attributes&);
-using HostFunction = Scalar (*)(HostEval&, std::span<const Scalar>, const Attributes&);
+using BodyFunction = BodyValue (*)(BodyBuilder&, BodyOperands<BodyBuilder>, const Attributes&);
+using HostFunction = Scalar (*)(HostEval&, BodyOperands<HostEval>, const Attributes&);
 
 /// An application's own elementwise kernel, fused and compiled like the built-in ops. `Body` is a builder template:
 ///
@@ -22,9 +21,10 @@ using HostFunction = Scalar (*)(HostEval&, std::span<const Scalar>, const Attrib
 ///     };
 ///     Tensor y = graph.kernel<Swish>("swish", x);
 ///
-/// All operands have one shape. The result has that shape and the dtype of the value that emit returns; b.convert makes
-/// it f16 or bf16. Math functions of floats reject integers; emit must convert them. Within a graph, and
-/// within ParseOptions::kernels, a name stands for one kernel.
+/// `x` is a BodyOperands: reading an operand that was not passed fails with the kernel's name and both numbers. `emit`
+/// gives the same operations each time. All operands have one shape. The result has that shape and the dtype of the
+/// value that emit returns; b.convert makes it f16 or bf16. Math functions of floats reject integers; emit must convert
+/// them. Within a graph, and within ParseOptions::kernels, a name stands for one kernel.
 struct CustomKernel {
   std::string name;
   BodyFunction body = nullptr;
@@ -35,8 +35,8 @@ struct CustomKernel {
 template <class Body>
 CustomKernel make_custom_kernel(std::string name) {
   return {std::move(name),
-          [](BodyBuilder& b, std::span<const BodyValue> x, const Attributes&) -> BodyValue { return Body::emit(b, x); },
-          [](HostEval& b, std::span<const Scalar> x, const Attributes&) -> Scalar { return Body::emit(b, x); }};
+          [](BodyBuilder& b, BodyOperands<BodyBuilder> x, const Attributes&) -> BodyValue { return Body::emit(b, x); },
+          [](HostEval& b, BodyOperands<HostEval> x, const Attributes&) -> Scalar { return Body::emit(b, x); }};
 }
 
 }  // namespace millrace

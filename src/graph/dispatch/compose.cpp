@@ -156,12 +156,7 @@ class Composer {
     if (is_index_view(node)) return pull(b, node.operands[0], look_through(graph_, node, indices));
     std::vector<BodyValue> operands;
     for (const Value& operand : node.operands) operands.push_back(pull(b, operand, indices));
-    static const Attributes kNoAttributes = NoAttrs{};
-    const auto* kernel = std::get_if<KernelNode>(&node.what);
-    const auto* op = std::get_if<OpNode>(&node.what);
-    const BodyValue result =
-        kernel ? kernel->kernel.body(b, operands, kNoAttributes) : definition(op->op).body(b, operands, op->attributes);
-    return round_to(b, graph_.type(value).dtype, result);
+    return round_to(b, graph_.type(value).dtype, record_body(b, node, operands));
   }
 
   BodyValue load(BodyBuilder& b, Value value, const Indices& indices) {

@@ -47,6 +47,14 @@ bool is_elementwise(const Node& node) {
   return op && has_trait(op->op, kElementwise);
 }
 
+BodyValue record_body(BodyBuilder& b, const Node& node, std::span<const BodyValue> operands) {
+  static const Attributes kNoAttributes = NoAttrs{};
+  const BodyOperands<BodyBuilder> x(b, operands);
+  if (const auto* kernel = std::get_if<KernelNode>(&node.what)) return kernel->kernel.body(b, x, kNoAttributes);
+  const auto& op = std::get<OpNode>(node.what);
+  return definition(op.op).body(b, x, op.attributes);
+}
+
 std::int64_t body_instructions(const Graph& graph, const Node& node) {
   if (!is_elementwise(node)) return 0;
   BodyBuilder b;
@@ -56,11 +64,7 @@ std::int64_t body_instructions(const Graph& graph, const Node& node) {
     operands.push_back(b.load(i, body_dtype(graph.type(node.operands[i]).dtype)));
     loads += load_instructions(graph, node.operands[i]);
   }
-  static const Attributes kNoAttributes = NoAttrs{};
-  const auto* kernel = std::get_if<KernelNode>(&node.what);
-  const auto* op = std::get_if<OpNode>(&node.what);
-  BodyValue result =
-      kernel ? kernel->kernel.body(b, operands, kNoAttributes) : definition(op->op).body(b, operands, op->attributes);
+  BodyValue result = record_body(b, node, operands);
   const DType stored = node.results[0].dtype;
   if (body_dtype(stored) != stored) result = b.convert(result.dtype, b.convert(stored, result));
   return estimate_instructions(b.finish()) + loads;

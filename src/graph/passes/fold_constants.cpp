@@ -3,11 +3,14 @@
 #include <cstring>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "base/guard_allocations.h"
 #include "graph/infer.h"
 #include "graph/passes/constant_elements.h"
 #include "graph/passes/rewriter.h"
 #include "millrace/graph/passes.h"
+#include "millrace/graph/text.h"
 #include "millrace/jit/body.h"
 #include "millrace/ops/op_def.h"
 
@@ -30,20 +33,20 @@ class Folder {
   explicit Folder(const Graph& graph) : graph_(graph) {}
 
   /// Computes the node's one result if all operands are constants and folding is worthwhile.
-  std::optional<SharedBytes> fold(const Node& node) const {
-    if (!is_worth_folding(node)) return std::nullopt;
+  Result<std::optional<SharedBytes>> fold(const Node& node) const {
+    if (!is_worth_folding(node)) return std::optional<SharedBytes>();
     if (const auto* op = std::get_if<OpNode>(&node.what); op != nullptr && has_trait(op->op, kStorageView)) {
-      return constant(node.operands[0])->data;
+      return std::optional(constant(node.operands[0])->data);
     }
     const TensorType& type = node.results[0];
     const auto count = static_cast<std::size_t>(type.shape.num_elements().constant());
     Bytes result(count * size_bytes(type.dtype));
     if (const HostFunction host = host_function(node)) {
-      fold_elementwise(node, host, result);
+      MILLRACE_TRY(fold_elementwise(node, host, result));
     } else {
       fold_view(node, result);
     }
-    return SharedBytes(std::move(result));
+    return std::optional(SharedBytes(std::move(result)));
   }
 
  private:
@@ -71,7 +74,7 @@ class Folder {
            (op && has_trait(op->op, kView) ? std::max(kMaxFoldedElements, operand_elements) : kMaxFoldedElements);
   }
 
-  void fold_elementwise(const Node& node, HostFunction host, Bytes& result) const {
+  Status fold_elementwise(const Node& node, HostFunction host, Bytes& result) const {
     static const Attributes kNoAttributes = NoAttrs{};
     const auto* op = std::get_if<OpNode>(&node.what);
     const DType dtype = node.results[0].dtype;
@@ -81,8 +84,10 @@ class Folder {
       for (std::size_t o = 0; o < operands.size(); ++o) {
         operands[o] = load_element(graph_.type(node.operands[o]).dtype, constant(node.operands[o])->data, i);
       }
-      store_element(dtype, result, i, host(eval, operands, op ? op->attributes : kNoAttributes));
+      store_element(dtype, result, i, host(eval, {eval, operands}, op ? op->attributes : kNoAttributes));
+      if (!eval.mistake().empty()) return invalid_argument("the body on the host " + eval.mistake());
     }
+    return {};
   }
 
   /// transpose and slice: copies each element from the place that the view gives it.
@@ -130,8 +135,13 @@ Status fold_constants(Graph& graph) try {
   GraphRewriter rewriter(graph);
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
     Node node = rewriter.mapped(NodeId{i});
-    if (std::optional<SharedBytes> folded = Folder(rewriter.graph()).fold(node)) {
-      rewriter.keep(NodeId{i}, rewriter.append({ConstantNode{*std::move(folded)}, {}, node.results}));
+    Result<std::optional<SharedBytes>> folded = Folder(rewriter.graph()).fold(node);
+    if (!folded.ok()) {
+      return Status(folded.status().code(),
+                    fmt::format("{}: {}", node_text(graph, NodeId{i}), folded.status().message()));
+    }
+    if (*folded) {
+      rewriter.keep(NodeId{i}, rewriter.append({ConstantNode{**std::move(folded)}, {}, node.results}));
     } else {
       rewriter.keep(NodeId{i}, rewriter.append(std::move(node)));
     }

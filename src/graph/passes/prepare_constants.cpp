@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "graph/dispatch/node_instructions.h"
 #include "graph/dispatch/views.h"
 #include "graph/passes/rewriter.h"
 #include "jit/map/code_estimate.h"
@@ -20,7 +21,7 @@ namespace {
 
 const OpNode* as_op(const Node& node) { return std::get_if<OpNode>(&node.what); }
 
-bool is_elementwise(const Node& node) { return as_op(node) != nullptr && has_trait(as_op(node)->op, kElementwise); }
+bool is_elementwise_op(const Node& node) { return as_op(node) != nullptr && has_trait(as_op(node)->op, kElementwise); }
 bool is_view(const Node& node) { return is_index_view(node) || is_storage_view(node); }
 bool is_iota(const Node& node) { return as_op(node) != nullptr && as_op(node)->op == Op::iota; }
 
@@ -33,7 +34,7 @@ bool is_costly(const Graph& graph, const Node& node) {
   for (std::uint32_t i = 0; i < node.operands.size(); ++i) {
     operands.push_back(b.load(i, body_dtype(graph.type(node.operands[i]).dtype)));
   }
-  definition(as_op(node)->op).body(b, operands, as_op(node)->attributes);
+  record_body(b, node, operands);
   return estimate_instructions(b.finish()) >= kCostlyInstructions;
 }
 
@@ -105,7 +106,7 @@ class ConstantTaker {
       if (attributes != nullptr && !are_indices_known(graph_, node, *attributes)) return {};
       if (is_view(node) || is_iota(node)) return kind;
     }
-    kind.is_cheap &= is_elementwise(node) && !is_costly(graph_, node);
+    kind.is_cheap &= is_elementwise_op(node) && !is_costly(graph_, node);
     kind.is_work |= kind.read_bytes > 0 || !kind.is_cheap;
     return kind;
   }

@@ -16,6 +16,12 @@ std::string dtypes_text(std::initializer_list<BodyValue> values) {
   return text;
 }
 
+/// What follows "the body", when it computes this.
+std::string refused(std::string_view operation) {
+  return fmt::format("computes {}, which that operation does not take; cast the operands, or convert in the body",
+                     operation);
+}
+
 /// No register of a body has this dtype: it occurs only between two conversions, as a rounding.
 bool is_16_bit_float(DType dtype) { return body_dtype(dtype) != dtype; }
 
@@ -44,22 +50,29 @@ BodyValue BodyBuilder::emit(KernelOp op, DType dtype, std::initializer_list<Body
   }
   if (are_defined && are_held && follows_rule(op, dtype, std::span(dtypes, operands.size())))
     return append(instruction);
-  note_mistake(fmt::format("{}({}) : {}{}", to_text(op), dtypes_text(operands), to_text(dtype),
-                           are_defined ? "" : " of a value that this body does not compute"));
+  note_mistake(refused(fmt::format("{}({}) : {}{}", to_text(op), dtypes_text(operands), to_text(dtype),
+                                   are_defined ? "" : " of a value that this body does not compute")));
   return append({.op = KernelOp::kConstant, .dtype = dtype});
 }
 
 void BodyBuilder::expect_constant(DType dtype, double value) {
   // -0 counts as the integer 0.
   if (is_float(dtype) ? !is_16_bit_float(dtype) : Number(value + 0.0).fits(dtype)) return;
-  note_mistake(fmt::format("constant({}) : {}", value, to_text(dtype)));
+  note_mistake(refused(fmt::format("constant({}) : {}", value, to_text(dtype))));
 }
 
 void BodyBuilder::expect_floats(std::string_view function, std::initializer_list<BodyValue> operands) {
   for (const BodyValue& operand : operands) {
     if (operand.dtype == DType::kF32 || operand.dtype == DType::kF64) continue;
-    return note_mistake(fmt::format("{}({}) : {}", function, dtypes_text(operands), to_text(operand.dtype)));
+    return note_mistake(refused(fmt::format("{}({}) : {}", function, dtypes_text(operands), to_text(operand.dtype))));
   }
+}
+
+std::string missing_operand_text(std::size_t index, std::size_t num_operands) {
+  // A negative index arrives as a huge one.
+  return fmt::format(
+      "reads x[{}], expected an index below {}, the number of its operands; correct the index, or pass more operands",
+      static_cast<std::ptrdiff_t>(index), num_operands);
 }
 
 BodyValue BodyBuilder::load(std::uint32_t access, DType dtype) {

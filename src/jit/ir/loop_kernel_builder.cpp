@@ -147,8 +147,7 @@ void LoopKernelBuilder::store(KernelTensor tensor, std::vector<AffineIndex> indi
 Result<LoopKernel> LoopKernelBuilder::finish() {
   for (const BodyBuilder* body : {&term_, &epilogue_}) {
     if (body->mistake().empty() || !mistake_.empty()) continue;
-    mistake_ = fmt::format("the {} computes {}, which that operation does not take; convert the operands",
-                           body == &term_ ? "term" : "epilogue", body->mistake());
+    mistake_ = fmt::format("the {} {}", body == &term_ ? "term" : "epilogue", body->mistake());
   }
   if (!mistake_.empty()) return invalid_argument(fmt::format("loop kernel '{}': {}", kernel_.name, mistake_));
   // An index knows no dim that was added after it.

@@ -135,7 +135,7 @@ TEST_CASE("finish() names the first wrong call") {
           k.store("y", type, {i}, k.epilogue().add(element, k.index(k.epilogue(), i)));
         }) ==
         "loop kernel 'wrong': the epilogue computes add(f32, i64) : f32, which that operation does not take; "
-        "convert the operands");
+        "cast the operands, or convert in the body");
 }
 
 TEST_CASE("finish() verifies") {
