@@ -45,11 +45,31 @@ std::vector<std::vector<StepId>> steps_by_region(const LoweredGraph& lowered) {
   return steps;
 }
 
+/// By the region of the reader. A reader may be in none: a concat that other regions store. Only views that nobody
+/// stores are in several, and those are no readers.
+std::vector<std::vector<const Separation*>> separations_by_region(const DispatchGraph& dispatch) {
+  std::map<NodeId, RegionId> regions;
+  for (std::uint32_t i = 0; i < dispatch.regions.size(); ++i) {
+    for (const NodeId node : dispatch.regions[RegionId{i}].nodes) regions[node] = RegionId{i};
+  }
+  std::vector<std::vector<const Separation*>> separations(dispatch.regions.size());
+  for (const Separation& edge : dispatch.separations) {
+    const auto region = regions.find(edge.reader);
+    if (region != regions.end()) separations[index_of(region->second)].push_back(&edge);
+  }
+  return separations;
+}
+
 }  // namespace
 
 DispatchText::DispatchText(const LoweredGraph& lowered, const SymbolValues& symbols, const Target& target,
                            MeasuredSteps* measured)
-    : lowered_(lowered), symbols_(symbols), target_(target), measured_(measured), steps_(steps_by_region(lowered)) {
+    : lowered_(lowered),
+      symbols_(symbols),
+      target_(target),
+      measured_(measured),
+      steps_(steps_by_region(lowered)),
+      separations_(separations_by_region(lowered.dispatch)) {
   if (has_code()) code_ = emit_code(lowered, target);
 }
 
@@ -64,6 +84,7 @@ std::string DispatchText::dispatch(RegionId id) const {
   for (const NodeId node : region.nodes) nodes += (nodes.empty() ? "" : ", ") + node_text(graph, node);
   std::string text = fmt::format("dispatch {}: {}\n", index_of(id), region.name) + line(2, "nodes", nodes);
   for (const std::string& reason : region.reasons) text += line(2, "because", reason);
+  for (const Separation* edge : separations_[index_of(id)]) text += line(2, "apart", to_text(graph, *edge));
   text += places(region);
   std::size_t kernel = 0;
   for (const KernelSequence& sequence : lowered_.sequences[index_of(id)]) {

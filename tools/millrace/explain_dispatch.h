@@ -35,7 +35,8 @@ class DispatchText {
   const SymbolValues& symbols_;
   const Target& target_;
   MeasuredSteps* measured_;
-  std::vector<std::vector<StepId>> steps_;  // per region, in the order of its kernels
+  std::vector<std::vector<StepId>> steps_;                   // per region, in the order of its kernels
+  std::vector<std::vector<const Separation*>> separations_;  // per region, which reads the value
   Result<CodeObjectInfo> code_ = CodeObjectInfo{};
 };
 

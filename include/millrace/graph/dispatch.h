@@ -55,6 +55,34 @@ struct CopiedUpdate {
   std::string reason;  // "%x is an input"
 };
 
+/// Why two neighbours are not one region. node_groups.cpp decides by it.
+enum class JoinRule : std::uint8_t {
+  kControl,        // `node` is a loop or a condition: the host decides what it runs
+  kReadsMemory,    // the kernel of `node`, the reader, computes nothing on the way from memory
+  kBehindView,     // `node` is a view between the two: the reader needs other points than its own
+  kBehindReshape,  // `node` is a reshape between the two: it shares its operand's storage
+  kTwoRoots,       // a kernel has one node such as a dot or a reduction; they are `node` and `other`
+  kNoEpilogue,     // the kernel of `node`, in the producer's region, computes nothing behind it
+  kViewAlone,      // `node`, a view, puts elements side by side that may be far apart; the reader needs them so
+  kOtherPoints,    // the producer's region stores at the points of `node`, which are not the reader's
+  kReadAround,     // `node`, of a third region, reads one of the two, and the other one needs it
+  kReadByRoot,     // `node`, a dot or a reduction of one of the regions, reads the other one at points of its own
+  kRootInOperand,  // `node`, in the producer's region, is more than elementwise, which is all that the reader takes
+  kIsStored,       // `node`, in the producer's region, is an output or a variable's new value
+  kOtherReader,    // `node` reads the producer's region, too
+  kTooManyNodes,   // `found` in both, at most `limit` in one
+  kTooManyInstructions,  // likewise
+};
+
+/// A value that one region stores and another reads, and why the two are not one.
+struct Separation {
+  Value value = {};  // in memory; the reader may read it through views
+  NodeId reader{};   // the node of the other region
+  JoinRule rule{};
+  NodeId node{}, other{};  // see JoinRule
+  std::int64_t found = 0, limit = 0;
+};
+
 /// A graph cut into regions. A reshape belongs to no region: its value shares its operand's storage. A concat belongs
 /// to none if the regions that store its operands write all of its result.
 struct DispatchGraph {
@@ -66,6 +94,7 @@ struct DispatchGraph {
   /// or a variable whose new value it is.
   std::map<Value, Value> in_place;
   std::vector<CopiedUpdate> copied_updates;  // of all updates, those that are not in place
+  std::vector<Separation> separations;       // by reader; one for each edge between nodes of two regions
 
   /// Follows the aliases to the value that owns the storage.
   Value storage_of(Value value) const {
@@ -107,6 +136,8 @@ Result<DispatchGraph> form_dispatches(Graph);
 /// * Every update is in place or among the copied ones.
 Status verify(const DispatchGraph&);
 std::string to_text(const DispatchGraph&);
+/// The edge, the rule, and what would help: "%e -> %y: %y reads it through %t = transpose, at other points; ...".
+std::string to_text(const Graph&, const Separation&);
 
 /// A region's kernels for one target. The sequences number their operands like Region::inputs, and their results like
 /// Region::outputs.

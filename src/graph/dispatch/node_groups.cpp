@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each computing node starts in its own group; then groups that fit into one kernel are joined along the edges between
+// them:
+//   - an elementwise node joins the epilogue of a producer that writes the same points;
+//   - an elementwise node joins the term of a reduction, or the load of a sort or scan, that is its only reader;
+//   - index views (transpose, broadcast, slice) join every reader, as index maps;
+//   - reshapes join nothing: they share storage.
+// The rule that keeps two neighbours apart is noted with the edge between them (Separation).
+#include "graph/dispatch/node_groups.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "graph/dispatch/node_instructions.h"
+#include "graph/dispatch/views.h"
+#include "jit/map/code_estimate.h"
+#include "millrace/graph/text.h"
+#include "millrace/ops/op_def.h"
+
+namespace millrace {
+namespace {
+
+/// Joining costs time linear in the region, and generating code grows faster than the kernel. Chosen because forming
+/// and code generation were quadratic without a limit.
+constexpr std::int64_t kMaxRegionNodes = 128;
+/// The instruction limit for a body with a root; kMaxMapInstructions is the limit for a map. A reduction or contraction
+/// has four copies of the body, for full and remainder rows and columns. A separate pass over memory costs little next
+/// to so many instructions.
+constexpr std::int64_t kMaxRootInstructions = kMaxKernelInstructions / 4 - 50;
+
+bool has_trait(const Node& node, OpTraits trait) {
+  const auto* op = std::get_if<OpNode>(&node.what);
+  return op && has_trait(op->op, trait);
+}
+
+bool takes_term_producers(const Node& node) { return has_trait(node, kTakesTerm); }
+bool takes_load(const Node& node) { return has_trait(node, kTakesLoad); }
+
+/// Whether the node reads its operands through index maps, into which views can be composed.
+bool looks_through_views(const Node& node) {
+  return is_elementwise(node) || is_index_view(node) || takes_term_producers(node) || has_trait(node, kReadsViews);
+}
+
+/// Whether the node's kernel has an epilogue at each result point.
+bool takes_epilogue(const Node& node) { return is_elementwise(node) || has_trait(node, kTakesEpilogue); }
+
+bool is_control(const Node& node) {
+  return std::holds_alternative<LoopNode>(node.what) || std::holds_alternative<CondNode>(node.what);
+}
+
+Separation obstacle(JoinRule rule, std::uint32_t node, std::uint32_t other = NodeGroups::kNone) {
+  return {.rule = rule, .node = NodeId{node}, .other = NodeId{other}};
+}
+
+}  // namespace
+
+NodeGroups::NodeGroups(const Graph& graph) : graph_(graph) {
+  prepare();
+  for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+    if (!groups_[i].empty()) consider_operands(i);
+  }
+}
+
+std::uint32_t NodeGroups::find(std::uint32_t i) {
+  while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+  return i;
+}
+
+/// Creates one group per computing node. An index view gets a group only if somebody needs its elements in memory.
+void NodeGroups::prepare() {
+  const std::size_t count = graph_.nodes.size();
+  users_.resize(count);
+  groups_.resize(count);
+  root_.assign(count, kNone);
+  instructions_.assign(count, 0);
+  reasons_.resize(count);
+  for (std::uint32_t i = 0; i < count; ++i) parent_.push_back(i);
+  std::vector<bool> stored(count, false);
+  for (const Value& value : required_values(graph_)) stored[index_of(value.node)] = true;
+  const IdVector<NodeId, std::uint32_t> used = used_results(graph_);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (used[NodeId{i}] == 0) continue;
+    for (const Value& operand : node(i).operands) {
+      users_[index_of(operand.node)].insert(i);
+      if (!looks_through_views(node(i))) stored[index_of(operand.node)] = true;
+    }
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    is_output_.push_back(false);
+    if (used[NodeId{i}] == 0 || is_source(node(i)) || is_storage_view(node(i))) continue;
+    if (is_index_view(node(i)) && !stored[i]) continue;
+    groups_[i] = {i};
+    instructions_[i] = body_instructions(graph_, node(i));
+    if (!is_elementwise(node(i)) && !is_index_view(node(i))) root_[i] = i;
+  }
+  for (const Value& value : required_values(graph_)) is_output_[index_of(value.node)] = true;
+}
+
+/// The value in memory behind `operand`, looking through views and reshapes.
+Value NodeGroups::stored_value(Value operand) {
+  while (group_of(index_of(operand.node)) == kNone) {
+    const Node& view = graph_.nodes[operand.node];
+    if (view.operands.empty() || is_source(view)) break;
+    operand = view.operands[0];
+  }
+  return operand;
+}
+
+std::uint32_t NodeGroups::group_of(std::uint32_t i) {
+  const std::uint32_t g = find(i);
+  return groups_[g].empty() ? kNone : g;
+}
+
+/// `reader` needs other points than its own, or other elements in one row, so what it reads must be in memory.
+Separation NodeGroups::obstacle_behind(std::uint32_t view, std::uint32_t reader) const {
+  return obstacle(is_storage_view(node(view)) ? JoinRule::kBehindReshape : JoinRule::kBehindView, view, reader);
+}
+
+/// What `to` needs of `from` through a third group, or behind a view: joining the two would create a cycle.
+std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::uint32_t to) {
+  std::set<std::uint32_t> seen;
+  std::vector<std::uint32_t> open = {to};
+  const std::uint32_t first = groups_[from].front();
+  bool is_start = true;
+  while (!open.empty()) {
+    const std::uint32_t group = open.back();
+    open.pop_back();
+    for (std::uint32_t member : groups_[group]) {
+      for (const Value& operand : node(member).operands) {
+        const std::uint32_t producer = producer_group(operand);
+        if (producer == kNone || producer == group) continue;
+        if (producer == from) {
+          if (!is_start) return obstacle(JoinRule::kReadAround, member);
+          const std::uint32_t read = index_of(operand.node);
+          if (group_of(read) != from) return obstacle_behind(read, member);
+          continue;
+        }
+        // Members are in graph order and no group reads later nodes, so groups before `from` cannot need it.
+        if (groups_[producer].back() < first) continue;
+        if (seen.insert(producer).second) open.push_back(producer);
+      }
+    }
+    is_start = false;
+  }
+  return {};
+}
+
+/// Whether the root of `group` reads from `from`. It reads at points of its own, so `from` must be in memory.
+bool NodeGroups::root_reads(std::uint32_t group, std::uint32_t from) {
+  return root_[group] != kNone && std::ranges::any_of(node(root_[group]).operands, [&](const Value& operand) {
+           return producer_group(operand) == from;
+         });
+}
+
+std::optional<Separation> NodeGroups::obstacle_in_size(std::uint32_t a, std::uint32_t b) const {
+  const auto num_nodes = static_cast<std::int64_t>(groups_[a].size() + groups_[b].size());
+  if (num_nodes > kMaxRegionNodes) {
+    return Separation{.rule = JoinRule::kTooManyNodes, .found = num_nodes, .limit = kMaxRegionNodes};
+  }
+  const std::int64_t num_instructions = instructions_[a] + instructions_[b];
+  const bool has_root = root_[a] != kNone || root_[b] != kNone;
+  const std::int64_t limit = has_root ? kMaxRootInstructions : kMaxMapInstructions;
+  if (num_instructions <= limit) return {};
+  return Separation{.rule = JoinRule::kTooManyInstructions, .found = num_instructions, .limit = limit};
+}
+
+void NodeGroups::join(std::uint32_t into, std::uint32_t other, std::string reason) {
+  std::vector<std::uint32_t> members;
+  std::merge(groups_[into].begin(), groups_[into].end(), groups_[other].begin(), groups_[other].end(),
+             std::back_inserter(members));
+  groups_[into] = std::move(members);
+  groups_[other].clear();
+  instructions_[into] += instructions_[other];
+  parent_[other] = into;
+  if (root_[into] == kNone) root_[into] = root_[other];
+  for (std::string& earlier : reasons_[other]) reasons_[into].push_back(std::move(earlier));
+  reasons_[into].push_back(std::move(reason));
+}
+
+/// The node whose first result has the shape of the points at which a group stores.
+std::uint32_t NodeGroups::points_of(std::uint32_t group) const {
+  return root_[group] != kNone ? root_[group] : groups_[group].front();
+}
+
+/// What keeps an elementwise node's group from the one that computes its operand.
+std::optional<Separation> NodeGroups::obstacle_to_epilogue(std::uint32_t i, Value operand) {
+  const std::uint32_t consumer = find(i), producer = group_of(index_of(operand.node));
+  const std::uint32_t root = root_[producer];
+  if (root != kNone && root_[consumer] != kNone) return obstacle(JoinRule::kTwoRoots, root, root_[consumer]);
+  if (root != kNone && !takes_epilogue(node(root))) return obstacle(JoinRule::kNoEpilogue, root);
+  // The term nodes of a fused reduction have other points; only values at the result's points can be extended.
+  const Shape& shape = node(i).results[0].shape;
+  const std::uint32_t points = points_of(producer);
+  if (!(node(points).results[0].shape == shape) || !(graph_.type(operand).shape == shape)) {
+    return obstacle(JoinRule::kOtherPoints, points);
+  }
+  if (auto found = obstacle_in_size(producer, consumer)) return found;
+  if (root_reads(producer, consumer)) return obstacle(JoinRule::kReadByRoot, root);
+  if (root_reads(consumer, producer)) return obstacle(JoinRule::kReadByRoot, root_[consumer]);
+  if (auto found = obstacle_around(producer, consumer)) return found;
+  return obstacle_around(consumer, producer);
+}
+
+/// What keeps the group of the node's operand from being what its kernel does to each element of that first.
+std::optional<Separation> NodeGroups::obstacle_to_operand(std::uint32_t i, Value operand) {
+  const std::uint32_t producer = group_of(index_of(operand.node));
+  if (root_[producer] != kNone) return obstacle(JoinRule::kRootInOperand, root_[producer]);
+  for (std::uint32_t member : groups_[producer]) {
+    if (is_output_[member]) return obstacle(JoinRule::kIsStored, member);
+    for (std::uint32_t user : users_[member]) {
+      if (user != i && group_of(user) != producer) return obstacle(JoinRule::kOtherReader, user);
+    }
+  }
+  if (auto found = obstacle_in_size(producer, find(i))) return found;
+  return obstacle_around(producer, find(i));
+}
+
+/// What keeps the node's group from the one that produces its operand `k`.
+std::optional<Separation> NodeGroups::find_obstacle(std::uint32_t i, std::size_t k) {
+  const Node& reader = node(i);
+  const Value operand = reader.operands[k];
+  const std::uint32_t read = index_of(operand.node);
+  if (is_control(reader)) return obstacle(JoinRule::kControl, i);
+  const std::uint32_t root = root_[producer_group(operand)];
+  if (root != kNone && is_control(node(root))) return obstacle(JoinRule::kControl, root);
+  const bool takes_first = takes_term_producers(reader) || takes_load(reader);
+  if (!is_elementwise(reader) && !(takes_first && k == 0)) return obstacle(JoinRule::kReadsMemory, i);
+  if (group_of(read) == kNone) return obstacle_behind(read, i);
+  if (is_elementwise(reader)) return obstacle_to_epilogue(i, operand);
+  // A view alone is no work to do while reading, and its elements may be apart.
+  if (takes_load(reader) && is_index_view(node(read))) return obstacle(JoinRule::kViewAlone, read);
+  return obstacle_to_operand(i, operand);
+}
+
+/// Joins the node's group to those that produce its operands, or notes what is in the way.
+void NodeGroups::consider_operands(std::uint32_t i) {
+  for (std::size_t k = 0; k < node(i).operands.size(); ++k) {
+    const Value operand = node(i).operands[k];
+    const Value stored = stored_value(operand);
+    const std::uint32_t producer = group_of(index_of(stored.node));
+    if (producer == kNone || producer == find(i)) continue;
+    if (std::optional<Separation> found = find_obstacle(i, k)) {
+      found->value = stored;
+      found->reader = NodeId{i};
+      separations_.push_back(*found);
+    } else {
+      join_operand(i, operand);
+    }
+  }
+}
+
+void NodeGroups::join_operand(std::uint32_t i, Value operand) {
+  const std::uint32_t producer = group_of(index_of(operand.node));
+  const std::string reader = value_text(graph_, {NodeId{i}, 0}), read = value_text(graph_, operand);
+  if (is_elementwise(node(i))) {
+    join(producer, find(i), fmt::format("{} at the points of {}: no store and load between them", reader, read));
+  } else {
+    const std::string_view place = takes_term_producers(node(i)) ? "term" : "load";
+    join(find(i), producer, fmt::format("{} in the {} of {}, its only reader", read, place, reader));
+  }
+}
+
+std::vector<Separation> NodeGroups::take_separations() {
+  std::erase_if(separations_, [&](const Separation& each) {
+    return group_of(index_of(each.value.node)) == group_of(index_of(each.reader));
+  });
+  const auto edge = [](const Separation& each) { return std::pair(each.reader, each.value); };
+  std::stable_sort(separations_.begin(), separations_.end(),
+                   [&](const Separation& a, const Separation& b) { return edge(a) < edge(b); });
+  const auto repeated = std::ranges::unique(separations_, {}, edge);
+  separations_.erase(repeated.begin(), repeated.end());
+  return std::move(separations_);
+}
+
+}  // namespace millrace

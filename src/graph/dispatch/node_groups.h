@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "millrace/graph/dispatch.h"
+
+namespace millrace {
+
+/// The nodes of a graph in groups, each of which becomes a region: every computing node is in one. An index view is in
+/// one only if somebody needs its elements in memory.
+class NodeGroups {
+ public:
+  static constexpr std::uint32_t kNone = ~0u;
+
+  /// Refers to the graph. O(nodes * operands), except for searches for cycles.
+  explicit NodeGroups(const Graph&);
+
+  /// The node's group; kNone for sources, reshapes and index views that nobody needs in memory.
+  std::uint32_t group_of(std::uint32_t node);
+  /// The group that produces what is in memory behind `operand`, looking through views and reshapes; kNone for inputs
+  /// and constants.
+  std::uint32_t producer_group(Value operand) { return group_of(index_of(stored_value(operand).node)); }
+  /// In graph order.
+  const std::vector<std::uint32_t>& members(std::uint32_t group) const { return groups_[group]; }
+  /// Why they are together.
+  const std::vector<std::string>& reasons(std::uint32_t group) const { return reasons_[group]; }
+  /// Whether a node reads it, or it is an output or a variable's new value.
+  bool is_read(std::uint32_t node) const { return !users_[node].empty() || is_output_[node]; }
+  /// The edges between groups. Call it once.
+  std::vector<Separation> take_separations();
+
+ private:
+  const Node& node(std::uint32_t i) const { return graph_.nodes[NodeId{i}]; }
+  std::uint32_t find(std::uint32_t i);
+  void prepare();
+  Value stored_value(Value operand);
+
+  Separation obstacle_behind(std::uint32_t view, std::uint32_t reader) const;
+  std::optional<Separation> obstacle_around(std::uint32_t from, std::uint32_t to);
+  bool root_reads(std::uint32_t group, std::uint32_t from);
+  std::optional<Separation> obstacle_in_size(std::uint32_t a, std::uint32_t b) const;
+  std::uint32_t points_of(std::uint32_t group) const;
+  std::optional<Separation> obstacle_to_epilogue(std::uint32_t i, Value operand);
+  std::optional<Separation> obstacle_to_operand(std::uint32_t i, Value operand);
+  std::optional<Separation> find_obstacle(std::uint32_t i, std::size_t k);
+
+  void consider_operands(std::uint32_t i);
+  void join_operand(std::uint32_t i, Value operand);
+  void join(std::uint32_t into, std::uint32_t other, std::string reason);
+
+  const Graph& graph_;
+  std::vector<std::set<std::uint32_t>> users_;
+  std::vector<std::vector<std::uint32_t>> groups_;  // by representative
+  std::vector<std::int64_t> instructions_;          // by group, of its bodies
+  std::vector<std::uint32_t> parent_;
+  std::vector<std::uint32_t> root_;  // by group: the one node that is neither elementwise nor a view
+  std::vector<std::vector<std::string>> reasons_;
+  std::vector<Separation> separations_;  // also of groups that another edge has joined since
+  std::vector<bool> is_output_;          // or a variable's new value
+};
+
+}  // namespace millrace

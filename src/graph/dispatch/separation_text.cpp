@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "millrace/graph/dispatch.h"
+#include "millrace/graph/text.h"
+
+namespace millrace {
+namespace {
+
+/// The rule as it applies to an edge, and what would help.
+std::string rule_text(const Graph& graph, const Separation& edge) {
+  const auto node = [&] { return node_text(graph, edge.node); };
+  const auto other = [&] { return node_text(graph, edge.other); };
+  const auto other_value = [&] { return value_text(graph, {edge.other, 0}); };
+  const auto value = [&] { return value_text(graph, edge.value); };
+  const auto reader = [&] { return node_text(graph, edge.reader); };
+  switch (edge.rule) {
+    case JoinRule::kControl:
+      return fmt::format("the host decides what {} runs, so nothing is joined with it", node());
+    case JoinRule::kReadsMemory:
+      return fmt::format(
+          "{} computes nothing while it reads this operand; do that work after it, if that gives the same", node());
+    case JoinRule::kBehindView:
+      return fmt::format("{} reads it through {}, so at other points; move the view before {} or after {}", other(),
+                         node(), value(), other_value());
+    case JoinRule::kBehindReshape:
+      return fmt::format("{} reads it through {}, which shares its memory; move the reshape before {} or after {}",
+                         other(), node(), value(), other_value());
+    case JoinRule::kViewAlone:
+      return fmt::format(
+          "{} reads whole rows, and {} makes rows of elements that may be far apart; only memory in that "
+          "order would help",
+          reader(), node());
+    case JoinRule::kTwoRoots:
+      return fmt::format("a kernel holds one of {} and {}; only one op for both would help", node(), other());
+    case JoinRule::kNoEpilogue:
+      return fmt::format("the kernel of {} computes nothing after it; do that work before it, if that gives the same",
+                         node());
+    case JoinRule::kOtherPoints:
+      return fmt::format("its dispatch stores at the points of {}, {}; give both one shape", node(),
+                         graph.type({edge.node, 0}).shape.to_text());
+    case JoinRule::kReadAround:
+      return fmt::format(
+          "{} is between the two: it reads the one and the other needs it; only another formula would "
+          "help",
+          node());
+    case JoinRule::kReadByRoot:
+      return fmt::format("{} reads it at other points, from memory; nothing helps while it does", node());
+    case JoinRule::kRootInOperand:
+      return fmt::format("{} takes elementwise nodes into its loop, and {} is not one; only one op for both would help",
+                         reader(), node());
+    case JoinRule::kIsStored:
+      return fmt::format(
+          "{} is an output or a variable's new value, so it is in memory anyway; leave out that output or "
+          "update",
+          node());
+    case JoinRule::kOtherReader:
+      return fmt::format("{} reads it too, so it is in memory anyway; nothing helps while it does", node());
+    case JoinRule::kTooManyNodes:
+      return fmt::format(
+          "they have {} nodes together, a dispatch has at most {}; fewer nodes would help, but one more "
+          "pass over memory is cheap next to so many",
+          edge.found, edge.limit);
+    case JoinRule::kTooManyInstructions:
+      return fmt::format(
+          "they take about {} instructions together, a kernel at most {}; simpler functions would help, "
+          "but one more pass over memory is cheap next to so many",
+          edge.found, edge.limit);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string to_text(const Graph& graph, const Separation& edge) {
+  return fmt::format("{} -> {}: {}", value_text(graph, edge.value), value_text(graph, {edge.reader, 0}),
+                     rule_text(graph, edge));
+}
+
+}  // namespace millrace
