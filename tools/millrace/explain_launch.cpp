@@ -27,11 +27,11 @@ class LaunchText {
   LaunchText(const LoweredGraph& lowered, const SymbolValues& symbols)
       : schedule_(lowered.schedule), symbols_(symbols) {}
 
-  /// "x", "slab + 64", "constants + 128".
+  /// "input x", "slab + 64", "constants + 128": what memory() says of it, without the number of bytes.
   std::string place(const ResourceUse& use) const {
     const Resource& resource = schedule_.resources[use.resource];
     SizeExpr offset = schedule_.given_bytes(use).offset_bytes;
-    std::string base = printable(resource.name);
+    std::string base = fmt::format("{} {}", kind(resource), printable(resource.name));
     if (resource.lifetime == Lifetime::kConstant) {
       base = "constants";
       offset = offset + resource.offset_bytes;
@@ -83,14 +83,12 @@ class LaunchText {
     std::string text;
     for (const Resource& resource : schedule_.resources) {
       const std::string bytes = number(resource.size_bytes) + " bytes";
-      if (resource.lifetime == Lifetime::kExternal) {
-        text += line(2, resource.input ? "input" : "output", fmt::format("{}: {}", printable(resource.name), bytes));
-      } else if (resource.lifetime == Lifetime::kConstant) {
+      if (resource.lifetime == Lifetime::kConstant) {
         text += line(
             2, "constant",
             fmt::format("{} at constants + {}: {}", printable(resource.name), number(resource.offset_bytes), bytes));
-      } else if (schedule_.is_placed_by_runs()) {
-        text += line(2, "scratch", fmt::format("{}: {}", printable(resource.name), bytes));
+      } else if (resource.lifetime != Lifetime::kTransient || schedule_.is_placed_by_runs()) {
+        text += line(2, kind(resource), fmt::format("{}: {}", printable(resource.name), bytes));
       }
     }
     if (schedule_.constant_bytes > 0) {
@@ -105,6 +103,12 @@ class LaunchText {
   }
 
  private:
+  /// An input and an output may have one name, and that of a variable.
+  static std::string_view kind(const Resource& resource) {
+    if (resource.lifetime == Lifetime::kVariable) return "variable";
+    if (resource.lifetime != Lifetime::kExternal) return "scratch";
+    return resource.input ? "input" : "output";
+  }
   std::string number(const SizeExpr& size) const { return size_text(size, symbols_); }
 
   const Schedule& schedule_;
