@@ -80,6 +80,19 @@ TEST_CASE("the JSON says of each row which graph, dims, device and generator it 
   CHECK(rows[11]["copies"] == nullptr);  // 0 / 0
 }
 
+TEST_CASE("bench says of the machine what counts, not how Google Benchmark's library was built") {
+  const Workplace here;
+  const test::ToolRun run = here.run("bench top.mr --input x=ones --dim rows=2" + kQuick);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.error, "Run on ("));
+  CHECK_FALSE(contains(run.error, "Library was built"));
+#ifdef NDEBUG
+  CHECK_FALSE(contains(run.error, "assertions"));
+#else
+  CHECK(contains(run.error, "***WARNING*** millrace was built with assertions, which take time.\n"));
+#endif
+}
+
 TEST_CASE("Google Benchmark's own flags are passed on") {
   const Workplace here;
   const std::string bench = "bench net.mr --input x=ones --input w=ones" + kQuick;

@@ -10,12 +10,28 @@
 
 #include "millrace/base/file.h"
 #include "millrace/base/printable.h"
+#include "tools/millrace/graph_arguments.h"
 #include "tools/millrace/measure.h"
 
 namespace millrace::tool {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// What Google Benchmark says about the machine. Of a library with assertions, as Debian's is, it also says "Library
+/// was built as DEBUG. Timings may be affected." No row is: the timed loop is inlined here, so that only assertions of
+/// this build take time in it. Those are reported instead.
+std::string about_the_machine(const std::string& text) {
+  std::string kept;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("***WARNING*** Library was built as DEBUG")) kept += line + "\n";
+  }
+#ifndef NDEBUG
+  kept += "***WARNING*** millrace was built with assertions, which take time.\n";
+#endif
+  return kept;
+}
 
 /// The table and the JSON as texts: Google Benchmark would write both without a look at whether that went well.
 class TextReporter final : public benchmark::BenchmarkReporter {
@@ -28,7 +44,12 @@ class TextReporter final : public benchmark::BenchmarkReporter {
     json_.SetOutputStream(&json_text_);
   }
   bool ReportContext(const Context& context) override {
-    return console_.ReportContext(context) && json_.ReportContext(context);
+    std::ostringstream machine;
+    console_.SetErrorStream(&machine);
+    const bool goes_on = console_.ReportContext(context) && json_.ReportContext(context);
+    console_.SetErrorStream(&GetErrorStream());
+    write_notice(about_the_machine(machine.str()));
+    return goes_on;
   }
   void ReportRuns(const std::vector<Run>& runs) override {
     console_.ReportRuns(runs);
