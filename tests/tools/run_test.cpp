@@ -11,6 +11,7 @@
 #include "tests/reference/evaluate.h"
 #include "tests/support/difference.h"
 #include "tests/support/reference_graph.h"
+#include "tests/tools/count_system_calls.h"
 #include "tests/tools/workplace.h"
 
 namespace millrace {
@@ -263,6 +264,40 @@ TEST_CASE("a file's name may be as long as the system allows") {
   const std::string name = std::string(251, 'a') + ".npy";
   CHECK(here.output_of("run top.mr --input x=ones,1x10 --output values=@" + name) == "");
   CHECK(here.read(name).size() == 128 + 3 * 4);
+}
+
+TEST_CASE("each further output costs as many system calls as the first ones") {
+  const Workplace here;
+  const auto count = [&](int num_outputs, std::uint64_t most) {
+    std::string text = "graph many(%x: f32[1]) {\n  return ", arguments = "run many.mr --input x=ones";
+    for (int i = 0; i < num_outputs; ++i) {
+      const std::string name = "y" + std::to_string(i);
+      text += (i == 0 ? "" : ", ") + name + " = %x";
+      arguments += " --output " + name + "=@" + name + ".npy";
+    }
+    here.write("many.mr", text + "\n}\n");
+    const std::optional<std::uint64_t> found = test::count_system_calls(here.path("."), arguments, most);
+    REQUIRE(found);
+    return *found;
+  };
+  constexpr std::uint64_t kMostPerOutput = 60;  // to resolve its path, and to write and rename its file
+  const std::uint64_t few = count(100, 100'000), most = few + 200 * kMostPerOutput;
+  CHECK(count(300, most) <= most);
+}
+
+TEST_CASE("a device takes several outputs, and a link does not hide that two go to one file") {
+  const Workplace here;
+  std::filesystem::create_symlink("v.npy", here.path("link.npy"));
+  std::filesystem::create_directory_symlink(".", here.path("self"));
+  const auto error = [&](const std::string& arguments) {
+    return here.error_of("run top.mr --input x=ones,1x10 " + arguments);
+  };
+  CHECK(error("--output values=@v.npy --output indices=@link.npy") ==
+        "millrace: --output indices=@link.npy: 'values' goes to that file; give each output a file of its own\n");
+  CHECK(error("--output values=@self/v.npy --trace link.npy") ==
+        "millrace: --trace link.npy: 'values' goes to that file; give the trace a file of its own\n");
+  CHECK(here.output_of("run top.mr --input x=ones,1x10 --output values=@/dev/null --output indices=@/dev/null "
+                       "--trace /dev/null") == "");
 }
 
 TEST_CASE("mistakes in outputs and devices are named") {

@@ -2,8 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -35,19 +37,45 @@ struct OutputFile {
   std::string path;
 };
 
-/// Whether one would replace the other, through links, too. A device takes both. Paths that lead nowhere are the
-/// writer's to refuse.
-bool is_same_file(const std::string& a, const std::string& b) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path resolved = fs::weakly_canonical(fs::absolute(a, error), error);
-  if (error || resolved != fs::weakly_canonical(fs::absolute(b, error), error)) return false;
-  return !error && !fs::is_other(fs::status(resolved, error));
+namespace fs = std::filesystem;
+
+/// The file that a path leads to, which need not be there yet: a link may lead to where nothing is.
+fs::path resolved(fs::path path, std::error_code& error) {
+  constexpr int kMostLinks = 40;  // as Linux follows
+  for (int i = 0; i < kMostLinks && !error; ++i) {
+    path = fs::weakly_canonical(fs::absolute(path, error), error);
+    std::error_code no_link;
+    const fs::path target = fs::read_symlink(path, no_link);
+    if (no_link) break;
+    path = path.parent_path() / target;
+  }
+  return path;
 }
 
+/// Finds paths of which one would replace the other, through links, too.
+class TakenFiles {
+ public:
+  /// The output that an earlier path to the file is for; else notes that it is for `output`. Nothing for a device,
+  /// which takes several, and for a path that leads nowhere, which is the writer's to refuse.
+  std::optional<std::size_t> take(const std::string& path, std::size_t output) {
+    std::error_code error;
+    const fs::path file = resolved(path, error);
+    if (error) return {};
+    const auto [taken, is_new] = outputs_.try_emplace(file.native(), output);
+    if (is_new || fs::is_other(fs::status(file, error))) return {};
+    return taken->second;
+  }
+
+ private:
+  std::map<std::string, std::size_t> outputs_;  // by resolved path
+};
+
+/// Also refuses a trace that goes to an output's file.
 Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outputs,
-                                              const std::vector<std::string>& arguments) {
+                                              const std::vector<std::string>& arguments, const std::string& trace) {
   std::vector<OutputFile> files;
+  std::set<std::string> given;
+  TakenFiles taken_files;
   for (const std::string& argument : arguments) {
     const auto [name, value] = split_assignment(argument);
     const auto output = std::ranges::find(outputs, name, &Argument::name);
@@ -59,29 +87,23 @@ Result<std::vector<OutputFile>> parse_outputs(const std::vector<Argument>& outpu
       return invalid_argument(
           fmt::format("--output {}: found '{}', expected @FILE.npy", printable(argument), printable(value)));
     }
-    const auto is_given = [&](const OutputFile& file) { return outputs[file.output].name == name; };
-    if (std::ranges::any_of(files, is_given)) {
+    if (!given.insert(name).second) {
       return invalid_argument(fmt::format("--output {}: '{}' is given already; give each output once",
                                           printable(argument), printable(name)));
     }
-    const auto is_taken = [&](const OutputFile& file) { return is_same_file(file.path, value.substr(1)); };
-    if (const auto taken = std::ranges::find_if(files, is_taken); taken != files.end()) {
+    const auto number = static_cast<std::size_t>(output - outputs.begin());
+    if (const auto taken = taken_files.take(value.substr(1), number)) {
       return invalid_argument(fmt::format("--output {}: '{}' goes to that file; give each output a file of its own",
-                                          printable(argument), printable(outputs[taken->output].name)));
+                                          printable(argument), printable(outputs[*taken].name)));
     }
-    files.push_back({static_cast<std::size_t>(output - outputs.begin()), value.substr(1)});
+    files.push_back({number, value.substr(1)});
+  }
+  if (trace.empty()) return files;
+  if (const auto taken = taken_files.take(trace, outputs.size())) {
+    return invalid_argument(fmt::format("--trace {}: '{}' goes to that file; give the trace a file of its own",
+                                        printable(trace), printable(outputs[*taken].name)));
   }
   return files;
-}
-
-Status require_own_file(const std::string& trace, const std::vector<OutputFile>& files,
-                        const std::vector<Argument>& outputs) {
-  for (const OutputFile& file : files) {
-    if (trace.empty() || !is_same_file(file.path, trace)) continue;
-    return invalid_argument(fmt::format("--trace {}: '{}' goes to that file; give the trace a file of its own",
-                                        printable(trace), printable(outputs[file.output].name)));
-  }
-  return {};
 }
 
 /// Runs as often as asked, and says on standard error how long that took when it was more than once.
@@ -125,8 +147,7 @@ Status run(const Arguments& arguments) {
   times.inputs_begin = TraceClock::now();
   MILLRACE_TRY_ASSIGN(const RunMaker maker, RunMaker::create(graph, arguments.inputs));
   const std::vector<Argument>& outputs = maker.signature().outputs();
-  MILLRACE_TRY_ASSIGN(const std::vector<OutputFile> files, parse_outputs(outputs, arguments.outputs));
-  MILLRACE_TRY(require_own_file(arguments.trace, files, outputs));
+  MILLRACE_TRY_ASSIGN(const std::vector<OutputFile> files, parse_outputs(outputs, arguments.outputs, arguments.trace));
   RunArguments run = maker.make(0);
   times.compile_begin = TraceClock::now();
   GraphArguments on = arguments.graph;

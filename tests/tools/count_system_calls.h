@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace millrace::test {
+
+/// How many system calls the first thread of "millrace <arguments>" makes in `directory`, where it prints nothing. One
+/// that makes more than `most` is ended. Empty if it fails, or cannot be traced.
+std::optional<std::uint64_t> count_system_calls(const std::string& directory, const std::string& arguments,
+                                                std::uint64_t most);
+
+}  // namespace millrace::test
