@@ -36,7 +36,8 @@ struct BodyInstruction {
   DType dtype = DType::kF32;  // the dtype of its value
   std::uint8_t num_operands = 0;
   std::array<BodyValueId, 3> operands{};
-  std::uint64_t immediate = 0;  // constant bits; access, dim or reduction number
+  /// Constant bits; access, dim or reduction number; for a select, whether its condition is rarely true.
+  std::uint64_t immediate = 0;
   friend bool operator==(const BodyInstruction&, const BodyInstruction&) = default;
 };
 
@@ -94,6 +95,9 @@ class BodyVocabulary {
   V gt(V a, V b) { return lt(b, a); }
   V ge(V a, V b) { return le(b, a); }
   V select(V condition, V a, V b) { return self().emit(KernelOp::kSelect, a.dtype, {condition, a, b}); }
+  /// A select whose condition is rarely true. What only `a` needs should be much: a kernel may branch around it where
+  /// no lane's condition is true. Selects of one condition that follow one another share the branch.
+  V select_rarely(V condition, V a, V b) { return select(condition, a, b); }
   V convert(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kConvert, to, {a}); }
   V bitcast(DType to, V a) { return to == a.dtype ? a : self().emit(KernelOp::kBitcast, to, {a}); }
   /// Precondition for an integer dtype or bool: it can hold `value`. BodyBuilder records a violation as a mistake().
@@ -118,6 +122,7 @@ class BodyBuilder : public BodyVocabulary<BodyBuilder, BodyValue> {
   BodyValue constant_scalar(Scalar);
   /// Dtypes must follow the op's rule, with f16 and bf16 only in conversions; otherwise this records a mistake().
   BodyValue emit(KernelOp op, DType dtype, std::initializer_list<BodyValue> operands);
+  BodyValue select_rarely(BodyValue condition, BodyValue a, BodyValue b);
   BodyValue load(std::uint32_t access, DType dtype);
   BodyValue load(std::uint32_t access, DType dtype, BodyValue dynamic_index);
   BodyValue index(std::uint32_t domain_dim);

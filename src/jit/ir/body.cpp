@@ -75,6 +75,12 @@ std::string missing_operand_text(std::size_t index, std::size_t num_operands) {
       static_cast<std::ptrdiff_t>(index), num_operands);
 }
 
+BodyValue BodyBuilder::select_rarely(BodyValue condition, BodyValue a, BodyValue b) {
+  const BodyValue selected = select(condition, a, b);
+  if (mistake_.empty()) body_.instructions[selected.id].immediate = 1;
+  return selected;
+}
+
 BodyValue BodyBuilder::load(std::uint32_t access, DType dtype) {
   return append({.op = KernelOp::kLoad, .dtype = dtype, .immediate = access});
 }
@@ -122,6 +128,7 @@ std::string operands_text(const BodyInstruction& instruction) {
   }
   std::string text;
   for (unsigned i = 0; i < instruction.num_operands; ++i) text += fmt::format("{} %{}", i == 0 ? "" : ",", operand(i));
+  if (instruction.op == KernelOp::kSelect && instruction.immediate != 0) text += ", rarely";
   return text;
 }
 

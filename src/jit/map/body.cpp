@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/map/body.h"
 
+#include <algorithm>
+
 #include "millrace/hal/host_kernel.h"
 #include "millrace/jit/float16_bodies.h"
 
 namespace millrace {
+namespace {
+
+bool is_rare_select(const BodyInstruction& instruction) {
+  return instruction.op == KernelOp::kSelect && instruction.immediate != 0;
+}
+
+}  // namespace
 
 BodyEmitter::BodyEmitter(const MapContext& context, bool is_epilogue, const Position& position, const TileShape& shape,
                          std::span<const MachineValue> reduced)
@@ -54,6 +63,7 @@ MachineValue BodyEmitter::vector_value(BodyValueId id, std::uint32_t row, std::u
 
 MachineValue BodyEmitter::emit(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
   const BodyInstruction& instruction = body_.instructions[id];
+  if (is_rare_select(instruction)) return emit_rare_select(id, row, vector);
   switch (instruction.op) {
     case KernelOp::kConstant:
       return b_.constant_scalar({instruction.dtype, instruction.immediate});
@@ -72,6 +82,49 @@ MachineValue BodyEmitter::emit(BodyValueId id, std::uint32_t row, std::uint32_t 
     default:
       return emit_lanewise(instruction, row, vector);
   }
+}
+
+/// The selects after `id` that have its condition, and do not depend on one another.
+std::vector<BodyValueId> BodyEmitter::rare_selects_from(BodyValueId id) const {
+  std::vector<BodyValueId> ids = {id};
+  const BodyInstruction& first = body_.instructions[id];
+  for (std::size_t i = index_of(id) + 1; i < body_.instructions.size(); ++i) {
+    const BodyInstruction& next = body_.instructions[BodyValueId(i)];
+    const bool reads_others =
+        std::ranges::any_of(next.operands, [&](BodyValueId operand) { return index_of(operand) >= index_of(id); });
+    if (!is_rare_select(next) || next.operands[0] != first.operands[0] || reads_others) break;
+    ids.push_back(BodyValueId(i));
+  }
+  return ids;
+}
+
+/// Emits the selects from `id` on that share its condition, and what only their first values need behind a branch.
+MachineValue BodyEmitter::emit_rare_select(BodyValueId id, std::uint32_t row, std::uint32_t vector) {
+  const std::vector<BodyValueId> ids = rare_selects_from(id);
+  const auto operand = [&](std::size_t i, std::size_t number) { return body_.instructions[ids[i]].operands[number]; };
+  const MachineValue condition = value(operand(0, 0), row, vector);
+  MachineBuilder::Values usual;
+  for (std::size_t i = 0; i < ids.size(); ++i) usual.push_back(value(operand(i, 2), row, vector));
+  std::vector<std::uint32_t> lanes;  // of the selected values
+  const auto rare = [&] {
+    BodyEmitter inside = *this;  // no other code may use what the branch computes
+    MachineBuilder::Values selected;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const MachineValue value = inside.value(operand(i, 1), row, vector);
+      lanes.push_back(std::max({condition.lanes, value.lanes, usual[i].lanes}));
+      selected.push_back(b_.splat(b_.select(condition, value, usual[i]), lanes[i]));
+    }
+    return selected;
+  };
+  const auto otherwise = [&] {
+    MachineBuilder::Values selected;
+    for (std::size_t i = 0; i < ids.size(); ++i) selected.push_back(b_.splat(usual[i], lanes[i]));
+    return selected;
+  };
+  const MachineValue any = condition.lanes > 1 ? b_.reduce(KernelOp::kReduceMax, condition) : condition;
+  const MachineBuilder::Values selected = b_.if_else(any, rare, otherwise);
+  for (std::size_t i = 0; i < ids.size(); ++i) values_[slot_of(ids[i], row, vector)] = selected[i];
+  return selected[0];
 }
 
 MachineValue BodyEmitter::emit_lanewise(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector) {

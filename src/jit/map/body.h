@@ -43,6 +43,8 @@ class BodyEmitter {
   /// The result of `load_cell`, not widened.
   MachineValue loaded(BodyValueId id, std::uint32_t row, std::uint32_t vector);
   MachineValue emit_lanewise(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
+  MachineValue emit_rare_select(BodyValueId id, std::uint32_t row, std::uint32_t vector);
+  std::vector<BodyValueId> rare_selects_from(BodyValueId id) const;
   MachineValue emit_index(std::uint64_t dim, std::uint32_t row, std::uint32_t vector);
   MachineValue emit_check_index(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
   bool is_turned(const BodyInstruction& load) const;

@@ -33,7 +33,7 @@ inline constexpr double kCosLong[] = {4.16666666666666019037e-02, -1.38888888888
 /// Reduces any finite f32, widened to f64: multiplies it by each part of 1 / (2 pi) and drops whole turns exactly.
 /// Source: Payne & Hanek, Radian reduction for trigonometric functions, SIGNUM Newsletter 18, 1983.
 template <class B, class V>
-ReducedAngle<V> reduce_f32_angle(B& b, V x) {
+ReducedAngle<V> reduce_large_f32_angle(B& b, V x) {
   constexpr std::size_t kWholeTurns = 5;  // the products after these are below 1 for every x
   std::array<V, std::size(kTurnParts)> turns;
   for (std::size_t i = 0; i < turns.size(); ++i) {
@@ -47,6 +47,33 @@ ReducedAngle<V> reduce_f32_angle(B& b, V x) {
   V rest = b.sub(turns[0], b.mul(quarters.value, b.constant_like(x, 0.25)));
   for (std::size_t i = 1; i < turns.size(); ++i) rest = b.add(rest, turns[i]);
   return {quarters.integer, b.mul(rest, b.constant_like(x, kTwoPi)), b.constant_like(x, 0)};
+}
+
+/// Reduces an f32 of up to 2^20, widened to f64: the product with the first part of pi / 2 is exact.
+/// Source: Cody & Waite, Software Manual for the Elementary Functions, 1980.
+template <class B, class V>
+ReducedAngle<V> reduce_small_f32_angle(B& b, V x) {
+  constexpr double kFirst33Bits = 0x1.921fb544p+0, kRest = 0x1.0b4611a626331p-34;
+  const NearestInteger<V> n = nearest_integer(b, x, kTwoOverPi);
+  const V first = b.mul_add(n.value, b.constant_like(x, -kFirst33Bits), x);
+  return {n.integer, b.mul_add(n.value, b.constant_like(x, -kRest), first), b.constant_like(x, 0)};
+}
+
+/// An angle by one reduction, or by another that takes longer, where `is_large`.
+template <class B, class V>
+ReducedAngle<V> pick_angle(B& b, V is_large, const ReducedAngle<V>& large, const ReducedAngle<V>& small) {
+  const V quarters = b.select_rarely(is_large, large.quarters, small.quarters);
+  const V high = b.select_rarely(is_large, large.high, small.high);
+  return {quarters, high, b.select_rarely(is_large, large.low, small.low)};
+}
+
+/// Reduces any finite f32, widened to f64.
+template <class B, class V>
+ReducedAngle<V> reduce_f32_angle(B& b, V x) {
+  const ReducedAngle<V> small = reduce_small_f32_angle(b, x), large = reduce_large_f32_angle(b, x);
+  // Infinities and NaN stay with the small angles, and become NaN there.
+  const V is_large = b.bit_and(b.lt(b.constant_like(x, 0x1p20), x), b.lt(x, b.constant_like(x, kInfinity)));
+  return pick_angle(b, is_large, large, small);
 }
 
 /// Reduces an f64 of up to 2^27.
@@ -66,13 +93,11 @@ ReducedAngle<V> reduce_small_angle(B& b, V x) {
   return {n.integer, sum, b.add(b.sub(high, sum), low)};
 }
 
-/// Reduces any f64. Both reductions run, because a body has no branches.
+/// Reduces any f64.
 template <class B, class V>
 ReducedAngle<V> reduce_f64_angle(B& b, V x) {
   const ReducedAngle<V> small = reduce_small_angle(b, x), large = reduce_large_angle(b, x);
-  const V is_large = b.lt(b.constant_like(x, 0x1p27), x);
-  const auto pick = [&](V if_large, V if_small) { return b.select(is_large, if_large, if_small); };
-  return {pick(large.quarters, small.quarters), pick(large.high, small.high), pick(large.low, small.low)};
+  return pick_angle(b, b.lt(b.constant_like(x, 0x1p27), x), large, small);
 }
 
 /// The reduced angle's sine and cosine, and the multiple of pi / 2 that the reduction removed.
