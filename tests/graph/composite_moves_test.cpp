@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include <doctest/doctest.h>
 
@@ -101,6 +102,53 @@ TEST_CASE("resize takes the nearest point, or the line between two") {
   CHECK(of(3, 5, linear, ResizeCoordinates::kAlignCorners) == Values{0, 0.5, 1, 1.5, 2});
   CHECK(of(2, 4, linear, ResizeCoordinates::kAsymmetric) == Values{0, 0.5, 1, 1});
   CHECK(of(4, 1, linear, ResizeCoordinates::kAlignCorners) == Values{0});
+}
+
+/// Where result point i of `to` is among `from` points, in this order: the point before it and the share of the next.
+std::pair<std::int64_t, long double> place_of(std::int64_t i, std::int64_t from, std::int64_t to,
+                                              ResizeCoordinates coordinates) {
+  std::int64_t dividend = i * from, divisor = to;
+  if (coordinates == ResizeCoordinates::kHalfPixel) dividend = (2 * i + 1) * from - to, divisor = 2 * to;
+  if (coordinates == ResizeCoordinates::kAlignCorners)
+    dividend = i * (from - 1), divisor = std::max(to - 1, std::int64_t{1});
+  dividend = std::clamp<std::int64_t>(dividend, 0, (from - 1) * divisor);
+  return {dividend / divisor, static_cast<long double>(dividend % divisor) / static_cast<long double>(divisor)};
+}
+
+TEST_CASE("linear resize of f64 keeps the precision of f64, however far from the first point") {
+  std::mt19937_64 random(11);
+  std::uniform_real_distribution<double> unit(0.5, 1);
+  for (const auto& [from, to] : {std::pair<std::int64_t, std::int64_t>{1000, 1777},
+                                 {777, 1000},
+                                 {1000, 333},
+                                 {3, 1001},
+                                 {65'537, 65'536},
+                                 {2, 1},
+                                 {1, 5}}) {
+    Values x;
+    // Signs in turn: neighbours cancel, and what is lost of a share shows.
+    for (std::int64_t i = 0; i < from; ++i) x.push_back(i % 2 == 0 ? unit(random) : -unit(random));
+    for (const auto coordinates :
+         {ResizeCoordinates::kHalfPixel, ResizeCoordinates::kAlignCorners, ResizeCoordinates::kAsymmetric}) {
+      const Values y = Composed().with("x", {from}, x, DType::kF64).run([&](Composed& c) {
+        return resize(c["x"], {0}, {to}, ResizeMode::kLinear, coordinates);
+      });
+      double worst = 0;
+      for (std::int64_t i = 0; i < to; ++i) {
+        const auto [below, share] = place_of(i, from, to, coordinates);
+        const auto at = [&](std::int64_t place) {
+          return static_cast<long double>(x[static_cast<std::size_t>(std::min(place, from - 1))]);
+        };
+        const long double exact = at(below) * (1 - share) + at(below + 1) * share;
+        worst = std::max(
+            worst, static_cast<double>(std::fabs(static_cast<long double>(y[static_cast<std::size_t>(i)]) - exact)));
+      }
+      CAPTURE(from);
+      CAPTURE(to);
+      CAPTURE(static_cast<int>(coordinates));
+      CHECK(worst <= 0x1p-52);  // four roundings of numbers below 1
+    }
+  }
 }
 
 TEST_CASE("a point that resize meets exactly is itself beside an infinity") {

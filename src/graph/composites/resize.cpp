@@ -38,13 +38,45 @@ Tensor resize_nearest(Tensor x, std::int64_t axis, const ResizedAxis& resized, R
   return gather_at(x, resized.inside(nearest), axis);
 }
 
+/// Each result point's neighbours in the operand: `below`, and the one after it, of which it takes this share.
+struct Neighbours {
+  Tensor below;  // i64
+  Tensor share;  // f64, from 0 to below 1
+};
+
+/// A position is a fraction of integers. What an f64 of it holds behind the point is less the larger it is, so the
+/// share comes from the remainder of the division. Integers wrap in between, but the remainder is small.
+Neighbours neighbours_of(const ResizedAxis& resized, ResizeCoordinates mode) {
+  GraphBuilder& graph = resized.graph;
+  const bool is_half_pixel = mode == ResizeCoordinates::kHalfPixel;
+  const bool has_corners = mode == ResizeCoordinates::kAlignCorners;
+  const auto whole = [&](const SizeExpr& size) { return broadcast_to(size_of(graph, size), {resized.to}); };
+  const SizeExpr scaled = has_corners ? resized.from - 1 : resized.from;
+  const SizeExpr divisor = has_corners ? max(resized.to - 1, 1) : resized.to;
+  // The same as in coordinates(): (2 i + 1) * from / (2 to) - 1 / 2, or i * scaled / divisor.
+  Tensor i = iota(graph, DType::kI64, {resized.to}, 0);
+  Tensor dividend = is_half_pixel ? (i * 2 + 1) * whole(scaled) - whole(divisor) : i * whole(scaled);
+  Tensor by = is_half_pixel ? whole(divisor) * 2 : whole(divisor);
+  // Rounded, so one too low or too high where the position is next to an integer.
+  Tensor below = cast(floor(resized.coordinates(mode)), DType::kI64);
+  Tensor rest = dividend - below * by;
+  const auto all = [&](std::int64_t value) { return graph.fill(DType::kI64, {resized.to}, value); };
+  Tensor is_high = less(rest, all(0)), is_low = greater_equal(rest, by);
+  below = below - cast(is_high, DType::kI64) + cast(is_low, DType::kI64);
+  rest = select(is_high, rest + by, select(is_low, rest - by, rest));
+  Tensor share = cast(rest, DType::kF64) / cast(by, DType::kF64);
+  // Outside, and at the last point, the nearest one alone.
+  Tensor last = whole(resized.from - 1), is_inside = logical_and(greater_equal(below, all(0)), less(below, last));
+  return {max(min(below, last), all(0)), select(is_inside, share, graph.fill(DType::kF64, {resized.to}, 0))};
+}
+
 Tensor resize_linear(Tensor x, std::int64_t axis, const ResizedAxis& resized, ResizeCoordinates coordinates) {
-  Tensor at = resized.inside(resized.coordinates(coordinates));
-  Tensor low = floor(at);
-  Tensor below = gather_at(x, low, axis);
-  Tensor above = gather_at(x, resized.inside(low + 1.0), axis);
+  const Neighbours at = neighbours_of(resized, coordinates);
+  Tensor last = broadcast_to(size_of(resized.graph, resized.from - 1), {resized.to});
+  Tensor below = gather(x, at.below, axis);
+  Tensor above = gather(x, min(at.below + 1, last), axis);
   if (!below.is_valid()) return {};
-  Tensor share = broadcast(cast(at - low, x.dtype()), below.shape(), {axis});
+  Tensor share = broadcast(cast(at.share, x.dtype()), below.shape(), {axis});
   Tensor low_part = below * (1.0 - share);
   Tensor between = low_part + above * share;
   // At an exact point take only that neighbour: 0 times the other's inf or NaN would be NaN.
