@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include <doctest/doctest.h>
 
@@ -185,6 +186,48 @@ TEST_CASE("searchsorted counts the elements before each value, with equals or wi
   CHECK(Composed().with("s", {3}, {1, 2, 2}, DType::kU8).with("v", {2}, {2, 255}, DType::kU8).run([](Composed& c) {
     return searchsorted(c["s"], c["v"]);
   }) == Values{1, 3});
+}
+
+/// A sorted row of few values, and so with many duplicates; NaN at its end.
+Values sorted_row(std::size_t n, std::mt19937_64& random) {
+  Values row(n);
+  for (double& value : row) value = random() % 50 == 0 ? kNan : static_cast<double>(random() % 100) / 4 - 10;
+  std::ranges::sort(row, comes_before);
+  return row;
+}
+
+TEST_CASE("searchsorted finds what std::lower_bound and std::upper_bound find, in rows of any length") {
+  std::mt19937_64 random(5);
+  const Dim n("n");
+  for (const std::size_t size : {0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 200, 1000}) {
+    for (const bool right : {false, true}) {
+      constexpr std::size_t kRows = 3, kValues = 37;
+      Values rows, wanted, expected;
+      for (std::size_t row = 0; row < kRows; ++row) {
+        const Values sorted = sorted_row(size, random);
+        rows.insert(rows.end(), sorted.begin(), sorted.end());
+        for (std::size_t i = 0; i < kValues; ++i) {
+          const double value = i == 0 ? kNan : static_cast<double>(random() % 120) / 4 - 12;
+          const auto place = right ? std::upper_bound(sorted.begin(), sorted.end(), value, comes_before)
+                                   : std::lower_bound(sorted.begin(), sorted.end(), value, comes_before);
+          wanted.push_back(value);
+          expected.push_back(static_cast<double>(place - sorted.begin()));
+        }
+      }
+      CAPTURE(size);
+      CAPTURE(right);
+      const auto extent = static_cast<std::int64_t>(size);
+      for (const bool is_bound_by_run : {false, true}) {
+        for (const DType dtype : {DType::kF32, DType::kF16}) {
+          const SizeExpr length = is_bound_by_run ? SizeExpr(n) : SizeExpr(extent);
+          CHECK(Composed()
+                    .with("s", {kRows, extent}, rows, dtype, {kRows, length})
+                    .with("v", {kRows, kValues}, wanted, dtype)
+                    .run([&](Composed& c) { return searchsorted(c["s"], c["v"], right); }) == expected);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("cumulative_argmax is the place of the first maximum so far, along any axis") {

@@ -65,7 +65,7 @@ Tensor gather_nd(Tensor x, Tensor indices);
 /// rest]. Each index wraps and is checked as in gather; of equal indices, the last one's update stays.
 Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates);
 /// i64: how many elements of sorted[..., n] come before each of values[..., m], or `right`: are not after it, in the
-/// order of sort. The leading dims are equal. Compares with every element, O(n * m).
+/// order of sort. The leading dims are equal. Rows that are not sorted give other counts. O(m log n).
 Tensor searchsorted(Tensor sorted, Tensor values, bool right = false);
 /// The i64 index of the first maximum of the elements up to each one along `axis`; NaN is greatest.
 Tensor cumulative_argmax(Tensor x, std::int64_t axis = -1);

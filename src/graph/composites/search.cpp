@@ -16,6 +16,48 @@ Tensor comes_before(Tensor x, Tensor y) {
   return logical_or(is_less, only_y_is_nan);
 }
 
+/// Up to so many elements are compared in less time than found by rounds of a loop.
+constexpr std::int64_t kMostCounted = 32;
+
+/// Whether an element is before the place of a value.
+Tensor is_before_place(Tensor element, Tensor value, bool right) {
+  return right ? logical_not(comes_before(value, element)) : comes_before(element, value);
+}
+
+/// Compares each value with every element.
+Tensor count_before(Tensor sorted, Tensor values, bool right) {
+  const std::size_t rank = sorted.shape().rank();
+  // [..., m, n]: each of the values beside each of the elements.
+  std::vector<SizeExpr> pairs = values.shape().dims();
+  pairs.push_back(sorted.shape()[rank - 1]);
+  const Shape shape(std::move(pairs));
+  const auto last = static_cast<std::int64_t>(rank);
+  Tensor element = broadcast_to(unsqueeze(sorted, {last - 1}), shape),
+         value = broadcast_to(unsqueeze(values, {last}), shape);
+  return reduce_sum(cast(is_before_place(element, value, right), DType::kI64), {last});
+}
+
+/// Binary search without branches on data: the place of each value is among the `length` elements from its base on, or
+/// behind them. A round looks at the one in the middle, after which half of them, rounded down, are left: for every
+/// value as many, so that the rounds do not depend on data.
+Tensor search_before(Tensor sorted, Tensor values, bool right) {
+  GraphBuilder& graph = *sorted.builder();
+  const auto to_values = [&](Tensor scalar) { return broadcast_to(scalar, values.shape()); };
+  const auto half_of = [](Tensor length) { return (length + 1) / 2; };
+  const Tensor length = size_of(graph, sorted.shape().dims().back());
+  // The state has the middle: base + half - 1.
+  const std::vector<Tensor> last = graph.while_loop(
+      {to_values(half_of(length) - 1), length}, [&](std::span<const Tensor> state) { return greater(state[1], 0); },
+      [&](std::span<const Tensor> state) {
+        const Tensor half = half_of(state[1]), left = state[1] - half;
+        const Tensor element = take_along_axis(sorted, state[0], -1);
+        const Tensor moves = to_values(half_of(left) - half);
+        const Tensor middle = state[0] + moves;
+        return std::vector{select(is_before_place(element, values, right), middle + to_values(half), middle), left};
+      });
+  return last[0] + 1;  // of no elements, the middle is base - 1
+}
+
 }  // namespace
 
 Tensor searchsorted(Tensor sorted, Tensor values, bool right) try {
@@ -31,15 +73,8 @@ Tensor searchsorted(Tensor sorted, Tensor values, bool right) try {
                     "one",
                     sorted.type().to_text(), values.type().to_text()));
   }
-  // [..., m, n]: each of the values beside each of the elements.
-  std::vector<SizeExpr> pairs = wanted.dims();
-  pairs.push_back(among[rank - 1]);
-  const Shape shape(std::move(pairs));
-  const auto last = static_cast<std::int64_t>(rank);
-  Tensor element = broadcast_to(unsqueeze(sorted, {last - 1}), shape),
-         value = broadcast_to(unsqueeze(values, {last}), shape);
-  Tensor counts = right ? logical_not(comes_before(value, element)) : comes_before(element, value);
-  return reduce_sum(cast(counts, DType::kI64), {last});
+  const bool is_short = among[rank - 1].upper_bound() <= kMostCounted;
+  return is_short ? count_before(sorted, values, right) : search_before(sorted, values, right);
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({sorted, values}), "searchsorted");
 }
