@@ -55,8 +55,27 @@ Value* emit_integer_remainder(llvm::IRBuilder<>& ir, bool is_signed, Value* x, V
   return is_signed ? ir.CreateSRem(x, divisor) : ir.CreateURem(x, divisor);
 }
 
-Value* emit_min_max(llvm::IRBuilder<>& ir, bool is_min, DType dtype, Value* x, Value* y) {
+/// The minimum or maximum of floats on x86. LLVM's own code for llvm.minimum selects by x's sign first: by a branch if
+/// x is a scalar, otherwise by two blends, which a chain of them waits for. Here x, where a reduction has its state,
+/// meets one minps or maxps, which gives x if either is NaN or both are 0, and the rest depends on y: a y of -0 makes
+/// the minimum negative, a y of +0 the maximum positive, and a NaN is the result itself.
+Value* emit_x86_min_max(llvm::IRBuilder<>& ir, bool is_min, Value* x, Value* y) {
+  llvm::Type* type = x->getType();
+  const unsigned width = type->getScalarSizeInBits();
+  llvm::Type* bits = type->getWithNewType(ir.getIntNTy(width));
+  const auto sign = llvm::APInt::getSignMask(width);
+  Value* y_bits = ir.CreateBitCast(y, bits);
+  llvm::Constant* zero = is_min ? llvm::ConstantInt::get(bits, sign) : llvm_zero(bits);
+  Value* sign_if_zero = ir.CreateAnd(ir.CreateSExt(ir.CreateICmpEQ(y_bits, zero), bits), sign);
+  Value* better = ir.CreateSelect(is_min ? ir.CreateFCmpOLT(y, x) : ir.CreateFCmpOGT(y, x), y, x);
+  Value* better_bits = ir.CreateBitCast(better, bits);
+  better_bits = is_min ? ir.CreateOr(better_bits, sign_if_zero) : ir.CreateAnd(better_bits, ir.CreateNot(sign_if_zero));
+  return ir.CreateSelect(ir.CreateFCmpUNO(y, y), y, ir.CreateBitCast(better_bits, type));
+}
+
+Value* emit_min_max(llvm::IRBuilder<>& ir, const LlvmTarget& target, bool is_min, DType dtype, Value* x, Value* y) {
   if (dtype == DType::kBool) return is_min ? ir.CreateAnd(x, y) : ir.CreateOr(x, y);
+  if (is_float(dtype) && target.subgroup_size == 1) return emit_x86_min_max(ir, is_min, x, y);
   // minimum and maximum rather than minnum and maxnum: NaN wins, and -0 is below +0.
   llvm::Intrinsic::ID id = is_min ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum;
   if (is_signed(dtype)) id = is_min ? llvm::Intrinsic::smin : llvm::Intrinsic::smax;
@@ -242,7 +261,7 @@ Value* emit_lanewise(llvm::IRBuilder<>& ir, const LlvmTarget& target, KernelOp o
       return emit_bitcast(ir, from, to, x[0]);
     case KernelOp::kMin:
     case KernelOp::kMax:
-      return emit_min_max(ir, op == KernelOp::kMin, from, x[0], x[1]);
+      return emit_min_max(ir, target, op == KernelOp::kMin, from, x[0], x[1]);
     default:
       break;
   }
