@@ -42,7 +42,8 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
     graph.output("y", matmul(x, x));
     text += kernels_of(graph, context);
   }
-  for (const SizeExpr& n : {SizeExpr(30), SizeExpr(Dim("n").at_most(30)), SizeExpr(100), SizeExpr(1'000'000)}) {
+  for (const SizeExpr& n :
+       {SizeExpr(30), SizeExpr(Dim("n").at_most(30)), SizeExpr(100), SizeExpr(1'000'000)}) {
     for (const std::string_view target : {"cpu:baseline", "cpu:avx2"}) {
       GraphBuilder graph;
       graph.output("y", sort(graph.input("x", DType::kF32, {n})).values);
@@ -52,6 +53,11 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
   {
     GraphBuilder graph;
     graph.output("y", topk(graph.input("x", DType::kF32, {100}), 10).values);
+    text += kernels_for("cpu:baseline", graph, *context);
+  }
+  {
+    GraphBuilder graph;
+    graph.output("y", sort(graph.input("x", DType::kU8, {1000})).values);
     text += kernels_for("cpu:baseline", graph, *context);
   }
   for (const std::int64_t axis : {0, 1}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of elements of 8 and 16 bits, in rows whose length a run binds: up to 65536, keys and indices share 32
-// bits.
+// bits. What memory their values alone take.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/graph/lowered_graph.h"
 #include "millrace/millrace.h"
 
 namespace millrace {
@@ -60,6 +61,27 @@ TEST_CASE("orders of narrow elements are right on both sides of the longest rows
     check_order<Half>(descending, any_half);
     check_order<std::uint16_t>(descending, any_u16);
     check_order<std::int8_t>(descending, any_i8);
+  }
+}
+
+TEST_CASE("a sort of values of 8 or 16 bits takes memory for counters, not for keys, on every level") {
+  const auto context = make_default_context();
+  for (const DType dtype :
+       {DType::kU8, DType::kI8, DType::kBool, DType::kU16, DType::kI16, DType::kF16, DType::kBF16}) {
+    for (const std::string level :
+         {"cpu:baseline", "cpu:avx2", "cpu:avx512", "cpu:avx512+vbmi2", "cpu:avx512+vbmi2+vpopcntdq"}) {
+      for (const std::int64_t k : {std::int64_t{2'200'000'000}, std::int64_t{1'000'000'000}}) {
+        CAPTURE(to_text(dtype));
+        CAPTURE(level);
+        CAPTURE(k);
+        GraphBuilder graph;
+        const Tensor x = graph.input("x", dtype, {2'200'000'000});
+        graph.output("y", k == 1'000'000'000 ? topk(x, k).values : sort(x).values);
+        const auto lowered = lower_graph(graph.finish().value(), context->target(level).value());
+        REQUIRE_MESSAGE(lowered.ok(), lowered.status().message());
+        CHECK(lowered->schedule.slab_bytes.constant() <= 1 << 20);
+      }
+    }
   }
 }
 

@@ -73,6 +73,10 @@ TEST_CASE("every algorithm and generator for CPUs is chosen by itself for some r
     chosen.insert(
         plan_request(build_requests(op, attributes, long_rows, Strides::kDense).value()[0], {host})->algorithm);
   }
+  // Values alone of narrow elements, which lanes count themselves.
+  const KernelTensor bytes = {"x", {DType::kU8, {1000}}, Layout::row_major({1000})};
+  const SortDescriptor of_bytes = {.name = "sort", .input = bytes, .k = 1000, .values = bytes, .indices = {}};
+  chosen.insert(plan_request(of_bytes, {host_targets().front()})->algorithm);
   for (const std::string& algorithm : algorithm_names(host)) {
     // Lanes need AVX2.
     if (algorithm.starts_with("lane_") && host.isa == IsaLevel::kBaseline) continue;

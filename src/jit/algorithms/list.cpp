@@ -19,6 +19,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"lane_sort_parts", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_sort_parts, lane_sort_parts_cases},
     {"lane_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_sort, lane_sort_cases, true},
     {"topk_heap", RequestKind::kSort, AlgorithmTargets::kCpu, lower_topk_heap, topk_heap_cases},
+    {"counting_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_counting_sort, counting_sort_cases},
     {"radix_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_radix_sort, radix_sort_cases},
     {"merge_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_merge_sort},
     {"gpu_topk_lanes", RequestKind::kSort, AlgorithmTargets::kGpu, lower_gpu_topk_lanes, gpu_topk_lanes_cases},

@@ -54,7 +54,7 @@ LaneKeys lane_keys_of(const SortDescriptor& sort) {
 std::int64_t most_keys(const SortDescriptor& sort) {
   const LaneKeys keys = lane_keys_of(sort);
   const auto element_bytes = static_cast<std::int64_t>(size_bytes(keys.dtype));
-  const bool is_counted = element_bytes <= 2 && keys.dtype != DType::kBool && !keys.with_index;
+  const bool is_counted = element_bytes <= 2 && !keys.with_index;
   return is_counted ? CountingSort::most_keys(element_bytes) : std::numeric_limits<std::int64_t>::max();
 }
 

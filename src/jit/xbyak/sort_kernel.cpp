@@ -103,9 +103,9 @@ Status check_gain_of_load(const SortDescriptor& sort, const TargetSpec& spec) {
 }
 
 /// The bit patterns of narrow elements in order. Those that are equal though their bits differ, zeros and NaNs, are
-/// runs of their own. Returns the number of runs; 0 for other dtypes, and for bools, which have two values only.
+/// runs of their own. Returns the number of runs; 0 for other dtypes.
 std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
-  if (size_bytes(keys.dtype) > 2 || keys.dtype == DType::kBool) return 0;
+  if (size_bytes(keys.dtype) > 2) return 0;
   const std::int64_t most = magnitude_of(keys.dtype), sign = most + 1, all = most | sign;
   std::vector<PatternRun> ascending;
   if (is_float(keys.dtype)) {
@@ -114,6 +114,8 @@ std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
                  {(sign | infinity) + 1, all}};
   } else if (is_signed(keys.dtype)) {
     ascending = {{sign, all}, {0, most}};
+  } else if (keys.dtype == DType::kBool) {
+    ascending = {{0, 1}};
   } else {
     ascending = {{0, all}};
   }
@@ -128,7 +130,7 @@ std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
 /// Whether there are runs with rows of bytes that a ByteCounter counts.
 bool counts_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
   const LaneKeys keys = lane_keys_of(sort);
-  return has_byte_leaves(spec) && !keys.with_index && size_bytes(keys.dtype) == 1 && keys.dtype != DType::kBool &&
+  return has_byte_leaves(spec) && !keys.with_index && size_bytes(keys.dtype) == 1 &&
          sort.input.type.shape[sort.axis].upper_bound() >= ByteCounter::kFewest;
 }
 
@@ -178,6 +180,7 @@ class SortImageEmitter {
     p.keys_have_index = keys_.with_index;
     p.keys_are_halved = keys_.are_halved();
     p.most_keys = most_keys(sort_);
+    p.is_bool = keys_.dtype == DType::kBool;
     p.inverted_bits = inverted_sign_of(keys_.dtype);
     p.is_descending = keys_.largest;
     if (is_float(keys_.dtype)) {
@@ -211,7 +214,6 @@ class SortImageEmitter {
     p.coarse_offset = coarse_offset_of(keys_.dtype);
     p.coarse_lanes = num_lanes_of(spec_.isa, coarse.lane_bits());
     p.extends_sign = element_of(keys_.dtype).is_signed;
-    p.is_bool = keys_.dtype == DType::kBool;
     p.make_numbered_keys =
         append(make_numbered_keys_function(spec_.isa, keys_, static_cast<std::uint8_t>(coarse.lane_bits() / 8)));
     p.filter_row = append(filter_row_function(spec_.isa, coarse));

@@ -19,7 +19,7 @@ class CoarseOrder {
     const unsigned unused = 64 - 8 * static_cast<unsigned>(p_.sort.element_bytes);
     std::int64_t key = static_cast<std::int64_t>(element << unused);
     key = p_.extends_sign != 0 ? key >> unused : static_cast<std::int64_t>(element);
-    if (p_.is_bool != 0) key = key != 0;
+    if (p_.sort.is_bool != 0) key = key != 0;
     if (is_float()) key = (key ^ ((key >> 63) & p_.sort.magnitude_bits));
     const std::uint64_t moved = static_cast<std::uint64_t>(key) + static_cast<std::uint64_t>(p_.coarse_offset);
     return inverted(static_cast<Key>(moved ^ static_cast<std::uint64_t>(p_.sort.inverted_bits)));

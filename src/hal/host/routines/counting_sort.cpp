@@ -38,6 +38,13 @@ void CountingSort::count_bytes(const StridedElements& elements) {
                 std::span<std::uint32_t, kNumPatterns>(tables_, kNumPatterns));
 }
 
+void CountingSort::join_truths() {
+  for (std::int64_t pattern = 2; pattern < num_patterns(1); ++pattern) {
+    tables_[1] += tables_[pattern];
+    tables_[pattern] = 0;
+  }
+}
+
 void CountingSort::write(std::span<const PatternRun> runs, const StridedResults& results) const {
   element_bytes_ == 1 ? write_as<std::uint8_t>(runs, results) : write_as<std::uint16_t>(runs, results);
 }

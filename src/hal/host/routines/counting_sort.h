@@ -48,6 +48,8 @@ class CountingSort {
   }
 
   void count(const StridedElements&);
+  /// Counts every byte but 0 as 1, as bools are loaded.
+  void join_truths();
   /// Writes the elements counted.
   void write(std::span<const PatternRun> runs, const StridedResults&) const;
   /// Whether there are elements of a run.

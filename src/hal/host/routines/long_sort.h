@@ -21,7 +21,7 @@ namespace millrace {
 inline constexpr std::string_view kChooseCutsRoutineName = "choose_cuts", kSplitChunksRoutineName = "split_chunks",
                                   kSortBucketsRoutineName = "sort_buckets", kRestoreRunsRoutineName = "restore_runs";
 /// The version of what the four share: functions' arguments, parameters, size arguments, memory and scratch.
-inline constexpr std::uint32_t kLongSortRoutineAbi = 10;
+inline constexpr std::uint32_t kLongSortRoutineAbi = 11;
 
 struct LongSort {
   /// The bytes of a chunk's keys. As rows grow, they first have more chunks of the least bytes, then kFewChunks that

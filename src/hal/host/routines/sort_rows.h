@@ -17,7 +17,7 @@ namespace millrace {
 inline constexpr std::string_view kSortRowsRoutineName = "sort_rows";
 /// The version of the functions' arguments, of SortRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of RowLoadParameters.
-inline constexpr std::uint32_t kSortRowsRoutineAbi = 15;
+inline constexpr std::uint32_t kSortRowsRoutineAbi = 16;
 
 /// Writes the keys of `count` contiguous elements, with their indices from `first` on if keys have them. Returns
 /// whether there is a -0 or a NaN: keys above an index lose the sign and the bits of these, other keys order them by
@@ -62,6 +62,7 @@ struct SortRowsParameters {
   std::int64_t most_workgroup_key_bytes, uses_scratch, most_keys;
   /// An element's bits without its sign, and those of infinity, if it is a float; otherwise 0.
   std::int64_t magnitude_bits, infinity_bits;
+  std::int64_t is_bool;           // any byte but 0 is true
   std::int64_t inverted_bits;     // of every element, before it is compared as a signed integer
   std::int64_t num_pattern_runs;  // 0 if elements are not counted
   PatternRun pattern_runs[kMaxPatternRuns];

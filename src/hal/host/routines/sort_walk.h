@@ -440,6 +440,7 @@ class SortWalk {
                                   function<CountBitProducts>(p_.count_bit_products)};
     CountingSort sort(p_.element_bytes, bytes_of(keys), p_.counts_bytes != 0 ? &code : nullptr);
     sort.count(elements);
+    if (p_.is_bool != 0) sort.join_truths();
     const std::span<const PatternRun> runs(p_.pattern_runs, static_cast<std::size_t>(p_.num_pattern_runs));
     sort.write(runs, {place(SortTensor::kValues), stride(SortTensor::kValues), k_});
     const bool has_special_floats = std::any_of(runs.begin(), runs.end(), [&](const PatternRun& run) {

@@ -13,7 +13,7 @@ namespace millrace {
 inline constexpr std::string_view kTopkRowsRoutineName = "topk_rows";
 /// The version of the functions' arguments, of TopkRowsParameters and of the size arguments: raise it with every change
 /// of theirs, or of SortRowsParameters.
-inline constexpr std::uint32_t kTopkRowsRoutineAbi = 18;
+inline constexpr std::uint32_t kTopkRowsRoutineAbi = 19;
 
 /// Places in workgroup memory, in bytes.
 struct TopkRowsMemory {
@@ -64,7 +64,7 @@ struct TopkRowsParameters {
   std::int64_t coarse_bytes;   // of the keys by which elements are found
   std::int64_t coarse_offset;  // is added to a float's key
   std::int64_t coarse_lanes;
-  std::int64_t extends_sign, is_bool;  // how an element becomes an integer
+  std::int64_t extends_sign;  // when an element becomes an integer
   std::int64_t make_numbered_keys, filter_row, filter_whole_row;
   std::int64_t find_group_minima[RowSorterCode::kNumFew];                       // of short rows
   std::int64_t find_minima, find_column_minima, fold_minima, fold_four_minima;  // of others

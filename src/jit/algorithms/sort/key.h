@@ -63,4 +63,36 @@ inline MachineValue sort_key(MachineBuilder& b, MachineValue loaded, DType store
   return largest ? b.bit_xor(key, constant(UINT64_MAX >> (64 - width))) : key;
 }
 
+// The other way round, from keys as if the smallest came first, in the key's dtype.
+
+/// The key's bits, or the highest of them.
+enum class SortKeyBits : std::uint8_t { kAll, kHighest };
+inline MachineValue sort_key_bit_pattern(MachineBuilder& b, DType stored, SortKeyBits which) {
+  const std::uint64_t all = UINT64_MAX >> (64 - sort_key_bits(stored));
+  const std::uint64_t bits = which == SortKeyBits::kAll ? all : all ^ (all >> 1);
+  return b.constant_int(sort_key_dtype(stored), static_cast<std::int64_t>(bits));
+}
+
+/// Whether floats with different bits have this key: zeros, and NaNs.
+inline MachineValue is_key_of_several(MachineBuilder& b, MachineValue key, DType stored) {
+  const MachineValue zeros = sort_key_bit_pattern(b, stored, SortKeyBits::kHighest);
+  return b.bit_or(b.eq(key, zeros), b.eq(key, sort_key_bit_pattern(b, stored, SortKeyBits::kAll)));
+}
+
+/// The one element with this key, as a load of it gives it.
+inline MachineValue element_of_key(MachineBuilder& b, MachineValue key, DType stored) {
+  const MachineValue highest = sort_key_bit_pattern(b, stored, SortKeyBits::kHighest);
+  if (stored == DType::kBool) return b.convert(DType::kBool, key);
+  MachineValue bits = key;
+  if (is_float(stored)) {
+    const MachineValue is_positive = b.ne(b.bit_and(key, highest), b.constant_int(key.dtype, 0));
+    const MachineValue all = sort_key_bit_pattern(b, stored, SortKeyBits::kAll);
+    bits = b.bit_xor(key, b.select(is_positive, highest, all));
+  } else if (is_signed(stored)) {
+    bits = b.bit_xor(key, highest);
+  }
+  bits = b.convert(detail::unsigned_like(stored), bits);
+  return size_bytes(stored) == 2 && is_float(stored) ? bits : b.bitcast(stored, bits);
+}
+
 }  // namespace millrace

@@ -81,7 +81,37 @@ TEST_CASE("the radix sort takes rows that are long, whether k is few or not") {
   CHECK(sequence->refusals[3] == Refusal{"radix_sort", "rows of 63 elements; worth it from 64"});
 }
 
+TEST_CASE("values of 8 and 16 bits are counted, of every pattern, and zeros and NaNs keep their bits and order") {
+  for (const DType dtype : kAllDTypes) {
+    if (size_bytes(dtype) > 2) continue;
+    for (const Pattern pattern : test::kAllPatterns) {
+      for (const std::int64_t n : {0, 1, 3, 4, 700}) {
+        for (const std::int64_t k : {n, n / 2}) {
+          SortCase test{dtype, {2, n}, 1, k, n % 2 == 0};
+          test.pattern = pattern;
+          test.wants_indices = false;
+          check_sort_of_dtype(test, "counting_sort");
+        }
+      }
+      SortCase columns{dtype, {300, 2}, 0, 300, true};
+      columns.pattern = pattern;
+      columns.wants_indices = false;
+      check_sort_of_dtype(columns, "counting_sort");
+    }
+  }
+}
+
 TEST_CASE("bools sort, false first") {
+  bool x[600], counted[600];
+  for (std::size_t i = 0; i < std::size(x); ++i) x[i] = i % 3 == 0;
+  SortCase row{DType::kBool, {600}, 0, 600};
+  row.wants_indices = false;
+  const Result<KernelSequence> counting =
+      lower_request(descriptor_of(row), interpreted_target(IsaLevel::kAvx512), forced("counting_sort"));
+  REQUIRE(counting.status().message() == "");
+  CHECK(test::run_sequence(*counting, {x}, {counted}, {}) == 0);
+  CHECK(std::count(counted, counted + 400, false) == 400);
+  CHECK(std::count(counted + 400, counted + 600, true) == 200);
   for (const char* algorithm : kAlgorithms) {
     SortCase test{DType::kBool, {6}, 0, 6};
     const Result<KernelSequence> sequence =
