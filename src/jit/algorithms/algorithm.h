@@ -47,6 +47,7 @@ Result<KernelSequence> lower_topk_heap(const KernelRequest&, const Target&, cons
 Result<KernelSequence> lower_lane_topk_parts(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_lane_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_lane_sort_parts(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_row_network(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_counting_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_radix_sort(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_merge_sort(const KernelRequest&, const Target&, const LowerOptions&);
@@ -69,6 +70,7 @@ std::vector<RequestCase> lane_topk_parts_cases(const KernelRequest&, const Targe
 std::vector<RequestCase> lane_sort_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> lane_sort_parts_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> lane_scan_parts_cases(const KernelRequest&, const TargetSpec&);
+std::vector<RequestCase> row_network_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> counting_sort_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> radix_sort_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> gpu_tile_sort_cases(const KernelRequest&, const TargetSpec&);

@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/algorithms/line_walk.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "jit/algorithms/control_flow.h"
 #include "jit/map/tile.h"
 
 namespace millrace {
+namespace {
+
+/// The dim before the last one that is longest, as far as extents are known; of equals, the one furthest in.
+std::size_t longest_before_last(const Shape& shape) {
+  std::size_t longest = shape.rank() - 2;
+  for (std::size_t d = longest; d-- > 0;) {
+    if (shape[d].upper_bound() > shape[longest].upper_bound()) longest = d;
+  }
+  return longest;
+}
+
+}  // namespace
 
 LineWalk::LineWalk(MachineBuilder& b, const Shape& shape, std::uint32_t axis, const Threads& threads)
-    : b_(b),
-      shape_(shape),
-      axis_(axis),
-      lanes_(axis + 1 == shape.rank() ? 1 : threads.lanes),
-      workgroup_size_(threads.workgroup_size) {}
+    : b_(b), shape_(shape), axis_(axis), workgroup_size_(threads.workgroup_size) {
+  const bool is_last = axis + 1 == shape.rank();
+  if (is_last && (!threads.gathers || shape.rank() < 2)) return;
+  lane_dim_ = is_last ? longest_before_last(shape) : shape.rank() - 1;
+  const std::int64_t needed = std::min<std::int64_t>(shape[lane_dim_].upper_bound(), threads.lanes);
+  lanes_ = std::bit_ceil(static_cast<std::uint32_t>(std::max<std::int64_t>(needed, 1)));
+}
 
 SizeExpr LineWalk::num_lines() const {
   SizeExpr lines = 1;
@@ -43,8 +60,8 @@ void LineWalk::walk_line(MachineValue line, const std::function<void()>& body) {
     line = b_.div(line, steps);
   }
   if (lanes_ == 1) return body();
-  const MachineValue extent = b_.size(shape_[shape_.rank() - 1]);
-  const MachineValue remaining = b_.sub(extent, places_.back().value(b_));
+  const MachineValue extent = b_.size(shape_[lane_dim_]);
+  const MachineValue remaining = b_.sub(extent, places_[lane_dim_].value(b_));
   const auto whole = [&] {
     body();
     return MachineBuilder::Values{};
@@ -77,17 +94,26 @@ MachineValue LineWalk::element(const KernelTensor& tensor, const LinearValue& st
 MachineValue LineWalk::load(MemoryHandle memory, const Layout& layout, MachineValue offset) {
   if (lanes_ == 1) return b_.load(memory, offset);
   const MachineValue other = b_.constant_int(register_dtype(memory.dtype), 0);
-  const SizeExpr& stride = layout.strides.back();
+  const SizeExpr& stride = layout.strides[lane_dim_];
   if (!stride.is(1)) return b_.gather(memory, lane_offsets(offset, stride), mask_or_all(), other);
   return mask_ ? b_.load_masked(memory, offset, *mask_, other) : b_.load(memory, offset, lanes_);
 }
 
 void LineWalk::store(MemoryHandle memory, const Layout& layout, MachineValue offset, MachineValue value) {
   if (lanes_ == 1) return b_.store(memory, offset, value);
-  const SizeExpr& stride = layout.strides.back();
+  const SizeExpr& stride = layout.strides[lane_dim_];
   if (!stride.is(1)) return b_.scatter(memory, lane_offsets(offset, stride), mask_or_all(), value);
   if (mask_) return b_.store_masked(memory, offset, *mask_, value);
   b_.store(memory, offset, value);
+}
+
+MachineValue LineWalk::load_each(MemoryHandle memory, const KernelTensor& tensor, const LinearValue& start,
+                                 MachineValue positions) {
+  if (lanes_ == 1) return b_.load(memory, element(tensor, start, positions));
+  const MachineValue line = lane_offsets(start.value(b_), tensor.layout.strides[lane_dim_]);
+  const MachineValue step = b_.splat(b_.size(tensor.layout.strides[axis_]), lanes_);
+  const MachineValue other = b_.constant_int(register_dtype(memory.dtype), 0);
+  return b_.gather(memory, b_.add(line, b_.mul(positions, step)), mask_or_all(), other);
 }
 
 MachineValue LineWalk::mask_or_all() { return mask_ ? *mask_ : b_.splat(b_.constant_int(DType::kBool, 1), lanes_); }

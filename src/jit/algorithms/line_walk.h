@@ -12,12 +12,13 @@ namespace millrace {
 
 /// Traverses the rows along one axis of tensors that have equal shapes except for the axis. A thread takes one row,
 /// together with as many of its neighbours in the last dim as a vector has lanes. If the axis is the last dim, it takes
-/// one row alone.
+/// one row alone, or with its neighbours in the longest other dim, whose elements are gathered and scattered.
 class LineWalk {
  public:
   struct Threads {
-    std::uint32_t lanes = 1;
+    std::uint32_t lanes = 1;  // at most: no more than the dim of the neighbours needs
     std::uint32_t workgroup_size = 1;
+    bool gathers = false;  // whether rows along the last dim are taken together
   };
   /// `shape` is the common shape; its extent along the axis does not matter.
   LineWalk(MachineBuilder& b, const Shape& shape, std::uint32_t axis, const Threads& threads);
@@ -39,9 +40,12 @@ class LineWalk {
   /// The lanes' elements, as far apart as the last dim's are, from `offset` on.
   MachineValue load(MemoryHandle memory, const Layout& layout, MachineValue offset);
   void store(MemoryHandle memory, const Layout& layout, MachineValue offset, MachineValue value);
+  /// The elements with numbers of their own: lane l's element number `positions[l]` of the line that begins at `start`.
+  MachineValue load_each(MemoryHandle memory, const KernelTensor& tensor, const LinearValue& start,
+                         MachineValue positions);
 
  private:
-  bool is_lane_dim(std::size_t d) const { return lanes_ > 1 && d + 1 == shape_.rank(); }
+  bool is_lane_dim(std::size_t d) const { return lanes_ > 1 && d == lane_dim_; }
   /// Finds the row's place, then calls `body`.
   void walk_line(MachineValue line, const std::function<void()>& body);
   /// Rows along the axis; those that one thread takes together count as one.
@@ -53,7 +57,8 @@ class LineWalk {
   MachineBuilder& b_;
   Shape shape_;
   std::uint32_t axis_;
-  std::uint32_t lanes_;
+  std::size_t lane_dim_ = 0;  // unused for one lane
+  std::uint32_t lanes_ = 1;
   std::uint32_t workgroup_size_;
   std::vector<LinearValue> places_;  // by dim; unused for the axis
   std::optional<MachineValue> mask_;

@@ -15,6 +15,7 @@ constexpr Algorithm kAlgorithms[] = {
     {"loop_pad_first", RequestKind::kLoop, AlgorithmTargets::kAll, lower_loop_pad_first},
     {"lane_arg_parts", RequestKind::kLoop, AlgorithmTargets::kCpu, lower_lane_arg_parts, lane_arg_parts_cases},
     {"loop_direct", RequestKind::kLoop, AlgorithmTargets::kAll, lower_loop_direct},
+    {"row_network", RequestKind::kSort, AlgorithmTargets::kCpu, lower_row_network, row_network_cases},
     {"lane_topk_parts", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_topk_parts, lane_topk_parts_cases, true},
     {"lane_sort_parts", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_sort_parts, lane_sort_parts_cases},
     {"lane_sort", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_sort, lane_sort_cases, true},

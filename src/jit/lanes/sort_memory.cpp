@@ -44,6 +44,15 @@ bool selects_first(const SortDescriptor& sort) {
          n.constant() >= (is_few ? kFewestTimesFewK : kFewestTimesK) * most_k;
 }
 
+bool leaves_to_heap(const SortDescriptor& sort) {
+  // Each element of an ascending row may take the heap's root: log2(k) steps, where a sort takes as long for any row.
+  constexpr std::int64_t kMostInHeap = 64;
+  const SizeExpr& n = sort.input.type.shape[sort.axis];
+  const bool is_contiguous = sort.load || sort.input.layout.strides[sort.axis].is(1);
+  return !is_contiguous && !sort.input_indices && sort.k.is_constant() && sort.k.constant() <= kMostInHeap &&
+         n.upper_bound() > longest_selected(sort);
+}
+
 LaneKeys lane_keys_of(const SortDescriptor& sort) {
   LaneKeys keys = {sort.input.type.dtype, sort.largest, sort.indices.has_value() || selects_first(sort)};
   keys.has_short_index = keys.with_index && size_bytes(keys.dtype) <= 2 && !selects_first(sort) &&

@@ -19,6 +19,10 @@ SizeExpr most_selected(const SortDescriptor&);
 /// The longest rows that it takes. Of those that are not contiguous, one fits a ColumnBlock.
 std::int64_t longest_selected(const SortDescriptor&);
 
+/// Whether a heap takes less time than lanes, which would sort all elements: few are wanted of rows that are not
+/// contiguous and longer than those that fit a ColumnBlock.
+bool leaves_to_heap(const SortDescriptor&);
+
 /// What the lanes of a sort hold.
 LaneKeys lane_keys_of(const SortDescriptor&);
 

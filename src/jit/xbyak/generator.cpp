@@ -21,6 +21,9 @@ namespace {
 /// The limit for copying the epilogue to each cell of a tile; a longer epilogue becomes a loop over the cells.
 constexpr std::size_t kMaxEpilogueBytes = 4 << 10;
 
+/// A row takes two calls; of shorter rows, LLVM's lanes take one each.
+constexpr std::int64_t kFewestArgElements = 16;
+
 /// The decisions of plan() that emit() needs. Both compute them from the kernel.
 struct GemmDesign {
   GemmProblem problem;
@@ -105,7 +108,10 @@ class XbyakGenerator final : public KernelCompiler {
     if (loop == nullptr) return unimplemented("a machine kernel, takes contractions, argmax, sorts and scans only");
     if (is_argmax(*loop)) {
       MILLRACE_TRY_ASSIGN(const ArgDescriptor arg, match_arg(*loop));
-      return plan_arg(arg);
+      const SizeExpr& n = arg.input.type.shape.dims().back();
+      if (n.upper_bound() >= kFewestArgElements) return plan_arg(arg);
+      return unimplemented(
+          fmt::format("an argmax of rows of {} elements; worth it from {}", n.to_text(), kFewestArgElements));
     }
     // Refuse early: collapsing takes time, and a map stays a map.
     if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, takes contractions and argmax only");

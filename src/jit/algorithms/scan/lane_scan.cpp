@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans each contiguous row by vectors: the generator with lanes takes the whole scan (src/jit/lanes/,
 // src/hal/host/routines/scan_rows.h).
+#include <fmt/format.h>
+
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/scan/line_scan.h"
 
 namespace millrace {
+namespace {
+
+/// A row takes a call, and a vector's steps even if it fills few lanes. Several shorter ones are one vector's lanes.
+constexpr std::int64_t kFewestScanned = kMostInShortLine + 1;
+
+}  // namespace
 
 Result<KernelSequence> lower_lane_scan(const KernelRequest& request, const Target& target,
                                        const LowerOptions& options) {
   const auto& scan = std::get<ScanDescriptor>(request);
   MILLRACE_TRY(check_scan(scan));
+  const SizeExpr& n = scan.input.type.shape[scan.axis];
+  if (options.force_algorithm.empty() && n.upper_bound() < kFewestScanned) {
+    return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kFewestScanned));
+  }
   KernelSequence sequence;
   MILLRACE_TRY(append_kernel(sequence, scan, operands_then_results(num_operands(scan), 1), target, options));
   sequence.kernels.back().kernel.flops = scan.load ? flops_of(scan) + count_flops(*scan.load) : flops_of(scan);

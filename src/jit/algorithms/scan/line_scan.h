@@ -13,19 +13,32 @@ inline SizeExpr flops_of(const ScanDescriptor& scan) {
   return is_float(scan.input.type.dtype) ? scan.input.type.shape.num_elements() : SizeExpr(0);
 }
 
+/// The longest lines that are short: their elements are code of their own, without a loop.
+inline constexpr std::int64_t kMostInShortLine = 15;
+
 /// One thread walks a line, or `lanes` lines side by side, and keeps the reduction so far in a register. load(position)
 /// and store(position, value) take a position along the axis (i64) and values as they are stored.
 template <class Load, class Store>
 void emit_line_scan(MachineBuilder& b, const ScanDescriptor& scan, std::uint32_t lanes, Load&& load, Store&& store) {
   const DType stored = scan.input.type.dtype;
-  const MachineValue n = b.size(scan.input.type.shape[scan.axis]), last = b.sub(n, b.i64(1));
+  const SizeExpr& extent = scan.input.type.shape[scan.axis];
   const MachineValue identity = b.splat(b.constant_scalar(identity_of({scan.kind, body_dtype(stored)})), lanes);
-  b.for_loop(b.i64(0), n, b.i64(1), {identity}, [&](MachineValue step, const MachineBuilder::Values& carried) {
-    const MachineValue position = scan.reverse ? b.sub(last, step) : step;
+  const auto scan_one = [&](MachineValue position, MachineValue carried) {
     const MachineValue term = widen_stored(b, load(position), stored);
-    const MachineValue next = combine(b, scan.kind, {carried[0], carried[0]}, term, term).value;
-    store(position, narrow_to_stored(b, scan.exclusive ? carried[0] : next, stored));
-    return MachineBuilder::Values{next};
+    const MachineValue next = combine(b, scan.kind, {carried, carried}, term, term).value;
+    store(position, narrow_to_stored(b, scan.exclusive ? carried : next, stored));
+    return next;
+  };
+  if (extent.is_constant() && extent.constant() <= kMostInShortLine) {
+    MachineValue carried = identity;
+    for (std::int64_t step = 0; step < extent.constant(); ++step) {
+      carried = scan_one(b.i64(scan.reverse ? extent.constant() - 1 - step : step), carried);
+    }
+    return;
+  }
+  const MachineValue n = b.size(extent), last = b.sub(n, b.i64(1));
+  b.for_loop(b.i64(0), n, b.i64(1), {identity}, [&](MachineValue step, const MachineBuilder::Values& carried) {
+    return MachineBuilder::Values{scan_one(scan.reverse ? b.sub(last, step) : step, carried[0])};
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans each row once, with the carry in a register: n steps, with lanes along the last dim.
-#include <fmt/format.h>
+// Scans each row once, with the carry in a register: n steps, with lanes along the last dim, or across short rows.
+#include <algorithm>
 
 #include "jit/algorithms/algorithm.h"
 #include "jit/algorithms/line_walk.h"
@@ -9,10 +9,19 @@
 namespace millrace {
 namespace {
 
+/// Whether lanes take rows that are neighbours, whose elements are apart. That takes longer than an addition for each
+/// element, but less than a minimum or maximum of floats. Long rows, a power of two apart, would drive each other out
+/// of the cache.
+bool gathers_rows(const ScanDescriptor& scan) {
+  const bool is_order = scan.kind == ReductionKind::kMin || scan.kind == ReductionKind::kMax;
+  return is_order && is_float(scan.input.type.dtype) && scan.axis + 1 == scan.input.type.shape.rank() &&
+         scan.input.type.shape[scan.axis].upper_bound() <= kMostInShortLine;
+}
+
 class ScanBuilder {
  public:
-  ScanBuilder(const ScanDescriptor& scan, std::uint32_t lanes)
-      : scan_(scan), b_(scan.name), walk_(b_, scan.input.type.shape, scan.axis, {.lanes = lanes}) {
+  ScanBuilder(const ScanDescriptor& scan, std::uint32_t lanes, bool gathers)
+      : scan_(scan), b_(scan.name), walk_(b_, scan.input.type.shape, scan.axis, {.lanes = lanes, .gathers = gathers}) {
     const DType dtype = scan.input.type.dtype;
     input_ = b_.buffer(scan.input.name, dtype, BufferAccess::kRead);
     result_ = b_.buffer(scan.result.name, dtype, BufferAccess::kWrite);
@@ -48,10 +57,14 @@ Result<KernelSequence> lower_scan_lines(const KernelRequest& request, const Targ
                                         const LowerOptions& options) {
   const ScanDescriptor& scan = std::get<ScanDescriptor>(request);
   MILLRACE_TRY(check_scan(scan));
-  const std::size_t bytes = size_bytes(body_dtype(scan.input.type.dtype));
-  const auto lanes = static_cast<std::uint32_t>(target.spec().vector_bytes() / static_cast<std::int64_t>(bytes));
+  const bool gathers = gathers_rows(scan);
+  // Vectors of 64 bytes that are not aligned straddle two cache lines each.
+  const std::uint32_t most_bytes = gathers ? 64 : 32;
+  const auto bytes = static_cast<std::uint32_t>(size_bytes(body_dtype(scan.input.type.dtype)));
+  const std::uint32_t lanes = std::min(target.spec().vector_bytes(), most_bytes) / bytes;
   KernelSequence sequence;
-  MILLRACE_TRY(append_kernel(sequence, ScanBuilder(scan, lanes).run(), operands_then_results(1, 1), target, options));
+  MILLRACE_TRY(
+      append_kernel(sequence, ScanBuilder(scan, lanes, gathers).run(), operands_then_results(1, 1), target, options));
   sequence.kernels.back().kernel.flops = flops_of(scan);
   return sequence;
 }

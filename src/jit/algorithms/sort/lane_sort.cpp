@@ -25,6 +25,10 @@ std::vector<RequestCase> lane_sort_cases(const KernelRequest& request, const Tar
     const std::int64_t most_k = most_selected(sort).upper_bound();
     cases.push_back(sort_case(margin_of_selected(sort), sort, {.n = longest, .k = most_k}, "_first"));
   }
+  if (leaves_to_heap(sort)) {
+    std::erase_if(cases, [](const RequestCase& one) { return never_holds(one.margin); });
+    return cases;
+  }
   const bool can_be_short = sort.indices.has_value() && size_bytes(sort.input.type.dtype) <= 2;
   if (can_be_short && !selects_first(sort) && n.upper_bound() > LaneKeys::kMostShortIndices) {
     const SizeExpr is_short = margin_of_at_most(n, LaneKeys::kMostShortIndices);

@@ -38,7 +38,7 @@ std::vector<SequenceOperand> buffers_of(const LongSortBinding& binding, const So
 
 std::vector<RequestCase> lane_sort_parts_cases(const KernelRequest& request, const TargetSpec&) {
   const auto& sort = std::get<SortDescriptor>(request);
-  if (!sorts_keys(sort)) return {};
+  if (!sorts_keys(sort) || leaves_to_heap(sort)) return {};
   const SizeExpr& n = sort.input.type.shape[sort.axis];
   SizeExpr is_long = margin_of_at_least(n, kFewestElements);
   if (sort.k != n) is_long = margin_of_both(is_long, margin_of_not(margin_of_selected(sort)));

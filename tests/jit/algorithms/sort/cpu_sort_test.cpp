@@ -81,6 +81,48 @@ TEST_CASE("the radix sort takes rows that are long, whether k is few or not") {
   CHECK(sequence->refusals[3] == Refusal{"radix_sort", "rows of 63 elements; worth it from 64"});
 }
 
+TEST_CASE("a network sorts short rows of every dtype, pattern and layout, and what k asks for of them") {
+  for (const DType dtype : kAllDTypes) {
+    for (const Pattern pattern : test::kAllPatterns) {
+      for (const std::int64_t n : {0, 1, 2, 3, 7, 8, 15}) {
+        const bool largest = n % 2 == 0;
+        // Rows that are neighbours in another dim: fewer than lanes, a vector of them and more, and in two dims.
+        for (const auto& [extents, axis] : std::vector<std::pair<std::vector<std::int64_t>, std::uint32_t>>{
+                 {{19, n}, 1}, {{n, 19}, 0}, {{3, n}, 1}, {{3, n, 5}, 1}, {{2, 9, n}, 2}, {{n}, 0}}) {
+          SortCase test{dtype, extents, axis, n, largest};
+          test.pattern = pattern;
+          check_sort_of_dtype(test, "row_network");
+        }
+      }
+    }
+  }
+  for (const std::int64_t k : {0, 1, 2, 5, 6}) {
+    for (const int wanted : {1, 2, 3}) {
+      check_sort<float>({DType::kF32, {9, 6}, 1, k, true, (wanted & 1) != 0, (wanted & 2) != 0}, "row_network");
+      check_sort<double>({DType::kF64, {6, 9}, 0, k, false, (wanted & 1) != 0, (wanted & 2) != 0}, "row_network");
+    }
+  }
+}
+
+TEST_CASE("a network is chosen for rows of up to 15 elements, which are known before a run") {
+  const auto algorithm_of = [&](const SortCase& test, IsaLevel isa) {
+    return lower_request(descriptor_of(test), interpreted_target(isa), forced("")).value().algorithm;
+  };
+  for (const IsaLevel isa : {IsaLevel::kBaseline, IsaLevel::kAvx2, IsaLevel::kAvx512}) {
+    CHECK(algorithm_of({DType::kF32, {100, 15}, 1, 15}, isa) == "row_network");
+    CHECK(algorithm_of({DType::kF32, {15, 100}, 0, 3}, isa) == "row_network");
+    CHECK(algorithm_of({DType::kF32, {100, 16}, 1, 16}, isa) != "row_network");
+    SortCase values{DType::kF32, {100, 8}, 1, 8};
+    values.wants_indices = false;
+    CHECK((algorithm_of(values, isa) == "row_network") == (isa != IsaLevel::kAvx2));
+  }
+  const auto refusal = lower_request(descriptor_of({DType::kF32, {2, 16}, 1, 9}), interpreted_target(IsaLevel::kAvx2),
+                                     forced("row_network"));
+  CHECK(refusal.status().message() ==
+        "lower 'sort' for cpu:avx2: no algorithm takes it; row_network: the first 9 of rows of 16 elements, takes up "
+        "to 15, known before a run");
+}
+
 TEST_CASE("values of 8 and 16 bits are counted, of every pattern, and zeros and NaNs keep their bits and order") {
   for (const DType dtype : kAllDTypes) {
     if (size_bytes(dtype) > 2) continue;
@@ -112,7 +154,7 @@ TEST_CASE("bools sort, false first") {
   CHECK(test::run_sequence(*counting, {x}, {counted}, {}) == 0);
   CHECK(std::count(counted, counted + 400, false) == 400);
   CHECK(std::count(counted + 400, counted + 600, true) == 200);
-  for (const char* algorithm : kAlgorithms) {
+  for (const char* algorithm : {"merge_sort", "radix_sort", "row_network"}) {
     SortCase test{DType::kBool, {6}, 0, 6};
     const Result<KernelSequence> sequence =
         lower_request(descriptor_of(test), interpreted_target(IsaLevel::kAvx512), forced(algorithm));

@@ -42,10 +42,13 @@ std::string cases_text(const SortDescriptor& sort, std::initializer_list<std::in
   return text;
 }
 
-TEST_CASE("rows of any length along another axis are selected from while one has room") {
+TEST_CASE(
+    "rows of any length along another axis are selected from while one has room, and longer ones left to a heap") {
   const SizeExpr n = Dim("n").at_most(1 << 30);
   CHECK(cases_text(sort_of(DType::kF32, {n, 1000}, 8), {100, 65'519, 65'520}) ==
-        "sort_first: select, lanes of 64, n 100 65519\n"
+        "sort_first: select, lanes of 64, n 100 65519\n");
+  CHECK(cases_text(sort_of(DType::kF32, {n, 1000}, 65), {100, 65'519, 65'520}) ==
+        "sort_first: select, lanes of 64, n 65519\n"
         "sort: sort, lanes of 64, n 100 65519 65520\n");
   CHECK(cases_text(sort_of(DType::kF32, {n, 1}, 8), {100, 65'520}) == "sort: select, lanes of 64, n 100 65520\n");
 }

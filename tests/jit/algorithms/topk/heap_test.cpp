@@ -101,9 +101,11 @@ TEST_CASE("it takes less than a quarter of a row, and what only a run knows besi
     return sequence->algorithm;
   };
   const Dim n = Dim("n").at_least(1).at_most(1000), k = Dim("k").at_most(1000);
-  CHECK(algorithm_of(8, 1) == kAlgorithm);
-  CHECK(algorithm_of(8, 2) == "merge_sort");
-  CHECK(algorithm_of(8, 8) == "merge_sort");
+  const auto algorithm_of_32 = [&](std::int64_t few) {
+    return lower_request(descriptor_of({DType::kI32, {2, 32}, 1, few}), target, forced("")).value().algorithm;
+  };
+  CHECK(algorithm_of_32(7) == kAlgorithm);
+  CHECK(algorithm_of_32(8) == "merge_sort");
   CHECK(algorithm_of(n, 2) == kAlgorithm);
   CHECK(algorithm_of(n, n) == "radix_sort, merge_sort");
   CHECK(algorithm_of(n, k) == "topk_heap, radix_sort, merge_sort");
@@ -111,10 +113,10 @@ TEST_CASE("it takes less than a quarter of a row, and what only a run knows besi
 
 TEST_CASE("too many of a row are refused") {
   const Result<KernelSequence> sequence =
-      lower_request(descriptor_of({DType::kF32, {2, 8}, 1, 3}), interpreted_target(IsaLevel::kAvx2), forced(""));
+      lower_request(descriptor_of({DType::kF32, {2, 32}, 1, 8}), interpreted_target(IsaLevel::kAvx2), forced(""));
   REQUIRE(sequence.status().message() == "");
   REQUIRE(!sequence->refusals.empty());
-  CHECK(sequence->refusals[3] == Refusal{"topk_heap", "the first 3 of rows of 8 elements; worth it below a quarter"});
+  CHECK(sequence->refusals[3] == Refusal{"topk_heap", "the first 8 of rows of 32 elements; worth it below a quarter"});
 }
 
 }  // namespace
