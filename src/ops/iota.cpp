@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/iota.h"
+
 #include "ops/elementwise.h"
 #include "ops/request.h"
 
@@ -29,15 +31,10 @@ InferResult infer_iota(Types, const Attributes& attributes) {
 
 Result<std::vector<KernelRequest>> build_iota(const OpInstance& node) {
   const auto& attrs = std::get<IotaAttrs>(node.attributes);
-  const std::size_t rank = attrs.shape.size();
   LoopKernelBuilder nest("iota");
   const std::vector<AffineIndex> point = nest.parallel_dims(node.results[0].shape);
   BodyBuilder& b = nest.epilogue();
-  const auto axis =
-      static_cast<std::size_t>(attrs.axis < 0 ? attrs.axis + static_cast<std::int64_t>(rank) : attrs.axis);
-  const BodyValue index = nest.index(b, point[axis]);
-  const bool is_16_bit = body_dtype(attrs.dtype) != attrs.dtype;
-  nest.store("y0", node.results[0], point, is_16_bit ? round_to_odd(b, index) : b.convert(attrs.dtype, index));
+  nest.store("y0", node.results[0], point, iota_value(b, attrs, nest.index(b, point[iota_axis(attrs)])));
   return finish_request(nest);
 }
 
@@ -50,6 +47,16 @@ Result<std::vector<KernelRequest>> build_size(const OpInstance& node) {
 }
 
 }  // namespace
+
+std::size_t iota_axis(const IotaAttrs& attributes) {
+  return static_cast<std::size_t>(
+      attributes.axis < 0 ? attributes.axis + static_cast<std::int64_t>(attributes.shape.size()) : attributes.axis);
+}
+
+BodyValue iota_value(BodyBuilder& b, const IotaAttrs& attributes, BodyValue index) {
+  const bool is_16_bit = body_dtype(attributes.dtype) != attributes.dtype;
+  return is_16_bit ? round_to_odd(b, index) : b.convert(attributes.dtype, index);
+}
 
 OpDef define_size() { return {infer_size, nullptr, nullptr, build_size}; }
 OpDef define_iota() { return {infer_iota, nullptr, nullptr, build_iota}; }

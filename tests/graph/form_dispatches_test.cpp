@@ -85,6 +85,24 @@ TEST_CASE("a long chain is cut: a kernel has at most 128 nodes") {
   CHECK(dispatch.regions.size() < 10);
 }
 
+TEST_CASE("a reduction computes an iota, and what is made of it, instead of reading it from memory") {
+  for (const SizeExpr& n : {SizeExpr(100), SizeExpr(Dim("n"))}) {
+    GraphBuilder graph;
+    Tensor x = graph.input("x", DType::kF32, {n});
+    graph.output("sum", reduce_sum(iota(graph, DType::kF32, {n}, 0), {0}) + reduce_max(x, {0}));
+    graph.output("squares", reduce_sum(sqrt(iota(graph, DType::kF32, {n, 3}, 0)), {0}));
+    CHECK(shape_of(formed(graph)) == "reduce_max -> 1\niota reduce_sum add -> 1\niota sqrt reduce_sum -> 1\n");
+  }
+}
+
+TEST_CASE("an iota that something else needs is stored") {
+  GraphBuilder graph;
+  Tensor places = iota(graph, DType::kI64, {100}, 0);
+  graph.output("sum", reduce_sum(places, {0}));
+  graph.output("places", places);
+  CHECK(shape_of(formed(graph)) == "iota -> 1\nreduce_sum -> 1\n");
+}
+
 TEST_CASE("a reshape is no kernel") {
   GraphBuilder graph;
   Tensor x = graph.input("x", DType::kF32, {4, 8});

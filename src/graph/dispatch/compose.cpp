@@ -14,6 +14,7 @@
 #include "jit/ir/affine.h"
 #include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
+#include "ops/iota.h"
 #include "ops/pad.h"
 
 namespace millrace {
@@ -154,6 +155,10 @@ class Composer {
     if (const std::optional<Scalar> scalar = scalar_constant(node)) return b.constant_scalar(*scalar);
     if (!members_.contains(value.node) || value.node == root_) return load(b, value, indices);
     if (is_index_view(node)) return pull(b, node.operands[0], look_through(graph_, node, indices));
+    if (const auto* iota = iota_attributes(node)) {
+      const BodyValue index = index_value(b, indices[iota_axis(*iota)], kernel_.extents);
+      return round_to(b, iota->dtype, iota_value(b, *iota, index));
+    }
     std::vector<BodyValue> operands;
     for (const Value& operand : node.operands) operands.push_back(pull(b, operand, indices));
     return round_to(b, graph_.type(value).dtype, record_body(b, node, operands));
@@ -274,7 +279,7 @@ Result<std::vector<ComposedRequest>> compose_region(const DispatchGraph& dispatc
     const Node& node = graph.nodes[id];
     if (is_index_view(node)) continue;
     is_view_alone = false;
-    if (!is_elementwise(node)) root = id;
+    if (!is_elementwise(node) && (!root || iota_attributes(node) == nullptr)) root = id;
   }
   if (!root || is_view_alone) return placed(dispatch, region, Composer(dispatch, region).compose_map());
   std::uint32_t used = 0;

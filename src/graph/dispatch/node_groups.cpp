@@ -3,12 +3,14 @@
 // them:
 //   - an elementwise node joins the epilogue of a producer that writes the same points;
 //   - an elementwise node joins the term of a reduction, or the load of a sort or scan, that is its only reader;
+//   - an iota joins the term of a reduction likewise;
 //   - index views (transpose, broadcast, slice) join every reader, as index maps;
 //   - reshapes join nothing: they share storage.
 // The rule that keeps two neighbours apart is noted with the edge between them (Separation).
 #include "graph/dispatch/node_groups.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,6 +43,12 @@ bool takes_load(const Node& node) { return has_trait(node, kTakesLoad); }
 /// Whether the node reads its operands through index maps, into which views can be composed.
 bool looks_through_views(const Node& node) {
   return is_elementwise(node) || is_index_view(node) || takes_term_producers(node) || has_trait(node, kReadsViews);
+}
+
+/// Whether the node reads each element once, so that an iota costs less there than in memory.
+bool is_reduction(const Node& node) {
+  const auto* op = std::get_if<OpNode>(&node.what);
+  return op != nullptr && std::holds_alternative<ReduceAttrs>(op->attributes);
 }
 
 /// Whether the node's kernel has an epilogue at each result point.
@@ -206,7 +214,9 @@ std::optional<Separation> NodeGroups::obstacle_to_epilogue(std::uint32_t i, Valu
 /// What keeps the group of the node's operand from being what its kernel does to each element of that first.
 std::optional<Separation> NodeGroups::obstacle_to_operand(std::uint32_t i, Value operand) {
   const std::uint32_t producer = group_of(index_of(operand.node));
-  if (root_[producer] != kNone) return obstacle(JoinRule::kRootInOperand, root_[producer]);
+  const std::uint32_t root = root_[producer];
+  const bool is_computed_inside = root != kNone && is_reduction(node(i)) && iota_attributes(node(root)) != nullptr;
+  if (root != kNone && !is_computed_inside) return obstacle(JoinRule::kRootInOperand, root);
   for (std::uint32_t member : groups_[producer]) {
     if (is_output_[member]) return obstacle(JoinRule::kIsStored, member);
     for (std::uint32_t user : users_[member]) {
@@ -266,12 +276,12 @@ std::vector<Separation> NodeGroups::take_separations() {
   std::erase_if(separations_, [&](const Separation& each) {
     return group_of(index_of(each.value.node)) == group_of(index_of(each.reader));
   });
-  const auto edge = [](const Separation& each) { return std::pair(each.reader, each.value); };
-  std::stable_sort(separations_.begin(), separations_.end(),
-                   [&](const Separation& a, const Separation& b) { return edge(a) < edge(b); });
-  const auto repeated = std::ranges::unique(separations_, {}, edge);
-  separations_.erase(repeated.begin(), repeated.end());
-  return std::move(separations_);
+  // What was noted first of an edge stays.
+  std::map<std::pair<NodeId, Value>, Separation> by_edge;
+  for (const Separation& each : separations_) by_edge.try_emplace({each.reader, each.value}, each);
+  std::vector<Separation> kept;
+  for (const auto& [edge, separation] : by_edge) kept.push_back(separation);
+  return kept;
 }
 
 }  // namespace millrace

@@ -53,4 +53,9 @@ std::vector<AffineIndex> look_through(const Graph& graph, const Node& view, cons
   return result;
 }
 
+const IotaAttrs* iota_attributes(const Node& node) {
+  const auto* op = std::get_if<OpNode>(&node.what);
+  return op != nullptr ? std::get_if<IotaAttrs>(&op->attributes) : nullptr;
+}
+
 }  // namespace millrace

@@ -44,6 +44,25 @@ std::optional<std::size_t> as_single_dim(const AffineIndex& index) {
   return dim;
 }
 
+BodyValue extent_value(BodyBuilder& body, const SizeExpr& size, std::vector<SizeExpr>& extents) {
+  if (size.is_constant()) return body.constant_int(DType::kI64, size.constant());
+  extents.push_back(size);
+  return body.extent(static_cast<std::uint32_t>(extents.size() - 1));
+}
+
+BodyValue index_value(BodyBuilder& body, const AffineIndex& index, std::vector<SizeExpr>& extents) {
+  std::optional<BodyValue> sum;
+  const auto add = [&](BodyValue term) { sum = sum ? body.add(*sum, term) : term; };
+  for (std::size_t d = 0; d < index.coefficients.size(); ++d) {
+    const SizeExpr& coefficient = index.coefficients[d];
+    if (coefficient.is(0)) continue;
+    const BodyValue walked = body.index(static_cast<std::uint32_t>(d));
+    add(coefficient.is(1) ? walked : body.mul(walked, extent_value(body, coefficient, extents)));
+  }
+  if (!sum || !index.offset.is(0)) add(extent_value(body, index.offset, extents));
+  return *sum;
+}
+
 bool is_inside(const AffineIndex& index, const SizeExpr& extent, std::span<const LoopDim> domain) {
   SizeExpr least = index.offset;
   SizeExpr most = index.offset;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/jit/body.h"
 #include "millrace/jit/loop_kernel.h"
 
 namespace millrace {
@@ -20,6 +21,11 @@ AffineIndex compose(const AffineIndex& outer, std::span<const AffineIndex> inner
 
 /// The domain dim, if the index is exactly one dim.
 std::optional<std::size_t> as_single_dim(const AffineIndex& index);
+
+/// The index as an i64 of the body, whose kernel has these extents; sizes that are not constant are added to them.
+BodyValue index_value(BodyBuilder& body, const AffineIndex& index, std::vector<SizeExpr>& extents);
+/// A size, likewise.
+BodyValue extent_value(BodyBuilder& body, const SizeExpr& size, std::vector<SizeExpr>& extents);
 
 /// Whether the index is provably in [0, extent) at every point of a non-empty domain.
 bool is_inside(const AffineIndex& index, const SizeExpr& extent, std::span<const LoopDim> domain);

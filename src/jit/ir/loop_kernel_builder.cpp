@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "jit/ir/affine.h"
+
 namespace millrace {
 
 AffineIndex operator+(AffineIndex a, const AffineIndex& b) {
@@ -99,22 +101,11 @@ BodyValue LoopKernelBuilder::load(BodyBuilder& body, OperandId operand, std::vec
 }
 
 BodyValue LoopKernelBuilder::index(BodyBuilder& body, const AffineIndex& index) {
-  std::optional<BodyValue> sum;
-  const auto add = [&](BodyValue term) { sum = sum ? body.add(*sum, term) : term; };
-  for (std::size_t d = 0; d < index.coefficients.size(); ++d) {
-    const SizeExpr& coefficient = index.coefficients[d];
-    if (coefficient.is(0)) continue;
-    const BodyValue walked = body.index(static_cast<std::uint32_t>(d));
-    add(coefficient.is(1) ? walked : body.mul(walked, extent(body, coefficient)));
-  }
-  if (!sum || !index.offset.is(0)) add(extent(body, index.offset));
-  return *sum;
+  return index_value(body, index, kernel_.extents);
 }
 
 BodyValue LoopKernelBuilder::extent(BodyBuilder& body, const SizeExpr& size) {
-  if (size.is_constant()) return body.constant_int(DType::kI64, size.constant());
-  kernel_.extents.push_back(size);
-  return body.extent(static_cast<std::uint32_t>(kernel_.extents.size() - 1));
+  return extent_value(body, size, kernel_.extents);
 }
 
 BodyValue LoopKernelBuilder::reduce(ReductionKind kind, BodyValue value) {

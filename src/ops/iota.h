@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "millrace/jit/body.h"
+#include "millrace/ops/op.h"
+
+namespace millrace {
+
+/// The element of an iota at an index along its axis, an i64: in body_dtype of the dtype, to which it is then rounded.
+BodyValue iota_value(BodyBuilder&, const IotaAttrs&, BodyValue index);
+/// The axis, counted from the front.
+std::size_t iota_axis(const IotaAttrs&);
+
+}  // namespace millrace
