@@ -1,134 +1,167 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cctype>
-#include <optional>
 
 #include "graph/composites/composite.h"
+#include "graph/composites/einsum_equation.h"
+#include "ops/infer.h"
 
 namespace millrace {
 namespace {
 
-/// A tensor with one letter per dim.
-struct Term {
+/// A tensor with one label per dim.
+struct LabelledTensor {
   Tensor tensor;
-  std::string letters;
+  EinsumLabels labels;
 };
 
-bool contains(std::string_view letters, char letter) { return letters.find(letter) != std::string_view::npos; }
-
-bool has_repeats(std::string_view letters) {
-  for (std::size_t i = 0; i < letters.size(); ++i) {
-    if (contains(letters.substr(i + 1), letters[i])) return true;
-  }
-  return false;
+bool contains(const EinsumLabels& labels, EinsumLabel label) {
+  return std::ranges::find(labels, label) != labels.end();
 }
 
-struct Equation {
-  std::vector<std::string> operands;
-  std::string result;
-};
+std::int64_t place_of(const EinsumLabels& labels, EinsumLabel label) {
+  return std::ranges::find(labels, label) - labels.begin();
+}
 
-/// Empty if the text does not have the form "ij,jk->ik".
-std::optional<Equation> parse_equation(std::string_view text) {
-  std::string plain;
-  std::ranges::copy_if(text, std::back_inserter(plain), [](char c) { return c != ' '; });
-  const std::size_t arrow = plain.find("->");
-  if (arrow == std::string::npos) return std::nullopt;
-  Equation equation{{""}, plain.substr(arrow + 2)};
-  for (const char c : plain.substr(0, arrow)) {
-    if (c == ',') {
-      equation.operands.emplace_back();
-    } else {
-      equation.operands.back() += c;
+/// The elements of a square matrix, the last two dims of x, that are on its diagonal.
+Tensor last_diagonal(Tensor x) {
+  if (!x.is_valid()) return {};
+  const SizeExpr n = x.shape().dims().back();
+  std::vector<SizeExpr> dims = x.shape().dims();
+  dims.pop_back();
+  dims.back() = n * n;
+  Tensor row = reshape(x, Shape(dims));
+  if (n.is_constant()) {
+    std::vector<std::int64_t> step(dims.size(), 1);
+    step.back() = n.constant() + 1;
+    return slice(row, std::vector<SizeExpr>(dims.size(), 0), dims, std::move(step));
+  }
+  GraphBuilder& graph = *x.builder();
+  Tensor places = iota(graph, DType::kI64, {n}, 0) * size_of(graph, n + 1);
+  return gather(row, places, -1);
+}
+
+/// Lets a label that is repeated name one dim, in which the dims that had it are equal.
+LabelledTensor take_diagonals(LabelledTensor term) {
+  for (std::size_t second = 1; second < term.labels.size(); ++second) {
+    const auto first = static_cast<std::size_t>(place_of(term.labels, term.labels[second]));
+    if (first == second) continue;
+    std::vector<std::int64_t> permutation;
+    EinsumLabels labels;
+    for (std::size_t d = 0; d < term.labels.size(); ++d) {
+      if (d == first || d == second) continue;
+      permutation.push_back(static_cast<std::int64_t>(d));
+      labels.push_back(term.labels[d]);
     }
+    permutation.push_back(static_cast<std::int64_t>(first));
+    permutation.push_back(static_cast<std::int64_t>(second));
+    labels.push_back(term.labels[first]);
+    term = {last_diagonal(transpose(term.tensor, std::move(permutation))), std::move(labels)};
+    second = 0;
   }
-  const auto is_plain = [](std::string_view letters) {
-    return !has_repeats(letters) &&
-           std::ranges::all_of(letters, [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; });
-  };
-  const auto is_given = [&](char letter) {
-    return std::ranges::any_of(equation.operands, [&](const std::string& o) { return contains(o, letter); });
-  };
-  if (!std::ranges::all_of(equation.operands, is_plain)) return std::nullopt;
-  if (!is_plain(equation.result) || !std::ranges::all_of(equation.result, is_given)) return std::nullopt;
-  return equation;
+  return term;
 }
 
-/// Sums over the letters that are no longer needed.
-Term sum_out(const Term& term, std::string_view needed) {
+/// Drops dims of "..." of extent 1: another operand may be longer there, and products do without them. Where none is,
+/// the result gets them back.
+LabelledTensor drop_ones(const LabelledTensor& term) {
+  std::vector<SizeExpr> dims;
+  EinsumLabels labels;
+  for (std::size_t d = 0; d < term.labels.size(); ++d) {
+    const SizeExpr& extent = term.tensor.shape()[d];
+    if (term.labels[d] >= kEllipsis && extent.is(1)) continue;
+    dims.push_back(extent);
+    labels.push_back(term.labels[d]);
+  }
+  if (labels.size() == term.labels.size()) return term;
+  return {reshape(term.tensor, Shape(std::move(dims))), std::move(labels)};
+}
+
+/// Sums over the labels that are no longer needed.
+LabelledTensor sum_out(const LabelledTensor& term, const EinsumLabels& needed) {
   std::vector<std::int64_t> axes;
-  std::string kept;
-  for (std::size_t d = 0; d < term.letters.size(); ++d) {
-    if (contains(needed, term.letters[d])) {
-      kept += term.letters[d];
+  EinsumLabels kept;
+  for (std::size_t d = 0; d < term.labels.size(); ++d) {
+    if (contains(needed, term.labels[d])) {
+      kept.push_back(term.labels[d]);
     } else {
       axes.push_back(static_cast<std::int64_t>(d));
     }
   }
-  return axes.empty() ? term : Term{reduce_sum(term.tensor, std::move(axes)), std::move(kept)};
+  return axes.empty() ? term : LabelledTensor{reduce_sum(term.tensor, std::move(axes)), std::move(kept)};
 }
 
-/// A letter in both becomes a batch dim if it is still needed; otherwise it is contracted.
-Term multiply(const Term& x, const Term& y, std::string_view needed) {
+/// A label in both becomes a batch dim if it is still needed; otherwise it is contracted.
+LabelledTensor multiply(const LabelledTensor& x, const LabelledTensor& y, const EinsumLabels& needed) {
   DotAttrs attributes;
-  std::string batch, free;
-  for (std::size_t d = 0; d < x.letters.size(); ++d) {
-    const char letter = x.letters[d];
-    const std::size_t in_y = y.letters.find(letter);
-    if (in_y == std::string::npos) {
-      free += letter;
+  EinsumLabels batch, free;
+  for (std::size_t d = 0; d < x.labels.size(); ++d) {
+    const EinsumLabel label = x.labels[d];
+    if (!contains(y.labels, label)) {
+      free.push_back(label);
       continue;
     }
-    const bool is_batch = contains(needed, letter);
+    const bool is_batch = contains(needed, label);
     (is_batch ? attributes.x_batch : attributes.x_contract).push_back(static_cast<std::int64_t>(d));
-    (is_batch ? attributes.y_batch : attributes.y_contract).push_back(static_cast<std::int64_t>(in_y));
-    if (is_batch) batch += letter;
+    (is_batch ? attributes.y_batch : attributes.y_contract).push_back(place_of(y.labels, label));
+    if (is_batch) batch.push_back(label);
   }
-  for (const char letter : y.letters) {
-    if (!contains(x.letters, letter)) free += letter;
+  for (const EinsumLabel label : y.labels) {
+    if (!contains(x.labels, label)) free.push_back(label);
   }
-  return {dot(x.tensor, y.tensor, std::move(attributes)), batch + free};
+  batch.insert(batch.end(), free.begin(), free.end());
+  return {dot(x.tensor, y.tensor, std::move(attributes)), std::move(batch)};
 }
 
-Tensor put_in_order(const Term& term, std::string_view result) {
-  if (term.letters == result) return term.tensor;
+/// The dims in the result's order, with those of extent 1 that were dropped.
+Tensor put_in_order(const LabelledTensor& term, const EinsumLabels& result) {
+  Tensor x = term.tensor;
+  if (!x.is_valid()) return {};
   std::vector<std::int64_t> permutation;
-  for (const char letter : result) permutation.push_back(static_cast<std::int64_t>(term.letters.find(letter)));
-  return transpose(term.tensor, std::move(permutation));
+  std::vector<SizeExpr> dims;
+  for (const EinsumLabel label : result) {
+    const bool is_there = contains(term.labels, label);
+    const std::int64_t place = place_of(term.labels, label);
+    if (is_there) permutation.push_back(place);
+    dims.push_back(is_there ? x.shape()[static_cast<std::size_t>(place)] : SizeExpr(1));
+  }
+  if (!std::ranges::is_sorted(permutation)) x = transpose(x, std::move(permutation));
+  return dims.size() == term.labels.size() ? x : reshape(x, Shape(std::move(dims)));
+}
+
+Status check_dtypes(std::span<const TensorType> types) {
+  MILLRACE_TRY(ops::expect_dtype(types, 0, ops::kArithmetic));
+  for (std::size_t i = 1; i < types.size(); ++i) {
+    if (types[i].dtype == types[0].dtype) continue;
+    return invalid_argument(fmt::format("operand {} is {}, expected {} like operand 0; insert a cast", i,
+                                        types[i].to_text(), to_text(types[0].dtype)));
+  }
+  return {};
 }
 
 }  // namespace
 
 Tensor einsum(std::string_view text, std::span<const Tensor> operands) try {
-  if (operands.empty() || !std::ranges::all_of(operands, &Tensor::is_valid)) return {};
-  GraphBuilder& graph = *operands[0].builder();
-  const std::optional<Equation> equation = parse_equation(text);
-  if (!equation) {
-    return refuse(
-        graph, "einsum",
-        fmt::format("the equation is '{}', expected one like 'ij,jk->ik', no letter twice in a term; write one "
-                    "letter a dim",
-                    text));
-  }
-  if (equation->operands.size() != operands.size()) {
-    return refuse(graph, "einsum",
-                  fmt::format("the equation '{}' has {} terms, expected {}; write one for each operand", text,
-                              equation->operands.size(), operands.size()));
-  }
-  std::vector<Term> terms;
+  const CompositeGuard guard("einsum", operands);
+  if (!guard.is_open()) return {};
+  const Result<EinsumEquation> equation = read_einsum(text, guard.types());
+  if (!guard.passes(equation.status()) || !guard.passes(check_dtypes(guard.types()))) return {};
+  std::vector<LabelledTensor> terms;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].shape().rank() != equation->operands[i].size()) {
-      return refuse(graph, "einsum",
-                    fmt::format("operand {} is {}, expected rank {} for '{}'; write one letter a dim", i,
-                                operands[i].type().to_text(), equation->operands[i].size(), equation->operands[i]));
-    }
-    terms.push_back({operands[i], equation->operands[i]});
+    terms.push_back(take_diagonals(drop_ones({operands[i], equation->operands[i]})));
   }
-  Term product = terms[0];
+  LabelledTensor product = terms[0];
   for (std::size_t i = 1; i < terms.size(); ++i) {
-    std::string later = equation->result;
-    for (std::size_t j = i + 1; j < terms.size(); ++j) later += terms[j].letters;
-    const Term x = sum_out(product, later + terms[i].letters), y = sum_out(terms[i], later + product.letters);
+    EinsumLabels later = equation->result;
+    for (std::size_t j = i + 1; j < terms.size(); ++j) {
+      later.insert(later.end(), terms[j].labels.begin(), terms[j].labels.end());
+    }
+    const auto with_later = [&](const EinsumLabels& labels) {
+      EinsumLabels needed = later;
+      needed.insert(needed.end(), labels.begin(), labels.end());
+      return needed;
+    };
+    const LabelledTensor x = sum_out(product, with_later(terms[i].labels));
+    const LabelledTensor y = sum_out(terms[i], with_later(product.labels));
     product = multiply(x, y, later);
   }
   return put_in_order(sum_out(product, equation->result), equation->result);
