@@ -5,6 +5,7 @@
 
 #include "base/guard_allocations.h"
 #include "graph/infer.h"
+#include "graph/named_dims.h"
 #include "graph/variable_rules.h"
 #include "millrace/base/printable.h"
 #include "millrace/graph/text.h"
@@ -33,6 +34,11 @@ Tensor GraphBuilder::fail(Status status) {
 
 std::vector<Tensor> GraphBuilder::append(Node node) {
   const std::size_t results = node.results.size();
+  if (source_name(node) == nullptr) node.scope = scope_;
+  if (!function_.empty() && origin_ == nullptr) {
+    origin_ = std::make_shared<const NodeOrigin>(NodeOrigin{std::string(function_)});
+  }
+  node.origin = origin_;
   const NodeId id = graph_.nodes.push_back(std::move(node));
   std::vector<Tensor> tensors;
   for (std::uint32_t i = 0; i < results; ++i) tensors.push_back(Tensor(this, {id, i}));
@@ -80,12 +86,12 @@ std::vector<std::byte> element_bytes(DType dtype, double value) {
 
 Tensor GraphBuilder::add_input(std::string name, DType dtype, Shape shape) {
   if (!status_.ok()) return {};
-  const std::string who = fmt::format("%{} = input '{}'", graph_.nodes.size(), printable(name));
+  const std::string who = next_text(fmt::format("input '{}'", printable(name)));
   if (!accept_outside(who)) return {};
   if (name.empty()) {
     return fail(invalid_argument(fmt::format("{}: the name is empty; give every input a name", who)));
   }
-  if (source_names_.contains(name)) {
+  if (is_name_taken(name)) {
     return fail(invalid_argument(fmt::format("{}: the name is taken; give every input its own", who)));
   }
   TensorType type{dtype, std::move(shape)};
@@ -98,7 +104,7 @@ Tensor GraphBuilder::add_input(std::string name, DType dtype, Shape shape) {
 
 Tensor GraphBuilder::add_constant(TensorType type, SharedBytes bytes) {
   if (!status_.ok()) return {};
-  const std::string who = fmt::format("%{} = constant", graph_.nodes.size());
+  const std::string who = next_text("constant");
   const std::string problem = broken_limit(type);
   if (!problem.empty()) return fail(invalid_argument(fmt::format("{}: the type {}", who, problem)));
   if (!type.shape.is_static()) {
@@ -114,12 +120,12 @@ Tensor GraphBuilder::add_constant(TensorType type, SharedBytes bytes) {
 
 Tensor GraphBuilder::add_variable(std::string name, TensorType type, SharedBytes initial) {
   if (!status_.ok()) return {};
-  const std::string who = fmt::format("%{} = variable '{}'", graph_.nodes.size(), printable(name));
+  const std::string who = next_text(fmt::format("variable '{}'", printable(name)));
   if (!accept_outside(who)) return {};
   if (name.empty()) {
     return fail(invalid_argument(fmt::format("{}: the name is empty; give every variable a name", who)));
   }
-  if (source_names_.contains(name)) {
+  if (is_name_taken(name)) {
     return fail(invalid_argument(fmt::format("{}: the name is taken; give every variable its own", who)));
   }
   const std::string problem = variable_problem(type, initial.size());
@@ -143,7 +149,7 @@ void GraphBuilder::add_update(Tensor variable, Tensor value) {
 Tensor GraphBuilder::add_fill(DType dtype, Shape shape, double value) {
   const std::string problem = broken_limit({dtype, shape});
   if (!problem.empty()) {
-    return fail(invalid_argument(fmt::format("%{} = fill: the type {}", graph_.nodes.size(), problem)));
+    return fail(invalid_argument(fmt::format("{}: the type {}", next_text("fill"), problem)));
   }
   Tensor scalar = constant_bytes({dtype, {}}, element_bytes(dtype, value));
   if (!scalar.is_valid() || shape.rank() == 0) return scalar;
@@ -152,10 +158,11 @@ Tensor GraphBuilder::add_fill(DType dtype, Shape shape, double value) {
 
 std::vector<Tensor> GraphBuilder::add_op(Op op, std::span<const Tensor> operands, Attributes attributes) {
   if (!is_known(op)) {
-    return {fail(invalid_argument(fmt::format("%{} = op number {}, expected less than {}; use a name of Op",
-                                              graph_.nodes.size(), static_cast<unsigned>(op), std::size(kAllOps))))};
+    return {fail(invalid_argument(fmt::format("{}, expected less than {}; use a name of Op",
+                                              next_text(fmt::format("op number {}", static_cast<unsigned>(op))),
+                                              std::size(kAllOps))))};
   }
-  const std::string who = fmt::format("%{} = {}", graph_.nodes.size(), to_text(op));
+  const std::string who = next_text(to_text(op));
   std::vector<Tensor> none(static_cast<std::size_t>(info(op).num_results));
   if (!status_.ok() || !accept(operands, who)) return none;
   Node node{OpNode{op, std::move(attributes)}, {}, {}};
@@ -179,7 +186,7 @@ Tensor GraphBuilder::op1(Op which, std::initializer_list<Tensor> operands, Attri
 }
 
 Tensor GraphBuilder::add_custom(CustomKernel kernel, std::span<const Tensor> operands) {
-  const std::string who = fmt::format("%{} = kernel {}", graph_.nodes.size(), printable(kernel.name));
+  const std::string who = next_text("kernel " + printable(kernel.name));
   if (!status_.ok() || !accept(operands, who)) return {};
   Node node{KernelNode{std::move(kernel)}, {}, {}};
   std::vector<TensorType> types;
@@ -219,8 +226,10 @@ Result<Graph> GraphBuilder::take_graph() {
   drop_closed(graph);
   graph_ = Graph{};
   graph_.name = graph.name;
+  scope_.reset();
   fail(failed_precondition(fmt::format("graph '{}' is finished; start another GraphBuilder", printable(graph.name))));
   MILLRACE_TRY(verify(graph));
+  MILLRACE_TRY(collect_live_symbols(graph).status());
   return graph;
 }
 
@@ -232,7 +241,7 @@ template <class Body>
 Tensor make_or_fail(GraphBuilder& builder, std::string_view what, Body&& body, std::size_t size_bytes = 0) {
   const auto where = [&] {
     const std::string size = size_bytes > 0 ? fmt::format(" of {} bytes", size_bytes) : "";
-    return fmt::format("%{} = {}{}", builder.graph().nodes.size(), what, size);
+    return builder.next_text(what) + size;
   };
   const Result<Tensor> made = guard_allocations(where, [&]() -> Result<Tensor> { return body(); });
   return made.ok() ? *made : builder.fail(made.status());
@@ -285,7 +294,7 @@ Tensor GraphBuilder::fill(DType dtype, Shape shape, double value) {
 std::vector<Tensor> GraphBuilder::op(Op op, std::span<const Tensor> operands, Attributes attributes) {
   using Tensors = Result<std::vector<Tensor>>;
   const std::string_view name = is_known(op) ? to_text(op) : "op";
-  const auto where = [&] { return fmt::format("%{} = {}", graph_.nodes.size(), name); };
+  const auto where = [&] { return next_text(name); };
   Tensors made = guard_allocations(where, [&]() -> Tensors { return add_op(op, operands, std::move(attributes)); });
   if (!made.ok()) {
     fail(made.status());

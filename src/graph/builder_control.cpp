@@ -69,13 +69,15 @@ std::vector<Tensor> GraphBuilder::close_cond(Tensor condition, std::span<const T
 /// The state is a variable each, which the loop's body takes with the rest.
 Result<std::vector<Tensor>> GraphBuilder::add_state(const char* what, std::span<const Tensor> initial) {
   std::vector<Tensor> state(initial.size());
-  const std::string who = fmt::format("%{} = {}", graph_.nodes.size(), what);
+  const std::string who = next_text(what);
   if (open_.size() == kMaxControlDepth) return invalid_argument(too_deep(who));
   open_.push_back(static_cast<std::uint32_t>(graph_.nodes.size()));
   if (!status_.ok() || !accept(initial, who)) return state;
   for (std::size_t i = 0; i < initial.size(); ++i) {
     TensorType type = initial[i].type();
-    state[i] = append({VariableNode{fmt::format("state{}", i), {}}, {}, {std::move(type)}})[0];
+    std::string name = fmt::format("state{}", i);
+    value_names_.try_emplace(name, 0);  // so that no value in the body gets it
+    state[i] = append({VariableNode{std::move(name), {}}, {}, {std::move(type)}})[0];
   }
   return state;
 }
@@ -88,13 +90,14 @@ class BodyTaker {
   BodyTaker(Graph& from, std::uint32_t begin, std::string name) : from_(from), begin_(begin) {
     body.name = std::move(name);
     body.is_body = true;
+    for (auto i = begin; i < from.nodes.size(); ++i) note_names(NodeId{i});
   }
 
   void take(NodeId id) {
     Node node = std::move(from_.nodes[id]);
     from_.nodes[id].results = node.results;  // for tensors that are still asked for their type
     for (Value& operand : node.operands) operand = map(operand);
-    if (const std::string* name = source_name(node)) names_.insert(*name);
+    node.scope = body.scopes.find_or_add(from_.scopes, node.scope);
     moved_[id] = body.nodes.push_back(std::move(node));
   }
 
@@ -102,8 +105,9 @@ class BodyTaker {
     if (index_of(value.node) >= begin_) return {moved_.at(value.node), value.result};
     const auto [known, is_new] = inputs_.try_emplace(value, NodeId{});
     if (is_new) {
-      std::string name = value_text(from_, value).substr(1);
-      if (name.front() == '"' || (name.front() >= '0' && name.front() <= '9')) name = "outer";
+      const Node& outer = from_.nodes[value.node];
+      std::string name = source_name(outer) != nullptr ? *source_name(outer) : "outer";
+      if (value.result < outer.names.size() && !outer.names[value.result].empty()) name = outer.names[value.result];
       while (!names_.insert(name).second) name += "_";
       known->second = body.nodes.push_back({InputNode{std::move(name)}, {}, {from_.type(value)}});
       body.inputs.push_back(known->second);
@@ -116,6 +120,12 @@ class BodyTaker {
   std::vector<Value> captured;
 
  private:
+  void note_names(NodeId id) {
+    for (std::uint32_t result = 0; result < from_.nodes[id].results.size(); ++result) {
+      names_.insert(value_name(from_, {id, result}));
+    }
+  }
+
   Graph& from_;
   std::uint32_t begin_;
   std::map<NodeId, NodeId> moved_;
@@ -125,10 +135,7 @@ class BodyTaker {
 
 /// The inputs that a graph does not have become unused ones of it, in one order for both.
 void share_inputs(Graph& graph, std::vector<Value>& captured, const Graph& other, std::span<const Value> others) {
-  std::set<std::string> names;
-  for (const Node& node : graph.nodes) {
-    if (const std::string* name = source_name(node)) names.insert(*name);
-  }
+  std::set<std::string> names = value_names(graph);
   for (std::size_t i = 0; i < others.size(); ++i) {
     if (std::ranges::find(captured, others[i]) != captured.end()) continue;
     std::string name = *source_name(other.nodes[other.inputs[i]]);
@@ -181,7 +188,7 @@ void GraphBuilder::mark_taken(std::uint32_t begin) {
 
 Result<std::vector<Tensor>> GraphBuilder::check_state(std::span<const Tensor> initial, std::span<const Tensor> next) {
   if (!status_.ok()) return std::vector<Tensor>();
-  const std::string who = fmt::format("%{} = while", graph_.nodes.size());
+  const std::string who = next_text("while");
   if (next.size() != initial.size()) {
     return invalid_argument(
         fmt::format("{}: the body returns {} tensors, expected {}, the next state; return one for each", who,
@@ -198,7 +205,7 @@ Result<std::vector<Tensor>> GraphBuilder::check_state(std::span<const Tensor> in
 
 Result<std::vector<Tensor>> GraphBuilder::add_loop(Tensor first, std::span<const Tensor> initial,
                                                    std::span<const Tensor> next, Tensor again) {
-  const std::string who = fmt::format("%{} = while", graph_.nodes.size());
+  const std::string who = next_text("while");
   const bool is_valid =
       status_.ok() && accept(first, who + ": the condition") && accept(again, who + ": the condition");
   if (!is_valid) return std::vector<Tensor>(initial.size());
@@ -211,7 +218,7 @@ Result<std::vector<Tensor>> GraphBuilder::add_loop(Tensor first, std::span<const
 
 bool GraphBuilder::accept_results(std::span<const Tensor> results, std::string_view branch) {
   for (std::size_t i = 0; status_.ok() && i < results.size(); ++i) {
-    accept(results[i], fmt::format("%{} = if: result {} of the {} branch", graph_.nodes.size(), i, branch));
+    accept(results[i], fmt::format("{}: result {} of the {} branch", next_text("if"), i, branch));
   }
   return status_.ok();
 }
@@ -222,7 +229,7 @@ Result<std::vector<Tensor>> GraphBuilder::add_branch(std::span<const Tensor> res
 }
 
 Result<std::vector<Tensor>> GraphBuilder::add_cond(Tensor condition, std::span<const Tensor> results) {
-  const std::string who = fmt::format("%{} = if: the condition", graph_.nodes.size());
+  const std::string who = next_text("if") + ": the condition";
   if (!accept_results(results, "second") || !accept(condition, who)) return std::vector<Tensor>(results.size());
   Body if_true = std::move(*branches_.back());
   branches_.pop_back();
@@ -250,7 +257,7 @@ Result<std::vector<Tensor>> GraphBuilder::append_inferred(Node node) {
   Result<Inference> inferred = infer_node(node, types);
   if (!inferred.ok()) {
     return Status(inferred.status().code(),
-                  fmt::format("%{} = {}: {}", graph_.nodes.size(), kind_name(node), inferred.status().message()));
+                  fmt::format("{}: {}", next_text(kind_name(node)), inferred.status().message()));
   }
   node.results = std::move(inferred->results);
   return append(std::move(node));

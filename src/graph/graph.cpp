@@ -18,6 +18,38 @@ const std::string* source_name(const Node& node) {
   return variable != nullptr ? &variable->name : nullptr;
 }
 
+std::string value_name(const Graph& graph, Value value) {
+  const Node& node = graph.nodes[value.node];
+  if (const std::string* name = source_name(node)) return *name;
+  const bool is_named = value.result < node.names.size() && !node.names[value.result].empty();
+  return is_named ? graph.scopes.prefix(node.scope) + node.names[value.result] : std::string();
+}
+
+std::set<std::string> value_names(const Graph& graph) {
+  std::set<std::string> names;
+  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    for (std::uint32_t result = 0; result < graph.nodes[NodeId{i}].results.size(); ++result) {
+      std::string name = value_name(graph, {NodeId{i}, result});
+      if (!name.empty()) names.insert(std::move(name));
+    }
+  }
+  return names;
+}
+
+void strip_names(Graph& graph) {
+  graph.scopes = {};
+  for (Node& node : graph.nodes) {
+    node.names.clear();
+    node.scope.reset();
+    node.origin.reset();
+    for (std::shared_ptr<const Graph>* body : bodies_of(node)) {
+      auto stripped = std::make_shared<Graph>(**body);
+      strip_names(*stripped);
+      *body = std::move(stripped);
+    }
+  }
+}
+
 std::vector<const Graph*> bodies_of(const Node& node) {
   if (const auto* loop = std::get_if<LoopNode>(&node.what)) return {loop->body.get()};
   const auto* cond = std::get_if<CondNode>(&node.what);

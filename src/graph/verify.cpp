@@ -21,6 +21,8 @@ class Verifier {
   explicit Verifier(const Graph& graph, std::size_t depth = 0) : graph_(graph), depth_(depth) {}
 
   Status run() {
+    check_scopes();
+    if (!problems_.empty()) return invalid_argument(problems_);  // the other messages name values with their scopes
     for (const Node& node : graph_.nodes) {
       if (const std::string* name = source_name(node)) names_.insert(*name);
     }
@@ -35,6 +37,21 @@ class Verifier {
 
  private:
   void problem(const std::string& text) { problems_ += (problems_.empty() ? "" : "\n") + text; }
+
+  void check_scopes() {
+    for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[NodeId{i}];
+      if (!node.scope) continue;
+      const std::string where = fmt::format("%{} = {}", i, kind_name(node));
+      if (!graph_.scopes.contains(*node.scope)) {
+        problem(fmt::format("{}: is in scope {}, expected less than {}; add it to the graph's scopes", where,
+                            index_of(*node.scope), graph_.scopes.size()));
+      } else if (source_name(node) != nullptr) {
+        problem(fmt::format("{}: is in scope '{}', expected none for an input or a variable; remove it", where,
+                            printable(graph_.scopes[*node.scope].name)));
+      }
+    }
+  }
 
   void check_node(NodeId id) {
     const Node& node = graph_.nodes[id];
@@ -101,8 +118,9 @@ class Verifier {
       return problem(fmt::format("%{} = {}: has {} names, expected {} as results, or none; name all or none",
                                  index_of(id), kind_name(node), node.names.size(), node.results.size()));
     }
-    for (const std::string& name : node.names) {
-      if (names_.insert(name).second) continue;
+    for (std::uint32_t i = 0; i < node.results.size(); ++i) {
+      const std::string name = value_name(graph_, {id, i});
+      if (name.empty() || names_.insert(name).second) continue;
       problem(fmt::format("%{} = {}: the name '{}' is taken; give every value its own", index_of(id), kind_name(node),
                           printable(name)));
     }

@@ -15,8 +15,10 @@ std::string binding_name(const CommandList& list, BindingIndex binding) {
   return name.empty() ? fmt::format("%{}", index_of(binding)) : name;
 }
 
-std::string kernel_name(const CommandList& list, KernelIndex kernel) {
-  return list.kernels.contains(kernel) ? list.kernels[kernel].name : fmt::format("?{}", index_of(kernel));
+std::string kernel_name(const CommandList& list, const DispatchCommand& dispatch) {
+  const bool is_known = list.kernels.contains(dispatch.kernel);
+  return labelled(is_known ? list.kernels[dispatch.kernel].name : fmt::format("?{}", index_of(dispatch.kernel)),
+                  dispatch.label);
 }
 
 std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
@@ -46,8 +48,7 @@ struct CommandText {
   }
   std::string operator()(const DispatchCommand& dispatch) const {
     const auto* info = list.kernels.contains(dispatch.kernel) ? &list.kernels[dispatch.kernel] : nullptr;
-    std::string text =
-        fmt::format("dispatch {} groups {}", kernel_name(list, dispatch.kernel), size(dispatch.num_groups));
+    std::string text = fmt::format("dispatch {} groups {}", kernel_name(list, dispatch), size(dispatch.num_groups));
     for (std::size_t i = 0; i < dispatch.buffers.size(); ++i) {
       const bool writes = info != nullptr && i < info->buffer_is_written.size() && info->buffer_is_written[i];
       text += fmt::format("{} {}{}", i == 0 ? ":" : ",", writes ? "write " : "", range(dispatch.buffers[i]));
@@ -71,7 +72,7 @@ struct CommandName {
   std::string operator()(const UploadCommand&) const { return "upload"; }
   std::string operator()(const DownloadCommand&) const { return "download"; }
   std::string operator()(const DispatchCommand& dispatch) const {
-    return fmt::format("dispatch '{}'", kernel_name(list, dispatch.kernel));
+    return fmt::format("dispatch '{}'", kernel_name(list, dispatch));
   }
   std::string operator()(const BarrierCommand&) const { return "barrier"; }
   std::string operator()(const LoopCommand&) const { return "loop"; }
@@ -91,6 +92,10 @@ void append_lines(const CommandList& list, const std::vector<Command>& commands,
 }
 
 }  // namespace
+
+std::string labelled(std::string_view kernel, std::string_view label) {
+  return label.empty() ? std::string(kernel) : fmt::format("{} ({})", kernel, label);
+}
 
 std::string_view to_text(BindingKind kind) {
   switch (kind) {

@@ -39,7 +39,7 @@ class Grower {
     }
     const std::size_t wanted = 1 + random_.below(12);
     for (std::size_t added = 0, tried = 0; added < wanted && tried < 200; ++tried) {
-      added += (random_.chance(15) ? add_composite() : add_op()) ? 1 : 0;
+      added += add_in_scope(tried) ? 1 : 0;
     }
     add_outputs();
     Graph graph = builder_.finish().value();
@@ -207,6 +207,17 @@ class Grower {
     return op;
   }
 
+  /// Half of the nodes are in a scope. Like names, that takes no draw: a seed's graph does not depend on them.
+  bool add_in_scope(std::size_t tried) {
+    if (tried % 2 == 0) return add_any();
+    const auto scope = builder_.scope(tried % 4 == 1 ? "layer" : "layer 2");
+    return add_any();
+  }
+  bool add_any() { return random_.chance(15) ? add_composite() : add_op(); }
+
+  /// A third of the values have a name.
+  Tensor maybe_named(Tensor value) { return builder_.graph().nodes.size() % 3 == 0 ? value.named("value") : value; }
+
   bool add_op() {
     const Op op = any_op();
     std::vector<Tensor> operands = choose_operands(op);
@@ -223,7 +234,7 @@ class Grower {
       operands[2] = as_type(operands[2], updates->results[0]);
     }
     if (!fits(op, types_of(operands), attributes)) return false;
-    for (const Tensor& result : builder_.op(op, operands, attributes)) values_.push_back(result);
+    for (const Tensor& result : builder_.op(op, operands, attributes)) values_.push_back(maybe_named(result));
     return true;
   }
 
@@ -237,7 +248,7 @@ class Grower {
       const Tensor operand = as_type(std::exchange(value, any_value()), type);
       operands.push_back(composite.has_sum ? bounded(operand) : operand);
     }
-    values_.push_back(composite.build(operands));
+    values_.push_back(maybe_named(composite.build(operands)));
     composites_.push_back(row.name);
     return true;
   }

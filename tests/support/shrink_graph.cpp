@@ -19,6 +19,7 @@ Graph without_dead(const Graph& graph) {
   }
   Graph kept;
   kept.name = graph.name;
+  kept.scopes = graph.scopes;
   std::vector<NodeId> renumbered(graph.nodes.size());
   for (const NodeId id : graph.inputs) {
     if (!needed[index_of(id)]) continue;
@@ -62,6 +63,7 @@ Graph with_input(Graph graph, const TensorType& type) {
   const std::string name = free_input_name(graph);
   Graph more;
   more.name = graph.name;
+  more.scopes = graph.scopes;
   more.nodes.push_back({InputNode{name}, {}, {type}});
   const auto shift = [](NodeId& id) { id = NodeId(index_of(id) + 1); };
   for (Node& node : graph.nodes) {

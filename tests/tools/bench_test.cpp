@@ -48,7 +48,7 @@ TEST_CASE("kernels and copies have rows of their own, in the order in which they
     return name.substr(0, name.find("/iterations"));
   };
   CHECK(begins(0) == "copy/real_time");
-  CHECK(begins(1) == "copy/neg_0");
+  CHECK(begins(1) == "copy/neg_0 (a)");
   CHECK(begins(2) == "copy/copy to again");
   CHECK(rows[1]["generator"] == "llvm");
   CHECK(rows[2]["generator"] == "");  // a copy
@@ -102,7 +102,7 @@ TEST_CASE("Google Benchmark's own flags are passed on") {
   CHECK(here.run(bench + " --benchmark_out=out.json").exit_code == 0);
   CHECK(json::parse(here.read("out.json"))["benchmarks"][0]["graph"] == "net");
   const test::ToolRun filtered = here.run(bench + " --kernels --benchmark_filter=dot");
-  CHECK(contains(filtered.out, "net/dot_tanh_0/"));
+  CHECK(contains(filtered.out, "net/dot_tanh_0 (h)/"));
   CHECK_FALSE(contains(filtered.out, "net/real_time"));
 }
 

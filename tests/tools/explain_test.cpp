@@ -125,6 +125,20 @@ TEST_CASE("explain names an equal pass in one line, and says of a GPU's nest how
       "in workgroup memory, 16 points of k0 at a time\n"));
 }
 
+TEST_CASE("explain names a constant that is too large to prepare, with its bytes") {
+  const Workplace here;
+  here.write("large.mr",
+             "graph large(%x: f32[70000000]) {\n"
+             "  %i = iota() {shape = [70000000], dtype = f32, axis = 0}\n"
+             "  %layer3/table = exp(%i)\n"
+             "  %y = mul(%x, %layer3/table)\n"
+             "  return y = %y, table = %layer3/table\n"
+             "}\n");
+  CHECK(contains(
+      here.output_of("explain large.mr"),
+      "\n  unprepared %layer3/table = exp of 280000000 bytes, more than may be kept, so each run computes it\n"));
+}
+
 TEST_CASE("explain prints expressions, or numbers where --dim gives them") {
   const Workplace here;
   CHECK(contains(here.output_of("explain two.mr --dispatch 0"), " 40*rows bytes\n"));

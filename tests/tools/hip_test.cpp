@@ -64,7 +64,7 @@ TEST_CASE("a trace on a HIP device has each dispatch by the device's own clock, 
   double at = 0;
   for (std::size_t i = 0; i < dispatches.size(); ++i) {
     const std::string explained = here.output_of("explain net.mr --dispatch " + std::to_string(i) + on_hip());
-    CHECK(contains(explained, "kernel     " + dispatches[i]["name"].get<std::string>() + " by "));
+    CHECK(contains(explained, "kernel     " + dispatches[i]["args"]["kernel"].get<std::string>() + " by "));
     CHECK(contains(explained, "\n    reads      " + dispatches[i]["args"]["bytes_read"].dump() + " bytes\n"));
     CHECK(contains(explained, "\n    writes     " + dispatches[i]["args"]["bytes_written"].dump() + " bytes\n"));
     const double begin = dispatches[i]["ts"].get<double>(), duration = dispatches[i]["dur"].get<double>();

@@ -95,13 +95,14 @@ TEST_CASE("a run on a simulated GPU counts what each kernel did, and no other do
   here.write("neg.mr", "graph neg(%x: f32[512]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
   const test::ToolRun run = here.run("run neg.mr --input x=ones --device sim:gfx1100 --counts");
   CHECK(run.exit_code == 0);
-  CHECK(run.error ==
-        "kernel      groups  instructions  bytes read  bytes written  shared read  shared written  bank conflicts    "
-        "barriers\n"
-        "neg_0            1          2176        2048           2048            0               0               0    "
-        "       0\n"
-        "all              1          2176        2048           2048            0               0               0    "
-        "       0\n");
+  CHECK(
+      run.error ==
+      "kernel         groups  instructions  bytes read  bytes written  shared read  shared written  bank conflicts    "
+      "barriers\n"
+      "neg_0 (y)           1          2176        2048           2048            0               0               0    "
+      "       0\n"
+      "all                 1          2176        2048           2048            0               0               0    "
+      "       0\n");
   CHECK(here.error_of("run neg.mr --input x=ones --counts") ==
         "millrace: --counts: device 'cpu' counts nothing, expected a GPU of sim or isa; say --device sim:gfx1100 or "
         "isa:gfx1100\n");
@@ -124,11 +125,12 @@ TEST_CASE("a run on a GPU whose machine code is executed counts what each kernel
   const test::ToolRun run = here.run("run top.mr --input x=ones --dim rows=5 --device isa:gfx1100 --counts");
   CHECK(run.exit_code == 0);
   CHECK(run.error.starts_with(
-      "kernel               groups       waves      vector       lanes      scalar  scalar loads      global       "
+      "kernel                        groups       waves      vector       lanes      scalar  scalar loads      global  "
+      "     "
       "local"
       "    branches       waits    barriers       other  bytes read  bytes written  local read  local written  bank "
-      "conflicts\nadd_topk_0_load "));
-  CHECK(contains(run.error, "\nadd_topk_0  "));
+      "conflicts\nadd_topk_0_load (values) "));
+  CHECK(contains(run.error, "\nadd_topk_0 (values)  "));
   CHECK(contains(run.error, "\nall  "));
 }
 

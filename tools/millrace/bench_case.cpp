@@ -126,7 +126,7 @@ Measurement whole(const std::shared_ptr<CompiledCase>& compiled, const BenchCase
 Measurement single(const std::shared_ptr<CompiledCase>& compiled, const BenchCase& bench, const Step& step,
                    CommandId command, std::int64_t iterations) {
   const Schedule& schedule = compiled->program.lowered().schedule;
-  Measurement row{.name = fmt::format("{}/{}", bench.name, printable(step.name)),
+  Measurement row{.name = fmt::format("{}/{}", bench.name, printable(step.display_name())),
                   .facts = facts_of(*compiled, bench),
                   .run =
                       [compiled, command](std::size_t number) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/hal/command_list.h"
 #include "millrace/hal/sim_device.h"
 #include "millrace/jit/isa_driver.h"
 
@@ -57,13 +58,13 @@ std::string line(std::string_view name, std::size_t width, const Counts& counts,
 template <class Dispatch, class Counts>
 std::string table(const std::vector<Dispatch>& dispatches, std::span<const Column<Counts>> columns) {
   std::size_t width = std::string_view("kernel").size();
-  for (const Dispatch& dispatch : dispatches) width = std::max(width, dispatch.kernel.size());
+  for (const Dispatch& dispatch : dispatches) width = std::max(width, labelled(dispatch.kernel, dispatch.label).size());
   std::string text = fmt::format("{:<{}}", "kernel", width);
   for (const Column<Counts>& column : columns) text += fmt::format("  {:>10}", column.title);
   text += "\n";
   Counts sum;
   for (const Dispatch& dispatch : dispatches) {
-    text += line(dispatch.kernel, width, dispatch.counts, columns);
+    text += line(labelled(dispatch.kernel, dispatch.label), width, dispatch.counts, columns);
     sum += dispatch.counts;
   }
   return text + line("all", width, sum, columns);

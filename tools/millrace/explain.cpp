@@ -55,7 +55,8 @@ std::string schedule_text(const LoweredGraph& lowered, const SymbolValues& symbo
          copies_text(lowered);
 }
 
-std::string memory_text(const Schedule& schedule, const SymbolValues& symbols) {
+std::string memory_text(const LoweredGraph& lowered, const SymbolValues& symbols) {
+  const Schedule& schedule = lowered.schedule;
   const auto number = [&](const SizeExpr& size) { return size_text(size, symbols); };
   const ScheduleStatistics found = measure_schedule(schedule, symbols);
   std::string text =
@@ -64,6 +65,10 @@ std::string memory_text(const Schedule& schedule, const SymbolValues& symbols) {
                   schedule.constant_bytes);
   if (found.prepared_bytes > 0) {
     text += line(2, "prepared", fmt::format("{} bytes of the constants, computed at load", found.prepared_bytes));
+  }
+  for (const auto& [name, size_bytes] : lowered.report.unprepared) {
+    text += line(2, "unprepared",
+                 fmt::format("{} of {} bytes, more than may be kept, so each run computes it", name, size_bytes));
   }
   if (schedule.variable_bytes > 0) text += line(2, "variables", fmt::format("{} bytes", schedule.variable_bytes));
   if (found.lower_bound_bytes) text += line(2, "alive", fmt::format("{} bytes at most", *found.lower_bound_bytes));
@@ -113,7 +118,7 @@ Status explain(const Arguments& arguments) {
   for (std::uint32_t i = 0; i < count; ++i) all += "\n" + text.dispatch(RegionId{i});
   all += "\n" + text.totals();
   if (target.spec().is_gpu() && !target.spec().is_simulated()) all += "\n" + launch_text(lowered, symbols);
-  all += "\n" + schedule_text(lowered, symbols) + "\n" + memory_text(lowered.schedule, symbols);
+  all += "\n" + schedule_text(lowered, symbols) + "\n" + memory_text(lowered, symbols);
   return write_text("", all);
 }
 

@@ -82,7 +82,8 @@ std::string DispatchText::dispatch(RegionId id) const {
   const Region& region = lowered_.dispatch.regions[id];
   std::string nodes;
   for (const NodeId node : region.nodes) nodes += (nodes.empty() ? "" : ", ") + node_text(graph, node);
-  std::string text = fmt::format("dispatch {}: {}\n", index_of(id), region.name) + line(2, "nodes", nodes);
+  std::string text =
+      fmt::format("dispatch {}: {}\n", index_of(id), labelled(region.name, region.label)) + line(2, "nodes", nodes);
   for (const std::string& reason : region.reasons) text += line(2, "because", reason);
   for (const Separation* edge : separations_[index_of(id)]) text += line(2, "apart", to_text(graph, *edge));
   text += places(region);

@@ -143,7 +143,7 @@ std::string schedule_dot(const Schedule& schedule) {
     const Step& step = schedule.steps[StepId{i}];
     const std::string id = fmt::format("s{}", i);
     const std::string groups = step.kernel ? fmt::format("\ngroups {}", step.num_groups.to_text()) : "";
-    text += node_line(id, fmt::format("@{} {}{}", step.timepoint, printable(step.name), groups), "box");
+    text += node_line(id, fmt::format("@{} {}{}", step.timepoint, printable(step.display_name()), groups), "box");
     rows[step.timepoint] += " " + id + ";";
     for (const ResourceUse& use : step.uses) {
       const std::string resource = fmt::format("m{}", index_of(use.resource));

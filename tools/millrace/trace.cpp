@@ -117,12 +117,14 @@ void add_run_events(Json& events, const LoweredGraph& lowered, const TraceTimes&
     const double per_ns = 1 / std::max(1.0, static_cast<double>(length.count()));
     Json args = {
         {"bytes_read", read}, {"bytes_written", written}, {"GB/s", static_cast<double>(read + written) * per_ns}};
+    if (step.kernel) args["kernel"] = step.name;
     if (cost.flops) {
       args["flops"] = number(*cost.flops);
       args["GFLOP/s"] = static_cast<double>(number(*cost.flops)) * per_ns;
     }
     const char* category = step.kernel ? "dispatch" : step.is_copy() ? "copy" : "control";
-    events.push_back(event({step.name, category, kRunThread, run.run_begin - times.start + begin, length}, args));
+    events.push_back(
+        event({step.display_name(), category, kRunThread, run.run_begin - times.start + begin, length}, args));
   };
   for (const RunTimes::Entry& run : runs.runs) {
     for (const CommandTime& command : run.times.commands) add(run, command);

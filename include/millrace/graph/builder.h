@@ -2,8 +2,10 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -46,6 +48,11 @@ class Tensor {
   const Shape& shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
   Value value() const { return value_; }
+  /// Names the value in messages, texts and profiles, inside of the scopes that it was built in, and returns it:
+  ///     Tensor scores = softmax(q * k).named("scores");
+  /// If the name is taken, the value gets the first of scores_1, scores_2, ... that is not. Inputs, variables and
+  /// values that have a name keep theirs. The name is not empty.
+  Tensor named(std::string_view name) const;
   GraphBuilder* builder() const { return builder_; }
 
  private:
@@ -167,6 +174,60 @@ class GraphBuilder {
   }
   Tensor custom(CustomKernel kernel, std::initializer_list<Tensor> operands);
 
+  /// Ends its scope when it goes.
+  class [[nodiscard]] OpenScope {
+   public:
+    OpenScope(const OpenScope&) = delete;
+    OpenScope& operator=(const OpenScope&) = delete;
+    ~OpenScope() { graph_.scope_ = outer_; }
+
+   private:
+    friend class GraphBuilder;
+    OpenScope(GraphBuilder& graph, std::optional<ScopeId> outer) : graph_(graph), outer_(outer) {}
+    GraphBuilder& graph_;
+    std::optional<ScopeId> outer_;
+  };
+  /// Puts what is built while the returned object lives into a scope of this name, inside of the scope around it: a
+  /// layer, whose name stands before the names in it. A name that was there before opens the same scope again. It is
+  /// not empty. Inputs and variables are in no scope.
+  ///
+  ///     const auto layer = graph.scope("layer3");
+  ///     Tensor q = matmul(x, wq).named("q");  // layer3/q
+  OpenScope scope(std::string_view name);
+
+  /// While it lives, mistakes are those of a function of this name, such as softmax, which the caller knows, instead of
+  /// those of the ops that it builds. Of several functions that are open, the first counts. `name` outlives the object.
+  class [[nodiscard]] OpenFunction {
+   public:
+    OpenFunction(GraphBuilder& graph, std::string_view name)
+        : graph_(graph), name_(name), is_outermost_(graph.function_.empty()) {
+      if (is_outermost_) graph_.function_ = name;
+    }
+    OpenFunction(const OpenFunction&) = delete;
+    OpenFunction& operator=(const OpenFunction&) = delete;
+    ~OpenFunction() {
+      if (!is_outermost_) return;
+      graph_.function_ = {};
+      graph_.origin_.reset();
+    }
+    /// What a run says of an index that is computed from here on and is out of range. Without effect inside of another
+    /// function, whose arguments it would not speak of.
+    void explain_wrong_index(std::string_view what) {
+      if (graph_.function_ != name_) return;
+      graph_.origin_ = std::make_shared<const NodeOrigin>(NodeOrigin{std::string(name_), std::string(what)});
+    }
+
+   private:
+    GraphBuilder& graph_;
+    std::string_view name_;
+    bool is_outermost_;
+  };
+  /// How messages name what comes next: "softmax" inside of a function, otherwise the node, as in "%7 = add". Scopes
+  /// stand before either.
+  std::string next_text(std::string_view what) const;
+  /// Whether all tensors are of this graph and outside of ended loops and branches. If not, that is a mistake of `who`.
+  bool accept(std::span<const Tensor> operands, const std::string& who);
+
   /// Makes the tensor an output. The name must be unique among outputs and not empty.
   void output(std::string name, Tensor tensor);
 
@@ -193,6 +254,10 @@ class GraphBuilder {
   void add_output(std::string name, Tensor tensor);
   Result<Graph> take_graph();
   std::vector<Tensor> append(Node node);
+  friend class Tensor;
+  void name_value(Value value, std::string_view name);
+  /// Whether the name may be an input's or a variable's.
+  bool is_name_taken(const std::string& name) const;
 
   // Nodes of a body are appended to the graph first, so that functions need not know where they are. When the body
   // ends, it takes them out, and their numbers belong to nothing any more.
@@ -230,7 +295,6 @@ class GraphBuilder {
   bool accept_outside(const std::string& who);
   void mark_taken(std::uint32_t begin);
   void drop_closed(Graph& graph) const;
-  bool accept(std::span<const Tensor> operands, const std::string& who);
   bool accept(Tensor tensor, const std::string& what);
   Graph graph_;
   struct Range {
@@ -240,6 +304,10 @@ class GraphBuilder {
   std::vector<Range> closed_;                    // the nodes that bodies have taken, in order
   std::vector<std::shared_ptr<Body>> branches_;  // first branches whose second one is open
   std::set<std::string, std::less<>> source_names_, output_names_;
+  std::map<std::string, std::size_t> value_names_;  // with scopes -> the number that was given last: 2 for scores_2
+  std::optional<ScopeId> scope_;                    // the innermost open one
+  std::string_view function_;                       // the outermost open one
+  std::shared_ptr<const NodeOrigin> origin_;        // of the nodes that it builds; made for the first of them
   Status status_;
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct DispatchGraph;
 
 /// Nodes that become one kernel, or the kernels of one multi-pass algorithm; or a loop or a condition.
 struct Region {
-  std::string name;                        // "conv2d_add_max_3": for text, kernels and traces
+  std::string name;                        // "conv2d_add_max_3": of its kernels, for texts and traces
+  std::string label = {};                  // "layer3/q": for people, see label_of
   std::vector<NodeId> nodes;               // in graph order
   std::vector<Value> inputs;               // read from outside, each listed once
   std::vector<Value> outputs;              // read from outside or graph outputs; never an unused result of an op
@@ -123,6 +125,9 @@ struct DispatchGraph {
 /// 100 ms (kMaxMapInstructions). Target-independent. O(nodes * operands), except that each join searches for cycles:
 /// quadratic at worst.
 Result<DispatchGraph> form_dispatches(Graph);
+/// What people call the work of these nodes: the name of the last one that has a name, as texts spell it; without one,
+/// the last scope. Empty if there is neither.
+std::string label_of(const Graph&, std::span<const NodeId>);
 /// Checks these invariants. Fails with kInternal and one line per failure.
 /// * Every region stores at least one value.
 /// * Every region input is a graph input, a constant, a variable or stored by earlier regions, after following aliases.

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <variant>
@@ -15,6 +16,7 @@
 #include "millrace/base/shape.h"
 #include "millrace/base/shared_bytes.h"
 #include "millrace/base/status.h"
+#include "millrace/graph/scope.h"
 #include "millrace/ops/custom_kernel.h"
 #include "millrace/ops/op.h"
 
@@ -73,12 +75,24 @@ struct CondNode {
   std::shared_ptr<const Graph> if_true, if_false;
 };
 
+/// The function that built a node for the caller, such as scatter_nd. The messages of a run name it, as the caller does
+/// not know the nodes in it.
+struct NodeOrigin {
+  std::string function;
+  /// What a run says of an index that the function computed and that is out of range: found, expected; what to do.
+  std::string wrong_index = {};
+};
+
 struct Node {
   std::variant<InputNode, ConstantNode, OpNode, KernelNode, VariableNode, LoopNode, CondNode> what;
   std::vector<Value> operands;
   std::vector<TensorType> results;
-  /// Names of the results in text and messages: one per result, or none. No pass depends on them.
+  /// Names of the results in text and messages: one per result, where an empty one says that the result has none; or
+  /// no names at all. Unique together with the scope. No pass depends on them.
   std::vector<std::string> names = {};
+  /// In Graph::scopes: the part of the model that the node belongs to. Inputs and variables are in no scope.
+  std::optional<ScopeId> scope = {};
+  std::shared_ptr<const NodeOrigin> origin = {};  // null: the caller built the node; texts do not keep it
 };
 
 struct GraphOutput {
@@ -104,6 +118,7 @@ struct Graph {
   /// Whether it is the body of a loop or a condition. Only the variables of a loop's body are of any type, and have no
   /// initial value.
   bool is_body = false;
+  ScopeTable scopes = {};
 
   const TensorType& type(Value value) const { return nodes[value.node].results[value.result]; }
 };
@@ -112,6 +127,13 @@ struct Graph {
 bool is_source(const Node&);
 /// The name of an input or a variable; null for other nodes.
 const std::string* source_name(const Node&);
+/// "layer3/q": the value's name with the scopes that it is in; of an input or a variable, its name. Empty if it has
+/// none.
+std::string value_name(const Graph&, Value);
+/// The names of all values that have one.
+std::set<std::string> value_names(const Graph&);
+/// Removes the names of values, their scopes and origins, also in bodies. What is left decides what is computed.
+void strip_names(Graph&);
 /// The graphs in the node, and the same to change them; none of most nodes.
 std::vector<const Graph*> bodies_of(const Node&);
 std::vector<std::shared_ptr<const Graph>*> bodies_of(Node&);
@@ -140,7 +162,9 @@ std::string kind_name(const Node&);
 /// * `inputs` lists every input node once. Names of inputs and variables are unique and not empty.
 /// * There is an output or an update. Output names are unique and not empty, and outputs name existing results.
 /// * An update names a variable and an existing result of its type. A variable has at most one.
-/// * A node names all its results or none. Result names are unique, also among the inputs and variables.
+/// * A node has a name for each of its results, some of which may be empty, or none at all. Names are unique together
+///   with their scopes, also among the inputs and variables.
+/// * Nodes are in scopes of the graph; inputs and variables are in none.
 /// * Kernels of one name have one body.
 /// * Bodies keep these rules. The operands of a loop or a condition have the types that its bodies say, and it has at
 ///   most 32 results.

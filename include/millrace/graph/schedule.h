@@ -91,6 +91,7 @@ struct StepControl {
 /// steps with the same timepoint may run concurrently, also on several queues.
 struct Step {
   std::string name;
+  std::string label = {};                           // of its region
   std::optional<KernelIndex> kernel;                // nothing: a loop or a condition, or a copy of uses[0] to uses[1]
   std::shared_ptr<const StepControl> control = {};  // of a loop or a condition, which reads uses[0], a byte
   std::optional<RegionId> region;                   // which the kernel or the loop is of; nothing: of a copy
@@ -104,6 +105,8 @@ struct Step {
   std::string copy_reason = {};                // if it only copies a value: why it has to
 
   bool is_copy() const { return !kernel && control == nullptr; }
+  /// "exp_0 (layer3/q)".
+  std::string display_name() const { return labelled(name, label); }
 };
 
 /// Which steps run when, and on which memory. Made from KernelSequences alone, without code.

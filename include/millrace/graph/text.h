@@ -34,7 +34,8 @@
 ///     number    := decimal | ["-"] "inf" | "nan" ["(" the bits, as 0x7fc00001 ")"]
 ///     output    := name "=" value
 ///     type      := dtype "[" [size {"," size}] "]"  |  dtype "[" integer {"x" integer} "]"
-///     value     := "%" (letters, digits, "_" and "."  |  string)
+///     value     := "%" {part "/"} part
+///     part      := letters, digits, "_" and "."  |  string
 ///     name      := a letter or "_", then letters, digits, "_" and "."  |  string
 ///     string    := '"' characters and the escapes \" \\ \n \t \x7f '"'
 ///
@@ -48,6 +49,9 @@
 ///   parameters. operation_forms() lists ops and composites.
 /// * Every result of a node is named, used or not. The graph keeps the names for messages. %7 and %7.1 are numbers, not
 ///   names; to_text assigns them anew.
+/// * "/" ends the name of a scope: %decoder/layer3/q is named q in the scope layer3, which is in the scope decoder, and
+///   %layer3/7 is there without a name. All results of a node are in one scope, and so are the nodes of a composite.
+///   Inputs and variables are in none.
 /// * Result types follow from the operands. They may be left out, and are checked if present. Only constants and
 ///   variables with listed elements or bytes need theirs. One element stands for all: constant(7) : f32[rows, 3].
 /// * A variable keeps its value from run to run, under the name of its result. The elements are those before the first
@@ -112,11 +116,15 @@ struct TextOptions {
 std::string to_text(const Graph&, const TextOptions& = {});
 
 /// The value's name in every message: "%x" for a named input or result, "%7" for node 7, "%7.1" if it has several
-/// results.
+/// results. Scopes stand before that, as in "%layer3/q".
 std::string value_text(const Graph&, Value);
 
 /// The node's name in every message: "%y = exp", "%values, %indices = topk", "%7 = topk".
 std::string node_text(const Graph&, NodeId);
+
+/// How the messages of a run name a node: by the function that the caller called, if the node was built by one, as in
+/// "%y = softmax" or "layer3/softmax"; otherwise like node_text.
+std::string caller_text(const Graph&, NodeId);
 
 struct ParseOptions {
   std::string name = "graph";              // stands for the text in errors

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -99,8 +100,12 @@ struct DispatchCommand {
   std::vector<BufferRange> buffers = {};  // what the kernel is given
   std::vector<SizeIndex> sizes = {};
   std::vector<TouchedRange> touched = {};  // what it touches of each buffer; empty: perhaps all
+  std::string label = {};                  // what people call this dispatch's work: "layer3/q"; may be empty
   friend bool operator==(const DispatchCommand&, const DispatchCommand&) = default;
 };
+
+/// "exp_0 (layer3/q)": a kernel's name with the label of a dispatch, or alone if there is none.
+std::string labelled(std::string_view kernel, std::string_view label);
 
 /// All commands before it finish, and their writes are visible, before any command after it starts.
 struct BarrierCommand {

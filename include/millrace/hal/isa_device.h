@@ -53,6 +53,7 @@ struct IsaProfile {
 
 struct IsaDispatch {
   std::string kernel;
+  std::string label = {};  // DispatchCommand::label
   IsaCounts counts = {};
   IsaProfile profile = {};  // empty unless the device makes profiles
 };

@@ -34,6 +34,7 @@ std::string to_text(const SimCounts&);
 struct SimDispatch {
   std::string kernel;
   SimCounts counts;
+  std::string label = {};  // DispatchCommand::label
 };
 
 struct SimDeviceOptions {

@@ -19,7 +19,7 @@ Status lower_regions(LoweredGraph& lowered, const Target& target, const LowerOpt
   for (std::uint32_t i = 0; i < lowered.dispatch.regions.size(); ++i) {
     const auto where = [&] {
       return fmt::format("lower: {}",
-                         node_text(lowered.dispatch.graph, lowered.dispatch.regions[RegionId{i}].nodes.back()));
+                         caller_text(lowered.dispatch.graph, lowered.dispatch.regions[RegionId{i}].nodes.back()));
     };
     MILLRACE_TRY_ASSIGN(std::vector<KernelSequence> sequences, guard_allocations(where, [&] {
                           return lower_region(lowered.dispatch, RegionId{i}, target, options);
@@ -142,7 +142,7 @@ Result<std::vector<LoweredGraph>> lower_graph(Graph graph, std::span<const Targe
     {
       const PhaseTimer timer(common.report.passes);
       MILLRACE_TRY_ASSIGN(common.report.pass_reports, run_passes(graph, kGraphPasses, passes));
-      MILLRACE_TRY_ASSIGN(setup, take_prepared(graph, passes.most_prepared_bytes));
+      MILLRACE_TRY_ASSIGN(setup, take_prepared(graph, passes.most_prepared_bytes, common.report.unprepared));
     }
     {
       const PhaseTimer timer(common.report.forming);

@@ -26,7 +26,7 @@ std::string node_of_kernel(const LoweredGraph& lowered, KernelIndex kernel) {
       if (std::string node = node_in_bodies(lowered, step, kernel); !node.empty()) return node;
     } else if (step.kernel == kernel) {
       const DispatchGraph& dispatch = lowered.dispatch;
-      return node_text(dispatch.graph, dispatch.regions[*step.region].nodes.back());
+      return caller_text(dispatch.graph, dispatch.regions[*step.region].nodes.back());
     }
   }
   return {};

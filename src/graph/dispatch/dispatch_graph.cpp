@@ -10,6 +10,7 @@
 #include "millrace/base/printable.h"
 #include "millrace/graph/dispatch.h"
 #include "millrace/graph/text.h"
+#include "millrace/hal/command_list.h"
 
 namespace millrace {
 namespace {
@@ -157,6 +158,19 @@ Status verify(const DispatchGraph& dispatch) try {
   return out_of_memory_outside_guards("dispatches");
 }
 
+std::string label_of(const Graph& graph, std::span<const NodeId> nodes) {
+  std::string scope;
+  for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
+    const Node& node = graph.nodes[*id];
+    for (std::uint32_t result = 0; result < node.names.size(); ++result) {
+      if (!node.names[result].empty()) return value_text(graph, {*id, result}).substr(1);
+    }
+    if (scope.empty()) scope = graph.scopes.prefix_text(node.scope);
+  }
+  if (!scope.empty()) scope.pop_back();  // the '/'
+  return scope;
+}
+
 std::string to_text(const DispatchGraph& dispatch) {
   const Graph& graph = dispatch.graph;
   const auto list = [&](const std::vector<Value>& values) {
@@ -168,8 +182,8 @@ std::string to_text(const DispatchGraph& dispatch) {
   };
   std::string text = fmt::format("dispatches of {}: {}\n", printable(graph.name), dispatch.regions.size());
   for (const Region& region : dispatch.regions) {
-    text +=
-        fmt::format("{}\n  reads  {}\n  stores {}\n  nodes ", region.name, list(region.inputs), list(region.outputs));
+    text += fmt::format("{}\n  reads  {}\n  stores {}\n  nodes ", labelled(region.name, region.label),
+                        list(region.inputs), list(region.outputs));
     for (NodeId node : region.nodes) text += fmt::format(" %{}={}", index_of(node), kind_name(graph.nodes[node]));
     text += "\n";
     for (const std::string& reason : region.reasons) text += fmt::format("  because {}\n", reason);

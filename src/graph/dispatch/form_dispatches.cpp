@@ -122,6 +122,7 @@ DispatchGraph Former::finish() {
   for (std::uint32_t group : ordered_groups()) {
     Region region = make_region(group, needed);
     region.name += fmt::format("_{}", result.regions.size());
+    region.label = label_of(graph_, region.nodes);
     result.regions.push_back(std::move(region));
   }
   result.separations = groups_.take_separations();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/graph/graph.h"
@@ -14,6 +17,7 @@ class GraphRewriter {
   explicit GraphRewriter(const Graph& old) : old_(old) {
     new_.name = old.name;
     new_.is_body = old.is_body;
+    new_.scopes = old.scopes;
     values_.resize(old.nodes.size());
   }
 
@@ -26,7 +30,9 @@ class GraphRewriter {
     for (Value& operand : node.operands) operand = map(operand);
     return node;
   }
-  /// Appends the node without names; it gets names when it replaces an old node.
+  /// The new graph's scopes, those of the old one and what the pass adds.
+  ScopeTable& scopes() { return new_.scopes; }
+  /// Appends the node without names; it gets names when it replaces an old node, and then a scope if it has none.
   NodeId append(Node node) {
     node.names.clear();
     return new_.nodes.push_back(std::move(node));
@@ -37,8 +43,17 @@ class GraphRewriter {
     hand_names(id, as);
   }
   void copy(NodeId id) { keep(id, append(mapped(id))); }
-  /// Lets the value stand for one result of old node `id`, which has been kept.
-  void replace_result(NodeId id, std::uint32_t result, Value value) { values_[id][result] = value; }
+  /// Lets the value stand for one result of old node `id`, which has been kept, and gives it that result's name.
+  void replace_result(NodeId id, std::uint32_t result, Value value) {
+    give_scope(old_.nodes[id]);
+    const Value kept = std::exchange(values_[id][result], value);
+    std::vector<std::string>& names = new_.nodes[kept.node].names;
+    Node& node = new_.nodes[value.node];
+    if (kept.result >= names.size() || !node.names.empty() || source_name(node) != nullptr) return;
+    node.names.resize(node.results.size());
+    std::swap(node.names[value.result], names[kept.result]);
+    node.scope = new_.nodes[kept.node].scope;
+  }
   /// Lets the value stand for old node `id`, which has one result.
   void replace(NodeId id, Value value) {
     values_[id] = {value};
@@ -56,14 +71,27 @@ class GraphRewriter {
 
  private:
   void hand_names(NodeId from, NodeId to) {
-    const std::vector<std::string>& names = old_.nodes[from].names;
+    const Node& old = old_.nodes[from];
+    give_scope(old);
     Node& node = new_.nodes[to];
-    const bool has_own_name = source_name(node) != nullptr;
-    if (!has_own_name && node.names.empty() && names.size() == node.results.size()) node.names = names;
+    const bool has_own_name = source_name(node) != nullptr || !node.names.empty();
+    if (has_own_name || old.names.empty() || old.names.size() != node.results.size()) return;
+    node.names = old.names;
+    node.scope = old.scope;  // a name is unique within its scope
+  }
+
+  /// Gives nodes that were appended for an old one its scope and its origin.
+  void give_scope(const Node& old) {
+    for (; num_with_scope_ < new_.nodes.size(); ++num_with_scope_) {
+      Node& node = new_.nodes[NodeId(num_with_scope_)];
+      if (!node.scope && source_name(node) == nullptr) node.scope = old.scope;
+      if (node.origin == nullptr) node.origin = old.origin;
+    }
   }
 
   const Graph& old_;
   Graph new_;
+  std::size_t num_with_scope_ = 0;
   IdVector<NodeId, std::vector<Value>> values_;
 };
 

@@ -127,6 +127,7 @@ class Recorder {
 
   DispatchCommand dispatch_of(const Scope& scope, const Step& step) {
     DispatchCommand dispatch{scope.kernel(*step.kernel), add_size(step.num_groups)};
+    dispatch.label = step.label;
     dispatch.buffers.reserve(step.uses.size());
     dispatch.sizes.reserve(step.sizes.size());
     for (const ResourceUse& use : step.uses) dispatch.buffers.push_back(range(scope, use));

@@ -197,6 +197,7 @@ class Scheduler {
     for (const SequenceKernel& part : sequence.kernels) {
       Step step;
       step.name = part.kernel.name;
+      step.label = region.label;
       step.kernel = kernel_index(part.kernel);
       step.region = id;
       step.num_groups = part.kernel.num_groups;
@@ -267,6 +268,7 @@ class Scheduler {
     const bool is_loop = std::holds_alternative<LoopNode>(node.what);
     Step step;
     step.name = region.name;
+    step.label = region.label;
     step.region = id;
     ControlUses uses;
     uses.condition = add_use(step, is_loop ? add_first_values(id) : use_of(node.operands[0]), false);

@@ -19,7 +19,7 @@ std::string to_text(const Schedule& schedule) {
     text += fmt::format("  {} {} {} bytes\n", to_text(resource.lifetime), resource.name, resource.size_bytes.to_text());
   }
   for (const Step& step : schedule.steps) {
-    text += fmt::format("  @{} {}", step.timepoint, step.name);
+    text += fmt::format("  @{} {}", step.timepoint, step.display_name());
     if (step.kernel) text += fmt::format(" kernel {} groups {}", index_of(*step.kernel), step.num_groups.to_text());
     for (const ResourceUse& use : step.uses) {
       text += fmt::format(" {}{}", use.is_written ? ">" : "<", schedule.resources[use.resource].name);

@@ -1,27 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/text/append_built.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 namespace millrace {
 namespace {
-
-/// A builder's message without the number of its node ("%7 = add: ", "%7: "), which the text does not have, and without
-/// the operation's name.
-std::string_view without_node(std::string_view message, std::string_view name) {
-  if (message.starts_with('%')) {
-    const std::size_t digits = std::min(message.find_first_not_of("0123456789", 1), message.size());
-    for (const std::string_view end : {" = ", ": "}) {
-      if (message.substr(digits).starts_with(end)) message.remove_prefix(digits + end.size());
-    }
-  }
-  if (const std::string prefix = fmt::format("{}: ", name); message.starts_with(prefix)) {
-    message.remove_prefix(prefix.size());
-  }
-  return message;
-}
 
 /// Appends the nodes of the builder's graph to `graph`. Its inputs stand for `operands`.
 std::vector<Value> append_nodes(Graph& graph, const GraphBuilder& builder, std::span<const Value> operands,
@@ -53,6 +36,7 @@ Status OperationPlace::refuse(std::string_view problem) const {
 Result<std::vector<Value>> append_built(Graph& graph, std::span<const Value> operands, const OperationPlace& place,
                                         const BuildResults& build) {
   GraphBuilder builder;
+  const GraphBuilder::OpenFunction function(builder, place.name);
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const TensorType& type = graph.type(operands[i]);
@@ -60,7 +44,7 @@ Result<std::vector<Value>> append_built(Graph& graph, std::span<const Value> ope
   }
   MILLRACE_TRY_ASSIGN(const std::vector<Tensor> results, build(tensors));
   if (const Status& status = builder.status(); !status.ok()) {
-    return Status(status.code(), place.refuse(without_node(status.message(), place.name)).message());
+    return Status(status.code(), place.text.error(place.begin, status.message()).message());
   }
   return append_nodes(graph, builder, operands, results);
 }

@@ -78,7 +78,8 @@ Result<std::vector<Tensor>> build(const CompositeRow& row, std::span<const Tenso
   call.take(operands);
   MILLRACE_TRY(FieldsReader(source, call).read());
   if (const Status status = call.complete(source); !status.ok()) {
-    operands[0].builder()->fail(status);
+    GraphBuilder& graph = *operands[0].builder();
+    graph.fail({status.code(), fmt::format("{}: {}", graph.next_text(row.name), status.message())});
     return std::vector<Tensor>();
   }
   return call.call(kFunction);
@@ -123,8 +124,9 @@ Tensor einsum_of_all(std::span<const Tensor> operands, std::string_view equation
 Tensor update_slice_from(Tensor x, Tensor update, std::optional<Tensor> start_operand, std::int64_t axis,
                          std::optional<SizeExpr> start) {
   if (start_operand.has_value() == start.has_value()) {
-    return x.builder()->fail(invalid_argument(
-        fmt::format("{} starts, expected one; give an operand or the attribute start", start ? 2 : 0)));
+    return x.builder()->fail(
+        invalid_argument(fmt::format("{}: {} starts, expected one; give an operand or the attribute start",
+                                     x.builder()->next_text("update_slice"), start ? 2 : 0)));
   }
   return start ? update_slice(x, update, axis, *start) : update_slice(x, update, axis, *start_operand);
 }

@@ -80,6 +80,7 @@ class GraphParser {
 
   Status read_input() {
     MILLRACE_TRY_ASSIGN(ValueName value, read_value_name(text_));
+    MILLRACE_TRY(expect_no_scope(text_, value, "an input"));
     if (!text_.take(":")) return text_.unexpected("expected ':'; say the input's type");
     const std::size_t begin = text_.position();
     MILLRACE_TRY_ASSIGN(TensorType type, read_type(text_, symbols_));
@@ -143,29 +144,46 @@ class GraphParser {
                                      names.size() == 1 ? "" : "s", values.size(), what));
     }
     for (std::size_t i = 0; i < names.size(); ++i) MILLRACE_TRY(values_.define(text_, names[i], values[i]));
+    MILLRACE_TRY_ASSIGN(const std::optional<ScopeId> scope, find_scope(names));
     for (auto id = first; index_of(id) < graph_.nodes.size(); id = NodeId{index_of(id) + 1}) {
-      name_results(id, names, values);
       order_.push_back(id);
+      Node& node = graph_.nodes[id];
+      if (auto* variable = std::get_if<VariableNode>(&node.what)) {
+        MILLRACE_TRY(expect_no_scope(text_, names[0], "a variable"));
+        variable->name = names[0].name;
+        continue;
+      }
+      node.scope = scope;
+      name_results(id, names, values);
     }
     return {};
   }
 
-  /// A node that is new keeps the names of its results, if each of them has one.
+  /// The scope that all results of a node are in.
+  Result<std::optional<ScopeId>> find_scope(const std::vector<ValueName>& names) {
+    for (const ValueName& name : names) {
+      if (name.scopes == names[0].scopes) continue;
+      return text_.error(name.begin, fmt::format("found '{}', expected the scope of '{}', the node's first result; "
+                                                 "correct it",
+                                                 name.spelling, names[0].spelling));
+    }
+    std::optional<ScopeId> scope;
+    for (const std::string& name : names[0].scopes) scope = graph_.scopes.find_or_add(scope, name);
+    return scope;
+  }
+
+  /// A node that is new keeps the names of its results; numbers are none.
   void name_results(NodeId id, const std::vector<ValueName>& names, const std::vector<Value>& values) {
     Node& node = graph_.nodes[id];
-    if (auto* variable = std::get_if<VariableNode>(&node.what)) {
-      variable->name = names[0].name;
-      return;
-    }
-    std::vector<std::string> own;
+    std::vector<std::string> own(node.results.size());
     for (std::uint32_t i = 0; i < node.results.size(); ++i) {
       const auto found = std::ranges::find(values, Value{id, i});
-      if (found == values.end()) return;
+      if (found == values.end()) continue;
       const ValueName& name = names[static_cast<std::size_t>(found - values.begin())];
-      if (name.is_number) return;
-      own.push_back(name.name);
+      if (!name.is_number) own[i] = name.name;
     }
-    node.names = std::move(own);
+    const bool is_named = std::ranges::any_of(own, [](const std::string& name) { return !name.empty(); });
+    if (is_named) node.names = std::move(own);
   }
 
   /// Appends the operation's nodes. Returns its results.

@@ -15,18 +15,33 @@ namespace millrace {
 std::string value_text(const Graph& graph, Value value) {
   const Node& node = graph.nodes[value.node];
   if (const std::string* name = source_name(node)) return "%" + name_text(*name);
-  if (value.result < node.names.size()) return "%" + name_text(node.names[value.result]);
-  return node.results.size() == 1 ? fmt::format("%{}", index_of(value.node))
-                                  : fmt::format("%{}.{}", index_of(value.node), value.result);
+  const std::string scope = "%" + graph.scopes.prefix_text(node.scope);
+  const bool is_named = value.result < node.names.size() && !node.names[value.result].empty();
+  if (is_named) return scope + name_text(node.names[value.result]);
+  return node.results.size() == 1 ? fmt::format("{}{}", scope, index_of(value.node))
+                                  : fmt::format("{}{}.{}", scope, index_of(value.node), value.result);
 }
 
 std::string node_text(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
   std::string results;
   if (std::holds_alternative<VariableNode>(node.what)) results = value_text(graph, {id, 0});
-  for (const std::string& name : node.names) results += (results.empty() ? "%" : ", %") + name_text(name);
-  if (results.empty()) results = fmt::format("%{}", index_of(id));
+  for (std::uint32_t i = 0; i < node.names.size(); ++i) {
+    results += (results.empty() ? "" : ", ") + value_text(graph, {id, i});
+  }
+  if (results.empty()) results = fmt::format("%{}{}", graph.scopes.prefix_text(node.scope), index_of(id));
   return results + " = " + kind_name(node);
+}
+
+std::string caller_text(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  if (node.origin == nullptr) return node_text(graph, id);
+  std::string results;
+  for (std::uint32_t i = 0; i < node.names.size(); ++i) {
+    results += (results.empty() ? "" : ", ") + value_text(graph, {id, i});
+  }
+  return results.empty() ? graph.scopes.prefix_text(node.scope) + node.origin->function
+                         : results + " = " + node.origin->function;
 }
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/text/reader.h"
 #include "millrace/graph/graph.h"
@@ -12,12 +13,15 @@ namespace millrace {
 /// A value's name as it appears in a text.
 struct ValueName {
   std::size_t begin = 0;
-  std::string name;        // "x", "7.1", "my input"
-  std::string spelling;    // "%x", "%7.1", "%\"my input\"": "%7" and "%\"7\"" differ
-  bool is_number = false;  // "%7", "%7.1": how to_text writes unnamed values
+  std::vector<std::string> scopes;  // "decoder", "layer3" of "%decoder/layer3/q"
+  std::string name;                 // "x", "7.1", "my input"
+  std::string spelling;             // "%x", "%7.1", "%\"my input\"": "%7" and "%\"7\"" differ
+  bool is_number = false;           // "%7", "%7.1": how to_text writes unnamed values
 };
 
 Result<ValueName> read_value_name(TextReader&);
+/// Fails if the name has a scope.
+Status expect_no_scope(const TextReader&, const ValueName&, std::string_view what);
 
 /// The values defined so far in a text.
 class ValueNames {

@@ -252,7 +252,7 @@ Status Queue::check_words(Job& job) const {
   while (number < job.recording->num_launches() && words[number] == 0) ++number;
   if (number == job.recording->num_launches()) return {};
   const LaunchStep& launch = job.recording->launch(number);
-  Status failed = kernel_status(job.recording->info(launch).name, words[number]);
+  Status failed = kernel_status(labelled(job.recording->info(launch).name, launch.label), words[number]);
   if (job.explainer == nullptr) return failed;
   const auto thrown = [&](std::string_view what) {
     return internal_error(fmt::format("submit: {}: what explains its failure threw an exception: {}; catch it there",

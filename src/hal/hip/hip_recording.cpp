@@ -49,7 +49,8 @@ void HipRecording::add(const DispatchCommand& dispatch) {
                                .first_address = static_cast<AddressIndex>(ranges_.size()),
                                .first_size = static_cast<std::uint32_t>(size_sources_.size()),
                                .first_argument = num_arguments_,
-                               .number = num_launches_++}});
+                               .number = num_launches_++,
+                               .label = dispatch.label}});
   for (const BufferRange& range : dispatch.buffers) add_address(range);
   size_sources_.insert(size_sources_.end(), dispatch.sizes.begin(), dispatch.sizes.end());
   num_arguments_ += static_cast<std::uint32_t>(1 + dispatch.buffers.size() + dispatch.sizes.size());

@@ -25,6 +25,7 @@ struct LaunchStep {
   std::uint32_t first_size = 0;      // in HipRun::sizes
   std::uint32_t first_argument = 0;  // in HipRun::arguments
   std::uint32_t number = 0;          // of this launch: its status word's
+  std::string label = {};            // DispatchCommand::label
 };
 struct FillStep {
   AddressIndex destination = 0;

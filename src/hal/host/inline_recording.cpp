@@ -94,7 +94,8 @@ void InlineRecording::add_step(const DispatchCommand& dispatch) {
                           .first_buffer = static_cast<std::uint32_t>(ranges_.size()),
                           .num_buffers = static_cast<std::uint32_t>(dispatch.buffers.size()),
                           .first_size = static_cast<std::uint32_t>(size_sources_.size()),
-                          .touched = &dispatch.touched};
+                          .touched = &dispatch.touched,
+                          .label = dispatch.label};
   for (const BufferRange& range : dispatch.buffers) add_address(range);
   size_sources_.insert(size_sources_.end(), dispatch.sizes.begin(), dispatch.sizes.end());
   steps_.push_back(step);
@@ -265,9 +266,10 @@ Status InlineRecording::run_groups_of(std::uint32_t step, GroupRange groups, Inl
                                 .buffers = std::span(ranges_).subspan(dispatch->first_buffer, dispatch->num_buffers),
                                 .sizes = submission.sizes,
                                 .touched = *dispatch->touched,
+                                .label = dispatch->label,
                                 .stop = submission.stop});
     if (status.ok()) return status;
-    return Status(status.code(), fmt::format("kernel '{}': {}", info(*dispatch).name, status.message()));
+    return Status(status.code(), fmt::format("kernel '{}': {}", kernel_text(*dispatch), status.message()));
   }
   if (submission.stop.stop_requested()) return stopped_before(step);
   const auto [first, size] = bytes_of(groups, length(step, submission));
@@ -284,11 +286,11 @@ Status InlineRecording::run_groups_of(std::uint32_t step, GroupRange groups, Inl
 }
 
 Status InlineRecording::reported(std::uint32_t step, std::uint32_t status_word, const Replay& replay) const {
-  const KernelIndex kernel = std::get<DispatchStep>(steps_[step]).kernel;
-  Status failed = kernel_status(executable_->info(kernel).name, status_word);
+  const auto& dispatch = std::get<DispatchStep>(steps_[step]);
+  Status failed = kernel_status(kernel_text(dispatch), status_word);
   FailureExplainer* explainer = replay.submission.explainer;
   if (explainer == nullptr) return failed;
-  return explainer->explain({step_commands_[step], kernel, status_word}, std::move(failed));
+  return explainer->explain({step_commands_[step], dispatch.kernel, status_word}, std::move(failed));
 }
 
 }  // namespace millrace

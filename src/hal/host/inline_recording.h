@@ -35,6 +35,7 @@ class InlineRecording : public Recording {
     std::span<const BufferRange> buffers;
     std::span<const std::int64_t> sizes;       // as CommandList::sizes
     const std::vector<TouchedRange>& touched;  // as DispatchCommand::touched
+    std::string_view label;                    // as DispatchCommand::label
     const std::stop_token& stop;
   };
   /// Steps [first, end): a step is a command that is no barrier.
@@ -96,6 +97,7 @@ class InlineRecording : public Recording {
     std::uint32_t num_buffers;
     std::uint32_t first_size;                  // in InlineRun::size_arguments
     const std::vector<TouchedRange>* touched;  // the list's
+    std::string label;
   };
   using Step = std::variant<FillStep, CopyStep, DispatchStep>;
 
@@ -103,6 +105,8 @@ class InlineRecording : public Recording {
   virtual Status run_groups(const InlineDispatch&) const = 0;
 
   const KernelInfo& info(const DispatchStep& dispatch) const { return executable_->info(dispatch.kernel); }
+  /// "exp_0 (layer3/q)".
+  std::string kernel_text(const DispatchStep& dispatch) const { return labelled(info(dispatch).name, dispatch.label); }
   std::uint32_t add_address(const BufferRange&);
   void add_step(const FillCommand&);
   void add_step(const CopyCommand& copy) { add_copy(copy.source, copy.destination); }

@@ -68,7 +68,7 @@ std::vector<isa::LaunchBuffer> IsaRecording::launch_buffers(const InlineDispatch
 Status IsaRecording::run_groups(const InlineDispatch& dispatch) const {
   const KernelInfo& info = executable_->info(dispatch.kernel);
   const std::uint64_t seed = state_->next_seed();
-  IsaDispatch done{.kernel = info.name};
+  IsaDispatch done{.kernel = info.name, .label = std::string(dispatch.label)};
   if (dispatch.groups.size() > 0) {
     const std::vector<std::byte> arguments = make_kernarg(info, dispatch.args);
     const std::vector<isa::LaunchBuffer> buffers = launch_buffers(dispatch);

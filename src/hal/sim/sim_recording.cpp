@@ -57,7 +57,7 @@ Status SimRecording::run_groups(const InlineDispatch& dispatch) const {
     MILLRACE_TRY(executable_->kernel(dispatch.kernel)
                      .run_observed(dispatch.args, dispatch.groups.first, dispatch.groups.end, observation));
   }
-  state_->add({executable_->info(dispatch.kernel).name, observer.counts()});
+  state_->add({executable_->info(dispatch.kernel).name, observer.counts(), std::string(dispatch.label)});
   return {};
 }
 
