@@ -20,7 +20,7 @@ Tensor like(Op op, Tensor x, const Literal& literal) try {
   const DType dtype = x.dtype();
   const Number& number = literal.value();
   const auto beside = [&] {
-    return fmt::format("%{}: the number {} beside {}", graph.graph().nodes.size(), number.to_text(),
+    return fmt::format("{}: the number {} beside {}", graph.next_text(to_text(op)), number.to_text(),
                        x.type().to_text());
   };
   if (!number.fits(dtype)) {
@@ -44,6 +44,14 @@ Tensor like(Op op, Tensor x, const Literal& literal) try {
   return fail_without_memory(x.builder(), "fill");
 }
 
+/// Broadcasts the dims of x to the last ones of the shape.
+Tensor align_last(Tensor x, const Shape& shape) {
+  std::vector<std::int64_t> dims;
+  const auto offset = static_cast<std::int64_t>(shape.rank()) - static_cast<std::int64_t>(x.shape().rank());
+  for (std::size_t d = 0; d < x.shape().rank(); ++d) dims.push_back(offset + static_cast<std::int64_t>(d));
+  return apply(Op::broadcast, {x}, BroadcastAttrs{shape.dims(), std::move(dims)});
+}
+
 /// Two operands, broadcast to one shape. The op itself refuses dtypes that differ.
 Tensor apply_broadcast(Op op, Tensor x, Tensor y) try {
   if (!x.is_valid() || !y.is_valid() || x.dtype() != y.dtype() || x.shape() == y.shape()) return apply(op, {x, y});
@@ -59,8 +67,8 @@ Tensor apply_broadcast(Op op, Tensor x, Tensor y) try {
                     "or broadcast one",
                     x.type().to_text(), y.type().to_text()));
   }
-  if (x.shape() != *joint) x = broadcast_to(x, *joint);
-  if (y.shape() != *joint) y = broadcast_to(y, *joint);
+  if (x.shape() != *joint) x = align_last(x, *joint);
+  if (y.shape() != *joint) y = align_last(y, *joint);
   return apply(op, {x, y});
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x, y}), to_text(op));
@@ -121,11 +129,17 @@ Tensor transpose(Tensor x, std::vector<std::int64_t> permutation) {
   return apply(Op::transpose, {x}, PermutationAttrs{std::move(permutation)});
 }
 Tensor broadcast_to(Tensor x, Shape shape) try {
-  if (!x.is_valid()) return {};
-  std::vector<std::int64_t> dims;
-  const auto offset = static_cast<std::int64_t>(shape.rank()) - static_cast<std::int64_t>(x.shape().rank());
-  for (std::size_t d = 0; d < x.shape().rank(); ++d) dims.push_back(offset + static_cast<std::int64_t>(d));
-  return apply(Op::broadcast, {x}, BroadcastAttrs{shape.dims(), std::move(dims)});
+  const CompositeGuard guard("broadcast_to", {x});
+  if (!guard.is_open()) return {};
+  if (!guard.passes(expect_within_limits({x.dtype(), shape}))) return {};
+  const Shape shapes[] = {shape, x.shape()};
+  if (joint_shape(shapes) != shape) {
+    return refuse(*x.builder(), "broadcast_to",
+                  fmt::format("operand 0 is {}, expected dims that are 1 or those of shape {}, from the last one on; "
+                              "reshape it",
+                              x.type().to_text(), shape.to_text()));
+  }
+  return align_last(x, shape);
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x}), "broadcast_to");
 }

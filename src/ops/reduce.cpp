@@ -116,16 +116,18 @@ OpDef reduction() {
   return def;
 }
 
-InferResult infer_arg(Types operands, const Attributes& attributes, std::string_view what) {
+/// `reason`: why there must be an element.
+InferResult infer_arg(Types operands, const Attributes& attributes, std::string_view reason) {
   const auto& attrs = std::get<ArgAttrs>(attributes);
   MILLRACE_TRY(expect_dtype(operands, 0, kArithmetic));
   MILLRACE_TRY_ASSIGN(const std::size_t axis, resolve_axis(attrs.axis, operands, 0, "axis"));
   std::vector<SizeRequirement> needed;
   if (!require_at_most(1, operands[0].shape[axis], needed)) {
     return invalid_argument(
-        fmt::format("axis {} of operand 0, {}, has extent {}, expected 1 or more; nothing has no {}", axis,
-                    operands[0].to_text(), operands[0].shape[axis].to_text(), what));
+        fmt::format("axis {} of operand 0, {}, has extent {}, expected 1 or more, as {}; give it an element", axis,
+                    operands[0].to_text(), operands[0].shape[axis].to_text(), reason));
   }
+  for (SizeRequirement& each : needed) each.reason = reason;
   return Inference({{DType::kI64, reduced_shape(operands[0].shape, {axis}, attrs.keep_dims)}}, std::move(needed));
 }
 
@@ -164,14 +166,18 @@ OpDef define_reduce_all() { return logical_reduction<ReductionKind::kMin>(); }
 
 OpDef define_argmax() {
   OpDef def;
-  def.infer = [](Types operands, const Attributes& a) { return infer_arg(operands, a, "maximum"); };
+  def.infer = [](Types operands, const Attributes& a) {
+    return infer_arg(operands, a, "the maximum of no elements is undefined");
+  };
   def.build = build_arg<false>;
   return def;
 }
 
 OpDef define_argmin() {
   OpDef def;
-  def.infer = [](Types operands, const Attributes& a) { return infer_arg(operands, a, "minimum"); };
+  def.infer = [](Types operands, const Attributes& a) {
+    return infer_arg(operands, a, "the minimum of no elements is undefined");
+  };
   def.build = build_arg<true>;
   return def;
 }

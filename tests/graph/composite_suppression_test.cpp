@@ -156,11 +156,11 @@ TEST_CASE("non_max_suppression says what does not fit") {
   };
   const std::string end = ", expected boxes[n, 4] and scores[n] of one float dtype; reshape or cast one";
   CHECK(complaint({DType::kF32, {5, 4}}, {DType::kF32, {6}}) ==
-        "%2 = non_max_suppression: operands are f32[5x4] and f32[6]" + end);
+        "non_max_suppression: operands are f32[5x4] and f32[6]" + end);
   CHECK(complaint({DType::kF32, {5, 3}}, {DType::kF32, {5}}) ==
-        "%2 = non_max_suppression: operands are f32[5x3] and f32[5]" + end);
+        "non_max_suppression: operands are f32[5x3] and f32[5]" + end);
   CHECK(complaint({DType::kI32, {5, 4}}, {DType::kI32, {5}}) ==
-        "%2 = non_max_suppression: operands are i32[5x4] and i32[5]" + end);
+        "non_max_suppression: operands are i32[5x4] and i32[5]" + end);
 }
 
 }  // namespace

@@ -167,8 +167,9 @@ TEST_CASE("a start that the run gives outside is told, on each device, and never
       return test::run_guarded(program, std::array{before, change, scalar(DType::kI64, start)}).status().message();
     };
     const std::string message =
-        "run: %15 = scatter: an index of operand 1, %14 of i64[2], is outside of axis 0 of operand 0, %x of f32[4]; "
-        "give -4 to 3";
+        "run: update_slice: start, operand 2, is outside for f32[2] along axis 0 of operand 0, f32[4], expected 0 to "
+        "2, "
+        "or -4 to -2 to count from the end; choose one of these";
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
     for (const std::int64_t start :
          {std::int64_t{3}, std::int64_t{4}, std::int64_t{-1}, std::int64_t{-5}, kMost, -kMost - 1}) {

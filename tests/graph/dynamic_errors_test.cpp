@@ -144,9 +144,28 @@ TEST_CASE("a program tells the types of its outputs, and refuses as a run does")
 TEST_CASE("a symbol that no input tells needs an upper bound") {
   GraphBuilder graph;
   graph.output("top", topk(graph.input("x", DType::kF32, {Dim("n")}), Dim("k")).values);
-  CHECK(compile(graph.finish().value(), options()).status().message() ==
-        "dim 'k' is no input's extent, so a run binds it by name, and has no upper bound; promise one: 'k in 0..N' in "
-        "text, at_most(N) in C++");
+  constexpr std::string_view kMessage =
+      "dim 'k' is no input's extent, so a run binds it by name, and has no upper bound; promise one: 'k in 0..N' in "
+      "text, at_most(N) in C++";
+  CHECK(graph.finish().status().message() == kMessage);
+  const Graph read = parse_graph(
+                         "graph g(%x: f32[n]) {\n"
+                         "  %v, %i = topk(%x) {k = k, axis = 0}\n"
+                         "  return top = %v\n"
+                         "}\n")
+                         .value();
+  CHECK(compile(read, options()).status().message() == kMessage);
+}
+
+TEST_CASE("the largest of no elements is refused by the run that binds none, and says why") {
+  GraphBuilder graph;
+  graph.output("y", argmax(graph.input("x", DType::kF32, {Dim("n")}), 0));
+  Session session = Session::create(compile(graph.finish().value(), options()).value()).value();
+  std::array<std::int64_t, 1> y{};
+  CHECK(
+      session.run(std::array{bind(std::span<const float>(), {0})}, std::array{bind(y)}).message() ==
+      "run: %1 = argmax needs 1 <= n, as the maximum of no elements is undefined, found 1 and 0 with n = 0; bind other "
+      "sizes");
 }
 
 TEST_CASE("what nothing uses asks for nothing") {

@@ -105,13 +105,13 @@ constexpr Misuse kTensors[] = {
     {"an empty tensor in a list", [](GraphBuilder& g) { concat(std::vector{f32(g, {4}), Tensor()}, 0); },
      "%1 = concat: operand 1 is an empty tensor; use what a builder returned"},
     {"a product with nothing", [](GraphBuilder& g) { matmul(f32(g, {4, 4}), Tensor()); },
-     "%1 = dot: operand 1 is an empty tensor; use what a builder returned"},
+     "matmul: operand 1 is an empty tensor; use what a builder returned"},
     {"a norm without a scale",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4, 8});
        layer_norm(x, Tensor(), x);
      },
-     "%12 = mul: operand 1 is an empty tensor; use what a builder returned"},
+     "layer_norm: operand 1 is an empty tensor; use what a builder returned"},
     {"another graph's operand", [](GraphBuilder& g) { f32(g, {4}) * foreign(); },
      "%1 = mul: operand 1 is of another graph; build both in one GraphBuilder"},
     {"a finished graph's operand",

@@ -42,13 +42,15 @@ constexpr Misuse kAttributes[] = {
 
 constexpr Misuse kArithmeticTypes[] = {
     {"a fraction beside integers", [](GraphBuilder& g) { i32(g, {4}) * 2.7; },
-     "%1: the number 2.7 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer in its range"},
+     "%1 = mul: the number 2.7 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer in its "
+     "range"},
     {"a number beyond the integers", [](GraphBuilder& g) { 1e20 + i32(g, {4}); },
-     "%1: the number 1e+20 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer in its "
+     "%1 = add: the number 1e+20 beside i32[4], expected one that i32 holds; cast the tensor, or give an integer in "
+     "its "
      "range"},
     {"integers by a C++ floating-point number", [](GraphBuilder& g) { i32(g, {4}) / 2.0; },
-     "%1: the number 2 beside i32[4] is of a C++ floating-point type, expected an integer type in an integer division; "
-     "cast the tensor, or write 2 as an integer"},
+     "%1 = div: the number 2 beside i32[4] is of a C++ floating-point type, expected an integer type in an integer "
+     "division; cast the tensor, or write 2 as an integer"},
     {"shapes that do not meet", [](GraphBuilder& g) { f32(g, {4, 8}) + g.input("y", DType::kF32, {4}); },
      "%2 = add: operands are f32[4x8] and f32[4], expected dims that are equal or 1, from the last one on; reshape or "
      "broadcast one"},
@@ -93,22 +95,23 @@ constexpr Misuse kArithmeticTypes[] = {
     {"neg of bool", [](GraphBuilder& g) { -flag(g, {}); },
      "%1 = neg: operand 0 is bool[], expected an integer or a float; insert a cast"},
     {"clamp of integers to a fraction", [](GraphBuilder& g) { clamp(i32(g, {4}), 0, 2.5); },
-     "%1 = clamp: the bound 2.5 beside i32[4], expected an integer; cast the tensor"},
+     "clamp: the bound 2.5 beside i32[4], expected an integer; cast the tensor"},
     {"group_norm without channels",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {4});
        group_norm(x, 2, x, x);
      },
-     "%1 = group_norm: operand is f32[4] and groups is 2, expected channels in dim 1 and 1 group or more; reshape it"},
+     "group_norm: operand 0 is f32[4], expected channels in dim 1; reshape it"},
     {"group_norm of channels that its groups do not divide",
      [](GraphBuilder& g) {
        Tensor x = f32(g, {2, 5, 3});
        group_norm(x, 2, x, x);
      },
-     "%1 = reshape: operand 0 is f32[2x5x3], with 30 elements, expected 24 for shape [2x2x6]; correct the shape"},
+     "group_norm: groups is 2, expected 1 or more that divide the channels in dim 1 of operand 0, f32[2x5x3]; correct "
+     "it"},
     {"where of shapes that do not meet",
      [](GraphBuilder& g) { where(flag(g, {4}), f32(g, {3}), g.input("y", DType::kF32, {4})); },
-     "%3 = where: operands are bool[4], f32[3] and f32[4], expected dims that are equal or 1, from the last one on; "
+     "where: operands are bool[4], f32[3] and f32[4], expected dims that are equal or 1, from the last one on; "
      "reshape or broadcast one"},
     {"layer_norm scaled by another length",
      [](GraphBuilder& g) {
@@ -116,8 +119,7 @@ constexpr Misuse kArithmeticTypes[] = {
        Tensor s = g.input("s", DType::kF32, {4});
        layer_norm(x, s, s);
      },
-     "%13 = broadcast: operand 0 is f32[4], expected extent 8 or 1 in dim 0, which becomes dim 1 of f32[4x8]; correct "
-     "dims or shape"},
+     "layer_norm: scale is f32[4], expected f32 that broadcasts to operand 0, f32[4x8]; reshape or cast it"},
 };
 
 constexpr Misuse kLogicTypes[] = {

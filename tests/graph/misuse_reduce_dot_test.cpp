@@ -33,13 +33,15 @@ constexpr Misuse kReductions[] = {
     {"argmax along no axis", [](GraphBuilder& g) { argmax(f32(g, {4}), 1); },
      "%1 = argmax: axis is 1, expected -1 to 0 for operand 0, f32[4]; choose one of its axes"},
     {"argmax of nothing", [](GraphBuilder& g) { argmax(f32(g, {4, 0}), 1); },
-     "%1 = argmax: axis 1 of operand 0, f32[4x0], has extent 0, expected 1 or more; nothing has no maximum"},
+     "%1 = argmax: axis 1 of operand 0, f32[4x0], has extent 0, expected 1 or more, as the maximum of no elements is "
+     "undefined; give it an element"},
     {"argmin of nothing", [](GraphBuilder& g) { argmin(f32(g, {4, 0}), 1); },
-     "%1 = argmin: axis 1 of operand 0, f32[4x0], has extent 0, expected 1 or more; nothing has no minimum"},
+     "%1 = argmin: axis 1 of operand 0, f32[4x0], has extent 0, expected 1 or more, as the minimum of no elements is "
+     "undefined; give it an element"},
     {"any of numbers", [](GraphBuilder& g) { reduce_any(f32(g, {4}), {0}); },
      "%1 = reduce_any: operand 0 is f32[4], expected bool; insert a cast"},
     {"softmax along no axis", [](GraphBuilder& g) { softmax(f32(g, {4}), 3); },
-     "%1 = reduce_max: axes[0] is 3, expected -1 to 0 for operand 0, f32[4]; choose one of its axes"},
+     "softmax: axis is 3, expected -1 to 0 for operand 0, f32[4]; choose one of these"},
 };
 
 Tensor y(GraphBuilder& g, Shape shape, DType dtype = DType::kF32) { return g.input("y", dtype, std::move(shape)); }
@@ -48,18 +50,18 @@ constexpr Misuse kDots[] = {
     {"dot_i32 of floats", [](GraphBuilder& g) { dot_i32(f32(g, {4}), y(g, {4}, DType::kI8), {}); },
      "%2 = dot_i32: operand 0 is f32[4], expected i8 or u8; insert a cast"},
     {"dtypes differ", [](GraphBuilder& g) { matmul(f32(g, {4, 8}), y(g, {8, 4}, DType::kF64)); },
-     "%2 = dot: operand 1 is f64[8x4], expected f32 like operand 0; insert a cast"},
+     "matmul: operand 1 is f64[8x4], expected f32 like operand 0; insert a cast"},
     {"bools", [](GraphBuilder& g) { matmul(flag(g, {4, 8}), y(g, {8, 4})); },
-     "%2 = dot: operand 0 is bool[4x8], expected an integer or a float; insert a cast"},
+     "matmul: operand 0 is bool[4x8], expected an integer or a float; insert a cast"},
     {"extents differ", [](GraphBuilder& g) { matmul(f32(g, {4, 8}), y(g, {4, 8})); },
-     "%2 = dot: operand 1 is f32[4x8], expected extent 8 in dim 0 like dim 1 of operand 0, f32[4x8]; transpose or "
+     "matmul: operand 1 is f32[4x8], expected extent 8 in dim 0 like dim 1 of operand 0, f32[4x8]; transpose or "
      "reshape one of them"},
     {"batches differ", [](GraphBuilder& g) { matmul(f32(g, {2, 4, 8}), y(g, {3, 8, 4})); },
-     "%2 = matmul: operands are f32[2x4x8] and f32[3x8x4], expected batch dims that are equal or 1, from the third "
+     "matmul: operands are f32[2x4x8] and f32[3x8x4], expected batch dims that are equal or 1, from the third "
      "last "
      "on; reshape or broadcast one"},
     {"a scalar", [](GraphBuilder& g) { matmul(f32(g, {}), y(g, {8})); },
-     "%2 = matmul: operands are f32[] and f32[8], expected at least a vector on each side; multiply a scalar by *"},
+     "matmul: operands are f32[] and f32[8], expected at least a vector on each side; multiply a scalar by *"},
     {"batch dims without a partner", [](GraphBuilder& g) { dot(f32(g, {4, 8}), y(g, {8, 4}), {{0}, {}, {1}, {0}}); },
      "%2 = dot: x_batch has 1 dims and y_batch has 0, expected as many; pair them in order"},
     {"contracted dims without a partner", [](GraphBuilder& g) { dot(f32(g, {4, 8}), y(g, {8, 4}), {{}, {}, {1}, {}}); },

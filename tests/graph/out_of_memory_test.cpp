@@ -225,6 +225,11 @@ constexpr Function kFunctions[] = {
     {"global_avg_pool", [](Given& g) { global_avg_pool(g.image); }},
     {"rotary_embedding", [](Given& g) { rotary_embedding(g.x, g.angles, g.angles); }},
     {"kernel", [](Given& g) { g.graph->kernel<Twice>("twice", g.x); }},
+    {"named",
+     [](Given& g) {
+       const auto scope = g.graph->scope("a scope whose name does not fit into a string itself");
+       exp(g.x).named("a value's name, which does not fit either");
+     }},
 };
 
 TEST_CASE("functions on tensors leave a lack of memory to the builder") {

@@ -22,7 +22,7 @@ constexpr Mistake kMistakes[] = {
      "  %y = relu(%x) {axis = 0}\n"
      "                 ^"},
     {"graph g(%x: f32[4]) {\n  %y = softmax(%x) {axis = 1}\n  return y = %y\n}\n",
-     "g.mr:2:8: softmax: reduce_max: axes[0] is 1, expected -1 to 0 for operand 0, f32[4]; choose one of its axes\n"
+     "g.mr:2:8: softmax: axis is 1, expected -1 to 0 for operand 0, f32[4]; choose one of these\n"
      "  %y = softmax(%x) {axis = 1}\n"
      "       ^"},
     {"graph g(%x: f32[4]) {\n  %y = clamp(%x) {low = 1}\n  return y = %y\n}\n",

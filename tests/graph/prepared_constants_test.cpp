@@ -92,6 +92,22 @@ TEST_CASE("a run does nothing for what is prepared, and the constants that only 
   CHECK(lowered(quantised(), kBytes - 1).setup == nullptr);
 }
 
+TEST_CASE("a constant that is too large to prepare is told by its name and its bytes") {
+  GraphBuilder graph;
+  Tensor x = graph.input("x", DType::kF32, {4, 64});
+  {
+    const auto layer = graph.scope("layer3");
+    Tensor table = exp(iota(graph, DType::kF32, {64, 64}, 1)).named("table");
+    graph.output("y", matmul(x, table));
+  }
+  const Graph finished = graph.finish().value();
+  const LoweredGraph told = lowered(finished, 1000);
+  REQUIRE(told.report.unprepared.size() == 1);
+  CHECK(told.report.unprepared[0].name == "%layer3/table = exp");
+  CHECK(told.report.unprepared[0].size_bytes == 64 * 64 * 4);
+  CHECK(lowered(finished).report.unprepared.empty());
+}
+
 TEST_CASE("the prepared graph and what is left of the program can be read") {
   GraphBuilder graph("table");
   const Tensor x = graph.input("x", DType::kF32, {8});
@@ -254,6 +270,23 @@ TEST_CASE("kernels of one name and other bodies prepare other constants on one d
   const auto twice = run(Twice()), square = run(Square());
   CHECK(twice.second == std::array<float, 3>{2, 6, 10});
   CHECK(square.second == std::array<float, 3>{1, 9, 25});
+}
+
+TEST_CASE("programs of one device share what is prepared, whatever its values are called") {
+  const auto graph_with = [](const char* scope, const char* name) {
+    GraphBuilder graph;
+    const auto opened = graph.scope(scope);
+    const Tensor x = graph.input("x", DType::kF32, {4, 64});
+    graph.output("y", matmul(x, exp(iota(graph, DType::kF32, {64, 64}, 1)).named(name)));
+    return graph.finish().value();
+  };
+  CompileOptions options;
+  options.context = test::test_context();
+  options.on_device = options.context->device("cpu").value();
+  const Program first = compile(graph_with("a", "table"), options).value();
+  const Program second = compile(graph_with("b", "weights"), options).value();
+  REQUIRE(first.report().prepared_bytes > 0);
+  CHECK(first.state()->constants == second.state()->constants);
 }
 
 TEST_CASE("programs of one device share what is prepared alike, and other devices get copies") {

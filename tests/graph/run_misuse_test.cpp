@@ -118,7 +118,8 @@ TEST_CASE("right arguments run, as often as wanted, wrong ones between them") {
   CHECK(run.error() == "");
   CHECK(run.y[3] == 4);
   run.inputs.pop_back();
-  CHECK(run.error() == "run: 2 inputs given, expected 3; bind each once, in the program's order or by name");
+  CHECK(run.error() ==
+        "run: 2 inputs given, expected 3: 'b' is missing; bind each once, in the program's order or by name");
   run.inputs.push_back(bind(run.x));  // an input may be bound twice
   CHECK(run.error() == "");
   CHECK(run.y[3] == 8);
@@ -129,9 +130,15 @@ TEST_CASE("run refuses a wrong number of arguments") {
   run.outputs.push_back(bind(run.b));
   CHECK(run.error() == "run: 3 outputs given, expected 2; bind each once, in the program's order or by name");
   run.outputs.clear();
-  CHECK(run.error() == "run: 0 outputs given, expected 2; bind each once, in the program's order or by name");
+  CHECK(run.error() ==
+        "run: 0 outputs given, expected 2: 'y', 'z' are missing; bind each once, in the program's order or by name");
   run.inputs.clear();
-  CHECK(run.error() == "run: 0 inputs given, expected 3; bind each once, in the program's order or by name");
+  CHECK(
+      run.error() ==
+      "run: 0 inputs given, expected 3: 'x', 'n', 'b' are missing; bind each once, in the program's order or by name");
+  run.inputs = {bind("b", run.b), bind("n", std::span<const std::int64_t>())};
+  CHECK(run.error() ==
+        "run: 2 inputs given, expected 3: 'x' is missing; bind each once, in the program's order or by name");
 }
 
 TEST_CASE("run refuses arguments of another size, before anything is written") {

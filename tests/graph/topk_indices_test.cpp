@@ -15,7 +15,6 @@ namespace millrace {
 namespace {
 
 using ReferenceTensor = reference::Tensor;
-using Extents = reference::Extents;
 using Numbers = std::vector<double>;
 
 constexpr const char* kDevices[] = {"cpu", "sim:gfx1100", "sim:gfx90a"};
@@ -42,7 +41,7 @@ Found run(const Program& program, std::span<const ReferenceTensor> inputs, std::
 }
 
 struct Selection {
-  Extents extents;
+  reference::Extents extents;
   std::size_t axis;
   std::int64_t k;
   bool largest = true;
@@ -53,7 +52,7 @@ struct Elements {
   Elements(const Selection& selection, DType dtype, DType index_dtype)
       : x(make(selection.extents, dtype, 17)), indices(make(selection.extents, index_dtype, 101)) {}
 
-  static ReferenceTensor make(const Extents& extents, DType dtype, std::uint64_t end) {
+  static ReferenceTensor make(const reference::Extents& extents, DType dtype, std::uint64_t end) {
     std::mt19937_64 random(end);
     Numbers numbers(static_cast<std::size_t>(reference::count(extents)));
     for (double& number : numbers) number = static_cast<double>(random() % end);

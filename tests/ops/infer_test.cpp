@@ -143,7 +143,9 @@ TEST_CASE("axes must be of the operand, and named once") {
       {Op::argmax,
        {{kF32, {3, 0}}},
        ArgAttrs{1},
-       "axis 1 of operand 0, f32[3x0], has extent 0, expected 1 or more; nothing has no maximum"},
+       "axis 1 of operand 0, f32[3x0], has extent 0, expected 1 or more, as the maximum of no elements is undefined; "
+       "give "
+       "it an element"},
       {Op::sort,
        {k8},
        SortAttrs{.axis = 1},

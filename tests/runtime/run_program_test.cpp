@@ -103,7 +103,13 @@ TEST_CASE("its errors name what was bound") {
 
 TEST_CASE("a wrong index is found where the run bound it, or among the constants") {
   const TensorType from{DType::kF32, {4, 2}};
-  IndexCheck check{"%y = gather", "%x", "%table", {DType::kI32, Shape{kRows}}, from, 0, IndexCheck::Place{0}};
+  IndexCheck check{.node = "%y = gather",
+                   .explanation = {},
+                   .indices = "%x",
+                   .from = "%table",
+                   .indices_type = {DType::kI32, Shape{kRows}},
+                   .from_type = from,
+                   .place = IndexCheck::Place{0}};
   const Program program = make_program(failing_commands().list, fail_index_image(), {check}).value();
   std::vector<std::int32_t> x = {0, 3, -4, 4, 0}, y(5), z(4);
   CHECK(run(program, x, y, z).message() ==

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
 #include "millrace/base/size_expr.h"
 
 namespace millrace {
@@ -9,6 +11,7 @@ namespace millrace {
 struct SizeRequirement {
   SizeExpr small;
   SizeExpr large;
+  std::string_view reason = {};  // a literal, where the sizes do not speak for themselves
 };
 
 }  // namespace millrace

@@ -25,6 +25,13 @@ struct KernelReport {
   std::chrono::nanoseconds begin{};  // after that of `code`; the times of several threads overlap
 };
 
+/// A value that depends on constants alone and is not prepared, as it does not fit into what is left of
+/// PassOptions::most_prepared_bytes: each run computes it.
+struct UnpreparedConstant {
+  std::string name;  // of its node: "%weights = mul", "layer3/dequantize_linear"
+  std::uint64_t size_bytes = 0;
+};
+
 /// What compiling did, for people to read.
 struct CompileReport {
   /// The phases, in order. With several targets, each target has its own times, except for the shared phases before
@@ -36,6 +43,7 @@ struct CompileReport {
   SizeExpr slab_bytes = 0;  // size of the transients; if sizes are symbolic, an expression that no run exceeds
   std::uint64_t constant_bytes = 0;
   std::uint64_t prepared_bytes = 0;  // of these: computed when the program is loaded
+  std::vector<UnpreparedConstant> unprepared;
   std::uint64_t variable_bytes = 0;  // of each session
 };
 

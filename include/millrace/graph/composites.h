@@ -203,7 +203,10 @@ enum class ResizeCoordinates { kHalfPixel, kAlignCorners, kAsymmetric };
 Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> sizes, ResizeMode mode,
               ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel);
 
-/// "ij,jk->ik": multiplies the operands from left to right, summing over the letters missing from the result.
+/// "ij,jk->ik": multiplies the operands from left to right, summing over the letters missing from the result, as NumPy
+/// does. "..." stands for the dims without letters, which are broadcast, and is in the result, too. A letter twice in
+/// an operand names its diagonal. Without "->", the result has "..." and the letters that are there once, capitals
+/// first.
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
 inline Tensor einsum(std::string_view equation, std::initializer_list<Tensor> operands) {
   return einsum(equation, std::span(operands.begin(), operands.size()));

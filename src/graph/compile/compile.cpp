@@ -123,8 +123,9 @@ ContentId identify(const ProgramVariant& variant, std::size_t size_bytes) {
     for (const PlannedKernel& kernel : setup->schedule.kernels) {
       XXH3_128bits_update(&state, kernel.key_text.data(), kernel.key_text.size());
     }
-    const std::string text =
-        variant.target.to_text() + to_text(setup->dispatch.graph, {.large = LargeConstants::kShortened});
+    Graph graph = setup->dispatch.graph;
+    strip_names(graph);
+    const std::string text = variant.target.to_text() + to_text(graph, {.large = LargeConstants::kShortened});
     XXH3_128bits_update(&state, text.data(), text.size());
   }
   const XXH128_hash_t hash = XXH3_128bits_digest(&state);

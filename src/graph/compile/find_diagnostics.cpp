@@ -37,7 +37,11 @@ IndexCheck make_check(const LoweredGraph& lowered, NodeId id, const GatherAttrs&
   const Value from = graph.nodes[id].operands[0], indices = graph.nodes[id].operands[1];
   const TensorType& from_type = graph.type(from);
   const auto rank = static_cast<std::int64_t>(from_type.shape.rank());
-  return {node_text(graph, id), value_text(graph, indices), value_text(graph, from), graph.type(indices), from_type,
+  const std::shared_ptr<const NodeOrigin>& origin = graph.nodes[id].origin;
+  std::string explanation = origin != nullptr ? origin->wrong_index : std::string();
+  if (origin != nullptr && explanation.empty()) explanation = "an index that it computes is out of range";
+  return {caller_text(graph, id), std::move(explanation), value_text(graph, indices), value_text(graph, from),
+          graph.type(indices), from_type,
           static_cast<std::size_t>(attributes.axis < 0 ? attributes.axis + rank : attributes.axis),
           // What a body reads has another place in each round, or was changed since.
           graph.is_body ? std::nullopt : place_of(lowered, lowered.dispatch.storage_of(indices))};

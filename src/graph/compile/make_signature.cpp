@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/compile/make_signature.h"
 
-#include <map>
-
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
 #include "graph/infer.h"
+#include "graph/named_dims.h"
 #include "millrace/graph/text.h"
 
 namespace millrace {
@@ -18,52 +17,23 @@ Status add_requirements(const Graph& graph, NodeId id, SymbolTable& table) {
   for (const Value& operand : node.operands) operands.push_back(graph.type(operand));
   MILLRACE_TRY_ASSIGN(Inference inferred, infer_node(node, operands));
   for (SizeRequirement& requirement : inferred.requirements) {
-    table.requirements.push_back({node_text(graph, id), std::move(requirement)});
+    table.requirements.push_back({caller_text(graph, id), std::move(requirement)});
   }
   return {};
 }
 
-/// For each symbol, by name, the first input dim that is exactly this symbol: the number of the input, and the axis.
-using Places = std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>>;
-
-Result<Places> find_places(const Graph& graph) {
-  Places places;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const Shape& shape = graph.type({graph.inputs[i], 0}).shape;
-    for (std::size_t d = 0; d < shape.rank(); ++d) {
-      std::map<std::string, Dim> symbols;
-      MILLRACE_TRY(shape[d].collect_symbols(symbols));
-      if (symbols.size() != 1) continue;
-      const auto& [name, dim] = *symbols.begin();
-      if (shape[d] == SizeExpr(dim)) places.try_emplace(name, i, d);
-    }
-  }
-  return places;
-}
-
 Result<SymbolTable> make_symbol_table(const Graph& graph) {
   SymbolTable table;
-  std::map<std::string, Dim> dims;
+  MILLRACE_TRY_ASSIGN(const auto dims, collect_live_symbols(graph));
   const std::vector<bool> live = live_nodes(graph);
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    const NodeId id{i};
-    if (!live[i]) continue;
-    for (const SizeExpr& size : sizes_of(graph.nodes[id])) MILLRACE_TRY(size.collect_symbols(dims));
-    MILLRACE_TRY(add_requirements(graph, id, table));
+    if (live[i]) MILLRACE_TRY(add_requirements(graph, NodeId{i}, table));
   }
-  MILLRACE_TRY_ASSIGN(const Places places, find_places(graph));
+  MILLRACE_TRY_ASSIGN(const DimSources sources, find_sources(graph));
   for (const auto& [name, dim] : dims) {
-    ProgramSymbol symbol{dim, {}, 0};
-    if (const auto place = places.find(name); place != places.end()) {
-      symbol = {dim, place->second.first, place->second.second};
-    }
-    if (!symbol.input && dim.max() == saturating::kMax) {
-      return invalid_argument(
-          fmt::format("dim '{0}' is no input's extent, so a run binds it by name, and has no upper bound; promise one: "
-                      "'{0} in {1}..N' in text, at_most(N) in C++",
-                      name, dim.min()));
-    }
-    table.symbols.push_back(std::move(symbol));
+    const auto source = sources.find(name);
+    table.symbols.push_back(source != sources.end() ? ProgramSymbol{dim, source->second.input, source->second.axis}
+                                                    : ProgramSymbol{dim, {}, 0});
   }
   return table;
 }

@@ -4,19 +4,28 @@
 #include <numbers>
 
 #include "graph/composites/composite.h"
+#include "ops/infer.h"
 
 namespace millrace {
 
 Tensor relu(Tensor x) try {
-  return x.is_valid() ? max(x, x.builder()->fill(x.dtype(), x.shape(), 0)) : Tensor();
+  const CompositeGuard guard("relu", {x});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kArithmetic))) return {};
+  return max(x, x.builder()->fill(x.dtype(), x.shape(), 0));
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x}), "relu");
 }
 
-Tensor silu(Tensor x) { return x * sigmoid(x); }
+Tensor silu(Tensor x) try {
+  const CompositeGuard guard("silu", {x});
+  return guard.is_open() ? x * sigmoid(x) : Tensor();
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "silu");
+}
 
 Tensor clamp(Tensor x, double low, double high) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("clamp", {x});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kArithmetic))) return {};
   for (const double bound : {low, high}) {
     // A bound outside the dtype's range has no effect. A fraction would have to be rounded, which nobody asked for.
     if (is_float(x.dtype()) || std::isinf(bound) || std::trunc(bound) == bound) continue;
@@ -32,6 +41,8 @@ Tensor clamp(Tensor x, double low, double high) try {
 }
 
 Tensor gelu(Tensor x) try {
+  const CompositeGuard guard("gelu", {x});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
   Tensor twice_cdf = erf(x * (1 / std::numbers::sqrt2)) + 1.0;
   return x * 0.5 * twice_cdf;
 } catch (const std::bad_alloc&) {
@@ -39,6 +50,8 @@ Tensor gelu(Tensor x) try {
 }
 
 Tensor gelu_tanh(Tensor x) try {
+  const CompositeGuard guard("gelu_tanh", {x});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
   Tensor cube = x * x * x;
   Tensor inner = (x + cube * 0.044715) * std::sqrt(2 / std::numbers::pi);
   Tensor twice_cdf = tanh(inner) + 1.0;
@@ -48,14 +61,27 @@ Tensor gelu_tanh(Tensor x) try {
 }
 
 Tensor elu(Tensor x, double alpha) try {
+  const CompositeGuard guard("elu", {x});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
   Tensor below = expm1(min(x, 0.0)) * alpha;  // e^x of large x would be inf, and inf * 0 NaN
   return select(greater(x, 0.0), x, below);
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x}), "elu");
 }
 
-Tensor mish(Tensor x) { return x * tanh(softplus(x)); }
+Tensor mish(Tensor x) try {
+  const CompositeGuard guard("mish", {x});
+  return guard.is_open() ? x * tanh(softplus(x)) : Tensor();
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "mish");
+}
 
-Tensor is_inf(Tensor x) { return equal(abs(x), std::numeric_limits<double>::infinity()); }
+Tensor is_inf(Tensor x) try {
+  const CompositeGuard guard("is_inf", {x});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
+  return equal(abs(x), std::numeric_limits<double>::infinity());
+} catch (const std::bad_alloc&) {
+  return fail_without_memory(builder_of({x}), "is_inf");
+}
 
 }  // namespace millrace

@@ -5,6 +5,7 @@
 
 #include "graph/composites/composite.h"
 #include "graph/composites/index.h"
+#include "ops/infer.h"
 
 namespace millrace {
 namespace {
@@ -29,21 +30,79 @@ Tensor causal_mask(GraphBuilder& graph, const SizeExpr& m, const SizeExpr& n) {
 Tensor serve_groups(Tensor x, const SizeExpr& num_heads) {
   const Shape shape = x.shape();
   const std::size_t dim = shape.rank() - 3;
-  const SizeExpr heads = shape[dim];
-  if (!heads.is_constant() || !num_heads.is_constant() || heads.constant() < 1 ||
-      num_heads.constant() % heads.constant() != 0) {
-    return refuse(
-        *x.builder(), "attention",
-        fmt::format("{} heads in dim {} of {}, expected a number that divides the {} of the query; reshape or "
-                    "broadcast one",
-                    heads.to_text(), dim, x.type().to_text(), num_heads.to_text()));
-  }
   std::vector<SizeExpr> dims = shape.dims(), joined = shape.dims();
-  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(dim) + 1, num_heads.constant() / heads.constant());
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(dim) + 1, num_heads.constant() / shape[dim].constant());
   joined[dim] = num_heads;
   std::vector<std::int64_t> kept;
   for (std::size_t d = 0; d < shape.rank(); ++d) kept.push_back(static_cast<std::int64_t>(d > dim ? d + 1 : d));
   return reshape(broadcast(x, Shape(std::move(dims)), std::move(kept)), Shape(std::move(joined)));
+}
+
+/// Key or value beside the query: one rank, and equal batch dims, but for heads that serve groups.
+Status check_beside_query(std::string_view what, const TensorType& x, const TensorType& query) {
+  const std::size_t rank = query.shape.rank();
+  if (x.dtype != query.dtype && x.dtype != wide_dtype(query.dtype)) {
+    return invalid_argument(
+        fmt::format("query is {} and {} is {}, expected one dtype; cast one", query.to_text(), what, x.to_text()));
+  }
+  if (x.shape.rank() != rank || rank < 2) {
+    return invalid_argument(
+        fmt::format("query is {} and {} is {}, expected equal ranks of at least 2; reshape or "
+                    "broadcast one",
+                    query.to_text(), what, x.to_text()));
+  }
+  for (std::size_t d = 0; d + 3 < rank; ++d) {
+    if (x.shape[d] == query.shape[d]) continue;
+    return invalid_argument(
+        fmt::format("query is {} and {} is {}, expected equal extents in dim {}; reshape or "
+                    "broadcast one",
+                    query.to_text(), what, x.to_text(), d));
+  }
+  if (rank < 3 || x.shape[rank - 3] == query.shape[rank - 3]) return {};
+  const SizeExpr &heads = x.shape[rank - 3], &all = query.shape[rank - 3];
+  const bool divides =
+      heads.is_constant() && all.is_constant() && heads.constant() >= 1 && all.constant() % heads.constant() == 0;
+  if (divides) return {};
+  return invalid_argument(
+      fmt::format("{} heads in dim {} of {}, {}, expected a number that divides the {} of the "
+                  "query; reshape or broadcast one",
+                  heads.to_text(), rank - 3, what, x.to_text(), all.to_text()));
+}
+
+/// `types`: query, key, value and perhaps the mask.
+Status check_attention(std::span<const TensorType> types, bool has_scale) {
+  const TensorType &query = types[0], &key = types[1], &value = types[2];
+  MILLRACE_TRY(ops::expect_dtype(types, 0, ops::kFloats));
+  MILLRACE_TRY(check_beside_query("key", key, query));
+  MILLRACE_TRY(check_beside_query("value", value, query));
+  const std::size_t rank = query.shape.rank();
+  const SizeExpr& depth = query.shape[rank - 1];
+  if (key.shape[rank - 1] != depth) {
+    return invalid_argument(fmt::format("query is {} and key is {}, expected equal last dims; reshape one",
+                                        query.to_text(), key.to_text()));
+  }
+  if (value.shape[rank - 2] != key.shape[rank - 2]) {
+    return invalid_argument(
+        fmt::format("key is {} and value is {}, expected equal extents in dim {}, one value for "
+                    "each key; reshape one",
+                    key.to_text(), value.to_text(), rank - 2));
+  }
+  if (!has_scale && !depth.is_constant()) {
+    return invalid_argument(
+        fmt::format("query is {}, expected a last dim that is a number; give a scale", query.to_text()));
+  }
+  if (types.size() < 4) return {};
+  TensorType scores{query.dtype, query.shape};
+  scores.shape[rank - 1] = key.shape[rank - 2];
+  const TensorType& mask = types[3];
+  const Shape shapes[] = {scores.shape, mask.shape};
+  const bool has_dtype =
+      mask.dtype == DType::kBool || mask.dtype == query.dtype || mask.dtype == wide_dtype(query.dtype);
+  if (has_dtype && joint_shape(shapes) == scores.shape) return {};
+  return invalid_argument(
+      fmt::format("mask is {}, expected bool or {} that broadcasts to the scores, {}; reshape or "
+                  "cast it",
+                  mask.to_text(), to_text(query.dtype), scores.to_text()));
 }
 
 }  // namespace
@@ -53,33 +112,20 @@ Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optio
 }
 
 Tensor attention(Tensor query, Tensor key, Tensor value, AttentionOptions options) try {
-  if (!query.is_valid() || !key.is_valid() || !value.is_valid()) return {};
+  std::vector<Tensor> operands = {query, key, value};
+  if (options.mask.builder() != nullptr) operands.push_back(options.mask);
+  const CompositeGuard guard("attention", operands);
+  if (!guard.is_open() || !guard.passes(check_attention(guard.types(), options.scale.has_value()))) return {};
   GraphBuilder& graph = *query.builder();
   const Shape shape = query.shape();
   const std::size_t rank = shape.rank();
-  if (rank >= 3 && value.shape().rank() != rank) {
-    return refuse(graph, "attention",
-                  fmt::format("query is {} and value is {}, expected equal ranks; reshape or broadcast one",
-                              query.type().to_text(), value.type().to_text()));
-  }
-  if (rank < 2 || key.shape().rank() != rank) {
-    return refuse(graph, "attention",
-                  fmt::format("query is {} and key is {}, expected equal ranks of at least 2; reshape or broadcast one",
-                              query.type().to_text(), key.type().to_text()));
-  }
   const SizeExpr depth = shape.dims().back();
-  if (!options.scale && !depth.is_constant()) {
-    return refuse(
-        graph, "attention",
-        fmt::format("query is {}, expected a last dim that is a number; give a scale", query.type().to_text()));
-  }
   const DType dtype = query.dtype();
   query = widen(query, dtype);
   key = widen(key, dtype);
   value = widen(value, dtype);
   for (Tensor* each : {&key, &value}) {
     if (rank >= 3 && each->shape()[rank - 3] != shape[rank - 3]) *each = serve_groups(*each, shape[rank - 3]);
-    if (!each->is_valid()) return {};
   }
   DotAttrs attributes;
   for (std::size_t d = 0; d < rank - 2; ++d) attributes.x_batch.push_back(static_cast<std::int64_t>(d));
@@ -96,22 +142,26 @@ Tensor attention(Tensor query, Tensor key, Tensor value, AttentionOptions option
 }
 
 Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved) try {
-  if (!x.is_valid() || !cosine.is_valid() || !sine.is_valid()) return {};
+  const CompositeGuard guard("rotary_embedding", {x, cosine, sine});
+  if (!guard.is_open()) return {};
   const Shape shape = x.shape();
   const std::size_t rank = shape.rank();
   if (rank < 1 || shape[rank - 1].known_multiple() % 2 != 0) {
     return refuse(*x.builder(), "rotary_embedding",
                   fmt::format("operand is {}, expected a last dim that is even; pad it", x.type().to_text()));
   }
+  if (!guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
   std::vector<SizeExpr> pairs(shape.dims().begin(), shape.dims().end());
   pairs.back() = floor_div(shape[rank - 1], 2);
   for (const Tensor& angle : {cosine, sine}) {
     const Shape shapes[] = {Shape(pairs), angle.shape()};
-    if (joint_shape(shapes) == Shape(pairs)) continue;
-    return refuse(*x.builder(), "rotary_embedding",
-                  fmt::format("operand is {} and an angle's cosine or sine {}, expected {} or what broadcasts to that; "
-                              "reshape it",
-                              x.type().to_text(), angle.type().to_text(), Shape(pairs).to_text()));
+    const bool has_dtype = angle.dtype() == x.dtype() || angle.dtype() == wide_dtype(x.dtype());
+    if (has_dtype && joint_shape(shapes) == Shape(pairs)) continue;
+    return refuse(
+        *x.builder(), "rotary_embedding",
+        fmt::format("operand is {} and an angle's cosine or sine {}, expected {} or what broadcasts to that; "
+                    "reshape or cast it",
+                    x.type().to_text(), angle.type().to_text(), TensorType{x.dtype(), Shape(pairs)}.to_text()));
   }
   const DType dtype = x.dtype();
   // Halves are [..., 2, d / 2], neighbours [..., d / 2, 2].

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Padding by elements of the tensor itself: each padded axis is gathered from indices that turn back at its ends.
 #include "graph/composites/composite.h"
 #include "graph/composites/index.h"
 
@@ -17,33 +16,54 @@ Tensor mirror_index(Tensor position, Tensor last) {
   return select(is_too_low, position, mirrored);
 }
 
+/// A dim that is padded, of the operand as the caller gave it.
+struct PaddedDim {
+  const TensorType& type;
+  std::size_t dim;
+  const SizeExpr &low, &high;
+
+  std::string text() const {
+    return fmt::format("dim {} of {} is padded by {} and {}, expected", dim, type.to_text(), low.to_text(),
+                       high.to_text());
+  }
+  /// What a run says, too, if only a run can tell.
+  std::string too_short(TurnIndex turn) const {
+    return text() + (turn == mirror_index ? " less than its extent on each side; pad in steps"
+                                          : " an extent of 1 or more; pad it with a number before");
+  }
+
+  Status check(TurnIndex turn) const {
+    if (low.upper_bound() < 0 || high.upper_bound() < 0) {
+      return invalid_argument(text() + " 0 or more; slice it instead");
+    }
+    const SizeExpr most = max(low, high), least = turn == mirror_index ? most + 1 : SizeExpr(1);
+    const bool is_padded = most.lower_bound() > 0;
+    if (is_padded && type.shape[dim].upper_bound() < least.lower_bound()) return invalid_argument(too_short(turn));
+    return {};
+  }
+};
+
 Tensor pad_border(const char* name, Tensor x, const std::vector<SizeExpr>& low, const std::vector<SizeExpr>& high,
                   TurnIndex turn) try {
-  if (!x.is_valid()) return {};
+  CompositeGuard guard(name, {x});
+  if (!guard.is_open()) return {};
   GraphBuilder& graph = *x.builder();
-  const std::size_t rank = x.shape().rank();
+  const TensorType type = x.type();
+  const std::size_t rank = type.shape.rank();
   if (low.size() != rank || high.size() != rank) {
     return refuse(graph, name,
                   fmt::format("{} low and {} high counts for {}, expected one per dim; correct them", low.size(),
-                              high.size(), x.type().to_text()));
+                              high.size(), type.to_text()));
   }
+  TensorType result = type;
   for (std::size_t d = 0; d < rank && x.is_valid(); ++d) {
     if (low[d].is(0) && high[d].is(0)) continue;
-    const SizeExpr extent = x.shape()[d];
-    if (low[d].upper_bound() < 0 || high[d].upper_bound() < 0) {
-      return refuse(graph, name,
-                    fmt::format("dim {} of {} is padded by {} and {}, expected 0 or more; slice it instead", d,
-                                x.type().to_text(), low[d].to_text(), high[d].to_text()));
-    }
-    const bool is_too_short = extent.upper_bound() <= max(low[d], high[d]).lower_bound();
-    if (turn == mirror_index && is_too_short) {
-      return refuse(
-          graph, name,
-          fmt::format("dim {} of {} is padded by {} and {}, expected less than its extent on each side; pad in "
-                      "steps",
-                      d, x.type().to_text(), low[d].to_text(), high[d].to_text()));
-    }
-    Tensor position = iota(graph, DType::kI64, {low[d] + extent + high[d]}, 0);
+    const PaddedDim padded{type, d, low[d], high[d]};
+    const SizeExpr extent = type.shape[d];
+    result.shape[d] = low[d] + extent + high[d];
+    if (!guard.passes(padded.check(turn)) || !guard.passes(expect_within_limits(result))) return {};
+    guard.explain_wrong_index(padded.too_short(turn));
+    Tensor position = iota(graph, DType::kI64, {result.shape[d]}, 0);
     position -= size_of(graph, low[d]);
     Tensor index = turn(position, size_of(graph, extent) - 1);
     // Beyond what the axis can show; gather would wrap it.

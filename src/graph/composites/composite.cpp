@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/guard_allocations.h"
+#include "graph/infer.h"
 
 namespace millrace {
 
@@ -16,12 +17,59 @@ GraphBuilder* builder_of(std::span<const Tensor> tensors) {
 
 Tensor fail_without_memory(GraphBuilder* builder, std::string_view function) {
   if (builder == nullptr) return {};
-  const auto where = [&] { return fmt::format("%{} = {}", builder->graph().nodes.size(), function); };
-  return builder->fail(out_of_memory_at(where));
+  return builder->fail(out_of_memory_at([&] { return builder->next_text(function); }));
 }
 
-Tensor refuse(GraphBuilder& graph, std::string_view composite, std::string_view what) {
-  return graph.fail(invalid_argument(fmt::format("%{} = {}: {}", graph.graph().nodes.size(), composite, what)));
+Tensor refuse(GraphBuilder& graph, std::string_view function, std::string_view what) {
+  return graph.fail(invalid_argument(fmt::format("{}: {}", graph.next_text(function), what)));
+}
+
+CompositeGuard::CompositeGuard(std::string_view name, std::span<const Tensor> operands)
+    : name_(name), graph_(builder_of(operands)) {
+  if (graph_ == nullptr) return;
+  function_.emplace(*graph_, name);
+  if (!graph_->status().ok() || !graph_->accept(operands, graph_->next_text(name))) return;
+  for (const Tensor& operand : operands) types_.push_back(operand.type());
+  is_open_ = true;
+}
+
+bool CompositeGuard::passes(const Status& check) const {
+  if (!check.ok()) refuse(*graph_, name_, check.message());
+  return check.ok();
+}
+
+void CompositeGuard::explain_wrong_index(std::string_view what) { function_->explain_wrong_index(what); }
+
+namespace {
+
+bool has_parameter_dtype(DType parameter, DType x) { return parameter == x || parameter == wide_dtype(x); }
+
+/// "f16 or f32".
+std::string parameter_dtypes(DType x) {
+  const DType wide = wide_dtype(x);
+  return wide == x ? std::string(to_text(x)) : fmt::format("{} or {}", to_text(x), to_text(wide));
+}
+
+}  // namespace
+
+Status expect_broadcast(std::string_view what, const TensorType& parameter, const TensorType& x) {
+  const Shape shapes[] = {x.shape, parameter.shape};
+  if (has_parameter_dtype(parameter.dtype, x.dtype) && joint_shape(shapes) == x.shape) return {};
+  return invalid_argument(fmt::format("{} is {}, expected {} that broadcasts to operand 0, {}; reshape or cast it",
+                                      what, parameter.to_text(), parameter_dtypes(x.dtype), x.to_text()));
+}
+
+Status expect_per_channel(std::string_view what, const TensorType& parameter, const TensorType& x) {
+  const bool fits = parameter.shape.rank() == 1 && (parameter.shape[0] == x.shape[1] || parameter.shape[0].is(1));
+  if (has_parameter_dtype(parameter.dtype, x.dtype) && fits) return {};
+  return invalid_argument(fmt::format("{} is {}, expected {}, one per channel of operand 0, {}; reshape or cast it",
+                                      what, parameter.to_text(), TensorType{x.dtype, {x.shape[1]}}.to_text(),
+                                      x.to_text()));
+}
+
+Status expect_within_limits(const TensorType& result) {
+  const std::string problem = broken_limit(result);
+  return problem.empty() ? Status() : invalid_argument("the result " + problem);
 }
 
 }  // namespace millrace

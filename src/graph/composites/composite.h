@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,11 +21,37 @@ inline GraphBuilder* builder_of(std::initializer_list<Tensor> tensors) {
   return builder_of(std::span(tensors.begin(), tensors.size()));
 }
 
-/// Reports to the builder, if there is one, that a function ran out of memory: "%7 = einsum: out of memory; ...".
+/// Reports to the builder, if there is one, that a function ran out of memory: "einsum: out of memory; ...".
 Tensor fail_without_memory(GraphBuilder* builder, std::string_view function);
 
-/// Rejects a composite's arguments: "%7 = einsum: found, expected; what to do".
-Tensor refuse(GraphBuilder& graph, std::string_view composite, std::string_view what);
+/// Rejects the arguments of an op or of the open composite: "einsum: found, expected; what to do".
+Tensor refuse(GraphBuilder& graph, std::string_view function, std::string_view what);
+
+/// The first line of a composite. While it lives, mistakes are those of this composite, or of the one around it. So a
+/// message never names an op that the caller did not write; a composite checks its arguments before an inner op would
+/// speak of tensors that the caller does not know.
+class CompositeGuard {
+ public:
+  CompositeGuard(std::string_view name, std::span<const Tensor> operands);
+  CompositeGuard(std::string_view name, std::initializer_list<Tensor> operands)
+      : CompositeGuard(name, std::span(operands.begin(), operands.size())) {}
+
+  /// Whether to build: there was no mistake so far, and the operands are tensors of one graph.
+  bool is_open() const { return is_open_; }
+  /// The types of the operands.
+  std::span<const TensorType> types() const { return types_; }
+  /// Whether a check of the arguments passed. If not, its message is the composite's mistake.
+  bool passes(const Status& check) const;
+  /// What a run says of an index that the composite computes and that is out of range.
+  void explain_wrong_index(std::string_view what);
+
+ private:
+  std::string_view name_;
+  std::optional<GraphBuilder::OpenFunction> function_;
+  GraphBuilder* graph_ = nullptr;
+  std::vector<TensorType> types_;
+  bool is_open_ = false;
+};
 
 /// The shape to which NumPy would broadcast them: dims are aligned at the last one, and each is equal in all, or 1 or
 /// missing. Empty if they do not fit.
@@ -42,5 +69,14 @@ inline Tensor widen(Tensor x, DType dtype) {
 
 /// Casts the result back to `dtype`, rounding once.
 inline Tensor narrow(Tensor x, DType dtype) { return x.is_valid() && wide_dtype(dtype) != dtype ? cast(x, dtype) : x; }
+
+// Checks of arguments. A parameter has the dtype of operand 0, or the one in which the composite computes.
+
+/// "scale is f32[7], expected f32 that broadcasts to operand 0, f32[4x8]; reshape or cast it"
+Status expect_broadcast(std::string_view what, const TensorType& parameter, const TensorType& x);
+/// "scale is f32[7], expected f32[8], one per channel of operand 0, f32[2x8x4]; reshape or cast it"
+Status expect_per_channel(std::string_view what, const TensorType& parameter, const TensorType& x);
+/// "the result would be f32[...], which ..."; for shapes that follow from the arguments.
+Status expect_within_limits(const TensorType& result);
 
 }  // namespace millrace

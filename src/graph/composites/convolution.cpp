@@ -1,13 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/composites/composite.h"
+#include "graph/composites/window1d.h"
+#include "ops/infer.h"
 
 namespace millrace {
 namespace {
 
+Status check_conv1d(std::span<const TensorType> types, const Conv1dAttributes& attributes) {
+  const TensorType &x = types[0], &weights = types[1];
+  MILLRACE_TRY(ops::expect_dtype(types, 0, ops::kArithmetic));
+  MILLRACE_TRY(ops::expect_rank(types, 0, 3, "n, c, w"));
+  MILLRACE_TRY(ops::expect_rank(types, 1, 3, "o, c, kw"));
+  if (weights.dtype != x.dtype) {
+    return invalid_argument(
+        fmt::format("operand 1 is {}, expected {} like operand 0; insert a cast", weights.to_text(), to_text(x.dtype)));
+  }
+  const std::int64_t groups = attributes.groups;
+  if (groups < 1) return invalid_argument(fmt::format("groups is {}, expected 1 or more; correct it", groups));
+  const SizeExpr &channels = x.shape[1], &filters = weights.shape[0];
+  if (weights.shape[1] * groups != channels) {
+    return invalid_argument(
+        fmt::format("operand 1 is {}, expected {} channels in dim 1 like operand 0, {}{}; weights "
+                    "are o, c, kw",
+                    weights.to_text(), floor_div(channels, groups).to_text(), x.to_text(),
+                    groups == 1 ? "" : fmt::format(", in {} groups", groups)));
+  }
+  if (filters.is_constant() && filters.constant() % groups != 0) {
+    return invalid_argument(
+        fmt::format("operand 1 is {}, expected filters in dim 0 that {} groups divide; change "
+                    "groups",
+                    weights.to_text(), groups));
+  }
+  return expect_window1d(
+      x, {weights.shape[2], attributes.stride, attributes.padding_low, attributes.padding_high, attributes.dilation});
+}
+
 /// y[n, o, ...] + bias[o].
 Tensor add_bias(const char* name, Tensor y, Tensor bias) {
   if (!y.is_valid()) return {};
-  if (!bias.is_valid()) return y + bias;  // which is refused
   const TensorType expected{y.dtype(), {y.shape()[1]}};
   if (bias.type() != expected) {
     return refuse(*y.builder(), name,
@@ -20,21 +50,18 @@ Tensor add_bias(const char* name, Tensor y, Tensor bias) {
 }  // namespace
 
 Tensor conv2d(Tensor x, Tensor weights, Tensor bias, Conv2dAttrs attributes) try {
+  const CompositeGuard guard("conv2d", {x, weights, bias});
+  if (!guard.is_open()) return {};
   return add_bias("conv2d", conv2d(x, weights, std::move(attributes)), bias);
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x, weights, bias}), "conv2d");
 }
 
 Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes) try {
-  if (!x.is_valid() || !weights.is_valid()) return {};
-  GraphBuilder& graph = *x.builder();
+  const CompositeGuard guard("conv1d", {x, weights});
+  if (!guard.is_open() || !guard.passes(check_conv1d(guard.types(), attributes))) return {};
   const Shape from = x.shape();
   const Shape window = weights.shape();
-  if (from.rank() != 3 || window.rank() != 3) {
-    return refuse(graph, "conv1d",
-                  fmt::format("operands are {} and {}, expected ranks 3 (n, c, w; o, c, kw); reshape them",
-                              x.type().to_text(), weights.type().to_text()));
-  }
   Tensor image = reshape(x, {from[0], from[1], 1, from[2]});
   Tensor filters = reshape(weights, {window[0], window[1], 1, window[2]});
   Tensor y = conv2d(image, filters,
@@ -49,6 +76,8 @@ Tensor conv1d(Tensor x, Tensor weights, Conv1dAttributes attributes) try {
 }
 
 Tensor conv1d(Tensor x, Tensor weights, Tensor bias, Conv1dAttributes attributes) try {
+  const CompositeGuard guard("conv1d", {x, weights, bias});
+  if (!guard.is_open()) return {};
   return add_bias("conv1d", conv1d(x, weights, attributes), bias);
 } catch (const std::bad_alloc&) {
   return fail_without_memory(builder_of({x, weights, bias}), "conv1d");

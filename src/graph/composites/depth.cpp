@@ -16,7 +16,8 @@ bool is_block(std::int64_t block) { return block >= 1 && block <= 1 << 15; }
 }  // namespace
 
 Tensor depth_to_space(Tensor x, std::int64_t block, DepthOrder order) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("depth_to_space", {x});
+  if (!guard.is_open()) return {};
   const Shape shape = x.shape();
   if (shape.rank() != 4 || !is_block(block) || !divides(block * block, shape[1])) {
     return refuse_blocks("depth_to_space", x, block, "rank 4 (n, c, h, w) and a block whose square divides c");
@@ -33,7 +34,8 @@ Tensor depth_to_space(Tensor x, std::int64_t block, DepthOrder order) try {
 }
 
 Tensor space_to_depth(Tensor x, std::int64_t block) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("space_to_depth", {x});
+  if (!guard.is_open()) return {};
   const Shape shape = x.shape();
   if (shape.rank() != 4 || !is_block(block) || !divides(block, shape[2]) || !divides(block, shape[3])) {
     return refuse_blocks("space_to_depth", x, block, "rank 4 (n, c, h, w) and a block that divides h and w");

@@ -70,10 +70,17 @@ FlatAccess flatten(std::string_view composite, Tensor x, Tensor indices) {
   return {reshape(x, Shape(std::move(dims))), index, count, static_cast<std::size_t>(parts.constant())};
 }
 
+std::string outside_text(Tensor x, Tensor indices) {
+  return fmt::format("an index of operand 1, {}, is outside of operand 0, {}; give indices within its axes",
+                     indices.type().to_text(), x.type().to_text());
+}
+
 }  // namespace
 
 Tensor gather_nd(Tensor x, Tensor indices) try {
-  if (!x.is_valid() || !indices.is_valid()) return {};
+  CompositeGuard guard("gather_nd", {x, indices});
+  if (!guard.is_open()) return {};
+  guard.explain_wrong_index(outside_text(x, indices));
   const FlatAccess flat = flatten("gather_nd", x, indices);
   return flat.x.is_valid() ? gather(flat.x, flat.index, 0) : Tensor();
 } catch (const std::bad_alloc&) {
@@ -81,7 +88,9 @@ Tensor gather_nd(Tensor x, Tensor indices) try {
 }
 
 Tensor scatter_nd(Tensor x, Tensor indices, Tensor updates) try {
-  if (!x.is_valid() || !indices.is_valid() || !updates.is_valid()) return {};
+  CompositeGuard guard("scatter_nd", {x, indices, updates});
+  if (!guard.is_open()) return {};
+  guard.explain_wrong_index(outside_text(x, indices));
   const FlatAccess flat = flatten("scatter_nd", x, indices);
   if (!flat.x.is_valid() || !flat.index.is_valid()) return {};
   std::vector<SizeExpr> expected = flat.index.shape().dims();

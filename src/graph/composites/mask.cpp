@@ -7,11 +7,15 @@
 
 namespace millrace {
 Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype) try {
-  if (!indices.is_valid()) return {};
+  const CompositeGuard guard("one_hot", {indices});
+  if (!guard.is_open()) return {};
   GraphBuilder& graph = *indices.builder();
   if (!is_integer(indices.dtype())) {
     return refuse(graph, "one_hot",
                   fmt::format("indices are {}, expected integers; cast them", indices.type().to_text()));
+  }
+  if (depth.upper_bound() < 0) {
+    return refuse(graph, "one_hot", fmt::format("depth is {}, expected 0 or more; raise it", depth.to_text()));
   }
   indices = cast(indices, DType::kI64);  // counts up to the depth would wrap in a narrow dtype
   std::vector<SizeExpr> dims = indices.shape().dims();
@@ -19,6 +23,7 @@ Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype) try {
   for (std::size_t d = 0; d < dims.size(); ++d) kept.push_back(static_cast<std::int64_t>(d));
   dims.push_back(std::move(depth));
   const Shape shape(std::move(dims));
+  if (!guard.passes(expect_within_limits({dtype, shape}))) return {};
   Tensor counts = positions(graph, shape, shape.rank() - 1);
   return cast(equal(broadcast(indices, shape, std::move(kept)), counts), dtype);
 } catch (const std::bad_alloc&) {
@@ -26,7 +31,8 @@ Tensor one_hot(Tensor indices, SizeExpr depth, DType dtype) try {
 }
 
 Tensor trilu(Tensor x, bool upper, std::int64_t diagonal) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("trilu", {x});
+  if (!guard.is_open()) return {};
   GraphBuilder& graph = *x.builder();
   const Shape shape = x.shape();
   const std::size_t rank = shape.rank();

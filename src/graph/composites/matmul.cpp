@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "graph/composites/composite.h"
+#include "ops/infer.h"
 
 namespace millrace {
 namespace {
@@ -21,9 +22,14 @@ Tensor spread_batch(Tensor x, const Shape& batch) {
 }  // namespace
 
 Tensor matmul(Tensor x, Tensor y) try {
-  GraphBuilder* builder = builder_of({x, y});
-  if (builder == nullptr) return {};
-  if (!x.is_valid() || !y.is_valid()) return builder->op1(Op::dot, {x, y}, DotAttrs{});
+  const CompositeGuard guard("matmul", {x, y});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kArithmetic))) return {};
+  if (x.dtype() != y.dtype()) {
+    return refuse(*x.builder(), "matmul",
+                  fmt::format("operand 1 is {}, expected {} like operand 0; insert a cast", y.type().to_text(),
+                              to_text(x.dtype())));
+  }
+  GraphBuilder* builder = x.builder();
   const auto x_rank = static_cast<std::int64_t>(x.shape().rank()), y_rank = static_cast<std::int64_t>(y.shape().rank());
   if (x_rank == 0 || y_rank == 0) {
     return refuse(*builder, "matmul",
@@ -43,6 +49,14 @@ Tensor matmul(Tensor x, Tensor y) try {
         fmt::format("operands are {} and {}, expected batch dims that are equal or 1, from the third last on; "
                     "reshape or broadcast one",
                     x.type().to_text(), y.type().to_text()));
+  }
+  const SizeExpr columns = x.shape().dims().back(), rows = y.shape()[static_cast<std::size_t>(y_rank - 2)];
+  if (columns != rows) {
+    return refuse(
+        *builder, "matmul",
+        fmt::format("operand 1 is {}, expected extent {} in dim {} like dim {} of operand 0, {}; transpose or "
+                    "reshape one of them",
+                    y.type().to_text(), columns.to_text(), y_rank - 2, x_rank - 1, x.type().to_text()));
   }
   x = spread_batch(x, *batch);
   y = spread_batch(y, *batch);

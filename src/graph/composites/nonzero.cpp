@@ -24,7 +24,10 @@ Tensor split_places(const TruePlaces& found, const Shape& shape, const SizeExpr&
 }  // namespace
 
 IndicesAndCount nonzero(Tensor x, SizeExpr bound) try {
-  if (!x.is_valid() || !check_bound(*x.builder(), "nonzero", bound)) return {};
+  const CompositeGuard guard("nonzero", {x});
+  if (!guard.is_open() || !check_bound(*x.builder(), "nonzero", bound)) return {};
+  const auto rank = static_cast<std::int64_t>(x.shape().rank());
+  if (!guard.passes(expect_within_limits({DType::kI64, {bound, rank}}))) return {};
   Tensor is_nonzero = x.dtype() == DType::kBool ? x : not_equal(x, 0);
   const Shape shape = x.shape();
   const TruePlaces found = find_true(reshape(is_nonzero, {shape.num_elements()}), bound);

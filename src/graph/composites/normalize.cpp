@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "graph/composites/axes.h"
 #include "graph/composites/composite.h"
+#include "ops/infer.h"
 
 namespace millrace {
 namespace {
@@ -7,10 +9,26 @@ namespace {
 /// Broadcasts `reduced`, whose reduced axes have extent 1, to the shape of x.
 Tensor spread(Tensor reduced, Tensor x) { return x.is_valid() ? broadcast_to(reduced, x.shape()) : Tensor(); }
 
+/// Floats with a last dim.
+Status expect_rows(std::span<const TensorType> types) {
+  MILLRACE_TRY(ops::expect_dtype(types, 0, ops::kFloats));
+  if (types[0].shape.rank() > 0) return {};
+  return invalid_argument(fmt::format("operand 0 is {}, expected rank 1 or more; reshape it", types[0].to_text()));
+}
+
+/// Floats with channels in dim 1.
+Status expect_channels(std::span<const TensorType> types) {
+  MILLRACE_TRY(ops::expect_dtype(types, 0, ops::kFloats));
+  if (types[0].shape.rank() >= 2) return {};
+  return invalid_argument(fmt::format("operand 0 is {}, expected channels in dim 1; reshape it", types[0].to_text()));
+}
+
 }  // namespace
 
 Tensor softmax(Tensor x, std::int64_t axis) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("softmax", {x});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
+  if (!find_axis("softmax", x, axis)) return {};
   const DType dtype = x.dtype();
   x = widen(x, dtype);
   Tensor shifted = exp(x - spread(reduce_max(x, {axis}, true), x));
@@ -20,7 +38,9 @@ Tensor softmax(Tensor x, std::int64_t axis) try {
 }
 
 Tensor log_softmax(Tensor x, std::int64_t axis) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("log_softmax", {x});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
+  if (!find_axis("log_softmax", x, axis)) return {};
   const DType dtype = x.dtype();
   x = widen(x, dtype);
   Tensor shifted = x - spread(reduce_max(x, {axis}, true), x);
@@ -30,7 +50,9 @@ Tensor log_softmax(Tensor x, std::int64_t axis) try {
 }
 
 Tensor rms_norm(Tensor x, Tensor scale, double epsilon) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("rms_norm", {x, scale});
+  if (!guard.is_open() || !guard.passes(expect_rows(guard.types()))) return {};
+  if (!guard.passes(expect_broadcast("scale", scale.type(), x.type()))) return {};
   const DType dtype = x.dtype();
   x = widen(x, dtype);
   Tensor normal = x * spread(rsqrt(reduce_mean(x * x, {-1}, true) + epsilon), x);
@@ -40,14 +62,17 @@ Tensor rms_norm(Tensor x, Tensor scale, double epsilon) try {
 }
 
 Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon) try {
-  if (!x.is_valid()) return {};
-  GraphBuilder& graph = *x.builder();
+  const CompositeGuard guard("group_norm", {x, scale, bias});
+  if (!guard.is_open() || !guard.passes(expect_channels(guard.types()))) return {};
   const Shape shape = x.shape();
-  if (shape.rank() < 2 || groups < 1) {
-    return graph.fail(invalid_argument(fmt::format(
-        "%{} = group_norm: operand is {} and groups is {}, expected channels in dim 1 and 1 group or more; reshape it",
-        graph.graph().nodes.size(), x.type().to_text(), groups)));
+  if (groups < 1 || (shape[1].is_constant() && shape[1].constant() % groups != 0)) {
+    return refuse(*x.builder(), "group_norm",
+                  fmt::format("groups is {}, expected 1 or more that divide the channels in dim 1 of operand 0, {}; "
+                              "correct it",
+                              groups, x.type().to_text()));
   }
+  if (!guard.passes(expect_per_channel("scale", scale.type(), x.type()))) return {};
+  if (!guard.passes(expect_per_channel("bias", bias.type(), x.type()))) return {};
   SizeExpr rest = floor_div(shape[1], groups);
   for (std::size_t d = 2; d < shape.rank(); ++d) rest = rest * shape[d];
   const DType dtype = x.dtype();
@@ -62,9 +87,10 @@ Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, doub
 }
 
 Tensor instance_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("instance_norm", {x, scale, bias});
+  if (!guard.is_open() || !guard.passes(expect_channels(guard.types()))) return {};
   const Shape& shape = x.shape();
-  if (shape.rank() < 2 || !shape[1].is_constant()) {
+  if (!shape[1].is_constant()) {
     return refuse(
         *x.builder(), "instance_norm",
         fmt::format("operand is {}, expected a constant number of channels in dim 1; reshape it", x.type().to_text()));
@@ -75,12 +101,13 @@ Tensor instance_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) try {
 }
 
 Tensor batch_norm(Tensor x, Tensor mean, Tensor variance, Tensor scale, Tensor bias, double epsilon) try {
-  if (!x.is_valid()) return {};
-  const Shape shape = x.shape();
-  if (shape.rank() < 2) {
-    return refuse(*x.builder(), "batch_norm",
-                  fmt::format("operand is {}, expected channels in dim 1; reshape it", x.type().to_text()));
+  const CompositeGuard guard("batch_norm", {x, mean, variance, scale, bias});
+  if (!guard.is_open() || !guard.passes(expect_channels(guard.types()))) return {};
+  constexpr std::string_view kWhat[] = {"mean", "variance", "scale", "bias"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (!guard.passes(expect_per_channel(kWhat[i], guard.types()[1 + i], x.type()))) return {};
   }
+  const Shape shape = x.shape();
   const DType dtype = x.dtype();
   const auto by_channel = [&](Tensor t) { return broadcast(widen(t, dtype), shape, {1}); };
   x = widen(x, dtype);
@@ -94,7 +121,9 @@ Tensor batch_norm(Tensor x, Tensor mean, Tensor variance, Tensor scale, Tensor b
 }
 
 Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("logsumexp", {x});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
+  if (!find_axes("logsumexp", x, axes, x.shape().rank())) return {};
   const DType dtype = x.dtype();
   x = widen(x, dtype);
   Tensor largest = reduce_max(x, axes, true);
@@ -111,7 +140,9 @@ Tensor logsumexp(Tensor x, std::vector<std::int64_t> axes, bool keep_dims) try {
 }
 
 Tensor l2_normalize(Tensor x, std::int64_t axis, double epsilon) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("l2_normalize", {x});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kFloats))) return {};
+  if (!find_axis("l2_normalize", x, axis)) return {};
   const DType dtype = x.dtype();
   x = widen(x, dtype);
   Tensor length = max(sqrt(reduce_sum(x * x, {axis}, true)), epsilon);
@@ -121,7 +152,10 @@ Tensor l2_normalize(Tensor x, std::int64_t axis, double epsilon) try {
 }
 
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("layer_norm", {x, scale, bias});
+  if (!guard.is_open() || !guard.passes(expect_rows(guard.types()))) return {};
+  if (!guard.passes(expect_broadcast("scale", scale.type(), x.type()))) return {};
+  if (!guard.passes(expect_broadcast("bias", bias.type(), x.type()))) return {};
   const DType dtype = x.dtype();
   x = widen(x, dtype);
   Tensor centred = x - spread(reduce_mean(x, {-1}, true), x);

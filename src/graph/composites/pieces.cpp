@@ -4,6 +4,7 @@
 
 #include "graph/composites/axes.h"
 #include "graph/composites/composite.h"
+#include "ops/infer.h"
 
 namespace millrace {
 namespace {
@@ -20,11 +21,19 @@ Tensor slice_axis(Tensor x, std::size_t axis, const SizeExpr& start, const SizeE
 
 std::vector<Tensor> split(Tensor x, std::vector<SizeExpr> sizes, std::int64_t axis) try {
   std::vector<Tensor> parts(sizes.size());
-  if (!x.is_valid()) return parts;
+  const CompositeGuard guard("split", {x});
+  if (!guard.is_open()) return parts;
   const std::optional<std::size_t> dim = find_axis("split", x, axis);
   if (!dim) return parts;
   SizeExpr sum = 0;
-  for (const SizeExpr& size : sizes) sum = sum + size;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].upper_bound() < 0) {
+      refuse(*x.builder(), "split",
+             fmt::format("sizes[{}] is {}, expected 0 or more; correct it", i, sizes[i].to_text()));
+      return parts;
+    }
+    sum = sum + sizes[i];
+  }
   if (sum != x.shape()[*dim]) {
     refuse(*x.builder(), "split",
            fmt::format("sizes add up to {}, expected {}, the extent of axis {} of {}; correct them", sum.to_text(),
@@ -46,7 +55,8 @@ std::vector<Tensor> split_evenly(Tensor x, std::int64_t num_parts, std::int64_t 
   constexpr std::int64_t kMostParts = 4096;
   // After a mistake, too, there are as many tensors as the caller will use.
   std::vector<Tensor> none(static_cast<std::size_t>(std::clamp<std::int64_t>(num_parts, 0, kMostParts)));
-  if (!x.is_valid()) return none;
+  const CompositeGuard guard("split_evenly", {x});
+  if (!guard.is_open()) return none;
   const std::optional<std::size_t> dim = find_axis("split_evenly", x, axis);
   if (!dim) return none;
   const SizeExpr extent = x.shape()[*dim];
@@ -63,7 +73,8 @@ std::vector<Tensor> split_evenly(Tensor x, std::int64_t num_parts, std::int64_t 
 }
 
 Tensor unsqueeze(Tensor x, std::vector<std::int64_t> axes) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("unsqueeze", {x});
+  if (!guard.is_open()) return {};
   const std::size_t rank = x.shape().rank() + axes.size();
   const std::optional<std::vector<bool>> is_new = find_axes("unsqueeze", x, axes, rank);
   if (!is_new) return {};
@@ -76,7 +87,8 @@ Tensor unsqueeze(Tensor x, std::vector<std::int64_t> axes) try {
 }
 
 Tensor squeeze(Tensor x, std::vector<std::int64_t> axes) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("squeeze", {x});
+  if (!guard.is_open()) return {};
   const std::optional<std::vector<bool>> is_gone = find_axes("squeeze", x, axes, x.shape().rank());
   if (!is_gone) return {};
   std::vector<SizeExpr> dims;
@@ -96,6 +108,11 @@ Tensor squeeze(Tensor x, std::vector<std::int64_t> axes) try {
 }
 
 Tensor stack(std::span<const Tensor> tensors, std::int64_t axis) try {
+  const CompositeGuard guard("stack", tensors);
+  if (!guard.is_open()) return {};
+  for (std::size_t i = 1; i < tensors.size(); ++i) {
+    if (!guard.passes(ops::expect_like(guard.types(), i, 0))) return {};
+  }
   std::vector<Tensor> pieces;
   for (const Tensor& tensor : tensors) pieces.push_back(unsqueeze(tensor, {axis}));
   return concat(pieces, axis);
@@ -104,7 +121,8 @@ Tensor stack(std::span<const Tensor> tensors, std::int64_t axis) try {
 }
 
 Tensor roll(Tensor x, std::int64_t shift, std::int64_t axis) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("roll", {x});
+  if (!guard.is_open()) return {};
   const std::optional<std::size_t> dim = find_axis("roll", x, axis);
   if (!dim) return {};
   const SizeExpr extent = x.shape()[*dim];
@@ -126,7 +144,8 @@ Tensor roll(Tensor x, std::int64_t shift, std::int64_t axis) try {
 }
 
 Tensor flip(Tensor x, std::vector<std::int64_t> axes) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("flip", {x});
+  if (!guard.is_open()) return {};
   const std::optional<std::vector<bool>> is_flipped = find_axes("flip", x, axes, x.shape().rank());
   if (!is_flipped) return {};
   GraphBuilder& graph = *x.builder();
@@ -143,19 +162,25 @@ Tensor flip(Tensor x, std::vector<std::int64_t> axes) try {
 
 /// One axis after another, with the dims before and behind it taken together: the rank stays below the limit.
 Tensor tile(Tensor x, std::vector<SizeExpr> repeats) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("tile", {x});
+  if (!guard.is_open()) return {};
   if (repeats.size() != x.shape().rank()) {
     return refuse(
         *x.builder(), "tile",
         fmt::format("{} repeats for {}, expected one per dim; correct them", repeats.size(), x.type().to_text()));
   }
-  for (std::size_t d = 0; d < repeats.size() && x.is_valid(); ++d) {
-    if (repeats[d].is(1)) continue;
+  TensorType result = x.type();
+  for (std::size_t d = 0; d < repeats.size(); ++d) {
     if (repeats[d].upper_bound() < 0) {
       return refuse(*x.builder(), "tile",
                     fmt::format("dim {} of {} is repeated {} times, expected 0 or more; correct it", d,
                                 x.type().to_text(), repeats[d].to_text()));
     }
+    result.shape[d] = result.shape[d] * repeats[d];
+  }
+  if (!guard.passes(expect_within_limits(result))) return {};
+  for (std::size_t d = 0; d < repeats.size() && x.is_valid(); ++d) {
+    if (repeats[d].is(1)) continue;
     std::vector<SizeExpr> dims = x.shape().dims();
     SizeExpr before = 1, rest = 1;
     for (std::size_t i = 0; i < dims.size(); ++i) (i < d ? before : rest) = (i < d ? before : rest) * dims[i];

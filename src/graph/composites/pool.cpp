@@ -2,19 +2,32 @@
 #include <numeric>
 
 #include "graph/composites/composite.h"
+#include "graph/composites/window1d.h"
+#include "ops/infer.h"
 
 namespace millrace {
 namespace {
 
 using Pool2d = Tensor (*)(Tensor, Pool2dAttrs);
 
-Tensor pool1d(const char* name, Pool2d pool2d, Tensor x, const Pool1dAttributes& attributes) try {
-  if (!x.is_valid()) return {};
-  const Shape from = x.shape();
-  if (from.rank() != 3) {
-    return refuse(*x.builder(), name,
-                  fmt::format("operand is {}, expected rank 3 (n, c, w); reshape it", x.type().to_text()));
+Status check_pool1d(std::span<const TensorType> types, const Pool1dAttributes& attributes) {
+  const std::int64_t window = attributes.window, low = attributes.padding_low, high = attributes.padding_high;
+  MILLRACE_TRY(ops::expect_rank(types, 0, 3, "n, c, w"));
+  if (window < 1) return invalid_argument(fmt::format("window is {}, expected 1 or more; correct it", window));
+  MILLRACE_TRY(expect_window1d(types[0], {window, attributes.stride, low, high}));
+  for (const auto& [side, padding] : {std::pair("padding_low", low), std::pair("padding_high", high)}) {
+    if (padding < window) continue;
+    return invalid_argument(fmt::format("{} is {}, expected less than window, {}; shrink it", side, padding, window));
   }
+  return {};
+}
+
+Tensor pool1d(const char* name, Pool2d pool2d, const ops::DTypeSet& dtypes, Tensor x,
+              const Pool1dAttributes& attributes) try {
+  const CompositeGuard guard(name, {x});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, dtypes))) return {};
+  if (!guard.passes(check_pool1d(guard.types(), attributes))) return {};
+  const Shape from = x.shape();
   Tensor y = pool2d(reshape(x, {from[0], from[1], 1, from[2]}),
                     {.window = {1, attributes.window},
                      .strides = {1, attributes.stride},
@@ -27,7 +40,8 @@ Tensor pool1d(const char* name, Pool2d pool2d, Tensor x, const Pool1dAttributes&
 }
 
 Tensor global_pool(const char* name, Tensor (*reduce)(Tensor, std::vector<std::int64_t>, bool), Tensor x) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard(name, {x});
+  if (!guard.is_open()) return {};
   if (x.shape().rank() < 3) {
     return refuse(*x.builder(), name,
                   fmt::format("operand is {}, expected dims behind n and c; reshape it", x.type().to_text()));
@@ -41,8 +55,12 @@ Tensor global_pool(const char* name, Tensor (*reduce)(Tensor, std::vector<std::i
 
 }  // namespace
 
-Tensor max_pool1d(Tensor x, Pool1dAttributes attributes) { return pool1d("max_pool1d", max_pool2d, x, attributes); }
-Tensor avg_pool1d(Tensor x, Pool1dAttributes attributes) { return pool1d("avg_pool1d", avg_pool2d, x, attributes); }
+Tensor max_pool1d(Tensor x, Pool1dAttributes attributes) {
+  return pool1d("max_pool1d", max_pool2d, ops::kArithmetic, x, attributes);
+}
+Tensor avg_pool1d(Tensor x, Pool1dAttributes attributes) {
+  return pool1d("avg_pool1d", avg_pool2d, ops::kFloats, x, attributes);
+}
 Tensor global_avg_pool(Tensor x) { return global_pool("global_avg_pool", reduce_mean, x); }
 Tensor global_max_pool(Tensor x) { return global_pool("global_max_pool", reduce_max, x); }
 

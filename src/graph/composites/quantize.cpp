@@ -1,8 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/composites/composite.h"
+#include "ops/infer.h"
 
 namespace millrace {
 namespace {
+
+/// "scale is f32[7], expected a scalar or f32[8], one per index of axis -1 of operand 0, f32[4x8]; reshape it"
+Status expect_per_axis(std::string_view what, const TensorType& parameter, const TensorType& x, std::int64_t axis) {
+  if (parameter.shape.rank() == 0) return {};
+  const TensorType types[] = {x};
+  MILLRACE_TRY_ASSIGN(const std::size_t dim, ops::resolve_axis(axis, types, 0, "axis"));
+  const bool fits = parameter.shape.rank() == 1 && (parameter.shape[0] == x.shape[dim] || parameter.shape[0].is(1));
+  if (fits) return {};
+  return invalid_argument(
+      fmt::format("{} is {}, expected a scalar or {}, one per index of axis {} of operand 0, {}; "
+                  "reshape it",
+                  what, parameter.to_text(), TensorType{parameter.dtype, {x.shape[dim]}}.to_text(), axis, x.to_text()));
+}
+
+bool pass_per_axis(const CompositeGuard& guard, std::int64_t axis) {
+  const std::span<const TensorType> types = guard.types();
+  return guard.passes(expect_per_axis("scale", types[1], types[0], axis)) &&
+         guard.passes(expect_per_axis("zero point", types[2], types[0], axis));
+}
 
 /// Broadcasts a scalar, or one value per index of the axis, to the shape of x.
 Tensor per_axis(Tensor parameter, Tensor x, std::int64_t axis) {
@@ -14,7 +34,8 @@ Tensor per_axis(Tensor parameter, Tensor x, std::int64_t axis) {
 }  // namespace
 
 Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis) try {
-  if (!x.is_valid() || !scale.is_valid() || !zero_point.is_valid()) return {};
+  const CompositeGuard guard("quantize_linear", {x, scale, zero_point});
+  if (!guard.is_open()) return {};
   if (!is_float(x.dtype()) || scale.dtype() != x.dtype() || !is_integer(zero_point.dtype())) {
     return refuse(
         *x.builder(), "quantize_linear",
@@ -22,6 +43,7 @@ Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t a
                     "a cast",
                     x.type().to_text(), scale.type().to_text(), zero_point.type().to_text()));
   }
+  if (!pass_per_axis(guard, axis)) return {};
   const DType wide = wide_dtype(x.dtype());
   Tensor wide_x = cast(x, wide);
   Tensor steps = round(wide_x / per_axis(cast(scale, wide), x, axis));
@@ -31,13 +53,15 @@ Tensor quantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t a
 }
 
 Tensor dequantize_linear(Tensor x, Tensor scale, Tensor zero_point, std::int64_t axis) try {
-  if (!x.is_valid() || !scale.is_valid() || !zero_point.is_valid()) return {};
+  const CompositeGuard guard("dequantize_linear", {x, scale, zero_point});
+  if (!guard.is_open()) return {};
   if (!is_integer(x.dtype()) || zero_point.dtype() != x.dtype() || !is_float(scale.dtype())) {
     return refuse(*x.builder(), "dequantize_linear",
                   fmt::format("x is {}, scale {} and zero point {}, expected integers of one dtype and a float; insert "
                               "a cast",
                               x.type().to_text(), scale.type().to_text(), zero_point.type().to_text()));
   }
+  if (!pass_per_axis(guard, axis)) return {};
   const DType wide = wide_dtype(scale.dtype());
   Tensor wide_x = cast(x, wide);
   Tensor steps = wide_x - per_axis(cast(zero_point, wide), x, axis);

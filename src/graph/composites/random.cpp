@@ -35,12 +35,14 @@ Words philox(Words counter, Tensor seed) {
 
 /// Element i is word i % 4 of the block whose counter is i / 4.
 Tensor random_bits(Tensor seed, Shape shape) try {
-  if (!seed.is_valid()) return {};
+  const CompositeGuard guard("random_bits", {seed});
+  if (!guard.is_open()) return {};
   GraphBuilder& graph = *seed.builder();
   if (seed.type() != TensorType{DType::kU64, {}}) {
     return refuse(graph, "random_bits",
                   fmt::format("seed is {}, expected u64[]; reshape or cast it", seed.type().to_text()));
   }
+  if (!guard.passes(expect_within_limits({DType::kU32, shape}))) return {};
   const SizeExpr count = shape.num_elements(), num_blocks = ceil_div(count, 4);
   Tensor block = iota(graph, DType::kU64, {num_blocks}, 0);
   Tensor zero = graph.fill(DType::kU64, {num_blocks}, 0);
@@ -53,6 +55,8 @@ Tensor random_bits(Tensor seed, Shape shape) try {
 }
 
 Tensor random_uniform(Tensor seed, Shape shape) try {
+  const CompositeGuard guard("random_uniform", {seed});
+  if (!guard.is_open()) return {};
   // The upper 24 bits, which f32 holds exactly.
   Tensor upper = random_bits(seed, std::move(shape)) / std::uint32_t{1 << 8};
   return cast(upper, DType::kF32) * 0x1p-24;
@@ -61,7 +65,8 @@ Tensor random_uniform(Tensor seed, Shape shape) try {
 }
 
 Tensor multinomial(Tensor logits, Tensor seed, std::int64_t num_samples) try {
-  if (!logits.is_valid() || !seed.is_valid()) return {};
+  const CompositeGuard guard("multinomial", {logits, seed});
+  if (!guard.is_open()) return {};
   const Shape shape = logits.shape();
   if (shape.rank() < 1 || num_samples < 0 || !is_float(logits.dtype())) {
     return refuse(*logits.builder(), "multinomial",
@@ -71,6 +76,7 @@ Tensor multinomial(Tensor logits, Tensor seed, std::int64_t num_samples) try {
   }
   std::vector<SizeExpr> dims = shape.dims();
   dims.insert(dims.end() - 1, num_samples);
+  if (!guard.passes(expect_within_limits({DType::kI64, Shape(dims)}))) return {};
   // -log(-log(u)) has Gumbel's distribution for u in (0, 1). 23 bits and a half are exact in f32, and never 0 or 1: the
   // noise of 1 would be infinite, and draw what cannot be.
   Tensor upper = random_bits(seed, Shape(dims)) / std::uint32_t{1 << 9};

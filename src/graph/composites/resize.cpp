@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resizes axis by axis: a short vector holds each result point's position in the operand, and gathers read through it.
 #include "graph/composites/composite.h"
+#include "ops/infer.h"
 
 namespace millrace {
 namespace {
@@ -87,30 +88,41 @@ Tensor resize_linear(Tensor x, std::int64_t axis, const ResizedAxis& resized, Re
   return select(is_below, below, not_below);
 }
 
+Status check_resize(const TensorType& x, std::span<const std::int64_t> axes, std::span<const SizeExpr> sizes,
+                    ResizeMode mode) {
+  if (axes.size() != sizes.size()) {
+    return invalid_argument(
+        fmt::format("{} axes and {} sizes, expected as many; give one size for each", axes.size(), sizes.size()));
+  }
+  if (mode == ResizeMode::kLinear && !is_float(x.dtype)) {
+    return invalid_argument(fmt::format("operand is {}, expected a float; insert a cast", x.to_text()));
+  }
+  MILLRACE_TRY_ASSIGN(const std::vector<std::size_t> dims, ops::resolve_axes(axes, std::span(&x, 1), 0, "axes"));
+  TensorType result = x;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (sizes[i].upper_bound() < 0) {
+      return invalid_argument(fmt::format("sizes[{}] is {}, expected 0 or more; correct it", i, sizes[i].to_text()));
+    }
+    result.shape[dims[i]] = sizes[i];
+  }
+  return expect_within_limits(result);
+}
+
 }  // namespace
 
 Tensor resize(Tensor x, std::vector<std::int64_t> axes, std::vector<SizeExpr> sizes, ResizeMode mode,
               ResizeCoordinates coordinates) try {
-  if (!x.is_valid()) return {};
-  GraphBuilder& graph = *x.builder();
-  const auto rank = static_cast<std::int64_t>(x.shape().rank());
-  if (axes.size() != sizes.size()) {
-    return refuse(
-        graph, "resize",
-        fmt::format("{} axes and {} sizes, expected as many; give one size for each", axes.size(), sizes.size()));
-  }
-  if (mode == ResizeMode::kLinear && !is_float(x.dtype())) {
-    return refuse(graph, "resize", fmt::format("operand is {}, expected a float; insert a cast", x.type().to_text()));
-  }
+  CompositeGuard guard("resize", {x});
+  if (!guard.is_open() || !guard.passes(check_resize(x.type(), axes, sizes, mode))) return {};
+  const TensorType type = x.type();
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
-    if (axis < 0 || axis >= rank) {
-      return refuse(graph, "resize",
-                    fmt::format("axes[{}] is {}, expected {} to {} for operand 0, {}; choose one of its axes", i,
-                                axes[i], -rank, rank - 1, x.type().to_text()));
-    }
-    const ResizedAxis resized{graph, x.shape()[static_cast<std::size_t>(axis)], sizes[i]};
+    const std::int64_t axis = axes[i] < 0 ? axes[i] + static_cast<std::int64_t>(type.shape.rank()) : axes[i];
+    const ResizedAxis resized{*x.builder(), type.shape[static_cast<std::size_t>(axis)], sizes[i]};
     if (resized.from == resized.to) continue;
+    guard.explain_wrong_index(
+        fmt::format("axis {} of operand 0, {}, is empty, expected points to resize to {}; "
+                    "leave it as it is",
+                    axes[i], type.to_text(), sizes[i].to_text()));
     x = mode == ResizeMode::kLinear ? resize_linear(x, axis, resized, coordinates)
                                     : resize_nearest(x, axis, resized, coordinates);
     if (!x.is_valid()) return {};

@@ -7,7 +7,8 @@ namespace millrace {
 
 /// A scatter along one axis of x as a vector.
 Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t axis) try {
-  if (!x.is_valid() || !indices.is_valid() || !updates.is_valid()) return {};
+  CompositeGuard guard("scatter_elements", {x, indices, updates});
+  if (!guard.is_open()) return {};
   GraphBuilder& graph = *x.builder();
   const std::optional<std::size_t> dim = find_axis("scatter_elements", x, axis);
   if (!dim) return {};
@@ -22,6 +23,14 @@ Tensor scatter_elements(Tensor x, Tensor indices, Tensor updates, std::int64_t a
                     "but along axis {}; reshape or cast them",
                     indices.type().to_text(), updates.type().to_text(), x.type().to_text(), *dim));
   }
+  if (updates.dtype() != x.dtype()) {
+    return refuse(graph, "scatter_elements",
+                  fmt::format("updates are {}, expected {} like operand 0, {}; insert a cast", updates.type().to_text(),
+                              to_text(x.dtype()), x.type().to_text()));
+  }
+  guard.explain_wrong_index(fmt::format(
+      "an index of operand 1, {}, is outside of axis {} of operand 0, {}; give {} to {}", indices.type().to_text(),
+      *dim, x.type().to_text(), (0 - shape[*dim]).to_text(), (shape[*dim] - 1).to_text()));
   Tensor index = cast(indices, DType::kI64), size = size_of(graph, shape[*dim]);
   Tensor is_negative = less(index, 0);
   Tensor wrapped = select(is_negative, index + size, index);

@@ -61,7 +61,8 @@ Tensor search_before(Tensor sorted, Tensor values, bool right) {
 }  // namespace
 
 Tensor searchsorted(Tensor sorted, Tensor values, bool right) try {
-  if (!sorted.is_valid() || !values.is_valid()) return {};
+  const CompositeGuard guard("searchsorted", {sorted, values});
+  if (!guard.is_open()) return {};
   const Shape among = sorted.shape(), wanted = values.shape();
   const std::size_t rank = among.rank();
   bool fits = rank >= 1 && wanted.rank() == rank && sorted.dtype() == values.dtype();
@@ -80,7 +81,8 @@ Tensor searchsorted(Tensor sorted, Tensor values, bool right) try {
 }
 
 Tensor cumulative_argmax(Tensor x, std::int64_t axis) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("cumulative_argmax", {x});
+  if (!guard.is_open()) return {};
   const std::optional<std::size_t> dim = find_axis("cumulative_argmax", x, axis);
   if (!dim) return {};
   const auto along = static_cast<std::int64_t>(*dim);

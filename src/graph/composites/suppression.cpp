@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "graph/composites/composite.h"
+#include "graph/composites/true_places.h"
 
 namespace millrace {
 namespace {
@@ -47,10 +48,13 @@ std::string problem_of(Tensor boxes, Tensor scores) {
 
 IndicesAndCount non_max_suppression(Tensor boxes, Tensor scores, SizeExpr bound, double most_overlap,
                                     double least_score) try {
-  if (!boxes.is_valid() || !scores.is_valid()) return {};
+  const CompositeGuard guard("non_max_suppression", {boxes, scores});
+  if (!guard.is_open()) return {};
   GraphBuilder& graph = *boxes.builder();
   const std::string problem = problem_of(boxes, scores);
   if (!problem.empty()) return {refuse(graph, "non_max_suppression", problem), {}};
+  if (!check_bound(graph, "non_max_suppression", bound)) return {};
+  if (!guard.passes(expect_within_limits({DType::kI64, {bound}}))) return {};
   const DType dtype = boxes.dtype();
   // A box that cannot be chosen, or not any more, has the lowest score; so has a NaN.
   Tensor rows = rows_of(widen(boxes, dtype)), rated = widen(scores, dtype);

@@ -4,11 +4,10 @@
 namespace millrace {
 
 ValuesAndIndices topk(Tensor x, Tensor indices, SizeExpr k, TopKAttrs attributes) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("topk", {x, indices});
+  if (!guard.is_open()) return {};
   GraphBuilder& graph = *x.builder();
-  // take_along_axis rejects indices of another graph or an invalid tensor.
-  const bool is_known = indices.is_valid() && indices.builder() == &graph;
-  if (is_known && (!is_integer(indices.dtype()) || indices.shape() != x.shape())) {
+  if (!is_integer(indices.dtype()) || indices.shape() != x.shape()) {
     refuse(graph, "topk",
            fmt::format("indices are {}, expected integers of the shape of operand 0, {}; reshape or cast them",
                        indices.type().to_text(), x.type().to_text()));

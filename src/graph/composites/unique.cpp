@@ -22,13 +22,15 @@ Tensor with_some(Tensor x) {
 }  // namespace
 
 UniqueResults unique(Tensor x, SizeExpr bound) try {
-  if (!x.is_valid()) return {};
+  const CompositeGuard guard("unique", {x});
+  if (!guard.is_open()) return {};
   GraphBuilder& graph = *x.builder();
   if (!check_bound(graph, "unique", bound)) return {};
   if (x.shape().rank() != 1) {
     refuse(graph, "unique", fmt::format("operand is {}, expected rank 1; reshape it", x.type().to_text()));
     return {};
   }
+  if (!guard.passes(expect_within_limits({x.dtype(), {bound}}))) return {};
   const SizeExpr n = x.shape()[0];
   const auto [sorted, order] = sort(x, 0);
   if (!sorted.is_valid()) return {};

@@ -28,6 +28,16 @@ std::optional<std::size_t> find_updated_axis(Tensor x, Tensor update, std::int64
   return dim;
 }
 
+/// Where the update may start.
+std::string outside_text(std::string_view found, Tensor x, Tensor update, std::size_t dim) {
+  const SizeExpr extent = x.shape()[dim], rest = extent - update.shape()[dim];
+  return fmt::format(
+      "{} for {} along axis {} of operand 0, {}, expected 0 to {}, or {} to {} to count from the end; choose one of "
+      "these",
+      found, update.type().to_text(), dim, x.type().to_text(), rest.to_text(), (0 - extent).to_text(),
+      (rest - extent).to_text());
+}
+
 /// A negative index counts from the end. One below -extent stays, for scatter to refuse.
 Tensor from_beginning(Tensor index, const SizeExpr& extent) {
   if (!index.is_valid()) return {};
@@ -48,19 +58,16 @@ Tensor scatter_from(Tensor x, Tensor update, std::size_t dim, Tensor first) {
 }  // namespace
 
 Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, SizeExpr start) try {
-  if (!x.is_valid() || !update.is_valid()) return {};
+  CompositeGuard guard("update_slice", {x, update});
+  if (!guard.is_open()) return {};
   GraphBuilder& graph = *x.builder();
   const std::optional<std::size_t> dim = find_updated_axis(x, update, axis);
   if (!dim) return {};
   const SizeExpr extent = x.shape()[*dim], rest = extent - update.shape()[*dim];
   const SizeExpr first = start.upper_bound() < 0 ? extent + start : start;
-  if (first.upper_bound() < 0 || (first - rest).lower_bound() > 0) {
-    return refuse(graph, "update_slice",
-                  fmt::format("start is {} for {} along axis {} of operand 0, {}, expected 0 to {}, or {} to {} to "
-                              "count from the end; choose one of these",
-                              start.to_text(), update.type().to_text(), *dim, x.type().to_text(), rest.to_text(),
-                              (0 - extent).to_text(), (rest - extent).to_text()));
-  }
+  const std::string outside = outside_text("start is " + start.to_text(), x, update, *dim);
+  if (first.upper_bound() < 0 || (first - rest).lower_bound() > 0) return refuse(graph, "update_slice", outside);
+  guard.explain_wrong_index(outside);
   const bool is_inside = first.lower_bound() >= 0;
   Tensor index = spread(size_of(graph, is_inside ? first : start), update, *dim);
   return scatter_from(x, update, *dim, is_inside ? index : from_beginning(index, extent));
@@ -69,7 +76,8 @@ Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, SizeExpr start) 
 }
 
 Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, Tensor start) try {
-  if (!x.is_valid() || !update.is_valid() || !start.is_valid()) return {};
+  CompositeGuard guard("update_slice", {x, update, start});
+  if (!guard.is_open()) return {};
   const std::optional<std::size_t> dim = find_updated_axis(x, update, axis);
   if (!dim) return {};
   const bool is_index = start.dtype() == DType::kI32 || start.dtype() == DType::kI64;
@@ -77,6 +85,7 @@ Tensor update_slice(Tensor x, Tensor update, std::int64_t axis, Tensor start) tr
     return refuse(*x.builder(), "update_slice",
                   fmt::format("start is {}, expected i32[] or i64[]; reshape or cast it", start.type().to_text()));
   }
+  guard.explain_wrong_index(outside_text("start, operand 2, is outside", x, update, *dim));
   Tensor index = spread(cast(start, DType::kI64), update, *dim);
   return scatter_from(x, update, *dim, from_beginning(index, x.shape()[*dim]));
 } catch (const std::bad_alloc&) {

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/composites/composite.h"
+#include "ops/infer.h"
 
 namespace millrace {
 
 Tensor where(Tensor condition, Tensor if_true, Tensor if_false) try {
-  GraphBuilder* builder = builder_of({condition, if_true, if_false});
-  if (builder == nullptr) return {};
-  if (!condition.is_valid() || !if_true.is_valid() || !if_false.is_valid()) return select(condition, if_true, if_false);
+  const CompositeGuard guard("where", {condition, if_true, if_false});
+  if (!guard.is_open() || !guard.passes(ops::expect_dtype(guard.types(), 0, ops::kBoolOnly))) return {};
+  if (if_true.dtype() != if_false.dtype()) {
+    return refuse(*condition.builder(), "where",
+                  fmt::format("operand 2 is {}, expected {} like operand 1; insert a cast", if_false.type().to_text(),
+                              to_text(if_true.dtype())));
+  }
   const Shape shapes[] = {condition.shape(), if_true.shape(), if_false.shape()};
   const std::optional<Shape> joint = joint_shape(shapes);
   if (!joint) {
-    return refuse(*builder, "where",
+    return refuse(*condition.builder(), "where",
                   fmt::format("operands are {}, {} and {}, expected dims that are equal or 1, from the last one on; "
                               "reshape or broadcast one",
                               condition.type().to_text(), if_true.type().to_text(), if_false.type().to_text()));

@@ -14,6 +14,7 @@
 #include "graph/passes/rewriter.h"
 #include "jit/map/code_estimate.h"
 #include "millrace/graph/passes.h"
+#include "millrace/graph/text.h"
 #include "millrace/ops/op_def.h"
 
 namespace millrace {
@@ -57,7 +58,8 @@ bool is_static(const TensorType& type) { return type.shape.is_static(); }
 
 class ConstantTaker {
  public:
-  ConstantTaker(Graph& graph, std::uint64_t most_bytes) : graph_(graph), left_bytes_(most_bytes) {
+  ConstantTaker(Graph& graph, std::uint64_t most_bytes, std::vector<UnpreparedConstant>& unprepared)
+      : graph_(graph), left_bytes_(most_bytes), unprepared_(unprepared) {
     kinds_.resize(graph.nodes.size());
     for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) kinds_[NodeId{i}] = kind_of(graph.nodes[NodeId{i}]);
   }
@@ -128,7 +130,10 @@ class ConstantTaker {
   void choose() {
     for (const Value& id : wanted_) {
       const auto needed = static_cast<std::uint64_t>(size_bytes(graph_.type(id)).constant());
-      if (needed > left_bytes_) continue;
+      if (needed > left_bytes_) {
+        unprepared_.push_back({caller_text(graph_, id.node), needed});
+        continue;
+      }
       left_bytes_ -= needed;
       chosen_.push_back(id);
     }
@@ -143,6 +148,7 @@ class ConstantTaker {
     }
     Graph setup;
     setup.name = graph_.name + ".setup";
+    setup.scopes = graph_.scopes;
     IdVector<NodeId, NodeId> moved;
     moved.resize(graph_.nodes.size());
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -177,6 +183,7 @@ class ConstantTaker {
 
   Graph& graph_;
   std::uint64_t left_bytes_;
+  std::vector<UnpreparedConstant>& unprepared_;
   IdVector<NodeId, Kind> kinds_;
   std::set<Value> wanted_;
   std::vector<Value> chosen_;
@@ -185,7 +192,8 @@ class ConstantTaker {
 /// Lets an outer graph compute what a body's constants give: it becomes an operand of the loop or the condition.
 class BodyHoister {
  public:
-  BodyHoister(Graph& graph, std::uint64_t most_bytes) : graph_(graph), rewriter_(graph), most_bytes_(most_bytes) {}
+  BodyHoister(Graph& graph, std::uint64_t most_bytes, std::vector<UnpreparedConstant>& unprepared)
+      : graph_(graph), rewriter_(graph), most_bytes_(most_bytes), unprepared_(unprepared) {}
 
   Status run() {
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -193,7 +201,7 @@ class BodyHoister {
       const std::vector<std::shared_ptr<const Graph>*> bodies = bodies_of(node);
       for (std::shared_ptr<const Graph>* body : bodies) {
         auto rewritten = std::make_shared<Graph>(**body);
-        MILLRACE_TRY_ASSIGN(std::optional<Graph> setup, take_prepared(*rewritten, most_bytes_));
+        MILLRACE_TRY_ASSIGN(std::optional<Graph> setup, take_prepared(*rewritten, most_bytes_, unprepared_));
         if (!setup) continue;
         *body = rewritten;
         add_operands(*setup, *rewritten, node, bodies);
@@ -211,6 +219,7 @@ class BodyHoister {
     for (const Node& each : setup.nodes) {
       Node copy = each;
       for (Value& operand : copy.operands) operand.node = moved[operand.node];
+      copy.scope = rewriter_.scopes().find_or_add(setup.scopes, copy.scope);
       moved.push_back(rewriter_.append(std::move(copy)));
     }
     std::vector<NodeId> inputs(setup.outputs.size());
@@ -223,6 +232,7 @@ class BodyHoister {
       Node& input = body.nodes[inputs[k]];
       input.what = InputNode{unused_name(body)};
       input.names.clear();
+      input.scope.reset();
       body.inputs.push_back(inputs[k]);
       node.operands.push_back({moved[setup.outputs[k].value.node], setup.outputs[k].value.result});
       for (std::shared_ptr<const Graph>* other : bodies) {  // both branches have the same inputs
@@ -235,11 +245,7 @@ class BodyHoister {
   }
 
   static std::string unused_name(const Graph& graph) {
-    std::set<std::string_view> names;
-    for (const Node& node : graph.nodes) {
-      names.insert(node.names.begin(), node.names.end());
-      if (const std::string* name = source_name(node)) names.insert(*name);
-    }
+    const std::set<std::string> names = value_names(graph);
     for (std::size_t i = 0;; ++i) {
       std::string name = fmt::format("constant{}", i);
       if (!names.contains(name)) return name;
@@ -249,17 +255,20 @@ class BodyHoister {
   Graph& graph_;
   GraphRewriter rewriter_;
   std::uint64_t most_bytes_;
+  std::vector<UnpreparedConstant>& unprepared_;
 };
 
 bool has_bodies(const Node& node) { return !bodies_of(node).empty(); }
 
 }  // namespace
 
-Result<std::optional<Graph>> take_prepared(Graph& graph, std::uint64_t most_bytes) try {
+Result<std::optional<Graph>> take_prepared(Graph& graph, std::uint64_t most_bytes,
+                                           std::vector<UnpreparedConstant>& unprepared) try {
   const InsideGuard inside;
   if (most_bytes == 0) return std::optional<Graph>();
-  if (std::ranges::any_of(std::as_const(graph).nodes, has_bodies)) MILLRACE_TRY(BodyHoister(graph, most_bytes).run());
-  std::optional<Graph> setup = ConstantTaker(graph, most_bytes).run();
+  if (std::ranges::any_of(std::as_const(graph).nodes, has_bodies))
+    MILLRACE_TRY(BodyHoister(graph, most_bytes, unprepared).run());
+  std::optional<Graph> setup = ConstantTaker(graph, most_bytes, unprepared).run();
   if (setup) MILLRACE_TRY(eliminate_dead_nodes(graph));
   return setup;
 } catch (const std::bad_alloc&) {

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "millrace/base/status.h"
+#include "millrace/graph/compile_report.h"
 #include "millrace/graph/graph.h"
 
 namespace millrace {
@@ -14,7 +16,8 @@ namespace millrace {
 /// Not worth it are views, and what cheap elementwise ops make of single elements, iotas, or fewer bytes for an
 /// elementwise reader: computing it there costs no more than reading memory. From the bodies of loops and branches it
 /// is moved to the graph around them first. What a run could refuse, such as indices that are not known to be in range,
-/// stays. O(nodes * operands).
-Result<std::optional<Graph>> take_prepared(Graph&, std::uint64_t most_bytes);
+/// stays. What does not fit is noted in `unprepared`. O(nodes * operands).
+Result<std::optional<Graph>> take_prepared(Graph&, std::uint64_t most_bytes,
+                                           std::vector<UnpreparedConstant>& unprepared);
 
 }  // namespace millrace

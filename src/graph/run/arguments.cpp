@@ -45,12 +45,31 @@ std::size_t ArgumentOrder::find(std::string_view name) const {
   return found != by_name_.end() && name_of(*found) == name ? *found : arguments_.size();
 }
 
+/// ": 'w' is missing": the arguments without a binding, by name, or by place where bindings have no names.
+std::string ArgumentOrder::missing_text(std::span<const TensorBinding> given) const {
+  constexpr std::size_t kMost = 8;
+  std::vector<bool> is_given(arguments_.size());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::size_t argument = given[i].name.empty() ? i : find(given[i].name);
+    if (argument < arguments_.size()) is_given[argument] = true;
+  }
+  std::string missing;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    if (is_given[i] || ++count > kMost) continue;
+    missing += fmt::format("{}'{}'", missing.empty() ? "" : ", ", printable(arguments_[i].name));
+  }
+  if (count == 0) return "";
+  if (count > kMost) missing += fmt::format(" and {} more", count - kMost);
+  return fmt::format(": {} {} missing", missing, count == 1 ? "is" : "are");
+}
+
 Result<std::span<const TensorBinding>> ArgumentOrder::apply(std::span<const TensorBinding> given) {
   if (given.size() != arguments_.size()) {
     return invalid_argument(
-        fmt::format("run: {} {}s given, expected {}; bind each once, in the program's order or by "
-                    "name",
-                    given.size(), what_, arguments_.size()));
+        fmt::format("run: {} {}s given, expected {}{}; bind each once, in the program's order or "
+                    "by name",
+                    given.size(), what_, arguments_.size(), missing_text(given)));
   }
   const auto has_name = [](const TensorBinding& binding) { return !binding.name.empty(); };
   if (std::ranges::none_of(given, has_name)) return given;

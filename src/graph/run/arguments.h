@@ -31,6 +31,7 @@ class ArgumentOrder {
   Result<std::span<const TensorBinding>> apply(std::span<const TensorBinding> given);
 
  private:
+  std::string missing_text(std::span<const TensorBinding> given) const;
   /// The number of arguments where there is none of that name.
   std::size_t find(std::string_view name) const;
 

@@ -20,6 +20,7 @@ struct IndexCheck {
   };
 
   std::string node;           // "%y = gather"
+  std::string explanation;    // of a function's node: what is told instead of the rest
   std::string indices, from;  // the operands: "%i", "%x"
   TensorType indices_type, from_type;
   std::size_t axis = 0;             // of `from`

@@ -42,6 +42,7 @@ class BoundCheck {
  public:
   BoundCheck(const IndexCheck& check, const SymbolValues& values)
       : check_(check),
+        values_(values),
         indices_type_(bind_type(check.indices_type, values).value()),
         from_type_(bind_type(check.from_type, values).value()) {}
 
@@ -52,6 +53,7 @@ class BoundCheck {
 
   /// The message when the indices cannot be read: one of them is wrong.
   std::string text(const std::optional<WrongIndex>& wrong) const {
+    if (!check_.explanation.empty()) return fmt::format("{}: {}", check_.node, explanation());
     const std::string which =
         wrong ? fmt::format("index {} at {}", wrong->index, position_text(indices_type_.shape, wrong->position))
               : "an index";
@@ -65,7 +67,16 @@ class BoundCheck {
  private:
   std::int64_t extent() const { return from_type_.shape[check_.axis].constant(); }
 
+  /// With the values of the symbols that it may speak of, in front of what to do.
+  std::string explanation() const {
+    std::vector<SizeExpr> sizes = check_.from_type.shape.dims();
+    sizes.insert(sizes.end(), check_.indices_type.shape.dims().begin(), check_.indices_type.shape.dims().end());
+    std::string text = check_.explanation;
+    return text.insert(std::min(text.rfind("; "), text.size()), values_text(sizes, values_));
+  }
+
   const IndexCheck& check_;
+  const SymbolValues& values_;
   TensorType indices_type_, from_type_;
 };
 

@@ -22,20 +22,6 @@ std::string extents_text(const Extents& extents) {
   return "[" + text + (extents.rank() > kMaxRank ? "x..." : "") + "]";
 }
 
-/// The values of the symbols in `size`: " with n = 3, m = 4".
-std::string values_text(std::span<const SizeExpr> sizes, const SymbolValues& values) {
-  std::map<std::string, Dim> symbols;
-  for (const SizeExpr& size : sizes) {
-    if (!size.collect_symbols(symbols).ok()) return "";
-  }
-  std::string text;
-  for (const auto& [name, dim] : symbols) {
-    const auto value = values.find(name);
-    if (value != values.end()) text += fmt::format("{}{} = {}", text.empty() ? " with " : ", ", name, value->second);
-  }
-  return text;
-}
-
 Status check_fact(const Dim& dim, std::int64_t value, const std::string& who) {
   if (dim.allows(value)) return {};
   return invalid_argument(fmt::format("{} is {}, expected {}; keep the promise, or build the graph with another", who,
@@ -120,16 +106,30 @@ Status check_extents(const Argument& input, const Extents& extents, const Symbol
 }
 
 Status check_requirement(const NodeRequirement& needed, const SymbolValues& values) {
-  const auto& [small, large] = needed.requirement;
+  const auto& [small, large, reason] = needed.requirement;
   MILLRACE_TRY_ASSIGN(const std::int64_t low, small.evaluate(values));
   MILLRACE_TRY_ASSIGN(const std::int64_t high, large.evaluate(values));
   if (low <= high) return {};
-  return invalid_argument(fmt::format("{} needs {} <= {}, found {} and {}{}; bind other sizes", needed.node,
-                                      small.to_text(), large.to_text(), low, high,
+  const std::string why = reason.empty() ? "" : fmt::format(", as {}", reason);
+  return invalid_argument(fmt::format("{} needs {} <= {}{}, found {} and {}{}; bind other sizes", needed.node,
+                                      small.to_text(), large.to_text(), why, low, high,
                                       values_text(std::array{small, large}, values)));
 }
 
 }  // namespace
+
+std::string values_text(std::span<const SizeExpr> sizes, const SymbolValues& values) {
+  std::map<std::string, Dim> symbols;
+  for (const SizeExpr& size : sizes) {
+    if (!size.collect_symbols(symbols).ok()) return "";
+  }
+  std::string text;
+  for (const auto& [name, dim] : symbols) {
+    const auto value = values.find(name);
+    if (value != values.end()) text += fmt::format("{}{} = {}", text.empty() ? " with " : ", ", name, value->second);
+  }
+  return text;
+}
 
 Status bind_symbols(const SymbolTable& table, std::span<const Argument> inputs, std::span<const Extents> extents,
                     std::span<const DimBinding> dims, SymbolValues& values) {

@@ -32,6 +32,9 @@ struct SymbolTable {
 /// Whether its facts allow only one value, so that a run need not give it.
 inline bool is_pinned(const Dim& dim) { return dim.min() == dim.max(); }
 
+/// The values of the symbols in the sizes: " with n = 3, m = 4"; empty if there are none.
+std::string values_text(std::span<const SizeExpr> sizes, const SymbolValues&);
+
 /// Writes each symbol's value to `values` and checks facts, extents and requirements. Allocates nothing when it
 /// succeeds, `values` has the table's keys and few dims are bound by name. Messages do not say who binds.
 Status bind_symbols(const SymbolTable&, std::span<const Argument> inputs, std::span<const Extents> extents,

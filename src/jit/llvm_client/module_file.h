@@ -8,8 +8,8 @@
 namespace millrace {
 
 /// Fails if the file is a shared object that ends before its segments do. Opening such a file maps pages that are not
-/// there, and the first access to one ends the process (SIGBUS). Fails too if it is a pipe or a device, for which dlopen
-/// may wait forever. Ok for anything else: dlopen says what is wrong.
+/// there, and the first access to one ends the process (SIGBUS). Fails too if it is a pipe or a device, for which
+/// dlopen may wait forever. Ok for anything else: dlopen says what is wrong.
 Status check_module_segments(const std::string& path);
 
 /// The file that dlopen opens for a name without a slash, as far as the search path of the program that has this code
