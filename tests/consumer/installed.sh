@@ -38,12 +38,12 @@ expect_like() {
   [[ $code == "$1" && $text == $2 ]] || fail "${*:3}"$'\n'"found $code: $text"$'\n'"expected $1: $2"
 }
 
-# usage: check_links FILE    of Markdown; links to other hosts are left alone
+# usage: check_links FILE    of Markdown; links to other hosts are left alone, and so is code
 check_links() {
   local link
   while read -r link; do
     [[ -e $(dirname "$1")/$link ]] || fail "$1 links to $link, which is not installed"
-  done < <(grep -oP '\]\(\K(?!https?:)[^)#]+' "$1")
+  done < <(awk '/^```/ { is_code = !is_code } !is_code' "$1" | grep -oP '\]\(\K(?!https?:)[^)#]+')
 }
 
 "$CMAKE" --install "$build_tree" --prefix "$work/prefix" >"$work/install.log"
@@ -108,18 +108,18 @@ if [[ -e $work/prefix/$LIBDIR/$module ]]; then
   # Linked, and nothing else said: the package's module.
   of_package=$work/prefix/$LIBDIR/$module
   for program in plain with_library with_objects; do
-    expect 0 "$of_package" "${hidden[@]}" "$work/build/$program"
+    expect 0 "$of_package" "${hidden[@]}" "$work/build/linked/$program"
   done
   expect 0 "$of_package" "${hidden[@]}" "$work/alone/consumer"
 
   why="kernel 'mul_add_max_0' for cpu:* is in no kernel cache, and cannot be generated: llvm:"
   advice="take their access away, or name the module in MILLRACE_LLVM_MODULE; this context has no cache directory"
   chmod o+w "$of_package"
-  expect_like 1 "%* = max: $why $of_package is not opened: $of_package can be written by everybody, so it may be code of \
+  expect_like 1 "relu: $why $of_package is not opened: $of_package can be written by everybody, so it may be code of \
 others; $advice" "${hidden[@]}" "$work/alone/consumer"
   chmod o-w "$of_package"
   mv "$of_package" "$of_package.away"
-  expect_like 1 "%* = max: $why $module not found; looked in $work/alone/$module, $of_package*; put it there \
+  expect_like 1 "relu: $why $module not found; looked in $work/alone/$module, $of_package*; put it there \
 (millrace_deploy_module of the CMake package does), or name it in MILLRACE_LLVM_MODULE; this context has no cache \
 directory" "${hidden[@]}" "$work/alone/consumer"
   expect 0 "$work/app/bin/$module" "${hidden[@]}" env MILLRACE_LLVM_MODULE="$work/app/bin/$module" "$work/alone/consumer"
@@ -128,11 +128,11 @@ directory" "${hidden[@]}" "$work/alone/consumer"
 
   cp "$work/app/bin/$module" "$work/alone"
   chmod o+w "$work/alone/$module"
-  expect_like 1 "%* = max: $why $work/alone/$module is not opened: $work/alone/$module can be written by everybody, so it \
+  expect_like 1 "relu: $why $work/alone/$module is not opened: $work/alone/$module can be written by everybody, so it \
 may be code of others; $advice" "${hidden[@]}" "$work/alone/consumer"
   chmod o-w "$work/alone/$module"
   chmod o+w "$work/alone"
-  expect_like 1 "%* = max: $why $work/alone/$module is not opened: $work/alone can be written by everybody, so it may be \
+  expect_like 1 "relu: $why $work/alone/$module is not opened: $work/alone can be written by everybody, so it may be \
 code of others; $advice" "${hidden[@]}" "$work/alone/consumer"
   chmod o-w "$work/alone"
   mv "$of_package.away" "$of_package"
