@@ -94,14 +94,14 @@ MachineValue LineWalk::element(const KernelTensor& tensor, const LinearValue& st
 MachineValue LineWalk::load(MemoryHandle memory, const Layout& layout, MachineValue offset) {
   if (lanes_ == 1) return b_.load(memory, offset);
   const MachineValue other = b_.constant_int(register_dtype(memory.dtype), 0);
-  const SizeExpr& stride = layout.strides[lane_dim_];
+  const SizeExpr& stride = lane_stride(layout);
   if (!stride.is(1)) return b_.gather(memory, lane_offsets(offset, stride), mask_or_all(), other);
   return mask_ ? b_.load_masked(memory, offset, *mask_, other) : b_.load(memory, offset, lanes_);
 }
 
 void LineWalk::store(MemoryHandle memory, const Layout& layout, MachineValue offset, MachineValue value) {
   if (lanes_ == 1) return b_.store(memory, offset, value);
-  const SizeExpr& stride = layout.strides[lane_dim_];
+  const SizeExpr& stride = lane_stride(layout);
   if (!stride.is(1)) return b_.scatter(memory, lane_offsets(offset, stride), mask_or_all(), value);
   if (mask_) return b_.store_masked(memory, offset, *mask_, value);
   b_.store(memory, offset, value);
@@ -110,10 +110,16 @@ void LineWalk::store(MemoryHandle memory, const Layout& layout, MachineValue off
 MachineValue LineWalk::load_each(MemoryHandle memory, const KernelTensor& tensor, const LinearValue& start,
                                  MachineValue positions) {
   if (lanes_ == 1) return b_.load(memory, element(tensor, start, positions));
-  const MachineValue line = lane_offsets(start.value(b_), tensor.layout.strides[lane_dim_]);
+  const MachineValue line = lane_offsets(start.value(b_), lane_stride(tensor.layout));
   const MachineValue step = b_.splat(b_.size(tensor.layout.strides[axis_]), lanes_);
   const MachineValue other = b_.constant_int(register_dtype(memory.dtype), 0);
   return b_.gather(memory, b_.add(line, b_.mul(positions, step)), mask_or_all(), other);
+}
+
+/// Dims behind the axis have the same place from the end in every tensor: a scatter's updates may have more dims, or
+/// fewer, in the axis' place.
+const SizeExpr& LineWalk::lane_stride(const Layout& layout) const {
+  return layout.strides[layout.strides.size() - (shape_.rank() - lane_dim_)];
 }
 
 MachineValue LineWalk::mask_or_all() { return mask_ ? *mask_ : b_.splat(b_.constant_int(DType::kBool, 1), lanes_); }

@@ -51,6 +51,7 @@ class LineWalk {
   /// Rows along the axis; those that one thread takes together count as one.
   SizeExpr num_lines() const;
   SizeExpr steps_of(std::size_t d) const { return is_lane_dim(d) ? ceil_div(shape_[d], lanes_) : shape_[d]; }
+  const SizeExpr& lane_stride(const Layout&) const;
   MachineValue mask_or_all();
   MachineValue lane_offsets(MachineValue offset, const SizeExpr& stride);
 
