@@ -123,11 +123,18 @@ OpProblems size_problems(std::int64_t lanes) {
 }
 
 OpProblems scatter_problems(std::int64_t lanes) {
-  return {{{{5}, {lanes + 1}, {lanes + 1}}, GatherAttrs{0}}, {{{5}, {}, {}}, GatherAttrs{0}},
-          {{{lanes, 3}, {4}, {4, 3}}, GatherAttrs{0}},       {{{7, lanes + 1}, {9}, {9, lanes + 1}}, GatherAttrs{0}},
-          {{{3, lanes}, {2, 3}, {3, 2, 3}}, GatherAttrs{1}}, {{{2, 7, 3}, {5}, {2, 5, 3}}, GatherAttrs{-2}},
-          {{{4, 3}, {0}, {0, 3}}, GatherAttrs{0}},           {{{0, 3}, {0}, {0, 3}}, GatherAttrs{0}},
-          {{{4, 0}, {2}, {2, 0}}, GatherAttrs{0}},           {{{100, 37}, {61}, {61, 37}}, GatherAttrs{0}}};
+  return {{{{5}, {lanes + 1}, {lanes + 1}}, GatherAttrs{0}},
+          {{{5}, {}, {}}, GatherAttrs{0}},
+          {{{lanes, 3}, {4}, {4, 3}}, GatherAttrs{0}},
+          {{{7, lanes + 1}, {9}, {9, lanes + 1}}, GatherAttrs{0}},
+          {{{3, lanes}, {2, 3}, {3, 2, 3}}, GatherAttrs{1}},
+          {{{2, 7, 3}, {5}, {2, 5, 3}}, GatherAttrs{-2}},
+          {{{4, 3}, {0}, {0, 3}}, GatherAttrs{0}},
+          {{{0, 3}, {0}, {0, 3}}, GatherAttrs{0}},
+          {{{4, 0}, {2}, {2, 0}}, GatherAttrs{0}},
+          {{{100, 37}, {61}, {61, 37}}, GatherAttrs{0}},
+          {{{7, lanes + 1}, {}, {lanes + 1}}, GatherAttrs{0}},
+          {{{3, 7, lanes + 1}, {2, 3}, {3, 2, 3, lanes + 1}}, GatherAttrs{1}}};
 }
 
 OpProblems scan_problems(std::int64_t lanes) {
