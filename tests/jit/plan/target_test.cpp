@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "millrace/base/printable.h"
 #include "tests/support/fake_generator.h"
 
 // What must be impossible: a device without a back end.
@@ -88,7 +89,7 @@ TEST_CASE("every subset of generators with every target gives a target or names 
       CAPTURE(subset);
       CAPTURE(text);
       const Result<TargetSpec> parsed = TargetSpec::parse(text);
-      if (!parsed.ok()) CHECK(parsed.status().message().find("target '" + text + "'") == 0);
+      if (!parsed.ok()) CHECK(parsed.status().message().find("target '" + printable(text) + "'") == 0);
       const TargetSpec spec = parsed.ok() ? *parsed : TargetSpec{.family = text};
       const Result<Target> target = Target::create(spec, generators);
       if (target.ok()) {
