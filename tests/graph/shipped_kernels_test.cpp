@@ -16,6 +16,7 @@
 #include "tests/hip_standin/standin.h"
 #include "tests/jit/cache/temporary_directory.h"
 #include "tests/support/gpu_matrix.h"
+#include "tests/support/in_turn.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/plans_only.h"
 #include "tests/support/run_graph.h"
@@ -127,7 +128,7 @@ std::vector<DType> shipped_dtypes(const OpCase& row) {
   return dtypes;
 }
 
-TEST_CASE("the matrix of ops runs from shipped kernels, a slice at a time") {
+TEST_CASE("the matrix of ops runs from shipped kernels, a slice at a time" * test::InTurn()) {
   const Shipping shipping;
   const test::Slice slice = test::tested_slice();
   std::size_t number = 0, num_run = 0;
@@ -170,7 +171,7 @@ class StandinGpus {
   std::vector<std::shared_ptr<HipDevice>> devices_;
 };
 
-TEST_CASE("the matrix of ops and GPUs runs from shipped code objects, a slice at a time") {
+TEST_CASE("the matrix of ops and GPUs runs from shipped code objects, a slice at a time" * test::InTurn()) {
   const Shipping shipping;
   const StandinGpus gpus;
   std::size_t num_run = 0;
@@ -231,7 +232,7 @@ Graph prepared_graph(const std::string& what) {
   return graph.finish().value();
 }
 
-TEST_CASE("the kernels that prepare constants at load are shipped, for CPUs and for GPUs") {
+TEST_CASE("the kernels that prepare constants at load are shipped, for CPUs and for GPUs" * test::InTurn()) {
   const StandinGpus gpus;
   const Tensor x = rows_of(0.75f);
   for (const std::string what : {"add(transpose(w), w)", "batch_norm", "dequantised weights", "weights of a loop"}) {
