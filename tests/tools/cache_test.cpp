@@ -119,7 +119,7 @@ TEST_CASE("a missing kernel is told with its node, where it was searched, and wh
         "millrace: %twice = add: kernel 'add_0' for cpu:baseline is in no kernel cache, and cannot "
         "be generated: llvm: cannot open " +
         module + ": " + module + ": file too short; searched " + Workplace::kernels() +
-        ", /no/such/layer (does not exist), " + layer + " (refused: the file ";
+        " (does not exist), /no/such/layer (does not exist), " + layer + " (refused: the file ";
     CHECK(error.starts_with(start));
     CHECK(error.substr(std::min(error.size(), start.size() + 32)) ==
           " there can be written by everybody (mode 0666))\n");
@@ -133,16 +133,17 @@ TEST_CASE("a missing kernel is told with its node, where it was searched, and wh
 
 TEST_CASE("a kernel that cannot be stored ends a fill with the reason") {
   const Workplace here;
+  here.write("neg.mr", "graph neg(%x: f32[4]) {\n  %y = neg(%x)\n  return y = %y\n}\n");
   std::size_t written = 0, present = 0;
-  after_counts(here.output_of("cache top.mr --target cpu:baseline --directory layer"), written, present);
+  after_counts(here.output_of("cache neg.mr --target cpu:baseline --directory layer"), written, present);
   REQUIRE(written == 1);
   const std::string key = std::filesystem::directory_iterator(here.path("layer"))->path().filename();
   const auto error_of_fill = [&](const std::string& directory, const std::string& reason) {
-    CHECK(here.error_of("cache top.mr --target cpu:baseline --directory " + directory) ==
+    CHECK(here.error_of("cache neg.mr --target cpu:baseline --directory " + directory) ==
           "millrace: kernel cache '" + directory + "': entry " + key + " cannot be written: " + reason + "\n");
   };
   error_of_fill("/proc/none", "No such file or directory");
-  error_of_fill("top.mr", "Not a directory");
+  error_of_fill("neg.mr", "Not a directory");
   error_of_fill("/dev/full", "Not a directory");
   std::filesystem::create_directories(here.path("taken/" + key));
   error_of_fill("taken", "a directory stands in its place; remove that");
