@@ -51,8 +51,8 @@ std::vector<float> run_selects(const Operands& shapes, const std::vector<float>&
   std::vector<float> found(5 * 67);
   std::vector<TensorBinding> in;
   for (const Shape* shape : {&shapes.x, &shapes.y, &shapes.z}) {
-    in.push_back(bind(std::span(values).subspan(in.size() * 400,
-                                                static_cast<std::size_t>(shape->num_elements().constant()))));
+    in.push_back(
+        bind(std::span(values).subspan(in.size() * 400, static_cast<std::size_t>(shape->num_elements().constant()))));
   }
   REQUIRE(session.run(in, {bind(found)}).message() == "");
   return found;
@@ -83,8 +83,7 @@ TEST_CASE("a kernel branches around what only a rare condition needs") {
   const auto num_branches = [&](Tensor (*op)(Tensor)) {
     GraphBuilder graph;
     graph.output("y", op(graph.input("x", DType::kF32, {4096})));
-    const LoweredGraph lowered =
-        lower_graph(graph.finish().value(), context->target("cpu:avx2").value()).value();
+    const LoweredGraph lowered = lower_graph(graph.finish().value(), context->target("cpu:avx2").value()).value();
     std::int64_t count = 0;
     for (const Block& block : std::get<MachineKernel>(lowered.schedule.kernels[KernelIndex{0}].mapped).blocks) {
       count += std::ranges::count(block.instructions, KernelOp::kIf, &MachineInstruction::op);

@@ -32,7 +32,7 @@ std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const std::int64_t axis : {0, 1}) {
     for (std::int64_t n = 1; n <= 16; ++n) {
-      for (const std::int64_t num_rows : {1, 3, 16, 37}) cases.push_back({axis, n, num_rows});
+      for (const std::int64_t num_rows : {1, 3, 37}) cases.push_back({axis, n, num_rows});
     }
   }
   return cases;
@@ -109,16 +109,15 @@ TEST_CASE("scans of short rows and columns combine element by element, in order"
                         {cumulative_min, least, inf}};
   for (const IsaLevel isa : host_isa_levels()) {
     for (const Case& test : all_cases()) {
-      if (test.n > 15 || test.num_rows == 16) continue;
+      if (test.n > 15) continue;
       CAPTURE(to_text(isa));
       CAPTURE(test.axis);
       CAPTURE(test.n);
       CAPTURE(test.num_rows);
-      const std::size_t number = static_cast<std::size_t>(test.n + test.num_rows) % std::size(scans);
-      for (const int way : {0, 1, 2, 3}) {
-        check_scan(scans[(number + static_cast<std::size_t>(way)) % std::size(scans)], test, to_text(isa),
-                   (way & 1) != 0, (way & 2) != 0);
-      }
+      // Each kind meets each way among the lengths.
+      const auto way = static_cast<std::size_t>(test.n % 4);
+      const std::size_t number = static_cast<std::size_t>(test.n / 4 + test.num_rows + test.axis) % std::size(scans);
+      check_scan(scans[number], test, to_text(isa), (way & 1) != 0, (way & 2) != 0);
     }
   }
 }

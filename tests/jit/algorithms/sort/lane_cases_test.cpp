@@ -48,7 +48,7 @@ TEST_CASE(
   CHECK(cases_text(sort_of(DType::kF32, {n, 1000}, 8), {100, 65'519, 65'520}) ==
         "sort_first: select, lanes of 64, n 100 65519\n");
   CHECK(cases_text(sort_of(DType::kF32, {n, 1000}, 65), {100, 65'519, 65'520}) ==
-        "sort_first: select, lanes of 64, n 65519\n"
+        "sort_first: select, lanes of 64, n 100 65519\n"
         "sort: sort, lanes of 64, n 100 65519 65520\n");
   CHECK(cases_text(sort_of(DType::kF32, {n, 1}, 8), {100, 65'520}) == "sort: select, lanes of 64, n 100 65520\n");
 }
