@@ -167,7 +167,7 @@ TEST_CASE("a schedule is drawn: steps, what memory they touch, and which may run
                                                          {"m2", "external values\n12*rows bytes"},
                                                          {"m3", "external indices\n24*rows bytes"},
                                                          {"s0", "@0 add_0 (twice)\ngroups 1"},
-                                                         {"s1", "@1 topk_1 (values)\ngroups rows"}});
+                                                         {"s1", "@1 topk_1 (values)\ngroups floor_div(rows + 3, 4)"}});
   CHECK(dot->edges == std::set<std::pair<std::string, std::string>>{
                           {"m0", "s0"}, {"s0", "m1"}, {"m1", "s1"}, {"s1", "m2"}, {"s1", "m3"}});
   CHECK(contains(text, "\n  { rank=same; s0; }\n  { rank=same; s1; }\n"));

@@ -83,8 +83,10 @@ TEST_CASE("counts have the kernels of nested blocks, as often as they ran") {
       for (std::size_t at = 0; (at = run.error.find("\n" + kernel + " ", at)) != std::string::npos; ++at) ++times;
       return times;
     };
-    CHECK(times_of("gather_1") == 1);    // in the first round
-    CHECK(times_of("sort_2") == 2);      // in the others
+    CHECK(times_of("gather_1") == 1);  // in the first round
+    // In the others. Equal kernels of an object are one, by the name of the first, which runs outside as well.
+    if (device == "sim:gfx1100") CHECK(times_of("sort_2") == 2);
+    if (device == "isa:gfx1100") CHECK(times_of("sort_0") == 4);
     CHECK(times_of("add_less_2") == 3);  // in each
   }
 }
