@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/base/printable.h"
 #include "millrace/ops/op_def.h"
 #include "ops/infer.h"
 
@@ -97,8 +98,8 @@ std::string broken_limit(const TensorType& type) {
                        static_cast<unsigned>(type.dtype), std::size(kAllDTypes));
   }
   if (type.shape.rank() > kMaxRank) {
-    return fmt::format("is {}, of rank {}, expected {} or less; reshape it", type.to_text(), type.shape.rank(),
-                       kMaxRank);
+    return fmt::format("is {}, of rank {}, expected {} or less; reshape it", printable(type.to_text()),
+                       type.shape.rank(), kMaxRank);
   }
   std::int64_t count = 1;
   std::size_t num_terms = 1;

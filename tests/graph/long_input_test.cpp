@@ -52,6 +52,14 @@ const Case kCases[] = {
     {"fraction", [](auto&, auto& digits) { return parsed("%c = constant(1." + digits + ") : i32[] return c = %c"); }},
     {"float", [](auto&, auto& digits) { return parsed("%c = constant(" + digits + ") : f32[] return c = %c"); }},
     {"size", [](auto&, auto& digits) { return parsed("%c = constant(1) : f32[" + digits + "] return c = %c"); }},
+    {"dims",
+     [](auto&, auto&) {
+       std::string ones = "1";
+       for (int i = 0; i < 10'000; ++i) ones += ", 1";
+       return parsed("%c = constant(1) : i32[" + ones + "] return c = %c");
+     }},
+    {"equation",
+     [](auto& name, auto&) { return parsed("%c = einsum(%x) {equation = \"" + name + "\"} return c = %c"); }},
     {"op", [](auto& name, auto&) { return parsed("%c = " + name + "(%x) return c = %c"); }},
     {"value", [](auto& name, auto&) { return parsed("%c = tanh(%" + name + ") return c = %c"); }},
     {"value again", [](auto& n, auto&) { return parsed("%" + n + " = tanh(%x) %" + n + " = tanh(%x) return c = %x"); }},

@@ -185,6 +185,10 @@ constexpr Misuse kComposites[] = {
      "float; insert a cast"},
     {"einsum of one operand too many", [](GraphBuilder& g) { einsum("i->i", std::vector{f32(g, {4}), y(g, {4})}); },
      "einsum: the equation 'i->i' has 1 terms, expected 2; write one for each operand"},
+    {"einsum of more letters than dims can be",
+     [](GraphBuilder& g) { einsum("abcdefgh i->a", std::vector{f32(g, {4})}); },
+     "einsum: the equation 'abcdefgh i->a': found more than 8 letters in a term, expected one for each dim; write "
+     "fewer"},
     {"einsum of another rank", [](GraphBuilder& g) { einsum("ij->i", std::vector{f32(g, {4})}); },
      "einsum: operand 0 is f32[4], expected rank 2 for 'ij'; write one letter for each dim, or '...' for several"},
     {"attention of unlike ranks",

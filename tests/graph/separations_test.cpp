@@ -37,6 +37,15 @@ TEST_CASE("a view between two nodes is named") {
       "%6\n");
 }
 
+TEST_CASE("elements that are broadcast are named as such") {
+  GraphBuilder graph;
+  const Tensor x = graph.input("x", DType::kF32, {8, 8});
+  graph.output("y", x - broadcast_to(reduce_max(x, {1}, true), {8, 8}));
+  CHECK(separations_of(graph) ==
+        "%1 -> %3: %3 = sub needs each element at several points, by %2 = broadcast; nothing helps where it is a "
+        "reduction's result, else broadcast before %1\n");
+}
+
 TEST_CASE("what reads memory only, and what has no epilogue, are named") {
   GraphBuilder graph;
   const Tensor x = graph.input("x", DType::kF32, {8, 8}), w = graph.input("w", DType::kF32, {8, 8});

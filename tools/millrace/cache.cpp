@@ -67,6 +67,10 @@ ContextOptions filling(const std::string& directory) {
           .requires_cache_writes = true};
 }
 
+std::string counts_text(const CachedFiles& files) {
+  return fmt::format("written {}, present {}", files.written, files.present);
+}
+
 /// Compiles the graphs into the directory, and prints what that wrote and found.
 Status fill(const Arguments& arguments) {
   // Where machine code is executed, kernels are other ones: they have line tables.
@@ -83,12 +87,16 @@ Status fill(const Arguments& arguments) {
     }
     for (const std::string& file : arguments.files) {
       MILLRACE_TRY_ASSIGN(Graph graph, read_graph({.file = file}));
-      MILLRACE_TRY_ASSIGN(const CachedFiles files, cache_kernels(std::move(graph), options));
-      sum.written += files.written;
-      sum.present += files.present;
+      const Result<CachedFiles> files = cache_kernels(std::move(graph), options);
+      if (!files.ok()) {
+        return {files.status().code(),
+                fmt::format("{}; the graphs before {}: {}", files.status().message(), file, counts_text(sum))};
+      }
+      sum.written += files->written;
+      sum.present += files->present;
     }
   }
-  return write_text("", fmt::format("written {}, present {}\n", sum.written, sum.present));
+  return write_text("", counts_text(sum) + "\n");
 }
 
 Status cache(const Arguments& arguments) {

@@ -24,8 +24,11 @@ struct Terms {
 class EquationReader {
  public:
   explicit EquationReader(std::string_view text) : text_(text) {
-    std::ranges::copy_if(text, std::back_inserter(rest_), [](char c) { return c != ' '; });
+    std::ranges::copy_if(text, std::back_inserter(without_spaces_), [](char c) { return c != ' '; });
+    rest_ = without_spaces_;
   }
+  EquationReader(const EquationReader&) = delete;
+  EquationReader& operator=(const EquationReader&) = delete;
 
   Result<Terms> read() {
     Terms terms;
@@ -49,7 +52,7 @@ class EquationReader {
 
   bool take(std::string_view token) {
     if (!rest_.starts_with(token)) return false;
-    rest_.erase(0, token.size());
+    rest_.remove_prefix(token.size());
     return true;
   }
 
@@ -62,8 +65,12 @@ class EquationReader {
       } else if (rest_.front() == '.') {
         return wrong("found '.', expected '...' for dims without letters; write three dots");
       } else if (is_letter(rest_.front())) {
+        if (std::ranges::count_if(term, is_letter) == kMaxRank) {
+          return wrong(
+              fmt::format("found more than {} letters in a term, expected one for each dim; write fewer", kMaxRank));
+        }
         term += rest_.front();
-        rest_.erase(0, 1);
+        rest_.remove_prefix(1);
       } else {
         break;
       }
@@ -72,7 +79,8 @@ class EquationReader {
   }
 
   std::string_view text_;
-  std::string rest_;
+  std::string without_spaces_;
+  std::string_view rest_;  // of that, not yet read
 };
 
 /// "..." where the term has a '.'.

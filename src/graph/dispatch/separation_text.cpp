@@ -7,6 +7,11 @@
 namespace millrace {
 namespace {
 
+bool is_broadcast(const Node& node) {
+  const auto* op = std::get_if<OpNode>(&node.what);
+  return op != nullptr && op->op == Op::broadcast;
+}
+
 /// The rule as it applies to an edge, and what would help.
 std::string rule_text(const Graph& graph, const Separation& edge) {
   const auto node = [&] { return node_text(graph, edge.node); };
@@ -21,6 +26,12 @@ std::string rule_text(const Graph& graph, const Separation& edge) {
       return fmt::format(
           "{} computes nothing while it reads this operand; do that work after it, if that gives the same", node());
     case JoinRule::kBehindView:
+      if (is_broadcast(graph.nodes[edge.node])) {
+        return fmt::format(
+            "{} needs each element at several points, by {}; nothing helps where it is a reduction's result, else "
+            "broadcast before {}",
+            other(), node(), value());
+      }
       return fmt::format("{} reads it through {}, so at other points; move the view before {} or after {}", other(),
                          node(), value(), other_value());
     case JoinRule::kBehindReshape:
