@@ -46,7 +46,7 @@ class InlineRecording : public Recording {
   struct InlineWorker {
     std::uint32_t number = 0;
     std::int64_t last_step = -1;  // for which it ran groups last, and kept something
-    alignas(64) std::array<std::byte, KernelArgs::kKeptBytes> kept = {};
+    alignas(16) std::array<std::byte, KernelArgs::kKeptBytes> kept{};  // a step's first call finds zeros
   };
   struct Replay {
     const Submission& submission;
