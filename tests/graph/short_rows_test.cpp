@@ -127,9 +127,11 @@ std::vector<std::int64_t> order_of(const std::vector<float>& x, const Case& test
   std::vector<std::int64_t> order(static_cast<std::size_t>(test.n));
   std::iota(order.begin(), order.end(), 0);
   const auto comes_before = [](float a, float b) { return std::isnan(a) ? false : std::isnan(b) || a < b; };
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+  // The position decides last: clang 19 does not compile GCC 12's stable_sort.
+  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
     const float first = x[test.place(row, largest ? b : a)], second = x[test.place(row, largest ? a : b)];
-    return comes_before(first, second);
+    if (comes_before(first, second) || comes_before(second, first)) return comes_before(first, second);
+    return a < b;
   });
   return order;
 }
