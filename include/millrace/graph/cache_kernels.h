@@ -24,8 +24,8 @@ struct CachedFiles {
 /// directory, no layers, whose kernels are not copied, and requires_cache_writes. Files that the same context has
 /// written or found before are not counted again.
 ///
-/// Fails if there is no target, or no cache, or what compile() fails with before it needs a device, or if code cannot
-/// be stored and requires_cache_writes is set.
+/// Fails without a target or a cache, where compile() fails before it needs a device, and, if requires_cache_writes is
+/// set, where code cannot be stored.
 Result<CachedFiles> cache_kernels(Graph graph, const CompileOptions& options);
 
 }  // namespace millrace

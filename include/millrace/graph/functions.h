@@ -80,7 +80,7 @@ inline Tensor operator>=(Tensor x, Literal y) { return greater_equal(x, y); }
 inline Tensor operator>=(Literal x, Tensor y) { return greater_equal(x, y); }
 
 namespace detail {
-/// Operands of == of which at least one is a tensor.
+/// Two operands of ==, at least one of them a tensor.
 template <class X, class Y>
 concept ComparesTensors = (std::same_as<X, Tensor> && (std::same_as<Y, Tensor> || std::convertible_to<Y, Literal>)) ||
                           (std::same_as<Y, Tensor> && std::convertible_to<X, Literal>);

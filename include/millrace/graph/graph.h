@@ -162,8 +162,8 @@ std::string kind_name(const Node&);
 /// * `inputs` lists every input node once. Names of inputs and variables are unique and not empty.
 /// * There is an output or an update. Output names are unique and not empty, and outputs name existing results.
 /// * An update names a variable and an existing result of its type. A variable has at most one.
-/// * A node has a name for each of its results, some of which may be empty, or none at all. Names are unique together
-///   with their scopes, also among the inputs and variables.
+/// * A node has no names, or one per result, which may be empty. A name is unique within its scope, also among the
+///   inputs and variables.
 /// * Nodes are in scopes of the graph; inputs and variables are in none.
 /// * Kernels of one name have one body.
 /// * Bodies keep these rules. The operands of a loop or a condition have the types that its bodies say, and it has at

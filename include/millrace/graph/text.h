@@ -98,7 +98,7 @@ struct OperationForm {
 };
 /// All ops in the table's order, each followed by the composite that shares its name, and then the other composites.
 std::vector<OperationForm> operation_forms();
-/// Those of one name; kNotFound suggests the nearest if there is none.
+/// The forms with this name. Fails with kNotFound, and suggests the nearest name.
 Result<std::vector<OperationForm>> operation_forms(std::string_view name);
 
 /// How to write the elements of a constant with more than 16 of them.

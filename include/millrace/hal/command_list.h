@@ -104,7 +104,7 @@ struct DispatchCommand {
   friend bool operator==(const DispatchCommand&, const DispatchCommand&) = default;
 };
 
-/// "exp_0 (layer3/q)": a kernel's name with the label of a dispatch, or alone if there is none.
+/// "exp_0 (layer3/q)": a kernel's name and the label of its dispatch; the name alone if the label is empty.
 std::string labelled(std::string_view kernel, std::string_view label);
 
 /// All commands before it finish, and their writes are visible, before any command after it starts.
@@ -157,8 +157,8 @@ struct CommandList {
 /// The blocks that a command holds, none of most.
 std::vector<const CommandBlock*> blocks_of(const Command&);
 
-/// Calls visit(id, command) for each command, in the order of their numbers, of which `id` is the first. Returns the
-/// number behind the last.
+/// Calls visit(id, command) for each command, in the order of their numbers. `id` is the number of the first command.
+/// Returns the number after the last one.
 template <class Visit>
 CommandId visit_commands(const std::vector<Command>& commands, CommandId id, Visit&& visit) {
   for (const Command& command : commands) {

@@ -167,7 +167,7 @@ class HostEval : public BodyVocabulary<HostEval, Scalar> {
   Scalar emit(KernelOp op, DType dtype, std::initializer_list<Scalar> operands) {
     return evaluate(op, dtype, std::span(operands.begin(), operands.size()));
   }
-  /// As BodyBuilder's: a body may read operands on the host that it does not read when it is recorded.
+  /// Like BodyBuilder's. A body may read other operands on the host than when it is recorded.
   const std::string& mistake() const { return mistake_; }
   void note_mistake(std::string text) {
     if (mistake_.empty()) mistake_ = std::move(text);
