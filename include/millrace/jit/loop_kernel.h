@@ -56,7 +56,8 @@ struct Access {
   friend bool operator==(const Access&, const Access&) = default;
 };
 
-/// One accumulator. 16-bit floats and f32 accumulate in f32, f64 in f64, integers in their dtype (wrapping). Empty
+/// One accumulator. 16-bit floats and f32 accumulate in f32, f64 in f64, integers in their dtype (wrapping). Long sums
+/// of floats nest: an accumulator takes at most 128 terms, or 512 products, and its sum is one term of the next. Empty
 /// reductions give: sum 0, prod 1, min the highest value (+inf), max the lowest value (-inf). kArgMax gives the i64
 /// index along the one reduction dim: the first of equals, NaN is greatest, 0 if empty.
 struct Reduction {

@@ -44,7 +44,7 @@ class Evaluator {
     const std::size_t num_parallel = kernel_.num_parallel();
     for_each_point(point, 0, num_parallel, [&] {
       std::vector<ReductionState> states;
-      for (const Reduction& reduction : kernel_.reductions) states.push_back(initial_state(reduction));
+      for (const Reduction& reduction : kernel_.reductions) states.push_back(start(reduction));
       if (!kernel_.reductions.empty()) {
         for_each_point(point, num_parallel, extents_.size(), [&] { accumulate(point, states); });
       }
@@ -176,20 +176,29 @@ class Evaluator {
     return yields;
   }
 
+  /// Sums of floats accumulate in f64: in f32 they would stop at 2^24 ones.
+  static ReductionState start(const Reduction& reduction) {
+    ReductionState state = initial_state(reduction);
+    if (is_float_sum(reduction)) state.value = convert(DType::kF64, state.value);
+    return state;
+  }
+
   void accumulate(const Point& point, std::vector<ReductionState>& states) {
     const std::vector<Scalar> terms = run_body(kernel_.term, point, {});
     HostEval host;
     for (std::size_t i = 0; i < states.size(); ++i) {
       const bool is_argmax = kernel_.reductions[i].kind == ReductionKind::kArgMax;
       const Scalar index = Scalar::of<std::int64_t>(is_argmax ? point.back() : 0);
-      states[i] = combine(host, kernel_.reductions[i].kind, states[i], terms[i], index);
+      states[i] = combine(host, kernel_.reductions[i].kind, states[i], convert(states[i].value.dtype, terms[i]), index);
     }
   }
 
   void finish_point(const Point& point, const std::vector<ReductionState>& states) {
     std::vector<Scalar> reduced;
     for (std::size_t i = 0; i < states.size(); ++i) {
-      reduced.push_back(kernel_.reductions[i].kind == ReductionKind::kArgMax ? states[i].index : states[i].value);
+      const Reduction& reduction = kernel_.reductions[i];
+      reduced.push_back(reduction.kind == ReductionKind::kArgMax ? states[i].index
+                                                                 : convert(reduction.dtype, states[i].value));
     }
     const std::vector<Scalar> yields = run_body(kernel_.epilogue, point, reduced);
     for (std::size_t i = 0; i < stores_.size(); ++i) store(stores_[i], point, yields[i]);

@@ -8,6 +8,11 @@
 
 namespace millrace {
 
+/// Whether its accumulators round, so that long sums nest (jit/map/sum_levels.h).
+inline bool is_float_sum(const Reduction& reduction) {
+  return reduction.kind == ReductionKind::kSum && is_float(reduction.dtype);
+}
+
 /// The state of an accumulator. Only kArgMax uses `index`.
 template <class V>
 struct ReductionValue {

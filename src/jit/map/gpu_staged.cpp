@@ -43,15 +43,35 @@ class StagedEmitter {
   }
 
   void run() {
-    std::vector<std::size_t> outer;
-    for (std::size_t d = kernel_.num_parallel(); d < kernel_.domain.size(); ++d) {
-      if (d != mapping_.staged_dim) outer.push_back(d);
-    }
-    const RangeValues sums = emit_loops(outer, position_.group, reductions_.pack(reductions_.initial()));
+    plan_loops();
+    const RangeValues sums = emit_loops(outer_, position_.group, reductions_.pack(reductions_.initial()));
     emit_tile_stores(reductions_.results(reductions_.unpack(sums)));
   }
 
  private:
+  /// A loop over a reduction dim; over the staged one, in blocks.
+  struct Loop {
+    std::size_t dim = 0;
+    SumLevels levels = {};
+  };
+
+  void plan_loops() {
+    std::vector<std::int64_t> max_steps;
+    for (std::size_t d = kernel_.num_parallel(); d < kernel_.domain.size(); ++d) {
+      if (d == mapping_.staged_dim) continue;
+      outer_.push_back({.dim = d});
+      max_steps.push_back(kernel_.domain[d].extent.upper_bound());
+    }
+    blocks_loop_.dim = mapping_.staged_dim;
+    const std::int64_t points = mapping_.staged_points;
+    max_steps.push_back(kernel_.domain[mapping_.staged_dim].extent.upper_bound() / points + 1);
+    max_steps.push_back(points);
+    const std::vector<SumLevels> levels = plan_sum_levels(max_steps, max_terms(kernel_));
+    for (std::size_t i = 0; i < outer_.size(); ++i) outer_[i].levels = levels[i];
+    blocks_loop_.levels = levels[outer_.size()];
+    MILLRACE_CHECK(levels.back().levels == 0);
+  }
+
   bool is_in_term(std::size_t load) const {
     return std::ranges::any_of(kernel_.term.instructions, [load](const BodyInstruction& instruction) {
       return instruction.op == KernelOp::kLoad && instruction.immediate == load;
@@ -97,20 +117,24 @@ class StagedEmitter {
     staged.across = LinearValue(b_.convert(DType::kI64, is_near_reduction(staged) ? near : far));
   }
 
-  RangeValues emit_loops(std::span<const std::size_t> outer, const Position& position, const RangeValues& carried) {
+  RangeValues emit_loops(std::span<const Loop> outer, const Position& position, const RangeValues& carried) {
     if (outer.empty()) return emit_blocks(position, carried);
+    const Loop& loop = outer[0];
     RangeSteps steps;
     steps.main_step = [&](const LinearValue& index, const RangeValues& values) {
-      return emit_loops(outer.subspan(1), context_.enter(position, outer[0], index), values);
+      return emit_loops(outer.subspan(1), context_.enter(position, loop.dim, index), values);
     };
-    return emit_range(b_, whole_range(b_, kernel_.domain[outer[0]].extent), steps, carried);
+    steps.main_loop = [&](const MapLoop& main, const RangeValues& values) {
+      return emit_nested_sums(b_, main, loop.levels, reductions_.packed_float_sums(), values);
+    };
+    return emit_range(b_, whole_range(b_, kernel_.domain[loop.dim].extent), steps, carried);
   }
 
   RangeValues emit_blocks(const Position& position, const RangeValues& carried) {
     const std::size_t dim = mapping_.staged_dim;
     const MachineValue extent = b_.size(kernel_.domain[dim].extent);
     const MachineValue step = b_.i64(mapping_.staged_points);
-    return b_.for_loop(b_.i64(0), extent, step, carried, [&](MachineValue first, const RangeValues& values) {
+    const auto add_block = [&](MachineValue first, const RangeValues& values) {
       const Position entered = context_.enter(position, dim, LinearValue(first));
       b_.barrier();  // wait until the previous block has been read
       const MachineValue left = b_.sub(extent, first);
@@ -125,7 +149,9 @@ class StagedEmitter {
       const MachineValue zero = b_.i64(0), one = b_.i64(1);
       const MachineValue end = is_whole ? step : b_.min(left, step);
       return b_.for_loop(zero, end, one, values, add_point);
-    });
+    };
+    const MapLoop blocks{b_.i64(0), extent, step, add_block};
+    return emit_nested_sums(b_, blocks, blocks_loop_.levels, reductions_.packed_float_sums(), carried);
   }
 
   /// This thread's tile, relative to the blocks.
@@ -261,6 +287,8 @@ class StagedEmitter {
   MapContext cell_;    // its tile is one point
   ReductionEmitter reductions_;
   std::vector<StagedLoad> blocks_;
+  std::vector<Loop> outer_;
+  Loop blocks_loop_;
   std::optional<MachineValue> rows_left_;  // rows of the tile inside the nest; empty if always all
   std::optional<MachineValue> lanes_left_;
 };

@@ -43,9 +43,11 @@ class RangeEmitter {
   LinearValue after(std::int64_t points) { return range_.lower.plus(b_, LinearValue(points)); }
 
   RangeValues main_loop(MachineValue lower, MachineValue upper, const RangeValues& carried) {
-    return b_.for_loop(lower, upper, b_.i64(steps_.tile), carried, [&](MachineValue index, const RangeValues& values) {
-      return steps_.main_step(LinearValue(index), values);
-    });
+    const MapLoop loop{lower, upper, b_.i64(steps_.tile), [&](MachineValue index, const RangeValues& values) {
+                         return steps_.main_step(LinearValue(index), values);
+                       }};
+    if (steps_.main_loop) return steps_.main_loop(loop, carried);
+    return b_.for_loop(loop.lower, loop.upper, loop.step, carried, loop.body);
   }
 
   RangeValues tail_loop(MachineValue lower, MachineValue upper, const RangeValues& carried) {

@@ -20,6 +20,13 @@ struct MapRange {
 MapRange whole_range(MachineBuilder& b, const SizeExpr& extent);
 
 using RangeValues = MachineBuilder::Values;
+
+/// A loop, as MachineBuilder::for_loop takes it.
+struct MapLoop {
+  MachineValue lower, upper, step;
+  std::function<RangeValues(MachineValue index, const RangeValues& carried)> body;
+};
+
 struct RangeSteps {
   std::int64_t tile = 1;  // points of a main step
   std::int64_t tail = 1;  // points of a remainder step
@@ -30,6 +37,8 @@ struct RangeSteps {
   std::function<RangeValues(const LinearValue& index, std::optional<MachineValue> remaining,
                             const RangeValues& carried)>
       tail_step;
+  /// Emits the loop over several main steps; empty: a plain loop.
+  std::function<RangeValues(const MapLoop&, const RangeValues& carried)> main_loop;
 };
 
 /// Emits loops over the range: main steps of `tile` points, then tail steps for the remainder. Facts (a constant size,

@@ -49,36 +49,65 @@ std::vector<MachineValue> ReductionEmitter::results(const Accumulators& accumula
   return values;
 }
 
-Accumulators ReductionEmitter::reduce(const Position& position, const std::optional<SharedDim>& shared) {
-  std::vector<std::size_t> dims;
-  for (std::size_t d = kernel_.num_parallel(); d < kernel_.domain.size(); ++d) {
-    if (d != context_.tiling.vector_dim) dims.push_back(d);
+std::vector<bool> ReductionEmitter::packed_float_sums() const {
+  std::vector<bool> sums;
+  for (std::size_t i = 0; i < kernel_.reductions.size() * cells(); ++i) {
+    const Reduction& reduction = reduction_of(i);
+    sums.insert(sums.end(), reduction.kind == ReductionKind::kArgMax ? 2 : 1, is_float_sum(reduction));
   }
-  if (context_.reduces_lanes()) dims.push_back(context_.tiling.vector_dim);
-  const RangeValues values = emit_loops(dims, position, shared, pack(initial()));
+  return sums;
+}
+
+Accumulators ReductionEmitter::reduce(const Position& position, const std::optional<SharedDim>& shared) {
+  const RangeValues values = emit_loops(plan_loops(shared), position, shared, pack(initial()));
   return context_.reduces_lanes() ? join_lanes(unpack(values)) : unpack(values);
 }
 
-RangeValues ReductionEmitter::emit_loops(std::span<const std::size_t> dims, const Position& position,
-                                         const std::optional<SharedDim>& shared, const RangeValues& carried) {
-  if (dims.empty()) return pack(accumulate(position, unpack(carried), shape_));
-  const std::size_t dim = dims[0];
-  RangeSteps steps;
-  steps.main_step = [&](const LinearValue& index, const RangeValues& values) {
-    return emit_loops(dims.subspan(1), context_.enter(position, dim, index), shared, values);
-  };
-  if (context_.reduces_lanes() && dims.size() == 1) {
-    steps.tile = std::int64_t{context_.tiling.lanes} * shape_.vectors;
-    steps.tail = context_.tiling.lanes;
-    steps.tail_step = [&](const LinearValue& index, std::optional<MachineValue> remaining, const RangeValues& values) {
-      return pack(accumulate_tail(context_.enter(position, dim, index), remaining, unpack(values)));
-    };
+/// The dim that has the lanes is innermost.
+std::vector<ReductionEmitter::Loop> ReductionEmitter::plan_loops(const std::optional<SharedDim>& shared) const {
+  std::vector<Loop> loops;
+  for (std::size_t d = kernel_.num_parallel(); d < kernel_.domain.size(); ++d) {
+    if (d != context_.tiling.vector_dim) loops.push_back({.dim = d});
   }
-  const SizeExpr& extent = kernel_.domain[dim].extent;
-  if (!shared || shared->dim != dim) return emit_range(b_, whole_range(b_, extent), steps, carried);
-  return b_.for_loop(
-      shared->first, b_.size(extent), b_.i64(shared->step), carried,
-      [&](MachineValue index, const RangeValues& values) { return steps.main_step(LinearValue(index), values); });
+  if (context_.reduces_lanes()) {
+    const std::int64_t lanes = context_.tiling.lanes;
+    loops.push_back({.dim = context_.tiling.vector_dim, .tile = lanes * shape_.vectors, .tail = lanes});
+  }
+  std::vector<std::int64_t> max_steps;
+  for (Loop& loop : loops) {
+    if (shared && shared->dim == loop.dim) loop.tile = shared->step;
+    // The first vector's accumulators take the remainder as well.
+    const SizeExpr& extent = kernel_.domain[loop.dim].extent;
+    const bool has_remainder = extent.known_multiple() % loop.tile != 0;
+    max_steps.push_back(extent.upper_bound() / loop.tile + (has_remainder ? shape_.vectors : 0));
+  }
+  const std::vector<SumLevels> levels = plan_sum_levels(max_steps, max_terms(kernel_));
+  for (std::size_t i = 0; i < loops.size(); ++i) loops[i].levels = levels[i];
+  return loops;
+}
+
+RangeValues ReductionEmitter::emit_loops(std::span<const Loop> loops, const Position& position,
+                                         const std::optional<SharedDim>& shared, const RangeValues& carried) {
+  if (loops.empty()) return pack(accumulate(position, unpack(carried), shape_));
+  const Loop& loop = loops[0];
+  RangeSteps steps;
+  steps.tile = loop.tile;
+  steps.tail = loop.tail;
+  steps.main_step = [&](const LinearValue& index, const RangeValues& values) {
+    return emit_loops(loops.subspan(1), context_.enter(position, loop.dim, index), shared, values);
+  };
+  steps.tail_step = [&](const LinearValue& index, std::optional<MachineValue> remaining, const RangeValues& values) {
+    return pack(accumulate_tail(context_.enter(position, loop.dim, index), remaining, unpack(values)));
+  };
+  steps.main_loop = [&](const MapLoop& main, const RangeValues& values) {
+    return emit_nested_sums(b_, main, loop.levels, packed_float_sums(), values);
+  };
+  const SizeExpr& extent = kernel_.domain[loop.dim].extent;
+  if (!shared || shared->dim != loop.dim) return emit_range(b_, whole_range(b_, extent), steps, carried);
+  const MapLoop of_thread{
+      shared->first, b_.size(extent), b_.i64(shared->step),
+      [&](MachineValue index, const RangeValues& values) { return steps.main_step(LinearValue(index), values); }};
+  return steps.main_loop(of_thread, carried);
 }
 
 Accumulators ReductionEmitter::accumulate(const Position& position, Accumulators accumulators, const TileShape& shape) {

@@ -7,6 +7,7 @@
 
 #include "jit/map/body.h"
 #include "jit/map/range.h"
+#include "jit/map/sum_levels.h"
 
 namespace millrace {
 
@@ -43,6 +44,8 @@ class ReductionEmitter {
   /// Converts between accumulators and the values that loops carry (two for an argmax).
   RangeValues pack(const Accumulators& accumulators) const;
   Accumulators unpack(const RangeValues& values) const;
+  /// Which of the packed values are float sums.
+  std::vector<bool> packed_float_sums() const;
 
  private:
   struct Cell {
@@ -50,9 +53,18 @@ class ReductionEmitter {
     std::uint32_t vector = 0;
   };
 
+  /// The loop over one reduction dim.
+  struct Loop {
+    std::size_t dim = 0;
+    std::int64_t tile = 1;  // points of a main step
+    std::int64_t tail = 1;  // points of a remainder step
+    SumLevels levels = {};
+  };
+
   const Reduction& reduction_of(std::size_t accumulator) const { return kernel_.reductions[accumulator / cells()]; }
   std::size_t cells() const { return std::size_t{shape_.rows} * shape_.vectors; }
-  RangeValues emit_loops(std::span<const std::size_t> dims, const Position&, const std::optional<SharedDim>&,
+  std::vector<Loop> plan_loops(const std::optional<SharedDim>&) const;
+  RangeValues emit_loops(std::span<const Loop> loops, const Position&, const std::optional<SharedDim>&,
                          const RangeValues& carried);
   Accumulators accumulate(const Position&, Accumulators, const TileShape&);
   TileReduction accumulate_cell(BodyEmitter&, std::size_t reduction, const TileReduction& state, Cell, const Position&);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "jit/map/range.h"
+#include "millrace/jit/loop_kernel.h"
+
+namespace millrace {
+
+// A float accumulator that takes all terms of a long sum loses everything below its ulp: an f32 stops at 2^24 ones.
+// Sums therefore nest. An accumulator takes a limited number of terms; its sum is then one term of the accumulator of
+// the next level, and so on. The error is at most
+//   (terms per accumulator * levels + log2(lanes * unroll * parts)) * eps * sum |terms|.
+
+/// Terms of one float accumulator. In a sum of products, loads cost more, and a cache block of a product has this many.
+inline constexpr std::int64_t kMaxSumTerms = 128;
+inline constexpr std::int64_t kMaxProductTerms = 512;
+
+/// The most terms of one accumulator of this kernel; unlimited if it has no float sum.
+std::int64_t max_terms(const LoopKernel&);
+
+/// How a loop's sums nest. The loop is cut into blocks of `block_steps`, whose sums go to accumulators of level 1; up
+/// to kMaxSumTerms of these make one term of level 2, up to the highest, number `levels`.
+struct SumLevels {
+  std::int64_t block_steps = 0;
+  int levels = 0;  // 0: one plain loop
+};
+
+/// Chooses the levels of nested loops, outermost first, so that no accumulator takes more than `max_terms` terms.
+/// `max_steps` has the most steps of each; an innermost step adds one term to each accumulator.
+std::vector<SumLevels> plan_sum_levels(std::span<const std::int64_t> max_steps, std::int64_t max_terms);
+
+/// A loop from `lower` to `upper` as MachineBuilder::for_loop makes it, with nested sums. `is_float_sum` says which
+/// carried values are accumulators of float sums; the others continue from step to step. The sums that are passed in
+/// are terms of the highest level.
+RangeValues emit_nested_sums(MachineBuilder& b, const MapLoop& loop, const SumLevels& levels,
+                             const std::vector<bool>& is_float_sum, const RangeValues& carried);
+
+}  // namespace millrace

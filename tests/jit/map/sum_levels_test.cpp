@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/map/sum_levels.h"
+
+#include <limits>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "millrace/jit/interpret.h"
+#include "tests/jit/map/nests.h"
+
+namespace millrace {
+namespace {
+
+/// The most terms that any accumulator of the loops takes, counted from the innermost loop out.
+std::int64_t most_terms(std::span<const std::int64_t> steps, std::span<const SumLevels> plan) {
+  std::int64_t terms = 1, most = 1;
+  for (std::size_t i = steps.size(); i-- > 0;) {
+    if (plan[i].levels == 0) {
+      terms *= steps[i];
+    } else {
+      most = std::max(most, terms * plan[i].block_steps);
+      std::int64_t sums = (steps[i] + plan[i].block_steps - 1) / plan[i].block_steps;
+      for (int level = 1; level < plan[i].levels; ++level) {
+        most = std::max(most, kMaxSumTerms);
+        sums = (sums + kMaxSumTerms - 1) / kMaxSumTerms;
+      }
+      most = std::max(most, sums);
+      terms = 1;
+    }
+  }
+  return std::max(most, terms);
+}
+
+TEST_CASE("no accumulator takes more terms than the limit, and short loops stay as they are") {
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 3000; ++i) {
+    std::vector<std::int64_t> steps(1 + random() % 4);
+    std::int64_t all = 1;
+    for (std::int64_t& step : steps) {
+      step = 1 + static_cast<std::int64_t>(random() % (std::uint64_t{1} << random() % 40));
+      all = step <= std::numeric_limits<std::int64_t>::max() / all ? all * step
+                                                                   : std::numeric_limits<std::int64_t>::max();
+    }
+    for (const std::int64_t limit : {kMaxSumTerms, kMaxProductTerms}) {
+      const std::vector<SumLevels> plan = plan_sum_levels(steps, limit);
+      CHECK_LE(most_terms(steps, plan), limit);
+      const bool is_plain = std::ranges::all_of(plan, [](const SumLevels& levels) { return levels.levels == 0; });
+      CHECK_EQ(is_plain, all <= limit);
+    }
+  }
+}
+
+TEST_CASE("only float sums have a limit") {
+  const auto limit_of = [](ReductionKind kind, DType dtype) {
+    return max_terms(test::row_reduction_nest(kind, 4, 1000, dtype));
+  };
+  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+  CHECK_EQ(limit_of(ReductionKind::kSum, DType::kF32), kMaxSumTerms);
+  CHECK_EQ(limit_of(ReductionKind::kSum, DType::kBF16), kMaxSumTerms);
+  CHECK_EQ(limit_of(ReductionKind::kSum, DType::kF64), kMaxSumTerms);
+  CHECK_EQ(limit_of(ReductionKind::kSum, DType::kI32), kNone);
+  CHECK_EQ(limit_of(ReductionKind::kProd, DType::kF32), kNone);
+  CHECK_EQ(limit_of(ReductionKind::kMax, DType::kF32), kNone);
+  CHECK_EQ(max_terms(test::matmul_nest(4, 4, 1000)), kMaxProductTerms);
+}
+
+/// The sum with the given levels, in plain C++.
+float nested_sum(const std::vector<float>& x, float before, const SumLevels& plan) {
+  std::vector<float> levels(static_cast<std::size_t>(plan.levels), 0.0f);
+  levels.back() = before;
+  std::int64_t blocks = 0;
+  for (std::size_t first = 0; first < x.size(); first += static_cast<std::size_t>(plan.block_steps)) {
+    float sum = 0;
+    for (std::size_t i = first; i < std::min(first + static_cast<std::size_t>(plan.block_steps), x.size()); ++i) {
+      sum += x[i];
+    }
+    levels[0] += sum;
+    std::int64_t full = kMaxSumTerms;
+    ++blocks;
+    for (std::size_t level = 0; level + 1 < levels.size() && blocks % full == 0; ++level, full *= kMaxSumTerms) {
+      levels[level + 1] += levels[level];
+      levels[level] = 0;
+    }
+  }
+  float sum = levels.back();
+  for (std::size_t level = levels.size() - 1; level-- > 0;) sum += levels[level];
+  return sum;
+}
+
+TEST_CASE("a loop of nested sums gives the sum of its levels, and carries other values on") {
+  std::mt19937 random(9);
+  std::uniform_real_distribution<float> uniform(.5f, 1.5f);
+  for (const std::int64_t size : {0, 1, 7, 127, 128, 129, 1000, 16383, 16384, 16385, 40000}) {
+    for (const SumLevels plan : {SumLevels{128, 1}, SumLevels{3, 2}, SumLevels{1, 3}}) {
+      MachineBuilder b("sum");
+      const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead);
+      const MemoryHandle y = b.buffer("y", DType::kF32, BufferAccess::kWrite);
+      b.set_num_groups(1);
+      const auto step = [&](MachineValue index, const RangeValues& carried) -> RangeValues {
+        return {b.add(carried[0], b.i64(1)), b.add(carried[1], b.load(x, index))};
+      };
+      const MapLoop loop{b.i64(0), b.size(Dim("n")), b.i64(1), step};
+      const RangeValues initial = {b.i64(0), b.constant_scalar(Scalar::of<float>(.25f))};
+      const RangeValues sums = emit_nested_sums(b, loop, plan, {false, true}, initial);
+      b.store(y, b.i64(0), sums[1]);
+      b.store(y, b.i64(1), b.convert(DType::kF32, sums[0]));
+      const MachineKernel machine = b.finish();
+
+      std::vector<float> values(static_cast<std::size_t>(size));
+      for (float& value : values) value = uniform(random);
+      float found[2] = {-1, -1};
+      void* const buffers[] = {values.data(), found};
+      std::uint32_t status = 0;
+      const KernelArgs args{&status, nullptr, buffers, &size};
+      const Result<MemoryPlan> memory = plan_memory(machine, {"cpu", IsaLevel::kAvx2});
+      REQUIRE(memory.status().message() == "");
+      REQUIRE(interpret_kernel(machine, *memory, args, 0, 1).message() == "");
+      INFO("size " << size << ", block " << plan.block_steps << ", levels " << plan.levels);
+      CHECK_EQ(found[0], nested_sum(values, .25f, plan));
+      CHECK_EQ(found[1], static_cast<float>(size));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
