@@ -103,7 +103,7 @@ class GemmImageEmitter {
     spec.a_step_bytes = problem_.a.k * 4;
     spec.b_step_bytes = (blocking_.pack_b ? vectors(kind) * blocking_.lanes : problem_.b.k) * 4;
     spec.b_is_padded = blocking_.pack_b;
-    spec.has_partial = blocking_.k_blocks.parts > 1;
+    spec.has_partial = blocking_.has_partial();
     spec.prefetches = blocking_.k_blocks.base >= kMinStepsToPrefetch;
     spec.loops_epilogue = epilogue_.loops && spec.rows * spec.vectors > 1;
     p_.kernel_offset[tile][kind] = position();

@@ -40,10 +40,9 @@ class GemmKernelEmitter {
   int mask_vector() const { return as_.num_vectors() - 1; }
 
   void prefetch_outside_panel();
-  void start_sums();
   void loop_over_k();
   void step_of_k(int step);
-  void load_partial();
+  void add_partial();
   void store_partial();
   void run_epilogue();
   void loop_over_cells();
@@ -78,9 +77,12 @@ void GemmKernelEmitter::emit() {
   as_.mov(b_, as_.ptr[args_ + offsetof(GemmTile, b)]);
   as_.mov(k_, as_.ptr[args_ + offsetof(GemmTile, k)]);
   if (spec_.prefetches) prefetch_outside_panel();
-  start_sums();
+  for (int i = 0; i < first_free(); ++i) as_.zero(as_.vector(i));
   loop_over_k();
-  if (spec_.has_partial) store_partial();
+  if (spec_.has_partial) {
+    add_partial();
+    store_partial();
+  }
   load_pointers();
   run_epilogue();
   as_.vzeroupper();
@@ -102,19 +104,6 @@ void GemmKernelEmitter::prefetch_outside_panel() {
   for (int r = spec_.rows; r < 2 * spec_.rows; ++r) {
     for (int line = 0; line < 2; ++line) as_.prefetcht0(as_.ptr[a_ + r * spec_.a_row_bytes + line * kLineBytes]);
   }
-}
-
-void GemmKernelEmitter::start_sums() {
-  Xbyak::Label from_zero, done;
-  if (spec_.has_partial) {
-    as_.test(as_.dword[args_ + offsetof(GemmTile, flags)], static_cast<std::uint32_t>(GemmTile::kLoadPartial));
-    as_.jz(from_zero, VectorAssembler::T_NEAR);
-    load_partial();
-    as_.jmp(done, VectorAssembler::T_NEAR);
-  }
-  as_.L(from_zero);
-  for (int i = 0; i < first_free(); ++i) as_.zero(as_.vector(i));
-  as_.L(done);
 }
 
 /// Unrolling by four hides the loop's own instructions; more would only overload the micro-op cache.
@@ -162,9 +151,15 @@ void GemmKernelEmitter::step_of_k(int step) {
   }
 }
 
-void GemmKernelEmitter::load_partial() {
+void GemmKernelEmitter::add_partial() {
+  Xbyak::Label none;
+  as_.test(as_.dword[args_ + offsetof(GemmTile, flags)], static_cast<std::uint32_t>(GemmTile::kAddPartial));
+  as_.jz(none, VectorAssembler::T_NEAR);
   as_.mov(temporary_, as_.ptr[args_ + offsetof(GemmTile, partial)]);
-  for (int i = 0; i < first_free(); ++i) as_.load(as_.vector(i), temporary_ + i * as_.vector_bytes(), false);
+  for (int i = 0; i < first_free(); ++i) {
+    as_.vaddps(as_.vector(i), as_.vector(i), as_.ptr[temporary_ + i * as_.vector_bytes()]);
+  }
+  as_.L(none);
 }
 
 void GemmKernelEmitter::store_partial() {

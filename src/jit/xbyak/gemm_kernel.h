@@ -14,7 +14,7 @@ struct GemmKernelSpec {
   std::int64_t a_row_bytes = 0, a_step_bytes = 0;  // A is broadcast element by element
   std::int64_t b_step_bytes = 0;                   // B is read in vectors
   bool b_is_padded = true;                         // the last vector may be read whole
-  bool has_partial = false;                        // k is split into several blocks
+  bool has_partial = false;                        // k is split into several calls
   bool prefetches = false;                         // k is long enough to hide the prefetches
   bool loops_epilogue = false;                     // over the tile's cells, on the stack; otherwise a copy for each
 };

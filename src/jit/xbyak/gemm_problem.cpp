@@ -207,6 +207,9 @@ Status GemmMatcher::fill_problem() {
 }
 
 Status GemmMatcher::check_problem() const {
+  if (problem_.k > kMaxGemmDepth) {
+    return unimplemented(fmt::format("a sum of {} products, takes up to {}", problem_.k, kMaxGemmDepth));
+  }
   const GemmAccess& b = problem_.b;
   if (b.n != 1 && b.k != 1) {
     return unimplemented(fmt::format("operand '{}' has strides {} along columns and {} along the sum, one must be 1",

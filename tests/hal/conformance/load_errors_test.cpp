@@ -89,9 +89,9 @@ TEST_CASE("device: a damaged image is refused by its kernel") {
 TEST_CASE("device: a microkernel is refused, not entered, without its routine or with another version of it") {
   on_every_host_code_device([](TestedDevice& device) {
     ExecutableImage image = routine_image(1, 1);
-    image.routine.abi_version = 2;
+    image.routine.abi_version += 1;
     expect_refusal(device, image, StatusCode::kNotFound,
-                   "kernel 'routine': host routine 'gemm_f32' has ABI version 2 in the image and 1 in this build; "
+                   "kernel 'routine': host routine 'gemm_f32' has ABI version 3 in the image and 2 in this build; "
                    "compile the kernel again");
     image.routine.name = "gemm_f8";
     expect_refusal(device, image, StatusCode::kNotFound,

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "hal/host/routines/gemm_f32.h"
 #include "millrace/jit/kernel_cache.h"
 
 namespace millrace {
@@ -23,7 +24,7 @@ ExecutableImage sample_image() {
   image.bytes = std::move(bytes);
   image.code_bytes = 300;
   image.entry_offset = 16;
-  image.routine = {.name = "gemm_f32", .abi_version = 1, .parameters = {1, -2, 3}};
+  image.routine = {.name = "gemm_f32", .abi_version = kGemmRoutineAbi, .parameters = {1, -2, 3}};
   return image;
 }
 
@@ -92,7 +93,7 @@ TEST_CASE("what is wrong with a file is said") {
   changed = image;
   changed.routine.abi_version = 7;
   CHECK(message(changed, "key") ==
-        "kernel image 'relu': host routine 'gemm_f32' has ABI version 7 in the image and 1 in this build; compile the "
+        "kernel image 'relu': host routine 'gemm_f32' has ABI version 7 in the image and 2 in this build; compile the "
         "kernel again");
   CHECK(decode_image({}, "key").status().message() == "kernel image: found 0 bytes, expected a checksum of 16");
   std::vector<std::byte> file = encode_image(image, "key");

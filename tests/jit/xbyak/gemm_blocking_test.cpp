@@ -89,7 +89,8 @@ TEST_CASE("every blocking gives the product") {
     const std::int64_t lanes = isa == IsaLevel::kAvx512 ? 16 : 8;
     for (int i = 0; i < 150; ++i) {
       const bool is_turned = i % 3 == 0;
-      const std::int64_t m = upto(60), n = upto(150), k = upto(90);
+      const bool is_long = i % 10 == 0;  // longer than one accumulator's run
+      const std::int64_t m = upto(60), n = upto(is_long ? 40 : 150), k = is_long ? 400 + upto(1500) : upto(90);
       const Product product = Product::make({m, n, k, is_turned ? k + 2 : 1, is_turned ? 1 : n + 1});
       const std::int64_t vectors = upto(5);
       GemmBlocking blocking;

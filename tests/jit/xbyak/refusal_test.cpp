@@ -58,6 +58,11 @@ TEST_CASE("xbyak takes static f32 products") {
   CHECK_EQ(refusal(wide), "sums in f64, takes f32 only");
 }
 
+TEST_CASE("xbyak takes sums that two levels of accumulators hold") {
+  CHECK_EQ(refusal(make_gemm({.m = 8, .n = 8, .k = 65536})), "taken");
+  CHECK_EQ(refusal(make_gemm({.m = 8, .n = 8, .k = 65537})), "a sum of 65537 products, takes up to 65536");
+}
+
 /// A one-dimensional convolution: its two reduction dims walk the input together.
 TEST_CASE("xbyak takes one dim of summation") {
   LoopKernel kernel = make_gemm({.m = 8, .n = 8, .k = 8, .padding = 3});

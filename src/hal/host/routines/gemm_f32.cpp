@@ -30,6 +30,7 @@ class GemmWalk {
   float* base(const GemmParameters::Access& access) const;
   void pack_panels(const float* b, std::int64_t k_block);
   void run_k_block(const float* a, const float* b, std::int64_t k_block);
+  void run_tile(GemmMicrokernel, GemmTile&, std::int64_t b_step, std::int64_t k_block) const;
 
   template <class Function>
   Function function(std::int64_t offset) const {
@@ -91,15 +92,12 @@ void GemmWalk::pack_panels(const float* b, std::int64_t k_block) {
 void GemmWalk::run_k_block(const float* a, const float* b, std::int64_t k_block) {
   if (p_.pack_b) pack_panels(b, k_block);
   GemmTile tile;
-  tile.k = p_.k_blocks.size(k_block);
-  tile.flags =
-      (k_block > 0 ? GemmTile::kLoadPartial : 0) | (k_block + 1 < p_.k_blocks.parts ? GemmTile::kStorePartial : 0);
   std::int64_t partial_offset = p_.partial_offset;
   for (std::int64_t t = first_tile_; t < end_tile_; ++t) {
     const std::int64_t row = p_.tiles.start(t);
-    tile.a = a + row * p_.a.m + p_.k_blocks.start(k_block) * p_.a.k;
     for (std::int64_t panel = first_panel_; panel < end_panel_; ++panel) {
       const std::int64_t column = p_.panels.start(panel) * p_.lanes;
+      tile.a = a + row * p_.a.m + p_.k_blocks.start(k_block) * p_.a.k;
       tile.b = p_.pack_b ? memory((panel - first_panel_) * p_.packed_panel_bytes)
                          : b + p_.k_blocks.start(k_block) * p_.b.k + column * p_.b.n;
       tile.partial = memory(partial_offset);
@@ -107,8 +105,26 @@ void GemmWalk::run_k_block(const float* a, const float* b, std::int64_t k_block)
       for (std::int64_t i = 0; i < p_.num_accesses; ++i) {
         tile.epilogue[i] = bases_[i] + row * p_.epilogue[i].m + column * p_.epilogue[i].n;
       }
-      function<GemmMicrokernel>(p_.kernel_offset[tile_kind(p_.tiles, t)][panel_kind(p_.panels, panel)])(&tile);
+      const std::int64_t packed_step = p_.panels.size(panel) * p_.lanes;
+      run_tile(function<GemmMicrokernel>(p_.kernel_offset[tile_kind(p_.tiles, t)][panel_kind(p_.panels, panel)]), tile,
+               p_.pack_b ? packed_step : p_.b.k, k_block);
     }
+  }
+}
+
+/// Cuts the block into calls of as many steps as one accumulator takes. `tile` points to the block's first step, and
+/// then behind its last one.
+void GemmWalk::run_tile(GemmMicrokernel microkernel, GemmTile& tile, std::int64_t b_step, std::int64_t k_block) const {
+  const std::int64_t before = k_block > 0 ? GemmTile::kAddPartial : 0;
+  const std::int64_t after = k_block + 1 < p_.k_blocks.parts ? GemmTile::kStorePartial : 0;
+  const EvenSplit calls = EvenSplit::at_most(p_.k_blocks.size(k_block), kMaxGemmSteps);
+  for (std::int64_t call = 0; call < calls.parts; ++call) {
+    tile.k = calls.size(call);
+    tile.flags =
+        (call > 0 ? GemmTile::kAddPartial : before) | (call + 1 < calls.parts ? GemmTile::kStorePartial : after);
+    microkernel(&tile);
+    tile.a += tile.k * p_.a.k;
+    tile.b += tile.k * b_step;
   }
 }
 

@@ -14,21 +14,25 @@ namespace millrace {
 
 inline constexpr std::string_view kGemmRoutineName = "gemm_f32";
 /// The version of GemmTile, GemmPack and GemmParameters: raise it with every change of theirs.
-inline constexpr std::uint32_t kGemmRoutineAbi = 1;
+inline constexpr std::uint32_t kGemmRoutineAbi = 2;
+/// Long sums nest (jit/map/sum_levels.h): an f32 accumulator takes at most kMaxGemmSteps terms, and a partial sum at
+/// most as many sums of accumulators. No call has fewer steps than a partial sum of kMaxGemmDepth steps allows.
+inline constexpr std::int64_t kMaxGemmSteps = 512;
+inline constexpr std::int64_t kMaxGemmDepth = std::int64_t{1} << 16;
 inline constexpr std::size_t kMaxGemmBatch = 6;      // dims
 inline constexpr std::size_t kMaxGemmAccesses = 16;  // the epilogue's: loads, then stores
 
-/// The argument of a microkernel: one tile x panel and one block of k. Generated code reads it by offset.
+/// The argument of a microkernel: one tile x panel and at most kMaxGemmSteps of k. Generated code reads it by offset.
 struct GemmTile {
   const float* a;
   const float* b;
-  float* partial;                                 // sums between blocks of k; tile rows x panel columns, dense
+  float* partial;                                 // the sum of the steps before; tile rows x panel columns, dense
   std::int64_t k;                                 // steps
-  std::int64_t flags;                             // kLoadPartial, kStorePartial
+  std::int64_t flags;                             // kAddPartial, kStorePartial
   std::array<float*, kMaxGemmAccesses> epilogue;  // pointers to the tile's first row and column
 
-  static constexpr std::int64_t kLoadPartial = 1;   // start from `partial` instead of 0
-  static constexpr std::int64_t kStorePartial = 2;  // write sums to `partial`, without epilogue or stores
+  static constexpr std::int64_t kAddPartial = 1;    // add `partial` to the sum of these steps
+  static constexpr std::int64_t kStorePartial = 2;  // write the sum to `partial`, without epilogue or stores
 };
 using GemmMicrokernel = void (*)(const GemmTile*);
 
