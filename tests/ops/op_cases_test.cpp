@@ -68,8 +68,11 @@ TEST_CASE("every algorithm and generator for CPUs is chosen by itself for some r
   const TargetSpec host = host_targets().back();
   // Rows that are longer than those of the table: long_rows_test.cpp runs them.
   const std::vector<TensorType> long_rows = {{DType::kF32, {1, 8 << 20}}};
-  for (const auto& [op, attributes] : std::initializer_list<std::pair<Op, Attributes>>{
-           {Op::topk, TopKAttrs{.k = 10}}, {Op::argmax, ArgAttrs{.axis = 1}}, {Op::cumulative_sum, ScanAttrs{}}}) {
+  for (const auto& [op, attributes] :
+       std::initializer_list<std::pair<Op, Attributes>>{{Op::topk, TopKAttrs{.k = 10}},
+                                                        {Op::argmax, ArgAttrs{.axis = 1}},
+                                                        {Op::reduce_sum, ReduceAttrs{.axes = {1}}},
+                                                        {Op::cumulative_sum, ScanAttrs{}}}) {
     chosen.insert(
         plan_request(build_requests(op, attributes, long_rows, Strides::kDense).value()[0], {host})->algorithm);
   }

@@ -42,6 +42,7 @@ std::span<const Algorithm> algorithms();
 
 Result<KernelSequence> lower_lane_arg_parts(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_loop_direct(const KernelRequest&, const Target&, const LowerOptions&);
+Result<KernelSequence> lower_reduce_parts(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_loop_pad_first(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_topk_heap(const KernelRequest&, const Target&, const LowerOptions&);
 Result<KernelSequence> lower_lane_topk_parts(const KernelRequest&, const Target&, const LowerOptions&);
@@ -65,6 +66,7 @@ Result<KernelSequence> lower_gpu_scan_rows(const KernelRequest&, const Target&, 
 Result<KernelSequence> lower_gpu_scan_pieces(const KernelRequest&, const Target&, const LowerOptions&);
 
 std::vector<RequestCase> lane_arg_parts_cases(const KernelRequest&, const TargetSpec&);
+std::vector<RequestCase> reduce_parts_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> topk_heap_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> lane_topk_parts_cases(const KernelRequest&, const TargetSpec&);
 std::vector<RequestCase> lane_sort_cases(const KernelRequest&, const TargetSpec&);

@@ -14,6 +14,7 @@ namespace {
 constexpr Algorithm kAlgorithms[] = {
     {"loop_pad_first", RequestKind::kLoop, AlgorithmTargets::kAll, lower_loop_pad_first},
     {"lane_arg_parts", RequestKind::kLoop, AlgorithmTargets::kCpu, lower_lane_arg_parts, lane_arg_parts_cases},
+    {"reduce_parts", RequestKind::kLoop, AlgorithmTargets::kAll, lower_reduce_parts, reduce_parts_cases},
     {"loop_direct", RequestKind::kLoop, AlgorithmTargets::kAll, lower_loop_direct},
     {"row_network", RequestKind::kSort, AlgorithmTargets::kCpu, lower_row_network, row_network_cases},
     {"lane_topk_parts", RequestKind::kSort, AlgorithmTargets::kCpu, lower_lane_topk_parts, lane_topk_parts_cases, true},

@@ -112,7 +112,8 @@ TEST_CASE("what cannot be lowered is refused with every reason") {
   CHECK(lower_request(matmul_nest(2, 2, 2), target, forced("merge_sort")).status().message() ==
         "lower 'matmul' for cpu:avx2: no algorithm takes it; merge_sort: takes sorts, not loops");
   CHECK(lower_request(matmul_nest(2, 2, 2), target, forced("magic")).status().message() ==
-        "lower 'matmul': algorithm 'magic' is not known; there are loop_pad_first, lane_arg_parts, loop_direct, "
+        "lower 'matmul': algorithm 'magic' is not known; there are loop_pad_first, lane_arg_parts, reduce_parts, "
+        "loop_direct, "
         "row_network, lane_topk_parts, lane_sort_parts, lane_sort, topk_heap, counting_sort, radix_sort, merge_sort, "
         "gpu_topk_lanes, "
         "gpu_tile_sort, gpu_topk_parts, "
