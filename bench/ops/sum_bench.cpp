@@ -75,10 +75,10 @@ void run(benchmark::State& state, const Case& one, int threads) {
   const Tensor x = graph.input("x", DType::kF32, {one.shape[0], one.shape[1]});
   const Tensor result = one.build(graph, x);
   graph.output("y", result);
+  std::vector<float> output(static_cast<std::size_t>(size_bytes(result.type()).constant()) / sizeof(float));
   const std::string device = "cpu:threads=" + std::to_string(threads);
   Session session = Session::create(compile(graph.finish().value(), {.device = device}).value()).value();
   const std::vector<float> input = input_of(one.shape);
-  std::vector<float> output(static_cast<std::size_t>(size_bytes(result.type()).constant()) / sizeof(float));
   const TensorBinding in[] = {bind(input)}, out[] = {bind(output)};
   for (auto _ : state) {
     if (const Status status = session.run(in, out); !status.ok()) return state.SkipWithError(status.message().c_str());

@@ -58,8 +58,9 @@ Result<KernelSequence> lower_scan_lines(const KernelRequest& request, const Targ
   const ScanDescriptor& scan = std::get<ScanDescriptor>(request);
   MILLRACE_TRY(check_scan(scan));
   const bool gathers = gathers_rows(scan);
-  // Vectors of 64 bytes that are not aligned straddle two cache lines each.
-  const std::uint32_t most_bytes = gathers ? 64 : 32;
+  // Of few columns, vectors of 64 bytes straddle two cache lines each. Of many, a whole line is read at a time.
+  const bool has_few_columns = scan.input.type.shape[scan.input.type.shape.rank() - 1].upper_bound() <= kMostInShortLine;
+  const std::uint32_t most_bytes = has_few_columns && !gathers ? 32 : 64;
   const auto bytes = static_cast<std::uint32_t>(size_bytes(body_dtype(scan.input.type.dtype)));
   const std::uint32_t lanes = std::min(target.spec().vector_bytes(), most_bytes) / bytes;
   KernelSequence sequence;
