@@ -89,7 +89,8 @@ std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpe
       return std::nullopt;
     }
     if (!spec.is_gpu() && classify(collapsed) == LoopKind::kContract && points > kMostProducts) return std::nullopt;
-    if (!spec.is_gpu() && spec.isa != IsaLevel::kBaseline && match_arg(collapsed).ok()) return std::nullopt;
+    if (!spec.is_gpu() && spec.isa != IsaLevel::kBaseline && is_argmax(collapsed) && match_arg(collapsed).ok())
+      return std::nullopt;
     groups = num_groups(collapsed, spec);
     if (groups >= rule.few_groups || groups < 1) return std::nullopt;
   }
