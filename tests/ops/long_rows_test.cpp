@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows around the lengths from which several threads can share one: TopK, argmax and scans in parts. How parts work, on
-// short rows: row_parts_test.cpp.
+// Rows around the lengths from which several threads can share one: TopK, argmax and scans in parts; and scans of many
+// columns. How parts work, on short rows: row_parts_test.cpp.
 #include <algorithm>
 #include <numeric>
 
@@ -199,5 +199,30 @@ TEST_CASE("sums of long rows are as near as any order's, and the same for any nu
     REQUIRE((whole.ok() && apart.ok()));
     CHECK(whole->results[0].bytes == apart->results[0].bytes);
     CHECK(compare_results(trial, whole->results, expected) == "");
+  }
+}
+
+TEST_CASE("scans of many columns, which eight vectors or fewer share, are those of plain code" * test::InTurn()) {
+  std::mt19937_64 random(65);
+  constexpr Op kOps[] = {Op::cumulative_sum, Op::cumulative_max, Op::cumulative_prod, Op::cumulative_min};
+  const std::vector<Extents> shapes = {{3, 511}, {4, 2049}, {7, 1000}, {2, 5, 700}, {130, 1024}, {3, 2, 4100}};
+  std::size_t turn = 0;
+  for (const DType dtype : kAllDTypes) {
+    if (dtype == DType::kBool) continue;
+    for (const Extents& shape : shapes) {
+      const Op op = kOps[++turn % 4];
+      Tensor x(dtype, shape);
+      for (std::int64_t i = 0; i < x.num_elements(); ++i) {
+        reference::write_element(dtype, op == Op::cumulative_prod ? 1.0 : static_cast<double>(random() % 3),
+                                 x.element(i));
+      }
+      const ScanAttrs attributes{
+          .axis = static_cast<std::int64_t>(shape.size()) - 2, .exclusive = turn % 3 == 0, .reverse = turn % 5 < 2};
+      OpRunOptions options;
+      options.run.target = host_targets()[turn % host_targets().size()];
+      options.strides = turn % 4 == 0 ? Strides::kPadded : Strides::kDense;
+      options.guard = turn % 2 == 0 ? GuardedBuffer::Guard::kAfter : GuardedBuffer::Guard::kBefore;
+      check(op, attributes, x, reference::evaluate(op, attributes, {&x, 1}), options, "scan_lines");
+    }
   }
 }
