@@ -34,9 +34,10 @@ class ScanBuilder {
         scan_(scan),
         streams_(streams),
         most_vectors_(vectors_per_block(isa)),
-        carry_(b_.variable(b_.broadcast(kCarry))) {}
+        given_(b_.broadcast(kCarry)) {}
 
   LaneFunction run() {
+    carry_ = b_.variable(scan_.is_block ? identity() : given_);
     for (const int vectors : {most_vectors_, 1}) {
       b_.for_blocks(kCount, vectors, [&] { scan_block(vectors); });
     }
@@ -73,7 +74,7 @@ class ScanBuilder {
     for (int distance = b_.num_lanes() / 2; distance > 0; distance /= 2) {
       all = combined(all, b_.unary(LaneOp::kXorLanes, all, distance));
     }
-    return b_.finish_with_first(combined(carry_, all));
+    return b_.finish_with_first(combined(given_, all));
   }
 
  private:
@@ -124,6 +125,7 @@ class ScanBuilder {
   LaneValue with_carry(LaneValue x) {
     LaneValue result = combined(x, carry_);
     if (scan_.exclusive) result = b_.move(move(), result, 1, carry_);
+    if (scan_.is_block) result = combined(given_, result);
     result = from_lanes(result);
     // The total joins the carry alone, so that vectors wait for one operation of each other.
     const LaneValue total = b_.unary(LaneOp::kSpread, x, scan_.reverse ? 0 : b_.num_lanes() - 1);
@@ -173,7 +175,8 @@ class ScanBuilder {
   const ScanLanes scan_;
   const bool streams_;
   const int most_vectors_;
-  LaneValue carry_;  // in every lane
+  LaneValue given_;                 // the argument kCarry, in every lane
+  LaneValue carry_ = kNoLaneValue;  // likewise
 };
 
 }  // namespace

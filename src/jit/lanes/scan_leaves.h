@@ -13,6 +13,9 @@ struct ScanLanes {
   ReductionKind kind = ReductionKind::kSum;
   bool exclusive = false;
   bool reverse = false;
+  /// The function scans one of the blocks of a row, after each of which the carry restarts (nested_carry.h). What it is
+  /// given is the base, which it adds to each result; it returns the total of the block alone.
+  bool is_block = false;
 
   int lane_bits() const { return size_bytes(dtype) == 8 ? 64 : 32; }
 };

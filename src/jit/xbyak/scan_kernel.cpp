@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include "hal/host/routines/scan_rows.h"
+#include "jit/algorithms/scan/nested_carry.h"
 #include "jit/lanes/scan_leaves.h"
 #include "jit/xbyak/lane_image.h"
 #include "jit/xbyak/row_load.h"
 #include "jit/xbyak/row_pair.h"
+#include "millrace/base/check.h"
 
 namespace millrace {
 namespace {
@@ -40,6 +42,13 @@ ScanRowsStep step_of(const ScanDescriptor& scan) {
   return scan.step == ScanStep::kParts ? ScanRowsStep::kParts : ScanRowsStep::kRows;
 }
 
+/// The elements of a block, after which the carry restarts; 0 if no row has more.
+std::int64_t block_elements_of(const ScanDescriptor& scan, IsaLevel isa) {
+  const std::int64_t elements = kMaxSumTerms * num_lanes_of(isa, scan_lanes_of(scan).lane_bits());
+  const bool has_blocks = has_nested_carry(scan) && scan.input.type.shape[scan.axis].upper_bound() > elements;
+  return has_blocks ? elements : 0;
+}
+
 }  // namespace
 
 Result<PlannedKernel> plan_scan(const ScanDescriptor& scan, const TargetSpec& spec) {
@@ -55,9 +64,10 @@ Result<PlannedKernel> plan_scan(const ScanDescriptor& scan, const TargetSpec& sp
     planned.info.buffer_is_written = {false, false, true};
     planned.info.num_buffers = 3;
   }
-  planned.key_text = fmt::format("{} {} {} exclusive {} reverse {} dims {} step {}\n", kScanRowsRoutineName,
-                                 to_text(scan.input.type.dtype), to_text(scan.kind), scan.exclusive, scan.reverse,
-                                 rows.dims.size(), static_cast<std::int64_t>(step_of(scan)));
+  planned.key_text =
+      fmt::format("{} {} {} exclusive {} reverse {} dims {} step {} block {}\n", kScanRowsRoutineName,
+                  to_text(scan.input.type.dtype), to_text(scan.kind), scan.exclusive, scan.reverse, rows.dims.size(),
+                  static_cast<std::int64_t>(step_of(scan)), block_elements_of(scan, spec.isa));
   if (scan.load) {
     MILLRACE_TRY_ASSIGN(const RowLoad load, plan_row_load(*scan.load, scan.axis, spec.isa));
     planned.memory.slots.push_back({"piece", MemoryKind::kWorkgroup, 0, RowLoader::kPieceBytes, 0, 0});
@@ -70,8 +80,11 @@ Result<PlannedKernel> plan_scan(const ScanDescriptor& scan, const TargetSpec& sp
 
 Result<ExecutableImage> emit_scan(const ScanDescriptor& scan, const TargetSpec& spec) {
   return emit_lane_image([&](LaneAssembler& assembler) {
-    const ScanLanes lanes = scan_lanes_of(scan);
+    ScanLanes lanes = scan_lanes_of(scan);
     ScanRowsParameters p{};
+    p.block_elements = block_elements_of(scan, spec.isa);
+    p.sums_per_level = kMaxSumTerms;
+    lanes.is_block = p.block_elements != 0;
     p.element_bytes = static_cast<std::int64_t>(size_bytes(lanes.dtype));
     p.vector_bytes = std::int64_t{num_lanes_of(spec.isa, lanes.lane_bits())} * lanes.lane_bits() / 8;
     p.num_other_dims = static_cast<std::int64_t>(rows_of(scan).dims.size());
@@ -89,6 +102,7 @@ Result<ExecutableImage> emit_scan(const ScanDescriptor& scan, const TargetSpec& 
     if (scan.load) {
       const RowLoad load = plan_row_load(*scan.load, scan.axis, spec.isa).value();
       p.load = load.emit(assembler, spec.isa, rows_of(scan).sizes().size());
+      MILLRACE_CHECK(!lanes.is_block || RowLoader::kPieceBytes / p.element_bytes % p.block_elements == 0);
     }
     return call_of(kScanRowsRoutineName, kScanRowsRoutineAbi, p);
   });

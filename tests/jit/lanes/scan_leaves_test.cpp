@@ -189,6 +189,35 @@ TEST_CASE("a scan returns the carry with which the next elements continue it") {
   }
 }
 
+TEST_CASE("a block's results have what it is given added, and its total has not") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    for (const int form : {0, 1, 2, 3}) {
+      const ScanLanes scan = {DType::kF32, ReductionKind::kSum, (form & 1) != 0, (form & 2) != 0, true};
+      const LaneFunction function = scan_function(isa, scan, false);
+      const LaneCode code(function);
+      for (const std::int64_t n : {0, 1, 100, 517}) {
+        const std::vector<float> row(static_cast<std::size_t>(n), 1);
+        for (const bool emitted : {false, true}) {
+          const GuardedMemory from = test::guarded_row(row, GuardedMemory::Side::kEnd);
+          const GuardedMemory to(row.size() * sizeof(float), GuardedMemory::Side::kEnd);
+          const std::size_t start = scan.reverse ? row.size() * sizeof(float) : 0;
+          const auto at = [](const std::byte* memory) { return reinterpret_cast<std::int64_t>(memory); };
+          const std::array<std::int64_t, kMaxLaneArguments> arguments = {
+              at(from.data() + start), at(to.data() + start), n, std::bit_cast<std::int32_t>(0x1p20f),
+              at(from.data()),         at(to.data())};
+          const std::int64_t total = emitted ? code.run(arguments) : evaluate_lanes(function, arguments);
+          CHECK(std::bit_cast<float>(static_cast<std::int32_t>(total)) == static_cast<float>(n));
+          for (std::int64_t step = 0; step < n; ++step) {
+            float result;
+            std::memcpy(&result, to.data() + (scan.reverse ? n - 1 - step : step) * 4, sizeof(result));
+            CHECK(result == 0x1p20f + static_cast<float>(scan.exclusive ? step : step + 1));
+          }
+        }
+      }
+    }
+  }
+}
+
 /// The total of a row, which is what a scan that excludes the element gives for the next one.
 template <class T>
 T total_of(IsaLevel isa, const ScanLanes& scan, const std::vector<T>& row, std::size_t first_part, bool emitted) {
@@ -239,7 +268,8 @@ TEST_CASE("the total of totals is the last result of a scan, in every dtype") {
   }
 }
 
-/// Calls the routine, which streams if the results have at least `stream_from_bytes`.
+/// Calls the routine, which streams if the results have at least `stream_from_bytes`. Sums of blocks have blocks of one
+/// vector, three of which make a level full.
 template <class T>
 std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std::vector<T>& row,
                                   std::size_t first_result, std::int64_t stream_from_bytes) {
@@ -253,8 +283,10 @@ std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std
                                 .identity = scan_identity(scan),
                                 .scan = 0,
                                 .step = ScanRowsStep::kRows,
-                                .total_bytes = 0,
+                                .total_bytes = scan.lane_bits() / 8,
                                 .total = 0,
+                                .block_elements = scan.is_block ? num_lanes_of(isa, scan.lane_bits()) : 0,
+                                .sums_per_level = 3,
                                 .stream_from_bytes = stream_from_bytes,
                                 .stream = stream.as<const std::byte*>() - code,
                                 .load = {}};
@@ -271,6 +303,27 @@ std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std
   CHECK(std::all_of(results.begin(), first, [](T value) { return value == static_cast<T>(99); }));
   CHECK(std::all_of(last, results.end(), [](T value) { return value == static_cast<T>(99); }));
   return {first, last};
+}
+
+template <class T>
+void check_blocks(IsaLevel isa, DType dtype) {
+  std::mt19937_64 random(2);
+  for (const int form : {0, 1, 2, 3}) {
+    const ScanLanes scan = {dtype, ReductionKind::kSum, (form & 1) != 0, (form & 2) != 0, true};
+    for (const std::int64_t n : {0, 1, 7, 16, 17, 40, 500, 3000}) {
+      const std::vector<T> row = exact_row<T>(scan.kind, n, random);
+      CAPTURE(n);
+      CHECK(are_same(scanned_by_routine(isa, scan, row, 0, 0), expected_scan(scan, row)));
+      CHECK(are_same(scanned_by_routine(isa, scan, row, 5, std::int64_t{1} << 40), expected_scan(scan, row)));
+    }
+  }
+}
+
+TEST_CASE("the routine adds blocks level by level") {
+  for (const IsaLevel isa : host_lane_levels()) {
+    check_blocks<float>(isa, DType::kF32);
+    check_blocks<double>(isa, DType::kF64);
+  }
 }
 
 template <class T>

@@ -2,15 +2,42 @@
 #include "hal/host/routines/scan_rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 #include <xmmintrin.h>
 
+#include "hal/host/routines/nested_sum.h"
 #include "hal/host/routines/row_pair_walk.h"
 #include "millrace/base/check.h"
 
 namespace millrace {
 namespace {
+
+/// The carry of a row that is one block.
+class OneCarry {
+ public:
+  OneCarry(std::int64_t start, const ScanRowsParameters&) : carry_(start) {}
+  std::int64_t before_block() const { return carry_; }
+  void end_block(std::int64_t carry) { carry_ = carry; }
+
+ private:
+  std::int64_t carry_;
+};
+
+/// The sum of the blocks so far. `Bits` is the integer as wide as a lane.
+template <class Float, class Bits>
+class BlockSum {
+ public:
+  BlockSum(std::int64_t start, const ScanRowsParameters& p) : sum_(float_of(start), p.sums_per_level) {}
+  std::int64_t before_block() const { return std::bit_cast<Bits>(sum_.total()); }
+  void end_block(std::int64_t total) { sum_.add(float_of(total)); }
+
+ private:
+  static Float float_of(std::int64_t bits) { return std::bit_cast<Float>(static_cast<Bits>(bits)); }
+
+  NestedSum<Float> sum_;
+};
 
 class RowScan {
  public:
@@ -26,7 +53,19 @@ class RowScan {
         total_(function(code, p.total)) {}
 
   void run(std::uint32_t first_group, std::uint32_t end_group) {
-    if (p_.step == ScanRowsStep::kTotals) return write_totals(first_group, end_group);
+    if (p_.block_elements == 0) return run_with<OneCarry>(first_group, end_group);
+    if (p_.total_bytes == 4) return run_with<BlockSum<float, std::int32_t>>(first_group, end_group);
+    run_with<BlockSum<double, std::int64_t>>(first_group, end_group);
+  }
+
+ private:
+  struct Part {
+    std::int64_t row, number, start, size;
+  };
+
+  template <class Carry>
+  void run_with(std::uint32_t first_group, std::uint32_t end_group) {
+    if (p_.step == ScanRowsStep::kTotals) return write_totals<Carry>(first_group, end_group);
     const bool may_stream = p_.stream != 0 && walk_.num_elements() * p_.element_bytes >= p_.stream_from_bytes;
     for (std::uint32_t group = first_group; group < end_group; ++group) {
       const Part part = find_part(group);
@@ -35,36 +74,55 @@ class RowScan {
       // Others are not made so by scanning a few elements first, because sums would then round by their address.
       const bool is_aligned = reinterpret_cast<std::uintptr_t>(to + start) % vector_bytes() == 0;
       const ScanElements scan = may_stream && is_aligned ? stream_ : scan_;
+      Carry carry(carry_into<Carry>(part), p_);
       if (loader_.is_used()) {
         loader_.go_to(part.row);
-        scan_computed(scan, to);
+        scan_computed(scan, to, carry);
       } else {
-        const std::byte* const from = input(part);
-        scan(from + start, to + start, part.size, carry_into(part), from, to);
+        scan_blocks(scan, input(part), to, part.size, carry);
       }
     }
     // What bypassed the caches is seen before the end of the dispatch.
     if (may_stream) _mm_sfence();
   }
 
- private:
-  struct Part {
-    std::int64_t row, number, start, size;
-  };
-  /// Scans piece by piece. Pieces are whole vectors, so that sums round as they do in memory; the rest comes last in
-  /// the order of the scan.
-  void scan_computed(ScanElements scan, std::byte* to) {
+  /// Scans piece by piece. Pieces are whole vectors and blocks, so that sums round as they do in memory; the rest comes
+  /// last in the order of the scan.
+  template <class Carry>
+  void scan_computed(ScanElements scan, std::byte* to, Carry& carry) {
     const std::int64_t most = RowLoader::kPieceBytes / p_.element_bytes, n = walk_.n();
-    std::int64_t carry = p_.identity;
     for (std::int64_t done = 0; done < n; done += most) {
       const std::int64_t count = std::min(most, n - done);
       const std::int64_t first = p_.is_reverse != 0 ? n - done - count : done;
       loader_.compute(first, count, piece_);
-      std::byte* const results = to + first * p_.element_bytes;
-      const std::int64_t start = p_.is_reverse != 0 ? count * p_.element_bytes : 0;
-      carry = scan(piece_ + start, results + start, count, carry, piece_, results);
+      scan_blocks(scan, piece_, to + first * p_.element_bytes, count, carry);
     }
   }
+
+  template <class Carry>
+  void scan_blocks(ScanElements scan, const std::byte* from, std::byte* to, std::int64_t count, Carry& carry) const {
+    const std::int64_t block = block_of(count);
+    for (std::int64_t done = 0; done < count; done += block) {
+      const std::int64_t size = std::min(block, count - done);
+      const std::int64_t first = (p_.is_reverse != 0 ? count - done - size : done) * p_.element_bytes;
+      const std::int64_t start = first + (p_.is_reverse != 0 ? size * p_.element_bytes : 0);
+      carry.end_block(scan(from + start, to + start, size, carry.before_block(), from + first, to + first));
+    }
+  }
+
+  /// The total of elements, or of totals.
+  template <class Carry>
+  std::int64_t total_of(const std::byte* from, std::int64_t count, std::int64_t element_bytes) const {
+    const std::int64_t block = block_of(count);
+    Carry carry(p_.identity, p_);
+    for (std::int64_t done = 0; done < count; done += block) {
+      const std::byte* const first = from + done * element_bytes;
+      carry.end_block(total_(first, nullptr, std::min(block, count - done), p_.identity, first, nullptr));
+    }
+    return carry.before_block();
+  }
+
+  std::int64_t block_of(std::int64_t count) const { return p_.block_elements != 0 ? p_.block_elements : count; }
 
   static ScanElements function(const void* code, std::int64_t offset) {
     return reinterpret_cast<ScanElements>(
@@ -95,22 +153,23 @@ class RowScan {
     return {row, number, parts_.start(number), parts_.size(number)};
   }
 
+  template <class Carry>
   void write_totals(std::uint32_t first_group, std::uint32_t end_group) {
     for (std::uint32_t group = first_group; group < end_group; ++group) {
       const Part part = find_part(group);
-      const std::byte* const from = input(part);
-      const std::int64_t total = total_(from, nullptr, part.size, p_.identity, from, nullptr);
+      const std::int64_t total = total_of<Carry>(input(part), part.size, p_.element_bytes);
       std::memcpy(totals() + group * p_.total_bytes, &total, static_cast<std::size_t>(p_.total_bytes));
     }
   }
 
   /// Combines the totals of the parts that come before, in the order of the scan.
+  template <class Carry>
   std::int64_t carry_into(const Part& part) const {
     if (p_.step == ScanRowsStep::kRows) return p_.identity;
     const bool is_reverse = p_.is_reverse != 0;
     const std::int64_t first = is_reverse ? part.number + 1 : 0, end = is_reverse ? parts_.parts : part.number;
     const std::byte* const from = totals() + (part.row * parts_.parts + first) * p_.total_bytes;
-    return total_(from, nullptr, end - first, p_.identity, from, nullptr);
+    return total_of<Carry>(from, end - first, p_.total_bytes);
   }
 
   const ScanRowsParameters& p_;

@@ -14,11 +14,12 @@ namespace millrace {
 inline constexpr std::string_view kScanRowsRoutineName = "scan_rows";
 /// The version of the function's arguments, of ScanRowsParameters, RowLoadParameters and RowPairSizes: raise it with
 /// every change of theirs.
-inline constexpr std::uint32_t kScanRowsRoutineAbi = 2;
+inline constexpr std::uint32_t kScanRowsRoutineAbi = 3;
 
 /// Scans `count` contiguous elements, given the carry into the first of them in the order of the scan. A reverse scan
-/// gets the ends of the elements and of the results, and their starts too. Returns the carry behind the last one. A
-/// function for totals writes no results, and always gets the starts.
+/// gets the ends of the elements and of the results, and their starts too. Returns the carry behind the last one; of a
+/// block, which is given what is added to each result, the total. A function for totals writes no results, and always
+/// gets the starts.
 using ScanElements = std::int64_t (*)(const void* from, void* to, std::int64_t count, std::int64_t carry,
                                       const void* from_start, void* to_start);
 
@@ -38,6 +39,9 @@ struct ScanRowsParameters {
   ScanRowsStep step;
   std::int64_t total_bytes;
   std::int64_t total;  // of elements; for kParts, of totals
+  /// The carry of a float sum restarts after each block of so many elements. The blocks' totals are summed in lanes of
+  /// `total_bytes`, up to `sums_per_level` of them in one, and as many of those in one of the next level. 0: one carry.
+  std::int64_t block_elements, sums_per_level;
   /// If the result has at least so many bytes, rows that are aligned to a vector bypass the caches by the function
   /// `stream`, which is 0 unless elements are as wide as lanes.
   std::int64_t stream_from_bytes, stream;

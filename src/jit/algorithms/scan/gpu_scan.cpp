@@ -2,7 +2,8 @@
 // Scans by workgroups. A thread takes a few neighbouring elements; the threads of a row combine theirs by shuffles and
 // then in workgroup memory, and carry the result on to the next step. Rows too long for one workgroup are cut into
 // pieces: reduce each piece, scan the totals, then scan each piece from its start value. That reads the row twice and
-// writes it once.
+// writes it once. The carries of float sums nest (nested_carry.h): a piece has few steps, and adds its start value to
+// each result.
 #include <algorithm>
 #include <bit>
 
@@ -60,13 +61,25 @@ class ScanBuilder {
     width_ = threads_.in_kernel(b_);
     place_row();
     WorkgroupScan scan(b_, combiner(), identity_, {.width = width_, .subgroup_size = subgroup_size_});
-    const MachineValue carry = part_ == ScanPart::kPiece ? b_.load(totals_, b_.workgroup_id()) : identity_;
-    const MachineValue step = b_.size(max(threads_.value, 1) * kLanes);
+    CarriedLoop loop = {.first = first_,
+                        .end = loop_end_,
+                        .step = b_.size(max(threads_.value, 1) * kLanes),
+                        .levels = num_carry_levels(scan_, max_steps()),
+                        .identity = identity_};
+    if (part_ == ScanPart::kPiece) {
+      const MachineValue start = b_.load(totals_, b_.workgroup_id());
+      if (has_nested_carry(scan_)) {
+        loop.base = start;
+      } else {
+        loop.identity = start;
+      }
+    }
     const MachineValue mine = b_.mul(b_.convert(DType::kI64, scan.place()), b_.i64(kLanes));
-    const auto total = b_.for_loop(first_, loop_end_, step, {carry}, [&](MachineValue at, const auto& carried) {
-      return MachineBuilder::Values{scan_step(scan, b_.add(at, mine), carried[0])};
-    });
-    if (is_reduce()) write_total(scan, total[0]);
+    const MachineValue total = emit_carried_loop(
+        b_, loop, [&](MachineValue at, const std::optional<MachineValue>& base, MachineValue carried) {
+          return scan_step(scan, b_.add(at, mine), base, carried);
+        });
+    if (is_reduce()) write_total(scan, total);
     return b_.finish();
   }
 
@@ -75,6 +88,12 @@ class ScanBuilder {
   MachineValue combined(MachineValue a, MachineValue c) { return combine(b_, scan_.kind, {a, a}, c, c).value; }
   WorkgroupScan::Combine combiner() {
     return [this](MachineValue a, MachineValue c) { return combined(a, c); };
+  }
+
+  /// Of fewer threads than a workgroup, each takes one step.
+  std::int64_t max_steps() const {
+    const std::int64_t elements = part_ == ScanPart::kRow ? n_.upper_bound() : kPieceElements;
+    return elements / (std::int64_t{kThreads} * kLanes) + 1;
   }
 
   static SizePower all_threads() { return {.value = kThreads, .bits = std::countr_zero(kThreads)}; }
@@ -106,7 +125,8 @@ class ScanBuilder {
   }
 
   /// Scans elements [position, position + kLanes) of the row, in the order of the scan. Returns the new carry.
-  MachineValue scan_step(WorkgroupScan& scan, MachineValue position, MachineValue carried) {
+  MachineValue scan_step(WorkgroupScan& scan, MachineValue position, const std::optional<MachineValue>& base,
+                         MachineValue carried) {
     const MachineValue positions = b_.add(b_.splat(position, kLanes), b_.lane_iota(DType::kI64, kLanes));
     const MachineValue mask = b_.lt(positions, b_.splat(end_, kLanes));
     const DType stored = scan_.input.type.dtype;
@@ -123,6 +143,7 @@ class ScanBuilder {
       MachineValue result = before;
       if (!scan_.exclusive) result = combined(before, sums[i]);
       if (scan_.exclusive && i > 0) result = combined(before, sums[i - 1]);
+      if (base) result = b_.add(*base, result);
       const MachineValue is_lane =
           b_.eq(b_.lane_iota(DType::kI32, kLanes), b_.splat(b_.i32(static_cast<std::int32_t>(i)), kLanes));
       results = i == 0 ? b_.splat(result, kLanes) : b_.select(is_lane, b_.splat(result, kLanes), results);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "jit/algorithms/scan/nested_carry.h"
 #include "jit/ir/reduction.h"
 #include "millrace/jit/algorithm.h"
 #include "millrace/jit/float16_bodies.h"
@@ -16,29 +17,36 @@ inline SizeExpr flops_of(const ScanDescriptor& scan) {
 /// The longest lines that are short: their elements are code of their own, without a loop.
 inline constexpr std::int64_t kMostInShortLine = 15;
 
-/// One thread walks a line, or `lanes` lines side by side, and keeps the reduction so far in a register. load(position)
-/// and store(position, value) take a position along the axis (i64) and values as they are stored.
+/// One thread walks a line, or `lanes` lines side by side, and keeps the reduction so far in a register, or in one per
+/// level (nested_carry.h). load(position) and store(position, value) take a position along the axis (i64) and values as
+/// they are stored.
 template <class Load, class Store>
 void emit_line_scan(MachineBuilder& b, const ScanDescriptor& scan, std::uint32_t lanes, Load&& load, Store&& store) {
   const DType stored = scan.input.type.dtype;
   const SizeExpr& extent = scan.input.type.shape[scan.axis];
   const MachineValue identity = b.splat(b.constant_scalar(identity_of({scan.kind, body_dtype(stored)})), lanes);
-  const auto scan_one = [&](MachineValue position, MachineValue carried) {
+  const auto scan_one = [&](MachineValue position, const std::optional<MachineValue>& base, MachineValue carried) {
     const MachineValue term = widen_stored(b, load(position), stored);
     const MachineValue next = combine(b, scan.kind, {carried, carried}, term, term).value;
-    store(position, narrow_to_stored(b, scan.exclusive ? carried : next, stored));
+    const MachineValue result = scan.exclusive ? carried : next;
+    store(position, narrow_to_stored(b, base ? b.add(*base, result) : result, stored));
     return next;
   };
   if (extent.is_constant() && extent.constant() <= kMostInShortLine) {
     MachineValue carried = identity;
     for (std::int64_t step = 0; step < extent.constant(); ++step) {
-      carried = scan_one(b.i64(scan.reverse ? extent.constant() - 1 - step : step), carried);
+      carried = scan_one(b.i64(scan.reverse ? extent.constant() - 1 - step : step), std::nullopt, carried);
     }
     return;
   }
   const MachineValue n = b.size(extent), last = b.sub(n, b.i64(1));
-  b.for_loop(b.i64(0), n, b.i64(1), {identity}, [&](MachineValue step, const MachineBuilder::Values& carried) {
-    return MachineBuilder::Values{scan_one(scan.reverse ? b.sub(last, step) : step, carried[0])};
+  const CarriedLoop loop = {.first = b.i64(0),
+                            .end = n,
+                            .step = b.i64(1),
+                            .levels = num_carry_levels(scan, extent.upper_bound()),
+                            .identity = identity};
+  emit_carried_loop(b, loop, [&](MachineValue step, const std::optional<MachineValue>& base, MachineValue carried) {
+    return scan_one(scan.reverse ? b.sub(last, step) : step, base, carried);
   });
 }
 

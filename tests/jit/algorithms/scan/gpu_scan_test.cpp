@@ -143,6 +143,56 @@ TEST_CASE("a scan gives the same bits whatever the order of threads and groups")
   }
 }
 
+/// The greatest error of a cumulative sum of ones behind a large term, as a fraction of the sum.
+double error_beside(float large, const ScanCase& test, const std::string& algorithm, const SymbolValues& symbols) {
+  const auto n = static_cast<std::size_t>(test.extents[test.axis]);
+  std::vector<float> input(n, 1), results(n);
+  input[test.reverse ? n - 1 : 0] = large;
+  std::vector<SizeExpr> extents(test.extents.begin(), test.extents.end());
+  if (!symbols.empty()) extents[test.axis] = Dim("n");
+  const KernelSequence sequence = lowered_scan(descriptor_of(test, Shape(extents)), "gfx90a", algorithm);
+  const test::SequenceRun run{
+      .operands = {{input.data(), n * 4}}, .results = {{results.data(), n * 4}}, .symbols = symbols};
+  CHECK(test::finding_in(sequence, run) == "");
+  double error = 0;
+  for (std::size_t step = 0; step < n; ++step) {
+    const double expected = large + static_cast<double>(step);
+    error = std::max(error, std::fabs(results[test.reverse ? n - 1 - step : step] - expected) / expected);
+  }
+  return error;
+}
+
+TEST_CASE("carries of float sums nest: small terms are kept beside a large one") {
+  const auto bound_of = [](int levels) { return (128 * levels + 24) * 0x1p-24; };
+  for (const bool is_symbolic : {false, true}) {
+    const auto symbols = [&](std::int64_t n) { return is_symbolic ? SymbolValues{{"n", n}} : SymbolValues{}; };
+    CHECK(error_beside(0x1p24f, {.extents = {20'000, 1}}, "gpu_scan_columns", symbols(20'000)) <= bound_of(2));
+    // A step takes 1024 ones, half an ulp of the large term.
+    CHECK(error_beside(0x1p34f, {.extents = {1, 400'000}, .axis = 1, .reverse = true}, "gpu_scan_rows",
+                       symbols(400'000)) <= bound_of(1));
+    CHECK(error_beside(0x1p34f, {.extents = {1, 400'000}, .axis = 1}, "gpu_scan_pieces", symbols(400'000)) <=
+          bound_of(1));
+  }
+}
+
+TEST_CASE("rows up to 128 steps, products, and sums of integers have one loop") {
+  const auto num_loops = [](const ScanCase& test, const std::string& algorithm) {
+    const std::string text = to_text(
+        std::get<MachineKernel>(lowered_scan(descriptor_of(test), "gfx1100", algorithm).kernels[0].kernel.mapped));
+    std::size_t count = 0;
+    for (std::size_t at = text.find("= for "); at != text.npos; at = text.find("= for ", at + 1)) ++count;
+    return count;
+  };
+  for (const auto& [n, loops] : {std::pair{128, 1}, {129, 2}, {16'385, 2}}) {
+    CAPTURE(n);
+    CHECK(num_loops({.extents = {n, 2}}, "gpu_scan_columns") == static_cast<std::size_t>(loops));
+    CHECK(num_loops({.dtype = DType::kI32, .extents = {n, 2}}, "gpu_scan_columns") == 1);
+    CHECK(num_loops({.extents = {n, 2}, .kind = ReductionKind::kProd}, "gpu_scan_columns") == 1);
+  }
+  CHECK(num_loops({.extents = {1, 130'000}, .axis = 1}, "gpu_scan_rows") == 1);
+  CHECK(num_loops({.extents = {1, 140'000}, .axis = 1}, "gpu_scan_rows") == 2);
+}
+
 TEST_CASE("each mistake in a scan is found") {
   std::size_t num_found = 0;
   for (const char* algorithm : kAlgorithms) {

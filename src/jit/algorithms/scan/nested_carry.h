@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "jit/map/sum_levels.h"
+#include "millrace/jit/machine_builder.h"
+#include "millrace/jit/scan_descriptor.h"
+
+namespace millrace {
+
+// A float carry that takes a whole row loses everything below its ulp: an f32 stops at 2^24 ones. The carry of a sum
+// therefore restarts at 0 after kMaxSumTerms steps. The sum of the block that ends there is one term of level 1, up to
+// kMaxSumTerms of these are one term of level 2, and so on. A result is base + (carry + prefix within the step), where
+// the base is the sum of the levels, from the highest down. The error is at most
+//   (kMaxSumTerms * levels + log2(lanes * unroll * parts)) * eps * sum |x|, plus the rounding of the result.
+
+/// Whether carries nest: for float sums.
+bool has_nested_carry(const ScanDescriptor&);
+
+/// The levels above the carry of at most `max_steps` steps; 0 for one carry.
+int num_carry_levels(const ScanDescriptor&, std::int64_t max_steps);
+
+struct CarriedLoop {
+  MachineValue first, end, step;  // i64
+  int levels = 0;
+  MachineValue identity;
+  std::optional<MachineValue> base = std::nullopt;  // what comes before the first step, apart from the carry
+};
+
+/// Returns the carry after the step at `at`, given the carry before it. If there is a base, `base + carry` comes before
+/// the step.
+using CarriedStep =
+    std::function<MachineValue(MachineValue at, const std::optional<MachineValue>& base, MachineValue carry)>;
+
+/// Calls `body` for each step from `first` to `end`. Returns the total of all steps, without the base.
+MachineValue emit_carried_loop(MachineBuilder& b, const CarriedLoop& loop, const CarriedStep& body);
+
+}  // namespace millrace
