@@ -42,7 +42,7 @@ Tensor log_softmax(Tensor x, std::int64_t axis = -1);
 /// x / sqrt(mean of x^2 + epsilon) * scale over the last dim. Source: Zhang & Sennrich, arXiv:1910.07467.
 Tensor rms_norm(Tensor x, Tensor scale, double epsilon = 1e-5);
 /// x[n, c, ...] normalized over each of `groups` groups of channels and all trailing dims, times scale[c], plus
-/// bias[c].
+/// bias[c]. A group of equal elements gives bias[c] exactly, as in layer_norm.
 /// Source: Wu & He, arXiv:1803.08494.
 Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, double epsilon = 1e-5);
 /// group_norm with one channel in each group, whose number must be constant. Source: Ulyanov et al., arXiv:1607.08022.
@@ -238,7 +238,10 @@ Tensor attention(Tensor query, Tensor key, Tensor value, Tensor mask, std::optio
 /// Rotates pairs of x[..., n, d] by angles whose cosines and sines are [n, d / 2], or broadcast to that: the first half
 /// of the last dim with the second, or neighbours if `interleaved`. Source: Su et al., arXiv:2104.09864.
 Tensor rotary_embedding(Tensor x, Tensor cosine, Tensor sine, bool interleaved = false);
-/// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dim. Source: Ba et al., arXiv:1607.06450.
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dim. x - mean and the variance of a row of equal
+/// elements are exactly 0, and rows far from 0 keep their digits: the mean is taken of differences from one of the
+/// elements. A row with an infinity gives NaN, and so does one whose differences overflow. Source: Ba et al.,
+/// arXiv:1607.06450.
 Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon = 1e-5);
 
 /// Random bits, u32: a function of the seed (u64, a scalar) and of each element's position alone, so that runs repeat

@@ -9,6 +9,47 @@ namespace {
 /// Broadcasts `reduced`, whose reduced axes have extent 1, to the shape of x.
 Tensor spread(Tensor reduced, Tensor x) { return x.is_valid() ? broadcast_to(reduced, x.shape()) : Tensor(); }
 
+/// The median of the first, the middle and the last element along the axis, whose extent becomes 1.
+Tensor median_of_three(Tensor x, std::size_t axis) {
+  const SizeExpr extent = x.shape()[axis];
+  const SizeExpr one = min(extent, 1);  // an empty row has no element
+  const auto element = [&](const SizeExpr& at) {
+    std::vector<SizeExpr> start(x.shape().rank(), 0), stop = x.shape().dims();
+    start[axis] = at;
+    stop[axis] = at + one;
+    return slice(x, std::move(start), std::move(stop));
+  };
+  Tensor first = element(0), middle = element(floor_div(extent, 2)), last = element(extent - one);
+  Tensor lower = min(first, middle), upper = max(first, middle);
+  Tensor median = max(lower, min(upper, last));
+  return one.is(1) ? median : reduce_max(median, {static_cast<std::int64_t>(axis)}, true);
+}
+
+struct Centred {
+  Tensor x;         // less its mean
+  Tensor variance;  // of extent 1 along the axis
+};
+
+/// Subtracts an element of the row before the mean is taken. A mean of x itself is rounded: of a constant row that left
+/// an error instead of 0, which the division by its own deviation made as large as 1, and in rows far from 0 an error
+/// of half an ulp of the mean. Differences from a near element are exact or almost so, and all 0 in a constant row. The
+/// element is the median of three, as the differences from an outlier would lose digits; it costs no pass over x.
+/// A row with an infinity or a NaN is NaN, and so is one whose differences overflow.
+Centred centre(Tensor x, std::size_t axis) {
+  const auto along = static_cast<std::int64_t>(axis);
+  Tensor near = median_of_three(x, axis);
+  if (!near.is_valid()) return {};
+  // x - near three times, each time by another formula of the same value: equal nodes would be merged and stored, but a
+  // node with one reader is computed inside it.
+  Tensor shift = reduce_mean(spread(near, x) - x, {along}, true);  // minus the mean of x - near
+  if (!shift.is_valid()) return {};
+  Tensor difference = x - spread(near, x);
+  Tensor centred = difference + spread(shift, x);
+  Tensor variance = reduce_mean(centred * centred, {along}, true);
+  Tensor same_difference = x + spread(-near, x);
+  return {same_difference + spread(shift, x), variance};
+}
+
 /// Floats with a last dim.
 Status expect_rows(std::span<const TensorType> types) {
   MILLRACE_TRY(ops::expect_dtype(types, 0, ops::kFloats));
@@ -77,9 +118,9 @@ Tensor group_norm(Tensor x, std::int64_t groups, Tensor scale, Tensor bias, doub
   for (std::size_t d = 2; d < shape.rank(); ++d) rest = rest * shape[d];
   const DType dtype = x.dtype();
   Tensor grouped = reshape(widen(x, dtype), {shape[0], groups, rest});
-  Tensor centred = grouped - spread(reduce_mean(grouped, {2}, true), grouped);
-  Tensor variance = reduce_mean(centred * centred, {2}, true);
-  Tensor normal = reshape(centred * spread(rsqrt(variance + epsilon), grouped), shape);
+  if (!grouped.is_valid()) return {};
+  const Centred centred = centre(grouped, 2);
+  Tensor normal = reshape(centred.x * spread(rsqrt(centred.variance + epsilon), grouped), shape);
   Tensor scaled = normal * broadcast(widen(scale, dtype), shape, {1});
   return narrow(scaled + broadcast(widen(bias, dtype), shape, {1}), dtype);
 } catch (const std::bad_alloc&) {
@@ -158,9 +199,8 @@ Tensor layer_norm(Tensor x, Tensor scale, Tensor bias, double epsilon) try {
   if (!guard.passes(expect_broadcast("bias", bias.type(), x.type()))) return {};
   const DType dtype = x.dtype();
   x = widen(x, dtype);
-  Tensor centred = x - spread(reduce_mean(x, {-1}, true), x);
-  Tensor variance = reduce_mean(centred * centred, {-1}, true);
-  Tensor normal = centred * spread(rsqrt(variance + epsilon), x);
+  const Centred centred = centre(x, x.shape().rank() - 1);
+  Tensor normal = centred.x * spread(rsqrt(centred.variance + epsilon), x);
   if (!normal.is_valid()) return {};
   // Two statements: the node order must not depend on the order in which the compiler evaluates operands.
   Tensor scaled = normal * broadcast_to(widen(scale, dtype), x.shape());
