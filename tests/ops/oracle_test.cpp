@@ -110,3 +110,29 @@ TEST_CASE("an ulp is that of the expected value") {
   CHECK(reference::ulp_distance(DType::kF32, NAN, NAN) == 0);
   CHECK(std::isinf(reference::ulp_distance(DType::kF32, NAN, 1)));
 }
+
+TEST_CASE("the bound of a long sum has no room for one accumulator, but for accumulators that nest") {
+  constexpr std::int64_t n = 1'000'000;
+  CHECK(reference::roundings_of_sum(100, reference::kSumBlock) == 102);
+  CHECK(reference::roundings_of_sum(16'384, reference::kSumBlock) == 2 * 128 + 18);
+  CHECK(reference::roundings_of_sum(n, reference::kSumBlock) == 3 * 128 + 18);
+  CHECK(reference::roundings_of_sum(n, reference::kProductBlock) == 3 * 512 + 18);
+  const Tensor x = f32({n}, std::vector<double>(n, 0.1));
+  const ReduceAttrs all = {.axes = {0}};
+  const double exact = doubles(reference::evaluate(Op::reduce_sum, all, {&x, 1})[0])[0];
+  const auto bound = static_cast<double>(reference::accumulation_bound(Op::reduce_sum, all, {&x, 1})[0]);
+  float flat = 0;
+  std::vector<float> sums;
+  for (std::int64_t i = 0; i < n; ++i) {
+    flat += 0.1f;
+    if (i % 128 == 0) sums.push_back(0);
+    sums.back() += 0.1f;
+  }
+  while (sums.size() > 1) {
+    std::vector<float> next((sums.size() + 127) / 128, 0.0f);
+    for (std::size_t i = 0; i < sums.size(); ++i) next[i / 128] += sums[i];
+    sums = std::move(next);
+  }
+  CHECK(std::fabs(static_cast<double>(flat) - exact) > bound);
+  CHECK(std::fabs(static_cast<double>(sums[0]) - exact) < bound);
+}

@@ -76,22 +76,19 @@ int granularity(const Tensor& tensor) {
   return least;
 }
 
-/// Rounding errors of equal terms share a sign, so that they do not cancel.
+/// Rounding errors of equal factors share a sign, so that they do not cancel.
 bool is_repetitive(const Tensor& tensor) {
   const std::vector<long double> values = read_all<long double>(tensor);
   return 2 * std::set<long double>(values.begin(), values.end()).size() < values.size();
 }
 
-/// How many roundings of the largest partial sum the error of `points` terms is held to. With random signs they grow
-/// like a root: |error| <= c * sqrt(n) * u * sum |terms| fails with a probability below 2 n exp(-c^2 / 2) (Higham and
-/// Mary, SIAM J. Sci. Comput. 41(5), 2019, theorem 2.4).
-long double error_growth(std::int64_t points, std::span<const Tensor> operands) {
+/// The roundings that a product of `points` factors is held to. With random signs they grow like a root: |error| <= c *
+/// sqrt(n) * u * |product| fails with a probability below 2 n exp(-c^2 / 2) (Higham and Mary, SIAM J. Sci. Comput.
+/// 41(5), 2019, theorem 2.4).
+long double roundings_of_product(std::int64_t points, const Tensor& factors) {
   constexpr long double kConfidence = 7;
-  const auto roundings = static_cast<long double>(points + 2);  // a product's, and a division's by the count
-  for (const Tensor& operand : operands) {
-    if (is_repetitive(operand)) return roundings;
-  }
-  return std::min(roundings, kConfidence * std::sqrt(roundings));
+  const auto roundings = static_cast<long double>(points + 2);
+  return is_repetitive(factors) ? roundings : std::min(roundings, kConfidence * std::sqrt(roundings));
 }
 
 bool is_product(Op op) { return has_trait(op, kMultiplies); }
@@ -115,7 +112,20 @@ std::int64_t num_points(Op op, const Attributes& attributes, std::span<const Ten
   return points;
 }
 
+long double num_roundings(Op op, const Attributes& attributes, std::span<const Tensor> operands) {
+  const std::int64_t points = num_points(op, attributes, operands);
+  if (is_product(op)) return roundings_of_product(points, operands[0]);
+  return roundings_of_sum(points, has_trait(op, kContraction) ? kProductBlock : kSumBlock);
+}
+
 }  // namespace
+
+long double roundings_of_sum(std::int64_t n, std::int64_t block) {
+  constexpr std::int64_t kJoins = 16;
+  std::int64_t levels = 1;
+  for (std::int64_t most = block; most < n; most *= block) ++levels;
+  return static_cast<long double>(std::min(n, block * levels + kJoins) + 2);
+}
 
 long double ulp_at(DType dtype, long double value) {
   const Precision precision = precision_of(dtype);
@@ -154,8 +164,7 @@ std::vector<bool> is_exact_in_any_order(Op op, const Attributes& attributes, std
 std::vector<long double> rounding_bound(Op op, const Attributes& attributes, std::span<const Tensor> operands) {
   const DType dtype = operands[0].type.dtype;
   const Accumulator accumulator = accumulator_of(dtype);
-  const std::int64_t points = num_points(op, attributes, operands);
-  const long double growth = error_growth(points, operands);
+  const long double roundings = num_roundings(op, attributes, operands);
   std::vector<long double> bounds =
       evaluate_mapped(op, attributes, operands, [](long double x) { return std::fabs(x); });
   const std::vector<long double> results = read_all<long double>(evaluate(op, attributes, operands)[0]);
@@ -164,16 +173,17 @@ std::vector<long double> rounding_bound(Op op, const Attributes& attributes, std
       bounds[i] = std::numeric_limits<long double>::infinity();
       continue;
     }
-    const long double rounded = growth * accumulator.unit_roundoff * bounds[i];
+    const long double rounded = roundings * accumulator.unit_roundoff * bounds[i];
     bounds[i] = rounded + ulp_at(dtype, std::isfinite(results[i]) ? std::fabs(results[i]) + rounded : bounds[i]);
   }
   if (!is_product(op)) return bounds;
+  const auto points = static_cast<long double>(num_points(op, attributes, operands));
   // Each partial product may lose the least step of its dtype, which factors above 1 then raise.
   const auto raised =
       evaluate_mapped(op, attributes, operands, [](long double x) { return std::max(std::fabs(x), 1.0L); });
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     bounds[i] += raised[i] > accumulator.greatest ? std::numeric_limits<long double>::infinity()
-                                                  : static_cast<long double>(points) * accumulator.least * raised[i];
+                                                  : points * accumulator.least * raised[i];
   }
   return bounds;
 }

@@ -18,9 +18,17 @@ std::vector<Tensor> evaluate(Op op, const Attributes& attributes, std::span<cons
 /// accumulator, f32 or f64. Means never do: they divide.
 std::vector<bool> is_exact_in_any_order(Op op, const Attributes& attributes, std::span<const Tensor> operands);
 
-/// How far an accumulating float op's rounding errors may take each element from `evaluate`: c * sqrt(points) * u * sum
-/// of the terms' magnitudes, linear in the points where terms repeat, and one rounding to the result's dtype. Infinite
-/// where some orders overflow.
+/// The most terms that the docs let one accumulator add: of sums, and of sums of products.
+inline constexpr std::int64_t kSumBlock = 128, kProductBlock = 512;
+
+/// The bound that the docs state for sums of n terms: |error| <= roundings * u * sum |terms|, roundings being block *
+/// levels + joins. A term goes through at most `block` additions in each accumulator, of which there are as many levels
+/// as n needs. Joins are the additions in pairs after that: log2(lanes * unroll * parts), at most 16 on any target. No
+/// order has more than n - 1 additions. Two more are a product's rounding, and a division's by the count.
+long double roundings_of_sum(std::int64_t n, std::int64_t block);
+
+/// How far an accumulating float op's rounding errors may take each element from `evaluate`: of a sum, the bound that
+/// its docs state, and one rounding to the result's dtype. Infinite where some orders overflow.
 std::vector<long double> rounding_bound(Op op, const Attributes& attributes, std::span<const Tensor> operands);
 
 /// How far each element of a floating-point result may be from `evaluate`, for ops that accumulate: 0 where the order

@@ -88,14 +88,14 @@ concept ComparesTensors = (std::same_as<X, Tensor> && (std::same_as<Y, Tensor> |
 
 /// Does not compile: a node in place of a bool would break whatever searches or compares containers of tensors.
 template <class X, class Y>
-  requires detail::ComparesTensors<X, Y>
+requires detail::ComparesTensors<X, Y>
 bool operator==(const X&, const Y&) {
   static_assert(!detail::ComparesTensors<X, Y>,
                 "== does not compare tensors: equal(x, y) builds a node, x.value() == y.value() compares handles");
   return false;
 }
 template <class X, class Y>
-  requires detail::ComparesTensors<X, Y>
+requires detail::ComparesTensors<X, Y>
 bool operator!=(const X&, const Y&) {
   static_assert(!detail::ComparesTensors<X, Y>,
                 "!= does not compare tensors: not_equal(x, y) builds a node, x.value() != y.value() compares handles");
@@ -110,6 +110,10 @@ Tensor cast(Tensor x, DType dtype);
 
 /// Reductions over `axes` (at least one, each named once). The result keeps the dtype; reduced dims are dropped, or
 /// have extent 1 if keep_dims. sum, prod, max and min take integers and floats, mean floats, any and all bool.
+/// Sums of integers wrap. Sums and means of floats below f64 accumulate in f32, and no sum runs long: for n terms,
+/// |error| <= (128 * levels + 16) * eps * sum |x|, plus the result's own rounding, where levels is 1 to n = 128, 2 to
+/// 128^2, 3 to 128^3, and so on, and eps is 2^-24 (2^-53 in f64). A mean has one rounding more. Where x is a product, as
+/// in reduce_sum(a * b), 512 stands in place of 128.
 Tensor reduce_sum(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 Tensor reduce_prod(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 Tensor reduce_max(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
@@ -125,15 +129,18 @@ Tensor argmin(Tensor x, std::int64_t axis, bool keep_dims = false);
 /// dims are broadcast; a vector is a row on the left, a column on the right, and its dim is not in the result.
 Tensor matmul(Tensor x, Tensor y);
 /// Sums of products over the contracted dims, for integers or floats of one dtype. Result dims: batch dims, free dims
-/// of x, free dims of y.
+/// of x, free dims of y. The error of floats is bounded as for reduce_sum, with 512 in place of 128 and the sum of
+/// |x * y| in place of |x|; integers wrap.
 Tensor dot(Tensor x, Tensor y, DotAttrs attributes);
-/// dot of i8 or u8 operands, also mixed, with an i32 result.
+/// dot of i8 or u8 operands, also mixed, with an i32 result. Sums wrap beyond i32, which takes more than 33025 products
+/// of u8, 65793 of mixed operands or 131071 of i8.
 Tensor dot_i32(Tensor x, Tensor y, DotAttrs attributes);
 /// x[n,c,h,w], weights[o,c/groups,kh,kw] -> [n,o,h',w']: cross-correlation with zero padding, for integers or floats of
-/// one dtype. `groups` must divide c and o. composites.h has conv2d with a bias.
+/// one dtype. `groups` must divide c and o. composites.h has conv2d with a bias. The error of floats is bounded as for
+/// dot, over the c/groups * kh * kw products of an element.
 Tensor conv2d(Tensor x, Tensor weights, Conv2dAttrs attributes = {});
 /// x[n,c,h,w] -> [n,c,h',w']; padding must be less than the window. max_pool2d takes integers and floats, and its
-/// padding counts as the lowest value. avg_pool2d takes floats.
+/// padding counts as the lowest value. avg_pool2d takes floats; its error is bounded as for reduce_mean.
 Tensor max_pool2d(Tensor x, Pool2dAttrs attributes = {});
 Tensor avg_pool2d(Tensor x, Pool2dAttrs attributes = {});
 
@@ -171,7 +178,8 @@ Tensor scatter_add(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_min(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 Tensor scatter_max(Tensor x, Tensor indices, Tensor updates, std::int64_t axis);
 /// Scans of integers or floats along one axis. An exclusive scan begins with the value of an empty scan: sum 0, product
-/// 1, maximum the lowest value and minimum the highest value, which are -inf and +inf for floats.
+/// 1, maximum the lowest value and minimum the highest value, which are -inf and +inf for floats. The error of each
+/// element of a cumulative_sum of floats is bounded as for the reduce_sum of all the terms of its row.
 Tensor cumulative_sum(Tensor x, ScanAttrs attributes = {});
 Tensor cumulative_prod(Tensor x, ScanAttrs attributes = {});
 Tensor cumulative_max(Tensor x, ScanAttrs attributes = {});
