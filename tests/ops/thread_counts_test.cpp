@@ -105,3 +105,12 @@ TEST_CASE("long rows, which kernels cut in parts, have the same bits on 1, 2, 3 
   check("long topk", Op::topk, TopKAttrs{.k = 100}, std::span(&long_row, 1), all);
   check("long sort", Op::sort, SortAttrs{}, std::span(&sorted_row, 1), all);
 }
+
+TEST_CASE("sums of ten million elements have the same bits on 1, 2, 3 and 8 threads" * test::InTurn()) {
+  const std::vector<NamedExecutor> all = executors();
+  const Tensor row = random_row(1, 10'000'000), rows = random_row(100, 100'000), columns = random_row(2'500'000, 4);
+  check("a long sum", Op::reduce_sum, ReduceAttrs{.axes = {1}}, std::span(&row, 1), all);
+  check("sums along rows", Op::reduce_sum, ReduceAttrs{.axes = {1}}, std::span(&rows, 1), all);
+  check("sums along columns", Op::reduce_sum, ReduceAttrs{.axes = {0}}, std::span(&columns, 1), all);
+  check("the mean of all", Op::reduce_mean, ReduceAttrs{.axes = {0, 1}}, std::span(&columns, 1), all);
+}

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of up to ten million terms, in every place where a kernel sums, against exact ones: no accumulator may run long.
+#include <array>
+#include <cmath>
+#include <random>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "millrace/hal/target_spec.h"
+#include "millrace/millrace.h"
+#include "tests/support/in_turn.h"
+#include "tests/support/long_terms.h"
+#include "tests/support/run_graph.h"
+#include "tests/support/slice.h"
+
+namespace millrace {
+namespace {
+
+using test::ExactSum;
+using test::Terms;
+using Extents = reference::Extents;
+using Inputs = std::vector<reference::Tensor>;
+
+std::vector<std::string> cpu_levels() {
+  std::vector<std::string> devices;
+  for (const IsaLevel isa : host_isa_levels()) devices.push_back("cpu:" + std::string(to_text(isa)));
+  return devices;
+}
+
+Program compile_on(const std::string& device, const Graph& graph) {
+  CompileOptions options;
+  options.context = device.starts_with("isa:") ? test::isa_context() : test::test_context();
+  options.device = device;
+  return compile(graph, options).value();
+}
+
+Inputs run_once(const Program& program, std::span<const reference::Tensor> inputs) {
+  Result<Inputs> outputs = test::run_guarded(program, inputs, {}, 1);
+  REQUIRE(outputs.status().message() == "");
+  return *std::move(outputs);
+}
+
+long double element(const reference::Tensor& tensor, std::int64_t i) {
+  return reference::read_element<long double>(tensor.type.dtype, tensor.element(i));
+}
+
+/// Along which dim of a matrix the sums go that are tested, next to those of all its elements.
+enum class Along { kRows, kColumns };
+
+/// Of a matrix: each row or each column, and all.
+struct ExactSums {
+  ExactSums(const reference::Tensor& x, Along along)
+      : lines(static_cast<std::size_t>(x.extents()[along == Along::kRows ? 0 : 1])) {
+    const std::int64_t columns = x.extents()[1];
+    for (std::int64_t i = 0; i < x.num_elements(); ++i) {
+      const long double term = element(x, i);
+      lines[static_cast<std::size_t>(along == Along::kRows ? i / columns : i % columns)].add(term);
+      all.add(term);
+    }
+  }
+  std::vector<ExactSum> lines;
+  ExactSum all;
+};
+
+/// Sums and means along the dim, and of all.
+Graph sums_of(DType dtype, const SizeExpr& rows, const SizeExpr& columns, Along along) {
+  GraphBuilder graph("sums");
+  const Tensor x = graph.input("x", dtype, {rows, columns});
+  const std::vector<std::int64_t> axes = {along == Along::kRows ? 1 : 0};
+  graph.output("sums", reduce_sum(x, axes));
+  graph.output("means", reduce_mean(x, axes));
+  graph.output("sum of all", reduce_sum(x, {0, 1}));
+  graph.output("mean of all", reduce_mean(x, {0, 1}));
+  return graph.finish().value();
+}
+
+void check_all(const reference::Tensor& found, std::span<const ExactSum> exact, const Terms& terms, bool is_mean) {
+  const DType dtype = found.type.dtype;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const long double factor = is_mean ? 1.0L / static_cast<long double>(exact[i].count) : 1.0L;
+    if (dtype == DType::kF16 && std::fabs(exact[i].sum * factor) > 60'000) continue;
+    const long double value = element(found, static_cast<std::int64_t>(i));
+    const std::string wrong = test::check_sum(dtype, value, exact[i], terms, test::kSumLimits, factor);
+    CHECK_MESSAGE(wrong == "", found.type.to_text(), " element ", i, ": ", wrong);
+    if (!wrong.empty()) break;
+  }
+}
+
+/// Runs a program of sums_of().
+void check_sums(const Program& program, const reference::Tensor& x, const ExactSums& exact, const Terms& terms) {
+  const Inputs found = run_once(program, std::span(&x, 1));
+  for (std::size_t i = 0; i < 2; ++i) {
+    check_all(found[i], exact.lines, terms, i == 1);
+    check_all(found[2 + i], std::span(&exact.all, 1), terms, i == 1);
+  }
+}
+
+constexpr const char* kFewTerms[] = {"ones", "tenths", "hundreds", "all scales"};
+
+std::vector<const char*> every_kind_of_terms() {
+  std::vector<const char*> names;
+  for (const Terms& terms : test::all_terms()) names.push_back(terms.name);
+  return names;
+}
+
+/// One program for each of the devices, and matrices of run-time sizes for them.
+void check_matrices(DType dtype, Along along, std::span<const std::string> devices, std::span<const Extents> matrices,
+                    std::span<const char* const> names) {
+  const Graph graph = sums_of(dtype, Dim("rows"), Dim("columns"), along);
+  std::vector<Program> programs;
+  for (const std::string& device : devices) programs.push_back(compile_on(device, graph));
+  for (const char* name : names) {
+    const Terms& terms = test::terms_called(name);
+    for (const Extents& extents : matrices) {
+      const reference::Tensor x = test::make_terms(terms, dtype, extents);
+      const ExactSums exact(x, along);
+      for (std::size_t i = 0; i < programs.size(); ++i) {
+        CAPTURE(devices[i]);
+        CAPTURE(x.type.to_text());
+        check_sums(programs[i], x, exact, terms);
+      }
+    }
+  }
+}
+
+TEST_CASE("long sums of f32 are near the exact ones, along rows, along columns and of all" * test::InTurn()) {
+  const Extents wide[] = {{1, 1000}, {1, 16'385}, {3, 33'333}, {700, 1500}, {1, 1'000'003}};
+  const Extents tall[] = {{333, 3}, {50'000, 2}, {1500, 700}, {333'333, 3}, {62'500, 16}};
+  check_matrices(DType::kF32, Along::kRows, cpu_levels(), wide, every_kind_of_terms());
+  check_matrices(DType::kF32, Along::kColumns, cpu_levels(), tall, every_kind_of_terms());
+}
+
+TEST_CASE("sums of ten million f32 are near the exact ones" * test::InTurn()) {
+  const Extents wide[] = {{1, 10'000'000}}, tall[] = {{2'500'000, 4}};
+  check_matrices(DType::kF32, Along::kRows, cpu_levels(), wide, kFewTerms);
+  check_matrices(DType::kF32, Along::kColumns, cpu_levels(), tall, kFewTerms);
+}
+
+TEST_CASE("long sums of other floats are near the exact ones" * test::InTurn()) {
+  const Extents wide[] = {{1, 1000}, {2, 100'003}}, tall[] = {{1000, 1}, {100'003, 2}};
+  for (const DType dtype : {DType::kF64, DType::kF16, DType::kBF16}) {
+    check_matrices(dtype, Along::kRows, cpu_levels(), wide, every_kind_of_terms());
+    check_matrices(dtype, Along::kColumns, cpu_levels(), tall, every_kind_of_terms());
+  }
+}
+
+TEST_CASE("long sums of constant size are near the exact ones" * test::InTurn()) {
+  for (const Extents& extents : {Extents{1, 1'000'003}, {250'000, 4}, {9, 111'111}, {1000, 1000}}) {
+    const Along along = extents[0] < extents[1] ? Along::kRows : Along::kColumns;
+    const Graph graph = sums_of(DType::kF32, extents[0], extents[1], along);
+    for (const std::string& device : cpu_levels()) {
+      const Program program = compile_on(device, graph);
+      for (const char* name : kFewTerms) {
+        const Terms& terms = test::terms_called(name);
+        const reference::Tensor x = test::make_terms(terms, DType::kF32, extents);
+        CAPTURE(device);
+        CAPTURE(x.type.to_text());
+        check_sums(program, x, ExactSums(x, along), terms);
+      }
+    }
+  }
+}
+
+TEST_CASE("sums of a hundred million f32 are near the exact ones" * test::InTurn()) {
+  if (test::tested_slice().count != 1) return;  // scripts/test.sh nightly
+  const std::string best[] = {cpu_levels().back()};
+  const Extents wide[] = {{1, 100'000'000}}, tall[] = {{25'000'000, 4}};
+  check_matrices(DType::kF32, Along::kRows, best, wide, std::array{"tenths", "hundreds"});
+  check_matrices(DType::kF32, Along::kColumns, best, tall, std::array{"tenths", "hundreds"});
+}
+
+TEST_CASE("long sums on GPUs are near the exact ones" * test::InTurn()) {
+  struct Matrix {
+    const char* device;
+    const char* terms;
+    Extents extents;
+  };
+  const Matrix matrices[] = {{"sim:gfx1100", "tenths", {1, 1'000'000}},
+                             {"sim:gfx90a", "hundreds", {250'000, 4}},
+                             {"isa:gfx1100", "hundreds", {1, 200'003}},
+                             {"isa:gfx90a", "tenths", {50'000, 4}}};
+  for (const Matrix& matrix : matrices) {
+    const Terms& terms = test::terms_called(matrix.terms);
+    const reference::Tensor x = test::make_terms(terms, DType::kF32, matrix.extents);
+    CAPTURE(std::string(matrix.device));
+    const Along along = matrix.extents[0] == 1 ? Along::kRows : Along::kColumns;
+    const Graph graph = sums_of(DType::kF32, Dim("rows"), Dim("columns"), along);
+    check_sums(compile_on(matrix.device, graph), x, ExactSums(x, along), terms);
+  }
+}
+
+struct Factors {
+  const char* x;
+  const char* y;
+};
+constexpr Factors kFactors[] = {{"ones", "ones"},      {"ones", "tenths"},        {"hundreds", "tenths"},
+                                {"one large", "ones"}, {"geometric", "hundreds"}, {"hundreds", "alternating"}};
+
+/// The products of two vectors, as terms.
+struct Products {
+  Products(const Factors& factors, const Extents& x_extents, const Extents& y_extents)
+      : terms{factors.x, nullptr, is_positive(factors.x) && is_positive(factors.y),
+              factors.x == std::string_view("ones") && factors.y == std::string_view("ones")},
+        x(test::make_terms(test::terms_called(factors.x), DType::kF32, x_extents, 1)),
+        y(test::make_terms(test::terms_called(factors.y), DType::kF32, y_extents, 2)) {}
+
+  static bool is_positive(const char* name) { return test::terms_called(name).is_positive; }
+
+  Terms terms;
+  reference::Tensor x, y;
+};
+
+TEST_CASE("long products of vectors and matrices are near the exact ones" * test::InTurn()) {
+  // x[m, k] times y[k, n]; and the same as sums of elementwise products, of the first row and column.
+  GraphBuilder builder("products");
+  const SizeExpr m = Dim("m"), k = Dim("k").at_least(1), n = Dim("n");
+  const Tensor x = builder.input("x", DType::kF32, {m, k}), y = builder.input("y", DType::kF32, {k, n});
+  builder.output("matmul", matmul(x, y));
+  builder.output("einsum", einsum("mk,kn->mn", {x, y}));
+  builder.output("transposed", dot(transpose(x, {1, 0}), y, {.x_contract = {0}, .y_contract = {0}}));
+  const Graph graph = builder.finish().value();
+  struct Sizes {
+    std::int64_t m, k, n;
+  };
+  for (const std::string& device : cpu_levels()) {
+    const Program program = compile_on(device, graph);
+    for (const Sizes& sizes : {Sizes{1, 1000, 1},
+                               {1, 100'000, 1},
+                               {1, 1'000'003, 1},
+                               {3, 100'003, 5},
+                               {1, 65'537, 20},
+                               {17, 20'000, 1},
+                               {20, 20'000, 40}}) {
+      for (const Factors& factors : kFactors) {
+        const Products products(factors, {sizes.m, sizes.k}, {sizes.k, sizes.n});
+        const Inputs found = run_once(program, std::array{products.x, products.y});
+        for (std::int64_t at = 0; at<sizes.m * sizes.n; at += sizes.m * sizes.n> 20 ? 13 : 1) {
+          ExactSum exact;
+          for (std::int64_t i = 0; i < sizes.k; ++i) {
+            exact.add(element(products.x, at / sizes.n * sizes.k + i) *
+                      element(products.y, i * sizes.n + at % sizes.n));
+          }
+          for (const reference::Tensor& result : found) {
+            CHECK_MESSAGE(
+                test::check_sum(DType::kF32, element(result, at), exact, products.terms, test::kProductLimits) == "",
+                device, " ", sizes.m, "x", sizes.k, "x", sizes.n, " ", factors.x, " times ", factors.y);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("sums of products, of squares and of square roots are near the exact ones" * test::InTurn()) {
+  GraphBuilder builder("products");
+  const SizeExpr n = Dim("n").at_least(1);
+  const Tensor x = builder.input("x", DType::kF32, {n}), y = builder.input("y", DType::kF32, {n});
+  builder.output("products", reduce_sum(x * y, {0}));
+  builder.output("squares", reduce_sum(x * x, {0}));
+  builder.output("square roots", reduce_sum(sqrt(x), {0}));
+  const Graph graph = builder.finish().value();
+  for (const std::string& device : cpu_levels()) {
+    const Program program = compile_on(device, graph);
+    for (const std::int64_t count : {1000, 100'003, 3'000'000}) {
+      for (const Factors& factors : kFactors) {
+        const Products products(factors, {count}, {count});
+        const Inputs found = run_once(program, std::array{products.x, products.y});
+        std::array<ExactSum, 3> exact;
+        for (std::int64_t i = 0; i < count; ++i) {
+          const long double a = element(products.x, i);
+          exact[0].add(a * element(products.y, i));
+          exact[1].add(a * a);
+          exact[2].add(std::sqrt(a));
+        }
+        for (std::size_t i = 0; i < 3; ++i) {
+          const Terms& terms = i == 0 ? products.terms : test::terms_called(factors.x);
+          // Products and squares have blocks of 512 terms.
+          const test::SumLimits of_squares = {test::kProductLimits.block, test::kSumLimits.relative};
+          const test::SumLimits& limits = i == 0 ? test::kProductLimits : i == 1 ? of_squares : test::kSumLimits;
+          const std::string wrong = test::check_sum(DType::kF32, element(found[i], 0), exact[i], terms, limits);
+          CHECK_MESSAGE(wrong == "", device, " ", factors.x, " and ", factors.y, ", output ", i, ": ", wrong);
+        }
+      }
+    }
+  }
+}
+
+/// Each window of one that has all of x[1, c, h, w]: weights[o, c, h, w].
+TEST_CASE("long convolutions are near the exact ones" * test::InTurn()) {
+  const Extents x_extents[] = {{1, 11'112, 3, 3}, {1, 3, 183, 183}};
+  for (const Extents& extents : x_extents) {
+    GraphBuilder builder("convolution");
+    const Tensor x = builder.input("x", DType::kF32, {1, extents[1], extents[2] + 1, extents[3]});
+    const Tensor w = builder.input("w", DType::kF32, {3, extents[1], extents[2], extents[3]});
+    builder.output("y", conv2d(x, w));
+    const Graph graph = builder.finish().value();
+    const std::int64_t of_channel = extents[2] * extents[3], count = extents[1] * of_channel;
+    for (const std::string& device : cpu_levels()) {
+      const Program program = compile_on(device, graph);
+      for (const Factors& factors : kFactors) {
+        const Products products(factors, {1, extents[1], extents[2] + 1, extents[3]},
+                                {3, extents[1], extents[2], extents[3]});
+        const Inputs found = run_once(program, std::array{products.x, products.y});
+        for (std::int64_t at = 0; at < 6; ++at) {  // filter and row
+          ExactSum exact;
+          for (std::int64_t i = 0; i < count; ++i) {
+            const std::int64_t channel = i / of_channel, inside = i % of_channel;
+            const std::int64_t from = channel * (of_channel + extents[3]) + at % 2 * extents[3] + inside;
+            exact.add(element(products.x, from) * element(products.y, at / 2 * count + i));
+          }
+          const std::string wrong =
+              test::check_sum(DType::kF32, element(found[0], at), exact, products.terms, test::kProductLimits);
+          CHECK_MESSAGE(wrong == "", device, " ", factors.x, " times ", factors.y, ": ", wrong);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("pools of large windows are near the exact means" * test::InTurn()) {
+  constexpr std::int64_t kSize = 330;
+  GraphBuilder builder("pools");
+  const Tensor x = builder.input("x", DType::kF32, {1, 2, kSize, kSize});
+  builder.output("windows", avg_pool2d(x, {.window = {kSize - 1, kSize}, .strides = {1, 1}}));
+  builder.output("global", global_avg_pool(x));
+  const Graph graph = builder.finish().value();
+  for (const std::string& device : cpu_levels()) {
+    const Program program = compile_on(device, graph);
+    for (const Terms& terms : test::all_terms()) {
+      const reference::Tensor values = test::make_terms(terms, DType::kF32, {1, 2, kSize, kSize});
+      const Inputs found = run_once(program, std::span(&values, 1));
+      for (std::int64_t channel = 0; channel < 2; ++channel) {
+        const std::int64_t first = channel * kSize * kSize;
+        const auto check = [&](std::int64_t begin, std::int64_t rows, long double result) {
+          ExactSum exact;
+          for (std::int64_t i = 0; i < rows * kSize; ++i) exact.add(element(values, begin + i));
+          const std::string wrong = test::check_sum(DType::kF32, result, exact, terms, test::kSumLimits,
+                                                    1.0L / static_cast<long double>(exact.count));
+          CHECK_MESSAGE(wrong == "", device, ": ", wrong);
+        };
+        check(first, kSize, element(found[1], channel));
+        REQUIRE(found[0].num_elements() == 4);
+        for (std::int64_t row = 0; row < 2; ++row) {
+          check(first + row * kSize, kSize - 1, element(found[0], 2 * channel + row));
+        }
+      }
+    }
+  }
+}
+
+/// `found` is `expected` within the limit of a sum of positive terms, and a rounding or two.
+void check_near(const std::string& what, long double found, long double expected) {
+  CHECK_MESSAGE(std::fabs(found - expected) <= 5e-6L * std::fabs(expected), what, ": found ",
+                static_cast<double>(found), ", expected ", static_cast<double>(expected));
+}
+
+TEST_CASE("softmax and norms of rows of a million are near the exact ones" * test::InTurn()) {
+  constexpr std::int64_t kCount = 1'000'000, kRows = 3;
+  GraphBuilder builder("rows");
+  const Tensor x = builder.input("x", DType::kF32, {Dim("rows"), Dim("n").at_least(1)});
+  const Tensor one = builder.fill(DType::kF32, {1}, 1), zero = builder.fill(DType::kF32, {1}, 0);
+  builder.output("softmax", softmax(x));
+  builder.output("log_softmax", log_softmax(x));
+  builder.output("logsumexp", logsumexp(x, {1}));
+  builder.output("rms_norm", rms_norm(x, one));
+  builder.output("l2_normalize", l2_normalize(x));
+  builder.output("layer_norm", layer_norm(x, one, zero));
+  const Graph graph = builder.finish().value();
+  // A row of equal elements, one of two values, and one of random ones.
+  reference::Tensor rows(DType::kF32, {kRows, kCount});
+  std::mt19937_64 random(5);
+  for (std::int64_t i = 0; i < kCount; ++i) {
+    reference::write_element(DType::kF32, 1.7, rows.element(i));
+    reference::write_element(DType::kF32, i % 2 == 0 ? 3.1 : -2.3, rows.element(kCount + i));
+    const double draw = static_cast<double>(random() >> 11) * 0x1p-53;
+    reference::write_element(DType::kF32, 4 * draw + 1, rows.element(2 * kCount + i));
+  }
+  for (const std::string& device : cpu_levels()) {
+    const Inputs found = run_once(compile_on(device, graph), std::span(&rows, 1));
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const std::string where = fmt::format("{} row {}", device, row);
+      long double exponentials = 0, squares = 0, mean = 0, variance = 0;
+      for (std::int64_t i = row * kCount; i < (row + 1) * kCount; ++i) {
+        const long double value = element(rows, i);
+        exponentials += std::exp(value);
+        squares += value * value;
+        mean += value / kCount;
+      }
+      for (std::int64_t i = row * kCount; i < (row + 1) * kCount; ++i) {
+        variance += (element(rows, i) - mean) * (element(rows, i) - mean) / kCount;
+      }
+      check_near(where + " logsumexp", element(found[2], row), std::log(exponentials));
+      for (std::int64_t i = row * kCount; i < (row + 1) * kCount; i += 997) {
+        const long double value = element(rows, i);
+        check_near(where + " softmax", element(found[0], i), std::exp(value) / exponentials);
+        check_near(where + " log_softmax", element(found[1], i), value - std::log(exponentials));
+        check_near(where + " rms_norm", element(found[3], i), value / std::sqrt(squares / kCount + 1e-5L));
+        check_near(where + " l2_normalize", element(found[4], i), value / std::sqrt(squares));
+        const long double normal = (value - mean) / std::sqrt(variance + 1e-5L);
+        const long double centred = element(found[5], i);
+        CHECK_MESSAGE(std::fabs(centred - normal) <= 5e-6L * std::max(1.0L, std::fabs(normal)), where, " layer_norm");
+      }
+    }
+  }
+}
+
+// What counts, in place of floats, is i64 or goes through it: exact beyond 2^24, where f32 holds no odd numbers.
+
+TEST_CASE("indices and counts are exact beyond 2^24" * test::InTurn()) {
+  constexpr std::int64_t kCount = (1 << 24) + 5;
+  GraphBuilder builder("counts");
+  const Tensor x = builder.input("x", DType::kU8, {Dim("n").at_least(1)});
+  CHECK(argmax(x, 0).dtype() == DType::kI64);
+  builder.output("argmax", argmax(x, 0));
+  builder.output("argmin of f32", argmin(-cast(x, DType::kF32), 0));
+  builder.output("count", reduce_sum(cast(less(x, 200), DType::kI64), {0}));
+  builder.output("sum of ones", reduce_sum(cast(greater_equal(x, 0), DType::kF32), {0}));
+  const Graph graph = builder.finish().value();
+  reference::Tensor values(DType::kU8, {kCount});
+  *values.element(kCount - 2) = std::byte{200};
+  for (const std::string& device : cpu_levels()) {
+    CAPTURE(device);
+    const Inputs found = run_once(compile_on(device, graph), std::span(&values, 1));
+    CHECK(reference::read_all<reference::Int128>(found[0])[0] == kCount - 2);
+    CHECK(reference::read_all<reference::Int128>(found[1])[0] == kCount - 2);
+    CHECK(reference::read_all<reference::Int128>(found[2])[0] == kCount - 1);
+    CHECK(element(found[3], 0) == static_cast<long double>(static_cast<float>(kCount)));
+  }
+}
+
+TEST_CASE("an iota of floats converts each index, and a resize finds each position, beyond 2^24" * test::InTurn()) {
+  constexpr std::int64_t kCount = (1 << 24) + 7;
+  GraphBuilder builder("positions");
+  const Tensor x = builder.input("x", DType::kU8, {3});
+  const Tensor i = iota(builder, DType::kF32, {kCount}, 0);
+  builder.output("last", slice(i, {kCount - 4}, {kCount}));
+  builder.output("resized", resize(x, {0}, {kCount}, ResizeMode::kNearest, ResizeCoordinates::kAsymmetric));
+  const Graph graph = builder.finish().value();
+  reference::Tensor values(DType::kU8, {3});
+  for (std::int64_t at = 0; at < 3; ++at) *values.element(at) = static_cast<std::byte>(at);
+  for (const std::string& device : cpu_levels()) {
+    CAPTURE(device);
+    const Inputs found = run_once(compile_on(device, graph), std::span(&values, 1));
+    for (std::int64_t at = 0; at < 4; ++at) {
+      CHECK(element(found[0], at) == static_cast<long double>(static_cast<float>(kCount - 4 + at)));
+    }
+    std::int64_t num_wrong = 0;
+    for (std::int64_t at = 0; at < kCount; ++at) {
+      num_wrong += *found[1].element(at) == static_cast<std::byte>(at * 3 / kCount) ? 0 : 1;
+    }
+    CHECK(num_wrong == 0);
+  }
+}
+
+TEST_CASE("random numbers of positions beyond 2^24 are multiples of 2^-24 with the mean of a half" * test::InTurn()) {
+  constexpr std::int64_t kCount = (1 << 24) + 4096;
+  GraphBuilder builder("uniform");
+  const Tensor seed = builder.input("seed", DType::kU64, {});
+  const Tensor uniform = random_uniform(seed, {kCount});
+  builder.output("mean", reduce_mean(uniform, {0}));
+  builder.output("last", slice(uniform, {kCount - 4096}, {kCount}));
+  reference::Tensor value(DType::kU64, {});
+  *value.element(0) = std::byte{9};
+  const Inputs found = run_once(compile_on(cpu_levels().back(), builder.finish().value()), std::span(&value, 1));
+  CHECK(std::fabs(element(found[0], 0) - 0.5L) < 5e-4L);  // seven deviations: 1 / sqrt(12 * 2^24) each
+  for (std::int64_t i = 0; i < 4096; ++i) {
+    const long double scaled = element(found[1], i) * 0x1p24L;
+    REQUIRE((scaled == std::floor(scaled) && scaled >= 0 && scaled < 0x1p24L));
+  }
+}
+
+}  // namespace
+}  // namespace millrace
