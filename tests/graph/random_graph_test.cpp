@@ -121,6 +121,21 @@ TEST_CASE("the tested random graphs have every op, dtype and composite, results 
   for (const std::string& what : expected_in_random_graphs()) CHECK_MESSAGE(seen.contains(what), what, " is in none");
 }
 
+TEST_CASE("about one in ten reductions of the tested random graphs has more than 100,000 elements") {
+  std::size_t num_reductions = 0, num_long = 0;
+  for (std::uint64_t seed = 1; seed <= test::kTestedGraphs; ++seed) {
+    const Graph graph = test::make_random_graph(seed).graph;
+    for (const Node& node : graph.nodes) {
+      const auto* op = std::get_if<OpNode>(&node.what);
+      if (op == nullptr || !std::holds_alternative<ReduceAttrs>(op->attributes)) continue;
+      ++num_reductions;
+      num_long += graph.type(node.operands[0]).shape.num_elements().lower_bound() > 100'000 ? 1 : 0;
+    }
+  }
+  CHECK(num_long > num_reductions / 16);
+  CHECK(num_long < num_reductions / 6);
+}
+
 TEST_CASE("equal seeds give equal graphs") {
   for (const std::uint64_t seed : {1, 17, 400}) {
     CHECK(to_text(test::make_random_graph(seed).graph) == to_text(test::make_random_graph(seed).graph));

@@ -30,7 +30,7 @@ std::vector<TensorType> types_of(std::span<const Tensor> tensors) {
 
 class Grower {
  public:
-  Grower(std::uint64_t seed, GraphSize size) : random_(seed, size), builder_("random") {}
+  Grower(std::uint64_t seed, GraphSize size) : random_(seed, size), long_sums_(seed), builder_("random") {}
 
   RandomGraph run() {
     for (std::uint64_t i = 0, count = 1 + random_.below(3); i < count; ++i) {
@@ -81,6 +81,27 @@ class Grower {
     const Tensor number = select(equal(x, x), x, one);
     const Tensor raised = select(greater(number, lower), number, lower);
     return select(less(number, limit), raised, limit);
+  }
+
+  /// Sums and the like, of an operand whose elements only they read: more than 100,000, so that they are long. With
+  /// draws of their own, so that other graphs stay as they are.
+  bool is_long(Op op) {
+    if (!std::holds_alternative<ReduceAttrs>(default_attributes(op))) return false;
+    return long_sums_() % kReductionsPerLong == 0;
+  }
+  bool add_long_reduction(Op op) {
+    const auto extra = static_cast<std::int64_t>(long_sums_() % 1000);
+    const Shape shapes[] = {{100'001 + extra}, {3, 33'400 + extra}, {33'400 + extra, 3}, {317 + extra % 9, 317}};
+    const std::size_t form = long_sums_() % 4;
+    ReduceAttrs attributes = {.axes = {form == 1 ? 1 : 0}, .keep_dims = long_sums_() % 2 == 0};
+    if (form == 3) attributes.axes = {0, 1};
+    const bool is_logical = op == Op::reduce_any || op == Op::reduce_all;
+    const DType dtypes[] = {DType::kF32, DType::kF32, DType::kF64, DType::kBF16, DType::kI32};
+    DType dtype = is_logical ? DType::kBool : dtypes[long_sums_() % 5];
+    if (op == Op::reduce_mean && !is_float(dtype)) dtype = DType::kF32;
+    const Tensor x = builder_.input("x" + std::to_string(builder_.graph().inputs.size()), dtype, shapes[form]);
+    values_.push_back(maybe_named(builder_.op(op, std::array{x}, attributes)[0]));
+    return true;
   }
 
   /// Room for a window under most bindings.
@@ -220,6 +241,7 @@ class Grower {
 
   bool add_op() {
     const Op op = any_op();
+    if (is_long(op)) return add_long_reduction(op);
     std::vector<Tensor> operands = choose_operands(op);
     const Attributes attributes = random_attributes(random_, op, types_of(operands));
     if (takes_indices(op)) {
@@ -260,7 +282,10 @@ class Grower {
     }
   }
 
+  static constexpr std::uint64_t kReductionsPerLong = 10;
+
   RandomChoice random_;
+  std::mt19937_64 long_sums_;
   GraphBuilder builder_;
   std::vector<Tensor> values_;
   std::vector<std::string_view> composites_;
