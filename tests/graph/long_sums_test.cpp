@@ -235,7 +235,8 @@ TEST_CASE("long products of vectors and matrices are near the exact ones" * test
       for (const Factors& factors : kFactors) {
         const Products products(factors, {sizes.m, sizes.k}, {sizes.k, sizes.n});
         const Inputs found = run_once(program, std::array{products.x, products.y});
-        for (std::int64_t at = 0; at<sizes.m * sizes.n; at += sizes.m * sizes.n> 20 ? 13 : 1) {
+        const std::int64_t num_results = sizes.m * sizes.n, step = num_results > 20 ? 13 : 1;
+        for (std::int64_t at = 0; at < num_results; at += step) {
           ExactSum exact;
           for (std::int64_t i = 0; i < sizes.k; ++i) {
             exact.add(element(products.x, at / sizes.n * sizes.k + i) *

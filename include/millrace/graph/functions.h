@@ -88,14 +88,14 @@ concept ComparesTensors = (std::same_as<X, Tensor> && (std::same_as<Y, Tensor> |
 
 /// Does not compile: a node in place of a bool would break whatever searches or compares containers of tensors.
 template <class X, class Y>
-requires detail::ComparesTensors<X, Y>
+  requires detail::ComparesTensors<X, Y>
 bool operator==(const X&, const Y&) {
   static_assert(!detail::ComparesTensors<X, Y>,
                 "== does not compare tensors: equal(x, y) builds a node, x.value() == y.value() compares handles");
   return false;
 }
 template <class X, class Y>
-requires detail::ComparesTensors<X, Y>
+  requires detail::ComparesTensors<X, Y>
 bool operator!=(const X&, const Y&) {
   static_assert(!detail::ComparesTensors<X, Y>,
                 "!= does not compare tensors: not_equal(x, y) builds a node, x.value() != y.value() compares handles");
@@ -112,8 +112,8 @@ Tensor cast(Tensor x, DType dtype);
 /// have extent 1 if keep_dims. sum, prod, max and min take integers and floats, mean floats, any and all bool.
 /// Sums of integers wrap. Sums and means of floats below f64 accumulate in f32, and no sum runs long: for n terms,
 /// |error| <= (128 * levels + 16) * eps * sum |x|, plus the result's own rounding, where levels is 1 to n = 128, 2 to
-/// 128^2, 3 to 128^3, and so on, and eps is 2^-24 (2^-53 in f64). A mean has one rounding more. Where x is a product, as
-/// in reduce_sum(a * b), 512 stands in place of 128.
+/// 128^2, 3 to 128^3, and so on, and eps is 2^-24 (2^-53 in f64). A mean has one rounding more. Where x is a product,
+/// as in reduce_sum(a * b), 512 stands in place of 128.
 Tensor reduce_sum(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 Tensor reduce_prod(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
 Tensor reduce_max(Tensor x, std::vector<std::int64_t> axes, bool keep_dims = false);
