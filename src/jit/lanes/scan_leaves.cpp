@@ -91,8 +91,9 @@ class ScanBuilder {
       block.push_back(to_lanes(b_.load(kFrom, offset_of(i), element())));
     }
     scan_each(block);
+    const std::vector<LaneValue> results = scan_.is_block ? with_base(block) : with_carry(block);
     for (int i = 0; i < vectors; ++i) {
-      const LaneValue y = with_carry(block[static_cast<std::size_t>(i)]);
+      const LaneValue y = results[static_cast<std::size_t>(i)];
       if (streams_) {
         b_.stream(kTo, offset_of(i), y);
       } else {
@@ -109,7 +110,7 @@ class ScanBuilder {
     const LaneValue x = to_lanes(b_.load_masked(from, 0, element(), mask, b_.constant(0)));
     std::vector<LaneValue> block = {b_.select(mask, x, identity())};
     scan_each(block);
-    b_.store(to, 0, element(), with_carry(block[0]), mask);
+    b_.store(to, 0, element(), (scan_.is_block ? with_base(block) : with_carry(block))[0], mask);
   }
 
   LaneOp move() const { return scan_.reverse ? LaneOp::kMoveDown : LaneOp::kMoveUp; }
@@ -121,16 +122,41 @@ class ScanBuilder {
     }
   }
 
-  /// The results of a vector's elements, given its scanned lanes.
-  LaneValue with_carry(LaneValue x) {
-    LaneValue result = combined(x, carry_);
-    if (scan_.exclusive) result = b_.move(move(), result, 1, carry_);
-    if (scan_.is_block) result = combined(given_, result);
-    result = from_lanes(result);
-    // The total joins the carry alone, so that vectors wait for one operation of each other.
-    const LaneValue total = b_.unary(LaneOp::kSpread, x, scan_.reverse ? 0 : b_.num_lanes() - 1);
-    b_.assign(carry_, combined(carry_, total));
-    return result;
+  /// The last lane in the order of the scan, in every lane.
+  LaneValue last_of(LaneValue x) { return b_.unary(LaneOp::kSpread, x, scan_.reverse ? 0 : b_.num_lanes() - 1); }
+
+  /// The results of the elements of some vectors, given their scanned lanes.
+  std::vector<LaneValue> with_carry(const std::vector<LaneValue>& block) {
+    std::vector<LaneValue> results;
+    for (const LaneValue x : block) {
+      LaneValue result = combined(x, carry_);
+      if (scan_.exclusive) result = b_.move(move(), result, 1, carry_);
+      results.push_back(from_lanes(result));
+      // The total joins the carry alone, so that vectors wait for one operation of each other.
+      b_.assign(carry_, combined(carry_, last_of(x)));
+    }
+    return results;
+  }
+
+  /// The same for a block. Pairs wait for two operations of each other, and take one less than if each vector's total
+  /// joined the carry, which makes up for the addition of the base.
+  std::vector<LaneValue> with_base(const std::vector<LaneValue>& block) {
+    std::vector<LaneValue> results;
+    for (std::size_t i = 0; i < block.size(); i += 2) {
+      const bool is_pair = i + 1 < block.size();
+      const LaneValue first = combined(block[i], carry_);
+      const LaneValue second = is_pair ? combined(combined(block[i + 1], last_of(block[i])), carry_) : first;
+      results.push_back(result_in_block(first, carry_));
+      if (is_pair) results.push_back(result_in_block(second, scan_.exclusive ? last_of(first) : carry_));
+      b_.assign(carry_, last_of(second));
+    }
+    return results;
+  }
+
+  /// `sums` are those of a vector, and `before` is the one before them, without the base.
+  LaneValue result_in_block(LaneValue sums, LaneValue before) {
+    if (scan_.exclusive) sums = b_.move(move(), sums, 1, before);
+    return from_lanes(combined(given_, sums));
   }
 
   LaneValue identity() { return b_.constant(scan_identity(scan_)); }
