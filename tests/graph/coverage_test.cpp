@@ -73,6 +73,7 @@ TEST_CASE("every algorithm and every generator is chosen by itself somewhere") {
     graph.output("first", topk(x, 10).values);
     graph.output("best", argmax(x, 0));
     graph.output("sums", cumulative_sum(x));
+    graph.output("sum", reduce_sum(x, {0}));
     text += kernels_for("cpu:avx2", graph, *context);
   }
   for (const std::int64_t n : {100, 1'000'000}) {

@@ -14,7 +14,7 @@ namespace {
 /// Two reductions behind each other, a copy of each operand of the concat, and a copy to the second output.
 Schedule schedule_of(ScheduleOrder order) {
   const Graph graph = parse_graph(
-                          "graph copy(%x: f32[rows, 4]) {\n"
+                          "graph copy(%x: f32[rows in 0..1000, 4]) {\n"
                           "  %m = reduce_max(%x) {axes = [1], keep_dims = true} : f32[rows, 1]\n"
                           "  %s = reduce_sum(%m) {axes = [0], keep_dims = true} : f32[1x1]\n"
                           "  %y = concat(%x, %x) {axis = 0} : f32[2*rows, 4]\n"
