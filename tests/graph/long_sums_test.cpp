@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of up to ten million terms, in every place where a kernel sums, against exact ones: no accumulator may run long.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
@@ -157,6 +158,53 @@ TEST_CASE("long sums of constant size are near the exact ones" * test::InTurn())
         CAPTURE(device);
         CAPTURE(x.type.to_text());
         check_sums(program, x, ExactSums(x, along), terms);
+      }
+    }
+  }
+}
+
+/// The sums over the marked dims.
+std::vector<ExactSum> sums_over(const reference::Tensor& x, std::span<const std::int64_t> axes) {
+  const Extents extents = x.extents();
+  std::vector<ExactSum> sums;
+  for (std::int64_t i = 0; i < x.num_elements(); ++i) {
+    std::int64_t rest = i, place = 0, step = 1;
+    for (std::size_t d = extents.size(); d-- > 0; rest /= extents[d]) {
+      if (std::ranges::count(axes, static_cast<std::int64_t>(d)) != 0) continue;
+      place += rest % extents[d] * step;
+      step *= extents[d];
+    }
+    sums.resize(static_cast<std::size_t>(step));
+    sums[static_cast<std::size_t>(place)].add(element(x, i));
+  }
+  return sums;
+}
+
+TEST_CASE("long sums over dims that are apart are near the exact ones" * test::InTurn()) {
+  struct Problem {
+    Extents extents;
+    std::vector<std::int64_t> axes;
+  };
+  const Problem problems[] = {{{128, 3, 20'000}, {0, 2}},
+                              {{20'000, 3, 128}, {0, 2}},
+                              {{40, 5, 30, 37}, {0, 2, 3}},
+                              {{300, 3, 17, 2, 130}, {0, 2, 4}},
+                              {{130, 2, 140, 2, 150}, {0, 2, 4}}};
+  for (const Problem& problem : problems) {
+    GraphBuilder graph("sums");
+    const Extents& extents = problem.extents;
+    const Tensor x = graph.input("x", DType::kF32, Shape(std::vector<SizeExpr>(extents.begin(), extents.end())));
+    graph.output("sum", reduce_sum(x, problem.axes));
+    graph.output("mean", reduce_mean(x, problem.axes));
+    const Graph finished = graph.finish().value();
+    for (const char* name : {"tenths", "sevenths", "hundreds"}) {
+      const Terms& terms = test::terms_called(name);
+      const reference::Tensor values = test::make_terms(terms, DType::kF32, extents);
+      const std::vector<ExactSum> exact = sums_over(values, problem.axes);
+      for (const std::string& device : cpu_levels()) {
+        CAPTURE(device);
+        const Inputs found = run_once(compile_on(device, finished), std::span(&values, 1));
+        for (std::size_t i = 0; i < 2; ++i) check_all(found[i], exact, terms, i == 1);
       }
     }
   }

@@ -109,6 +109,8 @@ TEST_CASE("long rows, which kernels cut in parts, have the same bits on 1, 2, 3 
 TEST_CASE("sums of ten million elements have the same bits on 1, 2, 3 and 8 threads" * test::InTurn()) {
   const std::vector<NamedExecutor> all = executors();
   const Tensor row = random_row(1, 10'000'000), rows = random_row(100, 100'000), columns = random_row(2'500'000, 4);
+  const Tensor uneven = random_row(1, 1'000'003);
+  check("a long sum in parts that are not even", Op::reduce_sum, ReduceAttrs{.axes = {1}}, std::span(&uneven, 1), all);
   check("a long sum", Op::reduce_sum, ReduceAttrs{.axes = {1}}, std::span(&row, 1), all);
   check("sums along rows", Op::reduce_sum, ReduceAttrs{.axes = {1}}, std::span(&rows, 1), all);
   check("sums along columns", Op::reduce_sum, ReduceAttrs{.axes = {0}}, std::span(&columns, 1), all);

@@ -26,6 +26,7 @@ constexpr Terms kTerms[] = {
     {"geometric", [](Index i, Index, Bits) { return std::ldexp(1.0, -static_cast<int>(i % 30)); }},
     {"hundreds", [](Index, Index, Bits draw) { return 100 + unit(draw); }},
     {"tenths", [](Index, Index, Bits) { return 0.1; }},
+    {"sevenths", [](Index, Index, Bits) { return 5.0 / 7; }},
     {"one large", [](Index i, Index n, Bits draw) { return i == n / 3 ? 1e4 : 1e-2 * (1 + unit(draw)); }},
     {"all scales", [](Index, Index, Bits draw) { return std::exp2(30 * unit(draw) - 20); }},
 };

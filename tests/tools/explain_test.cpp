@@ -21,7 +21,7 @@ TEST_CASE("explain says of each dispatch why it is one, what runs it, and what i
 TEST_CASE("explain lists each copy that remains, says where parts are, and writes the schedule's numbers as JSON") {
   const Workplace here;
   here.write("copy.mr",
-             "graph copy(%x: f32[rows, 4]) {\n"
+             "graph copy(%x: f32[rows in 0..1000, 4]) {\n"
              "  %a = cumulative_sum(%x) {axis = 1} : f32[rows, 4]\n"
              "  %m = reduce_max(%a) {axes = [1], keep_dims = true} : f32[rows, 1]\n"
              "  %s = reduce_sum(%m) {axes = [0], keep_dims = true} : f32[1x1]\n"

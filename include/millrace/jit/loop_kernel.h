@@ -26,6 +26,7 @@ struct LoopDim {
   std::string name;  // "m", "k", "d0": for text only
   SizeExpr extent;
   bool is_reduction = false;  // reduction dims follow all parallel ones
+  bool is_group = false;      // parallel: each index is work for a group of its own
   friend bool operator==(const LoopDim&, const LoopDim&) = default;
 };
 
@@ -94,7 +95,8 @@ std::string_view to_text(ReductionKind);
 
 /// Checks these invariants, and those of bodies only if the rest holds. Fails with kInvalidArgument and one line per
 /// failure.
-/// * Parallel dims precede reduction dims. Reduction dims imply a reduction. kArgMax has exactly one reduction dim.
+/// * Parallel dims precede reduction dims, which are not groups. Reduction dims imply a reduction. kArgMax has exactly
+/// one reduction dim.
 /// * Reductions accumulate in an integer, f32 or f64.
 /// * Tensors have one stride per dim.
 /// * Accesses name an existing tensor, with one index per tensor dim and one coefficient per domain dim. Where the

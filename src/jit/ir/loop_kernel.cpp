@@ -79,8 +79,11 @@ std::string to_text(const LoopKernel& kernel) {
   std::string text = fmt::format("loop_kernel \"{}\" {} {{\n", kernel.name, to_text(classify(kernel)));
   for (std::size_t d = 0; d < kernel.domain.size(); ++d) {
     const LoopDim& dim = kernel.domain[d];
-    text +=
-        fmt::format("  d{} {} {} {}\n", d, dim.name, dim.is_reduction ? "reduction" : "parallel", dim.extent.to_text());
+    text += fmt::format("  d{} {} {} {}\n", d, dim.name,
+                        dim.is_reduction ? "reduction"
+                        : dim.is_group   ? "groups"
+                                         : "parallel",
+                        dim.extent.to_text());
   }
   for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
     text += fmt::format("  operand {} {}\n", i, tensor_text(kernel.operands[i]));

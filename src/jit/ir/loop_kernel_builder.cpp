@@ -47,6 +47,10 @@ AffineIndex LoopKernelBuilder::reduction(std::string name, SizeExpr extent) {
   return add_dim({std::move(name), std::move(extent), true});
 }
 
+AffineIndex LoopKernelBuilder::groups(std::string name, SizeExpr extent) {
+  return add_dim({std::move(name), std::move(extent), false, true});
+}
+
 std::vector<AffineIndex> LoopKernelBuilder::parallel_dims(const Shape& shape) {
   std::vector<AffineIndex> point;
   for (std::size_t d = 0; d < shape.rank(); ++d) point.push_back(parallel(fmt::format("d{}", d), shape[d]));

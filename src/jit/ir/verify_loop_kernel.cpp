@@ -39,6 +39,8 @@ class Verifier {
     for (std::size_t d = kernel_.num_parallel(); d < kernel_.domain.size(); ++d) {
       if (!kernel_.domain[d].is_reduction) {
         fail("dim {} is parallel, expected reduction dims after all parallel ones", d);
+      } else if (kernel_.domain[d].is_group) {
+        fail("dim {} is a reduction, expected a parallel one whose indices are groups", d);
       }
     }
   }

@@ -58,6 +58,7 @@ class StagedChoice {
   /// A rough count of how often a block's elements are reused; 0 if rows and lanes do not share loads.
   std::int64_t benefit_of(std::size_t row, std::size_t vector) const {
     if (row == vector || extent(row) < kSide || extent(vector) < kSide) return 0;
+    if (kernel_.domain[row].is_group || kernel_.domain[vector].is_group) return 0;
     bool has_row = false, has_vector = false;
     for (const AffineIndex& walk : walks_) {
       const bool with_row = !walk.coefficients[row].is(0), with_vector = !walk.coefficients[vector].is(0);

@@ -161,6 +161,7 @@ class TilingChoice {
   void choose_vector_dim(Tiling& tiling) const {
     double best = 0;
     for (std::size_t dim = kernel_.domain.size(); dim-- > 0;) {
+      if (kernel_.domain[dim].is_group) continue;
       const double cost = cost_along(dim);
       if (tiling.vector_dim < kernel_.domain.size() && cost >= best) continue;
       best = cost;
@@ -173,7 +174,7 @@ class TilingChoice {
   void choose_row_dim(Tiling& tiling) const {
     std::int64_t best = 0;
     for (std::size_t dim = 0; dim < num_parallel_; ++dim) {
-      if (dim == tiling.vector_dim || extent(dim) < 2) continue;
+      if (dim == tiling.vector_dim || extent(dim) < 2 || kernel_.domain[dim].is_group) continue;
       const std::int64_t shared = std::count_if(walks_.begin(), walks_.end(), [&](const Walk& walk) {
         return walk.in_term && walk.offset.coefficients[dim].is(0) &&
                !walk.offset.coefficients[tiling.vector_dim].is(0);

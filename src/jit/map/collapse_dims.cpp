@@ -128,6 +128,7 @@ void merge_neighbours(LoopKernel& kernel) {
     LoopDim& inner = kernel.domain[outer + 1];
     LoopDim& dim = kernel.domain[outer];
     if (is_observed[outer] || is_observed[outer + 1] || dim.is_reduction != inner.is_reduction) continue;
+    if (dim.is_group || inner.is_group) continue;
     if (!walk_as_one(kernel, outer)) continue;
     // Merges the pair into the outer dim, so that the next pair can include it.
     dim = {dim.name + "." + inner.name, dim.extent * inner.extent, dim.is_reduction};

@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kLevelBits = std::countr_zero(static_cast<std::uint64_t>(kMaxSumTerms));
 static_assert(std::int64_t{1} << kLevelBits == kMaxSumTerms);
+/// More than any memory has elements: where a size has no bound, it needs no more levels than that.
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 42;
 
 std::int64_t ceil_div(std::int64_t value, std::int64_t unit) { return value / unit + (value % unit != 0); }
 
@@ -35,7 +37,7 @@ class NestedSums {
       }
       return pack(now);
     }));
-    return merge(total(state), state.others);
+    return merge(add(sums_of(carried), total(state)), state.others);
   }
 
  private:
@@ -52,7 +54,6 @@ class NestedSums {
       zero = zero.lanes == 1 ? scalar : b_.splat(scalar, zero.lanes);
     }
     State state{std::vector(static_cast<std::size_t>(levels_.levels), zeros_), others_of(carried), {}};
-    state.levels.back() = sums_of(carried);
     if (levels_.levels > 1) state.blocks.push_back(b_.i64(0));
     return state;
   }
@@ -72,17 +73,15 @@ class NestedSums {
     state = unpack(b_.if_else(is_full, raised, [&] { return pack(state); }));
   }
 
-  /// Few blocks have left the levels between the lowest and the highest empty.
+  /// Up to kMaxSumTerms - 1 blocks are in the lowest level alone.
   RangeValues total(const State& state) {
-    if (levels_.levels == 1) return state.levels[0];
     const auto of_all = [&] {
       RangeValues sum = state.levels.back();
       for (std::size_t level = state.levels.size() - 1; level-- > 0;) sum = add(sum, state.levels[level]);
       return sum;
     };
-    const auto of_few = [&] { return add(state.levels.back(), state.levels.front()); };
-    if (levels_.levels == 2) return of_few();
-    return b_.if_else(b_.lt(state.blocks[0], b_.i64(kMaxSumTerms)), of_few, of_all);
+    if (levels_.levels <= 2) return of_all();
+    return b_.if_else(b_.lt(state.blocks[0], b_.i64(kMaxSumTerms)), [&] { return state.levels[0]; }, of_all);
   }
 
   RangeValues add(const RangeValues& sums, const RangeValues& terms) {
@@ -152,7 +151,7 @@ std::vector<SumLevels> plan_sum_levels(std::span<const std::int64_t> max_steps, 
   std::vector<SumLevels> plan(max_steps.size());
   std::int64_t terms = 1;  // that one step adds to an accumulator
   for (std::size_t i = max_steps.size(); i-- > 0;) {
-    const std::int64_t steps = std::max<std::int64_t>(max_steps[i], 1);
+    const std::int64_t steps = std::clamp<std::int64_t>(max_steps[i], 1, kMostSteps);
     if (steps <= max_terms / terms) {
       terms *= steps;
       continue;
@@ -161,7 +160,7 @@ std::vector<SumLevels> plan_sum_levels(std::span<const std::int64_t> max_steps, 
     for (std::int64_t sums = ceil_div(steps, plan[i].block_steps); sums > 1; sums = ceil_div(sums, kMaxSumTerms)) {
       ++plan[i].levels;
     }
-    // Each step of the loop outside adds one sum of the highest level.
+    // Each step of the loop outside adds the sum of all levels.
     terms = 1;
     max_terms = kMaxSumTerms;
   }

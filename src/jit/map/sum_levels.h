@@ -36,7 +36,7 @@ std::vector<SumLevels> plan_sum_levels(std::span<const std::int64_t> max_steps, 
 
 /// A loop from `lower` to `upper` as MachineBuilder::for_loop makes it, with nested sums. `is_float_sum` says which
 /// carried values are accumulators of float sums; the others continue from step to step. The sums that are passed in
-/// are terms of the highest level.
+/// are added at the end.
 RangeValues emit_nested_sums(MachineBuilder& b, const MapLoop& loop, const SumLevels& levels,
                              const std::vector<bool>& is_float_sum, const RangeValues& carried);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/map/sum_levels.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <random>
 
@@ -68,7 +70,6 @@ TEST_CASE("only float sums have a limit") {
 /// The sum with the given levels, in plain C++.
 float nested_sum(const std::vector<float>& x, float before, const SumLevels& plan) {
   std::vector<float> levels(static_cast<std::size_t>(plan.levels), 0.0f);
-  levels.back() = before;
   std::int64_t blocks = 0;
   for (std::size_t first = 0; first < x.size(); first += static_cast<std::size_t>(plan.block_steps)) {
     float sum = 0;
@@ -85,12 +86,30 @@ float nested_sum(const std::vector<float>& x, float before, const SumLevels& pla
   }
   float sum = levels.back();
   for (std::size_t level = levels.size() - 1; level-- > 0;) sum += levels[level];
-  return sum;
+  return before + sum;
+}
+
+/// Interprets a kernel that reads x and writes two values.
+std::array<float, 2> run(const MachineKernel& machine, const std::vector<float>& x, std::int64_t size) {
+  std::array<float, 2> found = {-1, -1};
+  void* const buffers[] = {const_cast<float*>(x.data()), found.data()};
+  std::uint32_t status = 0;
+  const KernelArgs args{&status, nullptr, buffers, &size};
+  const Result<MemoryPlan> memory = plan_memory(machine, {"cpu", IsaLevel::kAvx2});
+  REQUIRE(memory.status().message() == "");
+  REQUIRE(interpret_kernel(machine, *memory, args, 0, 1).message() == "");
+  return found;
+}
+
+std::vector<float> random_terms(std::size_t size, std::mt19937& random) {
+  std::uniform_real_distribution<float> uniform(.5f, 1.5f);
+  std::vector<float> terms(size);
+  for (float& term : terms) term = uniform(random);
+  return terms;
 }
 
 TEST_CASE("a loop of nested sums gives the sum of its levels, and carries other values on") {
   std::mt19937 random(9);
-  std::uniform_real_distribution<float> uniform(.5f, 1.5f);
   for (const std::int64_t size : {0, 1, 7, 127, 128, 129, 1000, 16383, 16384, 16385, 40000}) {
     for (const SumLevels plan : {SumLevels{128, 1}, SumLevels{3, 2}, SumLevels{1, 3}}) {
       MachineBuilder b("sum");
@@ -105,22 +124,43 @@ TEST_CASE("a loop of nested sums gives the sum of its levels, and carries other 
       const RangeValues sums = emit_nested_sums(b, loop, plan, {false, true}, initial);
       b.store(y, b.i64(0), sums[1]);
       b.store(y, b.i64(1), b.convert(DType::kF32, sums[0]));
-      const MachineKernel machine = b.finish();
-
-      std::vector<float> values(static_cast<std::size_t>(size));
-      for (float& value : values) value = uniform(random);
-      float found[2] = {-1, -1};
-      void* const buffers[] = {values.data(), found};
-      std::uint32_t status = 0;
-      const KernelArgs args{&status, nullptr, buffers, &size};
-      const Result<MemoryPlan> memory = plan_memory(machine, {"cpu", IsaLevel::kAvx2});
-      REQUIRE(memory.status().message() == "");
-      REQUIRE(interpret_kernel(machine, *memory, args, 0, 1).message() == "");
+      const std::vector<float> values = random_terms(static_cast<std::size_t>(size), random);
+      const std::array<float, 2> found = run(b.finish(), values, size);
       INFO("size " << size << ", block " << plan.block_steps << ", levels " << plan.levels);
       CHECK_EQ(found[0], nested_sum(values, .25f, plan));
       CHECK_EQ(found[1], static_cast<float>(size));
     }
   }
+}
+
+TEST_CASE("a step of an outer loop adds one sum, of all levels of the inner one") {
+  std::mt19937 random(10);
+  constexpr std::int64_t kOuter = 200, kInner = 1000;
+  const std::vector<SumLevels> plan = plan_sum_levels(std::array{kOuter, kInner}, kMaxSumTerms);
+  REQUIRE(plan[0].levels == 1);
+  REQUIRE(plan[1].levels == 1);
+  MachineBuilder b("sum");
+  const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead);
+  const MemoryHandle y = b.buffer("y", DType::kF32, BufferAccess::kWrite);
+  b.set_num_groups(1);
+  const MachineValue width = b.size(Dim("n"));
+  const auto row = [&](MachineValue number, const RangeValues& carried) {
+    const MachineValue first = b.mul(number, width);
+    const auto add_one = [&](MachineValue index, const RangeValues& sum) -> RangeValues {
+      return {b.add(sum[0], b.load(x, b.add(first, index)))};
+    };
+    return emit_nested_sums(b, {b.i64(0), width, b.i64(1), add_one}, plan[1], {true}, carried);
+  };
+  const RangeValues initial = {b.constant_scalar(Scalar::of<float>(0))};
+  const MapLoop rows{b.i64(0), b.i64(kOuter), b.i64(1), row};
+  b.store(y, b.i64(0), emit_nested_sums(b, rows, plan[0], {true}, initial)[0]);
+
+  const std::vector<float> values = random_terms(kOuter * kInner, random);
+  std::vector<float> of_rows;
+  for (auto first = values.begin(); first != values.end(); first += kInner) {
+    of_rows.push_back(nested_sum(std::vector<float>(first, first + kInner), 0, plan[1]));
+  }
+  CHECK_EQ(run(b.finish(), values, kInner)[0], nested_sum(of_rows, 0, plan[0]));
 }
 
 }  // namespace

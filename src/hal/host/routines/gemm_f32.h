@@ -16,9 +16,10 @@ inline constexpr std::string_view kGemmRoutineName = "gemm_f32";
 /// The version of GemmTile, GemmPack and GemmParameters: raise it with every change of theirs.
 inline constexpr std::uint32_t kGemmRoutineAbi = 2;
 /// Long sums nest (jit/map/sum_levels.h): an f32 accumulator takes at most kMaxGemmSteps terms, and a partial sum at
-/// most as many sums of accumulators. No call has fewer steps than a partial sum of kMaxGemmDepth steps allows.
+/// most as many of these sums. A block of more steps is cut evenly, into calls of more than half as many, which is
+/// enough for kMaxGemmDepth.
 inline constexpr std::int64_t kMaxGemmSteps = 512;
-inline constexpr std::int64_t kMaxGemmDepth = std::int64_t{1} << 16;
+inline constexpr std::int64_t kMaxGemmDepth = std::int64_t{1} << 17;
 inline constexpr std::size_t kMaxGemmBatch = 6;      // dims
 inline constexpr std::size_t kMaxGemmAccesses = 16;  // the epilogue's: loads, then stores
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Few long reductions: a kernel reduces each part of them, another one the results, so that threads or a GPU share
-// them. The parts depend on the sizes and the target alone, so results do not depend on the number of threads.
+// them; a third one reduces what is left where the parts are not even. The parts depend on the sizes and the target
+// alone, so results do not depend on the number of threads.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -16,23 +17,24 @@
 namespace millrace {
 namespace {
 
-/// The rule. A nest with fewer groups than `few_groups` is cut along its longest reduction dim, into parts of at least
-/// `part_terms` terms and `part_points` points of that dim, until it has `wanted_groups` or more. It is left whole if
-/// there would be one part only.
+/// The rule. A nest with fewer groups than `few_groups` is cut along its longest reduction dim into parts of at least
+/// `part_terms` terms and `part_points` points of that dim, at most as many as `wanted_groups` needs. It stays whole if
+/// only a run knows whether its groups are few.
 struct PartsRule {
   std::int64_t few_groups, wanted_groups, part_terms, part_points;
 };
-/// A part takes one core 15 us or more; a call between kernels takes less than 1.
+/// A part takes one core 5 us or more; a call between kernels takes less than 1.
 constexpr PartsRule kCpuRule{
-    .few_groups = 16, .wanted_groups = 64, .part_terms = std::int64_t{1} << 17, .part_points = 512};
+    .few_groups = 16, .wanted_groups = 64, .part_terms = std::int64_t{1} << 16, .part_points = 512};
 /// A workgroup of 256 threads has 16 terms or more for each, and a tile of a product as many steps as its sums take;
 /// large GPUs have 96 compute units and more.
 constexpr PartsRule kGpuRule{
     .few_groups = 96, .wanted_groups = 256, .part_terms = std::int64_t{1} << 12, .part_points = 512};
-constexpr PartsRule kForcedRule{.few_groups = 0, .wanted_groups = 64, .part_terms = 64, .part_points = 1};
+/// With fewer parts a nest stays whole.
+constexpr std::int64_t kFewestParts = 4;
 /// A product with more results has blocks and tiles of its own to share.
 constexpr std::int64_t kMostProducts = 16;
-/// Whole vectors, so that only the last part has a remainder.
+/// Whole vectors: only the rest has a remainder.
 constexpr std::int64_t kLengthMultiple = 64;
 
 std::int64_t ceil_div_of(std::int64_t value, std::int64_t unit) { return value / unit + (value % unit != 0); }
@@ -54,7 +56,7 @@ struct PartsPlan {
   SizeExpr margin = 1;  // of the sizes for which it is worth it
 };
 
-/// The number of parts next to `wanted` that divides `extent`, if there is one.
+/// The number of parts nearest to `wanted` that divides `extent`; `wanted` if none is near.
 std::int64_t even_parts(std::int64_t extent, std::int64_t wanted) {
   for (std::int64_t more = 0; more <= wanted / 2; ++more) {
     for (const std::int64_t parts : {wanted + more, wanted - more}) {
@@ -64,54 +66,83 @@ std::int64_t even_parts(std::int64_t extent, std::int64_t wanted) {
   return wanted;
 }
 
-/// Empty if the nest has groups enough, or too little work, or if lanes find the argmax (lane_arg_parts.cpp).
-std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpec& spec, bool is_forced) {
-  if (collapsed.reductions.empty() || collapsed.num_parallel() == collapsed.domain.size()) return std::nullopt;
-  const PartsRule& rule = is_forced ? kForcedRule : spec.is_gpu() ? kGpuRule : kCpuRule;
-  std::int64_t points = 1, terms_beside = 1;
-  std::size_t longest = collapsed.num_parallel();
+/// What the rule goes by. Sizes that only a run knows count as their bounds where they are parallel, and as 1 beside
+/// the longest dim.
+struct Work {
+  std::int64_t points = 1;        // parallel ones, at most
+  std::int64_t terms_beside = 1;  // for each point and each index of the longest dim, at least
+  std::size_t longest = 0;        // reduction dim
+};
+
+Work work_of(const LoopKernel& collapsed) {
+  Work work;
+  work.longest = collapsed.num_parallel();
   for (std::size_t d = 0; d < collapsed.domain.size(); ++d) {
-    const LoopDim& dim = collapsed.domain[d];
-    if (!dim.is_reduction) {
-      points = saturating::multiply(points, dim.extent.upper_bound());
-    } else if (dim.extent.upper_bound() > collapsed.domain[longest].extent.upper_bound()) {
-      longest = d;
+    const std::int64_t bound = collapsed.domain[d].extent.upper_bound();
+    if (!collapsed.domain[d].is_reduction) {
+      work.points = saturating::multiply(work.points, bound);
+    } else if (bound > collapsed.domain[work.longest].extent.upper_bound()) {
+      work.longest = d;
     }
   }
   for (std::size_t d = collapsed.num_parallel(); d < collapsed.domain.size(); ++d) {
     const SizeExpr& extent = collapsed.domain[d].extent;
-    if (d != longest && extent.is_constant()) terms_beside = saturating::multiply(terms_beside, extent.constant());
-  }
-  const SizeExpr& extent = collapsed.domain[longest].extent;
-  std::int64_t groups = 1;
-  if (!is_forced) {
-    if (saturating::multiply(saturating::multiply(points, terms_beside), extent.upper_bound()) < 2 * rule.part_terms) {
-      return std::nullopt;
+    if (d != work.longest && extent.is_constant()) {
+      work.terms_beside = saturating::multiply(work.terms_beside, extent.constant());
     }
-    if (!spec.is_gpu() && classify(collapsed) == LoopKind::kContract && points > kMostProducts) return std::nullopt;
-    if (!spec.is_gpu() && spec.isa != IsaLevel::kBaseline && is_argmax(collapsed) && match_arg(collapsed).ok())
-      return std::nullopt;
-    groups = num_groups(collapsed, spec);
-    if (groups >= rule.few_groups || groups < 1) return std::nullopt;
   }
-  // Points along the dim that have `part_terms` terms, over all parallel points of a group.
-  const std::int64_t terms_of_point = std::max<std::int64_t>(saturating::multiply(points, terms_beside) / groups, 1);
-  const std::int64_t least = std::max(ceil_div_of(rule.part_terms, terms_of_point), rule.part_points);
-  if (extent.upper_bound() < 2 * least && !is_forced) return std::nullopt;
-  PartsPlan plan{{.dim = longest}};
-  plan.margin = is_forced || extent.lower_bound() >= 2 * least ? SizeExpr(1) : margin_of_at_least(extent, 2 * least);
-  const std::int64_t most = ceil_div_of(rule.wanted_groups, groups);
-  ReductionParts& parts = plan.parts;
+  return work;
+}
+
+/// Whether other kernels share such a nest: tiles of a product, and lanes that find an argmax (lane_arg_parts.cpp).
+bool is_shared_elsewhere(const LoopKernel& collapsed, const TargetSpec& spec, const Work& work) {
+  if (spec.is_gpu()) return false;
+  if (classify(collapsed) == LoopKind::kContract && work.points > kMostProducts) return true;
+  return spec.isa != IsaLevel::kBaseline && is_argmax(collapsed) && match_arg(collapsed).ok();
+}
+
+/// Cuts `extent` points into parts, and a rest if they are not provably even. The rest has a point, so that an argmax
+/// has an index.
+ReductionParts cut(std::size_t dim, const SizeExpr& extent, std::int64_t parts, std::int64_t multiple) {
+  ReductionParts result{.dim = dim, .parts = parts};
   if (extent.is_constant()) {
-    const std::int64_t wanted = std::clamp<std::int64_t>(extent.constant() / least, 1, most);
-    parts.parts = even_parts(extent.constant(), wanted);
-  } else {
-    parts.parts = max(min(floor_div(extent, least), most), 1);
+    result.parts = even_parts(extent.constant(), parts);
+    result.length = extent.constant() / result.parts;
+    if (extent.constant() % result.parts == 0) return result;
   }
-  parts.length = ceil_div(extent, parts.parts);
-  if ((parts.parts * parts.length - extent).is(0)) return plan;
-  if (least >= kLengthMultiple) parts.length = ceil_div(parts.length, kLengthMultiple) * kLengthMultiple;
-  parts.parts = max(ceil_div(extent, max(parts.length, 1)), 1);
+  const SizeExpr length = floor_div(max(extent - 1, 0), result.parts);
+  result.length = floor_div(length, multiple) * multiple;
+  result.rest = extent - result.length * result.parts;
+  return result;
+}
+
+/// Empty if the rule leaves the nest whole.
+std::optional<PartsPlan> plan_parts(const LoopKernel& collapsed, const TargetSpec& spec, bool is_forced) {
+  if (collapsed.reductions.empty() || collapsed.num_parallel() == collapsed.domain.size()) return std::nullopt;
+  const Work work = work_of(collapsed);
+  const SizeExpr& extent = collapsed.domain[work.longest].extent;
+  if (is_forced) {
+    constexpr std::int64_t kForcedLength = 64, kForcedParts = 5;
+    const bool is_constant = extent.is_constant();
+    const std::int64_t parts =
+        is_constant ? std::max<std::int64_t>(std::min(extent.constant() / kForcedLength, kCpuRule.wanted_groups), 1)
+                    : kForcedParts;
+    return PartsPlan{cut(work.longest, extent, parts, 1)};
+  }
+  const PartsRule& rule = spec.is_gpu() ? kGpuRule : kCpuRule;
+  if (extent.upper_bound() < kFewestParts * rule.part_points || is_shared_elsewhere(collapsed, spec, work)) {
+    return std::nullopt;
+  }
+  const std::int64_t groups = num_groups(collapsed, spec);
+  if (groups >= rule.few_groups || groups < 1) return std::nullopt;
+  const std::int64_t terms = std::max<std::int64_t>(saturating::multiply(work.points, work.terms_beside) / groups, 1);
+  const std::int64_t least_length = std::max(ceil_div_of(rule.part_terms, terms), rule.part_points);
+  const std::int64_t least = kFewestParts * least_length;
+  if (extent.upper_bound() < least) return std::nullopt;
+  const std::int64_t wanted = ceil_div_of(rule.wanted_groups, groups);
+  const std::int64_t parts = extent.is_constant() ? std::min(extent.constant() / least_length, wanted) : wanted;
+  PartsPlan plan{cut(work.longest, extent, parts, kLengthMultiple)};
+  if (extent.lower_bound() < least) plan.margin = margin_of_at_least(extent, least);
   return plan;
 }
 
@@ -136,8 +167,8 @@ Result<KernelSequence> lower_reduce_parts(const KernelRequest& request, const Ta
   MILLRACE_TRY_ASSIGN(SplitReduction split, split_reduction(collapsed, plan->parts));
   KernelSequence sequence;
   sequence.scratch = std::move(split.scratch);
-  for (SplitReduction::Piece* piece : {&split.parts, &split.join}) {
-    MILLRACE_TRY(append_kernel(sequence, piece->kernel, std::move(piece->buffers), target, options));
+  for (SplitReduction::Piece& piece : split.pieces) {
+    MILLRACE_TRY(append_kernel(sequence, piece.kernel, std::move(piece.buffers), target, options));
   }
   return sequence;
 }

@@ -62,10 +62,9 @@ class NestCopy {
     });
   }
 
-  /// `fill` is for loads that have none.
-  BodyValue load(BodyBuilder& body, const BodyInstruction& instruction, std::optional<Scalar> fill = {}) {
+  BodyValue load(BodyBuilder& body, const BodyInstruction& instruction) {
     const Access& access = from_.loads[instruction.immediate];
-    LoadOptions options{.fill = access.fill ? access.fill : std::move(fill)};
+    LoadOptions options{.fill = access.fill};
     if (access.dynamic_dim) {
       options.gather_index = BodyValue{instruction.operands[0], DType::kI64};
       options.gather_dim = *access.dynamic_dim;
@@ -85,7 +84,7 @@ class NestCopy {
 class ReductionSplitter {
  public:
   ReductionSplitter(const LoopKernel& kernel, const ReductionParts& parts) : kernel_(kernel), parts_(parts) {
-    std::vector<SizeExpr> dims = {parts.parts};
+    std::vector<SizeExpr> dims = {num_partials()};
     for (std::size_t d = 0; d < kernel.num_parallel(); ++d) dims.push_back(kernel.domain[d].extent);
     const Shape shape(std::move(dims));
     for (std::size_t i = 0; i < kernel.reductions.size(); ++i) {
@@ -100,13 +99,15 @@ class ReductionSplitter {
   Result<SplitReduction> run() {
     MILLRACE_TRY(check_term());
     MILLRACE_TRY(make_parts());
+    if (has_rest()) MILLRACE_TRY(make_rest());
     MILLRACE_TRY(make_join());
     return std::move(split_);
   }
 
  private:
   bool is_argmax(std::size_t reduction) const { return kernel_.reductions[reduction].kind == ReductionKind::kArgMax; }
-  const SizeExpr& extent() const { return kernel_.domain[parts_.dim].extent; }
+  bool has_rest() const { return !parts_.rest.is(0); }
+  std::int64_t num_partials() const { return parts_.parts + (has_rest() ? 1 : 0); }
 
   Status check_term() const {
     const bool has_argmax = std::ranges::any_of(
@@ -135,45 +136,42 @@ class ReductionSplitter {
 
   Status make_parts() {
     NestCopy nest(kernel_, kernel_.name + "_parts");
-    const AffineIndex part = nest.kernel.parallel("part", parts_.parts);
+    const AffineIndex part = nest.kernel.groups("part", parts_.parts);
+    return make_piece(nest, part, part * parts_.length, parts_.length);
+  }
+
+  Status make_rest() {
+    NestCopy nest(kernel_, kernel_.name + "_rest");
+    return make_piece(nest, AffineIndex{} + parts_.parts, AffineIndex{} + parts_.parts * parts_.length, parts_.rest);
+  }
+
+  /// Reduces the `length` points from `first` on, and stores the results as those of `part`.
+  Status make_piece(NestCopy& nest, const AffineIndex& part, const AffineIndex& first, const SizeExpr& length) {
     for (std::size_t d = 0; d < kernel_.domain.size(); ++d) {
       const LoopDim& dim = kernel_.domain[d];
       if (!dim.is_reduction) {
         nest.indices.push_back(nest.kernel.parallel(dim.name, dim.extent));
       } else if (d == parts_.dim) {
-        nest.indices.push_back(part * parts_.length + nest.kernel.reduction(dim.name, parts_.length));
+        nest.indices.push_back(first + nest.kernel.reduction(dim.name, length));
       } else {
         nest.indices.push_back(nest.kernel.reduction(dim.name, dim.extent));
       }
     }
-    // The last part may reach past the end.
-    const bool is_whole = (parts_.parts * parts_.length - extent()).is(0);
-    BodyBuilder& term = nest.kernel.term();
-    const auto inside_only = [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {
-      if (instruction.op != KernelOp::kLoad || is_whole) return std::nullopt;
-      return nest.load(term, instruction, Scalar{instruction.dtype, 0});
-    };
-    const std::vector<BodyValue> terms = nest.append(term, kernel_.term, inside_only);
-    BodyBuilder& epilogue = nest.kernel.epilogue();
+    const std::vector<BodyValue> terms =
+        nest.append(nest.kernel.term(), kernel_.term, [](const BodyInstruction&) { return std::nullopt; });
     std::vector<BodyValue> results;
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      const Reduction& reduction = kernel_.reductions[i];
-      BodyValue value = terms[i];
-      if (!is_whole) {
-        const BodyValue index = nest.kernel.index(term, nest.indices[parts_.dim]);
-        const BodyValue inside = term.lt(index, nest.kernel.extent(term, extent()));
-        value = term.select(inside, value, term.constant_scalar(identity_of(reduction)));
-      }
-      BodyValue result = nest.kernel.reduce(reduction.kind, value);
-      if (is_argmax(i)) result = epilogue.add(result, nest.kernel.index(epilogue, part * parts_.length));
-      results.push_back(result);
-    }
-    for (std::size_t i = 0; i < results.size(); ++i) {
+    for (std::size_t i = 0; i < terms.size(); ++i)
+      results.push_back(nest.kernel.reduce(kernel_.reductions[i].kind, terms[i]));
+    BodyBuilder& epilogue = nest.kernel.epilogue();
+    SplitReduction::Piece piece;
+    for (std::uint32_t i = 0; i < results.size(); ++i) {
+      if (is_argmax(i)) results[i] = epilogue.add(results[i], nest.kernel.index(epilogue, first));
       nest.kernel.store(partials_[i], partial_place(nest, part), results[i]);
+      piece.buffers.push_back({Kind::kScratch, i});
     }
-    split_.parts.buffers = nest.buffers;
-    for (std::uint32_t i = 0; i < results.size(); ++i) split_.parts.buffers.push_back({Kind::kScratch, i});
-    MILLRACE_TRY_ASSIGN(split_.parts.kernel, nest.kernel.finish());
+    piece.buffers.insert(piece.buffers.begin(), nest.buffers.begin(), nest.buffers.end());
+    MILLRACE_TRY_ASSIGN(piece.kernel, nest.kernel.finish());
+    split_.pieces.push_back(std::move(piece));
     return {};
   }
 
@@ -182,7 +180,7 @@ class ReductionSplitter {
     for (std::size_t d = 0; d < kernel_.num_parallel(); ++d) {
       nest.indices.push_back(nest.kernel.parallel(kernel_.domain[d].name, kernel_.domain[d].extent));
     }
-    const AffineIndex part = nest.kernel.reduction("part", parts_.parts);
+    const AffineIndex part = nest.kernel.reduction("part", num_partials());
     nest.indices.resize(kernel_.domain.size());  // along the reduction dims, an argmax has an index of the body
     BodyBuilder& term = nest.kernel.term();
     BodyBuilder& epilogue = nest.kernel.epilogue();
@@ -207,9 +205,10 @@ class ReductionSplitter {
       const Access& store = kernel_.stores[i];
       nest.kernel.store(kernel_.results[store.tensor], nest.moved(store.indices), values[i]);
     }
-    split_.join.buffers = nest.buffers;
-    for (std::uint32_t i = 0; i < values.size(); ++i) split_.join.buffers.push_back({Kind::kResult, i});
-    MILLRACE_TRY_ASSIGN(split_.join.kernel, nest.kernel.finish());
+    SplitReduction::Piece piece{.kernel = {}, .buffers = nest.buffers};
+    for (std::uint32_t i = 0; i < values.size(); ++i) piece.buffers.push_back({Kind::kResult, i});
+    MILLRACE_TRY_ASSIGN(piece.kernel, nest.kernel.finish());
+    split_.pieces.push_back(std::move(piece));
     return {};
   }
 

@@ -7,22 +7,23 @@
 
 namespace millrace {
 
-/// How a reduction dim is cut: part p has its points p * length, ..., up to `length` of them. Every part has a point,
-/// unless the dim has none.
+/// How a reduction dim is cut: part p has the `length` points from p * length on, and the rest has those behind the
+/// last part. If there is a rest, it has a point in every run.
 struct ReductionParts {
   std::size_t dim = 0;
-  SizeExpr parts = 1;
+  std::int64_t parts = 1;
   SizeExpr length = 0;
+  SizeExpr rest = 0;
 };
 
-/// Two nests with the meaning of one. The first reduces each part, the second what the first has written to scratch;
-/// only the second has the epilogue.
+/// Nests with the meaning of one. The first reduces each part, the second the rest, and the last one what these have
+/// written to scratch; only the last one has the epilogue.
 struct SplitReduction {
   struct Piece {
     LoopKernel kernel;
     std::vector<SequenceOperand> buffers;
   };
-  Piece parts, join;
+  std::vector<Piece> pieces;
   std::vector<SequenceScratch> scratch;  // one per reduction: its values, or the indices of an argmax, [part, point...]
 };
 
