@@ -90,7 +90,7 @@ EvenSplit choose_k_blocks(std::int64_t k, const GemmBlocking& blocking, bool str
   if (streams) return EvenSplit::at_most(k, std::max(kStreamedSteps, ceil_div(k, kMaxGemmSteps)));
   if (!blocking.pack_b) return EvenSplit::at_most(k, std::max<std::int64_t>(k, 1));
   const std::int64_t step_bytes = blocking.panels.largest() * blocking.lanes * 4;
-  const std::int64_t whole = round_down((kGroupBytes - blocking.partial_tile_bytes()) / step_bytes, kPackStep);
+  const std::int64_t whole = round_down(kGroupBytes / step_bytes, kPackStep);
   return EvenSplit::at_most(k, k <= whole ? whole : round_down((kGroupBytes - kPartialBytes) / step_bytes, kPackStep));
 }
 
@@ -109,8 +109,7 @@ void choose_groups(GemmBlocking& blocking) {
   } else if (tile_work * tiles > kGroupWork) {
     tiles = ceil_div(kGroupWork, tile_work);
   } else {
-    const std::int64_t room = kGroupBytes - blocking.partial_bytes();
-    const std::int64_t fitting = blocking.pack_b ? room / blocking.packed_panel_bytes() : blocking.panels.parts;
+    const std::int64_t fitting = blocking.pack_b ? kGroupBytes / blocking.packed_panel_bytes() : blocking.panels.parts;
     panels = std::min(fitting, kGroupWork / (tile_work * tiles));
   }
   blocking.tiles_per_group = std::clamp<std::int64_t>(tiles, 1, blocking.tiles.parts);

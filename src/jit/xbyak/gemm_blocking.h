@@ -28,15 +28,13 @@ struct GemmBlocking {
   /// Whether k takes several calls of a microkernel, with sums between them.
   bool has_partial() const { return k_blocks.parts > 1 || k_blocks.largest() > kMaxGemmSteps; }
 
-  // Workgroup memory: packed panels, then partial sums.
+  // Workgroup memory: packed panels, then partial sums between blocks of k.
   /// Includes room for copies to run past a panel's last row of k, up to a whole transposed block.
   std::int64_t packed_panel_bytes() const;
   std::int64_t packed_b_bytes() const { return pack_b ? panels_per_group * packed_panel_bytes() : 0; }
   std::int64_t partial_tile_bytes() const { return tiles.largest() * panels.largest() * lanes * 4; }
-  /// The sums of all tiles, if blocks of k are outside the loop over tiles; else those of one tile.
   std::int64_t partial_bytes() const {
-    if (!has_partial()) return 0;
-    return k_blocks.parts > 1 ? tiles_per_group * panels_per_group * partial_tile_bytes() : partial_tile_bytes();
+    return k_blocks.parts > 1 ? tiles_per_group * panels_per_group * partial_tile_bytes() : 0;
   }
   std::int64_t workgroup_bytes() const { return packed_b_bytes() + partial_bytes(); }
   std::string to_text() const;

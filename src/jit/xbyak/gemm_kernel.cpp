@@ -76,7 +76,15 @@ void GemmKernelEmitter::emit() {
   as_.mov(a_, as_.ptr[args_ + offsetof(GemmTile, a)]);
   as_.mov(b_, as_.ptr[args_ + offsetof(GemmTile, b)]);
   as_.mov(k_, as_.ptr[args_ + offsetof(GemmTile, k)]);
-  if (spec_.prefetches) prefetch_outside_panel();
+  if (spec_.prefetches) {
+    Xbyak::Label later;  // only the first call for a tile has the start of its rows
+    if (spec_.has_partial) {
+      as_.test(as_.dword[args_ + offsetof(GemmTile, flags)], static_cast<std::uint32_t>(GemmTile::kAddPartial));
+      as_.jnz(later, VectorAssembler::T_NEAR);
+    }
+    prefetch_outside_panel();
+    as_.L(later);
+  }
   for (int i = 0; i < first_free(); ++i) as_.zero(as_.vector(i));
   loop_over_k();
   if (spec_.has_partial) {

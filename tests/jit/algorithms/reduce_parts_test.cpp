@@ -30,10 +30,10 @@ TEST_CASE("a long row is cut into parts, each for a group of its own") {
     std::int64_t n;
     std::vector<std::int64_t> groups;  // of the parts, of the rest if there is one, and of the join
   };
-  const Row rows[] = {{(1 << 18) - 1, {1}},        // too short
-                      {1 << 18, {4, 1}},           // the fewest parts
-                      {1'000'003, {15, 1, 1}},     // a prime: the parts are not even
-                      {10'000'000, {64, 1}},       // as many as are wanted
+  const Row rows[] = {{(1 << 18) - 1, {1}},     // too short
+                      {1 << 18, {4, 1}},        // the fewest parts
+                      {1'000'003, {15, 1, 1}},  // a prime: the parts are not even
+                      {10'000'000, {64, 1}},    // as many as are wanted
                       {100'000'007, {64, 1, 1}}};
   for (const Row& row : rows) {
     CAPTURE(row.n);

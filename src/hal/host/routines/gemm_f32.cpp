@@ -47,6 +47,7 @@ class GemmWalk {
   std::array<std::int64_t, kMaxGemmBatch> batch_{};
   std::int64_t first_tile_ = 0, end_tile_ = 0, first_panel_ = 0, end_panel_ = 0;
   std::array<float*, kMaxGemmAccesses> bases_{};
+  alignas(64) std::array<float, kMaxGemmTile> tile_sums_;  // between the calls for one tile, if no others are between
   PackedPanels own_packed_ = {};
   PackedPanels& packed_;
 };
@@ -100,7 +101,7 @@ void GemmWalk::run_k_block(const float* a, const float* b, std::int64_t k_block)
       tile.a = a + row * p_.a.m + p_.k_blocks.start(k_block) * p_.a.k;
       tile.b = p_.pack_b ? memory((panel - first_panel_) * p_.packed_panel_bytes)
                          : b + p_.k_blocks.start(k_block) * p_.b.k + column * p_.b.n;
-      tile.partial = memory(partial_offset);
+      tile.partial = p_.partial_tile_bytes == 0 ? tile_sums_.data() : memory(partial_offset);
       partial_offset += p_.partial_tile_bytes;
       for (std::int64_t i = 0; i < p_.num_accesses; ++i) {
         tile.epilogue[i] = bases_[i] + row * p_.epilogue[i].m + column * p_.epilogue[i].n;

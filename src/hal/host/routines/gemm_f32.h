@@ -20,8 +20,9 @@ inline constexpr std::uint32_t kGemmRoutineAbi = 2;
 /// enough for kMaxGemmDepth.
 inline constexpr std::int64_t kMaxGemmSteps = 512;
 inline constexpr std::int64_t kMaxGemmDepth = std::int64_t{1} << 17;
-inline constexpr std::size_t kMaxGemmBatch = 6;      // dims
-inline constexpr std::size_t kMaxGemmAccesses = 16;  // the epilogue's: loads, then stores
+inline constexpr std::size_t kMaxGemmTile = 32 * 16;  // floats: all vector registers of AVX-512
+inline constexpr std::size_t kMaxGemmBatch = 6;       // dims
+inline constexpr std::size_t kMaxGemmAccesses = 16;   // the epilogue's: loads, then stores
 
 /// The argument of a microkernel: one tile x panel and at most kMaxGemmSteps of k. Generated code reads it by offset.
 struct GemmTile {
