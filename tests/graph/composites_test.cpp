@@ -60,8 +60,8 @@ TEST_CASE("softmax is a maximum, an exponential, a sum and a division: four kern
 }
 
 TEST_CASE(
-    "layer_norm is an element near the mean, a mean, a variance, and a scaling: four kernels, none of whose results "
-    "are as large as the input") {
+    "layer_norm is four kernels: an element near the mean, the mean, the variance and the scaling; only the last one "
+    "writes as much as the input has") {
   const Composite made([](Tensor x) {
     Tensor scale = x.builder()->input("scale", DType::kF32, {8});
     return layer_norm(x, scale, x.builder()->input("bias", DType::kF32, {8}));

@@ -13,8 +13,8 @@ struct ScanLanes {
   ReductionKind kind = ReductionKind::kSum;
   bool exclusive = false;
   bool reverse = false;
-  /// The function scans one of the blocks of a row, after each of which the carry restarts (nested_carry.h). What it is
-  /// given is the base, which it adds to each result; it returns the total of the block alone.
+  /// The function scans one block of a row: the carry starts at 0 in each (nested_carry.h). Its argument is the base,
+  /// which it adds to each result. It returns the block's own total.
   bool is_block = false;
 
   int lane_bits() const { return size_bytes(dtype) == 8 ? 64 : 32; }

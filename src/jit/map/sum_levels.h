@@ -14,7 +14,9 @@ namespace millrace {
 // A float accumulator that takes all terms of a long sum loses everything below its ulp: an f32 stops at 2^24 ones.
 // Sums therefore nest. An accumulator takes a limited number of terms; its sum is then one term of the accumulator of
 // the next level, and so on. The error is at most
-//   (terms per accumulator * levels + log2(lanes * unroll * parts)) * eps * sum |terms|.
+//   (terms per accumulator * levels + 16) * eps * sum |terms|,
+// where the 16 additions are those after the loop: of the remainder's vectors, then of vectors, lanes and threads.
+// The parts of a reduction (jit/algorithms/loop/) are one more level.
 
 /// Terms of one float accumulator. In a sum of products, loads cost more, and a cache block of a product has this many.
 inline constexpr std::int64_t kMaxSumTerms = 128;

@@ -189,7 +189,7 @@ TEST_CASE("a scan returns the carry with which the next elements continue it") {
   }
 }
 
-TEST_CASE("a block's results have what it is given added, and its total has not") {
+TEST_CASE("the base is added to the results of a block, and not to its total") {
   for (const IsaLevel isa : host_lane_levels()) {
     for (const int form : {0, 1, 2, 3}) {
       const ScanLanes scan = {DType::kF32, ReductionKind::kSum, (form & 1) != 0, (form & 2) != 0, true};

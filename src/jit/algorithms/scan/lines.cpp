@@ -32,7 +32,7 @@ std::uint32_t lanes_of(const ScanDescriptor& scan, const TargetSpec& spec, bool 
   const Shape& shape = scan.input.type.shape;
   const SizeExpr& columns = shape[shape.rank() - 1];
   if (gathers) return in_vector;
-  // Of few columns, vectors of 64 bytes straddle two cache lines each.
+  // With few columns, each vector of 64 bytes would straddle two cache lines.
   if (columns.upper_bound() <= kMostInShortLine) return std::min(in_vector, 32 / bytes);
   std::uint32_t lanes = std::max(std::min(kMostVectors * in_vector, kMostLanes), in_vector);
   const std::int64_t lines = num_rows(shape, scan.axis).lower_bound();

@@ -14,7 +14,8 @@ namespace millrace {
 // therefore restarts at 0 after kMaxSumTerms steps. The sum of the block that ends there is one term of level 1, up to
 // kMaxSumTerms of these are one term of level 2, and so on. A result is base + (carry + prefix within the step), where
 // the base is the sum of the levels, from the highest down. The error is at most
-//   (kMaxSumTerms * levels + log2(lanes * unroll * parts)) * eps * sum |x|, plus the rounding of the result.
+//   (kMaxSumTerms * levels + 16) * eps * sum |x|, plus the rounding of the result,
+// where the 16 additions are those within a step, of lanes, vectors and threads.
 
 /// Whether carries nest: for float sums.
 bool has_nested_carry(const ScanDescriptor&);
