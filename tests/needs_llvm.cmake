@@ -9,7 +9,7 @@ set(needs_llvm
   "jit/(plan/listing|map/facts|map/turned_loads|algorithms/padded_cast)_test.cpp"
   "ops/(gather_error|gpu_code|gpu_witness|harness|hip_op_cases|isa_op_cases|op_cases|order_cases|thread_counts)_test.cpp"
   "graph/(binding|composite_(models|moves|pieces|values)|composites|coverage|dynamic|dynamic_errors|gpu_graph|gpu_witness|limits)_test.cpp"
-  "graph/(centring|cliff|compile_threads|constants|extreme_sizes|gpu_bound_sizes|gpu_rows|long_bodies|long_input|long_sums|many_nodes|out_of_memory)_test.cpp"
+  "graph/(centring|cliff|compile_threads|constants|extreme_sizes|far_positions|gpu_bound_sizes|gpu_rows|long_bodies|long_input|long_sums|many_nodes|out_of_memory)_test.cpp"
   "graph/(hip_session|lower_graph|measure|networks|order_failures|own_kernels|program_text|run_bool|run_session|run|shipped_kernels|targets)_test.cpp"
   "graph/(isa_(arguments|division|mutation|removed_memory)|mutate_schedule|packing_bars|place_parts|schedule_order)_test.cpp"
   "graph/(composite_search|computed_order|long_rows|random_state|session_slab|shared_kernel_memory|stop|variable_session|weights_memory)_test.cpp"
