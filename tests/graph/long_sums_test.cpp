@@ -31,7 +31,7 @@ using test::run_once;
 /// Along which dim of a matrix the sums go that are tested, next to those of all its elements.
 enum class Along { kRows, kColumns };
 
-/// Of a matrix: each row or each column, and all.
+/// The exact sums of a matrix: of each row or column, and of all elements.
 struct ExactSums {
   ExactSums(const reference::Tensor& x, Along along)
       : lines(static_cast<std::size_t>(x.extents()[along == Along::kRows ? 0 : 1])) {

@@ -54,7 +54,7 @@ class LoopKernelBuilder {
   /// Adds a dim to the domain, and gives the index that walks it. Parallel dims come before reductions.
   AffineIndex parallel(std::string name, SizeExpr extent);
   AffineIndex reduction(std::string name, SizeExpr extent);
-  /// A parallel dim of which each index is work for a group of its own.
+  /// A parallel dim. On CPUs, each index of it is a group.
   AffineIndex groups(std::string name, SizeExpr extent);
   /// One parallel dim per dim of the shape: d0, d1, ...
   std::vector<AffineIndex> parallel_dims(const Shape& shape);

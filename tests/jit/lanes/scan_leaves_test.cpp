@@ -268,8 +268,8 @@ TEST_CASE("the total of totals is the last result of a scan, in every dtype") {
   }
 }
 
-/// Calls the routine, which streams if the results have at least `stream_from_bytes`. Sums of blocks have blocks of one
-/// vector, three of which make a level full.
+/// Calls the routine, which streams if the results have at least `stream_from_bytes`. A block is one
+/// vector, and a level takes three blocks.
 template <class T>
 std::vector<T> scanned_by_routine(IsaLevel isa, const ScanLanes& scan, const std::vector<T>& row,
                                   std::size_t first_result, std::int64_t stream_from_bytes) {

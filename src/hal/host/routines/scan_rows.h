@@ -39,8 +39,8 @@ struct ScanRowsParameters {
   ScanRowsStep step;
   std::int64_t total_bytes;
   std::int64_t total;  // of elements; for kParts, of totals
-  /// The carry of a float sum restarts after each block of so many elements. The blocks' totals are summed in lanes of
-  /// `total_bytes`, up to `sums_per_level` of them in one, and as many of those in one of the next level. 0: one carry.
+  /// The carry of a float sum starts at 0 in each block of `block_elements`; 0: there is one block. The totals of
+  /// blocks nest: `sums_per_level` of one level are a term of the next. They are floats of `total_bytes`.
   std::int64_t block_elements, sums_per_level;
   /// If the result has at least so many bytes, rows that are aligned to a vector bypass the caches by the function
   /// `stream`, which is 0 unless elements are as wide as lanes.
