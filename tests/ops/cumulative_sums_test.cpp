@@ -156,7 +156,7 @@ void check_gpus(const Lines& lines, const std::string& algorithm, const Term& te
   }
 }
 
-/// The greatest relative error of a sum with so many levels of 128 terms; 24 more additions are of lanes and parts.
+/// The relative error that a sum may have: each level adds 128 terms, and 24 additions are those of lanes and parts.
 constexpr double bound_of(int levels) { return (128 * levels + 24) * 0x1p-24; }
 
 }  // namespace
