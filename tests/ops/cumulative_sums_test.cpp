@@ -156,8 +156,8 @@ void check_gpus(const Lines& lines, const std::string& algorithm, const Term& te
   }
 }
 
-/// The relative error that a sum may have: each level adds 128 terms, and 24 additions are those of lanes and parts.
-constexpr double bound_of(int levels) { return (128 * levels + 24) * 0x1p-24; }
+/// The documented bound of a sum with so many levels, and two roundings more, as reference::roundings_of_sum has them.
+constexpr double bound_of(int levels) { return (128 * levels + 18) * 0x1p-24; }
 
 }  // namespace
 
