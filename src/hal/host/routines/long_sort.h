@@ -24,12 +24,13 @@ inline constexpr std::string_view kChooseCutsRoutineName = "choose_cuts", kSplit
 inline constexpr std::uint32_t kLongSortRoutineAbi = 11;
 
 struct LongSort {
-  /// The bytes of a chunk's keys. As rows grow, they first have more chunks of the least bytes, then kFewChunks that
-  /// are longer, and at last more of the most bytes: those of a part of workgroup memory, and so of the largest bucket
-  /// that is sorted there.
-  static constexpr std::int64_t kLeastChunkBytes = 384 << 10, kPartBytes = 1536 << 10, kFewChunks = 32;
-  /// The mean bytes of a bucket's keys.
-  static constexpr std::int64_t kBucketBytes = 384 << 10;
+  /// The least keys of a chunk, and the mean keys of a bucket. With more, a thread that the system stops within one
+  /// holds up the others for longer. With fewer there are more and shorter pieces to gather. Keys above an index are
+  /// sorted by digits, whose tables cost more in a small bucket.
+  static constexpr std::int64_t part_keys(bool with_index) { return with_index ? 48 << 10 : 32 << 10; }
+  /// As rows grow, they first have more chunks of part_keys(), then kFewChunks that are longer, and at last more of
+  /// kPartBytes: a part of workgroup memory, and so the largest bucket that is sorted there.
+  static constexpr std::int64_t kPartBytes = 1536 << 10, kFewChunks = 32;
   static constexpr std::int64_t kMostBuckets = 512;
   /// So many that few buckets are half as large again as the mean.
   static constexpr std::int64_t kSamplesPerBucket = 32;

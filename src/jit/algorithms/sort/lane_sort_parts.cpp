@@ -58,9 +58,9 @@ Result<KernelSequence> lower_lane_sort_parts(const KernelRequest& request, const
   const LaneKeys keys = lane_keys_of(sort);
   const std::int64_t key_bytes = keys.lane_bits() / 8;
   const SizeExpr rows = num_rows(sort.input.type.shape, sort.axis);
-  const SizeExpr few_chunks = min(ceil_div(n, LongSort::kLeastChunkBytes / key_bytes), LongSort::kFewChunks);
+  const SizeExpr few_chunks = min(ceil_div(n, LongSort::part_keys(keys.with_index)), LongSort::kFewChunks);
   const SizeExpr num_chunks = max(few_chunks, ceil_div(n, LongSort::kPartBytes / key_bytes));
-  const SizeExpr num_buckets = min(ceil_div(n, LongSort::kBucketBytes / key_bytes), LongSort::kMostBuckets);
+  const SizeExpr num_buckets = min(ceil_div(n, LongSort::part_keys(keys.with_index)), LongSort::kMostBuckets);
   KernelSequence sequence;
   sequence.scratch = {{"cuts", rows * LongSort::kCutBytes},
                       {"starts", rows * num_chunks * (num_buckets + LongSort::kStartsBesideBuckets) * 4},
