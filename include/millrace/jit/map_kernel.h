@@ -24,6 +24,9 @@ struct Tiling {
   /// Whether a partial transposed block goes to private memory and from there, point by point, to the result. The code
   /// then has the same length for any block, for targets without masked stores.
   bool loops_tail_stores = false;
+  /// Points of the innermost reduction dim per step, each with its own accumulators: few accumulators would wait for
+  /// their own last addition. 1 where lanes run along a reduction dim.
+  std::uint32_t term_unroll = 1;
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
 

@@ -269,8 +269,19 @@ class TilingChoice {
     std::uint32_t wanted = has_argmax || is_long ? 1 : has_rows ? (is_wide ? 3 : 2) : 4;
     if (tiling.vector_dim >= num_parallel_ && has_rows) wanted = std::min(wanted, 2u);
     tiling.vector_unroll = std::min(vectors_within(tiling, wanted), accumulators);
-    if (!has_rows) return;
-    tiling.row_unroll = rows_for(tiling.row_dim, accumulators / tiling.vector_unroll, tiling);
+    if (has_rows) tiling.row_unroll = rows_for(tiling.row_dim, accumulators / tiling.vector_unroll, tiling);
+    const bool has_loops = num_parallel_ < kernel_.domain.size() && tiling.vector_dim < num_parallel_;
+    if (has_loops && !has_argmax && !is_long) tiling.term_unroll = terms_for(tiling);
+  }
+
+  /// As many terms at a time as make enough accumulators, where the innermost dim is long enough for it.
+  std::uint32_t terms_for(const Tiling& tiling) const {
+    constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16;
+    const std::int64_t accumulators =
+        tiling.row_unroll * tiling.vector_unroll * static_cast<std::int64_t>(kernel_.reductions.size());
+    const std::int64_t terms = kEnoughAccumulators / accumulators;
+    if (terms < 2 || extent(kernel_.domain.size() - 1) < kMinSteps * terms) return 1;
+    return static_cast<std::uint32_t>(terms);
   }
 
   /// The number of rows, up to `most`, that makes traversing `dim` cheapest.

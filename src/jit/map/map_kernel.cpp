@@ -21,7 +21,7 @@ Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
     return invalid_argument(fmt::format("map '{}' with {}: {}", kernel.name, to_text(tiling), why));
   };
   if (!std::has_single_bit(tiling.lanes)) return refuse("lanes must be a power of two");
-  if (tiling.vector_unroll == 0 || tiling.row_unroll == 0) return refuse("an unroll is 0");
+  if (tiling.vector_unroll == 0 || tiling.row_unroll == 0 || tiling.term_unroll == 0) return refuse("an unroll is 0");
   if (tiling.points_per_group < 1) return refuse("no points in a group");
   if (tiling.turns_loads && tiling.row_unroll != tiling.lanes)
     return refuse("turned loads in a block that is not square");
@@ -32,6 +32,13 @@ Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
   } else if (kernel.domain[tiling.row_dim].is_reduction) {
     return refuse("rows along a reduction dim");
   }
+  if (tiling.term_unroll == 1) return {};
+  const auto is_arg = [](const Reduction& reduction) { return reduction.kind == ReductionKind::kArgMax; };
+  const bool has_reduction_dim = kernel.num_parallel() < kernel.domain.size();
+  if (!has_reduction_dim || std::ranges::any_of(kernel.reductions, is_arg)) {
+    return refuse("terms unrolled, but no reduction of values");
+  }
+  if (has_vector_dim && kernel.domain[tiling.vector_dim].is_reduction) return refuse("terms unrolled along lanes");
   return {};
 }
 
@@ -127,6 +134,12 @@ bool loop_over_cells(const LoopKernel& kernel, Tiling& tiling) {
   return tiling.loops_epilogue = true;
 }
 
+bool take_single_terms(const LoopKernel&, Tiling& tiling) {
+  if (tiling.term_unroll == 1) return false;
+  tiling.term_unroll = 1;
+  return true;
+}
+
 bool halve_tile(const LoopKernel&, Tiling& tiling) {
   if (tiling.turns_loads && tiling.vector_unroll == 1) {  // keep the block square
     tiling.lanes = tiling.row_unroll = tiling.lanes / 2;
@@ -148,7 +161,7 @@ bool halve_lanes(const LoopKernel&, Tiling& tiling) {
 }
 
 /// Tried in this order, the least costly at run time first. A step that saves less than a tenth is rejected.
-constexpr CutDown kCutDowns[] = {loop_over_cells, halve_tile, halve_lanes};
+constexpr CutDown kCutDowns[] = {loop_over_cells, take_single_terms, halve_tile, halve_lanes};
 
 /// A tile in the nest's own dims: "16 lanes x 4 along n, 6 rows along m". A nest without parallel dims has none.
 std::string tile_text(const Tiling& tiling, const LoopKernel& collapsed) {
@@ -159,6 +172,7 @@ std::string tile_text(const Tiling& tiling, const LoopKernel& collapsed) {
   if (tiling.vector_unroll > 1) text += fmt::format(" x {}", tiling.vector_unroll);
   text += along(tiling.vector_dim);
   if (tiling.row_unroll > 1) text += fmt::format(", {} rows{}", tiling.row_unroll, along(tiling.row_dim));
+  if (tiling.term_unroll > 1) text += fmt::format(", {} terms at a time", tiling.term_unroll);
   if (tiling.loops_epilogue) text += ", epilogue in a loop";
   if (tiling.turns_loads) text += ", loads transposed in registers";
   return text;
@@ -203,10 +217,14 @@ std::string describe(const GpuMapping& mapping, const LoopKernel& collapsed) {
 }  // namespace
 
 std::string to_text(const Tiling& tiling) {
-  return fmt::format("tiling {{ d{} x {} lanes x {}, rows d{} x {}, {} points a group{}{}{} }}", tiling.vector_dim,
-                     tiling.lanes, tiling.vector_unroll, tiling.row_dim, tiling.row_unroll, tiling.points_per_group,
-                     tiling.loops_epilogue ? ", epilogue in a loop" : "", tiling.turns_loads ? ", loads turned" : "",
-                     tiling.loops_tail_stores ? ", tail stores in a loop" : "");
+  std::string text =
+      fmt::format("tiling {{ d{} x {} lanes x {}, rows d{} x {}, {} points a group", tiling.vector_dim, tiling.lanes,
+                  tiling.vector_unroll, tiling.row_dim, tiling.row_unroll, tiling.points_per_group);
+  if (tiling.term_unroll != 1) text += fmt::format(", {} terms at a time", tiling.term_unroll);
+  if (tiling.loops_epilogue) text += ", epilogue in a loop";
+  if (tiling.turns_loads) text += ", loads turned";
+  if (tiling.loops_tail_stores) text += ", tail stores in a loop";
+  return text + " }";
 }
 
 Result<DescribedKernel> map_and_describe(const LoopKernel& kernel, const TargetSpec& target) {

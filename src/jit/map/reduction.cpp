@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jit/map/reduction.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "jit/map/tile.h"
@@ -31,7 +32,7 @@ RangeValues ReductionEmitter::pack(const Accumulators& accumulators) const {
 Accumulators ReductionEmitter::unpack(const RangeValues& values) const {
   Accumulators accumulators;
   std::size_t next = 0;
-  for (std::size_t i = 0; i < kernel_.reductions.size() * cells(); ++i) {
+  for (std::size_t i = 0; i < terms_ * num_accumulators(); ++i) {
     const MachineValue value = values[next++];
     const bool is_argmax = reduction_of(i).kind == ReductionKind::kArgMax;
     accumulators.push_back({value, is_argmax ? values[next++] : value});
@@ -51,7 +52,7 @@ std::vector<MachineValue> ReductionEmitter::results(const Accumulators& accumula
 
 std::vector<bool> ReductionEmitter::packed_float_sums() const {
   std::vector<bool> sums;
-  for (std::size_t i = 0; i < kernel_.reductions.size() * cells(); ++i) {
+  for (std::size_t i = 0; i < terms_ * num_accumulators(); ++i) {
     const Reduction& reduction = reduction_of(i);
     sums.insert(sums.end(), reduction.kind == ReductionKind::kArgMax ? 2 : 1, is_float_sum(reduction));
   }
@@ -59,8 +60,14 @@ std::vector<bool> ReductionEmitter::packed_float_sums() const {
 }
 
 Accumulators ReductionEmitter::reduce(const Position& position, const std::optional<SharedDim>& shared) {
-  const RangeValues values = emit_loops(plan_loops(shared), position, shared, pack(initial()));
-  return context_.reduces_lanes() ? join_lanes(unpack(values)) : unpack(values);
+  const RangeValues one = pack(initial());
+  RangeValues values;
+  terms_ = context_.tiling.term_unroll;
+  for (std::uint32_t term = 0; term < terms_; ++term) values.insert(values.end(), one.begin(), one.end());
+  values = emit_loops(plan_loops(shared), position, shared, values);
+  const Accumulators joined = join_terms(unpack(values));
+  terms_ = 1;
+  return context_.reduces_lanes() ? join_lanes(joined) : joined;
 }
 
 /// The dim that has the lanes is innermost.
@@ -73,13 +80,14 @@ std::vector<ReductionEmitter::Loop> ReductionEmitter::plan_loops(const std::opti
     const std::int64_t lanes = context_.tiling.lanes;
     loops.push_back({.dim = context_.tiling.vector_dim, .tile = lanes * shape_.vectors, .tail = lanes});
   }
+  if (terms_ > 1) loops.back().tile = terms_;
   std::vector<std::int64_t> max_steps;
   for (Loop& loop : loops) {
     if (shared && shared->dim == loop.dim) loop.tile = shared->step;
-    // The first vector's accumulators take the remainder as well.
+    // The first vector's or term's accumulators take the remainder as well.
     const SizeExpr& extent = kernel_.domain[loop.dim].extent;
     const bool has_remainder = extent.known_multiple() % loop.tile != 0;
-    max_steps.push_back(extent.upper_bound() / loop.tile + (has_remainder ? shape_.vectors : 0));
+    max_steps.push_back(extent.upper_bound() / loop.tile + (has_remainder ? std::max(shape_.vectors, terms_) : 0));
   }
   const std::vector<SumLevels> levels = plan_sum_levels(max_steps, max_terms(kernel_));
   for (std::size_t i = 0; i < loops.size(); ++i) loops[i].levels = levels[i];
@@ -90,24 +98,58 @@ RangeValues ReductionEmitter::emit_loops(std::span<const Loop> loops, const Posi
                                          const std::optional<SharedDim>& shared, const RangeValues& carried) {
   if (loops.empty()) return pack(accumulate(position, unpack(carried), shape_));
   const Loop& loop = loops[0];
-  RangeSteps steps;
-  steps.tile = loop.tile;
-  steps.tail = loop.tail;
-  steps.main_step = [&](const LinearValue& index, const RangeValues& values) {
-    return emit_loops(loops.subspan(1), context_.enter(position, loop.dim, index), shared, values);
-  };
-  steps.tail_step = [&](const LinearValue& index, std::optional<MachineValue> remaining, const RangeValues& values) {
-    return pack(accumulate_tail(context_.enter(position, loop.dim, index), remaining, unpack(values)));
-  };
-  steps.main_loop = [&](const MapLoop& main, const RangeValues& values) {
-    return emit_nested_sums(b_, main, loop.levels, packed_float_sums(), values);
-  };
+  const RangeSteps steps = steps_of(loops, position, shared);
   const SizeExpr& extent = kernel_.domain[loop.dim].extent;
   if (!shared || shared->dim != loop.dim) return emit_range(b_, whole_range(b_, extent), steps, carried);
   const MapLoop of_thread{
       shared->first, b_.size(extent), b_.i64(shared->step),
       [&](MachineValue index, const RangeValues& values) { return steps.main_step(LinearValue(index), values); }};
   return steps.main_loop(of_thread, carried);
+}
+
+/// The steps of the first of `loops`, which the result refers to.
+RangeSteps ReductionEmitter::steps_of(std::span<const Loop> loops, const Position& position,
+                                      const std::optional<SharedDim>& shared) {
+  const Loop& loop = loops[0];
+  const bool unrolls_terms = terms_ > 1 && loops.size() == 1;
+  RangeSteps steps;
+  steps.tile = loop.tile;
+  steps.tail = loop.tail;
+  steps.main_step = [&, loops, unrolls_terms](const LinearValue& index, const RangeValues& values) {
+    if (unrolls_terms) return pack(accumulate_terms(position, loop.dim, index, unpack(values)));
+    return emit_loops(loops.subspan(1), context_.enter(position, loop.dim, index), shared, values);
+  };
+  steps.tail_step = [&, unrolls_terms](const LinearValue& index, std::optional<MachineValue> remaining,
+                                       const RangeValues& values) {
+    const Position at = context_.enter(position, loop.dim, index);
+    if (unrolls_terms) return pack(accumulate(at, unpack(values), shape_));
+    return pack(accumulate_tail(at, remaining, unpack(values)));
+  };
+  steps.main_loop = [&](const MapLoop& main, const RangeValues& values) {
+    return emit_nested_sums(b_, main, loop.levels, packed_float_sums(), values);
+  };
+  return steps;
+}
+
+/// Adds neighbouring terms along `dim`, each to its own accumulators.
+Accumulators ReductionEmitter::accumulate_terms(const Position& position, std::size_t dim, const LinearValue& first,
+                                                Accumulators accumulators) {
+  for (std::uint32_t term = 0; term < terms_; ++term) {
+    const Position at = context_.enter(position, dim, first.plus(b_, LinearValue(term)));
+    const auto begin = accumulators.begin() + static_cast<std::ptrdiff_t>(term * num_accumulators());
+    const auto end = begin + static_cast<std::ptrdiff_t>(num_accumulators());
+    std::ranges::copy(accumulate(at, Accumulators(begin, end), shape_), begin);
+  }
+  return accumulators;
+}
+
+Accumulators ReductionEmitter::join_terms(const Accumulators& accumulators) {
+  Accumulators joined(accumulators.begin(), accumulators.begin() + static_cast<std::ptrdiff_t>(num_accumulators()));
+  for (std::size_t i = num_accumulators(); i < accumulators.size(); ++i) {
+    TileReduction& sum = joined[i % num_accumulators()];
+    sum = combine(b_, reduction_of(i).kind, sum, accumulators[i].value, accumulators[i].value);
+  }
+  return joined;
 }
 
 Accumulators ReductionEmitter::accumulate(const Position& position, Accumulators accumulators, const TileShape& shape) {

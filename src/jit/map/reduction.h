@@ -61,9 +61,15 @@ class ReductionEmitter {
     SumLevels levels = {};
   };
 
-  const Reduction& reduction_of(std::size_t accumulator) const { return kernel_.reductions[accumulator / cells()]; }
+  const Reduction& reduction_of(std::size_t accumulator) const {
+    return kernel_.reductions[accumulator % num_accumulators() / cells()];
+  }
   std::size_t cells() const { return std::size_t{shape_.rows} * shape_.vectors; }
+  std::size_t num_accumulators() const { return kernel_.reductions.size() * cells(); }
   std::vector<Loop> plan_loops(const std::optional<SharedDim>&) const;
+  RangeSteps steps_of(std::span<const Loop> loops, const Position&, const std::optional<SharedDim>&);
+  Accumulators accumulate_terms(const Position&, std::size_t dim, const LinearValue& first, Accumulators);
+  Accumulators join_terms(const Accumulators&);
   RangeValues emit_loops(std::span<const Loop> loops, const Position&, const std::optional<SharedDim>&,
                          const RangeValues& carried);
   Accumulators accumulate(const Position&, Accumulators, const TileShape&);
@@ -78,6 +84,7 @@ class ReductionEmitter {
   MachineBuilder& b_;
   const LoopKernel& kernel_;
   TileShape shape_;
+  std::uint32_t terms_ = 1;  // while reduce() emits loops: how many times there are num_accumulators()
 };
 
 }  // namespace millrace

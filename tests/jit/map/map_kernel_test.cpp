@@ -39,6 +39,12 @@ std::uint32_t run(const MachineKernel& machine, const TargetSpec& target, const 
   return status;
 }
 
+bool can_unroll_terms(const LoopKernel& collapsed, const Tiling& tiling) {
+  const auto is_arg = [](const Reduction& reduction) { return reduction.kind == ReductionKind::kArgMax; };
+  return collapsed.num_parallel() < collapsed.domain.size() && std::ranges::none_of(collapsed.reductions, is_arg) &&
+         !collapsed.domain[tiling.vector_dim].is_reduction;
+}
+
 /// The chosen tiling, and others that are legal, whatever they are good for.
 std::vector<Tiling> tilings_of(const LoopKernel& kernel, const TargetSpec& target, std::mt19937& random) {
   std::vector<Tiling> tilings = {choose_tiling(kernel, target)};
@@ -57,6 +63,7 @@ std::vector<Tiling> tilings_of(const LoopKernel& kernel, const TargetSpec& targe
     tiling.turns_loads = tiling.row_dim != tiling.vector_dim && random() % 2 == 0;
     if (tiling.turns_loads) tiling.row_unroll = tiling.lanes;
     tiling.loops_tail_stores = tiling.turns_loads && random() % 2 == 0;
+    if (can_unroll_terms(collapsed, tiling)) tiling.term_unroll = 1 + static_cast<std::uint32_t>(random() % 4);
     tilings.push_back(tiling);
   }
   return tilings;

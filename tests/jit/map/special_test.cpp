@@ -213,6 +213,17 @@ TEST_CASE("a tiling that a nest cannot have is refused") {
   bad.row_unroll = 0;
   CHECK(refusal(bad) ==
         "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 0, 1000 points a group }: an unroll is 0");
+  bad = good;
+  bad.term_unroll = 2;
+  CHECK(refusal(bad) == "");
+  bad.vector_dim = 2;
+  CHECK(refusal(bad) ==
+        "map 'matmul' with tiling { d2 x 8 lanes x 2, rows d0 x 4, 1000 points a group, 2 terms at a time }: terms "
+        "unrolled along lanes");
+  CHECK(
+      map_kernel(argmax_nest(8, 16, true), target, {1, 8, 1, 1, 1, 1000, false, false, false, 2}).status().message() ==
+      "map 'argmax' with tiling { d1 x 8 lanes x 1, rows d1 x 1, 1000 points a group, 2 terms at a time }: terms "
+      "unrolled, but no reduction of values");
   CHECK(map_kernel(kernel, {"amdgpu", IsaLevel::kBaseline}).status().code() == StatusCode::kUnimplemented);
 }
 

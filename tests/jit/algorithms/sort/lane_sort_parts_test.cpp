@@ -41,12 +41,12 @@ TEST_CASE("a sort of long rows of floats is four kernels, which share scratch") 
   test.wants_indices = false;
   CHECK(summary_of(lower(descriptor_of(test)).value()) ==
         "cuts 16384 bytes\n"
-        "starts 1144 bytes\n"
+        "starts 8184 bytes\n"
         "chunk_keys 8000000 bytes\n"
         "bucket_keys 16000000 bytes\n"
         "2 x sort_cuts: operand 0 scratch 0 written\n"
-        "22 x sort_chunks: operand 0 scratch 0 scratch 1 written scratch 2 written\n"
-        "22 x sort_buckets: operand 0 result 0 written scratch 0 scratch 1 scratch 2 scratch 3 written\n"
+        "62 x sort_chunks: operand 0 scratch 0 scratch 1 written scratch 2 written\n"
+        "62 x sort_buckets: operand 0 result 0 written scratch 0 scratch 1 scratch 2 scratch 3 written\n"
         "2 x sort_runs: operand 0 result 0 written scratch 0 scratch 1 scratch 2 scratch 3 written\n");
 }
 
