@@ -19,15 +19,20 @@ double unit(std::uint64_t draw) { return static_cast<double>(draw >> 11) * 0x1p-
 using Index = std::int64_t;
 using Bits = std::uint64_t;
 
+double halves(Index i, Index, Bits) { return std::ldexp(1.0, -static_cast<int>(i % 30)); }
+double one_large(Index i, Index n, Bits draw) { return i == n / 3 ? 1e4 : 1e-2 * (1 + unit(draw)); }
+
 constexpr Terms kTerms[] = {
     {"ones", [](Index, Index, Bits) { return 1.0; }, true, true},
     {"integers", [](Index i, Index, Bits) { return static_cast<double>(i % 7 - 3); }, false, true},
     {"alternating", [](Index i, Index, Bits draw) { return (i % 2 == 0 ? 1 : -1) * (1 + unit(draw)); }, false},
-    {"geometric", [](Index i, Index, Bits) { return std::ldexp(1.0, -static_cast<int>(i % 30)); }},
+    {"geometric", halves},
+    {.name = "shuffled geometric", .at = halves, .is_shuffled = true},
     {"hundreds", [](Index, Index, Bits draw) { return 100 + unit(draw); }},
     {"tenths", [](Index, Index, Bits) { return 0.1; }},
     {"sevenths", [](Index, Index, Bits) { return 5.0 / 7; }},
-    {"one large", [](Index i, Index n, Bits draw) { return i == n / 3 ? 1e4 : 1e-2 * (1 + unit(draw)); }},
+    {"one large", one_large},
+    {.name = "shuffled large", .at = one_large, .is_shuffled = true},
     {"all scales", [](Index, Index, Bits draw) { return std::exp2(30 * unit(draw) - 20); }},
 };
 
@@ -35,6 +40,15 @@ long double rounded_to(DType dtype, long double value) {
   std::byte element[8];
   reference::write_element(dtype, value, element);
   return reference::read_element<long double>(dtype, element);
+}
+
+/// Each order of the elements is as likely as any other.
+void shuffle(reference::Tensor& tensor, std::mt19937_64& random) {
+  const std::size_t bytes = size_bytes(tensor.type.dtype);
+  for (std::int64_t i = tensor.num_elements() - 1; i > 0; --i) {
+    const auto other = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(i + 1));
+    std::swap_ranges(tensor.element(i), tensor.element(i) + bytes, tensor.element(other));
+  }
 }
 
 }  // namespace
@@ -52,6 +66,7 @@ reference::Tensor make_terms(const Terms& terms, DType dtype, const reference::E
   std::mt19937_64 random(seed);
   const std::int64_t n = tensor.num_elements();
   for (std::int64_t i = 0; i < n; ++i) reference::write_element(dtype, terms.at(i, n, random()), tensor.element(i));
+  if (terms.is_shuffled) shuffle(tensor, random);
   return tensor;
 }
 

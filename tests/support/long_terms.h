@@ -17,11 +17,13 @@ struct Terms {
   bool is_positive = true;
   /// Whether f32 holds every partial sum of up to 2^24 of them.
   bool is_exact = false;
+  /// Whether they come in random order.
+  bool is_shuffled = false;
 };
 std::span<const Terms> all_terms();
 const Terms& terms_called(std::string_view name);
 
-/// They fill a tensor in row-major order.
+/// They fill a tensor in row-major order, or in random order.
 reference::Tensor make_terms(const Terms&, DType, const reference::Extents&, std::uint64_t seed = 1);
 
 /// A sum in long double, and that of the magnitudes.
