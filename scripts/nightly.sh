@@ -13,7 +13,8 @@ build() {  # preset, targets
 }
 
 # The matrices of kernel, target and dtype, of which .ci/run takes a slice: emitted, as machine code of the host, and
-# executed as a GPU's. So is memory that runs out inside LLVM, at many places.
+# executed as a GPU's; and those of long sums, 10^8 terms on the host and 10^6 on each GPU. So is memory that runs out
+# inside LLVM, at many places.
 part_matrix() {
   build release test_ops test_llvm_link test_llvm_memory test_graph test_tools
   MILLRACE_SLICE=0/1 build/release/tests/test_ops -tc='the matrix of*,a cumulative sum of ones*'

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of up to ten million terms, in every place where a kernel sums, against exact ones: no accumulator may run long.
+#include "tests/graph/long_sums.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,76 +10,26 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "millrace/hal/target_spec.h"
 #include "millrace/millrace.h"
-#include "tests/graph/run_on_levels.h"
 #include "tests/support/in_turn.h"
-#include "tests/support/long_terms.h"
-#include "tests/support/run_graph.h"
-#include "tests/support/slice.h"
 
 namespace millrace {
 namespace {
 
-using test::ExactSum;
-using test::Terms;
-using Extents = reference::Extents;
-using Inputs = std::vector<reference::Tensor>;
+using test::Along;
+using test::check_matrices;
 using test::compile_on;
 using test::cpu_levels;
 using test::element;
+using test::ExactSum;
+using test::ExactSums;
+using test::Factors;
+using test::kFactors;
+using test::Products;
 using test::run_once;
-
-/// Along which dim of a matrix the sums go that are tested, next to those of all its elements.
-enum class Along { kRows, kColumns };
-
-/// The exact sums of a matrix: of each row or column, and of all elements.
-struct ExactSums {
-  ExactSums(const reference::Tensor& x, Along along)
-      : lines(static_cast<std::size_t>(x.extents()[along == Along::kRows ? 0 : 1])) {
-    const std::int64_t columns = x.extents()[1];
-    for (std::int64_t i = 0; i < x.num_elements(); ++i) {
-      const long double term = element(x, i);
-      lines[static_cast<std::size_t>(along == Along::kRows ? i / columns : i % columns)].add(term);
-      all.add(term);
-    }
-  }
-  std::vector<ExactSum> lines;
-  ExactSum all;
-};
-
-/// Sums and means along the dim, and of all.
-Graph sums_of(DType dtype, const SizeExpr& rows, const SizeExpr& columns, Along along) {
-  GraphBuilder graph("sums");
-  const Tensor x = graph.input("x", dtype, {rows, columns});
-  const std::vector<std::int64_t> axes = {along == Along::kRows ? 1 : 0};
-  graph.output("sums", reduce_sum(x, axes));
-  graph.output("means", reduce_mean(x, axes));
-  graph.output("sum of all", reduce_sum(x, {0, 1}));
-  graph.output("mean of all", reduce_mean(x, {0, 1}));
-  return graph.finish().value();
-}
-
-void check_all(const reference::Tensor& found, std::span<const ExactSum> exact, const Terms& terms, bool is_mean) {
-  const DType dtype = found.type.dtype;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    const long double factor = is_mean ? 1.0L / static_cast<long double>(exact[i].count) : 1.0L;
-    if (dtype == DType::kF16 && std::fabs(exact[i].sum * factor) > 60'000) continue;
-    const long double value = element(found, static_cast<std::int64_t>(i));
-    const std::string wrong = test::check_sum(dtype, value, exact[i], terms, test::kSumLimits, factor);
-    CHECK_MESSAGE(wrong == "", found.type.to_text(), " element ", i, ": ", wrong);
-    if (!wrong.empty()) break;
-  }
-}
-
-/// Runs a program of sums_of().
-void check_sums(const Program& program, const reference::Tensor& x, const ExactSums& exact, const Terms& terms) {
-  const Inputs found = run_once(program, std::span(&x, 1));
-  for (std::size_t i = 0; i < 2; ++i) {
-    check_all(found[i], exact.lines, terms, i == 1);
-    check_all(found[2 + i], std::span(&exact.all, 1), terms, i == 1);
-  }
-}
+using test::Terms;
+using Extents = reference::Extents;
+using Inputs = std::vector<reference::Tensor>;
 
 constexpr const char* kFewTerms[] = {"ones", "tenths", "hundreds", "all scales"};
 
@@ -85,26 +37,6 @@ std::vector<const char*> every_kind_of_terms() {
   std::vector<const char*> names;
   for (const Terms& terms : test::all_terms()) names.push_back(terms.name);
   return names;
-}
-
-/// One program for each of the devices, and matrices of run-time sizes for them.
-void check_matrices(DType dtype, Along along, std::span<const std::string> devices, std::span<const Extents> matrices,
-                    std::span<const char* const> names) {
-  const Graph graph = sums_of(dtype, Dim("rows"), Dim("columns"), along);
-  std::vector<Program> programs;
-  for (const std::string& device : devices) programs.push_back(compile_on(device, graph));
-  for (const char* name : names) {
-    const Terms& terms = test::terms_called(name);
-    for (const Extents& extents : matrices) {
-      const reference::Tensor x = test::make_terms(terms, dtype, extents);
-      const ExactSums exact(x, along);
-      for (std::size_t i = 0; i < programs.size(); ++i) {
-        CAPTURE(devices[i]);
-        CAPTURE(x.type.to_text());
-        check_sums(programs[i], x, exact, terms);
-      }
-    }
-  }
 }
 
 TEST_CASE("long sums of f32 are near the exact ones, along rows, along columns and of all" * test::InTurn()) {
@@ -131,7 +63,7 @@ TEST_CASE("long sums of other floats are near the exact ones" * test::InTurn()) 
 TEST_CASE("long sums of constant size are near the exact ones" * test::InTurn()) {
   for (const Extents& extents : {Extents{1, 1'000'003}, {250'000, 4}, {9, 111'111}, {1000, 1000}}) {
     const Along along = extents[0] < extents[1] ? Along::kRows : Along::kColumns;
-    const Graph graph = sums_of(DType::kF32, extents[0], extents[1], along);
+    const Graph graph = test::sums_of(DType::kF32, extents[0], extents[1], along);
     for (const std::string& device : cpu_levels()) {
       const Program program = compile_on(device, graph);
       for (const char* name : kFewTerms) {
@@ -139,7 +71,7 @@ TEST_CASE("long sums of constant size are near the exact ones" * test::InTurn())
         const reference::Tensor x = test::make_terms(terms, DType::kF32, extents);
         CAPTURE(device);
         CAPTURE(x.type.to_text());
-        check_sums(program, x, ExactSums(x, along), terms);
+        test::check_sums(program, x, ExactSums(x, along), terms);
       }
     }
   }
@@ -186,60 +118,11 @@ TEST_CASE("long sums over dims that are apart are near the exact ones" * test::I
       for (const std::string& device : cpu_levels()) {
         CAPTURE(device);
         const Inputs found = run_once(compile_on(device, finished), std::span(&values, 1));
-        for (std::size_t i = 0; i < 2; ++i) check_all(found[i], exact, terms, i == 1);
+        for (std::size_t i = 0; i < 2; ++i) test::check_elements(found[i], exact, terms, i == 1);
       }
     }
   }
 }
-
-TEST_CASE("sums of a hundred million f32 are near the exact ones" * test::InTurn()) {
-  if (test::tested_slice().count != 1) return;  // scripts/test.sh nightly
-  const std::string best[] = {cpu_levels().back()};
-  const Extents wide[] = {{1, 100'000'000}}, tall[] = {{25'000'000, 4}};
-  check_matrices(DType::kF32, Along::kRows, best, wide, std::array{"tenths", "hundreds"});
-  check_matrices(DType::kF32, Along::kColumns, best, tall, std::array{"tenths", "hundreds"});
-}
-
-TEST_CASE("long sums on GPUs are near the exact ones" * test::InTurn()) {
-  struct Matrix {
-    const char* device;
-    const char* terms;
-    Extents extents;
-  };
-  const Matrix matrices[] = {{"sim:gfx1100", "tenths", {1, 1'000'000}},
-                             {"sim:gfx90a", "hundreds", {250'000, 4}},
-                             {"isa:gfx1100", "hundreds", {1, 200'003}},
-                             {"isa:gfx90a", "tenths", {50'000, 4}}};
-  for (const Matrix& matrix : matrices) {
-    const Terms& terms = test::terms_called(matrix.terms);
-    const reference::Tensor x = test::make_terms(terms, DType::kF32, matrix.extents);
-    CAPTURE(std::string(matrix.device));
-    const Along along = matrix.extents[0] == 1 ? Along::kRows : Along::kColumns;
-    const Graph graph = sums_of(DType::kF32, Dim("rows"), Dim("columns"), along);
-    check_sums(compile_on(matrix.device, graph), x, ExactSums(x, along), terms);
-  }
-}
-
-struct Factors {
-  const char* x;
-  const char* y;
-};
-constexpr Factors kFactors[] = {{"ones", "ones"},      {"ones", "tenths"},        {"hundreds", "tenths"},
-                                {"one large", "ones"}, {"geometric", "hundreds"}, {"hundreds", "alternating"}};
-
-/// The products of two vectors, as terms.
-struct Products {
-  Products(const Factors& factors, const Extents& x_extents, const Extents& y_extents)
-      : terms{factors.x, nullptr, is_positive(factors.x) && is_positive(factors.y),
-              factors.x == std::string_view("ones") && factors.y == std::string_view("ones")},
-        x(test::make_terms(test::terms_called(factors.x), DType::kF32, x_extents, 1)),
-        y(test::make_terms(test::terms_called(factors.y), DType::kF32, y_extents, 2)) {}
-
-  static bool is_positive(const char* name) { return test::terms_called(name).is_positive; }
-
-  Terms terms;
-  reference::Tensor x, y;
-};
 
 TEST_CASE("long products of vectors and matrices are near the exact ones" * test::InTurn()) {
   // x[m, k] times y[k, n]; and the same as sums of elementwise products, of the first row and column.
@@ -267,15 +150,11 @@ TEST_CASE("long products of vectors and matrices are near the exact ones" * test
         const Inputs found = run_once(program, std::array{products.x, products.y});
         const std::int64_t num_results = sizes.m * sizes.n, step = num_results > 20 ? 13 : 1;
         for (std::int64_t at = 0; at < num_results; at += step) {
-          ExactSum exact;
-          for (std::int64_t i = 0; i < sizes.k; ++i) {
-            exact.add(element(products.x, at / sizes.n * sizes.k + i) *
-                      element(products.y, i * sizes.n + at % sizes.n));
-          }
+          const ExactSum exact = products.exact_product(at);
           for (const reference::Tensor& result : found) {
-            CHECK_MESSAGE(
-                test::check_sum(DType::kF32, element(result, at), exact, products.terms, test::kProductLimits) == "",
-                device, " ", sizes.m, "x", sizes.k, "x", sizes.n, " ", factors.x, " times ", factors.y);
+            const std::string wrong = products.check(element(result, at), exact);
+            CHECK_MESSAGE(wrong == "", device, " ", sizes.m, "x", sizes.k, "x", sizes.n, " ", factors.x, " times ",
+                          factors.y, ": ", wrong);
           }
         }
       }
@@ -326,7 +205,6 @@ TEST_CASE("long convolutions are near the exact ones" * test::InTurn()) {
     const Tensor w = builder.input("w", DType::kF32, {3, extents[1], extents[2], extents[3]});
     builder.output("y", conv2d(x, w));
     const Graph graph = builder.finish().value();
-    const std::int64_t of_channel = extents[2] * extents[3], count = extents[1] * of_channel;
     for (const std::string& device : cpu_levels()) {
       const Program program = compile_on(device, graph);
       for (const Factors& factors : kFactors) {
@@ -334,14 +212,7 @@ TEST_CASE("long convolutions are near the exact ones" * test::InTurn()) {
                                 {3, extents[1], extents[2], extents[3]});
         const Inputs found = run_once(program, std::array{products.x, products.y});
         for (std::int64_t at = 0; at < 6; ++at) {  // filter and row
-          ExactSum exact;
-          for (std::int64_t i = 0; i < count; ++i) {
-            const std::int64_t channel = i / of_channel, inside = i % of_channel;
-            const std::int64_t from = channel * (of_channel + extents[3]) + at % 2 * extents[3] + inside;
-            exact.add(element(products.x, from) * element(products.y, at / 2 * count + i));
-          }
-          const std::string wrong =
-              test::check_sum(DType::kF32, element(found[0], at), exact, products.terms, test::kProductLimits);
+          const std::string wrong = products.check(element(found[0], at), products.exact_convolution(at));
           CHECK_MESSAGE(wrong == "", device, " ", factors.x, " times ", factors.y, ": ", wrong);
         }
       }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -72,13 +73,15 @@ class Sums {
     return count;
   }
 
-  /// The greatest error as a fraction of sum |x|. Half an ulp is left to a result that is narrower than its sum.
+  /// The greatest error as a fraction of sum |x|, infinite where a result is NaN. Half an ulp is left to a result that
+  /// is narrower than its sum.
   double error() {
     const bool is_narrow = size_bytes(lines_.dtype) == 2;
     double greatest = 0;
     for_each([&](long double found, long double sum, long double size) {
       const long double half_ulp = is_narrow ? std::fabs(sum - rounded(sum)) : 0;
       const long double error = std::fabs(found - sum) - half_ulp;
+      if (std::isnan(found)) greatest = std::numeric_limits<double>::infinity();
       if (size > 0) greatest = std::max(greatest, static_cast<double>(error / size));
     });
     return greatest;
@@ -125,13 +128,14 @@ std::vector<TargetSpec> gpu_targets() {
 
 /// What an algorithm of the host refuses, on the levels without lanes or for columns, is left out.
 template <class Check>
-void for_each_way(const Lines& lines, const Term& term, Check&& check) {
+void for_each_way(const Lines& lines, const Term& term, Check&& check,
+                  const std::vector<TargetSpec>& targets = host_targets()) {
   Sums sums(lines, term);
   CAPTURE(to_text(lines.dtype));
   CAPTURE(lines.n);
   CAPTURE(lines.count);
   CAPTURE(lines.are_columns);
-  for (const TargetSpec& target : host_targets()) {
+  for (const TargetSpec& target : targets) {
     std::size_t num_run = 0;
     for (const std::string algorithm : {"", "lane_scan_parts", "lane_scan", "scan_lines"}) {
       CAPTURE(target.to_text());
@@ -172,6 +176,18 @@ TEST_CASE("a cumulative sum of ones is exact where each sum can be stored, and r
   for (const Lines& lines : all) {
     for_each_way(lines, one, [](Sums& sums) { CHECK(sums.num_inexact() == 0); });
   }
+}
+
+TEST_CASE("the matrix of cumulative sums of a hundred million floats" * test::InTurn()) {
+  const std::vector<TargetSpec> best = {host_targets().back()};
+  const Lines rows = {.n = 100'000'000}, columns = {.n = 50'000'000, .count = 2, .are_columns = true};
+  const auto check_exact = [](Sums& sums) { CHECK(sums.num_inexact() == 0); };
+  const auto check_near = [](Sums& sums) { CHECK(sums.error() <= 5e-6); };
+  const Slice slice = tested_slice();
+  if (slice.has(1)) for_each_way(rows, one, check_exact, best);
+  if (slice.has(2)) for_each_way(rows, tenth, check_near, best);
+  if (slice.has(3)) for_each_way(columns, one, check_exact, best);
+  if (slice.has(4)) for_each_way(columns, tenth, check_near, best);
 }
 
 TEST_CASE("ones in other dtypes and with other signs sum exactly") {
