@@ -6,8 +6,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "tests/reference/evaluate.h"
 #include "tests/support/executors.h"
 #include "tests/support/in_turn.h"
+#include "tests/support/long_terms.h"
 #include "tests/support/op_driver.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/slice.h"
@@ -23,9 +25,9 @@ struct NamedExecutor {
   std::shared_ptr<Executor> executor;
 };
 
-std::vector<NamedExecutor> executors() {
+std::vector<NamedExecutor> executors(std::initializer_list<std::uint32_t> thread_counts = {2, 3, 8}) {
   std::vector<NamedExecutor> all;
-  for (const std::uint32_t threads : {2u, 3u, 8u}) {
+  for (const std::uint32_t threads : thread_counts) {
     all.push_back({fmt::format("{} threads", threads), create_thread_pool({.num_threads = threads}).value()});
   }
   all.push_back({"7 shares in reverse", make_executor(ExecutorKind::kReverse, 7)});
@@ -60,6 +62,50 @@ Tensor random_row(std::int64_t rows, std::int64_t n) {
     std::memcpy(tensor.element(i), &value, sizeof(value));
   }
   return tensor;
+}
+
+/// Sums of a matrix with extents that a run binds.
+struct SymbolicSums {
+  Op op{};
+  std::vector<std::int64_t> axes;
+  SizeExpr rows, columns;
+  std::string algorithm;
+
+  std::string label() const {
+    return fmt::format("{} of [{}, {}] along {} axes from {}", to_text(op), rows.to_text(), columns.to_text(),
+                       axes.size(), axes.front());
+  }
+  KernelRequest request() const {
+    const TensorType x{DType::kF32, Shape{rows, columns}};
+    const auto requests = build_requests(op, ReduceAttrs{.axes = axes}, {&x, 1}, Strides::kDense);
+    REQUIRE(requests.status().message() == "");
+    REQUIRE(requests->size() == 1);
+    return requests->front();
+  }
+};
+
+Tensor run_symbolic(const SymbolicSums& sums, Tensor& x, RunOptions options) {
+  const std::int64_t rows = x.extents()[0], columns = x.extents()[1];
+  options.symbols = {{"rows", rows}, {"columns", columns}};
+  Tensor result(DType::kF32, {sums.axes.size() == 2 ? 1 : columns});
+  const BufferBinding from = {x.bytes.data(), x.bytes.size()}, to = {result.bytes.data(), result.bytes.size()};
+  const Result<RunReport> report = run_request(sums.request(), {&from, 1}, {&to, 1}, options);
+  REQUIRE_MESSAGE(report.ok(), sums.label(), ": ", report.status().message());
+  CHECK_MESSAGE(report->algorithm == sums.algorithm, sums.label());
+  return result;
+}
+
+void check_values(const SymbolicSums& sums, const Tensor& x, const Terms& terms, const Tensor& found) {
+  const std::int64_t num_sums = found.num_elements();
+  for (std::int64_t at = 0; at < num_sums; ++at) {
+    ExactSum exact;
+    for (std::int64_t i = at; i < x.num_elements(); i += num_sums) {
+      exact.add(reference::read_element<long double>(DType::kF32, x.element(i)));
+    }
+    const long double factor = sums.op == Op::reduce_mean ? 1.0L / static_cast<long double>(exact.count) : 1;
+    const auto value = reference::read_element<long double>(DType::kF32, found.element(at));
+    CHECK_MESSAGE(check_sum(DType::kF32, value, exact, terms, kSumLimits, factor) == "", sums.label());
+  }
 }
 
 }  // namespace
@@ -115,4 +161,36 @@ TEST_CASE("sums of ten million elements have the same bits on 1, 2, 3 and 8 thre
   check("sums along rows", Op::reduce_sum, ReduceAttrs{.axes = {1}}, std::span(&rows, 1), all);
   check("sums along columns", Op::reduce_sum, ReduceAttrs{.axes = {0}}, std::span(&columns, 1), all);
   check("the mean of all", Op::reduce_mean, ReduceAttrs{.axes = {0, 1}}, std::span(&columns, 1), all);
+}
+
+TEST_CASE("sums of sizes that only a run knows have the same bits on 1, 2, 3 and 4 threads" * test::InTurn()) {
+  const std::vector<NamedExecutor> all = executors({1, 2, 3, 4});
+  const Dim rows("rows"), columns("columns");
+  const Dim few = columns.at_most(8), many = rows.at_most(40'000'000);
+  const std::string in_parts = "reduce_parts, loop_direct";  // the latter for small sizes
+  const std::vector<SymbolicSums> kinds = {
+      {Op::reduce_sum, {0, 1}, rows, columns, in_parts},
+      {Op::reduce_mean, {0, 1}, many, few, in_parts},
+      {Op::reduce_sum, {0, 1}, rows, 4, in_parts},
+      {Op::reduce_sum, {0}, rows, few, in_parts},
+      {Op::reduce_mean, {0}, many, few, in_parts},
+      {Op::reduce_mean, {0}, rows, columns, "loop_direct"},  // columns may be many
+      {Op::reduce_sum, {0}, many, columns, "loop_direct"},
+  };
+  const Terms& terms = terms_called("hundreds");
+  for (const reference::Extents& extents : {reference::Extents{2'500'000, 4}, {250'001, 4}, {301, 4}}) {
+    Tensor x = make_terms(terms, DType::kF32, extents);
+    for (const SymbolicSums& sums : kinds) {
+      for (const TargetSpec& target : host_targets()) {
+        RunOptions options{.target = target};
+        const Tensor inlined = run_symbolic(sums, x, options);
+        check_values(sums, x, terms, inlined);
+        for (const NamedExecutor& each : all) {
+          options.executor = each.executor;
+          CHECK_MESSAGE(run_symbolic(sums, x, options).bytes == inlined.bytes, sums.label(), " of ", extents[0],
+                        " rows on ", target.to_text(), " with ", each.name);
+        }
+      }
+    }
+  }
 }
