@@ -147,7 +147,7 @@ TEST_CASE("the matrix of long sums on every GPU: totals, columns, scans, product
       check_convolution,
       check_softmax,
   };
-  const test::Slice slice = test::tested_slice();
+  const test::Slice slice = test::tested_slice_of_long_cases();
   std::size_t number = 0, num_run = 0;
   for (const std::string& device : gpu_devices()) {
     for (const Check check : kChecks) {

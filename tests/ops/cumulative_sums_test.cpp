@@ -183,7 +183,7 @@ TEST_CASE("the matrix of cumulative sums of a hundred million floats" * test::In
   const Lines rows = {.n = 100'000'000}, columns = {.n = 50'000'000, .count = 2, .are_columns = true};
   const auto check_exact = [](Sums& sums) { CHECK(sums.num_inexact() == 0); };
   const auto check_near = [](Sums& sums) { CHECK(sums.error() <= 5e-6); };
-  const Slice slice = tested_slice();
+  const Slice slice = tested_slice_of_long_cases();
   if (slice.has(1)) for_each_way(rows, one, check_exact, best);
   if (slice.has(2)) for_each_way(rows, tenth, check_near, best);
   if (slice.has(3)) for_each_way(columns, one, check_exact, best);

@@ -26,4 +26,13 @@ struct InTurn {
   }
 };
 
+/// The tested slice of a matrix whose cases take a second and more. With sanitizers it has one case in sixteen at most.
+inline Slice tested_slice_of_long_cases() {
+  const Slice slice = tested_slice();
+#ifdef MILLRACE_SANITIZED
+  if (slice.count < 16) return {slice.index, 16};
+#endif
+  return slice;
+}
+
 }  // namespace millrace::test
