@@ -129,6 +129,15 @@ TEST_CASE("a value read at its own points and through a view is stored first") {
   CHECK(shape_of(formed(graph)) == "exp -> 1\ntranspose add -> 1\n");
 }
 
+TEST_CASE("a reduction read at its own points and through a view is stored first, though the view is stored too") {
+  GraphBuilder graph;
+  const Tensor sum = reduce_sum(graph.input("x", DType::kF32, {8, 8, 8}), {2}), turned = transpose(sum, {1, 0});
+  graph.output("sum", sum);
+  graph.output("turned", turned);
+  graph.output("y", turned + sum);
+  CHECK(shape_of(formed(graph)) == "reduce_sum -> 1\ntranspose add -> 2\n");
+}
+
 TEST_CASE("two nodes that meet again through a reduction are not one kernel") {
   GraphBuilder graph;
   Tensor x = graph.input("x", DType::kF32, {4, 1});

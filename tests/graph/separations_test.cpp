@@ -128,6 +128,18 @@ TEST_CASE("a view with a dispatch of its own is named") {
         "memory in that order would help\n");
 }
 
+TEST_CASE("a view that is stored between two nodes is named") {
+  GraphBuilder graph;
+  const Tensor sum = reduce_sum(graph.input("x", DType::kF32, {8, 8, 8}), {2}), turned = transpose(sum, {1, 0});
+  graph.output("turned", turned);
+  graph.output("y", turned + sum);
+  CHECK(
+      separations_of(graph) ==
+      "%1 -> %2: %2 = transpose computes nothing while it reads this operand; do that work after it, if that gives the "
+      "same\n"
+      "%1 -> %3: %3 = add reads it through %2 = transpose, so at other points; move the view before %1 or after %3\n");
+}
+
 TEST_CASE("what a convolution reads at points of its own is named") {
   GraphBuilder graph;
   const Tensor x = graph.input("x", DType::kF32, {1, 3, 8, 8}), w = graph.input("w", DType::kF32, {3, 3, 3, 3});

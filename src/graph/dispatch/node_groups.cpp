@@ -126,6 +126,12 @@ Separation NodeGroups::obstacle_behind(std::uint32_t view, std::uint32_t reader)
   return obstacle(is_storage_view(node(view)) ? JoinRule::kBehindReshape : JoinRule::kBehindView, view, reader);
 }
 
+/// A member of the view's group that reads it.
+std::uint32_t NodeGroups::reader_in(std::uint32_t group, std::uint32_t view) {
+  const auto reader = std::ranges::find_if(users_[view], [&](std::uint32_t user) { return group_of(user) == group; });
+  return reader == users_[view].end() ? view : *reader;
+}
+
 /// What `to` needs of `from` through a third group, or behind a view: joining the two would create a cycle.
 std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::uint32_t to) {
   std::set<std::uint32_t> seen;
@@ -143,6 +149,10 @@ std::optional<Separation> NodeGroups::obstacle_around(std::uint32_t from, std::u
           if (!is_start) return obstacle(JoinRule::kReadAround, member);
           const std::uint32_t read = index_of(operand.node);
           if (group_of(read) != from) return obstacle_behind(read, member);
+          // A view that `to` stores reads at other points, too; a kernel has its root's result at one point only.
+          if (root_[from] != kNone && is_index_view(node(member))) {
+            return obstacle_behind(member, reader_in(to, member));
+          }
           continue;
         }
         // Members are in graph order and no group reads later nodes, so groups before `from` cannot need it.
