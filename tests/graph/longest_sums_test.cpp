@@ -25,7 +25,7 @@ void check_longest_columns(const char* terms) {
   test::check_matrices(DType::kF32, test::Along::kColumns, best, columns, std::array{terms});
 }
 
-/// As a product of matrices, and as a sum of elementwise products.
+/// The same dot twice: by matmul, and by reduce_sum of an elementwise product.
 void check_longest_dot(const test::Factors& factors) {
   GraphBuilder builder("dot");
   const SizeExpr k = Dim("k").at_least(1);

@@ -274,7 +274,8 @@ class TilingChoice {
     if (has_loops && !has_argmax && !is_long) tiling.term_unroll = terms_for(tiling);
   }
 
-  /// As many terms at a time as make enough accumulators, where the innermost dim is long enough for it.
+  /// How many points of the innermost reduction dim a step takes. An addition takes about four cycles, so a core needs
+  /// about four accumulators to start one in each cycle. A short dim is not unrolled.
   std::uint32_t terms_for(const Tiling& tiling) const {
     constexpr std::int64_t kEnoughAccumulators = 4, kMinSteps = 16;
     const std::int64_t accumulators =

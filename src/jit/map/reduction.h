@@ -84,7 +84,7 @@ class ReductionEmitter {
   MachineBuilder& b_;
   const LoopKernel& kernel_;
   TileShape shape_;
-  std::uint32_t terms_ = 1;  // while reduce() emits loops: how many times there are num_accumulators()
+  std::uint32_t terms_ = 1;  // copies of the accumulators, one per term of a step; more than 1 only within reduce()
 };
 
 }  // namespace millrace

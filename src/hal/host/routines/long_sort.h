@@ -28,8 +28,9 @@ struct LongSort {
   /// holds up the others for longer. With fewer there are more and shorter pieces to gather. Keys above an index are
   /// sorted by digits, whose tables cost more in a small bucket.
   static constexpr std::int64_t part_keys(bool with_index) { return with_index ? 48 << 10 : 32 << 10; }
-  /// As rows grow, they first have more chunks of part_keys(), then kFewChunks that are longer, and at last more of
-  /// kPartBytes: a part of workgroup memory, and so the largest bucket that is sorted there.
+  /// A short row has chunks of part_keys(). A longer one has kFewChunks, and the chunks grow with the row. Once they
+  /// reach kPartBytes, their number grows instead. A part of workgroup memory has kPartBytes, which is also the largest
+  /// bucket that is sorted there.
   static constexpr std::int64_t kPartBytes = 1536 << 10, kFewChunks = 32;
   static constexpr std::int64_t kMostBuckets = 512;
   /// So many that few buckets are half as large again as the mean.
