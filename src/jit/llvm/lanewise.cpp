@@ -56,21 +56,19 @@ Value* emit_integer_remainder(llvm::IRBuilder<>& ir, bool is_signed, Value* x, V
 }
 
 /// The minimum or maximum of floats on x86. LLVM's own code for llvm.minimum selects by x's sign first: by a branch if
-/// x is a scalar, otherwise by two blends, which a chain of them waits for. Here x, where a reduction has its state,
-/// meets one minps or maxps, which gives x if either is NaN or both are 0, and the rest depends on y: a y of -0 makes
-/// the minimum negative, a y of +0 the maximum positive, and a NaN is the result itself.
+/// x is a scalar, otherwise by two blends, which a chain of them waits for. Here minps or maxps meets the operands in
+/// both orders, each select being one of them. If either operand is NaN, or both are 0, it gives its second operand, so
+/// the two results together hold both. Their "or" is the minimum: negative if either 0 is, and NaN if either is NaN.
+/// Their "and" is the maximum, except for a NaN, which is put in.
 Value* emit_x86_min_max(llvm::IRBuilder<>& ir, bool is_min, Value* x, Value* y) {
   llvm::Type* type = x->getType();
-  const unsigned width = type->getScalarSizeInBits();
-  llvm::Type* bits = type->getWithNewType(ir.getIntNTy(width));
-  const auto sign = llvm::APInt::getSignMask(width);
-  Value* y_bits = ir.CreateBitCast(y, bits);
-  llvm::Constant* zero = is_min ? llvm::ConstantInt::get(bits, sign) : llvm_zero(bits);
-  Value* sign_if_zero = ir.CreateAnd(ir.CreateSExt(ir.CreateICmpEQ(y_bits, zero), bits), sign);
-  Value* better = ir.CreateSelect(is_min ? ir.CreateFCmpOLT(y, x) : ir.CreateFCmpOGT(y, x), y, x);
-  Value* better_bits = ir.CreateBitCast(better, bits);
-  better_bits = is_min ? ir.CreateOr(better_bits, sign_if_zero) : ir.CreateAnd(better_bits, ir.CreateNot(sign_if_zero));
-  return ir.CreateSelect(ir.CreateFCmpUNO(y, y), y, ir.CreateBitCast(better_bits, type));
+  llvm::Type* bits = type->getWithNewType(ir.getIntNTy(type->getScalarSizeInBits()));
+  auto better = [&](Value* a, Value* b) {
+    return ir.CreateBitCast(ir.CreateSelect(is_min ? ir.CreateFCmpOLT(a, b) : ir.CreateFCmpOGT(a, b), a, b), bits);
+  };
+  if (is_min) return ir.CreateBitCast(ir.CreateOr(better(x, y), better(y, x)), type);
+  Value* nan = ir.CreateSExt(ir.CreateFCmpUNO(x, y), bits);
+  return ir.CreateBitCast(ir.CreateOr(ir.CreateAnd(better(x, y), better(y, x)), nan), type);
 }
 
 Value* emit_min_max(llvm::IRBuilder<>& ir, const LlvmTarget& target, bool is_min, DType dtype, Value* x, Value* y) {
