@@ -21,6 +21,7 @@ enum class LoopKind : std::uint8_t {
 };
 
 enum class ReductionKind : std::uint8_t { kSum, kProd, kMin, kMax, kArgMax };
+inline constexpr ReductionKind kLastReductionKind = ReductionKind::kArgMax;
 
 struct LoopDim {
   std::string name;  // "m", "k", "d0": for text only
@@ -113,8 +114,12 @@ std::string_view to_text(ReductionKind);
 ///   results are i64.
 /// * `epilogue` uses no reduction dim, by index or load; only `epilogue` uses kReduced.
 Status verify(const LoopKernel&);
-/// The whole kernel as text. Equal kernels have equal text; apart from the names, this is the text of the cache key.
+/// The whole kernel as text, which parse_loop_kernel reads. Equal kernels have equal text; apart from the names, this
+/// is the text of the cache key. Precondition: verified.
 std::string to_text(const LoopKernel&);
+/// Reads to_text, and text written by hand, in which the kind may be left out. Does not verify the kernel. A failure
+/// says what was found at which line and column, and what was expected; `name` stands for the text in it.
+Result<LoopKernel> parse_loop_kernel(std::string_view text, std::string_view name = "loop kernel");
 
 /// The nest's floating-point operations: each arithmetic op on f32 or f64 counts as 1, mul_add as 2, and each term that
 /// enters a reduction as 1, so a contraction has 2*k*m*n. Compares, selects and conversions count as 0.

@@ -123,13 +123,13 @@ struct MachineKernel {
 ///   enter together, or none (jit/ir/subgroup_flow.h).
 Status verify(const MachineKernel&);
 
-/// The kernel as text, with everything that determines its code: equal kernels have equal text, names aside. Buffers
-/// are @0, slots #0, size arguments s0. If a workgroup has more than one thread, a line follows the groups: "workgroup
-/// 256 threads, subgroups of 32".
+/// The kernel as text, with everything that determines its code, which parse_machine_kernel reads: equal kernels have
+/// equal text, names aside. Buffers are @0, slots #0, size arguments s0. If a workgroup has more than one thread, a
+/// line follows the groups: "workgroup 256 threads, subgroups of 32".
 ///
 ///     kernel relu
+///     symbol n in 1..
 ///     groups floor_div(n + 15, 16)
-///     symbol n: at_least(1)
 ///     buffer @0 x: f32 read
 ///     buffer @1 y: f32 write
 ///     size s0: n
@@ -139,5 +139,9 @@ Status verify(const MachineKernel&);
 ///       %7 = load_masked @0[%2], %5, %6 : f32x16
 ///     }
 std::string to_text(const MachineKernel&);
+/// Reads to_text, and text written by hand. Numbers blocks in the order of the text, as MachineBuilder does. Does not
+/// verify the kernel. A failure says what was found at which line and column, and what was expected; `name` stands for
+/// the text in it.
+Result<MachineKernel> parse_machine_kernel(std::string_view text, std::string_view name = "kernel");
 
 }  // namespace millrace

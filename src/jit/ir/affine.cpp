@@ -117,7 +117,8 @@ std::string to_text(const AffineIndex& index) {
       add_term("(" + coefficient.to_text() + ")*" + dim);
     }
   }
-  if (text.empty() || !index.offset.is(0)) add_term(index.offset.to_text());
+  const std::string offset = index.offset.to_text();
+  if (text.empty() || !index.offset.is(0)) add_term(index.offset.is_constant() ? offset : "(" + offset + ")");
   return text;
 }
 

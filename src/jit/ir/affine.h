@@ -40,7 +40,8 @@ std::optional<IndexRange> constant_range(const AffineIndex& index, std::span<con
 /// The element offset of an access in its buffer, without the dynamic part: strides and layout offset applied.
 AffineIndex element_offset(const Access& access, const Layout& layout, std::size_t num_dims);
 
-/// "2*d0 + d3 + 1", "0".
+/// "2*d0 + (n)*d3 + 1", "d0 + (n - 1)", "0": a size that is not constant stands in parentheses, so that "d0" is always
+/// a domain dim.
 std::string to_text(const AffineIndex& index);
 
 }  // namespace millrace

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millrace/jit/body.h"
 
+#include <iterator>
+
 #include <fmt/format.h>
 
+#include "jit/ir/operation_text.h"
 #include "millrace/base/check.h"
 #include "millrace/base/number.h"
 
@@ -109,37 +112,14 @@ BodyValue BodyBuilder::check_index(BodyValue index, BodyValue extent) {
       {.op = KernelOp::kCheckIndex, .dtype = DType::kI64, .num_operands = 2, .operands = {index.id, extent.id}});
 }
 
-namespace {
-
-std::string operands_text(const BodyInstruction& instruction) {
-  const auto operand = [&](unsigned i) { return index_of(instruction.operands[i]); };
-  switch (instruction.op) {
-    case KernelOp::kConstant:
-      return " " + to_text(Scalar{instruction.dtype, instruction.immediate});
-    case KernelOp::kLoad:
-      if (instruction.num_operands == 1) return fmt::format(" {}[%{}]", instruction.immediate, operand(0));
-      [[fallthrough]];
-    case KernelOp::kIndex:
-    case KernelOp::kExtent:
-    case KernelOp::kReduced:
-      return fmt::format(" {}", instruction.immediate);
-    default:
-      break;
-  }
-  std::string text;
-  for (unsigned i = 0; i < instruction.num_operands; ++i) text += fmt::format("{} %{}", i == 0 ? "" : ",", operand(i));
-  if (instruction.op == KernelOp::kSelect && instruction.immediate != 0) text += ", rarely";
-  return text;
-}
-
-}  // namespace
-
 std::string to_text(const Body& body) {
   std::string text;
   std::size_t number = 0;
   for (const BodyInstruction& instruction : body.instructions) {
-    text += fmt::format("%{} = {}{} : {}\n", number++, to_text(instruction.op), operands_text(instruction),
-                        to_text(instruction.dtype));
+    fmt::format_to(std::back_inserter(text), "%{} = ", number++);
+    append_operation(text, instruction.op, std::span(instruction.operands).first(instruction.num_operands),
+                     instruction.immediate, instruction.dtype);
+    fmt::format_to(std::back_inserter(text), " : {}\n", to_text(instruction.dtype));
   }
   if (body.yields.empty()) return text;
   text += "yield";

@@ -2,10 +2,13 @@
 #include "millrace/jit/loop_kernel.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
+#include "base/text/reader.h"
 #include "jit/ir/affine.h"
+#include "jit/ir/operation_text.h"
 
 namespace millrace {
 namespace {
@@ -26,7 +29,7 @@ bool is_contraction(const LoopKernel& kernel) {
 }
 
 std::string tensor_text(const KernelTensor& tensor) {
-  return fmt::format("%{} {} {}", tensor.name, tensor.type.to_text(), tensor.layout.to_text());
+  return fmt::format("%{} {} {}", name_text(tensor.name), tensor.type.to_text(), tensor.layout.to_text());
 }
 
 std::string access_text(const Access& access) {
@@ -37,7 +40,7 @@ std::string access_text(const Access& access) {
     if (access.dynamic_dim == axis) text += " + dynamic";
   }
   text += "]";
-  if (access.fill) text += fmt::format(" else {} {:#x}", to_text(access.fill->dtype), access.fill->bits);
+  if (access.fill) text += fmt::format(" else {} : {}", to_text(*access.fill), to_text(access.fill->dtype));
   return text;
 }
 
@@ -51,6 +54,37 @@ std::string indented(const std::string& text) {
     begin = end + 1;
   }
   return result;
+}
+
+/// Fails if two sizes state different facts about one symbol.
+Status collect_symbols(const LoopKernel& kernel, std::map<std::string, Dim>& symbols) {
+  const auto collect = [&](const std::vector<SizeExpr>& sizes) -> Status {
+    for (const SizeExpr& size : sizes) MILLRACE_TRY(size.collect_symbols(symbols));
+    return {};
+  };
+  for (const LoopDim& dim : kernel.domain) MILLRACE_TRY(dim.extent.collect_symbols(symbols));
+  for (const auto* tensors : {&kernel.operands, &kernel.results}) {
+    for (const KernelTensor& tensor : *tensors) {
+      MILLRACE_TRY(collect(tensor.type.shape.dims()));
+      MILLRACE_TRY(tensor.layout.offset.collect_symbols(symbols));
+      MILLRACE_TRY(collect(tensor.layout.strides));
+    }
+  }
+  for (const auto* accesses : {&kernel.loads, &kernel.stores}) {
+    for (const Access& access : *accesses) {
+      for (const AffineIndex& index : access.indices) {
+        MILLRACE_TRY(index.offset.collect_symbols(symbols));
+        MILLRACE_TRY(collect(index.coefficients));
+      }
+    }
+  }
+  return collect(kernel.extents);
+}
+
+std::string symbols_text(const LoopKernel& kernel) {
+  std::map<std::string, Dim> symbols;
+  const Status status = collect_symbols(kernel, symbols);
+  return status.ok() ? symbol_lines(symbols, "  ") : fmt::format("  symbols: {}\n", status.message());
 }
 
 }  // namespace
@@ -76,10 +110,11 @@ std::string_view to_text(ReductionKind kind) {
 }
 
 std::string to_text(const LoopKernel& kernel) {
-  std::string text = fmt::format("loop_kernel \"{}\" {} {{\n", kernel.name, to_text(classify(kernel)));
+  std::string text = fmt::format("loop_kernel {} {} {{\n", string_text(kernel.name), to_text(classify(kernel)));
+  text += symbols_text(kernel);
   for (std::size_t d = 0; d < kernel.domain.size(); ++d) {
     const LoopDim& dim = kernel.domain[d];
-    text += fmt::format("  d{} {} {} {}\n", d, dim.name,
+    text += fmt::format("  d{} {} {} {}\n", d, name_text(dim.name),
                         dim.is_reduction ? "reduction"
                         : dim.is_group   ? "groups"
                                          : "parallel",
@@ -105,7 +140,7 @@ std::string to_text(const LoopKernel& kernel) {
     text += fmt::format("  extent {} {}\n", i, kernel.extents[i].to_text());
   }
   if (kernel.in_place) text += fmt::format("  operand {} in the result's buffer\n", *kernel.in_place);
-  if (!kernel.reductions.empty()) text += "  term\n" + indented(to_text(kernel.term));
+  if (!kernel.reductions.empty() || kernel.term != Body()) text += "  term\n" + indented(to_text(kernel.term));
   return text + "  epilogue\n" + indented(to_text(kernel.epilogue)) + "}\n";
 }
 

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text/reader.h"
 #include "jit/ir/instruction_lines.h"
+#include "jit/ir/operation_text.h"
 #include "millrace/base/check.h"
 #include "millrace/jit/machine_kernel.h"
 
@@ -24,15 +26,16 @@ class Printer {
   explicit Printer(const MachineKernel& kernel) : kernel_(kernel) {}
 
   std::string print() {
-    write("kernel {}\ngroups {}\n", kernel_.name, kernel_.num_groups.to_text());
-    if (kernel_.workgroup_size > 1) {
+    write("kernel {}\n", name_text(kernel_.name));
+    print_symbols();
+    write("groups {}\n", kernel_.num_groups.to_text());
+    if (kernel_.workgroup_size != 1 || kernel_.subgroup_size != 1) {
       write("workgroup {} threads, subgroups of {}\n", kernel_.workgroup_size, kernel_.subgroup_size);
     }
-    print_symbols();
     for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
       const BufferArgument& buffer = kernel_.buffers[i];
-      write("buffer @{} {}: {}{}{}\n", i, buffer.name, to_text(buffer.dtype), buffer.is_read() ? " read" : "",
-            buffer.is_written() ? " write" : "");
+      write("buffer @{} {}: {}{}{}\n", i, name_text(buffer.name), to_text(buffer.dtype),
+            buffer.is_read() ? " read" : "", buffer.is_written() ? " write" : "");
     }
     for (std::size_t i = 0; i < kernel_.sizes.size(); ++i) {
       const std::optional<SizeExpr>& value = kernel_.sizes[i].value;
@@ -40,7 +43,10 @@ class Printer {
     }
     for (std::size_t i = 0; i < kernel_.slots.size(); ++i) {
       const MemorySlot& slot = kernel_.slots[i];
-      write("slot #{} {}: {} {}[{}]\n", i, slot.name, to_text(slot.kind), to_text(slot.dtype), slot.num_elements);
+      write("slot #{} {}: {} {}[{}]", i, name_text(slot.name), to_text(slot.kind), to_text(slot.dtype),
+            slot.num_elements);
+      if (slot.row != PaddedRow()) write(" rows of {} + {}", slot.row.num_elements, slot.row.padding_elements);
+      text_ += '\n';
     }
     write("body {{\n");
     print_block(BlockId{});
@@ -73,7 +79,7 @@ class Printer {
       if (status.ok() && size.value) status = size.value->collect_symbols(symbols);
     }
     if (!status.ok()) write("symbols: {}\n", status.message());
-    for (const auto& [name, dim] : symbols) write("symbol {}: {}\n", name, dim.facts_to_text());
+    text_ += symbol_lines(symbols, "");
   }
 
   void print_ids(const std::vector<MachineValueId>& ids, std::size_t first = 0) {
@@ -99,8 +105,11 @@ class Printer {
       print_ids(instruction.results);
       text_ += " = ";
     }
-    text_ += to_text(instruction.op);
-    print_operands(instruction);
+    if (instruction.op == KernelOp::kFor) {
+      print_loop_head(instruction);
+    } else {
+      print_operation(instruction);
+    }
     for (std::size_t i = 0; i < instruction.results.size(); ++i) {
       write("{}{}", i == 0 ? " : " : ", ", kernel_.types[instruction.results[i]].to_text());
     }
@@ -116,47 +125,28 @@ class Printer {
     }
   }
 
-  void print_operands(const MachineInstruction& instruction) {
-    const auto& operands = instruction.operands;
-    if (touches_memory(instruction.op)) {
-      write(" {}[%{}]{}", MemoryRef::decode(instruction.immediate).to_text(), index_of(operands[0]),
-            operands.size() > 1 ? ", " : "");
-      print_ids(operands, 1);
-      return;
-    }
-    switch (instruction.op) {
-      case KernelOp::kConstant:
-        write(" {}", to_text(Scalar{kernel_.types[instruction.results[0]].dtype, instruction.immediate}));
-        return;
-      case KernelOp::kSize:
-        write(" s{}", instruction.immediate);
-        return;
-      case KernelOp::kExtract:
-        write(" %{}[{}]", index_of(operands[0]), instruction.immediate);
-        return;
-      case KernelOp::kInterleave:
-        write(" %{}, %{}, {}", index_of(operands[0]), index_of(operands[1]), instruction.immediate);
-        return;
-      case KernelOp::kReportError:
-      case KernelOp::kShuffleXor:
-        write(" %{}, {}", index_of(operands[0]), instruction.immediate);
-        return;
-      case KernelOp::kFor:
-        print_loop_head(instruction);
-        return;
-      default:
-        if (!operands.empty()) text_ += ' ';
-        print_ids(operands);
-    }
+  void print_operation(const MachineInstruction& instruction) {
+    const bool has_type = !instruction.results.empty();
+    append_operation(text_, instruction.op, std::span(instruction.operands), instruction.immediate,
+                     has_type ? kernel_.types[instruction.results[0]].dtype : DType::kI64);
   }
 
   void print_loop_head(const MachineInstruction& loop) {
     const auto& parameters = kernel_.blocks[loop.blocks[0]].parameters;
-    write(" %{} = %{} to %{} step %{}", index_of(parameters[0]), index_of(loop.operands[0]), index_of(loop.operands[1]),
-          index_of(loop.operands[2]));
+    text_ += "for ";
+    print_parameter(parameters[0], loop.operands[0]);
+    write(" to %{} step %{}", index_of(loop.operands[1]), index_of(loop.operands[2]));
     for (std::size_t i = 1; i < parameters.size(); ++i) {
-      write("{}%{} = %{}", i == 1 ? " with " : ", ", index_of(parameters[i]), index_of(loop.operands[i + 2]));
+      text_ += i == 1 ? " with " : ", ";
+      print_parameter(parameters[i], loop.operands[i + 2]);
     }
+  }
+
+  /// "%4 = %0"; with the parameter's type only where it is another than that of the initial value.
+  void print_parameter(MachineValueId parameter, MachineValueId initial) {
+    const bool is_alike = kernel_.types[parameter] == kernel_.types[initial];
+    write("%{}{} = %{}", index_of(parameter), is_alike ? "" : ": " + kernel_.types[parameter].to_text(),
+          index_of(initial));
   }
 
   const MachineKernel& kernel_;

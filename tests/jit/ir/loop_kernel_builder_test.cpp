@@ -22,6 +22,7 @@ Result<LoopKernel> weigh_rows(const SizeExpr& rows, const SizeExpr& columns) {
 
 TEST_CASE("a built kernel is what the calls said, and computes it") {
   CHECK(to_text(weigh_rows(Dim("rows"), 3).value()) == R"(loop_kernel "weigh_rows" contract {
+  symbol rows
   d0 m parallel rows
   d1 n reduction 3
   operand 0 %x f32[rows, 3] offset 0 strides [3, 1]
@@ -62,12 +63,13 @@ TEST_CASE("indices are arithmetic on dims, wherever those were added") {
   const BodyValue place = b.convert(DType::kI32, kernel.index(b, i * 3 + j + Dim("n")));
   kernel.store({"y", {DType::kI32, {4, 3}}, {0, {1, 4}}}, {i, j}, b.add(sum, place));
   CHECK(to_text(kernel.finish().value()) == R"(loop_kernel "windows" map {
+  symbol n
   d0 i parallel 4
   d1 j parallel 3
   operand 0 %x i32[10] offset 5 strides [2]
   result 0 %y i32[4x3] offset 0 strides [1, 4]
   load 0 operand 0 [9]
-  load 1 operand 0 [2*d0 + d1 + -1] else i32 0x7
+  load 1 operand 0 [2*d0 + d1 + -1] else 7 : i32
   store 0 result 0 [d0, d1]
   extent 0 n
   epilogue

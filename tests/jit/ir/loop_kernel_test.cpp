@@ -26,7 +26,7 @@ TEST_CASE("a padded access prints its fill, and a gathered one its dynamic dim")
   const BodyValue gathered = nest.load(b, t, {AffineIndex{}, o}, {.gather_index = row});
   nest.store("y", {DType::kF32, {4}}, {o}, b.add(padded, gathered));
   const std::string text = to_text(nest.finish().value());
-  CHECK(text.find("  load 0 operand 0 [2*d0 + -1] else f32 0x0\n") != std::string::npos);
+  CHECK(text.find("  load 0 operand 0 [2*d0 + -1] else 0 : f32\n") != std::string::npos);
   CHECK(text.find("  load 1 operand 1 [0 + dynamic, d0]\n") != std::string::npos);
 }
 
