@@ -5,7 +5,6 @@
 #include "millrace/jit/kernel_compiler.h"
 
 namespace millrace::test {
-namespace {
 
 CommandList record_launch(const KernelInfo& info, const SimLaunch& launch) {
   CommandList list;
@@ -21,6 +20,8 @@ CommandList record_launch(const KernelInfo& info, const SimLaunch& launch) {
   list.commands.emplace_back(std::move(dispatch));
   return list;
 }
+
+namespace {
 
 Result<SimCounts> run(const MachineKernel& kernel, const SimLaunch& launch, const std::shared_ptr<Semaphore>& done) {
   MILLRACE_TRY_ASSIGN(const TargetSpec spec, TargetSpec::parse(launch.target));

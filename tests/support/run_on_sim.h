@@ -24,6 +24,9 @@ struct SimRun {
   SimCounts counts;
 };
 
+/// One dispatch, whose bindings are the launch's buffers in their order.
+CommandList record_launch(const KernelInfo&, const SimLaunch&);
+
 /// Plans the kernel for the target, loads it, and dispatches it once.
 SimRun run_on_sim(const MachineKernel&, const SimLaunch&);
 

@@ -86,42 +86,5 @@ TEST_CASE("lanes that a mask leaves out touch no memory and give the other value
   }
 }
 
-TEST_CASE("gather and scatter go where each lane says, and where the mask lets them") {
-  MachineBuilder b("permute");
-  const MemoryHandle x = b.buffer("x", DType::kI32, BufferAccess::kRead);
-  const MemoryHandle y = b.buffer("y", DType::kI32, BufferAccess::kWrite);
-  const MachineValue from = b.load(b.buffer("from", DType::kI64, BufferAccess::kRead), b.i64(0), 6);
-  const MachineValue to = b.load(b.buffer("to", DType::kI64, BufferAccess::kRead), b.i64(0), 6);
-  const MachineValue mask = b.load(b.buffer("mask", DType::kBool, BufferAccess::kRead), b.i64(0), 6);
-  const MachineValue gathered = b.gather(x, from, mask, b.constant_int(DType::kI32, -1));
-  b.scatter(y, to, mask, gathered);
-  b.store(b.buffer("z", DType::kI32, BufferAccess::kWrite), b.i64(0), gathered);
-  std::int32_t in[] = {10, 11, 12, 13}, out[] = {0, 0, 0, 0}, all[6];
-  std::int64_t sources[] = {3, 0, 1 << 30, 2, 1, 0}, targets[] = {0, 2, -(1 << 30), 2, 3, 3};
-  bool on[] = {true, true, false, true, true, true};
-  test::run_interpreted(b.finish(), {in, out, sources, targets, on, all});
-  CHECK(std::vector(all, all + 6) == std::vector<std::int32_t>{13, 10, -1, 12, 11, 10});
-  CHECK(std::vector(out, out + 4) ==
-        std::vector<std::int32_t>{13, 0, 12, 10});  // of two for one place, the higher lane
-}
-
-TEST_CASE("slots hold what is stored in them, each on its own") {
-  MachineBuilder b("slots");
-  const MemoryHandle x = b.buffer("x", DType::kF32, BufferAccess::kRead);
-  const MemoryHandle y = b.buffer("y", DType::kF32, BufferAccess::kWrite);
-  const MemoryHandle keys = b.workgroup_memory(DType::kF32, 16, "keys");
-  const MemoryHandle mine = b.private_memory(DType::kF32, 4, "mine");
-  const MachineValue zero = b.i64(0);
-  b.store(keys, zero, b.load(x, zero, 16));
-  b.store(mine, zero, b.load(x, b.i64(16), 4));
-  b.barrier();
-  b.store(y, zero, b.load(mine, zero, 4));
-  b.store(y, b.i64(4), b.load(keys, zero, 16));
-  std::vector<float> in(20), out(20);
-  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i);
-  test::run_interpreted(b.finish(), {in.data(), out.data()});
-  for (std::size_t i = 0; i < out.size(); ++i) CHECK(out[i] == static_cast<float>(i < 4 ? i + 16 : i - 4));
-}
-
 }  // namespace
 }  // namespace millrace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// More in tests/jit/kernels/plan_*.kernel.
 #include "millrace/jit/memory_plan.h"
 
 #include <functional>
@@ -20,76 +21,6 @@ void touch(MachineBuilder& b, std::initializer_list<MemoryHandle> slots) {
 }
 
 std::string plan_text(MachineBuilder& b) { return to_text(plan_memory(b.finish(), TargetSpec{}).value()); }
-
-TEST_CASE("slots that live between different barriers share bytes") {
-  MachineBuilder b("k");
-  const MemoryHandle a = b.workgroup_memory(DType::kF32, 100, "a");
-  const MemoryHandle c = b.workgroup_memory(DType::kI64, 32, "c");
-  touch(b, {a});
-  b.barrier();
-  touch(b, {c});
-  CHECK(plan_text(b) ==
-        "workgroup 400 bytes, private 0 bytes\n"
-        "#0 a: 400 bytes of workgroup at 0, phases 0 to 0\n"
-        "#1 c: 256 bytes of workgroup at 0, phases 1 to 1\n");
-}
-
-TEST_CASE("a plan tells the padding of rows, which the last one does without") {
-  MachineBuilder b("k");
-  const MemoryHandle tile = b.workgroup_rows(DType::kF32, 16, {.num_elements = 32, .padding_elements = 1}, "tile");
-  touch(b, {tile});
-  CHECK(plan_text(b) ==
-        "workgroup 2108 bytes, private 0 bytes\n"
-        "#0 tile: 2108 bytes of workgroup at 0, phases 0 to 0, 1 of 33 elements of a row are padding\n");
-}
-
-TEST_CASE("slots of one phase stand beside each other, aligned to 64 bytes, the largest first") {
-  MachineBuilder b("k");
-  const MemoryHandle a = b.workgroup_memory(DType::kI8, 1, "a");
-  const MemoryHandle c = b.workgroup_memory(DType::kI8, 100, "c");
-  touch(b, {a, c});
-  CHECK(plan_text(b) ==
-        "workgroup 129 bytes, private 0 bytes\n"
-        "#0 a: 1 bytes of workgroup at 128, phases 0 to 0\n"
-        "#1 c: 100 bytes of workgroup at 0, phases 0 to 0\n");
-}
-
-TEST_CASE("a slot lives from its first to its last phase, and a later one fills the gap that it leaves") {
-  MachineBuilder b("k");
-  const MemoryHandle big = b.workgroup_memory(DType::kI8, 512, "big");
-  const MemoryHandle kept = b.workgroup_memory(DType::kI8, 256, "kept");
-  const MemoryHandle late = b.workgroup_memory(DType::kI8, 128, "late");
-  touch(b, {big, kept});
-  b.barrier();
-  b.barrier();
-  touch(b, {late, kept});
-  CHECK(plan_text(b) ==
-        "workgroup 768 bytes, private 0 bytes\n"
-        "#0 big: 512 bytes of workgroup at 0, phases 0 to 0\n"
-        "#1 kept: 256 bytes of workgroup at 512, phases 0 to 2\n"
-        "#2 late: 128 bytes of workgroup at 0, phases 2 to 2\n");
-}
-
-TEST_CASE("what a loop touches lives as long as the loop: the next turn may read it") {
-  MachineBuilder b("k");
-  const MemoryHandle first = b.workgroup_memory(DType::kI8, 64, "first");
-  const MemoryHandle second = b.workgroup_memory(DType::kI8, 64, "second");
-  const MemoryHandle after = b.workgroup_memory(DType::kI8, 64, "after");
-  b.for_loop(b.i64(0), b.i64(2), b.i64(1), {}, [&](MachineValue, const Values&) {
-    touch(b, {first});
-    b.barrier();
-    touch(b, {second});
-    b.barrier();
-    return Values{};
-  });
-  b.barrier();
-  touch(b, {after});
-  CHECK(plan_text(b) ==
-        "workgroup 128 bytes, private 0 bytes\n"
-        "#0 first: 64 bytes of workgroup at 0, phases 0 to 2\n"
-        "#1 second: 64 bytes of workgroup at 64, phases 0 to 2\n"
-        "#2 after: 64 bytes of workgroup at 0, phases 3 to 3\n");
-}
 
 std::string plan_around(MachineBuilder& b, const std::function<void()>& between) {
   const MemoryHandle before = b.workgroup_memory(DType::kI8, 64, "before");
@@ -143,20 +74,6 @@ TEST_CASE("barriers in branches separate what is before and after them only when
         "#1 after: 64 bytes of workgroup at 0, phases 2 to 2\n");
   CHECK(plan(true, false) == kApart);
   CHECK(plan(false, true) == kApart);
-}
-
-TEST_CASE("private and workgroup memory are counted apart, and an untouched slot has none") {
-  MachineBuilder b("k");
-  const MemoryHandle mine = b.private_memory(DType::kF64, 4, "mine");
-  b.workgroup_memory(DType::kF32, 1 << 30, "unused");
-  const MemoryHandle ours = b.workgroup_memory(DType::kF16, 32, "ours");
-  b.store(ours, b.i64(0), b.constant_int(DType::kU16, 0));
-  touch(b, {mine});
-  CHECK(plan_text(b) ==
-        "workgroup 64 bytes, private 32 bytes\n"
-        "#0 mine: 32 bytes of private at 0, phases 0 to 0\n"
-        "#1 unused: workgroup, not touched\n"
-        "#2 ours: 64 bytes of workgroup at 0, phases 0 to 0\n");
 }
 
 std::string refusal(MemoryKind kind, std::uint64_t num_elements, const TargetSpec& spec = {.isa = IsaLevel::kAvx2}) {

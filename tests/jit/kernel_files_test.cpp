@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "tests/support/kernel_file.h"
+
+using namespace millrace;
+
+TEST_CASE("kernels in files are as their directives say") {
+  const std::vector<std::string> files = test::kernel_files();
+  CHECK(!files.empty());
+  for (const std::string& file : files) {
+    const std::string problems = test::kernel_file_problems(file);
+    if (!problems.empty()) FAIL_CHECK(problems);
+  }
+}
