@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,28 +21,41 @@ bool mentions(std::string_view text, std::string_view word) {
   return false;
 }
 
-/// The first arguments of the lines that begin with `macro`(; a long row is broken before them.
-std::vector<std::string_view> row_names(std::string_view table, std::string_view macro) {
+struct Row {
+  std::string_view name, second;  // the first two arguments
+};
+
+/// The lines that begin with `macro`(; a long row is broken before its first argument.
+std::vector<Row> rows_of(std::string_view table, std::string_view macro) {
   const std::string start = fmt::format("\n{}(", macro);
-  std::vector<std::string_view> names;
+  std::vector<Row> rows;
   for (size_t at = table.find(start); at != std::string_view::npos; at = table.find(start, at + 1)) {
     const auto first = table.find_first_not_of(" \n", at + start.size());
-    names.push_back(table.substr(first, table.find(',', first) - first));
+    const auto comma = table.find(',', first);
+    const auto second = std::min(table.find_first_not_of(" \n", comma + 1), table.size());
+    rows.push_back({table.substr(first, comma - first), table.substr(second, table.find(',', second) - second)});
   }
-  return names;
+  return rows;
+}
+
+/// Whether a text of kernels has the op whose name is `quoted`.
+bool is_kernel_with(const SourceFile& test, std::string_view quoted) {
+  if (!test.path.ends_with(".kernel") || quoted.size() < 3) return false;
+  return mentions(test.text, fmt::format(" {}", quoted.substr(1, quoted.size() - 2)));
 }
 
 }  // namespace
 
 Violations check_rows_are_tested(const SourceTree& tree, const TestedTable& table) {
   const auto file = std::ranges::find(tree, table.path, &SourceFile::path);
-  const auto names = file == tree.end() ? std::vector<std::string_view>() : row_names(file->text, table.macro);
-  if (names.empty()) return {fmt::format("{}:1: has no row {}(...)", table.path, table.macro)};
+  const auto rows = file == tree.end() ? std::vector<Row>() : rows_of(file->text, table.macro);
+  if (rows.empty()) return {fmt::format("{}:1: has no row {}(...)", table.path, table.macro)};
   Violations violations;
-  for (const std::string_view name : names) {
+  for (const auto& [name, second] : rows) {
     const std::string word = fmt::format("{}::{}", table.enumeration, name);
-    const bool tested = std::ranges::any_of(
-        tree, [&](const SourceFile& test) { return test.path.starts_with(table.tests) && mentions(test.text, word); });
+    const bool tested = std::ranges::any_of(tree, [&, text = second](const SourceFile& test) {
+      return test.path.starts_with(table.tests) && (mentions(test.text, word) || is_kernel_with(test, text));
+    });
     if (!tested) violations.push_back(fmt::format("{}: {} has no row in {}", table.path, word, table.tests));
   }
   return violations;

@@ -7,7 +7,8 @@
 
 namespace millrace::structure {
 
-/// A table of rows `macro(name, ...)`, and the files in which each row has its test as `enumeration::name`.
+/// A table of rows `macro(name, ...)`, and the files in which each row has its test: as `enumeration::name`, or in a
+/// text of kernels by the row's second argument.
 struct TestedTable {
   std::string_view path;
   std::string_view macro;

@@ -43,6 +43,8 @@ TEST_CASE("the coverage rule reads a row that is broken after its parenthesis") 
                             "// ops\nMILLRACE_KERNEL_OP(\n    kConvert, \"convert\",\n    1)\n"};
   CHECK(join_lines(check_rows_are_tested({table}, kKernelOps)) ==
         "include/millrace/jit/kernel_ops.inc: KernelOp::kConvert has no row in tests/jit/\n");
+  CHECK(check_rows_are_tested({table, {"tests/jit/a.kernel", "%1 = convert %0 : f32"}}, kKernelOps).empty());
+  CHECK(!check_rows_are_tested({table, {"tests/jit/a.kernel", "%1 = converts %0 : f32"}}, kKernelOps).empty());
 }
 
 TEST_CASE("the coverage rule finds that its table has gone") {

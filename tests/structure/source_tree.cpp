@@ -17,7 +17,7 @@ constexpr std::array kSourceFolders = {"include", "src", "tests", "bench", "exam
 
 bool is_source(const fs::path& path) {
   const auto extension = path.extension();
-  return extension == ".h" || extension == ".cpp" || extension == ".inc";
+  return extension == ".h" || extension == ".cpp" || extension == ".inc" || extension == ".kernel";
 }
 
 std::string read_text(const fs::path& path) {
