@@ -88,8 +88,9 @@ std::optional<IndexRange> constant_range(const AffineIndex& index, std::span<con
     const SizeExpr& extent = domain[d].extent;
     const SizeExpr& coefficient = index.coefficients[d];
     if (!extent.is_constant() || extent.constant() <= 0 || !coefficient.is_constant()) return std::nullopt;
-    const std::int64_t reach = coefficient.constant() * (extent.constant() - 1);
-    (reach < 0 ? range.min : range.max) += reach;
+    const std::int64_t reach = saturating::multiply(coefficient.constant(), extent.constant() - 1);
+    std::int64_t& end = reach < 0 ? range.min : range.max;
+    end = saturating::add(end, reach);
   }
   return range;
 }
