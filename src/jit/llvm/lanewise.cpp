@@ -6,6 +6,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 
 namespace millrace {
 namespace {
@@ -59,16 +60,27 @@ Value* emit_integer_remainder(llvm::IRBuilder<>& ir, bool is_signed, Value* x, V
 /// x is a scalar, otherwise by two blends, which a chain of them waits for. Here minps or maxps meets the operands in
 /// both orders, each select being one of them. If either operand is NaN, or both are 0, it gives its second operand, so
 /// the two results together hold both. Their "or" is the minimum: negative if either 0 is, and NaN if either is NaN.
-/// Their "and" is the maximum, except for a NaN, which is put in.
+/// Their "and" is the maximum, except for a NaN, which is put in. Next to a number, the order that keeps a NaN is
+/// enough; of a maximum with +0, which -0 may have become, only the sign remains to be cleared.
 Value* emit_x86_min_max(llvm::IRBuilder<>& ir, bool is_min, Value* x, Value* y) {
   llvm::Type* type = x->getType();
   llvm::Type* bits = type->getWithNewType(ir.getIntNTy(type->getScalarSizeInBits()));
   auto better = [&](Value* a, Value* b) {
     return ir.CreateBitCast(ir.CreateSelect(is_min ? ir.CreateFCmpOLT(a, b) : ir.CreateFCmpOGT(a, b), a, b), bits);
   };
-  if (is_min) return ir.CreateBitCast(ir.CreateOr(better(x, y), better(y, x)), type);
+  auto as_float = [&](Value* value) { return ir.CreateBitCast(value, type); };
+
+  if (llvm::isa<llvm::Constant>(x)) std::swap(x, y);
+  const llvm::APFloat* number = nullptr;
+  if (match(y, llvm::PatternMatch::m_APFloat(number)) && !number->isNaN()) {
+    Value* result = better(y, x);
+    if (!number->isZero() || number->isNegative() != is_min) return as_float(result);
+    const auto sign = llvm::APInt::getSignMask(type->getScalarSizeInBits());
+    return as_float(is_min ? ir.CreateOr(result, sign) : ir.CreateAnd(result, ~sign));
+  }
+  if (is_min) return as_float(ir.CreateOr(better(x, y), better(y, x)));
   Value* nan = ir.CreateSExt(ir.CreateFCmpUNO(x, y), bits);
-  return ir.CreateBitCast(ir.CreateOr(ir.CreateAnd(better(x, y), better(y, x)), nan), type);
+  return as_float(ir.CreateOr(ir.CreateAnd(better(x, y), better(y, x)), nan));
 }
 
 Value* emit_min_max(llvm::IRBuilder<>& ir, const LlvmTarget& target, bool is_min, DType dtype, Value* x, Value* y) {

@@ -2,6 +2,7 @@
 // Emitted code against `evaluate`: every lanewise op, dtype, lane count and instruction set.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -141,6 +142,49 @@ TEST_CASE("every lanewise op means what evaluate says, in any number of lanes, o
   for (const IsaLevel isa : host_isa_levels()) {
     for (const DType dtype : kAllDTypes) {
       if (is_in_registers(dtype)) check_dtype(dtype, isa);
+    }
+  }
+}
+
+/// min and max of each edge value with one number, which the code knows, on either side.
+void check_limits(DType dtype, const Scalar& number, IsaLevel isa) {
+  const std::vector<Scalar> values = edge_values(dtype);
+  std::vector<std::byte> operand;
+  for (const Scalar& value : values) put(operand, value);
+  for (const std::uint32_t lanes : {1u, 4u}) {
+    const auto size = static_cast<std::int64_t>(values.size() / lanes * lanes);
+    for (const KernelOp op : {KernelOp::kMin, KernelOp::kMax}) {
+      MachineBuilder b("limits");
+      const MemoryHandle x = b.buffer("x", dtype, BufferAccess::kRead);
+      const MemoryHandle left = b.buffer("left", dtype, BufferAccess::kWrite),
+                         right = b.buffer("right", dtype, BufferAccess::kWrite);
+      b.for_loop(b.i64(0), b.i64(size), b.i64(lanes), {}, [&](MachineValue i, const MachineBuilder::Values&) {
+        const MachineValue value = b.load(x, i, lanes), limit = b.constant_scalar(number);
+        b.store(left, i, op == KernelOp::kMin ? b.min(limit, value) : b.max(limit, value));
+        b.store(right, i, op == KernelOp::kMin ? b.min(value, limit) : b.max(value, limit));
+        return MachineBuilder::Values{};
+      });
+      std::vector<std::byte> expected;
+      for (const Scalar& value : values) {
+        const Scalar operands[] = {value, number};
+        put(expected, evaluate(op, dtype, operands));
+      }
+      std::vector<std::byte> found_left(expected.size()), found_right(expected.size());
+      CHECK(EmittedKernel(b.finish(), isa).run({operand.data(), found_left.data(), found_right.data()}) == 0);
+      INFO(to_text(isa), " ", to_text(op), " ", to_text(dtype), "x", lanes, " with ", to_text(number));
+      for (const auto* found : {&found_left, &found_right}) {
+        CHECK(first_difference(dtype, found->data(), expected.data(), static_cast<std::size_t>(size)) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("the minimum and maximum with a number that the code knows") {
+  for (const IsaLevel isa : host_isa_levels()) {
+    for (const DType dtype : {DType::kF32, DType::kF64}) {
+      const double nan = std::numeric_limits<double>::quiet_NaN();
+      for (const double number : {0.0, -0.0, 1.0, -80.0, nan})
+        check_limits(dtype, Scalar::from_double(dtype, number), isa);
     }
   }
 }
