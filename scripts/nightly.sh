@@ -16,8 +16,9 @@ build() {  # preset, targets
 # executed as a GPU's; and those of long sums, 10^8 terms on the host and 10^6 on each GPU. So is memory that runs out
 # inside LLVM, at many places.
 part_matrix() {
-  build release test_ops test_llvm_link test_llvm_memory test_graph test_tools
+  build release test_ops test_jit test_llvm_link test_llvm_memory test_graph test_tools
   MILLRACE_SLICE=0/1 build/release/tests/test_ops -tc='the matrix of*,a cumulative sum of ones*'
+  MILLRACE_SLICE=0/1 build/release/tests/test_jit -tc='the matrix of*'
   MILLRACE_SLICE=0/1 build/release/tests/llvm_link/test_llvm_link -tc='the matrix of*'
   MILLRACE_SLICE=0/1 build/release/tests/llvm_memory/test_llvm_memory
   MILLRACE_SLICE=0/1 build/release/tests/tools/test_tools -tc='within any limit*'

@@ -11,6 +11,7 @@
 
 #include "base/text/number.h"
 #include "base/text/reader.h"
+#include "jit/lanes/lane_function.h"
 #include "tests/support/kernel_round_trip.h"
 #include "tests/support/run_kernel.h"
 
@@ -96,7 +97,7 @@ std::string verify_error(const Kernel& kernel, const std::string& message) {
   return stripped;
 }
 
-/// The kinds of texts, by their first words.
+/// The kinds of kernels' texts, by their first words.
 Result<Kernel> parse_kernel(std::string_view text, std::string_view path) {
   TextReader reader(path, text);
   if (reader.take_word("loop_kernel")) {
@@ -152,6 +153,7 @@ class SectionTest {
 
   std::string problems() {
     if (section_.directives.empty()) fail(1, "no directive; say what is expected, or verify");
+    if (TextReader(path_, section_.text).take_word("lanes")) return lane_problems();
     const Result<Kernel> kernel = parse_kernel(section_.text, path_);
     std::string error;
     if (!kernel.ok()) {
@@ -159,16 +161,41 @@ class SectionTest {
     } else {
       error = verify_error(*kernel, verify_kernel(*kernel).message());
     }
-    std::string expected;
-    for (const Directive& directive : section_.directives) {
-      if (directive.word == "error") expected += (expected.empty() ? "" : "\n") + directive.text;
-    }
-    if (error != expected) fail(first_line("error"), fmt::format("found the error\n{}\nexpected\n{}", error, expected));
+    check_error(error);
     if (error.empty() && problems_.empty()) check_kernel(*kernel);
     return problems_;
   }
 
  private:
+  std::string lane_problems() {
+    const Result<LaneFunction> function = parse_lane_function(section_.text, path_);
+    if (!function.ok()) {
+      check_error(parse_error(function.status().message(), path_, first_line("error")));
+      return problems_;
+    }
+    check_error(verify(*function).message());
+    const Result<LaneFunction> again = parse_lane_function(to_text(*function), "its text");
+    if (!again.ok()) {
+      fail(1, again.status().message());
+    } else if (*again != *function) {
+      fail(1, fmt::format("the text reads back as\n{}", to_text(*again)));
+    }
+    for (const Directive& directive : section_.directives) {
+      if (directive.word != "verify" && directive.word != "error") {
+        fail(directive.line, fmt::format("'{}' is not for lane functions", directive.word));
+      }
+    }
+    return problems_;
+  }
+
+  void check_error(std::string_view error) {
+    std::string expected;
+    for (const Directive& directive : section_.directives) {
+      if (directive.word == "error") expected += (expected.empty() ? "" : "\n") + directive.text;
+    }
+    if (error != expected) fail(first_line("error"), fmt::format("found the error\n{}\nexpected\n{}", error, expected));
+  }
+
   void fail(std::size_t line, std::string_view problem) {
     problems_ += fmt::format("{}:{}: {}\n", path_, line, problem);
   }

@@ -65,6 +65,7 @@ class Evaluation {
     return at;
   }
   std::size_t num_lanes() const { return static_cast<std::size_t>(f_.num_lanes); }
+  /// Cut to a lane, with the sign extended.
   std::int64_t wrapped(std::uint64_t value) const {
     const int unused = 64 - f_.lane_bits;
     return static_cast<std::int64_t>(value << unused) >> unused;
@@ -73,7 +74,7 @@ class Evaluation {
     return static_cast<std::uint64_t>(value) & ~std::uint64_t{0} >> (64 - f_.lane_bits);
   }
 
-  std::int64_t load(const LaneInstruction& instruction, std::size_t lane) {
+  std::int64_t loaded(const LaneInstruction& instruction, std::size_t lane) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, memory(instruction) + lane * instruction.element.bytes, instruction.element.bytes);
     const unsigned unused = 64 - 8u * instruction.element.bytes;
@@ -123,144 +124,89 @@ class Evaluation {
     const Lanes none{};
     const auto value = [&](LaneValue id) -> const Lanes& { return id == kNoLaneValue ? none : values_[at_of(id)]; };
     const Lanes a = value(instruction.a), b = value(instruction.b), mask = value(instruction.mask);
-    const bool is_masked = instruction.mask != kNoLaneValue;
-    if (instruction.op == LaneOp::kAppend || instruction.op == LaneOp::kAppendExact) return append(instruction, mask);
-    if (instruction.op == LaneOp::kAdvance) {
-      argument(instruction) += instruction.imm;
-      return;
-    }
-    if (instruction.op == LaneOp::kAdvanceBy) {
-      argument(instruction) += a[0] * instruction.imm;
-      return;
-    }
-    if (instruction.op == LaneOp::kAdvanceByArgument) {
-      argument(instruction) += arguments_[static_cast<std::size_t>(instruction.by)] * instruction.imm;
-      return;
-    }
-    if (instruction.op == LaneOp::kLoadPointer || instruction.op == LaneOp::kStorePointer) {
-      return move_pointer(instruction);
-    }
-    if (instruction.op == LaneOp::kStream) return stream(instruction, a);
-    if (instruction.op == LaneOp::kStoreMask) return store_mask(instruction, mask);
-    if (instruction.op == LaneOp::kAssign) {
-      values_[at_of(instruction.a)] = b;
-      return;
+    switch (instruction.op) {
+      case LaneOp::kAppend:
+      case LaneOp::kAppendExact:
+        return append(instruction, mask);
+      case LaneOp::kAdvance:
+        argument(instruction) += instruction.imm;
+        return;
+      case LaneOp::kAdvanceBy:
+        argument(instruction) += a[0] * instruction.imm;
+        return;
+      case LaneOp::kAdvanceByArgument:
+        argument(instruction) += arguments_[static_cast<std::size_t>(instruction.by)] * instruction.imm;
+        return;
+      case LaneOp::kLoadPointer:
+      case LaneOp::kStorePointer:
+        return move_pointer(instruction);
+      case LaneOp::kStream:
+        return stream(instruction, a);
+      case LaneOp::kStoreMask:
+        return store_mask(instruction, mask);
+      case LaneOp::kAssign:
+        values_[at_of(instruction.a)] = b;
+        return;
+      case LaneOp::kStore:
+        for (std::size_t i = 0; i < num_lanes(); ++i) {
+          if (instruction.mask == kNoLaneValue || mask[i] != 0) store(instruction, i, a[i]);
+        }
+        return;
+      case LaneOp::kCompress:
+        values_[at] = compressed(a, mask);
+        return;
+      default:
+        break;
     }
     Lanes result{};
-    std::size_t compressed = 0;
     for (std::size_t i = 0; i < num_lanes(); ++i) {
-      const bool is_on = !is_masked || mask[i] != 0;
-      if (instruction.op == LaneOp::kStore) {
-        if (is_on) store(instruction, i, a[i]);
-      } else if (instruction.op == LaneOp::kCompress) {
-        if (is_on) result[compressed++] = a[i];
-      } else {
-        result[i] = lane(instruction, i, a, b, is_on);
-      }
+      result[i] = wrapped(static_cast<std::uint64_t>(lane(instruction, static_cast<std::int64_t>(i), a, b, mask)));
     }
-    for (std::size_t i = compressed; instruction.op == LaneOp::kCompress && i < num_lanes(); ++i)
-      result[i] = -123456789;
     values_[at] = result;
   }
 
-  std::int64_t lane(const LaneInstruction& instruction, std::size_t i, const Lanes& a, const Lanes& b, bool is_on) {
-    const auto imm = static_cast<unsigned>(instruction.imm);
-    const auto of = [](std::int64_t lane) { return static_cast<std::uint64_t>(lane); };
+  Lanes compressed(const Lanes& a, const Lanes& mask) const {
+    constexpr std::int64_t kUnspecified = -123456789;
+    Lanes result{};
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < num_lanes(); ++i) {
+      if (mask[i] != 0) result[count++] = a[i];
+    }
+    std::fill(result.begin() + static_cast<std::ptrdiff_t>(count), result.end(), wrapped(kUnspecified));
+    return result;
+  }
+
+  /// Lane i of what is computed lane by lane: the table's expressions, in the table's names.
+  std::int64_t lane(const LaneInstruction& instruction, std::int64_t i, const Lanes& as, const Lanes& bs,
+                    const Lanes& mask) {
+    const std::int64_t imm = instruction.imm, n = f_.num_lanes;
+    const auto all_a = [&](std::int64_t lane) { return as[static_cast<std::size_t>(lane)]; };
+    const auto all_b = [&](std::int64_t lane) { return bs[static_cast<std::size_t>(lane)]; };
+    const std::int64_t a = all_a(i), b = all_b(i);
+    const std::uint64_t x = unsigned_lane(a), y = unsigned_lane(b);
+    const bool is_on = instruction.mask == kNoLaneValue || mask[static_cast<std::size_t>(i)] != 0;
+    const std::int64_t argument = instruction.argument < 0 ? 0 : this->argument(instruction);
+    const auto load = [&](std::int64_t lane) { return loaded(instruction, static_cast<std::size_t>(lane)); };
+    const auto floats = [&](const auto& compute) { return with_floats(a, b, compute); };
+    const auto single = [&] { return std::bit_cast<float>(static_cast<std::int32_t>(a)); };
+    const auto float_of_half = [&] {
+      return std::bit_cast<std::int32_t>(static_cast<float>(Half::from_bits(static_cast<std::uint16_t>(a))));
+    };
+    const auto half_of_float = [&] { return Half(single()).bits; };
+    const auto float_of_int = [&] {
+      return std::bit_cast<std::int32_t>(static_cast<float>(static_cast<std::int32_t>(a)));
+    };
+    const auto int_of_float = [&] { return cut_to_int(single()); };
+    /// The lane that comes to this place among those of both vectors.
+    const auto regrouped = [&](std::int64_t place) {
+      const int from = BitOrder(imm).source(static_cast<int>(place));
+      return from < n ? all_a(from) : all_b(from - n);
+    };
     switch (instruction.op) {
-      case LaneOp::kConstant:
-        return wrapped(of(instruction.imm));
-      case LaneOp::kNumbers:
-        return static_cast<std::int64_t>(i);
-      case LaneOp::kBroadcast:
-        return wrapped(of(argument(instruction)));
-      case LaneOp::kLoad:
-        return is_on ? load(instruction, i) : a[i];
-      case LaneOp::kAdd:
-        return wrapped(of(a[i]) + of(b[i]));
-      case LaneOp::kMul:
-        return wrapped(of(a[i]) * of(b[i]));
-      case LaneOp::kAddFloat:
-        return with_floats(a[i], b[i], [](auto x, auto y) { return x + y; });
-      case LaneOp::kSubFloat:
-        return with_floats(a[i], b[i], [](auto x, auto y) { return x - y; });
-      case LaneOp::kDivFloat:
-        return with_floats(a[i], b[i], [](auto x, auto y) { return x / y; });
-      case LaneOp::kMulFloat:
-        return with_floats(a[i], b[i], [](auto x, auto y) { return x * y; });
-      case LaneOp::kMinFloat:
-        return with_floats(a[i], b[i], [](auto x, auto y) { return x < y ? x : y; });
-      case LaneOp::kMaxFloat:
-        return with_floats(a[i], b[i], [](auto x, auto y) { return x > y ? x : y; });
-      case LaneOp::kFromHalf:
-        return std::bit_cast<std::int32_t>(static_cast<float>(Half::from_bits(static_cast<std::uint16_t>(a[i]))));
-      case LaneOp::kToHalf:
-        return Half(std::bit_cast<float>(static_cast<std::int32_t>(a[i]))).bits;
-      case LaneOp::kFromInt:
-        return std::bit_cast<std::int32_t>(static_cast<float>(static_cast<std::int32_t>(a[i])));
-      case LaneOp::kToInt:
-        return cut_to_int(std::bit_cast<float>(static_cast<std::int32_t>(a[i])));
-      case LaneOp::kMin:
-        return std::min(a[i], b[i]);
-      case LaneOp::kMax:
-        return std::max(a[i], b[i]);
-      case LaneOp::kAnd:
-        return a[i] & b[i];
-      case LaneOp::kOr:
-        return a[i] | b[i];
-      case LaneOp::kXor:
-        return a[i] ^ b[i];
-      case LaneOp::kShiftLeft:
-        return wrapped(of(a[i]) << imm);
-      case LaneOp::kShiftRight:
-        return wrapped(unsigned_lane(a[i]) >> imm);
-      case LaneOp::kShiftRightSigned:
-        return a[i] >> imm;
-      case LaneOp::kTurnNegative:
-        return wrapped(of(a[i] < 0 ? a[i] ^ instruction.imm : a[i]));
-      case LaneOp::kTurnNegativeInverted:
-        return wrapped(of(~(a[i] < 0 ? a[i] ^ instruction.imm : a[i])));
-      case LaneOp::kXorLanes:
-        return a[i ^ imm];
-      case LaneOp::kMoveUp:
-        return i >= imm ? a[i - imm] : b[num_lanes() + i - imm];
-      case LaneOp::kMoveDown:
-        return i + imm < num_lanes() ? a[i + imm] : b[i + imm - num_lanes()];
-      case LaneOp::kSpread:
-        return a[imm];
-      case LaneOp::kRegroupLow:
-      case LaneOp::kRegroupHigh: {
-        const std::size_t number = i + (instruction.op == LaneOp::kRegroupHigh ? num_lanes() : 0);
-        const auto from = static_cast<std::size_t>(BitOrder(instruction.imm).source(static_cast<int>(number)));
-        return from < num_lanes() ? a[from] : b[from - num_lanes()];
-      }
-      case LaneOp::kExchange:
-        return (imm >> i & 1) != 0 ? std::max(a[i], b[i]) : std::min(a[i], b[i]);
-      case LaneOp::kSelect:
-        return is_on ? a[i] : b[i];
-      case LaneOp::kSelectBits:
-        return wrapped(of((a[i] & instruction.imm) | (b[i] & ~instruction.imm)));
-      case LaneOp::kCountBits:
-        return std::popcount(unsigned_lane(a[i]));
-      case LaneOp::kVariable:
-        return a[i];
-      case LaneOp::kLess:
-        return a[i] < b[i];
-      case LaneOp::kAtMost:
-        return a[i] <= b[i];
-      case LaneOp::kEqual:
-        return a[i] == b[i];
-      case LaneOp::kLessFloat:
-        return with_floats(a[i], b[i], [](auto x, auto y) { return x < y; });
-      case LaneOp::kNotAtMostFloat:
-        return with_floats(a[i], b[i], [](auto x, auto y) { return !(x <= y); });
-      case LaneOp::kUnordered:
-        return with_floats(a[i], b[i], [](auto x, auto y) { return std::isnan(x) || std::isnan(y); });
-      case LaneOp::kNot:
-        return a[i] == 0;
-      case LaneOp::kBoth:
-        return a[i] & b[i];
-      case LaneOp::kEither:
-        return a[i] | b[i];
+#define MILLRACE_LANE_VALUE(name, text, result, fields, traits, value, meaning) \
+  case LaneOp::name:                                                            \
+    return static_cast<std::int64_t>(value);
+#include "jit/lanes/lane_ops.inc"
       default:
         MILLRACE_CHECK(false);
     }

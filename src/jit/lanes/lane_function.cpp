@@ -2,106 +2,13 @@
 #include "jit/lanes/lane_function.h"
 
 #include <algorithm>
-#include <string_view>
-
-#include <fmt/format.h>
 
 namespace millrace {
 namespace {
 
 constexpr LaneValue kFirstHoisted = 1 << 24;  // above the number of any instruction
 
-constexpr std::string_view kNames[] = {
-    "constant",
-    "numbers",
-    "broadcast",
-    "load",
-    "add",
-    "mul",
-    "min",
-    "max",
-    "and",
-    "or",
-    "xor",
-    "add_float",
-    "sub_float",
-    "mul_float",
-    "div_float",
-    "min_float",
-    "max_float",
-    "from_half",
-    "to_half",
-    "from_int",
-    "to_int",
-    "shift_left",
-    "shift_right",
-    "shift_right_signed",
-    "turn_negative",
-    "turn_negative_inverted",
-    "xor_lanes",
-    "move_up",
-    "move_down",
-    "spread",
-    "regroup_low",
-    "regroup_high",
-    "exchange",
-    "select",
-    "select_bits",
-    "count_bits",
-    "compress",
-    "variable",
-    "assign",
-    "less",
-    "at_most",
-    "equal",
-    "less_float",
-    "not_at_most_float",
-    "unordered",
-    "not",
-    "both",
-    "either",
-    "store",
-    "stream",
-    "store_mask",
-    "append",
-    "append_exact",
-    "prefetch",
-    "prefetch_to_write",
-    "advance",
-    "advance_by",
-    "advance_by_argument",
-    "load_pointer",
-    "store_pointer",
-    "for_each_whole",
-    "if_any",
-    "end",
-    "return",
-    "return_any",
-    "return_first",
-};
-static_assert(std::size(kNames) == static_cast<std::size_t>(LaneOp::kReturnFirst) + 1);
-
 }  // namespace
-
-std::string LaneFunction::to_text() const {
-  std::string text = fmt::format("lanes {} x i{}\n", num_lanes, lane_bits);
-  for (std::size_t i = 0; i < instructions.size(); ++i) {
-    const LaneInstruction& instruction = instructions[i];
-    text += makes_vector(instruction.op) || makes_mask(instruction.op) ? fmt::format("  %{} = ", i) : "  ";
-    text += kNames[static_cast<std::size_t>(instruction.op)];
-    for (const LaneValue operand : {instruction.a, instruction.b}) {
-      if (operand != kNoLaneValue) text += fmt::format(" %{}", operand);
-    }
-    if (instruction.argument >= 0) text += fmt::format(" arg{}+{}", instruction.argument, instruction.offset_bytes);
-    if (instruction.by >= 0) text += fmt::format(" by arg{}", instruction.by);
-    if (instruction.mask != kNoLaneValue) text += fmt::format(" where %{}", instruction.mask);
-    if (instruction.op == LaneOp::kLoad || instruction.op == LaneOp::kStore) {
-      text += fmt::format(" {}{}", instruction.element.is_signed ? 'i' : 'u', 8 * instruction.element.bytes);
-    }
-    text += instruction.imm != 0 ? fmt::format(" {}\n", instruction.imm) : "\n";
-  }
-  return text;
-}
 
 LaneBuilder::LaneBuilder(IsaLevel isa, int lane_bits) : isa_(isa) {
   function_.lane_bits = lane_bits;

@@ -6,10 +6,12 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "jit/lanes/bit_order.h"
+#include "millrace/base/status.h"
 #include "millrace/hal/target_spec.h"
 
 namespace millrace {
@@ -19,76 +21,68 @@ namespace millrace {
 /// or f64. Each is one instruction of AVX-512, mostly, and a few of AVX2; the host computes the same (evaluate_lanes),
 /// so that what is built from them is tested without code.
 enum class LaneOp : std::uint8_t {
-  // Vectors.
-  kConstant,          // `imm` in every lane
-  kNumbers,           // 0, 1, 2, ...
-  kBroadcast,         // the integer argument in every lane
-  kLoad,              // of elements, extended to lanes; with a mask, other lanes are taken from `a` and touch no memory
-  kAdd,               // wraps
-  kMul,               // wraps
-  kMin,               //
-  kMax,               //
-  kAnd,               //
-  kOr,                //
-  kXor,               //
-  kAddFloat,          //
-  kSubFloat,          //
-  kMulFloat,          //
-  kDivFloat,          //
-  kMinFloat,          // a < b ? a : b, which is b if one is a NaN or both are zeros
-  kMaxFloat,          // a > b ? a : b
-  kFromHalf,          // the f32 of the f16 in the lower 16 bits; not for 64-bit lanes
-  kToHalf,            // an f32 rounded to an f16, to nearest even, in the lower 16 bits; the others are 0
-  kFromInt,           // the f32 nearest to an i32; not for 64-bit lanes, like the next one
-  kToInt,             // an f32 cut to an i32; the lowest integer if there is no such i32
-  kShiftLeft,         // by `imm` bits
-  kShiftRight,        // by `imm` bits, filled with zeros
-  kShiftRightSigned,  // by `imm` bits, filled with the sign
-  kTurnNegative,      // inverts the bits of `imm` in lanes below 0
-  kTurnNegativeInverted,  // and then all bits of every lane
-  kXorLanes,              // lane i takes lane i ^ imm
-  kMoveUp,                // lane i takes a[i - imm]; the lowest `imm` lanes take the highest of b
-  kMoveDown,              // lane i takes a[i + imm]; the highest `imm` lanes take the lowest of b
-  kSpread,                // lane `imm` of a in every lane
-  kRegroupLow,            // the lower half of the lanes of a and b in the BitOrder `imm`
-  kRegroupHigh,           // the upper half
-  kExchange,              // min(a, b), and max(a, b) in the lanes whose bit `imm` has
-  kSelect,                // a in the mask's lanes, else b
-  kSelectBits,            // the bits of `imm` from a, the others from b; AVX-512 alone
-  kCountBits,             // how many bits of the lane are ones; VPOPCNTDQ
-  kCompress,              // the mask's lanes of a in order; the rest is unspecified
-  kVariable,              // a register that kAssign changes; `a` at first
-  kAssign,                // sets the variable `a` to `b`; no result
-  // Masks.
-  kLess,            // a < b
-  kAtMost,          // a <= b
-  kEqual,           // a == b
-  kLessFloat,       // a < b; false if one is a NaN
-  kNotAtMostFloat,  // a > b; true if one is a NaN
-  kUnordered,       // whether one is a NaN
-  kNot,             //
-  kBoth,            //
-  kEither,          //
-  // Memory and arguments; no result.
-  kStore,      // lanes of `a`, cut to elements; with a mask, other lanes touch no memory
-  kStream,     // the same for whole lanes without a mask, past the caches; the address is aligned to a vector
-  kStoreMask,  // the mask: a bit per lane, the first lane's lowest, in whole bytes; not for 8-bit lanes
-  kAppend,     // the mask's count of lanes of `a`, from the first; the pointer advances by them. Writes a whole vector
-  kAppendExact,        // the same, and writes no more than the count
-  kPrefetch,           // the line at the pointer and offset, which need not be valid
-  kPrefetchToWrite,    // likewise, for stores
-  kAdvance,            // the pointer, by `imm` bytes
-  kAdvanceBy,          // the pointer, by `imm` bytes times the first lane of `a`
-  kAdvanceByArgument,  // the pointer, by `imm` times the integer argument `by`
-  kLoadPointer,        // the argument, from memory at the pointer `by` and offset
-  kStorePointer,       // the argument, to memory at the pointer `by` and offset
-  kForEachWhole,  // repeats up to kEnd while the integer argument is at least `imm` vectors' lanes, and subtracts those
-  kIfAny,         // up to kEnd if the integer argument is above 0
-  kEnd,           //
-  kReturn,        // the argument; last
-  kReturnAny,     // 1 if a lane of `a` is not 0, else 0, plus the argument if there is one; last
-  kReturnFirst,   // the first lane of `a`, with its sign extended; last
+#define MILLRACE_LANE_OP(name, text, result, fields, traits, meaning) name,
+#include "jit/lanes/lane_ops.inc"
 };
+
+enum class LaneResult : std::uint8_t { kNone, kVector, kMask };
+
+/// The fields of a LaneInstruction that an op uses.
+enum LaneFields : std::uint32_t {
+  kNoFields = 0,
+  kA = 1 << 0,             // the vector `a`
+  kB = 1 << 1,             // the vector `b`
+  kMaskA = 1 << 2,         // the mask `a`
+  kMaskB = 1 << 3,         // the mask `b`
+  kMaskedBy = 1 << 4,      // `mask`
+  kMaskOrNot = 1 << 5,     // `mask`, which may be absent
+  kAIfMasked = 1 << 6,     // the vector `a`, where there is a mask
+  kPointer = 1 << 7,       // the pointer `argument` and `offset_bytes`
+  kInteger = 1 << 8,       // `argument`
+  kIntegerOrNot = 1 << 9,  // `argument`, which may be absent
+  kBy = 1 << 10,           // the integer `by`
+  kAtPointer = 1 << 11,    // the pointer `by` and `offset_bytes`
+  kElement = 1 << 12,
+  // What `imm` is, if it is anything.
+  kAnyImm = 1 << 13,
+  kBitImm = 1 << 14,       // the number of a lane's bit
+  kLaneImm = 1 << 15,      // the number of a lane
+  kDistanceImm = 1 << 16,  // the same, but not 0
+  kLaneSetImm = 1 << 17,   // a bit per lane
+  kOrderImm = 1 << 18,     // a BitOrder
+  kCountImm = 1 << 19,     // at least 1
+};
+inline constexpr std::uint32_t kAnyKindOfImm =
+    kAnyImm | kBitImm | kLaneImm | kDistanceImm | kLaneSetImm | kOrderImm | kCountImm;
+
+enum LaneTraits : std::uint32_t {
+  kNoTraits = 0,
+  kBytes = 1 << 0,         // also takes lanes of 8 bits
+  kOnly32 = 1 << 1,        // takes no lanes but those of 32 bits
+  kFloats = 1 << 2,        // operands are floats
+  kOnlyAvx512 = 1 << 3,    // vectors have 512 bits
+  kNeedsVpopcnt = 1 << 4,  // and the target has VPOPCNTDQ
+  kWritesEarly = 1 << 5,   // code writes the result before it has read all operands
+};
+
+/// A row of lane_ops.inc.
+struct LaneOpInfo {
+  std::string_view text;
+  LaneResult result;
+  std::uint32_t fields;  // LaneFields
+  std::uint32_t traits;  // LaneTraits
+  std::string_view meaning;
+};
+inline constexpr LaneOpInfo kLaneOps[] = {
+#define MILLRACE_LANE_OP(name, text, result, fields, traits, meaning) \
+  {text, LaneResult::result, fields, traits, meaning},
+#include "jit/lanes/lane_ops.inc"
+};
+constexpr const LaneOpInfo& info_of(LaneOp op) { return kLaneOps[static_cast<std::size_t>(op)]; }
+constexpr bool makes_mask(LaneOp op) { return info_of(op).result == LaneResult::kMask; }
+constexpr bool makes_vector(LaneOp op) { return info_of(op).result == LaneResult::kVector; }
+constexpr bool uses(LaneOp op, std::uint32_t fields) { return (info_of(op).fields & fields) != 0; }
+constexpr bool has_trait(LaneOp op, LaneTraits trait) { return (info_of(op).traits & trait) != 0; }
 
 /// An element in memory.
 struct LaneElement {
@@ -112,9 +106,6 @@ struct LaneInstruction {
   friend bool operator==(const LaneInstruction&, const LaneInstruction&) = default;
 };
 
-constexpr bool makes_mask(LaneOp op) { return op >= LaneOp::kLess && op <= LaneOp::kEither; }
-constexpr bool makes_vector(LaneOp op) { return op < LaneOp::kAssign; }
-
 /// Six are passed; the last is loaded.
 inline constexpr std::size_t kMaxLaneArguments = 7;
 
@@ -123,8 +114,17 @@ struct LaneFunction {
   int lane_bits = 32;  // or 64, or 8
   int num_lanes = 16;
   std::vector<LaneInstruction> instructions;
-  std::string to_text() const;
+  friend bool operator==(const LaneFunction&, const LaneFunction&) = default;
 };
+
+/// "%4 = load arg0+64 i32": one line for each instruction, with the fields that its op uses.
+std::string to_text(const LaneFunction&);
+/// Reads what to_text wrote. `name` stands for the text in errors. Does not verify.
+Result<LaneFunction> parse_lane_function(std::string_view text, std::string_view name);
+/// Whether each instruction has the fields of its op, in their ranges; values are made before they are read, and not in
+/// a block that was left; blocks do not nest; and the last instruction, and no other, returns. The error has a line for
+/// each problem: "%7 = less: b is a mask, takes a vector".
+Status verify(const LaneFunction&);
 
 /// Vectors have the level's width: 64 bytes for AVX-512, 32 for AVX2.
 constexpr int num_lanes_of(IsaLevel isa, int lane_bits) { return (isa == IsaLevel::kAvx512 ? 512 : 256) / lane_bits; }
@@ -143,6 +143,11 @@ class LaneBuilder {
   /// The element as wide as a lane.
   LaneElement lane_element() const { return {static_cast<std::uint8_t>(function_.lane_bits / 8), true}; }
 
+  /// Any instruction. Returns its number, which is that of its result.
+  LaneValue add(const LaneInstruction& instruction) {
+    function_.instructions.push_back(instruction);
+    return static_cast<LaneValue>(function_.instructions.size() - 1);
+  }
   /// Equal constants are one value, made before everything else.
   LaneValue constant(std::int64_t value) { return hoisted({.op = LaneOp::kConstant, .imm = value}); }
   /// The greatest integer in every lane.
@@ -163,7 +168,7 @@ class LaneBuilder {
   }
   /// What takes `a` and `b` alone.
   LaneValue binary(LaneOp op, LaneValue a, LaneValue b) { return add({.op = op, .a = a, .b = b}); }
-  /// The shifts, the turns, kXorLanes, kSpread and what converts.
+  /// What takes `a`, and perhaps an immediate.
   LaneValue unary(LaneOp op, LaneValue a, std::int64_t imm = 0) { return add({.op = op, .a = a, .imm = imm}); }
   LaneValue exchange(LaneValue a, LaneValue b, std::uint64_t max_lanes) {
     return add({.op = LaneOp::kExchange, .a = a, .b = b, .imm = static_cast<std::int64_t>(max_lanes)});
@@ -248,10 +253,6 @@ class LaneBuilder {
   LaneFunction finish_with_first(LaneValue value);
 
  private:
-  LaneValue add(const LaneInstruction& instruction) {
-    function_.instructions.push_back(instruction);
-    return static_cast<LaneValue>(function_.instructions.size() - 1);
-  }
   void move_pointer(LaneOp op, int argument, int pointer, std::int32_t offset_bytes) {
     add({.op = op,
          .argument = static_cast<std::int8_t>(argument),

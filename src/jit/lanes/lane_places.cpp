@@ -6,12 +6,6 @@
 namespace millrace {
 namespace {
 
-/// Whether the result is written before all operands are read, so that it needs a register of its own.
-bool writes_early(LaneOp op) {
-  return op == LaneOp::kTurnNegative || op == LaneOp::kTurnNegativeInverted || op == LaneOp::kXorLanes ||
-         op == LaneOp::kSpread || op == LaneOp::kRegroupLow || op == LaneOp::kRegroupHigh || op == LaneOp::kExchange;
-}
-
 int end_of_block(const LaneFunction& f, int at) {
   while (f.instructions[static_cast<std::size_t>(at)].op != LaneOp::kEnd) ++at;
   return at;
@@ -42,7 +36,7 @@ LanePlaces::LanePlaces(const LaneFunction& f, LaneValueClass value_class, int nu
     for (const LaneValue read : {instruction.a, instruction.b, instruction.mask}) {
       if (read == kNoLaneValue || index_[static_cast<std::size_t>(read)] < 0) continue;
       LiveRange& range = ranges[static_cast<std::size_t>(index_[static_cast<std::size_t>(read)])];
-      range.last = std::max(range.last, 2 * at + writes_early(instruction.op));
+      range.last = std::max(range.last, 2 * at + has_trait(instruction.op, kWritesEarly));
       if (range.first < 2 * loop_start) range.last = std::max(range.last, 2 * loop_end);
     }
   }

@@ -56,7 +56,7 @@ LaneValue true_is_one(LaneBuilder& b, LaneValue x) {
 }
 
 LaneValue turn_negative(LaneBuilder& b, LaneValue x, DType dtype, bool inverts_all) {
-  return b.unary(inverts_all ? LaneOp::kTurnNegativeInverted : LaneOp::kTurnNegative, x, magnitude_of(dtype));
+  return b.unary(inverts_all ? LaneOp::kInvertIfNegativeThenAll : LaneOp::kInvertIfNegative, x, magnitude_of(dtype));
 }
 
 std::int64_t magnitude_of(DType dtype) {

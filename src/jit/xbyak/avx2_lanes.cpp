@@ -113,9 +113,9 @@ class Avx2Emitter final : public LaneEmitter {
         return is_wide_ ? as_.vpsrlq(to, read(i.a, temp_), bits_of(i)) : as_.vpsrld(to, read(i.a, temp_), bits_of(i));
       case LaneOp::kShiftRightSigned:
         return emit_shift_signed(to, i);
-      case LaneOp::kTurnNegative:
-      case LaneOp::kTurnNegativeInverted:
-        return emit_turn_negative(to, i);
+      case LaneOp::kInvertIfNegative:
+      case LaneOp::kInvertIfNegativeThenAll:
+        return emit_invert_if_negative(to, i);
       case LaneOp::kXorLanes:
         return emit_xor_lanes(to, source(i.a), static_cast<int>(i.imm));
       case LaneOp::kMoveUp:
@@ -129,10 +129,6 @@ class Avx2Emitter final : public LaneEmitter {
       case LaneOp::kToHalf:
         as_.vcvtps2ph(low(to), read(i.a, temp_), 0);
         return as_.vpmovzxwd(to, low(to));
-      case LaneOp::kFromInt:
-        return as_.vcvtdq2ps(to, source(i.a));
-      case LaneOp::kToInt:
-        return as_.vcvttps2dq(to, source(i.a));
       case LaneOp::kRegroupLow:
       case LaneOp::kRegroupHigh:
         return emit_regroup(to, read(i.a, temp_), source(i.b), BitOrder(i.imm), i.op == LaneOp::kRegroupHigh);
@@ -159,19 +155,10 @@ class Avx2Emitter final : public LaneEmitter {
       case LaneOp::kUnordered:
         return is_wide_ ? as_.vcmppd(to, read(i.a, temp_), source(i.b), predicate_of(i.op))
                         : as_.vcmpps(to, read(i.a, temp_), source(i.b), predicate_of(i.op));
-      case LaneOp::kAddFloat:
-      case LaneOp::kSubFloat:
-      case LaneOp::kMulFloat:
-      case LaneOp::kDivFloat:
-      case LaneOp::kMinFloat:
-      case LaneOp::kMaxFloat:
-        return emit_float(i.op, to, read(i.a, temp_), source(i.b));
       case LaneOp::kMul:
         return is_wide_ ? emit_wide_product(to, i) : as_.vpmulld(to, read(i.a, temp_), source(i.b));
       case LaneOp::kNot:
         return as_.vpxor(to, read(i.a, temp_), table_of_all(-1));
-      case LaneOp::kAdd:
-        return is_wide_ ? as_.vpaddq(to, read(i.a, temp_), source(i.b)) : as_.vpaddd(to, read(i.a, temp_), source(i.b));
       case LaneOp::kAnd:
       case LaneOp::kBoth:
         return as_.vpand(to, read(i.a, temp_), source(i.b));
@@ -181,7 +168,7 @@ class Avx2Emitter final : public LaneEmitter {
       case LaneOp::kXor:
         return as_.vpxor(to, read(i.a, temp_), source(i.b));
       default:
-        MILLRACE_CHECK(false);
+        MILLRACE_CHECK(emit_plain(i.op, to, read(i.a, temp_), source(uses(i.op, kB) ? i.b : i.a)));
     }
   }
   static std::uint8_t bits_of(const LaneInstruction& i) { return static_cast<std::uint8_t>(i.imm); }
@@ -224,11 +211,11 @@ class Avx2Emitter final : public LaneEmitter {
     as_.vpor(to, to, scratch_);
   }
 
-  void emit_turn_negative(const Ymm& to, const LaneInstruction& i) {
+  void emit_invert_if_negative(const Ymm& to, const LaneInstruction& i) {
     emit_signs(scratch_, i.a);
     as_.vpand(scratch_, scratch_, table_of_all(i.imm));
     as_.vpxor(to, scratch_, source(i.a));
-    if (i.op == LaneOp::kTurnNegativeInverted) as_.vpxor(to, to, table_of_all(-1));
+    if (i.op == LaneOp::kInvertIfNegativeThenAll) as_.vpxor(to, to, table_of_all(-1));
   }
 
   void emit_xor_lanes(const Ymm& to, const Source& a, int distance) {

@@ -56,15 +56,8 @@ class Avx512Emitter final : public LaneEmitter {
     if (to.getIdx() != from.getIdx()) as_.vmovdqa64(to, from);
   }
 
-  /// What bytes are split with.
-  static constexpr bool takes_bytes(LaneOp op) {
-    return op == LaneOp::kConstant || op == LaneOp::kLoad || op == LaneOp::kXor || op == LaneOp::kCompress ||
-           op == LaneOp::kLess || op == LaneOp::kAtMost || op == LaneOp::kAppend || op == LaneOp::kPrefetch ||
-           op == LaneOp::kAdvance || (op >= LaneOp::kLoadPointer && op <= LaneOp::kReturn);
-  }
-
   void emit(const LaneInstruction& i) override {
-    MILLRACE_CHECK(!is_byte_ || takes_bytes(i.op));
+    MILLRACE_CHECK(!is_byte_ || has_trait(i.op, kBytes));
     if (makes_vector(i.op)) {
       emit_vector(i);
       keep();
@@ -90,10 +83,10 @@ class Avx512Emitter final : public LaneEmitter {
       case LaneOp::kShiftRight:
       case LaneOp::kShiftRightSigned:
         return emit_shift(to, read(i.a, 0), i);
-      case LaneOp::kTurnNegative:
-        return emit_turn_negative(to, read(i.a, 0), i.imm, 0x6c);
-      case LaneOp::kTurnNegativeInverted:
-        return emit_turn_negative(to, read(i.a, 0), i.imm, 0x93);
+      case LaneOp::kInvertIfNegative:
+        return emit_invert_if_negative(to, read(i.a, 0), i.imm, 0x6c);
+      case LaneOp::kInvertIfNegativeThenAll:
+        return emit_invert_if_negative(to, read(i.a, 0), i.imm, 0x93);
       case LaneOp::kXorLanes:
         return emit_xor_lanes(to, read(i.a, 0), static_cast<int>(i.imm));
       case LaneOp::kMoveUp:
@@ -108,10 +101,6 @@ class Avx512Emitter final : public LaneEmitter {
       case LaneOp::kToHalf:
         as_.vcvtps2ph(Xbyak::Ymm(to.getIdx()), read(i.a, 0), 0);
         return as_.vpmovzxwd(to, Xbyak::Ymm(to.getIdx()));
-      case LaneOp::kFromInt:
-        return as_.vcvtdq2ps(to, read(i.a, 0));
-      case LaneOp::kToInt:
-        return as_.vcvttps2dq(to, read(i.a, 0));
       case LaneOp::kRegroupLow:
       case LaneOp::kRegroupHigh:
         return emit_regroup(to, read(i.a, 0), read(i.b, 1), BitOrder(i.imm), i.op == LaneOp::kRegroupHigh);
@@ -134,17 +123,14 @@ class Avx512Emitter final : public LaneEmitter {
       case LaneOp::kVariable:
         return move(to, read(i.a, 0));
       default:
-        return emit_arithmetic(to, read(i.a, 0), read(i.b, 1), i.op);
+        return emit_arithmetic(to, read(i.a, 0), read(uses(i.op, kB) ? i.b : i.a, 1), i.op);
     }
   }
 
   void emit_arithmetic(const Zmm& to, const Zmm& a, const Zmm& b, LaneOp op) {
-    if (is_float_arithmetic(op)) return emit_float(op, to, a, b);
     switch (op) {
       case LaneOp::kMul:
         return is_wide_ ? as_.vpmullq(to, a, b) : as_.vpmulld(to, a, b);
-      case LaneOp::kAdd:
-        return is_wide_ ? as_.vpaddq(to, a, b) : as_.vpaddd(to, a, b);
       case LaneOp::kMin:
         return is_wide_ ? as_.vpminsq(to, a, b) : as_.vpminsd(to, a, b);
       case LaneOp::kMax:
@@ -158,7 +144,7 @@ class Avx512Emitter final : public LaneEmitter {
       case LaneOp::kXor:
         return as_.vpxord(to, a, b);
       default:
-        MILLRACE_CHECK(false);
+        MILLRACE_CHECK(emit_plain(op, to, a, b));
     }
   }
 
@@ -186,7 +172,7 @@ class Avx512Emitter final : public LaneEmitter {
   }
 
   /// The truth table of sign, a and bits is that of a ^ (sign & bits), or its inverse.
-  void emit_turn_negative(const Zmm& to, const Zmm& a, std::int64_t bits, std::uint8_t truth_table) {
+  void emit_invert_if_negative(const Zmm& to, const Zmm& a, std::int64_t bits, std::uint8_t truth_table) {
     is_wide_ ? as_.vpsraq(to, a, 63) : as_.vpsrad(to, a, 31);
     as_.vpternlogd(to, a, table_of_all(bits), truth_table);
   }

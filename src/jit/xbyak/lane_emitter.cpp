@@ -61,22 +61,37 @@ void LaneEmitter::emit_control(const LaneInstruction& i) {
   }
 }
 
-void LaneEmitter::emit_float(LaneOp op, const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b) {
+bool LaneEmitter::emit_plain(LaneOp op, const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b) {
   switch (op) {
+    case LaneOp::kAdd:
+      is_wide_ ? as_.vpaddq(to, a, b) : as_.vpaddd(to, a, b);
+      return true;
     case LaneOp::kAddFloat:
-      return is_wide_ ? as_.vaddpd(to, a, b) : as_.vaddps(to, a, b);
+      is_wide_ ? as_.vaddpd(to, a, b) : as_.vaddps(to, a, b);
+      return true;
     case LaneOp::kSubFloat:
-      return is_wide_ ? as_.vsubpd(to, a, b) : as_.vsubps(to, a, b);
-    case LaneOp::kDivFloat:
-      return is_wide_ ? as_.vdivpd(to, a, b) : as_.vdivps(to, a, b);
+      is_wide_ ? as_.vsubpd(to, a, b) : as_.vsubps(to, a, b);
+      return true;
     case LaneOp::kMulFloat:
-      return is_wide_ ? as_.vmulpd(to, a, b) : as_.vmulps(to, a, b);
+      is_wide_ ? as_.vmulpd(to, a, b) : as_.vmulps(to, a, b);
+      return true;
+    case LaneOp::kDivFloat:
+      is_wide_ ? as_.vdivpd(to, a, b) : as_.vdivps(to, a, b);
+      return true;
     case LaneOp::kMinFloat:
-      return is_wide_ ? as_.vminpd(to, a, b) : as_.vminps(to, a, b);
+      is_wide_ ? as_.vminpd(to, a, b) : as_.vminps(to, a, b);
+      return true;
     case LaneOp::kMaxFloat:
-      return is_wide_ ? as_.vmaxpd(to, a, b) : as_.vmaxps(to, a, b);
+      is_wide_ ? as_.vmaxpd(to, a, b) : as_.vmaxps(to, a, b);
+      return true;
+    case LaneOp::kFromInt:
+      as_.vcvtdq2ps(to, a);
+      return true;
+    case LaneOp::kToInt:
+      as_.vcvttps2dq(to, a);
+      return true;
     default:
-      MILLRACE_CHECK(false);
+      return false;
   }
 }
 

@@ -26,14 +26,13 @@ class LaneEmitter {
 
   /// Emits an instruction that does not read a vector.
   void emit_control(const LaneInstruction&);
-  /// Emits kAddFloat to kMaxFloat.
-  void emit_float(LaneOp, const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b);
+  /// Emits an op that takes `a`, or `a` and `b`, and that has the same one instruction at each level. False for others.
+  bool emit_plain(LaneOp, const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b);
   /// Emits kRegroupLow or kRegroupHigh for orders that move lanes within 128 bits alone. False for others.
   bool emit_regroup_in_blocks(const Xbyak::Xmm& to, const Xbyak::Xmm& a, const Xbyak::Operand& b, BitOrder order,
                               bool is_high);
   /// Two of the four units of each operand, as shuffles number them.
   static constexpr std::uint8_t kEvenUnits = 0x88, kOddUnits = 0xdd, kLowerUnits = 0x44, kUpperUnits = 0xee;
-  static constexpr bool is_float_arithmetic(LaneOp op) { return op >= LaneOp::kAddFloat && op <= LaneOp::kMaxFloat; }
   /// How vcmpps compares for kLessFloat, kNotAtMostFloat and kUnordered. Quiet, because a NaN is no
   /// error.
   static std::uint8_t predicate_of(LaneOp);

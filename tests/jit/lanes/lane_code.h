@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include <doctest/doctest.h>
+
 #include "hal/cpu/code_loader.h"
 #include "jit/lanes/lane_function.h"
 #include "jit/xbyak/emit_lanes.h"
@@ -15,7 +17,13 @@ class LaneCode {
  public:
   using Entry = std::int64_t (*)(std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
 
+  /// Fails the test where the function does not verify, or its text does not read back.
   explicit LaneCode(const LaneFunction& function, const CoreTuning& tuning = host_tuning()) {
+    const std::string text = to_text(function);
+    const Status verified = verify(function);
+    INFO(text, verified.message());
+    REQUIRE(verified.ok());
+    REQUIRE(parse_lane_function(text, "function").value() == function);
     struct alignas(4096) Buffer {
       std::array<std::byte, 64 << 10> bytes;
     };

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/random_lane_function.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace millrace::test {
+
+RandomLaneFunction::RandomLaneFunction(IsaLevel isa, std::uint32_t seed, int lane_bits, bool counts_bits)
+    : random_(seed), b_(isa, lane_bits), counts_bits_(counts_bits) {
+  for (std::size_t op = 0; op < std::size(kLaneOps); ++op) {
+    if (can_draw(static_cast<LaneOp>(op))) ops_.push_back(static_cast<LaneOp>(op));
+  }
+  for (int i = 0; i < kNumInputs; ++i) vectors_.push_back(b_.load(0, i * 64, random_element()));
+  vectors_.push_back(b_.numbers());
+  vectors_.push_back(b_.broadcast(2));
+  masks_.push_back(b_.binary(LaneOp::kLess, vectors_[0], vectors_[1]));
+  add_some();
+  if (below(3) == 0) add_loop();
+  finish();
+}
+
+LaneElement RandomLaneFunction::random_element() {
+  const auto bytes = std::min(1u << below(4), static_cast<std::uint32_t>(b_.lane_bits() / 8));
+  return {static_cast<std::uint8_t>(bytes), below(2) == 0};
+}
+
+/// Small integers are subnormal, and large ones any float; shifted ones have zeros and infinities too.
+LaneValue RandomLaneFunction::any_float() {
+  const LaneValue bits = any_vector();
+  return below(2) == 0 ? bits : b_.unary(LaneOp::kShiftLeft, bits, b_.lane_bits() - 9);
+}
+
+/// AVX-512 has any; AVX2 those that sorts and transposes need.
+BitOrder RandomLaneFunction::any_order() {
+  const int n = b_.num_lanes(), num_bits = std::countr_zero(static_cast<unsigned>(n));
+  if (n * b_.lane_bits() == 512) {
+    std::vector<int> bits(static_cast<std::size_t>(num_bits) + 1);
+    std::iota(bits.begin(), bits.end(), 0);
+    std::ranges::shuffle(bits, random_);
+    if (below(4) == 0) return BitOrder(bits);
+  }
+  std::vector<BitOrder> orders = {BitOrder::interleaved(n), BitOrder::exchanged(n, num_bits - 1),
+                                  BitOrder::exchanged(n, num_bits - 2)};
+  if (b_.lane_bits() == 32) orders.push_back(BitOrder::rotated_up(n, 0, 2));
+  if (b_.lane_bits() == 32) orders.push_back(BitOrder::rotated_down(n, 0, 2));
+  if (n * b_.lane_bits() == 512) orders.push_back(BitOrder::rotated_down(n, num_bits - 2, num_bits));
+  return orders[below(static_cast<std::uint32_t>(orders.size()))];
+}
+
+std::int64_t RandomLaneFunction::any_immediate(std::uint32_t fields) {
+  const auto n = static_cast<std::uint32_t>(b_.num_lanes());
+  if ((fields & kAnyImm) != 0) return below(4) == 0 ? -std::int64_t{below(3)} : static_cast<std::int32_t>(random_());
+  if ((fields & kBitImm) != 0) return below(static_cast<std::uint32_t>(b_.lane_bits()));
+  if ((fields & kLaneImm) != 0) return below(n);
+  if ((fields & kDistanceImm) != 0) return 1 + below(n - 1);
+  if ((fields & kLaneSetImm) != 0) return below(1u << n);
+  if ((fields & kOrderImm) != 0) return any_order().digits();
+  return 0;
+}
+
+/// Ops that make a value, of which the whole is specified. Others have their places in the function.
+bool RandomLaneFunction::can_draw(LaneOp op) const {
+  if (info_of(op).result == LaneResult::kNone || op == LaneOp::kVariable || op == LaneOp::kCompress) return false;
+  if (uses(op, kPointer | kInteger)) return op == LaneOp::kLoad;
+  if (has_trait(op, kOnly32) && b_.lane_bits() != 32) return false;
+  if (has_trait(op, kOnlyAvx512) && b_.isa() != IsaLevel::kAvx512) return false;
+  return !has_trait(op, kNeedsVpopcnt) || counts_bits_;
+}
+
+void RandomLaneFunction::add(LaneOp op) {
+  const auto operand = [&] { return has_trait(op, kFloats) ? any_float() : any_vector(); };
+  LaneInstruction i = {.op = op};
+  if (uses(op, kA | kAIfMasked)) i.a = operand();
+  if (uses(op, kB)) i.b = operand();
+  if (uses(op, kMaskA)) i.a = any_mask();
+  if (uses(op, kMaskB)) i.b = b_.binary(LaneOp::kLess, any_vector(), any_vector());
+  if (uses(op, kMaskedBy | kMaskOrNot)) i.mask = any_mask();
+  if (uses(op, kPointer)) i.argument = 0;
+  if (uses(op, kElement)) i.element = random_element();
+  i.imm = any_immediate(info_of(op).fields);
+  if (makes_mask(op)) {
+    masks_.push_back(b_.add(i));
+    return;
+  }
+  LaneValue result = op == LaneOp::kConstant ? b_.constant(i.imm) : op == LaneOp::kNumbers ? b_.numbers() : b_.add(i);
+  if (has_trait(op, kFloats) && op != LaneOp::kToHalf) {
+    // Which of two NaNs a sum has is not said.
+    masks_.push_back(b_.binary(LaneOp::kUnordered, result, result));
+    result = b_.select(any_mask(), b_.constant(-5), result);
+  }
+  vectors_.push_back(result);
+  // A maximum behind the minimum of the same vectors has code of its own.
+  if (op == LaneOp::kMin && below(2) == 0) vectors_.push_back(b_.binary(LaneOp::kMax, i.a, i.b));
+}
+
+void RandomLaneFunction::add_some() {
+  for (std::uint32_t left = 1 + below(60); left > 0; --left) {
+    add(ops_[below(static_cast<std::uint32_t>(ops_.size()))]);
+  }
+}
+
+/// Values that are made in a loop are lost behind it, except for a variable.
+void RandomLaneFunction::add_loop() {
+  num_iterations_ = below(kMostIterations + 1);
+  const LaneValue variable = b_.variable(any_vector());
+  const std::size_t num_vectors = vectors_.size(), num_masks = masks_.size();
+  b_.for_blocks(3, 1, [&] {
+    vectors_.push_back(b_.load(0, kNumInputs * 64, b_.lane_element()));
+    vectors_.push_back(variable);
+    add_some();
+    if (below(2) == 0) b_.append(4, any_vector(), any_mask(), true);
+    b_.assign(variable, any_vector());
+    if (below(2) == 0) b_.advance(0, b_.num_lanes() * b_.lane_bits() / 8);
+  });
+  vectors_.resize(num_vectors);
+  masks_.resize(num_masks);
+  vectors_.push_back(variable);
+}
+
+void RandomLaneFunction::finish() {
+  std::int32_t offset = 0;
+  const std::uint32_t one_of = below(2) == 0 ? 1 : 5;
+  for (const LaneValue vector : vectors_) {
+    if (vector != vectors_.back() && below(one_of) != 0) continue;
+    b_.store(1, offset, random_element(), vector, below(4) == 0 ? any_mask() : kNoLaneValue);
+    offset += 64;
+  }
+  for (const std::int32_t last = offset + 64; offset < last; offset += b_.mask_bytes()) {
+    if (below(4) == 0) b_.store_mask(1, offset, any_mask());
+  }
+  output_bytes_ = static_cast<std::size_t>(offset);
+  switch (below(4)) {
+    case 0:
+      function_ = b_.finish_with_any(any_vector());
+      return;
+    case 1:
+      function_ = b_.finish_with_sum_of_any(any_vector(), 2);
+      return;
+    case 2:
+      function_ = b_.finish_with_first(any_vector());
+      return;
+    default:
+      function_ = b_.finish_with(2);
+  }
+}
+
+}  // namespace millrace::test
