@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "jit/interpret/program.h"
-#include "jit/ir/lane_ops.h"
+#include "jit/ir/host_ops.h"
 
 namespace millrace::interpreter {
 namespace {
@@ -36,7 +36,7 @@ const Step* update(const Step* step, Frame& frame, Combine&& combine) {
 
 template <KernelOp kCombine, class T, class Offset>
 const Step* run_atomic(const Step* step, Frame& frame) {
-  return update<T, Offset>(step, frame, [](T old, T value) { return lane_ops::LaneOp<kCombine>::apply(old, value); });
+  return update<T, Offset>(step, frame, [](T old, T value) { return host_ops::HostOp<kCombine>::apply(old, value); });
 }
 
 template <class T, class Offset>

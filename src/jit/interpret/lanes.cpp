@@ -2,30 +2,30 @@
 #include <type_traits>
 
 #include "jit/interpret/program.h"
-#include "jit/ir/lane_ops.h"
+#include "jit/ir/host_ops.h"
 
 namespace millrace::interpreter {
 namespace {
 
-using lane_ops::LaneOp;
+using host_ops::HostOp;
 
 template <KernelOp kOp, class T>
 const Step* run_unary(const Step* step, Frame& frame) {
   auto* __restrict out = frame.at<T>(step->out);
   const T* __restrict a = frame.at<const T>(step->in[0]);
   const std::uint32_t lanes = step->lanes;
-  for (std::uint32_t i = 0; i < lanes; ++i) out[i] = LaneOp<kOp>::apply(a[i]);
+  for (std::uint32_t i = 0; i < lanes; ++i) out[i] = HostOp<kOp>::apply(a[i]);
   return step + 1;
 }
 
 template <KernelOp kOp, class T>
 const Step* run_binary(const Step* step, Frame& frame) {
-  using R = decltype(LaneOp<kOp>::apply(T{}, T{}));
+  using R = decltype(HostOp<kOp>::apply(T{}, T{}));
   auto* __restrict out = frame.at<R>(step->out);
   const T* a = frame.at<const T>(step->in[0]);
   const T* b = frame.at<const T>(step->in[1]);
   const std::uint32_t lanes = step->lanes;
-  for (std::uint32_t i = 0; i < lanes; ++i) out[i] = LaneOp<kOp>::apply(a[i], b[i]);
+  for (std::uint32_t i = 0; i < lanes; ++i) out[i] = HostOp<kOp>::apply(a[i], b[i]);
   return step + 1;
 }
 
@@ -36,7 +36,7 @@ const Step* run_ternary(const Step* step, Frame& frame) {
   const T* b = frame.at<const T>(step->in[1]);
   const T* c = frame.at<const T>(step->in[2]);
   const std::uint32_t lanes = step->lanes;
-  for (std::uint32_t i = 0; i < lanes; ++i) out[i] = LaneOp<kOp>::apply(a[i], b[i], c[i]);
+  for (std::uint32_t i = 0; i < lanes; ++i) out[i] = HostOp<kOp>::apply(a[i], b[i], c[i]);
   return step + 1;
 }
 
@@ -45,7 +45,7 @@ const Step* run_convert(const Step* step, Frame& frame) {
   To* __restrict out = frame.at<To>(step->out);
   const From* __restrict a = frame.at<const From>(step->in[0]);
   const std::uint32_t lanes = step->lanes;
-  for (std::uint32_t i = 0; i < lanes; ++i) out[i] = lane_ops::convert<To>(a[i]);
+  for (std::uint32_t i = 0; i < lanes; ++i) out[i] = host_ops::convert<To>(a[i]);
   return step + 1;
 }
 
@@ -56,7 +56,7 @@ const Step* run_reduce(const Step* step, Frame& frame) {
   for (std::uint32_t thread = 0; thread < frame.num_threads; ++thread, values += step->lanes) {
     for (std::uint32_t i = 0; i < step->lanes; ++i) left[i] = values[i];
     for (std::uint32_t half = step->lanes / 2; half > 0; half /= 2) {
-      for (std::uint32_t i = 0; i < half; ++i) left[i] = LaneOp<kOp>::apply(left[i], left[i + half]);
+      for (std::uint32_t i = 0; i < half; ++i) left[i] = HostOp<kOp>::apply(left[i], left[i + half]);
     }
     frame.at<T>(step->out)[thread] = left[0];
   }
@@ -110,7 +110,7 @@ Handler pick_reduce(DType dtype) {
 
 Handler lanewise_handler(KernelOp op, DType operand, DType result) {
   if (op == KernelOp::kConvert) return convert_handler(operand, result);
-  return lane_ops::visit_lanewise(op, [&]<KernelOp kOp>() -> Handler {
+  return host_ops::visit_lanewise(op, [&]<KernelOp kOp>() -> Handler {
     if constexpr (rule_of(kOp) == KernelOpRule::kConvert || kOp == KernelOp::kConstant) {
       return nullptr;  // decode makes it a copy
     } else {

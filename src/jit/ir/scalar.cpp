@@ -5,30 +5,30 @@
 
 #include <fmt/format.h>
 
-#include "jit/ir/lane_ops.h"
+#include "jit/ir/host_ops.h"
 #include "millrace/jit/kernel_op.h"
 
 namespace millrace {
 namespace {
 
-using lane_ops::LaneOp;
+using host_ops::HostOp;
 
 Scalar convert_scalar(DType to, Scalar value) {
   return visit_dtype(value.dtype, [&]<class From>() {
-    return visit_dtype(to, [&]<class To>() { return Scalar::of(lane_ops::convert<To>(value.as<From>())); });
+    return visit_dtype(to, [&]<class To>() { return Scalar::of(host_ops::convert<To>(value.as<From>())); });
   });
 }
 
 template <KernelOp kOp, class T>
 Scalar apply_lane_op(std::span<const Scalar> x) {
   if constexpr (kOp == KernelOp::kSelect) {
-    return Scalar::of(LaneOp<kOp>::apply(x[0].as<bool>(), x[1].as<T>(), x[2].as<T>()));
+    return Scalar::of(HostOp<kOp>::apply(x[0].as<bool>(), x[1].as<T>(), x[2].as<T>()));
   } else if constexpr (num_operands(kOp) == 1) {
-    return Scalar::of(LaneOp<kOp>::apply(x[0].as<T>()));
+    return Scalar::of(HostOp<kOp>::apply(x[0].as<T>()));
   } else if constexpr (num_operands(kOp) == 2) {
-    return Scalar::of(LaneOp<kOp>::apply(x[0].as<T>(), x[1].as<T>()));
+    return Scalar::of(HostOp<kOp>::apply(x[0].as<T>(), x[1].as<T>()));
   } else {
-    return Scalar::of(LaneOp<kOp>::apply(x[0].as<T>(), x[1].as<T>(), x[2].as<T>()));
+    return Scalar::of(HostOp<kOp>::apply(x[0].as<T>(), x[1].as<T>(), x[2].as<T>()));
   }
 }
 
@@ -84,7 +84,7 @@ Scalar evaluate(KernelOp op, DType result, std::span<const Scalar> operands) {
   MILLRACE_CHECK(operands.size() <= std::size(dtypes));
   for (std::size_t i = 0; i < operands.size(); ++i) dtypes[i] = operands[i].dtype;
   MILLRACE_CHECK(follows_rule(op, result, std::span(dtypes, operands.size())));
-  return lane_ops::visit_lanewise(op, [&]<KernelOp kOp>() { return evaluate_op<kOp>(result, operands); });
+  return host_ops::visit_lanewise(op, [&]<KernelOp kOp>() { return evaluate_op<kOp>(result, operands); });
 }
 
 Scalar Scalar::from_double(DType dtype, double value) { return convert_scalar(dtype, of(value)); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meaning of each lanewise op on host values: `LaneOp<op>::apply`. Both evaluate() and the interpreter run these.
+// The meaning of each lanewise op on host values: `HostOp<op>::apply`. Both evaluate() and the interpreter run these.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@
 #include "millrace/base/dtype.h"
 #include "millrace/jit/kernel_op.h"
 
-namespace millrace::lane_ops {
+namespace millrace::host_ops {
 
 template <class T>
 concept HostInteger = std::integral<T> && !std::same_as<T, bool>;
@@ -38,10 +38,10 @@ constexpr unsigned shift_count(T count) {
 }
 
 template <KernelOp kOp>
-struct LaneOp;
+struct HostOp;
 
 template <>
-struct LaneOp<KernelOp::kAdd> {
+struct HostOp<KernelOp::kAdd> {
   static constexpr auto apply(HostFloat auto a, HostFloat auto b) { return a + b; }
   template <HostInteger T>
   static constexpr T apply(T a, T b) {
@@ -50,7 +50,7 @@ struct LaneOp<KernelOp::kAdd> {
 };
 
 template <>
-struct LaneOp<KernelOp::kSub> {
+struct HostOp<KernelOp::kSub> {
   static constexpr auto apply(HostFloat auto a, HostFloat auto b) { return a - b; }
   template <HostInteger T>
   static constexpr T apply(T a, T b) {
@@ -59,7 +59,7 @@ struct LaneOp<KernelOp::kSub> {
 };
 
 template <>
-struct LaneOp<KernelOp::kMul> {
+struct HostOp<KernelOp::kMul> {
   static constexpr bool apply(bool a, bool b) { return a && b; }
   static constexpr auto apply(HostFloat auto a, HostFloat auto b) { return a * b; }
   template <HostInteger T>
@@ -69,7 +69,7 @@ struct LaneOp<KernelOp::kMul> {
 };
 
 template <>
-struct LaneOp<KernelOp::kDiv> {
+struct HostOp<KernelOp::kDiv> {
   static constexpr auto apply(HostFloat auto a, HostFloat auto b) { return a / b; }
   template <HostInteger T>
   static constexpr T apply(T a, T b) {
@@ -82,7 +82,7 @@ struct LaneOp<KernelOp::kDiv> {
 };
 
 template <>
-struct LaneOp<KernelOp::kRem> {
+struct HostOp<KernelOp::kRem> {
   template <HostInteger T>
   static constexpr T apply(T a, T b) {
     if (b == 0) return 0;
@@ -94,7 +94,7 @@ struct LaneOp<KernelOp::kRem> {
 };
 
 template <>
-struct LaneOp<KernelOp::kMulAdd> {
+struct HostOp<KernelOp::kMulAdd> {
   template <HostFloat T>
   static T apply(T a, T b, T c) {
     return std::fma(a, b, c);
@@ -106,7 +106,7 @@ struct LaneOp<KernelOp::kMulAdd> {
 };
 
 template <>
-struct LaneOp<KernelOp::kNeg> {
+struct HostOp<KernelOp::kNeg> {
   static constexpr auto apply(HostFloat auto a) { return -a; }
   template <HostInteger T>
   static constexpr T apply(T a) {
@@ -115,7 +115,7 @@ struct LaneOp<KernelOp::kNeg> {
 };
 
 template <>
-struct LaneOp<KernelOp::kAbs> {
+struct HostOp<KernelOp::kAbs> {
   static auto apply(HostFloat auto a) { return std::fabs(a); }
   template <HostInteger T>
   static constexpr T apply(T a) {
@@ -124,7 +124,7 @@ struct LaneOp<KernelOp::kAbs> {
 };
 
 template <>
-struct LaneOp<KernelOp::kMin> {
+struct HostOp<KernelOp::kMin> {
   template <HostFloat T>
   static T apply(T a, T b) {
     if (a != a || a < b) return a;
@@ -138,7 +138,7 @@ struct LaneOp<KernelOp::kMin> {
 };
 
 template <>
-struct LaneOp<KernelOp::kMax> {
+struct HostOp<KernelOp::kMax> {
   template <HostFloat T>
   static T apply(T a, T b) {
     if (a != a || a > b) return a;
@@ -152,56 +152,56 @@ struct LaneOp<KernelOp::kMax> {
 };
 
 template <>
-struct LaneOp<KernelOp::kFloor> {
+struct HostOp<KernelOp::kFloor> {
   static auto apply(HostFloat auto a) { return std::floor(a); }
 };
 template <>
-struct LaneOp<KernelOp::kCeil> {
+struct HostOp<KernelOp::kCeil> {
   static auto apply(HostFloat auto a) { return std::ceil(a); }
 };
 template <>
-struct LaneOp<KernelOp::kTrunc> {
+struct HostOp<KernelOp::kTrunc> {
   static auto apply(HostFloat auto a) { return std::trunc(a); }
 };
 template <>
-struct LaneOp<KernelOp::kRoundEven> {
+struct HostOp<KernelOp::kRoundEven> {
   static auto apply(HostFloat auto a) { return std::nearbyint(a); }  // kernels run in the default rounding mode
 };
 template <>
-struct LaneOp<KernelOp::kSqrt> {
+struct HostOp<KernelOp::kSqrt> {
   static auto apply(HostFloat auto a) { return std::sqrt(a); }
 };
 
 template <>
-struct LaneOp<KernelOp::kAnd> {
+struct HostOp<KernelOp::kAnd> {
   template <std::integral T>
   static constexpr T apply(T a, T b) {
     return static_cast<T>(a & b);
   }
 };
 template <>
-struct LaneOp<KernelOp::kOr> {
+struct HostOp<KernelOp::kOr> {
   template <std::integral T>
   static constexpr T apply(T a, T b) {
     return static_cast<T>(a | b);
   }
 };
 template <>
-struct LaneOp<KernelOp::kXor> {
+struct HostOp<KernelOp::kXor> {
   template <std::integral T>
   static constexpr T apply(T a, T b) {
     return static_cast<T>(a ^ b);
   }
 };
 template <>
-struct LaneOp<KernelOp::kShl> {
+struct HostOp<KernelOp::kShl> {
   template <HostInteger T>
   static constexpr T apply(T a, T count) {
     return static_cast<T>(wrapping(a) << shift_count(count));
   }
 };
 template <>
-struct LaneOp<KernelOp::kShr> {
+struct HostOp<KernelOp::kShr> {
   template <HostInteger T>
   static constexpr T apply(T a, T count) {
     return static_cast<T>(a >> shift_count(count));
@@ -209,35 +209,35 @@ struct LaneOp<KernelOp::kShr> {
 };
 
 template <>
-struct LaneOp<KernelOp::kEq> {
+struct HostOp<KernelOp::kEq> {
   template <class T>
   static constexpr bool apply(T a, T b) {
     return a == b;
   }
 };
 template <>
-struct LaneOp<KernelOp::kNe> {
+struct HostOp<KernelOp::kNe> {
   template <class T>
   static constexpr bool apply(T a, T b) {
     return a != b;
   }
 };
 template <>
-struct LaneOp<KernelOp::kLt> {
+struct HostOp<KernelOp::kLt> {
   template <class T>
   static constexpr bool apply(T a, T b) {
     return a < b;
   }
 };
 template <>
-struct LaneOp<KernelOp::kLe> {
+struct HostOp<KernelOp::kLe> {
   template <class T>
   static constexpr bool apply(T a, T b) {
     return a <= b;
   }
 };
 template <>
-struct LaneOp<KernelOp::kSelect> {
+struct HostOp<KernelOp::kSelect> {
   template <class T>
   static constexpr T apply(bool condition, T a, T b) {
     return condition ? a : b;
@@ -289,4 +289,4 @@ decltype(auto) visit_lanewise(KernelOp op, F&& f) {
   __builtin_unreachable();
 }
 
-}  // namespace millrace::lane_ops
+}  // namespace millrace::host_ops
