@@ -131,19 +131,12 @@ InferResult infer_arg(Types operands, const Attributes& attributes, std::string_
   return Inference({{DType::kI64, reduced_shape(operands[0].shape, {axis}, attrs.keep_dims)}}, std::move(needed));
 }
 
-/// argmin is the argmax of -x for floats (NaN stays NaN and is found first), and of the bitwise complement for
-/// integers, which reverses the order of any range.
-template <bool kIsMin>
+template <ReductionKind kKind>
 Result<std::vector<KernelRequest>> build_arg(const OpInstance& node) {
   const auto& attrs = std::get<ArgAttrs>(node.attributes);
-  ReduceNest reduce(kIsMin ? "argmin" : "argmax", node, {*resolve_axis(attrs.axis, node.operands, 0, "axis")},
+  ReduceNest reduce(std::string(to_text(kKind)), node, {*resolve_axis(attrs.axis, node.operands, 0, "axis")},
                     attrs.keep_dims);
-  BodyValue value = reduce.value;
-  if (kIsMin) {
-    BodyBuilder& b = reduce.nest.term();
-    value = is_float(value.dtype) ? b.neg(value) : b.bit_xor(value, b.constant_int(value.dtype, -1));
-  }
-  reduce.nest.store("y0", node.results[0], reduce.result, reduce.nest.reduce(ReductionKind::kArgMax, value));
+  reduce.nest.store("y0", node.results[0], reduce.result, reduce.nest.reduce(kKind, reduce.value));
   return finish_request(reduce.nest);
 }
 
@@ -169,7 +162,7 @@ OpDef define_argmax() {
   def.infer = [](Types operands, const Attributes& a) {
     return infer_arg(operands, a, "the maximum of no elements is undefined");
   };
-  def.build = build_arg<false>;
+  def.build = build_arg<ReductionKind::kArgMax>;
   return def;
 }
 
@@ -178,7 +171,7 @@ OpDef define_argmin() {
   def.infer = [](Types operands, const Attributes& a) {
     return infer_arg(operands, a, "the minimum of no elements is undefined");
   };
-  def.build = build_arg<true>;
+  def.build = build_arg<ReductionKind::kArgMin>;
   return def;
 }
 

@@ -20,8 +20,12 @@ enum class LoopKind : std::uint8_t {
   kContract,  // sum of products of two operands; every access is a plain strided one
 };
 
-enum class ReductionKind : std::uint8_t { kSum, kProd, kMin, kMax, kArgMax };
+enum class ReductionKind : std::uint8_t { kSum, kProd, kMin, kMax, kArgMin, kArgMax };
 inline constexpr ReductionKind kLastReductionKind = ReductionKind::kArgMax;
+/// Whether the result is the index of a term, an i64.
+constexpr bool gives_index(ReductionKind kind) {
+  return kind == ReductionKind::kArgMin || kind == ReductionKind::kArgMax;
+}
 
 struct LoopDim {
   std::string name;  // "m", "k", "d0": for text only
@@ -60,11 +64,12 @@ struct Access {
 
 /// One accumulator. 16-bit floats and f32 accumulate in f32, f64 in f64, integers in their dtype (wrapping). Long sums
 /// of floats nest: an accumulator takes at most 128 terms, or 512 products, and its sum is one term of the next. Empty
-/// reductions give: sum 0, prod 1, min the highest value (+inf), max the lowest value (-inf). kArgMax gives the i64
-/// index along the one reduction dim: the first of equals, NaN is greatest, 0 if empty.
+/// reductions give: sum 0, prod 1, min the highest value (+inf), max the lowest value (-inf). kArgMin and kArgMax
+/// give the i64 index along the one reduction dim: the first of equals, where -0 equals +0; NaN before any number; 0 if
+/// empty.
 struct Reduction {
   ReductionKind kind = ReductionKind::kSum;
-  DType dtype = DType::kF32;  // the dtype of accumulator and yield; kArgMax: of the compared values
+  DType dtype = DType::kF32;  // the dtype of accumulator and yield; kArgMin and kArgMax: of the compared values
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
@@ -96,8 +101,8 @@ std::string_view to_text(ReductionKind);
 
 /// Checks these invariants, and those of bodies only if the rest holds. Fails with kInvalidArgument and one line per
 /// failure.
-/// * Parallel dims precede reduction dims, which are not groups. Reduction dims imply a reduction. kArgMax has exactly
-/// one reduction dim.
+/// * Parallel dims precede reduction dims, which are not groups. Reduction dims imply a reduction. kArgMin and
+///   kArgMax have exactly one reduction dim.
 /// * Reductions accumulate in an integer, f32 or f64.
 /// * Tensors have one stride per dim.
 /// * Accesses name an existing tensor, with one index per tensor dim and one coefficient per domain dim. Where the

@@ -75,8 +75,8 @@ class LoopKernelBuilder {
   BodyValue index(BodyBuilder& body, const AffineIndex& index);
   BodyValue extent(BodyBuilder& body, const SizeExpr& size);
 
-  /// Reduces `value`, one of the term's, over all reduction dims. Gives the result to the epilogue: an i64 for kArgMax,
-  /// else of the value's dtype.
+  /// Reduces `value`, one of the term's, over all reduction dims. Gives the result to the epilogue: an i64 for kArgMin
+  /// and kArgMax, else of the value's dtype.
   BodyValue reduce(ReductionKind kind, BodyValue value);
 
   /// A tensor that the kernel writes: `value`, one of the epilogue's, at `indices`, which walk every parallel dim and

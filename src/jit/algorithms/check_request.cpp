@@ -74,7 +74,7 @@ Status check_scan(const ScanDescriptor& scan) {
   }
   if (scan.step != ScanStep::kRows) return refuse("a step of a scan, expected all of one");
   if (type.dtype == DType::kBool) return refuse("bool has no sum or maximum here");
-  if (scan.kind == ReductionKind::kArgMax) return refuse("an argmax, expected a reduction to a value");
+  if (gives_index(scan.kind)) return refuse("an index, expected a reduction to a value");
   return {};
 }
 

@@ -105,7 +105,7 @@ std::string_view to_text(LoopKind kind) {
 }
 
 std::string_view to_text(ReductionKind kind) {
-  constexpr std::string_view kNames[] = {"sum", "prod", "min", "max", "argmax"};
+  constexpr std::string_view kNames[] = {"sum", "prod", "min", "max", "argmin", "argmax"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -13,7 +13,7 @@ inline bool is_float_sum(const Reduction& reduction) {
   return reduction.kind == ReductionKind::kSum && is_float(reduction.dtype);
 }
 
-/// The state of an accumulator. Only kArgMax uses `index`.
+/// The state of an accumulator. Only kArgMin and kArgMax use `index`.
 template <class V>
 struct ReductionValue {
   V value;
@@ -22,7 +22,7 @@ struct ReductionValue {
 using ReductionState = ReductionValue<Scalar>;
 
 /// The result of an empty reduction, and the initial value of every reduction. kArgMax starts at the lowest value and
-/// index 0: if no element is greater, the first element is the greatest.
+/// index 0: if no element is greater, the first element is the greatest. kArgMin starts at the highest.
 inline Scalar identity_of(const Reduction& reduction) {
   return visit_dtype(reduction.dtype, [&]<class T>() -> Scalar {
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
@@ -33,6 +33,7 @@ inline Scalar identity_of(const Reduction& reduction) {
         case ReductionKind::kProd:
           return Scalar::of<T>(1);
         case ReductionKind::kMin:
+        case ReductionKind::kArgMin:
           return Scalar::of<T>(Limits::has_infinity ? Limits::infinity() : Limits::max());
         case ReductionKind::kMax:
         case ReductionKind::kArgMax:
@@ -48,16 +49,16 @@ inline ReductionState initial_state(const Reduction& reduction) {
   return {identity_of(reduction), Scalar::of<std::int64_t>(0)};
 }
 
-/// Whether argmax replaces `best` by `value`: NaN is greatest; the first of equals stays.
+/// Whether kArgMin or kArgMax replaces `best` by `value`: NaN comes before any number; the first of equals stays.
 template <ScalarBuilder B>
-typename B::Value is_greater(B& b, typename B::Value value, typename B::Value best) {
-  const auto above = b.lt(best, value);
-  if (!is_float(value.dtype)) return above;
+typename B::Value is_better(B& b, ReductionKind kind, typename B::Value value, typename B::Value best) {
+  const auto beyond = kind == ReductionKind::kArgMin ? b.lt(value, best) : b.lt(best, value);
+  if (!is_float(value.dtype)) return beyond;
   const auto is_nan = b.ne(value, value);
-  return b.bit_or(above, b.bit_and(is_nan, b.eq(best, best)));
+  return b.bit_or(beyond, b.bit_and(is_nan, b.eq(best, best)));
 }
 
-/// Adds one term. `index` is the term's position along the reduction dim (kArgMax only).
+/// Adds one term. `index` is the term's position along the reduction dim (kArgMin and kArgMax only).
 template <ScalarBuilder B>
 ReductionValue<typename B::Value> combine(B& b, ReductionKind kind, ReductionValue<typename B::Value> state,
                                           typename B::Value term, typename B::Value index) {
@@ -70,8 +71,9 @@ ReductionValue<typename B::Value> combine(B& b, ReductionKind kind, ReductionVal
       return {b.min(state.value, term), state.index};
     case ReductionKind::kMax:
       return {b.max(state.value, term), state.index};
+    case ReductionKind::kArgMin:
     case ReductionKind::kArgMax: {
-      const auto is_new = is_greater(b, term, state.value);
+      const auto is_new = is_better(b, kind, term, state.value);
       return {b.select(is_new, term, state.value), b.select(is_new, index, state.index)};
     }
   }

@@ -163,8 +163,8 @@ class Verifier {
       if (reduction.dtype == DType::kBool || body_dtype(reduction.dtype) != reduction.dtype) {
         fail("reduction {}: accumulates in {}, expected an integer, f32 or f64", i, to_text(reduction.dtype));
       }
-      if (reduction.kind == ReductionKind::kArgMax && num_reduction_dims != 1) {
-        fail("reduction {}: argmax over {} dims, expected one", i, num_reduction_dims);
+      if (gives_index(reduction.kind) && num_reduction_dims != 1) {
+        fail("reduction {}: {} over {} dims, expected one", i, to_text(reduction.kind), num_reduction_dims);
       }
     }
   }
@@ -264,7 +264,7 @@ class Verifier {
         return fail("{}: reduction {}, expected less than {}", where, instruction.immediate, kernel_.reductions.size());
       }
       const Reduction& reduction = kernel_.reductions[instruction.immediate];
-      expect_dtype(reduction.kind == ReductionKind::kArgMax ? DType::kI64 : reduction.dtype);
+      expect_dtype(gives_index(reduction.kind) ? DType::kI64 : reduction.dtype);
     }
   }
 

@@ -7,7 +7,7 @@
 namespace millrace {
 
 /// Whether the nest computes the index of an extreme.
-bool is_argmax(const LoopKernel&);
+bool finds_index(const LoopKernel&);
 
 /// The argmax or argmin that a nest computes. Refuses nests that compute more than that of one operand's contiguous
 /// rows. The dims of the result are those that collapse_dims() leaves.

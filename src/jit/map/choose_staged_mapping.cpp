@@ -23,7 +23,7 @@ class StagedChoice {
   explicit StagedChoice(const LoopKernel& kernel) : kernel_(kernel), num_parallel_(kernel.num_parallel()) {}
 
   std::optional<GpuMapping> run() {
-    if (kernel_.reductions.size() != 1 || kernel_.reductions[0].kind == ReductionKind::kArgMax) return std::nullopt;
+    if (kernel_.reductions.size() != 1 || gives_index(kernel_.reductions[0].kind)) return std::nullopt;
     if (!collect_loads()) return std::nullopt;
     std::int64_t best = 0;
     for (std::size_t row = 0; row < num_parallel_; ++row) {

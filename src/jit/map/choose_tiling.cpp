@@ -263,15 +263,15 @@ class TilingChoice {
     const bool is_wide = target_.num_vector_registers() >= 32;
     const auto num_reductions = static_cast<std::uint32_t>(kernel_.reductions.size());
     const std::uint32_t accumulators = std::max((is_wide ? 24u : 12u) / num_reductions, 1u);
-    const bool has_argmax = std::any_of(kernel_.reductions.begin(), kernel_.reductions.end(),
-                                        [](const Reduction& r) { return r.kind == ReductionKind::kArgMax; });
+    const bool has_index = std::any_of(kernel_.reductions.begin(), kernel_.reductions.end(),
+                                       [](const Reduction& r) { return gives_index(r.kind); });
     const bool is_long = kernel_.term.instructions.size() > 12;
-    std::uint32_t wanted = has_argmax || is_long ? 1 : has_rows ? (is_wide ? 3 : 2) : 4;
+    std::uint32_t wanted = has_index || is_long ? 1 : has_rows ? (is_wide ? 3 : 2) : 4;
     if (tiling.vector_dim >= num_parallel_ && has_rows) wanted = std::min(wanted, 2u);
     tiling.vector_unroll = std::min(vectors_within(tiling, wanted), accumulators);
     if (has_rows) tiling.row_unroll = rows_for(tiling.row_dim, accumulators / tiling.vector_unroll, tiling);
     const bool has_loops = num_parallel_ < kernel_.domain.size() && tiling.vector_dim < num_parallel_;
-    if (has_loops && !has_argmax && !is_long) tiling.term_unroll = terms_for(tiling);
+    if (has_loops && !has_index && !is_long) tiling.term_unroll = terms_for(tiling);
   }
 
   /// How many points of the innermost reduction dim a step takes. An addition takes about four cycles, so a core needs

@@ -53,7 +53,7 @@ void for_each_index(LoopKernel& kernel, F&& f) {
   }
 }
 
-/// The domain dims whose index a body or an argmax reads.
+/// The domain dims whose index a body, an argmin or an argmax reads.
 std::vector<bool> observed_dims(const LoopKernel& kernel) {
   std::vector<bool> is_observed(kernel.domain.size());
   for (const Body* body : {&kernel.term, &kernel.epilogue}) {
@@ -62,7 +62,7 @@ std::vector<bool> observed_dims(const LoopKernel& kernel) {
     }
   }
   for (const Reduction& reduction : kernel.reductions) {
-    if (reduction.kind == ReductionKind::kArgMax) is_observed[kernel.num_parallel()] = true;
+    if (gives_index(reduction.kind)) is_observed[kernel.num_parallel()] = true;
   }
   return is_observed;
 }
@@ -101,12 +101,11 @@ void drop_dims(LoopKernel& kernel, const std::vector<bool>& is_dropped) {
 }
 
 void drop_unit_dims(LoopKernel& kernel) {
-  const bool has_argmax =
-      std::any_of(kernel.reductions.begin(), kernel.reductions.end(),
-                  [](const Reduction& reduction) { return reduction.kind == ReductionKind::kArgMax; });
+  const bool has_index = std::any_of(kernel.reductions.begin(), kernel.reductions.end(),
+                                     [](const Reduction& reduction) { return gives_index(reduction.kind); });
   std::vector<bool> is_dropped(kernel.domain.size());
   for (std::size_t d = 0; d < kernel.domain.size(); ++d) {
-    is_dropped[d] = kernel.domain[d].extent.is(1) && !(has_argmax && kernel.domain[d].is_reduction);
+    is_dropped[d] = kernel.domain[d].extent.is(1) && !(has_index && kernel.domain[d].is_reduction);
   }
   drop_dims(kernel, is_dropped);
 }

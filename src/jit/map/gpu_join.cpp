@@ -8,20 +8,20 @@
 namespace millrace {
 namespace {
 
-/// The greater of two values, in any order; of equal values, the one with the lower index.
-TileReduction join_argmax(MachineBuilder& b, const TileReduction& a, const TileReduction& other) {
+/// The better of two values, in any order; of equal values, the one with the lower index.
+TileReduction join_found(MachineBuilder& b, ReductionKind kind, const TileReduction& a, const TileReduction& other) {
   MachineValue is_equal = b.eq(a.value, other.value);
   if (is_float(a.value.dtype)) {
     const MachineValue are_nan = b.bit_and(b.ne(a.value, a.value), b.ne(other.value, other.value));
     is_equal = b.bit_or(is_equal, are_nan);
   }
   const MachineValue is_earlier = b.bit_and(is_equal, b.lt(other.index, a.index));
-  const MachineValue takes = b.bit_or(is_greater(b, other.value, a.value), is_earlier);
+  const MachineValue takes = b.bit_or(is_better(b, kind, other.value, a.value), is_earlier);
   return {b.select(takes, other.value, a.value), b.select(takes, other.index, a.index)};
 }
 
 TileReduction join(MachineBuilder& b, ReductionKind kind, const TileReduction& a, const TileReduction& other) {
-  if (kind == ReductionKind::kArgMax) return join_argmax(b, a, other);
+  if (gives_index(kind)) return join_found(b, kind, a, other);
   return combine(b, kind, a, other.value, other.index);
 }
 
@@ -53,7 +53,7 @@ Accumulators join_subgroups(const MapContext& context, std::uint32_t num_threads
   MachineBuilder& b = context.b;
   std::vector<SharedReduction> shared;
   for (std::size_t i = 0; i < accumulators.size(); ++i) {
-    const bool has_index = context.kernel.reductions[i].kind == ReductionKind::kArgMax;
+    const bool has_index = gives_index(context.kernel.reductions[i].kind);
     shared.emplace_back(b, has_index, accumulators[i].value.dtype, num_threads);
     shared.back().store(accumulators[i]);
   }
@@ -84,7 +84,7 @@ Accumulators join_threads(const MapContext& context, const GpuMapping& mapping, 
       const ReductionKind kind = context.kernel.reductions[i].kind;
       TileReduction other;
       other.value = b.shuffle_xor(mine.value, 1u << bit);
-      other.index = kind == ReductionKind::kArgMax ? b.shuffle_xor(mine.index, 1u << bit) : other.value;
+      other.index = gives_index(kind) ? b.shuffle_xor(mine.index, 1u << bit) : other.value;
       accumulators[i] = join(b, kind, mine, other);
     }
   }

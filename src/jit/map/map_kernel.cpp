@@ -33,7 +33,7 @@ Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
     return refuse("rows along a reduction dim");
   }
   if (tiling.term_unroll == 1) return {};
-  const auto is_arg = [](const Reduction& reduction) { return reduction.kind == ReductionKind::kArgMax; };
+  const auto is_arg = [](const Reduction& reduction) { return gives_index(reduction.kind); };
   const bool has_reduction_dim = kernel.num_parallel() < kernel.domain.size();
   if (!has_reduction_dim || std::ranges::any_of(kernel.reductions, is_arg)) {
     return refuse("terms unrolled, but no reduction of values");

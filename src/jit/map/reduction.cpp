@@ -14,8 +14,8 @@ Accumulators ReductionEmitter::initial() {
   const auto in_lanes = [&](MachineValue scalar) { return lanes == 1 ? scalar : b_.splat(scalar, lanes); };
   for (const Reduction& reduction : kernel_.reductions) {
     const MachineValue identity = in_lanes(b_.constant_scalar(identity_of(reduction)));
-    const bool is_argmax = reduction.kind == ReductionKind::kArgMax;
-    accumulators.insert(accumulators.end(), cells(), {identity, is_argmax ? in_lanes(b_.i64(0)) : identity});
+    const bool has_index = gives_index(reduction.kind);
+    accumulators.insert(accumulators.end(), cells(), {identity, has_index ? in_lanes(b_.i64(0)) : identity});
   }
   return accumulators;
 }
@@ -24,7 +24,7 @@ RangeValues ReductionEmitter::pack(const Accumulators& accumulators) const {
   RangeValues values;
   for (std::size_t i = 0; i < accumulators.size(); ++i) {
     values.push_back(accumulators[i].value);
-    if (reduction_of(i).kind == ReductionKind::kArgMax) values.push_back(accumulators[i].index);
+    if (gives_index(reduction_of(i).kind)) values.push_back(accumulators[i].index);
   }
   return values;
 }
@@ -34,8 +34,8 @@ Accumulators ReductionEmitter::unpack(const RangeValues& values) const {
   std::size_t next = 0;
   for (std::size_t i = 0; i < terms_ * num_accumulators(); ++i) {
     const MachineValue value = values[next++];
-    const bool is_argmax = reduction_of(i).kind == ReductionKind::kArgMax;
-    accumulators.push_back({value, is_argmax ? values[next++] : value});
+    const bool has_index = gives_index(reduction_of(i).kind);
+    accumulators.push_back({value, has_index ? values[next++] : value});
   }
   return accumulators;
 }
@@ -44,8 +44,8 @@ std::vector<MachineValue> ReductionEmitter::results(const Accumulators& accumula
   std::vector<MachineValue> values;
   const std::size_t each = accumulators.size() / kernel_.reductions.size();
   for (std::size_t i = 0; i < accumulators.size(); ++i) {
-    const bool is_argmax = kernel_.reductions[i / each].kind == ReductionKind::kArgMax;
-    values.push_back(is_argmax ? accumulators[i].index : accumulators[i].value);
+    const bool has_index = gives_index(kernel_.reductions[i / each].kind);
+    values.push_back(has_index ? accumulators[i].index : accumulators[i].value);
   }
   return values;
 }
@@ -54,7 +54,7 @@ std::vector<bool> ReductionEmitter::packed_float_sums() const {
   std::vector<bool> sums;
   for (std::size_t i = 0; i < terms_ * num_accumulators(); ++i) {
     const Reduction& reduction = reduction_of(i);
-    sums.insert(sums.end(), reduction.kind == ReductionKind::kArgMax ? 2 : 1, is_float_sum(reduction));
+    sums.insert(sums.end(), gives_index(reduction.kind) ? 2 : 1, is_float_sum(reduction));
   }
   return sums;
 }
@@ -162,7 +162,7 @@ Accumulators ReductionEmitter::accumulate(const Position& position, Accumulators
         const TileReduction next = accumulate_cell(body, i, state, {row, vector}, position);
         // A lane without a point keeps its state. Whole vectors have no mask here.
         const bool is_partial = context_.reduces_lanes() && shape.mask.has_value();
-        const bool has_index = kernel_.reductions[i].kind == ReductionKind::kArgMax;
+        const bool has_index = gives_index(kernel_.reductions[i].kind);
         state.value = is_partial ? b_.select(*shape.mask, next.value, state.value) : next.value;
         if (has_index) state.index = is_partial ? b_.select(*shape.mask, next.index, state.index) : next.index;
       }
@@ -186,12 +186,12 @@ TileReduction ReductionEmitter::accumulate_cell(BodyEmitter& body, std::size_t r
     return {b_.mul_add(left, right, state.value), state.index};
   }
   const MachineValue term = in_lanes(yield);
-  if (kind.kind != ReductionKind::kArgMax) return combine(b_, kind.kind, state, term, term);
-  return combine(b_, kind.kind, state, term, argmax_index(cell, position, has_lanes));
+  if (!gives_index(kind.kind)) return combine(b_, kind.kind, state, term, term);
+  return combine(b_, kind.kind, state, term, term_index(cell, position, has_lanes));
 }
 
 /// The index of the cell's terms along the one reduction dim.
-MachineValue ReductionEmitter::argmax_index(Cell cell, const Position& position, bool has_lanes) {
+MachineValue ReductionEmitter::term_index(Cell cell, const Position& position, bool has_lanes) {
   const std::size_t dim = kernel_.num_parallel();
   const std::uint32_t lanes = context_.tiling.lanes;
   const AffineIndex index = dim_index(kernel_.domain.size(), dim);
@@ -217,7 +217,7 @@ Accumulators ReductionEmitter::join_lanes(const Accumulators& accumulators) {
       const std::span<const TileReduction> vectors(&accumulators[(i * shape_.rows + row) * shape_.vectors],
                                                    shape_.vectors);
       const ReductionKind kind = kernel_.reductions[i].kind;
-      joined.push_back(kind == ReductionKind::kArgMax ? join_argmax(vectors) : join(kind, vectors));
+      joined.push_back(gives_index(kind) ? join_found(kind, vectors) : join(kind, vectors));
     }
   }
   shape_.vectors = 1;
@@ -228,31 +228,35 @@ TileReduction ReductionEmitter::join(ReductionKind kind, std::span<const TileRed
   TileReduction sum = vectors[0];
   for (const TileReduction& other : vectors.subspan(1)) sum = combine(b_, kind, sum, other.value, other.value);
   if (sum.value.lanes == 1) return sum;
+  // kArgMin and kArgMax have join_found.
   constexpr KernelOp kOps[] = {KernelOp::kReduceAdd, KernelOp::kReduceMul, KernelOp::kReduceMin, KernelOp::kReduceMax};
   const MachineValue all = b_.reduce(kOps[static_cast<std::size_t>(kind)], sum.value);
   return {all, all};
 }
 
-/// Takes the greatest value over all lanes, then the lowest index among the lanes that hold it. A lane without any
-/// point holds (lowest, 0); if the greatest value is the lowest one, index 0 is correct.
-TileReduction ReductionEmitter::join_argmax(std::span<const TileReduction> vectors) {
+/// Takes the best value over all lanes, then the lowest index among the lanes that hold it. A lane without any point
+/// holds the worst value and index 0; if the best value is that one, index 0 is correct.
+TileReduction ReductionEmitter::join_found(ReductionKind kind, std::span<const TileReduction> vectors) {
   if (vectors.size() == 1 && vectors[0].value.lanes == 1) return vectors[0];
   const auto across = [&](KernelOp op, MachineValue value) { return value.lanes > 1 ? b_.reduce(op, value) : value; };
-  MachineValue greatest = vectors[0].value;
-  for (const TileReduction& other : vectors.subspan(1)) greatest = b_.max(greatest, other.value);
-  greatest = across(KernelOp::kReduceMax, greatest);
+  const bool is_min = kind == ReductionKind::kArgMin;
+  MachineValue best = vectors[0].value;
+  for (const TileReduction& other : vectors.subspan(1)) {
+    best = is_min ? b_.min(best, other.value) : b_.max(best, other.value);
+  }
+  best = across(is_min ? KernelOp::kReduceMin : KernelOp::kReduceMax, best);
   std::optional<MachineValue> index;
   for (const TileReduction& state : vectors) {
-    MachineValue holds = b_.eq(state.value, greatest);
-    if (is_float(greatest.dtype)) {
+    MachineValue holds = b_.eq(state.value, best);
+    if (is_float(best.dtype)) {
       const MachineValue is_nan = b_.ne(state.value, state.value);
-      holds = b_.bit_or(holds, b_.bit_and(is_nan, b_.ne(greatest, greatest)));
+      holds = b_.bit_or(holds, b_.bit_and(is_nan, b_.ne(best, best)));
     }
     const MachineValue none = b_.i64(std::numeric_limits<std::int64_t>::max());
     const MachineValue first = b_.select(holds, state.index, none);
     index = index ? b_.min(*index, first) : first;
   }
-  return {greatest, across(KernelOp::kReduceMin, *index)};
+  return {best, across(KernelOp::kReduceMin, *index)};
 }
 
 }  // namespace millrace

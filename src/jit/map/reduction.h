@@ -41,7 +41,7 @@ class ReductionEmitter {
   /// The values that the epilogue reads.
   std::vector<MachineValue> results(const Accumulators& accumulators) const;
 
-  /// Converts between accumulators and the values that loops carry (two for an argmax).
+  /// Converts between accumulators and the values that loops carry (two for an argmin or argmax).
   RangeValues pack(const Accumulators& accumulators) const;
   Accumulators unpack(const RangeValues& values) const;
   /// Which of the packed values are float sums.
@@ -74,11 +74,11 @@ class ReductionEmitter {
                          const RangeValues& carried);
   Accumulators accumulate(const Position&, Accumulators, const TileShape&);
   TileReduction accumulate_cell(BodyEmitter&, std::size_t reduction, const TileReduction& state, Cell, const Position&);
-  MachineValue argmax_index(Cell, const Position&, bool has_lanes);
+  MachineValue term_index(Cell, const Position&, bool has_lanes);
   Accumulators accumulate_tail(const Position&, std::optional<MachineValue> remaining, Accumulators);
   Accumulators join_lanes(const Accumulators&);
   TileReduction join(ReductionKind, std::span<const TileReduction> vectors);
-  TileReduction join_argmax(std::span<const TileReduction> vectors);
+  TileReduction join_found(ReductionKind, std::span<const TileReduction> vectors);
 
   const MapContext& context_;
   MachineBuilder& b_;

@@ -106,12 +106,12 @@ class XbyakGenerator final : public KernelCompiler {
     if (const auto* arg = std::get_if<ArgDescriptor>(&kernel)) return plan_arg(*arg);
     const auto* loop = std::get_if<LoopKernel>(&kernel);
     if (loop == nullptr) return unimplemented("a machine kernel, takes contractions, argmax, sorts and scans only");
-    if (is_argmax(*loop)) {
+    if (finds_index(*loop)) {
       MILLRACE_TRY_ASSIGN(const ArgDescriptor arg, match_arg(*loop));
       const SizeExpr& n = arg.input.type.shape.dims().back();
       if (n.upper_bound() >= kFewestArgElements) return plan_arg(arg);
-      return unimplemented(
-          fmt::format("an argmax of rows of {} elements; worth it from {}", n.to_text(), kFewestArgElements));
+      return unimplemented(fmt::format("the index of an extreme in rows of {} elements; worth it from {}", n.to_text(),
+                                       kFewestArgElements));
     }
     // Refuse early: collapsing takes time, and a map stays a map.
     if (classify(*loop) == LoopKind::kMap) return unimplemented("a map nest, takes contractions and argmax only");

@@ -50,6 +50,7 @@ std::vector<LoopKernel> all_nests(DType dtype) {
           row_reduction_nest(ReductionKind::kSum, m, 4096, dtype),
           row_reduction_nest(ReductionKind::kMax, m, 100, dtype),
           row_reduction_nest(ReductionKind::kArgMax, m, n, dtype),
+          row_reduction_nest(ReductionKind::kArgMin, 100, n, dtype),
           matmul_nest(512, 512, 512, dtype),
           matmul_nest(4096, 4096, 4096, dtype),
           matmul_nest(m, 100, n, dtype),

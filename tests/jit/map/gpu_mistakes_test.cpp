@@ -37,12 +37,13 @@ Problem row_reduction(ReductionKind kind, std::int64_t rows, std::int64_t column
   Problem problem{
       test::row_reduction_nest(kind, rows, columns), {numbers(static_cast<std::size_t>(rows * columns))}, {}};
   std::vector<float> sums;
-  std::vector<std::int64_t> greatest;
+  std::vector<std::int64_t> indices;
   for (auto row = problem.operands[0].begin(); row != problem.operands[0].end(); row += columns) {
     sums.push_back(std::accumulate(row, row + columns, 0.0f));
-    greatest.push_back(std::max_element(row, row + columns) - row);
+    const auto end = row + columns;
+    indices.push_back((kind == ReductionKind::kArgMin ? std::min_element(row, end) : std::max_element(row, end)) - row);
   }
-  problem.expected = kind == ReductionKind::kArgMax ? bytes_of(greatest) : bytes_of(sums);
+  problem.expected = gives_index(kind) ? bytes_of(indices) : bytes_of(sums);
   return problem;
 }
 
@@ -81,6 +82,7 @@ TEST_CASE("each mistake in a nest that is mapped to a GPU is found") {
                       {"gfx1100", row_reduction(ReductionKind::kSum, 50, 100), 3, 2, 0},
                       {"gfx1100", product(20, 33, 40), 14, 3, 1},
                       {"gfx1100", product(64, 48, 33), 9, 3, 1},
+                      {"gfx90a", row_reduction(ReductionKind::kArgMin, 3, 1500), 5, 1, 1},
                       {"gfx90a", row_reduction(ReductionKind::kSum, 3, 1500), 3, 2, 0},
                       {"gfx90a", row_reduction(ReductionKind::kArgMax, 3, 1500), 5, 1, 1},
                       {"gfx90a", row_reduction(ReductionKind::kSum, 50, 100), 3, 2, 0},

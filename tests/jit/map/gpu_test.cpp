@@ -141,7 +141,7 @@ PlainNest transpose_nest(std::int64_t n, DType dtype) {
 PlainNest reduced(PlainNest nest, DType dtype, ReductionKind kind, const std::vector<std::size_t>& dims) {
   nest.reduction = kind;
   const bool is_wide = dtype == DType::kF64 || dtype == DType::kI32;
-  nest.result = tensor(nest, kind == ReductionKind::kArgMax ? DType::kI64 : is_wide ? dtype : DType::kF32, dims);
+  nest.result = tensor(nest, gives_index(kind) ? DType::kI64 : is_wide ? dtype : DType::kF32, dims);
   return nest;
 }
 
@@ -210,7 +210,8 @@ TEST_CASE("maps of every size and dtype" * test::InTurn()) {
 TEST_CASE("reductions of rows, of columns and of everything, of every size and dtype") {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32}) {
     for (const std::int64_t n : kSizes) {
-      for (const auto kind : {ReductionKind::kSum, ReductionKind::kMin, ReductionKind::kMax, ReductionKind::kArgMax}) {
+      for (const auto kind : {ReductionKind::kSum, ReductionKind::kMin, ReductionKind::kMax, ReductionKind::kArgMin,
+                              ReductionKind::kArgMax}) {
         const std::uint32_t symbolic = n % 2 == 0 ? 0 : 0xffffffffu;
         check_mapped(row_nest(n, dtype, kind), symbolic, 4);
         check_mapped(column_nest(n, dtype, kind), symbolic, 5);

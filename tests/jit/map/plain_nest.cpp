@@ -112,8 +112,9 @@ class Reference {
         case ReductionKind::kMax:
           best = is_first ? value : std::max(best, value);
           break;
+        case ReductionKind::kArgMin:
         case ReductionKind::kArgMax:
-          if (is_first || value > best) {
+          if (is_first || (*nest_.reduction == ReductionKind::kArgMin ? value < best : value > best)) {
             best = value;
             index = static_cast<double>(point.back());
           }
@@ -122,7 +123,7 @@ class Reference {
       is_first = false;
     });
     if (is_first) return identity();
-    return *nest_.reduction == ReductionKind::kArgMax ? index : best;
+    return gives_index(*nest_.reduction) ? index : best;
   }
 
   double identity() const {

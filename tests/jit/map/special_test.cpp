@@ -104,26 +104,27 @@ TEST_CASE("an index into a table of no rows is reported and touches nothing") {
   }
 }
 
-LoopKernel argmax_nest(std::int64_t rows, std::int64_t columns, bool along_rows) {
-  LoopKernelBuilder nest("argmax");
+LoopKernel arg_nest(ReductionKind kind, std::int64_t rows, std::int64_t columns, bool along_rows) {
+  LoopKernelBuilder nest{std::string(to_text(kind))};
   const std::int64_t num_results = along_rows ? columns : rows;
   const AffineIndex m = nest.parallel("m", num_results), k = nest.reduction("k", along_rows ? rows : columns);
   const OperandId x = nest.operand("x", {DType::kF32, {rows, columns}});
   const BodyValue element = nest.load(nest.term(), x, {along_rows ? k : m, along_rows ? m : k});
-  nest.store("y", {DType::kI64, {num_results}}, {m}, nest.reduce(ReductionKind::kArgMax, element));
+  nest.store("y", {DType::kI64, {num_results}}, {m}, nest.reduce(kind, element));
   return nest.finish().value();
 }
 
-std::int64_t argmax_of(const std::vector<float>& values) {
+/// `sign`: 1 for the maximum, -1 for the minimum.
+std::int64_t arg_of(float sign, const std::vector<float>& values) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < values.size(); ++i) {
-    const bool is_above = values[i] > values[best] || (std::isnan(values[i]) && !std::isnan(values[best]));
-    if (is_above) best = i;
+    const bool is_nan = std::isnan(values[i]) && !std::isnan(values[best]);
+    if (is_nan || sign * values[i] > sign * values[best]) best = i;
   }
   return static_cast<std::int64_t>(best);
 }
 
-TEST_CASE("argmax finds the first of equals and NaN above all, along lanes or rows") {
+TEST_CASE("argmin and argmax find the first of equals and NaN before all, along lanes or rows") {
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   for (const std::int64_t n : {1, 2, 3, 7, 16, 17, 33, 100}) {
     const auto size = static_cast<std::size_t>(n);
@@ -134,18 +135,22 @@ TEST_CASE("argmax finds the first of equals and NaN above all, along lanes or ro
     rows[3][size / 2] = rows[3][size - 1] = 5;
     rows[4][size / 3] = rows[4][size - 1] = nan;
     rows[5][size - 1] = infinity;
+    rows[5][size / 2] = -infinity;
     std::vector<float> by_rows, by_columns(6 * size);
     for (std::size_t r = 0; r < 6; ++r) {
       by_rows.insert(by_rows.end(), rows[r].begin(), rows[r].end());
       for (std::size_t i = 0; i < size; ++i) by_columns[i * 6 + r] = rows[r][i];
     }
     for (const IsaLevel level : kLevels) {
-      std::vector<std::int64_t> found(6), found_down(6);
-      CHECK(run(argmax_nest(6, n, false), level, {by_rows.data()}, {found.data()}) == 0);
-      CHECK(run(argmax_nest(n, 6, true), level, {by_columns.data()}, {found_down.data()}) == 0);
-      for (std::size_t r = 0; r < 6; ++r) {
-        CHECK(found[r] == argmax_of(rows[r]));
-        CHECK(found_down[r] == argmax_of(rows[r]));
+      for (const auto& [kind, sign] :
+           {std::pair(ReductionKind::kArgMax, 1.0f), std::pair(ReductionKind::kArgMin, -1.0f)}) {
+        std::vector<std::int64_t> found(6), found_down(6);
+        CHECK(run(arg_nest(kind, 6, n, false), level, {by_rows.data()}, {found.data()}) == 0);
+        CHECK(run(arg_nest(kind, n, 6, true), level, {by_columns.data()}, {found_down.data()}) == 0);
+        for (std::size_t r = 0; r < 6; ++r) {
+          CHECK(found[r] == arg_of(sign, rows[r]));
+          CHECK(found_down[r] == arg_of(sign, rows[r]));
+        }
       }
     }
   }
@@ -220,10 +225,11 @@ TEST_CASE("a tiling that a nest cannot have is refused") {
   CHECK(refusal(bad) ==
         "map 'matmul' with tiling { d2 x 8 lanes x 2, rows d0 x 4, 1000 points a group, 2 terms at a time }: terms "
         "unrolled along lanes");
-  CHECK(
-      map_kernel(argmax_nest(8, 16, true), target, {1, 8, 1, 1, 1, 1000, false, false, false, 2}).status().message() ==
-      "map 'argmax' with tiling { d1 x 8 lanes x 1, rows d1 x 1, 1000 points a group, 2 terms at a time }: terms "
-      "unrolled, but no reduction of values");
+  CHECK(map_kernel(arg_nest(ReductionKind::kArgMax, 8, 16, true), target, {1, 8, 1, 1, 1, 1000, false, false, false, 2})
+            .status()
+            .message() ==
+        "map 'argmax' with tiling { d1 x 8 lanes x 1, rows d1 x 1, 1000 points a group, 2 terms at a time }: terms "
+        "unrolled, but no reduction of values");
   CHECK(map_kernel(kernel, {"amdgpu", IsaLevel::kBaseline}).status().code() == StatusCode::kUnimplemented);
 }
 

@@ -17,7 +17,7 @@ constexpr std::int64_t kFewestElements = 4 * kPartElements;
 
 std::vector<RequestCase> lane_arg_parts_cases(const KernelRequest& request, const TargetSpec&) {
   LoopKernel kernel = std::get<LoopKernel>(request);
-  if (!is_argmax(kernel)) return {};
+  if (!finds_index(kernel)) return {};
   const SizeExpr margin = margin_of_at_least(kernel.domain.back().extent, kFewestElements);
   if (!always_holds(margin)) kernel.name += "_long";
   return {{margin, std::move(kernel)}};
@@ -27,7 +27,7 @@ Result<KernelSequence> lower_lane_arg_parts(const KernelRequest& request, const 
                                             const LowerOptions& options) {
   const auto& kernel = std::get<LoopKernel>(request);
   MILLRACE_TRY(verify(kernel));
-  if (!is_argmax(kernel)) return unimplemented("no argmax");
+  if (!finds_index(kernel)) return unimplemented("no argmin or argmax");
   const SizeExpr& n = kernel.domain.back().extent;
   if (options.force_algorithm.empty() && n.upper_bound() < kFewestElements) {
     return unimplemented(fmt::format("rows of {} elements; worth it from {}", n.to_text(), kFewestElements));

@@ -98,7 +98,7 @@ Work work_of(const LoopKernel& collapsed) {
 bool is_shared_elsewhere(const LoopKernel& collapsed, const TargetSpec& spec, const Work& work) {
   if (spec.is_gpu()) return false;
   if (classify(collapsed) == LoopKind::kContract && work.points > kMostProducts) return true;
-  return spec.isa != IsaLevel::kBaseline && is_argmax(collapsed) && match_arg(collapsed).ok();
+  return spec.isa != IsaLevel::kBaseline && finds_index(collapsed) && match_arg(collapsed).ok();
 }
 
 /// Cuts `extent` points into parts, and a rest if they are not provably even. The rest has a point, so that an argmax

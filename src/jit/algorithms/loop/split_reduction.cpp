@@ -89,7 +89,7 @@ class ReductionSplitter {
     const Shape shape(std::move(dims));
     for (std::size_t i = 0; i < kernel.reductions.size(); ++i) {
       const Reduction& reduction = kernel.reductions[i];
-      const DType dtype = is_argmax(i) ? DType::kI64 : reduction.dtype;
+      const DType dtype = has_index(i) ? DType::kI64 : reduction.dtype;
       const std::string name = fmt::format("{}_{}{}", kernel.name, to_text(reduction.kind), i);
       partials_.push_back({name, {dtype, shape}, Layout::row_major(shape)});
       split_.scratch.push_back({name, size_bytes(partials_.back().type)});
@@ -105,13 +105,13 @@ class ReductionSplitter {
   }
 
  private:
-  bool is_argmax(std::size_t reduction) const { return kernel_.reductions[reduction].kind == ReductionKind::kArgMax; }
+  bool has_index(std::size_t reduction) const { return gives_index(kernel_.reductions[reduction].kind); }
   bool has_rest() const { return !parts_.rest.is(0); }
   std::int64_t num_partials() const { return parts_.parts + (has_rest() ? 1 : 0); }
 
   Status check_term() const {
-    const bool has_argmax = std::ranges::any_of(
-        kernel_.reductions, [](const Reduction& reduction) { return reduction.kind == ReductionKind::kArgMax; });
+    const bool finds_index =
+        std::ranges::any_of(kernel_.reductions, [](const Reduction& reduction) { return gives_index(reduction.kind); });
     for (const BodyInstruction& instruction : kernel_.term.instructions) {
       if (instruction.op != KernelOp::kLoad) continue;
       const Access& access = kernel_.loads[instruction.immediate];
@@ -119,8 +119,9 @@ class ReductionSplitter {
       if (access.dynamic_dim) return unimplemented(fmt::format("the term gathers from '{}'", name));
       std::size_t moving_axes = 0;
       for (const AffineIndex& index : access.indices) moving_axes += !index.coefficients[parts_.dim].is(0);
-      if (has_argmax && (access.fill || moving_axes > 1)) {
-        return unimplemented(fmt::format("an argmax whose operand '{}' is padded or walked along a diagonal", name));
+      if (finds_index && (access.fill || moving_axes > 1)) {
+        return unimplemented(
+            fmt::format("the index of an extreme whose operand '{}' is padded or walked along a diagonal", name));
       }
     }
     return {};
@@ -165,7 +166,7 @@ class ReductionSplitter {
     BodyBuilder& epilogue = nest.kernel.epilogue();
     SplitReduction::Piece piece;
     for (std::uint32_t i = 0; i < results.size(); ++i) {
-      if (is_argmax(i)) results[i] = epilogue.add(results[i], nest.kernel.index(epilogue, first));
+      if (has_index(i)) results[i] = epilogue.add(results[i], nest.kernel.index(epilogue, first));
       nest.kernel.store(partials_[i], partial_place(nest, part), results[i]);
       piece.buffers.push_back({Kind::kScratch, i});
     }
@@ -181,18 +182,19 @@ class ReductionSplitter {
       nest.indices.push_back(nest.kernel.parallel(kernel_.domain[d].name, kernel_.domain[d].extent));
     }
     const AffineIndex part = nest.kernel.reduction("part", num_partials());
-    nest.indices.resize(kernel_.domain.size());  // along the reduction dims, an argmax has an index of the body
+    nest.indices.resize(
+        kernel_.domain.size());  // along the reduction dims, an argmin or argmax has an index of the body
     BodyBuilder& term = nest.kernel.term();
     BodyBuilder& epilogue = nest.kernel.epilogue();
     std::vector<BodyValue> reduced;
     for (std::uint32_t i = 0; i < partials_.size(); ++i) {
       const OperandId partials = nest.operand({Kind::kScratch, i}, partials_[i]);
       const BodyValue partial = nest.kernel.load(term, partials, partial_place(nest, part));
-      if (!is_argmax(i)) {
+      if (!has_index(i)) {
         reduced.push_back(nest.kernel.reduce(kernel_.reductions[i].kind, partial));
         continue;
       }
-      const BodyValue best = nest.kernel.reduce(ReductionKind::kArgMax, value_at(nest, i, partial));
+      const BodyValue best = nest.kernel.reduce(kernel_.reductions[i].kind, value_at(nest, i, partial));
       reduced.push_back(
           nest.kernel.load(epilogue, partials, partial_place(nest, AffineIndex{}), {.fill = {}, .gather_index = best}));
     }
@@ -212,7 +214,7 @@ class ReductionSplitter {
     return {};
   }
 
-  /// What an argmax compares, at an index of its reduction dim that the body has.
+  /// What an argmin or argmax compares, at an index of its reduction dim that the body has.
   BodyValue value_at(NestCopy& nest, std::size_t reduction, BodyValue at) {
     BodyBuilder& term = nest.kernel.term();
     const auto gathered = [&](const BodyInstruction& instruction) -> std::optional<BodyValue> {

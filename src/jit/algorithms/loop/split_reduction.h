@@ -24,11 +24,12 @@ struct SplitReduction {
     std::vector<SequenceOperand> buffers;
   };
   std::vector<Piece> pieces;
-  std::vector<SequenceScratch> scratch;  // one per reduction: its values, or the indices of an argmax, [part, point...]
+  std::vector<SequenceScratch>
+      scratch;  // one per reduction: its values, or the indices of an argmin or argmax, [part, point...]
 };
 
-/// Fails with kUnimplemented, saying why, if the term gathers, or if an argmax compares padded elements. Precondition:
-/// the nest has reductions.
+/// Fails with kUnimplemented, saying why, if the term gathers, or if an argmin or argmax compares padded elements.
+/// Precondition: the nest has reductions.
 Result<SplitReduction> split_reduction(const LoopKernel&, const ReductionParts&);
 
 }  // namespace millrace
