@@ -20,7 +20,7 @@ struct Tiling {
   bool loops_epilogue = false;
   /// Whether loads that are contiguous along row_dim are read as vectors along it and transposed in registers. The tile
   /// then has as many rows as lanes.
-  bool turns_loads = false;
+  bool transposes_loads = false;
   /// Whether a partial transposed block goes to private memory and from there, point by point, to the result. The code
   /// then has the same length for any block, for targets without masked stores.
   bool loops_tail_stores = false;

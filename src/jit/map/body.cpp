@@ -179,17 +179,17 @@ MachineValue BodyEmitter::emit_check_index(const BodyInstruction& instruction, s
 }
 
 /// Whether neighbouring rows of the tile are neighbours in memory, and neighbouring lanes are not.
-bool BodyEmitter::is_turned(const BodyInstruction& load) const {
+bool BodyEmitter::is_transposed(const BodyInstruction& load) const {
   const AccessPlan& plan = context_.loads[load.immediate];
   const bool is_square = shape_.rows == context_.tiling.lanes && (!shape_.mask || shape_.points);
-  return context_.tiling.turns_loads && is_square && load.num_operands == 0 && plan.guards.empty() &&
+  return context_.tiling.transposes_loads && is_square && load.num_operands == 0 && plan.guards.empty() &&
          context_.row_coefficient(plan.offset).is(1) && !context_.vector_coefficient(plan.offset).is(0);
 }
 
 /// The rows of a square block, transposed after loading: each round rotates the bits of (vector, lane) by one. Lanes
 /// without a point repeat the last one with a point, so that nothing outside the tensor is read.
-const std::vector<MachineValue>& BodyEmitter::turned_rows(std::uint64_t load, std::uint32_t vector) {
-  std::vector<MachineValue>& block = turned_[{load, vector}];
+const std::vector<MachineValue>& BodyEmitter::transposed_rows(std::uint64_t load, std::uint32_t vector) {
+  std::vector<MachineValue>& block = transposed_[{load, vector}];
   if (!block.empty()) return block;
   const AccessPlan& plan = context_.loads[load];
   const LinearValue start = context_.in_tile(position_.loads[load].offset, plan.offset, 0, vector);
@@ -212,10 +212,10 @@ const std::vector<MachineValue>& BodyEmitter::turned_rows(std::uint64_t load, st
 }
 
 MachineValue BodyEmitter::emit_load(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector) {
-  if (is_turned(instruction)) {
-    const MachineValue turned = turned_rows(instruction.immediate, vector)[row];
+  if (is_transposed(instruction)) {
+    const MachineValue transposed = transposed_rows(instruction.immediate, vector)[row];
     const bool is_bool = context_.loads[instruction.immediate].stored == DType::kBool;
-    return is_bool ? b_.convert(DType::kBool, turned) : turned;
+    return is_bool ? b_.convert(DType::kBool, transposed) : transposed;
   }
   CellAccess access{context_.loads[instruction.immediate], position_.loads[instruction.immediate], row, vector, {}};
   if (instruction.num_operands == 1) access.dynamic_index = value(instruction.operands[0], row, vector);

@@ -47,8 +47,8 @@ class BodyEmitter {
   std::vector<BodyValueId> rare_selects_from(BodyValueId id) const;
   MachineValue emit_index(std::uint64_t dim, std::uint32_t row, std::uint32_t vector);
   MachineValue emit_check_index(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
-  bool is_turned(const BodyInstruction& load) const;
-  const std::vector<MachineValue>& turned_rows(std::uint64_t load, std::uint32_t vector);
+  bool is_transposed(const BodyInstruction& load) const;
+  const std::vector<MachineValue>& transposed_rows(std::uint64_t load, std::uint32_t vector);
   MachineValue emit_load(const BodyInstruction& instruction, std::uint32_t row, std::uint32_t vector);
   std::size_t slot_of(BodyValueId id, std::uint32_t row, std::uint32_t vector) const;
 
@@ -63,7 +63,7 @@ class BodyEmitter {
   std::vector<std::optional<MachineValue>> loaded_;
   std::vector<std::optional<MachineValue>> splats_;
   /// Keyed by load and by vector of the tile.
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<MachineValue>> turned_;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<MachineValue>> transposed_;
 };
 
 /// One load or store of a tile's cell, at `row` and `vector`.

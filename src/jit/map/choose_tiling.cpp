@@ -15,16 +15,31 @@ constexpr std::int64_t kReductionPointsPerGroup = std::int64_t{1} << 18;
 constexpr std::int64_t kPointsPerGroup = std::int64_t{1} << 15;
 /// Lanes of blocks transposed in registers: smaller blocks gain nothing, larger ones have more vectors than there are
 /// registers.
-constexpr std::uint32_t kMinTurnedLanes = 4, kMaxTurnedLanes = 16;
+constexpr std::uint32_t kMinTransposedLanes = 4, kMaxTransposedLanes = 16;
 /// A row of transposed blocks stores one cache line, or two adjacent lines (which are fetched together) if this many
 /// registers suffice for it.
-constexpr std::uint32_t kLineBytes = 64, kTurnedRegisters = 32;
+constexpr std::uint32_t kLineBytes = 64, kTransposedRegisters = 32;
 /// Elements that are so many bytes apart fall into so few sets of the first cache that they drive each other out.
 constexpr std::int64_t kCollidingBytes = 512;
 /// Instructions for one cell of a transposed block, including conversions.
 constexpr std::int64_t kAccessInstructions = 4, kF16AccessInstructions = 24;
 /// The limit of an epilogue that is copied for each cell of a tile. The remainders may add up to three more tiles.
 constexpr std::int64_t kMaxEpilogueInstructions = kMaxKernelInstructions / 4;
+/// The limit, in instructions, of the copies of a body for the rows of a block that is not transposed in registers.
+constexpr std::size_t kMaxBlockInstructions = 128;
+/// Bodies with more instructions overlap well enough by themselves; every copy costs compile time.
+constexpr std::size_t kMostOverlappingInstructions = 12, kMostCopiedInstructions = 40;
+/// Each row that is reduced along the lanes ends in a tree of shuffles.
+constexpr std::uint32_t kMaxRowsAlongLanes = 4, kMaxVectorsAlongLanes = 2;
+/// Cycles of the step of a tile: two multiply-adds begin in each, one takes four, and the loop a half beside them.
+/// These are the figures of Intel's cores since Skylake (Intel, optimization reference manual).
+constexpr double kMulAddsPerCycle = 2, kMulAddCycles = 4, kLoopCycles = 0.5;
+
+/// Costs in units of a vector load that hits the first cache. Estimates: they only order the dims.
+constexpr double kInstructionCost = 0.25, kSplatCost = 0.25;
+constexpr double kTransposeCost = 0.5;                          // per lane's bit
+constexpr double kGatherLaneCost = 0.75, kCollidingCost = 1.5;  // per lane
+constexpr double kShuffleCost = 3;                              // of each level of the tree that joins lanes
 
 /// One access: how its address changes, and whether the term or the epilogue makes it.
 struct Walk {
@@ -121,10 +136,10 @@ class TilingChoice {
   }
 
   /// Whether `choose_block` can transpose the loads of `walk` when lanes run along `dim`.
-  bool can_turn(const Walk& walk, std::size_t dim) const {
+  bool can_transpose(const Walk& walk, std::size_t dim) const {
     if (!kernel_.reductions.empty() || walk.is_store || walk.is_guarded || walk.is_dynamic) return false;
     for (std::size_t other = 0; other < num_parallel_; ++other) {
-      if (other != dim && walk.offset.coefficients[other].is(1)) return extent(other) >= kMaxTurnedLanes;
+      if (other != dim && walk.offset.coefficients[other].is(1)) return extent(other) >= kMaxTransposedLanes;
     }
     return false;
   }
@@ -134,18 +149,18 @@ class TilingChoice {
     const SizeExpr& step = walk.offset.coefficients[dim];
     if (walk.is_dynamic && step.is(0)) return lanes;
     if (step.is(1)) return 1;
-    if (step.is(0)) return 0.25;
-    if (can_turn(walk, dim)) return 0.5 * std::bit_width(lanes);
+    if (step.is(0)) return kSplatCost;
+    if (can_transpose(walk, dim)) return kTransposeCost * std::bit_width(lanes);
     const bool collides = walk.is_store && step.known_multiple() * size_bytes(walk.stored) % kCollidingBytes == 0;
-    return (collides ? 1.5 : 0.75) * lanes;
+    return (collides ? kCollidingCost : kGatherLaneCost) * lanes;
   }
 
   /// The cost per point of the whole domain with lanes along `dim`.
   double cost_along(std::size_t dim) const {
     const std::uint32_t lanes = lanes_along(dim);
     const bool is_parallel = dim < num_parallel_;
-    double term = 0.25 * static_cast<double>(kernel_.term.instructions.size());
-    double epilogue = 0.25 * static_cast<double>(kernel_.epilogue.instructions.size());
+    double term = kInstructionCost * static_cast<double>(kernel_.term.instructions.size());
+    double epilogue = kInstructionCost * static_cast<double>(kernel_.epilogue.instructions.size());
     for (const Walk& walk : walks_) {
       (walk.in_term ? term : epilogue) += is_parallel || walk.in_term ? access_cost(walk, dim, lanes) : 1;
     }
@@ -154,7 +169,7 @@ class TilingChoice {
     if (is_parallel)
       epilogue /= used_lanes;
     else
-      epilogue += 3 * std::bit_width(lanes);
+      epilogue += kShuffleCost * std::bit_width(lanes);
     return term / used_lanes + epilogue / static_cast<double>(reduction_points_);
   }
 
@@ -197,9 +212,9 @@ class TilingChoice {
       if (dim == tiling.vector_dim || !is_transposed) continue;
       tiling.vector_unroll = 1;
       tiling.row_dim = static_cast<std::uint32_t>(dim);
-      if (choose_turned_block(tiling)) return;
+      if (choose_transposed_block(tiling)) return;
       // Each row has a copy of the body.
-      const auto affordable = static_cast<std::int64_t>(128 / kernel_.epilogue.instructions.size());
+      const auto affordable = static_cast<std::int64_t>(kMaxBlockInstructions / kernel_.epilogue.instructions.size());
       const std::int64_t rows =
           std::min({affordable, std::int64_t{tiling.lanes}, kernel_.domain[dim].extent.upper_bound()});
       tiling.row_unroll = static_cast<std::uint32_t>(std::max<std::int64_t>(rows, 1));
@@ -208,17 +223,17 @@ class TilingChoice {
   }
 
   /// An interleave within 16 bytes is one instruction; a wider one takes two or three.
-  std::uint32_t turned_lanes(const Tiling& tiling) const {
+  std::uint32_t transposed_lanes(const Tiling& tiling) const {
     const std::size_t bytes = size_bytes(kernel_.results[0].type.dtype);
     const bool is_narrow_copy = is_copy() && bytes <= 2;
-    return std::min({tiling.lanes, is_narrow_copy ? static_cast<std::uint32_t>(16 / bytes) : kMaxTurnedLanes});
+    return std::min({tiling.lanes, is_narrow_copy ? static_cast<std::uint32_t>(16 / bytes) : kMaxTransposedLanes});
   }
 
   /// Chooses square blocks that are transposed in registers. Refuses if a block would be most of the matrix, or if an
   /// access needs a bounds check per lane.
-  bool choose_turned_block(Tiling& tiling) const {
-    const std::uint32_t lanes = turned_lanes(tiling);
-    if (lanes < kMinTurnedLanes || extent(tiling.row_dim) < lanes) return false;
+  bool choose_transposed_block(Tiling& tiling) const {
+    const std::uint32_t lanes = transposed_lanes(tiling);
+    if (lanes < kMinTransposedLanes || extent(tiling.row_dim) < lanes) return false;
     std::size_t stored_bytes = sizeof(std::uint64_t);
     std::int64_t cell_instructions = estimate_instructions(kernel_.epilogue);
     for (const Walk& walk : walks_) {
@@ -229,13 +244,13 @@ class TilingChoice {
     }
     const std::int64_t affordable = kMaxKernelInstructions / 2 / (lanes * cell_instructions);
     if (affordable < 1) return false;
-    tiling.turns_loads = true;
+    tiling.transposes_loads = true;
     tiling.loops_tail_stores = std::ranges::any_of(
         kernel_.results, [&](const KernelTensor& result) { return !has_masked_access(target_, result.type.dtype); });
     tiling.lanes = tiling.row_unroll = lanes;
     const auto row_bytes = static_cast<std::uint32_t>(lanes * stored_bytes);
     const std::uint32_t wanted =
-        std::max({kLineBytes / row_bytes, std::min(2 * kLineBytes / row_bytes, kTurnedRegisters / lanes), 1u});
+        std::max({kLineBytes / row_bytes, std::min(2 * kLineBytes / row_bytes, kTransposedRegisters / lanes), 1u});
     tiling.vector_unroll =
         vectors_within(tiling, static_cast<std::uint32_t>(std::min(std::int64_t{wanted}, affordable)));
     return true;
@@ -243,8 +258,8 @@ class TilingChoice {
 
   std::uint32_t map_unroll() const {
     const std::size_t size = kernel_.epilogue.instructions.size();
-    if (size > 40) return 1;  // long bodies overlap well enough, and every copy costs compile time
-    return size > 12 ? 2 : 4;
+    if (size > kMostCopiedInstructions) return 1;
+    return size > kMostOverlappingInstructions ? 2 : 4;
   }
 
   /// The cells of a tile that have their own epilogue.
@@ -260,14 +275,16 @@ class TilingChoice {
 
   void choose_unrolls(Tiling& tiling) const {
     const bool has_rows = tiling.row_dim != tiling.vector_dim;
-    const bool is_wide = target_.num_vector_registers() >= 32;
+    const auto registers = static_cast<std::uint32_t>(target_.num_vector_registers());
+    const bool is_wide = registers >= 32;
     const auto num_reductions = static_cast<std::uint32_t>(kernel_.reductions.size());
-    const std::uint32_t accumulators = std::max((is_wide ? 24u : 12u) / num_reductions, 1u);
+    // A quarter of the registers is left to operands.
+    const std::uint32_t accumulators = std::max((registers - registers / 4) / num_reductions, 1u);
     const bool has_index = std::any_of(kernel_.reductions.begin(), kernel_.reductions.end(),
                                        [](const Reduction& r) { return gives_index(r.kind); });
-    const bool is_long = kernel_.term.instructions.size() > 12;
+    const bool is_long = kernel_.term.instructions.size() > kMostOverlappingInstructions;
     std::uint32_t wanted = has_index || is_long ? 1 : has_rows ? (is_wide ? 3 : 2) : 4;
-    if (tiling.vector_dim >= num_parallel_ && has_rows) wanted = std::min(wanted, 2u);
+    if (tiling.vector_dim >= num_parallel_ && has_rows) wanted = std::min(wanted, kMaxVectorsAlongLanes);
     tiling.vector_unroll = std::min(vectors_within(tiling, wanted), accumulators);
     if (has_rows) tiling.row_unroll = rows_for(tiling.row_dim, accumulators / tiling.vector_unroll, tiling);
     const bool has_loops = num_parallel_ < kernel_.domain.size() && tiling.vector_dim < num_parallel_;
@@ -287,10 +304,9 @@ class TilingChoice {
 
   /// The number of rows, up to `most`, that makes traversing `dim` cheapest.
   std::uint32_t rows_for(std::size_t dim, std::uint32_t most, const Tiling& tiling) const {
-    if (tiling.vector_dim >= num_parallel_) most = std::min(most, 4u);  // each row ends in a tree of shuffles
-    // A step of a tile runs two multiply-adds per cycle, but takes at least the four cycles of one.
+    if (tiling.vector_dim >= num_parallel_) most = std::min(most, kMaxRowsAlongLanes);
     const auto step_cost = [&](std::int64_t rows) {
-      return std::max(static_cast<double>(rows * tiling.vector_unroll) / 2, 4.0) + 0.5;
+      return std::max(static_cast<double>(rows * tiling.vector_unroll) / kMulAddsPerCycle, kMulAddCycles) + kLoopCycles;
     };
     const std::int64_t size = extent(dim);
     std::uint32_t best = 1;

@@ -23,8 +23,8 @@ Status check_tiling(const LoopKernel& kernel, const Tiling& tiling) {
   if (!std::has_single_bit(tiling.lanes)) return refuse("lanes must be a power of two");
   if (tiling.vector_unroll == 0 || tiling.row_unroll == 0 || tiling.term_unroll == 0) return refuse("an unroll is 0");
   if (tiling.points_per_group < 1) return refuse("no points in a group");
-  if (tiling.turns_loads && tiling.row_unroll != tiling.lanes)
-    return refuse("turned loads in a block that is not square");
+  if (tiling.transposes_loads && tiling.row_unroll != tiling.lanes)
+    return refuse("transposed loads in a block that is not square");
   const bool has_vector_dim = tiling.vector_dim < kernel.domain.size();
   if (!has_vector_dim && tiling.lanes * tiling.vector_unroll != 1) return refuse("more than one lane along no dim");
   if (tiling.row_dim == tiling.vector_dim || tiling.row_dim >= kernel.domain.size()) {
@@ -141,12 +141,12 @@ bool take_single_terms(const LoopKernel&, Tiling& tiling) {
 }
 
 bool halve_tile(const LoopKernel&, Tiling& tiling) {
-  if (tiling.turns_loads && tiling.vector_unroll == 1) {  // keep the block square
+  if (tiling.transposes_loads && tiling.vector_unroll == 1) {  // keep the block square
     tiling.lanes = tiling.row_unroll = tiling.lanes / 2;
-    tiling.turns_loads = tiling.lanes > 1;
+    tiling.transposes_loads = tiling.lanes > 1;
     return true;
   }
-  const bool is_rows = tiling.row_unroll >= tiling.vector_unroll && !tiling.turns_loads;
+  const bool is_rows = tiling.row_unroll >= tiling.vector_unroll && !tiling.transposes_loads;
   std::uint32_t& longest = is_rows ? tiling.row_unroll : tiling.vector_unroll;
   if (longest == 1) return false;
   longest = (longest + 1) / 2;
@@ -155,7 +155,7 @@ bool halve_tile(const LoopKernel&, Tiling& tiling) {
 
 /// Helps where LLVM splits vectors, because the code is then proportional to the lanes.
 bool halve_lanes(const LoopKernel&, Tiling& tiling) {
-  if (tiling.lanes == 1 || tiling.turns_loads) return false;
+  if (tiling.lanes == 1 || tiling.transposes_loads) return false;
   tiling.lanes /= 2;
   return true;
 }
@@ -174,7 +174,7 @@ std::string tile_text(const Tiling& tiling, const LoopKernel& collapsed) {
   if (tiling.row_unroll > 1) text += fmt::format(", {} rows{}", tiling.row_unroll, along(tiling.row_dim));
   if (tiling.term_unroll > 1) text += fmt::format(", {} terms at a time", tiling.term_unroll);
   if (tiling.loops_epilogue) text += ", epilogue in a loop";
-  if (tiling.turns_loads) text += ", loads transposed in registers";
+  if (tiling.transposes_loads) text += ", loads transposed in registers";
   return text;
 }
 
@@ -222,7 +222,7 @@ std::string to_text(const Tiling& tiling) {
                   tiling.vector_unroll, tiling.row_dim, tiling.row_unroll, tiling.points_per_group);
   if (tiling.term_unroll != 1) text += fmt::format(", {} terms at a time", tiling.term_unroll);
   if (tiling.loops_epilogue) text += ", epilogue in a loop";
-  if (tiling.turns_loads) text += ", loads turned";
+  if (tiling.transposes_loads) text += ", loads transposed";
   if (tiling.loops_tail_stores) text += ", tail stores in a loop";
   return text + " }";
 }

@@ -51,7 +51,7 @@ TEST_CASE("tilings are chosen by what the accesses walk") {
   CHECK(to_text(choose_tiling(relu(1000000), avx2)) ==
         "tiling { d0 x 8 lanes x 4, rows d0 x 1, 65536 points a group }");
   CHECK(to_text(choose_tiling(test::transpose_nest(DType::kF32, 64, 64), avx2)) ==
-        "tiling { d1 x 8 lanes x 4, rows d0 x 8, 65536 points a group, loads turned }");
+        "tiling { d1 x 8 lanes x 4, rows d0 x 8, 65536 points a group, loads transposed }");
 }
 
 }  // namespace

@@ -60,9 +60,9 @@ std::vector<Tiling> tilings_of(const LoopKernel& kernel, const TargetSpec& targe
     if (tiling.row_dim != tiling.vector_dim) tiling.row_unroll = 1 + static_cast<std::uint32_t>(random() % 4);
     tiling.points_per_group = 1 + static_cast<std::int64_t>(random() % 200);
     tiling.loops_epilogue = random() % 2 == 0;
-    tiling.turns_loads = tiling.row_dim != tiling.vector_dim && random() % 2 == 0;
-    if (tiling.turns_loads) tiling.row_unroll = tiling.lanes;
-    tiling.loops_tail_stores = tiling.turns_loads && random() % 2 == 0;
+    tiling.transposes_loads = tiling.row_dim != tiling.vector_dim && random() % 2 == 0;
+    if (tiling.transposes_loads) tiling.row_unroll = tiling.lanes;
+    tiling.loops_tail_stores = tiling.transposes_loads && random() % 2 == 0;
     if (can_unroll_terms(collapsed, tiling)) tiling.term_unroll = 1 + static_cast<std::uint32_t>(random() % 4);
     tilings.push_back(tiling);
   }

@@ -196,9 +196,10 @@ TEST_CASE("a tiling that a nest cannot have is refused") {
   CHECK(refusal(bad) ==
         "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d2 x 4, 1000 points a group }: rows along a reduction dim");
   bad = good;
-  bad.turns_loads = true;
+  bad.transposes_loads = true;
   CHECK(refusal(bad) ==
-        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 4, 1000 points a group, loads turned }: turned loads "
+        "map 'matmul' with tiling { d1 x 8 lanes x 2, rows d0 x 4, 1000 points a group, loads transposed }: transposed "
+        "loads "
         "in a block that is not square");
   bad = good;
   bad.row_dim = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands that lie along the rows of a tile, turned in registers: values of every size against plain loops, in memory
-// that ends, or begins, at a page without access.
+// Operands that lie along the rows of a tile, transposed in registers: values of every size against plain loops, in
+// memory that ends, or begins, at a page without access.
 #include <algorithm>
 #include <cstring>
 
@@ -132,14 +132,13 @@ bool has_block(const Case& row, const TargetSpec& target) {
   return row.dtype != DType::kF16 || !row.has_second() || target.isa != IsaLevel::kAvx512;
 }
 
-TEST_CASE("transposed operands of sizes that only the run knows are turned, to the last row and column" *
-          test::InTurn()) {
+TEST_CASE("operands of sizes that only the run knows are transposed, to the last row and column" * test::InTurn()) {
   for (const TargetSpec& target : test::host_targets()) {
     for (const Case& row : cases()) {
       const LoopKernel kernel = transposing_nest(row, Dim("m"), Dim("n"));
       const Tiling tiling = choose_tiling(kernel, target);
       CAPTURE(to_text(tiling));
-      CHECK(tiling.turns_loads == has_block(row, target));
+      CHECK(tiling.transposes_loads == has_block(row, target));
       for (const std::int64_t m : {0, 1, 3, 8, 15, 16, 17, 31, 64, 65, 150}) {
         for (const std::int64_t n : {0, 1, 7, 8, 16, 19, 33}) check_run(row, kernel, target, m, n);
       }
@@ -147,7 +146,7 @@ TEST_CASE("transposed operands of sizes that only the run knows are turned, to t
   }
 }
 
-TEST_CASE("transposed operands of known sizes are turned, to the last row and column") {
+TEST_CASE("operands of known sizes are transposed, to the last row and column") {
   for (const TargetSpec& target : test::host_targets()) {
     for (const Case& row :
          {Case{Form::kCopy, DType::kU8}, Case{Form::kCopy, DType::kF16}, Case{Form::kCast, DType::kU8}}) {
