@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "jit/lanes/bfloat16_lanes.h"
-#include "jit/lanes/sort_leaves.h"
+#include "jit/lanes/sort_microkernels.h"
 
 namespace millrace {
 namespace {

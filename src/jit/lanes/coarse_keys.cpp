@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "jit/lanes/sort_leaves.h"
+#include "jit/lanes/sort_microkernels.h"
 
 namespace millrace {
 namespace {

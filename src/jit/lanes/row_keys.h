@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "jit/lanes/coarse_keys.h"
-#include "jit/lanes/sort_leaves.h"
+#include "jit/lanes/sort_microkernels.h"
 
 namespace millrace {
 

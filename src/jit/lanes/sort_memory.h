@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "jit/lanes/sort_leaves.h"
+#include "jit/lanes/sort_microkernels.h"
 #include "millrace/hal/target_spec.h"
 #include "millrace/jit/sort_descriptor.h"
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "hal/host/routines/arg_rows.h"
-#include "jit/lanes/arg_leaves.h"
+#include "jit/lanes/arg_microkernels.h"
 #include "jit/xbyak/lane_image.h"
 #include "jit/xbyak/row_pair.h"
 

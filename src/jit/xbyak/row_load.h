@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hal/host/routines/row_loader.h"
-#include "jit/lanes/load_leaves.h"
+#include "jit/lanes/load_microkernels.h"
 #include "jit/xbyak/lane_assembler.h"
 #include "millrace/jit/kernel_compiler.h"
 

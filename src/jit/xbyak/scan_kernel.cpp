@@ -5,7 +5,7 @@
 
 #include "hal/host/routines/scan_rows.h"
 #include "jit/algorithms/scan/nested_carry.h"
-#include "jit/lanes/scan_leaves.h"
+#include "jit/lanes/scan_microkernels.h"
 #include "jit/xbyak/lane_image.h"
 #include "jit/xbyak/row_load.h"
 #include "jit/xbyak/row_pair.h"

@@ -10,13 +10,13 @@
 #include "hal/host/routines/topk_rows.h"
 #include "jit/algorithms/rows.h"
 #include "jit/lanes/body_lanes.h"
-#include "jit/lanes/byte_leaves.h"
+#include "jit/lanes/byte_microkernels.h"
 #include "jit/lanes/coarse_keys.h"
-#include "jit/lanes/merge_leaves.h"
+#include "jit/lanes/merge_microkernels.h"
 #include "jit/lanes/row_dims.h"
-#include "jit/lanes/select_leaves.h"
+#include "jit/lanes/select_microkernels.h"
 #include "jit/lanes/sort_memory.h"
-#include "jit/lanes/transpose_leaf.h"
+#include "jit/lanes/transpose_microkernel.h"
 #include "jit/xbyak/lane_image.h"
 #include "jit/xbyak/row_load.h"
 
@@ -130,7 +130,7 @@ std::int64_t set_pattern_runs(const LaneKeys& keys, PatternRun* runs) {
 /// Whether there are runs with rows of bytes that a ByteCounter counts.
 bool counts_bytes(const SortDescriptor& sort, const TargetSpec& spec) {
   const LaneKeys keys = lane_keys_of(sort);
-  return has_byte_leaves(spec) && !keys.with_index && size_bytes(keys.dtype) == 1 &&
+  return has_byte_microkernels(spec) && !keys.with_index && size_bytes(keys.dtype) == 1 &&
          sort.input.type.shape[sort.axis].upper_bound() >= ByteCounter::kFewest;
 }
 
@@ -339,7 +339,7 @@ Result<PlannedKernel> plan_sort(const SortDescriptor& sort, const TargetSpec& sp
   PlannedKernel planned;
   planned.name = sort.name;
   planned.generator = "xbyak";
-  if (counts_bytes(sort, spec)) planned.features = kByteLeafFeatures;
+  if (counts_bytes(sort, spec)) planned.features = kByteMicrokernelFeatures;
   planned.num_groups = num_rows(sort.input.type.shape, sort.axis) * sort.parts;
   planned.sizes = size_arguments_of(sort);
   const auto add_slot = [&](const char* name, std::int64_t bytes) {

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "jit/lanes/byte_leaves.h"
+#include "jit/lanes/byte_microkernels.h"
 #include "jit/lanes/evaluate_lanes.h"
 #include "jit/xbyak/sort_kernel.h"
 #include "tests/jit/algorithms/sort/sort_cases.h"
@@ -66,7 +66,7 @@ TEST_CASE("sorts of many bytes need the features, where the target has both, and
 TEST_CASE("a piece of bytes is split by the upper two bits") {
   constexpr std::size_t kBuckets = ByteCounter::kNumBuckets, kPiece = ByteCounter::kPieceBytes;
   const LaneFunction split = split_bytes_function(IsaLevel::kAvx512);
-  const bool is_emitted = has_byte_leaves(TargetSpec::parse("cpu").value());
+  const bool is_emitted = has_byte_microkernels(TargetSpec::parse("cpu").value());
   std::mt19937_64 random(5);
   for (unsigned kind = 0; kind < kNumKinds; ++kind) {
     CAPTURE(kind);
@@ -103,7 +103,7 @@ TEST_CASE("the products of bits of a block are counted like its bytes") {
   constexpr std::int64_t kBlocks = 3, kLanes = 16;
   const LaneFunction make = make_bit_products_function(IsaLevel::kAvx512);
   const LaneFunction count = count_bit_products_function(IsaLevel::kAvx512);
-  const bool is_emitted = has_byte_leaves(TargetSpec::parse("cpu").value());
+  const bool is_emitted = has_byte_microkernels(TargetSpec::parse("cpu").value());
   std::mt19937_64 random(3);
   for (unsigned kind = 0; kind < kNumKinds; ++kind) {
     CAPTURE(kind);
@@ -133,7 +133,7 @@ TEST_CASE("the products of bits of a block are counted like its bytes") {
 }
 
 TEST_CASE("rows of bytes are counted by lanes like by a histogram") {
-  if (!has_byte_leaves(TargetSpec::parse("cpu").value())) return;
+  if (!has_byte_microkernels(TargetSpec::parse("cpu").value())) return;
   const LaneCode split(split_bytes_function(IsaLevel::kAvx512));
   const LaneCode make(make_bit_products_function(IsaLevel::kAvx512));
   const LaneCode count(count_bit_products_function(IsaLevel::kAvx512));

@@ -10,7 +10,7 @@
 
 #include "jit/lanes/evaluate_lanes.h"
 #include "jit/lanes/sort_memory.h"
-#include "jit/lanes/transpose_leaf.h"
+#include "jit/lanes/transpose_microkernel.h"
 #include "jit/xbyak/sort_kernel.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "jit/lanes/evaluate_lanes.h"
-#include "jit/lanes/sort_leaves.h"
+#include "jit/lanes/sort_microkernels.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
 

@@ -16,7 +16,7 @@
 
 #include "hal/host/routines/sort_rows.h"
 #include "jit/lanes/evaluate_lanes.h"
-#include "jit/lanes/select_leaves.h"
+#include "jit/lanes/select_microkernels.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/jit/lanes/sorter_code.h"
@@ -52,9 +52,9 @@ struct Evaluated<kNumber, std::byte* (*)(Arguments...)> {
 
 /// A function of lanes as code, or evaluated where the host does not execute its level.
 template <int kNumber, class Function>
-class Leaf {
+class CheckedMicrokernel {
  public:
-  Leaf(IsaLevel isa, LaneFunction function) {
+  CheckedMicrokernel(IsaLevel isa, LaneFunction function) {
     if (executes(isa)) {
       code_.emplace(function);
     } else {
@@ -155,16 +155,16 @@ class Selection {
   static std::size_t at(Key number) { return static_cast<std::size_t>(number); }
 
   IsaLevel isa_;
-  Leaf<0, FindMinima> minima_;
-  Leaf<1, FindColumnMinima> column_minima_;
-  Leaf<2, FoldMinima> fold_;
-  Leaf<3, FoldFourMinima> fold_four_;
-  Leaf<4, MatchMinima> match_minima_;
-  Leaf<5, ListChunks> list_chunks_;
-  Leaf<6, FilterKeys> passing_;
-  Leaf<7, MatchElements> match_elements_;
-  Leaf<8, FilterKeys> filter_;
-  Leaf<9, FilterKeys> filter_whole_;
+  CheckedMicrokernel<0, FindMinima> minima_;
+  CheckedMicrokernel<1, FindColumnMinima> column_minima_;
+  CheckedMicrokernel<2, FoldMinima> fold_;
+  CheckedMicrokernel<3, FoldFourMinima> fold_four_;
+  CheckedMicrokernel<4, MatchMinima> match_minima_;
+  CheckedMicrokernel<5, ListChunks> list_chunks_;
+  CheckedMicrokernel<6, FilterKeys> passing_;
+  CheckedMicrokernel<7, MatchElements> match_elements_;
+  CheckedMicrokernel<8, FilterKeys> filter_;
+  CheckedMicrokernel<9, FilterKeys> filter_whole_;
   SorterCode sorter_;
 };
 

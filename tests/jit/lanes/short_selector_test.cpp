@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include "jit/lanes/select_leaves.h"
+#include "jit/lanes/select_microkernels.h"
 #include "tests/jit/guarded_memory.h"
 #include "tests/jit/lanes/lane_code.h"
 #include "tests/jit/lanes/sorter_code.h"

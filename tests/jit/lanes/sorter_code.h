@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "hal/host/routines/row_sorter.h"
-#include "jit/lanes/merge_leaves.h"
+#include "jit/lanes/merge_microkernels.h"
 #include "tests/jit/lanes/lane_code.h"
 
 namespace millrace {

@@ -11,7 +11,7 @@
 
 #include "hal/host/routines/row_sorter.h"
 #include "jit/lanes/evaluate_lanes.h"
-#include "jit/lanes/merge_leaves.h"
+#include "jit/lanes/merge_microkernels.h"
 
 namespace millrace {
 namespace {

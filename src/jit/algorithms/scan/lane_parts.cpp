@@ -8,7 +8,7 @@
 #include "jit/algorithms/rows.h"
 #include "jit/algorithms/scan/line_scan.h"
 #include "jit/algorithms/size_margin.h"
-#include "jit/lanes/scan_leaves.h"
+#include "jit/lanes/scan_microkernels.h"
 
 namespace millrace {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements computed by lanes against the definition of each body op, on the host and emitted.
-#include "jit/lanes/load_leaves.h"
+#include "jit/lanes/load_microkernels.h"
 
 #include <cmath>
 #include <cstring>

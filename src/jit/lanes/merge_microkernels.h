@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "jit/lanes/sort_leaves.h"
+#include "jit/lanes/sort_microkernels.h"
 
 namespace millrace {
 
-// The functions with which src/hal/host/routines/row_sorter.h merges sorted runs, with the same names and arguments.
+// The microkernels with which src/hal/host/routines/row_sorter.h merges sorted runs, with the same names and arguments.
 
 /// For the number of vectors of a RowSorterCode::kMergedVectors.
 LaneFunction merge_few_function(IsaLevel, int lane_bits, int num_vectors);

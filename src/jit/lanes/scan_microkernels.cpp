@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/lanes/scan_leaves.h"
+#include "jit/lanes/scan_microkernels.h"
 
 #include <bit>
 #include <limits>
 
 #include "jit/lanes/bfloat16_lanes.h"
-#include "jit/lanes/select_leaves.h"
-#include "jit/lanes/sort_leaves.h"
+#include "jit/lanes/select_microkernels.h"
+#include "jit/lanes/sort_microkernels.h"
 
 namespace millrace {
 namespace {

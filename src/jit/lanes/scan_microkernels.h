@@ -31,7 +31,7 @@ std::int64_t scan_total_bytes(const ScanDescriptor&);
 /// Whether results may bypass the caches, which needs elements as wide as lanes.
 bool can_stream(const ScanLanes&);
 
-// The functions that src/hal/host/routines/scan_rows.h calls.
+// The microkernels that src/hal/host/routines/scan_rows.h calls.
 
 /// `streams`: whole vectors bypass the caches.
 LaneFunction scan_function(IsaLevel, const ScanLanes&, bool streams);

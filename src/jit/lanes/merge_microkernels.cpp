@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/lanes/merge_leaves.h"
+#include "jit/lanes/merge_microkernels.h"
 
 #include <array>
 #include <functional>

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "jit/lanes/coarse_keys.h"
-#include "jit/lanes/load_leaves.h"
+#include "jit/lanes/load_microkernels.h"
 
 namespace millrace {
 
-// The functions that src/hal/host/routines/row_selector.h and topk_rows.h call, with the same names and arguments.
+// The microkernels that src/hal/host/routines/row_selector.h and topk_rows.h call, with the same names and arguments.
 
 LaneFunction find_minima_function(IsaLevel, const CoarseKeys&);
 LaneFunction find_column_minima_function(IsaLevel, const CoarseKeys&);

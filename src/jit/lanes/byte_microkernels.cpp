@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/lanes/byte_leaves.h"
+#include "jit/lanes/byte_microkernels.h"
 
 #include "hal/host/routines/byte_counter.h"
 

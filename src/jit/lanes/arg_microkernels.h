@@ -21,7 +21,7 @@ inline constexpr std::int64_t kMostPlaces = std::int64_t{1} << 30;
 /// The elements of a chunk, of which survey_chunks needs one.
 std::int64_t chunk_elements(IsaLevel, const ArgLanes&);
 
-// The functions that src/hal/host/routines/arg_rows.h calls, with the same names and arguments.
+// The microkernels that src/hal/host/routines/arg_rows.h calls, with the same names and arguments.
 
 LaneFunction find_in_few_function(IsaLevel, const ArgLanes&);
 LaneFunction survey_chunks_function(IsaLevel, const ArgLanes&);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/lanes/select_leaves.h"
+#include "jit/lanes/select_microkernels.h"
 
 #include <limits>
 #include <utility>
@@ -7,7 +7,7 @@
 
 #include "hal/host/routines/row_selector.h"
 #include "jit/lanes/row_keys.h"
-#include "jit/lanes/sort_leaves.h"
+#include "jit/lanes/sort_microkernels.h"
 
 namespace millrace {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which elements of a row, which groups and which chunks reach a limit, against the order of the numbers.
-#include "jit/lanes/select_leaves.h"
+#include "jit/lanes/select_microkernels.h"
 
 #include <algorithm>
 #include <cmath>

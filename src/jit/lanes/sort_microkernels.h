@@ -36,7 +36,7 @@ std::int64_t infinity_of(DType);
 /// What is inverted so that elements order like signed lanes: the highest bit of wide unsigned ones; otherwise 0.
 std::int64_t inverted_sign_of(DType);
 
-// The functions that src/hal/host/routines/sort_rows.h calls, with the same names and arguments.
+// The microkernels that src/hal/host/routines/sort_rows.h calls, with the same names and arguments.
 
 LaneFunction make_keys_function(IsaLevel, const LaneKeys&);
 /// The same for elements whose indices are given, as numbers of 4 or 8 bytes. Keys have indices.

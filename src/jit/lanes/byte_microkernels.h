@@ -5,12 +5,12 @@
 
 namespace millrace {
 
-// The functions that src/hal/host/routines/byte_counter.h calls.
+// The microkernels that src/hal/host/routines/byte_counter.h calls.
 
 /// Their instructions: a compress of bytes, and a count of bits.
-inline constexpr CpuFeatures kByteLeafFeatures = {.vbmi2 = true, .vpopcntdq = true};
-inline bool has_byte_leaves(const TargetSpec& spec) {
-  return spec.is_cpu() && spec.isa == IsaLevel::kAvx512 && spec.features.covers(kByteLeafFeatures);
+inline constexpr CpuFeatures kByteMicrokernelFeatures = {.vbmi2 = true, .vpopcntdq = true};
+inline bool has_byte_microkernels(const TargetSpec& spec) {
+  return spec.is_cpu() && spec.isa == IsaLevel::kAvx512 && spec.features.covers(kByteMicrokernelFeatures);
 }
 /// SplitBytes.
 LaneFunction split_bytes_function(IsaLevel);

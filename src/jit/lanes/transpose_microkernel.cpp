@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/lanes/transpose_leaf.h"
+#include "jit/lanes/transpose_microkernel.h"
 
 namespace millrace {
 namespace {

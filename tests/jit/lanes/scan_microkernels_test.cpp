@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The function of a scan, on the host and emitted.
-#include "jit/lanes/scan_leaves.h"
+#include "jit/lanes/scan_microkernels.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/lanes/arg_leaves.h"
+#include "jit/lanes/arg_microkernels.h"
 
 #include <limits>
 
-#include "jit/lanes/sort_leaves.h"
+#include "jit/lanes/sort_microkernels.h"
 
 namespace millrace {
 namespace {

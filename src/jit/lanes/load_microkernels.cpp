@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jit/lanes/load_leaves.h"
+#include "jit/lanes/load_microkernels.h"
 
 #include <fmt/format.h>
 
 #include "hal/host/routines/row_loader.h"
 #include "jit/lanes/body_lanes.h"
-#include "jit/lanes/sort_leaves.h"
+#include "jit/lanes/sort_microkernels.h"
 
 namespace millrace {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of an argmax, on the host and emitted, and the routine around them.
-#include "jit/lanes/arg_leaves.h"
+#include "jit/lanes/arg_microkernels.h"
 
 #include <algorithm>
 
